@@ -1,0 +1,184 @@
+//! Gems to books: the store that keeps books, their gems and the posting lists, behind one interface.
+//!
+//! [`Store`] changes books, [`Snapshot`] reads a state of the store that no later change alters. Neither knows texts,
+//! scores or verdicts: the catalogue joins those.
+
+mod record;
+
+pub use record::{BookId, BookKey, Library, NewBook, Record, Rights};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::fingerprint::{Gem, PlacedGem, Recipe, RecipeName};
+
+/// A book's internal number. People see its [`BookKey`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BookNo(pub u32);
+
+/// A store of books, their gems and the posting lists.
+///
+/// One call is one atomic change: after a crash each of its books is there wholly or not at all, and once the call has
+/// returned they are on disk.
+pub trait Store: Send + Sync {
+    /// The recipes this store holds gems of, the default first. Empty in a new store.
+    fn recipes(&self) -> Vec<Recipe>;
+
+    /// Adds a recipe; the first becomes the store's default. Adding one that is there already changes nothing.
+    fn add_recipe(&self, recipe: &Recipe) -> Result<(), StoreError>;
+
+    /// Puts books in; one whose key is there already is replaced with all its gems and postings. When a key stands
+    /// twice in one call, the last one stays.
+    ///
+    /// # Errors
+    /// [`StoreError::UnknownRecipe`] for gems of a recipe that was not added first; nothing is changed then.
+    fn put(&self, books: Vec<NewBook>) -> Result<(), StoreError>;
+
+    /// Removes books, and says for each key whether it was there.
+    fn remove(&self, keys: &[BookKey]) -> Result<Vec<bool>, StoreError>;
+
+    /// A state of the whole store that no later change alters.
+    fn snapshot(&self) -> Box<dyn Snapshot + '_>;
+
+    /// Writes what is in memory to disk, for a clean stop.
+    fn flush(&self) -> Result<(), StoreError>;
+
+    /// The size of the store's files, in bytes.
+    fn disk_bytes(&self) -> Result<u64, StoreError>;
+}
+
+/// One state of a [`Store`].
+pub trait Snapshot {
+    /// For every book with at least one of `gems` (no gem twice): how many of them it has, by book number.
+    ///
+    /// A gem in more than `cap` books is not counted but reported in [`Tally::common`].
+    fn tally(&self, recipe: &RecipeName, gems: &[Gem], cap: u32) -> Result<Tally, StoreError>;
+
+    /// The number of a book, if it is there.
+    fn find(&self, key: &BookKey) -> Result<Option<BookNo>, StoreError>;
+
+    /// The records of books, in the order asked for; `None` for a number no book has.
+    fn fetch(&self, books: &[BookNo]) -> Result<Vec<Option<Record>>, StoreError>;
+
+    /// A book's gems under a recipe, in order of first place; `None` when it has none under that recipe.
+    fn gems(&self, recipe: &RecipeName, book: BookNo) -> Result<Option<Vec<PlacedGem>>, StoreError>;
+
+    /// Up to `limit` records of a library in the order of their ids (by bytes), beginning behind `after`.
+    fn walk(&self, library: &Library, after: Option<&BookId>, limit: usize) -> Result<Vec<Record>, StoreError>;
+
+    /// Every library that holds a book, by name.
+    fn libraries(&self) -> Result<Vec<LibrarySummary>, StoreError>;
+
+    /// How many books have how many gems under a recipe.
+    fn sizes(&self, recipe: &RecipeName) -> Result<Sizes, StoreError>;
+
+    /// Reads everything and says what does not fit together, a sentence a fault: a posting without its book or the
+    /// reverse, a record without its id, sums that are not the sum.
+    fn verify(&self) -> Result<Vec<String>, StoreError>;
+}
+
+/// What [`Snapshot::tally`] counted.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Tally {
+    /// Books and how many of the gems each has, by book number.
+    pub books: Vec<(BookNo, u32)>,
+    /// The gems in more books than the cap, in the order asked for.
+    pub common: Vec<Gem>,
+}
+
+/// What a library holds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LibrarySummary {
+    /// The library.
+    pub library: Library,
+    /// How many books it holds.
+    pub books: u64,
+    /// How long their texts are together, in bytes of UTF-8.
+    pub bytes: u64,
+    /// When one of its books was last added, replaced or removed.
+    pub changed: Timestamp,
+}
+
+/// How many books have how many gems: the basis of every statement on chance.
+#[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sizes {
+    /// `classes[i]` is the number of books with `2^(i-1) .. 2^i` gems (`classes[0]`: with none), and how many gems
+    /// those books have together.
+    pub classes: Vec<SizeClass>,
+}
+
+/// Books of about one size.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SizeClass {
+    /// How many books.
+    pub books: u64,
+    /// How many gems they have together.
+    pub gems: u64,
+}
+
+/// Why the store could not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// Another process has the folder open.
+    #[error("{path} is in use by {owner}; use --server URL to work with that process, or stop it")]
+    InUse {
+        /// The data folder.
+        path: String,
+        /// `process 1234`, or `another process` when it left no trace.
+        owner: String,
+    },
+    /// The folder is of another format version.
+    #[error("{path} has format version {found}, this program reads version {supported}; {advice}")]
+    Version {
+        /// The data folder.
+        path: String,
+        /// The version found.
+        found: String,
+        /// The version this program reads and writes.
+        supported: u32,
+        /// What to do.
+        advice: &'static str,
+    },
+    /// The folder does not exist or holds no store.
+    #[error("{0}: no catalogue here; `lapidary ingest --data {0} …` makes one")]
+    Missing(String),
+    /// The folder holds other files.
+    #[error("{0} holds files that are not a Lapidary catalogue; name an empty or a new folder")]
+    Foreign(String),
+    /// What is on disk does not fit together.
+    #[error("the data in {path} is damaged ({detail}); restore a backup, or feed the books again into a new folder")]
+    Damaged {
+        /// The data folder.
+        path: String,
+        /// What was found.
+        detail: String,
+    },
+    /// The disk is full.
+    #[error("no space left on the disk of {0}: nothing of this change was kept; free some space and try again")]
+    DiskFull(String),
+    /// The folder may not be read or written.
+    #[error("{path}: {detail}; check the folder's owner and permissions")]
+    Denied {
+        /// The data folder.
+        path: String,
+        /// What the system said.
+        detail: String,
+    },
+    /// A recipe that the store holds nothing of.
+    #[error("there are no gems of recipe '{asked}' here; there are: {known}")]
+    UnknownRecipe {
+        /// The recipe asked for.
+        asked: RecipeName,
+        /// The recipes there are, or `none yet`.
+        known: String,
+    },
+    /// Anything else that RocksDB reports.
+    #[error("{path}: {detail}")]
+    Io {
+        /// The data folder.
+        path: String,
+        /// What RocksDB said.
+        detail: String,
+    },
+}

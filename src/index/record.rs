@@ -1,0 +1,165 @@
+//! A book's record and its names.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::fingerprint::{PlacedGem, RecipeName};
+
+/// The longest library name or book id, in bytes of UTF-8.
+pub const NAME_BYTES: usize = 512;
+
+/// A name that cannot be used for a library or a book.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{what} must have 1 to {NAME_BYTES} bytes and no control characters, not {value:?}")]
+pub struct BadName {
+    what: &'static str,
+    value: String,
+}
+
+macro_rules! name {
+    ($(#[$doc:meta])* $name:ident, $what:literal) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        pub struct $name(String);
+
+        impl $name {
+            /// The name as text.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = BadName;
+
+            fn try_from(value: String) -> Result<Self, BadName> {
+                if value.is_empty() || value.len() > NAME_BYTES || value.chars().any(char::is_control) {
+                    let value = value.chars().take(80).collect();
+                    return Err(BadName { what: $what, value });
+                }
+                Ok(Self(value))
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = BadName;
+
+            fn from_str(value: &str) -> Result<Self, BadName> {
+                Self::try_from(value.to_owned())
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(name: $name) -> String {
+                name.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+
+name!(
+    /// A library's name: 1 to 512 bytes without control characters.
+    Library,
+    "a library's name"
+);
+name!(
+    /// A book's id within its library: 1 to 512 bytes without control characters; slashes and any script are fine.
+    BookId,
+    "a book's id"
+);
+
+/// What names a book for people.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct BookKey {
+    /// The library.
+    pub library: Library,
+    /// The library's own id.
+    pub id: BookId,
+}
+
+impl fmt::Display for BookKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.library, self.id)
+    }
+}
+
+/// What may be done with a book, the strictest first. A verdict is one of these too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rights {
+    /// Under copyright: may not be published by others.
+    Protected,
+    /// Free to publish by its owner's will.
+    Free,
+    /// In the public domain.
+    PublicDomain,
+    /// Nothing is known.
+    Unknown,
+}
+
+impl Rights {
+    /// The word used in JSON and on the command line.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Protected => "protected",
+            Self::Free => "free",
+            Self::PublicDomain => "public_domain",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+impl fmt::Display for Rights {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// A book as the store keeps and shows it: all but its gems.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    /// Library and id.
+    #[serde(flatten)]
+    pub key: BookKey,
+    /// What may be done with it.
+    pub rights: Rights,
+    /// The title, if known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// The authors, in the order of the title page.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub authors: Vec<String>,
+    /// The language as a BCP 47 tag, if known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub language: Option<String>,
+    /// SHA-256 of the text (UTF-8), or of the gems where only those are known, in hexadecimal.
+    pub digest: String,
+    /// The text's length in bytes of UTF-8; 0 when only the gems are known.
+    pub bytes: u64,
+    /// How many gems the book has under each recipe.
+    pub gems: BTreeMap<RecipeName, u32>,
+    /// When the book was last put in.
+    pub changed: Timestamp,
+}
+
+/// A book to be put into a store: its record, and its gems under every recipe that `record.gems` names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewBook {
+    /// The record; its `gems` counts are those of `gems`.
+    pub record: Record,
+    /// The gems by recipe, none twice, in order of first place.
+    pub gems: BTreeMap<RecipeName, Vec<PlacedGem>>,
+}

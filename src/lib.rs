@@ -1,0 +1,6 @@
+//! Lapidary: a fingerprint index for books.
+
+
+pub mod extract;
+pub mod fingerprint;
+pub mod index;
