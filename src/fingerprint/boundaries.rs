@@ -1,0 +1,156 @@
+//! Boundary sequences: the 4-digit sequences at which a fold is cut, and how short a chunk may be.
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+/// The length of a boundary sequence in digits.
+pub(super) const SEQUENCE: usize = 4;
+const SEQUENCES: usize = 10_000;
+
+/// Where folds are cut: a set of 4-digit sequences, and the fewest digits a chunk needs to become a gem.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Boundaries {
+    /// Every value is below [`SEQUENCES`]; there is at least one.
+    sequences: BTreeSet<u16>,
+    /// At least 1.
+    shortest: usize,
+    /// `ends[s]` says whether `s` is one of `sequences`.
+    ends: Box<[bool]>,
+}
+
+/// What is wrong with a set of boundary sequences.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BoundariesError {
+    /// Not four digits.
+    #[error("'{0}' is not a boundary sequence: four digits 0 to 9")]
+    Sequence(String),
+    /// No sequences at all.
+    #[error("no boundary sequences; list them as four digits each, blanks between them")]
+    Empty,
+    /// Not a length.
+    #[error("'shortest = {0}': the fewest digits of a chunk must be a whole number from 1 to 1000000")]
+    Shortest(String),
+    /// More than one set in one file.
+    #[error("this file holds several sets ({0}); put the one to use in a file of its own")]
+    Several(String),
+}
+
+impl Boundaries {
+    /// The set that both exact recipes use: 23 sequences, chunks of 150 digits or more.
+    #[must_use]
+    pub fn standard() -> &'static Self {
+        static STANDARD: LazyLock<Boundaries> = LazyLock::new(|| {
+            Boundaries::parse(include_str!("../../data/boundaries.txt"))
+                .expect("data/boundaries.txt is part of the program and read by its tests")
+        });
+        &STANDARD
+    }
+
+    /// A set of sequences, and the fewest digits of a chunk.
+    ///
+    /// # Errors
+    /// When a sequence is not four digits, there is none, or `shortest` is out of range.
+    pub fn new<S: AsRef<str>>(
+        sequences: impl IntoIterator<Item = S>,
+        shortest: usize,
+    ) -> Result<Self, BoundariesError> {
+        let mut set = BTreeSet::new();
+        let mut ends = vec![false; SEQUENCES].into_boxed_slice();
+        for sequence in sequences {
+            let sequence = sequence.as_ref();
+            if sequence.len() != SEQUENCE || !sequence.bytes().all(|b| b.is_ascii_digit()) {
+                return Err(BoundariesError::Sequence(sequence.chars().take(40).collect()));
+            }
+            let value = sequence.bytes().fold(0, |n, b| n * 10 + u16::from(b - b'0'));
+            set.insert(value);
+            ends[usize::from(value)] = true;
+        }
+        if set.is_empty() {
+            return Err(BoundariesError::Empty);
+        }
+        if !(1..=1_000_000).contains(&shortest) {
+            return Err(BoundariesError::Shortest(shortest.to_string()));
+        }
+        Ok(Self {
+            sequences: set,
+            shortest,
+            ends,
+        })
+    }
+
+    /// Reads a file of one set: `#` begins a comment, `[name]` a set, `shortest = N` is the fewest digits of a chunk
+    /// (150 when missing), and all else is sequences with blanks between them.
+    ///
+    /// # Errors
+    /// As [`Boundaries::new`], and when the file holds several sets.
+    pub fn parse(file: &str) -> Result<Self, BoundariesError> {
+        let mut names = Vec::new();
+        let mut sequences = Vec::new();
+        let mut shortest = 150;
+        for line in file.trim_start_matches('\u{feff}').lines() {
+            let line = line.split('#').next().unwrap_or_default().trim();
+            if let Some(name) = line.strip_prefix('[').and_then(|l| l.strip_suffix(']')) {
+                names.push(name.trim());
+            } else if let Some((key, value)) = line.split_once('=')
+                && key.trim() == "shortest"
+            {
+                let value = value.trim();
+                shortest = value.parse().map_err(|_| BoundariesError::Shortest(value.to_owned()))?;
+            } else {
+                sequences.extend(line.split_whitespace());
+            }
+        }
+        if names.len() > 1 {
+            return Err(BoundariesError::Several(names.join(", ")));
+        }
+        Self::new(sequences, shortest)
+    }
+
+    /// The sequences in rising order, four digits each.
+    pub fn sequences(&self) -> impl Iterator<Item = String> {
+        self.sequences.iter().map(|s| format!("{s:04}"))
+    }
+
+    /// The fewest digits a chunk needs to become a gem.
+    #[must_use]
+    pub fn shortest(&self) -> usize {
+        self.shortest
+    }
+
+    /// Whether the four digits with this value end a chunk. `value` is below 10,000.
+    pub(super) fn ends_at(&self, value: u16) -> bool {
+        self.ends[usize::from(value)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Boundaries, BoundariesError};
+
+    #[test]
+    fn the_standard_set() {
+        let standard = Boundaries::standard();
+        assert_eq!(standard.sequences().count(), 23);
+        assert_eq!(standard.shortest(), 150);
+        assert!(standard.ends_at(3856) && standard.ends_at(5842) && !standard.ends_at(3857));
+    }
+
+    #[test]
+    fn files() {
+        let ok = |file| Boundaries::parse(file).expect("a good file");
+        assert_eq!(ok("1234 0042"), Boundaries::new(["0042", "1234"], 150).expect("good"));
+        assert_eq!(
+            ok("\u{feff}# what\n[fine]\nshortest = 60\n1234 # why\n"),
+            Boundaries::new(["1234"], 60).expect("good")
+        );
+        let bad = |file| Boundaries::parse(file).expect_err("a bad file");
+        assert_eq!(bad("# nothing"), BoundariesError::Empty);
+        assert_eq!(bad("123"), BoundariesError::Sequence("123".into()));
+        assert_eq!(bad("12345"), BoundariesError::Sequence("12345".into()));
+        assert_eq!(bad("١٢٣٤"), BoundariesError::Sequence("١٢٣٤".into()));
+        assert_eq!(bad("shortest = -1\n1234"), BoundariesError::Shortest("-1".into()));
+        assert_eq!(bad("shortest = 0\n1234"), BoundariesError::Shortest("0".into()));
+        assert_eq!(bad("[a]\n1234\n[b]\n4321"), BoundariesError::Several("a, b".into()));
+    }
+}

@@ -1,0 +1,192 @@
+//! Cut and hash: a stream of digits in, gems out.
+
+use hashbrown::HashSet;
+
+use super::boundaries::{Boundaries, SEQUENCE};
+use super::fold::Sink;
+use super::gem::{Gem, Place, PlacedGem};
+use super::hash::jenkins;
+
+/// Cuts digits at boundary sequences and keeps a gem for each chunk that counts. Holds one chunk at a time.
+///
+/// The first and the last chunk do not count, nor do short ones. "Last" is the last that is not empty, since the
+/// reference splits as Perl does, where empty fields at the end do not exist.
+pub(super) struct Cutter<'b> {
+    boundaries: &'b Boundaries,
+    chunk: Chunk,
+    /// How many chunks have ended.
+    ended: usize,
+    /// The gem of the last chunk that was not empty, if it is long enough: it counts only when another follows.
+    held: Option<PlacedGem>,
+    seen: HashSet<Gem>,
+    gems: Vec<PlacedGem>,
+}
+
+/// The digits since the last boundary.
+#[derive(Default)]
+struct Chunk {
+    /// In UTF-8; digits outside ASCII are rare, but exist.
+    digits: Vec<u8>,
+    /// How many digits that is.
+    count: usize,
+    start: u64,
+    /// Where the last digits end in the source, the newest last: what is left once a boundary sequence is taken off.
+    ends: [u64; SEQUENCE + 1],
+    /// The value of the last four digits, and how many of them are ASCII digits in a row.
+    tail: u16,
+    ascii: usize,
+}
+
+impl<'b> Cutter<'b> {
+    pub(super) fn new(boundaries: &'b Boundaries) -> Self {
+        Self {
+            boundaries,
+            chunk: Chunk::default(),
+            ended: 0,
+            held: None,
+            seen: HashSet::new(),
+            gems: Vec::new(),
+        }
+    }
+
+    /// The gems in order of first place; equal ones once.
+    pub(super) fn finish(mut self) -> Vec<PlacedGem> {
+        if self.chunk.count > 0 {
+            self.release();
+        }
+        self.gems
+    }
+
+    fn end_chunk(&mut self) {
+        let chunk = &mut self.chunk;
+        chunk.digits.truncate(chunk.digits.len() - SEQUENCE);
+        chunk.count -= SEQUENCE;
+        if chunk.count > 0 {
+            let long = self.ended > 0 && chunk.count >= self.boundaries.shortest();
+            let gem = long.then(|| PlacedGem {
+                gem: Gem(u64::from(jenkins(&chunk.digits))),
+                place: Some(Place {
+                    start: chunk.start,
+                    end: chunk.ends[0],
+                }),
+            });
+            self.release();
+            self.held = gem;
+        }
+        self.ended += 1;
+        self.chunk.digits.clear();
+        self.chunk.count = 0;
+        self.chunk.ascii = 0;
+    }
+
+    fn release(&mut self) {
+        if let Some(held) = self.held.take()
+            && self.seen.insert(held.gem)
+        {
+            self.gems.push(held);
+        }
+    }
+}
+
+impl Sink for Cutter<'_> {
+    fn digit(&mut self, digit: char, place: Place) {
+        let chunk = &mut self.chunk;
+        if chunk.count == 0 {
+            chunk.start = place.start;
+        }
+        chunk.count += 1;
+        chunk.ends.rotate_left(1);
+        chunk.ends[SEQUENCE] = place.end;
+        if !digit.is_ascii_digit() {
+            chunk
+                .digits
+                .extend_from_slice(digit.encode_utf8(&mut [0; 4]).as_bytes());
+            chunk.ascii = 0;
+            return;
+        }
+        chunk.digits.push(digit as u8);
+        chunk.tail = chunk.tail % 1000 * 10 + u16::from(digit as u8 - b'0');
+        chunk.ascii += 1;
+        if chunk.ascii >= SEQUENCE && self.boundaries.ends_at(chunk.tail) {
+            self.end_chunk();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::boundaries::Boundaries;
+    use super::super::fold::Sink;
+    use super::super::gem::{Gem, Place};
+    use super::super::hash::jenkins;
+    use super::Cutter;
+    use proptest::prelude::*;
+
+    /// Digit `i` lies at bytes `10 i .. 10 i + 5`.
+    fn cut(digits: &str, boundaries: &Boundaries) -> Vec<(Gem, u64, u64)> {
+        let mut cutter = Cutter::new(boundaries);
+        for (i, digit) in digits.chars().enumerate() {
+            cutter.digit(
+                digit,
+                Place {
+                    start: 10 * i as u64,
+                    end: 10 * i as u64 + 5,
+                },
+            );
+        }
+        let placed = |g: super::PlacedGem| g.place.map(|p| (g.gem, p.start, p.end)).expect("a place");
+        cutter.finish().into_iter().map(placed).collect()
+    }
+
+    /// The rules of the cut, word by word.
+    fn naive(digits: &str, boundaries: &Boundaries) -> Vec<Gem> {
+        let chars: Vec<char> = digits.chars().collect();
+        let mut chunks = vec![String::new()];
+        let mut i = 0;
+        while i < chars.len() {
+            let four: String = chars[i..].iter().take(4).collect();
+            if boundaries.sequences().any(|s| s == four) {
+                chunks.push(String::new());
+                i += 4;
+            } else {
+                chunks.last_mut().expect("never empty").push(chars[i]);
+                i += 1;
+            }
+        }
+        while chunks.last().is_some_and(String::is_empty) {
+            chunks.pop();
+        }
+        let mut gems = Vec::new();
+        for chunk in chunks.iter().take(chunks.len().saturating_sub(1)).skip(1) {
+            let gem = Gem(u64::from(jenkins(chunk.as_bytes())));
+            if chunk.chars().count() >= boundaries.shortest() && !gems.contains(&gem) {
+                gems.push(gem);
+            }
+        }
+        gems
+    }
+
+    #[test]
+    fn first_and_last_do_not_count() {
+        let boundaries = Boundaries::new(["9999"], 2).expect("good");
+        let gem = |digits: &str| Gem(u64::from(jenkins(digits.as_bytes())));
+        assert_eq!(cut("129999349999569999", &boundaries), [(gem("34"), 60, 75)]);
+        assert_eq!(
+            cut("1299993499995699997", &boundaries),
+            [(gem("34"), 60, 75), (gem("56"), 120, 135)]
+        );
+        assert_eq!(cut("9999349999567", &boundaries), [(gem("34"), 40, 55)]);
+        assert_eq!(cut("129999349999349999", &boundaries), [(gem("34"), 60, 75)]);
+        assert_eq!(cut("", &boundaries), []);
+        assert_eq!(cut("9999", &boundaries), []);
+    }
+
+    proptest! {
+        #[test]
+        fn the_stream_cuts_as_the_rules_say(digits in "[12٣]{0,80}", shortest in 1_usize..4) {
+            let boundaries = Boundaries::new(["1212", "2211", "1111"], shortest).expect("good");
+            let gems: Vec<Gem> = cut(&digits, &boundaries).into_iter().map(|(gem, ..)| gem).collect();
+            prop_assert_eq!(gems, naive(&digits, &boundaries));
+        }
+    }
+}

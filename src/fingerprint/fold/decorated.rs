@@ -1,0 +1,130 @@
+//! Step 7: decorated words, such as `-=word=-`, which a reader passes over and which would otherwise make a copy look
+//! like another text.
+
+use super::characters::Placed;
+use super::classes::{is_blank, is_word};
+use super::digits::Digits;
+
+/// Drops every run of: (start of the text or a blank), marks, at most one blank, a word, any blanks, marks, (a blank or
+/// the end). All but its first and last blank goes.
+///
+/// What may be such a run is passed on and taken back when it turns out to be one, since a word has no limit in length.
+pub(super) struct Decorated<'l> {
+    state: State,
+    /// Where the current attempt began.
+    undo: Point<'l>,
+    /// Behind the blank before the closing marks, where the next attempt begins if this one fails.
+    retry: Option<Point<'l>>,
+    digits: Digits<'l>,
+}
+
+/// A point to come back to: the next step as it was then, and how many digits were out.
+struct Point<'l> {
+    digits: Digits<'l>,
+    out: usize,
+}
+
+/// What has been read of a run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// No attempt; before is no border.
+    Inside,
+    /// No attempt; before is the start of the text, or a blank that ends no run.
+    Border,
+    Marks,
+    MarksBlank,
+    Word,
+    WordBlank,
+    Closing,
+}
+
+impl<'l> Decorated<'l> {
+    pub(super) fn new(digits: Digits<'l>) -> Self {
+        Self {
+            state: State::Border,
+            undo: Point {
+                digits: digits.clone(),
+                out: 0,
+            },
+            retry: None,
+            digits,
+        }
+    }
+
+    /// Takes a character; `out` has every digit that is not yet settled.
+    pub(super) fn push(&mut self, (c, place): Placed, out: &mut Vec<Placed>) {
+        use State::{Border, Closing, Inside, Marks, MarksBlank, Word, WordBlank};
+        let blank = is_blank(c);
+        let word = is_word(c);
+        self.state = match self.state {
+            Inside if blank => Border,
+            Inside => Inside,
+            Border if blank => Border,
+            Border if word => Inside,
+            Border => self.begin(out.len()),
+            Marks if blank => MarksBlank,
+            Marks if word => Word,
+            Marks => Marks,
+            MarksBlank if blank => Border,
+            MarksBlank if word => Word,
+            MarksBlank => self.begin(out.len()),
+            Word if blank => WordBlank,
+            Word if word => Word,
+            Word => {
+                self.retry = None;
+                Closing
+            }
+            WordBlank if blank => WordBlank,
+            WordBlank if word => Inside,
+            WordBlank => {
+                self.retry = Some(Point {
+                    digits: self.digits.clone(),
+                    out: out.len(),
+                });
+                Closing
+            }
+            Closing if blank => {
+                self.drop_run(out);
+                Inside
+            }
+            Closing if word => match self.retry.take() {
+                Some(retry) => {
+                    self.undo = retry;
+                    Word
+                }
+                None => Inside,
+            },
+            Closing => Closing,
+        };
+        // Step 8: all junk goes.
+        if (blank || word) && c != '_' {
+            self.digits.push(c, place, out);
+        }
+    }
+
+    /// Whether nothing that is out may still be taken back.
+    pub(super) fn settled(&self) -> bool {
+        matches!(self.state, State::Inside | State::Border)
+    }
+
+    /// Ends the text and returns the step behind this one.
+    pub(super) fn finish(mut self, out: &mut Vec<Placed>) -> Digits<'l> {
+        if self.state == State::Closing {
+            self.drop_run(out);
+        }
+        self.digits
+    }
+
+    fn begin(&mut self, out: usize) -> State {
+        self.undo = Point {
+            digits: self.digits.clone(),
+            out,
+        };
+        State::Marks
+    }
+
+    fn drop_run(&mut self, out: &mut Vec<Placed>) {
+        self.digits = self.undo.digits.clone();
+        out.truncate(self.undo.out);
+    }
+}

@@ -1,0 +1,96 @@
+//! Steps 5 and 6: the first joint, and short words.
+
+use std::ops::Range;
+
+use super::characters::Placed;
+use super::classes::{is_blank, is_word};
+use super::letters::Letters;
+
+/// Step 5: which characters to leave out, counted from the first: the junk between the first two word characters of the
+/// text that have nothing but junk between them. `None` if there are no such two.
+///
+/// Junk takes as much as it can and gives back when it must; `_` is both junk and a word character.
+pub(super) fn first_joint(characters: impl Iterator<Item = Placed>) -> Option<Range<usize>> {
+    // A stretch is at most one word character and all the junk behind it: its first and its last word character.
+    let mut first: Option<usize> = None;
+    let mut last: Option<usize> = None;
+    let joint = |first: Option<usize>, last: Option<usize>| {
+        first
+            .zip(last)
+            .filter(|(first, last)| *last >= first + 2)
+            .map(|(first, last)| first + 1..last)
+    };
+    for (i, (c, _)) in characters.enumerate() {
+        if c == '_' {
+            *(if first.is_none() { &mut first } else { &mut last }) = Some(i);
+        } else if is_word(c) {
+            if let Some(found) = joint(first, Some(i)) {
+                return Some(found);
+            }
+            (first, last) = (Some(i), None);
+        } else if is_blank(c) {
+            if let Some(found) = joint(first, last) {
+                return Some(found);
+            }
+            (first, last) = (None, None);
+        }
+    }
+    joint(first, last)
+}
+
+/// The longest prefix that any word loses.
+const LONGEST: usize = 6;
+
+/// Step 6: drops the short beginnings of words, and so all short words.
+pub(super) struct ShortWords<'l> {
+    letters: &'l Letters,
+    /// The first characters of a word, until it is known how many of them go.
+    head: Vec<Placed>,
+    decided: bool,
+}
+
+impl<'l> ShortWords<'l> {
+    pub(super) fn new(letters: &'l Letters) -> Self {
+        Self {
+            letters,
+            head: Vec::with_capacity(LONGEST + 1),
+            decided: false,
+        }
+    }
+
+    pub(super) fn push(&mut self, (c, place): Placed, out: &mut impl FnMut(Placed)) {
+        if is_blank(c) {
+            self.end_word(out);
+            out((c, place));
+        } else if self.decided {
+            out((c, place));
+        } else {
+            self.head.push((c, place));
+            if self.head.len() > LONGEST {
+                self.decide(out);
+            }
+        }
+    }
+
+    pub(super) fn end_word(&mut self, out: &mut impl FnMut(Placed)) {
+        if !self.decided {
+            self.decide(out);
+        }
+        self.decided = false;
+    }
+
+    fn decide(&mut self, out: &mut impl FnMut(Placed)) {
+        let word = |i: usize| self.head.get(i).is_some_and(|&(c, _)| is_word(c));
+        let edge = |length: usize| word(length - 1) != word(length);
+        let short = (1..LONGEST)
+            .rev()
+            .find(|&length| length <= self.head.len() && edge(length));
+        let six = || {
+            let six = self.head.get(..LONGEST)?;
+            (six.iter().all(|&(c, _)| self.letters.is_of_six(c)) && edge(LONGEST)).then_some(LONGEST)
+        };
+        let dropped = short.or_else(six).unwrap_or(0);
+        self.head.drain(..).skip(dropped).for_each(out);
+        self.decided = true;
+    }
+}
