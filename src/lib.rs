@@ -1,5 +1,8 @@
 //! Lapidary: a fingerprint index for books.
 
 pub mod extract;
+pub mod catalogue;
+pub mod extract;
 pub mod fingerprint;
 pub mod index;
+pub mod matching;

@@ -1,0 +1,184 @@
+//! Adding books.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::check::distinct;
+use super::{Catalogue, CatalogueError};
+use crate::fingerprint::{Gem, PlacedGem, Recipe, RecipeName};
+use crate::index::{BookKey, NewBook, Record, Rights};
+
+/// A book to add: what it is called, what may be done with it, and what is in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewEntry {
+    /// Library and id.
+    pub key: BookKey,
+    /// What may be done with it.
+    pub rights: Rights,
+    /// The title, if known.
+    pub title: Option<String>,
+    /// The authors.
+    pub authors: Vec<String>,
+    /// The language as a BCP 47 tag, if known.
+    pub language: Option<String>,
+    /// What is in it.
+    pub content: Content,
+}
+
+/// What is in a book.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Content {
+    /// Its text.
+    Text(String),
+    /// Only its gems, under one recipe.
+    Gems {
+        /// The recipe; the catalogue's default when none is named.
+        recipe: Option<RecipeName>,
+        /// The gems, in the order of the text.
+        gems: Vec<Gem>,
+    },
+}
+
+/// What adding a book did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// It was not there before.
+    Added,
+    /// It took the place of another text, other metadata, or fewer recipes.
+    Replaced,
+    /// It was there already, just so.
+    Unchanged,
+}
+
+/// A book with its gems, ready to be put into the store by [`Catalogue::commit`].
+#[derive(Debug, Clone)]
+pub struct Prepared {
+    outcome: Outcome,
+    book: NewBook,
+}
+
+/// What became of a book.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Added {
+    /// What adding it did.
+    pub outcome: Outcome,
+    /// Its record.
+    pub book: Record,
+}
+
+impl Catalogue {
+    /// Makes sure the catalogue knows `recipes`, in a new one the first as its default; returns all that a new text is
+    /// to be fingerprinted under: those named, or else all that the catalogue has.
+    pub fn settle_recipes(&self, recipes: &[Recipe]) -> Result<Vec<Recipe>, CatalogueError> {
+        let known = self.store.recipes();
+        let wanted = match (recipes, known.is_empty()) {
+            ([], false) => return Ok(known),
+            ([], true) => &[Recipe::documented()],
+            (named, _) => named,
+        };
+        for recipe in wanted {
+            self.store.add_recipe(recipe)?;
+        }
+        Ok(wanted.to_vec())
+    }
+
+    /// Adds a book: a text under all recipes of the catalogue, gems under theirs.
+    pub fn add(&self, entry: NewEntry) -> Result<Added, CatalogueError> {
+        let recipes = match &entry.content {
+            Content::Gems { recipe: Some(name), .. } if self.recipe(Some(name)).is_err() => {
+                self.settle_recipes(&[name.as_str().parse()?])?
+            }
+            _ => self.settle_recipes(&[])?,
+        };
+        let prepared = self.prepare(entry, &recipes)?;
+        let added = Added { outcome: prepared.outcome, book: prepared.book.record.clone() };
+        self.commit(vec![prepared])?;
+        Ok(added)
+    }
+
+    /// Makes a book's gems, unless the catalogue has the same book already. This is the part of adding that takes CPU,
+    /// and changes nothing.
+    ///
+    /// A text that replaces another gets gems under the recipes that the other had too, so that no check loses it.
+    pub fn prepare(&self, entry: NewEntry, recipes: &[Recipe]) -> Result<Prepared, CatalogueError> {
+        let NewEntry { key, rights, title, authors, language, content } = entry;
+        let before = self.book(&key)?;
+        let mut wanted: BTreeMap<RecipeName, Recipe> = BTreeMap::new();
+        let (digest, bytes) = match &content {
+            Content::Text(text) => {
+                let had = |recipe: &Recipe| before.as_ref().is_some_and(|b| b.gems.contains_key(recipe.name()));
+                let both = recipes.iter().cloned().chain(self.store.recipes().into_iter().filter(had));
+                wanted.extend(both.map(|recipe| (recipe.name().clone(), recipe)));
+                (hex(&Sha256::digest(text.as_bytes())), text.len() as u64)
+            }
+            Content::Gems { recipe, gems } => {
+                let recipe = self.recipe(recipe.as_ref())?;
+                let mut sha = Sha256::new();
+                gems.iter().for_each(|gem| sha.update(gem.0.to_le_bytes()));
+                wanted.insert(recipe.name().clone(), recipe);
+                (hex(&sha.finalize()), 0)
+            }
+        };
+        let mut record = Record {
+            key,
+            rights,
+            title,
+            authors,
+            language,
+            digest,
+            bytes,
+            gems: BTreeMap::new(),
+            changed: Timestamp::now(),
+        };
+        if let Some(before) = &before
+            && wanted.keys().eq(before.gems.keys())
+            && *before == (Record { gems: before.gems.clone(), changed: before.changed, ..record.clone() })
+        {
+            let book = NewBook { record: before.clone(), gems: BTreeMap::new() };
+            return Ok(Prepared { outcome: Outcome::Unchanged, book });
+        }
+        let mut gems = BTreeMap::new();
+        for (name, recipe) in wanted {
+            let of_recipe = match &content {
+                Content::Text(text) => recipe.gems(text),
+                Content::Gems { gems, .. } => {
+                    let placeless = |gem| PlacedGem { gem, place: None };
+                    distinct(gems, &recipe)?.into_iter().map(placeless).collect()
+                }
+            };
+            record.gems.insert(name.clone(), of_recipe.len() as u32);
+            gems.insert(name, of_recipe);
+        }
+        let outcome = if before.is_some() { Outcome::Replaced } else { Outcome::Added };
+        Ok(Prepared { outcome, book: NewBook { record, gems } })
+    }
+
+    /// Puts prepared books into the store, all or none of them. When this returns they are on disk.
+    pub fn commit(&self, prepared: Vec<Prepared>) -> Result<(), CatalogueError> {
+        let changed = prepared.into_iter().filter(|p| p.outcome != Outcome::Unchanged).map(|p| p.book);
+        let books: Vec<NewBook> = changed.collect();
+        if books.is_empty() { Ok(()) } else { Ok(self.store.put(books)?) }
+    }
+}
+
+impl Prepared {
+    /// What putting it in will do.
+    #[must_use]
+    pub fn outcome(&self) -> Outcome {
+        self.outcome
+    }
+
+    /// The book's record, as it will be.
+    #[must_use]
+    pub fn record(&self) -> &Record {
+        &self.book.record
+    }
+}
+
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

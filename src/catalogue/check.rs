@@ -1,0 +1,268 @@
+//! Checks: which books a query shares gems with, and what that means.
+
+use hashbrown::HashSet;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::add::hex;
+use super::{Catalogue, CatalogueError};
+use crate::fingerprint::{Gem, PlacedGem, Recipe, RecipeName};
+use crate::index::{BookNo, Library, Record, Rights, Snapshot};
+use crate::matching::{Relation, Rule, Score, Span, align, chance, verdict};
+
+/// The most gems a query or a book given as gems may have: those of a text of about 200 MB.
+pub const MAX_GEMS: usize = 100_000;
+/// How many matches a report shows when no limit is given.
+const DEFAULT_LIMIT: usize = 100;
+/// How many records are read at a time.
+const FETCHED_AT_ONCE: usize = 1_000;
+
+/// What is to be checked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Query {
+    /// A text.
+    Text(String),
+    /// The gems of a text, in its order.
+    Gems(Vec<Gem>),
+}
+
+/// How to check, and what to show.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckOptions {
+    /// The recipe; the catalogue's default when none is named.
+    pub recipe: Option<RecipeName>,
+    /// Only books of this library count.
+    pub library: Option<Library>,
+    /// How many matches to show, the best first. The verdict always heeds all.
+    pub limit: usize,
+    /// Whether to show spans.
+    pub detail: bool,
+}
+
+impl Default for CheckOptions {
+    fn default() -> Self {
+        Self { recipe: None, library: None, limit: DEFAULT_LIMIT, detail: true }
+    }
+}
+
+/// The answer to a check.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// The strictest rights among the matches; `unknown` without a match.
+    pub verdict: Rights,
+    /// The recipe used.
+    pub recipe: RecipeName,
+    /// How many different gems the query has.
+    pub gems: u32,
+    /// How many of them were not counted, being in more books than the rule's cap.
+    pub common_gems: u32,
+    /// The rule that says what a match is.
+    pub rule: Rule,
+    /// How many unrelated books of this index would meet the rule's fewest common gems by chance, on average.
+    pub chance: f64,
+    /// How many books match, shown or not.
+    pub total: usize,
+    /// The matches, the best first.
+    pub matches: Vec<Match>,
+    /// What a reader must know to understand the verdict, if anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// A book that the query shares gems with.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Match {
+    /// The book.
+    pub book: BookRef,
+    /// Common gems and shares.
+    #[serde(flatten)]
+    pub score: Score,
+    /// What query and book are to each other.
+    pub relation: Relation,
+    /// How many unrelated books of this index would reach as many common gems by chance, on average.
+    pub chance: f64,
+    /// Which parts match; empty when the check was asked for no detail.
+    pub spans: Vec<Span>,
+}
+
+/// What a report says of a book.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BookRef {
+    /// Its library.
+    pub library: String,
+    /// Its id there.
+    pub id: String,
+    /// What may be done with it.
+    pub rights: Rights,
+    /// Its title, if known.
+    pub title: Option<String>,
+    /// Its authors.
+    pub authors: Vec<String>,
+    /// Its language, if known.
+    pub language: Option<String>,
+    /// Its length in bytes of UTF-8; 0 when only its gems are known.
+    pub bytes: u64,
+}
+
+/// Two texts side by side.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// The recipe used.
+    pub recipe: RecipeName,
+    /// How many gems the first text has; in the score it is the query.
+    pub gems_a: u32,
+    /// How many gems the second text has; in the score it is the book.
+    pub gems_b: u32,
+    /// Common gems and shares.
+    #[serde(flatten)]
+    pub score: Score,
+    /// Whether the rule calls them a match.
+    #[serde(rename = "match")]
+    pub matches: bool,
+    /// The rule.
+    pub rule: Rule,
+    /// What the first is to the second.
+    pub relation: Relation,
+    /// Which parts match.
+    pub spans: Vec<Span>,
+}
+
+/// Compares two texts.
+#[must_use]
+pub fn compare(recipe: &Recipe, rule: Rule, a: &str, b: &str) -> Comparison {
+    let (a, b) = (recipe.gems(a), recipe.gems(b));
+    let (relation, spans) = align(&a, &b);
+    let in_a: HashSet<Gem> = a.iter().map(|g| g.gem).collect();
+    let common = b.iter().filter(|g| in_a.contains(&g.gem)).count() as u32;
+    let (gems_a, gems_b) = (a.len() as u32, b.len() as u32);
+    let score = Score::new(common, gems_a, gems_b);
+    let matches = score.meets(&rule);
+    Comparison { recipe: recipe.name().clone(), gems_a, gems_b, score, matches, rule, relation, spans }
+}
+
+impl Catalogue {
+    /// Checks a text, or the gems of one, against every book of the catalogue.
+    pub fn check(&self, query: &Query, options: &CheckOptions) -> Result<Report, CatalogueError> {
+        let recipe = self.recipe(options.recipe.as_ref())?;
+        let (gems, digest) = match query {
+            Query::Text(text) => (recipe.gems(text), Some(hex(&Sha256::digest(text.as_bytes())))),
+            Query::Gems(gems) => {
+                let placeless = |gem| PlacedGem { gem, place: None };
+                (distinct(gems, &recipe)?.into_iter().map(placeless).collect(), None)
+            }
+        };
+        let snapshot = self.store.snapshot();
+        let check = Checking { rule: self.rule, recipe: &recipe, snapshot: &*snapshot, gems: &gems };
+        check.report(options, digest.as_deref())
+    }
+}
+
+/// One check under way.
+struct Checking<'a> {
+    rule: Rule,
+    recipe: &'a Recipe,
+    snapshot: &'a dyn Snapshot,
+    gems: &'a [PlacedGem],
+}
+
+/// A book that meets the rule.
+struct Candidate {
+    number: BookNo,
+    record: Record,
+    score: Score,
+}
+
+impl Checking<'_> {
+    fn report(&self, options: &CheckOptions, digest: Option<&str>) -> Result<Report, CatalogueError> {
+        let name = self.recipe.name();
+        let gems: Vec<Gem> = self.gems.iter().map(|g| g.gem).collect();
+        let tally = self.snapshot.tally(name, &gems, self.rule.common_cap)?;
+        let common: HashSet<Gem> = tally.common.iter().copied().collect();
+        let counted = (gems.len() - common.len()) as u32;
+        let mut found = Vec::new();
+        let enough = tally.books.iter().filter(|(_, count)| *count >= self.rule.min_common).collect::<Vec<_>>();
+        for some in enough.chunks(FETCHED_AT_ONCE) {
+            let numbers: Vec<BookNo> = some.iter().map(|(number, _)| *number).collect();
+            for (record, &&(number, count)) in self.snapshot.fetch(&numbers)?.into_iter().zip(some) {
+                let Some(record) = record else { continue };
+                if options.library.as_ref().is_some_and(|library| *library != record.key.library) {
+                    continue;
+                }
+                let of_book = record.gems.get(name).copied().unwrap_or_default();
+                let score = Score::new(count, counted, of_book);
+                if score.meets(&self.rule) {
+                    found.push(Candidate { number, record, score });
+                }
+            }
+        }
+        let identical = |candidate: &Candidate| digest == Some(candidate.record.digest.as_str());
+        found.sort_by(|a, b| {
+            let common = b.score.common.cmp(&a.score.common);
+            let alike = b.score.score.total_cmp(&a.score.score);
+            common.then(alike).then(identical(b).cmp(&identical(a))).then_with(|| a.record.key.cmp(&b.record.key))
+        });
+        let sizes = self.snapshot.sizes(name)?;
+        let bits = self.recipe.gem_bits();
+        let by_chance = |common: u32| chance(&sizes, counted, common, bits);
+        let verdict = verdict(found.iter().map(|candidate| candidate.record.rights));
+        let total = found.len();
+        let counted_gems: Vec<PlacedGem> = self.gems.iter().filter(|g| !common.contains(&g.gem)).copied().collect();
+        let shown = found.into_iter().take(options.limit).map(|Candidate { number, record, score }| {
+            let book = self.snapshot.gems(name, number)?.unwrap_or_default();
+            let (relation, spans) = align(&counted_gems, &book);
+            let spans = if options.detail { spans } else { Vec::new() };
+            Ok(Match { book: record.into(), chance: by_chance(score.common), score, relation, spans })
+        });
+        Ok(Report {
+            verdict,
+            recipe: name.clone(),
+            gems: gems.len() as u32,
+            common_gems: common.len() as u32,
+            rule: self.rule,
+            chance: by_chance(self.rule.min_common.max(1)),
+            total,
+            matches: shown.collect::<Result<_, CatalogueError>>()?,
+            note: self.note(),
+        })
+    }
+
+    fn note(&self) -> Option<String> {
+        let few = |fewest: u32| (self.gems.len() as u32) < fewest;
+        let recipe = self.recipe.name();
+        if few(1) {
+            Some(format!("no gems under '{recipe}': too short, or not prose, so nothing can be said of this text"))
+        } else if few(self.rule.min_common) {
+            let (gems, fewest) = (self.gems.len(), self.rule.min_common);
+            Some(format!("{gems} gems under '{recipe}', fewer than the {fewest} in common that make a match"))
+        } else {
+            None
+        }
+    }
+}
+
+impl From<Record> for BookRef {
+    fn from(record: Record) -> Self {
+        Self {
+            library: record.key.library.into(),
+            id: record.key.id.into(),
+            rights: record.rights,
+            title: record.title,
+            authors: record.authors,
+            language: record.language,
+            bytes: record.bytes,
+        }
+    }
+}
+
+/// Gems from outside: each within the recipe's range, equal ones once, not too many.
+pub(super) fn distinct(gems: &[Gem], recipe: &Recipe) -> Result<Vec<Gem>, CatalogueError> {
+    if gems.len() > MAX_GEMS {
+        return Err(CatalogueError::TooManyGems { found: gems.len(), limit: MAX_GEMS });
+    }
+    let largest = recipe.largest_gem();
+    if let Some(gem) = gems.iter().find(|gem| gem.0 > largest) {
+        return Err(CatalogueError::BadGem { gem: gem.0, recipe: recipe.name().clone(), largest });
+    }
+    let mut seen = HashSet::with_capacity(gems.len());
+    Ok(gems.iter().copied().filter(|gem| seen.insert(*gem)).collect())
+}

@@ -1,0 +1,151 @@
+//! The operations that people ask for: add, remove, check, list. The only place that sees all steps; the server and the
+//! command line are two faces of it and have no logic of their own, so that both always give the same answer.
+
+mod add;
+mod check;
+mod error;
+
+pub use add::{Added, Content, NewEntry, Outcome, Prepared};
+pub use check::{BookRef, CheckOptions, Comparison, MAX_GEMS, Match, Query, Report, compare};
+pub use error::CatalogueError;
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::fingerprint::{Recipe, RecipeName};
+use crate::index::{BookId, BookKey, Library, LibrarySummary, Record, RocksStore, Store};
+use crate::matching::Rule;
+
+/// A catalogue of books: a store, and the rule it is checked by. Any number of threads may use one at once.
+pub struct Catalogue {
+    store: Box<dyn Store>,
+    rule: Rule,
+}
+
+impl Catalogue {
+    /// Opens the catalogue in a folder.
+    pub fn open(folder: &Path) -> Result<Self, CatalogueError> {
+        Ok(Self::on(Box::new(RocksStore::open(folder)?)))
+    }
+
+    /// Opens the catalogue in a folder, or makes one there.
+    pub fn open_or_create(folder: &Path) -> Result<Self, CatalogueError> {
+        Ok(Self::on(Box::new(RocksStore::open_or_create(folder)?)))
+    }
+
+    /// A catalogue on a store.
+    #[must_use]
+    pub fn on(store: Box<dyn Store>) -> Self {
+        Self { store, rule: Rule::default() }
+    }
+
+    /// This catalogue with another rule.
+    #[must_use]
+    pub fn with_rule(self, rule: Rule) -> Self {
+        Self { rule, ..self }
+    }
+
+    /// The recipe to use when `asked` for one, or the default.
+    ///
+    /// # Errors
+    /// When the catalogue holds no gems of that recipe.
+    pub fn recipe(&self, asked: Option<&RecipeName>) -> Result<Recipe, CatalogueError> {
+        let recipes = self.store.recipes();
+        let found = match asked {
+            None => recipes.first().cloned().or_else(|| Some(Recipe::documented())),
+            Some(name) => recipes.iter().find(|recipe| recipe.name() == name).cloned(),
+        };
+        found.ok_or_else(|| CatalogueError::no_such_recipe(asked, &recipes))
+    }
+
+    /// Removes books, and says for each whether it was there.
+    pub fn remove(&self, keys: &[BookKey]) -> Result<Vec<bool>, CatalogueError> {
+        Ok(self.store.remove(keys)?)
+    }
+
+    /// A book's record.
+    pub fn book(&self, key: &BookKey) -> Result<Option<Record>, CatalogueError> {
+        let snapshot = self.store.snapshot();
+        match snapshot.find(key)? {
+            Some(number) => Ok(snapshot.fetch(&[number])?.pop().flatten()),
+            None => Ok(None),
+        }
+    }
+
+    /// A page of a library: up to `limit` records in the order of their ids, beginning behind `cursor`.
+    pub fn books(&self, library: &Library, cursor: Option<&BookId>, limit: usize) -> Result<Page, CatalogueError> {
+        let mut books = self.store.snapshot().walk(library, cursor, limit.saturating_add(1))?;
+        let more = books.len() > limit;
+        books.truncate(limit);
+        let next_cursor = books.last().filter(|_| more).map(|record| record.key.id.clone());
+        Ok(Page { books, next_cursor })
+    }
+
+    /// Every library that holds a book.
+    pub fn libraries(&self) -> Result<Vec<LibrarySummary>, CatalogueError> {
+        Ok(self.store.snapshot().libraries()?)
+    }
+
+    /// The catalogue in numbers.
+    pub fn stats(&self) -> Result<Stats, CatalogueError> {
+        let snapshot = self.store.snapshot();
+        let recipes = self.store.recipes().into_iter().enumerate().map(|(i, recipe)| {
+            let classes = snapshot.sizes(recipe.name())?.classes;
+            let books = classes.iter().map(|class| class.books).sum();
+            let gems = classes.iter().map(|class| class.gems).sum();
+            Ok(RecipeStats { recipe: recipe.name().clone(), default: i == 0, books, gems })
+        });
+        let recipes = recipes.collect::<Result<_, CatalogueError>>()?;
+        let libraries = snapshot.libraries()?;
+        let books = libraries.iter().map(|library| library.books).sum();
+        Ok(Stats { books, recipes, libraries, disk_bytes: self.store.disk_bytes()?, rule: self.rule })
+    }
+
+    /// Reads everything and says what does not fit together, a sentence a fault.
+    pub fn verify(&self) -> Result<Vec<String>, CatalogueError> {
+        Ok(self.store.snapshot().verify()?)
+    }
+
+    /// Writes what is in memory to disk, for a clean stop.
+    pub fn flush(&self) -> Result<(), CatalogueError> {
+        Ok(self.store.flush()?)
+    }
+}
+
+/// A page of a library.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Page {
+    /// The records.
+    pub books: Vec<Record>,
+    /// The cursor of the next page; `null` on the last.
+    pub next_cursor: Option<BookId>,
+}
+
+/// A catalogue in numbers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Stats {
+    /// How many books it holds.
+    pub books: u64,
+    /// What it holds under each recipe, the default first.
+    pub recipes: Vec<RecipeStats>,
+    /// Its libraries.
+    pub libraries: Vec<LibrarySummary>,
+    /// The size of its files.
+    pub disk_bytes: u64,
+    /// The rule it checks by.
+    pub rule: Rule,
+}
+
+/// What a catalogue holds under one recipe.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RecipeStats {
+    /// The recipe.
+    pub recipe: RecipeName,
+    /// Whether a check uses it when none is named.
+    pub default: bool,
+    /// How many books have gems of it, or were too short for one.
+    pub books: u64,
+    /// How many gems they have together: the postings of the index.
+    pub gems: u64,
+}

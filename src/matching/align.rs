@@ -1,0 +1,247 @@
+//! Which part of a query matches which part of a book, and what the two are to each other.
+
+use hashbrown::HashMap;
+use serde::{Deserialize, Serialize};
+
+use crate::fingerprint::{Gem, Place, PlacedGem};
+
+/// Two matching gems belong to one span when at most so many gems, in either text, lie from one to the next. Eight gems
+/// are about 16,000 characters: enough to bridge gems lost to small edits, too little to join two chapters.
+const REACH: usize = 8;
+/// A text lies in another when spans cover at least this part of it.
+const COVERED: f64 = 0.5;
+
+/// A stretch of the query and the stretch of the book that it matches.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Span {
+    /// How many gems the two stretches have in common, in the same order.
+    pub common: u32,
+    /// The stretch of the query.
+    pub query: Extent,
+    /// The stretch of the book.
+    pub book: Extent,
+}
+
+/// A stretch of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Extent {
+    /// Which of the text's gems, counted from 0: `start..end`.
+    pub gems: Range,
+    /// Which bytes of the text in UTF-8; `null` where only the gems are known.
+    pub bytes: Option<Place>,
+}
+
+/// A half-open range of gems.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Range {
+    /// The first.
+    pub start: u32,
+    /// The one behind the last.
+    pub end: u32,
+}
+
+/// What a query and a book are to each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Relation {
+    /// Each covers most of the other.
+    SameText,
+    /// The query lies inside the book.
+    PartOfBook,
+    /// The book lies inside the query.
+    ContainsBook,
+    /// They share parts.
+    Overlap,
+}
+
+impl Relation {
+    /// The word used in JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::SameText => "same_text",
+            Self::PartOfBook => "part_of_book",
+            Self::ContainsBook => "contains_book",
+            Self::Overlap => "overlap",
+        }
+    }
+}
+
+/// Finds the spans of a query and a book, in the order of the query, and the relation that follows from how much of
+/// each they cover. Both lists are in order of place, no gem twice.
+#[must_use]
+pub fn align(query: &[PlacedGem], book: &[PlacedGem]) -> (Relation, Vec<Span>) {
+    let in_book: HashMap<Gem, usize> = book.iter().enumerate().map(|(at, g)| (g.gem, at)).collect();
+    let mut runs: Vec<Run> = Vec::new();
+    for (q, placed) in query.iter().enumerate() {
+        let Some(&b) = in_book.get(&placed.gem) else { continue };
+        // A run may be interrupted by a gem that lies elsewhere; every run that is still in reach may go on.
+        let open = runs
+            .iter_mut()
+            .rev()
+            .take(REACH)
+            .filter(|run| run.reaches(q, b))
+            .min_by_key(|run| b - run.book.1);
+        match open {
+            Some(run) => run.extend(q, b),
+            None => runs.push(Run {
+                common: 1,
+                query: (q, q),
+                book: (b, b),
+            }),
+        }
+    }
+    let covered = |part: fn(&Run) -> (usize, usize), of: usize| {
+        let gems: usize = runs.iter().map(|run| part(run).1 - part(run).0 + 1).sum();
+        if of == 0 { 0.0 } else { gems as f64 / of as f64 }
+    };
+    let relation = match (
+        covered(|r| r.query, query.len()) >= COVERED,
+        covered(|r| r.book, book.len()) >= COVERED,
+    ) {
+        (true, true) => Relation::SameText,
+        (true, false) => Relation::PartOfBook,
+        (false, true) => Relation::ContainsBook,
+        (false, false) => Relation::Overlap,
+    };
+    let spans = runs.iter().map(|run| run.span(query, book)).collect();
+    (relation, spans)
+}
+
+/// A span in the making: first and last gem in either text.
+struct Run {
+    common: u32,
+    query: (usize, usize),
+    book: (usize, usize),
+}
+
+impl Run {
+    fn reaches(&self, q: usize, b: usize) -> bool {
+        q - self.query.1 <= REACH && b > self.book.1 && b - self.book.1 <= REACH
+    }
+
+    fn extend(&mut self, q: usize, b: usize) {
+        self.common += 1;
+        self.query.1 = q;
+        self.book.1 = b;
+    }
+
+    fn span(&self, query: &[PlacedGem], book: &[PlacedGem]) -> Span {
+        Span {
+            common: self.common,
+            query: extent(query, self.query),
+            book: extent(book, self.book),
+        }
+    }
+}
+
+fn extent(gems: &[PlacedGem], (first, last): (usize, usize)) -> Extent {
+    let bytes = gems[first].place.zip(gems[last].place).map(|(a, b)| Place {
+        start: a.start,
+        end: b.end,
+    });
+    Extent {
+        gems: Range {
+            start: first as u32,
+            end: last as u32 + 1,
+        },
+        bytes,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Place, PlacedGem, Relation, align};
+    use crate::fingerprint::Gem;
+
+    fn text(gems: impl IntoIterator<Item = u64>) -> Vec<PlacedGem> {
+        let place = |i: usize| {
+            Some(Place {
+                start: 100 * i as u64,
+                end: 100 * i as u64 + 90,
+            })
+        };
+        gems.into_iter()
+            .enumerate()
+            .map(|(i, gem)| PlacedGem {
+                gem: Gem(gem),
+                place: place(i),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn relations() {
+        use Relation::{ContainsBook, Overlap, PartOfBook, SameText};
+        let strange = 1000..1100;
+        let table = [
+            ("equal", text(0..50), text(0..50), SameText),
+            (
+                "every third gem changed",
+                text((0..60).map(|i| if i % 3 == 0 { i + 500 } else { i })),
+                text(0..60),
+                SameText,
+            ),
+            ("an extract", text(20..30), text(0..100), PartOfBook),
+            (
+                "a collection",
+                text((0..20).chain(strange.clone())),
+                text(0..20),
+                ContainsBook,
+            ),
+            (
+                "a chapter in common",
+                text((0..20).chain(strange)),
+                text((0..20).chain(2000..2100)),
+                Overlap,
+            ),
+            (
+                "scattered gems",
+                text((0..100).map(|i| if i % 20 == 0 { i } else { i + 500 })),
+                text(0..100),
+                Overlap,
+            ),
+            ("chapters swapped", text((50..100).chain(0..50)), text(0..100), SameText),
+        ];
+        for (what, query, book, relation) in table {
+            assert_eq!(align(&query, &book).0, relation, "{what}");
+        }
+    }
+
+    #[test]
+    fn spans_have_the_bytes_of_both() {
+        let (_, spans) = align(&text((900..905).chain(10..20)), &text(0..30));
+        let [span] = spans.as_slice() else {
+            panic!("one span, not {spans:?}")
+        };
+        assert_eq!(span.common, 10);
+        assert_eq!((span.query.gems.start, span.query.gems.end), (5, 15));
+        assert_eq!(span.query.bytes, Some(Place { start: 500, end: 1490 }));
+        assert_eq!(span.book.bytes, Some(Place { start: 1000, end: 1990 }));
+    }
+
+    #[test]
+    fn swapped_chapters_are_two_spans() {
+        let (_, spans) = align(&text((50..100).chain(0..50)), &text(0..100));
+        let found: Vec<_> = spans
+            .iter()
+            .map(|s| (s.common, s.query.gems.start, s.book.gems.start))
+            .collect();
+        assert_eq!(found, [(50, 0, 50), (50, 50, 0)]);
+    }
+
+    #[test]
+    fn gems_without_places() {
+        let query: Vec<_> = (5..10)
+            .map(|gem| PlacedGem {
+                gem: Gem(gem),
+                place: None,
+            })
+            .collect();
+        let (relation, spans) = align(&query, &text(0..10));
+        assert_eq!(relation, Relation::SameText);
+        assert_eq!(spans[0].query.bytes, None);
+        assert_eq!(spans[0].book.bytes, Some(Place { start: 500, end: 990 }));
+        assert_eq!(align(&[], &[]), (Relation::Overlap, vec![]));
+    }
+}

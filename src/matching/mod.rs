@@ -1,0 +1,132 @@
+//! Candidate counts to a report: how much is shared, where, in which relation, what may be done, and what chance says.
+//!
+//! Everything here is arithmetic on gems and rights; nothing reads a store.
+
+mod align;
+mod chance;
+
+pub use align::{Extent, Range, Relation, Span, align};
+pub use chance::chance;
+
+use serde::{Deserialize, Serialize};
+
+use crate::index::Rights;
+
+/// When a book counts as a match.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Rule {
+    /// The fewest gems in common. 3 for the 32-bit recipes: fewer come about by chance in a large index.
+    pub min_common: u32,
+    /// The least share in common, from 0 to 1, of the query or of the book, whichever is larger.
+    pub min_share: f64,
+    /// A gem in more books than this is boilerplate: reported as common, and not counted.
+    pub common_cap: u32,
+}
+
+impl Default for Rule {
+    fn default() -> Self {
+        Self {
+            min_common: 3,
+            min_share: 0.0,
+            common_cap: 10_000,
+        }
+    }
+}
+
+/// What a query and a book have in common, in numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Score {
+    /// How many gems both have.
+    pub common: u32,
+    /// The part of the query's gems that the book has, from 0 to 1.
+    pub share_of_query: f64,
+    /// The part of the book's gems that the query has, from 0 to 1.
+    pub share_of_book: f64,
+    /// How alike the two are as wholes, from 0 to 1: twice the common gems over both gem counts (Dice 1945).
+    pub score: f64,
+}
+
+impl Score {
+    /// The score of `common` gems between a query of `query` gems and a book of `book` gems.
+    #[must_use]
+    pub fn new(common: u32, query: u32, book: u32) -> Self {
+        let part = |of: f64| {
+            if of > 0.0 {
+                (f64::from(common) / of).min(1.0)
+            } else {
+                0.0
+            }
+        };
+        let (query, book) = (f64::from(query), f64::from(book));
+        Self {
+            common,
+            share_of_query: part(query),
+            share_of_book: part(book),
+            score: part((query + book) / 2.0),
+        }
+    }
+
+    /// Whether the rule calls this a match.
+    #[must_use]
+    pub fn meets(&self, rule: &Rule) -> bool {
+        self.common >= rule.min_common.max(1) && self.share_of_query.max(self.share_of_book) >= rule.min_share
+    }
+}
+
+/// The strictest rights among the matches; `unknown` when there are none.
+#[must_use]
+pub fn verdict(rights: impl IntoIterator<Item = Rights>) -> Rights {
+    rights.into_iter().min().unwrap_or(Rights::Unknown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Rule, Score, verdict};
+    use crate::index::Rights::{Free, Protected, PublicDomain, Unknown};
+
+    #[test]
+    fn the_strictest_rights_decide() {
+        assert_eq!(verdict([Unknown, PublicDomain, Protected, Free]), Protected);
+        assert_eq!(verdict([Unknown, PublicDomain, Free]), Free);
+        assert_eq!(verdict([Unknown, PublicDomain]), PublicDomain);
+        assert_eq!(verdict([]), Unknown);
+    }
+
+    #[test]
+    fn the_rule() {
+        let rule = Rule {
+            min_share: 0.1,
+            ..Rule::default()
+        };
+        let table = [
+            (3, 10, 10, true),
+            (2, 10, 10, false),
+            (3, 100, 100, false),
+            (3, 100, 30, true),
+            (3, 30, 100, true),
+        ];
+        for (common, query, book, matches) in table {
+            assert_eq!(
+                Score::new(common, query, book).meets(&rule),
+                matches,
+                "{common} of {query} and {book}"
+            );
+        }
+        let none = Rule {
+            min_common: 0,
+            ..Rule::default()
+        };
+        assert!(
+            !Score::new(0, 10, 10).meets(&none),
+            "nothing in common is never a match"
+        );
+    }
+
+    #[test]
+    fn scores() {
+        let score = Score::new(5, 10, 20);
+        assert_eq!((score.share_of_query, score.share_of_book), (0.5, 0.25));
+        assert!((score.score - 1.0 / 3.0).abs() < 1e-12);
+        assert_eq!(Score::new(0, 0, 0).score, 0.0);
+    }
+}
