@@ -4,8 +4,10 @@
 //! scores or verdicts: the catalogue joins those.
 
 mod record;
+mod rocks;
 
-pub use record::{BookId, BookKey, Library, NewBook, Record, Rights};
+pub use record::{BadName, BookId, BookKey, Library, NAME_BYTES, NewBook, Record, Rights};
+pub use rocks::RocksStore;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -25,16 +27,21 @@ pub trait Store: Send + Sync {
     fn recipes(&self) -> Vec<Recipe>;
 
     /// Adds a recipe; the first becomes the store's default. Adding one that is there already changes nothing.
+    ///
+    /// # Errors
+    /// [`StoreError::RecipeDiffers`] for another recipe of the same name.
     fn add_recipe(&self, recipe: &Recipe) -> Result<(), StoreError>;
 
     /// Puts books in; one whose key is there already is replaced with all its gems and postings. When a key stands
-    /// twice in one call, the last one stays.
+    /// twice in one call, the last one stays. A book has a gem once: the first place stays, and the record counts it
+    /// so.
     ///
     /// # Errors
-    /// [`StoreError::UnknownRecipe`] for gems of a recipe that was not added first; nothing is changed then.
+    /// [`StoreError::UnknownRecipe`] for gems of a recipe that was not added first, [`StoreError::GemTooLarge`] for
+    /// one that its recipe cannot have; nothing is changed then.
     fn put(&self, books: Vec<NewBook>) -> Result<(), StoreError>;
 
-    /// Removes books, and says for each key whether it was there.
+    /// Removes books, and says for each key whether it was there before the call.
     fn remove(&self, keys: &[BookKey]) -> Result<Vec<bool>, StoreError>;
 
     /// A state of the whole store that no later change alters.
@@ -48,10 +55,11 @@ pub trait Store: Send + Sync {
 }
 
 /// One state of a [`Store`].
-pub trait Snapshot {
+pub trait Snapshot: Send + Sync {
     /// For every book with at least one of `gems` (no gem twice): how many of them it has, by book number.
     ///
-    /// A gem in more than `cap` books is not counted but reported in [`Tally::common`].
+    /// A gem in more than `cap` books is not counted but reported in [`Tally::common`]. A gem that the recipe cannot
+    /// have is in no book.
     fn tally(&self, recipe: &RecipeName, gems: &[Gem], cap: u32) -> Result<Tally, StoreError>;
 
     /// The number of a book, if it is there.
@@ -95,7 +103,7 @@ pub struct LibrarySummary {
     pub books: u64,
     /// How long their texts are together, in bytes of UTF-8.
     pub bytes: u64,
-    /// When one of its books was last added, replaced or removed.
+    /// When one of its books was last added, replaced (both by the books' own `changed`) or removed.
     pub changed: Timestamp,
 }
 
@@ -103,8 +111,37 @@ pub struct LibrarySummary {
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sizes {
     /// `classes[i]` is the number of books with `2^(i-1) .. 2^i` gems (`classes[0]`: with none), and how many gems
-    /// those books have together.
+    /// those books have together. The last class has a book.
     pub classes: Vec<SizeClass>,
+}
+
+impl Sizes {
+    /// Counts a book with so many gems.
+    pub fn add(&mut self, gems: u32) {
+        let class = Self::class(gems);
+        if self.classes.len() <= class {
+            self.classes.resize(class + 1, SizeClass::default());
+        }
+        self.classes[class].books += 1;
+        self.classes[class].gems += u64::from(gems);
+    }
+
+    /// Takes out a book with so many gems; `None`, and nothing is changed, when none was counted.
+    #[must_use]
+    pub fn take(&mut self, gems: u32) -> Option<()> {
+        let class = self.classes.get_mut(Self::class(gems))?;
+        let books = class.books.checked_sub(1)?;
+        let gems = class.gems.checked_sub(u64::from(gems))?;
+        *class = SizeClass { books, gems };
+        while self.classes.last().is_some_and(|class| class.books == 0) {
+            self.classes.pop();
+        }
+        Some(())
+    }
+
+    fn class(gems: u32) -> usize {
+        (u32::BITS - gems.leading_zeros()) as usize
+    }
 }
 
 /// Books of about one size.
@@ -173,12 +210,29 @@ pub enum StoreError {
         /// The recipes there are, or `none yet`.
         known: String,
     },
-    /// Anything else that RocksDB reports.
+    /// A recipe of the same name, but with another definition, is there.
+    #[error("there is another recipe '{0}' here already; give this one another name")]
+    RecipeDiffers(RecipeName),
+    /// A gem with more bits than its recipe's gems have.
+    #[error(
+        "{book} has the gem {gem}, but gems of recipe '{recipe}' have {bits} bits; name the recipe it was made with"
+    )]
+    GemTooLarge {
+        /// The book.
+        book: BookKey,
+        /// The recipe.
+        recipe: RecipeName,
+        /// The gem.
+        gem: Gem,
+        /// How many bits the recipe's gems have.
+        bits: u32,
+    },
+    /// Anything else that `RocksDB` reports.
     #[error("{path}: {detail}")]
     Io {
         /// The data folder.
         path: String,
-        /// What RocksDB said.
+        /// What `RocksDB` said.
         detail: String,
     },
 }

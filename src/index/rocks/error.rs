@@ -1,0 +1,59 @@
+//! What `RocksDB` and the file system report, as [`StoreError`]s.
+
+use std::path::Path;
+
+use rocksdb::ErrorKind;
+
+use crate::index::StoreError;
+
+/// Why `RocksDB` failed. It reports text only, so that the words of the system (always in English here) decide.
+pub(super) fn from_rocksdb(dir: &Path, error: &rocksdb::Error) -> StoreError {
+    let text: &str = error.as_ref();
+    let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
+    let damaged = error.kind() == ErrorKind::Corruption
+        || says(&["No such file or directory", "Column family not found", "Corruption:"]);
+    if text.contains("LOCK") && says(&["lock hold by", "Resource temporarily unavailable"]) {
+        // RocksDB's own lock: held by a program that opened the folder as a RocksDB database.
+        StoreError::InUse {
+            path: show(dir),
+            owner: "another process".to_owned(),
+        }
+    } else {
+        from_text(dir, text, damaged)
+    }
+}
+
+/// Why the file system failed.
+pub(super) fn from_io(dir: &Path, error: &std::io::Error) -> StoreError {
+    from_text(dir, &error.to_string(), false)
+}
+
+/// What is on disk does not fit together.
+pub(super) fn damaged(dir: &Path, detail: impl Into<String>) -> StoreError {
+    StoreError::Damaged {
+        path: show(dir),
+        detail: detail.into(),
+    }
+}
+
+/// The folder as people name it.
+pub(super) fn show(dir: &Path) -> String {
+    dir.display().to_string()
+}
+
+fn from_text(dir: &Path, text: &str, damaged: bool) -> StoreError {
+    // A file-size limit and a quota fill up as a disk does, and the way out is the same.
+    const FULL: [&str; 3] = ["No space left", "File too large", "Disk quota exceeded"];
+    const DENIED: [&str; 3] = ["Permission denied", "Operation not permitted", "Read-only file system"];
+    let says = |words: [&str; 3]| words.iter().any(|word| text.contains(word));
+    let (path, detail) = (show(dir), text.to_owned());
+    if says(FULL) {
+        StoreError::DiskFull(path)
+    } else if says(DENIED) {
+        StoreError::Denied { path, detail }
+    } else if damaged {
+        StoreError::Damaged { path, detail }
+    } else {
+        StoreError::Io { path, detail }
+    }
+}

@@ -1,0 +1,228 @@
+//! Opening a folder: what is in it, whose it is, which version it has.
+
+use std::fs::{self, File, TryLockError};
+use std::io::{ErrorKind, Read, Write};
+use std::path::Path;
+use std::sync::{Arc, Mutex, RwLock};
+
+use rocksdb::{DB, IteratorMode, Options, WriteOptions};
+
+use super::RocksStore;
+use super::error::{damaged, from_io, from_rocksdb, show};
+use super::recipes::{KnownRecipe, Recipes};
+use super::schema::{self, FORMAT_VERSION, Family};
+use crate::index::StoreError;
+
+/// The file whose lock means "in use", with the number of the process that has it. It is made first and marks a
+/// folder as ours, also when its making was interrupted. The system ends the lock with the process, so that a file
+/// left behind locks nobody out.
+const LOCK_FILE: &str = "lapidary.lock";
+/// `RocksDB`'s file that names the newest manifest; a `RocksDB` folder without it counts as empty.
+const CURRENT: &str = "CURRENT";
+/// What a new file system puts into its root: a disk mounted as the data folder is still an empty folder.
+const LOST_FOUND: &str = "lost+found";
+
+/// What to do when there is no catalogue in the folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Absent {
+    Refuse,
+    Create,
+}
+
+/// What a folder holds.
+enum Content {
+    /// Nothing, or it does not exist.
+    Nothing,
+    /// The start of a catalogue, whose making was interrupted.
+    Unfinished,
+    /// A catalogue of this version.
+    Catalogue,
+}
+
+pub(super) fn open(dir: &Path, absent: Absent) -> Result<RocksStore, StoreError> {
+    let empty = is_empty(dir)?;
+    if empty {
+        if absent == Absent::Refuse {
+            return Err(StoreError::Missing(show(dir)));
+        }
+        fs::create_dir_all(dir).map_err(|e| from_io(dir, &e))?;
+    } else if !is_ours(dir)? {
+        return Err(StoreError::Foreign(show(dir)));
+    }
+    let lock = lock(dir)?;
+    let content = if empty { Content::Nothing } else { content(dir)? };
+    let create = match (content, absent) {
+        (Content::Catalogue, _) => false,
+        (Content::Nothing | Content::Unfinished, Absent::Create) => true,
+        (Content::Nothing | Content::Unfinished, Absent::Refuse) => return Err(StoreError::Missing(show(dir))),
+    };
+
+    let mut options = schema::database();
+    options.create_if_missing(create);
+    options.create_missing_column_families(create);
+    let db = DB::open_cf_descriptors(&options, dir, schema::families()).map_err(|e| from_rocksdb(dir, &e))?;
+    let store = RocksStore {
+        dir: dir.to_owned(),
+        recipes: RwLock::default(),
+        writing: Mutex::default(),
+        db,
+        _lock: lock,
+    };
+    if create {
+        finish(&store)?;
+    }
+    let recipes = load_recipes(&store)?;
+    Ok(RocksStore {
+        recipes: RwLock::new(Arc::new(recipes)),
+        ..store
+    })
+}
+
+/// Whether the folder does not exist or holds nothing.
+fn is_empty(dir: &Path) -> Result<bool, StoreError> {
+    let entries = match fs::read_dir(dir) {
+        Ok(entries) => entries,
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(true),
+        Err(e) if e.kind() == ErrorKind::NotADirectory => {
+            let detail = "this is a file, or lies in one, where a folder is needed; name a folder".to_owned();
+            return Err(StoreError::Io {
+                path: show(dir),
+                detail,
+            });
+        }
+        Err(e) => return Err(from_io(dir, &e)),
+    };
+    for entry in entries {
+        if entry.map_err(|e| from_io(dir, &e))?.file_name() != LOST_FOUND {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Whether a folder that holds something holds a catalogue. A copy or a restored back-up may lack the lock file.
+fn is_ours(dir: &Path) -> Result<bool, StoreError> {
+    let has = |name| fs::exists(dir.join(name)).map_err(|e| from_io(dir, &e));
+    if has(LOCK_FILE)? {
+        return Ok(true);
+    }
+    if !has(CURRENT)? {
+        return Ok(false);
+    }
+    let families = DB::list_cf(&Options::default(), dir).map_err(|e| from_rocksdb(dir, &e))?;
+    Ok(families.iter().any(|name| name == Family::Meta.name()))
+}
+
+fn lock(dir: &Path) -> Result<File, StoreError> {
+    let path = dir.join(LOCK_FILE);
+    let open = File::options()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path);
+    let mut file = open.map_err(|e| from_io(dir, &e))?;
+    match file.try_lock() {
+        Ok(()) => {
+            // The number serves a message only: a full disk must not keep anyone from reading.
+            let _ = file.set_len(0).and_then(|()| write!(file, "{}", std::process::id()));
+            Ok(file)
+        }
+        Err(TryLockError::WouldBlock) => {
+            let mut process = String::new();
+            let read = file.read_to_string(&mut process);
+            let owner = match (read, process.parse::<u32>()) {
+                (Ok(_), Ok(process)) => format!("process {process}"),
+                _ => "another process".to_owned(),
+            };
+            Err(StoreError::InUse { path: show(dir), owner })
+        }
+        Err(TryLockError::Error(e)) => Err(from_io(dir, &e)),
+    }
+}
+
+/// What a locked folder of ours holds. Changes nothing, so that a folder of another version stays as it is.
+fn content(dir: &Path) -> Result<Content, StoreError> {
+    if !fs::exists(dir.join(CURRENT)).map_err(|e| from_io(dir, &e))? {
+        // RocksDB would begin anew here, over what there is.
+        return if has_data_files(dir)? {
+            Err(damaged(dir, "the file CURRENT is lost"))
+        } else {
+            Ok(Content::Unfinished)
+        };
+    }
+    let options = schema::database();
+    let meta = Family::Meta.name();
+    let families = DB::list_cf(&options, dir).map_err(|e| from_rocksdb(dir, &e))?;
+    if !families.iter().any(|name| name == meta) {
+        return Ok(Content::Unfinished);
+    }
+    let db = DB::open_cf_for_read_only(&options, dir, [meta], false).map_err(|e| from_rocksdb(dir, &e))?;
+    let handle = db.cf_handle(meta).expect("this family was just opened");
+    let Some(version) = db.get_cf(handle, schema::VERSION).map_err(|e| from_rocksdb(dir, &e))? else {
+        return Ok(Content::Unfinished);
+    };
+    let Ok(version) = version.try_into().map(u32::from_be_bytes) else {
+        return Err(damaged(dir, "the format version cannot be read"));
+    };
+    let refuse = |advice| StoreError::Version {
+        path: show(dir),
+        found: version.to_string(),
+        supported: FORMAT_VERSION,
+        advice,
+    };
+    match version.cmp(&FORMAT_VERSION) {
+        std::cmp::Ordering::Equal => Ok(Content::Catalogue),
+        std::cmp::Ordering::Greater => Err(refuse("update lapidary")),
+        std::cmp::Ordering::Less => Err(refuse(
+            "use the version of lapidary that made it, or feed the books again into a new folder",
+        )),
+    }
+}
+
+/// Whether there are tables or logs.
+fn has_data_files(dir: &Path) -> Result<bool, StoreError> {
+    for entry in fs::read_dir(dir).map_err(|e| from_io(dir, &e))? {
+        let path = entry.map_err(|e| from_io(dir, &e))?.path();
+        if path.extension().is_some_and(|ext| ext == "sst" || ext == "log") {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Makes a new folder a catalogue: the version is written when all else is there.
+fn finish(store: &RocksStore) -> Result<(), StoreError> {
+    let dir = &store.dir;
+    if store
+        .db
+        .iterator_cf(store.family(Family::Books), IteratorMode::Start)
+        .next()
+        .is_some()
+    {
+        return Err(damaged(dir, "there are books, but the format version is lost"));
+    }
+    let mut durable = WriteOptions::default();
+    durable.set_sync(true);
+    let version = FORMAT_VERSION.to_be_bytes();
+    let meta = store.family(Family::Meta);
+    let write = store.db.put_cf_opt(meta, schema::VERSION, version, &durable);
+    // Into a table, so that whatever happens to the log, the folder is seen as what it is.
+    write
+        .and_then(|()| store.db.flush_cf(meta))
+        .map_err(|e| store.failed(&e))
+}
+
+fn load_recipes(store: &RocksStore) -> Result<Recipes, StoreError> {
+    let mut recipes = Vec::new();
+    for number in 0..=u16::MAX {
+        let value = store.db.get_cf(store.family(Family::Meta), schema::recipe_key(number));
+        let Some(value) = value.map_err(|e| store.failed(&e))? else {
+            break;
+        };
+        let recipe = serde_json::from_slice(&value)
+            .map_err(|e| damaged(&store.dir, format!("recipe {number} cannot be read: {e}")))?;
+        recipes.push(KnownRecipe { number, recipe });
+    }
+    Ok(Recipes(recipes))
+}

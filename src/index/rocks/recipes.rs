@@ -1,0 +1,53 @@
+//! The recipes of a store, with the numbers that stand for them in keys.
+
+use crate::fingerprint::{Gem, Recipe, RecipeName};
+use crate::index::StoreError;
+
+/// A recipe of this store.
+#[derive(Debug, Clone)]
+pub(super) struct KnownRecipe {
+    /// What stands for the recipe in keys.
+    pub(super) number: u16,
+    pub(super) recipe: Recipe,
+}
+
+impl KnownRecipe {
+    pub(super) fn name(&self) -> &RecipeName {
+        self.recipe.name()
+    }
+
+    /// How many bytes a gem takes in keys and lists: 4 or 8.
+    pub(super) fn gem_bytes(&self) -> usize {
+        if self.recipe.gem_bits() <= u32::BITS { 4 } else { 8 }
+    }
+
+    /// Whether this recipe can have such a gem at all.
+    pub(super) fn fits(&self, gem: Gem) -> bool {
+        gem.0.checked_shr(self.recipe.gem_bits()).unwrap_or(0) == 0
+    }
+}
+
+/// All recipes of a store, by number.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Recipes(pub(super) Vec<KnownRecipe>);
+
+impl Recipes {
+    pub(super) fn named(&self, name: &RecipeName) -> Result<&KnownRecipe, StoreError> {
+        self.0.iter().find(|known| known.name() == name).ok_or_else(|| {
+            let names: Vec<_> = self.0.iter().map(|known| known.name().as_str()).collect();
+            let known = if names.is_empty() {
+                "none yet".to_owned()
+            } else {
+                names.join(", ")
+            };
+            StoreError::UnknownRecipe {
+                asked: name.clone(),
+                known,
+            }
+        })
+    }
+
+    pub(super) fn numbered(&self, number: u16) -> Option<&KnownRecipe> {
+        self.0.iter().find(|known| known.number == number)
+    }
+}

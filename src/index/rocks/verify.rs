@@ -1,0 +1,346 @@
+//! The check of everything against everything else.
+//!
+//! Each family is read once in the order of its keys, with look-ups in the others; only the sums are in memory.
+//! Postings are counted: when all that the books need are there and there are no more, they are the right ones. Only
+//! when there are more, a second pass looks for them.
+
+use std::collections::BTreeMap;
+
+use hashbrown::HashSet;
+use rocksdb::ReadOptions;
+
+use super::read::RocksSnapshot;
+use super::recipes::KnownRecipe;
+use super::schema::{self, Family};
+use crate::fingerprint::Gem;
+use crate::index::{BookNo, Library, LibrarySummary, Record, Sizes, Snapshot, StoreError};
+
+/// How many faults are told: a person reads no more, and a broken index could have as many as it has postings.
+const MOST_FAULTS: usize = 1000;
+/// What a pass reads ahead: passes go through whole families.
+const READAHEAD_BYTES: usize = 2 << 20;
+
+pub(super) fn verify(snapshot: &RocksSnapshot<'_>) -> Result<Vec<String>, StoreError> {
+    let mut check = Check {
+        snapshot,
+        faults: Vec::new(),
+        needed: 0,
+        next: BookNo(u32::MAX),
+        sizes: BTreeMap::new(),
+        libraries: BTreeMap::new(),
+    };
+    if let Some(next) = check.or_fault(snapshot.next_book())? {
+        check.next = next;
+    }
+    check.pass(Family::Books, Check::book)?;
+    check.sums()?;
+    check.pass(Family::Meta, Check::meta)?;
+    check.pass(Family::Ids, Check::id)?;
+    check.pass(Family::Gems, Check::gem_list)?;
+    check.postings()?;
+    if check.faults.len() > MOST_FAULTS {
+        check.faults.truncate(MOST_FAULTS);
+        check
+            .faults
+            .push(format!("there are more faults than these {MOST_FAULTS}"));
+    }
+    Ok(check.faults)
+}
+
+struct Check<'a> {
+    snapshot: &'a RocksSnapshot<'a>,
+    faults: Vec<String>,
+    /// How many of the postings that books need are there.
+    needed: u64,
+    next: BookNo,
+    sizes: BTreeMap<u16, Sizes>,
+    libraries: BTreeMap<Library, LibrarySummary>,
+}
+
+impl Check<'_> {
+    fn fault(&mut self, sentence: impl Into<String>) {
+        if self.faults.len() <= MOST_FAULTS {
+            self.faults.push(sentence.into());
+        }
+    }
+
+    /// Makes damage a fault like others; what keeps from reading at all stays an error.
+    fn or_fault<T>(&mut self, result: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
+        match result {
+            Ok(value) => Ok(Some(value)),
+            Err(StoreError::Damaged { detail, .. }) => {
+                self.fault(detail);
+                Ok(None)
+            }
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Shows every entry of a family to `each`.
+    fn pass(
+        &mut self,
+        family: Family,
+        mut each: impl FnMut(&mut Self, &[u8], &[u8]) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let snapshot = self.snapshot;
+        let mut options = ReadOptions::default();
+        options.fill_cache(false);
+        options.set_readahead_size(READAHEAD_BYTES);
+        options.set_total_order_seek(true);
+        let mut entries = snapshot.iterator(family, options);
+        entries.seek_to_first();
+        while let Some((key, value)) = entries.item() {
+            each(self, key, value)?;
+            entries.next();
+        }
+        self.or_fault(snapshot.end(&entries))?;
+        Ok(())
+    }
+
+    fn book(&mut self, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
+        let Some(number) = schema::read_book(key) else {
+            self.fault(format!("a record has the key {key:?}, which is no book's number"));
+            return Ok(());
+        };
+        let record = self
+            .snapshot
+            .json(value, format_args!("the record of book {}", number.0));
+        let Some(record): Option<Record> = self.or_fault(record)? else {
+            return Ok(());
+        };
+        let name = format!("{} (book {})", record.key, number.0);
+        if number >= self.next {
+            self.fault(format!(
+                "{name} has a number that the next new book may get, {}",
+                self.next.0
+            ));
+        }
+        let found = self.snapshot.find(&record.key);
+        if let Some(found) = self.or_fault(found)?
+            && found != Some(number)
+        {
+            self.fault(format!("{name} is not found by its id"));
+        }
+        for (recipe, count) in &record.gems {
+            match self.snapshot.recipes().named(recipe) {
+                Ok(recipe) => self.gems(&name, number, recipe, *count)?,
+                Err(_) => self.fault(format!("{name} has gems of recipe {recipe}, which is not defined here")),
+            }
+        }
+        self.sum(record);
+        Ok(())
+    }
+
+    /// Compares what a record says of a recipe with the gems and the postings.
+    fn gems(&mut self, name: &str, book: BookNo, recipe: &KnownRecipe, count: u32) -> Result<(), StoreError> {
+        self.sizes.entry(recipe.number).or_default().add(count);
+        let Some(list) = self.or_fault(self.snapshot.gem_list(recipe, book))? else {
+            return Ok(());
+        };
+        let Some(list) = list else {
+            self.fault(format!(
+                "{name} has no gems of recipe {}, but its record counts {count}",
+                recipe.name()
+            ));
+            return Ok(());
+        };
+        let gems: HashSet<Gem> = list.iter().map(|gem| gem.gem).collect();
+        if list.len() != count as usize {
+            let found = list.len();
+            self.fault(format!(
+                "{name} has {found} gems of recipe {}, but its record counts {count}",
+                recipe.name()
+            ));
+        }
+        if gems.len() != list.len() {
+            self.fault(format!("{name} has a gem of recipe {} twice", recipe.name()));
+        }
+        for gem in gems {
+            let posting = self
+                .snapshot
+                .get(Family::Postings, &schema::posting_key(recipe, gem, book));
+            match self.or_fault(posting.map(|posting| posting.is_some()))? {
+                Some(true) => self.needed += 1,
+                Some(false) => self.fault(format!(
+                    "{name} has gem {gem} of recipe {}, but no posting",
+                    recipe.name()
+                )),
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn sum(&mut self, record: Record) {
+        let Record {
+            key, changed, bytes, ..
+        } = record;
+        let library = key.library.clone();
+        let empty = LibrarySummary {
+            library: key.library,
+            books: 0,
+            bytes: 0,
+            changed,
+        };
+        let summary = self.libraries.entry(library).or_insert(empty);
+        summary.books += 1;
+        summary.bytes = summary.bytes.saturating_add(bytes);
+        summary.changed = summary.changed.max(changed);
+    }
+
+    /// Compares the sums kept with those just made.
+    fn sums(&mut self) -> Result<(), StoreError> {
+        for recipe in &self.snapshot.recipes().0 {
+            let made = self.sizes.remove(&recipe.number).unwrap_or_default();
+            if let Some(kept) = self.or_fault(self.snapshot.sizes_of(recipe))?
+                && kept != made
+            {
+                self.fault(format!(
+                    "the sizes kept for recipe {} are not those of its books",
+                    recipe.name()
+                ));
+            }
+        }
+        for (library, made) in std::mem::take(&mut self.libraries) {
+            let Some(kept) = self.or_fault(self.snapshot.summary(&library))? else {
+                continue;
+            };
+            let Some(kept) = kept else {
+                self.fault(format!(
+                    "library {library} holds {} books, but has no summary",
+                    made.books
+                ));
+                continue;
+            };
+            if (kept.books, kept.bytes) != (made.books, made.bytes) {
+                self.fault(format!(
+                    "library {library} holds {} books with {} bytes, but its summary says {} with {}",
+                    made.books, made.bytes, kept.books, kept.bytes
+                ));
+            }
+            if kept.changed < made.changed || kept.library != library {
+                self.fault(format!("the summary of library {library} is not that of its books"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks for what nothing else asks for.
+    fn meta(&mut self, key: &[u8], _: &[u8]) -> Result<(), StoreError> {
+        let recipes = self.snapshot.recipes();
+        let is_recipe = |number: &[u8]| {
+            let number = number.try_into().map(u16::from_be_bytes);
+            number.is_ok_and(|number| recipes.numbered(number).is_some())
+        };
+        if let Some(name) = key.strip_prefix(schema::LIBRARY) {
+            let name = String::from_utf8_lossy(name).into_owned();
+            let books = match name.parse() {
+                Ok(library) => self.or_fault(self.snapshot.walk(&library, None, 1))?,
+                Err(_) => Some(Vec::new()),
+            };
+            if books.is_some_and(|books| books.is_empty()) {
+                self.fault(format!("library {name} has a summary, but no book"));
+            }
+        } else if let Some(number) = key
+            .strip_prefix(schema::RECIPE)
+            .or_else(|| key.strip_prefix(schema::SIZES))
+        {
+            if !is_recipe(number) {
+                self.fault(format!(
+                    "there is an entry for recipe {number:?}, which is not defined here"
+                ));
+            }
+        } else if key != schema::VERSION && key != schema::NEXT {
+            self.fault(format!(
+                "there is an entry {:?}, which means nothing",
+                String::from_utf8_lossy(key)
+            ));
+        }
+        Ok(())
+    }
+
+    fn id(&mut self, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
+        let name = String::from_utf8_lossy(key).replacen('\0', "/", 1);
+        let Some(number) = schema::read_book(value) else {
+            self.fault(format!("the number of {name} cannot be read"));
+            return Ok(());
+        };
+        // A record that cannot be read was told with the records.
+        match self.snapshot.record(number) {
+            Ok(Some(record)) if schema::id_key(&record.key) == key => {}
+            Ok(Some(record)) => self.fault(format!("{name} leads to book {}, which is {}", number.0, record.key)),
+            Ok(None) => self.fault(format!("{name} leads to book {}, which is not there", number.0)),
+            Err(StoreError::Damaged { .. }) => {}
+            Err(e) => return Err(e),
+        }
+        Ok(())
+    }
+
+    fn gem_list(&mut self, key: &[u8], _: &[u8]) -> Result<(), StoreError> {
+        let Some((number, book)) = schema::read_gems_key(key) else {
+            self.fault(format!("a gem list has the key {key:?}, which is none"));
+            return Ok(());
+        };
+        let Some(recipe) = self.snapshot.recipes().numbered(number) else {
+            self.fault(format!(
+                "book {} has gems of recipe number {number}, which is not defined here",
+                book.0
+            ));
+            return Ok(());
+        };
+        match self.snapshot.record(book) {
+            Ok(Some(record)) if record.gems.contains_key(recipe.name()) => {}
+            Ok(_) => self.fault(format!(
+                "there are gems of recipe {} for book {}, but no record says so",
+                recipe.name(),
+                book.0
+            )),
+            Err(StoreError::Damaged { .. }) => {}
+            Err(e) => return Err(e),
+        }
+        Ok(())
+    }
+
+    fn postings(&mut self) -> Result<(), StoreError> {
+        let mut count = 0_u64;
+        self.pass(Family::Postings, |check, key, value| {
+            count += 1;
+            if !value.is_empty() {
+                check.fault(format!("the posting {key:?} has a value"));
+            }
+            Ok(())
+        })?;
+        if count > self.needed {
+            self.pass(Family::Postings, Self::posting)?;
+        }
+        Ok(())
+    }
+
+    /// Tells of a posting that no book needs.
+    fn posting(&mut self, key: &[u8], _: &[u8]) -> Result<(), StoreError> {
+        let posting = schema::split_posting(key).and_then(|(list, book)| {
+            let (number, gem) = schema::read_postings_prefix(list)?;
+            let recipe = self.snapshot.recipes().numbered(number)?;
+            let mut wide = [0; 8];
+            let start = wide.len() - recipe.gem_bytes();
+            (gem.len() == recipe.gem_bytes()).then(|| wide[start..].copy_from_slice(gem))?;
+            Some((recipe, Gem(u64::from_be_bytes(wide)), book))
+        });
+        let Some((recipe, gem, book)) = posting else {
+            self.fault(format!("the posting {key:?} is of no recipe that is defined here"));
+            return Ok(());
+        };
+        // A list that cannot be read was told with the records, or has none.
+        match self.snapshot.gem_list(recipe, book) {
+            Ok(Some(list)) if list.iter().any(|placed| placed.gem == gem) => {}
+            Ok(_) => self.fault(format!(
+                "there is a posting of gem {gem} ({}) for book {}, which does not have it",
+                recipe.name(),
+                book.0
+            )),
+            Err(StoreError::Damaged { .. }) => {}
+            Err(e) => return Err(e),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,320 @@
+//! Changing the store: each call one batch, written whole or not at all.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, MutexGuard, PoisonError};
+
+use hashbrown::HashSet;
+use jiff::Timestamp;
+use rocksdb::{WriteBatch, WriteOptions};
+use serde::Serialize;
+
+use super::read::RocksSnapshot;
+use super::recipes::KnownRecipe;
+use super::schema::{self, Family};
+use super::{RocksStore, codec, error};
+use crate::fingerprint::{Gem, PlacedGem, Recipe, RecipeName};
+use crate::index::{BookKey, BookNo, Library, LibrarySummary, NewBook, Record, Sizes, Snapshot, StoreError};
+
+pub(super) fn add_recipe(store: &RocksStore, recipe: &Recipe) -> Result<(), StoreError> {
+    let mut change = Change::begin(store);
+    let recipes = change.before.recipes();
+    if let Ok(known) = recipes.named(recipe.name()) {
+        let same = known.recipe == *recipe;
+        return if same {
+            Ok(())
+        } else {
+            Err(StoreError::RecipeDiffers(recipe.name().clone()))
+        };
+    }
+    let number = u16::try_from(recipes.0.len());
+    let number = number.map_err(|_| full(store, "the numbers of recipes are used up"))?;
+    let mut recipes = recipes.clone();
+    recipes.0.push(KnownRecipe {
+        number,
+        recipe: recipe.clone(),
+    });
+    change.put_json(Family::Meta, schema::recipe_key(number), recipe);
+    change.commit()?;
+    *store.recipes.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(recipes);
+    Ok(())
+}
+
+pub(super) fn put(store: &RocksStore, books: Vec<NewBook>) -> Result<(), StoreError> {
+    let mut change = Change::begin(store);
+    for book in last_of_each_key(books) {
+        change.put(book)?;
+    }
+    change.commit()
+}
+
+pub(super) fn remove(store: &RocksStore, keys: &[BookKey]) -> Result<Vec<bool>, StoreError> {
+    let mut change = Change::begin(store);
+    let mut there = BTreeMap::new();
+    for key in keys {
+        if !there.contains_key(key) {
+            there.insert(key, change.remove(key)?);
+        }
+    }
+    change.commit()?;
+    Ok(keys.iter().map(|key| there[key]).collect())
+}
+
+/// Leaves the last of the books with the same key.
+fn last_of_each_key(mut books: Vec<NewBook>) -> Vec<NewBook> {
+    let mut seen = HashSet::new();
+    let last: Vec<bool> = books
+        .iter()
+        .rev()
+        .map(|book| seen.insert(book.record.key.clone()))
+        .collect();
+    let mut last = last.into_iter().rev();
+    books.retain(|_| last.next() == Some(true));
+    books
+}
+
+/// A change in the making. Each key is changed at most once, so that all it reads is the state before.
+struct Change<'a> {
+    store: &'a RocksStore,
+    before: RocksSnapshot<'a>,
+    batch: WriteBatch,
+    /// What is summed up over books, as it will be: read when first needed.
+    next: Option<BookNo>,
+    sizes: BTreeMap<u16, Sizes>,
+    libraries: BTreeMap<Library, LibrarySummary>,
+    /// Behind `before`: the next change begins when this one is all over.
+    _turn: MutexGuard<'a, ()>,
+}
+
+/// A book that is there already.
+struct Present {
+    number: BookNo,
+    record: Record,
+}
+
+impl<'a> Change<'a> {
+    fn begin(store: &'a RocksStore) -> Self {
+        let turn = store.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let (sizes, libraries) = (BTreeMap::new(), BTreeMap::new());
+        Self {
+            store,
+            before: store.view(),
+            batch: WriteBatch::default(),
+            next: None,
+            sizes,
+            libraries,
+            _turn: turn,
+        }
+    }
+
+    fn put(&mut self, book: NewBook) -> Result<(), StoreError> {
+        let NewBook { mut record, mut gems } = book;
+        for (name, gems) in &mut gems {
+            let recipe = self.before.recipes().named(name)?;
+            if let Some(PlacedGem { gem, .. }) = gems.iter().find(|gem| !recipe.fits(gem.gem)) {
+                return Err(StoreError::GemTooLarge {
+                    book: record.key,
+                    recipe: name.clone(),
+                    gem: *gem,
+                    bits: recipe.recipe.gem_bits(),
+                });
+            }
+            let mut seen = HashSet::with_capacity(gems.len());
+            gems.retain(|gem| seen.insert(gem.gem));
+        }
+        record.gems = gems
+            .iter()
+            .map(|(name, gems)| (name.clone(), gems.len() as u32))
+            .collect();
+
+        let present = self.present(&record.key)?;
+        let number = match &present {
+            Some(present) => present.number,
+            None => self.take_number()?,
+        };
+        let old = present.map(|present| present.record);
+        let had = old.as_ref().map(|old| &old.gems);
+        let recipes: BTreeSet<&RecipeName> = had.into_iter().flat_map(BTreeMap::keys).chain(gems.keys()).collect();
+        for recipe in recipes {
+            let had = had.is_some_and(|had| had.contains_key(recipe));
+            self.change_gems(recipe, number, had, gems.get(recipe).map(Vec::as_slice))?;
+        }
+        if let Some(old) = &old {
+            self.uncount(old)?;
+        } else {
+            self.batch.put_cf(
+                self.store.family(Family::Ids),
+                schema::id_key(&record.key),
+                schema::book_key(number),
+            );
+        }
+        self.count(&record)?;
+        self.put_json(Family::Books, schema::book_key(number), &record);
+        Ok(())
+    }
+
+    fn remove(&mut self, key: &BookKey) -> Result<bool, StoreError> {
+        let Some(Present { number, record }) = self.present(key)? else {
+            return Ok(false);
+        };
+        for recipe in record.gems.keys() {
+            self.change_gems(recipe, number, true, None)?;
+        }
+        self.uncount(&record)?;
+        self.touch(&record.key.library, Timestamp::now())?;
+        self.batch
+            .delete_cf(self.store.family(Family::Ids), schema::id_key(key));
+        self.batch
+            .delete_cf(self.store.family(Family::Books), schema::book_key(number));
+        Ok(true)
+    }
+
+    fn present(&self, key: &BookKey) -> Result<Option<Present>, StoreError> {
+        let Some(number) = self.before.find(key)? else {
+            return Ok(None);
+        };
+        match self.before.record(number)? {
+            Some(record) if record.key == *key => Ok(Some(Present { number, record })),
+            _ => Err(self.before.damaged(format!("{key} has no record"))),
+        }
+    }
+
+    fn take_number(&mut self) -> Result<BookNo, StoreError> {
+        let number = match self.next {
+            Some(next) => next,
+            None => self.before.next_book()?,
+        };
+        let next = number.0.checked_add(1);
+        self.next = Some(BookNo(
+            next.ok_or_else(|| full(self.store, "the numbers of books are used up"))?,
+        ));
+        Ok(number)
+    }
+
+    /// Changes a book's gems under a recipe, and the postings that differ.
+    fn change_gems(
+        &mut self,
+        recipe: &RecipeName,
+        book: BookNo,
+        had: bool,
+        new: Option<&[PlacedGem]>,
+    ) -> Result<(), StoreError> {
+        let recipe = self.before.recipes().named(recipe)?;
+        let old = if had { self.before.gem_list(recipe, book)? } else { None };
+        if had && old.is_none() {
+            return Err(self
+                .before
+                .damaged(format!("the gems of book {} ({}) are lost", book.0, recipe.name())));
+        }
+        let set = |gems: Option<&[PlacedGem]>| -> HashSet<Gem> { gems.into_iter().flatten().map(|g| g.gem).collect() };
+        let (old, now) = (set(old.as_deref()), set(new));
+        let postings = self.store.family(Family::Postings);
+        for gem in old.difference(&now) {
+            self.batch.delete_cf(postings, schema::posting_key(recipe, *gem, book));
+        }
+        for gem in now.difference(&old) {
+            self.batch.put_cf(postings, schema::posting_key(recipe, *gem, book), []);
+        }
+        let (gems, key) = (self.store.family(Family::Gems), schema::gems_key(recipe, book));
+        match new {
+            Some(new) => self.batch.put_cf(gems, key, codec::encode(new, recipe.gem_bytes())),
+            None => self.batch.delete_cf(gems, key),
+        }
+        Ok(())
+    }
+
+    /// Adds a book to the sums.
+    fn count(&mut self, record: &Record) -> Result<(), StoreError> {
+        for (recipe, gems) in &record.gems {
+            self.sizes(recipe)?.add(*gems);
+        }
+        let library = self.touch(&record.key.library, record.changed)?;
+        library.books += 1;
+        library.bytes = library.bytes.saturating_add(record.bytes);
+        Ok(())
+    }
+
+    /// Takes a book out of the sums.
+    fn uncount(&mut self, record: &Record) -> Result<(), StoreError> {
+        for (recipe, gems) in &record.gems {
+            if self.sizes(recipe)?.take(*gems).is_none() {
+                return Err(self.before.damaged(format!("the sizes of recipe {recipe} lack a book")));
+            }
+        }
+        let library = self.touch(&record.key.library, record.changed)?;
+        let sums = (library.books.checked_sub(1), library.bytes.checked_sub(record.bytes));
+        let (Some(books), Some(bytes)) = sums else {
+            return Err(self
+                .before
+                .damaged(format!("the summary of library {} lacks a book", record.key.library)));
+        };
+        (library.books, library.bytes) = (books, bytes);
+        Ok(())
+    }
+
+    fn sizes(&mut self, recipe: &RecipeName) -> Result<&mut Sizes, StoreError> {
+        let recipe = self.before.recipes().named(recipe)?;
+        if !self.sizes.contains_key(&recipe.number) {
+            self.sizes.insert(recipe.number, self.before.sizes_of(recipe)?);
+        }
+        Ok(self.sizes.entry(recipe.number).or_default())
+    }
+
+    /// The library's summary, changed at this time or later.
+    fn touch(&mut self, library: &Library, changed: Timestamp) -> Result<&mut LibrarySummary, StoreError> {
+        if !self.libraries.contains_key(library) {
+            let empty = || LibrarySummary {
+                library: library.clone(),
+                books: 0,
+                bytes: 0,
+                changed,
+            };
+            self.libraries
+                .insert(library.clone(), self.before.summary(library)?.unwrap_or_else(empty));
+        }
+        let summary = self
+            .libraries
+            .get_mut(library)
+            .expect("it was there or has just been inserted");
+        summary.changed = summary.changed.max(changed);
+        Ok(summary)
+    }
+
+    fn put_json(&mut self, family: Family, key: impl AsRef<[u8]>, value: &impl Serialize) {
+        let value = serde_json::to_vec(value).expect("these types have text keys only and write to memory");
+        self.batch.put_cf(self.store.family(family), key, value);
+    }
+
+    /// Writes the change and waits until it is on disk.
+    fn commit(mut self) -> Result<(), StoreError> {
+        let meta = self.store.family(Family::Meta);
+        if let Some(next) = self.next {
+            self.batch.put_cf(meta, schema::NEXT, schema::book_key(next));
+        }
+        for (recipe, sizes) in std::mem::take(&mut self.sizes) {
+            self.put_json(Family::Meta, schema::sizes_key(recipe), &sizes);
+        }
+        for (library, summary) in std::mem::take(&mut self.libraries) {
+            if summary.books > 0 {
+                self.put_json(Family::Meta, schema::library_key(&library), &summary);
+            } else {
+                self.batch.delete_cf(meta, schema::library_key(&library));
+            }
+        }
+        if self.batch.is_empty() {
+            return Ok(());
+        }
+        let mut durable = WriteOptions::default();
+        durable.set_sync(true);
+        self.store
+            .db
+            .write_opt(self.batch, &durable)
+            .map_err(|e| self.store.failed(&e))
+    }
+}
+
+fn full(store: &RocksStore, detail: &str) -> StoreError {
+    StoreError::Io {
+        path: error::show(&store.dir),
+        detail: format!("{detail}; feed a new folder"),
+    }
+}
