@@ -1,0 +1,287 @@
+//! Tells Cyrillic encodings in one byte a letter apart, and from all others.
+//!
+//! The idea is that of the detectors of Mozilla (Li and Momoi, "A composite approach to language/encoding detection",
+//! 2001): read the bytes in each encoding and take the one in which they look most like a language. Here a reading is
+//! rated by the likelihood of its letters, and of where capitals and signs stand: wrong readings have rare letters,
+//! capitals and signs inside words, and Latin letters among Cyrillic ones. The frequencies are rounded percentages as
+//! handbooks of cryptography and linguistics give them for each language; no more precision is needed, as another
+//! encoding misplaces nearly all letters.
+//!
+//! Why not chardetng alone: it knows neither Mac Cyrillic nor cp855, and takes them for something else.
+
+use std::sync::LazyLock;
+
+use super::encoding::Encoding;
+
+/// Percentages of the letters in Russian, Ukrainian and Serbian, most frequent first.
+const LANGUAGES: [&[(char, f32)]; 3] = [
+    &[
+        ('о', 11.0),
+        ('е', 8.5),
+        ('а', 8.0),
+        ('и', 7.4),
+        ('н', 6.7),
+        ('т', 6.3),
+        ('с', 5.5),
+        ('р', 4.7),
+        ('в', 4.5),
+        ('л', 4.4),
+        ('к', 3.5),
+        ('м', 3.2),
+        ('д', 3.0),
+        ('п', 2.8),
+        ('у', 2.6),
+        ('я', 2.0),
+        ('ы', 1.9),
+        ('ь', 1.7),
+        ('г', 1.7),
+        ('з', 1.7),
+        ('б', 1.6),
+        ('ч', 1.4),
+        ('й', 1.2),
+        ('х', 1.0),
+        ('ж', 0.9),
+        ('ш', 0.7),
+        ('ю', 0.6),
+        ('ц', 0.5),
+        ('щ', 0.4),
+        ('э', 0.3),
+        ('ф', 0.3),
+        ('ъ', 0.3),
+        ('ё', 0.2),
+    ],
+    &[
+        ('о', 9.4),
+        ('а', 8.2),
+        ('н', 6.7),
+        ('и', 6.1),
+        ('і', 5.7),
+        ('т', 5.5),
+        ('в', 5.2),
+        ('р', 4.7),
+        ('е', 4.6),
+        ('с', 4.1),
+        ('л', 3.6),
+        ('к', 3.5),
+        ('у', 3.3),
+        ('д', 3.1),
+        ('м', 3.0),
+        ('п', 2.9),
+        ('я', 2.2),
+        ('з', 2.1),
+        ('ь', 1.8),
+        ('б', 1.7),
+        ('г', 1.6),
+        ('ч', 1.4),
+        ('й', 1.3),
+        ('х', 1.2),
+        ('ц', 0.9),
+        ('ж', 0.9),
+        ('ї', 0.7),
+        ('ю', 0.7),
+        ('ш', 0.8),
+        ('щ', 0.5),
+        ('є', 0.5),
+        ('ф', 0.3),
+        ('ґ', 0.1),
+    ],
+    &[
+        ('а', 11.5),
+        ('и', 9.8),
+        ('о', 9.0),
+        ('е', 8.8),
+        ('н', 5.5),
+        ('р', 5.0),
+        ('с', 4.8),
+        ('т', 4.5),
+        ('ј', 4.3),
+        ('у', 4.3),
+        ('д', 3.8),
+        ('в', 3.7),
+        ('к', 3.6),
+        ('л', 3.4),
+        ('м', 3.4),
+        ('п', 2.9),
+        ('з', 1.8),
+        ('г', 1.7),
+        ('б', 1.5),
+        ('ш', 1.1),
+        ('ч', 1.0),
+        ('ц', 0.9),
+        ('ж', 0.7),
+        ('њ', 0.6),
+        ('х', 0.6),
+        ('ћ', 0.6),
+        ('љ', 0.5),
+        ('ђ', 0.3),
+        ('ф', 0.2),
+        ('џ', 0.1),
+    ],
+];
+
+/// Percentages of what no language's table has: another Cyrillic letter, typographic punctuation, any other character.
+const OTHER_LETTER: f32 = 0.02;
+const PUNCTUATION: f32 = 0.7;
+const SIGN: f32 = 0.01;
+
+/// The punctuation of books, as far as it is not ASCII.
+const PUNCTUATION_MARKS: &str = "\u{A0}«»„“”‘’–—…№§·•";
+
+/// A text in a Cyrillic encoding costs fewer bits a character than this. Russian has about 4.8; what is read in a wrong
+/// encoding, or is Greek, Hebrew or Chinese, has more than 6.5.
+const CLEARLY_CYRILLIC: f32 = 5.9;
+/// The same where chardetng takes it for Cyrillic, too.
+const LIKELY_CYRILLIC: f32 = 7.5;
+
+/// A Cyrillic text has words: fewer letters beside another are no evidence.
+const FEWEST_NEIGHBOURS: u32 = 2;
+
+/// What a byte is in an encoding.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// ASCII, but for letters.
+    Blank,
+    Latin,
+    Small,
+    Capital,
+    Punctuation,
+    Sign,
+}
+
+/// An encoding, prepared for rating.
+struct Reading {
+    encoding: Encoding,
+    kinds: [Kind; 256],
+    /// Bits for each byte in each language.
+    bits: [[f32; 256]; LANGUAGES.len()],
+}
+
+/// How a sample looks in an encoding.
+struct Rating {
+    encoding: Encoding,
+    /// Average of the non-ASCII characters.
+    bits: f32,
+    /// How often a Cyrillic letter stands behind another.
+    neighbours: u32,
+}
+
+static READINGS: LazyLock<Vec<Reading>> = LazyLock::new(|| {
+    // Of those that read a sample the same way, the first is taken.
+    let web = [
+        encoding_rs::WINDOWS_1251,
+        encoding_rs::KOI8_R,
+        encoding_rs::KOI8_U,
+        encoding_rs::IBM866,
+        encoding_rs::X_MAC_CYRILLIC,
+        encoding_rs::ISO_8859_5,
+    ];
+    web.into_iter()
+        .map(Encoding::web)
+        .chain([Encoding::CP855])
+        .map(Reading::new)
+        .collect()
+});
+
+/// The Cyrillic encoding of the sample, if it is in one; `guess` is chardetng's.
+pub(super) fn detect(sample: &[u8], guess: &'static encoding_rs::Encoding) -> Option<Encoding> {
+    let ratings = READINGS.iter().filter_map(|reading| reading.rate(sample));
+    let best = ratings.reduce(|best, other| if other.bits < best.bits { other } else { best })?;
+    let guess = Encoding::web(guess);
+    let limit = if READINGS.iter().any(|reading| reading.encoding == guess) {
+        LIKELY_CYRILLIC
+    } else {
+        CLEARLY_CYRILLIC
+    };
+    (best.bits < limit && best.neighbours >= FEWEST_NEIGHBOURS).then_some(best.encoding)
+}
+
+impl Reading {
+    fn new(encoding: Encoding) -> Self {
+        let bytes: Vec<u8> = (0..=u8::MAX).collect();
+        // Each of these encodings gives each byte one character.
+        let text = encoding.decode_lossy(bytes);
+        let mut kinds = [Kind::Blank; 256];
+        let mut bits = [[0.0; 256]; LANGUAGES.len()];
+        for (byte, char) in text.chars().enumerate().take(256) {
+            kinds[byte] = kind(char);
+            if !char.is_ascii() {
+                for (bits, letters) in bits.iter_mut().zip(LANGUAGES) {
+                    bits[byte] = -(percent(char, letters) / 100.0).log2();
+                }
+            }
+        }
+        Self { encoding, kinds, bits }
+    }
+
+    /// `None` if the sample is ASCII.
+    fn rate(&self, sample: &[u8]) -> Option<Rating> {
+        let mut counts = [0_u32; 256];
+        let mut places = 0.0;
+        let mut neighbours = 0;
+        let mut before = Kind::Blank;
+        for &byte in sample {
+            let kind = self.kinds[usize::from(byte)];
+            counts[usize::from(byte)] += 1;
+            places += place_bits(before, kind);
+            neighbours += u32::from(is_cyrillic(before) && is_cyrillic(kind));
+            before = kind;
+        }
+        let high: u32 = counts[0x80..].iter().sum();
+        let letters = |bits: &[f32; 256]| {
+            counts
+                .iter()
+                .zip(bits)
+                .map(|(&count, bits)| count as f32 * bits)
+                .sum::<f32>()
+        };
+        let letters = self.bits.iter().map(letters).reduce(f32::min)?;
+        let bits = (places + letters) / high as f32;
+        (high > 0).then_some(Rating {
+            encoding: self.encoding,
+            bits,
+            neighbours,
+        })
+    }
+}
+
+fn is_cyrillic(kind: Kind) -> bool {
+    matches!(kind, Kind::Small | Kind::Capital)
+}
+
+fn kind(char: char) -> Kind {
+    match char {
+        'A'..='Z' | 'a'..='z' => Kind::Latin,
+        '\0'..='\x7F' => Kind::Blank,
+        '\u{400}'..='\u{4FF}' if char.is_lowercase() => Kind::Small,
+        '\u{400}'..='\u{4FF}' => Kind::Capital,
+        _ if PUNCTUATION_MARKS.contains(char) => Kind::Punctuation,
+        _ => Kind::Sign,
+    }
+}
+
+fn percent(char: char, letters: &[(char, f32)]) -> f32 {
+    match kind(char) {
+        Kind::Small | Kind::Capital => {
+            let small = char.to_lowercase().next();
+            letters
+                .iter()
+                .find(|(letter, _)| Some(*letter) == small)
+                .map_or(OTHER_LETTER, |(_, percent)| *percent)
+        }
+        Kind::Punctuation => PUNCTUATION,
+        _ => SIGN,
+    }
+}
+
+/// Bits for where a character stands: how seldom it follows one of the kind before, beyond how seldom it is.
+fn place_bits(before: Kind, kind: Kind) -> f32 {
+    match (before, kind) {
+        (Kind::Small, Kind::Capital) => 9.0,
+        (Kind::Latin, Kind::Small | Kind::Capital) | (Kind::Small | Kind::Capital, Kind::Latin) => 6.0,
+        (Kind::Small | Kind::Capital, Kind::Sign) | (Kind::Sign, Kind::Small | Kind::Capital) => 3.0,
+        // A text in capitals must not cost much more than one in small letters.
+        (Kind::Capital, Kind::Capital) => 0.5,
+        (_, Kind::Capital) => 3.0,
+        _ => 0.0,
+    }
+}

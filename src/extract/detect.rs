@@ -1,0 +1,96 @@
+//! Which encoding bytes are in.
+
+use std::borrow::Cow;
+
+use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
+
+use super::encoding::Encoding;
+use super::{cyrillic, latin, wide};
+
+/// What of a long text is looked at: this many bytes at its start, and as many in its middle, as the start may be a
+/// preface in another language, or a licence in ASCII.
+const PIECE: usize = 1 << 17;
+
+/// UTF-8 has a pattern that other encodings meet by chance in a small part of their non-ASCII characters. One broken
+/// character among this many whole ones is damage, and no sign of another encoding.
+const WHOLE_PER_BROKEN: usize = 100;
+
+const ESCAPE: u8 = 0x1B;
+
+/// The encoding that the bytes are most likely in. There is an answer for all bytes: whether they are a text in it is
+/// another question.
+pub(super) fn encoding(bytes: &[u8]) -> Encoding {
+    let sample = lines(bytes);
+    if let Some(encoding) = wide::detect(start(bytes)) {
+        encoding
+    } else if sample.is_ascii() && sample.contains(&ESCAPE) {
+        // Japanese in 7 bits, by its escape sequences, or else UTF-8.
+        Encoding::web(guess(&sample, Iso2022JpDetection::Allow))
+    } else if std::str::from_utf8(bytes).is_ok() || is_nearly_utf8(&sample) {
+        Encoding::UTF_8
+    } else {
+        in_bytes(&sample)
+    }
+}
+
+/// The encoding of a text that is not Unicode.
+fn in_bytes(sample: &[u8]) -> Encoding {
+    let guess = guess(sample, Iso2022JpDetection::Deny);
+    cyrillic::detect(sample, guess).unwrap_or_else(|| Encoding::web(latin::refine(sample, guess)))
+}
+
+fn guess(sample: &[u8], iso_2022_jp: Iso2022JpDetection) -> &'static encoding_rs::Encoding {
+    let mut detector = EncodingDetector::new(iso_2022_jp);
+    // The sample may end in the middle of a character, which would rule out the right encoding if it were the end.
+    detector.feed(sample, false);
+    detector.guess(
+        None,
+        if iso_2022_jp == Iso2022JpDetection::Allow {
+            Utf8Detection::Allow
+        } else {
+            Utf8Detection::Deny
+        },
+    )
+}
+
+/// A part of the bytes by which a text in `encoding` can be judged, cut between characters.
+pub(super) fn sample(bytes: &[u8], encoding: Encoding) -> Cow<'_, [u8]> {
+    if encoding.is_wide() {
+        Cow::Borrowed(start(bytes))
+    } else {
+        lines(bytes)
+    }
+}
+
+/// The start of the bytes, cut at a multiple of four.
+fn start(bytes: &[u8]) -> &[u8] {
+    &bytes[..bytes.len().min(PIECE)]
+}
+
+/// Start and middle of the bytes, in whole lines: but for UTF-16 and UTF-32, a line feed is never a part of another
+/// character.
+fn lines(bytes: &[u8]) -> Cow<'_, [u8]> {
+    if bytes.len() <= 2 * PIECE {
+        return Cow::Borrowed(bytes);
+    }
+    let head = start(bytes);
+    let head = &head[..memchr::memrchr(b'\n', head).map_or(PIECE, |end| end + 1)];
+    let middle = &bytes[bytes.len() / 2..][..PIECE];
+    match (memchr::memchr(b'\n', middle), memchr::memrchr(b'\n', middle)) {
+        (Some(first), Some(last)) => Cow::Owned([head, &middle[first..last]].concat()),
+        _ => Cow::Borrowed(head),
+    }
+}
+
+/// Is it UTF-8 with a stray byte here and there?
+fn is_nearly_utf8(sample: &[u8]) -> bool {
+    let mut whole = 0;
+    let mut broken = 0;
+    let mut chunks = sample.utf8_chunks().peekable();
+    while let Some(chunk) = chunks.next() {
+        whole += chunk.valid().chars().filter(|char| !char.is_ascii()).count();
+        // The sample may be cut in the middle of a character.
+        broken += usize::from(!chunk.invalid().is_empty() && chunks.peek().is_some());
+    }
+    whole > 0 && whole >= broken * WHOLE_PER_BROKEN
+}

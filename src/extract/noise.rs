@@ -1,0 +1,119 @@
+//! What tells noise from text.
+//!
+//! Almost all encodings give a meaning to almost all bytes, so that any file "can be decoded". What binary data has and
+//! texts have not are control characters and, read as text, letters and signs thrown together.
+
+use super::encoding::Encoding;
+
+/// Control characters that a text may have: a printer's or an editor's code here and there.
+const MOST_CONTROLS: f64 = 0.01;
+
+/// Share of the characters that a text may have broken or in no script: stray bytes, fonts with own signs.
+const MOST_UNKNOWN: f64 = 0.05;
+
+/// Share of the neighbours that may be ill-assorted in a text in bytes.
+const MOST_ODD: f64 = 0.3;
+
+/// Fewer neighbours say nothing.
+const FEWEST_NEIGHBOURS: usize = 12;
+
+/// Is this a control character that a text has no use for?
+pub(super) fn is_control(byte: u8) -> bool {
+    (byte < 0x20 && !matches!(byte, b'\t' | b'\n' | 0x0C | b'\r')) || byte == 0x7F
+}
+
+/// What speaks against a sample of a text that was read in `encoding`, for people.
+pub(super) fn complaint(sample: &str, encoding: Encoding) -> Option<String> {
+    controls(sample)
+        .or_else(|| unknown(sample))
+        .or_else(|| if encoding.is_unicode() { None } else { odd(sample) })
+}
+
+/// Says so, if `text` has too many control characters. The end mark of CP/M and DOS, and the padding behind it, are
+/// none at the end.
+pub(super) fn controls(text: &str) -> Option<String> {
+    let text = text.trim_end_matches(['\0', '\x1A']);
+    let bytes = text.as_bytes();
+    let ascii = bytes.iter().filter(|byte| is_control(**byte)).count();
+    // U+0080 to U+009F, but for U+0085, which is a line end.
+    let others = bytes
+        .windows(2)
+        .filter(|pair| pair[0] == 0xC2 && (0x80..0xA0).contains(&pair[1]) && pair[1] != 0x85);
+    let share = share(ascii + others.count(), text.chars().count());
+    (share > MOST_CONTROLS).then(|| format!("{} of it are control characters", percent(share)))
+}
+
+/// Says so, if too many characters of `text` are broken or belong to no script.
+fn unknown(text: &str) -> Option<String> {
+    let is_unknown = |char: char| matches!(char, '\u{FFFD}' | '\u{E000}'..='\u{F8FF}' | '\u{F0000}'..);
+    let share = share(
+        text.chars().filter(|char| is_unknown(*char)).count(),
+        text.chars().count(),
+    );
+    (share > MOST_UNKNOWN).then(|| format!("{} of it are no known characters", percent(share)))
+}
+
+/// Says so, if too many neighbours in `text` are ill-assorted: only for what was read in an encoding in which any bytes
+/// are characters.
+fn odd(text: &str) -> Option<String> {
+    let mut neighbours = 0;
+    let mut odd = 0;
+    let mut before = ' ';
+    for char in text.chars() {
+        if !(before.is_ascii() && char.is_ascii()) {
+            neighbours += 1;
+            odd += usize::from(is_odd(before, char));
+        }
+        before = char;
+    }
+    let share = share(odd, neighbours);
+    (neighbours >= FEWEST_NEIGHBOURS && share > MOST_ODD).then(|| {
+        format!(
+            "in no known encoding its bytes make words ({} of the letters do not go together)",
+            percent(share)
+        )
+    })
+}
+
+/// Do the two hardly ever follow one another: letters of two alphabets, a capital behind a small letter, a letter and a
+/// sign?
+fn is_odd(before: char, char: char) -> bool {
+    match (Class::of(before), Class::of(char)) {
+        (Class::Neutral, _) | (_, Class::Neutral) | (Class::Sign, Class::Sign) => false,
+        (a, b) => a != b || (before.is_lowercase() && char.is_uppercase()),
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Latin,
+    Greek,
+    Cyrillic,
+    /// What stands between words or anywhere: blanks, punctuation, digits, all other scripts.
+    Neutral,
+    /// What stands beside no letter.
+    Sign,
+}
+
+impl Class {
+    fn of(char: char) -> Self {
+        match char {
+            '\u{370}'..='\u{3FF}' => Self::Greek,
+            '\u{400}'..='\u{52F}' => Self::Cyrillic,
+            '\0'..='\u{24F}' | '\u{1E00}'..='\u{1EFF}' if char.is_alphabetic() => Self::Latin,
+            '\0'..='\x7F' | '\u{2000}'..='\u{206F}' => Self::Neutral,
+            '\u{A0}' | '¡' | '¿' | '«' | '»' | '·' | '°' | '´' | '§' | '№' => Self::Neutral,
+            '\u{80}'..='\u{BF}' | '×' | '÷' | '\u{2070}'..='\u{2BFF}' | '\u{FFFD}' => Self::Sign,
+            _ => Self::Neutral,
+        }
+    }
+}
+
+/// A share of a whole; of nothing it is 0.
+fn share(part: usize, whole: usize) -> f64 {
+    part as f64 / whole.max(1) as f64
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", (100.0 * share).max(1.0))
+}

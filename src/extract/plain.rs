@@ -1,0 +1,42 @@
+//! Plain text, and markup taken as plain text.
+
+use super::encoding::Encoding;
+use super::{ExtractError, Text, detect, noise};
+
+/// Reads a plain text; see [`super::text`].
+pub(super) fn read(mut bytes: Vec<u8>, given: Option<Encoding>) -> Result<Text, ExtractError> {
+    let mark = Encoding::of_mark(&bytes);
+    let start = mark.map_or(0, |(_, length)| length);
+    let (encoding, given) = match (mark, given) {
+        // The mark of UTF-8 is no more than a good sign: some editors put it before other text, too.
+        (Some((marked, _)), _) if marked != Encoding::UTF_8 => (marked, false),
+        (None, Some(given)) => (given, true),
+        _ => (detect::encoding(&bytes), false),
+    };
+    let refuse = |what| ExtractError::NotText {
+        what: if given {
+            format!("read as {encoding}, {what}")
+        } else {
+            what
+        },
+    };
+
+    // Noise is refused by a sample, before much is spent on it.
+    let sample = encoding.decode_lossy(detect::sample(&bytes[start..], encoding).into_owned());
+    if let Some(complaint) = noise::complaint(&sample, encoding) {
+        return Err(refuse(complaint));
+    }
+    bytes.drain(..start);
+    let text = if given {
+        encoding.decode(bytes).map_err(|offset| ExtractError::Undecodable {
+            encoding,
+            offset: start + offset,
+        })?
+    } else {
+        encoding.decode_lossy(bytes)
+    };
+    match noise::controls(&text) {
+        Some(complaint) => Err(refuse(complaint)),
+        None => Ok(Text { text, encoding }),
+    }
+}
