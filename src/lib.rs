@@ -1,6 +1,5 @@
 //! Lapidary: a fingerprint index for books.
 
-pub mod extract;
 pub mod catalogue;
 pub mod extract;
 pub mod fingerprint;
