@@ -37,8 +37,8 @@ use crate::index::{BookKey, NewBook, Snapshot, Store, StoreError};
 /// A [`Store`] in a folder of this machine. One process at a time has a folder open; within it any number of threads
 /// may read while one writes.
 ///
-/// After a full disk, reading goes on; writing does again some seconds after space was freed. After another failure
-/// to write, `RocksDB` may refuse to write until the store is opened anew.
+/// After a full disk, reading goes on; writing does again some seconds after 32 MiB were freed. After another failure to
+/// write, as at a limit on the size of files, `RocksDB` may refuse to write until the store is opened anew.
 pub struct RocksStore {
     dir: PathBuf,
     /// Replaced as a whole, so that it is right even when a thread panicked while it held the lock.

@@ -143,24 +143,15 @@ fn lock(dir: &Path) -> Result<File, StoreError> {
 
 /// What a locked folder of ours holds. Changes nothing, so that a folder of another version stays as it is.
 fn content(dir: &Path) -> Result<Content, StoreError> {
-    if !fs::exists(dir.join(CURRENT)).map_err(|e| from_io(dir, &e))? {
-        // RocksDB would begin anew here, over what there is.
-        return if has_data_files(dir)? {
-            Err(damaged(dir, "the file CURRENT is lost"))
+    let Some(version) = version(dir)? else {
+        // The version is the first thing in a table. With tables but without it, `RocksDB` has lost its list of them,
+        // and would delete them all if it began anew.
+        let tables = has_tables(dir)?;
+        return if tables {
+            Err(damaged(dir, "the list of its files is lost"))
         } else {
             Ok(Content::Unfinished)
         };
-    }
-    let options = schema::database();
-    let meta = Family::Meta.name();
-    let families = DB::list_cf(&options, dir).map_err(|e| from_rocksdb(dir, &e))?;
-    if !families.iter().any(|name| name == meta) {
-        return Ok(Content::Unfinished);
-    }
-    let db = DB::open_cf_for_read_only(&options, dir, [meta], false).map_err(|e| from_rocksdb(dir, &e))?;
-    let handle = db.cf_handle(meta).expect("this family was just opened");
-    let Some(version) = db.get_cf(handle, schema::VERSION).map_err(|e| from_rocksdb(dir, &e))? else {
-        return Ok(Content::Unfinished);
     };
     let Ok(version) = version.try_into().map(u32::from_be_bytes) else {
         return Err(damaged(dir, "the format version cannot be read"));
@@ -180,11 +171,27 @@ fn content(dir: &Path) -> Result<Content, StoreError> {
     }
 }
 
-/// Whether there are tables or logs.
-fn has_data_files(dir: &Path) -> Result<bool, StoreError> {
+/// The format version, if it was written yet.
+fn version(dir: &Path) -> Result<Option<Vec<u8>>, StoreError> {
+    if !fs::exists(dir.join(CURRENT)).map_err(|e| from_io(dir, &e))? {
+        return Ok(None);
+    }
+    let options = schema::database();
+    let meta = Family::Meta.name();
+    let families = DB::list_cf(&options, dir).map_err(|e| from_rocksdb(dir, &e))?;
+    if !families.iter().any(|name| name == meta) {
+        return Ok(None);
+    }
+    let db = DB::open_cf_for_read_only(&options, dir, [meta], false).map_err(|e| from_rocksdb(dir, &e))?;
+    let handle = db.cf_handle(meta).expect("this family was just opened");
+    db.get_cf(handle, schema::VERSION).map_err(|e| from_rocksdb(dir, &e))
+}
+
+/// Whether there are files of tables.
+fn has_tables(dir: &Path) -> Result<bool, StoreError> {
     for entry in fs::read_dir(dir).map_err(|e| from_io(dir, &e))? {
         let path = entry.map_err(|e| from_io(dir, &e))?.path();
-        if path.extension().is_some_and(|ext| ext == "sst" || ext == "log") {
+        if path.extension().is_some_and(|extension| extension == "sst") {
             return Ok(true);
         }
     }

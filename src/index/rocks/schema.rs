@@ -3,8 +3,8 @@
 //! Numbers in keys are big-endian, so that the order of the bytes is the order of the numbers.
 
 use rocksdb::{
-    BlockBasedIndexType, BlockBasedOptions, Cache, ColumnFamilyDescriptor, DBCompressionType, DBRecoveryMode, LogLevel,
-    Options, SliceTransform,
+    BlockBasedIndexType, BlockBasedOptions, Cache, ColumnFamilyDescriptor, DBCompressionType, DBRecoveryMode,
+    DEFAULT_COLUMN_FAMILY_NAME, LogLevel, Options, SliceTransform,
 };
 
 use super::recipes::KnownRecipe;
@@ -204,10 +204,8 @@ pub(super) fn database() -> Options {
     options.set_max_total_wal_size(WAL_BYTES);
     options.set_db_write_buffer_size(ALL_MEMTABLES_BYTES);
     options.set_max_open_files(OPEN_FILES);
-    let jobs = std::thread::available_parallelism()
-        .map_or(2, usize::from)
-        .clamp(2, MOST_JOBS);
-    options.set_max_background_jobs(jobs as i32);
+    let processors = std::thread::available_parallelism().map_or(1, |n| i32::try_from(n.get()).unwrap_or(i32::MAX));
+    options.set_max_background_jobs(processors.clamp(2, MOST_JOBS));
     options.set_keep_log_file_num(LOG_FILES);
     options.set_max_log_file_size(LOG_BYTES);
     options.set_log_level(LogLevel::Warn);
@@ -219,9 +217,13 @@ pub(super) fn database() -> Options {
 /// Every family with its options.
 pub(super) fn families() -> Vec<ColumnFamilyDescriptor> {
     let cache = Cache::new_lru_cache(CACHE_BYTES);
-    Family::ALL
-        .map(|family| ColumnFamilyDescriptor::new(family.name(), family_options(family, &cache)))
-        .into()
+    // `RocksDB` always has this one. It stays empty, but its memtable counts: after a full disk, writing begins again
+    // when the largest memtable of all has room on the disk.
+    let mut unused = Options::default();
+    unused.set_write_buffer_size(MEMTABLE_BYTES);
+    let unused = ColumnFamilyDescriptor::new(DEFAULT_COLUMN_FAMILY_NAME, unused);
+    let used = Family::ALL.map(|family| ColumnFamilyDescriptor::new(family.name(), family_options(family, &cache)));
+    used.into_iter().chain([unused]).collect()
 }
 
 fn family_options(family: Family, cache: &Cache) -> Options {

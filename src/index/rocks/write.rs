@@ -318,3 +318,27 @@ fn full(store: &RocksStore, detail: &str) -> StoreError {
         detail: format!("{detail}; feed a new folder"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_while_writing_keeps_nobody_from_writing() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = RocksStore::open_or_create(dir.path()).unwrap();
+        let key = BookKey {
+            library: "lib".parse().unwrap(),
+            id: "1".parse().unwrap(),
+        };
+        let panicked = std::thread::scope(|scope| {
+            let writer = scope.spawn(|| {
+                let _change = Change::begin(&store);
+                panic!("in the middle of a change");
+            });
+            writer.join().is_err()
+        });
+        assert!(panicked && store.writing.is_poisoned());
+        assert_eq!(remove(&store, &[key]).unwrap(), [false]);
+    }
+}

@@ -1,0 +1,1082 @@
+//! The store against a model in memory, against damage, and against other processes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use lapidary::fingerprint::{Gem, Place, PlacedGem, Recipe, RecipeName};
+use lapidary::index::{
+    BookId, BookKey, BookNo, Library, LibrarySummary, NewBook, Record, Rights, RocksStore, Sizes, Snapshot, Store,
+    StoreError, Tally,
+};
+use proptest::prelude::*;
+use rocksdb::{DB, IteratorMode, Options};
+use tempfile::{TempDir, tempdir};
+
+const FAMILIES: [&str; 5] = ["meta", "books", "ids", "gems", "postings"];
+const RECIPES: [&str; 2] = ["first", "second"];
+const NO_CAP: u32 = u32::MAX;
+
+fn recipe(name: &str) -> Recipe {
+    serde_json::from_value(serde_json::json!({ "name": name })).unwrap()
+}
+
+fn recipe_name(name: &str) -> RecipeName {
+    recipe(name).name().clone()
+}
+
+fn key(library: &str, id: &str) -> BookKey {
+    BookKey {
+        library: library.parse().unwrap(),
+        id: id.parse().unwrap(),
+    }
+}
+
+/// One of few gems, as wide as the recipe's gems are.
+fn gem(recipe_name: &str, i: u64) -> Gem {
+    Gem((i + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - recipe(recipe_name).gem_bits()))
+}
+
+fn placed(recipe: &str, i: u64) -> PlacedGem {
+    PlacedGem {
+        gem: gem(recipe, i),
+        place: Some(Place {
+            start: i * 1000,
+            end: i * 1000 + 1000,
+        }),
+    }
+}
+
+fn book(key: BookKey, gems: &[(&str, Vec<PlacedGem>)]) -> NewBook {
+    let gems: BTreeMap<_, _> = gems
+        .iter()
+        .map(|(name, gems)| (recipe_name(name), gems.clone()))
+        .collect();
+    let record = Record {
+        key,
+        rights: Rights::Protected,
+        title: Some("Отцы и дети".to_owned()),
+        authors: vec!["И. С. Тургенев".to_owned()],
+        language: None,
+        digest: "00".repeat(32),
+        bytes: 1000,
+        gems: gems
+            .iter()
+            .map(|(name, gems)| (name.clone(), gems.len() as u32))
+            .collect(),
+        changed: Timestamp::from_second(1_000_000).unwrap(),
+    };
+    NewBook { record, gems }
+}
+
+/// A book with these gems of the first recipe.
+fn simple(library: &str, id: &str, gems: impl IntoIterator<Item = u64>) -> NewBook {
+    book(
+        key(library, id),
+        &[("first", gems.into_iter().map(|i| placed("first", i)).collect())],
+    )
+}
+
+fn create(dir: &Path) -> RocksStore {
+    let store = RocksStore::open_or_create(dir).unwrap();
+    for name in RECIPES {
+        store.add_recipe(&recipe(name)).unwrap();
+    }
+    store
+}
+
+fn tally(snapshot: &dyn Snapshot, gems: impl IntoIterator<Item = u64>, cap: u32) -> Tally {
+    let gems: Vec<Gem> = gems.into_iter().map(|i| gem("first", i)).collect();
+    snapshot.tally(&recipe_name("first"), &gems, cap).unwrap()
+}
+
+/// Everything a snapshot tells, to compare states; an error when any of it cannot be read.
+fn dump(store: &RocksStore) -> Result<String, StoreError> {
+    let snapshot = store.snapshot();
+    let mut lines = Vec::new();
+    for summary in snapshot.libraries()? {
+        for record in snapshot.walk(&summary.library, None, usize::MAX)? {
+            let number = snapshot.find(&record.key)?;
+            for recipe in store.recipes() {
+                let gems = number.map(|number| snapshot.gems(recipe.name(), number)).transpose()?;
+                lines.push(format!("{number:?} {gems:?}"));
+            }
+            lines.push(format!("{record:?}"));
+        }
+        lines.push(format!("{summary:?}"));
+    }
+    for recipe in store.recipes() {
+        let gems: Vec<Gem> = (0..POOL).map(|i| gem(recipe.name().as_str(), i)).collect();
+        let (tally, sizes) = (
+            snapshot.tally(recipe.name(), &gems, NO_CAP)?,
+            snapshot.sizes(recipe.name())?,
+        );
+        lines.push(format!("{tally:?} {sizes:?}"));
+    }
+    Ok(lines.join("\n"))
+}
+
+/// The folder as a plain database, for what the store itself never does.
+fn raw(dir: &Path, change: impl FnOnce(&DB)) {
+    change(&DB::open_cf(&Options::default(), dir, FAMILIES).unwrap());
+}
+
+/// Puts a format version into a folder.
+fn set_version(dir: &Path, version: u32) {
+    raw(dir, |db| {
+        let meta = db.cf_handle("meta").unwrap();
+        db.put_cf(meta, "version", version.to_be_bytes()).unwrap();
+    });
+}
+
+fn raw_keys(dir: &Path, family: &str) -> BTreeSet<Vec<u8>> {
+    let mut keys = BTreeSet::new();
+    raw(dir, |db| {
+        let entries = db.iterator_cf(db.cf_handle(family).unwrap(), IteratorMode::Start);
+        keys = entries.map(|entry| entry.unwrap().0.into_vec()).collect();
+    });
+    keys
+}
+
+// ---------------------------------------------------------------------------------------------------- the model ----
+
+const POOL: u64 = 10;
+const LIBRARIES: [&str; 3] = ["lib", "lib2", "Библиотека / №1"];
+const IDS: [&str; 3] = ["a", "a/b", "Книга"];
+
+fn model_key(i: usize) -> BookKey {
+    key(LIBRARIES[i / IDS.len()], IDS[i % IDS.len()])
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Put(Vec<NewBook>),
+    Remove(Vec<BookKey>),
+    Flush,
+    Reopen,
+}
+
+fn any_key() -> impl Strategy<Value = BookKey> {
+    (0..LIBRARIES.len() * IDS.len()).prop_map(model_key)
+}
+
+fn any_gems(recipe: &'static str) -> impl Strategy<Value = Vec<PlacedGem>> {
+    let order = Just((0..POOL).collect::<Vec<_>>()).prop_shuffle();
+    let place = proptest::option::of((0..5000_u64, 0..5000_u64).prop_map(|(start, n)| Place { start, end: start + n }));
+    let places = prop_oneof![
+        Just(vec![None; POOL as usize]),
+        proptest::collection::vec(place.clone(), POOL as usize),
+        proptest::collection::vec(
+            place.prop_map(|place| place.or(Some(Place { start: 0, end: 7 }))),
+            POOL as usize
+        ),
+    ];
+    (order, places, 0..=POOL as usize).prop_map(move |(order, places, len)| {
+        let gems = order.into_iter().zip(places).take(len);
+        gems.map(|(i, place)| PlacedGem {
+            gem: gem(recipe, i),
+            place,
+        })
+        .collect()
+    })
+}
+
+fn any_book() -> impl Strategy<Value = NewBook> {
+    let gems = RECIPES.map(|name| proptest::option::weighted(0.8, any_gems(name)));
+    (any_key(), gems, 0..10_000_u64, 0..1_000_000_i64).prop_map(|(key, gems, bytes, second)| {
+        let gems: Vec<_> = RECIPES
+            .into_iter()
+            .zip(gems)
+            .filter_map(|(name, gems)| Some((name, gems?)))
+            .collect();
+        let mut book = book(key, &gems);
+        book.record.bytes = bytes;
+        book.record.changed = Timestamp::from_second(second).unwrap();
+        book
+    })
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        6 => proptest::collection::vec(any_book(), 1..4).prop_map(Step::Put),
+        3 => proptest::collection::vec(any_key(), 1..4).prop_map(Step::Remove),
+        1 => Just(Step::Flush),
+        1 => Just(Step::Reopen),
+    ]
+}
+
+#[derive(Default)]
+struct Model {
+    books: BTreeMap<BookKey, NewBook>,
+    numbers: BTreeMap<BookKey, BookNo>,
+    used: BTreeSet<BookNo>,
+}
+
+impl Model {
+    fn put(&mut self, books: &[NewBook]) {
+        for book in books {
+            self.books.insert(book.record.key.clone(), book.clone());
+        }
+    }
+
+    fn remove(&mut self, keys: &[BookKey]) -> Vec<bool> {
+        let there = keys.iter().map(|key| self.books.contains_key(key)).collect();
+        for key in keys {
+            self.books.remove(key);
+            self.numbers.remove(key);
+        }
+        there
+    }
+
+    /// Takes the numbers of new books from the store; they must be new.
+    fn number_new(&mut self, snapshot: &dyn Snapshot) {
+        for key in self
+            .books
+            .keys()
+            .filter(|key| !self.numbers.contains_key(*key))
+            .cloned()
+            .collect::<Vec<_>>()
+        {
+            let number = snapshot.find(&key).unwrap().unwrap();
+            assert!(self.used.insert(number), "{key} got a number that was used before");
+            self.numbers.insert(key, number);
+        }
+    }
+
+    fn compare(&self, snapshot: &dyn Snapshot) {
+        for key in (0..LIBRARIES.len() * IDS.len()).map(model_key) {
+            let number = self.numbers.get(&key).copied();
+            assert_eq!(snapshot.find(&key).unwrap(), number);
+            let Some(number) = number else { continue };
+            let book = &self.books[&key];
+            assert_eq!(snapshot.fetch(&[number]).unwrap(), [Some(book.record.clone())]);
+            for name in RECIPES.map(recipe_name) {
+                assert_eq!(snapshot.gems(&name, number).unwrap(), book.gems.get(&name).cloned());
+            }
+        }
+        let mut libraries: BTreeMap<&str, Vec<&Record>> = BTreeMap::new();
+        for book in self.books.values() {
+            libraries
+                .entry(book.record.key.library.as_str())
+                .or_default()
+                .push(&book.record);
+        }
+        for name in LIBRARIES {
+            let records = snapshot.walk(&name.parse().unwrap(), None, usize::MAX).unwrap();
+            assert_eq!(
+                records.iter().collect::<Vec<_>>(),
+                libraries.get(name).cloned().unwrap_or_default()
+            );
+        }
+        let summaries = snapshot.libraries().unwrap();
+        assert_eq!(summaries.len(), libraries.len());
+        for (
+            LibrarySummary {
+                library,
+                books,
+                bytes,
+                changed,
+            },
+            (name, records),
+        ) in summaries.iter().zip(&libraries)
+        {
+            assert_eq!((library.as_str(), *books), (*name, records.len() as u64));
+            assert_eq!(*bytes, records.iter().map(|record| record.bytes).sum::<u64>());
+            assert!(records.iter().all(|record| record.changed <= *changed));
+        }
+        for name in RECIPES {
+            self.compare_recipe(snapshot, name);
+        }
+        assert_eq!(snapshot.verify().unwrap(), Vec::<String>::new());
+    }
+
+    fn compare_recipe(&self, snapshot: &dyn Snapshot, name: &str) {
+        let asked: Vec<Gem> = (0..POOL + 3).rev().map(|i| gem(name, i)).collect();
+        let name = recipe_name(name);
+        let mut sizes = Sizes::default();
+        let mut lists: BTreeMap<Gem, Vec<BookNo>> = BTreeMap::new();
+        for (key, book) in &self.books {
+            let Some(gems) = book.gems.get(&name) else { continue };
+            sizes.add(gems.len() as u32);
+            for gem in gems {
+                lists.entry(gem.gem).or_default().push(self.numbers[key]);
+            }
+        }
+        assert_eq!(snapshot.sizes(&name).unwrap(), sizes);
+        for cap in [0, 1, 2, NO_CAP] {
+            let mut counts: BTreeMap<BookNo, u32> = BTreeMap::new();
+            let is_common = |gem: &&Gem| lists.get(*gem).is_some_and(|list| list.len() > cap as usize);
+            let common = asked.iter().filter(is_common).copied().collect();
+            for book in asked
+                .iter()
+                .filter(|gem| !is_common(gem))
+                .filter_map(|gem| lists.get(gem))
+                .flatten()
+            {
+                *counts.entry(*book).or_default() += 1;
+            }
+            let expected = Tally {
+                books: counts.into_iter().collect(),
+                common,
+            };
+            assert_eq!(snapshot.tally(&name, &asked, cap).unwrap(), expected);
+        }
+    }
+
+    /// The keys of all postings, as the schema draws them.
+    fn postings(&self) -> BTreeSet<Vec<u8>> {
+        let mut keys = BTreeSet::new();
+        for (number, name) in (0_u16..).zip(RECIPES) {
+            let width = recipe(name).gem_bits() as usize / 8;
+            for (key, book) in &self.books {
+                for gem in book.gems.get(&recipe_name(name)).into_iter().flatten() {
+                    let gem = &gem.gem.0.to_be_bytes()[8 - width..];
+                    keys.insert([&number.to_be_bytes(), gem, &self.numbers[key].0.to_be_bytes()].concat());
+                }
+            }
+        }
+        keys
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_store_does_what_a_map_would(steps in proptest::collection::vec(any_step(), 1..12)) {
+        let dir = tempdir().unwrap();
+        let mut store = create(dir.path());
+        let mut model = Model::default();
+        for step in steps {
+            match step {
+                Step::Put(books) => {
+                    model.put(&books);
+                    store.put(books).unwrap();
+                }
+                Step::Remove(keys) => assert_eq!(store.remove(&keys).unwrap(), model.remove(&keys)),
+                Step::Flush => store.flush().unwrap(),
+                Step::Reopen => {
+                    drop(store);
+                    store = RocksStore::open(dir.path()).unwrap();
+                }
+            }
+            let snapshot = store.snapshot();
+            model.number_new(&*snapshot);
+            model.compare(&*snapshot);
+        }
+        drop(store);
+        prop_assert_eq!(raw_keys(dir.path(), "postings"), model.postings());
+        prop_assert_eq!(raw_keys(dir.path(), "books").len(), model.books.len());
+        prop_assert_eq!(raw_keys(dir.path(), "ids").len(), model.books.len());
+    }
+}
+
+// ---------------------------------------------------------------------------------------------------- behaviour ----
+
+#[test]
+fn a_snapshot_sees_no_later_change() {
+    let dir = tempdir().unwrap();
+    let store = create(dir.path());
+    store
+        .put(vec![simple("lib", "1", 0..5), simple("lib", "2", 3..8)])
+        .unwrap();
+    let before = store.snapshot();
+    let numbers = [
+        before.find(&key("lib", "1")).unwrap().unwrap(),
+        before.find(&key("lib", "2")).unwrap().unwrap(),
+    ];
+    let see = |snapshot: &dyn Snapshot| {
+        (
+            tally(snapshot, 0..10, NO_CAP),
+            snapshot.fetch(&numbers).unwrap(),
+            snapshot.gems(&recipe_name("first"), numbers[0]).unwrap(),
+            snapshot.walk(&"lib".parse().unwrap(), None, 10).unwrap(),
+            (
+                snapshot.libraries().unwrap(),
+                snapshot.sizes(&recipe_name("first")).unwrap(),
+            ),
+        )
+    };
+    let seen = see(&*before);
+    assert_eq!(seen.0.books, [(numbers[0], 5), (numbers[1], 5)]);
+
+    store.remove(&[key("lib", "1")]).unwrap();
+    store
+        .put(vec![simple("lib", "2", 0..1), simple("new", "3", 0..9)])
+        .unwrap();
+    store.flush().unwrap();
+    assert_eq!(see(&*before), seen);
+    assert_eq!(before.verify().unwrap(), Vec::<String>::new());
+    assert_ne!(see(&*store.snapshot()), seen);
+}
+
+#[test]
+fn a_walk_goes_on_behind_an_id() {
+    let dir = tempdir().unwrap();
+    let store = create(dir.path());
+    let ids = ["1", "1/2", "10", "2", "Я", "а"];
+    store
+        .put(ids.iter().rev().map(|id| simple("lib", id, 0..2)).collect())
+        .unwrap();
+    store
+        .put(vec![simple("lib2", "15", 0..2), simple("l", "0", 0..2)])
+        .unwrap();
+    let snapshot = store.snapshot();
+    let walk = |after: Option<&str>, limit| -> Vec<String> {
+        let after: Option<BookId> = after.map(|id| id.parse().unwrap());
+        let records = snapshot.walk(&"lib".parse().unwrap(), after.as_ref(), limit).unwrap();
+        records
+            .into_iter()
+            .map(|record| record.key.id.as_str().to_owned())
+            .collect()
+    };
+    assert_eq!(walk(None, 100), ids);
+    assert_eq!(walk(None, 0), [""; 0]);
+    assert_eq!(walk(Some("1"), 2), ["1/2", "10"]);
+    assert_eq!(walk(Some("10"), 1), ["2"]);
+    assert_eq!(walk(Some("1.5 is not there"), 1), ["1/2"]);
+    assert_eq!(walk(Some("а"), 5), [""; 0]);
+    assert_eq!(snapshot.walk(&"li".parse::<Library>().unwrap(), None, 9).unwrap(), []);
+}
+
+#[test]
+fn a_gem_in_more_books_than_the_cap_is_common() {
+    let dir = tempdir().unwrap();
+    let store = create(dir.path());
+    store
+        .put((0..4).map(|i| simple("lib", &i.to_string(), [0, 5, 6 + i])).collect())
+        .unwrap();
+    store.put(vec![simple("lib", "4", [5])]).unwrap();
+    let snapshot = store.snapshot();
+    let ones = |n: u32| (0..n).map(|i| (BookNo(i), 1)).collect::<Vec<_>>();
+    let common = |of: &[u64]| of.iter().map(|i| gem("first", *i)).collect::<Vec<_>>();
+    for (asked, cap, books, commons) in [
+        (vec![5], 5, ones(5), vec![]),
+        (vec![5], 4, vec![], vec![5]),
+        (vec![5, 0], 4, ones(4), vec![5]),
+        (vec![5, 0], 3, vec![], vec![5, 0]),
+        (vec![0, 5], 3, vec![], vec![0, 5]),
+        (vec![0, 7, 5], 1, vec![(BookNo(1), 1)], vec![0, 5]),
+        (vec![7], 0, vec![], vec![7]),
+        (vec![3, 5, 5, 5], 0, vec![], vec![5]),
+        (vec![7, 7], 1, vec![(BookNo(1), 1)], vec![]),
+        (vec![], 1, vec![], vec![]),
+    ] {
+        assert_eq!(
+            tally(&*snapshot, asked, cap),
+            Tally {
+                books,
+                common: common(&commons)
+            }
+        );
+    }
+}
+
+#[test]
+fn what_a_recipe_cannot_have_is_refused_whole() {
+    let dir = tempdir().unwrap();
+    let store = create(dir.path());
+    store.put(vec![simple("lib", "1", 0..3)]).unwrap();
+    let before = dump(&store).unwrap();
+
+    let unknown = book(key("lib", "2"), &[("third", vec![placed("first", 0)])]);
+    let refused = store.put(vec![simple("lib", "1", 5..9), unknown]).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "there are no gems of recipe 'third' here; there are: first, second"
+    );
+    assert_eq!(dump(&store).unwrap(), before);
+    assert!(matches!(
+        store.snapshot().sizes(&recipe_name("third")),
+        Err(StoreError::UnknownRecipe { .. })
+    ));
+
+    if recipe("first").gem_bits() == 32 {
+        // Its lower half is a gem of the book.
+        let wide = Gem(gem("first", 0).0 | 1 << 32);
+        assert_eq!(
+            store.snapshot().tally(&recipe_name("first"), &[wide], NO_CAP).unwrap(),
+            Tally::default()
+        );
+        let wide = book(
+            key("lib", "2"),
+            &[("first", vec![PlacedGem { gem: wide, place: None }])],
+        );
+        assert!(matches!(
+            store.put(vec![wide]),
+            Err(StoreError::GemTooLarge { bits: 32, .. })
+        ));
+        assert_eq!(dump(&store).unwrap(), before);
+    }
+}
+
+#[test]
+fn a_gem_given_twice_counts_once() {
+    let dir = tempdir().unwrap();
+    let store = create(dir.path());
+    store.put(vec![simple("lib", "1", [3, 4, 3, 3])]).unwrap();
+    let snapshot = store.snapshot();
+    assert_eq!(
+        snapshot.fetch(&[BookNo(0)]).unwrap()[0].as_ref().unwrap().gems[&recipe_name("first")],
+        2
+    );
+    assert_eq!(
+        snapshot.gems(&recipe_name("first"), BookNo(0)).unwrap().unwrap(),
+        [placed("first", 3), placed("first", 4)]
+    );
+    assert_eq!(snapshot.verify().unwrap(), Vec::<String>::new());
+}
+
+#[test]
+fn recipes_keep_their_order() {
+    let dir = tempdir().unwrap();
+    let store = RocksStore::open_or_create(dir.path()).unwrap();
+    assert_eq!(store.recipes(), []);
+    let known = store.put(vec![simple("lib", "1", 0..3)]).unwrap_err().to_string();
+    assert!(known.ends_with("there are: none yet"), "{known}");
+    for name in ["b", "a", "b", "c"] {
+        store.add_recipe(&recipe(name)).unwrap();
+    }
+    let expected = ["b", "a", "c"].map(recipe);
+    assert_eq!(store.recipes(), expected);
+    drop(store);
+    assert_eq!(RocksStore::open(dir.path()).unwrap().recipes(), expected);
+}
+
+#[test]
+fn many_may_write_and_read_at_once() {
+    let dir = tempdir().unwrap();
+    let store = create(dir.path());
+    std::thread::scope(|scope| {
+        for library in ["a", "b", "c"] {
+            let store = &store;
+            scope.spawn(move || {
+                for i in 0..40 {
+                    store
+                        .put(vec![
+                            simple(library, &i.to_string(), i..i + 5),
+                            simple("all", &i.to_string(), 0..i),
+                        ])
+                        .unwrap();
+                    store.remove(&[key(library, &(i / 2).to_string())]).unwrap();
+                }
+            });
+        }
+        for _ in 0..10 {
+            assert_eq!(store.snapshot().verify().unwrap(), Vec::<String>::new());
+        }
+    });
+    assert_eq!(store.snapshot().verify().unwrap(), Vec::<String>::new());
+    assert!(store.disk_bytes().unwrap() > 10_000);
+}
+
+// ------------------------------------------------------------------------------------------- folders and owners ----
+
+/// Names, contents and times of all files in a folder.
+fn listing(dir: &Path) -> BTreeMap<String, (Vec<u8>, std::time::SystemTime)> {
+    let entries = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap());
+    entries
+        .map(|entry| {
+            let content = fs::read(entry.path()).unwrap();
+            (
+                entry.file_name().into_string().unwrap(),
+                (content, entry.metadata().unwrap().modified().unwrap()),
+            )
+        })
+        .collect()
+}
+
+fn refusal(result: Result<RocksStore, StoreError>) -> StoreError {
+    result.err().expect("this folder is refused")
+}
+
+#[test]
+fn a_folder_that_is_no_catalogue_is_left_alone() {
+    let dir = tempdir().unwrap();
+    let missing = dir.path().join("not/there");
+    assert!(matches!(refusal(RocksStore::open(&missing)), StoreError::Missing(_)));
+    assert!(matches!(refusal(RocksStore::open(dir.path())), StoreError::Missing(_)));
+    assert!(listing(dir.path()).is_empty());
+
+    fs::write(dir.path().join("thesis.txt"), "mine").unwrap();
+    let before = listing(dir.path());
+    assert!(matches!(refusal(RocksStore::open(dir.path())), StoreError::Foreign(_)));
+    assert!(matches!(
+        refusal(RocksStore::open_or_create(dir.path())),
+        StoreError::Foreign(_)
+    ));
+    assert_eq!(listing(dir.path()), before);
+
+    let file = dir.path().join("thesis.txt");
+    for file in [file.clone(), file.join("data")] {
+        let error = refusal(RocksStore::open_or_create(&file)).to_string();
+        assert!(error.contains("this is a file"), "{error}");
+    }
+
+    let other = tempdir().unwrap();
+    drop(DB::open_default(other.path()).unwrap());
+    let before = listing(other.path());
+    assert!(matches!(
+        refusal(RocksStore::open_or_create(other.path())),
+        StoreError::Foreign(_)
+    ));
+    assert_eq!(listing(other.path()), before);
+}
+
+#[test]
+fn a_mounted_disk_is_an_empty_folder() {
+    let dir = tempdir().unwrap();
+    fs::create_dir(dir.path().join("lost+found")).unwrap();
+    assert!(matches!(refusal(RocksStore::open(dir.path())), StoreError::Missing(_)));
+    create(dir.path());
+}
+
+#[test]
+fn a_copy_without_its_lock_file_is_a_catalogue() {
+    let dir = tempdir().unwrap();
+    create(dir.path()).put(vec![simple("lib", "1", 0..3)]).unwrap();
+    fs::remove_file(dir.path().join("lapidary.lock")).unwrap();
+    let store = RocksStore::open(dir.path()).unwrap();
+    assert!(store.snapshot().find(&key("lib", "1")).unwrap().is_some());
+}
+
+#[test]
+fn an_interrupted_creation_is_completed() {
+    for interrupted in ["lock only", "no families", "no version"] {
+        let dir = tempdir().unwrap();
+        fs::write(dir.path().join("lapidary.lock"), "1").unwrap();
+        let mut options = Options::default();
+        options.create_if_missing(true);
+        options.create_missing_column_families(true);
+        match interrupted {
+            "lock only" => {}
+            "no families" => drop(DB::open(&options, dir.path()).unwrap()),
+            _ => drop(DB::open_cf(&options, dir.path(), FAMILIES).unwrap()),
+        }
+        assert!(
+            matches!(refusal(RocksStore::open(dir.path())), StoreError::Missing(_)),
+            "{interrupted}"
+        );
+        create(dir.path()).put(vec![simple("lib", "1", 0..3)]).unwrap();
+        RocksStore::open(dir.path()).unwrap();
+    }
+}
+
+#[test]
+fn another_format_version_is_refused_with_advice() {
+    for (version, says) in [(2_u32, "update lapidary"), (0, "feed the books again")] {
+        let dir = tempdir().unwrap();
+        create(dir.path());
+        set_version(dir.path(), version);
+        for error in [
+            refusal(RocksStore::open(dir.path())),
+            refusal(RocksStore::open_or_create(dir.path())),
+        ] {
+            assert!(matches!(&error, StoreError::Version { found, supported: 1, .. } if *found == version.to_string()));
+            assert!(error.to_string().contains(says), "{error}");
+        }
+    }
+}
+
+#[test]
+fn a_newer_version_may_have_more_column_families() {
+    let dir = tempdir().unwrap();
+    create(dir.path());
+    set_version(dir.path(), 2);
+    let mut options = Options::default();
+    options.create_missing_column_families(true);
+    drop(DB::open_cf(&options, dir.path(), FAMILIES.into_iter().chain(["jobs"])).unwrap());
+    assert!(matches!(
+        refusal(RocksStore::open(dir.path())),
+        StoreError::Version { .. }
+    ));
+}
+
+#[test]
+fn a_second_opening_is_told_who_has_the_folder() {
+    let dir = tempdir().unwrap();
+    let store = create(dir.path());
+    let me = format!("process {}", std::process::id());
+    for error in [
+        refusal(RocksStore::open(dir.path())),
+        refusal(RocksStore::open_or_create(dir.path())),
+    ] {
+        assert!(
+            matches!(&error, StoreError::InUse { owner, .. } if *owner == me),
+            "{error}"
+        );
+    }
+    let other = child("open", dir.path()).output().unwrap();
+    let said = String::from_utf8_lossy(&other.stdout);
+    assert!(said.contains(&format!("in use by {me};")), "{said}");
+    drop(store);
+
+    // A number left behind, be it one that runs, locks nobody out.
+    fs::write(dir.path().join("lapidary.lock"), "1").unwrap();
+    drop(RocksStore::open(dir.path()).unwrap());
+    raw(dir.path(), |_| {
+        let error = refusal(RocksStore::open(dir.path()));
+        assert!(
+            matches!(&error, StoreError::InUse { owner, .. } if owner == "another process"),
+            "{error}"
+        );
+    });
+}
+
+#[cfg(unix)]
+#[test]
+fn a_folder_that_may_not_be_written_is_denied() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempdir().unwrap();
+    let closed = dir.path().join("closed");
+    fs::create_dir(&closed).unwrap();
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o555)).unwrap();
+    // For the one user whom permissions do not stop: a file system that nobody can write to.
+    let closed = if fs::write(closed.join("probe"), "").is_ok() {
+        Path::new("/sys/lapidary").to_owned()
+    } else {
+        closed
+    };
+    let error = refusal(RocksStore::open_or_create(&closed));
+    assert!(matches!(error, StoreError::Denied { .. }), "{error}");
+}
+
+// ------------------------------------------------------------------------------------------------------- damage ----
+
+#[test]
+#[allow(clippy::too_many_lines)] // A table.
+fn verify_names_every_fault() {
+    let first_gem_of_book_0 = [&[0, 0][..], &(gem("first", 0).0 as u32).to_be_bytes(), &[0; 4]].concat();
+    let no_posting = format!(
+        "lib/1 (book 0) has gem {} of recipe first, but no posting",
+        gem("first", 0)
+    );
+    let faults: [Fault; 19] = [
+        (&no_posting, "postings", &first_gem_of_book_0, None),
+        (
+            "there is a posting of gem 77 (first) for book 0, which does not have it",
+            "postings",
+            &[0, 0, 0, 0, 0, 77, 0, 0, 0, 0],
+            Some(b""),
+        ),
+        (
+            "there is a posting of gem 77 (first) for book 9, which does not have it",
+            "postings",
+            &[0, 0, 0, 0, 0, 77, 0, 0, 0, 9],
+            Some(b""),
+        ),
+        ("is of no recipe that is defined here", "postings", b"?", Some(b"")),
+        ("is of no recipe that is defined here", "postings", &[0; 11], Some(b"")),
+        ("lib/1 (book 0) is not found by its id", "ids", b"lib\x001", None),
+        (
+            "lib/9 leads to book 9, which is not there",
+            "ids",
+            b"lib\x009",
+            Some(&[0, 0, 0, 9]),
+        ),
+        (
+            "lib/9 leads to book 0, which is lib/1",
+            "ids",
+            b"lib\x009",
+            Some(&[0; 4]),
+        ),
+        ("the number of lib/1 cannot be read", "ids", b"lib\x001", Some(b"one")),
+        ("lib/1 leads to book 0, which is not there", "books", &[0; 4], None),
+        ("the record of book 0 cannot be read", "books", &[0; 4], Some(b"{")),
+        ("has the key [1], which is no book's number", "books", &[1], Some(b"{}")),
+        (
+            "the gems of book 0 (first) cannot be read",
+            "gems",
+            &[0; 6],
+            Some(&[200, 1]),
+        ),
+        (
+            "has no gems of recipe first, but its record counts 3",
+            "gems",
+            &[0; 6],
+            None,
+        ),
+        (
+            "there are gems of recipe second for book 0, but no record",
+            "gems",
+            &[0, 1, 0, 0, 0, 0],
+            Some(&[0]),
+        ),
+        (
+            "the sizes kept for recipe first are not those of its books",
+            "meta",
+            b"sizes\0\0\0",
+            None,
+        ),
+        (
+            "library lib holds 2 books, but has no summary",
+            "meta",
+            b"library\0lib",
+            None,
+        ),
+        (
+            "has a number that the next new book may get, 1",
+            "meta",
+            b"next",
+            Some(&[0, 0, 0, 1]),
+        ),
+        (
+            "there is an entry \"more\", which means nothing",
+            "meta",
+            b"more",
+            Some(b""),
+        ),
+    ];
+    for (sentence, family, key_bytes, value) in faults {
+        let dir = tempdir().unwrap();
+        let store = create(dir.path());
+        store
+            .put(vec![simple("lib", "1", 0..3), simple("lib", "2", 2..5)])
+            .unwrap();
+        drop(store);
+        raw(dir.path(), |db| {
+            let family = db.cf_handle(family).unwrap();
+            match value {
+                Some(value) => db.put_cf(family, key_bytes, value).unwrap(),
+                None => db.delete_cf(family, key_bytes).unwrap(),
+            }
+        });
+        let store = RocksStore::open(dir.path()).unwrap();
+        let found = store.snapshot().verify().unwrap();
+        assert!(
+            found.iter().any(|found| found.contains(sentence)),
+            "{sentence}: {found:#?}"
+        );
+        assert!(found.len() < 10, "{found:#?}");
+        // Whatever is damaged, nothing panics.
+        let _ = (
+            dump(&store),
+            store.put(vec![simple("lib", "1", 0..9)]),
+            store.remove(&[key("lib", "2")]),
+        );
+    }
+}
+
+/// A sentence, and the family, key and value (`None`: deleted) that it comes from.
+type Fault<'a> = (&'a str, &'a str, &'a [u8], Option<&'a [u8]>);
+
+/// A small catalogue, part of it in tables, part in the log, and what it told after each change.
+fn small_catalogue() -> (TempDir, Vec<String>) {
+    let dir = tempdir().unwrap();
+    let store = create(dir.path());
+    let mut states = vec![dump(&store).unwrap()];
+    for i in 0..6 {
+        store.put(vec![simple("lib", &i.to_string(), i..i + 4)]).unwrap();
+        states.push(dump(&store).unwrap());
+        if i == 2 {
+            store.flush().unwrap();
+        }
+    }
+    drop(store);
+    (dir, states)
+}
+
+fn copy(from: &Path) -> TempDir {
+    let to = tempdir().unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        fs::copy(entry.path(), to.path().join(entry.file_name())).unwrap();
+    }
+    to
+}
+
+/// What a bit was flipped in is an error or makes no difference, with one exception: in the log and in the manifest, a
+/// length that points behind the end of the file reads as a record that was being written when the system stopped.
+/// Like a file cut short, this may give an earlier state, or one whose faults `verify` tells.
+#[test]
+fn a_broken_file_is_an_error_or_harmless() {
+    let (catalogue, states) = small_catalogue();
+    for entry in fs::read_dir(catalogue.path()).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let content = fs::read(catalogue.path().join(&name)).unwrap();
+        let flips = (0..content.len()).step_by(content.len().max(24) / 24).map(|at| {
+            let mut broken = content.clone();
+            broken[at] ^= 0x10;
+            (format!("{name}: byte {at} changed"), Some(broken))
+        });
+        let cuts = (0..4).map(|part| {
+            let len = content.len() * part / 4;
+            (format!("{name}: cut to {len} bytes"), Some(content[..len].to_vec()))
+        });
+        let deleted = [(format!("{name}: deleted"), None)];
+        for (what, broken) in flips.chain(cuts).chain(deleted) {
+            let dir = copy(catalogue.path());
+            let cut = broken.as_ref().is_none_or(|broken| broken.len() < content.len());
+            match broken {
+                Some(broken) => fs::write(dir.path().join(&name), broken).unwrap(),
+                None => fs::remove_file(dir.path().join(&name)).unwrap(),
+            }
+            let may_be_torn = cut || [".log", "MANIFEST"].iter().any(|part| name.contains(part));
+            let read = |store: RocksStore| Ok((dump(&store)?, store.snapshot().verify()?));
+            match RocksStore::open_or_create(dir.path()).and_then(read) {
+                Err(StoreError::Damaged { .. }) => {}
+                Ok((state, faults)) if Some(&state) == states.last() => assert_eq!(faults, [""; 0], "{what}"),
+                Ok((state, faults)) => {
+                    assert!(may_be_torn, "{what}: {state}");
+                    assert!(states.contains(&state) || !faults.is_empty(), "{what}: {state}");
+                }
+                Err(other) => panic!("{what}: {other}"),
+            }
+        }
+    }
+}
+
+// ---------------------------------------------------------------------------------------------- other processes ----
+
+/// This program again, in one of the roles of [`child_process`].
+fn child(role: &str, dir: &Path) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args([
+        "--exact",
+        "child_process",
+        "--ignored",
+        "--nocapture",
+        "--test-threads=1",
+    ]);
+    command
+        .env("LAPIDARY_ROLE", role)
+        .env("LAPIDARY_DIR", dir)
+        .stderr(Stdio::inherit());
+    command
+}
+
+#[test]
+#[ignore = "other tests start it as a second process"]
+fn child_process() {
+    let Some(dir) = std::env::var_os("LAPIDARY_DIR") else {
+        return;
+    };
+    let dir = Path::new(&dir);
+    match std::env::var("LAPIDARY_ROLE").unwrap().as_str() {
+        "open" => println!("{}", refusal(RocksStore::open(dir))),
+        "feed" => {
+            let store = create(dir);
+            for i in 0.. {
+                store
+                    .put(vec![
+                        simple("lib", &i.to_string(), i..i + 50),
+                        simple("last", "1", i..i + 5),
+                    ])
+                    .unwrap();
+                println!("\nput {i}");
+            }
+        }
+        "fill" => fill(dir),
+        role => panic!("{role} is no role"),
+    }
+}
+
+#[test]
+fn a_killed_process_loses_nothing_it_acknowledged() {
+    let dir = tempdir().unwrap();
+    let mut feeder = child("feed", dir.path()).stdout(Stdio::piped()).spawn().unwrap();
+    let lines = BufReader::new(feeder.stdout.take().unwrap())
+        .lines()
+        .map(Result::unwrap);
+    let mut acknowledged = lines.filter_map(|line| line.strip_prefix("put ").map(|i| i.parse::<u64>().unwrap()));
+    let last = acknowledged.by_ref().find(|i| *i == 60).unwrap();
+    feeder.kill().unwrap();
+    feeder.wait().unwrap();
+    let last = acknowledged.last().unwrap_or(last);
+
+    let store = RocksStore::open(dir.path()).unwrap();
+    let snapshot = store.snapshot();
+    assert_eq!(snapshot.verify().unwrap(), Vec::<String>::new());
+    for i in 0..=last {
+        assert!(
+            snapshot.find(&key("lib", &i.to_string())).unwrap().is_some(),
+            "book {i} of {last} is lost"
+        );
+    }
+}
+
+/// Fills a disk, of which a file `ballast` takes a part, then deletes that.
+fn fill(dir: &Path) {
+    let data = dir.join("data");
+    let store = create(&data);
+    let big = |i: u64| simple("lib", &i.to_string(), i * 100_000..(i + 1) * 100_000);
+    let (full, error) = (0..).find_map(|i| Some((i, store.put(vec![big(i)]).err()?))).unwrap();
+    assert!(matches!(error, StoreError::DiskFull(_)), "{error}");
+    let state = |store: &RocksStore| {
+        let snapshot = store.snapshot();
+        assert_eq!(snapshot.verify().unwrap(), Vec::<String>::new());
+        assert_eq!(snapshot.find(&key("lib", &full.to_string())).unwrap(), None);
+        assert_eq!(snapshot.libraries().unwrap()[0].books, full);
+    };
+    state(&store);
+    let again = store.put(vec![big(full)]).unwrap_err();
+    assert!(matches!(again, StoreError::DiskFull(_)), "{again}");
+
+    let store = if dir.join("ballast").exists() {
+        fs::remove_file(dir.join("ballast")).unwrap();
+        let start = Instant::now();
+        while let Err(error) = store.put(vec![simple("lib", "small", 0..9)]) {
+            assert!(start.elapsed() < Duration::from_secs(60), "{error}");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        println!("wrote again after {:?}", start.elapsed());
+        store.remove(&[key("lib", "small")]).unwrap();
+        store
+    } else {
+        drop(store);
+        RocksStore::open(&data).unwrap()
+    };
+    state(&store);
+    drop(store);
+    state(&RocksStore::open(&data).unwrap());
+    println!("filled and freed");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_takes_nothing_half() {
+    // A disk of its own, where the system lets its users mount one.
+    let dir = tempdir().unwrap();
+    let script = r#"mount -t tmpfs -o size=72m none "$LAPIDARY_DIR" || { echo "cannot mount"; exit 0; }
+        head -c 44M /dev/zero > "$LAPIDARY_DIR/ballast" && exec "$0" "$@""#;
+    let test = child("fill", dir.path());
+    let mut command = Command::new("unshare");
+    command
+        .args(["--mount", "--map-root-user", "sh", "-c", script])
+        .arg(test.get_program())
+        .args(test.get_args());
+    command.envs(test.get_envs().filter_map(|(key, value)| Some((key, value?))));
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    let problem = String::from_utf8_lossy(&output.stderr);
+    println!("{said}{problem}");
+    if said.contains("cannot mount") || problem.contains("unshare") {
+        return;
+    }
+    assert!(said.contains("filled and freed"), "{said}{problem}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_limit_on_file_size_takes_nothing_half() {
+    let dir = tempdir().unwrap();
+    let test = child("fill", dir.path());
+    let mut command = Command::new("sh");
+    // In blocks of 512 or 1024 bytes, by the shell.
+    command
+        .args(["-c", r#"trap "" XFSZ; ulimit -f 8000; exec "$0" "$@""#])
+        .arg(test.get_program())
+        .args(test.get_args());
+    command.envs(test.get_envs().filter_map(|(key, value)| Some((key, value?))));
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        said.contains("filled and freed"),
+        "{said}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
