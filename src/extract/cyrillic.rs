@@ -296,12 +296,12 @@ fn place_bits(before: Kind, kind: Kind) -> f32 {
     match (before, kind) {
         (Kind::Small, Kind::Capital) => 9.0,
         (Kind::Latin, Kind::Small | Kind::Capital) | (Kind::Small | Kind::Capital, Kind::Latin) => 6.0,
-        // A dash stands between words, and where Mac Cyrillic has it windows-1251 has С.
-        (Kind::Small | Kind::Capital, Kind::Sign | Kind::Dash) => 3.0,
-        (Kind::Sign | Kind::Dash, Kind::Small | Kind::Capital) => 3.0,
         // A text in capitals must not cost much more than one in small letters.
         (Kind::Capital, Kind::Capital) => 0.5,
-        (_, Kind::Capital) => 3.0,
+        // A dash stands between words, and where Mac Cyrillic has it windows-1251 has С.
+        (Kind::Small | Kind::Capital, Kind::Sign | Kind::Dash)
+        | (Kind::Sign | Kind::Dash, Kind::Small)
+        | (_, Kind::Capital) => 3.0,
         _ => 0.0,
     }
 }

@@ -22,7 +22,8 @@ const WESTERN: &[&str] = &[
 const CENTRAL: &[&str] = &["ąćęłńóśźż", "áčďéěíňóřšťúůýžľôä", "áéíóöőúüű", "čćđšž", "ăâîşţ"];
 /// Latvian, Lithuanian, Estonian.
 const BALTIC: &[&str] = &["āčēģīķļņšūžōŗ", "ąčęėįšųūž", "äöõüšž"];
-const TURKISH: &[&str] = &["çğıiöşüâîû"];
+/// With what İ becomes in small letters.
+const TURKISH: &[&str] = &["çğıi\u{307}öşüâîû"];
 
 /// The encodings, and the alphabets written in them. Of equals, the first.
 const CANDIDATES: [(&Encoding, &[&str]); 9] = [

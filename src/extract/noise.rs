@@ -35,12 +35,14 @@ pub(super) fn complaint(sample: &str, encoding: Encoding) -> Option<String> {
 /// Says so, if `text` has too many control characters. The end mark of CP/M and DOS, and the padding behind it, are
 /// none at the end.
 pub(super) fn controls(text: &str) -> Option<String> {
-    let text = text.trim_end_matches(['\0', '\x1A']);
+    let text = Some(text.trim_end_matches(['\0', '\x1A']))
+        .filter(|text| !text.is_empty())
+        .unwrap_or(text);
     let bytes = text.as_bytes();
     let ascii = bytes.iter().filter(|byte| is_control(**byte)).count();
-    // U+0080 to U+009F, but for U+0085, which is a line end. Without branches, to be fast on long texts.
+    // U+0080 to U+009F, but for U+0085, which is a line end.
     let pairs = bytes.iter().zip(bytes.get(1..).unwrap_or_default());
-    let others = pairs.filter(|(first, byte)| (**first == 0xC2) & (**byte < 0xA0) & (**byte != 0x85));
+    let others = pairs.filter(|(first, byte)| **first == 0xC2 && **byte < 0xA0 && **byte != 0x85);
     let share = share(ascii + others.count(), text.chars().count());
     (share > MOST_CONTROLS).then(|| format!("{} of it are control characters", percent(share)))
 }
@@ -94,8 +96,9 @@ impl Class {
             '\u{370}'..='\u{3FF}' => Self::Greek,
             '\u{400}'..='\u{52F}' => Self::Cyrillic,
             '\0'..='\u{24F}' | '\u{1E00}'..='\u{1EFF}' if char.is_alphabetic() => Self::Latin,
-            '\0'..='\x7F' | '\u{2000}'..='\u{206F}' => Self::Neutral,
-            '\u{A0}' | '¡' | '¿' | '«' | '»' | '·' | '°' | '´' | '§' | '№' => Self::Neutral,
+            '\u{A0}' | '¡' | '¿' | '«' | '»' | '·' | '°' | '´' | '§' | '№' | '\u{2000}'..='\u{206F}' => {
+                Self::Neutral
+            }
             '\u{80}'..='\u{BF}' | '×' | '÷' | '\u{2070}'..='\u{2BFF}' | '\u{FFFD}' => Self::Sign,
             _ => Self::Neutral,
         }
