@@ -5,3 +5,4 @@ pub mod extract;
 pub mod fingerprint;
 pub mod index;
 pub mod matching;
+pub mod server;
