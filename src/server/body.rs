@@ -1,0 +1,156 @@
+//! Bodies: what they are, by their content type, and reading them within the limit.
+
+use std::time::Duration;
+
+use actix_web::http::StatusCode;
+use actix_web::http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH};
+use actix_web::web::Payload;
+use actix_web::{HttpMessage, HttpRequest, rt};
+use futures_util::StreamExt;
+use serde::de::DeserializeOwned;
+
+use super::problem::{Problem, excerpt};
+use crate::extract::{self, Encoding};
+
+/// How long a client may send nothing in the middle of a body.
+const PATIENCE: Duration = Duration::from_secs(30);
+const MIB: f64 = (1 << 20) as f64;
+
+/// A body that was read.
+pub(super) enum Body {
+    /// JSON.
+    Json(Vec<u8>),
+    /// A text or a file.
+    Raw(Raw),
+}
+
+/// A text or a file.
+pub(super) struct Raw {
+    bytes: Vec<u8>,
+    encoding: Option<Encoding>,
+}
+
+impl Raw {
+    /// Its text.
+    pub(super) fn text(self) -> Result<String, Problem> {
+        Ok(extract::text(self.bytes, self.encoding)?.text)
+    }
+}
+
+/// Reads a body of JSON, or of a text or a file.
+pub(super) async fn json_or_raw(request: &HttpRequest, payload: Payload, limit: usize) -> Result<Body, Problem> {
+    let (kind, charset) = content_type(request)?;
+    match kind.as_str() {
+        "application/json" => Ok(Body::Json(read(request, payload, limit).await?)),
+        "text/plain" | "application/octet-stream" | "" => {
+            let encoding = charset.as_deref().map(encoding).transpose()?;
+            Ok(Body::Raw(Raw {
+                bytes: read(request, payload, limit).await?,
+                encoding,
+            }))
+        }
+        _ => Err(unknown(
+            &kind,
+            "application/json, text/plain and application/octet-stream",
+        )),
+    }
+}
+
+/// Reads the body of a form.
+pub(super) async fn form(request: &HttpRequest, payload: Payload, limit: usize) -> Result<Vec<u8>, Problem> {
+    match content_type(request)?.0.as_str() {
+        "application/x-www-form-urlencoded" | "" => read(request, payload, limit).await,
+        kind => Err(unknown(kind, "application/x-www-form-urlencoded")),
+    }
+}
+
+/// Parses JSON.
+pub(super) fn json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    serde_json::from_slice(bytes).map_err(|error| {
+        let error = excerpt(&error.to_string());
+        Problem::bad(
+            "bad_json",
+            format!("the body is not the JSON that this call takes: {error}"),
+        )
+    })
+}
+
+/// The content type without parameters, empty if there is none, and its charset.
+fn content_type(request: &HttpRequest) -> Result<(String, Option<String>), Problem> {
+    let mime = request
+        .mime_type()
+        .map_err(|_| unknown("one that cannot be read", "such as text/plain"))?;
+    let charset = mime
+        .as_ref()
+        .and_then(|mime| mime.get_param("charset").map(|name| name.as_str().to_owned()));
+    Ok((
+        mime.map(|mime| mime.essence_str().to_owned()).unwrap_or_default(),
+        charset,
+    ))
+}
+
+fn unknown(kind: &str, known: &str) -> Problem {
+    let detail = format!(
+        "this call does not take the content type '{}'; known are {known}",
+        excerpt(kind)
+    );
+    Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unknown_content_type", detail)
+}
+
+fn encoding(charset: &str) -> Result<Encoding, Problem> {
+    let unknown = |error| {
+        Problem::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "unknown_charset",
+            format!("{error}"),
+        )
+    };
+    excerpt(charset).parse::<Encoding>().map_err(unknown)
+}
+
+/// Reads a whole body, and never keeps more than `limit` bytes of it.
+async fn read(request: &HttpRequest, mut payload: Payload, limit: usize) -> Result<Vec<u8>, Problem> {
+    refuse_compressed(request)?;
+    let declared = request
+        .headers()
+        .get(CONTENT_LENGTH)
+        .and_then(|length| length.to_str().ok()?.parse().ok());
+    if declared.is_some_and(|length: u64| length > limit as u64) {
+        return Err(too_large(limit));
+    }
+    let mut bytes = Vec::new();
+    while let Some(chunk) = rt::time::timeout(PATIENCE, payload.next())
+        .await
+        .map_err(|_| stalled())?
+    {
+        let chunk = chunk.map_err(|error| Problem::bad("broken_body", format!("the body broke off: {error}")))?;
+        if chunk.len() > limit - bytes.len() {
+            return Err(too_large(limit));
+        }
+        bytes.extend_from_slice(&chunk);
+    }
+    Ok(bytes)
+}
+
+fn refuse_compressed(request: &HttpRequest) -> Result<(), Problem> {
+    match request.headers().get(CONTENT_ENCODING) {
+        Some(coding) if !coding.as_bytes().eq_ignore_ascii_case(b"identity") => {
+            let detail = "a body with a Content-Encoding is not read; send it uncompressed";
+            let problem = Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unknown_content_encoding", detail);
+            Err(problem.with(ACCEPT_ENCODING, "identity"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn too_large(limit: usize) -> Problem {
+    let mib = limit as f64 / MIB;
+    let detail = format!("the body is larger than {limit} bytes ({mib:.1} MiB), the limit here; send it in parts");
+    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", detail)
+}
+
+fn stalled() -> Problem {
+    let seconds = PATIENCE.as_secs();
+    let detail = format!("nothing of the body came for {seconds} seconds; send it again");
+    Problem::new(StatusCode::REQUEST_TIMEOUT, "body_stalled", detail)
+}

@@ -1,0 +1,229 @@
+//! The catalogue over HTTP: one file a resource, and no logic of its own.
+//!
+//! A handler takes from the request what [`body`] and [`parameters`] find there, and gives the rest to [`work`], which
+//! calls the catalogue off the event loop. Whatever goes wrong becomes a [`problem`].
+//!
+//! Not for other programs on the same machine that may as well use the [`Catalogue`] itself.
+
+mod body;
+mod books;
+mod checks;
+mod health;
+mod libraries;
+mod parameters;
+mod problem;
+mod work;
+
+use std::future::{pending, ready};
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use actix_web::http::Method;
+use actix_web::web::{self, Data, ServiceConfig};
+use actix_web::{App, HttpServer, Resource, Route, guard, rt};
+use futures_util::future::select;
+
+use crate::catalogue::{Catalogue, CatalogueError};
+
+/// The largest body that is taken when the settings say nothing: a text of 64 MiB is some fifty thick novels.
+const MAX_BODY: usize = 64 << 20;
+/// How long a stop waits for the requests that are running, in seconds.
+const SHUTDOWN_SECONDS: u64 = 30;
+/// How long what a client still sends is read and thrown away after a refusal, so that it comes to read the refusal.
+const LINGER: Duration = Duration::from_secs(5);
+/// The most threads that each worker fingerprints and reads the store with. More than cores, so that the system shares
+/// those out and a check does not wait behind books; few enough for the memory that each may take.
+const THREADS_OF_WORKER: usize = 32;
+
+/// How to serve.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// Where to listen. Port 0 is one that the system chooses.
+    pub listen: SocketAddr,
+    /// The largest body of a request, in bytes.
+    pub max_body: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from(([127, 0, 0, 1], 8093)),
+            max_body: MAX_BODY,
+        }
+    }
+}
+
+/// Why a server did not start, or stopped badly.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServerError {
+    /// Nothing can listen at the address.
+    #[error("cannot listen on {address}: {source}; {}", remedy(source))]
+    Bind {
+        /// The address.
+        address: SocketAddr,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The system refused something else.
+    #[error("the server failed: {0}")]
+    Io(#[from] io::Error),
+    /// The catalogue could not be brought to disk.
+    #[error(transparent)]
+    Catalogue(#[from] CatalogueError),
+}
+
+fn remedy(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::AddrInUse => "stop the program that listens there, or give another address with --listen",
+        io::ErrorKind::PermissionDenied => "give a port from 1024 on with --listen, or the right to use this one",
+        _ => "give an address of this machine with --listen",
+    }
+}
+
+/// What all handlers share.
+struct State {
+    catalogue: Arc<Catalogue>,
+    max_body: usize,
+    stopping: AtomicBool,
+}
+
+/// Serves a catalogue until the process is told to stop (SIGTERM, SIGINT), as [`Server::run`] does, and says on standard
+/// error where it listens.
+pub fn run(catalogue: Arc<Catalogue>, settings: Settings) -> Result<(), ServerError> {
+    let server = Server::bind(catalogue, settings)?;
+    eprintln!("lapidary listens on http://{}", server.address());
+    server.run()
+}
+
+/// A server that has its address, and answers once it runs.
+pub struct Server {
+    listener: TcpListener,
+    address: SocketAddr,
+    state: Data<State>,
+}
+
+impl Server {
+    /// Takes the address; who connects from now on is answered when the server runs.
+    ///
+    /// # Errors
+    /// [`ServerError::Bind`] when the address is in use or not to be had.
+    pub fn bind(catalogue: Arc<Catalogue>, settings: Settings) -> Result<Self, ServerError> {
+        let Settings { listen, max_body } = settings;
+        let listener = TcpListener::bind(listen).map_err(|source| ServerError::Bind {
+            address: listen,
+            source,
+        })?;
+        let address = listener.local_addr()?;
+        let state = State {
+            catalogue,
+            max_body,
+            stopping: AtomicBool::new(false),
+        };
+        Ok(Self {
+            listener,
+            address,
+            state: Data::new(state),
+        })
+    }
+
+    /// The address it listens on, with the real port.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Serves until SIGTERM or SIGINT; then takes no more requests, finishes those that run, and brings the catalogue
+    /// to disk.
+    pub fn run(self) -> Result<(), ServerError> {
+        self.run_until(told_to_stop())
+    }
+
+    /// As [`Self::run`], but until `stop` is ready, and with no heed of signals.
+    pub fn run_until(self, stop: impl Future<Output = ()> + Send + 'static) -> Result<(), ServerError> {
+        let Self { listener, state, .. } = self;
+        let catalogue = Arc::clone(&state.catalogue);
+        let told = state.clone();
+        rt::System::new().block_on(async move {
+            HttpServer::new(move || App::new().app_data(state.clone()).configure(routes))
+                .worker_max_blocking_threads(THREADS_OF_WORKER)
+                .client_disconnect_timeout(LINGER)
+                .shutdown_timeout(SHUTDOWN_SECONDS)
+                .shutdown_signal(async move {
+                    stop.await;
+                    told.stopping.store(true, Ordering::Relaxed);
+                    tracing::info!("stopping: running requests are finished first");
+                })
+                .listen(listener)?
+                .run()
+                .await
+        })?;
+        Ok(catalogue.flush()?)
+    }
+}
+
+/// Ready when the process is told to stop.
+async fn told_to_stop() {
+    let interrupted = async {
+        if rt::signal::ctrl_c().await.is_err() {
+            pending::<()>().await;
+        }
+    };
+    #[cfg(unix)]
+    let terminated = async {
+        use rt::signal::unix::{SignalKind, signal};
+        match signal(SignalKind::terminate()) {
+            Ok(mut signal) => signal.recv().await,
+            Err(_) => pending().await,
+        }
+    };
+    #[cfg(not(unix))]
+    let terminated = pending::<()>();
+    select(pin!(interrupted), pin!(terminated)).await;
+}
+
+/// Every call there is.
+fn routes(app: &mut ServiceConfig) {
+    let (get, put, post, delete) = (Method::GET, Method::PUT, Method::POST, Method::DELETE);
+    let to_book = [
+        (get.clone(), web::to(books::get)),
+        (put, web::to(books::put)),
+        (delete, web::to(books::delete)),
+    ];
+    let existing_clients = ["/copyright_check_by_gems", "/copyright_check_by_gems/"];
+    app.service(resource(&["/v1/checks"], [(post.clone(), web::to(checks::check))]))
+        .service(resource(&existing_clients, [(post, web::to(checks::check_by_gems))]))
+        .service(resource(&["/v1/libraries"], [(get.clone(), web::to(libraries::all))]))
+        .service(resource(
+            &["/v1/libraries/{library}/books"],
+            [(get.clone(), web::to(libraries::books))],
+        ))
+        // An id may have slashes, and is empty in a request that forgot it.
+        .service(resource(&["/v1/libraries/{library}/books/{id:.*}"], to_book))
+        .service(resource(&["/v1/stats"], [(get.clone(), web::to(libraries::stats))]))
+        .service(resource(&["/healthz"], [(get.clone(), web::to(health::alive))]))
+        .service(resource(&["/readyz"], [(get, web::to(health::ready))]))
+        .default_service(web::to(problem::nothing_here));
+}
+
+/// The calls of one path; any other method is refused with the names of those that there are. What can be got can be
+/// asked for its head too.
+fn resource<const N: usize>(paths: &[&str], calls: [(Method, Route); N]) -> Resource {
+    let mut resource = web::resource(paths.to_vec());
+    let mut allowed = Vec::new();
+    for (method, route) in calls {
+        allowed.push(method.to_string());
+        if method == Method::GET {
+            allowed.push(Method::HEAD.to_string());
+            resource = resource.route(route.guard(guard::Any(guard::Get()).or(guard::Head())));
+        } else {
+            resource = resource.route(route.method(method));
+        }
+    }
+    let allowed = allowed.join(", ");
+    resource.default_service(web::to(move || ready(problem::wrong_method(&allowed))))
+}

@@ -1,0 +1,71 @@
+//! What a request says outside its body: names in the path, and the query. Forms are written as queries are.
+
+use std::borrow::Cow;
+
+use actix_web::HttpRequest;
+use actix_web::web::Query;
+use percent_encoding::percent_decode_str;
+use serde::de::DeserializeOwned;
+
+use super::problem::{Problem, excerpt};
+use crate::index::{BookKey, Library};
+
+/// The most books or matches that one answer shows.
+const MAX_LIMIT: usize = 1_000;
+
+/// The library in the path.
+pub(super) fn library(request: &HttpRequest) -> Result<Library, Problem> {
+    Ok(segment(request, 3)?.into_owned().try_into()?)
+}
+
+/// The book in the path.
+pub(super) fn book(request: &HttpRequest) -> Result<BookKey, Problem> {
+    Ok(BookKey {
+        library: library(request)?,
+        id: segment(request, 5)?.into_owned().try_into()?,
+    })
+}
+
+/// A segment of `/v1/libraries/{library}/books/{id}`, decoded; the last is all the rest with its slashes. From the path
+/// as it was sent: the one that the calls are told apart by is decoded in part already.
+fn segment(request: &HttpRequest, which: usize) -> Result<Cow<'_, str>, Problem> {
+    let raw = request.uri().path().splitn(6, '/').nth(which).unwrap_or_default();
+    let not_utf8 = |_| Problem::bad("bad_path", format!("'{}' in the path is not UTF-8", excerpt(raw)));
+    percent_decode_str(raw).decode_utf8().map_err(not_utf8)
+}
+
+/// The query, or a form; `known` says what may be in it.
+pub(super) fn query<T: DeserializeOwned>(query: &str, known: &str) -> Result<T, Problem> {
+    let bad = |reason: &str| Problem::bad("bad_query", format!("{}; this call takes {known}", excerpt(reason)));
+    // Query itself would make U+FFFD of what is not UTF-8.
+    percent_decode_str(query)
+        .decode_utf8()
+        .map_err(|_| bad("the parameters are not UTF-8"))?;
+    Ok(Query::<T>::from_query(query)
+        .map_err(|error| bad(&error.to_string()))?
+        .into_inner())
+}
+
+/// How many to show, from `least` on.
+pub(super) fn limit(limit: usize, least: usize) -> Result<usize, Problem> {
+    if (least..=MAX_LIMIT).contains(&limit) {
+        Ok(limit)
+    } else {
+        Err(Problem::bad(
+            "bad_limit",
+            format!("the limit is {limit}, and must be from {least} to {MAX_LIMIT}"),
+        ))
+    }
+}
+
+/// Refuses a query where the body says all.
+pub(super) fn none(query: &str) -> Result<(), Problem> {
+    if query.is_empty() {
+        Ok(())
+    } else {
+        Err(Problem::bad(
+            "bad_query",
+            "with a JSON body everything stands in the body; leave out the query",
+        ))
+    }
+}

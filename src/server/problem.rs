@@ -1,0 +1,184 @@
+//! What goes wrong, as problem details (RFC 9457): a status, a stable code for programs, and a sentence for people that
+//! says what to do.
+
+use std::fmt;
+
+use actix_web::http::StatusCode;
+use actix_web::http::header::{ALLOW, HeaderName};
+use actix_web::{HttpRequest, HttpResponse, ResponseError};
+use serde_json::json;
+
+use crate::catalogue::CatalogueError;
+use crate::extract::ExtractError;
+use crate::fingerprint::RecipeError;
+use crate::index::{BadName, StoreError};
+
+/// How many characters of what a client sent an answer repeats.
+const EXCERPT: usize = 200;
+
+/// Why a request was not done.
+#[derive(Debug)]
+pub(super) struct Problem {
+    status: StatusCode,
+    code: &'static str,
+    detail: String,
+    header: Option<(HeaderName, String)>,
+}
+
+impl Problem {
+    /// A problem; `detail` is a sentence that says what to do, and repeats of the request only an [`excerpt`].
+    pub(super) fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
+        Self {
+            status,
+            code,
+            detail: detail.into(),
+            header: None,
+        }
+    }
+
+    /// The request cannot be read.
+    pub(super) fn bad(code: &'static str, detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, code, detail)
+    }
+
+    /// What was asked for is not there.
+    pub(super) fn missing(code: &'static str, detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, code, detail)
+    }
+
+    /// A failure of the server that the client cannot mend: the reason is for the log.
+    pub(super) fn failed(code: &'static str, reason: &dyn fmt::Display) -> Self {
+        tracing::error!("{reason}");
+        let detail = "the server failed; its log says why, and its administrator can help";
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, code, detail)
+    }
+
+    /// The same with a header.
+    pub(super) fn with(self, name: HeaderName, value: impl Into<String>) -> Self {
+        Self {
+            header: Some((name, value.into())),
+            ..self
+        }
+    }
+}
+
+/// The beginning of what a client sent, short enough to be repeated to it.
+pub(super) fn excerpt(sent: &str) -> String {
+    match sent.char_indices().nth(EXCERPT) {
+        Some((end, _)) => format!("{}…", &sent[..end]),
+        None => sent.to_owned(),
+    }
+}
+
+/// Answers a path where nothing is.
+pub(super) async fn nothing_here(request: HttpRequest) -> Result<HttpResponse, Problem> {
+    let path = excerpt(request.path());
+    let calls = "/v1/checks, /v1/libraries, /v1/libraries/{library}/books/{id}, /v1/stats, /healthz and /readyz";
+    Err(Problem::missing(
+        "not_found",
+        format!("there is nothing at {path}; there are {calls}"),
+    ))
+}
+
+/// The answer to a method that a path does not have.
+pub(super) fn wrong_method(allowed: &str) -> HttpResponse {
+    let detail = format!("this path takes {allowed} only");
+    Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", detail)
+        .with(ALLOW, allowed)
+        .error_response()
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.code, self.detail)
+    }
+}
+
+impl ResponseError for Problem {
+    fn status_code(&self) -> StatusCode {
+        self.status
+    }
+
+    fn error_response(&self) -> HttpResponse {
+        let mut response = HttpResponse::build(self.status);
+        response.content_type("application/problem+json");
+        if let Some((name, value)) = &self.header {
+            response.insert_header((name, value.as_str()));
+        }
+        let body = json!({
+            "type": "about:blank",
+            "title": self.status.canonical_reason(),
+            "status": self.status.as_u16(),
+            "detail": self.detail,
+            "code": self.code,
+        });
+        response.body(body.to_string())
+    }
+}
+
+impl From<CatalogueError> for Problem {
+    fn from(error: CatalogueError) -> Self {
+        use CatalogueError as E;
+        let (status, code) = match error {
+            E::Store(error) => return error.into(),
+            E::Recipe(error) => return error.into(),
+            E::Name(error) => return error.into(),
+            E::NoSuchRecipe { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "unknown_recipe"),
+            E::BadGem { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "bad_gem"),
+            E::TooManyGems { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "too_many_gems"),
+        };
+        Self::new(status, code, error.to_string())
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        use StoreError as E;
+        let (status, code) = match &error {
+            E::UnknownRecipe { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "unknown_recipe"),
+            E::GemTooLarge { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "bad_gem"),
+            E::RecipeDiffers(_) => (StatusCode::CONFLICT, "recipe_differs"),
+            E::DiskFull(_) => {
+                tracing::error!("{error}");
+                let detail = "no space left on the server's disk: nothing of this change was kept; try again when its \
+                              administrator has freed some";
+                return Self::new(StatusCode::INSUFFICIENT_STORAGE, "disk_full", detail);
+            }
+            // These name folders of the server, which are not for everybody.
+            E::InUse { .. }
+            | E::Version { .. }
+            | E::Missing(_)
+            | E::Foreign(_)
+            | E::Damaged { .. }
+            | E::Denied { .. }
+            | E::Io { .. } => return Self::failed("store_failed", &error),
+        };
+        Self::new(status, code, error.to_string())
+    }
+}
+
+impl From<RecipeError> for Problem {
+    fn from(error: RecipeError) -> Self {
+        let code = match &error {
+            RecipeError::Name(_) | RecipeError::Unknown(_) => "unknown_recipe",
+            RecipeError::Boundaries(_) | RecipeError::Renamed(..) => "bad_recipe",
+        };
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, code, error.to_string())
+    }
+}
+
+impl From<BadName> for Problem {
+    fn from(error: BadName) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "bad_name", error.to_string())
+    }
+}
+
+impl From<ExtractError> for Problem {
+    fn from(error: ExtractError) -> Self {
+        let (status, code) = match &error {
+            ExtractError::NotText { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "not_text"),
+            ExtractError::Undecodable { .. } => (StatusCode::BAD_REQUEST, "undecodable"),
+        };
+        Self::new(status, code, error.to_string())
+    }
+}

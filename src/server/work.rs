@@ -1,0 +1,58 @@
+//! Work off the event loop: whatever takes CPU or touches the store.
+
+use std::sync::Arc;
+
+use actix_web::http::StatusCode;
+use actix_web::http::header::ContentType;
+use actix_web::web::{self, Data};
+use actix_web::{HttpResponse, HttpResponseBuilder};
+use serde::Serialize;
+
+use super::State;
+use super::problem::Problem;
+use crate::catalogue::Catalogue;
+
+/// An answer, written out already where that cannot hold up others.
+pub(super) struct Answer {
+    status: StatusCode,
+    json: Option<Vec<u8>>,
+}
+
+impl Answer {
+    /// Something to show.
+    pub(super) fn json(status: StatusCode, shown: &impl Serialize) -> Result<Self, Problem> {
+        let json = serde_json::to_vec(shown).map_err(|error| Problem::failed("internal", &error))?;
+        Ok(Self {
+            status,
+            json: Some(json),
+        })
+    }
+
+    /// Something to show: 200.
+    pub(super) fn ok(shown: &impl Serialize) -> Result<Self, Problem> {
+        Self::json(StatusCode::OK, shown)
+    }
+
+    /// It is done, and there is nothing to show: 204.
+    pub(super) fn done() -> Self {
+        Self {
+            status: StatusCode::NO_CONTENT,
+            json: None,
+        }
+    }
+}
+
+/// Does `job` on a thread that may take its time. Should it panic, this one request fails.
+pub(super) async fn work<F>(state: &Data<State>, job: F) -> Result<HttpResponse, Problem>
+where
+    F: FnOnce(&Catalogue) -> Result<Answer, Problem> + Send + 'static,
+{
+    let catalogue = Arc::clone(&state.catalogue);
+    let answer = web::block(move || job(&catalogue)).await;
+    let Answer { status, json } = answer.map_err(|_| Problem::failed("internal", &"a request's work panicked"))??;
+    let mut response = HttpResponseBuilder::new(status);
+    Ok(match json {
+        Some(json) => response.insert_header(ContentType::json()).body(json),
+        None => response.finish(),
+    })
+}
