@@ -127,14 +127,16 @@ impl Catalogue {
                     .cloned()
                     .chain(self.store.recipes().into_iter().filter(had));
                 wanted.extend(both.map(|recipe| (recipe.name().clone(), recipe)));
-                (hex(&Sha256::digest(text.as_bytes())), text.len() as u64)
+                (digest_of(text), text.len() as u64)
             }
             Content::Gems { recipe, gems } => {
                 let recipe = self.recipe(recipe.as_ref())?;
                 let mut sha = Sha256::new();
-                gems.iter().for_each(|gem| sha.update(gem.0.to_le_bytes()));
+                for gem in gems {
+                    sha.update(gem.0.to_le_bytes());
+                }
                 wanted.insert(recipe.name().clone(), recipe);
-                (hex(&sha.finalize()), 0)
+                (hex::encode(sha.finalize()), 0)
             }
         };
         let mut record = Record {
@@ -218,6 +220,7 @@ impl Prepared {
     }
 }
 
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+/// The digest by which a text is known to be the same.
+pub(super) fn digest_of(text: &str) -> String {
+    hex::encode(Sha256::digest(text.as_bytes()))
 }

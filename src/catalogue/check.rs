@@ -2,9 +2,8 @@
 
 use hashbrown::HashSet;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
-use super::add::hex;
+use super::add::digest_of;
 use super::{Catalogue, CatalogueError};
 use crate::fingerprint::{Gem, PlacedGem, Recipe, RecipeName};
 use crate::index::{BookNo, Library, Record, Rights, Snapshot};
@@ -159,7 +158,7 @@ impl Catalogue {
     pub fn check(&self, query: &Query, options: &CheckOptions) -> Result<Report, CatalogueError> {
         let recipe = self.recipe(options.recipe.as_ref())?;
         let (gems, digest) = match query {
-            Query::Text(text) => (recipe.gems(text), Some(hex(&Sha256::digest(text.as_bytes())))),
+            Query::Text(text) => (recipe.gems(text), Some(digest_of(text))),
             Query::Gems(gems) => {
                 let placeless = |gem| PlacedGem { gem, place: None };
                 (distinct(gems, &recipe)?.into_iter().map(placeless).collect(), None)

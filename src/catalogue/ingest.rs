@@ -79,7 +79,9 @@ impl Catalogue {
                 ));
             }
             self.commit(books)?;
-            jobs.into_iter().for_each(|(job, added)| landed(job, added));
+            for (job, added) in jobs {
+                landed(job, added);
+            }
         }
         Ok(())
     }

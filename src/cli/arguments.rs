@@ -19,7 +19,7 @@ pub(super) struct Target {
     /// The catalogue's folder
     #[arg(long, value_name = "DIR")]
     pub(super) data: Option<PathBuf>,
-    /// A running server instead, such as http://127.0.0.1:8093
+    /// A running server instead, such as <http://127.0.0.1:8093>
     #[arg(long, value_name = "URL")]
     pub(super) server: Option<String>,
 }

@@ -66,7 +66,7 @@ impl Books {
                 library,
                 json,
                 id,
-            } => show(&target, BookKey { library, id }, json),
+            } => show(&target, &BookKey { library, id }, json),
             Task::Remove { target, library, ids } => remove(&target, &library, ids),
         }
     }
@@ -116,9 +116,9 @@ fn line(record: &Record) -> String {
     format!("{}\t{}\t{}\t{title}", record.key, record.rights, gems.join(", "))
 }
 
-fn show(target: &Target, key: BookKey, json: bool) -> Result<Status, Failure> {
-    let Some(record) = target.open()?.book(&key)? else {
-        return Err(missing(&key));
+fn show(target: &Target, key: &BookKey, json: bool) -> Result<Status, Failure> {
+    let Some(record) = target.open()?.book(key)? else {
+        return Err(missing(key));
     };
     let mut out = stdout().lock();
     if json {

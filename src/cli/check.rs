@@ -1,7 +1,7 @@
 //! `lapidary check FILE…`.
 
 use std::io::{self, Write as _, stdout};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use rayon::prelude::*;
@@ -80,11 +80,11 @@ impl Check {
                 .map(|path| self.check(&*catalogue, path, &options))
                 .collect();
             for (path, report) in some.iter().zip(checked) {
-                status = status.max(self.show(path, report?)?);
+                status = status.max(self.show(path, &report?)?);
             }
         }
         for (path, why) in refused {
-            status = status.max(self.show(&path, Err(why))?);
+            status = status.max(self.show(&path, &Err(why))?);
         }
         Ok(status)
     }
@@ -93,7 +93,7 @@ impl Check {
     fn check(
         &self,
         catalogue: &dyn Access,
-        path: &PathBuf,
+        path: &Path,
         options: &CheckOptions,
     ) -> Result<Result<(Report, u64), String>, Failure> {
         let text = match self.reading.text(path) {
@@ -104,10 +104,10 @@ impl Check {
         Ok(Ok((catalogue.check(&Query::Text(text), options)?, bytes)))
     }
 
-    fn show(&self, path: &std::path::Path, checked: Result<(Report, u64), String>) -> Result<Status, Failure> {
+    fn show(&self, path: &Path, checked: &Result<(Report, u64), String>) -> Result<Status, Failure> {
         let mut out = stdout().lock();
         let file = path.display().to_string();
-        if let Err(why) = &checked {
+        if let Err(why) = checked {
             eprintln!("lapidary: {file}: {why}");
         }
         let (report, error) = (checked.as_ref().ok(), checked.as_ref().err());

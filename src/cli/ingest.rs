@@ -34,7 +34,7 @@ pub(super) struct Ingest {
     /// The library the books belong to, unless their metadata name another
     #[arg(long)]
     library: Option<Library>,
-    /// What may be done with the books, unless their metadata say: protected, free, public_domain or unknown
+    /// What may be done with the books, unless their metadata say: protected, free, `public_domain` or unknown
     #[arg(long)]
     rights: Option<Rights>,
     /// A recipe to fingerprint the books by, documented or released; may stand several times, the first is the default
@@ -289,14 +289,12 @@ impl Progress {
             refused.len()
         );
         let rate = bytes as f64 / took.as_secs_f64().max(1e-3);
-        summary += &format!(
-            "; {} of text in {}, {}/s",
-            HumanBytes(bytes),
-            HumanDuration(took),
-            HumanBytes(rate as u64)
-        );
+        let (bytes, took, rate) = (HumanBytes(bytes), HumanDuration(took), HumanBytes(rate as u64));
+        summary = format!("{summary}; {bytes} of text in {took}, {rate}/s");
         if gemless > 0 {
-            summary += &format!("\n{gemless} of them are too short for a gem: no check can find these");
+            summary += "\n";
+            summary += &gemless.to_string();
+            summary += " of them are too short for a gem: no check can find these";
         }
         if self.json {
             eprintln!("{summary}");

@@ -166,9 +166,8 @@ fn name_of(base: Base, boundaries: &Boundaries) -> RecipeName {
         written.push(' ');
         written.push_str(&sequence);
     }
-    let digest = Sha256::digest(written.as_bytes());
-    let hex: String = digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
-    RecipeName(format!("{}@{hex}", base.name()))
+    let digest = hex::encode(Sha256::digest(written.as_bytes()));
+    RecipeName(format!("{}@{}", base.name(), &digest[..8]))
 }
 
 /// A recipe's name, such as `documented`: 1 to 64 of `a-z 0-9 - @`.

@@ -19,10 +19,13 @@ pub(super) fn characters<'a>(text: &'a str, letters: &'a Letters) -> impl Iterat
     SetApart::new(Lower::new(Nfkc::new(text))).map(|(c, place)| (letters.simplify(c), place))
 }
 
+/// A piece in normal form, as it is made.
+type Normal<'a> = Recompositions<Map<Chars<'a>, fn(char) -> char>>;
+
 /// Step 1: NFKC, piece by piece. What a piece of several characters becomes has the place of the whole piece.
 struct Nfkc<'a> {
     pieces: Pieces<'a>,
-    several: Option<(Recompositions<Map<Chars<'a>, fn(char) -> char>>, Place)>,
+    several: Option<(Normal<'a>, Place)>,
 }
 
 impl<'a> Nfkc<'a> {

@@ -51,6 +51,7 @@ impl<'l> Decorated<'l> {
         }
     }
 
+    #[expect(clippy::match_same_arms, reason = "one line for each state and class of character")]
     /// Takes a character; `out` has every digit that is not yet settled.
     pub(super) fn push(&mut self, (c, place): Placed, out: &mut Vec<Placed>) {
         use State::{Border, Closing, Inside, Marks, MarksBlank, Word, WordBlank};

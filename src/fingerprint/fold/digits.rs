@@ -14,13 +14,7 @@ const CUT: char = '8';
 #[derive(Clone)]
 pub(super) struct Digits<'l> {
     letters: &'l Letters,
-    /// Whether the text has a character that is neither digit nor blank once its letters are classes: then all of it is
-    /// transliterated.
-    transliterates: bool,
-    /// Whether a character passed untransliterated that transliteration would change.
-    odd: bool,
-    /// Whether that happened and the text turned out to be one that is transliterated.
-    wrong: bool,
+    transliteration: Transliteration,
     /// The last character, for squeezing.
     last: Option<char>,
     /// How many characters the current word has, and whether its end is already cut.
@@ -28,22 +22,33 @@ pub(super) struct Digits<'l> {
     cut: bool,
 }
 
+/// Whether the text is transliterated: as a whole, if any of its characters is neither digit nor blank once its letters
+/// are classes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Transliteration {
+    /// Not so far, nor has a character passed that it would have changed.
+    Needless,
+    /// Not so far, but such a character has passed.
+    Missed,
+    /// It is.
+    Needed,
+    /// It is, and such a character has passed before that was known.
+    TooLate,
+}
+
 impl<'l> Digits<'l> {
-    pub(super) fn new(letters: &'l Letters, transliterates: bool) -> Self {
+    pub(super) fn new(letters: &'l Letters, transliteration: Transliteration) -> Self {
         Self {
             letters,
-            transliterates,
-            odd: false,
-            wrong: false,
+            transliteration,
             last: None,
             length: 0,
             cut: false,
         }
     }
 
-    /// Whether what went out is wrong, and the text must be read again with transliteration from its start.
-    pub(super) fn wrong(&self) -> bool {
-        self.wrong
+    pub(super) fn transliteration(&self) -> Transliteration {
+        self.transliteration
     }
 
     /// Steps 9 and 10.
@@ -54,18 +59,20 @@ impl<'l> Digits<'l> {
             Class::Kept => {}
         }
         let blank = is_blank(c);
-        if !self.transliterates && !blank && !is_digit(c) {
-            self.transliterates = true;
-            self.wrong = self.odd;
+        if !blank && !is_digit(c) {
+            self.transliteration = match self.transliteration {
+                Transliteration::Needless | Transliteration::Needed => Transliteration::Needed,
+                Transliteration::Missed | Transliteration::TooLate => Transliteration::TooLate,
+            };
         }
         if c.is_ascii() && (blank || c.is_ascii_digit()) {
             self.any(c, place, out);
-        } else if self.transliterates {
+        } else if matches!(self.transliteration, Transliteration::Needed | Transliteration::TooLate) {
             for c in self.letters.transliterate(c).chars() {
                 self.any(c, place, out);
             }
         } else {
-            self.odd = true;
+            self.transliteration = Transliteration::Missed;
             self.any(c, place, out);
         }
     }

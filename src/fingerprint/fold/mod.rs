@@ -12,7 +12,7 @@ mod words;
 
 use self::characters::{Placed, characters};
 use self::decorated::Decorated;
-use self::digits::Digits;
+use self::digits::{Digits, Transliteration};
 use self::letters::Letters;
 use self::words::{ShortWords, first_joint};
 use super::gem::Place;
@@ -36,17 +36,17 @@ impl Sink for String {
 /// transliteration would have changed; then the text is folded once more, into another sink.
 pub(super) fn fold<S: Sink>(text: &str, base: Base, new_sink: impl Fn() -> S) -> S {
     let letters = Letters::of(base);
-    match pass(text, letters, false, new_sink()) {
+    match pass(text, letters, Transliteration::Needless, new_sink()) {
         Some(sink) => sink,
-        None => pass(text, letters, true, new_sink()).unwrap_or_else(new_sink),
+        None => pass(text, letters, Transliteration::Needed, new_sink()).unwrap_or_else(new_sink),
     }
 }
 
 /// One pass over the text; `None` when it should have been transliterated from its start.
-fn pass<S: Sink>(text: &str, letters: &Letters, transliterates: bool, mut sink: S) -> Option<S> {
+fn pass<S: Sink>(text: &str, letters: &Letters, transliteration: Transliteration, mut sink: S) -> Option<S> {
     let joint = first_joint(characters(text, letters)).unwrap_or_default();
     let mut short_words = ShortWords::new(letters);
-    let mut decorated = Decorated::new(Digits::new(letters, transliterates));
+    let mut decorated = Decorated::new(Digits::new(letters, transliteration));
     let mut digits: Vec<Placed> = Vec::new();
     for (i, character) in characters(text, letters).enumerate() {
         if joint.contains(&i) {
@@ -60,5 +60,5 @@ fn pass<S: Sink>(text: &str, letters: &Letters, transliterates: bool, mut sink: 
     short_words.end_word(&mut |character| decorated.push(character, &mut digits));
     let last = decorated.finish(&mut digits);
     digits.drain(..).for_each(|(digit, place)| sink.digit(digit, place));
-    (!last.wrong()).then_some(sink)
+    (last.transliteration() != Transliteration::TooLate).then_some(sink)
 }
