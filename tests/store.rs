@@ -751,10 +751,7 @@ fn a_folder_that_may_not_be_written_is_denied() {
 #[allow(clippy::too_many_lines)] // A table.
 fn verify_names_every_fault() {
     let first_gem_of_book_0 = [&[0, 0][..], &(gem("first", 0).0 as u32).to_be_bytes(), &[0; 4]].concat();
-    let no_posting = format!(
-        "lib/1 (book 0) has gem {} of recipe first, but no posting",
-        gem("first", 0)
-    );
+    let no_posting = format!("book 0 has gem {} of recipe first, but no posting", gem("first", 0));
     let faults: [Fault; 19] = [
         (&no_posting, "postings", &first_gem_of_book_0, None),
         (

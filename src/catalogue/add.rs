@@ -109,6 +109,7 @@ impl Catalogue {
         let before = self.book(&key)?;
         let mut wanted: BTreeMap<RecipeName, Recipe> = BTreeMap::new();
         let (digest, bytes) = match &content {
+            Content::Text(text) if text.trim().is_empty() => return Err(CatalogueError::NoText),
             Content::Text(text) => {
                 let had = |recipe: &Recipe| before.as_ref().is_some_and(|b| b.gems.contains_key(recipe.name()));
                 let both = recipes.iter().cloned().chain(self.store.recipes().into_iter().filter(had));

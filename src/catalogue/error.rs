@@ -24,6 +24,9 @@ pub enum CatalogueError {
         /// The recipes there are.
         known: String,
     },
+    /// A book without a text.
+    #[error("there is no text in it")]
+    NoText,
     /// A gem that no text can have under the recipe.
     #[error("gem {gem} is not one of recipe '{recipe}': its gems are numbers from 0 to {largest}")]
     BadGem {

@@ -4,6 +4,7 @@
 mod add;
 mod check;
 mod error;
+mod ingest;
 
 pub use add::{Added, Content, NewEntry, Outcome, Prepared};
 pub use check::{BookRef, CheckOptions, Comparison, MAX_GEMS, Match, Query, Report, compare};
@@ -114,7 +115,7 @@ impl Catalogue {
 }
 
 /// A page of a library.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Page {
     /// The records.
     pub books: Vec<Record>,

@@ -12,6 +12,7 @@
 use std::sync::LazyLock;
 
 use super::encoding::Encoding;
+use super::latin;
 
 /// Percentages of the letters in Russian, Ukrainian and Serbian, most frequent first.
 const LANGUAGES: [&[(char, f32)]; 3] = [
@@ -121,17 +122,22 @@ const LANGUAGES: [&[(char, f32)]; 3] = [
 
 /// Percentages of what no language's table has: another Cyrillic letter, typographic punctuation, any other character.
 const OTHER_LETTER: f32 = 0.02;
-const PUNCTUATION: f32 = 0.7;
+const DASH: f32 = 1.2;
+const QUOTE: f32 = 0.7;
+const PUNCTUATION: f32 = 0.2;
 const SIGN: f32 = 0.01;
 
 /// The punctuation of books, as far as it is not ASCII.
-const PUNCTUATION_MARKS: &str = "\u{A0}«»„“”‘’–—…№§·•";
+const PUNCTUATION_MARKS: &str = "\u{A0}«»„“”‘’–…№§·•";
 
-/// A text in a Cyrillic encoding costs fewer bits a character than this. Russian has about 4.8; what is read in a wrong
-/// encoding, or is Greek, Hebrew or Chinese, has more than 6.5.
-const CLEARLY_CYRILLIC: f32 = 5.9;
-/// The same where chardetng takes it for Cyrillic, too.
-const LIKELY_CYRILLIC: f32 = 7.5;
+/// A text is Cyrillic if it costs fewer bits a character than this: Russian, Ukrainian and Serbian have about 4.8,
+/// Belarusian and Macedonian 5.7. It depends on what chardetng takes the text for: where it finds a Cyrillic encoding,
+/// which one is the only question …
+const AFTER_CYRILLIC: f32 = 7.5;
+/// … Latin is what it finds in the encodings that it does not know …
+const AFTER_LATIN: f32 = 5.9;
+/// … and other scripts it seldom gets wrong: Hebrew falls upon the small letters of windows-1251, and costs 5.5.
+const AFTER_OTHERS: f32 = 5.2;
 
 /// A Cyrillic text has words: fewer letters beside another are no evidence.
 const FEWEST_NEIGHBOURS: u32 = 2;
@@ -144,6 +150,7 @@ enum Kind {
     Latin,
     Small,
     Capital,
+    Dash,
     Punctuation,
     Sign,
 }
@@ -151,6 +158,7 @@ enum Kind {
 /// An encoding, prepared for rating.
 struct Reading {
     encoding: Encoding,
+    rarity: f32,
     kinds: [Kind; 256],
     /// Bits for each byte in each language.
     bits: [[f32; 256]; LANGUAGES.len()],
@@ -165,20 +173,21 @@ struct Rating {
     neighbours: u32,
 }
 
+/// The encodings, and how much rarer than the first each is, in bits. Of those that read a sample equally well, the first
+/// is taken.
 static READINGS: LazyLock<Vec<Reading>> = LazyLock::new(|| {
-    // Of those that read a sample the same way, the first is taken.
-    let web = [
-        encoding_rs::WINDOWS_1251,
-        encoding_rs::KOI8_R,
-        encoding_rs::KOI8_U,
-        encoding_rs::IBM866,
-        encoding_rs::X_MAC_CYRILLIC,
-        encoding_rs::ISO_8859_5,
+    let encodings = [
+        (Encoding::web(encoding_rs::WINDOWS_1251), 0.0),
+        (Encoding::web(encoding_rs::KOI8_R), 2.0),
+        (Encoding::web(encoding_rs::KOI8_U), 2.0),
+        (Encoding::web(encoding_rs::IBM866), 2.0),
+        (Encoding::web(encoding_rs::X_MAC_CYRILLIC), 3.0),
+        (Encoding::web(encoding_rs::ISO_8859_5), 3.0),
+        (Encoding::CP855, 3.0),
     ];
-    web.into_iter()
-        .map(Encoding::web)
-        .chain([Encoding::CP855])
-        .map(Reading::new)
+    encodings
+        .into_iter()
+        .map(|(encoding, rarity)| Reading::new(encoding, rarity))
         .collect()
 });
 
@@ -186,17 +195,18 @@ static READINGS: LazyLock<Vec<Reading>> = LazyLock::new(|| {
 pub(super) fn detect(sample: &[u8], guess: &'static encoding_rs::Encoding) -> Option<Encoding> {
     let ratings = READINGS.iter().filter_map(|reading| reading.rate(sample));
     let best = ratings.reduce(|best, other| if other.bits < best.bits { other } else { best })?;
-    let guess = Encoding::web(guess);
-    let limit = if READINGS.iter().any(|reading| reading.encoding == guess) {
-        LIKELY_CYRILLIC
+    let limit = if READINGS.iter().any(|reading| reading.encoding == Encoding::web(guess)) {
+        AFTER_CYRILLIC
+    } else if latin::knows(guess) {
+        AFTER_LATIN
     } else {
-        CLEARLY_CYRILLIC
+        AFTER_OTHERS
     };
     (best.bits < limit && best.neighbours >= FEWEST_NEIGHBOURS).then_some(best.encoding)
 }
 
 impl Reading {
-    fn new(encoding: Encoding) -> Self {
+    fn new(encoding: Encoding, rarity: f32) -> Self {
         let bytes: Vec<u8> = (0..=u8::MAX).collect();
         // Each of these encodings gives each byte one character.
         let text = encoding.decode_lossy(bytes);
@@ -210,7 +220,12 @@ impl Reading {
                 }
             }
         }
-        Self { encoding, kinds, bits }
+        Self {
+            encoding,
+            rarity,
+            kinds,
+            bits,
+        }
     }
 
     /// `None` if the sample is ASCII.
@@ -235,7 +250,7 @@ impl Reading {
                 .sum::<f32>()
         };
         let letters = self.bits.iter().map(letters).reduce(f32::min)?;
-        let bits = (places + letters) / high as f32;
+        let bits = (self.rarity + places + letters) / high as f32;
         (high > 0).then_some(Rating {
             encoding: self.encoding,
             bits,
@@ -254,6 +269,7 @@ fn kind(char: char) -> Kind {
         '\0'..='\x7F' => Kind::Blank,
         '\u{400}'..='\u{4FF}' if char.is_lowercase() => Kind::Small,
         '\u{400}'..='\u{4FF}' => Kind::Capital,
+        '—' => Kind::Dash,
         _ if PUNCTUATION_MARKS.contains(char) => Kind::Punctuation,
         _ => Kind::Sign,
     }
@@ -268,6 +284,8 @@ fn percent(char: char, letters: &[(char, f32)]) -> f32 {
                 .find(|(letter, _)| Some(*letter) == small)
                 .map_or(OTHER_LETTER, |(_, percent)| *percent)
         }
+        Kind::Dash => DASH,
+        Kind::Punctuation if matches!(char, '«' | '»') => QUOTE,
         Kind::Punctuation => PUNCTUATION,
         _ => SIGN,
     }
@@ -278,10 +296,12 @@ fn place_bits(before: Kind, kind: Kind) -> f32 {
     match (before, kind) {
         (Kind::Small, Kind::Capital) => 9.0,
         (Kind::Latin, Kind::Small | Kind::Capital) | (Kind::Small | Kind::Capital, Kind::Latin) => 6.0,
-        (Kind::Small | Kind::Capital, Kind::Sign) | (Kind::Sign, Kind::Small | Kind::Capital) => 3.0,
         // A text in capitals must not cost much more than one in small letters.
         (Kind::Capital, Kind::Capital) => 0.5,
-        (_, Kind::Capital) => 3.0,
+        // A dash stands between words, and where Mac Cyrillic has it windows-1251 has С.
+        (Kind::Small | Kind::Capital, Kind::Sign | Kind::Dash)
+        | (Kind::Sign | Kind::Dash, Kind::Small)
+        | (_, Kind::Capital) => 3.0,
         _ => 0.0,
     }
 }

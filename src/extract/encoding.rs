@@ -51,7 +51,7 @@ const ALIASES: &[(&str, &str)] = &[
 /// Prefixes of the Windows code pages that are common but not in the standard.
 const WINDOWS_PREFIXES: &[&str] = &["win-", "win", "windows", ""];
 
-/// How much is decoded at a time: small enough that the worst case of encoding_rs's estimate (three bytes of UTF-8 for
+/// How much is decoded at a time: small enough that the worst case of `encoding_rs`'s estimate (three bytes of UTF-8 for
 /// each byte) is not paid for a whole book.
 const STEP: usize = 1 << 16;
 

@@ -1,67 +1,136 @@
-//! Two corrections of chardetng's guess among the Latin encodings.
+//! Corrects chardetng's guess among the encodings of Latin alphabets.
+//!
+//! chardetng rates pairs of letters and can be misled by short texts, and it does not know ISO-8859-15 and Mac Roman. A
+//! text is in one language, though, and its alphabet has few letters beyond ASCII: in the wrong encoding there are
+//! letters that no single alphabet has, and signs inside words.
 
-use encoding_rs::{Encoding, ISO_8859_2, ISO_8859_4, ISO_8859_13, ISO_8859_15, WINDOWS_1250, WINDOWS_1252, WINDOWS_1254};
-use encoding_rs::{WINDOWS_1257, WINDOWS_1258};
+use encoding_rs::{Encoding, ISO_8859_2, ISO_8859_4, ISO_8859_13, ISO_8859_15, MACINTOSH};
+use encoding_rs::{WINDOWS_1250, WINDOWS_1252, WINDOWS_1254, WINDOWS_1257};
 
-/// What chardetng takes for a text in windows-1252 with few non-ASCII characters, for want of evidence.
-const RIVALS: [&Encoding; 7] =
-    [WINDOWS_1250, ISO_8859_2, WINDOWS_1254, WINDOWS_1257, WINDOWS_1258, ISO_8859_4, ISO_8859_13];
+/// The letters that are not ASCII, a language each: French, Italian, Spanish with Catalan, Portuguese, German, those of
+/// Scandinavia, Icelandic.
+const WESTERN: &[&str] = &[
+    "àâæçèéêëîïñôöùûüÿœ",
+    "àèéìíîòóùú",
+    "áéíñóúüïçàèò",
+    "àáâãçéêíóôõúü",
+    "äöüßéàèê",
+    "åäöæøé",
+    "áðéíóúýþæö",
+];
+/// Polish, Czech with Slovak, Hungarian, Croatian with Slovene, Romanian.
+const CENTRAL: &[&str] = &["ąćęłńóśźż", "áčďéěíňóřšťúůýžľôä", "áéíóöőúüű", "čćđšž", "ăâîşţ"];
+/// Latvian, Lithuanian, Estonian.
+const BALTIC: &[&str] = &["āčēģīķļņšūžōŗ", "ąčęėįšųūž", "äöõüšž"];
+/// With what İ becomes in small letters.
+const TURKISH: &[&str] = &["çğıi\u{307}öşüâîû"];
 
-/// The letters of German, French, Italian, Spanish and Portuguese that are not ASCII.
-const WESTERN: &str = "àáâãäæçèéêëìíîïñòóôõöùúûüœß";
+/// The encodings, and the alphabets written in them. Of equals, the first.
+const CANDIDATES: [(&Encoding, &[&str]); 9] = [
+    (WINDOWS_1252, WESTERN),
+    (ISO_8859_15, WESTERN),
+    (WINDOWS_1250, CENTRAL),
+    (ISO_8859_2, CENTRAL),
+    (WINDOWS_1257, BALTIC),
+    (ISO_8859_13, BALTIC),
+    (ISO_8859_4, BALTIC),
+    (WINDOWS_1254, TURKISH),
+    (MACINTOSH, WESTERN),
+];
 
-/// In the languages of the other encodings at least 3 % of the letters are not ASCII: one in so many or fewer is an
-/// English text with a foreign name, or Italian.
-const LETTERS_PER_HIGH: usize = 50;
+/// In the other languages at least 3 % of the letters are not ASCII: one in this many or fewer is English with a foreign
+/// name, or Italian.
+const LETTERS_PER_HIGH: u32 = 50;
 
-/// The bytes of Š š Ž ž Œ œ Ÿ in ISO-8859-15, which are ¦ ¨ ´ ¸ ¼ ½ ¾ in windows-1252.
-const LATIN_9: [u8; 7] = [0xA6, 0xA8, 0xB4, 0xB8, 0xBC, 0xBD, 0xBE];
+/// Is this an encoding of a Latin alphabet?
+pub(super) fn knows(encoding: &'static Encoding) -> bool {
+    CANDIDATES.iter().any(|(candidate, _)| *candidate == encoding)
+}
 
-/// The guess, or a better one.
+/// The guess, or an encoding in which far less of the sample is out of place.
 pub(super) fn refine(sample: &[u8], guess: &'static Encoding) -> &'static Encoding {
-    let guess = if RIVALS.contains(&guess) && is_western(sample) { WINDOWS_1252 } else { guess };
-    if guess == WINDOWS_1252 && is_latin_9(sample) { ISO_8859_15 } else { guess }
+    let bytes = Bytes::count(sample);
+    let guessed = match CANDIDATES.iter().find(|(encoding, _)| *encoding == guess) {
+        Some(candidate) => bytes.misfits(*candidate),
+        // Another script, which does not stand beside ASCII letters.
+        None if bytes.is_mixed() => bytes.high() / 5 + 1,
+        None => return guess,
+    };
+    let ratings = CANDIDATES
+        .iter()
+        .map(|candidate| (candidate.0, bytes.misfits(*candidate)));
+    match ratings.min_by_key(|(_, misfits)| *misfits) {
+        Some((better, misfits)) if misfits * 2 < guessed => better,
+        _ if bytes.is_mostly_ascii() && bytes.misfits(CANDIDATES[0]) <= guessed => CANDIDATES[0].0,
+        _ => guess,
+    }
 }
 
-/// Has the text few non-ASCII letters, and are they in windows-1252 of the kind and in the places that they have in
-/// western languages?
-fn is_western(sample: &[u8]) -> bool {
-    let (text, _) = WINDOWS_1252.decode_without_bom_handling(sample);
-    let mut letters = 0_usize;
-    let mut high = 0_usize;
-    let mut before = ' ';
-    let mut chars = text.chars().peekable();
-    while let Some(char) = chars.next() {
-        let beside_letter = before.is_alphabetic() || chars.peek().is_some_and(|next| next.is_alphabetic());
-        letters += usize::from(char.is_alphabetic());
-        if !char.is_ascii() {
-            high += usize::from(char.is_alphabetic());
-            let fits = match char {
-                // Quotation marks and dashes are the same in all Windows code pages.
-                '\u{A0}' | '«' | '»' | '·' | '°' | 'º' | 'ª' | '§' | '¿' | '¡' | '\u{2000}'..='\u{206F}' => true,
-                _ if char.is_alphabetic() => char.to_lowercase().all(|small| WESTERN.contains(small)),
-                _ => !beside_letter,
-            };
-            if !fits {
-                return false;
-            }
-        }
-        before = char;
-    }
-    high * LETTERS_PER_HIGH <= letters
+/// How often each byte is, and in which company.
+struct Bytes {
+    all: [u32; 256],
+    beside_letter: [u32; 256],
+    after_small: [u32; 256],
 }
 
-/// Would signs stand inside words in windows-1252, and are there no bytes 0x80–0x9F, which have no meaning in
-/// ISO-8859-15?
-fn is_latin_9(sample: &[u8]) -> bool {
-    let is_letter = |byte: u8| byte.is_ascii_alphabetic() || byte >= 0xC0;
-    let mut inside = 0;
-    let mut outside = 0;
-    for pair in sample.windows(2) {
-        if LATIN_9.contains(&pair[0]) {
-            // The letter may be the first of its word ("œil"), and a fraction does not stand before a letter.
-            if is_letter(pair[1]) { inside += 1 } else { outside += 1 }
+impl Bytes {
+    fn count(sample: &[u8]) -> Self {
+        let mut bytes = Self {
+            all: [0; 256],
+            beside_letter: [0; 256],
+            after_small: [0; 256],
+        };
+        let mut before = b' ';
+        for (n, &byte) in sample.iter().enumerate() {
+            let after = sample.get(n + 1).copied().unwrap_or(b' ');
+            let index = usize::from(byte);
+            bytes.all[index] += 1;
+            bytes.beside_letter[index] += u32::from(before.is_ascii_alphabetic() || after.is_ascii_alphabetic());
+            bytes.after_small[index] += u32::from(before.is_ascii_lowercase());
+            before = byte;
+        }
+        bytes
+    }
+
+    /// How many characters are out of place, in the alphabet that fits best.
+    fn misfits(&self, (encoding, alphabets): (&'static Encoding, &[&str])) -> u32 {
+        let high: Vec<u8> = (0x80..=u8::MAX).collect();
+        // Each byte is one character in all candidates.
+        let (chars, _) = encoding.decode_without_bom_handling(&high);
+        let misfits = |alphabet| {
+            let chars = chars.chars().zip(high.iter().copied().map(usize::from));
+            chars.map(|(char, byte)| self.misfits_of(char, byte, alphabet)).sum()
+        };
+        alphabets.iter().map(|alphabet| misfits(alphabet)).min().unwrap_or(0)
+    }
+
+    fn misfits_of(&self, char: char, byte: usize, alphabet: &str) -> u32 {
+        match char {
+            // Punctuation. The dashes and quotation marks of Unicode are in General Punctuation.
+            '\u{A0}' | '¡' | '§' | 'ª' | '«' | '°' | '·' | 'º' | '»' | '¿' | '\u{2000}'..='\u{206F}' => 0,
+            _ if char.is_control() => self.all[byte],
+            _ if !char.is_alphabetic() => self.beside_letter[byte],
+            _ if !char.to_lowercase().all(|small| alphabet.contains(small)) => self.all[byte],
+            _ if char.is_uppercase() => self.after_small[byte],
+            _ => 0,
         }
     }
-    inside > outside && !sample.iter().any(|byte| (0x80..0xA0).contains(byte))
+
+    fn high(&self) -> u32 {
+        self.all[0x80..].iter().sum()
+    }
+
+    /// Do non-ASCII bytes stand beside ASCII letters?
+    fn is_mixed(&self) -> bool {
+        self.beside_letter[0x80..].iter().sum::<u32>() * 2 > self.high()
+    }
+
+    fn is_mostly_ascii(&self) -> bool {
+        let ascii: u32 = (b'A'..=b'z')
+            .filter(u8::is_ascii_alphabetic)
+            .map(|byte| self.all[usize::from(byte)])
+            .sum();
+        let high: u32 = self.all[0xC0..].iter().sum();
+        high * LETTERS_PER_HIGH <= ascii
+    }
 }

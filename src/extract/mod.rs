@@ -61,8 +61,8 @@ pub enum ExtractError {
 /// Reads a file: `bytes` is all of it.
 ///
 /// Without `encoding` the encoding is detected, and bytes that are invalid in it (a broken one here and there) become
-/// U+FFFD. With `encoding` all bytes must be valid in it. A byte-order mark wins over both, as it does in browsers:
-/// no text of another encoding begins with one. A text in UTF-8 takes over the memory of `bytes`; all others are
+/// U+FFFD. With `encoding` all bytes must be valid in it. A byte-order mark that says otherwise wins, as it does in
+/// browsers: no text of another encoding begins with one. A text in UTF-8 takes over the memory of `bytes`; all others are
 /// written once, anew.
 ///
 /// No bytes, or a byte-order mark alone, are a text of no characters and not an error: whether that is enough for a

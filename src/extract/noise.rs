@@ -11,8 +11,11 @@ const MOST_CONTROLS: f64 = 0.01;
 /// Share of the characters that a text may have broken or in no script: stray bytes, fonts with own signs.
 const MOST_UNKNOWN: f64 = 0.05;
 
-/// Share of the neighbours that may be ill-assorted in a text in bytes.
-const MOST_ODD: f64 = 0.3;
+/// A short text may have its first and last character cut in two.
+const FEW_UNKNOWN: usize = 2;
+
+/// Share of the neighbouring letters that may be ill-assorted in a text in bytes: books have up to 0.01.
+const MOST_ODD: f64 = 0.2;
 
 /// Fewer neighbours say nothing.
 const FEWEST_NEIGHBOURS: usize = 12;
@@ -32,25 +35,24 @@ pub(super) fn complaint(sample: &str, encoding: Encoding) -> Option<String> {
 /// Says so, if `text` has too many control characters. The end mark of CP/M and DOS, and the padding behind it, are
 /// none at the end.
 pub(super) fn controls(text: &str) -> Option<String> {
-    let text = text.trim_end_matches(['\0', '\x1A']);
+    let text = Some(text.trim_end_matches(['\0', '\x1A']))
+        .filter(|text| !text.is_empty())
+        .unwrap_or(text);
     let bytes = text.as_bytes();
     let ascii = bytes.iter().filter(|byte| is_control(**byte)).count();
     // U+0080 to U+009F, but for U+0085, which is a line end.
-    let others = bytes
-        .windows(2)
-        .filter(|pair| pair[0] == 0xC2 && (0x80..0xA0).contains(&pair[1]) && pair[1] != 0x85);
+    let pairs = bytes.iter().zip(bytes.get(1..).unwrap_or_default());
+    let others = pairs.filter(|(first, byte)| **first == 0xC2 && **byte < 0xA0 && **byte != 0x85);
     let share = share(ascii + others.count(), text.chars().count());
     (share > MOST_CONTROLS).then(|| format!("{} of it are control characters", percent(share)))
 }
 
 /// Says so, if too many characters of `text` are broken or belong to no script.
 fn unknown(text: &str) -> Option<String> {
-    let is_unknown = |char: char| matches!(char, '\u{FFFD}' | '\u{E000}'..='\u{F8FF}' | '\u{F0000}'..);
-    let share = share(
-        text.chars().filter(|char| is_unknown(*char)).count(),
-        text.chars().count(),
-    );
-    (share > MOST_UNKNOWN).then(|| format!("{} of it are no known characters", percent(share)))
+    let is_unknown = |char: &char| matches!(char, '\u{FFFD}' | '\u{E000}'..='\u{F8FF}' | '\u{F0000}'..);
+    let unknown = text.chars().filter(is_unknown).count();
+    let share = share(unknown, text.chars().count());
+    (unknown > FEW_UNKNOWN && share > MOST_UNKNOWN).then(|| format!("{} of it are no known characters", percent(share)))
 }
 
 /// Says so, if too many neighbours in `text` are ill-assorted: only for what was read in an encoding in which any bytes
@@ -60,28 +62,21 @@ fn odd(text: &str) -> Option<String> {
     let mut odd = 0;
     let mut before = ' ';
     for char in text.chars() {
-        if !(before.is_ascii() && char.is_ascii()) {
+        let classes = (Class::of(before), Class::of(char));
+        if !(before.is_ascii() && char.is_ascii()) && classes.0 != Class::Neutral && classes.1 != Class::Neutral {
             neighbours += 1;
-            odd += usize::from(is_odd(before, char));
+            // Letters of two alphabets, a letter and a sign, or a capital behind a small letter.
+            odd += usize::from(classes.0 != classes.1 || (before.is_lowercase() && char.is_uppercase()));
         }
         before = char;
     }
     let share = share(odd, neighbours);
     (neighbours >= FEWEST_NEIGHBOURS && share > MOST_ODD).then(|| {
         format!(
-            "in no known encoding its bytes make words ({} of the letters do not go together)",
+            "in no known encoding do its bytes make words ({} of the neighbouring letters do not go together)",
             percent(share)
         )
     })
-}
-
-/// Do the two hardly ever follow one another: letters of two alphabets, a capital behind a small letter, a letter and a
-/// sign?
-fn is_odd(before: char, char: char) -> bool {
-    match (Class::of(before), Class::of(char)) {
-        (Class::Neutral, _) | (_, Class::Neutral) | (Class::Sign, Class::Sign) => false,
-        (a, b) => a != b || (before.is_lowercase() && char.is_uppercase()),
-    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -101,8 +96,9 @@ impl Class {
             '\u{370}'..='\u{3FF}' => Self::Greek,
             '\u{400}'..='\u{52F}' => Self::Cyrillic,
             '\0'..='\u{24F}' | '\u{1E00}'..='\u{1EFF}' if char.is_alphabetic() => Self::Latin,
-            '\0'..='\x7F' | '\u{2000}'..='\u{206F}' => Self::Neutral,
-            '\u{A0}' | '¡' | '¿' | '«' | '»' | '·' | '°' | '´' | '§' | '№' => Self::Neutral,
+            '\u{A0}' | '¡' | '¿' | '«' | '»' | '·' | '°' | '´' | '§' | '№' | '\u{2000}'..='\u{206F}' => {
+                Self::Neutral
+            }
             '\u{80}'..='\u{BF}' | '×' | '÷' | '\u{2070}'..='\u{2BFF}' | '\u{FFFD}' => Self::Sign,
             _ => Self::Neutral,
         }

@@ -8,6 +8,7 @@ pub(super) fn read(mut bytes: Vec<u8>, given: Option<Encoding>) -> Result<Text, 
     let mark = Encoding::of_mark(&bytes);
     let start = mark.map_or(0, |(_, length)| length);
     let (encoding, given) = match (mark, given) {
+        (Some((marked, _)), Some(given)) if marked == given => (given, true),
         // The mark of UTF-8 is no more than a good sign: some editors put it before other text, too.
         (Some((marked, _)), _) if marked != Encoding::UTF_8 => (marked, false),
         (None, Some(given)) => (given, true),

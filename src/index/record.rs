@@ -122,6 +122,16 @@ impl Rights {
     }
 }
 
+impl FromStr for Rights {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        let all = [Self::Protected, Self::Free, Self::PublicDomain, Self::Unknown];
+        let known = || all.map(Self::as_str).join(", ");
+        all.into_iter().find(|rights| rights.as_str() == word).ok_or_else(|| format!("rights are one of: {}", known()))
+    }
+}
+
 impl fmt::Display for Rights {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())

@@ -1,10 +1,11 @@
 //! The check of everything against everything else.
 //!
 //! Each family is read once in the order of its keys, with look-ups in the others; only the sums are in memory.
-//! Postings are counted: when all that the books need are there and there are no more, they are the right ones. Only
-//! when there are more, a second pass looks for them.
+//! Postings are too many for look-ups: those that the books need and those that are there are summed up, and only when
+//! the sums differ, further passes look for what is missing and what is too much.
 
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hasher};
 
 use hashbrown::HashSet;
 use rocksdb::ReadOptions;
@@ -12,7 +13,7 @@ use rocksdb::ReadOptions;
 use super::read::RocksSnapshot;
 use super::recipes::KnownRecipe;
 use super::schema::{self, Family};
-use crate::fingerprint::Gem;
+use crate::fingerprint::{Gem, PlacedGem};
 use crate::index::{BookNo, Library, LibrarySummary, Record, Sizes, Snapshot, StoreError};
 
 /// How many faults are told: a person reads no more, and a broken index could have as many as it has postings.
@@ -24,7 +25,7 @@ pub(super) fn verify(snapshot: &RocksSnapshot<'_>) -> Result<Vec<String>, StoreE
     let mut check = Check {
         snapshot,
         faults: Vec::new(),
-        needed: 0,
+        needed: KeySum::default(),
         next: BookNo(u32::MAX),
         sizes: BTreeMap::new(),
         libraries: BTreeMap::new(),
@@ -47,11 +48,27 @@ pub(super) fn verify(snapshot: &RocksSnapshot<'_>) -> Result<Vec<String>, StoreE
     Ok(check.faults)
 }
 
+/// A set of keys, told from another by its size and the sum of its keys' hashes: in whatever order they are added.
+#[derive(Default, PartialEq)]
+struct KeySum {
+    count: u64,
+    hashes: u64,
+}
+
+impl KeySum {
+    fn add(&mut self, key: &[u8]) {
+        let mut hasher = DefaultHasher::new();
+        hasher.write(key);
+        self.count += 1;
+        self.hashes = self.hashes.wrapping_add(hasher.finish());
+    }
+}
+
 struct Check<'a> {
     snapshot: &'a RocksSnapshot<'a>,
     faults: Vec<String>,
-    /// How many of the postings that books need are there.
-    needed: u64,
+    /// The postings that books need.
+    needed: KeySum,
     next: BookNo,
     sizes: BTreeMap<u16, Sizes>,
     libraries: BTreeMap<Library, LibrarySummary>,
@@ -156,17 +173,7 @@ impl Check<'_> {
             self.fault(format!("{name} has a gem of recipe {} twice", recipe.name()));
         }
         for gem in gems {
-            let posting = self
-                .snapshot
-                .get(Family::Postings, &schema::posting_key(recipe, gem, book));
-            match self.or_fault(posting.map(|posting| posting.is_some()))? {
-                Some(true) => self.needed += 1,
-                Some(false) => self.fault(format!(
-                    "{name} has gem {gem} of recipe {}, but no posting",
-                    recipe.name()
-                )),
-                None => {}
-            }
+            self.needed.add(&schema::posting_key(recipe, gem, book));
         }
         Ok(())
     }
@@ -302,16 +309,45 @@ impl Check<'_> {
     }
 
     fn postings(&mut self) -> Result<(), StoreError> {
-        let mut count = 0_u64;
+        let mut there = KeySum::default();
         self.pass(Family::Postings, |check, key, value| {
-            count += 1;
+            there.add(key);
             if !value.is_empty() {
                 check.fault(format!("the posting {key:?} has a value"));
             }
             Ok(())
         })?;
-        if count > self.needed {
+        if there != self.needed {
+            self.pass(Family::Gems, Self::missing_postings)?;
             self.pass(Family::Postings, Self::posting)?;
+        }
+        Ok(())
+    }
+
+    /// Tells of a book's gems that have no posting.
+    fn missing_postings(&mut self, key: &[u8], _: &[u8]) -> Result<(), StoreError> {
+        let snapshot = self.snapshot;
+        // What cannot be read was told with the gem lists and the records.
+        let Some((number, book)) = schema::read_gems_key(key) else {
+            return Ok(());
+        };
+        let Some(recipe) = snapshot.recipes().numbered(number) else {
+            return Ok(());
+        };
+        let list = match snapshot.gem_list(recipe, book) {
+            Ok(list) => list.unwrap_or_default(),
+            Err(StoreError::Damaged { .. }) => return Ok(()),
+            Err(e) => return Err(e),
+        };
+        for PlacedGem { gem, .. } in list {
+            let posting = snapshot.get(Family::Postings, &schema::posting_key(recipe, gem, book));
+            if self.or_fault(posting.map(|posting| posting.is_none()))? == Some(true) {
+                self.fault(format!(
+                    "book {} has gem {gem} of recipe {}, but no posting",
+                    book.0,
+                    recipe.name()
+                ));
+            }
         }
         Ok(())
     }

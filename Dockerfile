@@ -1,0 +1,16 @@
+FROM rust:1-bookworm AS build
+RUN apt-get update && apt-get install -y --no-install-recommends libclang1-14 libclang-common-14-dev
+WORKDIR /lapidary
+COPY . .
+RUN cargo build --release --locked --bin lapidary
+
+FROM debian:bookworm-slim
+RUN apt-get update && apt-get install -y --no-install-recommends libstdc++6 && rm -rf /var/lib/apt/lists/* \
+    && useradd --system --home-dir /data --create-home lapidary
+COPY --from=build /lapidary/target/release/lapidary /usr/local/bin/lapidary
+USER lapidary
+VOLUME /data
+EXPOSE 8093
+HEALTHCHECK --interval=30s --timeout=5s --start-period=10s CMD ["lapidary", "stats", "--server", "http://127.0.0.1:8093"]
+ENTRYPOINT ["lapidary"]
+CMD ["serve", "--data", "/data/catalogue", "--listen", "0.0.0.0:8093"]

@@ -1,0 +1,80 @@
+//! Adding many books: read and fingerprinted side by side, written together.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::thread;
+
+use rayon::prelude::*;
+
+use super::{Added, Catalogue, CatalogueError, NewEntry, Prepared};
+use crate::fingerprint::Recipe;
+
+/// The most books in one write. A write waits for the disk once, so that many small books share the wait.
+const BATCH: usize = 64;
+/// How many fingerprinted books may wait for the writer.
+const WAITING: usize = 2 * BATCH;
+
+impl Catalogue {
+    /// Adds a book for every job: `load` reads it, on all cores at once; `landed` hears of each job once its book is on
+    /// disk, or why there is none. A job without a book stops no other.
+    ///
+    /// # Errors
+    /// When the store fails. Every book that `landed` heard of is in the catalogue all the same.
+    pub fn add_all<J: Send>(
+        &self,
+        jobs: Vec<J>,
+        recipes: &[Recipe],
+        load: impl Fn(&J) -> Result<NewEntry, String> + Sync,
+        landed: impl FnMut(J, Result<Added, String>) + Send,
+    ) -> Result<(), CatalogueError> {
+        let (sender, receiver) = sync_channel(WAITING);
+        let failed = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let writer = scope.spawn(|| {
+                let written = self.write_all(&receiver, landed);
+                failed.store(written.is_err(), Ordering::Relaxed);
+                // Whoever waits for a place in the queue is let go.
+                drop(receiver);
+                written
+            });
+            let loaded = jobs.into_par_iter().try_for_each_with(sender, |sender, job| {
+                if failed.load(Ordering::Relaxed) {
+                    return Ok(());
+                }
+                let prepared = match load(&job) {
+                    Ok(entry) => match self.prepare(entry, recipes) {
+                        Err(CatalogueError::Store(error)) => return Err(CatalogueError::Store(error)),
+                        prepared => prepared.map_err(|e| e.to_string()),
+                    },
+                    Err(why) => Err(why),
+                };
+                // The writer hears no more only when it failed, and then it says so itself.
+                let _ = sender.send((job, prepared));
+                Ok(())
+            });
+            let written = writer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            written.and(loaded)
+        })
+    }
+
+    fn write_all<J>(
+        &self,
+        receiver: &Receiver<(J, Result<Prepared, String>)>,
+        mut landed: impl FnMut(J, Result<Added, String>),
+    ) -> Result<(), CatalogueError> {
+        while let Ok(first) = receiver.recv() {
+            let mut books = Vec::new();
+            let mut jobs = Vec::new();
+            for (job, prepared) in std::iter::once(first).chain(receiver.try_iter()).take(BATCH) {
+                jobs.push((job, prepared.map(|prepared| {
+                    let added = Added { outcome: prepared.outcome(), book: prepared.record().clone() };
+                    books.push(prepared);
+                    added
+                })));
+            }
+            self.commit(books)?;
+            jobs.into_iter().for_each(|(job, added)| landed(job, added));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,126 @@
+//! Arguments that several commands share.
+
+use std::fs;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::access::Access;
+use super::failure::Failure;
+use super::remote::Remote;
+use crate::catalogue::Catalogue;
+use crate::fingerprint::{Boundaries, Recipe, RecipeName};
+use crate::matching::Rule;
+
+/// Which catalogue.
+#[derive(Args)]
+#[group(required = true, multiple = false)]
+pub(super) struct Target {
+    /// The catalogue's folder
+    #[arg(long, value_name = "DIR")]
+    pub(super) data: Option<PathBuf>,
+    /// A running server instead, such as http://127.0.0.1:8093
+    #[arg(long, value_name = "URL")]
+    pub(super) server: Option<String>,
+}
+
+impl Target {
+    /// Opens a catalogue that exists.
+    pub(super) fn open(&self) -> Result<Box<dyn Access>, Failure> {
+        self.open_with(None)
+    }
+
+    /// As [`Target::open`], to check by this rule rather than by the default one.
+    pub(super) fn open_with(&self, rule: Option<Rule>) -> Result<Box<dyn Access>, Failure> {
+        match (&self.data, &self.server, rule) {
+            (_, Some(_), Some(_)) => {
+                Err(Failure::Input("a server checks by its own rule: give the rule to `serve`".to_owned()))
+            }
+            (_, Some(url), None) => Ok(Box::new(Remote::new(url)?)),
+            (Some(folder), None, rule) => Ok(Box::new(Catalogue::open(folder)?.with_rule(rule.unwrap_or_default()))),
+            (None, None, _) => Err(Failure::Input("name a catalogue with --data DIR or --server URL".to_owned())),
+        }
+    }
+}
+
+/// A recipe for a command that needs no catalogue.
+#[derive(Args)]
+pub(super) struct RecipeArguments {
+    /// The recipe: documented or released
+    #[arg(long, value_name = "RECIPE", default_value = "documented")]
+    recipe: String,
+    #[command(flatten)]
+    boundaries: BoundariesArgument,
+}
+
+impl RecipeArguments {
+    pub(super) fn recipe(&self) -> Result<Recipe, Failure> {
+        self.boundaries.apply(&self.recipe)
+    }
+}
+
+/// Boundary sequences other than the standard ones.
+#[derive(Args)]
+pub(super) struct BoundariesArgument {
+    /// Cut at the boundary sequences of this file, which makes another recipe
+    #[arg(long, value_name = "FILE")]
+    pub(super) boundaries: Option<PathBuf>,
+}
+
+impl BoundariesArgument {
+    /// The built-in recipe of this name, with the boundaries of the file if one is given.
+    pub(super) fn apply(&self, recipe: &str) -> Result<Recipe, Failure> {
+        let recipe: Recipe = recipe.parse().map_err(|e| Failure::Input(format!("--recipe: {e}")))?;
+        let Some(path) = &self.boundaries else { return Ok(recipe) };
+        let wrong = |e: &dyn std::fmt::Display| Failure::Input(format!("--boundaries {}: {e}", path.display()));
+        let file = fs::read_to_string(path).map_err(|e| wrong(&e))?;
+        Ok(recipe.with_boundaries(Boundaries::parse(&file).map_err(|e| wrong(&e))?))
+    }
+
+    /// The name of the recipe asked for, if any is: by its own name, or by that of its base and its boundaries.
+    pub(super) fn name(&self, recipe: Option<&RecipeName>) -> Result<Option<RecipeName>, Failure> {
+        match (&self.boundaries, recipe) {
+            (None, recipe) => Ok(recipe.cloned()),
+            (Some(_), recipe) => {
+                let base = recipe.map_or("documented", RecipeName::as_str);
+                Ok(Some(self.apply(base)?.name().clone()))
+            }
+        }
+    }
+}
+
+/// The rule that says what a match is.
+#[derive(Args)]
+pub(super) struct RuleArguments {
+    /// The fewest gems in common that make a match [default: 3]
+    #[arg(long, value_name = "N")]
+    min_common: Option<u32>,
+    /// The least share in common, of either text, that makes a match, from 0 to 1 [default: 0]
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    min_share: Option<f64>,
+    /// A gem in more books than this is boilerplate and not counted [default: 10000]
+    #[arg(long, value_name = "BOOKS")]
+    common_cap: Option<u32>,
+}
+
+impl RuleArguments {
+    /// The rule, if any of it is given.
+    pub(super) fn given(&self) -> Option<Rule> {
+        let any = self.min_common.is_some() || self.min_share.is_some() || self.common_cap.is_some();
+        let default = Rule::default();
+        any.then(|| Rule {
+            min_common: self.min_common.unwrap_or(default.min_common),
+            min_share: self.min_share.unwrap_or(default.min_share),
+            common_cap: self.common_cap.unwrap_or(default.common_cap),
+        })
+    }
+
+    pub(super) fn rule(&self) -> Rule {
+        self.given().unwrap_or_default()
+    }
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| "a share is a number from 0 to 1".to_owned())
+}

@@ -1,0 +1,120 @@
+//! `lapidary check FILE…`.
+
+use std::io::{self, Write as _, stdout};
+use std::path::PathBuf;
+
+use clap::Args;
+use rayon::prelude::*;
+use serde::Serialize;
+
+use super::access::Access;
+use super::arguments::{BoundariesArgument, RuleArguments, Target};
+use super::failure::{Failure, Status};
+use super::files::{Reading, find};
+use super::report::print_report;
+use crate::catalogue::{CheckOptions, Query, Report};
+use crate::fingerprint::RecipeName;
+use crate::index::{Library, Rights};
+
+/// How many files are checked side by side before their reports are printed in order.
+const AT_ONCE: usize = 16;
+
+/// Check texts against a catalogue.
+#[derive(Args)]
+pub(super) struct Check {
+    #[command(flatten)]
+    target: Target,
+    /// The recipe [default: the catalogue's]
+    #[arg(long, value_name = "RECIPE")]
+    recipe: Option<RecipeName>,
+    #[command(flatten)]
+    boundaries: BoundariesArgument,
+    #[command(flatten)]
+    rule: RuleArguments,
+    #[command(flatten)]
+    reading: Reading,
+    /// Only books of this library count
+    #[arg(long)]
+    library: Option<Library>,
+    /// How many matches to show for a file
+    #[arg(long, value_name = "N", default_value_t = CheckOptions::default().limit)]
+    limit: usize,
+    /// Print one JSON object a line
+    #[arg(long)]
+    json: bool,
+    /// Texts, or folders of them; `-` is standard input
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+}
+
+/// A line of `--json`: what HTTP answers with, and the file.
+#[derive(Serialize)]
+struct Line<'a> {
+    file: String,
+    #[serde(flatten)]
+    report: Option<&'a Report>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
+}
+
+impl Check {
+    pub(super) fn run(self) -> Result<Status, Failure> {
+        let catalogue = self.target.open_with(self.rule.given())?;
+        let options = CheckOptions {
+            recipe: self.boundaries.name(self.recipe.as_ref())?,
+            library: self.library.clone(),
+            limit: self.limit,
+            detail: true,
+        };
+        let (stdin, paths): (Vec<_>, Vec<_>) = self.files.iter().cloned().partition(|path| path.as_os_str() == "-");
+        let (found, refused) = find(&paths);
+        let files: Vec<PathBuf> = stdin.into_iter().take(1).chain(found.into_iter().map(|f| f.path)).collect();
+        let mut status = Status::Done;
+        for some in files.chunks(AT_ONCE) {
+            let checked: Vec<_> = some.par_iter().map(|path| self.check(&*catalogue, path, &options)).collect();
+            for (path, report) in some.iter().zip(checked) {
+                status = status.max(self.show(path, report?)?);
+            }
+        }
+        for (path, why) in refused {
+            status = status.max(self.show(&path, Err(why))?);
+        }
+        Ok(status)
+    }
+
+    /// The report on a file and the text's length, or why there is none. A failure of the catalogue ends the command.
+    fn check(
+        &self,
+        catalogue: &dyn Access,
+        path: &PathBuf,
+        options: &CheckOptions,
+    ) -> Result<Result<(Report, u64), String>, Failure> {
+        let text = match self.reading.text(path) {
+            Ok(text) => text,
+            Err(why) => return Ok(Err(why)),
+        };
+        let bytes = text.len() as u64;
+        Ok(Ok((catalogue.check(&Query::Text(text), options)?, bytes)))
+    }
+
+    fn show(&self, path: &std::path::Path, checked: Result<(Report, u64), String>) -> Result<Status, Failure> {
+        let mut out = stdout().lock();
+        let file = path.display().to_string();
+        if let Err(why) = &checked {
+            eprintln!("lapidary: {file}: {why}");
+        }
+        let (report, error) = (checked.as_ref().ok(), checked.as_ref().err());
+        if self.json {
+            let line = Line { file, report: report.map(|(report, _)| report), error: error.map(String::as_str) };
+            serde_json::to_writer(&mut out, &line).map_err(io::Error::from)?;
+            writeln!(out)?;
+        } else if let Some((report, bytes)) = report {
+            print_report(&mut out, &file, report, Some(*bytes), console::colors_enabled())?;
+        }
+        Ok(match report {
+            None => Status::WrongInput,
+            Some((report, _)) if report.verdict == Rights::Protected => Status::ProtectedFound,
+            Some(_) => Status::Done,
+        })
+    }
+}

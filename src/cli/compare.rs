@@ -1,0 +1,59 @@
+//! `lapidary compare A B`: two texts side by side, without a catalogue.
+
+use std::io::{Write as _, stdout};
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::arguments::{RecipeArguments, RuleArguments};
+use super::failure::{Failure, Status};
+use super::files::Reading;
+use super::text::read;
+use crate::catalogue::compare;
+use crate::fingerprint::Place;
+
+/// Compare two texts with each other.
+#[derive(Args)]
+pub(super) struct Compare {
+    #[command(flatten)]
+    recipe: RecipeArguments,
+    #[command(flatten)]
+    rule: RuleArguments,
+    #[command(flatten)]
+    reading: Reading,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// The first text
+    a: PathBuf,
+    /// The second text
+    b: PathBuf,
+}
+
+impl Compare {
+    pub(super) fn run(self) -> Result<Status, Failure> {
+        let (a, b) = (read(self.reading, &self.a)?, read(self.reading, &self.b)?);
+        let comparison = compare(&self.recipe.recipe()?, self.rule.rule(), &a, &b);
+        let mut out = stdout().lock();
+        if self.json {
+            serde_json::to_writer(&mut out, &comparison).map_err(std::io::Error::from)?;
+            writeln!(out)?;
+            return Ok(Status::Done);
+        }
+        let score = comparison.score;
+        writeln!(out, "A  {}: {} gems", self.a.display(), comparison.gems_a)?;
+        writeln!(out, "B  {}: {} gems", self.b.display(), comparison.gems_b)?;
+        let verdict = if comparison.matches { "a match" } else { "no match" };
+        writeln!(out, "{} gems in common under {}: {verdict}", score.common, comparison.recipe)?;
+        if score.common > 0 {
+            let (of_a, of_b) = (100.0 * score.share_of_query, 100.0 * score.share_of_book);
+            writeln!(out, "{of_a:.1} % of A, {of_b:.1} % of B; A to B: {}", comparison.relation.as_str())?;
+        }
+        for span in &comparison.spans {
+            let bytes = |place: Option<Place>| place.map_or_else(String::new, |p| format!("{}..{}", p.start, p.end));
+            let (in_a, in_b) = (bytes(span.query.bytes), bytes(span.book.bytes));
+            writeln!(out, "  {:>4} gems: bytes {in_a} of A are like bytes {in_b} of B", span.common)?;
+        }
+        Ok(Status::Done)
+    }
+}

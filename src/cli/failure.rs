@@ -1,0 +1,75 @@
+//! How a command ends.
+
+use std::fmt;
+use std::io;
+use std::process::ExitCode;
+
+use crate::catalogue::CatalogueError;
+use crate::index::StoreError;
+
+/// The exit status of a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Status {
+    Done = 0,
+    ProtectedFound = 1,
+    WrongInput = 2,
+    Failed = 3,
+}
+
+impl From<Status> for ExitCode {
+    fn from(status: Status) -> Self {
+        ExitCode::from(status as u8)
+    }
+}
+
+/// Why a command could not do what it was asked, in a sentence for the person who typed it.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// What was asked cannot be done so.
+    Input(String),
+    /// It could have been done, but something failed.
+    Failed(String),
+    /// Nobody reads the output any more, as after `| head`.
+    ReaderGone,
+}
+
+impl Failure {
+    pub(super) fn status(&self) -> Status {
+        match self {
+            Self::Input(_) => Status::WrongInput,
+            Self::Failed(_) => Status::Failed,
+            Self::ReaderGone => Status::Done,
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Input(sentence) | Self::Failed(sentence) => f.write_str(sentence),
+            Self::ReaderGone => f.write_str("nobody reads the output"),
+        }
+    }
+}
+
+impl From<CatalogueError> for Failure {
+    fn from(error: CatalogueError) -> Self {
+        let input = match &error {
+            CatalogueError::Store(store) => {
+                matches!(store, StoreError::Missing(_) | StoreError::Foreign(_) | StoreError::UnknownRecipe { .. })
+            }
+            _ => true,
+        };
+        if input { Self::Input(error.to_string()) } else { Self::Failed(error.to_string()) }
+    }
+}
+
+/// Writing to standard output failed.
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::ReaderGone,
+            _ => Self::Failed(format!("cannot write the output: {error}")),
+        }
+    }
+}

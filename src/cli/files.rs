@@ -1,0 +1,70 @@
+//! Files as texts: which files a list of paths means, and their text.
+
+use std::fs;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use walkdir::{DirEntry, WalkDir};
+
+use crate::extract::{self, Encoding};
+
+/// How to read a text.
+#[derive(Args, Clone, Copy)]
+pub(super) struct Reading {
+    /// The texts' encoding, such as windows-1251 [default: detected]
+    #[arg(long, value_name = "NAME")]
+    pub(super) encoding: Option<Encoding>,
+}
+
+impl Reading {
+    /// The text of a file, or of standard input when the path is `-`; or a sentence that says why there is none.
+    pub(super) fn text(self, path: &Path) -> Result<String, String> {
+        let bytes = if path == Path::new("-") {
+            let mut bytes = Vec::new();
+            io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
+        } else {
+            fs::read(path)
+        };
+        let bytes = bytes.map_err(|e| e.to_string())?;
+        Ok(extract::text(bytes, self.encoding).map_err(|e| e.to_string())?.text)
+    }
+}
+
+/// A file that a command was asked to work on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) path: PathBuf,
+    /// Its path from the folder that was named on; its name, if it was named itself.
+    pub(super) relative: PathBuf,
+}
+
+/// All files that the paths mean, a folder being all that lies in it but hidden files, in the order of their names; and
+/// the paths that cannot be read, with the reason.
+pub(super) fn find(paths: &[PathBuf]) -> (Vec<Found>, Vec<(PathBuf, String)>) {
+    let mut found = Vec::new();
+    let mut refused = Vec::new();
+    for root in paths {
+        let visible = |entry: &DirEntry| entry.depth() == 0 || !entry.file_name().as_encoded_bytes().starts_with(b".");
+        for entry in WalkDir::new(root).follow_links(true).sort_by_file_name().into_iter().filter_entry(visible) {
+            match entry {
+                Ok(entry) if entry.file_type().is_dir() => {}
+                Ok(entry) if !entry.file_type().is_file() => {
+                    refused.push((entry.into_path(), "neither a file nor a folder".to_owned()));
+                }
+                Ok(entry) => {
+                    let name = || entry.file_name().into();
+                    let below = entry.path().strip_prefix(root).ok().filter(|path| *path != Path::new(""));
+                    let relative = below.map_or_else(name, Path::to_owned);
+                    found.push(Found { relative, path: entry.into_path() });
+                }
+                Err(error) => {
+                    let path = error.path().unwrap_or(root).to_owned();
+                    let why = error.io_error().map_or_else(|| error.to_string(), ToString::to_string);
+                    refused.push((path, why));
+                }
+            }
+        }
+    }
+    (found, refused)
+}

@@ -1,0 +1,240 @@
+//! `lapidary ingest PATH…`.
+
+mod metadata;
+
+use std::io::{self, Write as _, stdout};
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::time::Instant;
+
+use clap::Args;
+use hashbrown::HashMap;
+use indicatif::{HumanBytes, HumanDuration, ProgressBar, ProgressStyle};
+use rayon::prelude::*;
+use serde::Serialize;
+
+use self::metadata::Metadata;
+use super::arguments::{BoundariesArgument, Target};
+use super::failure::{Failure, Status};
+use super::files::{Found, Reading, find};
+use super::remote::Remote;
+use crate::catalogue::{Added, Catalogue, Content, NewEntry, Outcome};
+use crate::fingerprint::Recipe;
+use crate::index::{BookId, BookKey, Library, Rights};
+
+use super::access::Access as _;
+
+/// Add files, or all files of folders, to a catalogue.
+///
+/// Files whose text is in the catalogue already are skipped, so that an ingest that was stopped goes on where it was.
+#[derive(Args)]
+pub(super) struct Ingest {
+    #[command(flatten)]
+    target: Target,
+    /// The library the books belong to, unless their metadata name another
+    #[arg(long)]
+    library: Option<Library>,
+    /// What may be done with the books, unless their metadata say: protected, free, public_domain or unknown
+    #[arg(long)]
+    rights: Option<Rights>,
+    /// A recipe to fingerprint the books by, documented or released; may stand several times, the first is the default
+    /// of a new catalogue [default: all recipes of the catalogue]
+    #[arg(long = "recipe", value_name = "RECIPE")]
+    recipes: Vec<String>,
+    #[command(flatten)]
+    boundaries: BoundariesArgument,
+    /// What is known of the books, a JSON object a line: {"file": …, "id", "library", "rights", "title", "authors",
+    /// "language"}
+    #[arg(long, value_name = "FILE.ndjson")]
+    metadata: Option<PathBuf>,
+    #[command(flatten)]
+    reading: Reading,
+    /// Print one JSON object for each file once its book is on disk
+    #[arg(long)]
+    json: bool,
+    /// Texts, or folders of them
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+}
+
+/// A file on its way into the catalogue.
+struct Job {
+    file: Found,
+    key: BookKey,
+    rights: Rights,
+    title: Option<String>,
+    authors: Vec<String>,
+    language: Option<String>,
+}
+
+/// A line of `--json`.
+#[derive(Serialize)]
+struct Line<'a> {
+    file: String,
+    #[serde(flatten)]
+    added: Option<&'a Added>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refused: Option<&'a str>,
+}
+
+impl Ingest {
+    pub(super) fn run(self) -> Result<Status, Failure> {
+        let mut metadata = self.metadata.as_deref().map(Metadata::read).transpose()?.unwrap_or_default();
+        let (found, unreadable) = find(&self.paths);
+        let progress = Progress::new(found.len() + unreadable.len(), self.json);
+        for (path, why) in unreadable {
+            progress.landed(path.display().to_string(), Err(why))?;
+        }
+        let mut jobs = Vec::with_capacity(found.len());
+        let mut first_of: HashMap<BookKey, PathBuf> = HashMap::new();
+        for file in found {
+            let path = file.path.clone();
+            let job = self.job(file, &mut metadata).and_then(|job| match first_of.get(&job.key) {
+                Some(first) => Err(format!("the id {:?} is already that of {}", job.key.id.as_str(), first.display())),
+                None => Ok(job),
+            });
+            match job {
+                Ok(job) => {
+                    first_of.insert(job.key.clone(), path);
+                    jobs.push(job);
+                }
+                Err(why) => progress.landed(path.display().to_string(), Err(why))?,
+            }
+        }
+        for (file, why) in metadata.unused() {
+            progress.landed(file, Err(why))?;
+        }
+        self.add(jobs, &progress)?;
+        progress.finish()
+    }
+
+    /// What is known of a file: its metadata first, then the command line, then its name.
+    fn job(&self, file: Found, metadata: &mut Metadata) -> Result<Job, String> {
+        let known = metadata.of(&file)?;
+        let id = match known.id {
+            Some(id) => id,
+            None => file.path.file_stem().unwrap_or_default().to_string_lossy().parse::<BookId>().map_err(|e| e.to_string())?,
+        };
+        let library = known.library.or_else(|| self.library.clone()).ok_or("no library: give --library, or metadata")?;
+        let rights = known.rights.or(self.rights).ok_or("no rights: give --rights, or metadata")?;
+        let (title, authors, language) = (known.title, known.authors, known.language);
+        Ok(Job { file, key: BookKey { library, id }, rights, title, authors, language })
+    }
+
+    fn load(&self, job: &Job) -> Result<NewEntry, String> {
+        let content = Content::Text(self.reading.text(&job.file.path)?);
+        let (title, authors, language) = (job.title.clone(), job.authors.clone(), job.language.clone());
+        Ok(NewEntry { key: job.key.clone(), rights: job.rights, title, authors, language, content })
+    }
+
+    fn add(&self, jobs: Vec<Job>, progress: &Progress) -> Result<(), Failure> {
+        if let Some(url) = &self.target.server {
+            if !self.recipes.is_empty() || self.boundaries.boundaries.is_some() {
+                return Err(Failure::Input("a server has its own recipes: leave out --recipe and --boundaries".to_owned()));
+            }
+            let server = Remote::new(url)?;
+            return jobs.par_iter().try_for_each(|job| {
+                let added = match self.load(job).map(|entry| server.add(entry)) {
+                    Ok(Err(Failure::Input(why))) | Err(why) => Err(why),
+                    Ok(added) => Ok(added?),
+                };
+                progress.landed(job.file.path.display().to_string(), added)
+            });
+        }
+        let Some(folder) = &self.target.data else {
+            return Err(Failure::Input("name a catalogue with --data DIR or --server URL".to_owned()));
+        };
+        let mut recipes = self.recipes.iter().map(|name| self.boundaries.apply(name)).collect::<Result<Vec<Recipe>, _>>()?;
+        if recipes.is_empty() && self.boundaries.boundaries.is_some() {
+            recipes.push(self.boundaries.apply("documented")?);
+        }
+        let catalogue = Catalogue::open_or_create(folder)?;
+        let recipes = catalogue.settle_recipes(&recipes)?;
+        let mut shown = Ok(());
+        let load = |job: &Job| self.load(job);
+        catalogue.add_all(jobs, &recipes, load, |job, added| {
+            let landed = progress.landed(job.file.path.display().to_string(), added);
+            if shown.is_ok() {
+                shown = landed;
+            }
+        })?;
+        catalogue.flush()?;
+        shown
+    }
+}
+
+/// Counts what lands, and shows it.
+struct Progress {
+    bar: ProgressBar,
+    json: bool,
+    begun: Instant,
+    counts: Mutex<Counts>,
+}
+
+#[derive(Default)]
+struct Counts {
+    added: u64,
+    replaced: u64,
+    unchanged: u64,
+    /// Books without a gem, which no check can find.
+    gemless: u64,
+    bytes: u64,
+    refused: Vec<(String, String)>,
+}
+
+impl Progress {
+    fn new(files: usize, json: bool) -> Self {
+        let bar = ProgressBar::new(files as u64);
+        if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} files, {per_sec}, {eta} left") {
+            bar.set_style(style);
+        }
+        Self { bar, json, begun: Instant::now(), counts: Mutex::default() }
+    }
+
+    fn landed(&self, file: String, added: Result<Added, String>) -> Result<(), Failure> {
+        let mut counts = self.counts.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if self.json {
+            let line = Line { file: file.clone(), added: added.as_ref().ok(), refused: added.as_ref().err().map(String::as_str) };
+            let mut out = stdout().lock();
+            serde_json::to_writer(&mut out, &line).map_err(io::Error::from)?;
+            writeln!(out)?;
+            out.flush()?;
+        }
+        self.bar.inc(1);
+        match added {
+            Ok(Added { outcome, book }) => {
+                *match outcome {
+                    Outcome::Added => &mut counts.added,
+                    Outcome::Replaced => &mut counts.replaced,
+                    Outcome::Unchanged => &mut counts.unchanged,
+                } += 1;
+                counts.bytes += if outcome == Outcome::Unchanged { 0 } else { book.bytes };
+                counts.gemless += u64::from(book.gems.values().all(|&gems| gems == 0));
+            }
+            Err(why) => counts.refused.push((file, why)),
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> Result<Status, Failure> {
+        self.bar.finish_and_clear();
+        let Counts { added, replaced, unchanged, gemless, bytes, refused } =
+            self.counts.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let took = self.begun.elapsed();
+        let mut summary = format!("{added} added, {replaced} replaced, {unchanged} unchanged, {} refused", refused.len());
+        let rate = bytes as f64 / took.as_secs_f64().max(1e-3);
+        summary += &format!("; {} of text in {}, {}/s", HumanBytes(bytes), HumanDuration(took), HumanBytes(rate as u64));
+        if gemless > 0 {
+            summary += &format!("\n{gemless} of them are too short for a gem: no check can find these");
+        }
+        if self.json {
+            eprintln!("{summary}");
+        } else {
+            writeln!(stdout(), "{summary}")?;
+        }
+        for (file, why) in &refused {
+            eprintln!("refused {file}: {why}");
+        }
+        Ok(if refused.is_empty() { Status::Done } else { Status::WrongInput })
+    }
+}

@@ -1,0 +1,78 @@
+//! What is known of the books of an ingest: a file of JSON objects, one a line.
+
+use std::fs;
+use std::path::Path;
+
+use hashbrown::HashMap;
+use serde::Deserialize;
+
+use super::super::failure::Failure;
+use super::super::files::Found;
+use crate::index::{BookId, Library, Rights};
+
+/// What is known of books, by file.
+#[derive(Default)]
+pub(super) struct Metadata {
+    entries: HashMap<String, Line>,
+}
+
+/// What is known of one book.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Known {
+    /// The file: its path from the folder that is ingested on, or its name.
+    file: String,
+    pub(super) id: Option<BookId>,
+    pub(super) library: Option<Library>,
+    pub(super) rights: Option<Rights>,
+    pub(super) title: Option<String>,
+    #[serde(default)]
+    pub(super) authors: Vec<String>,
+    pub(super) language: Option<String>,
+}
+
+struct Line {
+    number: usize,
+    known: Known,
+    used: bool,
+}
+
+impl Metadata {
+    pub(super) fn read(path: &Path) -> Result<Self, Failure> {
+        let wrong = |why: String| Failure::Input(format!("{}{why}", path.display()));
+        let text = fs::read_to_string(path).map_err(|e| wrong(format!(": {e}")))?;
+        let mut entries: HashMap<String, Line> = HashMap::new();
+        for (number, line) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
+            if line.trim().is_empty() {
+                continue;
+            }
+            let known: Known = serde_json::from_str(line).map_err(|e| wrong(format!(", line {number}: {e}")))?;
+            if let Some(first) = entries.get(&known.file) {
+                let (file, first) = (&known.file, first.number);
+                return Err(wrong(format!(", line {number}: {file:?} stands in line {first} already")));
+            }
+            entries.insert(known.file.clone(), Line { number, known, used: false });
+        }
+        Ok(Self { entries })
+    }
+
+    /// What is known of a file, by its path or else by its name; nothing, if no line names it.
+    pub(super) fn of(&mut self, file: &Found) -> Result<Known, String> {
+        let path = file.relative.to_str().unwrap_or_default();
+        let name = file.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let key = if self.entries.contains_key(path) { path } else { name };
+        let Some(line) = self.entries.get_mut(key) else { return Ok(Known::default()) };
+        if line.used {
+            return Err(format!("line {} of the metadata names {key:?}, which are several files: give paths", line.number));
+        }
+        line.used = true;
+        Ok(line.known.clone())
+    }
+
+    /// The files that no file was found for, with the reason to refuse them.
+    pub(super) fn unused(self) -> impl Iterator<Item = (String, String)> {
+        let mut lines: Vec<Line> = self.entries.into_values().filter(|line| !line.used).collect();
+        lines.sort_by_key(|line| line.number);
+        lines.into_iter().map(|line| (line.known.file, format!("line {} of the metadata: no such file here", line.number)))
+    }
+}

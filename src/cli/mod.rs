@@ -1,0 +1,87 @@
+//! The `lapidary` command: one file a command. No logic of its own; all of it is the catalogue's.
+//!
+//! Human output and JSON go to standard output, progress and errors to standard error. Exit status: 0 done, 1 a check
+//! found protected text, 2 wrong usage or input, 3 a failure.
+
+mod access;
+mod arguments;
+mod books;
+mod check;
+mod compare;
+mod demo;
+mod failure;
+mod files;
+mod ingest;
+mod remote;
+mod report;
+mod serve;
+mod stats;
+mod text;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use tracing_subscriber::EnvFilter;
+
+use self::failure::{Failure, Status};
+
+/// A fingerprint index for books: which books share parts with this text, how much, which parts, and may it be published.
+#[derive(Parser)]
+#[command(name = "lapidary", version, about, max_term_width = 100)]
+pub struct Command {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Answer checks and take books over HTTP
+    Serve(serve::Serve),
+    /// Add files, or all files of folders, to a catalogue
+    Ingest(ingest::Ingest),
+    /// Check texts against a catalogue (exit status 1: protected text found)
+    Check(check::Check),
+    /// Print a text's gems
+    Gems(text::Gems),
+    /// Print a text as digits
+    Fold(text::Fold),
+    /// Compare two texts with each other
+    Compare(compare::Compare),
+    /// List, show or remove books
+    Books(books::Books),
+    /// Show what a catalogue holds
+    Stats(stats::Stats),
+    /// Read a whole catalogue and say what does not fit together
+    Verify(stats::Verify),
+    /// See it work on a small shelf made up for the purpose
+    Demo,
+}
+
+impl Command {
+    /// Does what the command line says; returns the exit status.
+    #[must_use]
+    pub fn run(self) -> ExitCode {
+        let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
+        tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+        let done = match self.task {
+            Task::Serve(task) => task.run(),
+            Task::Ingest(task) => task.run(),
+            Task::Check(task) => task.run(),
+            Task::Gems(task) => task.run(),
+            Task::Fold(task) => task.run(),
+            Task::Compare(task) => task.run(),
+            Task::Books(task) => task.run(),
+            Task::Stats(task) => task.run(),
+            Task::Verify(task) => task.run(),
+            Task::Demo => demo::run(&mut std::io::stdout().lock()).map(|()| Status::Done).map_err(Failure::from),
+        };
+        match done {
+            Ok(status) => status.into(),
+            Err(Failure::ReaderGone) => Status::Done.into(),
+            Err(failure) => {
+                eprintln!("lapidary: {failure}");
+                failure.status().into()
+            }
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! A running server as a command sees it: the HTTP calls, and its problems as sentences.
+
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use ureq::http::StatusCode;
+use ureq::{Agent, Body};
+
+use super::access::Access;
+use super::failure::Failure;
+use crate::catalogue::{Added, CheckOptions, Content, NewEntry, Page, Query, Report, Stats};
+use crate::index::{BookId, BookKey, Library, Record};
+
+/// The largest answer that is read: a report may name many books.
+const ANSWER_BYTES: u64 = 256 << 20;
+
+/// A running server.
+pub(super) struct Remote {
+    /// Without a slash at its end.
+    url: String,
+    agent: Agent,
+}
+
+type Answer = Result<ureq::http::Response<Body>, ureq::Error>;
+
+impl Remote {
+    pub(super) fn new(url: &str) -> Result<Self, Failure> {
+        if !url.starts_with("http://") {
+            let sentence = format!("--server {url}: give the server's address as http://HOST:PORT");
+            return Err(Failure::Input(sentence));
+        }
+        let agent = Agent::config_builder().http_status_as_error(false).build().into();
+        Ok(Self { url: url.trim_end_matches('/').to_owned(), agent })
+    }
+
+    fn path(&self, library: &Library, id: Option<&BookId>) -> String {
+        let encoded = |name: &str| utf8_percent_encode(name, NON_ALPHANUMERIC).to_string();
+        let id = id.map(|id| format!("/{}", encoded(id.as_str()))).unwrap_or_default();
+        format!("{}/v1/libraries/{}/books{id}", self.url, encoded(library.as_str()))
+    }
+
+    /// The status and body of an answer, or what kept the server from giving one.
+    fn read(&self, answer: Answer) -> Result<(StatusCode, String), Failure> {
+        let failed = |e: ureq::Error| Failure::Failed(format!("no answer from {}: {e}; is `lapidary serve` running there?", self.url));
+        let mut answer = answer.map_err(failed)?;
+        let body = answer.body_mut().with_config().limit(ANSWER_BYTES).read_to_string().map_err(failed)?;
+        Ok((answer.status(), body))
+    }
+
+    fn parsed<T: DeserializeOwned>(&self, (status, body): (StatusCode, String)) -> Result<T, Failure> {
+        if status.is_success() {
+            let parsed = serde_json::from_str(&body);
+            return parsed.map_err(|e| Failure::Failed(format!("{} is no Lapidary of this version: {e}", self.url)));
+        }
+        let problem: Value = serde_json::from_str(&body).unwrap_or_default();
+        let detail = problem["detail"].as_str().map_or_else(|| status.to_string(), str::to_owned);
+        Err(if status.is_client_error() { Failure::Input(detail) } else { Failure::Failed(detail) })
+    }
+
+    /// As [`Remote::parsed`], with `None` for something that is not there.
+    fn found<T: DeserializeOwned>(&self, answer: Answer) -> Result<Option<T>, Failure> {
+        let read = self.read(answer)?;
+        if read.0 == StatusCode::NOT_FOUND { Ok(None) } else { self.parsed(read).map(Some) }
+    }
+}
+
+impl Access for Remote {
+    fn check(&self, query: &Query, options: &CheckOptions) -> Result<Report, Failure> {
+        let mut body = match query {
+            Query::Text(text) => json!({ "text": text }),
+            Query::Gems(gems) => json!({ "gems": gems }),
+        };
+        body["limit"] = options.limit.into();
+        body["detail"] = options.detail.into();
+        if let Some(recipe) = &options.recipe {
+            body["recipe"] = recipe.as_str().into();
+        }
+        if let Some(library) = &options.library {
+            body["library"] = library.as_str().into();
+        }
+        self.parsed(self.read(self.agent.post(format!("{}/v1/checks", self.url)).send_json(body))?)
+    }
+
+    fn add(&self, entry: NewEntry) -> Result<Added, Failure> {
+        let mut body = json!({ "rights": entry.rights, "authors": entry.authors });
+        if let Some(title) = entry.title {
+            body["title"] = title.into();
+        }
+        if let Some(language) = entry.language {
+            body["language"] = language.into();
+        }
+        match entry.content {
+            Content::Text(text) => body["text"] = text.into(),
+            Content::Gems { recipe, gems } => {
+                body["gems"] = json!(gems);
+                if let Some(recipe) = recipe {
+                    body["recipe"] = recipe.as_str().into();
+                }
+            }
+        }
+        let path = self.path(&entry.key.library, Some(&entry.key.id));
+        self.parsed(self.read(self.agent.put(path).send_json(body))?)
+    }
+
+    fn book(&self, key: &BookKey) -> Result<Option<Record>, Failure> {
+        self.found(self.agent.get(self.path(&key.library, Some(&key.id))).call())
+    }
+
+    fn remove(&self, key: &BookKey) -> Result<bool, Failure> {
+        let (status, body) = self.read(self.agent.delete(self.path(&key.library, Some(&key.id))).call())?;
+        match status {
+            StatusCode::NO_CONTENT => Ok(true),
+            StatusCode::NOT_FOUND => Ok(false),
+            _ => self.parsed((status, body)),
+        }
+    }
+
+    fn books(&self, library: &Library, cursor: Option<&BookId>, limit: usize) -> Result<Page, Failure> {
+        let mut request = self.agent.get(self.path(library, None)).query("limit", limit.to_string());
+        if let Some(cursor) = cursor {
+            request = request.query("cursor", cursor.as_str());
+        }
+        let page = self.found(request.call())?;
+        Ok(page.unwrap_or_default())
+    }
+
+    fn stats(&self) -> Result<Stats, Failure> {
+        self.parsed(self.read(self.agent.get(format!("{}/v1/stats", self.url)).call())?)
+    }
+}

@@ -1,0 +1,58 @@
+//! `lapidary fold` and `lapidary gems`: what a recipe makes of a text.
+
+use std::io::{Write as _, stdout};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::arguments::RecipeArguments;
+use super::failure::{Failure, Status};
+use super::files::Reading;
+
+/// Print a text as digits.
+#[derive(Args)]
+pub(super) struct Fold {
+    /// The recipe: documented or released
+    #[arg(long, value_name = "RECIPE", default_value = "documented")]
+    recipe: String,
+    #[command(flatten)]
+    reading: Reading,
+    /// The text; `-` is standard input
+    #[arg(default_value = "-")]
+    file: PathBuf,
+}
+
+/// Print a text's gems, in decimal, with commas between them.
+#[derive(Args)]
+pub(super) struct Gems {
+    #[command(flatten)]
+    recipe: RecipeArguments,
+    #[command(flatten)]
+    reading: Reading,
+    /// The text; `-` is standard input
+    #[arg(default_value = "-")]
+    file: PathBuf,
+}
+
+impl Fold {
+    pub(super) fn run(self) -> Result<Status, Failure> {
+        let recipe: crate::fingerprint::Recipe =
+            self.recipe.parse().map_err(|e| Failure::Input(format!("--recipe: {e}")))?;
+        writeln!(stdout(), "{}", recipe.fold(&read(self.reading, &self.file)?))?;
+        Ok(Status::Done)
+    }
+}
+
+impl Gems {
+    pub(super) fn run(self) -> Result<Status, Failure> {
+        let gems = self.recipe.recipe()?.gems(&read(self.reading, &self.file)?);
+        let gems: Vec<String> = gems.iter().map(|placed| placed.gem.to_string()).collect();
+        writeln!(stdout(), "{}", gems.join(","))?;
+        Ok(Status::Done)
+    }
+}
+
+/// The text of a file that a command cannot do without.
+pub(super) fn read(reading: Reading, path: &Path) -> Result<String, Failure> {
+    reading.text(path).map_err(|why| Failure::Input(format!("{}: {why}", path.display())))
+}

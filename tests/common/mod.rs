@@ -1,0 +1,154 @@
+//! What the tests of the program from outside share: texts made up from a seed, and runs of the binary.
+#![allow(dead_code, reason = "each test uses a part")]
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use serde_json::Value;
+
+/// The program under test.
+pub const LAPIDARY: &str = env!("CARGO_BIN_EXE_lapidary");
+
+/// A small generator of numbers (splitmix64), so that a test has the same texts every time.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % end
+    }
+}
+
+/// A text of so many made-up words, which has about one gem for every hundred of them.
+pub fn prose(seed: u64, words: usize) -> String {
+    let mut random = Random(seed);
+    let mut text = String::new();
+    for i in 0..words {
+        for _ in 0..3 + random.below(3) {
+            text.push(char::from(b"bdfgklmnprstvz"[random.below(14) as usize]));
+            text.push(char::from(b"aeiou"[random.below(5) as usize]));
+        }
+        text.push_str(if i % 12 == 11 { ".\n" } else { " " });
+    }
+    text
+}
+
+/// A folder that goes when the test ends, with a catalogue's folder in it.
+pub struct Folder(tempfile::TempDir);
+
+impl Folder {
+    pub fn new() -> Self {
+        Self(tempfile::tempdir().expect("a temporary folder"))
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// Writes a file, with the folders above it.
+    pub fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().expect("a folder above")).expect("a folder");
+        fs::write(&path, content).expect("a file");
+        path
+    }
+
+    pub fn data(&self) -> PathBuf {
+        self.path("catalogue")
+    }
+}
+
+/// A finished run of the program.
+#[derive(Debug)]
+pub struct Run {
+    pub status: i32,
+    pub out: String,
+    pub err: String,
+}
+
+impl Run {
+    /// The lines of standard output as JSON.
+    pub fn json(&self) -> Vec<Value> {
+        self.out.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
+    }
+
+    pub fn expect(self, status: i32) -> Self {
+        assert_eq!(self.status, status, "{}{}", self.out, self.err);
+        self
+    }
+}
+
+impl From<Output> for Run {
+    fn from(output: Output) -> Self {
+        let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+        Self { status: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
+    }
+}
+
+/// Runs a command line, its words separated by blanks; `{}` stands for the next of `paths`.
+pub fn run<P: AsRef<Path>>(line: &str, paths: &[P]) -> Run {
+    command(line, paths).stdin(Stdio::null()).output().expect("the program runs").into()
+}
+
+/// As [`run`], with something on standard input.
+pub fn run_with_input(line: &str, input: impl AsRef<[u8]>) -> Run {
+    let mut command = command(line, &[] as &[&Path]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the program starts");
+    child.stdin.take().expect("a pipe").write_all(input.as_ref()).expect("the program reads");
+    child.wait_with_output().expect("the program ends").into()
+}
+
+pub fn command<P: AsRef<Path>>(line: &str, paths: &[P]) -> Command {
+    let mut command = Command::new(LAPIDARY);
+    let mut paths = paths.iter();
+    for word in line.split_whitespace() {
+        if word == "{}" {
+            command.arg(paths.next().expect("a path for every {}").as_ref());
+        } else {
+            command.arg(word);
+        }
+    }
+    assert!(paths.next().is_none(), "a {{}} for every path");
+    command
+}
+
+/// A server of a catalogue, stopped when the test ends.
+pub struct Server {
+    pub url: String,
+    child: Child,
+}
+
+impl Server {
+    pub fn start(data: &Path) -> Self {
+        let mut command = command("serve --listen 127.0.0.1:0 --data {}", &[data]);
+        let mut child = command.stderr(Stdio::piped()).spawn().expect("the server starts");
+        let mut line = String::new();
+        BufReader::new(child.stderr.take().expect("a pipe")).read_line(&mut line).expect("a line");
+        let url = line.trim().rsplit(' ').next().expect("an address").to_owned();
+        assert!(url.starts_with("http://127.0.0.1:"), "{line}");
+        Self { url, child }
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Asks the server to stop, and waits: its exit status.
+    pub fn stop(mut self) -> Option<i32> {
+        let stopped = Command::new("kill").args(["-TERM", &self.pid().to_string()]).status().expect("kill runs");
+        assert!(stopped.success());
+        self.child.wait().expect("the server ends").code()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
