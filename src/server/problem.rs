@@ -125,6 +125,7 @@ impl From<CatalogueError> for Problem {
             E::Name(error) => return error.into(),
             E::NoSuchRecipe { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "unknown_recipe"),
             E::BadGem { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "bad_gem"),
+            E::NoText => (StatusCode::UNPROCESSABLE_ENTITY, "no_text"),
             E::TooManyGems { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "too_many_gems"),
         };
         Self::new(status, code, error.to_string())
