@@ -40,7 +40,7 @@ const LINGER: Duration = Duration::from_secs(5);
 const THREADS_OF_WORKER: usize = 32;
 
 /// How to serve.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
     /// Where to listen. Port 0 is one that the system chooses.
     pub listen: SocketAddr,
