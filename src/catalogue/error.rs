@@ -52,7 +52,11 @@ impl CatalogueError {
         let known: Vec<&str> = known.iter().map(|recipe| recipe.name().as_str()).collect();
         Self::NoSuchRecipe {
             asked: asked.map(ToString::to_string).unwrap_or_default(),
-            known: if known.is_empty() { "none yet".to_owned() } else { known.join(", ") },
+            known: if known.is_empty() {
+                "none yet".to_owned()
+            } else {
+                known.join(", ")
+            },
         }
     }
 }

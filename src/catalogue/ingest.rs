@@ -66,11 +66,17 @@ impl Catalogue {
             let mut books = Vec::new();
             let mut jobs = Vec::new();
             for (job, prepared) in std::iter::once(first).chain(receiver.try_iter()).take(BATCH) {
-                jobs.push((job, prepared.map(|prepared| {
-                    let added = Added { outcome: prepared.outcome(), book: prepared.record().clone() };
-                    books.push(prepared);
-                    added
-                })));
+                jobs.push((
+                    job,
+                    prepared.map(|prepared| {
+                        let added = Added {
+                            outcome: prepared.outcome(),
+                            book: prepared.record().clone(),
+                        };
+                        books.push(prepared);
+                        added
+                    }),
+                ));
             }
             self.commit(books)?;
             jobs.into_iter().for_each(|(job, added)| landed(job, added));

@@ -38,7 +38,10 @@ impl Catalogue {
     /// A catalogue on a store.
     #[must_use]
     pub fn on(store: Box<dyn Store>) -> Self {
-        Self { store, rule: Rule::default() }
+        Self {
+            store,
+            rule: Rule::default(),
+        }
     }
 
     /// This catalogue with another rule.
@@ -95,12 +98,23 @@ impl Catalogue {
             let classes = snapshot.sizes(recipe.name())?.classes;
             let books = classes.iter().map(|class| class.books).sum();
             let gems = classes.iter().map(|class| class.gems).sum();
-            Ok(RecipeStats { recipe: recipe.name().clone(), default: i == 0, books, gems })
+            Ok(RecipeStats {
+                recipe: recipe.name().clone(),
+                default: i == 0,
+                books,
+                gems,
+            })
         });
         let recipes = recipes.collect::<Result<_, CatalogueError>>()?;
         let libraries = snapshot.libraries()?;
         let books = libraries.iter().map(|library| library.books).sum();
-        Ok(Stats { books, recipes, libraries, disk_bytes: self.store.disk_bytes()?, rule: self.rule })
+        Ok(Stats {
+            books,
+            recipes,
+            libraries,
+            disk_bytes: self.store.disk_bytes()?,
+            rule: self.rule,
+        })
     }
 
     /// Reads everything and says what does not fit together, a sentence a fault.

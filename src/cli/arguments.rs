@@ -33,12 +33,14 @@ impl Target {
     /// As [`Target::open`], to check by this rule rather than by the default one.
     pub(super) fn open_with(&self, rule: Option<Rule>) -> Result<Box<dyn Access>, Failure> {
         match (&self.data, &self.server, rule) {
-            (_, Some(_), Some(_)) => {
-                Err(Failure::Input("a server checks by its own rule: give the rule to `serve`".to_owned()))
-            }
+            (_, Some(_), Some(_)) => Err(Failure::Input(
+                "a server checks by its own rule: give the rule to `serve`".to_owned(),
+            )),
             (_, Some(url), None) => Ok(Box::new(Remote::new(url)?)),
             (Some(folder), None, rule) => Ok(Box::new(Catalogue::open(folder)?.with_rule(rule.unwrap_or_default()))),
-            (None, None, _) => Err(Failure::Input("name a catalogue with --data DIR or --server URL".to_owned())),
+            (None, None, _) => Err(Failure::Input(
+                "name a catalogue with --data DIR or --server URL".to_owned(),
+            )),
         }
     }
 }
@@ -71,7 +73,9 @@ impl BoundariesArgument {
     /// The built-in recipe of this name, with the boundaries of the file if one is given.
     pub(super) fn apply(&self, recipe: &str) -> Result<Recipe, Failure> {
         let recipe: Recipe = recipe.parse().map_err(|e| Failure::Input(format!("--recipe: {e}")))?;
-        let Some(path) = &self.boundaries else { return Ok(recipe) };
+        let Some(path) = &self.boundaries else {
+            return Ok(recipe);
+        };
         let wrong = |e: &dyn std::fmt::Display| Failure::Input(format!("--boundaries {}: {e}", path.display()));
         let file = fs::read_to_string(path).map_err(|e| wrong(&e))?;
         Ok(recipe.with_boundaries(Boundaries::parse(&file).map_err(|e| wrong(&e))?))

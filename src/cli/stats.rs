@@ -37,7 +37,12 @@ impl Stats {
             writeln!(out)?;
             return Ok(Status::Done);
         }
-        writeln!(out, "{} books, {} on disk", HumanCount(stats.books), HumanBytes(stats.disk_bytes))?;
+        writeln!(
+            out,
+            "{} books, {} on disk",
+            HumanCount(stats.books),
+            HumanBytes(stats.disk_bytes)
+        )?;
         for recipe in &stats.recipes {
             let default = if recipe.default { " (default)" } else { "" };
             let (books, gems) = (HumanCount(recipe.books), HumanCount(recipe.gems));
@@ -45,7 +50,11 @@ impl Stats {
         }
         for library in &stats.libraries {
             let (books, bytes) = (HumanCount(library.books), HumanBytes(library.bytes));
-            writeln!(out, "  library {}: {books} books, {bytes} of text, changed {}", library.library, library.changed)?;
+            writeln!(
+                out,
+                "  library {}: {books} books, {bytes} of text, changed {}",
+                library.library, library.changed
+            )?;
         }
         Ok(Status::Done)
     }
@@ -62,6 +71,8 @@ impl Verify {
             return Ok(Status::Done);
         }
         let (count, folder) = (faults.len(), self.data.display());
-        Err(Failure::Failed(format!("{folder}: {count} faults; restore a backup, or feed the books into a new folder")))
+        Err(Failure::Failed(format!(
+            "{folder}: {count} faults; restore a backup, or feed the books into a new folder"
+        )))
     }
 }

@@ -49,9 +49,18 @@ impl Metadata {
             let known: Known = serde_json::from_str(line).map_err(|e| wrong(format!(", line {number}: {e}")))?;
             if let Some(first) = entries.get(&known.file) {
                 let (file, first) = (&known.file, first.number);
-                return Err(wrong(format!(", line {number}: {file:?} stands in line {first} already")));
+                return Err(wrong(format!(
+                    ", line {number}: {file:?} stands in line {first} already"
+                )));
             }
-            entries.insert(known.file.clone(), Line { number, known, used: false });
+            entries.insert(
+                known.file.clone(),
+                Line {
+                    number,
+                    known,
+                    used: false,
+                },
+            );
         }
         Ok(Self { entries })
     }
@@ -61,9 +70,14 @@ impl Metadata {
         let path = file.relative.to_str().unwrap_or_default();
         let name = file.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let key = if self.entries.contains_key(path) { path } else { name };
-        let Some(line) = self.entries.get_mut(key) else { return Ok(Known::default()) };
+        let Some(line) = self.entries.get_mut(key) else {
+            return Ok(Known::default());
+        };
         if line.used {
-            return Err(format!("line {} of the metadata names {key:?}, which are several files: give paths", line.number));
+            return Err(format!(
+                "line {} of the metadata names {key:?}, which are several files: give paths",
+                line.number
+            ));
         }
         line.used = true;
         Ok(line.known.clone())
@@ -73,6 +87,11 @@ impl Metadata {
     pub(super) fn unused(self) -> impl Iterator<Item = (String, String)> {
         let mut lines: Vec<Line> = self.entries.into_values().filter(|line| !line.used).collect();
         lines.sort_by_key(|line| line.number);
-        lines.into_iter().map(|line| (line.known.file, format!("line {} of the metadata: no such file here", line.number)))
+        lines.into_iter().map(|line| {
+            (
+                line.known.file,
+                format!("line {} of the metadata: no such file here", line.number),
+            )
+        })
     }
 }

@@ -1,10 +1,11 @@
 //! Steps 1 to 4: the characters of a text, each normalised, in lower case, set apart and simplified, with its place.
 
-use std::iter;
-use std::str::CharIndices;
+use std::char::ToLowercase;
+use std::iter::{self, Map};
+use std::str::{CharIndices, Chars};
 
 use unicode_normalization::char::{canonical_combining_class, decompose_compatible};
-use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
+use unicode_normalization::{IsNormalized, Recompositions, UnicodeNormalization, is_nfkc_quick};
 
 use super::classes::{is_word, known};
 use super::letters::Letters;
@@ -15,25 +16,85 @@ pub(super) type Placed = (char, Place);
 
 /// The characters that the later steps see.
 pub(super) fn characters<'a>(text: &'a str, letters: &'a Letters) -> impl Iterator<Item = Placed> + 'a {
-    let lower = nfkc(text).flat_map(|(c, place)| c.to_lowercase().map(move |lower| (lower, place)));
-    SetApart::new(lower).map(|(c, place)| (letters.simplify(c), place))
+    SetApart::new(Lower::new(Nfkc::new(text))).map(|(c, place)| (letters.simplify(c), place))
 }
 
 /// Step 1: NFKC, piece by piece. What a piece of several characters becomes has the place of the whole piece.
-fn nfkc(text: &str) -> impl Iterator<Item = Placed> {
-    Pieces {
-        text,
-        chars: text.char_indices(),
-        start: 0,
-        first: None,
+struct Nfkc<'a> {
+    pieces: Pieces<'a>,
+    several: Option<(Recompositions<Map<Chars<'a>, fn(char) -> char>>, Place)>,
+}
+
+impl<'a> Nfkc<'a> {
+    fn new(text: &'a str) -> Self {
+        Self {
+            pieces: Pieces {
+                text,
+                chars: text.char_indices(),
+                start: 0,
+                first: None,
+            },
+            several: None,
+        }
     }
-    .flat_map(|piece| {
-        let (single, several) = match piece {
-            Piece::Single(c, place) => (Some((c, place)), None),
-            Piece::Several(text, place) => (None, Some(text.chars().map(known).nfkc().map(move |c| (c, place)))),
-        };
-        single.into_iter().chain(several.into_iter().flatten())
-    })
+}
+
+impl Iterator for Nfkc<'_> {
+    type Item = Placed;
+
+    fn next(&mut self) -> Option<Placed> {
+        loop {
+            if let Some((normal, place)) = &mut self.several {
+                if let Some(c) = normal.next() {
+                    return Some((c, *place));
+                }
+                self.several = None;
+            }
+            match self.pieces.next()? {
+                Piece::Single(c, place) => return Some((c, place)),
+                Piece::Several(text, place) => {
+                    let known: fn(char) -> char = known;
+                    self.several = Some((text.chars().map(known).nfkc(), place));
+                }
+            }
+        }
+    }
+}
+
+/// Step 2: lower case by the full mapping, each character for itself (so `Σ` is always `σ`).
+struct Lower<I> {
+    inner: I,
+    /// What is left of a character that becomes several.
+    rest: Option<(ToLowercase, Place)>,
+}
+
+impl<I> Lower<I> {
+    fn new(inner: I) -> Self {
+        Self { inner, rest: None }
+    }
+}
+
+impl<I: Iterator<Item = Placed>> Iterator for Lower<I> {
+    type Item = Placed;
+
+    fn next(&mut self) -> Option<Placed> {
+        if let Some((rest, place)) = &mut self.rest {
+            if let Some(c) = rest.next() {
+                return Some((c, *place));
+            }
+            self.rest = None;
+        }
+        let (c, place) = self.inner.next()?;
+        if c.is_ascii() {
+            return Some((c.to_ascii_lowercase(), place));
+        }
+        let mut lower = c.to_lowercase();
+        let first = lower.next().unwrap_or(c);
+        if lower.len() > 0 {
+            self.rest = Some((lower, place));
+        }
+        Some((first, place))
+    }
 }
 
 /// A part of a text whose normal form does not depend on what stands around it.

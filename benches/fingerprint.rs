@@ -1,0 +1,59 @@
+//! How fast texts become gems, beside the yardstick of splitting the same text into words, in one run.
+//!
+//! `cargo bench` takes the Russian and the English books of `../shared/corpus`, or a made-up text where these are not.
+//! `LAPIDARY_BENCH_TEXTS` names other texts in UTF-8, blanks between them.
+
+use std::env;
+use std::fs;
+use std::hint::black_box;
+use std::path::Path;
+use std::time::Duration;
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use lapidary::fingerprint::Recipe;
+
+/// Texts by name.
+fn texts() -> Vec<(String, String)> {
+    let read = |path: &Path| fs::read_to_string(path).ok();
+    if let Ok(files) = env::var("LAPIDARY_BENCH_TEXTS") {
+        let named = |file: &str| read(Path::new(file)).map(|text| (file.to_owned(), text));
+        return files.split_whitespace().filter_map(named).collect();
+    }
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus");
+    let of_language = |language: &str| {
+        let mut files: Vec<_> = fs::read_dir(corpus.join(language))
+            .ok()?
+            .flatten()
+            .map(|entry| entry.path())
+            .collect();
+        files.sort();
+        Some((
+            language.to_owned(),
+            files.iter().filter_map(|file| read(file)).collect::<String>(),
+        ))
+    };
+    let books: Vec<_> = ["ru", "en"].into_iter().filter_map(of_language).collect();
+    if books.is_empty() {
+        let words = (0..1_000_000_u32).map(|i| format!("word{} {} ", i % 7, i.wrapping_mul(2_654_435_761) % 1_000_003));
+        return vec![("made up".to_owned(), words.collect())];
+    }
+    books
+}
+
+fn fingerprint(criterion: &mut Criterion) {
+    for (name, text) in texts() {
+        let mut group = criterion.benchmark_group(name);
+        group.throughput(Throughput::Bytes(text.len() as u64));
+        group.sample_size(10).measurement_time(Duration::from_secs(5));
+        group.bench_function("split_whitespace", |b| {
+            b.iter(|| black_box(&text).split_whitespace().count())
+        });
+        for recipe in [Recipe::documented(), Recipe::released()] {
+            group.bench_function(recipe.name().as_str(), |b| b.iter(|| recipe.gems(black_box(&text))));
+        }
+        group.finish();
+    }
+}
+
+criterion_group!(benches, fingerprint);
+criterion_main!(benches);
