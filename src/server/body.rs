@@ -145,7 +145,9 @@ fn refuse_compressed(request: &HttpRequest) -> Result<(), Problem> {
 
 fn too_large(limit: usize) -> Problem {
     let mib = limit as f64 / MIB;
-    let detail = format!("the body is larger than {limit} bytes ({mib:.1} MiB), the limit here; send it in parts");
+    let detail = format!(
+        "the body is larger than {limit} bytes ({mib:.1} MiB), the limit here; send less, or have --max-body raised"
+    );
     Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", detail)
 }
 

@@ -40,7 +40,7 @@ const LINGER: Duration = Duration::from_secs(5);
 const THREADS_OF_WORKER: usize = 32;
 
 /// How to serve.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
     /// Where to listen. Port 0 is one that the system chooses.
     pub listen: SocketAddr,
@@ -114,6 +114,8 @@ impl Server {
     /// [`ServerError::Bind`] when the address is in use or not to be had.
     pub fn bind(catalogue: Arc<Catalogue>, settings: Settings) -> Result<Self, ServerError> {
         let Settings { listen, max_body } = settings;
+        // A catalogue without any recipe would refuse checks until its first book is in.
+        catalogue.settle_recipes(&[])?;
         let listener = TcpListener::bind(listen).map_err(|source| ServerError::Bind {
             address: listen,
             source,

@@ -1,0 +1,1006 @@
+//! The server from outside: what it answers to what is right, what is wrong, and what is meant to break it.
+
+mod common;
+
+use std::fmt::Write as _;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use lapidary::catalogue::Catalogue;
+use lapidary::fingerprint::{Gem, Recipe};
+use lapidary::index::{BookKey, NewBook, RocksStore, Snapshot, Store, StoreError};
+use lapidary::server::{Server, ServerError, Settings};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use common::prose;
+
+/// Small, so that going beyond it is cheap.
+const MAX_BODY: usize = 4 << 20;
+const TEXT: &str = "text/plain; charset=utf-8";
+const JSON: &str = "application/json";
+const FORM: &str = "application/x-www-form-urlencoded";
+const BYTES: &str = "application/octet-stream";
+
+/// A server in this process, with a catalogue of its own.
+struct Running {
+    address: SocketAddr,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<Result<(), ServerError>>>,
+    _folder: TempDir,
+}
+
+impl Running {
+    fn start() -> Self {
+        Self::with(|store| Box::new(store))
+    }
+
+    fn with(store: impl FnOnce(RocksStore) -> Box<dyn Store>) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let store = store(RocksStore::open_or_create(folder.path()).unwrap());
+        let settings = Settings {
+            listen: "127.0.0.1:0".parse().unwrap(),
+            max_body: MAX_BODY,
+        };
+        let server = Server::bind(Arc::new(Catalogue::on(store)), settings).unwrap();
+        let address = server.address();
+        let stop = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&stop);
+        let stopped = async move {
+            while !told.load(Ordering::Relaxed) {
+                actix_web::rt::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        let thread = Some(thread::spawn(move || server.run_until(stopped)));
+        Self {
+            address,
+            stop,
+            thread,
+            _folder: folder,
+        }
+    }
+
+    fn stop(&mut self) -> Result<(), ServerError> {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.take().map_or(Ok(()), |thread| thread.join().unwrap())
+    }
+
+    fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(self.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        stream
+    }
+
+    /// Sends bytes as they are, and reads all that is answered.
+    fn raw(&self, request: &[u8]) -> Answer {
+        let mut stream = self.connect();
+        // A server that refuses early may close before all is sent; what it said is there nonetheless.
+        let _ = stream.write_all(request);
+        Answer::read(stream)
+    }
+
+    fn send(&self, method: &str, target: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
+        let mut head = format!("{method} {target} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n");
+        for (name, value) in headers {
+            write!(head, "{name}: {value}\r\n").unwrap();
+        }
+        write!(head, "Content-Length: {}\r\n\r\n", body.len()).unwrap();
+        self.raw(&[head.as_bytes(), body].concat())
+    }
+
+    fn get(&self, target: &str) -> Answer {
+        self.send("GET", target, &[], b"")
+    }
+
+    fn post(&self, target: &str, kind: &str, body: impl AsRef<[u8]>) -> Answer {
+        self.send("POST", target, &[("Content-Type", kind)], body.as_ref())
+    }
+
+    fn put(&self, target: &str, kind: &str, body: impl AsRef<[u8]>) -> Answer {
+        self.send("PUT", target, &[("Content-Type", kind)], body.as_ref())
+    }
+
+    fn put_text(&self, target: &str, rights: &str, text: &str) -> Answer {
+        self.put(target, JSON, json!({ "rights": rights, "text": text }).to_string())
+    }
+
+    fn check_text(&self, text: &str) -> Value {
+        self.post("/v1/checks", TEXT, text).expect(200)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+#[derive(Debug)]
+struct Answer {
+    status: u16,
+    head: String,
+    body: Vec<u8>,
+}
+
+impl Answer {
+    /// Reads an answer to its end, or to the end of the connection. A reset behind a whole answer is not its fault.
+    fn read(mut stream: TcpStream) -> Self {
+        let mut bytes = Vec::new();
+        let mut some = [0; 1 << 13];
+        loop {
+            let read = stream.read(&mut some).unwrap_or_default();
+            bytes.extend_from_slice(&some[..read]);
+            match Self::parse(&bytes) {
+                Some(answer) if read == 0 || answer.is_whole() => return answer,
+                None if read == 0 => panic!("no answer: {:?}", String::from_utf8_lossy(&bytes)),
+                _ => {}
+            }
+        }
+    }
+
+    fn parse(bytes: &[u8]) -> Option<Self> {
+        let end = bytes.windows(4).position(|four| four == b"\r\n\r\n")?;
+        let (head, body) = (String::from_utf8(bytes[..end].to_vec()).unwrap(), &bytes[end + 4..]);
+        if head.starts_with("HTTP/1.1 100") {
+            return Self::parse(body);
+        }
+        let status = head[9..12].parse().unwrap();
+        Some(Self {
+            status,
+            head: head.to_lowercase(),
+            body: body.to_vec(),
+        })
+    }
+
+    fn is_whole(&self) -> bool {
+        let length = self.head.lines().find_map(|line| line.strip_prefix("content-length: "));
+        length.is_some_and(|length| length == self.body.len().to_string())
+    }
+
+    fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error} in {self:?}"))
+    }
+
+    #[track_caller]
+    fn expect(&self, status: u16) -> Value {
+        assert_eq!(self.status, status, "{}", String::from_utf8_lossy(&self.body));
+        if self.body.is_empty() { Value::Null } else { self.json() }
+    }
+
+    /// A problem as all are: of the right type, with a sentence that is not too long.
+    #[track_caller]
+    fn problem(&self, status: u16, code: &str, what: &str) -> String {
+        let body = String::from_utf8_lossy(&self.body);
+        assert_eq!(self.status, status, "{what}: {body}");
+        assert!(
+            self.head.contains("content-type: application/problem+json"),
+            "{what}: {}",
+            self.head
+        );
+        let problem = self.json();
+        assert_eq!(
+            (&problem["code"], &problem["status"]),
+            (&json!(code), &json!(status)),
+            "{what}: {body}"
+        );
+        assert!(
+            problem["type"].is_string() && problem["title"].is_string(),
+            "{what}: {body}"
+        );
+        let detail = problem["detail"].as_str().unwrap();
+        assert!((10..700).contains(&detail.chars().count()), "{what}: {body}");
+        detail.to_owned()
+    }
+}
+
+fn encoded(id: &str) -> String {
+    utf8_percent_encode(id, NON_ALPHANUMERIC).to_string()
+}
+
+/// Asserts that an answer has these fields, whatever else it has.
+#[track_caller]
+fn assert_has(answer: &Value, fields: Value) {
+    let Value::Object(fields) = fields else {
+        panic!("not an object: {fields}")
+    };
+    for (name, value) in fields {
+        assert_eq!(answer[&name], value, "{name} of {answer}");
+    }
+}
+
+fn gems(recipe: &Recipe, text: &str) -> Vec<Gem> {
+    recipe.gems(text).iter().map(|placed| placed.gem).collect()
+}
+
+#[test]
+fn a_book_comes_changes_and_goes() {
+    let server = Running::start();
+    let (text, other) = (prose(1, 22_000), prose(2, 22_000));
+    let book = "/v1/libraries/house/books/1";
+    let added = server.put_text(book, "protected", &text).expect(201);
+    assert_eq!(added["outcome"], "added");
+    assert!(added["book"]["gems"]["documented"].as_u64() > Some(100), "{added}");
+    assert_eq!(server.get(book).expect(200), added["book"]);
+
+    let unchanged = json!({ "outcome": "unchanged", "book": added["book"] });
+    assert_eq!(server.put_text(book, "protected", &text).expect(200), unchanged);
+    let utf_16: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let file = server.put(
+        &format!("{book}?rights=protected"),
+        "text/plain; charset=utf-16le",
+        utf_16,
+    );
+    assert_eq!(
+        file.expect(200),
+        unchanged,
+        "the same text from a file in another encoding"
+    );
+
+    let replaced = server.put_text(book, "free", &other).expect(200);
+    assert_eq!(replaced["outcome"], "replaced");
+    assert_has(&server.check_text(&text), json!({ "verdict": "unknown", "total": 0 }));
+    assert_has(&server.check_text(&other), json!({ "verdict": "free", "total": 1 }));
+
+    let delete = || server.send("DELETE", book, &[], b"");
+    assert_eq!(delete().expect(204), Value::Null);
+    delete().problem(404, "no_such_book", "deleted twice");
+    server.get(book).problem(404, "no_such_book", "deleted");
+    assert_has(&server.check_text(&other), json!({ "verdict": "unknown", "total": 0 }));
+}
+
+#[test]
+fn a_copy_a_part_and_a_stranger() {
+    let server = Running::start();
+    let text = prose(1, 22_000);
+    server
+        .put_text("/v1/libraries/house/books/1", "protected", &text)
+        .expect(201);
+
+    let copy = server.check_text(&text);
+    assert_has(&copy, json!({ "verdict": "protected", "total": 1 }));
+    let found = &copy["matches"][0];
+    assert_has(&found["book"], json!({ "library": "house", "id": "1" }));
+    assert_has(
+        found,
+        json!({ "relation": "same_text", "share_of_query": 1.0, "share_of_book": 1.0 }),
+    );
+    assert_eq!(found["spans"].as_array().map(Vec::len), Some(1), "{found}");
+    let part = server.check_text(&text[50_000..150_000]);
+    assert_has(
+        &part["matches"][0],
+        json!({ "relation": "part_of_book", "share_of_query": 1.0 }),
+    );
+    assert_has(
+        &server.check_text(&prose(2, 22_000)),
+        json!({ "verdict": "unknown", "matches": [] }),
+    );
+}
+
+#[test]
+fn one_check_by_every_way_in() {
+    let server = Running::start();
+    let text = prose(1, 10_000);
+    server
+        .put_text("/v1/libraries/house/books/1", "protected", &text)
+        .expect(201);
+
+    let by_text = server.check_text(&text);
+    let written = json!({ "text": text, "limit": 5, "library": "house", "recipe": "documented", "detail": true });
+    for answer in [
+        server.post("/v1/checks", JSON, written.to_string()),
+        server.post(
+            "/v1/checks",
+            "application/json; charset=utf-8",
+            json!({ "text": text }).to_string(),
+        ),
+        server.post(
+            "/v1/checks?limit=5&library=house&recipe=documented&detail=true",
+            BYTES,
+            &text,
+        ),
+        server.send("POST", "/v1/checks", &[], text.as_bytes()),
+    ] {
+        assert_eq!(answer.expect(200), by_text);
+    }
+
+    let gems = gems(&Recipe::documented(), &text);
+    let by_gems = server
+        .post("/v1/checks", JSON, json!({ "gems": gems }).to_string())
+        .expect(200);
+    assert_has(&by_gems, json!({ "verdict": "protected", "gems": gems.len() }));
+    let decimals = gems.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+    for path in ["/copyright_check_by_gems/", "/copyright_check_by_gems"] {
+        for kind in [FORM, "application/x-www-form-urlencoded; charset=UTF-8"] {
+            for form in [&decimals, &decimals.replace(',', "%2C"), &decimals.replace(',', "+,+")] {
+                assert_eq!(server.post(path, kind, format!("gems={form}")).expect(200), by_gems);
+            }
+        }
+    }
+    assert_has(
+        &server.post("/copyright_check_by_gems/", FORM, "gems=").expect(200),
+        json!({ "verdict": "unknown" }),
+    );
+
+    let table = [
+        ("library=elsewhere", json!({ "verdict": "unknown", "total": 0 })),
+        ("limit=0", json!({ "verdict": "protected", "total": 1, "matches": [] })),
+    ];
+    for (query, fields) in table {
+        assert_has(
+            &server.post(&format!("/v1/checks?{query}"), TEXT, &text).expect(200),
+            fields,
+        );
+    }
+    let brief = server.post("/v1/checks?detail=false", TEXT, &text).expect(200);
+    assert_eq!(brief["matches"][0]["spans"], json!([]));
+}
+
+#[test]
+fn a_book_of_gems_and_what_is_said_of_it() {
+    let server = Running::start();
+    let gems = gems(&Recipe::released(), &prose(3, 11_000));
+    let book = json!({
+        "rights": "public_domain", "title": "Камни", "authors": ["А", "Б"], "language": "ru",
+        "recipe": "released", "gems": gems,
+    });
+    let put = || server.put("/v1/libraries/house/books/gems", JSON, book.to_string());
+    let added = put().expect(201);
+    assert_eq!(put().expect(200)["outcome"], "unchanged");
+    assert_eq!(added["book"]["gems"], json!({ "released": gems.len() }));
+    let check = json!({ "gems": gems, "recipe": "released" }).to_string();
+    let report = server.post("/v1/checks", JSON, check).expect(200);
+    assert_eq!(
+        (&report["verdict"], &report["matches"][0]["book"]["title"]),
+        (&json!("public_domain"), &json!("Камни"))
+    );
+
+    let query = format!(
+        "rights=unknown&title={}&author=A+B&author=C%26D&language=en",
+        encoded("Что?")
+    );
+    let added = server
+        .put(&format!("/v1/libraries/house/books/raw?{query}"), TEXT, "short")
+        .expect(201);
+    let said = [
+        ("rights", json!("unknown")),
+        ("title", json!("Что?")),
+        ("authors", json!(["A B", "C&D"])),
+    ];
+    for (name, value) in said {
+        assert_eq!(added["book"][name], value);
+    }
+    assert_eq!(added["book"]["language"], "en");
+}
+
+#[test]
+fn ids_come_back_as_they_were_sent() {
+    let server = Running::start();
+    let ids = [
+        "a/b",
+        "/a",
+        "a/",
+        "a//b",
+        "Гранит и яшма",
+        "100%",
+        "%2F",
+        "%41",
+        "a?b#c",
+        "..",
+        ".",
+        "../../v1/stats",
+        "a+b",
+        "a b",
+        "books/books",
+        "🪨",
+        "a&b=c;d",
+        "\"quoted\"\\",
+        &"x".repeat(512),
+    ];
+    for id in ids {
+        for library in ["house", "a/b", "Дом+книг %2F"] {
+            let target = format!("/v1/libraries/{}/books/{}", encoded(library), encoded(id));
+            let added = server.put_text(&target, "free", id).expect(201);
+            assert_eq!(
+                (&added["book"]["library"], &added["book"]["id"]),
+                (&json!(library), &json!(id))
+            );
+            assert_eq!(server.get(&target).expect(200), added["book"]);
+        }
+    }
+    // Slashes, dots and signs that need no encoding name the same books.
+    for id in [
+        "a/b",
+        "/a",
+        "a/",
+        "a//b",
+        "..",
+        ".",
+        "../../v1/stats",
+        "a+b",
+        "books/books",
+    ] {
+        assert_eq!(
+            server.get(&format!("/v1/libraries/house/books/{id}")).expect(200)["id"],
+            id
+        );
+    }
+    let page = server.get("/v1/libraries/a%2Fb/books").expect(200);
+    assert_eq!(page["books"].as_array().unwrap().len(), ids.len());
+    for id in ids {
+        let target = format!("/v1/libraries/a%2Fb/books/{}", encoded(id));
+        assert_eq!(server.send("DELETE", &target, &[], b"").status, 204, "{id}");
+    }
+    server
+        .get("/v1/libraries/a%2Fb/books")
+        .problem(404, "no_such_library", "emptied");
+}
+
+#[test]
+fn pages_and_numbers() {
+    let server = Running::start();
+    assert_eq!(server.get("/v1/libraries").expect(200), json!({ "libraries": [] }));
+    let mut ids: Vec<String> = (0..250).map(|i| format!("книга {i}?")).collect();
+    for id in &ids {
+        server
+            .put_text(&format!("/v1/libraries/house/books/{}", encoded(id)), "free", id)
+            .expect(201);
+    }
+    ids.sort();
+    for limit in [1, 99, 125, 250, 1000] {
+        let (mut seen, mut cursor) = (Vec::new(), String::new());
+        loop {
+            let page = server
+                .get(&format!("/v1/libraries/house/books?limit={limit}{cursor}"))
+                .expect(200);
+            seen.extend(
+                page["books"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .map(|book| book["id"].as_str().unwrap().to_owned()),
+            );
+            let Some(next) = page["next_cursor"].as_str() else {
+                break;
+            };
+            cursor = format!("&cursor={}", encoded(next));
+        }
+        assert_eq!(seen, ids, "{limit} a page");
+    }
+    let first = server.get("/v1/libraries/house/books").expect(200);
+    assert_eq!(
+        (first["books"].as_array().unwrap().len(), &first["next_cursor"]),
+        (100, &json!(ids[99]))
+    );
+    let behind = server
+        .get(&format!("/v1/libraries/house/books?cursor={}", encoded("\u{10FFFF}")))
+        .expect(200);
+    assert_eq!(behind, json!({ "books": [], "next_cursor": null }));
+    let library = &server.get("/v1/libraries").expect(200)["libraries"][0];
+    assert_eq!((&library["library"], &library["books"]), (&json!("house"), &json!(250)));
+    let stats = server.get("/v1/stats").expect(200);
+    assert_eq!(
+        (&stats["books"], &stats["recipes"][0]["recipe"]),
+        (&json!(250), &json!("documented"))
+    );
+    for path in ["/v1/stats", "/healthz", "/readyz", "/v1/libraries/house/books"] {
+        let head = server.send("HEAD", path, &[], b"");
+        assert_eq!((head.status, head.body.len()), (200, 0), "{path}");
+    }
+}
+
+#[test]
+fn a_catalogue_without_books_answers() {
+    let server = Running::start();
+    let report = server.check_text(&prose(1, 4_000));
+    assert_eq!((&report["verdict"], &report["total"]), (&json!("unknown"), &json!(0)));
+    assert!(report["gems"].as_u64() > Some(3), "{report}");
+    let by_gems = server.post("/copyright_check_by_gems/", FORM, "gems=1,2,3");
+    assert_eq!(by_gems.expect(200)["verdict"], "unknown");
+    assert_eq!(server.get("/v1/stats").expect(200)["books"], 0);
+}
+
+/// Texts without a gem are read, and said to be so.
+#[test]
+fn texts_that_say_nothing() {
+    let server = Running::start();
+    server
+        .put_text("/v1/libraries/house/books/1", "protected", &prose(1, 6_000))
+        .expect(201);
+    for text in ["", "word", "слово", "0123456789 42", "?! … ,;", "\u{feff}", "\n\n\n"] {
+        for answer in [
+            server.post("/v1/checks", TEXT, text),
+            server.post("/v1/checks", BYTES, text),
+            server.post("/v1/checks", JSON, json!({ "text": text }).to_string()),
+        ] {
+            let report = answer.expect(200);
+            assert_eq!(
+                (&report["verdict"], &report["gems"]),
+                (&json!("unknown"), &json!(0)),
+                "{text:?}"
+            );
+            assert!(report["note"].is_string(), "{text:?}");
+        }
+    }
+    assert_eq!(
+        server.post("/v1/checks", JSON, r#"{"gems":[]}"#).expect(200)["verdict"],
+        "unknown"
+    );
+}
+
+/// Method, target, content type, body; status and code of the refusal.
+type Row<'a> = (&'a str, &'a str, &'a str, Vec<u8>, u16, &'a str);
+
+#[test]
+#[allow(clippy::too_many_lines, reason = "one table")]
+fn bad_input_is_refused_by_name_and_the_server_goes_on() {
+    let server = Running::start();
+    let checks = "/v1/checks";
+    let form = "/copyright_check_by_gems/";
+    let book = "/v1/libraries/house/books/1";
+    let nested = |n: usize| format!(r#"{{"gems":{}{}}}"#, "[".repeat(n), "]".repeat(n));
+    let many = |n: usize| vec!["1"; n].join(",");
+    let long = "x".repeat(100_000);
+    let library = |name: &str| json!({ "text": "", "library": name }).to_string();
+    let (far, long_id) = (
+        format!("/{}", &long[..20_000]),
+        format!("/v1/libraries/l/books/{}", &long[..513]),
+    );
+    let zip = b"PK\x03\x04rest of a file".to_vec();
+    #[rustfmt::skip]
+    let table: Vec<Row> = vec![
+        // JSON that is none, or says something else.
+        ("POST", checks, JSON, "".into(), 400, "bad_json"),
+        ("POST", checks, JSON, "{".into(), 400, "bad_json"),
+        ("POST", checks, JSON, "null".into(), 400, "bad_json"),
+        ("POST", checks, JSON, "[]".into(), 400, "bad_json"),
+        ("POST", checks, JSON, "{}".into(), 400, "bad_json"),
+        ("POST", checks, JSON, r#"{"text":"a","gems":[1]}"#.into(), 400, "bad_json"),
+        ("POST", checks, JSON, r#"{"text":"a","text":"b"}"#.into(), 400, "bad_json"),
+        ("POST", checks, JSON, r#"{"text":"a"} x"#.into(), 400, "bad_json"),
+        ("POST", checks, JSON, r#"{"text":"a","colour":"red"}"#.into(), 400, "bad_json"),
+        ("POST", checks, JSON, format!(r#"{{"text":"a","{long}":1}}"#).into(), 400, "bad_json"),
+        ("POST", checks, JSON, r#"{"text":7}"#.into(), 400, "bad_json"),
+        ("POST", checks, JSON, r#"{"text":"\ud800"}"#.into(), 400, "bad_json"),
+        ("POST", checks, JSON, r#"{"text":"\udc00\ud800 and more"}"#.into(), 400, "bad_json"),
+        ("POST", checks, JSON, b"{\"text\":\"\xff\xfe\"}".to_vec(), 400, "bad_json"),
+        ("POST", checks, JSON, r#"{"gems":["a"]}"#.into(), 400, "bad_json"),
+        ("POST", checks, JSON, r#"{"gems":[-1]}"#.into(), 400, "bad_json"),
+        ("POST", checks, JSON, r#"{"gems":[1.5]}"#.into(), 400, "bad_json"),
+        ("POST", checks, JSON, r#"{"gems":[18446744073709551616]}"#.into(), 400, "bad_json"),
+        ("POST", checks, JSON, r#"{"gems":[[1]]}"#.into(), 400, "bad_json"),
+        ("POST", checks, JSON, r#"{"gems":{"1":2}}"#.into(), 400, "bad_json"),
+        ("POST", checks, JSON, nested(1_000).into(), 400, "bad_json"),
+        ("POST", checks, JSON, nested(1_000_000).into(), 400, "bad_json"),
+        ("POST", checks, JSON, r#"{"text":"a","limit":-1}"#.into(), 400, "bad_json"),
+        ("POST", checks, JSON, r#"{"text":"a","limit":1001}"#.into(), 400, "bad_limit"),
+        ("POST", checks, JSON, r#"{"text":"a","detail":"yes"}"#.into(), 400, "bad_json"),
+        ("POST", "/v1/checks?limit=1", JSON, r#"{"text":"a"}"#.into(), 400, "bad_query"),
+        // JSON that is read, and of no use.
+        ("POST", checks, JSON, r#"{"gems":[4294967296]}"#.into(), 422, "bad_gem"),
+        ("POST", checks, JSON, r#"{"text":"a","recipe":"nonesuch"}"#.into(), 422, "unknown_recipe"),
+        ("POST", checks, JSON, r#"{"text":"a","recipe":"Не то"}"#.into(), 422, "unknown_recipe"),
+        ("POST", checks, JSON, library("").into(), 422, "bad_name"),
+        ("POST", checks, JSON, library("a\nb").into(), 422, "bad_name"),
+        ("POST", checks, JSON, library(&long).into(), 422, "bad_name"),
+        ("POST", checks, JSON, format!(r#"{{"gems":[{}]}}"#, many(100_001)).into(), 413, "too_many_gems"),
+        ("POST", checks, JSON, format!(r#"{{"gems":[{}]}}"#, many(10_000_000)).into(), 413, "body_too_large"),
+        // Raw bodies.
+        ("POST", checks, TEXT, b"fine \xff broken".to_vec(), 400, "undecodable"),
+        ("POST", checks, "text/plain; charset=klingon", "a".into(), 415, "unknown_charset"),
+        ("POST", checks, BYTES, zip, 422, "not_text"),
+        ("POST", checks, BYTES, vec![0; 10_000], 422, "not_text"),
+        ("POST", "/v1/checks?colour=red", TEXT, "a".into(), 400, "bad_query"),
+        ("POST", "/v1/checks?limit=many", TEXT, "a".into(), 400, "bad_query"),
+        ("POST", "/v1/checks?limit=1001", TEXT, "a".into(), 400, "bad_limit"),
+        ("POST", "/v1/checks?limit=1&limit=2", TEXT, "a".into(), 400, "bad_query"),
+        ("POST", "/v1/checks?library=%ff", TEXT, "a".into(), 400, "bad_query"),
+        ("POST", "/v1/checks?library=", TEXT, "a".into(), 422, "bad_name"),
+        ("POST", "/v1/checks?recipe=nonesuch", TEXT, "a".into(), 422, "unknown_recipe"),
+        ("POST", checks, TEXT, vec![b'a'; MAX_BODY + 1], 413, "body_too_large"),
+        // Content types.
+        ("POST", checks, FORM, "gems=1".into(), 415, "unknown_content_type"),
+        ("POST", checks, "application/pdf", "%PDF".into(), 415, "unknown_content_type"),
+        ("POST", checks, "not a type", "a".into(), 415, "unknown_content_type"),
+        ("POST", checks, &long[..8_000], "a".into(), 415, "unknown_content_type"),
+        ("PUT", book, FORM, "gems=1".into(), 415, "unknown_content_type"),
+        ("POST", form, JSON, r#"{"gems":[1]}"#.into(), 415, "unknown_content_type"),
+        // The form of existing clients.
+        ("POST", form, FORM, "".into(), 400, "bad_query"),
+        ("POST", form, FORM, "gem=1".into(), 400, "bad_query"),
+        ("POST", form, FORM, "gems=1,x".into(), 400, "bad_gems"),
+        ("POST", form, FORM, "gems=-1".into(), 400, "bad_gems"),
+        ("POST", form, FORM, "gems=1.5".into(), 400, "bad_gems"),
+        ("POST", form, FORM, "gems=1,,2".into(), 400, "bad_gems"),
+        ("POST", form, FORM, "gems=18446744073709551616".into(), 400, "bad_gems"),
+        ("POST", form, FORM, format!("gems={long}").into(), 400, "bad_gems"),
+        ("POST", form, FORM, b"gems=\xff".to_vec(), 400, "bad_query"),
+        ("POST", form, FORM, "gems=4294967296".into(), 422, "bad_gem"),
+        ("POST", form, FORM, format!("gems={}", many(100_001)).into(), 413, "too_many_gems"),
+        ("POST", form, FORM, format!("gems={}", many(10_000_000)).into(), 413, "body_too_large"),
+        // Books.
+        ("PUT", book, JSON, r#"{"text":"a"}"#.into(), 400, "bad_json"),
+        ("PUT", book, JSON, r#"{"rights":"all","text":"a"}"#.into(), 400, "bad_json"),
+        ("PUT", book, JSON, r#"{"rights":"free"}"#.into(), 400, "bad_json"),
+        ("PUT", book, JSON, r#"{"rights":"free","text":"a","gems":[1]}"#.into(), 400, "bad_json"),
+        ("PUT", book, JSON, r#"{"rights":"free","text":"a","recipe":"released"}"#.into(), 400, "bad_json"),
+        ("PUT", book, JSON, r#"{"rights":"free","text":"a","authors":"A"}"#.into(), 400, "bad_json"),
+        ("PUT", book, JSON, r#"{"rights":"free","gems":[4294967296]}"#.into(), 422, "bad_gem"),
+        ("PUT", book, JSON, r#"{"rights":"free","gems":[1],"recipe":"nonesuch"}"#.into(), 422, "unknown_recipe"),
+        ("PUT", book, JSON, r#"{"rights":"free","text":" \n"}"#.into(), 422, "no_text"),
+        ("PUT", "/v1/libraries/l/books/1?rights=free", TEXT, "".into(), 422, "no_text"),
+        ("PUT", book, TEXT, "a".into(), 400, "bad_query"),
+        ("PUT", "/v1/libraries/l/books/1?rights=all", TEXT, "a".into(), 400, "bad_query"),
+        ("PUT", "/v1/libraries/l/books/1?rights=free&rights=free", TEXT, "a".into(), 400, "bad_query"),
+        ("PUT", "/v1/libraries/l/books/1?rights=free&color=red", TEXT, "a".into(), 400, "bad_query"),
+        ("PUT", "/v1/libraries/l/books/1?rights=free", BYTES, vec![0; 100], 422, "not_text"),
+        ("PUT", book, JSON, vec![b' '; MAX_BODY + 1], 413, "body_too_large"),
+        // Paths.
+        ("GET", "/v1/libraries/l/books/%00", "", vec![], 422, "bad_name"),
+        ("PUT", "/v1/libraries/l/books/a%0Ab", TEXT, "a".into(), 422, "bad_name"),
+        ("GET", "/v1/libraries/l/books/%ff", "", vec![], 400, "bad_path"),
+        ("GET", "/v1/libraries/%ff/books/1", "", vec![], 400, "bad_path"),
+        ("GET", "/v1/libraries/l/books/", "", vec![], 422, "bad_name"),
+        ("GET", "/v1/libraries/%0A/books", "", vec![], 422, "bad_name"),
+        ("GET", "/v1/libraries/l/books/%D0%AF", "", vec![], 404, "no_such_book"),
+        ("GET", "/v1/libraries/l/books", "", vec![], 404, "no_such_library"),
+        ("GET", "/v1/libraries/l/books?limit=0", "", vec![], 400, "bad_limit"),
+        ("GET", "/v1/libraries/l/books?limit=1001", "", vec![], 400, "bad_limit"),
+        ("GET", "/v1/libraries/l/books?limit=-1", "", vec![], 400, "bad_query"),
+        ("GET", "/v1/libraries/l/books?cursor=", "", vec![], 422, "bad_name"),
+        ("GET", "/v1/libraries/l/books?page=2", "", vec![], 400, "bad_query"),
+        ("GET", "/", "", vec![], 404, "not_found"),
+        ("GET", "/v1/nothing?here", "", vec![], 404, "not_found"),
+        ("GET", "/v1/libraries//books", "", vec![], 404, "not_found"),
+        ("GET", &far, "", vec![], 404, "not_found"),
+        ("GET", &long_id, "", vec![], 422, "bad_name"),
+    ];
+    for (method, target, kind, body, status, code) in table {
+        let what = format!(
+            "{method} {} {}",
+            excerpt(target),
+            excerpt(&String::from_utf8_lossy(&body))
+        );
+        let headers = [("Content-Type", kind)];
+        let headers = if kind.is_empty() { &[] } else { &headers[..] };
+        server.send(method, target, headers, &body).problem(status, code, &what);
+        assert_eq!(
+            server.get("/healthz").expect(200),
+            json!({ "status": "ok" }),
+            "after {what}"
+        );
+    }
+    assert_eq!(
+        server.get("/v1/stats").expect(200)["books"],
+        0,
+        "nothing that was refused is kept"
+    );
+}
+
+fn excerpt(text: &str) -> String {
+    text.chars().take(80).collect()
+}
+
+#[test]
+fn a_problem_says_what_to_do() {
+    let server = Running::start();
+    let table = [
+        (
+            server.post("/v1/checks", JSON, r#"{"text":"a","colour":"red"}"#),
+            "unknown field `colour`",
+        ),
+        (
+            server.post("/v1/checks", JSON, r#"{"text":"a","gems":[1]}"#),
+            "exactly one of 'gems' and 'text'",
+        ),
+        (
+            server.post("/v1/checks?colour=red", TEXT, "a"),
+            "unknown field `colour`",
+        ),
+        (server.post("/v1/checks", "application/pdf", "a"), "text/plain"),
+        (
+            server.post("/copyright_check_by_gems/", FORM, "gems=1,x"),
+            "'x' is not a gem",
+        ),
+        (server.put("/v1/libraries/l/books/1", TEXT, "a"), "'rights' is missing"),
+        (
+            server.put("/v1/libraries/l/books/1", JSON, r#"{"text":"a"}"#),
+            "missing field `rights`",
+        ),
+        (server.get("/v1/libraries/l/books?limit=0"), "from 1 to 1000"),
+        (server.get("/v2"), "/v1/checks"),
+    ];
+    for (answer, words) in table {
+        let problem = answer.json();
+        assert!(
+            problem["detail"].as_str().unwrap().contains(words),
+            "{words}: {problem}"
+        );
+    }
+}
+
+#[test]
+fn a_wrong_method_is_told_the_right_ones() {
+    let server = Running::start();
+    let table = [
+        ("GET", "/v1/checks", "POST"),
+        ("GET", "/copyright_check_by_gems/", "POST"),
+        ("POST", "/v1/libraries/l/books/1", "GET, HEAD, PUT, DELETE"),
+        ("PATCH", "/v1/libraries/l/books/a/b", "GET, HEAD, PUT, DELETE"),
+        ("DELETE", "/v1/libraries", "GET, HEAD"),
+        ("PUT", "/v1/libraries/l/books", "GET, HEAD"),
+        ("POST", "/v1/stats", "GET, HEAD"),
+        ("BREW", "/healthz", "GET, HEAD"),
+    ];
+    for (method, target, allowed) in table {
+        let answer = server.send(method, target, &[], b"");
+        answer.problem(405, "method_not_allowed", target);
+        let allow = format!("allow: {}", allowed.to_lowercase());
+        assert!(
+            answer.head.lines().any(|line| line == allow),
+            "{target}: {}",
+            answer.head
+        );
+    }
+}
+
+/// However a body that is too large is sent, its sender reads why it was refused.
+#[test]
+fn the_limit_holds_for_every_way_of_sending() {
+    let server = Running::start();
+    let too_large = |answer: Answer, what: &str| {
+        let detail = answer.problem(413, "body_too_large", what);
+        assert!(detail.contains("4194304 bytes (4.0 MiB)"), "{detail}");
+    };
+    let head = "POST /v1/checks HTTP/1.1\r\nHost: test\r\nContent-Type: text/plain\r\n";
+    let chunks = |bytes: usize| {
+        let mut sent = format!("{head}Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n").into_bytes();
+        for _ in 0..bytes / 1024 {
+            sent.extend_from_slice(b"400\r\n");
+            sent.extend_from_slice(&[b'a'; 1024]);
+            sent.extend_from_slice(b"\r\n");
+        }
+        sent.extend_from_slice(b"0\r\n\r\n");
+        sent
+    };
+    too_large(
+        server.post("/v1/checks", TEXT, vec![b'a'; MAX_BODY + 1]),
+        "length given",
+    );
+    too_large(
+        server.post("/v1/checks", TEXT, vec![b'a'; 16 * MAX_BODY]),
+        "far too much",
+    );
+    too_large(server.raw(&chunks(MAX_BODY + 1024)), "chunks");
+    too_large(server.raw(&chunks(8 * MAX_BODY)), "many chunks");
+    server.raw(&chunks(MAX_BODY)).expect(200);
+    server.post("/v1/checks", TEXT, vec![b'a'; MAX_BODY]).expect(200);
+    for length in [MAX_BODY as u64 + 1, u64::MAX / 2] {
+        let expect = format!("{head}Expect: 100-continue\r\nContent-Length: {length}\r\n\r\n");
+        too_large(server.raw(expect.as_bytes()), "asked before sending");
+    }
+
+    let mut waiting = server.connect();
+    write!(
+        waiting,
+        "{head}Connection: close\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n"
+    )
+    .unwrap();
+    let mut line = [0; 25];
+    waiting.read_exact(&mut line).unwrap();
+    assert_eq!(&line, b"HTTP/1.1 100 Continue\r\n\r\n");
+    waiting.write_all(b"word").unwrap();
+    Answer::read(waiting).expect(200);
+}
+
+#[test]
+fn broken_and_compressed_bodies() {
+    let server = Running::start();
+    let head = "POST /v1/checks HTTP/1.1\r\nHost: test\r\nContent-Type: text/plain\r\n";
+    for body in [
+        "Content-Length: 100\r\n\r\nnot so many",
+        "Transfer-Encoding: chunked\r\n\r\n5\r\nfi",
+    ] {
+        let mut stream = server.connect();
+        write!(stream, "{head}{body}").unwrap();
+        stream.shutdown(std::net::Shutdown::Write).unwrap();
+        let mut rest = Vec::new();
+        let _ = stream.read_to_end(&mut rest);
+        assert!(Answer::parse(&rest).is_none_or(|answer| answer.status == 400), "{body}");
+    }
+    Answer::problem(
+        &server.raw(format!("{head}Transfer-Encoding: chunked\r\n\r\nnonsense\r\n").as_bytes()),
+        400,
+        "broken_body",
+        "chunks that are none",
+    );
+    let gzip = [("Content-Type", "text/plain"), ("Content-Encoding", "gzip")];
+    server
+        .send("POST", "/v1/checks", &gzip, b"\x1f\x8b")
+        .problem(415, "unknown_content_encoding", "gzip");
+    let identity = [("Content-Type", "text/plain"), ("Content-Encoding", "identity")];
+    server.send("POST", "/v1/checks", &identity, b"word").expect(200);
+    assert_eq!(server.get("/healthz").status, 200);
+}
+
+/// A store that fails where it is told to, and is slow to be read.
+struct Faulty {
+    store: RocksStore,
+    put: fn() -> Result<(), StoreError>,
+    read: fn(),
+}
+
+impl Store for Faulty {
+    fn recipes(&self) -> Vec<Recipe> {
+        self.store.recipes()
+    }
+
+    fn add_recipe(&self, recipe: &Recipe) -> Result<(), StoreError> {
+        self.store.add_recipe(recipe)
+    }
+
+    fn put(&self, books: Vec<NewBook>) -> Result<(), StoreError> {
+        (self.put)()?;
+        self.store.put(books)
+    }
+
+    fn remove(&self, keys: &[BookKey]) -> Result<Vec<bool>, StoreError> {
+        self.store.remove(keys)
+    }
+
+    fn snapshot(&self) -> Box<dyn Snapshot + '_> {
+        (self.read)();
+        self.store.snapshot()
+    }
+
+    fn flush(&self) -> Result<(), StoreError> {
+        self.store.flush()
+    }
+
+    fn disk_bytes(&self) -> Result<u64, StoreError> {
+        self.store.disk_bytes()
+    }
+}
+
+#[test]
+fn a_store_that_fails_is_a_problem_of_the_server() {
+    const SECRET: &str = "/srv/secret";
+    type Put = fn() -> Result<(), StoreError>;
+    let damaged = || {
+        Err(StoreError::Damaged {
+            path: SECRET.into(),
+            detail: "a block".into(),
+        })
+    };
+    let table: [(Put, u16, &str); 3] = [
+        (|| Err(StoreError::DiskFull(SECRET.into())), 507, "disk_full"),
+        (damaged, 500, "store_failed"),
+        (|| panic!("on purpose"), 500, "internal"),
+    ];
+    for (put, status, code) in table {
+        let server = Running::with(|store| {
+            Box::new(Faulty {
+                store,
+                put,
+                read: || {},
+            })
+        });
+        for _ in 0..100 {
+            let detail = server
+                .put_text("/v1/libraries/l/books/1", "free", "a")
+                .problem(status, code, code);
+            assert!(!detail.contains(SECRET), "{detail}");
+        }
+        assert_eq!(server.get("/v1/stats").expect(200)["books"], 0);
+    }
+}
+
+#[test]
+fn checks_are_answered_while_books_are_put_in() {
+    let server = Running::start();
+    let text = prose(1, 4_000);
+    server
+        .put_text("/v1/libraries/house/books/small", "protected", &text)
+        .expect(201);
+    let big: Vec<String> = (10..14).map(|seed| prose(seed, 300_000)).collect();
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let puts: Vec<_> = big
+            .iter()
+            .enumerate()
+            .map(|(i, text)| {
+                let target = format!("/v1/libraries/house/books/big{i}?rights=free");
+                let server = &server;
+                scope.spawn(move || server.put(&target, TEXT, text).expect(201))
+            })
+            .collect();
+        let checks: Vec<_> = (0..4)
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut longest = Duration::ZERO;
+                    while !done.load(Ordering::Relaxed) {
+                        let start = Instant::now();
+                        assert_eq!(server.check_text(&text)["verdict"], "protected");
+                        longest = longest.max(start.elapsed());
+                    }
+                    longest
+                })
+            })
+            .collect();
+        for put in puts {
+            put.join().unwrap();
+        }
+        done.store(true, Ordering::Relaxed);
+        for check in checks {
+            let longest = check.join().unwrap();
+            assert!(longest < Duration::from_secs(5), "a check took {longest:?}");
+        }
+    });
+    assert_eq!(server.get("/v1/stats").expect(200)["books"], 5);
+    let same: Vec<u16> = thread::scope(|scope| {
+        let put = || {
+            server
+                .put_text("/v1/libraries/house/books/contended", "free", &text)
+                .status
+        };
+        let puts: Vec<_> = (0..16).map(|_| scope.spawn(put)).collect();
+        puts.into_iter().map(|put| put.join().unwrap()).collect()
+    });
+    assert!(same.iter().all(|status| [200, 201].contains(status)), "{same:?}");
+    assert_eq!(server.get("/v1/stats").expect(200)["books"], 6);
+}
+
+/// A stop takes no new request, finishes the one that runs, and is not held up by a connection that asks for nothing.
+#[test]
+fn a_stop_finishes_what_runs() {
+    const SLOW: Duration = Duration::from_millis(700);
+    let mut server = Running::with(|store| {
+        Box::new(Faulty {
+            store,
+            put: || Ok(()),
+            read: || thread::sleep(SLOW),
+        })
+    });
+    assert_eq!(server.get("/readyz").expect(200), json!({ "status": "ready" }));
+    let mut idle = server.connect();
+    idle.write_all(b"GET /readyz HTTP/1.1\r\nHost: test\r\n\r\n").unwrap();
+    let mut first = [0; 15];
+    idle.read_exact(&mut first).unwrap();
+    assert_eq!(&first, b"HTTP/1.1 200 OK");
+    let mut slow = server.connect();
+    slow.write_all(b"GET /v1/stats HTTP/1.1\r\nHost: test\r\n\r\n").unwrap();
+    thread::sleep(Duration::from_millis(100));
+    let start = Instant::now();
+    let answer = thread::spawn(move || Answer::read(slow));
+    server.stop().unwrap();
+    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+    assert_eq!(answer.join().unwrap().expect(200)["books"], 0);
+    assert!(TcpStream::connect(server.address).is_err());
+}
+
+#[test]
+fn an_address_in_use_is_named_with_the_way_out() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let listen = taken.local_addr().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let catalogue = Arc::new(Catalogue::open_or_create(folder.path()).unwrap());
+    let table = [
+        (listen, "--listen"),
+        ("192.0.2.1:80".parse().unwrap(), "an address of this machine"),
+    ];
+    for (listen, advice) in table {
+        let settings = Settings {
+            listen,
+            ..Settings::default()
+        };
+        let error = Server::bind(Arc::clone(&catalogue), settings)
+            .err()
+            .unwrap()
+            .to_string();
+        assert!(error.contains(&listen.to_string()) && error.contains(advice), "{error}");
+    }
+}
