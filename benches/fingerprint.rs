@@ -21,16 +21,9 @@ fn texts() -> Vec<(String, String)> {
     }
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus");
     let of_language = |language: &str| {
-        let mut files: Vec<_> = fs::read_dir(corpus.join(language))
-            .ok()?
-            .flatten()
-            .map(|entry| entry.path())
-            .collect();
+        let mut files: Vec<_> = fs::read_dir(corpus.join(language)).ok()?.flatten().map(|entry| entry.path()).collect();
         files.sort();
-        Some((
-            language.to_owned(),
-            files.iter().filter_map(|file| read(file)).collect::<String>(),
-        ))
+        Some((language.to_owned(), files.iter().filter_map(|file| read(file)).collect::<String>()))
     };
     let books: Vec<_> = ["ru", "en"].into_iter().filter_map(of_language).collect();
     if books.is_empty() {
@@ -46,7 +39,7 @@ fn fingerprint(criterion: &mut Criterion) {
         group.throughput(Throughput::Bytes(text.len() as u64));
         group.sample_size(10).measurement_time(Duration::from_secs(5));
         group.bench_function("split_whitespace", |b| {
-            b.iter(|| black_box(&text).split_whitespace().count())
+            b.iter(|| black_box(&text).split_whitespace().count());
         });
         for recipe in [Recipe::documented(), Recipe::released()] {
             group.bench_function(recipe.name().as_str(), |b| b.iter(|| recipe.gems(black_box(&text))));

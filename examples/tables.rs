@@ -60,10 +60,7 @@ fn write(data: &Path, name: &str, explained: &str, rows: &str) -> Result<()> {
     for line in explained.lines() {
         writeln!(file, "# {line}")?;
     }
-    writeln!(
-        file,
-        "# Made from the reference's outputs by examples/tables.rs; do not edit."
-    )?;
+    writeln!(file, "# Made from the reference's outputs by examples/tables.rs; do not edit.")?;
     file.push_str(rows);
     fs::write(data.join(name), file).map_err(|e| format!("{name}: {e}").into())
 }
@@ -72,9 +69,8 @@ fn write(data: &Path, name: &str, explained: &str, rows: &str) -> Result<()> {
 fn rows(tables: &[Table; 2], value: impl Fn(&str) -> String) -> Result<String> {
     let mut rows = String::new();
     for code in tables.iter().flat_map(Table::keys).collect::<BTreeSet<_>>() {
-        let [documented, released] = tables
-            .each_ref()
-            .map(|t| t.get(code).map_or_else(|| SAME.to_owned(), |v| value(v)));
+        let [documented, released] =
+            tables.each_ref().map(|t| t.get(code).map_or_else(|| SAME.to_owned(), |v| value(v)));
         writeln!(rows, "{code:04X}\t{documented}\t{released}")?;
     }
     Ok(rows)
@@ -129,10 +125,5 @@ fn translit(golden: &Path, data: &Path, soundex: &[Table; 2]) -> Result<()> {
     let explained = "Where the reference's transliteration (Text::Unidecode 1.30) differs from the crate deunicode: code\n\
         point, and what the letters of its transliteration become (lower case, then soundex.txt) under `documented`\n\
         and `released`, as JSON strings ('=': deunicode has the same).";
-    write(
-        data,
-        "translit.txt",
-        explained,
-        &rows(&tables, |v| serde_json::Value::from(v).to_string())?,
-    )
+    write(data, "translit.txt", explained, &rows(&tables, |v| serde_json::Value::from(v).to_string())?)
 }

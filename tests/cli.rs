@@ -15,9 +15,7 @@ fn none() -> &'static [&'static Path] {
 
 /// A shelf of five books of about 60 gems each, one of them free and one in the public domain.
 fn shelf(folder: &Folder) -> Vec<PathBuf> {
-    let books: Vec<PathBuf> = (0..5)
-        .map(|i| folder.file(&format!("books/book-{i}.txt"), prose(i, 6_000)))
-        .collect();
+    let books: Vec<PathBuf> = (0..5).map(|i| folder.file(&format!("books/book-{i}.txt"), prose(i, 6_000))).collect();
     let metadata = r#"{"file": "book-3.txt", "rights": "free", "title": "Three", "authors": ["A. Uthor"]}
         {"file": "book-4.txt", "rights": "public_domain", "id": "four/4", "language": "la"}"#;
     let metadata = folder.file("metadata.ndjson", metadata);
@@ -28,10 +26,7 @@ fn shelf(folder: &Folder) -> Vec<PathBuf> {
 
 fn check(folder: &Folder, status: i32, text: impl AsRef<[u8]>) -> Value {
     let file = folder.file("query.txt", text);
-    run("check --data {} --json {}", &[folder.data(), file])
-        .expect(status)
-        .json()
-        .remove(0)
+    run("check --data {} --json {}", &[folder.data(), file]).expect(status).json().remove(0)
 }
 
 #[test]
@@ -44,19 +39,10 @@ fn fold_and_gems_print_what_the_recipe_says() {
         let gems: Vec<String> = recipe.gems(&text).iter().map(|g| g.gem.to_string()).collect();
         let gems = gems.join(",") + "\n";
         assert!(gems.len() > 100);
-        assert_eq!(
-            run(&format!("fold --recipe {name} {{}}"), &[&file]).expect(0).out,
-            digits
-        );
-        assert_eq!(
-            run_with_input(&format!("fold --recipe {name} -"), &text).expect(0).out,
-            digits
-        );
+        assert_eq!(run(&format!("fold --recipe {name} {{}}"), &[&file]).expect(0).out, digits);
+        assert_eq!(run_with_input(&format!("fold --recipe {name} -"), &text).expect(0).out, digits);
         assert_eq!(run(&format!("gems --recipe {name} {{}}"), &[&file]).expect(0).out, gems);
-        assert_eq!(
-            run_with_input(&format!("gems --recipe {name}"), &text).expect(0).out,
-            gems
-        );
+        assert_eq!(run_with_input(&format!("gems --recipe {name}"), &text).expect(0).out, gems);
     }
     assert_eq!(run("fold {}", &[&file]).out, Recipe::documented().fold(&text) + "\n");
 }
@@ -64,16 +50,7 @@ fn fold_and_gems_print_what_the_recipe_says() {
 #[test]
 fn texts_with_nothing_in_them_have_no_gems() {
     let many = |text: &str| text.repeat(3_000_000 / text.len());
-    for text in [
-        "",
-        "word",
-        &many("a"),
-        &many("7"),
-        &many("1234 "),
-        &many("?!— "),
-        &many("x-"),
-        &many("\u{301}"),
-    ] {
+    for text in ["", "word", &many("a"), &many("7"), &many("1234 "), &many("?!— "), &many("x-"), &many("\u{301}")] {
         assert_eq!(run_with_input("gems -", text).expect(0).out, "\n");
     }
     assert_eq!(run_with_input("fold -", "1234").out, "1234\n".replace("1234", ""));
@@ -85,41 +62,24 @@ fn other_boundaries_are_another_recipe() {
     let text = folder.file("text.txt", prose(1, 3_000));
     let boundaries = folder.file("fine.txt", "[fine]\nshortest = 40\n12 13 # not four digits");
     let refused = run("gems --boundaries {} {}", &[&boundaries, &text]).expect(2);
-    assert!(
-        refused.err.contains("'12' is not a boundary sequence"),
-        "{}",
-        refused.err
-    );
+    assert!(refused.err.contains("'12' is not a boundary sequence"), "{}", refused.err);
 
-    let boundaries = folder.file(
-        "fine.txt",
-        "[fine]\nshortest = 40\n4562 2483 1255 4135 3131 2121 1313 5151",
-    );
+    let boundaries = folder.file("fine.txt", "[fine]\nshortest = 40\n4562 2483 1255 4135 3131 2121 1313 5151");
     let gems = |run: common::Run| run.expect(0).out.split(',').count();
     assert!(gems(run("gems --boundaries {} {}", &[&boundaries, &text])) > gems(run("gems {}", &[&text])));
 
     let line = "ingest --data {} --library l --rights free --recipe documented --boundaries {} {}";
     run(line, &[&folder.data(), &boundaries, &text]).expect(0);
     // The catalogue knows the recipe from now on, by name or by its boundaries, and as its default.
-    let report = run("check --json --data {} {}", &[&folder.data(), &text])
-        .expect(0)
-        .json()
-        .remove(0);
+    let report = run("check --json --data {} {}", &[&folder.data(), &text]).expect(0).json().remove(0);
     let recipe = report["recipe"].as_str().expect("a name").to_owned();
     assert!(recipe.starts_with("documented@"), "{recipe}");
     assert_eq!(report["matches"][0]["share_of_query"], 1.0);
     let named = format!("check --json --recipe {recipe} --data {{}} {{}}");
-    assert_eq!(run(&named, &[&folder.data(), &text]).expect(0).json(), [report.clone()]);
+    assert_eq!(run(&named, &[&folder.data(), &text]).expect(0).json(), std::slice::from_ref(&report));
     let by_file = "check --json --boundaries {} --data {} {}";
-    assert_eq!(
-        run(by_file, &[&boundaries, &folder.data(), &text]).expect(0).json(),
-        [report]
-    );
-    let other = run(
-        "check --json --recipe documented --data {} {}",
-        &[&folder.data(), &text],
-    )
-    .expect(2);
+    assert_eq!(run(by_file, &[&boundaries, &folder.data(), &text]).expect(0).json(), [report]);
+    let other = run("check --json --recipe documented --data {} {}", &[&folder.data(), &text]).expect(2);
     assert!(other.err.contains(&format!("it has: {recipe}")), "{}", other.err);
 }
 
@@ -134,19 +94,13 @@ fn a_check_says_which_book_how_much_and_what_may_be_done() {
     assert!(gems > 30);
     assert_eq!(report["verdict"], "protected");
     assert_eq!(report["recipe"], "documented");
-    assert_eq!(
-        report["rule"],
-        json!({"min_common": 3, "min_share": 0.0, "common_cap": 10_000})
-    );
+    assert_eq!(report["rule"], json!({"min_common": 3, "min_share": 0.0, "common_cap": 10_000}));
     let matches = report["matches"].as_array().expect("matches");
     assert_eq!(matches.len(), 1);
     assert_eq!(matches[0]["book"]["library"], "shelf");
     assert_eq!(matches[0]["book"]["id"], "book-0");
     assert_eq!(matches[0]["common"], gems);
-    assert_eq!(
-        (&matches[0]["share_of_query"], &matches[0]["share_of_book"]),
-        (&json!(1.0), &json!(1.0))
-    );
+    assert_eq!((&matches[0]["share_of_query"], &matches[0]["share_of_book"]), (&json!(1.0), &json!(1.0)));
     assert_eq!(matches[0]["relation"], "same_text");
     assert!(matches[0]["chance"].as_f64().expect("a number") < 1e-9);
 
@@ -159,12 +113,7 @@ fn a_check_says_which_book_how_much_and_what_may_be_done() {
     assert_eq!(report["verdict"], "unknown");
     assert_eq!(report["matches"], json!([]));
     assert_eq!(check(&folder, 0, "")["verdict"], "unknown");
-    assert!(
-        check(&folder, 0, "word")["note"]
-            .as_str()
-            .expect("a note")
-            .starts_with("no gems")
-    );
+    assert!(check(&folder, 0, "word")["note"].as_str().expect("a note").starts_with("no gems"));
 }
 
 #[test]
@@ -178,10 +127,7 @@ fn parts_and_collections() {
     let report = check(&folder, 0, part);
     assert_eq!(report["verdict"], "public_domain");
     let found = &report["matches"][0];
-    assert_eq!(
-        (&found["book"]["id"], &found["relation"]),
-        (&json!("four/4"), &json!("part_of_book"))
-    );
+    assert_eq!((&found["book"]["id"], &found["relation"]), (&json!("four/4"), &json!("part_of_book")));
     // Where the part lies in the book is where it was taken from.
     let span = &found["spans"][0];
     let byte = |of: &str, end: &str| span[of]["bytes"][end].as_u64().expect("a place") as usize;
@@ -199,10 +145,7 @@ fn parts_and_collections() {
     assert_eq!(ids, ["book-1", "book-3", "four/4"]);
 
     let only = folder.file("query.txt", text(1));
-    let none = run("check --data {} --json --library other {}", &[folder.data(), only])
-        .expect(0)
-        .json()
-        .remove(0);
+    let none = run("check --data {} --json --library other {}", &[folder.data(), only]).expect(0).json().remove(0);
     assert_eq!(none["matches"], json!([]));
 }
 
@@ -214,25 +157,15 @@ fn the_rule_is_a_setting() {
     let query = folder.file("query.txt", format!("{}{}", &text[..text.len() / 3], prose(77, 12_000)));
     let checked = |rule: &str, status: i32| {
         let line = format!("check --json {rule} --data {{}} {{}}");
-        run(&line, &[folder.data(), query.clone()])
-            .expect(status)
-            .json()
-            .remove(0)
+        run(&line, &[folder.data(), query.clone()]).expect(status).json().remove(0)
     };
     let common = checked("", 1)["matches"][0]["common"].as_u64().expect("a number");
     assert_eq!(checked(&format!("--min-common {common}"), 1)["total"], 1);
     let stricter = checked(&format!("--min-common {}", common + 1), 0);
-    assert_eq!(
-        (&stricter["total"], &stricter["rule"]["min_common"]),
-        (&json!(0), &json!(common + 1))
-    );
+    assert_eq!((&stricter["total"], &stricter["rule"]["min_common"]), (&json!(0), &json!(common + 1)));
     assert_eq!(checked("--min-share 0.2", 1)["total"], 1);
     assert_eq!(checked("--min-share 0.9", 0)["total"], 0);
-    run(
-        "check --json --min-share 1.5 --data {} {}",
-        &[folder.data(), query.clone()],
-    )
-    .expect(2);
+    run("check --json --min-share 1.5 --data {} {}", &[folder.data(), query.clone()]).expect(2);
 }
 
 #[test]
@@ -240,24 +173,11 @@ fn boilerplate_is_not_counted() {
     let folder = Folder::new();
     let licence = prose(1, 2_000);
     for i in 0..6 {
-        folder.file(
-            &format!("books/{i}.txt"),
-            format!("{}{licence}{}", prose(10 + i, 1_500), prose(20 + i, 1_500)),
-        );
+        folder.file(&format!("books/{i}.txt"), format!("{}{licence}{}", prose(10 + i, 1_500), prose(20 + i, 1_500)));
     }
-    run(
-        "ingest --data {} --library l --rights protected {}",
-        &[folder.data(), folder.path("books")],
-    )
-    .expect(0);
-    let query = folder.file(
-        "query.txt",
-        format!("{}{licence}{}", prose(30, 1_500), prose(31, 1_500)),
-    );
-    let found = run("check --json --data {} {}", &[folder.data(), query.clone()])
-        .expect(1)
-        .json()
-        .remove(0);
+    run("ingest --data {} --library l --rights protected {}", &[folder.data(), folder.path("books")]).expect(0);
+    let query = folder.file("query.txt", format!("{}{licence}{}", prose(30, 1_500), prose(31, 1_500)));
+    let found = run("check --json --data {} {}", &[folder.data(), query.clone()]).expect(1).json().remove(0);
     assert_eq!((&found["total"], &found["common_gems"]), (&json!(6), &json!(0)));
     let capped = "check --json --common-cap 5 --data {} {}";
     let found = run(capped, &[folder.data(), query]).expect(0).json().remove(0);
@@ -271,10 +191,7 @@ fn an_ingest_goes_on_where_it_was() {
     let books = shelf(&folder);
     let again = |what: &str| {
         let line = "ingest --data {} --library shelf --rights protected --metadata {} {}";
-        let run = run(
-            line,
-            &[folder.data(), folder.path("metadata.ndjson"), folder.path("books")],
-        );
+        let run = run(line, &[folder.data(), folder.path("metadata.ndjson"), folder.path("books")]);
         assert!(run.out.contains(what), "{what}: {}", run.out);
         run
     };
@@ -283,15 +200,8 @@ fn an_ingest_goes_on_where_it_was() {
     folder.file("books/deeper/still/new.txt", prose(300, 6_000));
     folder.file("books/.hidden.txt", prose(301, 6_000));
     again("1 added, 1 replaced, 4 unchanged, 0 refused").expect(0);
-    assert_eq!(
-        check(&folder, 0, prose(2, 6_000))["total"],
-        0,
-        "the old text left no trace"
-    );
-    assert_eq!(
-        check(&folder, 1, prose(200, 6_000))["matches"][0]["book"]["id"],
-        "book-2"
-    );
+    assert_eq!(check(&folder, 0, prose(2, 6_000))["total"], 0, "the old text left no trace");
+    assert_eq!(check(&folder, 1, prose(200, 6_000))["matches"][0]["book"]["id"], "book-2");
     assert_eq!(check(&folder, 1, prose(300, 6_000))["matches"][0]["book"]["id"], "new");
     run("verify --data {}", &[folder.data()]).expect(0);
 }
@@ -306,28 +216,19 @@ fn recipes_stand_side_by_side() {
     };
     ingest("--recipe released");
     assert_eq!(check(&folder, 1, prose(1, 6_000))["recipe"], "released");
-    assert!(
-        ingest("--recipe documented").contains("1 replaced"),
-        "it has gems of another recipe now"
-    );
+    assert!(ingest("--recipe documented").contains("1 replaced"), "it has gems of another recipe now");
     assert!(ingest("--recipe documented").contains("1 unchanged"));
     assert!(ingest("").contains("1 unchanged"));
     for recipe in ["documented", "released"] {
         let line = format!("check --json --recipe {recipe} --data {{}} {{}}");
         let report = run(&line, &[folder.data(), book.clone()]).expect(1).json().remove(0);
-        assert_eq!(
-            (&report["recipe"], &report["matches"][0]["share_of_book"]),
-            (&json!(recipe), &json!(1.0))
-        );
+        assert_eq!((&report["recipe"], &report["matches"][0]["share_of_book"]), (&json!(recipe), &json!(1.0)));
     }
     fs::write(&book, prose(2, 6_000)).expect("a file");
     ingest("--recipe documented");
     let report = check(&folder, 1, prose(2, 6_000));
     assert_eq!(report["recipe"], "released", "the first ingest settled the default");
-    assert_eq!(
-        report["matches"][0]["share_of_book"], 1.0,
-        "a new text has gems of all recipes that the old one had"
-    );
+    assert_eq!(report["matches"][0]["share_of_book"], 1.0, "a new text has gems of all recipes that the old one had");
     assert_eq!(check(&folder, 0, prose(1, 6_000))["total"], 0);
     run("verify --data {}", &[folder.data()]).expect(0);
 }
@@ -340,30 +241,18 @@ fn one_bad_file_stops_no_other() {
     folder.file("books/empty.txt", "");
     folder.file("books/short.txt", "Only a few words.");
     folder.file("books/picture.txt", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01");
-    folder.file(
-        "books/cyrillic.txt",
-        encoding_rs::KOI8_R.encode("Не то чтобы он был так труслив и забит").0,
-    );
+    folder.file("books/cyrillic.txt", encoding_rs::KOI8_R.encode("Не то чтобы он был так труслив и забит").0);
     let long = "x".repeat(200);
     folder.file(&format!("books/Имя с пробелом {long}.txt"), prose(4, 6_000));
     let metadata = folder.file("m.ndjson", "{\"file\": \"gone.txt\", \"rights\": \"free\"}\n");
     let paths = [folder.data(), metadata, folder.path("books"), folder.path("nowhere")];
-    let ingest = run(
-        "ingest --json --data {} --library l --rights free --metadata {} {} {}",
-        &paths,
-    )
-    .expect(2);
+    let ingest = run("ingest --json --data {} --library l --rights free --metadata {} {} {}", &paths).expect(2);
     let mut refused: Vec<(String, String)> = Vec::new();
     let mut added = 0;
     for line in ingest.json() {
         match line["refused"].as_str() {
             Some(why) => {
-                let file = line["file"]
-                    .as_str()
-                    .expect("a path")
-                    .rsplit('/')
-                    .next()
-                    .expect("a name");
+                let file = line["file"].as_str().expect("a path").rsplit('/').next().expect("a name");
                 refused.push((file.to_owned(), why.to_owned()));
             }
             None => added += 1,
@@ -383,11 +272,7 @@ fn one_bad_file_stops_no_other() {
         assert!(reason.starts_with(expected), "{reason}");
     }
     assert_eq!(added, 4);
-    assert!(
-        ingest.err.contains("2 of them are too short for a gem"),
-        "{}",
-        ingest.err
-    );
+    assert!(ingest.err.contains("2 of them are too short for a gem"), "{}", ingest.err);
     run("verify --data {}", &[folder.data()]).expect(0);
 }
 
@@ -396,19 +281,10 @@ fn metadata_that_cannot_be_right_is_refused_before_anything_else() {
     let folder = Folder::new();
     let book = folder.file("book.txt", prose(1, 1_000));
     for (metadata, said) in [
-        (
-            "{\"file\": \"book.txt\", \"titel\": \"x\"}",
-            "line 1: unknown field `titel`",
-        ),
+        ("{\"file\": \"book.txt\", \"titel\": \"x\"}", "line 1: unknown field `titel`"),
         ("\n{\"file\": \"book.txt\"", "line 2: EOF"),
-        (
-            "{\"file\": \"book.txt\", \"rights\": \"mine\"}",
-            "unknown variant `mine`",
-        ),
-        (
-            "{\"file\": \"a\"}\n{\"file\": \"a\"}",
-            "line 2: \"a\" stands in line 1 already",
-        ),
+        ("{\"file\": \"book.txt\", \"rights\": \"mine\"}", "unknown variant `mine`"),
+        ("{\"file\": \"a\"}\n{\"file\": \"a\"}", "line 2: \"a\" stands in line 1 already"),
     ] {
         let metadata = folder.file("m.ndjson", metadata);
         let paths = [folder.data(), metadata, book.clone()];
@@ -417,11 +293,7 @@ fn metadata_that_cannot_be_right_is_refused_before_anything_else() {
     }
     assert!(!folder.data().exists());
     let no_rights = run("ingest --data {} --library l {}", &[folder.data(), book]).expect(2);
-    assert!(
-        no_rights.err.contains("no rights: give --rights, or metadata"),
-        "{}",
-        no_rights.err
-    );
+    assert!(no_rights.err.contains("no rights: give --rights, or metadata"), "{}", no_rights.err);
 }
 
 #[test]
@@ -431,34 +303,17 @@ fn books_are_listed_shown_and_removed() {
     let listed = run("books list --data {}", &[folder.data()]).expect(0).out;
     assert_eq!(listed.lines().count(), 5);
     assert!(listed.starts_with("shelf/book-0\tprotected\t"), "{listed}");
-    let shown = run("books show --data {} --library shelf --json four/4", &[folder.data()])
-        .expect(0)
-        .json()
-        .remove(0);
-    assert_eq!(
-        (&shown["language"], &shown["rights"]),
-        (&json!("la"), &json!("public_domain"))
-    );
+    let shown = run("books show --data {} --library shelf --json four/4", &[folder.data()]).expect(0).json().remove(0);
+    assert_eq!((&shown["language"], &shown["rights"]), (&json!("la"), &json!("public_domain")));
     assert_eq!(shown["bytes"], prose(4, 6_000).len());
-    assert!(
-        run("books show --data {} --library shelf book-3", &[folder.data()])
-            .expect(0)
-            .out
-            .contains("A. Uthor")
-    );
+    assert!(run("books show --data {} --library shelf book-3", &[folder.data()]).expect(0).out.contains("A. Uthor"));
     run("books remove --data {} --library shelf book-0 four/4", &[folder.data()]).expect(0);
     let gone = run("books remove --data {} --library shelf book-0", &[folder.data()]).expect(2);
     assert!(gone.err.contains("no book \"book-0\""), "{}", gone.err);
     run("books show --data {} --library shelf book-0", &[folder.data()]).expect(2);
     assert_eq!(check(&folder, 0, prose(0, 6_000))["total"], 0);
-    let stats = run("stats --json --data {}", &[folder.data()])
-        .expect(0)
-        .json()
-        .remove(0);
-    assert_eq!(
-        (&stats["books"], &stats["libraries"][0]["books"]),
-        (&json!(3), &json!(3))
-    );
+    let stats = run("stats --json --data {}", &[folder.data()]).expect(0).json().remove(0);
+    assert_eq!((&stats["books"], &stats["libraries"][0]["books"]), (&json!(3), &json!(3)));
     run("verify --data {}", &[folder.data()]).expect(0);
 }
 
@@ -468,17 +323,11 @@ fn two_texts_compare_without_a_catalogue() {
     let a = folder.file("a.txt", prose(1, 6_000));
     let b = folder.file("b.txt", [prose(2, 9_000), prose(1, 6_000)].concat());
     let found = run("compare --json {} {}", &[&a, &b]).expect(0).json().remove(0);
-    assert_eq!(
-        (&found["match"], &found["relation"]),
-        (&json!(true), &json!("part_of_book"))
-    );
+    assert_eq!((&found["match"], &found["relation"]), (&json!(true), &json!("part_of_book")));
     assert!(found["share_of_query"].as_f64().expect("a number") > 0.9);
     assert!(run("compare {} {}", &[&a, &b]).expect(0).out.contains("a match"));
     let c = folder.file("c.txt", prose(3, 6_000));
-    assert_eq!(
-        run("compare --json {} {}", &[&a, &c]).expect(0).json()[0]["match"],
-        false
-    );
+    assert_eq!(run("compare --json {} {}", &[&a, &c]).expect(0).json()[0]["match"], false);
 }
 
 #[test]
@@ -524,11 +373,7 @@ fn any_encoding_gives_the_same_gems() {
     ];
     for (encoding, bytes) in variants {
         let file = folder.file("text.txt", &bytes);
-        assert_eq!(
-            run(&format!("gems --encoding {encoding} {{}}"), &[&file]).expect(0).out,
-            expected,
-            "{encoding}"
-        );
+        assert_eq!(run(&format!("gems --encoding {encoding} {{}}"), &[&file]).expect(0).out, expected, "{encoding}");
     }
     let wrong = run("gems --encoding klingon {}", &[folder.path("text.txt")]).expect(2);
     assert!(wrong.err.contains("klingon"), "{}", wrong.err);
@@ -555,49 +400,30 @@ fn folders_that_are_no_catalogue() {
 fn a_folder_in_use_says_by_whom_and_a_server_does_the_same() {
     let folder = Folder::new();
     let books = shelf(&folder);
-    let local = run("check --json --data {} {}", &[&folder.data(), &books[0]])
-        .expect(1)
-        .json();
+    let local = run("check --json --data {} {}", &[&folder.data(), &books[0]]).expect(1).json();
     let server = Server::start(&folder.data());
     let refused = run("stats --data {}", &[folder.data()]).expect(3);
     let said = format!("in use by process {}; use --server", server.pid());
     assert!(refused.err.contains(&said), "{}", refused.err);
 
     let on_server = |line: &str, paths: &[&Path]| run(&format!("{line} --server {}", server.url), paths);
-    assert_eq!(
-        on_server("check --json {}", &[&books[0]]).expect(1).json(),
-        local,
-        "both faces give the same answer"
-    );
+    assert_eq!(on_server("check --json {}", &[&books[0]]).expect(1).json(), local, "both faces give the same answer");
     let new = folder.file("more/Новая книга.txt", prose(400, 6_000));
     let again = folder.file("more/book-1.txt", prose(1, 6_000));
-    let out = on_server("ingest --library shelf --rights protected {} {}", &[&new, &again])
-        .expect(0)
-        .out;
+    let out = on_server("ingest --library shelf --rights protected {} {}", &[&new, &again]).expect(0).out;
     assert!(out.contains("1 added, 0 replaced, 1 unchanged, 0 refused"), "{out}");
     assert_eq!(on_server("books list --json", &[]).expect(0).json().len(), 6);
-    assert!(
-        on_server("books show --library shelf four/4", &[])
-            .expect(0)
-            .out
-            .contains("public_domain")
-    );
+    assert!(on_server("books show --library shelf four/4", &[]).expect(0).out.contains("public_domain"));
     let id = "Новая\u{a0}книга".replace('\u{a0}', " ");
-    let removed = common::command(
-        &format!("books remove --library shelf --server {} {{}}", server.url),
-        &[Path::new(&id)],
-    );
+    let removed =
+        common::command(&format!("books remove --library shelf --server {} {{}}", server.url), &[Path::new(&id)]);
     let removed: common::Run = { removed }.output().expect("the program runs").into();
     assert!(removed.expect(0).out.contains("removed shelf/Новая книга"));
     assert_eq!(on_server("stats --json", &[]).expect(0).json()[0]["books"], 5);
     assert_eq!(server.stop(), Some(0));
     run("verify --data {}", &[folder.data()]).expect(0);
     let nobody = run("stats --server http://127.0.0.1:9", none()).expect(3);
-    assert!(
-        nobody.err.contains("no answer from http://127.0.0.1:9"),
-        "{}",
-        nobody.err
-    );
+    assert!(nobody.err.contains("no answer from http://127.0.0.1:9"), "{}", nobody.err);
 }
 
 #[test]

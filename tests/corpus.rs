@@ -23,20 +23,12 @@ fn corpus() -> Option<PathBuf> {
 /// The rows of a table below its head.
 fn rows(file: &Path) -> Vec<Vec<String>> {
     let table = fs::read_to_string(file).expect("a table");
-    table
-        .lines()
-        .skip(1)
-        .map(|line| line.split('\t').map(str::to_owned).collect())
-        .collect()
+    table.lines().skip(1).map(|line| line.split('\t').map(str::to_owned).collect()).collect()
 }
 
 /// A file's name without its folder and ending: a book's id.
 fn stem(file: &str) -> String {
-    Path::new(file)
-        .file_stem()
-        .expect("a name")
-        .to_string_lossy()
-        .into_owned()
+    Path::new(file).file_stem().expect("a name").to_string_lossy().into_owned()
 }
 
 /// How many pairs of each kind are found, as (found, pairs).
@@ -48,15 +40,11 @@ fn related_books_are_found_and_others_are_not() {
     let books = rows(&corpus.join("catalogue.tsv"));
     let files: Vec<PathBuf> = books.iter().map(|row| corpus.join(&row[0])).collect();
     // Books of one title are one work, whether a row of pairs.tsv says so or not. A file's name may stand behind it.
-    let title: BTreeMap<String, &str> = books
-        .iter()
-        .map(|row| (stem(&row[0]), row[2].split(" [").next().unwrap_or_default()))
-        .collect();
+    let title: BTreeMap<String, &str> =
+        books.iter().map(|row| (stem(&row[0]), row[2].split(" [").next().unwrap_or_default())).collect();
     let pairs = rows(&corpus.join("pairs.tsv"));
-    let pairs: Vec<(String, String, &str)> = pairs
-        .iter()
-        .map(|row| (stem(&row[0]), stem(&row[1]), row[2].as_str()))
-        .collect();
+    let pairs: Vec<(String, String, &str)> =
+        pairs.iter().map(|row| (stem(&row[0]), stem(&row[1]), row[2].as_str())).collect();
     for recipe in ["documented", "released"] {
         let folder = Folder::new();
         let mut paths = vec![folder.data()];
@@ -74,9 +62,7 @@ fn related_books_are_found_and_others_are_not() {
         assert_eq!(reports.len(), books.len());
 
         for (report, file) in books.iter().map(|row| (&reports[&stem(&row[0])], corpus.join(&row[0]))) {
-            let best = report["matches"]
-                .get(0)
-                .unwrap_or_else(|| panic!("{} finds nothing", file.display()));
+            let best = report["matches"].get(0).unwrap_or_else(|| panic!("{} finds nothing", file.display()));
             let found = file.with_file_name(format!("{}.txt", best["book"]["id"].as_str().expect("an id")));
             let itself = found == file || fs::read(&found).ok() == fs::read(&file).ok();
             assert!(itself, "{} finds {} first", file.display(), found.display());
@@ -85,10 +71,7 @@ fn related_books_are_found_and_others_are_not() {
 
         let common = |a: &str, b: &str| {
             let matches = reports[a]["matches"].as_array().expect("matches");
-            matches
-                .iter()
-                .find(|m| m["book"]["id"] == b)
-                .map(|m| m["common"].as_u64().expect("a number"))
+            matches.iter().find(|m| m["book"]["id"] == b).map(|m| m["common"].as_u64().expect("a number"))
         };
         let mut found = Found::new();
         for (a, b, relation) in &pairs {
@@ -105,22 +88,14 @@ fn related_books_are_found_and_others_are_not() {
         }
         assert_eq!(found["different-translation"].0, 0);
 
-        let listed: BTreeSet<[&str; 2]> = pairs
-            .iter()
-            .flat_map(|(a, b, _)| [[a.as_str(), b], [b.as_str(), a]])
-            .collect();
+        let listed: BTreeSet<[&str; 2]> =
+            pairs.iter().flat_map(|(a, b, _)| [[a.as_str(), b], [b.as_str(), a]]).collect();
         for (a, report) in &reports {
-            for b in report["matches"]
-                .as_array()
-                .expect("matches")
-                .iter()
-                .map(|m| m["book"]["id"].as_str().expect("an id"))
+            for b in
+                report["matches"].as_array().expect("matches").iter().map(|m| m["book"]["id"].as_str().expect("an id"))
             {
                 if a != b && !listed.contains(&[a.as_str(), b]) {
-                    println!(
-                        "  not listed: {a} / {b}, {} gems",
-                        common(a, b).expect("found just now")
-                    );
+                    println!("  not listed: {a} / {b}, {} gems", common(a, b).expect("found just now"));
                     assert_eq!(title[a], title[b], "{a} / {b}");
                 }
             }

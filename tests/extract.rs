@@ -48,10 +48,8 @@ const TEXTS: &[(&str, &[&str])] = &[
 ];
 
 /// Encodings that lack the typographic dash or quotation marks, without which they hold the text.
-const PLAIN_TEXTS: &[(&str, &[&str])] = &[
-    (RUSSIAN, &["KOI8-R", "IBM866", "ISO-8859-5", "IBM855"]),
-    (UKRAINIAN, &["KOI8-U", "ISO-8859-5", "IBM855"]),
-];
+const PLAIN_TEXTS: &[(&str, &[&str])] =
+    &[(RUSSIAN, &["KOI8-R", "IBM866", "ISO-8859-5", "IBM855"]), (UKRAINIAN, &["KOI8-U", "ISO-8859-5", "IBM855"])];
 
 const UNICODE: &[&str] = &["UTF-8", "UTF-16LE", "UTF-16BE", "UTF-32LE", "UTF-32BE"];
 
@@ -68,14 +66,10 @@ fn encode(text: &str, encoding: &str) -> Vec<u8> {
         "IBM855" => {
             let byte =
                 |char: char| 0x80 + u8::try_from(CP855.chars().position(|other| other == char).unwrap()).unwrap();
-            text.chars()
-                .map(|char| if char.is_ascii() { char as u8 } else { byte(char) })
-                .collect()
+            text.chars().map(|char| if char.is_ascii() { char as u8 } else { byte(char) }).collect()
         }
         _ => {
-            let (bytes, _, lossy) = encoding_rs::Encoding::for_label(encoding.as_bytes())
-                .unwrap()
-                .encode(text);
+            let (bytes, _, lossy) = encoding_rs::Encoding::for_label(encoding.as_bytes()).unwrap().encode(text);
             assert!(!lossy, "{encoding} cannot hold {text}");
             bytes.into_owned()
         }
@@ -122,10 +116,7 @@ fn noise(length: usize) -> Vec<u8> {
 fn encodings_are_detected() {
     for (text, bytes, encoding) in samples() {
         let found = extract::text(bytes, None).unwrap_or_else(|error| panic!("{encoding}: {error}: {text}"));
-        assert_eq!(
-            (found.encoding.to_string().as_str(), found.text.as_str()),
-            (encoding, text.as_str())
-        );
+        assert_eq!((found.encoding.to_string().as_str(), found.text.as_str()), (encoding, text.as_str()));
     }
 }
 
@@ -143,10 +134,7 @@ fn encodings_are_detected_in_long_texts() {
 fn encodings_are_used_as_given() {
     for (text, bytes, encoding) in samples() {
         let found = extract::text(bytes, Some(encoding.parse().unwrap())).unwrap();
-        assert_eq!(
-            (found.encoding.to_string().as_str(), found.text.as_str()),
-            (encoding, text.as_str())
-        );
+        assert_eq!((found.encoding.to_string().as_str(), found.text.as_str()), (encoding, text.as_str()));
     }
 }
 
@@ -154,21 +142,10 @@ fn encodings_are_used_as_given() {
 fn short_texts_are_detected() {
     for text in ["Привет, мир!", "Война и мир", "Глава первая", "граненый камень"]
     {
-        for encoding in [
-            "windows-1251",
-            "KOI8-R",
-            "IBM866",
-            "ISO-8859-5",
-            "IBM855",
-            "x-mac-cyrillic",
-            "UTF-16LE",
-            "UTF-8",
-        ] {
-            assert_eq!(
-                extract::text(encode(text, encoding), None).unwrap().text,
-                text,
-                "in {encoding}"
-            );
+        for encoding in
+            ["windows-1251", "KOI8-R", "IBM866", "ISO-8859-5", "IBM855", "x-mac-cyrillic", "UTF-16LE", "UTF-8"]
+        {
+            assert_eq!(extract::text(encode(text, encoding), None).unwrap().text, text, "in {encoding}");
         }
     }
     for text in ["à la carte", "Größe", "mañana", "£100 a year"] {
@@ -196,19 +173,12 @@ fn a_byte_order_mark_is_taken_off_and_wins() {
             for text in [RUSSIAN, CHINESE, "a", ""] {
                 let bytes = [encode("\u{FEFF}", encoding), encode(text, encoding)].concat();
                 let found = extract::text(bytes, given).unwrap();
-                assert_eq!(
-                    (found.encoding.to_string().as_str(), found.text.as_str()),
-                    (*encoding, text)
-                );
+                assert_eq!((found.encoding.to_string().as_str(), found.text.as_str()), (*encoding, text));
             }
         }
     }
     let marked = [b"\xEF\xBB\xBF".to_vec(), encode(RUSSIAN, "windows-1251")].concat();
-    assert_eq!(
-        extract::text(marked, None).unwrap().text,
-        RUSSIAN,
-        "the mark of UTF-8 before another encoding"
-    );
+    assert_eq!(extract::text(marked, None).unwrap().text, RUSSIAN, "the mark of UTF-8 before another encoding");
 }
 
 #[test]
@@ -261,20 +231,12 @@ fn what_is_invalid_in_the_encoding_given_is_an_error_that_says_where() {
     ] {
         let encoding: Encoding = encoding.parse().unwrap();
         match extract::text(bytes, Some(encoding)) {
-            Err(ExtractError::Undecodable {
-                encoding: named,
-                offset,
-            }) => assert_eq!((named, offset), (encoding, at)),
+            Err(ExtractError::Undecodable { encoding: named, offset }) => assert_eq!((named, offset), (encoding, at)),
             other => panic!("{encoding}: {other:?}"),
         }
     }
-    let message = extract::text(b"caf\xE9".to_vec(), Some(Encoding::UTF_8))
-        .unwrap_err()
-        .to_string();
-    assert!(
-        message.contains("not valid UTF-8") && message.contains("offset 3"),
-        "{message}"
-    );
+    let message = extract::text(b"caf\xE9".to_vec(), Some(Encoding::UTF_8)).unwrap_err().to_string();
+    assert!(message.contains("not valid UTF-8") && message.contains("offset 3"), "{message}");
 }
 
 #[test]
@@ -284,10 +246,7 @@ fn known_formats_are_refused_by_name() {
     for (bytes, name) in [
         (zip("notes.txt"), "a ZIP archive (e-book formats are not read yet)"),
         (zip("mimetypeapplication/epub+zipPK"), "an EPUB e-book"),
-        (
-            zip("mimetypeapplication/vnd.oasis.opendocument.text"),
-            "an OpenDocument",
-        ),
+        (zip("mimetypeapplication/vnd.oasis.opendocument.text"), "an OpenDocument"),
         (zip("[Content_Types].xml"), "an Office Open XML document"),
         (zip("book.fb2"), "a ZIP archive with an FB2 e-book"),
         (b"%PDF-1.7\n".to_vec(), "a PDF document"),
@@ -318,15 +277,9 @@ fn noise_is_refused() {
         let message = refusal(noise(length));
         assert!(message.contains("of it are control characters"), "{length}: {message}");
         let marked = [b"\xFF\xFE".to_vec(), noise(length)].concat();
-        assert!(
-            extract::text(marked, None).is_err(),
-            "{length} bytes behind a mark of UTF-16"
-        );
+        assert!(extract::text(marked, None).is_err(), "{length} bytes behind a mark of UTF-16");
     }
-    let printable: Vec<u8> = noise(10_000)
-        .into_iter()
-        .filter(|byte| matches!(byte, 0x20..=0x7E | 0xA0..))
-        .collect();
+    let printable: Vec<u8> = noise(10_000).into_iter().filter(|byte| matches!(byte, 0x20..=0x7E | 0xA0..)).collect();
     assert!(refusal(printable).contains("do not go together"));
     assert_eq!(refusal(vec![0; 1000]), "not a text: 100 % of it are control characters");
 }
@@ -336,19 +289,12 @@ fn a_text_may_have_a_few_control_characters() {
     let text = format!("{RUSSIAN}\x0C{RUSSIAN}\x1B\tthe end\r\n\x1A\x1A\0\0\0\0\0\0");
     assert_eq!(extract::text(text.clone().into_bytes(), None).unwrap().text, text);
     let given = extract::text(b"\x01\x02\x03 text".to_vec(), Some("cp1251".parse().unwrap())).unwrap_err();
-    assert_eq!(
-        given.to_string(),
-        "not a text: read as windows-1251, 38 % of it are control characters"
-    );
+    assert_eq!(given.to_string(), "not a text: read as windows-1251, 38 % of it are control characters");
 }
 
 #[test]
 fn markup_is_text() {
-    for text in [
-        "<?xml version=\"1.0\"?><FictionBook>",
-        "<!DOCTYPE html><p>Text</p>",
-        "{\"a\": 1}",
-    ] {
+    for text in ["<?xml version=\"1.0\"?><FictionBook>", "<!DOCTYPE html><p>Text</p>", "{\"a\": 1}"] {
         assert_eq!(extract::text(text.into(), None).unwrap().text, text);
     }
 }
@@ -383,10 +329,7 @@ fn names_of_encodings() {
     }
     for name in ["", "cp9999", "iso-2022-kr", "x-user-defined", "утф-8", "windows-"] {
         let message = name.parse::<Encoding>().unwrap_err().to_string();
-        assert!(
-            message.contains(&format!("“{name}”")) && message.contains("koi8-r"),
-            "{message}"
-        );
+        assert!(message.contains(&format!("“{name}”")) && message.contains("koi8-r"), "{message}");
     }
 }
 
@@ -410,32 +353,17 @@ fn books_survive_every_encoding_that_holds_them() {
         eprintln!("skipped: there is no {}", corpus.display());
         return;
     };
-    let folders = languages
-        .flatten()
-        .filter_map(|language| std::fs::read_dir(language.path()).ok());
-    for file in folders.flat_map(|folder| folder.flatten()) {
+    let folders = languages.flatten().filter_map(|language| std::fs::read_dir(language.path()).ok());
+    for file in folders.flat_map(Iterator::flatten) {
         let book = plain(&std::fs::read_to_string(file.path()).unwrap());
-        for encoding in [
-            "windows-1251",
-            "KOI8-U",
-            "IBM866",
-            "ISO-8859-5",
-            "x-mac-cyrillic",
-            "windows-1252",
-            "windows-1250",
-        ] {
-            let (bytes, _, lossy) = encoding_rs::Encoding::for_label(encoding.as_bytes())
-                .unwrap()
-                .encode(&book);
+        for encoding in
+            ["windows-1251", "KOI8-U", "IBM866", "ISO-8859-5", "x-mac-cyrillic", "windows-1252", "windows-1250"]
+        {
+            let (bytes, _, lossy) = encoding_rs::Encoding::for_label(encoding.as_bytes()).unwrap().encode(&book);
             // English and the like without any non-ASCII letter are in all of them.
             if !lossy {
                 let found = extract::text(bytes.into_owned(), None).unwrap();
-                assert!(
-                    found.text == book,
-                    "{} in {encoding}: read as {}",
-                    file.path().display(),
-                    found.encoding
-                );
+                assert!(found.text == book, "{} in {encoding}: read as {}", file.path().display(), found.encoding);
             }
         }
     }

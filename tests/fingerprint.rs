@@ -26,10 +26,7 @@ fn golden(name: &str) -> String {
 }
 
 fn sha256(text: &str) -> String {
-    Sha256::digest(text.as_bytes())
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    hex::encode(Sha256::digest(text.as_bytes()))
 }
 
 fn joined(gems: &[PlacedGem]) -> String {
@@ -87,11 +84,7 @@ fn every_code_point_in_four_places() {
                 format!("aaaaaa{c} bagala"),
                 c.to_string().repeat(7),
             ];
-            (
-                format!("U+{code}"),
-                texts.map(|text| recipe.fold(&text)).join("\t"),
-                expected.to_owned(),
-            )
+            (format!("U+{code}"), texts.map(|text| recipe.fold(&text)).join("\t"), expected.to_owned())
         }));
     }
 }
@@ -110,13 +103,7 @@ fn real_books() {
             let text = fs::read_to_string(corpus.join(name)).expect("a book in UTF-8");
             let digits = recipe.fold(&text);
             let gems = recipe.gems(&text);
-            let is = format!(
-                "{}\t{}\t{}\t{}",
-                digits.len(),
-                sha256(&digits),
-                gems.len(),
-                sha256(&joined(&gems))
-            );
+            let is = format!("{}\t{}\t{}\t{}", digits.len(), sha256(&digits), gems.len(), sha256(&joined(&gems)));
             (name.to_owned(), is, expected.to_owned())
         }));
         println!("{}: {} books as in the reference", recipe.name(), table.lines().count());

@@ -43,10 +43,7 @@ impl Running {
     fn with(store: impl FnOnce(RocksStore) -> Box<dyn Store>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let store = store(RocksStore::open_or_create(folder.path()).unwrap());
-        let settings = Settings {
-            listen: "127.0.0.1:0".parse().unwrap(),
-            max_body: MAX_BODY,
-        };
+        let settings = Settings { listen: "127.0.0.1:0".parse().unwrap(), max_body: MAX_BODY };
         let server = Server::bind(Arc::new(Catalogue::on(store)), settings).unwrap();
         let address = server.address();
         let stop = Arc::new(AtomicBool::new(false));
@@ -57,12 +54,7 @@ impl Running {
             }
         };
         let thread = Some(thread::spawn(move || server.run_until(stopped)));
-        Self {
-            address,
-            stop,
-            thread,
-            _folder: folder,
-        }
+        Self { address, stop, thread, _folder: folder }
     }
 
     fn stop(&mut self) -> Result<(), ServerError> {
@@ -150,11 +142,7 @@ impl Answer {
             return Self::parse(body);
         }
         let status = head[9..12].parse().unwrap();
-        Some(Self {
-            status,
-            head: head.to_lowercase(),
-            body: body.to_vec(),
-        })
+        Some(Self { status, head: head.to_lowercase(), body: body.to_vec() })
     }
 
     fn is_whole(&self) -> bool {
@@ -177,21 +165,10 @@ impl Answer {
     fn problem(&self, status: u16, code: &str, what: &str) -> String {
         let body = String::from_utf8_lossy(&self.body);
         assert_eq!(self.status, status, "{what}: {body}");
-        assert!(
-            self.head.contains("content-type: application/problem+json"),
-            "{what}: {}",
-            self.head
-        );
+        assert!(self.head.contains("content-type: application/problem+json"), "{what}: {}", self.head);
         let problem = self.json();
-        assert_eq!(
-            (&problem["code"], &problem["status"]),
-            (&json!(code), &json!(status)),
-            "{what}: {body}"
-        );
-        assert!(
-            problem["type"].is_string() && problem["title"].is_string(),
-            "{what}: {body}"
-        );
+        assert_eq!((&problem["code"], &problem["status"]), (&json!(code), &json!(status)), "{what}: {body}");
+        assert!(problem["type"].is_string() && problem["title"].is_string(), "{what}: {body}");
         let detail = problem["detail"].as_str().unwrap();
         assert!((10..700).contains(&detail.chars().count()), "{what}: {body}");
         detail.to_owned()
@@ -205,9 +182,7 @@ fn encoded(id: &str) -> String {
 /// Asserts that an answer has these fields, whatever else it has.
 #[track_caller]
 fn assert_has(answer: &Value, fields: Value) {
-    let Value::Object(fields) = fields else {
-        panic!("not an object: {fields}")
-    };
+    let Value::Object(fields) = fields else { panic!("not an object: {fields}") };
     for (name, value) in fields {
         assert_eq!(answer[&name], value, "{name} of {answer}");
     }
@@ -230,16 +205,8 @@ fn a_book_comes_changes_and_goes() {
     let unchanged = json!({ "outcome": "unchanged", "book": added["book"] });
     assert_eq!(server.put_text(book, "protected", &text).expect(200), unchanged);
     let utf_16: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
-    let file = server.put(
-        &format!("{book}?rights=protected"),
-        "text/plain; charset=utf-16le",
-        utf_16,
-    );
-    assert_eq!(
-        file.expect(200),
-        unchanged,
-        "the same text from a file in another encoding"
-    );
+    let file = server.put(&format!("{book}?rights=protected"), "text/plain; charset=utf-16le", utf_16);
+    assert_eq!(file.expect(200), unchanged, "the same text from a file in another encoding");
 
     let replaced = server.put_text(book, "free", &other).expect(200);
     assert_eq!(replaced["outcome"], "replaced");
@@ -257,61 +224,38 @@ fn a_book_comes_changes_and_goes() {
 fn a_copy_a_part_and_a_stranger() {
     let server = Running::start();
     let text = prose(1, 22_000);
-    server
-        .put_text("/v1/libraries/house/books/1", "protected", &text)
-        .expect(201);
+    server.put_text("/v1/libraries/house/books/1", "protected", &text).expect(201);
 
     let copy = server.check_text(&text);
     assert_has(&copy, json!({ "verdict": "protected", "total": 1 }));
     let found = &copy["matches"][0];
     assert_has(&found["book"], json!({ "library": "house", "id": "1" }));
-    assert_has(
-        found,
-        json!({ "relation": "same_text", "share_of_query": 1.0, "share_of_book": 1.0 }),
-    );
+    assert_has(found, json!({ "relation": "same_text", "share_of_query": 1.0, "share_of_book": 1.0 }));
     assert_eq!(found["spans"].as_array().map(Vec::len), Some(1), "{found}");
     let part = server.check_text(&text[50_000..150_000]);
-    assert_has(
-        &part["matches"][0],
-        json!({ "relation": "part_of_book", "share_of_query": 1.0 }),
-    );
-    assert_has(
-        &server.check_text(&prose(2, 22_000)),
-        json!({ "verdict": "unknown", "matches": [] }),
-    );
+    assert_has(&part["matches"][0], json!({ "relation": "part_of_book", "share_of_query": 1.0 }));
+    assert_has(&server.check_text(&prose(2, 22_000)), json!({ "verdict": "unknown", "matches": [] }));
 }
 
 #[test]
 fn one_check_by_every_way_in() {
     let server = Running::start();
     let text = prose(1, 10_000);
-    server
-        .put_text("/v1/libraries/house/books/1", "protected", &text)
-        .expect(201);
+    server.put_text("/v1/libraries/house/books/1", "protected", &text).expect(201);
 
     let by_text = server.check_text(&text);
     let written = json!({ "text": text, "limit": 5, "library": "house", "recipe": "documented", "detail": true });
     for answer in [
         server.post("/v1/checks", JSON, written.to_string()),
-        server.post(
-            "/v1/checks",
-            "application/json; charset=utf-8",
-            json!({ "text": text }).to_string(),
-        ),
-        server.post(
-            "/v1/checks?limit=5&library=house&recipe=documented&detail=true",
-            BYTES,
-            &text,
-        ),
+        server.post("/v1/checks", "application/json; charset=utf-8", json!({ "text": text }).to_string()),
+        server.post("/v1/checks?limit=5&library=house&recipe=documented&detail=true", BYTES, &text),
         server.send("POST", "/v1/checks", &[], text.as_bytes()),
     ] {
         assert_eq!(answer.expect(200), by_text);
     }
 
     let gems = gems(&Recipe::documented(), &text);
-    let by_gems = server
-        .post("/v1/checks", JSON, json!({ "gems": gems }).to_string())
-        .expect(200);
+    let by_gems = server.post("/v1/checks", JSON, json!({ "gems": gems }).to_string()).expect(200);
     assert_has(&by_gems, json!({ "verdict": "protected", "gems": gems.len() }));
     let decimals = gems.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
     for path in ["/copyright_check_by_gems/", "/copyright_check_by_gems"] {
@@ -321,20 +265,14 @@ fn one_check_by_every_way_in() {
             }
         }
     }
-    assert_has(
-        &server.post("/copyright_check_by_gems/", FORM, "gems=").expect(200),
-        json!({ "verdict": "unknown" }),
-    );
+    assert_has(&server.post("/copyright_check_by_gems/", FORM, "gems=").expect(200), json!({ "verdict": "unknown" }));
 
     let table = [
         ("library=elsewhere", json!({ "verdict": "unknown", "total": 0 })),
         ("limit=0", json!({ "verdict": "protected", "total": 1, "matches": [] })),
     ];
     for (query, fields) in table {
-        assert_has(
-            &server.post(&format!("/v1/checks?{query}"), TEXT, &text).expect(200),
-            fields,
-        );
+        assert_has(&server.post(&format!("/v1/checks?{query}"), TEXT, &text).expect(200), fields);
     }
     let brief = server.post("/v1/checks?detail=false", TEXT, &text).expect(200);
     assert_eq!(brief["matches"][0]["spans"], json!([]));
@@ -359,18 +297,9 @@ fn a_book_of_gems_and_what_is_said_of_it() {
         (&json!("public_domain"), &json!("Камни"))
     );
 
-    let query = format!(
-        "rights=unknown&title={}&author=A+B&author=C%26D&language=en",
-        encoded("Что?")
-    );
-    let added = server
-        .put(&format!("/v1/libraries/house/books/raw?{query}"), TEXT, "short")
-        .expect(201);
-    let said = [
-        ("rights", json!("unknown")),
-        ("title", json!("Что?")),
-        ("authors", json!(["A B", "C&D"])),
-    ];
+    let query = format!("rights=unknown&title={}&author=A+B&author=C%26D&language=en", encoded("Что?"));
+    let added = server.put(&format!("/v1/libraries/house/books/raw?{query}"), TEXT, "short").expect(201);
+    let said = [("rights", json!("unknown")), ("title", json!("Что?")), ("authors", json!(["A B", "C&D"]))];
     for (name, value) in said {
         assert_eq!(added["book"][name], value);
     }
@@ -405,29 +334,13 @@ fn ids_come_back_as_they_were_sent() {
         for library in ["house", "a/b", "Дом+книг %2F"] {
             let target = format!("/v1/libraries/{}/books/{}", encoded(library), encoded(id));
             let added = server.put_text(&target, "free", id).expect(201);
-            assert_eq!(
-                (&added["book"]["library"], &added["book"]["id"]),
-                (&json!(library), &json!(id))
-            );
+            assert_eq!((&added["book"]["library"], &added["book"]["id"]), (&json!(library), &json!(id)));
             assert_eq!(server.get(&target).expect(200), added["book"]);
         }
     }
     // Slashes, dots and signs that need no encoding name the same books.
-    for id in [
-        "a/b",
-        "/a",
-        "a/",
-        "a//b",
-        "..",
-        ".",
-        "../../v1/stats",
-        "a+b",
-        "books/books",
-    ] {
-        assert_eq!(
-            server.get(&format!("/v1/libraries/house/books/{id}")).expect(200)["id"],
-            id
-        );
+    for id in ["a/b", "/a", "a/", "a//b", "..", ".", "../../v1/stats", "a+b", "books/books"] {
+        assert_eq!(server.get(&format!("/v1/libraries/house/books/{id}")).expect(200)["id"], id);
     }
     let page = server.get("/v1/libraries/a%2Fb/books").expect(200);
     assert_eq!(page["books"].as_array().unwrap().len(), ids.len());
@@ -435,9 +348,7 @@ fn ids_come_back_as_they_were_sent() {
         let target = format!("/v1/libraries/a%2Fb/books/{}", encoded(id));
         assert_eq!(server.send("DELETE", &target, &[], b"").status, 204, "{id}");
     }
-    server
-        .get("/v1/libraries/a%2Fb/books")
-        .problem(404, "no_such_library", "emptied");
+    server.get("/v1/libraries/a%2Fb/books").problem(404, "no_such_library", "emptied");
 }
 
 #[test]
@@ -446,24 +357,14 @@ fn pages_and_numbers() {
     assert_eq!(server.get("/v1/libraries").expect(200), json!({ "libraries": [] }));
     let mut ids: Vec<String> = (0..250).map(|i| format!("книга {i}?")).collect();
     for id in &ids {
-        server
-            .put_text(&format!("/v1/libraries/house/books/{}", encoded(id)), "free", id)
-            .expect(201);
+        server.put_text(&format!("/v1/libraries/house/books/{}", encoded(id)), "free", id).expect(201);
     }
     ids.sort();
     for limit in [1, 99, 125, 250, 1000] {
         let (mut seen, mut cursor) = (Vec::new(), String::new());
         loop {
-            let page = server
-                .get(&format!("/v1/libraries/house/books?limit={limit}{cursor}"))
-                .expect(200);
-            seen.extend(
-                page["books"]
-                    .as_array()
-                    .unwrap()
-                    .iter()
-                    .map(|book| book["id"].as_str().unwrap().to_owned()),
-            );
+            let page = server.get(&format!("/v1/libraries/house/books?limit={limit}{cursor}")).expect(200);
+            seen.extend(page["books"].as_array().unwrap().iter().map(|book| book["id"].as_str().unwrap().to_owned()));
             let Some(next) = page["next_cursor"].as_str() else {
                 break;
             };
@@ -472,21 +373,13 @@ fn pages_and_numbers() {
         assert_eq!(seen, ids, "{limit} a page");
     }
     let first = server.get("/v1/libraries/house/books").expect(200);
-    assert_eq!(
-        (first["books"].as_array().unwrap().len(), &first["next_cursor"]),
-        (100, &json!(ids[99]))
-    );
-    let behind = server
-        .get(&format!("/v1/libraries/house/books?cursor={}", encoded("\u{10FFFF}")))
-        .expect(200);
+    assert_eq!((first["books"].as_array().unwrap().len(), &first["next_cursor"]), (100, &json!(ids[99])));
+    let behind = server.get(&format!("/v1/libraries/house/books?cursor={}", encoded("\u{10FFFF}"))).expect(200);
     assert_eq!(behind, json!({ "books": [], "next_cursor": null }));
     let library = &server.get("/v1/libraries").expect(200)["libraries"][0];
     assert_eq!((&library["library"], &library["books"]), (&json!("house"), &json!(250)));
     let stats = server.get("/v1/stats").expect(200);
-    assert_eq!(
-        (&stats["books"], &stats["recipes"][0]["recipe"]),
-        (&json!(250), &json!("documented"))
-    );
+    assert_eq!((&stats["books"], &stats["recipes"][0]["recipe"]), (&json!(250), &json!("documented")));
     for path in ["/v1/stats", "/healthz", "/readyz", "/v1/libraries/house/books"] {
         let head = server.send("HEAD", path, &[], b"");
         assert_eq!((head.status, head.body.len()), (200, 0), "{path}");
@@ -508,9 +401,7 @@ fn a_catalogue_without_books_answers() {
 #[test]
 fn texts_that_say_nothing() {
     let server = Running::start();
-    server
-        .put_text("/v1/libraries/house/books/1", "protected", &prose(1, 6_000))
-        .expect(201);
+    server.put_text("/v1/libraries/house/books/1", "protected", &prose(1, 6_000)).expect(201);
     for text in ["", "word", "слово", "0123456789 42", "?! … ,;", "\u{feff}", "\n\n\n"] {
         for answer in [
             server.post("/v1/checks", TEXT, text),
@@ -518,18 +409,11 @@ fn texts_that_say_nothing() {
             server.post("/v1/checks", JSON, json!({ "text": text }).to_string()),
         ] {
             let report = answer.expect(200);
-            assert_eq!(
-                (&report["verdict"], &report["gems"]),
-                (&json!("unknown"), &json!(0)),
-                "{text:?}"
-            );
+            assert_eq!((&report["verdict"], &report["gems"]), (&json!("unknown"), &json!(0)), "{text:?}");
             assert!(report["note"].is_string(), "{text:?}");
         }
     }
-    assert_eq!(
-        server.post("/v1/checks", JSON, r#"{"gems":[]}"#).expect(200)["verdict"],
-        "unknown"
-    );
+    assert_eq!(server.post("/v1/checks", JSON, r#"{"gems":[]}"#).expect(200)["verdict"], "unknown");
 }
 
 /// Method, target, content type, body; status and code of the refusal.
@@ -546,10 +430,7 @@ fn bad_input_is_refused_by_name_and_the_server_goes_on() {
     let many = |n: usize| vec!["1"; n].join(",");
     let long = "x".repeat(100_000);
     let library = |name: &str| json!({ "text": "", "library": name }).to_string();
-    let (far, long_id) = (
-        format!("/{}", &long[..20_000]),
-        format!("/v1/libraries/l/books/{}", &long[..513]),
-    );
+    let (far, long_id) = (format!("/{}", &long[..20_000]), format!("/v1/libraries/l/books/{}", &long[..513]));
     let zip = b"PK\x03\x04rest of a file".to_vec();
     #[rustfmt::skip]
     let table: Vec<Row> = vec![
@@ -660,25 +541,13 @@ fn bad_input_is_refused_by_name_and_the_server_goes_on() {
         ("GET", &long_id, "", vec![], 422, "bad_name"),
     ];
     for (method, target, kind, body, status, code) in table {
-        let what = format!(
-            "{method} {} {}",
-            excerpt(target),
-            excerpt(&String::from_utf8_lossy(&body))
-        );
+        let what = format!("{method} {} {}", excerpt(target), excerpt(&String::from_utf8_lossy(&body)));
         let headers = [("Content-Type", kind)];
         let headers = if kind.is_empty() { &[] } else { &headers[..] };
         server.send(method, target, headers, &body).problem(status, code, &what);
-        assert_eq!(
-            server.get("/healthz").expect(200),
-            json!({ "status": "ok" }),
-            "after {what}"
-        );
+        assert_eq!(server.get("/healthz").expect(200), json!({ "status": "ok" }), "after {what}");
     }
-    assert_eq!(
-        server.get("/v1/stats").expect(200)["books"],
-        0,
-        "nothing that was refused is kept"
-    );
+    assert_eq!(server.get("/v1/stats").expect(200)["books"], 0, "nothing that was refused is kept");
 }
 
 fn excerpt(text: &str) -> String {
@@ -689,37 +558,19 @@ fn excerpt(text: &str) -> String {
 fn a_problem_says_what_to_do() {
     let server = Running::start();
     let table = [
-        (
-            server.post("/v1/checks", JSON, r#"{"text":"a","colour":"red"}"#),
-            "unknown field `colour`",
-        ),
-        (
-            server.post("/v1/checks", JSON, r#"{"text":"a","gems":[1]}"#),
-            "exactly one of 'gems' and 'text'",
-        ),
-        (
-            server.post("/v1/checks?colour=red", TEXT, "a"),
-            "unknown field `colour`",
-        ),
+        (server.post("/v1/checks", JSON, r#"{"text":"a","colour":"red"}"#), "unknown field `colour`"),
+        (server.post("/v1/checks", JSON, r#"{"text":"a","gems":[1]}"#), "exactly one of 'gems' and 'text'"),
+        (server.post("/v1/checks?colour=red", TEXT, "a"), "unknown field `colour`"),
         (server.post("/v1/checks", "application/pdf", "a"), "text/plain"),
-        (
-            server.post("/copyright_check_by_gems/", FORM, "gems=1,x"),
-            "'x' is not a gem",
-        ),
+        (server.post("/copyright_check_by_gems/", FORM, "gems=1,x"), "'x' is not a gem"),
         (server.put("/v1/libraries/l/books/1", TEXT, "a"), "'rights' is missing"),
-        (
-            server.put("/v1/libraries/l/books/1", JSON, r#"{"text":"a"}"#),
-            "missing field `rights`",
-        ),
+        (server.put("/v1/libraries/l/books/1", JSON, r#"{"text":"a"}"#), "missing field `rights`"),
         (server.get("/v1/libraries/l/books?limit=0"), "from 1 to 1000"),
         (server.get("/v2"), "/v1/checks"),
     ];
     for (answer, words) in table {
         let problem = answer.json();
-        assert!(
-            problem["detail"].as_str().unwrap().contains(words),
-            "{words}: {problem}"
-        );
+        assert!(problem["detail"].as_str().unwrap().contains(words), "{words}: {problem}");
     }
 }
 
@@ -740,11 +591,7 @@ fn a_wrong_method_is_told_the_right_ones() {
         let answer = server.send(method, target, &[], b"");
         answer.problem(405, "method_not_allowed", target);
         let allow = format!("allow: {}", allowed.to_lowercase());
-        assert!(
-            answer.head.lines().any(|line| line == allow),
-            "{target}: {}",
-            answer.head
-        );
+        assert!(answer.head.lines().any(|line| line == allow), "{target}: {}", answer.head);
     }
 }
 
@@ -767,14 +614,8 @@ fn the_limit_holds_for_every_way_of_sending() {
         sent.extend_from_slice(b"0\r\n\r\n");
         sent
     };
-    too_large(
-        server.post("/v1/checks", TEXT, vec![b'a'; MAX_BODY + 1]),
-        "length given",
-    );
-    too_large(
-        server.post("/v1/checks", TEXT, vec![b'a'; 16 * MAX_BODY]),
-        "far too much",
-    );
+    too_large(server.post("/v1/checks", TEXT, vec![b'a'; MAX_BODY + 1]), "length given");
+    too_large(server.post("/v1/checks", TEXT, vec![b'a'; 16 * MAX_BODY]), "far too much");
     too_large(server.raw(&chunks(MAX_BODY + 1024)), "chunks");
     too_large(server.raw(&chunks(8 * MAX_BODY)), "many chunks");
     server.raw(&chunks(MAX_BODY)).expect(200);
@@ -785,11 +626,7 @@ fn the_limit_holds_for_every_way_of_sending() {
     }
 
     let mut waiting = server.connect();
-    write!(
-        waiting,
-        "{head}Connection: close\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n"
-    )
-    .unwrap();
+    write!(waiting, "{head}Connection: close\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n").unwrap();
     let mut line = [0; 25];
     waiting.read_exact(&mut line).unwrap();
     assert_eq!(&line, b"HTTP/1.1 100 Continue\r\n\r\n");
@@ -801,10 +638,7 @@ fn the_limit_holds_for_every_way_of_sending() {
 fn broken_and_compressed_bodies() {
     let server = Running::start();
     let head = "POST /v1/checks HTTP/1.1\r\nHost: test\r\nContent-Type: text/plain\r\n";
-    for body in [
-        "Content-Length: 100\r\n\r\nnot so many",
-        "Transfer-Encoding: chunked\r\n\r\n5\r\nfi",
-    ] {
+    for body in ["Content-Length: 100\r\n\r\nnot so many", "Transfer-Encoding: chunked\r\n\r\n5\r\nfi"] {
         let mut stream = server.connect();
         write!(stream, "{head}{body}").unwrap();
         stream.shutdown(std::net::Shutdown::Write).unwrap();
@@ -819,9 +653,7 @@ fn broken_and_compressed_bodies() {
         "chunks that are none",
     );
     let gzip = [("Content-Type", "text/plain"), ("Content-Encoding", "gzip")];
-    server
-        .send("POST", "/v1/checks", &gzip, b"\x1f\x8b")
-        .problem(415, "unknown_content_encoding", "gzip");
+    server.send("POST", "/v1/checks", &gzip, b"\x1f\x8b").problem(415, "unknown_content_encoding", "gzip");
     let identity = [("Content-Type", "text/plain"), ("Content-Encoding", "identity")];
     server.send("POST", "/v1/checks", &identity, b"word").expect(200);
     assert_eq!(server.get("/healthz").status, 200);
@@ -870,29 +702,16 @@ impl Store for Faulty {
 fn a_store_that_fails_is_a_problem_of_the_server() {
     const SECRET: &str = "/srv/secret";
     type Put = fn() -> Result<(), StoreError>;
-    let damaged = || {
-        Err(StoreError::Damaged {
-            path: SECRET.into(),
-            detail: "a block".into(),
-        })
-    };
+    let damaged = || Err(StoreError::Damaged { path: SECRET.into(), detail: "a block".into() });
     let table: [(Put, u16, &str); 3] = [
         (|| Err(StoreError::DiskFull(SECRET.into())), 507, "disk_full"),
         (damaged, 500, "store_failed"),
         (|| panic!("on purpose"), 500, "internal"),
     ];
     for (put, status, code) in table {
-        let server = Running::with(|store| {
-            Box::new(Faulty {
-                store,
-                put,
-                read: || {},
-            })
-        });
+        let server = Running::with(|store| Box::new(Faulty { store, put, read: || {} }));
         for _ in 0..100 {
-            let detail = server
-                .put_text("/v1/libraries/l/books/1", "free", "a")
-                .problem(status, code, code);
+            let detail = server.put_text("/v1/libraries/l/books/1", "free", "a").problem(status, code, code);
             assert!(!detail.contains(SECRET), "{detail}");
         }
         assert_eq!(server.get("/v1/stats").expect(200)["books"], 0);
@@ -903,9 +722,7 @@ fn a_store_that_fails_is_a_problem_of_the_server() {
 fn checks_are_answered_while_books_are_put_in() {
     let server = Running::start();
     let text = prose(1, 4_000);
-    server
-        .put_text("/v1/libraries/house/books/small", "protected", &text)
-        .expect(201);
+    server.put_text("/v1/libraries/house/books/small", "protected", &text).expect(201);
     let big: Vec<String> = (10..14).map(|seed| prose(seed, 300_000)).collect();
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -942,11 +759,7 @@ fn checks_are_answered_while_books_are_put_in() {
     });
     assert_eq!(server.get("/v1/stats").expect(200)["books"], 5);
     let same: Vec<u16> = thread::scope(|scope| {
-        let put = || {
-            server
-                .put_text("/v1/libraries/house/books/contended", "free", &text)
-                .status
-        };
+        let put = || server.put_text("/v1/libraries/house/books/contended", "free", &text).status;
         let puts: Vec<_> = (0..16).map(|_| scope.spawn(put)).collect();
         puts.into_iter().map(|put| put.join().unwrap()).collect()
     });
@@ -958,13 +771,7 @@ fn checks_are_answered_while_books_are_put_in() {
 #[test]
 fn a_stop_finishes_what_runs() {
     const SLOW: Duration = Duration::from_millis(700);
-    let mut server = Running::with(|store| {
-        Box::new(Faulty {
-            store,
-            put: || Ok(()),
-            read: || thread::sleep(SLOW),
-        })
-    });
+    let mut server = Running::with(|store| Box::new(Faulty { store, put: || Ok(()), read: || thread::sleep(SLOW) }));
     assert_eq!(server.get("/readyz").expect(200), json!({ "status": "ready" }));
     let mut idle = server.connect();
     idle.write_all(b"GET /readyz HTTP/1.1\r\nHost: test\r\n\r\n").unwrap();
@@ -988,19 +795,10 @@ fn an_address_in_use_is_named_with_the_way_out() {
     let listen = taken.local_addr().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let catalogue = Arc::new(Catalogue::open_or_create(folder.path()).unwrap());
-    let table = [
-        (listen, "--listen"),
-        ("192.0.2.1:80".parse().unwrap(), "an address of this machine"),
-    ];
+    let table = [(listen, "--listen"), ("192.0.2.1:80".parse().unwrap(), "an address of this machine")];
     for (listen, advice) in table {
-        let settings = Settings {
-            listen,
-            ..Settings::default()
-        };
-        let error = Server::bind(Arc::clone(&catalogue), settings)
-            .err()
-            .unwrap()
-            .to_string();
+        let settings = Settings { listen, ..Settings::default() };
+        let error = Server::bind(Arc::clone(&catalogue), settings).err().unwrap().to_string();
         assert!(error.contains(&listen.to_string()) && error.contains(advice), "{error}");
     }
 }

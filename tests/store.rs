@@ -30,10 +30,7 @@ fn recipe_name(name: &str) -> RecipeName {
 }
 
 fn key(library: &str, id: &str) -> BookKey {
-    BookKey {
-        library: library.parse().unwrap(),
-        id: id.parse().unwrap(),
-    }
+    BookKey { library: library.parse().unwrap(), id: id.parse().unwrap() }
 }
 
 /// One of few gems, as wide as the recipe's gems are.
@@ -42,20 +39,11 @@ fn gem(recipe_name: &str, i: u64) -> Gem {
 }
 
 fn placed(recipe: &str, i: u64) -> PlacedGem {
-    PlacedGem {
-        gem: gem(recipe, i),
-        place: Some(Place {
-            start: i * 1000,
-            end: i * 1000 + 1000,
-        }),
-    }
+    PlacedGem { gem: gem(recipe, i), place: Some(Place { start: i * 1000, end: i * 1000 + 1000 }) }
 }
 
 fn book(key: BookKey, gems: &[(&str, Vec<PlacedGem>)]) -> NewBook {
-    let gems: BTreeMap<_, _> = gems
-        .iter()
-        .map(|(name, gems)| (recipe_name(name), gems.clone()))
-        .collect();
+    let gems: BTreeMap<_, _> = gems.iter().map(|(name, gems)| (recipe_name(name), gems.clone())).collect();
     let record = Record {
         key,
         rights: Rights::Protected,
@@ -64,10 +52,7 @@ fn book(key: BookKey, gems: &[(&str, Vec<PlacedGem>)]) -> NewBook {
         language: None,
         digest: "00".repeat(32),
         bytes: 1000,
-        gems: gems
-            .iter()
-            .map(|(name, gems)| (name.clone(), gems.len() as u32))
-            .collect(),
+        gems: gems.iter().map(|(name, gems)| (name.clone(), gems.len() as u32)).collect(),
         changed: Timestamp::from_second(1_000_000).unwrap(),
     };
     NewBook { record, gems }
@@ -75,10 +60,7 @@ fn book(key: BookKey, gems: &[(&str, Vec<PlacedGem>)]) -> NewBook {
 
 /// A book with these gems of the first recipe.
 fn simple(library: &str, id: &str, gems: impl IntoIterator<Item = u64>) -> NewBook {
-    book(
-        key(library, id),
-        &[("first", gems.into_iter().map(|i| placed("first", i)).collect())],
-    )
+    book(key(library, id), &[("first", gems.into_iter().map(|i| placed("first", i)).collect())])
 }
 
 fn create(dir: &Path) -> RocksStore {
@@ -111,10 +93,7 @@ fn dump(store: &RocksStore) -> Result<String, StoreError> {
     }
     for recipe in store.recipes() {
         let gems: Vec<Gem> = (0..POOL).map(|i| gem(recipe.name().as_str(), i)).collect();
-        let (tally, sizes) = (
-            snapshot.tally(recipe.name(), &gems, NO_CAP)?,
-            snapshot.sizes(recipe.name())?,
-        );
+        let (tally, sizes) = (snapshot.tally(recipe.name(), &gems, NO_CAP)?, snapshot.sizes(recipe.name())?);
         lines.push(format!("{tally:?} {sizes:?}"));
     }
     Ok(lines.join("\n"))
@@ -170,29 +149,18 @@ fn any_gems(recipe: &'static str) -> impl Strategy<Value = Vec<PlacedGem>> {
     let places = prop_oneof![
         Just(vec![None; POOL as usize]),
         proptest::collection::vec(place.clone(), POOL as usize),
-        proptest::collection::vec(
-            place.prop_map(|place| place.or(Some(Place { start: 0, end: 7 }))),
-            POOL as usize
-        ),
+        proptest::collection::vec(place.prop_map(|place| place.or(Some(Place { start: 0, end: 7 }))), POOL as usize),
     ];
     (order, places, 0..=POOL as usize).prop_map(move |(order, places, len)| {
         let gems = order.into_iter().zip(places).take(len);
-        gems.map(|(i, place)| PlacedGem {
-            gem: gem(recipe, i),
-            place,
-        })
-        .collect()
+        gems.map(|(i, place)| PlacedGem { gem: gem(recipe, i), place }).collect()
     })
 }
 
 fn any_book() -> impl Strategy<Value = NewBook> {
     let gems = RECIPES.map(|name| proptest::option::weighted(0.8, any_gems(name)));
     (any_key(), gems, 0..10_000_u64, 0..1_000_000_i64).prop_map(|(key, gems, bytes, second)| {
-        let gems: Vec<_> = RECIPES
-            .into_iter()
-            .zip(gems)
-            .filter_map(|(name, gems)| Some((name, gems?)))
-            .collect();
+        let gems: Vec<_> = RECIPES.into_iter().zip(gems).filter_map(|(name, gems)| Some((name, gems?))).collect();
         let mut book = book(key, &gems);
         book.record.bytes = bytes;
         book.record.changed = Timestamp::from_second(second).unwrap();
@@ -234,13 +202,7 @@ impl Model {
 
     /// Takes the numbers of new books from the store; they must be new.
     fn number_new(&mut self, snapshot: &dyn Snapshot) {
-        for key in self
-            .books
-            .keys()
-            .filter(|key| !self.numbers.contains_key(*key))
-            .cloned()
-            .collect::<Vec<_>>()
-        {
+        for key in self.books.keys().filter(|key| !self.numbers.contains_key(*key)).cloned().collect::<Vec<_>>() {
             let number = snapshot.find(&key).unwrap().unwrap();
             assert!(self.used.insert(number), "{key} got a number that was used before");
             self.numbers.insert(key, number);
@@ -260,30 +222,15 @@ impl Model {
         }
         let mut libraries: BTreeMap<&str, Vec<&Record>> = BTreeMap::new();
         for book in self.books.values() {
-            libraries
-                .entry(book.record.key.library.as_str())
-                .or_default()
-                .push(&book.record);
+            libraries.entry(book.record.key.library.as_str()).or_default().push(&book.record);
         }
         for name in LIBRARIES {
             let records = snapshot.walk(&name.parse().unwrap(), None, usize::MAX).unwrap();
-            assert_eq!(
-                records.iter().collect::<Vec<_>>(),
-                libraries.get(name).cloned().unwrap_or_default()
-            );
+            assert_eq!(records.iter().collect::<Vec<_>>(), libraries.get(name).cloned().unwrap_or_default());
         }
         let summaries = snapshot.libraries().unwrap();
         assert_eq!(summaries.len(), libraries.len());
-        for (
-            LibrarySummary {
-                library,
-                books,
-                bytes,
-                changed,
-            },
-            (name, records),
-        ) in summaries.iter().zip(&libraries)
-        {
+        for (LibrarySummary { library, books, bytes, changed }, (name, records)) in summaries.iter().zip(&libraries) {
             assert_eq!((library.as_str(), *books), (*name, records.len() as u64));
             assert_eq!(*bytes, records.iter().map(|record| record.bytes).sum::<u64>());
             assert!(records.iter().all(|record| record.changed <= *changed));
@@ -311,18 +258,10 @@ impl Model {
             let mut counts: BTreeMap<BookNo, u32> = BTreeMap::new();
             let is_common = |gem: &&Gem| lists.get(*gem).is_some_and(|list| list.len() > cap as usize);
             let common = asked.iter().filter(is_common).copied().collect();
-            for book in asked
-                .iter()
-                .filter(|gem| !is_common(gem))
-                .filter_map(|gem| lists.get(gem))
-                .flatten()
-            {
+            for book in asked.iter().filter(|gem| !is_common(gem)).filter_map(|gem| lists.get(gem)).flatten() {
                 *counts.entry(*book).or_default() += 1;
             }
-            let expected = Tally {
-                books: counts.into_iter().collect(),
-                common,
-            };
+            let expected = Tally { books: counts.into_iter().collect(), common };
             assert_eq!(snapshot.tally(&name, &asked, cap).unwrap(), expected);
         }
     }
@@ -381,33 +320,23 @@ proptest! {
 fn a_snapshot_sees_no_later_change() {
     let dir = tempdir().unwrap();
     let store = create(dir.path());
-    store
-        .put(vec![simple("lib", "1", 0..5), simple("lib", "2", 3..8)])
-        .unwrap();
+    store.put(vec![simple("lib", "1", 0..5), simple("lib", "2", 3..8)]).unwrap();
     let before = store.snapshot();
-    let numbers = [
-        before.find(&key("lib", "1")).unwrap().unwrap(),
-        before.find(&key("lib", "2")).unwrap().unwrap(),
-    ];
+    let numbers = [before.find(&key("lib", "1")).unwrap().unwrap(), before.find(&key("lib", "2")).unwrap().unwrap()];
     let see = |snapshot: &dyn Snapshot| {
         (
             tally(snapshot, 0..10, NO_CAP),
             snapshot.fetch(&numbers).unwrap(),
             snapshot.gems(&recipe_name("first"), numbers[0]).unwrap(),
             snapshot.walk(&"lib".parse().unwrap(), None, 10).unwrap(),
-            (
-                snapshot.libraries().unwrap(),
-                snapshot.sizes(&recipe_name("first")).unwrap(),
-            ),
+            (snapshot.libraries().unwrap(), snapshot.sizes(&recipe_name("first")).unwrap()),
         )
     };
     let seen = see(&*before);
     assert_eq!(seen.0.books, [(numbers[0], 5), (numbers[1], 5)]);
 
     store.remove(&[key("lib", "1")]).unwrap();
-    store
-        .put(vec![simple("lib", "2", 0..1), simple("new", "3", 0..9)])
-        .unwrap();
+    store.put(vec![simple("lib", "2", 0..1), simple("new", "3", 0..9)]).unwrap();
     store.flush().unwrap();
     assert_eq!(see(&*before), seen);
     assert_eq!(before.verify().unwrap(), Vec::<String>::new());
@@ -419,20 +348,13 @@ fn a_walk_goes_on_behind_an_id() {
     let dir = tempdir().unwrap();
     let store = create(dir.path());
     let ids = ["1", "1/2", "10", "2", "Я", "а"];
-    store
-        .put(ids.iter().rev().map(|id| simple("lib", id, 0..2)).collect())
-        .unwrap();
-    store
-        .put(vec![simple("lib2", "15", 0..2), simple("l", "0", 0..2)])
-        .unwrap();
+    store.put(ids.iter().rev().map(|id| simple("lib", id, 0..2)).collect()).unwrap();
+    store.put(vec![simple("lib2", "15", 0..2), simple("l", "0", 0..2)]).unwrap();
     let snapshot = store.snapshot();
     let walk = |after: Option<&str>, limit| -> Vec<String> {
         let after: Option<BookId> = after.map(|id| id.parse().unwrap());
         let records = snapshot.walk(&"lib".parse().unwrap(), after.as_ref(), limit).unwrap();
-        records
-            .into_iter()
-            .map(|record| record.key.id.as_str().to_owned())
-            .collect()
+        records.into_iter().map(|record| record.key.id.as_str().to_owned()).collect()
     };
     assert_eq!(walk(None, 100), ids);
     assert_eq!(walk(None, 0), [""; 0]);
@@ -447,9 +369,7 @@ fn a_walk_goes_on_behind_an_id() {
 fn a_gem_in_more_books_than_the_cap_is_common() {
     let dir = tempdir().unwrap();
     let store = create(dir.path());
-    store
-        .put((0..4).map(|i| simple("lib", &i.to_string(), [0, 5, 6 + i])).collect())
-        .unwrap();
+    store.put((0..4).map(|i| simple("lib", &i.to_string(), [0, 5, 6 + i])).collect()).unwrap();
     store.put(vec![simple("lib", "4", [5])]).unwrap();
     let snapshot = store.snapshot();
     let ones = |n: u32| (0..n).map(|i| (BookNo(i), 1)).collect::<Vec<_>>();
@@ -466,13 +386,7 @@ fn a_gem_in_more_books_than_the_cap_is_common() {
         (vec![7, 7], 1, vec![(BookNo(1), 1)], vec![]),
         (vec![], 1, vec![], vec![]),
     ] {
-        assert_eq!(
-            tally(&*snapshot, asked, cap),
-            Tally {
-                books,
-                common: common(&commons)
-            }
-        );
+        assert_eq!(tally(&*snapshot, asked, cap), Tally { books, common: common(&commons) });
     }
 }
 
@@ -485,31 +399,16 @@ fn what_a_recipe_cannot_have_is_refused_whole() {
 
     let unknown = book(key("lib", "2"), &[("third", vec![placed("first", 0)])]);
     let refused = store.put(vec![simple("lib", "1", 5..9), unknown]).unwrap_err();
-    assert_eq!(
-        refused.to_string(),
-        "there are no gems of recipe 'third' here; there are: first, second"
-    );
+    assert_eq!(refused.to_string(), "there are no gems of recipe 'third' here; there are: first, second");
     assert_eq!(dump(&store).unwrap(), before);
-    assert!(matches!(
-        store.snapshot().sizes(&recipe_name("third")),
-        Err(StoreError::UnknownRecipe { .. })
-    ));
+    assert!(matches!(store.snapshot().sizes(&recipe_name("third")), Err(StoreError::UnknownRecipe { .. })));
 
     if recipe("first").gem_bits() == 32 {
         // Its lower half is a gem of the book.
         let wide = Gem(gem("first", 0).0 | 1 << 32);
-        assert_eq!(
-            store.snapshot().tally(&recipe_name("first"), &[wide], NO_CAP).unwrap(),
-            Tally::default()
-        );
-        let wide = book(
-            key("lib", "2"),
-            &[("first", vec![PlacedGem { gem: wide, place: None }])],
-        );
-        assert!(matches!(
-            store.put(vec![wide]),
-            Err(StoreError::GemTooLarge { bits: 32, .. })
-        ));
+        assert_eq!(store.snapshot().tally(&recipe_name("first"), &[wide], NO_CAP).unwrap(), Tally::default());
+        let wide = book(key("lib", "2"), &[("first", vec![PlacedGem { gem: wide, place: None }])]);
+        assert!(matches!(store.put(vec![wide]), Err(StoreError::GemTooLarge { bits: 32, .. })));
         assert_eq!(dump(&store).unwrap(), before);
     }
 }
@@ -520,10 +419,7 @@ fn a_gem_given_twice_counts_once() {
     let store = create(dir.path());
     store.put(vec![simple("lib", "1", [3, 4, 3, 3])]).unwrap();
     let snapshot = store.snapshot();
-    assert_eq!(
-        snapshot.fetch(&[BookNo(0)]).unwrap()[0].as_ref().unwrap().gems[&recipe_name("first")],
-        2
-    );
+    assert_eq!(snapshot.fetch(&[BookNo(0)]).unwrap()[0].as_ref().unwrap().gems[&recipe_name("first")], 2);
     assert_eq!(
         snapshot.gems(&recipe_name("first"), BookNo(0)).unwrap().unwrap(),
         [placed("first", 3), placed("first", 4)]
@@ -557,10 +453,7 @@ fn many_may_write_and_read_at_once() {
             scope.spawn(move || {
                 for i in 0..40 {
                     store
-                        .put(vec![
-                            simple(library, &i.to_string(), i..i + 5),
-                            simple("all", &i.to_string(), 0..i),
-                        ])
+                        .put(vec![simple(library, &i.to_string(), i..i + 5), simple("all", &i.to_string(), 0..i)])
                         .unwrap();
                     store.remove(&[key(library, &(i / 2).to_string())]).unwrap();
                 }
@@ -582,10 +475,7 @@ fn listing(dir: &Path) -> BTreeMap<String, (Vec<u8>, std::time::SystemTime)> {
     entries
         .map(|entry| {
             let content = fs::read(entry.path()).unwrap();
-            (
-                entry.file_name().into_string().unwrap(),
-                (content, entry.metadata().unwrap().modified().unwrap()),
-            )
+            (entry.file_name().into_string().unwrap(), (content, entry.metadata().unwrap().modified().unwrap()))
         })
         .collect()
 }
@@ -605,10 +495,7 @@ fn a_folder_that_is_no_catalogue_is_left_alone() {
     fs::write(dir.path().join("thesis.txt"), "mine").unwrap();
     let before = listing(dir.path());
     assert!(matches!(refusal(RocksStore::open(dir.path())), StoreError::Foreign(_)));
-    assert!(matches!(
-        refusal(RocksStore::open_or_create(dir.path())),
-        StoreError::Foreign(_)
-    ));
+    assert!(matches!(refusal(RocksStore::open_or_create(dir.path())), StoreError::Foreign(_)));
     assert_eq!(listing(dir.path()), before);
 
     let file = dir.path().join("thesis.txt");
@@ -620,10 +507,7 @@ fn a_folder_that_is_no_catalogue_is_left_alone() {
     let other = tempdir().unwrap();
     drop(DB::open_default(other.path()).unwrap());
     let before = listing(other.path());
-    assert!(matches!(
-        refusal(RocksStore::open_or_create(other.path())),
-        StoreError::Foreign(_)
-    ));
+    assert!(matches!(refusal(RocksStore::open_or_create(other.path())), StoreError::Foreign(_)));
     assert_eq!(listing(other.path()), before);
 }
 
@@ -657,10 +541,7 @@ fn an_interrupted_creation_is_completed() {
             "no families" => drop(DB::open(&options, dir.path()).unwrap()),
             _ => drop(DB::open_cf(&options, dir.path(), FAMILIES).unwrap()),
         }
-        assert!(
-            matches!(refusal(RocksStore::open(dir.path())), StoreError::Missing(_)),
-            "{interrupted}"
-        );
+        assert!(matches!(refusal(RocksStore::open(dir.path())), StoreError::Missing(_)), "{interrupted}");
         create(dir.path()).put(vec![simple("lib", "1", 0..3)]).unwrap();
         RocksStore::open(dir.path()).unwrap();
     }
@@ -672,10 +553,7 @@ fn another_format_version_is_refused_with_advice() {
         let dir = tempdir().unwrap();
         create(dir.path());
         set_version(dir.path(), version);
-        for error in [
-            refusal(RocksStore::open(dir.path())),
-            refusal(RocksStore::open_or_create(dir.path())),
-        ] {
+        for error in [refusal(RocksStore::open(dir.path())), refusal(RocksStore::open_or_create(dir.path()))] {
             assert!(matches!(&error, StoreError::Version { found, supported: 1, .. } if *found == version.to_string()));
             assert!(error.to_string().contains(says), "{error}");
         }
@@ -690,10 +568,7 @@ fn a_newer_version_may_have_more_column_families() {
     let mut options = Options::default();
     options.create_missing_column_families(true);
     drop(DB::open_cf(&options, dir.path(), FAMILIES.into_iter().chain(["jobs"])).unwrap());
-    assert!(matches!(
-        refusal(RocksStore::open(dir.path())),
-        StoreError::Version { .. }
-    ));
+    assert!(matches!(refusal(RocksStore::open(dir.path())), StoreError::Version { .. }));
 }
 
 #[test]
@@ -701,14 +576,8 @@ fn a_second_opening_is_told_who_has_the_folder() {
     let dir = tempdir().unwrap();
     let store = create(dir.path());
     let me = format!("process {}", std::process::id());
-    for error in [
-        refusal(RocksStore::open(dir.path())),
-        refusal(RocksStore::open_or_create(dir.path())),
-    ] {
-        assert!(
-            matches!(&error, StoreError::InUse { owner, .. } if *owner == me),
-            "{error}"
-        );
+    for error in [refusal(RocksStore::open(dir.path())), refusal(RocksStore::open_or_create(dir.path()))] {
+        assert!(matches!(&error, StoreError::InUse { owner, .. } if *owner == me), "{error}");
     }
     let other = child("open", dir.path()).output().unwrap();
     let said = String::from_utf8_lossy(&other.stdout);
@@ -720,10 +589,7 @@ fn a_second_opening_is_told_who_has_the_folder() {
     drop(RocksStore::open(dir.path()).unwrap());
     raw(dir.path(), |_| {
         let error = refusal(RocksStore::open(dir.path()));
-        assert!(
-            matches!(&error, StoreError::InUse { owner, .. } if owner == "another process"),
-            "{error}"
-        );
+        assert!(matches!(&error, StoreError::InUse { owner, .. } if owner == "another process"), "{error}");
     });
 }
 
@@ -736,11 +602,8 @@ fn a_folder_that_may_not_be_written_is_denied() {
     fs::create_dir(&closed).unwrap();
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o555)).unwrap();
     // For the one user whom permissions do not stop: a file system that nobody can write to.
-    let closed = if fs::write(closed.join("probe"), "").is_ok() {
-        Path::new("/sys/lapidary").to_owned()
-    } else {
-        closed
-    };
+    let closed =
+        if fs::write(closed.join("probe"), "").is_ok() { Path::new("/sys/lapidary").to_owned() } else { closed };
     let error = refusal(RocksStore::open_or_create(&closed));
     assert!(matches!(error, StoreError::Denied { .. }), "{error}");
 }
@@ -769,71 +632,24 @@ fn verify_names_every_fault() {
         ("is of no recipe that is defined here", "postings", b"?", Some(b"")),
         ("is of no recipe that is defined here", "postings", &[0; 11], Some(b"")),
         ("lib/1 (book 0) is not found by its id", "ids", b"lib\x001", None),
-        (
-            "lib/9 leads to book 9, which is not there",
-            "ids",
-            b"lib\x009",
-            Some(&[0, 0, 0, 9]),
-        ),
-        (
-            "lib/9 leads to book 0, which is lib/1",
-            "ids",
-            b"lib\x009",
-            Some(&[0; 4]),
-        ),
+        ("lib/9 leads to book 9, which is not there", "ids", b"lib\x009", Some(&[0, 0, 0, 9])),
+        ("lib/9 leads to book 0, which is lib/1", "ids", b"lib\x009", Some(&[0; 4])),
         ("the number of lib/1 cannot be read", "ids", b"lib\x001", Some(b"one")),
         ("lib/1 leads to book 0, which is not there", "books", &[0; 4], None),
         ("the record of book 0 cannot be read", "books", &[0; 4], Some(b"{")),
         ("has the key [1], which is no book's number", "books", &[1], Some(b"{}")),
-        (
-            "the gems of book 0 (first) cannot be read",
-            "gems",
-            &[0; 6],
-            Some(&[200, 1]),
-        ),
-        (
-            "has no gems of recipe first, but its record counts 3",
-            "gems",
-            &[0; 6],
-            None,
-        ),
-        (
-            "there are gems of recipe second for book 0, but no record",
-            "gems",
-            &[0, 1, 0, 0, 0, 0],
-            Some(&[0]),
-        ),
-        (
-            "the sizes kept for recipe first are not those of its books",
-            "meta",
-            b"sizes\0\0\0",
-            None,
-        ),
-        (
-            "library lib holds 2 books, but has no summary",
-            "meta",
-            b"library\0lib",
-            None,
-        ),
-        (
-            "has a number that the next new book may get, 1",
-            "meta",
-            b"next",
-            Some(&[0, 0, 0, 1]),
-        ),
-        (
-            "there is an entry \"more\", which means nothing",
-            "meta",
-            b"more",
-            Some(b""),
-        ),
+        ("the gems of book 0 (first) cannot be read", "gems", &[0; 6], Some(&[200, 1])),
+        ("has no gems of recipe first, but its record counts 3", "gems", &[0; 6], None),
+        ("there are gems of recipe second for book 0, but no record", "gems", &[0, 1, 0, 0, 0, 0], Some(&[0])),
+        ("the sizes kept for recipe first are not those of its books", "meta", b"sizes\0\0\0", None),
+        ("library lib holds 2 books, but has no summary", "meta", b"library\0lib", None),
+        ("has a number that the next new book may get, 1", "meta", b"next", Some(&[0, 0, 0, 1])),
+        ("there is an entry \"more\", which means nothing", "meta", b"more", Some(b"")),
     ];
     for (sentence, family, key_bytes, value) in faults {
         let dir = tempdir().unwrap();
         let store = create(dir.path());
-        store
-            .put(vec![simple("lib", "1", 0..3), simple("lib", "2", 2..5)])
-            .unwrap();
+        store.put(vec![simple("lib", "1", 0..3), simple("lib", "2", 2..5)]).unwrap();
         drop(store);
         raw(dir.path(), |db| {
             let family = db.cf_handle(family).unwrap();
@@ -844,17 +660,10 @@ fn verify_names_every_fault() {
         });
         let store = RocksStore::open(dir.path()).unwrap();
         let found = store.snapshot().verify().unwrap();
-        assert!(
-            found.iter().any(|found| found.contains(sentence)),
-            "{sentence}: {found:#?}"
-        );
+        assert!(found.iter().any(|found| found.contains(sentence)), "{sentence}: {found:#?}");
         assert!(found.len() < 10, "{found:#?}");
         // Whatever is damaged, nothing panics.
-        let _ = (
-            dump(&store),
-            store.put(vec![simple("lib", "1", 0..9)]),
-            store.remove(&[key("lib", "2")]),
-        );
+        let _ = (dump(&store), store.put(vec![simple("lib", "1", 0..9)]), store.remove(&[key("lib", "2")]));
     }
 }
 
@@ -932,17 +741,8 @@ fn a_broken_file_is_an_error_or_harmless() {
 /// This program again, in one of the roles of [`child_process`].
 fn child(role: &str, dir: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args([
-        "--exact",
-        "child_process",
-        "--ignored",
-        "--nocapture",
-        "--test-threads=1",
-    ]);
-    command
-        .env("LAPIDARY_ROLE", role)
-        .env("LAPIDARY_DIR", dir)
-        .stderr(Stdio::inherit());
+    command.args(["--exact", "child_process", "--ignored", "--nocapture", "--test-threads=1"]);
+    command.env("LAPIDARY_ROLE", role).env("LAPIDARY_DIR", dir).stderr(Stdio::inherit());
     command
 }
 
@@ -958,12 +758,7 @@ fn child_process() {
         "feed" => {
             let store = create(dir);
             for i in 0.. {
-                store
-                    .put(vec![
-                        simple("lib", &i.to_string(), i..i + 50),
-                        simple("last", "1", i..i + 5),
-                    ])
-                    .unwrap();
+                store.put(vec![simple("lib", &i.to_string(), i..i + 50), simple("last", "1", i..i + 5)]).unwrap();
                 println!("\nput {i}");
             }
         }
@@ -976,9 +771,7 @@ fn child_process() {
 fn a_killed_process_loses_nothing_it_acknowledged() {
     let dir = tempdir().unwrap();
     let mut feeder = child("feed", dir.path()).stdout(Stdio::piped()).spawn().unwrap();
-    let lines = BufReader::new(feeder.stdout.take().unwrap())
-        .lines()
-        .map(Result::unwrap);
+    let lines = BufReader::new(feeder.stdout.take().unwrap()).lines().map(Result::unwrap);
     let mut acknowledged = lines.filter_map(|line| line.strip_prefix("put ").map(|i| i.parse::<u64>().unwrap()));
     let last = acknowledged.by_ref().find(|i| *i == 60).unwrap();
     feeder.kill().unwrap();
@@ -989,10 +782,7 @@ fn a_killed_process_loses_nothing_it_acknowledged() {
     let snapshot = store.snapshot();
     assert_eq!(snapshot.verify().unwrap(), Vec::<String>::new());
     for i in 0..=last {
-        assert!(
-            snapshot.find(&key("lib", &i.to_string())).unwrap().is_some(),
-            "book {i} of {last} is lost"
-        );
+        assert!(snapshot.find(&key("lib", &i.to_string())).unwrap().is_some(), "book {i} of {last} is lost");
     }
 }
 
@@ -1042,10 +832,7 @@ fn a_full_disk_takes_nothing_half() {
         head -c 44M /dev/zero > "$LAPIDARY_DIR/ballast" && exec "$0" "$@""#;
     let test = child("fill", dir.path());
     let mut command = Command::new("unshare");
-    command
-        .args(["--mount", "--map-root-user", "sh", "-c", script])
-        .arg(test.get_program())
-        .args(test.get_args());
+    command.args(["--mount", "--map-root-user", "sh", "-c", script]).arg(test.get_program()).args(test.get_args());
     command.envs(test.get_envs().filter_map(|(key, value)| Some((key, value?))));
     let output = command.output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
@@ -1071,9 +858,5 @@ fn a_limit_on_file_size_takes_nothing_half() {
     command.envs(test.get_envs().filter_map(|(key, value)| Some((key, value?))));
     let output = command.output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
-    assert!(
-        said.contains("filled and freed"),
-        "{said}{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(said.contains("filled and freed"), "{said}{}", String::from_utf8_lossy(&output.stderr));
 }

@@ -95,10 +95,7 @@ impl Catalogue {
             _ => self.settle_recipes(&[])?,
         };
         let prepared = self.prepare(entry, &recipes)?;
-        let added = Added {
-            outcome: prepared.outcome,
-            book: prepared.book.record.clone(),
-        };
+        let added = Added { outcome: prepared.outcome, book: prepared.book.record.clone() };
         self.commit(vec![prepared])?;
         Ok(added)
     }
@@ -108,24 +105,14 @@ impl Catalogue {
     ///
     /// A text that replaces another gets gems under the recipes that the other had too, so that no check loses it.
     pub fn prepare(&self, entry: NewEntry, recipes: &[Recipe]) -> Result<Prepared, CatalogueError> {
-        let NewEntry {
-            key,
-            rights,
-            title,
-            authors,
-            language,
-            content,
-        } = entry;
+        let NewEntry { key, rights, title, authors, language, content } = entry;
         let before = self.book(&key)?;
         let mut wanted: BTreeMap<RecipeName, Recipe> = BTreeMap::new();
         let (digest, bytes) = match &content {
             Content::Text(text) if text.trim().is_empty() => return Err(CatalogueError::NoText),
             Content::Text(text) => {
                 let had = |recipe: &Recipe| before.as_ref().is_some_and(|b| b.gems.contains_key(recipe.name()));
-                let both = recipes
-                    .iter()
-                    .cloned()
-                    .chain(self.store.recipes().into_iter().filter(had));
+                let both = recipes.iter().cloned().chain(self.store.recipes().into_iter().filter(had));
                 wanted.extend(both.map(|recipe| (recipe.name().clone(), recipe)));
                 (digest_of(text), text.len() as u64)
             }
@@ -152,21 +139,10 @@ impl Catalogue {
         };
         if let Some(before) = &before
             && wanted.keys().eq(before.gems.keys())
-            && *before
-                == (Record {
-                    gems: before.gems.clone(),
-                    changed: before.changed,
-                    ..record.clone()
-                })
+            && *before == (Record { gems: before.gems.clone(), changed: before.changed, ..record.clone() })
         {
-            let book = NewBook {
-                record: before.clone(),
-                gems: BTreeMap::new(),
-            };
-            return Ok(Prepared {
-                outcome: Outcome::Unchanged,
-                book,
-            });
+            let book = NewBook { record: before.clone(), gems: BTreeMap::new() };
+            return Ok(Prepared { outcome: Outcome::Unchanged, book });
         }
         let mut gems = BTreeMap::new();
         for (name, recipe) in wanted {
@@ -180,29 +156,15 @@ impl Catalogue {
             record.gems.insert(name.clone(), of_recipe.len() as u32);
             gems.insert(name, of_recipe);
         }
-        let outcome = if before.is_some() {
-            Outcome::Replaced
-        } else {
-            Outcome::Added
-        };
-        Ok(Prepared {
-            outcome,
-            book: NewBook { record, gems },
-        })
+        let outcome = if before.is_some() { Outcome::Replaced } else { Outcome::Added };
+        Ok(Prepared { outcome, book: NewBook { record, gems } })
     }
 
     /// Puts prepared books into the store, all or none of them. When this returns they are on disk.
     pub fn commit(&self, prepared: Vec<Prepared>) -> Result<(), CatalogueError> {
-        let changed = prepared
-            .into_iter()
-            .filter(|p| p.outcome != Outcome::Unchanged)
-            .map(|p| p.book);
+        let changed = prepared.into_iter().filter(|p| p.outcome != Outcome::Unchanged).map(|p| p.book);
         let books: Vec<NewBook> = changed.collect();
-        if books.is_empty() {
-            Ok(())
-        } else {
-            Ok(self.store.put(books)?)
-        }
+        if books.is_empty() { Ok(()) } else { Ok(self.store.put(books)?) }
     }
 }
 

@@ -9,7 +9,7 @@ use crate::fingerprint::{Gem, PlacedGem, Recipe, RecipeName};
 use crate::index::{BookNo, Library, Record, Rights, Snapshot};
 use crate::matching::{Relation, Rule, Score, Span, align, chance, verdict};
 
-/// The most gems a query or a book given as gems may have: those of a text of about 200 MB.
+/// The most gems a query or a book given as gems may have: those of a text of some 100 MB.
 pub const MAX_GEMS: usize = 100_000;
 /// How many matches a report shows when no limit is given.
 const DEFAULT_LIMIT: usize = 100;
@@ -40,12 +40,7 @@ pub struct CheckOptions {
 
 impl Default for CheckOptions {
     fn default() -> Self {
-        Self {
-            recipe: None,
-            library: None,
-            limit: DEFAULT_LIMIT,
-            detail: true,
-        }
+        Self { recipe: None, library: None, limit: DEFAULT_LIMIT, detail: true }
     }
 }
 
@@ -141,16 +136,7 @@ pub fn compare(recipe: &Recipe, rule: Rule, a: &str, b: &str) -> Comparison {
     let (gems_a, gems_b) = (a.len() as u32, b.len() as u32);
     let score = Score::new(common, gems_a, gems_b);
     let matches = score.meets(&rule);
-    Comparison {
-        recipe: recipe.name().clone(),
-        gems_a,
-        gems_b,
-        score,
-        matches,
-        rule,
-        relation,
-        spans,
-    }
+    Comparison { recipe: recipe.name().clone(), gems_a, gems_b, score, matches, rule, relation, spans }
 }
 
 impl Catalogue {
@@ -165,12 +151,8 @@ impl Catalogue {
             }
         };
         let snapshot = self.store.snapshot();
-        let check = Checking {
-            rule: self.rule,
-            recipe: &recipe,
-            snapshot: &*snapshot,
-            gems: &gems,
-        };
+        let nothing_stored = self.store.recipes().is_empty();
+        let check = Checking { rule: self.rule, recipe: &recipe, snapshot: &*snapshot, gems: &gems, nothing_stored };
         check.report(options, digest.as_deref())
     }
 }
@@ -181,6 +163,8 @@ struct Checking<'a> {
     recipe: &'a Recipe,
     snapshot: &'a dyn Snapshot,
     gems: &'a [PlacedGem],
+    /// Whether the catalogue is new and knows no recipe yet.
+    nothing_stored: bool,
 }
 
 /// A book that meets the rule.
@@ -194,24 +178,20 @@ impl Checking<'_> {
     fn report(&self, options: &CheckOptions, digest: Option<&str>) -> Result<Report, CatalogueError> {
         let name = self.recipe.name();
         let gems: Vec<Gem> = self.gems.iter().map(|g| g.gem).collect();
-        let tally = self.snapshot.tally(name, &gems, self.rule.common_cap)?;
+        let (tally, sizes) = if self.nothing_stored {
+            Default::default()
+        } else {
+            (self.snapshot.tally(name, &gems, self.rule.common_cap)?, self.snapshot.sizes(name)?)
+        };
         let common: HashSet<Gem> = tally.common.iter().copied().collect();
         let counted = (gems.len() - common.len()) as u32;
         let mut found = Vec::new();
-        let enough = tally
-            .books
-            .iter()
-            .filter(|(_, count)| *count >= self.rule.min_common)
-            .collect::<Vec<_>>();
+        let enough = tally.books.iter().filter(|(_, count)| *count >= self.rule.min_common).collect::<Vec<_>>();
         for some in enough.chunks(FETCHED_AT_ONCE) {
             let numbers: Vec<BookNo> = some.iter().map(|(number, _)| *number).collect();
             for (record, &&(number, count)) in self.snapshot.fetch(&numbers)?.into_iter().zip(some) {
                 let Some(record) = record else { continue };
-                if options
-                    .library
-                    .as_ref()
-                    .is_some_and(|library| *library != record.key.library)
-                {
+                if options.library.as_ref().is_some_and(|library| *library != record.key.library) {
                     continue;
                 }
                 let of_book = record.gems.get(name).copied().unwrap_or_default();
@@ -225,32 +205,19 @@ impl Checking<'_> {
         found.sort_by(|a, b| {
             let common = b.score.common.cmp(&a.score.common);
             let alike = b.score.score.total_cmp(&a.score.score);
-            common
-                .then(alike)
-                .then(identical(b).cmp(&identical(a)))
-                .then_with(|| a.record.key.cmp(&b.record.key))
+            common.then(alike).then(identical(b).cmp(&identical(a))).then_with(|| a.record.key.cmp(&b.record.key))
         });
-        let sizes = self.snapshot.sizes(name)?;
         let bits = self.recipe.gem_bits();
         let by_chance = |common: u32| chance(&sizes, counted, common, bits);
         let verdict = verdict(found.iter().map(|candidate| candidate.record.rights));
         let total = found.len();
         let counted_gems: Vec<PlacedGem> = self.gems.iter().filter(|g| !common.contains(&g.gem)).copied().collect();
-        let shown = found
-            .into_iter()
-            .take(options.limit)
-            .map(|Candidate { number, record, score }| {
-                let book = self.snapshot.gems(name, number)?.unwrap_or_default();
-                let (relation, spans) = align(&counted_gems, &book);
-                let spans = if options.detail { spans } else { Vec::new() };
-                Ok(Match {
-                    book: record.into(),
-                    chance: by_chance(score.common),
-                    score,
-                    relation,
-                    spans,
-                })
-            });
+        let shown = found.into_iter().take(options.limit).map(|Candidate { number, record, score }| {
+            let book = self.snapshot.gems(name, number)?.unwrap_or_default();
+            let (relation, spans) = align(&counted_gems, &book);
+            let spans = if options.detail { spans } else { Vec::new() };
+            Ok(Match { book: record.into(), chance: by_chance(score.common), score, relation, spans })
+        });
         Ok(Report {
             verdict,
             recipe: name.clone(),
@@ -268,14 +235,10 @@ impl Checking<'_> {
         let few = |fewest: u32| (self.gems.len() as u32) < fewest;
         let recipe = self.recipe.name();
         if few(1) {
-            Some(format!(
-                "no gems under '{recipe}': too short, or not prose, so nothing can be said of this text"
-            ))
+            Some(format!("no gems under '{recipe}': too short, or not prose, so nothing can be said of this text"))
         } else if few(self.rule.min_common) {
             let (gems, fewest) = (self.gems.len(), self.rule.min_common);
-            Some(format!(
-                "{gems} gems under '{recipe}', fewer than the {fewest} in common that make a match"
-            ))
+            Some(format!("{gems} gems under '{recipe}', fewer than the {fewest} in common that make a match"))
         } else {
             None
         }
@@ -299,18 +262,11 @@ impl From<Record> for BookRef {
 /// Gems from outside: each within the recipe's range, equal ones once, not too many.
 pub(super) fn distinct(gems: &[Gem], recipe: &Recipe) -> Result<Vec<Gem>, CatalogueError> {
     if gems.len() > MAX_GEMS {
-        return Err(CatalogueError::TooManyGems {
-            found: gems.len(),
-            limit: MAX_GEMS,
-        });
+        return Err(CatalogueError::TooManyGems { found: gems.len(), limit: MAX_GEMS });
     }
     let largest = recipe.largest_gem();
     if let Some(gem) = gems.iter().find(|gem| gem.0 > largest) {
-        return Err(CatalogueError::BadGem {
-            gem: gem.0,
-            recipe: recipe.name().clone(),
-            largest,
-        });
+        return Err(CatalogueError::BadGem { gem: gem.0, recipe: recipe.name().clone(), largest });
     }
     let mut seen = HashSet::with_capacity(gems.len());
     Ok(gems.iter().copied().filter(|gem| seen.insert(*gem)).collect())

@@ -24,6 +24,9 @@ pub enum CatalogueError {
         /// The recipes there are.
         known: String,
     },
+    /// A library that holds no book.
+    #[error("there is no library {0:?}")]
+    NoSuchLibrary(String),
     /// A book without a text.
     #[error("there is no text in it")]
     NoText,
@@ -38,7 +41,7 @@ pub enum CatalogueError {
         largest: u64,
     },
     /// More gems than one query or book may have.
-    #[error("{found} gems are too many: the limit is {limit}, which is a text of about {limit} kilobytes or more")]
+    #[error("{found} gems are too many: the limit is {limit}, those of a text of some {limit} kilobytes")]
     TooManyGems {
         /// How many there are.
         found: usize,
@@ -52,11 +55,7 @@ impl CatalogueError {
         let known: Vec<&str> = known.iter().map(|recipe| recipe.name().as_str()).collect();
         Self::NoSuchRecipe {
             asked: asked.map(ToString::to_string).unwrap_or_default(),
-            known: if known.is_empty() {
-                "none yet".to_owned()
-            } else {
-                known.join(", ")
-            },
+            known: if known.is_empty() { "none yet".to_owned() } else { known.join(", ") },
         }
     }
 }

@@ -69,10 +69,7 @@ impl Catalogue {
                 jobs.push((
                     job,
                     prepared.map(|prepared| {
-                        let added = Added {
-                            outcome: prepared.outcome(),
-                            book: prepared.record().clone(),
-                        };
+                        let added = Added { outcome: prepared.outcome(), book: prepared.record().clone() };
                         books.push(prepared);
                         added
                     }),

@@ -38,10 +38,7 @@ impl Catalogue {
     /// A catalogue on a store.
     #[must_use]
     pub fn on(store: Box<dyn Store>) -> Self {
-        Self {
-            store,
-            rule: Rule::default(),
-        }
+        Self { store, rule: Rule::default() }
     }
 
     /// This catalogue with another rule.
@@ -78,8 +75,15 @@ impl Catalogue {
     }
 
     /// A page of a library: up to `limit` records in the order of their ids, beginning behind `cursor`.
+    ///
+    /// # Errors
+    /// [`CatalogueError::NoSuchLibrary`] for a library that holds no book.
     pub fn books(&self, library: &Library, cursor: Option<&BookId>, limit: usize) -> Result<Page, CatalogueError> {
-        let mut books = self.store.snapshot().walk(library, cursor, limit.saturating_add(1))?;
+        let snapshot = self.store.snapshot();
+        let mut books = snapshot.walk(library, cursor, limit.saturating_add(1))?;
+        if books.is_empty() && !snapshot.libraries()?.iter().any(|summary| summary.library == *library) {
+            return Err(CatalogueError::NoSuchLibrary(library.to_string()));
+        }
         let more = books.len() > limit;
         books.truncate(limit);
         let next_cursor = books.last().filter(|_| more).map(|record| record.key.id.clone());
@@ -98,23 +102,12 @@ impl Catalogue {
             let classes = snapshot.sizes(recipe.name())?.classes;
             let books = classes.iter().map(|class| class.books).sum();
             let gems = classes.iter().map(|class| class.gems).sum();
-            Ok(RecipeStats {
-                recipe: recipe.name().clone(),
-                default: i == 0,
-                books,
-                gems,
-            })
+            Ok(RecipeStats { recipe: recipe.name().clone(), default: i == 0, books, gems })
         });
         let recipes = recipes.collect::<Result<_, CatalogueError>>()?;
         let libraries = snapshot.libraries()?;
         let books = libraries.iter().map(|library| library.books).sum();
-        Ok(Stats {
-            books,
-            recipes,
-            libraries,
-            disk_bytes: self.store.disk_bytes()?,
-            rule: self.rule,
-        })
+        Ok(Stats { books, recipes, libraries, disk_bytes: self.store.disk_bytes()?, rule: self.rule })
     }
 
     /// Reads everything and says what does not fit together, a sentence a fault.
@@ -129,7 +122,7 @@ impl Catalogue {
 }
 
 /// A page of a library.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Page {
     /// The records.
     pub books: Vec<Record>,

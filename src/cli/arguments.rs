@@ -33,14 +33,12 @@ impl Target {
     /// As [`Target::open`], to check by this rule rather than by the default one.
     pub(super) fn open_with(&self, rule: Option<Rule>) -> Result<Box<dyn Access>, Failure> {
         match (&self.data, &self.server, rule) {
-            (_, Some(_), Some(_)) => Err(Failure::Input(
-                "a server checks by its own rule: give the rule to `serve`".to_owned(),
-            )),
+            (_, Some(_), Some(_)) => {
+                Err(Failure::Input("a server checks by its own rule: give the rule to `serve`".to_owned()))
+            }
             (_, Some(url), None) => Ok(Box::new(Remote::new(url)?)),
             (Some(folder), None, rule) => Ok(Box::new(Catalogue::open(folder)?.with_rule(rule.unwrap_or_default()))),
-            (None, None, _) => Err(Failure::Input(
-                "name a catalogue with --data DIR or --server URL".to_owned(),
-            )),
+            (None, None, _) => Err(Failure::Input("name a catalogue with --data DIR or --server URL".to_owned())),
         }
     }
 }

@@ -61,12 +61,7 @@ impl Books {
     pub(super) fn run(self) -> Result<Status, Failure> {
         match self.task {
             Task::List { target, library, json } => list(&target, library, json),
-            Task::Show {
-                target,
-                library,
-                json,
-                id,
-            } => show(&target, &BookKey { library, id }, json),
+            Task::Show { target, library, json, id } => show(&target, &BookKey { library, id }, json),
             Task::Remove { target, library, ids } => remove(&target, &library, ids),
         }
     }
@@ -76,12 +71,7 @@ fn list(target: &Target, library: Option<Library>, json: bool) -> Result<Status,
     let catalogue = target.open()?;
     let libraries = match library {
         Some(library) => vec![library],
-        None => catalogue
-            .stats()?
-            .libraries
-            .into_iter()
-            .map(|summary| summary.library)
-            .collect(),
+        None => catalogue.stats()?.libraries.into_iter().map(|summary| summary.library).collect(),
     };
     let mut out = io::BufWriter::new(stdout().lock());
     for library in libraries {
@@ -107,11 +97,7 @@ fn list(target: &Target, library: Option<Library>, json: bool) -> Result<Status,
 }
 
 fn line(record: &Record) -> String {
-    let gems: Vec<String> = record
-        .gems
-        .iter()
-        .map(|(recipe, gems)| format!("{gems} {recipe}"))
-        .collect();
+    let gems: Vec<String> = record.gems.iter().map(|(recipe, gems)| format!("{gems} {recipe}")).collect();
     let title = record.title.as_deref().unwrap_or_default();
     format!("{}\t{}\t{}\t{title}", record.key, record.rights, gems.join(", "))
 }
@@ -129,10 +115,7 @@ fn show(target: &Target, key: &BookKey, json: bool) -> Result<Status, Failure> {
     writeln!(out, "{}", record.key)?;
     let rows = [
         ("title", record.title.clone()),
-        (
-            "authors",
-            (!record.authors.is_empty()).then(|| record.authors.join("; ")),
-        ),
+        ("authors", (!record.authors.is_empty()).then(|| record.authors.join("; "))),
         ("language", record.language.clone()),
         ("rights", Some(record.rights.to_string())),
         ("length", Some(format!("{} bytes of UTF-8", record.bytes))),
@@ -152,10 +135,7 @@ fn remove(target: &Target, library: &Library, ids: Vec<BookId>) -> Result<Status
     let catalogue = target.open()?;
     let mut status = Status::Done;
     for id in ids {
-        let key = BookKey {
-            library: library.clone(),
-            id,
-        };
+        let key = BookKey { library: library.clone(), id };
         if catalogue.remove(&key)? {
             writeln!(stdout(), "removed {key}")?;
         } else {
@@ -167,9 +147,5 @@ fn remove(target: &Target, library: &Library, ids: Vec<BookId>) -> Result<Status
 }
 
 fn missing(key: &BookKey) -> Failure {
-    Failure::Input(format!(
-        "there is no book {:?} in library {:?}",
-        key.id.as_str(),
-        key.library.as_str()
-    ))
+    Failure::Input(format!("there is no book {:?} in library {:?}", key.id.as_str(), key.library.as_str()))
 }

@@ -68,17 +68,10 @@ impl Check {
         };
         let (stdin, paths): (Vec<_>, Vec<_>) = self.files.iter().cloned().partition(|path| path.as_os_str() == "-");
         let (found, refused) = find(&paths);
-        let files: Vec<PathBuf> = stdin
-            .into_iter()
-            .take(1)
-            .chain(found.into_iter().map(|f| f.path))
-            .collect();
+        let files: Vec<PathBuf> = stdin.into_iter().take(1).chain(found.into_iter().map(|f| f.path)).collect();
         let mut status = Status::Done;
         for some in files.chunks(AT_ONCE) {
-            let checked: Vec<_> = some
-                .par_iter()
-                .map(|path| self.check(&*catalogue, path, &options))
-                .collect();
+            let checked: Vec<_> = some.par_iter().map(|path| self.check(&*catalogue, path, &options)).collect();
             for (path, report) in some.iter().zip(checked) {
                 status = status.max(self.show(path, &report?)?);
             }
@@ -112,11 +105,7 @@ impl Check {
         }
         let (report, error) = (checked.as_ref().ok(), checked.as_ref().err());
         if self.json {
-            let line = Line {
-                file,
-                report: report.map(|(report, _)| report),
-                error: error.map(String::as_str),
-            };
+            let line = Line { file, report: report.map(|(report, _)| report), error: error.map(String::as_str) };
             serde_json::to_writer(&mut out, &line).map_err(io::Error::from)?;
             writeln!(out)?;
         } else if let Some((report, bytes)) = report {

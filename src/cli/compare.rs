@@ -44,27 +44,15 @@ impl Compare {
         writeln!(out, "A  {}: {} gems", self.a.display(), comparison.gems_a)?;
         writeln!(out, "B  {}: {} gems", self.b.display(), comparison.gems_b)?;
         let verdict = if comparison.matches { "a match" } else { "no match" };
-        writeln!(
-            out,
-            "{} gems in common under {}: {verdict}",
-            score.common, comparison.recipe
-        )?;
+        writeln!(out, "{} gems in common under {}: {verdict}", score.common, comparison.recipe)?;
         if score.common > 0 {
             let (of_a, of_b) = (100.0 * score.share_of_query, 100.0 * score.share_of_book);
-            writeln!(
-                out,
-                "{of_a:.1} % of A, {of_b:.1} % of B; A to B: {}",
-                comparison.relation.as_str()
-            )?;
+            writeln!(out, "{of_a:.1} % of A, {of_b:.1} % of B; A to B: {}", comparison.relation.as_str())?;
         }
         for span in &comparison.spans {
             let bytes = |place: Option<Place>| place.map_or_else(String::new, |p| format!("{}..{}", p.start, p.end));
             let (in_a, in_b) = (bytes(span.query.bytes), bytes(span.book.bytes));
-            writeln!(
-                out,
-                "  {:>4} gems: bytes {in_a} of A are like bytes {in_b} of B",
-                span.common
-            )?;
+            writeln!(out, "  {:>4} gems: bytes {in_a} of A are like bytes {in_b} of B", span.common)?;
         }
         Ok(Status::Done)
     }

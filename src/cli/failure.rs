@@ -56,18 +56,11 @@ impl From<CatalogueError> for Failure {
     fn from(error: CatalogueError) -> Self {
         let input = match &error {
             CatalogueError::Store(store) => {
-                matches!(
-                    store,
-                    StoreError::Missing(_) | StoreError::Foreign(_) | StoreError::UnknownRecipe { .. }
-                )
+                matches!(store, StoreError::Missing(_) | StoreError::Foreign(_) | StoreError::UnknownRecipe { .. })
             }
             _ => true,
         };
-        if input {
-            Self::Input(error.to_string())
-        } else {
-            Self::Failed(error.to_string())
-        }
+        if input { Self::Input(error.to_string()) } else { Self::Failed(error.to_string()) }
     }
 }
 

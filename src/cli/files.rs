@@ -46,12 +46,7 @@ pub(super) fn find(paths: &[PathBuf]) -> (Vec<Found>, Vec<(PathBuf, String)>) {
     let mut refused = Vec::new();
     for root in paths {
         let visible = |entry: &DirEntry| entry.depth() == 0 || !entry.file_name().as_encoded_bytes().starts_with(b".");
-        for entry in WalkDir::new(root)
-            .follow_links(true)
-            .sort_by_file_name()
-            .into_iter()
-            .filter_entry(visible)
-        {
+        for entry in WalkDir::new(root).follow_links(true).sort_by_file_name().into_iter().filter_entry(visible) {
             match entry {
                 Ok(entry) if entry.file_type().is_dir() => {}
                 Ok(entry) if !entry.file_type().is_file() => {
@@ -59,16 +54,9 @@ pub(super) fn find(paths: &[PathBuf]) -> (Vec<Found>, Vec<(PathBuf, String)>) {
                 }
                 Ok(entry) => {
                     let name = || entry.file_name().into();
-                    let below = entry
-                        .path()
-                        .strip_prefix(root)
-                        .ok()
-                        .filter(|path| *path != Path::new(""));
+                    let below = entry.path().strip_prefix(root).ok().filter(|path| *path != Path::new(""));
                     let relative = below.map_or_else(name, Path::to_owned);
-                    found.push(Found {
-                        relative,
-                        path: entry.into_path(),
-                    });
+                    found.push(Found { relative, path: entry.into_path() });
                 }
                 Err(error) => {
                     let path = error.path().unwrap_or(root).to_owned();

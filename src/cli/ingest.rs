@@ -79,12 +79,7 @@ struct Line<'a> {
 
 impl Ingest {
     pub(super) fn run(self) -> Result<Status, Failure> {
-        let mut metadata = self
-            .metadata
-            .as_deref()
-            .map(Metadata::read)
-            .transpose()?
-            .unwrap_or_default();
+        let mut metadata = self.metadata.as_deref().map(Metadata::read).transpose()?.unwrap_or_default();
         let (found, unreadable) = find(&self.paths);
         let progress = Progress::new(found.len() + unreadable.len(), self.json);
         for (path, why) in unreadable {
@@ -94,16 +89,10 @@ impl Ingest {
         let mut first_of: HashMap<BookKey, PathBuf> = HashMap::new();
         for file in found {
             let path = file.path.clone();
-            let job = self
-                .job(file, &mut metadata)
-                .and_then(|job| match first_of.get(&job.key) {
-                    Some(first) => Err(format!(
-                        "the id {:?} is already that of {}",
-                        job.key.id.as_str(),
-                        first.display()
-                    )),
-                    None => Ok(job),
-                });
+            let job = self.job(file, &mut metadata).and_then(|job| match first_of.get(&job.key) {
+                Some(first) => Err(format!("the id {:?} is already that of {}", job.key.id.as_str(), first.display())),
+                None => Ok(job),
+            });
             match job {
                 Ok(job) => {
                     first_of.insert(job.key.clone(), path);
@@ -132,36 +121,17 @@ impl Ingest {
                 .parse::<BookId>()
                 .map_err(|e| e.to_string())?,
         };
-        let library = known
-            .library
-            .or_else(|| self.library.clone())
-            .ok_or("no library: give --library, or metadata")?;
-        let rights = known
-            .rights
-            .or(self.rights)
-            .ok_or("no rights: give --rights, or metadata")?;
+        let library =
+            known.library.or_else(|| self.library.clone()).ok_or("no library: give --library, or metadata")?;
+        let rights = known.rights.or(self.rights).ok_or("no rights: give --rights, or metadata")?;
         let (title, authors, language) = (known.title, known.authors, known.language);
-        Ok(Job {
-            file,
-            key: BookKey { library, id },
-            rights,
-            title,
-            authors,
-            language,
-        })
+        Ok(Job { file, key: BookKey { library, id }, rights, title, authors, language })
     }
 
     fn load(&self, job: &Job) -> Result<NewEntry, String> {
         let content = Content::Text(self.reading.text(&job.file.path)?);
         let (title, authors, language) = (job.title.clone(), job.authors.clone(), job.language.clone());
-        Ok(NewEntry {
-            key: job.key.clone(),
-            rights: job.rights,
-            title,
-            authors,
-            language,
-            content,
-        })
+        Ok(NewEntry { key: job.key.clone(), rights: job.rights, title, authors, language, content })
     }
 
     fn add(&self, jobs: Vec<Job>, progress: &Progress) -> Result<(), Failure> {
@@ -181,15 +151,10 @@ impl Ingest {
             });
         }
         let Some(folder) = &self.target.data else {
-            return Err(Failure::Input(
-                "name a catalogue with --data DIR or --server URL".to_owned(),
-            ));
+            return Err(Failure::Input("name a catalogue with --data DIR or --server URL".to_owned()));
         };
-        let mut recipes = self
-            .recipes
-            .iter()
-            .map(|name| self.boundaries.apply(name))
-            .collect::<Result<Vec<Recipe>, _>>()?;
+        let mut recipes =
+            self.recipes.iter().map(|name| self.boundaries.apply(name)).collect::<Result<Vec<Recipe>, _>>()?;
         if recipes.is_empty() && self.boundaries.boundaries.is_some() {
             recipes.push(self.boundaries.apply("documented")?);
         }
@@ -233,12 +198,7 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} files, {per_sec}, {eta} left") {
             bar.set_style(style);
         }
-        Self {
-            bar,
-            json,
-            begun: Instant::now(),
-            counts: Mutex::default(),
-        }
+        Self { bar, json, begun: Instant::now(), counts: Mutex::default() }
     }
 
     fn landed(&self, file: String, added: Result<Added, String>) -> Result<(), Failure> {
@@ -272,22 +232,11 @@ impl Progress {
 
     fn finish(self) -> Result<Status, Failure> {
         self.bar.finish_and_clear();
-        let Counts {
-            added,
-            replaced,
-            unchanged,
-            gemless,
-            bytes,
-            refused,
-        } = self
-            .counts
-            .into_inner()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let Counts { added, replaced, unchanged, gemless, bytes, refused } =
+            self.counts.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
         let took = self.begun.elapsed();
-        let mut summary = format!(
-            "{added} added, {replaced} replaced, {unchanged} unchanged, {} refused",
-            refused.len()
-        );
+        let mut summary =
+            format!("{added} added, {replaced} replaced, {unchanged} unchanged, {} refused", refused.len());
         let rate = bytes as f64 / took.as_secs_f64().max(1e-3);
         let (bytes, took, rate) = (HumanBytes(bytes), HumanDuration(took), HumanBytes(rate as u64));
         summary = format!("{summary}; {bytes} of text in {took}, {rate}/s");
@@ -304,10 +253,6 @@ impl Progress {
         for (file, why) in &refused {
             eprintln!("refused {file}: {why}");
         }
-        Ok(if refused.is_empty() {
-            Status::Done
-        } else {
-            Status::WrongInput
-        })
+        Ok(if refused.is_empty() { Status::Done } else { Status::WrongInput })
     }
 }

@@ -62,10 +62,7 @@ impl Command {
     #[must_use]
     pub fn run(self) -> ExitCode {
         let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
-        tracing_subscriber::fmt()
-            .with_env_filter(filter)
-            .with_writer(std::io::stderr)
-            .init();
+        tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
         let done = match self.task {
             Task::Serve(task) => task.run(),
             Task::Ingest(task) => task.run(),
@@ -76,9 +73,7 @@ impl Command {
             Task::Books(task) => task.run(),
             Task::Stats(task) => task.run(),
             Task::Verify(task) => task.run(),
-            Task::Demo => demo::run(&mut std::io::stdout().lock())
-                .map(|()| Status::Done)
-                .map_err(Failure::from),
+            Task::Demo => demo::run(&mut std::io::stdout().lock()).map(|()| Status::Done).map_err(Failure::from),
         };
         match done {
             Ok(status) => status.into(),

@@ -30,10 +30,7 @@ impl Remote {
             return Err(Failure::Input(sentence));
         }
         let agent = Agent::config_builder().http_status_as_error(false).build().into();
-        Ok(Self {
-            url: url.trim_end_matches('/').to_owned(),
-            agent,
-        })
+        Ok(Self { url: url.trim_end_matches('/').to_owned(), agent })
     }
 
     fn path(&self, library: &Library, id: Option<&BookId>) -> String {
@@ -45,18 +42,10 @@ impl Remote {
     /// The status and body of an answer, or what kept the server from giving one.
     fn read(&self, answer: Answer) -> Result<(StatusCode, String), Failure> {
         let failed = |e: ureq::Error| {
-            Failure::Failed(format!(
-                "no answer from {}: {e}; is `lapidary serve` running there?",
-                self.url
-            ))
+            Failure::Failed(format!("no answer from {}: {e}; is `lapidary serve` running there?", self.url))
         };
         let mut answer = answer.map_err(failed)?;
-        let body = answer
-            .body_mut()
-            .with_config()
-            .limit(ANSWER_BYTES)
-            .read_to_string()
-            .map_err(failed)?;
+        let body = answer.body_mut().with_config().limit(ANSWER_BYTES).read_to_string().map_err(failed)?;
         Ok((answer.status(), body))
     }
 
@@ -66,24 +55,14 @@ impl Remote {
             return parsed.map_err(|e| Failure::Failed(format!("{} is no Lapidary of this version: {e}", self.url)));
         }
         let problem: Value = serde_json::from_str(&body).unwrap_or_default();
-        let detail = problem["detail"]
-            .as_str()
-            .map_or_else(|| status.to_string(), str::to_owned);
-        Err(if status.is_client_error() {
-            Failure::Input(detail)
-        } else {
-            Failure::Failed(detail)
-        })
+        let detail = problem["detail"].as_str().map_or_else(|| status.to_string(), str::to_owned);
+        Err(if status.is_client_error() { Failure::Input(detail) } else { Failure::Failed(detail) })
     }
 
     /// As [`Remote::parsed`], with `None` for something that is not there.
     fn found<T: DeserializeOwned>(&self, answer: Answer) -> Result<Option<T>, Failure> {
         let read = self.read(answer)?;
-        if read.0 == StatusCode::NOT_FOUND {
-            Ok(None)
-        } else {
-            self.parsed(read).map(Some)
-        }
+        if read.0 == StatusCode::NOT_FOUND { Ok(None) } else { self.parsed(read).map(Some) }
     }
 }
 
@@ -139,15 +118,11 @@ impl Access for Remote {
     }
 
     fn books(&self, library: &Library, cursor: Option<&BookId>, limit: usize) -> Result<Page, Failure> {
-        let mut request = self
-            .agent
-            .get(self.path(library, None))
-            .query("limit", limit.to_string());
+        let mut request = self.agent.get(self.path(library, None)).query("limit", limit.to_string());
         if let Some(cursor) = cursor {
             request = request.query("cursor", cursor.as_str());
         }
-        let page = self.found(request.call())?;
-        Ok(page.unwrap_or_default())
+        self.parsed(self.read(request.call())?)
     }
 
     fn stats(&self) -> Result<Stats, Failure> {

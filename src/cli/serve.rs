@@ -30,10 +30,7 @@ pub(super) struct Serve {
 impl Serve {
     pub(super) fn run(self) -> Result<Status, Failure> {
         let catalogue = Catalogue::open_or_create(&self.data)?.with_rule(self.rule.rule());
-        let settings = Settings {
-            listen: self.listen,
-            max_body: self.max_body,
-        };
+        let settings = Settings { listen: self.listen, max_body: self.max_body };
         server::run(Arc::new(catalogue), settings).map_err(|e| Failure::Failed(e.to_string()))?;
         Ok(Status::Done)
     }

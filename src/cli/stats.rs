@@ -37,12 +37,7 @@ impl Stats {
             writeln!(out)?;
             return Ok(Status::Done);
         }
-        writeln!(
-            out,
-            "{} books, {} on disk",
-            HumanCount(stats.books),
-            HumanBytes(stats.disk_bytes)
-        )?;
+        writeln!(out, "{} books, {} on disk", HumanCount(stats.books), HumanBytes(stats.disk_bytes))?;
         for recipe in &stats.recipes {
             let default = if recipe.default { " (default)" } else { "" };
             let (books, gems) = (HumanCount(recipe.books), HumanCount(recipe.gems));
@@ -71,8 +66,6 @@ impl Verify {
             return Ok(Status::Done);
         }
         let (count, folder) = (faults.len(), self.data.display());
-        Err(Failure::Failed(format!(
-            "{folder}: {count} faults; restore a backup, or feed the books into a new folder"
-        )))
+        Err(Failure::Failed(format!("{folder}: {count} faults; restore a backup, or feed the books into a new folder")))
     }
 }

@@ -36,10 +36,8 @@ pub(super) struct Gems {
 
 impl Fold {
     pub(super) fn run(self) -> Result<Status, Failure> {
-        let recipe: crate::fingerprint::Recipe = self
-            .recipe
-            .parse()
-            .map_err(|e| Failure::Input(format!("--recipe: {e}")))?;
+        let recipe: crate::fingerprint::Recipe =
+            self.recipe.parse().map_err(|e| Failure::Input(format!("--recipe: {e}")))?;
         writeln!(stdout(), "{}", recipe.fold(&read(self.reading, &self.file)?))?;
         Ok(Status::Done)
     }
@@ -56,7 +54,5 @@ impl Gems {
 
 /// The text of a file that a command cannot do without.
 pub(super) fn read(reading: Reading, path: &Path) -> Result<String, Failure> {
-    reading
-        .text(path)
-        .map_err(|why| Failure::Input(format!("{}: {why}", path.display())))
+    reading.text(path).map_err(|why| Failure::Input(format!("{}: {why}", path.display())))
 }

@@ -185,10 +185,7 @@ static READINGS: LazyLock<Vec<Reading>> = LazyLock::new(|| {
         (Encoding::web(encoding_rs::ISO_8859_5), 3.0),
         (Encoding::CP855, 3.0),
     ];
-    encodings
-        .into_iter()
-        .map(|(encoding, rarity)| Reading::new(encoding, rarity))
-        .collect()
+    encodings.into_iter().map(|(encoding, rarity)| Reading::new(encoding, rarity)).collect()
 });
 
 /// The Cyrillic encoding of the sample, if it is in one; `guess` is chardetng's.
@@ -220,12 +217,7 @@ impl Reading {
                 }
             }
         }
-        Self {
-            encoding,
-            rarity,
-            kinds,
-            bits,
-        }
+        Self { encoding, rarity, kinds, bits }
     }
 
     /// `None` if the sample is ASCII.
@@ -242,20 +234,11 @@ impl Reading {
             before = kind;
         }
         let high: u32 = counts[0x80..].iter().sum();
-        let letters = |bits: &[f32; 256]| {
-            counts
-                .iter()
-                .zip(bits)
-                .map(|(&count, bits)| count as f32 * bits)
-                .sum::<f32>()
-        };
+        let letters =
+            |bits: &[f32; 256]| counts.iter().zip(bits).map(|(&count, bits)| count as f32 * bits).sum::<f32>();
         let letters = self.bits.iter().map(letters).reduce(f32::min)?;
         let bits = (self.rarity + places + letters) / high as f32;
-        (high > 0).then_some(Rating {
-            encoding: self.encoding,
-            bits,
-            neighbours,
-        })
+        (high > 0).then_some(Rating { encoding: self.encoding, bits, neighbours })
     }
 }
 
@@ -279,10 +262,7 @@ fn percent(char: char, letters: &[(char, f32)]) -> f32 {
     match kind(char) {
         Kind::Small | Kind::Capital => {
             let small = char.to_lowercase().next();
-            letters
-                .iter()
-                .find(|(letter, _)| Some(*letter) == small)
-                .map_or(OTHER_LETTER, |(_, percent)| *percent)
+            letters.iter().find(|(letter, _)| Some(*letter) == small).map_or(OTHER_LETTER, |(_, percent)| *percent)
         }
         Kind::Dash => DASH,
         Kind::Punctuation if matches!(char, '«' | '»') => QUOTE,

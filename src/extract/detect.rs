@@ -43,23 +43,13 @@ fn guess(sample: &[u8], iso_2022_jp: Iso2022JpDetection) -> &'static encoding_rs
     let mut detector = EncodingDetector::new(iso_2022_jp);
     // The sample may end in the middle of a character, which would rule out the right encoding if it were the end.
     detector.feed(sample, false);
-    detector.guess(
-        None,
-        if iso_2022_jp == Iso2022JpDetection::Allow {
-            Utf8Detection::Allow
-        } else {
-            Utf8Detection::Deny
-        },
-    )
+    detector
+        .guess(None, if iso_2022_jp == Iso2022JpDetection::Allow { Utf8Detection::Allow } else { Utf8Detection::Deny })
 }
 
 /// A part of the bytes by which a text in `encoding` can be judged, cut between characters.
 pub(super) fn sample(bytes: &[u8], encoding: Encoding) -> Cow<'_, [u8]> {
-    if encoding.is_wide() {
-        Cow::Borrowed(start(bytes))
-    } else {
-        lines(bytes)
-    }
+    if encoding.is_wide() { Cow::Borrowed(start(bytes)) } else { lines(bytes) }
 }
 
 /// The start of the bytes, cut at a multiple of four.

@@ -134,11 +134,7 @@ fn decode_web<E>(
     loop {
         let end = bytes.len().min(done + STEP);
         // The estimate is `None` only where it overflows, which STEP rules out.
-        text.reserve(
-            decoder
-                .max_utf8_buffer_length_without_replacement(end - done)
-                .unwrap_or(STEP),
-        );
+        text.reserve(decoder.max_utf8_buffer_length_without_replacement(end - done).unwrap_or(STEP));
         let last = end == bytes.len();
         let (result, read) = decoder.decode_to_string_without_replacement(&bytes[done..end], &mut text, last);
         done += read;
@@ -183,19 +179,13 @@ fn by_label(label: &str) -> Option<Encoding> {
         "x-user-defined" => return None,
         _ => {}
     }
-    let label = ALIASES
-        .iter()
-        .find(|(alias, _)| *alias == label)
-        .map_or(label, |(_, label)| label);
+    let label = ALIASES.iter().find(|(alias, _)| *alias == label).map_or(label, |(_, label)| label);
     let windows = || {
-        let page = WINDOWS_PREFIXES
-            .iter()
-            .find_map(|prefix| label.strip_prefix(prefix).filter(|page| page.len() == 4))?;
+        let page =
+            WINDOWS_PREFIXES.iter().find_map(|prefix| label.strip_prefix(prefix).filter(|page| page.len() == 4))?;
         encoding_rs::Encoding::for_label_no_replacement(format!("windows-{page}").as_bytes())
     };
-    encoding_rs::Encoding::for_label_no_replacement(label.as_bytes())
-        .or_else(windows)
-        .map(Encoding::web)
+    encoding_rs::Encoding::for_label_no_replacement(label.as_bytes()).or_else(windows).map(Encoding::web)
 }
 
 /// The name in the WHATWG Encoding Standard, or `UTF-32LE`, `UTF-32BE`, `IBM855`.

@@ -9,11 +9,7 @@ const TAR_MAGIC: usize = 257;
 const MAGIC: &[(usize, &[u8], &str)] = &[
     (0, b"%PDF-", "a PDF document, which is not read yet"),
     (0, b"{\\rtf", "an RTF document, which is not read yet"),
-    (
-        0,
-        b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
-        "an OLE2 file, such as a Word .doc, which is not read yet",
-    ),
+    (0, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an OLE2 file, such as a Word .doc, which is not read yet"),
     (0, b"\xdb\xa5\x2d\x00", "a Word 2 document, which is not read"),
     (0, b"\xffWPC", "a WordPerfect document, which is not read"),
     (PALM_TYPE, b"BOOKMOBI", "a MOBI or AZW3 e-book, which is not read yet"),
@@ -50,23 +46,11 @@ const ZIP: [&[u8]; 2] = [b"PK\x03\x04", b"PK\x05\x06"];
 /// type first, as plain text; Office Open XML begins with one of few file names.
 const IN_ZIP: &[(&[u8], &str)] = &[
     (b"mimetypeapplication/epub+zip", "an EPUB e-book, which is not read yet"),
-    (
-        b"mimetypeapplication/vnd.oasis.opendocument",
-        "an OpenDocument file (.odt), which is not read yet",
-    ),
-    (
-        b"mimetypeapplication/vnd.sun.xml",
-        "a StarOffice document (.sxw), which is not read yet",
-    ),
-    (
-        b"[Content_Types].xml",
-        "an Office Open XML document (.docx), which is not read yet",
-    ),
+    (b"mimetypeapplication/vnd.oasis.opendocument", "an OpenDocument file (.odt), which is not read yet"),
+    (b"mimetypeapplication/vnd.sun.xml", "a StarOffice document (.sxw), which is not read yet"),
+    (b"[Content_Types].xml", "an Office Open XML document (.docx), which is not read yet"),
     (b"word/", "an Office Open XML document (.docx), which is not read yet"),
-    (
-        b".fb2",
-        "a ZIP archive with an FB2 e-book, which is not read yet; unpack it first",
-    ),
+    (b".fb2", "a ZIP archive with an FB2 e-book, which is not read yet; unpack it first"),
 ];
 
 /// How much of a ZIP archive is searched for [`IN_ZIP`].
@@ -77,15 +61,12 @@ pub(super) fn name(bytes: &[u8]) -> Option<&'static str> {
     if ZIP.iter().any(|magic| bytes.starts_with(magic)) {
         return Some(name_in_zip(&bytes[..bytes.len().min(ZIP_START)]));
     }
-    let found = MAGIC
-        .iter()
-        .find(|(offset, magic, _)| bytes.get(*offset..).is_some_and(|rest| rest.starts_with(magic)));
+    let found =
+        MAGIC.iter().find(|(offset, magic, _)| bytes.get(*offset..).is_some_and(|rest| rest.starts_with(magic)));
     found.map(|(_, _, what)| *what)
 }
 
 fn name_in_zip(start: &[u8]) -> &'static str {
-    let found = IN_ZIP
-        .iter()
-        .find(|(mark, _)| memchr::memmem::find(start, mark).is_some());
+    let found = IN_ZIP.iter().find(|(mark, _)| memchr::memmem::find(start, mark).is_some());
     found.map_or("a ZIP archive (e-book formats are not read yet)", |(_, what)| what)
 }

@@ -9,15 +9,8 @@ use encoding_rs::{WINDOWS_1250, WINDOWS_1252, WINDOWS_1254, WINDOWS_1257};
 
 /// The letters that are not ASCII, a language each: French, Italian, Spanish with Catalan, Portuguese, German, those of
 /// Scandinavia, Icelandic.
-const WESTERN: &[&str] = &[
-    "àâæçèéêëîïñôöùûüÿœ",
-    "àèéìíîòóùú",
-    "áéíñóúüïçàèò",
-    "àáâãçéêíóôõúü",
-    "äöüßéàèê",
-    "åäöæøé",
-    "áðéíóúýþæö",
-];
+const WESTERN: &[&str] =
+    &["àâæçèéêëîïñôöùûüÿœ", "àèéìíîòóùú", "áéíñóúüïçàèò", "àáâãçéêíóôõúü", "äöüßéàèê", "åäöæøé", "áðéíóúýþæö"];
 /// Polish, Czech with Slovak, Hungarian, Croatian with Slovene, Romanian.
 const CENTRAL: &[&str] = &["ąćęłńóśźż", "áčďéěíňóřšťúůýžľôä", "áéíóöőúüű", "čćđšž", "ăâîşţ"];
 /// Latvian, Lithuanian, Estonian.
@@ -56,9 +49,7 @@ pub(super) fn refine(sample: &[u8], guess: &'static Encoding) -> &'static Encodi
         None if bytes.is_mixed() => bytes.high() / 5 + 1,
         None => return guess,
     };
-    let ratings = CANDIDATES
-        .iter()
-        .map(|candidate| (candidate.0, bytes.misfits(*candidate)));
+    let ratings = CANDIDATES.iter().map(|candidate| (candidate.0, bytes.misfits(*candidate)));
     match ratings.min_by_key(|(_, misfits)| *misfits) {
         Some((better, misfits)) if misfits * 2 < guessed => better,
         _ if bytes.is_mostly_ascii() && bytes.misfits(CANDIDATES[0]) <= guessed => CANDIDATES[0].0,
@@ -75,11 +66,7 @@ struct Bytes {
 
 impl Bytes {
     fn count(sample: &[u8]) -> Self {
-        let mut bytes = Self {
-            all: [0; 256],
-            beside_letter: [0; 256],
-            after_small: [0; 256],
-        };
+        let mut bytes = Self { all: [0; 256], beside_letter: [0; 256], after_small: [0; 256] };
         let mut before = b' ';
         for (n, &byte) in sample.iter().enumerate() {
             let after = sample.get(n + 1).copied().unwrap_or(b' ');
@@ -126,10 +113,7 @@ impl Bytes {
     }
 
     fn is_mostly_ascii(&self) -> bool {
-        let ascii: u32 = (b'A'..=b'z')
-            .filter(u8::is_ascii_alphabetic)
-            .map(|byte| self.all[usize::from(byte)])
-            .sum();
+        let ascii: u32 = (b'A'..=b'z').filter(u8::is_ascii_alphabetic).map(|byte| self.all[usize::from(byte)]).sum();
         let high: u32 = self.all[0xC0..].iter().sum();
         high * LETTERS_PER_HIGH <= ascii
     }

@@ -27,17 +27,13 @@ pub(super) fn is_control(byte: u8) -> bool {
 
 /// What speaks against a sample of a text that was read in `encoding`, for people.
 pub(super) fn complaint(sample: &str, encoding: Encoding) -> Option<String> {
-    controls(sample)
-        .or_else(|| unknown(sample))
-        .or_else(|| if encoding.is_unicode() { None } else { odd(sample) })
+    controls(sample).or_else(|| unknown(sample)).or_else(|| if encoding.is_unicode() { None } else { odd(sample) })
 }
 
 /// Says so, if `text` has too many control characters. The end mark of CP/M and DOS, and the padding behind it, are
 /// none at the end.
 pub(super) fn controls(text: &str) -> Option<String> {
-    let text = Some(text.trim_end_matches(['\0', '\x1A']))
-        .filter(|text| !text.is_empty())
-        .unwrap_or(text);
+    let text = Some(text.trim_end_matches(['\0', '\x1A'])).filter(|text| !text.is_empty()).unwrap_or(text);
     let bytes = text.as_bytes();
     let ascii = bytes.iter().filter(|byte| is_control(**byte)).count();
     // U+0080 to U+009F, but for U+0085, which is a line end.

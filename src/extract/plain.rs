@@ -14,13 +14,8 @@ pub(super) fn read(mut bytes: Vec<u8>, given: Option<Encoding>) -> Result<Text, 
         (None, Some(given)) => (given, true),
         _ => (detect::encoding(&bytes), false),
     };
-    let refuse = |what| ExtractError::NotText {
-        what: if given {
-            format!("read as {encoding}, {what}")
-        } else {
-            what
-        },
-    };
+    let refuse =
+        |what| ExtractError::NotText { what: if given { format!("read as {encoding}, {what}") } else { what } };
 
     // Noise is refused by a sample, before much is spent on it.
     let sample = encoding.decode_lossy(detect::sample(&bytes[start..], encoding).into_owned());
@@ -29,10 +24,7 @@ pub(super) fn read(mut bytes: Vec<u8>, given: Option<Encoding>) -> Result<Text, 
     }
     bytes.drain(..start);
     let text = if given {
-        encoding.decode(bytes).map_err(|offset| ExtractError::Undecodable {
-            encoding,
-            offset: start + offset,
-        })?
+        encoding.decode(bytes).map_err(|offset| ExtractError::Undecodable { encoding, offset: start + offset })?
     } else {
         encoding.decode_lossy(bytes)
     };

@@ -72,11 +72,7 @@ impl Boundaries {
         if !(1..=1_000_000).contains(&shortest) {
             return Err(BoundariesError::Shortest(shortest.to_string()));
         }
-        Ok(Self {
-            sequences: set,
-            shortest,
-            ends,
-        })
+        Ok(Self { sequences: set, shortest, ends })
     }
 
     /// Reads a file of one set: `#` begins a comment, `[name]` a set, `shortest = N` is the fewest digits of a chunk

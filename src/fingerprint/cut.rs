@@ -39,14 +39,7 @@ struct Chunk {
 
 impl<'b> Cutter<'b> {
     pub(super) fn new(boundaries: &'b Boundaries) -> Self {
-        Self {
-            boundaries,
-            chunk: Chunk::default(),
-            ended: 0,
-            held: None,
-            seen: HashSet::new(),
-            gems: Vec::new(),
-        }
+        Self { boundaries, chunk: Chunk::default(), ended: 0, held: None, seen: HashSet::new(), gems: Vec::new() }
     }
 
     /// The gems in order of first place; equal ones once.
@@ -65,10 +58,7 @@ impl<'b> Cutter<'b> {
             let long = self.ended > 0 && chunk.count >= self.boundaries.shortest();
             let gem = long.then(|| PlacedGem {
                 gem: Gem(u64::from(jenkins(&chunk.digits))),
-                place: Some(Place {
-                    start: chunk.start,
-                    end: chunk.ends[0],
-                }),
+                place: Some(Place { start: chunk.start, end: chunk.ends[0] }),
             });
             self.release();
             self.held = gem;
@@ -98,9 +88,7 @@ impl Sink for Cutter<'_> {
         chunk.ends.rotate_left(1);
         chunk.ends[SEQUENCE] = place.end;
         if !digit.is_ascii_digit() {
-            chunk
-                .digits
-                .extend_from_slice(digit.encode_utf8(&mut [0; 4]).as_bytes());
+            chunk.digits.extend_from_slice(digit.encode_utf8(&mut [0; 4]).as_bytes());
             chunk.ascii = 0;
             return;
         }
@@ -126,13 +114,7 @@ mod tests {
     fn cut(digits: &str, boundaries: &Boundaries) -> Vec<(Gem, u64, u64)> {
         let mut cutter = Cutter::new(boundaries);
         for (i, digit) in digits.chars().enumerate() {
-            cutter.digit(
-                digit,
-                Place {
-                    start: 10 * i as u64,
-                    end: 10 * i as u64 + 5,
-                },
-            );
+            cutter.digit(digit, Place { start: 10 * i as u64, end: 10 * i as u64 + 5 });
         }
         let placed = |g: super::PlacedGem| g.place.map(|p| (g.gem, p.start, p.end)).expect("a place");
         cutter.finish().into_iter().map(placed).collect()
@@ -171,10 +153,7 @@ mod tests {
         let boundaries = Boundaries::new(["9999"], 2).expect("good");
         let gem = |digits: &str| Gem(u64::from(jenkins(digits.as_bytes())));
         assert_eq!(cut("129999349999569999", &boundaries), [(gem("34"), 60, 75)]);
-        assert_eq!(
-            cut("1299993499995699997", &boundaries),
-            [(gem("34"), 60, 75), (gem("56"), 120, 135)]
-        );
+        assert_eq!(cut("1299993499995699997", &boundaries), [(gem("34"), 60, 75), (gem("56"), 120, 135)]);
         assert_eq!(cut("9999349999567", &boundaries), [(gem("34"), 40, 55)]);
         assert_eq!(cut("129999349999349999", &boundaries), [(gem("34"), 60, 75)]);
         assert_eq!(cut("", &boundaries), []);

@@ -55,11 +55,7 @@ mod tests {
         for line in table.lines() {
             let (n, hash) = line.split_once('\t').expect("two columns");
             let n: usize = n.parse().expect("a length");
-            assert_eq!(
-                jenkins(&digits[..n]),
-                hash.parse::<u32>().expect("a hash"),
-                "{n} digits"
-            );
+            assert_eq!(jenkins(&digits[..n]), hash.parse::<u32>().expect("a hash"), "{n} digits");
         }
     }
 }

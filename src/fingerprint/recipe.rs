@@ -67,11 +67,7 @@ impl Recipe {
     }
 
     fn new(base: Base, boundaries: Boundaries) -> Self {
-        Self {
-            name: name_of(base, &boundaries),
-            base,
-            boundaries,
-        }
+        Self { name: name_of(base, &boundaries), base, boundaries }
     }
 
     /// This recipe with other boundaries, and with the name that goes with them.
@@ -134,12 +130,7 @@ struct Definition {
 impl From<Recipe> for Definition {
     fn from(recipe: Recipe) -> Self {
         let boundaries = recipe.boundaries.sequences().collect();
-        Self {
-            name: recipe.name,
-            base: recipe.base,
-            shortest: recipe.boundaries.shortest(),
-            boundaries,
-        }
+        Self { name: recipe.name, base: recipe.base, shortest: recipe.boundaries.shortest(), boundaries }
     }
 }
 
@@ -148,11 +139,7 @@ impl TryFrom<Definition> for Recipe {
 
     fn try_from(written: Definition) -> Result<Self, RecipeError> {
         let recipe = Self::new(written.base, Boundaries::new(written.boundaries, written.shortest)?);
-        if recipe.name == written.name {
-            Ok(recipe)
-        } else {
-            Err(RecipeError::Renamed(written.name, recipe.name))
-        }
+        if recipe.name == written.name { Ok(recipe) } else { Err(RecipeError::Renamed(written.name, recipe.name)) }
     }
 }
 
@@ -246,10 +233,7 @@ mod tests {
         let shorter = Boundaries::new(Boundaries::standard().sequences(), 149).expect("good");
         let fewer = Boundaries::new(Boundaries::standard().sequences().skip(1), 150).expect("good");
         let names = [shorter, fewer].map(|b| documented.with_boundaries(b).name().to_string());
-        assert!(
-            names.iter().all(|name| name.starts_with("documented@")) && names[0] != names[1],
-            "{names:?}"
-        );
+        assert!(names.iter().all(|name| name.starts_with("documented@")) && names[0] != names[1], "{names:?}");
     }
 
     #[test]
@@ -257,10 +241,7 @@ mod tests {
         let fine = Recipe::released().with_boundaries(Boundaries::new(["1234"], 60).expect("good"));
         for recipe in [Recipe::documented(), Recipe::released(), fine] {
             let written = serde_json::to_string(&recipe).expect("plain data");
-            assert_eq!(
-                serde_json::from_str::<Recipe>(&written).expect("what was written"),
-                recipe
-            );
+            assert_eq!(serde_json::from_str::<Recipe>(&written).expect("what was written"), recipe);
             assert!(
                 serde_json::from_str::<Recipe>(&written.replace("\"released", "\"documented-")).is_err()
                     || written.contains("documented")

@@ -128,9 +128,7 @@ impl FromStr for Rights {
     fn from_str(word: &str) -> Result<Self, String> {
         let all = [Self::Protected, Self::Free, Self::PublicDomain, Self::Unknown];
         let known = || all.map(Self::as_str).join(", ");
-        all.into_iter()
-            .find(|rights| rights.as_str() == word)
-            .ok_or_else(|| format!("rights are one of: {}", known()))
+        all.into_iter().find(|rights| rights.as_str() == word).ok_or_else(|| format!("rights are one of: {}", known()))
     }
 }
 

@@ -76,29 +76,17 @@ pub fn align(query: &[PlacedGem], book: &[PlacedGem]) -> (Relation, Vec<Span>) {
     for (q, placed) in query.iter().enumerate() {
         let Some(&b) = in_book.get(&placed.gem) else { continue };
         // A run may be interrupted by a gem that lies elsewhere; every run that is still in reach may go on.
-        let open = runs
-            .iter_mut()
-            .rev()
-            .take(REACH)
-            .filter(|run| run.reaches(q, b))
-            .min_by_key(|run| b - run.book.1);
+        let open = runs.iter_mut().rev().take(REACH).filter(|run| run.reaches(q, b)).min_by_key(|run| b - run.book.1);
         match open {
             Some(run) => run.extend(q, b),
-            None => runs.push(Run {
-                common: 1,
-                query: (q, q),
-                book: (b, b),
-            }),
+            None => runs.push(Run { common: 1, query: (q, q), book: (b, b) }),
         }
     }
     let covered = |part: fn(&Run) -> (usize, usize), of: usize| {
         let gems: usize = runs.iter().map(|run| part(run).1 - part(run).0 + 1).sum();
         if of == 0 { 0.0 } else { gems as f64 / of as f64 }
     };
-    let relation = match (
-        covered(|r| r.query, query.len()) >= COVERED,
-        covered(|r| r.book, book.len()) >= COVERED,
-    ) {
+    let relation = match (covered(|r| r.query, query.len()) >= COVERED, covered(|r| r.book, book.len()) >= COVERED) {
         (true, true) => Relation::SameText,
         (true, false) => Relation::PartOfBook,
         (false, true) => Relation::ContainsBook,
@@ -127,26 +115,13 @@ impl Run {
     }
 
     fn span(&self, query: &[PlacedGem], book: &[PlacedGem]) -> Span {
-        Span {
-            common: self.common,
-            query: extent(query, self.query),
-            book: extent(book, self.book),
-        }
+        Span { common: self.common, query: extent(query, self.query), book: extent(book, self.book) }
     }
 }
 
 fn extent(gems: &[PlacedGem], (first, last): (usize, usize)) -> Extent {
-    let bytes = gems[first].place.zip(gems[last].place).map(|(a, b)| Place {
-        start: a.start,
-        end: b.end,
-    });
-    Extent {
-        gems: Range {
-            start: first as u32,
-            end: last as u32 + 1,
-        },
-        bytes,
-    }
+    let bytes = gems[first].place.zip(gems[last].place).map(|(a, b)| Place { start: a.start, end: b.end });
+    Extent { gems: Range { start: first as u32, end: last as u32 + 1 }, bytes }
 }
 
 #[cfg(test)]
@@ -155,19 +130,8 @@ mod tests {
     use crate::fingerprint::Gem;
 
     fn text(gems: impl IntoIterator<Item = u64>) -> Vec<PlacedGem> {
-        let place = |i: usize| {
-            Some(Place {
-                start: 100 * i as u64,
-                end: 100 * i as u64 + 90,
-            })
-        };
-        gems.into_iter()
-            .enumerate()
-            .map(|(i, gem)| PlacedGem {
-                gem: Gem(gem),
-                place: place(i),
-            })
-            .collect()
+        let place = |i: usize| Some(Place { start: 100 * i as u64, end: 100 * i as u64 + 90 });
+        gems.into_iter().enumerate().map(|(i, gem)| PlacedGem { gem: Gem(gem), place: place(i) }).collect()
     }
 
     #[test]
@@ -183,24 +147,9 @@ mod tests {
                 SameText,
             ),
             ("an extract", text(20..30), text(0..100), PartOfBook),
-            (
-                "a collection",
-                text((0..20).chain(strange.clone())),
-                text(0..20),
-                ContainsBook,
-            ),
-            (
-                "a chapter in common",
-                text((0..20).chain(strange)),
-                text((0..20).chain(2000..2100)),
-                Overlap,
-            ),
-            (
-                "scattered gems",
-                text((0..100).map(|i| if i % 20 == 0 { i } else { i + 500 })),
-                text(0..100),
-                Overlap,
-            ),
+            ("a collection", text((0..20).chain(strange.clone())), text(0..20), ContainsBook),
+            ("a chapter in common", text((0..20).chain(strange)), text((0..20).chain(2000..2100)), Overlap),
+            ("scattered gems", text((0..100).map(|i| if i % 20 == 0 { i } else { i + 500 })), text(0..100), Overlap),
             ("chapters swapped", text((50..100).chain(0..50)), text(0..100), SameText),
         ];
         for (what, query, book, relation) in table {
@@ -211,9 +160,7 @@ mod tests {
     #[test]
     fn spans_have_the_bytes_of_both() {
         let (_, spans) = align(&text((900..905).chain(10..20)), &text(0..30));
-        let [span] = spans.as_slice() else {
-            panic!("one span, not {spans:?}")
-        };
+        let [span] = spans.as_slice() else { panic!("one span, not {spans:?}") };
         assert_eq!(span.common, 10);
         assert_eq!((span.query.gems.start, span.query.gems.end), (5, 15));
         assert_eq!(span.query.bytes, Some(Place { start: 500, end: 1490 }));
@@ -223,21 +170,13 @@ mod tests {
     #[test]
     fn swapped_chapters_are_two_spans() {
         let (_, spans) = align(&text((50..100).chain(0..50)), &text(0..100));
-        let found: Vec<_> = spans
-            .iter()
-            .map(|s| (s.common, s.query.gems.start, s.book.gems.start))
-            .collect();
+        let found: Vec<_> = spans.iter().map(|s| (s.common, s.query.gems.start, s.book.gems.start)).collect();
         assert_eq!(found, [(50, 0, 50), (50, 50, 0)]);
     }
 
     #[test]
     fn gems_without_places() {
-        let query: Vec<_> = (5..10)
-            .map(|gem| PlacedGem {
-                gem: Gem(gem),
-                place: None,
-            })
-            .collect();
+        let query: Vec<_> = (5..10).map(|gem| PlacedGem { gem: Gem(gem), place: None }).collect();
         let (relation, spans) = align(&query, &text(0..10));
         assert_eq!(relation, Relation::SameText);
         assert_eq!(spans[0].query.bytes, None);

@@ -44,15 +44,9 @@ pub(super) async fn json_or_raw(request: &HttpRequest, payload: Payload, limit: 
         "application/json" => Ok(Body::Json(read(request, payload, limit).await?)),
         "text/plain" | "application/octet-stream" | "" => {
             let encoding = charset.as_deref().map(encoding).transpose()?;
-            Ok(Body::Raw(Raw {
-                bytes: read(request, payload, limit).await?,
-                encoding,
-            }))
+            Ok(Body::Raw(Raw { bytes: read(request, payload, limit).await?, encoding }))
         }
-        _ => Err(unknown(
-            &kind,
-            "application/json, text/plain and application/octet-stream",
-        )),
+        _ => Err(unknown(&kind, "application/json, text/plain and application/octet-stream")),
     }
 }
 
@@ -68,61 +62,36 @@ pub(super) async fn form(request: &HttpRequest, payload: Payload, limit: usize) 
 pub(super) fn json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     serde_json::from_slice(bytes).map_err(|error| {
         let error = excerpt(&error.to_string());
-        Problem::bad(
-            "bad_json",
-            format!("the body is not the JSON that this call takes: {error}"),
-        )
+        Problem::bad("bad_json", format!("the body is not the JSON that this call takes: {error}"))
     })
 }
 
 /// The content type without parameters, empty if there is none, and its charset.
 fn content_type(request: &HttpRequest) -> Result<(String, Option<String>), Problem> {
-    let mime = request
-        .mime_type()
-        .map_err(|_| unknown("one that cannot be read", "such as text/plain"))?;
-    let charset = mime
-        .as_ref()
-        .and_then(|mime| mime.get_param("charset").map(|name| name.as_str().to_owned()));
-    Ok((
-        mime.map(|mime| mime.essence_str().to_owned()).unwrap_or_default(),
-        charset,
-    ))
+    let mime = request.mime_type().map_err(|_| unknown("one that cannot be read", "such as text/plain"))?;
+    let charset = mime.as_ref().and_then(|mime| mime.get_param("charset").map(|name| name.as_str().to_owned()));
+    Ok((mime.map(|mime| mime.essence_str().to_owned()).unwrap_or_default(), charset))
 }
 
 fn unknown(kind: &str, known: &str) -> Problem {
-    let detail = format!(
-        "this call does not take the content type '{}'; known are {known}",
-        excerpt(kind)
-    );
+    let detail = format!("this call does not take the content type '{}'; known are {known}", excerpt(kind));
     Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unknown_content_type", detail)
 }
 
 fn encoding(charset: &str) -> Result<Encoding, Problem> {
-    let unknown = |error| {
-        Problem::new(
-            StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            "unknown_charset",
-            format!("{error}"),
-        )
-    };
+    let unknown = |error| Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unknown_charset", format!("{error}"));
     excerpt(charset).parse::<Encoding>().map_err(unknown)
 }
 
 /// Reads a whole body, and never keeps more than `limit` bytes of it.
 async fn read(request: &HttpRequest, mut payload: Payload, limit: usize) -> Result<Vec<u8>, Problem> {
     refuse_compressed(request)?;
-    let declared = request
-        .headers()
-        .get(CONTENT_LENGTH)
-        .and_then(|length| length.to_str().ok()?.parse().ok());
+    let declared = request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
     if declared.is_some_and(|length: u64| length > limit as u64) {
         return Err(too_large(limit));
     }
     let mut bytes = Vec::new();
-    while let Some(chunk) = rt::time::timeout(PATIENCE, payload.next())
-        .await
-        .map_err(|_| stalled())?
-    {
+    while let Some(chunk) = rt::time::timeout(PATIENCE, payload.next()).await.map_err(|_| stalled())? {
         let chunk = chunk.map_err(|error| Problem::bad("broken_body", format!("the body broke off: {error}")))?;
         if chunk.len() > limit - bytes.len() {
             return Err(too_large(limit));

@@ -22,11 +22,7 @@ pub(super) async fn put(request: HttpRequest, payload: Payload, state: Data<Stat
     let body = body::json_or_raw(&request, payload, state.max_body).await?;
     work(&state, move |catalogue| {
         let added = catalogue.add(entry(key, body, &parameters)?)?;
-        let status = if added.outcome == Outcome::Added {
-            StatusCode::CREATED
-        } else {
-            StatusCode::OK
-        };
+        let status = if added.outcome == Outcome::Added { StatusCode::CREATED } else { StatusCode::OK };
         Answer::json(status, &added)
     })
     .await
@@ -45,11 +41,9 @@ pub(super) async fn get(request: HttpRequest, state: Data<State>) -> Result<Http
 /// `DELETE /v1/libraries/{library}/books/{id}`
 pub(super) async fn delete(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, Problem> {
     let key = parameters::book(&request)?;
-    work(&state, move |catalogue| {
-        match catalogue.remove(std::slice::from_ref(&key))?.as_slice() {
-            [true] => Ok(Answer::done()),
-            _ => Err(no_such_book(&key)),
-        }
+    work(&state, move |catalogue| match catalogue.remove(std::slice::from_ref(&key))?.as_slice() {
+        [true] => Ok(Answer::done()),
+        _ => Err(no_such_book(&key)),
     })
     .await
 }
@@ -81,21 +75,10 @@ fn entry(key: BookKey, body: Body, parameters: &str) -> Result<NewEntry, Problem
         }
     };
     parameters::none(parameters)?;
-    let Written {
-        rights,
-        title,
-        authors,
-        language,
-        text,
-        gems,
-        recipe,
-    } = body::json(&bytes)?;
+    let Written { rights, title, authors, language, text, gems, recipe } = body::json(&bytes)?;
     let content = match (text, gems, recipe) {
         (Some(text), None, None) => Content::Text(text),
-        (None, Some(gems), recipe) => Content::Gems {
-            recipe: recipe.map(TryInto::try_into).transpose()?,
-            gems,
-        },
+        (None, Some(gems), recipe) => Content::Gems { recipe: recipe.map(TryInto::try_into).transpose()?, gems },
         (Some(_), None, Some(_)) => {
             let detail =
                 "a 'recipe' says what gems were made by; a text gets those of every recipe here, so leave it out";
@@ -103,13 +86,7 @@ fn entry(key: BookKey, body: Body, parameters: &str) -> Result<NewEntry, Problem
         }
         _ => return Err(Problem::bad("bad_json", "give exactly one of 'text' and 'gems'")),
     };
-    Ok(About {
-        rights,
-        title,
-        authors,
-        language,
-    }
-    .entry(key, content))
+    Ok(About { rights, title, authors, language }.entry(key, content))
 }
 
 /// What is said of a book beside its content.
@@ -143,28 +120,11 @@ impl About {
         let rights = rights.ok_or_else(|| bad("'rights' is missing".to_owned()))?;
         let words = rights.as_str().into_deserializer();
         let rights = Rights::deserialize(words).map_err(|error: serde::de::value::Error| bad(error.to_string()))?;
-        Ok(Self {
-            rights,
-            title,
-            authors,
-            language,
-        })
+        Ok(Self { rights, title, authors, language })
     }
 
     fn entry(self, key: BookKey, content: Content) -> NewEntry {
-        let Self {
-            rights,
-            title,
-            authors,
-            language,
-        } = self;
-        NewEntry {
-            key,
-            rights,
-            title,
-            authors,
-            language,
-            content,
-        }
+        let Self { rights, title, authors, language } = self;
+        NewEntry { key, rights, title, authors, language, content }
     }
 }

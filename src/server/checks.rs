@@ -61,29 +61,13 @@ fn asked(body: Body, parameters: &str) -> Result<(Query, CheckOptions), Problem>
     match body {
         Body::Json(bytes) => {
             parameters::none(parameters)?;
-            let Asked {
-                gems,
-                text,
-                recipe,
-                library,
-                limit,
-                detail,
-            } = body::json(&bytes)?;
+            let Asked { gems, text, recipe, library, limit, detail } = body::json(&bytes)?;
             let query = match (gems, text) {
                 (Some(gems), None) => Query::Gems(gems),
                 (None, Some(text)) => Query::Text(text),
                 _ => return Err(Problem::bad("bad_json", "give exactly one of 'gems' and 'text'")),
             };
-            Ok((
-                query,
-                Options {
-                    recipe,
-                    library,
-                    limit,
-                    detail,
-                }
-                .try_into()?,
-            ))
+            Ok((query, Options { recipe, library, limit, detail }.try_into()?))
         }
         Body::Raw(raw) => {
             let known = "recipe, library, limit (a number) and detail (true or false)";
@@ -131,10 +115,7 @@ fn decimal(written: &str) -> Result<Gem, Problem> {
     let number = Some(written).filter(|gem| gem.bytes().all(|byte| byte.is_ascii_digit()));
     let gem = number.and_then(|gem| gem.parse().ok()).map(Gem);
     gem.ok_or_else(|| {
-        let detail = format!(
-            "'{}' is not a gem: gems are whole numbers with commas between them",
-            excerpt(written)
-        );
+        let detail = format!("'{}' is not a gem: gems are whole numbers with commas between them", excerpt(written));
         Problem::bad("bad_gems", detail)
     })
 }
@@ -166,11 +147,7 @@ mod tests {
         ];
         for (form, gems) in table {
             let found = listed(form.as_bytes()).ok();
-            assert_eq!(
-                found,
-                gems.map(|gems| gems.iter().copied().map(Gem).collect()),
-                "{form}"
-            );
+            assert_eq!(found, gems.map(|gems| gems.iter().copied().map(Gem).collect()), "{form}");
         }
     }
 }

@@ -44,11 +44,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let catalogue = Arc::new(Catalogue::open_or_create(folder.path()).unwrap());
         let stopping = AtomicBool::new(true);
-        let state = Data::new(State {
-            catalogue,
-            max_body: 0,
-            stopping,
-        });
+        let state = Data::new(State { catalogue, max_body: 0, stopping });
         let answer = System::new().block_on(ready(state)).unwrap_err().error_response();
         assert_eq!(answer.status(), 503);
         assert_eq!(answer.headers().get(RETRY_AFTER).unwrap(), "30");

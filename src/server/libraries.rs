@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::State;
 use super::parameters;
-use super::problem::{Problem, excerpt};
+use super::problem::Problem;
 use super::work::{Answer, work};
 use crate::index::BookId;
 
@@ -16,10 +16,7 @@ const PAGE: usize = 100;
 
 /// `GET /v1/libraries`
 pub(super) async fn all(state: Data<State>) -> Result<HttpResponse, Problem> {
-    work(&state, |catalogue| {
-        Answer::ok(&json!({ "libraries": catalogue.libraries()? }))
-    })
-    .await
+    work(&state, |catalogue| Answer::ok(&json!({ "libraries": catalogue.libraries()? }))).await
 }
 
 /// `GET /v1/stats`
@@ -41,14 +38,5 @@ pub(super) async fn books(request: HttpRequest, state: Data<State>) -> Result<Ht
     let wanted: Wanted = parameters::query(request.query_string(), known)?;
     let cursor: Option<BookId> = wanted.cursor.map(TryInto::try_into).transpose()?;
     let limit = parameters::limit(wanted.limit.unwrap_or(PAGE), 1)?;
-    work(&state, move |catalogue| {
-        let page = catalogue.books(&library, cursor.as_ref(), limit)?;
-        // Behind the last book a page is empty, and the library is there all the same.
-        if page.books.is_empty() && !catalogue.libraries()?.iter().any(|there| there.library == library) {
-            let detail = format!("there is no library '{}'", excerpt(library.as_str()));
-            return Err(Problem::missing("no_such_library", detail));
-        }
-        Answer::ok(&page)
-    })
-    .await
+    work(&state, move |catalogue| Answer::ok(&catalogue.books(&library, cursor.as_ref(), limit)?)).await
 }

@@ -50,10 +50,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self {
-            listen: SocketAddr::from(([127, 0, 0, 1], 8093)),
-            max_body: MAX_BODY,
-        }
+        Self { listen: SocketAddr::from(([127, 0, 0, 1], 8093)), max_body: MAX_BODY }
     }
 }
 
@@ -114,23 +111,10 @@ impl Server {
     /// [`ServerError::Bind`] when the address is in use or not to be had.
     pub fn bind(catalogue: Arc<Catalogue>, settings: Settings) -> Result<Self, ServerError> {
         let Settings { listen, max_body } = settings;
-        // A catalogue without any recipe would refuse checks until its first book is in.
-        catalogue.settle_recipes(&[])?;
-        let listener = TcpListener::bind(listen).map_err(|source| ServerError::Bind {
-            address: listen,
-            source,
-        })?;
+        let listener = TcpListener::bind(listen).map_err(|source| ServerError::Bind { address: listen, source })?;
         let address = listener.local_addr()?;
-        let state = State {
-            catalogue,
-            max_body,
-            stopping: AtomicBool::new(false),
-        };
-        Ok(Self {
-            listener,
-            address,
-            state: Data::new(state),
-        })
+        let state = State { catalogue, max_body, stopping: AtomicBool::new(false) };
+        Ok(Self { listener, address, state: Data::new(state) })
     }
 
     /// The address it listens on, with the real port.
@@ -191,19 +175,12 @@ async fn told_to_stop() {
 /// Every call there is.
 fn routes(app: &mut ServiceConfig) {
     let (get, put, post, delete) = (Method::GET, Method::PUT, Method::POST, Method::DELETE);
-    let to_book = [
-        (get.clone(), web::to(books::get)),
-        (put, web::to(books::put)),
-        (delete, web::to(books::delete)),
-    ];
+    let to_book = [(get.clone(), web::to(books::get)), (put, web::to(books::put)), (delete, web::to(books::delete))];
     let existing_clients = ["/copyright_check_by_gems", "/copyright_check_by_gems/"];
     app.service(resource(&["/v1/checks"], [(post.clone(), web::to(checks::check))]))
         .service(resource(&existing_clients, [(post, web::to(checks::check_by_gems))]))
         .service(resource(&["/v1/libraries"], [(get.clone(), web::to(libraries::all))]))
-        .service(resource(
-            &["/v1/libraries/{library}/books"],
-            [(get.clone(), web::to(libraries::books))],
-        ))
+        .service(resource(&["/v1/libraries/{library}/books"], [(get.clone(), web::to(libraries::books))]))
         // An id may have slashes, and is empty in a request that forgot it.
         .service(resource(&["/v1/libraries/{library}/books/{id:.*}"], to_book))
         .service(resource(&["/v1/stats"], [(get.clone(), web::to(libraries::stats))]))

@@ -20,10 +20,7 @@ pub(super) fn library(request: &HttpRequest) -> Result<Library, Problem> {
 
 /// The book in the path.
 pub(super) fn book(request: &HttpRequest) -> Result<BookKey, Problem> {
-    Ok(BookKey {
-        library: library(request)?,
-        id: segment(request, 5)?.into_owned().try_into()?,
-    })
+    Ok(BookKey { library: library(request)?, id: segment(request, 5)?.into_owned().try_into()? })
 }
 
 /// A segment of `/v1/libraries/{library}/books/{id}`, decoded; the last is all the rest with its slashes. From the path
@@ -38,12 +35,8 @@ fn segment(request: &HttpRequest, which: usize) -> Result<Cow<'_, str>, Problem>
 pub(super) fn query<T: DeserializeOwned>(query: &str, known: &str) -> Result<T, Problem> {
     let bad = |reason: &str| Problem::bad("bad_query", format!("{}; this call takes {known}", excerpt(reason)));
     // Query itself would make U+FFFD of what is not UTF-8.
-    percent_decode_str(query)
-        .decode_utf8()
-        .map_err(|_| bad("the parameters are not UTF-8"))?;
-    Ok(Query::<T>::from_query(query)
-        .map_err(|error| bad(&error.to_string()))?
-        .into_inner())
+    percent_decode_str(query).decode_utf8().map_err(|_| bad("the parameters are not UTF-8"))?;
+    Ok(Query::<T>::from_query(query).map_err(|error| bad(&error.to_string()))?.into_inner())
 }
 
 /// How many to show, from `least` on.
@@ -51,10 +44,7 @@ pub(super) fn limit(limit: usize, least: usize) -> Result<usize, Problem> {
     if (least..=MAX_LIMIT).contains(&limit) {
         Ok(limit)
     } else {
-        Err(Problem::bad(
-            "bad_limit",
-            format!("the limit is {limit}, and must be from {least} to {MAX_LIMIT}"),
-        ))
+        Err(Problem::bad("bad_limit", format!("the limit is {limit}, and must be from {least} to {MAX_LIMIT}")))
     }
 }
 
@@ -63,9 +53,6 @@ pub(super) fn none(query: &str) -> Result<(), Problem> {
     if query.is_empty() {
         Ok(())
     } else {
-        Err(Problem::bad(
-            "bad_query",
-            "with a JSON body everything stands in the body; leave out the query",
-        ))
+        Err(Problem::bad("bad_query", "with a JSON body everything stands in the body; leave out the query"))
     }
 }

@@ -28,12 +28,7 @@ pub(super) struct Problem {
 impl Problem {
     /// A problem; `detail` is a sentence that says what to do, and repeats of the request only an [`excerpt`].
     pub(super) fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
-        Self {
-            status,
-            code,
-            detail: detail.into(),
-            header: None,
-        }
+        Self { status, code, detail: detail.into(), header: None }
     }
 
     /// The request cannot be read.
@@ -55,10 +50,7 @@ impl Problem {
 
     /// The same with a header.
     pub(super) fn with(self, name: HeaderName, value: impl Into<String>) -> Self {
-        Self {
-            header: Some((name, value.into())),
-            ..self
-        }
+        Self { header: Some((name, value.into())), ..self }
     }
 }
 
@@ -74,18 +66,13 @@ pub(super) fn excerpt(sent: &str) -> String {
 pub(super) async fn nothing_here(request: HttpRequest) -> Result<HttpResponse, Problem> {
     let path = excerpt(request.path());
     let calls = "/v1/checks, /v1/libraries, /v1/libraries/{library}/books/{id}, /v1/stats, /healthz and /readyz";
-    Err(Problem::missing(
-        "not_found",
-        format!("there is nothing at {path}; there are {calls}"),
-    ))
+    Err(Problem::missing("not_found", format!("there is nothing at {path}; there are {calls}")))
 }
 
 /// The answer to a method that a path does not have.
 pub(super) fn wrong_method(allowed: &str) -> HttpResponse {
     let detail = format!("this path takes {allowed} only");
-    Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", detail)
-        .with(ALLOW, allowed)
-        .error_response()
+    Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", detail).with(ALLOW, allowed).error_response()
 }
 
 impl fmt::Display for Problem {
@@ -125,6 +112,7 @@ impl From<CatalogueError> for Problem {
             E::Name(error) => return error.into(),
             E::NoSuchRecipe { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "unknown_recipe"),
             E::BadGem { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "bad_gem"),
+            E::NoSuchLibrary(_) => (StatusCode::NOT_FOUND, "no_such_library"),
             E::NoText => (StatusCode::UNPROCESSABLE_ENTITY, "no_text"),
             E::TooManyGems { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "too_many_gems"),
         };

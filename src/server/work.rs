@@ -22,10 +22,7 @@ impl Answer {
     /// Something to show.
     pub(super) fn json(status: StatusCode, shown: &impl Serialize) -> Result<Self, Problem> {
         let json = serde_json::to_vec(shown).map_err(|error| Problem::failed("internal", &error))?;
-        Ok(Self {
-            status,
-            json: Some(json),
-        })
+        Ok(Self { status, json: Some(json) })
     }
 
     /// Something to show: 200.
@@ -35,10 +32,7 @@ impl Answer {
 
     /// It is done, and there is nothing to show: 204.
     pub(super) fn done() -> Self {
-        Self {
-            status: StatusCode::NO_CONTENT,
-            json: None,
-        }
+        Self { status: StatusCode::NO_CONTENT, json: None }
     }
 }
 

@@ -73,10 +73,7 @@ pub struct Run {
 impl Run {
     /// The lines of standard output as JSON.
     pub fn json(&self) -> Vec<Value> {
-        self.out
-            .lines()
-            .map(|line| serde_json::from_str(line).expect("a line of JSON"))
-            .collect()
+        self.out.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
     }
 
     pub fn expect(self, status: i32) -> Self {
@@ -88,37 +85,21 @@ impl Run {
 impl From<Output> for Run {
     fn from(output: Output) -> Self {
         let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
-        Self {
-            status: output.status.code().unwrap_or(-1),
-            out: text(output.stdout),
-            err: text(output.stderr),
-        }
+        Self { status: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
     }
 }
 
 /// Runs a command line, its words separated by blanks; `{}` stands for the next of `paths`.
 pub fn run<P: AsRef<Path>>(line: &str, paths: &[P]) -> Run {
-    command(line, paths)
-        .stdin(Stdio::null())
-        .output()
-        .expect("the program runs")
-        .into()
+    command(line, paths).stdin(Stdio::null()).output().expect("the program runs").into()
 }
 
 /// As [`run`], with something on standard input.
 pub fn run_with_input(line: &str, input: impl AsRef<[u8]>) -> Run {
     let mut command = command(line, &[] as &[&Path]);
-    command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("the program starts");
-    child
-        .stdin
-        .take()
-        .expect("a pipe")
-        .write_all(input.as_ref())
-        .expect("the program reads");
+    child.stdin.take().expect("a pipe").write_all(input.as_ref()).expect("the program reads");
     child.wait_with_output().expect("the program ends").into()
 }
 
@@ -147,9 +128,7 @@ impl Server {
         let mut command = command("serve --listen 127.0.0.1:0 --data {}", &[data]);
         let mut child = command.stderr(Stdio::piped()).spawn().expect("the server starts");
         let mut line = String::new();
-        BufReader::new(child.stderr.take().expect("a pipe"))
-            .read_line(&mut line)
-            .expect("a line");
+        BufReader::new(child.stderr.take().expect("a pipe")).read_line(&mut line).expect("a line");
         let url = line.trim().rsplit(' ').next().expect("an address").to_owned();
         assert!(url.starts_with("http://127.0.0.1:"), "{line}");
         Self { url, child }
@@ -161,10 +140,7 @@ impl Server {
 
     /// Asks the server to stop, and waits: its exit status.
     pub fn stop(mut self) -> Option<i32> {
-        let stopped = Command::new("kill")
-            .args(["-TERM", &self.pid().to_string()])
-            .status()
-            .expect("kill runs");
+        let stopped = Command::new("kill").args(["-TERM", &self.pid().to_string()]).status().expect("kill runs");
         assert!(stopped.success());
         self.child.wait().expect("the server ends").code()
     }

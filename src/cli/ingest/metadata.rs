@@ -49,18 +49,9 @@ impl Metadata {
             let known: Known = serde_json::from_str(line).map_err(|e| wrong(format!(", line {number}: {e}")))?;
             if let Some(first) = entries.get(&known.file) {
                 let (file, first) = (&known.file, first.number);
-                return Err(wrong(format!(
-                    ", line {number}: {file:?} stands in line {first} already"
-                )));
+                return Err(wrong(format!(", line {number}: {file:?} stands in line {first} already")));
             }
-            entries.insert(
-                known.file.clone(),
-                Line {
-                    number,
-                    known,
-                    used: false,
-                },
-            );
+            entries.insert(known.file.clone(), Line { number, known, used: false });
         }
         Ok(Self { entries })
     }
@@ -87,11 +78,8 @@ impl Metadata {
     pub(super) fn unused(self) -> impl Iterator<Item = (String, String)> {
         let mut lines: Vec<Line> = self.entries.into_values().filter(|line| !line.used).collect();
         lines.sort_by_key(|line| line.number);
-        lines.into_iter().map(|line| {
-            (
-                line.known.file,
-                format!("line {} of the metadata: no such file here", line.number),
-            )
-        })
+        lines
+            .into_iter()
+            .map(|line| (line.known.file, format!("line {} of the metadata: no such file here", line.number)))
     }
 }

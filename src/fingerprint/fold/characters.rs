@@ -30,15 +30,7 @@ struct Nfkc<'a> {
 
 impl<'a> Nfkc<'a> {
     fn new(text: &'a str) -> Self {
-        Self {
-            pieces: Pieces {
-                text,
-                chars: text.char_indices(),
-                start: 0,
-                first: None,
-            },
-            several: None,
-        }
+        Self { pieces: Pieces { text, chars: text.char_indices(), start: 0, first: None }, several: None }
     }
 }
 
@@ -139,10 +131,7 @@ impl<'a> Iterator for Pieces<'a> {
             let end = next.map_or(self.text.len(), |(at, _)| at);
             self.start = end;
             self.first = next.map(|(_, c)| c);
-            let place = Place {
-                start: start as u64,
-                end: end as u64,
-            };
+            let place = Place { start: start as u64, end: end as u64 };
             return Some(if single && is_normal(first) {
                 Piece::Single(first, place)
             } else {
@@ -188,11 +177,7 @@ enum Seen {
 
 impl<I> SetApart<I> {
     fn new(inner: I) -> Self {
-        Self {
-            inner,
-            seen: Seen::Nothing,
-            held: None,
-        }
+        Self { inner, seen: Seen::Nothing, held: None }
     }
 }
 
@@ -208,13 +193,7 @@ impl<I: Iterator<Item = Placed>> Iterator for SetApart<I> {
         if self.seen == Seen::WordAndMark && word {
             self.seen = Seen::Nothing;
             self.held = Some((c, place));
-            return Some((
-                ' ',
-                Place {
-                    start: place.start,
-                    end: place.start,
-                },
-            ));
+            return Some((' ', Place { start: place.start, end: place.start }));
         }
         self.seen = match self.seen {
             _ if word => Seen::Word,
@@ -226,8 +205,5 @@ impl<I: Iterator<Item = Placed>> Iterator for SetApart<I> {
 }
 
 fn sets_apart(c: char) -> bool {
-    matches!(
-        c,
-        '.' | ',' | ';' | ':' | '&' | '?' | '!' | '*' | '#' | '%' | '+' | '^' | '\\' | '/'
-    )
+    matches!(c, '.' | ',' | ';' | ':' | '&' | '?' | '!' | '*' | '#' | '%' | '+' | '^' | '\\' | '/')
 }

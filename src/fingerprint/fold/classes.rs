@@ -57,18 +57,12 @@ fn classes() -> Vec<u8> {
     mark(&mut set::<JoinControl>(), WORD);
     mark(&mut set::<WhiteSpace>(), BLANK);
     let categories = CodePointMapData::<Category>::new();
-    for category in [
-        Category::NonspacingMark,
-        Category::SpacingMark,
-        Category::EnclosingMark,
-        Category::ConnectorPunctuation,
-    ] {
+    for category in
+        [Category::NonspacingMark, Category::SpacingMark, Category::EnclosingMark, Category::ConnectorPunctuation]
+    {
         mark(&mut categories.iter_ranges_for_value(category), WORD);
     }
-    mark(
-        &mut categories.iter_ranges_for_value(Category::DecimalNumber),
-        WORD | DIGIT,
-    );
+    mark(&mut categories.iter_ranges_for_value(Category::DecimalNumber), WORD | DIGIT);
     mark(&mut assigned(), KNOWN);
     for class in &mut classes {
         if *class & KNOWN == 0 {
@@ -80,8 +74,6 @@ fn classes() -> Vec<u8> {
 
 fn assigned() -> impl Iterator<Item = RangeInclusive<u32>> {
     let code = |hex: &str| u32::from_str_radix(hex, 16).ok();
-    let lines = include_str!("../../../data/assigned.txt")
-        .lines()
-        .filter(|l| !l.starts_with('#'));
+    let lines = include_str!("../../../data/assigned.txt").lines().filter(|l| !l.starts_with('#'));
     lines.filter_map(move |line| line.split_once('\t').and_then(|(a, b)| Some(code(a)?..=code(b)?)))
 }

@@ -40,15 +40,7 @@ enum State {
 
 impl<'l> Decorated<'l> {
     pub(super) fn new(digits: Digits<'l>) -> Self {
-        Self {
-            state: State::Border,
-            undo: Point {
-                digits: digits.clone(),
-                out: 0,
-            },
-            retry: None,
-            digits,
-        }
+        Self { state: State::Border, undo: Point { digits: digits.clone(), out: 0 }, retry: None, digits }
     }
 
     #[expect(clippy::match_same_arms, reason = "one line for each state and class of character")]
@@ -78,10 +70,7 @@ impl<'l> Decorated<'l> {
             WordBlank if blank => WordBlank,
             WordBlank if word => Inside,
             WordBlank => {
-                self.retry = Some(Point {
-                    digits: self.digits.clone(),
-                    out: out.len(),
-                });
+                self.retry = Some(Point { digits: self.digits.clone(), out: out.len() });
                 Closing
             }
             Closing if blank => {
@@ -117,10 +106,7 @@ impl<'l> Decorated<'l> {
     }
 
     fn begin(&mut self, out: usize) -> State {
-        self.undo = Point {
-            digits: self.digits.clone(),
-            out,
-        };
+        self.undo = Point { digits: self.digits.clone(), out };
         State::Marks
     }
 

@@ -38,13 +38,7 @@ pub(super) enum Transliteration {
 
 impl<'l> Digits<'l> {
     pub(super) fn new(letters: &'l Letters, transliteration: Transliteration) -> Self {
-        Self {
-            letters,
-            transliteration,
-            last: None,
-            length: 0,
-            cut: false,
-        }
+        Self { letters, transliteration, last: None, length: 0, cut: false }
     }
 
     pub(super) fn transliteration(&self) -> Transliteration {

@@ -52,18 +52,9 @@ impl Letters {
         }
         let mut classes = vec![Class::Kept; LETTERS];
         for (c, value) in rows(include_str!("../../../data/soundex.txt"), base) {
-            classes[c as usize] = value
-                .chars()
-                .next()
-                .filter(|&d| d != '-')
-                .map_or(Class::Deleted, Class::Digit);
+            classes[c as usize] = value.chars().next().filter(|&d| d != '-').map_or(Class::Deleted, Class::Digit);
         }
-        Self {
-            base,
-            simplified,
-            classes,
-            ascii: OnceLock::new(),
-        }
+        Self { base, simplified, classes, ascii: OnceLock::new() }
     }
 
     /// Step 4: the simple form of a letter.
@@ -109,21 +100,17 @@ fn rows(table: &'static str, base: Base) -> impl Iterator<Item = (char, &'static
         Base::Documented => 1,
         Base::Released => 2,
     };
-    table
-        .lines()
-        .filter(|line| !line.starts_with('#'))
-        .filter_map(move |line| {
-            let code = u32::from_str_radix(line.split('\t').next()?, 16).ok()?;
-            let value = line.split('\t').nth(column).filter(|&v| v != "=")?;
-            Some((char::from_u32(code)?, value))
-        })
+    table.lines().filter(|line| !line.starts_with('#')).filter_map(move |line| {
+        let code = u32::from_str_radix(line.split('\t').next()?, 16).ok()?;
+        let value = line.split('\t').nth(column).filter(|&v| v != "=")?;
+        Some((char::from_u32(code)?, value))
+    })
 }
 
 fn ascii(base: Base, classes: &[Class]) -> (String, Vec<u32>) {
     let table = include_str!("../../../data/translit.txt");
-    let differing: HashMap<char, String> = rows(table, base)
-        .filter_map(|(c, json)| Some((c, serde_json::from_str(json).ok()?)))
-        .collect();
+    let differing: HashMap<char, String> =
+        rows(table, base).filter_map(|(c, json)| Some((c, serde_json::from_str(json).ok()?))).collect();
     let mut text = String::new();
     let mut ends = Vec::with_capacity(TRANSLITERATED as usize);
     for code in 0..TRANSLITERATED {

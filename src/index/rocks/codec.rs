@@ -25,10 +25,7 @@ pub(super) fn encode(gems: &[PlacedGem], width: usize) -> Vec<u8> {
         out.extend(&gem.gem.0.to_le_bytes()[..width]);
     }
     for eight in gems.chunks(8) {
-        let bits = eight
-            .iter()
-            .enumerate()
-            .map(|(i, gem)| u8::from(gem.place.is_some()) << i);
+        let bits = eight.iter().enumerate().map(|(i, gem)| u8::from(gem.place.is_some()) << i);
         out.push(bits.fold(0, |byte, bit| byte | bit));
     }
     let mut end = 0;
@@ -101,10 +98,8 @@ mod tests {
     fn placed(width: usize) -> impl Strategy<Value = PlacedGem> {
         let edges = prop_oneof![any::<u64>(), 0..300_u64, Just(u64::MAX), Just(u64::MAX >> 1)];
         let place = (edges.clone(), edges).prop_map(|(start, end)| Place { start, end });
-        (any::<u64>(), proptest::option::of(place)).prop_map(move |(gem, place)| PlacedGem {
-            gem: Gem(if width == 4 { gem >> 32 } else { gem }),
-            place,
-        })
+        (any::<u64>(), proptest::option::of(place))
+            .prop_map(move |(gem, place)| PlacedGem { gem: Gem(if width == 4 { gem >> 32 } else { gem }), place })
     }
 
     proptest! {
@@ -130,13 +125,7 @@ mod tests {
     #[test]
     fn a_chunk_after_another_takes_few_bytes() {
         let list: Vec<_> = (0..300)
-            .map(|i| PlacedGem {
-                gem: Gem(i * 7919),
-                place: Some(Place {
-                    start: i * 1000,
-                    end: i * 1000 + 1000,
-                }),
-            })
+            .map(|i| PlacedGem { gem: Gem(i * 7919), place: Some(Place { start: i * 1000, end: i * 1000 + 1000 }) })
             .collect();
         assert_eq!(encode(&list, 4).len(), 2 + 300 * 4 + 300_usize.div_ceil(8) + 300 * 3);
     }

@@ -14,10 +14,7 @@ pub(super) fn from_rocksdb(dir: &Path, error: &rocksdb::Error) -> StoreError {
         || says(&["No such file or directory", "Column family not found", "Corruption:"]);
     if text.contains("LOCK") && says(&["lock hold by", "Resource temporarily unavailable"]) {
         // RocksDB's own lock: held by a program that opened the folder as a RocksDB database.
-        StoreError::InUse {
-            path: show(dir),
-            owner: "another process".to_owned(),
-        }
+        StoreError::InUse { path: show(dir), owner: "another process".to_owned() }
     } else {
         from_text(dir, text, damaged)
     }
@@ -30,10 +27,7 @@ pub(super) fn from_io(dir: &Path, error: &std::io::Error) -> StoreError {
 
 /// What is on disk does not fit together.
 pub(super) fn damaged(dir: &Path, detail: impl Into<String>) -> StoreError {
-    StoreError::Damaged {
-        path: show(dir),
-        detail: detail.into(),
-    }
+    StoreError::Damaged { path: show(dir), detail: detail.into() }
 }
 
 /// The folder as people name it.

@@ -81,9 +81,7 @@ impl RocksStore {
     }
 
     fn family(&self, family: Family) -> &ColumnFamily {
-        self.db
-            .cf_handle(family.name())
-            .expect("a store is opened with all of its column families")
+        self.db.cf_handle(family.name()).expect("a store is opened with all of its column families")
     }
 
     fn failed(&self, error: &rocksdb::Error) -> StoreError {
@@ -93,11 +91,7 @@ impl RocksStore {
 
 impl Store for RocksStore {
     fn recipes(&self) -> Vec<Recipe> {
-        self.known_recipes()
-            .0
-            .iter()
-            .map(|known| known.recipe.clone())
-            .collect()
+        self.known_recipes().0.iter().map(|known| known.recipe.clone()).collect()
     }
 
     fn add_recipe(&self, recipe: &Recipe) -> Result<(), StoreError> {
@@ -118,9 +112,7 @@ impl Store for RocksStore {
 
     fn flush(&self) -> Result<(), StoreError> {
         let families = Family::ALL.map(|family| self.family(family));
-        self.db
-            .flush_cfs_opt(&families, &FlushOptions::default())
-            .map_err(|e| self.failed(&e))
+        self.db.flush_cfs_opt(&families, &FlushOptions::default()).map_err(|e| self.failed(&e))
     }
 
     fn disk_bytes(&self) -> Result<u64, StoreError> {

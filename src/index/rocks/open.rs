@@ -61,21 +61,13 @@ pub(super) fn open(dir: &Path, absent: Absent) -> Result<RocksStore, StoreError>
     options.create_if_missing(create);
     options.create_missing_column_families(create);
     let db = DB::open_cf_descriptors(&options, dir, schema::families()).map_err(|e| from_rocksdb(dir, &e))?;
-    let store = RocksStore {
-        dir: dir.to_owned(),
-        recipes: RwLock::default(),
-        writing: Mutex::default(),
-        db,
-        _lock: lock,
-    };
+    let store =
+        RocksStore { dir: dir.to_owned(), recipes: RwLock::default(), writing: Mutex::default(), db, _lock: lock };
     if create {
         finish(&store)?;
     }
     let recipes = load_recipes(&store)?;
-    Ok(RocksStore {
-        recipes: RwLock::new(Arc::new(recipes)),
-        ..store
-    })
+    Ok(RocksStore { recipes: RwLock::new(Arc::new(recipes)), ..store })
 }
 
 /// Whether the folder does not exist or holds nothing.
@@ -85,10 +77,7 @@ fn is_empty(dir: &Path) -> Result<bool, StoreError> {
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(true),
         Err(e) if e.kind() == ErrorKind::NotADirectory => {
             let detail = "this is a file, or lies in one, where a folder is needed; name a folder".to_owned();
-            return Err(StoreError::Io {
-                path: show(dir),
-                detail,
-            });
+            return Err(StoreError::Io { path: show(dir), detail });
         }
         Err(e) => return Err(from_io(dir, &e)),
     };
@@ -115,12 +104,7 @@ fn is_ours(dir: &Path) -> Result<bool, StoreError> {
 
 fn lock(dir: &Path) -> Result<File, StoreError> {
     let path = dir.join(LOCK_FILE);
-    let open = File::options()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(path);
+    let open = File::options().read(true).write(true).create(true).truncate(false).open(path);
     let mut file = open.map_err(|e| from_io(dir, &e))?;
     match file.try_lock() {
         Ok(()) => {
@@ -147,27 +131,19 @@ fn content(dir: &Path) -> Result<Content, StoreError> {
         // The version is the first thing in a table. With tables but without it, `RocksDB` has lost its list of them,
         // and would delete them all if it began anew.
         let tables = has_tables(dir)?;
-        return if tables {
-            Err(damaged(dir, "the list of its files is lost"))
-        } else {
-            Ok(Content::Unfinished)
-        };
+        return if tables { Err(damaged(dir, "the list of its files is lost")) } else { Ok(Content::Unfinished) };
     };
     let Ok(version) = version.try_into().map(u32::from_be_bytes) else {
         return Err(damaged(dir, "the format version cannot be read"));
     };
-    let refuse = |advice| StoreError::Version {
-        path: show(dir),
-        found: version.to_string(),
-        supported: FORMAT_VERSION,
-        advice,
-    };
+    let refuse =
+        |advice| StoreError::Version { path: show(dir), found: version.to_string(), supported: FORMAT_VERSION, advice };
     match version.cmp(&FORMAT_VERSION) {
         std::cmp::Ordering::Equal => Ok(Content::Catalogue),
         std::cmp::Ordering::Greater => Err(refuse("update lapidary")),
-        std::cmp::Ordering::Less => Err(refuse(
-            "use the version of lapidary that made it, or feed the books again into a new folder",
-        )),
+        std::cmp::Ordering::Less => {
+            Err(refuse("use the version of lapidary that made it, or feed the books again into a new folder"))
+        }
     }
 }
 
@@ -201,12 +177,7 @@ fn has_tables(dir: &Path) -> Result<bool, StoreError> {
 /// Makes a new folder a catalogue: the version is written when all else is there.
 fn finish(store: &RocksStore) -> Result<(), StoreError> {
     let dir = &store.dir;
-    if store
-        .db
-        .iterator_cf(store.family(Family::Books), IteratorMode::Start)
-        .next()
-        .is_some()
-    {
+    if store.db.iterator_cf(store.family(Family::Books), IteratorMode::Start).next().is_some() {
         return Err(damaged(dir, "there are books, but the format version is lost"));
     }
     let mut durable = WriteOptions::default();
@@ -215,9 +186,7 @@ fn finish(store: &RocksStore) -> Result<(), StoreError> {
     let meta = store.family(Family::Meta);
     let write = store.db.put_cf_opt(meta, schema::VERSION, version, &durable);
     // Into a table, so that whatever happens to the log, the folder is seen as what it is.
-    write
-        .and_then(|()| store.db.flush_cf(meta))
-        .map_err(|e| store.failed(&e))
+    write.and_then(|()| store.db.flush_cf(meta)).map_err(|e| store.failed(&e))
 }
 
 fn load_recipes(store: &RocksStore) -> Result<Recipes, StoreError> {

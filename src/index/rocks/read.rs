@@ -22,11 +22,7 @@ pub(super) struct RocksSnapshot<'a> {
 
 impl<'a> RocksSnapshot<'a> {
     pub(super) fn new(store: &'a RocksStore, snapshot: rocksdb::Snapshot<'a>, recipes: Arc<Recipes>) -> Self {
-        Self {
-            store,
-            snapshot,
-            recipes,
-        }
+        Self { store, snapshot, recipes }
     }
 
     pub(super) fn recipes(&self) -> &Recipes {
@@ -37,8 +33,7 @@ impl<'a> RocksSnapshot<'a> {
         let Some(value) = self.get(Family::Books, &schema::book_key(book))? else {
             return Ok(None);
         };
-        self.json(&value, format_args!("the record of book {}", book.0))
-            .map(Some)
+        self.json(&value, format_args!("the record of book {}", book.0)).map(Some)
     }
 
     pub(super) fn gem_list(&self, recipe: &KnownRecipe, book: BookNo) -> Result<Option<Vec<PlacedGem>>, StoreError> {
@@ -47,11 +42,7 @@ impl<'a> RocksSnapshot<'a> {
         };
         match codec::decode(&value, recipe.gem_bytes()) {
             Some(gems) => Ok(Some(gems)),
-            None => Err(self.damaged(format!(
-                "the gems of book {} ({}) cannot be read",
-                book.0,
-                recipe.name()
-            ))),
+            None => Err(self.damaged(format!("the gems of book {} ({}) cannot be read", book.0, recipe.name()))),
         }
     }
 
@@ -64,9 +55,7 @@ impl<'a> RocksSnapshot<'a> {
 
     pub(super) fn summary(&self, library: &Library) -> Result<Option<LibrarySummary>, StoreError> {
         match self.get(Family::Meta, &schema::library_key(library))? {
-            Some(value) => self
-                .json(&value, format_args!("the summary of library {library}"))
-                .map(Some),
+            Some(value) => self.json(&value, format_args!("the summary of library {library}")).map(Some),
             None => Ok(None),
         }
     }
@@ -82,9 +71,7 @@ impl<'a> RocksSnapshot<'a> {
     }
 
     pub(super) fn get(&self, family: Family, key: &[u8]) -> Result<Option<DBPinnableSlice<'_>>, StoreError> {
-        self.snapshot
-            .get_pinned_cf(self.store.family(family), key)
-            .map_err(|e| self.store.failed(&e))
+        self.snapshot.get_pinned_cf(self.store.family(family), key).map_err(|e| self.store.failed(&e))
     }
 
     /// An iterator that is nowhere yet.
@@ -143,10 +130,7 @@ impl Snapshot for RocksSnapshot<'_> {
             }
         }
 
-        let mut tally = Tally {
-            books: counts.into_iter().collect(),
-            common: Vec::with_capacity(common.len()),
-        };
+        let mut tally = Tally { books: counts.into_iter().collect(), common: Vec::with_capacity(common.len()) };
         tally.books.sort_unstable();
         // `common` is sorted; those asked for are not. Each is named where it was first asked for.
         let mut unnamed = vec![true; common.len()];
@@ -165,9 +149,7 @@ impl Snapshot for RocksSnapshot<'_> {
             return Ok(None);
         };
         let number = schema::read_book(&value);
-        number
-            .map(Some)
-            .ok_or_else(|| self.damaged(format!("the number of {key} cannot be read")))
+        number.map(Some).ok_or_else(|| self.damaged(format!("the number of {key} cannot be read")))
     }
 
     fn fetch(&self, books: &[BookNo]) -> Result<Vec<Option<Record>>, StoreError> {
@@ -211,10 +193,7 @@ impl Snapshot for RocksSnapshot<'_> {
         while let Some((key, value)) = meta.item()
             && let Some(name) = key.strip_prefix(schema::LIBRARY)
         {
-            libraries.push(self.json(
-                value,
-                format_args!("the summary of library {}", String::from_utf8_lossy(name)),
-            )?);
+            libraries.push(self.json(value, format_args!("the summary of library {}", String::from_utf8_lossy(name)))?);
             meta.next();
         }
         self.end(&meta)?;

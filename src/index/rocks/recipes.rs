@@ -35,15 +35,8 @@ impl Recipes {
     pub(super) fn named(&self, name: &RecipeName) -> Result<&KnownRecipe, StoreError> {
         self.0.iter().find(|known| known.name() == name).ok_or_else(|| {
             let names: Vec<_> = self.0.iter().map(|known| known.name().as_str()).collect();
-            let known = if names.is_empty() {
-                "none yet".to_owned()
-            } else {
-                names.join(", ")
-            };
-            StoreError::UnknownRecipe {
-                asked: name.clone(),
-                known,
-            }
+            let known = if names.is_empty() { "none yet".to_owned() } else { names.join(", ") };
+            StoreError::UnknownRecipe { asked: name.clone(), known }
         })
     }
 

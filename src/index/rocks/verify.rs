@@ -41,9 +41,7 @@ pub(super) fn verify(snapshot: &RocksSnapshot<'_>) -> Result<Vec<String>, StoreE
     check.postings()?;
     if check.faults.len() > MOST_FAULTS {
         check.faults.truncate(MOST_FAULTS);
-        check
-            .faults
-            .push(format!("there are more faults than these {MOST_FAULTS}"));
+        check.faults.push(format!("there are more faults than these {MOST_FAULTS}"));
     }
     Ok(check.faults)
 }
@@ -119,18 +117,13 @@ impl Check<'_> {
             self.fault(format!("a record has the key {key:?}, which is no book's number"));
             return Ok(());
         };
-        let record = self
-            .snapshot
-            .json(value, format_args!("the record of book {}", number.0));
+        let record = self.snapshot.json(value, format_args!("the record of book {}", number.0));
         let Some(record): Option<Record> = self.or_fault(record)? else {
             return Ok(());
         };
         let name = format!("{} (book {})", record.key, number.0);
         if number >= self.next {
-            self.fault(format!(
-                "{name} has a number that the next new book may get, {}",
-                self.next.0
-            ));
+            self.fault(format!("{name} has a number that the next new book may get, {}", self.next.0));
         }
         let found = self.snapshot.find(&record.key);
         if let Some(found) = self.or_fault(found)?
@@ -155,19 +148,13 @@ impl Check<'_> {
             return Ok(());
         };
         let Some(list) = list else {
-            self.fault(format!(
-                "{name} has no gems of recipe {}, but its record counts {count}",
-                recipe.name()
-            ));
+            self.fault(format!("{name} has no gems of recipe {}, but its record counts {count}", recipe.name()));
             return Ok(());
         };
         let gems: HashSet<Gem> = list.iter().map(|gem| gem.gem).collect();
         if list.len() != count as usize {
             let found = list.len();
-            self.fault(format!(
-                "{name} has {found} gems of recipe {}, but its record counts {count}",
-                recipe.name()
-            ));
+            self.fault(format!("{name} has {found} gems of recipe {}, but its record counts {count}", recipe.name()));
         }
         if gems.len() != list.len() {
             self.fault(format!("{name} has a gem of recipe {} twice", recipe.name()));
@@ -179,16 +166,9 @@ impl Check<'_> {
     }
 
     fn sum(&mut self, record: Record) {
-        let Record {
-            key, changed, bytes, ..
-        } = record;
+        let Record { key, changed, bytes, .. } = record;
         let library = key.library.clone();
-        let empty = LibrarySummary {
-            library: key.library,
-            books: 0,
-            bytes: 0,
-            changed,
-        };
+        let empty = LibrarySummary { library: key.library, books: 0, bytes: 0, changed };
         let summary = self.libraries.entry(library).or_insert(empty);
         summary.books += 1;
         summary.bytes = summary.bytes.saturating_add(bytes);
@@ -202,10 +182,7 @@ impl Check<'_> {
             if let Some(kept) = self.or_fault(self.snapshot.sizes_of(recipe))?
                 && kept != made
             {
-                self.fault(format!(
-                    "the sizes kept for recipe {} are not those of its books",
-                    recipe.name()
-                ));
+                self.fault(format!("the sizes kept for recipe {} are not those of its books", recipe.name()));
             }
         }
         for (library, made) in std::mem::take(&mut self.libraries) {
@@ -213,10 +190,7 @@ impl Check<'_> {
                 continue;
             };
             let Some(kept) = kept else {
-                self.fault(format!(
-                    "library {library} holds {} books, but has no summary",
-                    made.books
-                ));
+                self.fault(format!("library {library} holds {} books, but has no summary", made.books));
                 continue;
             };
             if (kept.books, kept.bytes) != (made.books, made.bytes) {
@@ -248,20 +222,12 @@ impl Check<'_> {
             if books.is_some_and(|books| books.is_empty()) {
                 self.fault(format!("library {name} has a summary, but no book"));
             }
-        } else if let Some(number) = key
-            .strip_prefix(schema::RECIPE)
-            .or_else(|| key.strip_prefix(schema::SIZES))
-        {
+        } else if let Some(number) = key.strip_prefix(schema::RECIPE).or_else(|| key.strip_prefix(schema::SIZES)) {
             if !is_recipe(number) {
-                self.fault(format!(
-                    "there is an entry for recipe {number:?}, which is not defined here"
-                ));
+                self.fault(format!("there is an entry for recipe {number:?}, which is not defined here"));
             }
         } else if key != schema::VERSION && key != schema::NEXT {
-            self.fault(format!(
-                "there is an entry {:?}, which means nothing",
-                String::from_utf8_lossy(key)
-            ));
+            self.fault(format!("there is an entry {:?}, which means nothing", String::from_utf8_lossy(key)));
         }
         Ok(())
     }
@@ -289,10 +255,7 @@ impl Check<'_> {
             return Ok(());
         };
         let Some(recipe) = self.snapshot.recipes().numbered(number) else {
-            self.fault(format!(
-                "book {} has gems of recipe number {number}, which is not defined here",
-                book.0
-            ));
+            self.fault(format!("book {} has gems of recipe number {number}, which is not defined here", book.0));
             return Ok(());
         };
         match self.snapshot.record(book) {
@@ -342,11 +305,7 @@ impl Check<'_> {
         for PlacedGem { gem, .. } in list {
             let posting = snapshot.get(Family::Postings, &schema::posting_key(recipe, gem, book));
             if self.or_fault(posting.map(|posting| posting.is_none()))? == Some(true) {
-                self.fault(format!(
-                    "book {} has gem {gem} of recipe {}, but no posting",
-                    book.0,
-                    recipe.name()
-                ));
+                self.fault(format!("book {} has gem {gem} of recipe {}, but no posting", book.0, recipe.name()));
             }
         }
         Ok(())

@@ -20,19 +20,12 @@ pub(super) fn add_recipe(store: &RocksStore, recipe: &Recipe) -> Result<(), Stor
     let recipes = change.before.recipes();
     if let Ok(known) = recipes.named(recipe.name()) {
         let same = known.recipe == *recipe;
-        return if same {
-            Ok(())
-        } else {
-            Err(StoreError::RecipeDiffers(recipe.name().clone()))
-        };
+        return if same { Ok(()) } else { Err(StoreError::RecipeDiffers(recipe.name().clone())) };
     }
     let number = u16::try_from(recipes.0.len());
     let number = number.map_err(|_| full(store, "the numbers of recipes are used up"))?;
     let mut recipes = recipes.clone();
-    recipes.0.push(KnownRecipe {
-        number,
-        recipe: recipe.clone(),
-    });
+    recipes.0.push(KnownRecipe { number, recipe: recipe.clone() });
     change.put_json(Family::Meta, schema::recipe_key(number), recipe);
     change.commit()?;
     *store.recipes.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(recipes);
@@ -62,11 +55,7 @@ pub(super) fn remove(store: &RocksStore, keys: &[BookKey]) -> Result<Vec<bool>, 
 /// Leaves the last of the books with the same key.
 fn last_of_each_key(mut books: Vec<NewBook>) -> Vec<NewBook> {
     let mut seen = HashSet::new();
-    let last: Vec<bool> = books
-        .iter()
-        .rev()
-        .map(|book| seen.insert(book.record.key.clone()))
-        .collect();
+    let last: Vec<bool> = books.iter().rev().map(|book| seen.insert(book.record.key.clone())).collect();
     let mut last = last.into_iter().rev();
     books.retain(|_| last.next() == Some(true));
     books
@@ -95,15 +84,7 @@ impl<'a> Change<'a> {
     fn begin(store: &'a RocksStore) -> Self {
         let turn = store.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let (sizes, libraries) = (BTreeMap::new(), BTreeMap::new());
-        Self {
-            store,
-            before: store.view(),
-            batch: WriteBatch::default(),
-            next: None,
-            sizes,
-            libraries,
-            _turn: turn,
-        }
+        Self { store, before: store.view(), batch: WriteBatch::default(), next: None, sizes, libraries, _turn: turn }
     }
 
     fn put(&mut self, book: NewBook) -> Result<(), StoreError> {
@@ -121,10 +102,7 @@ impl<'a> Change<'a> {
             let mut seen = HashSet::with_capacity(gems.len());
             gems.retain(|gem| seen.insert(gem.gem));
         }
-        record.gems = gems
-            .iter()
-            .map(|(name, gems)| (name.clone(), gems.len() as u32))
-            .collect();
+        record.gems = gems.iter().map(|(name, gems)| (name.clone(), gems.len() as u32)).collect();
 
         let present = self.present(&record.key)?;
         let number = match &present {
@@ -141,11 +119,7 @@ impl<'a> Change<'a> {
         if let Some(old) = &old {
             self.uncount(old)?;
         } else {
-            self.batch.put_cf(
-                self.store.family(Family::Ids),
-                schema::id_key(&record.key),
-                schema::book_key(number),
-            );
+            self.batch.put_cf(self.store.family(Family::Ids), schema::id_key(&record.key), schema::book_key(number));
         }
         self.count(&record)?;
         self.put_json(Family::Books, schema::book_key(number), &record);
@@ -161,10 +135,8 @@ impl<'a> Change<'a> {
         }
         self.uncount(&record)?;
         self.touch(&record.key.library, Timestamp::now())?;
-        self.batch
-            .delete_cf(self.store.family(Family::Ids), schema::id_key(key));
-        self.batch
-            .delete_cf(self.store.family(Family::Books), schema::book_key(number));
+        self.batch.delete_cf(self.store.family(Family::Ids), schema::id_key(key));
+        self.batch.delete_cf(self.store.family(Family::Books), schema::book_key(number));
         Ok(true)
     }
 
@@ -184,9 +156,7 @@ impl<'a> Change<'a> {
             None => self.before.next_book()?,
         };
         let next = number.0.checked_add(1);
-        self.next = Some(BookNo(
-            next.ok_or_else(|| full(self.store, "the numbers of books are used up"))?,
-        ));
+        self.next = Some(BookNo(next.ok_or_else(|| full(self.store, "the numbers of books are used up"))?));
         Ok(number)
     }
 
@@ -201,9 +171,7 @@ impl<'a> Change<'a> {
         let recipe = self.before.recipes().named(recipe)?;
         let old = if had { self.before.gem_list(recipe, book)? } else { None };
         if had && old.is_none() {
-            return Err(self
-                .before
-                .damaged(format!("the gems of book {} ({}) are lost", book.0, recipe.name())));
+            return Err(self.before.damaged(format!("the gems of book {} ({}) are lost", book.0, recipe.name())));
         }
         let set = |gems: Option<&[PlacedGem]>| -> HashSet<Gem> { gems.into_iter().flatten().map(|g| g.gem).collect() };
         let (old, now) = (set(old.as_deref()), set(new));
@@ -243,9 +211,7 @@ impl<'a> Change<'a> {
         let library = self.touch(&record.key.library, record.changed)?;
         let sums = (library.books.checked_sub(1), library.bytes.checked_sub(record.bytes));
         let (Some(books), Some(bytes)) = sums else {
-            return Err(self
-                .before
-                .damaged(format!("the summary of library {} lacks a book", record.key.library)));
+            return Err(self.before.damaged(format!("the summary of library {} lacks a book", record.key.library)));
         };
         (library.books, library.bytes) = (books, bytes);
         Ok(())
@@ -262,19 +228,10 @@ impl<'a> Change<'a> {
     /// The library's summary, changed at this time or later.
     fn touch(&mut self, library: &Library, changed: Timestamp) -> Result<&mut LibrarySummary, StoreError> {
         if !self.libraries.contains_key(library) {
-            let empty = || LibrarySummary {
-                library: library.clone(),
-                books: 0,
-                bytes: 0,
-                changed,
-            };
-            self.libraries
-                .insert(library.clone(), self.before.summary(library)?.unwrap_or_else(empty));
+            let empty = || LibrarySummary { library: library.clone(), books: 0, bytes: 0, changed };
+            self.libraries.insert(library.clone(), self.before.summary(library)?.unwrap_or_else(empty));
         }
-        let summary = self
-            .libraries
-            .get_mut(library)
-            .expect("it was there or has just been inserted");
+        let summary = self.libraries.get_mut(library).expect("it was there or has just been inserted");
         summary.changed = summary.changed.max(changed);
         Ok(summary)
     }
@@ -305,18 +262,12 @@ impl<'a> Change<'a> {
         }
         let mut durable = WriteOptions::default();
         durable.set_sync(true);
-        self.store
-            .db
-            .write_opt(self.batch, &durable)
-            .map_err(|e| self.store.failed(&e))
+        self.store.db.write_opt(self.batch, &durable).map_err(|e| self.store.failed(&e))
     }
 }
 
 fn full(store: &RocksStore, detail: &str) -> StoreError {
-    StoreError::Io {
-        path: error::show(&store.dir),
-        detail: format!("{detail}; feed a new folder"),
-    }
+    StoreError::Io { path: error::show(&store.dir), detail: format!("{detail}; feed a new folder") }
 }
 
 #[cfg(test)]
@@ -327,10 +278,7 @@ mod tests {
     fn a_panic_while_writing_keeps_nobody_from_writing() {
         let dir = tempfile::tempdir().unwrap();
         let store = RocksStore::open_or_create(dir.path()).unwrap();
-        let key = BookKey {
-            library: "lib".parse().unwrap(),
-            id: "1".parse().unwrap(),
-        };
+        let key = BookKey { library: "lib".parse().unwrap(), id: "1".parse().unwrap() };
         let panicked = std::thread::scope(|scope| {
             let writer = scope.spawn(|| {
                 let _change = Change::begin(&store);
