@@ -1,0 +1,349 @@
+//! `lapidary demo`: what Lapidary does, shown on a small shelf made up for the purpose.
+
+mod disguise;
+mod random;
+mod shelf;
+mod story;
+
+use std::collections::HashSet;
+use std::env;
+use std::ffi::OsStr;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use console::{Alignment, Style, pad_str};
+
+use self::disguise::{Forgery, disguise};
+use self::shelf::{SHELF, STRANGER, Setting, VICTIM};
+use super::report::{Page, clean, grouped, style, wrap};
+use crate::catalogue::{Catalogue, CatalogueError, CheckOptions, Content, NewEntry, Query, Report};
+use crate::index::{BookKey, Record};
+
+/// The library that the shelf is filed under.
+const LIBRARY: &str = "demo";
+/// How wide the lines of the books are.
+const COLUMNS: usize = 72;
+/// How many lines of the original and the copy are shown.
+const SAMPLE_LINES: usize = 6;
+/// How far lists are indented, what a book's rights and gems take, and what stands between two columns.
+const INDENT: usize = 4;
+const FIGURES: usize = 25;
+const GUTTER: &str = " │ ";
+/// What this program is called.
+const PROGRAM: &str = "lapidary";
+
+/// Why the demo could not be shown.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DemoError {
+    /// The catalogue in the temporary folder failed.
+    #[error(transparent)]
+    Catalogue(#[from] CatalogueError),
+    /// The temporary folder could not be made or removed.
+    #[error("{}: {error}; name another folder for temporary files with TMPDIR", .folder.display())]
+    Folder {
+        /// The folder for temporary files.
+        folder: PathBuf,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// The output could not be written.
+    #[error(transparent)]
+    Output(#[from] io::Error),
+}
+
+/// Fills a catalogue in a temporary folder with made-up books, checks a disguised copy of one and a book it does not
+/// know, and prints what it finds, with the times it took. Nothing is left behind.
+pub fn run(out: &mut impl Write) -> Result<(), DemoError> {
+    let folder_failed = |error| DemoError::Folder {
+        folder: env::temp_dir(),
+        error,
+    };
+    let folder = tempfile::tempdir().map_err(folder_failed)?;
+    Demo::new(out, console::colors_enabled()).show(folder.path())?;
+    folder.close().map_err(folder_failed)
+}
+
+/// The demo as it is told.
+struct Demo<'o, W> {
+    page: Page<'o, W>,
+    plain: Style,
+    strong: Style,
+}
+
+impl<'o, W: Write> Demo<'o, W> {
+    fn new(out: &'o mut W, colour: bool) -> Self {
+        Self {
+            page: Page::new(out, colour),
+            plain: Style::new(),
+            strong: Style::new().bold(),
+        }
+    }
+
+    fn show(&mut self, folder: &Path) -> Result<(), DemoError> {
+        let catalogue = Catalogue::open_or_create(folder)?;
+        self.fill(&catalogue)?;
+        let victim = VICTIM.story();
+        let copy = disguise(VICTIM, &victim);
+        self.introduce(&copy, &victim.text(COLUMNS))?;
+        self.page.gap()?;
+        self.head("Is the copy known?")?;
+        self.check(&catalogue, "midnight.txt", copy.text)?;
+        self.page.gap()?;
+        self.head(&format!("And \"{}\", which is on no shelf?", STRANGER.title))?;
+        self.check(&catalogue, "weathervane.txt", STRANGER.story().text(COLUMNS))?;
+        Ok(self.invite()?)
+    }
+
+    /// Puts the shelf into the catalogue.
+    fn fill(&mut self, catalogue: &Catalogue) -> Result<(), DemoError> {
+        self.head("A shelf of books that nobody wrote")?;
+        let entries = SHELF.iter().map(entry).collect::<Result<Vec<_>, _>>()?;
+        let length = entries.iter().map(|entry| match &entry.content {
+            Content::Text(text) => (text.chars().count(), text.len()),
+            Content::Gems { .. } => (0, 0),
+        });
+        let (characters, bytes) = length.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        let recipes = catalogue.settle_recipes(&[])?;
+        let start = Instant::now();
+        let prepared = entries.into_iter().map(|entry| catalogue.prepare(entry, &recipes));
+        let prepared = prepared.collect::<Result<Vec<_>, _>>()?;
+        let fingerprinted = start.elapsed();
+        let mut gems = 0;
+        for book in &prepared {
+            gems += self.list(book.record())?;
+        }
+        let start = Instant::now();
+        catalogue.commit(prepared)?;
+        let committed = start.elapsed();
+        let speed = bytes as f64 / 1e6 / fingerprinted.as_secs_f64();
+        let sentence = format!(
+            "{} characters ({:.1} MB) became {} gems in {}, which is {speed:.0} MB/s, and were safe on disk {} later. A gem \
+             is a number that stands for a stretch of text; the catalogue keeps those, not the texts.",
+            grouped(characters as u64),
+            bytes as f64 / 1e6,
+            grouped(gems.into()),
+            time(fingerprinted),
+            time(committed),
+        );
+        self.page.say(0, &self.plain, &sentence)?;
+        Ok(())
+    }
+
+    /// Shows a book of the shelf; returns how many gems it has.
+    fn list(&mut self, book: &Record) -> io::Result<u32> {
+        let gems = book.gems.values().sum();
+        let title = book.title.as_deref().unwrap_or_default();
+        let title = pad_str(title, self.page.width() - INDENT - FIGURES, Alignment::Left, Some("…"));
+        let line = format!("{title}{:>15}{gems:5} gems", book.rights.as_str());
+        self.page.line(INDENT, &style(book.rights), &line)?;
+        Ok(gems)
+    }
+
+    /// Shows what became of the book.
+    fn introduce(&mut self, copy: &Forgery, original: &str) -> Result<(), DemoError> {
+        self.page.gap()?;
+        self.head(&format!("A disguised copy of \"{}\"", VICTIM.title))?;
+        let lines: HashSet<&str> = original.lines().collect();
+        let written = || copy.text.lines().filter(|line| !line.is_empty());
+        let sentence = format!(
+            "Its title page, first and last chapter are gone; another title and an advertisement stand in front; vowels \
+             are mistyped, short words dropped and added, capitals, accents, quotes and line width changed. Of its {} \
+             lines, {} stand in the original.",
+            grouped(written().count() as u64),
+            grouped(written().filter(|line| lines.contains(line)).count() as u64),
+        );
+        self.page.say(0, &self.plain, &sentence)?;
+        self.page.gap()?;
+        let columns = (self.page.width() - INDENT - GUTTER.chars().count()) / 2;
+        let [book, copy] = [&copy.sample.0, &copy.sample.1].map(|text| wrap(text, columns));
+        for (left, right) in book.iter().zip(&copy).take(SAMPLE_LINES) {
+            self.page.line(
+                INDENT,
+                &self.plain,
+                &format!("{}{GUTTER}{right}", pad_str(left, columns, Alignment::Left, None)),
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Checks a text, and shows the report.
+    fn check(&mut self, catalogue: &Catalogue, name: &str, text: String) -> Result<Report, DemoError> {
+        let bytes = text.len() as u64;
+        let start = Instant::now();
+        let report = catalogue.check(&Query::Text(text), &CheckOptions::default())?;
+        let took = start.elapsed();
+        self.page.report(name, &report, Some(bytes))?;
+        self.page.say(
+            0,
+            &self.plain,
+            &format!("Fingerprinted, looked up and reported in {}.", time(took)),
+        )?;
+        Ok(report)
+    }
+
+    /// Says what to type next.
+    fn invite(&mut self) -> io::Result<()> {
+        self.page.gap()?;
+        self.head("Now with your books")?;
+        let exe = env::current_exe().unwrap_or_else(|_| PROGRAM.into());
+        let program = command(&exe, env::var_os("PATH").as_deref());
+        for task in [
+            "ingest --data ./catalogue --library mine --rights protected ~/books",
+            "check --data ./catalogue FILE",
+            "serve --data ./catalogue --listen 127.0.0.1:8093",
+        ] {
+            // Not wrapped: it is to be copied.
+            self.page.line(INDENT, &self.plain, &format!("{program} {task}"))?;
+        }
+        Ok(())
+    }
+
+    fn head(&mut self, words: &str) -> io::Result<()> {
+        self.page.say(0, &self.strong, words)
+    }
+}
+
+/// A book as it is put into a catalogue.
+fn entry(book: &Setting) -> Result<NewEntry, CatalogueError> {
+    Ok(NewEntry {
+        key: BookKey {
+            library: LIBRARY.parse()?,
+            id: book.id.parse()?,
+        },
+        rights: book.rights,
+        title: Some(book.title.to_owned()),
+        authors: vec![book.author.to_owned()],
+        language: Some(book.language.tag.to_owned()),
+        content: Content::Text(book.story().text(COLUMNS)),
+    })
+}
+
+/// A time in the unit that fits.
+fn time(took: Duration) -> String {
+    let milliseconds = took.as_secs_f64() * 1e3;
+    if milliseconds < 10.0 {
+        format!("{milliseconds:.1} ms")
+    } else {
+        format!("{milliseconds:.0} ms")
+    }
+}
+
+/// What to type to run this program again: its name if the shell finds it by that, else where it is.
+fn command(exe: &Path, search: Option<&OsStr>) -> String {
+    let found = search.and_then(|path| {
+        env::split_paths(path)
+            .map(|folder| folder.join(PROGRAM))
+            .find(|p| p.is_file())
+    });
+    let same = |found: &Path| {
+        found
+            .canonicalize()
+            .ok()
+            .zip(exe.canonicalize().ok())
+            .is_some_and(|(a, b)| a == b)
+    };
+    if exe == Path::new(PROGRAM) || found.is_some_and(|found| same(&found)) {
+        return PROGRAM.to_owned();
+    }
+    let exe = clean(&exe.display().to_string());
+    let unquoted = |c: char| c.is_alphanumeric() || "/._-+:\\".contains(c);
+    if exe.chars().all(unquoted) {
+        exe
+    } else {
+        format!("'{}'", exe.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::disguise::disguise;
+    use super::shelf::{SHELF, STRANGER, VICTIM};
+    use super::{COLUMNS, Demo, command};
+    use crate::catalogue::{Catalogue, Report};
+    use crate::index::Rights;
+    use crate::matching::Relation;
+
+    /// Checks texts against the shelf.
+    fn checked(texts: Vec<String>) -> Vec<Report> {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let catalogue = Catalogue::open_or_create(folder.path()).expect("a new catalogue");
+        let mut out = Vec::new();
+        let mut demo = Demo::new(&mut out, false);
+        demo.fill(&catalogue).expect("a shelf");
+        texts
+            .into_iter()
+            .map(|text| demo.check(&catalogue, "it", text).expect("a report"))
+            .collect()
+    }
+
+    #[test]
+    fn disguised_copies_are_found() {
+        let copies = SHELF.iter().map(|book| disguise(book, &book.story()).text).collect();
+        for (book, report) in SHELF.iter().zip(checked(copies)) {
+            let [found] = report.matches.as_slice() else {
+                panic!("{}: one match, not {report:?}", book.id)
+            };
+            assert_eq!((found.book.id.as_str(), report.verdict), (book.id, book.rights));
+            assert_eq!(found.relation, Relation::SameText, "{}", book.id);
+            assert!(found.score.share_of_query > 0.9, "{}: {:?}", book.id, found.score);
+        }
+        assert_eq!(VICTIM.rights, Rights::Protected);
+    }
+
+    #[test]
+    fn a_disguise_hides_every_line() {
+        for book in &SHELF {
+            let (original, copy) = (book.story().text(COLUMNS), disguise(book, &book.story()).text);
+            let kept = copy
+                .lines()
+                .filter(|line| !line.is_empty() && original.contains(line))
+                .count();
+            assert!(
+                kept * 50 < copy.lines().count(),
+                "{}: {kept} lines are still there",
+                book.id
+            );
+        }
+    }
+
+    #[test]
+    fn a_stranger_finds_nothing() {
+        let [report] = checked(vec![STRANGER.story().text(COLUMNS)]).try_into().expect("one");
+        assert_eq!((report.verdict, report.total), (Rights::Unknown, 0));
+        assert!(report.gems > 0);
+    }
+
+    #[test]
+    fn it_fits_on_two_screens() {
+        for (width, most) in [(80, 60), (40, 120)] {
+            let folder = tempfile::tempdir().expect("a temporary folder");
+            let mut out = Vec::new();
+            let mut demo = Demo::new(&mut out, false);
+            demo.page = demo.page.of_width(width);
+            demo.show(folder.path()).expect("a demo");
+            let text = String::from_utf8(out).expect("text");
+            assert!(text.lines().count() < most, "{text}");
+            let commands = |line: &&str| !line.contains("--data");
+            let widest = text.lines().filter(commands).map(console::measure_text_width).max();
+            assert!(widest <= Some(width), "{text}");
+            assert!(
+                text.contains("PROTECTED") && text.contains("demo/lighthouse") && !text.contains('\u{1b}'),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_command_to_type() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let exe = folder.path().join("lapidary");
+        std::fs::write(&exe, "").expect("a file");
+        assert_eq!(command(&exe, Some(folder.path().as_os_str())), "lapidary");
+        assert_eq!(command(&exe, Some("/nowhere".as_ref())), exe.display().to_string());
+        assert_eq!(command(Path::new("/it's my/lapidary"), None), r"'/it'\''s my/lapidary'");
+    }
+}

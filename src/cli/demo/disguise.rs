@@ -1,0 +1,124 @@
+//! A copy made to look like another book: all that the recipe `documented` sees through, and nothing that it does not.
+
+use super::random::Random;
+use super::shelf::Setting;
+use super::story::{Chapter, Story, chapters, page};
+
+/// The lines of a copy are so much shorter than any of the original's.
+const COLUMNS: usize = 54;
+/// Words of more letters are left in place, and their vowels mistyped: the recipe drops the shorter ones.
+const SHORT: usize = 5;
+const LATIN: &[char] = &['a', 'e', 'i', 'o', 'u'];
+const CYRILLIC: &[char] = &['а', 'е', 'ё', 'и', 'о', 'у', 'ы', 'э', 'ю', 'я'];
+/// Letters that a reader takes for the same, and so does the recipe.
+const ACCENTS: [(char, char); 8] = [
+    ('a', 'á'),
+    ('e', 'é'),
+    ('i', 'ï'),
+    ('o', 'ö'),
+    ('u', 'ü'),
+    ('c', 'ç'),
+    ('n', 'ñ'),
+    ('е', 'ё'),
+];
+
+/// A disguised copy.
+pub(super) struct Forgery {
+    /// The copy as one file.
+    pub(super) text: String,
+    /// A paragraph of the original, and what became of it.
+    pub(super) sample: (String, String),
+}
+
+/// Disguises a book: other words on the title page, an advertisement in front, the first and the last chapter gone,
+/// and all the rest retyped.
+pub(super) fn disguise(setting: &Setting, story: &Story) -> Forgery {
+    let mut typist = Typist {
+        random: Random::new(11),
+        fillers: Vec::new(),
+    };
+    let mut teller = setting.teller(13);
+    typist.fillers.extend((0..20).map(|_| teller.say("filler")));
+    let front = [teller.say("title page"), teller.say("advertisement")];
+    let kept = story.chapters.get(1..story.chapters.len() - 1).unwrap_or_default();
+    let retyped = kept.iter().map(|chapter| Chapter {
+        heading: typist.retype(&chapter.heading),
+        paragraphs: chapter
+            .paragraphs
+            .iter()
+            .map(|paragraph| typist.retype(paragraph))
+            .collect(),
+    });
+    let retyped: Vec<Chapter> = retyped.collect();
+    let first = |chapters: &[Chapter]| {
+        chapters
+            .first()
+            .and_then(|c| c.paragraphs.first().cloned())
+            .unwrap_or_default()
+    };
+    Forgery {
+        text: page(&front, COLUMNS) + &chapters(&retyped, COLUMNS),
+        sample: (first(kept), first(&retyped)),
+    }
+}
+
+/// Somebody who copies in a hurry and wants not to be noticed.
+struct Typist {
+    random: Random,
+    fillers: Vec<String>,
+}
+
+impl Typist {
+    fn retype(&mut self, paragraph: &str) -> String {
+        let words: Vec<&str> = paragraph.split(' ').collect();
+        let mut typed: Vec<String> = Vec::new();
+        for (i, word) in words.iter().enumerate() {
+            // Only between words without punctuation: with it the recipe takes some words for ornaments.
+            let bare = |at: Option<usize>| {
+                at.and_then(|at| words.get(at))
+                    .is_some_and(|word| word.chars().all(char::is_alphabetic))
+            };
+            let inside = bare(i.checked_sub(1)) && bare(Some(i)) && bare(Some(i + 1));
+            if inside && word.chars().count() <= SHORT && self.random.once_in(4) {
+                continue;
+            }
+            typed.push(self.dress(word));
+            if inside && self.random.once_in(6) {
+                let filler = self.random.below(self.fillers.len());
+                typed.extend(self.fillers.get(filler).cloned());
+            }
+        }
+        typed.join(" ")
+    }
+
+    /// A word with other vowels, accents, capitals and punctuation marks.
+    fn dress(&mut self, word: &str) -> String {
+        let long = word.chars().filter(|c| c.is_alphabetic()).count() > SHORT;
+        let letters = word.chars().map(|c| match c {
+            '"' => '“',
+            '\'' => '’',
+            '—' => '–',
+            c if long && self.random.once_in(3) => self.mistype(c),
+            c => c,
+        });
+        let typed: String = letters.collect();
+        match self.random.below(10) {
+            0 => typed.to_uppercase(),
+            1 => typed.to_lowercase(),
+            _ => typed,
+        }
+    }
+
+    fn mistype(&mut self, letter: char) -> char {
+        let accent = ACCENTS
+            .iter()
+            .find(|(plain, _)| *plain == letter)
+            .filter(|_| self.random.once_in(3));
+        let vowels = [LATIN, CYRILLIC].into_iter().find(|vowels| vowels.contains(&letter));
+        match (accent, vowels) {
+            (Some((_, accented)), _) => *accented,
+            (None, Some(vowels)) => self.random.pick(vowels).unwrap_or(letter),
+            (None, None) => letter,
+        }
+    }
+}

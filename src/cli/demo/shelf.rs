@@ -1,0 +1,235 @@
+//! The books of the demo: who wrote them, what may be done with them, and what they are about.
+
+use super::story::{Story, Teller};
+use crate::index::Rights;
+
+/// A book to be told.
+pub(super) struct Setting {
+    pub(super) id: &'static str,
+    pub(super) title: &'static str,
+    pub(super) author: &'static str,
+    pub(super) rights: Rights,
+    pub(super) language: &'static Language,
+    seed: u64,
+    heroes: &'static [&'static str],
+    heroines: &'static [&'static str],
+    places: &'static [&'static str],
+    treasures: &'static [&'static str],
+}
+
+/// A language to tell in.
+pub(super) struct Language {
+    /// As a BCP 47 tag.
+    pub(super) tag: &'static str,
+    vocabulary: &'static str,
+}
+
+static ENGLISH: Language = Language {
+    tag: "en",
+    vocabulary: include_str!("../../../data/demo/english.txt"),
+};
+static RUSSIAN: Language = Language {
+    tag: "ru",
+    vocabulary: include_str!("../../../data/demo/russian.txt"),
+};
+
+impl Setting {
+    /// Somebody who can tell of this setting; another `seed` tells otherwise.
+    pub(super) fn teller(&self, seed: u64) -> Teller<'static> {
+        let mut teller = Teller::new(self.language.vocabulary, self.seed ^ seed);
+        teller.learn("hero", self.heroes);
+        teller.learn("heroine", self.heroines);
+        teller.learn("place", self.places);
+        teller.learn("treasure", self.treasures);
+        teller
+    }
+
+    /// The book, the same every time.
+    pub(super) fn story(&self) -> Story {
+        self.teller(0).tell(self.title, self.author)
+    }
+}
+
+/// The book that is copied: the first of the [`SHELF`].
+pub(super) static VICTIM: &Setting = &SHELF[0];
+
+/// The books of the catalogue.
+pub(super) static SHELF: [Setting; 6] = [
+    Setting {
+        id: "lighthouse",
+        title: "The Lighthouse That Collected Umbrellas",
+        author: "Wilhelmina Quickfeather",
+        rights: Rights::Protected,
+        language: &ENGLISH,
+        seed: 1,
+        heroes: &["Barnaby Thistlewick", "the keeper Barnaby", "old Thistlewick"],
+        heroines: &["Cordelia Marsh", "Captain Marsh", "Cordelia"],
+        places: &[
+            "in Gullhaven",
+            "on the Spoonbill Rocks",
+            "along the Herring Stairs",
+            "at Saltpetre Point",
+        ],
+        treasures: &[
+            "the seven-hundredth umbrella",
+            "the lamp of Saint Elspeth",
+            "the borrowed foghorn",
+        ],
+    },
+    Setting {
+        id: "thunder",
+        title: "A Practical Guide to Borrowed Thunder",
+        author: "Septimus Oglethorpe-Vane",
+        rights: Rights::Free,
+        language: &ENGLISH,
+        seed: 2,
+        heroes: &["Professor Peregrine Ashdown", "young Leopold", "Peregrine"],
+        heroines: &["Aunt Philomena", "Miss Araminta Bell", "Philomena"],
+        places: &[
+            "in Upper Tempest",
+            "on Barometer Hill",
+            "at the Rainmakers' Fair",
+            "in Gutterby",
+        ],
+        treasures: &["the Sunday thunder", "a receipt for lightning", "the unpaid hailstorm"],
+    },
+    Setting {
+        id: "marmalade",
+        title: "The Cartographer's Marmalade",
+        author: "Philippa Underhallow",
+        rights: Rights::PublicDomain,
+        language: &ENGLISH,
+        seed: 3,
+        heroes: &["Ignatius Plumb", "the elder Plumb", "Monsieur Delacroix"],
+        heroines: &["Henrietta Oakapple", "Madame Zephyrine", "Henrietta"],
+        places: &[
+            "in Quincebury",
+            "on the Isle of Peel",
+            "beyond the Blank Margin",
+            "in Lower Preserve",
+        ],
+        treasures: &[
+            "the map of breakfast",
+            "the bitter orange of Peel",
+            "an unfinished coastline",
+        ],
+    },
+    Setting {
+        id: "trains",
+        title: "Eleven Trains to Nowhere in Particular",
+        author: "Rosalind Featherstonehaugh, Ambrose Tickle",
+        rights: Rights::Protected,
+        language: &ENGLISH,
+        seed: 4,
+        heroes: &["Inspector Nightingale", "the porter Gabriel", "Mortimer Crane"],
+        heroines: &["Lady Octavia", "the stowaway Josephine", "Josephine Crane"],
+        places: &[
+            "at Nowhere Junction",
+            "on platform eleven",
+            "between Yesterwick and Morrowby",
+            "in the dining car",
+        ],
+        treasures: &[
+            "the return ticket",
+            "the trunk marked Particular",
+            "the stationmaster's secret",
+        ],
+    },
+    Setting {
+        id: "понедельники",
+        title: "Хранитель запасных понедельников",
+        author: "Аркадий Перезвонов",
+        rights: Rights::Protected,
+        language: &RUSSIAN,
+        seed: 5,
+        heroes: &["Аполлинарий Сверчков", "хранитель Сверчков", "Иннокентий"],
+        heroines: &["Серафима Львовна", "тётушка Серафима", "Евдокия Громова"],
+        places: &[
+            "в Нижнем Перезвонье",
+            "на Календарной улице",
+            "в переулке Потерянных Минут",
+        ],
+        treasures: &[
+            "запасная среда",
+            "ключница понедельников",
+            "серебряная секундная стрелка",
+        ],
+    },
+    Setting {
+        id: "телеграммы",
+        title: "Оранжерея забытых телеграмм",
+        author: "Клементина Облакова",
+        rights: Rights::PublicDomain,
+        language: &RUSSIAN,
+        seed: 6,
+        heroes: &["почтальон Вольдемар", "Вольдемар Незабудкин", "доктор Фиалков"],
+        heroines: &["садовница Глафира", "Глафира Одуванчикова", "барышня Эсмеральда"],
+        places: &["в Старых Почтарях", "за Стеклянной заставой", "в Телеграфном саду"],
+        treasures: &["молния без подписи", "цветущая телеграмма", "голубая лейка"],
+    },
+];
+
+/// The book that is not in the catalogue.
+pub(super) static STRANGER: Setting = Setting {
+    id: "understudy",
+    title: "The Understudy of the Weathervane",
+    author: "Theodora Pennywhistle",
+    rights: Rights::Unknown,
+    language: &ENGLISH,
+    seed: 7,
+    heroes: &["Lysander Vole", "the understudy", "Sir Humphrey"],
+    heroines: &["Dame Perpetua", "Clementine Rook", "the prompter Clementine"],
+    places: &["in Curtain Regis", "on the Painted Coast", "at the Theatre of Winds"],
+    treasures: &[
+        "the gilded cockerel",
+        "the forgotten prologue",
+        "the north wind's costume",
+    ],
+};
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::{SHELF, STRANGER};
+    use crate::fingerprint::Recipe;
+
+    #[test]
+    fn no_two_books_have_a_gem_in_common() {
+        let recipe = Recipe::documented();
+        let mut owner = HashMap::new();
+        for setting in SHELF.iter().chain([&STRANGER]) {
+            let text = setting.story().text(72);
+            let gems = recipe.gems(&text);
+            assert!(gems.len() >= 10, "{}: {} gems", setting.id, gems.len());
+            for gem in gems {
+                let other = owner.insert(gem.gem, setting.id);
+                assert_eq!(other, None, "{} has a gem of it", setting.id);
+            }
+        }
+    }
+
+    #[test]
+    fn books_are_whole_and_of_a_book_s_length() {
+        for setting in SHELF.iter().chain([&STRANGER]) {
+            let text = setting.story().text(72);
+            assert!(
+                !text.contains(['{', '}', '…']),
+                "{}: a word is missing or was cut off",
+                setting.id
+            );
+            let length = text.chars().count();
+            assert!(
+                (60_000..=150_000).contains(&length),
+                "{}: {length} characters",
+                setting.id
+            );
+            assert_eq!(
+                text,
+                setting.story().text(72),
+                "{}: told twice, it is the same",
+                setting.id
+            );
+        }
+    }
+}

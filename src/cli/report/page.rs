@@ -1,0 +1,145 @@
+//! Text on a terminal: wrapped, indented, coloured, and never a control character from outside.
+
+use std::io::{self, Write};
+
+use console::{Style, Term, measure_text_width, truncate_str};
+
+/// Narrower terminals are written to as if they had so many columns: the maps need some.
+const NARROWEST: usize = 40;
+/// Wider ones leave the rest empty: longer lines are hard to read.
+const WIDEST: usize = 80;
+
+/// Where text for a person goes.
+pub(in crate::cli) struct Page<'o, W> {
+    out: &'o mut W,
+    width: usize,
+    colour: bool,
+}
+
+impl<'o, W: Write> Page<'o, W> {
+    /// A page as wide as the terminal; of 80 columns where there is none.
+    pub(in crate::cli) fn new(out: &'o mut W, colour: bool) -> Self {
+        let columns = Term::stdout()
+            .size_checked()
+            .map_or(WIDEST, |(_, columns)| columns.into());
+        Self {
+            out,
+            width: columns.clamp(NARROWEST, WIDEST),
+            colour,
+        }
+    }
+
+    /// How many columns there are.
+    pub(in crate::cli) fn width(&self) -> usize {
+        self.width
+    }
+
+    /// An empty line.
+    pub(in crate::cli) fn gap(&mut self) -> io::Result<()> {
+        writeln!(self.out)
+    }
+
+    /// A text of any length and from anywhere, wrapped.
+    pub(in crate::cli) fn say(&mut self, indent: usize, style: &Style, text: &str) -> io::Result<()> {
+        self.say_at_most(usize::MAX, indent, style, text)
+    }
+
+    /// A text of any length and from anywhere, wrapped; what does not fit into so many lines is cut off.
+    pub(in crate::cli) fn say_at_most(
+        &mut self,
+        lines: usize,
+        indent: usize,
+        style: &Style,
+        text: &str,
+    ) -> io::Result<()> {
+        let mut wrapped = wrap(&clean(text), self.width - indent);
+        if wrapped.len() > lines {
+            wrapped.truncate(lines);
+            if let Some(last) = wrapped.last_mut() {
+                *last = truncate_str(&format!("{last} …"), self.width - indent, "…").into_owned();
+            }
+        }
+        for line in wrapped {
+            self.line(indent, style, &line)?;
+        }
+        Ok(())
+    }
+
+    /// One line of our own making, as it is.
+    pub(in crate::cli) fn line(&mut self, indent: usize, style: &Style, line: &str) -> io::Result<()> {
+        let styled = style.clone().force_styling(self.colour).apply_to(line);
+        writeln!(self.out, "{:indent$}{styled}", "")
+    }
+}
+
+#[cfg(test)]
+impl<W: Write> Page<'_, W> {
+    pub(in crate::cli) fn of_width(self, width: usize) -> Self {
+        Self { width, ..self }
+    }
+}
+
+/// The text without what could steer a terminal or disguise itself: control characters become blanks, invisible ones
+/// that turn the direction of writing or carry hidden text go.
+pub(in crate::cli) fn clean(text: &str) -> String {
+    let invisible = |c: &char| {
+        matches!(
+            c,
+            '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{feff}'
+        ) || matches!(c, '\u{2060}'..='\u{206f}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+    };
+    text.chars()
+        .filter(|c| !invisible(c))
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect()
+}
+
+/// The text's words in lines of at most `width` columns; a longer word is cut off.
+pub(in crate::cli) fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut used = 0;
+    for word in text.split_whitespace() {
+        let word = truncate_str(word, width, "…");
+        let columns = measure_text_width(&word);
+        match lines.last_mut() {
+            Some(line) if used + 1 + columns <= width => {
+                line.push(' ');
+                line.push_str(&word);
+                used += 1 + columns;
+            }
+            _ => {
+                lines.push(word.into_owned());
+                used = columns;
+            }
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{clean, wrap};
+
+    #[test]
+    fn nothing_steers_the_terminal() {
+        let table = [
+            ("a\u{1b}[31mred\u{7}", "a [31mred "),
+            ("\u{9b}2J\u{90}q", " 2J q"),
+            ("two\r\nlines\tand\u{85}more", "two  lines and more"),
+            ("txt\u{202e}cod.exe", "txtcod.exe"),
+            ("tag\u{e0041}ged", "tagged"),
+            ("«Ёлка» – 猫", "«Ёлка» – 猫"),
+        ];
+        for (text, expected) in table {
+            assert_eq!(clean(text), expected);
+        }
+    }
+
+    #[test]
+    fn wrapping_counts_columns() {
+        assert_eq!(wrap(" one two\nthree ", 7), ["one two", "three"]);
+        assert_eq!(wrap("猫猫 猫猫", 7), ["猫猫", "猫猫"]);
+        assert_eq!(wrap("a immeasurable b", 6), ["a", "immea…", "b"]);
+        assert_eq!(wrap(" ", 6), [""; 0]);
+    }
+}

@@ -1,0 +1,236 @@
+//! Reports made by hand, and what is printed of them.
+
+use super::{Page, many, map, odds, percent, print_report};
+use crate::catalogue::{BookRef, Match, Report};
+use crate::fingerprint::Place;
+use crate::index::Rights;
+use crate::matching::{Extent, Range, Relation, Rule, Score, Span};
+
+fn extent(gems: (u32, u32), bytes: Option<(u64, u64)>) -> Extent {
+    let bytes = bytes.map(|(start, end)| Place { start, end });
+    Extent {
+        gems: Range {
+            start: gems.0,
+            end: gems.1,
+        },
+        bytes,
+    }
+}
+
+fn found(title: Option<&str>, rights: Rights) -> Match {
+    Match {
+        book: BookRef {
+            library: "north".into(),
+            id: "17".into(),
+            rights,
+            title: title.map(Into::into),
+            authors: vec!["A. Author".into(), "B. Author".into()],
+            language: None,
+            bytes: 100_000,
+        },
+        score: Score::new(15, 20, 40),
+        relation: Relation::PartOfBook,
+        chance: 2.5e-10,
+        spans: vec![Span {
+            common: 15,
+            query: extent((5, 20), Some((12_500, 50_000))),
+            book: extent((0, 20), Some((0, 50_000))),
+        }],
+    }
+}
+
+fn report(matches: Vec<Match>) -> Report {
+    Report {
+        verdict: matches
+            .iter()
+            .map(|found| found.book.rights)
+            .min()
+            .unwrap_or(Rights::Unknown),
+        recipe: "documented".parse().expect("a name"),
+        gems: 20,
+        common_gems: 0,
+        rule: Rule::default(),
+        chance: 1.3e-5,
+        total: matches.len(),
+        matches,
+        note: None,
+    }
+}
+
+fn printed(width: usize, name: &str, report: &Report, bytes: Option<u64>) -> String {
+    let mut out = Vec::new();
+    Page::new(&mut out, false)
+        .of_width(width)
+        .report(name, report, bytes)
+        .expect("memory");
+    String::from_utf8(out).expect("text")
+}
+
+#[test]
+fn nothing_found() {
+    let expected = "\
+unknown: nothing in the catalogue matches
+    novel.txt: 50,000 bytes, 20 gems under 'documented'
+    a match takes 3 gems in common; by chance alone: once in 77,000 checks like
+    this one
+
+";
+    assert_eq!(printed(80, "novel.txt", &report(vec![]), Some(50_000)), expected);
+}
+
+#[test]
+fn one_match() {
+    let expected = "\
+PROTECTED: this text, or part of it, is in a protected book
+    novel.txt: 50,000 bytes, 20 gems under 'documented'
+
+1. The Sea
+    A. Author, B. Author
+    north/17, protected
+    most of the text lies inside this book
+    15 gems in common: 75 % of the text's 20, 38 % of the book's 40
+    by chance alone: once in 4 billion checks like this one
+    text  ░░░░░░░░░░░░░░░░░█████████████████████████████████████████████████████
+    book  ███████████████████████████████████░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░
+
+";
+    let report = report(vec![found(Some("The Sea"), Rights::Protected)]);
+    assert_eq!(printed(80, "novel.txt", &report, Some(50_000)), expected);
+}
+
+#[test]
+fn narrow_long_and_missing() {
+    let mut untitled = found(None, Rights::Unknown);
+    untitled.book.authors.clear();
+    untitled.chance = 1.7;
+    untitled.spans.clear();
+    let long = "A Very Long Title ".repeat(20);
+    let mut report = report(vec![found(Some(&long), Rights::PublicDomain), untitled]);
+    (report.total, report.common_gems) = (500, 2);
+    report.note = Some("the catalogue is being re-indexed".into());
+    let expected = "\
+public domain: this text, or part of it,
+is in a book in the public domain
+    gems: 20 gems under 'documented', 2
+    of them in too many books to count
+    note: the catalogue is being
+    re-indexed
+
+1. A Very Long Title A Very Long Title A
+Very Long Title A Very Long Title A Ver…
+    A. Author, B. Author
+    north/17, public domain
+    most of the text lies inside this
+    book
+    15 gems in common: 75 % of the
+    text's 18, 38 % of the book's 40
+    by chance alone: once in 4 billion
+    checks like this one
+    text  ░░░░░░░░██████████████████████
+    book  ███████████████░░░░░░░░░░░░░░░
+
+2. (no title)
+    north/17, rights unknown
+    most of the text lies inside this
+    book
+    15 gems in common: 75 % of the
+    text's 18, 38 % of the book's 40
+    by chance alone, about 2 unrelated
+    books would have as many
+
+… and 498 more
+
+";
+    assert_eq!(printed(40, "gems", &report, None), expected);
+}
+
+#[test]
+fn five_hundred_matches() {
+    let report = report(vec![found(Some("The Sea"), Rights::Free); 500]);
+    let text = printed(80, "novel.txt", &report, Some(50_000));
+    assert_eq!(text.lines().filter(|line| line.ends_with("The Sea")).count(), 10);
+    assert!(text.ends_with("\n\n… and 490 more\n\n"), "{text}");
+}
+
+#[test]
+fn counted_but_not_shown() {
+    let mut report = report(vec![]);
+    (report.total, report.verdict) = (1, Rights::Protected);
+    let text = printed(80, "novel.txt", &report, None);
+    assert!(text.ends_with("\n\n1 match, not shown\n\n"), "{text}");
+}
+
+#[test]
+fn no_escape_sequence_leaks() {
+    let evil = "\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}31m\u{202e}Title\r\n";
+    let mut found = found(Some(evil), Rights::Protected);
+    found.book.authors = vec![evil.into()];
+    (found.book.library, found.book.id) = (evil.into(), evil.into());
+    let mut report = report(vec![found]);
+    report.note = Some(evil.into());
+    let text = printed(80, evil, &report, None);
+    let harmless = |c: char| c == '\n' || !(c.is_control() || c == '\u{202e}');
+    assert!(text.chars().all(harmless), "{text:?}");
+    assert!(text.contains("Title"));
+}
+
+#[test]
+fn colours_only_when_asked() {
+    let report = report(vec![found(Some("The Sea"), Rights::Protected)]);
+    let [without, with] = [false, true].map(|colour| {
+        let mut out = Vec::new();
+        print_report(&mut out, "novel.txt", &report, None, colour).expect("memory");
+        String::from_utf8(out).expect("text")
+    });
+    assert!(!without.contains('\u{1b}') && with.contains("\u{1b}[31m"), "{with:?}");
+    assert_eq!(console::strip_ansi_codes(&with), without);
+}
+
+#[test]
+fn chance_in_words() {
+    let table = [
+        (123.4, "by chance alone, about 123 unrelated books would have as many"),
+        (0.6, "by chance alone, about 1 unrelated book would have as many"),
+        (0.3, "by chance alone: once in 3 checks like this one"),
+        (2.5e-10, "by chance alone: once in 4 billion checks like this one"),
+        (0.0, "by chance alone: practically never"),
+        (5e-324, "by chance alone: once in 10³⁰⁸ checks like this one"),
+    ];
+    for (expected_books, words) in table {
+        assert_eq!(odds(expected_books), words);
+    }
+}
+
+#[test]
+fn numbers_in_words() {
+    let table = [
+        (12.0, "12"),
+        (1_234.0, "1,200"),
+        (999_999.0, "1,000,000"),
+        (1.25e6, "1.2 million"),
+        (43e9, "43 billion"),
+        (7e12, "7 trillion"),
+        (3e23, "10²³"),
+    ];
+    for (number, words) in table {
+        assert_eq!(many(number), words);
+    }
+    let shares = [0.0, 0.001, 0.5, 0.999, 1.0].map(percent);
+    assert_eq!(shares, ["0 %", "<1 %", "50 %", ">99 %", "100 %"]);
+}
+
+#[test]
+fn maps() {
+    let ends = [extent((0, 1), Some((0, 10))), extent((9, 10), Some((95, 100)))];
+    assert_eq!(map(&ends, Some(100), 10, 10), "█░░░░░░░░█");
+    assert_eq!(map(&ends, None, 10, 10), "█░░░░░░░░█");
+    assert_eq!(map(&ends[..1], Some(100), 10, 5), "█░░░░");
+    assert_eq!(map(&ends[1..], Some(100), 10, 5), "░░░░▒");
+    let placeless = [extent((1, 2), None)];
+    assert_eq!(
+        map(&placeless, Some(100), 4, 8),
+        "░░██░░░░",
+        "by gems where a span has no bytes"
+    );
+    assert_eq!(map(&placeless, None, 0, 3), "░░░", "an impossible length draws nothing");
+}
