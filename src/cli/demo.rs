@@ -56,10 +56,7 @@ pub enum DemoError {
 /// Fills a catalogue in a temporary folder with made-up books, checks a disguised copy of one and a book it does not
 /// know, and prints what it finds, with the times it took. Nothing is left behind.
 pub fn run(out: &mut impl Write) -> Result<(), DemoError> {
-    let folder_failed = |error| DemoError::Folder {
-        folder: env::temp_dir(),
-        error,
-    };
+    let folder_failed = |error| DemoError::Folder { folder: env::temp_dir(), error };
     let folder = tempfile::tempdir().map_err(folder_failed)?;
     Demo::new(out, console::colors_enabled()).show(folder.path())?;
     folder.close().map_err(folder_failed)
@@ -74,11 +71,7 @@ struct Demo<'o, W> {
 
 impl<'o, W: Write> Demo<'o, W> {
     fn new(out: &'o mut W, colour: bool) -> Self {
-        Self {
-            page: Page::new(out, colour),
-            plain: Style::new(),
-            strong: Style::new().bold(),
-        }
+        Self { page: Page::new(out, colour), plain: Style::new(), strong: Style::new().bold() }
     }
 
     fn show(&mut self, folder: &Path) -> Result<(), DemoError> {
@@ -175,11 +168,7 @@ impl<'o, W: Write> Demo<'o, W> {
         let report = catalogue.check(&Query::Text(text), &CheckOptions::default())?;
         let took = start.elapsed();
         self.page.report(name, &report, Some(bytes))?;
-        self.page.say(
-            0,
-            &self.plain,
-            &format!("Fingerprinted, looked up and reported in {}.", time(took)),
-        )?;
+        self.page.say(0, &self.plain, &format!("Fingerprinted, looked up and reported in {}.", time(took)))?;
         Ok(report)
     }
 
@@ -208,10 +197,7 @@ impl<'o, W: Write> Demo<'o, W> {
 /// A book as it is put into a catalogue.
 fn entry(book: &Setting) -> Result<NewEntry, CatalogueError> {
     Ok(NewEntry {
-        key: BookKey {
-            library: LIBRARY.parse()?,
-            id: book.id.parse()?,
-        },
+        key: BookKey { library: LIBRARY.parse()?, id: book.id.parse()? },
         rights: book.rights,
         title: Some(book.title.to_owned()),
         authors: vec![book.author.to_owned()],
@@ -223,37 +209,19 @@ fn entry(book: &Setting) -> Result<NewEntry, CatalogueError> {
 /// A time in the unit that fits.
 fn time(took: Duration) -> String {
     let milliseconds = took.as_secs_f64() * 1e3;
-    if milliseconds < 10.0 {
-        format!("{milliseconds:.1} ms")
-    } else {
-        format!("{milliseconds:.0} ms")
-    }
+    if milliseconds < 10.0 { format!("{milliseconds:.1} ms") } else { format!("{milliseconds:.0} ms") }
 }
 
 /// What to type to run this program again: its name if the shell finds it by that, else where it is.
 fn command(exe: &Path, search: Option<&OsStr>) -> String {
-    let found = search.and_then(|path| {
-        env::split_paths(path)
-            .map(|folder| folder.join(PROGRAM))
-            .find(|p| p.is_file())
-    });
-    let same = |found: &Path| {
-        found
-            .canonicalize()
-            .ok()
-            .zip(exe.canonicalize().ok())
-            .is_some_and(|(a, b)| a == b)
-    };
+    let found = search.and_then(|path| env::split_paths(path).map(|folder| folder.join(PROGRAM)).find(|p| p.is_file()));
+    let same = |found: &Path| found.canonicalize().ok().zip(exe.canonicalize().ok()).is_some_and(|(a, b)| a == b);
     if exe == Path::new(PROGRAM) || found.is_some_and(|found| same(&found)) {
         return PROGRAM.to_owned();
     }
     let exe = clean(&exe.display().to_string());
     let unquoted = |c: char| c.is_alphanumeric() || "/._-+:\\".contains(c);
-    if exe.chars().all(unquoted) {
-        exe
-    } else {
-        format!("'{}'", exe.replace('\'', r"'\''"))
-    }
+    if exe.chars().all(unquoted) { exe } else { format!("'{}'", exe.replace('\'', r"'\''")) }
 }
 
 #[cfg(test)]
@@ -274,19 +242,14 @@ mod tests {
         let mut out = Vec::new();
         let mut demo = Demo::new(&mut out, false);
         demo.fill(&catalogue).expect("a shelf");
-        texts
-            .into_iter()
-            .map(|text| demo.check(&catalogue, "it", text).expect("a report"))
-            .collect()
+        texts.into_iter().map(|text| demo.check(&catalogue, "it", text).expect("a report")).collect()
     }
 
     #[test]
     fn disguised_copies_are_found() {
         let copies = SHELF.iter().map(|book| disguise(book, &book.story()).text).collect();
         for (book, report) in SHELF.iter().zip(checked(copies)) {
-            let [found] = report.matches.as_slice() else {
-                panic!("{}: one match, not {report:?}", book.id)
-            };
+            let [found] = report.matches.as_slice() else { panic!("{}: one match, not {report:?}", book.id) };
             assert_eq!((found.book.id.as_str(), report.verdict), (book.id, book.rights));
             assert_eq!(found.relation, Relation::SameText, "{}", book.id);
             assert!(found.score.share_of_query > 0.9, "{}: {:?}", book.id, found.score);
@@ -298,15 +261,8 @@ mod tests {
     fn a_disguise_hides_every_line() {
         for book in &SHELF {
             let (original, copy) = (book.story().text(COLUMNS), disguise(book, &book.story()).text);
-            let kept = copy
-                .lines()
-                .filter(|line| !line.is_empty() && original.contains(line))
-                .count();
-            assert!(
-                kept * 50 < copy.lines().count(),
-                "{}: {kept} lines are still there",
-                book.id
-            );
+            let kept = copy.lines().filter(|line| !line.is_empty() && original.contains(line)).count();
+            assert!(kept * 50 < copy.lines().count(), "{}: {kept} lines are still there", book.id);
         }
     }
 

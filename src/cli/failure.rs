@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
+use super::demo::DemoError;
 use crate::catalogue::CatalogueError;
 use crate::index::StoreError;
 
@@ -61,6 +62,16 @@ impl From<CatalogueError> for Failure {
             _ => true,
         };
         if input { Self::Input(error.to_string()) } else { Self::Failed(error.to_string()) }
+    }
+}
+
+impl From<DemoError> for Failure {
+    fn from(error: DemoError) -> Self {
+        match error {
+            DemoError::Catalogue(error) => error.into(),
+            DemoError::Output(error) => error.into(),
+            other => Self::Failed(other.to_string()),
+        }
     }
 }
 

@@ -71,11 +71,7 @@ impl<W: Write> Page<'_, W> {
         if !book.authors.is_empty() {
             self.say_at_most(TITLE_LINES, INDENT, &plain, &book.authors.join(", "))?;
         }
-        self.say(
-            INDENT,
-            &style(book.rights),
-            &format!("{}/{}, {}", book.library, book.id, rights(book.rights)),
-        )?;
+        self.say(INDENT, &style(book.rights), &format!("{}/{}, {}", book.library, book.id, rights(book.rights)))?;
         let of_book = whole(score.common, score.share_of_book);
         let [of_text, of_this] = [score.share_of_query, score.share_of_book].map(percent);
         let common = count(score.common.into(), "gem", "gems");
@@ -89,16 +85,8 @@ impl<W: Write> Page<'_, W> {
             let this: Vec<Extent> = found.spans.iter().map(|span| span.book).collect();
             let columns = self.width() - INDENT - LABEL;
             let known = Some(book.bytes).filter(|bytes| *bytes > 0);
-            self.line(
-                INDENT,
-                &plain,
-                &format!("{:LABEL$}{}", "text", map(&text, bytes, counted, columns)),
-            )?;
-            self.line(
-                INDENT,
-                &plain,
-                &format!("{:LABEL$}{}", "book", map(&this, known, of_book, columns)),
-            )?;
+            self.line(INDENT, &plain, &format!("{:LABEL$}{}", "text", map(&text, bytes, counted, columns)))?;
+            self.line(INDENT, &plain, &format!("{:LABEL$}{}", "book", map(&this, known, of_book, columns)))?;
         }
         Ok(())
     }
@@ -127,9 +115,7 @@ fn verdict(report: &Report) -> &'static str {
 }
 
 fn subject(name: &str, report: &Report, bytes: Option<u64>) -> String {
-    let bytes = bytes
-        .map(|bytes| format!("{}, ", count(bytes, "byte", "bytes")))
-        .unwrap_or_default();
+    let bytes = bytes.map(|bytes| format!("{}, ", count(bytes, "byte", "bytes"))).unwrap_or_default();
     let gems = count(report.gems.into(), "gem", "gems");
     let common = match report.common_gems {
         0 => String::new(),
@@ -174,10 +160,7 @@ fn odds(expected: f64) -> String {
         let books = count(expected.round() as u64, "unrelated book", "unrelated books");
         format!("by chance alone, about {books} would have as many")
     } else if expected > 0.0 {
-        format!(
-            "by chance alone: once in {} checks like this one",
-            many(expected.recip())
-        )
+        format!("by chance alone: once in {} checks like this one", many(expected.recip()))
     } else {
         "by chance alone: practically never".to_owned()
     }
@@ -187,31 +170,20 @@ fn odds(expected: f64) -> String {
 fn many(number: f64) -> String {
     const WORDS: [(f64, &str); 3] = [(1e12, "trillion"), (1e9, "billion"), (1e6, "million")];
     if number >= 1e15 {
-        return format!(
-            "10{}",
-            superscript(number.log10().floor().min(f64::from(f64::MAX_10_EXP)) as u32)
-        );
+        return format!("10{}", superscript(number.log10().floor().min(f64::from(f64::MAX_10_EXP)) as u32));
     }
     if let Some((unit, word)) = WORDS.into_iter().find(|(unit, _)| number >= *unit) {
         let times = number / unit;
         let digits = usize::from(times < 9.95);
         return format!("{} {word}", format!("{times:.digits$}").trim_end_matches(".0"));
     }
-    let step = if number < 100.0 {
-        1.0
-    } else {
-        10_f64.powf(number.log10().floor() - 1.0)
-    };
+    let step = if number < 100.0 { 1.0 } else { 10_f64.powf(number.log10().floor() - 1.0) };
     grouped(((number / step).round() * step) as u64)
 }
 
 fn superscript(number: u32) -> String {
     let raised = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
-    number
-        .to_string()
-        .bytes()
-        .map(|digit| raised[usize::from(digit - b'0')])
-        .collect()
+    number.to_string().bytes().map(|digit| raised[usize::from(digit - b'0')]).collect()
 }
 
 /// A part of 1 as a percentage that says 0 or 100 only when it is.
@@ -242,11 +214,7 @@ pub(super) fn grouped(number: u64) -> String {
 
 /// How many gems there are if `common` are this share of them.
 fn whole(common: u32, share: f64) -> u32 {
-    if share > 0.0 {
-        (f64::from(common) / share).round() as u32
-    } else {
-        0
-    }
+    if share > 0.0 { (f64::from(common) / share).round() as u32 } else { 0 }
 }
 
 /// The extents within a text of `bytes`, or where those are not known, of `gems`: a column is full when it is covered
@@ -262,10 +230,7 @@ fn map(extents: &[Extent], bytes: Option<u64>, gems: u32, columns: usize) -> Str
     let column = length / columns as f64;
     let shade = |i: usize| {
         let (left, right) = (i as f64 * column, (i + 1) as f64 * column);
-        let covered: f64 = stretches
-            .iter()
-            .map(|(start, end)| (end.min(right) - start.max(left)).max(0.0))
-            .sum();
+        let covered: f64 = stretches.iter().map(|(start, end)| (end.min(right) - start.max(left)).max(0.0)).sum();
         match covered / column {
             part if part >= 0.5 => '█',
             part if part > 0.0 => '▒',

@@ -24,14 +24,8 @@ pub(super) struct Language {
     vocabulary: &'static str,
 }
 
-static ENGLISH: Language = Language {
-    tag: "en",
-    vocabulary: include_str!("../../../data/demo/english.txt"),
-};
-static RUSSIAN: Language = Language {
-    tag: "ru",
-    vocabulary: include_str!("../../../data/demo/russian.txt"),
-};
+static ENGLISH: Language = Language { tag: "en", vocabulary: include_str!("../../../data/demo/english.txt") };
+static RUSSIAN: Language = Language { tag: "ru", vocabulary: include_str!("../../../data/demo/russian.txt") };
 
 impl Setting {
     /// Somebody who can tell of this setting; another `seed` tells otherwise.
@@ -64,17 +58,8 @@ pub(super) static SHELF: [Setting; 6] = [
         seed: 1,
         heroes: &["Barnaby Thistlewick", "the keeper Barnaby", "old Thistlewick"],
         heroines: &["Cordelia Marsh", "Captain Marsh", "Cordelia"],
-        places: &[
-            "in Gullhaven",
-            "on the Spoonbill Rocks",
-            "along the Herring Stairs",
-            "at Saltpetre Point",
-        ],
-        treasures: &[
-            "the seven-hundredth umbrella",
-            "the lamp of Saint Elspeth",
-            "the borrowed foghorn",
-        ],
+        places: &["in Gullhaven", "on the Spoonbill Rocks", "along the Herring Stairs", "at Saltpetre Point"],
+        treasures: &["the seven-hundredth umbrella", "the lamp of Saint Elspeth", "the borrowed foghorn"],
     },
     Setting {
         id: "thunder",
@@ -85,12 +70,7 @@ pub(super) static SHELF: [Setting; 6] = [
         seed: 2,
         heroes: &["Professor Peregrine Ashdown", "young Leopold", "Peregrine"],
         heroines: &["Aunt Philomena", "Miss Araminta Bell", "Philomena"],
-        places: &[
-            "in Upper Tempest",
-            "on Barometer Hill",
-            "at the Rainmakers' Fair",
-            "in Gutterby",
-        ],
+        places: &["in Upper Tempest", "on Barometer Hill", "at the Rainmakers' Fair", "in Gutterby"],
         treasures: &["the Sunday thunder", "a receipt for lightning", "the unpaid hailstorm"],
     },
     Setting {
@@ -102,17 +82,8 @@ pub(super) static SHELF: [Setting; 6] = [
         seed: 3,
         heroes: &["Ignatius Plumb", "the elder Plumb", "Monsieur Delacroix"],
         heroines: &["Henrietta Oakapple", "Madame Zephyrine", "Henrietta"],
-        places: &[
-            "in Quincebury",
-            "on the Isle of Peel",
-            "beyond the Blank Margin",
-            "in Lower Preserve",
-        ],
-        treasures: &[
-            "the map of breakfast",
-            "the bitter orange of Peel",
-            "an unfinished coastline",
-        ],
+        places: &["in Quincebury", "on the Isle of Peel", "beyond the Blank Margin", "in Lower Preserve"],
+        treasures: &["the map of breakfast", "the bitter orange of Peel", "an unfinished coastline"],
     },
     Setting {
         id: "trains",
@@ -123,17 +94,8 @@ pub(super) static SHELF: [Setting; 6] = [
         seed: 4,
         heroes: &["Inspector Nightingale", "the porter Gabriel", "Mortimer Crane"],
         heroines: &["Lady Octavia", "the stowaway Josephine", "Josephine Crane"],
-        places: &[
-            "at Nowhere Junction",
-            "on platform eleven",
-            "between Yesterwick and Morrowby",
-            "in the dining car",
-        ],
-        treasures: &[
-            "the return ticket",
-            "the trunk marked Particular",
-            "the stationmaster's secret",
-        ],
+        places: &["at Nowhere Junction", "on platform eleven", "between Yesterwick and Morrowby", "in the dining car"],
+        treasures: &["the return ticket", "the trunk marked Particular", "the stationmaster's secret"],
     },
     Setting {
         id: "понедельники",
@@ -144,16 +106,8 @@ pub(super) static SHELF: [Setting; 6] = [
         seed: 5,
         heroes: &["Аполлинарий Сверчков", "хранитель Сверчков", "Иннокентий"],
         heroines: &["Серафима Львовна", "тётушка Серафима", "Евдокия Громова"],
-        places: &[
-            "в Нижнем Перезвонье",
-            "на Календарной улице",
-            "в переулке Потерянных Минут",
-        ],
-        treasures: &[
-            "запасная среда",
-            "ключница понедельников",
-            "серебряная секундная стрелка",
-        ],
+        places: &["в Нижнем Перезвонье", "на Календарной улице", "в переулке Потерянных Минут"],
+        treasures: &["запасная среда", "ключница понедельников", "серебряная секундная стрелка"],
     },
     Setting {
         id: "телеграммы",
@@ -180,11 +134,7 @@ pub(super) static STRANGER: Setting = Setting {
     heroes: &["Lysander Vole", "the understudy", "Sir Humphrey"],
     heroines: &["Dame Perpetua", "Clementine Rook", "the prompter Clementine"],
     places: &["in Curtain Regis", "on the Painted Coast", "at the Theatre of Winds"],
-    treasures: &[
-        "the gilded cockerel",
-        "the forgotten prologue",
-        "the north wind's costume",
-    ],
+    treasures: &["the gilded cockerel", "the forgotten prologue", "the north wind's costume"],
 };
 
 #[cfg(test)]
@@ -213,23 +163,10 @@ mod tests {
     fn books_are_whole_and_of_a_book_s_length() {
         for setting in SHELF.iter().chain([&STRANGER]) {
             let text = setting.story().text(72);
-            assert!(
-                !text.contains(['{', '}', '…']),
-                "{}: a word is missing or was cut off",
-                setting.id
-            );
+            assert!(!text.contains(['{', '}', '…']), "{}: a word is missing or was cut off", setting.id);
             let length = text.chars().count();
-            assert!(
-                (60_000..=150_000).contains(&length),
-                "{}: {length} characters",
-                setting.id
-            );
-            assert_eq!(
-                text,
-                setting.story().text(72),
-                "{}: told twice, it is the same",
-                setting.id
-            );
+            assert!((60_000..=150_000).contains(&length), "{}: {length} characters", setting.id);
+            assert_eq!(text, setting.story().text(72), "{}: told twice, it is the same", setting.id);
         }
     }
 }

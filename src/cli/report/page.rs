@@ -19,14 +19,8 @@ pub(in crate::cli) struct Page<'o, W> {
 impl<'o, W: Write> Page<'o, W> {
     /// A page as wide as the terminal; of 80 columns where there is none.
     pub(in crate::cli) fn new(out: &'o mut W, colour: bool) -> Self {
-        let columns = Term::stdout()
-            .size_checked()
-            .map_or(WIDEST, |(_, columns)| columns.into());
-        Self {
-            out,
-            width: columns.clamp(NARROWEST, WIDEST),
-            colour,
-        }
+        let columns = Term::stdout().size_checked().map_or(WIDEST, |(_, columns)| columns.into());
+        Self { out, width: columns.clamp(NARROWEST, WIDEST), colour }
     }
 
     /// How many columns there are.
@@ -83,15 +77,10 @@ impl<W: Write> Page<'_, W> {
 /// that turn the direction of writing or carry hidden text go.
 pub(in crate::cli) fn clean(text: &str) -> String {
     let invisible = |c: &char| {
-        matches!(
-            c,
-            '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{feff}'
-        ) || matches!(c, '\u{2060}'..='\u{206f}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+        matches!(c, '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{feff}')
+            || matches!(c, '\u{2060}'..='\u{206f}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
     };
-    text.chars()
-        .filter(|c| !invisible(c))
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect()
+    text.chars().filter(|c| !invisible(c)).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 /// The text's words in lines of at most `width` columns; a longer word is cut off.

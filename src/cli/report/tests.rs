@@ -8,13 +8,7 @@ use crate::matching::{Extent, Range, Relation, Rule, Score, Span};
 
 fn extent(gems: (u32, u32), bytes: Option<(u64, u64)>) -> Extent {
     let bytes = bytes.map(|(start, end)| Place { start, end });
-    Extent {
-        gems: Range {
-            start: gems.0,
-            end: gems.1,
-        },
-        bytes,
-    }
+    Extent { gems: Range { start: gems.0, end: gems.1 }, bytes }
 }
 
 fn found(title: Option<&str>, rights: Rights) -> Match {
@@ -41,11 +35,7 @@ fn found(title: Option<&str>, rights: Rights) -> Match {
 
 fn report(matches: Vec<Match>) -> Report {
     Report {
-        verdict: matches
-            .iter()
-            .map(|found| found.book.rights)
-            .min()
-            .unwrap_or(Rights::Unknown),
+        verdict: matches.iter().map(|found| found.book.rights).min().unwrap_or(Rights::Unknown),
         recipe: "documented".parse().expect("a name"),
         gems: 20,
         common_gems: 0,
@@ -59,10 +49,7 @@ fn report(matches: Vec<Match>) -> Report {
 
 fn printed(width: usize, name: &str, report: &Report, bytes: Option<u64>) -> String {
     let mut out = Vec::new();
-    Page::new(&mut out, false)
-        .of_width(width)
-        .report(name, report, bytes)
-        .expect("memory");
+    Page::new(&mut out, false).of_width(width).report(name, report, bytes).expect("memory");
     String::from_utf8(out).expect("text")
 }
 
@@ -227,10 +214,6 @@ fn maps() {
     assert_eq!(map(&ends[..1], Some(100), 10, 5), "█░░░░");
     assert_eq!(map(&ends[1..], Some(100), 10, 5), "░░░░▒");
     let placeless = [extent((1, 2), None)];
-    assert_eq!(
-        map(&placeless, Some(100), 4, 8),
-        "░░██░░░░",
-        "by gems where a span has no bytes"
-    );
+    assert_eq!(map(&placeless, Some(100), 4, 8), "░░██░░░░", "by gems where a span has no bytes");
     assert_eq!(map(&placeless, None, 0, 3), "░░░", "an impossible length draws nothing");
 }
