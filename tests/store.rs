@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use lapidary::fingerprint::{Gem, Place, PlacedGem, Recipe, RecipeName};
+use lapidary::fingerprint::{Boundaries, Gem, Place, PlacedGem, Recipe, RecipeName};
 use lapidary::index::{
     BookId, BookKey, BookNo, Library, LibrarySummary, NewBook, Record, Rights, RocksStore, Sizes, Snapshot, Store,
     StoreError, Tally,
@@ -18,11 +18,14 @@ use rocksdb::{DB, IteratorMode, Options};
 use tempfile::{TempDir, tempdir};
 
 const FAMILIES: [&str; 5] = ["meta", "books", "ids", "gems", "postings"];
-const RECIPES: [&str; 2] = ["first", "second"];
+const RECIPES: [&str; 2] = ["documented", "released"];
 const NO_CAP: u32 = u32::MAX;
 
 fn recipe(name: &str) -> Recipe {
-    serde_json::from_value(serde_json::json!({ "name": name })).unwrap()
+    match name {
+        "third" => Recipe::documented().with_boundaries(Boundaries::new(["1234"], 60).unwrap()),
+        built_in => built_in.parse().unwrap(),
+    }
 }
 
 fn recipe_name(name: &str) -> RecipeName {
@@ -60,7 +63,7 @@ fn book(key: BookKey, gems: &[(&str, Vec<PlacedGem>)]) -> NewBook {
 
 /// A book with these gems of the first recipe.
 fn simple(library: &str, id: &str, gems: impl IntoIterator<Item = u64>) -> NewBook {
-    book(key(library, id), &[("first", gems.into_iter().map(|i| placed("first", i)).collect())])
+    book(key(library, id), &[("documented", gems.into_iter().map(|i| placed("documented", i)).collect())])
 }
 
 fn create(dir: &Path) -> RocksStore {
@@ -72,8 +75,8 @@ fn create(dir: &Path) -> RocksStore {
 }
 
 fn tally(snapshot: &dyn Snapshot, gems: impl IntoIterator<Item = u64>, cap: u32) -> Tally {
-    let gems: Vec<Gem> = gems.into_iter().map(|i| gem("first", i)).collect();
-    snapshot.tally(&recipe_name("first"), &gems, cap).unwrap()
+    let gems: Vec<Gem> = gems.into_iter().map(|i| gem("documented", i)).collect();
+    snapshot.tally(&recipe_name("documented"), &gems, cap).unwrap()
 }
 
 /// Everything a snapshot tells, to compare states; an error when any of it cannot be read.
@@ -163,7 +166,7 @@ fn any_book() -> impl Strategy<Value = NewBook> {
         let gems: Vec<_> = RECIPES.into_iter().zip(gems).filter_map(|(name, gems)| Some((name, gems?))).collect();
         let mut book = book(key, &gems);
         book.record.bytes = bytes;
-        book.record.changed = Timestamp::from_second(second).unwrap();
+        book.record.changed = Timestamp::from_second(released).unwrap();
         book
     })
 }
@@ -327,9 +330,9 @@ fn a_snapshot_sees_no_later_change() {
         (
             tally(snapshot, 0..10, NO_CAP),
             snapshot.fetch(&numbers).unwrap(),
-            snapshot.gems(&recipe_name("first"), numbers[0]).unwrap(),
+            snapshot.gems(&recipe_name("documented"), numbers[0]).unwrap(),
             snapshot.walk(&"lib".parse().unwrap(), None, 10).unwrap(),
-            (snapshot.libraries().unwrap(), snapshot.sizes(&recipe_name("first")).unwrap()),
+            (snapshot.libraries().unwrap(), snapshot.sizes(&recipe_name("documented")).unwrap()),
         )
     };
     let seen = see(&*before);
@@ -373,7 +376,7 @@ fn a_gem_in_more_books_than_the_cap_is_common() {
     store.put(vec![simple("lib", "4", [5])]).unwrap();
     let snapshot = store.snapshot();
     let ones = |n: u32| (0..n).map(|i| (BookNo(i), 1)).collect::<Vec<_>>();
-    let common = |of: &[u64]| of.iter().map(|i| gem("first", *i)).collect::<Vec<_>>();
+    let common = |of: &[u64]| of.iter().map(|i| gem("documented", *i)).collect::<Vec<_>>();
     for (asked, cap, books, commons) in [
         (vec![5], 5, ones(5), vec![]),
         (vec![5], 4, vec![], vec![5]),
@@ -397,17 +400,17 @@ fn what_a_recipe_cannot_have_is_refused_whole() {
     store.put(vec![simple("lib", "1", 0..3)]).unwrap();
     let before = dump(&store).unwrap();
 
-    let unknown = book(key("lib", "2"), &[("third", vec![placed("first", 0)])]);
+    let unknown = book(key("lib", "2"), &[("third", vec![placed("documented", 0)])]);
     let refused = store.put(vec![simple("lib", "1", 5..9), unknown]).unwrap_err();
-    assert_eq!(refused.to_string(), "there are no gems of recipe 'third' here; there are: first, second");
+    assert_eq!(refused.to_string(), "there are no gems of recipe 'documented@2f7be4a9' here; there are: documented, released");
     assert_eq!(dump(&store).unwrap(), before);
     assert!(matches!(store.snapshot().sizes(&recipe_name("third")), Err(StoreError::UnknownRecipe { .. })));
 
-    if recipe("first").gem_bits() == 32 {
+    if recipe("documented").gem_bits() == 32 {
         // Its lower half is a gem of the book.
-        let wide = Gem(gem("first", 0).0 | 1 << 32);
-        assert_eq!(store.snapshot().tally(&recipe_name("first"), &[wide], NO_CAP).unwrap(), Tally::default());
-        let wide = book(key("lib", "2"), &[("first", vec![PlacedGem { gem: wide, place: None }])]);
+        let wide = Gem(gem("documented", 0).0 | 1 << 32);
+        assert_eq!(store.snapshot().tally(&recipe_name("documented"), &[wide], NO_CAP).unwrap(), Tally::default());
+        let wide = book(key("lib", "2"), &[("documented", vec![PlacedGem { gem: wide, place: None }])]);
         assert!(matches!(store.put(vec![wide]), Err(StoreError::GemTooLarge { bits: 32, .. })));
         assert_eq!(dump(&store).unwrap(), before);
     }
@@ -419,10 +422,10 @@ fn a_gem_given_twice_counts_once() {
     let store = create(dir.path());
     store.put(vec![simple("lib", "1", [3, 4, 3, 3])]).unwrap();
     let snapshot = store.snapshot();
-    assert_eq!(snapshot.fetch(&[BookNo(0)]).unwrap()[0].as_ref().unwrap().gems[&recipe_name("first")], 2);
+    assert_eq!(snapshot.fetch(&[BookNo(0)]).unwrap()[0].as_ref().unwrap().gems[&recipe_name("documented")], 2);
     assert_eq!(
-        snapshot.gems(&recipe_name("first"), BookNo(0)).unwrap().unwrap(),
-        [placed("first", 3), placed("first", 4)]
+        snapshot.gems(&recipe_name("documented"), BookNo(0)).unwrap().unwrap(),
+        [placed("documented", 3), placed("documented", 4)]
     );
     assert_eq!(snapshot.verify().unwrap(), Vec::<String>::new());
 }
@@ -434,10 +437,10 @@ fn recipes_keep_their_order() {
     assert_eq!(store.recipes(), []);
     let known = store.put(vec![simple("lib", "1", 0..3)]).unwrap_err().to_string();
     assert!(known.ends_with("there are: none yet"), "{known}");
-    for name in ["b", "a", "b", "c"] {
+    for name in ["released", "third", "released", "documented"] {
         store.add_recipe(&recipe(name)).unwrap();
     }
-    let expected = ["b", "a", "c"].map(recipe);
+    let expected = ["released", "third", "documented"].map(recipe);
     assert_eq!(store.recipes(), expected);
     drop(store);
     assert_eq!(RocksStore::open(dir.path()).unwrap().recipes(), expected);
@@ -613,18 +616,18 @@ fn a_folder_that_may_not_be_written_is_denied() {
 #[test]
 #[allow(clippy::too_many_lines)] // A table.
 fn verify_names_every_fault() {
-    let first_gem_of_book_0 = [&[0, 0][..], &(gem("first", 0).0 as u32).to_be_bytes(), &[0; 4]].concat();
-    let no_posting = format!("book 0 has gem {} of recipe first, but no posting", gem("first", 0));
+    let first_gem_of_book_0 = [&[0, 0][..], &(gem("documented", 0).0 as u32).to_be_bytes(), &[0; 4]].concat();
+    let no_posting = format!("book 0 has gem {} of recipe documented, but no posting", gem("documented", 0));
     let faults: [Fault; 19] = [
         (&no_posting, "postings", &first_gem_of_book_0, None),
         (
-            "there is a posting of gem 77 (first) for book 0, which does not have it",
+            "there is a posting of gem 77 (documented) for book 0, which does not have it",
             "postings",
             &[0, 0, 0, 0, 0, 77, 0, 0, 0, 0],
             Some(b""),
         ),
         (
-            "there is a posting of gem 77 (first) for book 9, which does not have it",
+            "there is a posting of gem 77 (documented) for book 9, which does not have it",
             "postings",
             &[0, 0, 0, 0, 0, 77, 0, 0, 0, 9],
             Some(b""),
@@ -638,10 +641,10 @@ fn verify_names_every_fault() {
         ("lib/1 leads to book 0, which is not there", "books", &[0; 4], None),
         ("the record of book 0 cannot be read", "books", &[0; 4], Some(b"{")),
         ("has the key [1], which is no book's number", "books", &[1], Some(b"{}")),
-        ("the gems of book 0 (first) cannot be read", "gems", &[0; 6], Some(&[200, 1])),
-        ("has no gems of recipe first, but its record counts 3", "gems", &[0; 6], None),
-        ("there are gems of recipe second for book 0, but no record", "gems", &[0, 1, 0, 0, 0, 0], Some(&[0])),
-        ("the sizes kept for recipe first are not those of its books", "meta", b"sizes\0\0\0", None),
+        ("the gems of book 0 (documented) cannot be read", "gems", &[0; 6], Some(&[200, 1])),
+        ("has no gems of recipe documented, but its record counts 3", "gems", &[0; 6], None),
+        ("there are gems of recipe released for book 0, but no record", "gems", &[0, 1, 0, 0, 0, 0], Some(&[0])),
+        ("the sizes kept for recipe documented are not those of its books", "meta", b"sizes\0\0\0", None),
         ("library lib holds 2 books, but has no summary", "meta", b"library\0lib", None),
         ("has a number that the next new book may get, 1", "meta", b"next", Some(&[0, 0, 0, 1])),
         ("there is an entry \"more\", which means nothing", "meta", b"more", Some(b"")),

@@ -41,7 +41,7 @@ impl Base {
 /// use lapidary::fingerprint::Recipe;
 ///
 /// let recipe: Recipe = "documented".parse()?;
-/// assert_eq!(recipe.fold("Lapidary folds longer words"), "41364132");
+/// assert_eq!(recipe.fold("Lapidary folds longer words"), "41364526");
 /// # Ok::<(), lapidary::fingerprint::RecipeError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
