@@ -166,7 +166,7 @@ fn any_book() -> impl Strategy<Value = NewBook> {
         let gems: Vec<_> = RECIPES.into_iter().zip(gems).filter_map(|(name, gems)| Some((name, gems?))).collect();
         let mut book = book(key, &gems);
         book.record.bytes = bytes;
-        book.record.changed = Timestamp::from_second(released).unwrap();
+        book.record.changed = Timestamp::from_second(second).unwrap();
         book
     })
 }
@@ -402,7 +402,10 @@ fn what_a_recipe_cannot_have_is_refused_whole() {
 
     let unknown = book(key("lib", "2"), &[("third", vec![placed("documented", 0)])]);
     let refused = store.put(vec![simple("lib", "1", 5..9), unknown]).unwrap_err();
-    assert_eq!(refused.to_string(), "there are no gems of recipe 'documented@2f7be4a9' here; there are: documented, released");
+    assert_eq!(
+        refused.to_string(),
+        "there are no gems of recipe 'documented@2f7be4a9' here; there are: documented, released"
+    );
     assert_eq!(dump(&store).unwrap(), before);
     assert!(matches!(store.snapshot().sizes(&recipe_name("third")), Err(StoreError::UnknownRecipe { .. })));
 
