@@ -288,6 +288,9 @@ fn noise_is_refused() {
 fn a_text_may_have_a_few_control_characters() {
     let text = format!("{RUSSIAN}\x0C{RUSSIAN}\x1B\tthe end\r\n\x1A\x1A\0\0\0\0\0\0");
     assert_eq!(extract::text(text.clone().into_bytes(), None).unwrap().text, text);
+    for text in ["\u{1}text", "te\u{81}xt", "\u{7}\u{7}\u{7}\u{7}\u{7}\u{7}\u{7}"] {
+        assert_eq!(extract::text(text.into(), None).unwrap().text, text);
+    }
     let given = extract::text(b"\x01\x02\x03 text".to_vec(), Some("cp1251".parse().unwrap())).unwrap_err();
     assert_eq!(given.to_string(), "not a text: read as windows-1251, 38 % of it are control characters");
 }

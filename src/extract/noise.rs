@@ -8,6 +8,9 @@ use super::encoding::Encoding;
 /// Control characters that a text may have: a printer's or an editor's code here and there.
 const MOST_CONTROLS: f64 = 0.01;
 
+/// So few are no sign of anything in UTF-8, whose pattern binary data do not have: a short text may have one.
+const FEW_CONTROLS: usize = 7;
+
 /// Share of the characters that a text may have broken or in no script: stray bytes, fonts with own signs.
 const MOST_UNKNOWN: f64 = 0.05;
 
@@ -27,20 +30,24 @@ pub(super) fn is_control(byte: u8) -> bool {
 
 /// What speaks against a sample of a text that was read in `encoding`, for people.
 pub(super) fn complaint(sample: &str, encoding: Encoding) -> Option<String> {
-    controls(sample).or_else(|| unknown(sample)).or_else(|| if encoding.is_unicode() { None } else { odd(sample) })
+    controls(sample, encoding)
+        .or_else(|| unknown(sample))
+        .or_else(|| if encoding.is_unicode() { None } else { odd(sample) })
 }
 
 /// Says so, if `text` has too many control characters. The end mark of CP/M and DOS, and the padding behind it, are
 /// none at the end.
-pub(super) fn controls(text: &str) -> Option<String> {
+pub(super) fn controls(text: &str, encoding: Encoding) -> Option<String> {
     let text = Some(text.trim_end_matches(['\0', '\x1A'])).filter(|text| !text.is_empty()).unwrap_or(text);
     let bytes = text.as_bytes();
     let ascii = bytes.iter().filter(|byte| is_control(**byte)).count();
     // U+0080 to U+009F, but for U+0085, which is a line end.
     let pairs = bytes.iter().zip(bytes.get(1..).unwrap_or_default());
     let others = pairs.filter(|(first, byte)| **first == 0xC2 && **byte < 0xA0 && **byte != 0x85);
-    let share = share(ascii + others.count(), text.chars().count());
-    (share > MOST_CONTROLS).then(|| format!("{} of it are control characters", percent(share)))
+    let controls = ascii + others.count();
+    let share = share(controls, text.chars().count());
+    let few = encoding == Encoding::UTF_8 && controls <= FEW_CONTROLS;
+    (!few && share > MOST_CONTROLS).then(|| format!("{} of it are control characters", percent(share)))
 }
 
 /// Says so, if too many characters of `text` are broken or belong to no script.

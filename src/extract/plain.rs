@@ -28,7 +28,7 @@ pub(super) fn read(mut bytes: Vec<u8>, given: Option<Encoding>) -> Result<Text, 
     } else {
         encoding.decode_lossy(bytes)
     };
-    match noise::controls(&text) {
+    match noise::controls(&text, encoding) {
         Some(complaint) => Err(refuse(complaint)),
         None => Ok(Text { text, encoding }),
     }

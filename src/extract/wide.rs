@@ -18,7 +18,7 @@ const MOST_KNOWN: f64 = 0.97;
 /// this share of blanks, or …
 const SOME_BLANKS: f64 = 0.01;
 /// … this share of units in an alphabet's pages of Unicode, whose first byte is a control character's.
-const MANY_ALPHABETIC: f64 = 0.5;
+const MANY_ALPHABETIC: f64 = 0.8;
 
 /// The encoding, if the bytes are text in UTF-16 or UTF-32. `bytes` may be cut from a text at a multiple of four.
 pub(super) fn detect(bytes: &[u8]) -> Option<Encoding> {

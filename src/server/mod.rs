@@ -1,7 +1,7 @@
 //! The catalogue over HTTP: one file a resource, and no logic of its own.
 //!
-//! A handler takes from the request what [`body`] and [`parameters`] find there, and gives the rest to [`work`], which
-//! calls the catalogue off the event loop. Whatever goes wrong becomes a [`problem`].
+//! A handler takes from the request what `body` and `parameters` find there, and gives the rest to `work`, which
+//! calls the catalogue off the event loop. Whatever goes wrong becomes a `problem`.
 //!
 //! Not for other programs on the same machine that may as well use the [`Catalogue`] itself.
 
