@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use clap::Args;
 use hashbrown::HashMap;
-use indicatif::{HumanBytes, HumanDuration, ProgressBar, ProgressStyle};
+use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -237,9 +237,9 @@ impl Progress {
         let took = self.begun.elapsed();
         let mut summary =
             format!("{added} added, {replaced} replaced, {unchanged} unchanged, {} refused", refused.len());
-        let rate = bytes as f64 / took.as_secs_f64().max(1e-3);
-        let (bytes, took, rate) = (HumanBytes(bytes), HumanDuration(took), HumanBytes(rate as u64));
-        summary = format!("{summary}; {bytes} of text in {took}, {rate}/s");
+        let seconds = took.as_secs_f64().max(1e-3);
+        let (bytes, rate) = (HumanBytes(bytes), HumanBytes((bytes as f64 / seconds) as u64));
+        summary = format!("{summary}; {bytes} of text in {seconds:.1} s, {rate}/s");
         if gemless > 0 {
             summary += "\n";
             summary += &gemless.to_string();
