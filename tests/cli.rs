@@ -16,7 +16,7 @@ fn none() -> &'static [&'static Path] {
 /// A shelf of five books of about 60 gems each, one of them free and one in the public domain.
 fn shelf(folder: &Folder) -> Vec<PathBuf> {
     let books: Vec<PathBuf> = (0..5).map(|i| folder.file(&format!("books/book-{i}.txt"), prose(i, 6_000))).collect();
-    let metadata = r#"{"file": "book-3.txt", "rights": "free", "title": "Three", "authors": ["A. Uthor"]}
+    let metadata = r#"{"file": "book-3.txt", "rights": "free", "title": "Three\u001b[2J", "authors": ["A. Uthor"]}
         {"file": "book-4.txt", "rights": "public_domain", "id": "four/4", "language": "la"}"#;
     let metadata = folder.file("metadata.ndjson", metadata);
     let line = "ingest --data {} --library shelf --rights protected --metadata {} {}";
@@ -106,7 +106,7 @@ fn a_check_says_which_book_how_much_and_what_may_be_done() {
 
     let report = check(&folder, 0, text(3));
     assert_eq!(report["verdict"], "free");
-    assert_eq!(report["matches"][0]["book"]["title"], "Three");
+    assert_eq!(report["matches"][0]["book"]["title"], "Three\u{1b}[2J");
     assert_eq!(report["matches"][0]["book"]["authors"], json!(["A. Uthor"]));
 
     let report = check(&folder, 0, prose(99, 6_000));
@@ -303,6 +303,7 @@ fn books_are_listed_shown_and_removed() {
     let listed = run("books list --data {}", &[folder.data()]).expect(0).out;
     assert_eq!(listed.lines().count(), 5);
     assert!(listed.starts_with("shelf/book-0\tprotected\t"), "{listed}");
+    assert!(listed.contains("Three [2J") && !listed.contains('\u{1b}'), "no title steers the terminal: {listed}");
     let shown = run("books show --data {} --library shelf --json four/4", &[folder.data()]).expect(0).json().remove(0);
     assert_eq!((&shown["language"], &shown["rights"]), (&json!("la"), &json!("public_domain")));
     assert_eq!(shown["bytes"], prose(4, 6_000).len());

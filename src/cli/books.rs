@@ -6,6 +6,7 @@ use clap::{Args, Subcommand};
 
 use super::arguments::Target;
 use super::failure::{Failure, Status};
+use super::report::clean;
 use crate::index::{BookId, BookKey, Library, Record};
 
 /// How many records are read at a time.
@@ -98,7 +99,7 @@ fn list(target: &Target, library: Option<Library>, json: bool) -> Result<Status,
 
 fn line(record: &Record) -> String {
     let gems: Vec<String> = record.gems.iter().map(|(recipe, gems)| format!("{gems} {recipe}")).collect();
-    let title = record.title.as_deref().unwrap_or_default();
+    let title = clean(record.title.as_deref().unwrap_or_default());
     format!("{}\t{}\t{}\t{title}", record.key, record.rights, gems.join(", "))
 }
 
@@ -123,7 +124,7 @@ fn show(target: &Target, key: &BookKey, json: bool) -> Result<Status, Failure> {
         ("changed", Some(record.changed.to_string())),
     ];
     for (name, value) in rows.iter().filter_map(|(name, value)| Some((name, value.as_ref()?))) {
-        writeln!(out, "  {name:<9} {value}")?;
+        writeln!(out, "  {name:<9} {}", clean(value))?;
     }
     for (recipe, gems) in &record.gems {
         writeln!(out, "  {:<9} {gems} of recipe {recipe}", "gems")?;
