@@ -24,6 +24,14 @@ struct Point<'l> {
     out: usize,
 }
 
+/// What a run of characters is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Mark,
+    Blank,
+    Word,
+}
+
 /// What has been read of a run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
@@ -43,12 +51,28 @@ impl<'l> Decorated<'l> {
         Self { state: State::Border, undo: Point { digits: digits.clone(), out: 0 }, retry: None, digits }
     }
 
-    #[expect(clippy::match_same_arms, reason = "one line for each state and class of character")]
     /// Takes a character; `out` has every digit that is not yet settled.
     pub(super) fn push(&mut self, (c, place): Placed, out: &mut Vec<Placed>) {
+        if is_blank(c) {
+            self.turn(Kind::Blank, out);
+            self.digits.push(c, place, out);
+        } else if is_word(c) {
+            self.turn(Kind::Word, out);
+            // Step 8: all junk goes.
+            if c != '_' {
+                self.digits.push(c, place, out);
+            }
+        } else {
+            self.turn(Kind::Mark, out);
+        }
+    }
+
+    /// Takes a run of characters of one kind, before any of it goes to the step behind.
+    #[expect(clippy::match_same_arms, reason = "one line for each state and kind of character")]
+    pub(super) fn turn(&mut self, kind: Kind, out: &mut Vec<Placed>) {
         use State::{Border, Closing, Inside, Marks, MarksBlank, Word, WordBlank};
-        let blank = is_blank(c);
-        let word = is_word(c);
+        let blank = kind == Kind::Blank;
+        let word = kind == Kind::Word;
         self.state = match self.state {
             Inside if blank => Border,
             Inside => Inside,
@@ -86,10 +110,11 @@ impl<'l> Decorated<'l> {
             },
             Closing => Closing,
         };
-        // Step 8: all junk goes.
-        if (blank || word) && c != '_' {
-            self.digits.push(c, place, out);
-        }
+    }
+
+    /// The step behind this one.
+    pub(super) fn digits(&mut self) -> &mut Digits<'l> {
+        &mut self.digits
     }
 
     /// Whether nothing that is out may still be taken back.

@@ -3,6 +3,7 @@
 use super::characters::Placed;
 use super::classes::{is_blank, is_digit, is_word};
 use super::letters::{Class, Letters};
+use super::tokens::Plain;
 use crate::fingerprint::gem::Place;
 
 /// How many characters of a word stay before it is cut.
@@ -45,6 +46,31 @@ impl<'l> Digits<'l> {
         self.transliteration
     }
 
+    /// A whole word of plain letters, `text[from..to]`, at the start of a word.
+    pub(super) fn plain_word(&mut self, plain: &Plain, text: &[u8], from: usize, to: usize, out: &mut Vec<Placed>) {
+        if plain.transliterates && !text[from..to].is_ascii() {
+            self.transliterate();
+        }
+        plain.digits(text, from, to, |digit, place| {
+            self.word_character(digit, place, out);
+            !self.cut
+        });
+    }
+
+    /// Takes an ASCII blank.
+    pub(super) fn blank(&mut self) {
+        self.last = Some(' ');
+        (self.length, self.cut) = (0, false);
+    }
+
+    /// Notes that the text is one that is transliterated.
+    fn transliterate(&mut self) {
+        self.transliteration = match self.transliteration {
+            Transliteration::Needless | Transliteration::Needed => Transliteration::Needed,
+            Transliteration::Missed | Transliteration::TooLate => Transliteration::TooLate,
+        };
+    }
+
     /// Steps 9 and 10.
     pub(super) fn push(&mut self, c: char, place: Place, out: &mut Vec<Placed>) {
         match self.letters.class(c) {
@@ -54,10 +80,7 @@ impl<'l> Digits<'l> {
         }
         let blank = is_blank(c);
         if !blank && !is_digit(c) {
-            self.transliteration = match self.transliteration {
-                Transliteration::Needless | Transliteration::Needed => Transliteration::Needed,
-                Transliteration::Missed | Transliteration::TooLate => Transliteration::TooLate,
-            };
+            self.transliterate();
         }
         if c.is_ascii() && (blank || c.is_ascii_digit()) {
             self.any(c, place, out);

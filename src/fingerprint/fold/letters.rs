@@ -5,6 +5,7 @@ use std::sync::{LazyLock, OnceLock};
 use deunicode::deunicode_char;
 use hashbrown::HashMap;
 
+use super::tokens::Plain;
 use crate::fingerprint::recipe::Base;
 
 /// Above the last code point that `simplify.txt` or `soundex.txt` names.
@@ -20,6 +21,7 @@ pub(super) struct Letters {
     base: Base,
     /// The ASCII forms of all characters below [`TRANSLITERATED`], one behind the other, and where each ends.
     ascii: OnceLock<(String, Vec<u32>)>,
+    plain: OnceLock<Plain>,
 }
 
 /// What becomes of a letter when letters become classes.
@@ -54,7 +56,12 @@ impl Letters {
         for (c, value) in rows(include_str!("../../../data/soundex.txt"), base) {
             classes[c as usize] = value.chars().next().filter(|&d| d != '-').map_or(Class::Deleted, Class::Digit);
         }
-        Self { base, simplified, classes, ascii: OnceLock::new() }
+        Self { base, simplified, classes, ascii: OnceLock::new(), plain: OnceLock::new() }
+    }
+
+    /// The tables of the fast way.
+    pub(super) fn plain(&self) -> &Plain {
+        self.plain.get_or_init(|| Plain::new(self))
     }
 
     /// Step 4: the simple form of a letter.
