@@ -141,6 +141,11 @@ impl<'a> Iterator for Pieces<'a> {
     }
 }
 
+/// Whether a character is a piece of its own, in normal form, whatever stands around it but what combines with it.
+pub(super) fn is_plain_form(c: char) -> bool {
+    known(c) == c && starts_piece(c) && is_normal(c)
+}
+
 fn starts_piece(c: char) -> bool {
     if c < '\u{300}' || is_plain_cyrillic(c) {
         return true;

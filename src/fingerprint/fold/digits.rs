@@ -46,13 +46,21 @@ impl<'l> Digits<'l> {
         self.transliteration
     }
 
-    /// A whole word of plain letters, `text[from..to]`, at the start of a word.
-    pub(super) fn plain_word(&mut self, plain: &Plain, text: &[u8], from: usize, to: usize, out: &mut Vec<Placed>) {
-        if plain.transliterates && !text[from..to].is_ascii() {
+    /// Takes a whole word of plain letters, from `from` to the end of `text`, at the start of a word. `transliterated`
+    /// says whether one of them makes the text so.
+    pub(super) fn plain_word(
+        &mut self,
+        plain: &Plain,
+        transliterated: bool,
+        text: &[u8],
+        from: usize,
+        out: &mut Vec<Placed>,
+    ) {
+        if transliterated {
             self.transliterate();
         }
-        plain.digits(text, from, to, |digit, place| {
-            self.word_character(digit, place, out);
+        plain.digits(text, from, |digit, place| {
+            self.word_character(char::from(digit), place, out);
             !self.cut
         });
     }

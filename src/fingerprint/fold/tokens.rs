@@ -1,184 +1,185 @@
-//! The fast way through most of a text: whole words of plain letters, by tables over bytes.
+//! The fast way through most of a text: tokens of plain characters, by one table.
 //!
-//! What stands between two ASCII blanks is *plain* when it is marks, letters, marks: ASCII punctuation without `_`,
-//! ASCII letters and digits, the letters of Russian and its neighbours in two bytes. A plain token goes through the
-//! thirteen steps at once, since all that they do to it is known: steps 1 and 3 change nothing, step 5 is over, step 6
-//! drops a beginning that depends on three lengths. Everything else takes the way of [`super::characters`].
+//! What stands between two ASCII blanks is *plain* when it is marks, letters, marks, each a character on which the
+//! steps act alone and one for one: most of Latin and Cyrillic, digits, and the usual punctuation but `_`. What the
+//! thirteen steps do to a plain token is known beforehand: steps 1 and 3 change nothing, step 5 is over, step 6 drops a
+//! beginning that depends on three lengths. Every other token takes the way of [`super::characters`].
 
-use super::characters::Placed;
+use super::characters::{Placed, is_plain_form};
+use super::classes::{is_blank, is_digit, is_word};
 use super::decorated::{Decorated, Kind};
 use super::letters::{Class, Letters};
 use crate::fingerprint::gem::Place;
 
-/// What a byte is at the start of a character.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Byte {
-    /// Of a character that is not plain.
-    Other,
-    Blank,
-    Mark,
-    /// A letter or a digit.
-    Letter,
-    /// The first of the two bytes of a character in U+0400 to U+047F.
-    Cyrillic,
-}
+/// What becomes of a character: its digits, at most three, the first in the lowest byte, and what it is. 0 is a
+/// character that is not plain.
+type Entry = u32;
+const LETTER: Entry = 1 << 24;
+const MARK: Entry = 1 << 25;
+/// An ASCII blank.
+const BLANK: Entry = 1 << 26;
+/// A letter of which six are a short word.
+const OF_SIX: Entry = 1 << 27;
+/// A letter that makes the text one that is transliterated.
+const TRANSLITERATED: Entry = 1 << 28;
 
-/// Digits of one plain letter: at most three, the first in the lowest byte; 0 is none.
-type Packed = u32;
+/// Characters of one and two bytes.
+const TWO_BYTES: usize = 0x800;
+/// The general punctuation from U+2000 on that begins with these two bytes.
+const PUNCTUATION: [u8; 2] = [0xe2, 0x80];
+const PUNCTUATION_START: u32 = 0x2000;
+const PUNCTUATION_COUNT: usize = 0x40;
 
-/// What becomes of plain letters under a recipe, by their bytes.
+/// What becomes of plain characters under a recipe.
 pub(super) struct Plain {
-    bytes: [Byte; 256],
-    /// By the byte of an ASCII letter or digit.
-    ascii: [Packed; 128],
-    /// By the code point's lower seven bits; `None` for letters that are not plain.
-    cyrillic: [Option<Packed>; 128],
-    /// By the same: whether six of them are a short word.
-    of_six: [bool; 128],
-    /// Whether a Cyrillic letter makes the text one that is transliterated.
-    pub(super) transliterates: bool,
+    /// By code point, and behind [`TWO_BYTES`] the punctuation.
+    entries: Box<[Entry; TWO_BYTES + PUNCTUATION_COUNT]>,
 }
-
-/// Where the Cyrillic letters begin that have the first bytes 0xD0 and 0xD1.
-const CYRILLIC: u32 = 0x400;
 
 impl Plain {
     pub(super) fn new(letters: &Letters) -> Self {
-        let mut plain = Self {
-            bytes: [Byte::Other; 256],
-            ascii: [0; 128],
-            cyrillic: [None; 128],
-            of_six: [false; 128],
-            transliterates: letters.class(letters.simplify('б')) == Class::Kept,
-        };
-        for byte in 0..128_u8 {
-            let c = char::from(byte);
-            plain.bytes[usize::from(byte)] = match c {
-                '\t'..='\r' | ' ' => Byte::Blank,
-                '0'..='9' | 'a'..='z' | 'A'..='Z' => Byte::Letter,
-                '_' => Byte::Other,
-                '!'..='~' => Byte::Mark,
-                _ => Byte::Other,
-            };
-            if let (Byte::Letter, Some(digits)) = (plain.bytes[usize::from(byte)], digits(letters, c)) {
-                plain.ascii[usize::from(byte)] = digits;
+        let mut entries = Box::new([0; TWO_BYTES + PUNCTUATION_COUNT]);
+        for (code, entry) in (0..TWO_BYTES as u32).chain(PUNCTUATION_START..).zip(entries.iter_mut()) {
+            if let Some(c) = char::from_u32(code) {
+                *entry = entry_of(letters, c).unwrap_or_default();
             }
         }
-        plain.bytes[0xd0] = Byte::Cyrillic;
-        plain.bytes[0xd1] = Byte::Cyrillic;
-        for i in 0..128_u8 {
-            let Some(c) = char::from_u32(CYRILLIC + u32::from(i)).filter(|c| c.is_alphabetic()) else { continue };
-            let mut lower = c.to_lowercase();
-            if let (Some(lower), None) = (lower.next(), lower.next()) {
-                plain.cyrillic[usize::from(i)] = digits(letters, c);
-                plain.of_six[usize::from(i)] = letters.is_of_six(letters.simplify(lower));
+        Self { entries }
+    }
+
+    /// The entry of the next character, which leaves `rest`; a blank at the end of the text.
+    #[inline(always)]
+    fn next(&self, rest: &mut &[u8]) -> Entry {
+        match *rest {
+            [] => BLANK,
+            [byte @ 0..=0x7f, behind @ ..] => {
+                *rest = behind;
+                self.entries[usize::from(*byte)]
             }
+            [first @ 0xc2..=0xdf, second, behind @ ..] => {
+                *rest = behind;
+                self.entries[(usize::from(first & 0x1f) << 6 | usize::from(second & 0x3f)) % TWO_BYTES]
+            }
+            [first, second, third, behind @ ..] if [*first, *second] == PUNCTUATION => {
+                *rest = behind;
+                self.entries[TWO_BYTES + usize::from(third & 0x3f)]
+            }
+            _ => 0,
         }
-        plain
     }
 
     /// Reads the token that begins at `start`, which is no blank; `None` if it is not plain.
+    #[inline]
     pub(super) fn token(&self, text: &[u8], start: usize) -> Option<Token> {
-        let kind = |at: usize| text.get(at).map_or(Byte::Blank, |&byte| self.bytes[usize::from(byte)]);
+        let mut rest = &text[start..];
         let mut at = start;
-        while kind(at) == Byte::Mark {
-            at += 1;
+        let mut entry = self.next(&mut rest);
+        let mut before = 0;
+        while entry & MARK != 0 {
+            before += 1;
+            at = text.len() - rest.len();
+            entry = self.next(&mut rest);
         }
-        let word = at;
-        let mut letters = 0;
-        let mut six = true;
-        loop {
-            match kind(at) {
-                Byte::Letter => {
-                    six = false;
-                    at += 1;
-                }
-                Byte::Cyrillic => {
-                    let i = cyrillic(text[at], *text.get(at + 1)?);
-                    self.cyrillic[i]?;
-                    six &= self.of_six[i];
-                    at += 2;
-                }
-                _ => break,
-            }
+        let (word, mut letters, mut all, mut any) = (at, 0, Entry::MAX, 0);
+        while entry & LETTER != 0 {
             letters += 1;
+            all &= entry;
+            any |= entry;
+            at = text.len() - rest.len();
+            entry = self.next(&mut rest);
         }
-        let word_end = at;
-        while kind(at) == Byte::Mark {
-            at += 1;
+        let (word_end, after) = (at, entry & MARK != 0);
+        while entry & MARK != 0 {
+            at = text.len() - rest.len();
+            entry = self.next(&mut rest);
         }
-        (kind(at) == Byte::Blank).then_some(Token { start, word, letters, six, word_end, end: at })
+        (entry & BLANK != 0).then_some(Token { before, word, letters, word_end, after, end: at, all, any })
     }
 
-    /// Calls `digit` for every digit of the plain word `text[from..to]`, with the place of its letter, until it says to
-    /// stop.
-    pub(super) fn digits(&self, text: &[u8], from: usize, to: usize, mut digit: impl FnMut(char, Place) -> bool) {
-        let mut at = from;
-        while at < to {
-            let byte = text[at];
-            let (mut packed, end) = if byte < 0x80 {
-                (self.ascii[usize::from(byte)], at + 1)
-            } else {
-                (self.cyrillic[cyrillic(byte, text[at + 1])].unwrap_or_default(), at + 2)
-            };
-            while packed != 0 {
-                let place = Place { start: at as u64, end: end as u64 };
-                if !digit(char::from(packed as u8), place) {
+    /// Calls `digit` for every digit of the plain word from `from` to the end of `text`, with the place of its letter,
+    /// until it says to stop.
+    #[inline]
+    pub(super) fn digits(&self, text: &[u8], from: usize, mut digit: impl FnMut(u8, Place) -> bool) {
+        let mut rest = &text[from..];
+        while !rest.is_empty() {
+            let start = text.len() - rest.len();
+            let mut digits = self.next(&mut rest) & (LETTER - 1);
+            while digits != 0 {
+                let place = Place { start: start as u64, end: (text.len() - rest.len()) as u64 };
+                if !digit(digits as u8, place) {
                     return;
                 }
-                packed >>= 8;
+                digits >>= 8;
             }
-            at = end;
         }
     }
 
     /// Whether the byte is an ASCII blank.
     pub(super) fn is_blank(&self, byte: u8) -> bool {
-        self.bytes[usize::from(byte)] == Byte::Blank
+        byte.is_ascii() && self.entries[usize::from(byte)] & BLANK != 0
     }
 }
 
-/// The lower seven bits of the code point with these two bytes, the first being 0xD0 or 0xD1.
-fn cyrillic(first: u8, second: u8) -> usize {
-    usize::from(first & 1) << 6 | usize::from(second & 0x3f)
-}
-
-/// What steps 2, 4, 9 and 10 make of a letter, if it is digits only, and few enough.
-fn digits(letters: &Letters, c: char) -> Option<Packed> {
-    let simple = letters.simplify(c.to_lowercase().next()?);
-    let digits = match letters.class(simple) {
-        Class::Deleted => String::new(),
-        Class::Digit(digit) => digit.to_string(),
-        Class::Kept if simple.is_ascii_digit() => simple.to_string(),
-        Class::Kept => letters.transliterate(simple).to_owned(),
-    };
-    let plain = digits.len() < 4 && digits.bytes().all(|byte| byte.is_ascii_digit());
-    plain.then(|| digits.bytes().rev().fold(0, |packed, digit| packed << 8 | u32::from(digit)))
+/// What becomes of a character, if it is plain.
+fn entry_of(letters: &Letters, c: char) -> Option<Entry> {
+    if c.is_ascii() && is_blank(c) {
+        return Some(BLANK);
+    }
+    if c == '_' || !is_plain_form(c) {
+        return None;
+    }
+    let mut lower = c.to_lowercase();
+    let (Some(lower), None) = (lower.next(), lower.next()) else { return None };
+    let simple = letters.simplify(lower);
+    match (is_word(lower), is_word(simple)) {
+        (false, false) if !is_blank(lower) && !is_blank(simple) => Some(MARK),
+        (true, true) if simple != '_' => {
+            let (digits, transliterated) = match letters.class(simple) {
+                Class::Deleted => (String::new(), 0),
+                Class::Digit(digit) => (digit.to_string(), 0),
+                Class::Kept if simple.is_ascii_digit() => (simple.to_string(), 0),
+                // A digit of another script alone does not make the text a transliterated one.
+                Class::Kept if is_digit(simple) => return None,
+                Class::Kept => (letters.transliterate(simple).to_owned(), TRANSLITERATED),
+            };
+            let few = digits.len() <= 3 && digits.bytes().all(|byte| byte.is_ascii_digit());
+            let packed = digits.bytes().rev().fold(0, |packed, digit| packed << 8 | Entry::from(digit));
+            let six = if letters.is_of_six(simple) { OF_SIX } else { 0 };
+            few.then_some(LETTER | transliterated | six | packed)
+        }
+        _ => None,
+    }
 }
 
 /// A plain token: marks, letters, marks, and a blank or the end behind it.
 pub(super) struct Token {
-    start: usize,
+    /// How many marks stand before the letters.
+    before: usize,
     /// Where the letters begin.
     word: usize,
     /// How many there are.
     letters: usize,
-    /// Whether all are of the letters of which six are a short word.
-    six: bool,
+    /// Where they end.
     word_end: usize,
+    /// Whether there are marks behind them.
+    after: bool,
     /// Where the blank stands.
     pub(super) end: usize,
+    /// What all of the letters are, and what any of them is.
+    all: Entry,
+    any: Entry,
 }
 
 impl Token {
     /// Step 6 of the token, and what is left of it handed on.
+    #[inline]
     pub(super) fn fold(&self, plain: &Plain, text: &[u8], next: &mut Decorated<'_>, out: &mut Vec<Placed>) {
-        let before = self.word - self.start;
+        let before = self.before;
         let (marks, word) = match self.letters {
             0 => (before > 0, false),
             // To the end of the word, or to its beginning.
             letters if before + letters <= 5 => (false, false),
-            letters if before == 0 && letters == 6 && self.six => (false, false),
+            6 if before == 0 && self.all & OF_SIX != 0 => (false, false),
             _ => (before > 5, true),
         };
         if marks {
@@ -186,9 +187,10 @@ impl Token {
         }
         if word {
             next.turn(Kind::Word, out);
-            next.digits().plain_word(plain, text, self.word, self.word_end, out);
+            let transliterated = self.any & TRANSLITERATED != 0;
+            next.digits().plain_word(plain, transliterated, &text[..self.word_end], self.word, out);
         }
-        if self.word_end < self.end {
+        if self.after {
             next.turn(Kind::Mark, out);
         }
     }
