@@ -59,10 +59,10 @@ impl<'l> Digits<'l> {
         if transliterated {
             self.transliterate();
         }
-        plain.digits(text, from, |digit, place| {
+        let (digits, count) = plain.first_digits::<{ KEPT as usize + 1 }>(text, from);
+        for &(digit, place) in &digits[..count] {
             self.word_character(char::from(digit), place, out);
-            !self.cut
-        });
+        }
     }
 
     /// Takes an ASCII blank.

@@ -96,22 +96,32 @@ impl Plain {
         (entry & BLANK != 0).then_some(Token { before, word, letters, word_end, after, end: at, all, any })
     }
 
-    /// Calls `digit` for every digit of the plain word from `from` to the end of `text`, with the place of its letter,
-    /// until it says to stop.
+    /// Steps 9 to 12 of the plain word from `from` to the end of `text`: its first digits, none like the one before, each
+    /// with the place of its letter; stops when there are `N`. Says how many there are.
+    ///
+    /// Whether a letter has a digit no processor can foresee, so nothing here branches on it.
     #[inline]
-    pub(super) fn digits(&self, text: &[u8], from: usize, mut digit: impl FnMut(u8, Place) -> bool) {
+    pub(super) fn first_digits<const N: usize>(&self, text: &[u8], from: usize) -> ([(u8, Place); N], usize) {
+        let mut found = [(0, Place { start: 0, end: 0 }); N];
+        let mut count = 0;
+        let mut last = 0;
         let mut rest = &text[from..];
-        while !rest.is_empty() {
-            let start = text.len() - rest.len();
+        while !rest.is_empty() && count < N {
+            let start = (text.len() - rest.len()) as u64;
             let mut digits = self.next(&mut rest) & (LETTER - 1);
-            while digits != 0 {
-                let place = Place { start: start as u64, end: (text.len() - rest.len()) as u64 };
-                if !digit(digits as u8, place) {
-                    return;
-                }
+            let place = Place { start, end: (text.len() - rest.len()) as u64 };
+            loop {
+                let digit = digits as u8;
+                found[count] = (digit, place);
+                count += usize::from((digit != 0) & (digit != last));
+                last = if digit == 0 { last } else { digit };
                 digits >>= 8;
+                if digits == 0 || count == N {
+                    break;
+                }
             }
         }
+        (found, count)
     }
 
     /// Whether the byte is an ASCII blank.
