@@ -48,7 +48,7 @@ impl Plain {
     }
 
     /// The entry of the next character, which leaves `rest`; a blank at the end of the text.
-    #[inline(always)]
+    #[inline]
     fn next(&self, rest: &mut &[u8]) -> Entry {
         match *rest {
             [] => BLANK,
@@ -113,7 +113,7 @@ impl Plain {
             loop {
                 let digit = digits as u8;
                 found[count] = (digit, place);
-                count += usize::from((digit != 0) & (digit != last));
+                count += usize::from(digit != 0) & usize::from(digit != last);
                 last = if digit == 0 { last } else { digit };
                 digits >>= 8;
                 if digits == 0 || count == N {
