@@ -6,6 +6,7 @@ mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use common::{Folder, run};
@@ -14,7 +15,8 @@ use serde_json::Value;
 fn corpus() -> Option<PathBuf> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus");
     if !corpus.is_dir() {
-        println!("skipped: there are no books at {}", corpus.display());
+        // Past the capture of tests that pass: whoever runs them is to know.
+        let _ = writeln!(std::io::stderr(), "skipped: there are no books at {}", corpus.display());
         return None;
     }
     Some(corpus)

@@ -1,5 +1,7 @@
 //! Bytes to text: encodings found and given, noise refused.
 
+use std::io::Write as _;
+
 use lapidary::extract::{self, Encoding, ExtractError};
 use proptest::prelude::*;
 
@@ -353,7 +355,7 @@ fn all_bytes_of_cp855() {
 fn books_survive_every_encoding_that_holds_them() {
     let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus");
     let Ok(languages) = std::fs::read_dir(&corpus) else {
-        eprintln!("skipped: there is no {}", corpus.display());
+        let _ = writeln!(std::io::stderr(), "skipped: there are no books at {}", corpus.display());
         return;
     };
     let folders = languages.flatten().filter_map(|language| std::fs::read_dir(language.path()).ok());

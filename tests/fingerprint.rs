@@ -1,7 +1,7 @@
 //! The two exact recipes against the recorded outputs of the reference.
 
 use std::fs::{self, File};
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
 use std::path::Path;
 
 use flate2::read::GzDecoder;
@@ -93,7 +93,8 @@ fn every_code_point_in_four_places() {
 fn real_books() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus");
     if !corpus.is_dir() {
-        println!("skipped: there are no books at {}", corpus.display());
+        // Past the capture of tests that pass: whoever runs them is to know.
+        let _ = writeln!(std::io::stderr(), "skipped: there are no books at {}", corpus.display());
         return;
     }
     for recipe in recipes() {
