@@ -1,4 +1,50 @@
-//! Lapidary: a fingerprint index for books.
+//! Lapidary: a fingerprint index for books. Which books share parts with a text, how much, which parts, and may the text
+//! be published?
+//!
+//! ```text
+//! bytes ──extract──▶ text ──fingerprint──▶ gems ──index──▶ matches ──matching──▶ report + verdict
+//!        format,            fold, cut,            posting           count, score,
+//!        encoding           hash                  lists             align, decide
+//! ```
+//!
+//! [`catalogue`] joins these steps to the operations that people ask for; [`server`] and [`cli`] are its two faces.
+//!
+//! A text's gems, and two texts side by side:
+//!
+//! ```
+//! use lapidary::catalogue::compare;
+//! use lapidary::fingerprint::Recipe;
+//! use lapidary::matching::Rule;
+//!
+//! let recipe = Recipe::documented();
+//! let text: String = (0..9_000).map(|i: u64| format!("number{} ", i.pow(5) % 99_991)).collect();
+//! assert!(recipe.gems(&text).len() > 10);
+//! let copy = text.to_uppercase().replace(' ', ",\n");
+//! assert!(compare(&recipe, Rule::default(), &copy, &text).matches);
+//! ```
+//!
+//! A catalogue of books in a folder, and a check against it:
+//!
+//! ```
+//! use lapidary::catalogue::{Catalogue, CheckOptions, Content, NewEntry, Query};
+//! use lapidary::index::{BookKey, Rights};
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # let text: String = (0..9_000).map(|i: u64| format!("number{} ", i.pow(5) % 99_991)).collect();
+//! let catalogue = Catalogue::open_or_create(folder.path())?;
+//! catalogue.add(NewEntry {
+//!     key: BookKey { library: "mine".parse()?, id: "numbers".parse()? },
+//!     rights: Rights::Protected,
+//!     title: Some("Numbers".to_owned()),
+//!     authors: Vec::new(),
+//!     language: None,
+//!     content: Content::Text(text.clone()),
+//! })?;
+//! let report = catalogue.check(&Query::Text(text), &CheckOptions::default())?;
+//! assert_eq!(report.verdict, Rights::Protected);
+//! assert_eq!(report.matches[0].book.id, "numbers");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod catalogue;
 pub mod cli;
