@@ -17,7 +17,7 @@
 //! use lapidary::matching::Rule;
 //!
 //! let recipe = Recipe::documented();
-//! let text: String = (0..9_000).map(|i: u64| format!("number{} ", i.pow(5) % 99_991)).collect();
+//! let text: String = (0..9_000_u64).map(|i| format!("{:x}stone ", i * 2_654_435_761 % 999_983)).collect();
 //! assert!(recipe.gems(&text).len() > 10);
 //! let copy = text.to_uppercase().replace(' ', ",\n");
 //! assert!(compare(&recipe, Rule::default(), &copy, &text).matches);
@@ -30,7 +30,7 @@
 //! use lapidary::index::{BookKey, Rights};
 //!
 //! # let folder = tempfile::tempdir()?;
-//! # let text: String = (0..9_000).map(|i: u64| format!("number{} ", i.pow(5) % 99_991)).collect();
+//! # let text: String = (0..9_000_u64).map(|i| format!("{:x}stone ", i * 2_654_435_761 % 999_983)).collect();
 //! let catalogue = Catalogue::open_or_create(folder.path())?;
 //! catalogue.add(NewEntry {
 //!     key: BookKey { library: "mine".parse()?, id: "numbers".parse()? },

@@ -195,7 +195,7 @@ struct Counts {
 impl Progress {
     fn new(files: usize, json: bool) -> Self {
         let bar = ProgressBar::new(files as u64);
-        if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} files, {per_sec}, {eta} left") {
+        if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos} of {len} files, {eta} left") {
             bar.set_style(style);
         }
         Self { bar, json, begun: Instant::now(), counts: Mutex::default() }
