@@ -14,6 +14,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use self::metadata::Metadata;
+use super::access::Access as _;
 use super::arguments::{BoundariesArgument, Target};
 use super::failure::{Failure, Status};
 use super::files::{Found, Reading, find};
@@ -21,8 +22,6 @@ use super::remote::Remote;
 use crate::catalogue::{Added, Catalogue, Content, NewEntry, Outcome};
 use crate::fingerprint::Recipe;
 use crate::index::{BookId, BookKey, Library, Rights};
-
-use super::access::Access as _;
 
 /// Add files, or all files of folders, to a catalogue.
 ///
