@@ -9,7 +9,7 @@ use crate::fingerprint::{Gem, PlacedGem, Recipe, RecipeName};
 use crate::index::{BookNo, Library, Record, Rights, Snapshot};
 use crate::matching::{Relation, Rule, Score, Span, align, chance, verdict};
 
-/// The most gems a query or a book given as gems may have: those of a text of some 100 MB.
+/// The most gems a query or a book given as gems may have: many times those of the longest novels.
 pub const MAX_GEMS: usize = 100_000;
 /// How many matches a report shows when no limit is given.
 const DEFAULT_LIMIT: usize = 100;

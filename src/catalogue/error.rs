@@ -41,7 +41,7 @@ pub enum CatalogueError {
         largest: u64,
     },
     /// More gems than one query or book may have.
-    #[error("{found} gems are too many: the limit is {limit}, those of a text of some {limit} kilobytes")]
+    #[error("{found} gems are too many: the limit is {limit}, more than any book has")]
     TooManyGems {
         /// How many there are.
         found: usize,
@@ -51,10 +51,10 @@ pub enum CatalogueError {
 }
 
 impl CatalogueError {
-    pub(super) fn no_such_recipe(asked: Option<&RecipeName>, known: &[Recipe]) -> Self {
+    pub(super) fn no_such_recipe(asked: &RecipeName, known: &[Recipe]) -> Self {
         let known: Vec<&str> = known.iter().map(|recipe| recipe.name().as_str()).collect();
         Self::NoSuchRecipe {
-            asked: asked.map(ToString::to_string).unwrap_or_default(),
+            asked: asked.to_string(),
             known: if known.is_empty() { "none yet".to_owned() } else { known.join(", ") },
         }
     }

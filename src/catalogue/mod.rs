@@ -1,5 +1,6 @@
-//! The operations that people ask for: add, remove, check, list. The only place that sees all steps; the server and the
-//! command line are two faces of it and have no logic of their own, so that both always give the same answer.
+//! The operations that people ask for: add, remove, check, list. The only place that joins the steps behind the text; the
+//! server and the command line are two faces of it, which read bytes to a text by [`crate::extract`] and have no other
+//! logic, so that both always give the same answer.
 
 mod add;
 mod check;
@@ -47,17 +48,17 @@ impl Catalogue {
         Self { rule, ..self }
     }
 
-    /// The recipe to use when `asked` for one, or the default.
+    /// The recipe to use when `asked` for one, or the default; of a new catalogue that is `documented`.
     ///
     /// # Errors
     /// When the catalogue holds no gems of that recipe.
     pub fn recipe(&self, asked: Option<&RecipeName>) -> Result<Recipe, CatalogueError> {
         let recipes = self.store.recipes();
-        let found = match asked {
-            None => recipes.first().cloned().or_else(|| Some(Recipe::documented())),
-            Some(name) => recipes.iter().find(|recipe| recipe.name() == name).cloned(),
+        let Some(name) = asked else {
+            return Ok(recipes.into_iter().next().unwrap_or_else(Recipe::documented));
         };
-        found.ok_or_else(|| CatalogueError::no_such_recipe(asked, &recipes))
+        let found = recipes.iter().find(|recipe| recipe.name() == name).cloned();
+        found.ok_or_else(|| CatalogueError::no_such_recipe(name, &recipes))
     }
 
     /// Removes books, and says for each whether it was there.
