@@ -31,10 +31,13 @@ fn killed_fifty_times_at_random() {
         }
     }
     // How long an ingest takes on this machine, so that most are killed before their end.
-    let begun = Instant::now();
-    let paths = [folder.path("other"), folder.path("0")];
-    run("ingest --json --data {} --library l --rights free {}", &paths).expect(0);
-    let takes = begun.elapsed().as_micros() as u64;
+    let takes = (0..3).map(|i| {
+        let begun = Instant::now();
+        let paths = [folder.path(&format!("timed-{i}")), folder.path("0")];
+        run("ingest --json --data {} --library l --rights free {}", &paths).expect(0);
+        begun.elapsed().as_micros() as u64
+    });
+    let takes = takes.min().expect("three runs");
     let mut random = Random(50);
     // What was acknowledged last, and what has been tried since, may both be there.
     let mut may_be: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
@@ -63,15 +66,16 @@ fn killed_fifty_times_at_random() {
         }
         cut_short += u64::from(lines.len() < BOOKS as usize);
         if folder.data().exists() {
-            inspect(&folder, &may_be);
+            inspect(&folder, &mut may_be);
         }
     }
     println!("{acknowledged} books acknowledged, {cut_short} of {ROUNDS} ingests cut short");
-    assert!(acknowledged > 0 && cut_short > 0, "killed too early or too late to show anything");
+    assert!(acknowledged >= BOOKS && cut_short >= ROUNDS / 10, "killed too early or too late to show anything");
 }
 
-/// Every book is whole and of a version it may be of; an acknowledged one is there; the store fits together.
-fn inspect(folder: &Folder, may_be: &BTreeMap<u64, Vec<u64>>) {
+/// Every book is whole and of a version it may be of; an acknowledged one is there, and so is one that was found before;
+/// the store fits together.
+fn inspect(folder: &Folder, may_be: &mut BTreeMap<u64, Vec<u64>>) {
     let catalogue = match Catalogue::open(&folder.data()) {
         Ok(catalogue) => catalogue,
         // Killed before the catalogue was made: then nothing can have been acknowledged.
@@ -82,7 +86,7 @@ fn inspect(folder: &Folder, may_be: &BTreeMap<u64, Vec<u64>>) {
     };
     assert_eq!(catalogue.verify().expect("it can be read"), [""; 0]);
     let library: Library = "l".parse().expect("a name");
-    for (&book, versions) in may_be {
+    for (&book, versions) in may_be.iter_mut() {
         let id: BookId = book.to_string().parse().expect("a name");
         let record = catalogue.book(&BookKey { library: library.clone(), id: id.clone() }).expect("it can be read");
         let Some(record) = record else {
@@ -99,6 +103,8 @@ fn inspect(folder: &Folder, may_be: &BTreeMap<u64, Vec<u64>>) {
         assert!(versions.contains(&is[0]), "book {book}: {is:?} of {versions:?}");
         let gems = Recipe::documented().gems(&text(book, is[0])).len();
         assert!(record.gems.values().all(|&count| count as usize == gems));
+        // What is on disk now stays until it is replaced.
+        *versions = vec![is[0], u64::MAX];
     }
 }
 
@@ -127,7 +133,7 @@ fn a_full_disk_is_said_and_leaves_nothing_half_written() {
         let book = line["book"]["id"].as_str().and_then(|id| id.parse().ok()).expect("a number");
         may_be.insert(book, vec![0, u64::MAX]);
     }
-    inspect(&folder, &may_be);
+    inspect(&folder, &mut may_be);
     run("ingest --library l --rights free --data {} {}", &[folder.data(), folder.path("books")]).expect(0);
     run("verify --data {}", &[folder.data()]).expect(0);
 }

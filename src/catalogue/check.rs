@@ -142,6 +142,8 @@ pub fn compare(recipe: &Recipe, rule: Rule, a: &str, b: &str) -> Comparison {
 impl Catalogue {
     /// Checks a text, or the gems of one, against every book of the catalogue.
     pub fn check(&self, query: &Query, options: &CheckOptions) -> Result<Report, CatalogueError> {
+        // Asked before the snapshot is taken: what is known now is in it.
+        let nothing_stored = self.store.recipes().is_empty();
         let recipe = self.recipe(options.recipe.as_ref())?;
         let (gems, digest) = match query {
             Query::Text(text) => (recipe.gems(text), Some(digest_of(text))),
@@ -151,7 +153,6 @@ impl Catalogue {
             }
         };
         let snapshot = self.store.snapshot();
-        let nothing_stored = self.store.recipes().is_empty();
         let check = Checking { rule: self.rule, recipe: &recipe, snapshot: &*snapshot, gems: &gems, nothing_stored };
         check.report(options, digest.as_deref())
     }
