@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use lapidary::catalogue::Catalogue;
 use lapidary::fingerprint::{Gem, Recipe};
-use lapidary::index::{BookKey, NewBook, RocksStore, Snapshot, Store, StoreError};
+use lapidary::index::{BookKey, DiskUse, NewBook, RocksStore, Snapshot, Store, StoreError};
 use lapidary::server::{Server, ServerError, Settings};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
@@ -693,8 +693,12 @@ impl Store for Faulty {
         self.store.flush()
     }
 
-    fn disk_bytes(&self) -> Result<u64, StoreError> {
-        self.store.disk_bytes()
+    fn compact(&self) -> Result<(), StoreError> {
+        self.store.compact()
+    }
+
+    fn disk(&self) -> Result<DiskUse, StoreError> {
+        self.store.disk()
     }
 }
 

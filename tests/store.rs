@@ -10,16 +10,17 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use lapidary::fingerprint::{Boundaries, Gem, Place, PlacedGem, Recipe, RecipeName};
 use lapidary::index::{
-    BookId, BookKey, BookNo, Library, LibrarySummary, NewBook, Record, Rights, RocksStore, Sizes, Snapshot, Store,
-    StoreError, Tally,
+    BookId, BookKey, BookNo, Library, LibrarySummary, Limits, NewBook, Record, Rights, RocksStore, Sizes, Snapshot,
+    Store, StoreError, Tally,
 };
 use proptest::prelude::*;
 use rocksdb::{DB, IteratorMode, Options};
 use tempfile::{TempDir, tempdir};
 
-const FAMILIES: [&str; 5] = ["meta", "books", "ids", "gems", "postings"];
+const FAMILIES: [&str; 7] = ["meta", "books", "ids", "gems", "postings", "lists", "delta"];
 const RECIPES: [&str; 2] = ["documented", "released"];
 const NO_CAP: u32 = u32::MAX;
+const ALL: Limits = Limits { cap: NO_CAP, fewest: 1 };
 
 fn recipe(name: &str) -> Recipe {
     match name {
@@ -76,7 +77,7 @@ fn create(dir: &Path) -> RocksStore {
 
 fn tally(snapshot: &dyn Snapshot, gems: impl IntoIterator<Item = u64>, cap: u32) -> Tally {
     let gems: Vec<Gem> = gems.into_iter().map(|i| gem("documented", i)).collect();
-    snapshot.tally(&recipe_name("documented"), &gems, cap).unwrap()
+    snapshot.tally(&recipe_name("documented"), &gems, Limits { cap, fewest: 1 }).unwrap()
 }
 
 /// Everything a snapshot tells, to compare states; an error when any of it cannot be read.
@@ -96,7 +97,7 @@ fn dump(store: &RocksStore) -> Result<String, StoreError> {
     }
     for recipe in store.recipes() {
         let gems: Vec<Gem> = (0..POOL).map(|i| gem(recipe.name().as_str(), i)).collect();
-        let (tally, sizes) = (snapshot.tally(recipe.name(), &gems, NO_CAP)?, snapshot.sizes(recipe.name())?);
+        let (tally, sizes) = (snapshot.tally(recipe.name(), &gems, ALL)?, snapshot.sizes(recipe.name())?);
         lines.push(format!("{tally:?} {sizes:?}"));
     }
     Ok(lines.join("\n"))
@@ -139,6 +140,7 @@ enum Step {
     Put(Vec<NewBook>),
     Remove(Vec<BookKey>),
     Flush,
+    Compact,
     Reopen,
 }
 
@@ -176,6 +178,7 @@ fn any_step() -> impl Strategy<Value = Step> {
         6 => proptest::collection::vec(any_book(), 1..4).prop_map(Step::Put),
         3 => proptest::collection::vec(any_key(), 1..4).prop_map(Step::Remove),
         1 => Just(Step::Flush),
+        2 => Just(Step::Compact),
         1 => Just(Step::Reopen),
     ]
 }
@@ -260,25 +263,27 @@ impl Model {
         for cap in [0, 1, 2, NO_CAP] {
             let mut counts: BTreeMap<BookNo, u32> = BTreeMap::new();
             let is_common = |gem: &&Gem| lists.get(*gem).is_some_and(|list| list.len() > cap as usize);
-            let common = asked.iter().filter(is_common).copied().collect();
+            let common: Vec<Gem> = asked.iter().filter(is_common).copied().collect();
             for book in asked.iter().filter(|gem| !is_common(gem)).filter_map(|gem| lists.get(gem)).flatten() {
                 *counts.entry(*book).or_default() += 1;
             }
-            let expected = Tally { books: counts.into_iter().collect(), common };
-            assert_eq!(snapshot.tally(&name, &asked, cap).unwrap(), expected);
+            for fewest in [0, 1, 2, 5] {
+                counts.retain(|_, count| *count >= fewest);
+                let expected = Tally { books: counts.clone().into_iter().collect(), common: common.clone() };
+                assert_eq!(snapshot.tally(&name, &asked, Limits { cap, fewest }).unwrap(), expected);
+            }
         }
     }
+}
 
-    /// The keys of all postings, as the schema draws them.
-    fn postings(&self) -> BTreeSet<Vec<u8>> {
+impl Model {
+    /// The keys of all buckets, as the schema draws them.
+    fn buckets(&self) -> BTreeSet<Vec<u8>> {
         let mut keys = BTreeSet::new();
         for (number, name) in (0_u16..).zip(RECIPES) {
-            let width = recipe(name).gem_bits() as usize / 8;
-            for (key, book) in &self.books {
-                for gem in book.gems.get(&recipe_name(name)).into_iter().flatten() {
-                    let gem = &gem.gem.0.to_be_bytes()[8 - width..];
-                    keys.insert([&number.to_be_bytes(), gem, &self.numbers[key].0.to_be_bytes()].concat());
-                }
+            for gem in self.books.values().filter_map(|book| book.gems.get(&recipe_name(name))).flatten() {
+                let bucket = (gem.gem.0 >> (recipe(name).gem_bits() - 20)) as u32;
+                keys.insert([&number.to_be_bytes()[..], &bucket.to_be_bytes()[1..]].concat());
             }
         }
         keys
@@ -301,6 +306,7 @@ proptest! {
                 }
                 Step::Remove(keys) => assert_eq!(store.remove(&keys).unwrap(), model.remove(&keys)),
                 Step::Flush => store.flush().unwrap(),
+                Step::Compact => store.compact().unwrap(),
                 Step::Reopen => {
                     drop(store);
                     store = RocksStore::open(dir.path()).unwrap();
@@ -310,8 +316,12 @@ proptest! {
             model.number_new(&*snapshot);
             model.compare(&*snapshot);
         }
+        store.compact().unwrap();
+        model.compare(&*store.snapshot());
         drop(store);
-        prop_assert_eq!(raw_keys(dir.path(), "postings"), model.postings());
+        prop_assert_eq!(raw_keys(dir.path(), "delta").len(), 0);
+        prop_assert_eq!(raw_keys(dir.path(), "lists").len(), 0);
+        prop_assert_eq!(raw_keys(dir.path(), "postings"), model.buckets());
         prop_assert_eq!(raw_keys(dir.path(), "books").len(), model.books.len());
         prop_assert_eq!(raw_keys(dir.path(), "ids").len(), model.books.len());
     }
@@ -394,6 +404,90 @@ fn a_gem_in_more_books_than_the_cap_is_common() {
 }
 
 #[test]
+fn a_list_may_grow_long_and_short_again() {
+    let dir = tempdir().unwrap();
+    let store = create(dir.path());
+    let books =
+        |ids: std::ops::Range<u32>| ids.map(|i| simple("lib", &i.to_string(), [1, 2 + u64::from(i % 2)])).collect();
+    let keys = |ids: std::ops::Range<u32>| ids.map(|i| key("lib", &i.to_string())).collect::<Vec<_>>();
+    let check = |there: std::ops::Range<u32>| {
+        for merged in [false, true] {
+            if merged {
+                store.compact().unwrap();
+            }
+            let snapshot = store.snapshot();
+            let all: Vec<_> = there.clone().map(|i| (BookNo(i), 1)).collect();
+            let count = there.len() as u32;
+            assert_eq!(tally(&*snapshot, [1], count), Tally { books: all, common: vec![] });
+            assert_eq!(tally(&*snapshot, [1], count - 1), Tally { books: vec![], common: vec![gem("documented", 1)] });
+            assert_eq!(snapshot.verify().unwrap(), Vec::<String>::new());
+        }
+    };
+    store.put(books(0..1024)).unwrap();
+    check(0..1024);
+    store.put(books(1024..1025)).unwrap();
+    check(0..1025);
+    store.put(books(1025..2500)).unwrap();
+    check(0..2500);
+    store.remove(&keys(1000..2500)).unwrap();
+    check(0..1000);
+    drop(store);
+    assert_eq!(raw_keys(dir.path(), "lists").len(), 0);
+}
+
+#[test]
+fn a_catalogue_built_at_once_is_as_one_fed() {
+    let dir = tempdir().unwrap();
+    let (built, fed) = (dir.path().join("built"), dir.path().join("fed"));
+    let mut books: Vec<NewBook> =
+        (0..3000).map(|i| simple(["lib", "a"][i as usize % 2], &i.to_string(), [0, i % 7, i % 7, i])).collect();
+    books[5].gems.clear();
+    let built_store = RocksStore::build(&built, &recipe("documented"), books.clone()).unwrap();
+    let fed_store = RocksStore::open_or_create(&fed).unwrap();
+    fed_store.add_recipe(&recipe("documented")).unwrap();
+    fed_store.put(books).unwrap();
+    assert_eq!(dump(&built_store).unwrap(), dump(&fed_store).unwrap());
+    assert_eq!(built_store.snapshot().verify().unwrap(), Vec::<String>::new());
+    fed_store.compact().unwrap();
+    for store in [&built_store, &fed_store] {
+        store.remove(&[key("a", "1"), key("lib", "2998")]).unwrap();
+        store.put(vec![simple("lib", "new", 0..9)]).unwrap();
+    }
+    // A library changes when a book is removed, and the two were not removed at once.
+    let without_times = |store| {
+        let dump = dump(store).unwrap();
+        dump.lines().filter(|line| !line.starts_with("LibrarySummary")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(without_times(&built_store), without_times(&fed_store));
+    drop((built_store, fed_store));
+    for family in FAMILIES {
+        assert_eq!(raw_keys(&built, family), raw_keys(&fed, family), "{family}");
+    }
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
+}
+
+#[test]
+fn what_cannot_be_built_leaves_nothing() {
+    let dir = tempdir().unwrap();
+    let data = dir.path().join("data");
+    let documented = recipe("documented");
+    let twice = vec![simple("lib", "1", 0..3), simple("lib", "2", 0..3), simple("lib", "1", 3..5)];
+    let wide = PlacedGem { gem: Gem(1 << 32), place: None };
+    for (books, says) in [
+        (twice, "lib/1 is there twice"),
+        (vec![book(key("lib", "1"), &[("documented", vec![wide])])], "have 32 bits"),
+        (vec![book(key("lib", "1"), &[("released", vec![])])], "there are no gems of recipe 'released' here"),
+    ] {
+        let error = refusal(RocksStore::build(&data, &documented, books)).to_string();
+        assert!(error.contains(says), "{error}");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+    create(&data);
+    let again = refusal(RocksStore::build(&data, &documented, vec![]));
+    assert!(matches!(again, StoreError::Foreign(_)), "{again}");
+}
+
+#[test]
 fn what_a_recipe_cannot_have_is_refused_whole() {
     let dir = tempdir().unwrap();
     let store = create(dir.path());
@@ -412,7 +506,7 @@ fn what_a_recipe_cannot_have_is_refused_whole() {
     if recipe("documented").gem_bits() == 32 {
         // Its lower half is a gem of the book.
         let wide = Gem(gem("documented", 0).0 | 1 << 32);
-        assert_eq!(store.snapshot().tally(&recipe_name("documented"), &[wide], NO_CAP).unwrap(), Tally::default());
+        assert_eq!(store.snapshot().tally(&recipe_name("documented"), &[wide], ALL).unwrap(), Tally::default());
         let wide = book(key("lib", "2"), &[("documented", vec![PlacedGem { gem: wide, place: None }])]);
         assert!(matches!(store.put(vec![wide]), Err(StoreError::GemTooLarge { bits: 32, .. })));
         assert_eq!(dump(&store).unwrap(), before);
@@ -470,7 +564,7 @@ fn many_may_write_and_read_at_once() {
         }
     });
     assert_eq!(store.snapshot().verify().unwrap(), Vec::<String>::new());
-    assert!(store.disk_bytes().unwrap() > 10_000);
+    assert!(store.disk().unwrap().total > 10_000);
 }
 
 // ------------------------------------------------------------------------------------------- folders and owners ----
@@ -555,12 +649,12 @@ fn an_interrupted_creation_is_completed() {
 
 #[test]
 fn another_format_version_is_refused_with_advice() {
-    for (version, says) in [(2_u32, "update lapidary"), (0, "feed the books again")] {
+    for (version, says) in [(3_u32, "update lapidary"), (1, "feed the books again")] {
         let dir = tempdir().unwrap();
         create(dir.path());
         set_version(dir.path(), version);
         for error in [refusal(RocksStore::open(dir.path())), refusal(RocksStore::open_or_create(dir.path()))] {
-            assert!(matches!(&error, StoreError::Version { found, supported: 1, .. } if *found == version.to_string()));
+            assert!(matches!(&error, StoreError::Version { found, supported: 2, .. } if *found == version.to_string()));
             assert!(error.to_string().contains(says), "{error}");
         }
     }
@@ -570,7 +664,7 @@ fn another_format_version_is_refused_with_advice() {
 fn a_newer_version_may_have_more_column_families() {
     let dir = tempdir().unwrap();
     create(dir.path());
-    set_version(dir.path(), 2);
+    set_version(dir.path(), 3);
     let mut options = Options::default();
     options.create_missing_column_families(true);
     drop(DB::open_cf(&options, dir.path(), FAMILIES.into_iter().chain(["jobs"])).unwrap());
@@ -619,24 +713,43 @@ fn a_folder_that_may_not_be_written_is_denied() {
 #[test]
 #[allow(clippy::too_many_lines)] // A table.
 fn verify_names_every_fault() {
-    let first_gem_of_book_0 = [&[0, 0][..], &(gem("documented", 0).0 as u32).to_be_bytes(), &[0; 4]].concat();
-    let no_posting = format!("book 0 has gem {} of recipe documented, but no posting", gem("documented", 0));
-    let faults: [Fault; 19] = [
-        (&no_posting, "postings", &first_gem_of_book_0, None),
+    // Books 0 and 1 have gems 0 to 2 and 2 to 4. Those of book 0 are in the main index, those of book 1 in the delta.
+    let gem_key = |i: u64| [&[0, 0][..], &(gem("documented", i).0 as u32).to_be_bytes()].concat();
+    let removed = |i: u64, book: u8| [&gem_key(i)[..], &[0, 0, 0, 0, book]].concat();
+    let added = |i: u64, book: u8| [&gem_key(i)[..], &[1, 0, 0, 0, book]].concat();
+    let bucket_of_0 = [&[0, 0][..], &((gem("documented", 0).0 >> 12) as u32).to_be_bytes()[1..]].concat();
+    let no_posting =
+        |book, i| format!("book {book} has gem {} of recipe documented, but no posting", gem("documented", i));
+    let miscounted: &[u8] = &[[0, 0, 0, 0, 0, 0, 0, 3], [0, 0, 0, 0, 0, 0, 0, 9]].concat();
+    let faults: [Fault; 32] = [
+        (&no_posting(1, 3), "delta", &added(3, 1), None),
+        (&no_posting(0, 0), "postings", &bucket_of_0, None),
+        (&no_posting(0, 1), "delta", &removed(1, 0), Some(b"")),
+        ("which it is in already", "delta", &added(0, 0), Some(b"")),
+        ("which it is out of already", "delta", &removed(3, 0), Some(b"")),
+        ("but they are counted as 3 postings and 3 changes", "delta", &added(2, 1), None),
+        ("but they are counted as 3 postings and 9 changes", "meta", b"postings", Some(miscounted)),
+        ("the number of postings cannot be read", "meta", b"postings", Some(b"many")),
         (
             "there is a posting of gem 77 (documented) for book 0, which does not have it",
-            "postings",
-            &[0, 0, 0, 0, 0, 77, 0, 0, 0, 0],
+            "delta",
+            &[0, 0, 0, 0, 0, 77, 1, 0, 0, 0, 0],
             Some(b""),
         ),
         (
             "there is a posting of gem 77 (documented) for book 9, which does not have it",
             "postings",
-            &[0, 0, 0, 0, 0, 77, 0, 0, 0, 9],
-            Some(b""),
+            &[0, 0, 0, 0, 0],
+            Some(&[2, 1, 154, 1, 9]),
         ),
-        ("is of no recipe that is defined here", "postings", b"?", Some(b"")),
-        ("is of no recipe that is defined here", "postings", &[0; 11], Some(b"")),
+        ("is of no recipe that is defined here", "delta", b"?", Some(b"")),
+        ("is of no recipe that is defined here", "delta", &[0; 12], Some(b"")),
+        ("is of no recipe that is defined here", "delta", &[0, 0, 0, 0, 0, 77, 2, 0, 0, 0, 0], Some(b"")),
+        ("is of no recipe that is defined here", "postings", &[0, 9, 0, 0, 0], Some(&[2, 1, 154, 1, 0])),
+        ("is of no recipe that is defined here", "lists", &[0, 0, 0], Some(&[0])),
+        ("that nothing leads to", "lists", &[0, 0, 0, 0, 0, 77], Some(&[0])),
+        ("the postings of bucket 0 (documented) cannot be read", "postings", &[0; 5], Some(&[9])),
+        ("of 2000 books, cannot be read", "postings", &[0; 5], Some(&[3, 1, 1, 208, 15])),
         ("lib/1 (book 0) is not found by its id", "ids", b"lib\x001", None),
         ("lib/9 leads to book 9, which is not there", "ids", b"lib\x009", Some(&[0, 0, 0, 9])),
         ("lib/9 leads to book 0, which is lib/1", "ids", b"lib\x009", Some(&[0; 4])),
@@ -655,7 +768,9 @@ fn verify_names_every_fault() {
     for (sentence, family, key_bytes, value) in faults {
         let dir = tempdir().unwrap();
         let store = create(dir.path());
-        store.put(vec![simple("lib", "1", 0..3), simple("lib", "2", 2..5)]).unwrap();
+        store.put(vec![simple("lib", "1", 0..3)]).unwrap();
+        store.compact().unwrap();
+        store.put(vec![simple("lib", "2", 2..5)]).unwrap();
         drop(store);
         raw(dir.path(), |db| {
             let family = db.cf_handle(family).unwrap();

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::add::digest_of;
 use super::{Catalogue, CatalogueError};
 use crate::fingerprint::{Gem, PlacedGem, Recipe, RecipeName};
-use crate::index::{BookNo, Library, Record, Rights, Snapshot};
+use crate::index::{BookNo, Library, Limits, Record, Rights, Snapshot};
 use crate::matching::{Relation, Rule, Score, Span, align, chance, verdict};
 
 /// The most gems a query or a book given as gems may have: many times those of the longest novels.
@@ -179,18 +179,18 @@ impl Checking<'_> {
     fn report(&self, options: &CheckOptions, digest: Option<&str>) -> Result<Report, CatalogueError> {
         let name = self.recipe.name();
         let gems: Vec<Gem> = self.gems.iter().map(|g| g.gem).collect();
+        let limits = Limits { cap: self.rule.common_cap, fewest: self.rule.min_common };
         let (tally, sizes) = if self.nothing_stored {
             Default::default()
         } else {
-            (self.snapshot.tally(name, &gems, self.rule.common_cap)?, self.snapshot.sizes(name)?)
+            (self.snapshot.tally(name, &gems, limits)?, self.snapshot.sizes(name)?)
         };
         let common: HashSet<Gem> = tally.common.iter().copied().collect();
         let counted = (gems.len() - common.len()) as u32;
         let mut found = Vec::new();
-        let enough = tally.books.iter().filter(|(_, count)| *count >= self.rule.min_common).collect::<Vec<_>>();
-        for some in enough.chunks(FETCHED_AT_ONCE) {
+        for some in tally.books.chunks(FETCHED_AT_ONCE) {
             let numbers: Vec<BookNo> = some.iter().map(|(number, _)| *number).collect();
-            for (record, &&(number, count)) in self.snapshot.fetch(&numbers)?.into_iter().zip(some) {
+            for (record, &(number, count)) in self.snapshot.fetch(&numbers)?.into_iter().zip(some) {
                 let Some(record) = record else { continue };
                 if options.library.as_ref().is_some_and(|library| *library != record.key.library) {
                     continue;

@@ -50,17 +50,29 @@ pub trait Store: Send + Sync {
     /// Writes what is in memory to disk, for a clean stop.
     fn flush(&self) -> Result<(), StoreError>;
 
-    /// The size of the store's files, in bytes.
-    fn disk_bytes(&self) -> Result<u64, StoreError>;
+    /// Brings everything into the form that takes the least space and is read the fastest. Reading and writing go on.
+    fn compact(&self) -> Result<(), StoreError>;
+
+    /// The size of the store's files.
+    fn disk(&self) -> Result<DiskUse, StoreError>;
+}
+
+/// What a store takes on disk, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DiskUse {
+    /// All files.
+    pub total: u64,
+    /// The posting lists.
+    pub postings: u64,
 }
 
 /// One state of a [`Store`].
 pub trait Snapshot: Send + Sync {
-    /// For every book with at least one of `gems` (no gem twice): how many of them it has, by book number.
+    /// For every book with enough of `gems` (equal ones count once): how many of them it has, by book number.
     ///
-    /// A gem in more than `cap` books is not counted but reported in [`Tally::common`]. A gem that the recipe cannot
-    /// have is in no book.
-    fn tally(&self, recipe: &RecipeName, gems: &[Gem], cap: u32) -> Result<Tally, StoreError>;
+    /// A gem in too many books is not counted but reported in [`Tally::common`]. A gem that the recipe cannot have is
+    /// in no book.
+    fn tally(&self, recipe: &RecipeName, gems: &[Gem], limits: Limits) -> Result<Tally, StoreError>;
 
     /// The number of a book, if it is there.
     fn find(&self, key: &BookKey) -> Result<Option<BookNo>, StoreError>;
@@ -83,6 +95,15 @@ pub trait Snapshot: Send + Sync {
     /// Reads everything and says what does not fit together, a sentence a fault: a posting without its book or the
     /// reverse, a record without its id, sums that are not the sum.
     fn verify(&self) -> Result<Vec<String>, StoreError>;
+}
+
+/// What [`Snapshot::tally`] leaves out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// A gem in more books than this is a common one.
+    pub cap: u32,
+    /// Books with fewer of the gems than this are not named.
+    pub fewest: u32,
 }
 
 /// What [`Snapshot::tally`] counted.
@@ -227,6 +248,9 @@ pub enum StoreError {
         /// How many bits the recipe's gems have.
         bits: u32,
     },
+    /// Two books of one key where each must have its own.
+    #[error("{0} is there twice; give each book an id of its own")]
+    Duplicate(String),
     /// Anything else that `RocksDB` reports.
     #[error("{path}: {detail}")]
     Io {

@@ -127,6 +127,7 @@ impl From<StoreError> for Problem {
             E::UnknownRecipe { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "unknown_recipe"),
             E::GemTooLarge { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "bad_gem"),
             E::RecipeDiffers(_) => (StatusCode::CONFLICT, "recipe_differs"),
+            E::Duplicate(_) => (StatusCode::CONFLICT, "duplicate"),
             E::DiskFull(_) => {
                 tracing::error!("{error}");
                 let detail = "no space left on the server's disk: nothing of this change was kept; try again when its \

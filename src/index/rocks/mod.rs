@@ -3,36 +3,50 @@
 //! All state is in `RocksDB`: a change reads what it must know from the state before, writes one batch, and returns when
 //! that is on disk, so that there is nothing in memory that a failure could leave different from the disk.
 //!
+//! The posting lists are in two parts: the main index, packed by buckets of neighbouring gems, and the delta, a key for each
+//! posting that was added or removed since. A change writes to the delta, a check reads both, and a merge brings the one
+//! into the other.
+//!
 //! | file | its job |
 //! |---|---|
-//! | `schema` | column families, keys, options |
-//! | `codec` | a book's gems as bytes |
+//! | `schema` | column families and keys |
+//! | `options` | how `RocksDB` is set |
+//! | `gem_list`, `postings`, `varint` | values as bytes: a book's gems; posting lists; numbers |
 //! | `recipes` | recipes and their numbers |
 //! | `open` | find, make, lock and check a folder |
-//! | `read`, `write`, `verify` | a snapshot; a change; the check of everything |
+//! | `read`, `tally` | a snapshot; the count of a check's gems |
+//! | `write`, `merge` | a change; the delta into the main index |
+//! | `build` | a whole catalogue at once |
+//! | `verify` | the check of everything |
 //! | `error` | what `RocksDB` and the file system report |
 
-mod codec;
+mod build;
 mod error;
+mod gem_list;
+mod merge;
 mod open;
+mod options;
+mod postings;
 mod read;
 mod recipes;
 mod schema;
+mod tally;
+mod varint;
 mod verify;
 mod write;
 
 use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use rocksdb::{ColumnFamily, DB, FlushOptions};
+use rocksdb::{BottommostLevelCompaction, Cache, ColumnFamily, CompactOptions, DB, FlushOptions, properties};
 
 use self::read::RocksSnapshot;
 use self::recipes::Recipes;
 use self::schema::Family;
 use crate::fingerprint::Recipe;
-use crate::index::{BookKey, NewBook, Snapshot, Store, StoreError};
+use crate::index::{BookKey, DiskUse, NewBook, Snapshot, Store, StoreError};
 
 /// A [`Store`] in a folder of this machine. One process at a time has a folder open; within it any number of threads
 /// may read while one writes.
@@ -43,8 +57,9 @@ pub struct RocksStore {
     dir: PathBuf,
     /// Replaced as a whole, so that it is right even when a thread panicked while it held the lock.
     recipes: RwLock<Arc<Recipes>>,
-    /// Held by the one that writes. It guards no memory: after a panic the next one begins from what is on disk.
-    writing: Mutex<()>,
+    /// Held by the one that writes. It guards no state: after a panic the next one begins from what is on disk.
+    writing: Mutex<merge::Cursor>,
+    cache: Cache,
     db: DB,
     /// Behind the database, so that the folder is free only once that is closed.
     _lock: File,
@@ -69,6 +84,22 @@ impl RocksStore {
         open::open(dir, open::Absent::Create)
     }
 
+    /// Makes a catalogue of many books, under one recipe, many times faster than [`Store::put`]. The folder must be
+    /// empty or not exist; it is there with all books when this returns, or with none. While it is made, its files are
+    /// in a folder `.lapidary-…` beside it, which stays if the process is killed, and can be deleted then.
+    ///
+    /// # Errors
+    /// [`StoreError::Duplicate`] when two books have the same key, those of [`Store::put`], and
+    /// [`StoreError::Foreign`] when there is something in the folder.
+    pub fn build(dir: &Path, recipe: &Recipe, books: impl IntoIterator<Item = NewBook>) -> Result<Self, StoreError> {
+        build::build(dir, recipe, books)
+    }
+
+    /// Keeps at most so many bytes of the tables in memory; 256 MiB unless this says otherwise.
+    pub fn set_cache(&self, bytes: usize) {
+        self.cache.clone().set_capacity(bytes);
+    }
+
     fn known_recipes(&self) -> Arc<Recipes> {
         self.recipes.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -78,6 +109,11 @@ impl RocksStore {
         // have books and be unknown.
         let snapshot = self.db.snapshot();
         RocksSnapshot::new(self, snapshot, self.known_recipes())
+    }
+
+    /// Waits for the turn to write.
+    fn turn(&self) -> MutexGuard<'_, merge::Cursor> {
+        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn family(&self, family: Family) -> &ColumnFamily {
@@ -115,7 +151,23 @@ impl Store for RocksStore {
         self.db.flush_cfs_opt(&families, &FlushOptions::default()).map_err(|e| self.failed(&e))
     }
 
-    fn disk_bytes(&self) -> Result<u64, StoreError> {
+    fn compact(&self) -> Result<(), StoreError> {
+        merge::merge_all(self, &mut self.turn())?;
+        self.flush()?;
+        let mut options = CompactOptions::default();
+        options.set_bottommost_level_compaction(BottommostLevelCompaction::ForceOptimized);
+        for family in Family::ALL {
+            self.db.compact_range_cf_opt(self.family(family), None::<&[u8]>, None::<&[u8]>, &options);
+        }
+        Ok(())
+    }
+
+    fn disk(&self) -> Result<DiskUse, StoreError> {
+        let mut postings = 0;
+        for family in [Family::Postings, Family::Lists, Family::Delta] {
+            let size = self.db.property_int_value_cf(self.family(family), properties::TOTAL_SST_FILES_SIZE);
+            postings += size.map_err(|e| self.failed(&e))?.unwrap_or(0);
+        }
         let sizes = || -> std::io::Result<u64> {
             let mut sum = 0;
             for entry in fs::read_dir(&self.dir)? {
@@ -129,6 +181,7 @@ impl Store for RocksStore {
             }
             Ok(sum)
         };
-        sizes().map_err(|e| error::from_io(&self.dir, &e))
+        let total = sizes().map_err(|e| error::from_io(&self.dir, &e))?;
+        Ok(DiskUse { total, postings })
     }
 }

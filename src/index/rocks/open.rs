@@ -5,12 +5,12 @@ use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, RwLock};
 
-use rocksdb::{DB, IteratorMode, Options, WriteOptions};
+use rocksdb::{Cache, DB, IteratorMode, Options, WriteOptions};
 
-use super::RocksStore;
 use super::error::{damaged, from_io, from_rocksdb, show};
 use super::recipes::{KnownRecipe, Recipes};
 use super::schema::{self, FORMAT_VERSION, Family};
+use super::{RocksStore, options};
 use crate::index::StoreError;
 
 /// The file whose lock means "in use", with the number of the process that has it. It is made first and marks a
@@ -21,6 +21,9 @@ const LOCK_FILE: &str = "lapidary.lock";
 const CURRENT: &str = "CURRENT";
 /// What a new file system puts into its root: a disk mounted as the data folder is still an empty folder.
 const LOST_FOUND: &str = "lost+found";
+
+/// Blocks, indexes and filters of tables in memory, of all families together, unless someone says otherwise.
+const CACHE_BYTES: usize = 256 << 20;
 
 /// What to do when there is no catalogue in the folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,12 +60,13 @@ pub(super) fn open(dir: &Path, absent: Absent) -> Result<RocksStore, StoreError>
         (Content::Nothing | Content::Unfinished, Absent::Refuse) => return Err(StoreError::Missing(show(dir))),
     };
 
-    let mut options = schema::database();
+    let mut options = options::database();
     options.create_if_missing(create);
     options.create_missing_column_families(create);
-    let db = DB::open_cf_descriptors(&options, dir, schema::families()).map_err(|e| from_rocksdb(dir, &e))?;
-    let store =
-        RocksStore { dir: dir.to_owned(), recipes: RwLock::default(), writing: Mutex::default(), db, _lock: lock };
+    let cache = Cache::new_lru_cache(CACHE_BYTES);
+    let db = DB::open_cf_descriptors(&options, dir, options::families(&cache)).map_err(|e| from_rocksdb(dir, &e))?;
+    let (dir, recipes, writing) = (dir.to_owned(), RwLock::default(), Mutex::default());
+    let store = RocksStore { dir, recipes, writing, cache, db, _lock: lock };
     if create {
         finish(&store)?;
     }
@@ -71,7 +75,7 @@ pub(super) fn open(dir: &Path, absent: Absent) -> Result<RocksStore, StoreError>
 }
 
 /// Whether the folder does not exist or holds nothing.
-fn is_empty(dir: &Path) -> Result<bool, StoreError> {
+pub(super) fn is_empty(dir: &Path) -> Result<bool, StoreError> {
     let entries = match fs::read_dir(dir) {
         Ok(entries) => entries,
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(true),
@@ -152,7 +156,7 @@ fn version(dir: &Path) -> Result<Option<Vec<u8>>, StoreError> {
     if !fs::exists(dir.join(CURRENT)).map_err(|e| from_io(dir, &e))? {
         return Ok(None);
     }
-    let options = schema::database();
+    let options = options::database();
     let meta = Family::Meta.name();
     let families = DB::list_cf(&options, dir).map_err(|e| from_rocksdb(dir, &e))?;
     if !families.iter().any(|name| name == meta) {

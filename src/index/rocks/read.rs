@@ -3,15 +3,18 @@
 use std::fmt::Display;
 use std::sync::Arc;
 
-use hashbrown::HashMap;
-use rocksdb::{DBPinnableSlice, DBRawIterator, ReadOptions};
+use rocksdb::{ColumnFamily, DBPinnableSlice, DBRawIterator, ReadOptions, WriteBatch};
 use serde::de::DeserializeOwned;
 
+use super::postings::{self, List, Reader, Unreadable};
 use super::recipes::{KnownRecipe, Recipes};
-use super::schema::{self, Family};
-use super::{RocksStore, codec, error, verify};
+use super::schema::{self, Bucket, Family, Postings, Sign};
+use super::tally::Counting;
+use super::{RocksStore, error, gem_list, verify};
 use crate::fingerprint::{Gem, PlacedGem, RecipeName};
-use crate::index::{BookId, BookKey, BookNo, Library, LibrarySummary, Record, Sizes, Snapshot, StoreError, Tally};
+use crate::index::{
+    BookId, BookKey, BookNo, Library, LibrarySummary, Limits, Record, Sizes, Snapshot, StoreError, Tally,
+};
 
 /// A state of a [`RocksStore`].
 pub(super) struct RocksSnapshot<'a> {
@@ -40,7 +43,7 @@ impl<'a> RocksSnapshot<'a> {
         let Some(value) = self.get(Family::Gems, &schema::gems_key(recipe, book))? else {
             return Ok(None);
         };
-        match codec::decode(&value, recipe.gem_bytes()) {
+        match gem_list::decode(&value, recipe.gem_bytes()) {
             Some(gems) => Ok(Some(gems)),
             None => Err(self.damaged(format!("the gems of book {} ({}) cannot be read", book.0, recipe.name()))),
         }
@@ -70,8 +73,87 @@ impl<'a> RocksSnapshot<'a> {
         }
     }
 
+    /// How many postings there are.
+    pub(super) fn postings(&self) -> Result<Postings, StoreError> {
+        match self.get(Family::Meta, schema::POSTINGS)? {
+            Some(value) => Postings::read(&value).ok_or_else(|| self.damaged("the number of postings cannot be read")),
+            None => Ok(Postings::default()),
+        }
+    }
+
+    /// Reads a key of the delta.
+    pub(super) fn read_delta(&self, key: &[u8]) -> Result<(&KnownRecipe, Gem, Sign, BookNo), StoreError> {
+        let change = schema::split_delta_key(key).and_then(|(gem, sign, book)| {
+            let (recipe, gem) = self.recipes.read_gem(gem)?;
+            Some((recipe, gem, sign, book))
+        });
+        change.ok_or_else(|| self.damaged(format!("the change {key:?} is of no recipe that is defined here")))
+    }
+
+    /// The books of a gem's list in the main index.
+    pub(super) fn books_of(
+        &self,
+        recipe: &KnownRecipe,
+        gem: Gem,
+        list: Option<List<'_>>,
+    ) -> Result<Vec<BookNo>, StoreError> {
+        let count = match list {
+            None => return Ok(Vec::new()),
+            Some(List::Short(books)) => return Ok(books.collect()),
+            Some(List::Long(count)) => count,
+        };
+        let value = self.get(Family::Lists, &schema::gem_key(recipe, gem))?;
+        let books = value.and_then(|value| postings::decode_list(&value));
+        books.filter(|books| books.len() == count as usize).ok_or_else(|| {
+            self.damaged(format!("the list of gem {gem} ({}), of {count} books, cannot be read", recipe.name()))
+        })
+    }
+
+    /// The books that have a gem, by the main index alone.
+    pub(super) fn main_list(&self, recipe: &KnownRecipe, gem: Gem) -> Result<Vec<BookNo>, StoreError> {
+        let bucket = Bucket::of(recipe, gem);
+        let Some(value) = self.get(Family::Postings, &bucket.key(recipe))? else {
+            return Ok(Vec::new());
+        };
+        let list = Reader::new(&value).and_then(|lists| lists.find(schema::rest_of(recipe, gem)));
+        self.books_of(recipe, gem, list.map_err(|Unreadable| self.unreadable(recipe, bucket))?)
+    }
+
+    /// Whether the postings say that a book has a gem.
+    pub(super) fn has_posting(&self, recipe: &KnownRecipe, gem: Gem, book: BookNo) -> Result<bool, StoreError> {
+        let change = |sign| self.get(Family::Delta, &schema::delta_key(recipe, gem, sign, book));
+        let main = self.main_list(recipe, gem)?.contains(&book);
+        Ok(if main { change(Sign::Removed)?.is_none() } else { change(Sign::Added)?.is_some() })
+    }
+
+    pub(super) fn unreadable(&self, recipe: &KnownRecipe, bucket: Bucket) -> StoreError {
+        self.damaged(format!("the postings of {bucket} ({}) cannot be read", recipe.name()))
+    }
+
+    pub(super) fn family(&self, family: Family) -> &'a ColumnFamily {
+        self.store.family(family)
+    }
+
+    /// Writes a batch without waiting for the disk.
+    pub(super) fn write(&self, batch: WriteBatch) -> Result<(), StoreError> {
+        self.store.db.write(batch).map_err(|e| self.store.failed(&e))
+    }
+
     pub(super) fn get(&self, family: Family, key: &[u8]) -> Result<Option<DBPinnableSlice<'_>>, StoreError> {
         self.snapshot.get_pinned_cf(self.store.family(family), key).map_err(|e| self.store.failed(&e))
+    }
+
+    /// The values of keys in rising order, of which many are read at once.
+    pub(super) fn get_sorted<K: AsRef<[u8]>>(
+        &self,
+        family: Family,
+        keys: &[K],
+    ) -> Result<Vec<Option<DBPinnableSlice<'_>>>, StoreError> {
+        let mut options = ReadOptions::default();
+        options.set_snapshot(&self.snapshot);
+        let keys = keys.iter().map(AsRef::as_ref);
+        let values = self.store.db.batched_multi_get_cf_opt(self.family(family), keys, true, &options);
+        values.into_iter().collect::<Result<_, _>>().map_err(|e| self.store.failed(&e))
     }
 
     /// An iterator that is nowhere yet.
@@ -95,53 +177,8 @@ impl<'a> RocksSnapshot<'a> {
 }
 
 impl Snapshot for RocksSnapshot<'_> {
-    fn tally(&self, recipe: &RecipeName, gems: &[Gem], cap: u32) -> Result<Tally, StoreError> {
-        let recipe = self.recipes.named(recipe)?;
-        // In the order of the keys, so that each block is read once.
-        let mut sorted: Vec<Gem> = gems.iter().copied().filter(|gem| recipe.fits(*gem)).collect();
-        sorted.sort_unstable();
-        sorted.dedup();
-
-        let mut options = ReadOptions::default();
-        options.set_prefix_same_as_start(true);
-        let mut postings = self.iterator(Family::Postings, options);
-        let mut counts = HashMap::new();
-        let mut common = Vec::new();
-        let mut books = Vec::new();
-        for gem in sorted {
-            let list = schema::postings_prefix(recipe, gem);
-            books.clear();
-            // With the lowest book's number: RocksDB knows a list by a whole key.
-            postings.seek(schema::posting_key(recipe, gem, BookNo(0)));
-            while let Some((found, book)) = postings.key().and_then(schema::split_posting) {
-                if found != list || books.len() > cap as usize {
-                    break;
-                }
-                books.push(book);
-                postings.next();
-            }
-            self.end(&postings)?;
-            if books.len() > cap as usize {
-                common.push(gem);
-            } else {
-                for book in &books {
-                    *counts.entry(*book).or_insert(0) += 1;
-                }
-            }
-        }
-
-        let mut tally = Tally { books: counts.into_iter().collect(), common: Vec::with_capacity(common.len()) };
-        tally.books.sort_unstable();
-        // `common` is sorted; those asked for are not. Each is named where it was first asked for.
-        let mut unnamed = vec![true; common.len()];
-        for gem in gems {
-            if let Ok(i) = common.binary_search(gem)
-                && std::mem::take(&mut unnamed[i])
-            {
-                tally.common.push(*gem);
-            }
-        }
-        Ok(tally)
+    fn tally(&self, recipe: &RecipeName, gems: &[Gem], limits: Limits) -> Result<Tally, StoreError> {
+        Counting::new(self, self.recipes.named(recipe)?, limits)?.tally(gems)
     }
 
     fn find(&self, key: &BookKey) -> Result<Option<BookNo>, StoreError> {

@@ -1,5 +1,6 @@
 //! The recipes of a store, with the numbers that stand for them in keys.
 
+use super::schema;
 use crate::fingerprint::{Gem, Recipe, RecipeName};
 use crate::index::StoreError;
 
@@ -38,6 +39,13 @@ impl Recipes {
             let known = if names.is_empty() { "none yet".to_owned() } else { names.join(", ") };
             StoreError::UnknownRecipe { asked: name.clone(), known }
         })
+    }
+
+    /// Reads what a gem's keys begin with.
+    pub(super) fn read_gem(&self, key: &[u8]) -> Option<(&KnownRecipe, Gem)> {
+        let (number, bytes, gem) = schema::read_gem_key(key)?;
+        let recipe = self.numbered(number)?;
+        (bytes == recipe.gem_bytes() && recipe.fits(gem)).then_some((recipe, gem))
     }
 
     pub(super) fn numbered(&self, number: u16) -> Option<&KnownRecipe> {

@@ -1,18 +1,17 @@
-//! The column families: their keys, values and options, all in this one place.
+//! The column families, their keys and small values, all in this one place.
 //!
 //! Numbers in keys are big-endian, so that the order of the bytes is the order of the numbers.
 
-use rocksdb::{
-    BlockBasedIndexType, BlockBasedOptions, Cache, ColumnFamilyDescriptor, DBCompressionType, DBRecoveryMode,
-    DEFAULT_COLUMN_FAMILY_NAME, LogLevel, Options, SliceTransform,
-};
+use std::fmt;
+
+use serde::Serialize;
 
 use super::recipes::KnownRecipe;
 use crate::fingerprint::Gem;
 use crate::index::{BookKey, BookNo, Library};
 
 /// The version of everything in this file. A change of a key, a value or a codec is a new version.
-pub(super) const FORMAT_VERSION: u32 = 1;
+pub(super) const FORMAT_VERSION: u32 = 2;
 
 /// A column family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +23,8 @@ pub(super) enum Family {
     /// │ "version"          │ → format version, u32
     /// ├────────────────────┤
     /// │ "next"             │ → the next book's number, u32 (absent: 0); a number is never used again
+    /// ├────────────────────┤
+    /// │ "postings"         │ → how many postings the main index has, and how many the delta, each u64 (absent: 0)
     /// ├───────────┬────────┤
     /// │ "recipe\0"│ recipe │ → the recipe's definition, JSON; its number, u16, is its place in the order of adding
     /// │           │ u16    │
@@ -52,7 +53,7 @@ pub(super) enum Family {
     /// └─────────┴──────┴────┘
     /// ```
     Ids,
-    /// Each book's gems in order of first place, with their places ([`super::codec`]):
+    /// Each book's gems in order of first place, with their places ([`super::gem_list`]):
     ///
     /// ```text
     /// ┌────────────┬──────────┐
@@ -60,21 +61,40 @@ pub(super) enum Family {
     /// └────────────┴──────────┘
     /// ```
     Gems,
-    /// The posting lists, a key a posting. So a book's change needs no list to be read first, and a removal is a
-    /// plain deletion:
+    /// The main index: the posting lists of neighbouring gems together, a key a bucket ([`super::postings`]). A bucket is
+    /// named by the upper 20 bits of its gems:
     ///
     /// ```text
-    /// ┌────────────┬────────────────────┬──────────┐
-    /// │ recipe u16 │ gem u32, or u64    │ book u32 │ → nothing
-    /// │            │ by its recipe      │          │
-    /// └────────────┴────────────────────┴──────────┘
-    ///  └──────── prefix: one list ─────┘
+    /// ┌────────────┬────────────┐
+    /// │ recipe u16 │ bucket u24 │ → bucket: the lower bits of its gems, and their books
+    /// └────────────┴────────────┘
     /// ```
     Postings,
+    /// The posting lists that are too long for a bucket, which then has their length only:
+    ///
+    /// ```text
+    /// ┌────────────┬────────────────────┐
+    /// │ recipe u16 │ gem u32, or u64    │ → list of books
+    /// │            │ by its recipe      │
+    /// └────────────┴────────────────────┘
+    /// ```
+    Lists,
+    /// What was changed since the main index was: exactly the postings in which it differs from the books' gems. So a
+    /// book's change needs no list to be read first. It is merged into the main index bit by bit ([`super::merge`]):
+    ///
+    /// ```text
+    /// ┌────────────┬────────────────────┬────────────┬──────────┐
+    /// │ recipe u16 │ gem u32, or u64    │ removed: 0 │ book u32 │ → nothing
+    /// │            │ by its recipe      │ added:   1 │          │
+    /// └────────────┴────────────────────┴────────────┴──────────┘
+    ///  └──────── prefix: one gem ──────┘
+    /// ```
+    Delta,
 }
 
 impl Family {
-    pub(super) const ALL: [Self; 5] = [Self::Meta, Self::Books, Self::Ids, Self::Gems, Self::Postings];
+    pub(super) const ALL: [Self; 7] =
+        [Self::Meta, Self::Books, Self::Ids, Self::Gems, Self::Postings, Self::Lists, Self::Delta];
 
     /// The name in `RocksDB`.
     pub(super) fn name(self) -> &'static str {
@@ -84,6 +104,8 @@ impl Family {
             Self::Ids => "ids",
             Self::Gems => "gems",
             Self::Postings => "postings",
+            Self::Lists => "lists",
+            Self::Delta => "delta",
         }
     }
 }
@@ -92,6 +114,8 @@ impl Family {
 pub(super) const VERSION: &[u8] = b"version";
 /// [`Family::Meta`]: the next book's number.
 pub(super) const NEXT: &[u8] = b"next";
+/// [`Family::Meta`]: how many postings there are.
+pub(super) const POSTINGS: &[u8] = b"postings";
 /// [`Family::Meta`]: begins the key of a recipe's definition.
 pub(super) const RECIPE: &[u8] = b"recipe\0";
 /// [`Family::Meta`]: begins the key of a recipe's sizes.
@@ -99,12 +123,22 @@ pub(super) const SIZES: &[u8] = b"sizes\0";
 /// [`Family::Meta`]: begins the key of a library's summary.
 pub(super) const LIBRARY: &[u8] = b"library\0";
 
+/// A value kept as JSON.
+pub(super) fn json(value: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(value).expect("these types have text keys only and write to memory")
+}
+
 /// Bytes of a recipe's number.
 const RECIPE_BYTES: usize = 2;
 /// Bytes of a book's number.
 const BOOK_BYTES: usize = 4;
-/// Bytes of the shortest posting key.
-const POSTING_BYTES: usize = RECIPE_BYTES + 4 + BOOK_BYTES;
+/// Bytes of a bucket's number.
+const BUCKET_BYTES: usize = 3;
+/// How many upper bits of a gem name its bucket. With 2^20 of them, a bucket of 100 million postings has 300 bytes, so that
+/// what its key costs does not count, and one of a billion 4 KB, so that a gem in it is found within a microsecond.
+const BUCKET_BITS: u32 = 20;
+/// Bytes of the shortest key of a delta.
+pub(super) const DELTA_BYTES: usize = RECIPE_BYTES + 4 + 1 + BOOK_BYTES;
 
 pub(super) fn recipe_key(recipe: u16) -> Vec<u8> {
     [RECIPE, &recipe.to_be_bytes()].concat()
@@ -136,6 +170,11 @@ pub(super) fn id_key(key: &BookKey) -> Vec<u8> {
     [key.library.as_str().as_bytes(), b"\0", key.id.as_str().as_bytes()].concat()
 }
 
+/// A key of [`Family::Ids`] as people name the book.
+pub(super) fn show_id_key(key: &[u8]) -> String {
+    String::from_utf8_lossy(key).replacen('\0', "/", 1)
+}
+
 pub(super) fn gems_key(recipe: &KnownRecipe, book: BookNo) -> Vec<u8> {
     [&recipe.number.to_be_bytes()[..], &book.0.to_be_bytes()].concat()
 }
@@ -146,121 +185,119 @@ pub(super) fn read_gems_key(key: &[u8]) -> Option<(u16, BookNo)> {
     Some((u16::from_be_bytes(*recipe), read_book(book)?))
 }
 
-/// What the keys of all postings of a gem begin with. The gem fits into its recipe's bits.
-pub(super) fn postings_prefix(recipe: &KnownRecipe, gem: Gem) -> Vec<u8> {
+/// A bucket's number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Bucket(u32);
+
+impl fmt::Display for Bucket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "bucket {}", self.0)
+    }
+}
+
+impl Bucket {
+    /// The bucket of a gem that fits into its recipe's bits.
+    pub(super) fn of(recipe: &KnownRecipe, gem: Gem) -> Self {
+        Self((gem.0 >> rest_bits(recipe)) as u32)
+    }
+
+    pub(super) fn key(self, recipe: &KnownRecipe) -> [u8; RECIPE_BYTES + BUCKET_BYTES] {
+        let [_, bucket @ ..] = self.0.to_be_bytes();
+        let mut key = [0; RECIPE_BYTES + BUCKET_BYTES];
+        key[..RECIPE_BYTES].copy_from_slice(&recipe.number.to_be_bytes());
+        key[RECIPE_BYTES..].copy_from_slice(&bucket);
+        key
+    }
+
+    /// The gem of this bucket with these lower bits; `None` when it cannot have such.
+    pub(super) fn gem(self, recipe: &KnownRecipe, rest: u64) -> Option<Gem> {
+        let bits = rest_bits(recipe);
+        (rest >> bits == 0).then_some(Gem(u64::from(self.0) << bits | rest))
+    }
+}
+
+/// The bits of a gem that its bucket's number lacks.
+pub(super) fn rest_of(recipe: &KnownRecipe, gem: Gem) -> u64 {
+    gem.0 & ((1 << rest_bits(recipe)) - 1)
+}
+
+fn rest_bits(recipe: &KnownRecipe) -> u32 {
+    recipe.recipe.gem_bits() - BUCKET_BITS
+}
+
+/// Reads a key of [`Family::Postings`] into the recipe's number and the bucket.
+pub(super) fn read_bucket_key(key: &[u8]) -> Option<(u16, Bucket)> {
+    let (recipe, bucket) = key.split_first_chunk::<RECIPE_BYTES>()?;
+    let &[a, b, c] = bucket else { return None };
+    let bucket = u32::from_be_bytes([0, a, b, c]);
+    (bucket >> BUCKET_BITS == 0).then_some((u16::from_be_bytes(*recipe), Bucket(bucket)))
+}
+
+/// The key of a gem's list, and what the keys of all its changes begin with. The gem fits into its recipe's bits.
+pub(super) fn gem_key(recipe: &KnownRecipe, gem: Gem) -> Vec<u8> {
     let gem = gem.0.to_be_bytes();
-    let mut key = Vec::with_capacity(RECIPE_BYTES + gem.len() + BOOK_BYTES);
+    let mut key = Vec::with_capacity(RECIPE_BYTES + gem.len() + 1 + BOOK_BYTES);
     key.extend(recipe.number.to_be_bytes());
     key.extend(&gem[gem.len() - recipe.gem_bytes()..]);
     key
 }
 
-pub(super) fn posting_key(recipe: &KnownRecipe, gem: Gem, book: BookNo) -> Vec<u8> {
-    let mut key = postings_prefix(recipe, gem);
+/// Reads a key of [`Family::Lists`] into the recipe's number, the bytes that its gem takes, and the gem.
+pub(super) fn read_gem_key(key: &[u8]) -> Option<(u16, usize, Gem)> {
+    let (recipe, gem) = key.split_first_chunk::<RECIPE_BYTES>()?;
+    let mut wide = [0; 8];
+    wide[8_usize.checked_sub(gem.len())?..].copy_from_slice(gem);
+    Some((u16::from_be_bytes(*recipe), gem.len(), Gem(u64::from_be_bytes(wide))))
+}
+
+/// How a posting differs from the main index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Sign {
+    Removed,
+    Added,
+}
+
+pub(super) fn delta_key(recipe: &KnownRecipe, gem: Gem, sign: Sign, book: BookNo) -> Vec<u8> {
+    let mut key = gem_key(recipe, gem);
+    key.push(sign as u8);
     key.extend(book.0.to_be_bytes());
     key
 }
 
-/// Splits a key of [`Family::Postings`] into what is common to its list and the book.
-pub(super) fn split_posting(key: &[u8]) -> Option<(&[u8], BookNo)> {
-    let (list, book) = key.split_last_chunk::<BOOK_BYTES>()?;
-    Some((list, BookNo(u32::from_be_bytes(*book))))
+/// Splits a key of [`Family::Delta`] into what is common to its gem's keys, and the change.
+pub(super) fn split_delta_key(key: &[u8]) -> Option<(&[u8], Sign, BookNo)> {
+    let (key, book) = key.split_last_chunk::<BOOK_BYTES>()?;
+    let (sign, gem) = key.split_last()?;
+    let sign = match sign {
+        0 => Sign::Removed,
+        1 => Sign::Added,
+        _ => return None,
+    };
+    Some((gem, sign, BookNo(u32::from_be_bytes(*book))))
 }
 
-/// Reads what is common to the keys of a list into the recipe's number and the gem's bytes.
-pub(super) fn read_postings_prefix(list: &[u8]) -> Option<(u16, &[u8])> {
-    let (recipe, gem) = list.split_first_chunk::<RECIPE_BYTES>()?;
-    Some((u16::from_be_bytes(*recipe), gem))
+/// How many postings there are.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Postings {
+    /// In the main index.
+    pub(super) main: u64,
+    /// In the delta.
+    pub(super) delta: u64,
 }
 
-/// Uncompressed blocks, indexes and filters in memory, of all families together.
-const CACHE_BYTES: usize = 128 << 20;
-/// One memtable. Larger ones make fewer and longer flushes, but every memtable is read again after a crash.
-const MEMTABLE_BYTES: usize = 32 << 20;
-/// All memtables together: two full ones of the postings and one each of the families that grow with them.
-const ALL_MEMTABLES_BYTES: usize = 128 << 20;
-/// The write-ahead log: the bound on what is read again after a crash.
-const WAL_BYTES: u64 = 256 << 20;
-/// Open files: half of what Linux gives a process without being asked, so that connections have the other half.
-const OPEN_FILES: i32 = 512;
-/// `RocksDB`'s own log: enough for the last incidents.
-const LOG_FILES: usize = 3;
-const LOG_BYTES: usize = 1 << 20;
-/// Threads for flushes and compactions; more would compete with the checks.
-const MOST_JOBS: i32 = 4;
-/// Bloom filters of 10 bits a key let 1 in 100 absent keys through.
-const BLOOM_BITS: f64 = 10.0;
-/// Blocks of records and gem lists, which are read whole and by the book: larger ones compress better.
-const LARGE_BLOCK_BYTES: usize = 16 << 10;
-
-/// The options of the whole database.
-pub(super) fn database() -> Options {
-    let mut options = Options::default();
-    options.set_paranoid_checks(true);
-    // A torn record at the end is a change that was never acknowledged and is dropped. A broken one elsewhere was
-    // acknowledged: the default would drop it and all behind it without a word.
-    options.set_wal_recovery_mode(DBRecoveryMode::TolerateCorruptedTailRecords);
-    options.set_track_and_verify_wals_in_manifest(true);
-    options.set_max_total_wal_size(WAL_BYTES);
-    options.set_db_write_buffer_size(ALL_MEMTABLES_BYTES);
-    options.set_max_open_files(OPEN_FILES);
-    let processors = std::thread::available_parallelism().map_or(1, |n| i32::try_from(n.get()).unwrap_or(i32::MAX));
-    options.set_max_background_jobs(processors.clamp(2, MOST_JOBS));
-    options.set_keep_log_file_num(LOG_FILES);
-    options.set_max_log_file_size(LOG_BYTES);
-    options.set_log_level(LogLevel::Warn);
-    options.set_stats_dump_period_sec(0);
-    options.set_stats_persist_period_sec(0);
-    options
-}
-
-/// Every family with its options.
-pub(super) fn families() -> Vec<ColumnFamilyDescriptor> {
-    let cache = Cache::new_lru_cache(CACHE_BYTES);
-    // `RocksDB` always has this one. It stays empty, but its memtable counts: after a full disk, writing begins again
-    // when the largest memtable of all has room on the disk.
-    let mut unused = Options::default();
-    unused.set_write_buffer_size(MEMTABLE_BYTES);
-    let unused = ColumnFamilyDescriptor::new(DEFAULT_COLUMN_FAMILY_NAME, unused);
-    let used = Family::ALL.map(|family| ColumnFamilyDescriptor::new(family.name(), family_options(family, &cache)));
-    used.into_iter().chain([unused]).collect()
-}
-
-fn family_options(family: Family, cache: &Cache) -> Options {
-    let mut options = Options::default();
-    options.set_write_buffer_size(MEMTABLE_BYTES);
-    // Most data lies on the last level, where it is written seldom: there size counts, above it speed.
-    options.set_compression_type(DBCompressionType::Lz4);
-    options.set_bottommost_compression_type(DBCompressionType::Zstd);
-
-    let mut table = BlockBasedOptions::default();
-    table.set_block_cache(cache);
-    // In the cache, so that memory stays bounded however large the index grows.
-    table.set_cache_index_and_filter_blocks(true);
-    table.set_pin_l0_filter_and_index_blocks_in_cache(true);
-    match family {
-        Family::Meta => {}
-        Family::Books | Family::Gems => table.set_block_size(LARGE_BLOCK_BYTES),
-        // Most ids asked for while a catalogue is fed are not there yet.
-        Family::Ids => table.set_bloom_filter(BLOOM_BITS, false),
-        Family::Postings => {
-            // Most gems asked for are in no book: the filter knows lists, not postings. It is as large as the cache
-            // in an index of some 100 000 books, so that it comes in parts, of which few are used at a time.
-            options.set_prefix_extractor(SliceTransform::create("lapidary.list", posting_list, Some(is_posting)));
-            table.set_bloom_filter(BLOOM_BITS, false);
-            table.set_whole_key_filtering(false);
-            table.set_index_type(BlockBasedIndexType::TwoLevelIndexSearch);
-            table.set_partition_filters(true);
-        }
+impl fmt::Display for Postings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} postings and {} changes", self.main, self.delta)
     }
-    options.set_block_based_table_factory(&table);
-    options
 }
 
-fn posting_list(key: &[u8]) -> &[u8] {
-    split_posting(key).map_or(key, |(list, _)| list)
-}
+impl Postings {
+    pub(super) fn write(self) -> [u8; 16] {
+        (u128::from(self.main) << 64 | u128::from(self.delta)).to_be_bytes()
+    }
 
-fn is_posting(key: &[u8]) -> bool {
-    key.len() >= POSTING_BYTES
+    pub(super) fn read(bytes: &[u8]) -> Option<Self> {
+        let both = u128::from_be_bytes(bytes.try_into().ok()?);
+        Some(Self { main: (both >> 64) as u64, delta: both as u64 })
+    }
 }

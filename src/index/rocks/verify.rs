@@ -5,14 +5,15 @@
 //! the sums differ, further passes look for what is missing and what is too much.
 
 use std::collections::BTreeMap;
-use std::hash::{DefaultHasher, Hasher};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use hashbrown::HashSet;
 use rocksdb::ReadOptions;
 
+use super::postings::{LONG, Reader, Unreadable};
 use super::read::RocksSnapshot;
 use super::recipes::KnownRecipe;
-use super::schema::{self, Family};
+use super::schema::{self, Family, Postings, Sign};
 use crate::fingerprint::{Gem, PlacedGem};
 use crate::index::{BookNo, Library, LibrarySummary, Record, Sizes, Snapshot, StoreError};
 
@@ -25,7 +26,7 @@ pub(super) fn verify(snapshot: &RocksSnapshot<'_>) -> Result<Vec<String>, StoreE
     let mut check = Check {
         snapshot,
         faults: Vec::new(),
-        needed: KeySum::default(),
+        needed: Sum::default(),
         next: BookNo(u32::MAX),
         sizes: BTreeMap::new(),
         libraries: BTreeMap::new(),
@@ -46,19 +47,31 @@ pub(super) fn verify(snapshot: &RocksSnapshot<'_>) -> Result<Vec<String>, StoreE
     Ok(check.faults)
 }
 
-/// A set of keys, told from another by its size and the sum of its keys' hashes: in whatever order they are added.
+/// A posting: recipe, gem and book.
+type Posting = (u16, Gem, BookNo);
+
+/// A set of postings, told from another by its size and the sum of their hashes: in whatever order they come.
 #[derive(Default, PartialEq)]
-struct KeySum {
+struct Sum {
     count: u64,
     hashes: u64,
 }
 
-impl KeySum {
-    fn add(&mut self, key: &[u8]) {
+impl Sum {
+    fn add(&mut self, posting: Posting) {
+        self.count = self.count.wrapping_add(1);
+        self.hashes = self.hashes.wrapping_add(Self::hash(posting));
+    }
+
+    fn take(&mut self, posting: Posting) {
+        self.count = self.count.wrapping_sub(1);
+        self.hashes = self.hashes.wrapping_sub(Self::hash(posting));
+    }
+
+    fn hash(posting: Posting) -> u64 {
         let mut hasher = DefaultHasher::new();
-        hasher.write(key);
-        self.count += 1;
-        self.hashes = self.hashes.wrapping_add(hasher.finish());
+        posting.hash(&mut hasher);
+        hasher.finish()
     }
 }
 
@@ -66,7 +79,7 @@ struct Check<'a> {
     snapshot: &'a RocksSnapshot<'a>,
     faults: Vec<String>,
     /// The postings that books need.
-    needed: KeySum,
+    needed: Sum,
     next: BookNo,
     sizes: BTreeMap<u16, Sizes>,
     libraries: BTreeMap<Library, LibrarySummary>,
@@ -160,7 +173,7 @@ impl Check<'_> {
             self.fault(format!("{name} has a gem of recipe {} twice", recipe.name()));
         }
         for gem in gems {
-            self.needed.add(&schema::posting_key(recipe, gem, book));
+            self.needed.add((recipe.number, gem, book));
         }
         Ok(())
     }
@@ -226,14 +239,14 @@ impl Check<'_> {
             if !is_recipe(number) {
                 self.fault(format!("there is an entry for recipe {number:?}, which is not defined here"));
             }
-        } else if key != schema::VERSION && key != schema::NEXT {
+        } else if ![schema::VERSION, schema::NEXT, schema::POSTINGS].contains(&key) {
             self.fault(format!("there is an entry {:?}, which means nothing", String::from_utf8_lossy(key)));
         }
         Ok(())
     }
 
     fn id(&mut self, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
-        let name = String::from_utf8_lossy(key).replacen('\0', "/", 1);
+        let name = schema::show_id_key(key);
         let Some(number) = schema::read_book(value) else {
             self.fault(format!("the number of {name} cannot be read"));
             return Ok(());
@@ -272,19 +285,116 @@ impl Check<'_> {
     }
 
     fn postings(&mut self) -> Result<(), StoreError> {
-        let mut there = KeySum::default();
+        let mut main = Sum::default();
         self.pass(Family::Postings, |check, key, value| {
-            there.add(key);
-            if !value.is_empty() {
-                check.fault(format!("the posting {key:?} has a value"));
+            check.bucket(key, value, |_, posting| {
+                main.add(posting);
+                Ok(())
+            })
+        })?;
+        self.pass(Family::Lists, Self::list)?;
+        let mut delta = 0;
+        let mut there = Sum { ..main };
+        self.pass(Family::Delta, |check, key, _| {
+            if let Some((posting, sign)) = check.change(key)? {
+                delta += 1;
+                match sign {
+                    Sign::Added => there.add(posting),
+                    Sign::Removed => there.take(posting),
+                }
             }
             Ok(())
         })?;
+        let counted = Postings { main: main.count, delta };
+        if let Some(kept) = self.or_fault(self.snapshot.postings())?
+            && kept != counted
+        {
+            self.fault(format!("there are {counted}, but they are counted as {kept}"));
+        }
         if there != self.needed {
             self.pass(Family::Gems, Self::missing_postings)?;
-            self.pass(Family::Postings, Self::posting)?;
+            self.pass(Family::Postings, |check, key, value| check.bucket(key, value, Self::posting))?;
+            self.pass(Family::Delta, |check, key, _| {
+                // What cannot be read was told in the first pass.
+                let Ok((recipe, gem, sign, book)) = check.snapshot.read_delta(key) else { return Ok(()) };
+                let (changed, there) = match sign {
+                    Sign::Added => ("added to", "in"),
+                    Sign::Removed => ("removed from", "out of"),
+                };
+                let main = check.snapshot.main_list(recipe, gem);
+                if let Some(main) = check.or_fault(main)?
+                    && main.contains(&book) == (sign == Sign::Added)
+                {
+                    let (book, name) = (book.0, recipe.name());
+                    check.fault(format!(
+                        "book {book} is {changed} the list of gem {gem} ({name}), which it is {there} already"
+                    ));
+                }
+                match sign {
+                    Sign::Added => check.posting((recipe.number, gem, book)),
+                    Sign::Removed => Ok(()),
+                }
+            })?;
         }
         Ok(())
+    }
+
+    /// Shows every posting of a bucket to `each`.
+    fn bucket(
+        &mut self,
+        key: &[u8],
+        value: &[u8],
+        mut each: impl FnMut(&mut Self, Posting) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let snapshot = self.snapshot;
+        let bucket = schema::read_bucket_key(key);
+        let Some((recipe, bucket)) =
+            bucket.and_then(|(number, bucket)| Some((snapshot.recipes().numbered(number)?, bucket)))
+        else {
+            self.fault(format!("the bucket {key:?} is of no recipe that is defined here"));
+            return Ok(());
+        };
+        let lists = match Reader::new(value) {
+            Ok(lists) => lists,
+            Err(Unreadable) => return self.or_fault(Err(snapshot.unreadable(recipe, bucket))).map(|_: Option<()>| ()),
+        };
+        for list in lists {
+            let Some((gem, list)) = list.ok().and_then(|(rest, list)| Some((bucket.gem(recipe, rest)?, list))) else {
+                return self.or_fault(Err(snapshot.unreadable(recipe, bucket))).map(|_: Option<()>| ());
+            };
+            if let Some(books) = self.or_fault(snapshot.books_of(recipe, gem, Some(list)))? {
+                if !books.is_sorted_by(|a, b| a < b) {
+                    self.fault(format!("the list of gem {gem} ({}) is not in order", recipe.name()));
+                }
+                for book in books {
+                    each(self, (recipe.number, gem, book))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks for a list that no bucket knows.
+    fn list(&mut self, key: &[u8], _: &[u8]) -> Result<(), StoreError> {
+        let snapshot = self.snapshot;
+        let Some((recipe, gem)) = snapshot.recipes().read_gem(key) else {
+            self.fault(format!("the list {key:?} is of no recipe that is defined here"));
+            return Ok(());
+        };
+        // A list that a bucket knows was read with it.
+        match snapshot.main_list(recipe, gem) {
+            Ok(books) if books.len() > LONG as usize => {}
+            Ok(_) => self.fault(format!("there is a list of gem {gem} ({}) that nothing leads to", recipe.name())),
+            Err(StoreError::Damaged { .. }) => {}
+            Err(e) => return Err(e),
+        }
+        Ok(())
+    }
+
+    /// Reads a change of the delta.
+    fn change(&mut self, key: &[u8]) -> Result<Option<(Posting, Sign)>, StoreError> {
+        let change = self.or_fault(self.snapshot.read_delta(key))?;
+        Ok(change.map(|(recipe, gem, sign, book)| ((recipe.number, gem, book), sign)))
     }
 
     /// Tells of a book's gems that have no posting.
@@ -303,8 +413,8 @@ impl Check<'_> {
             Err(e) => return Err(e),
         };
         for PlacedGem { gem, .. } in list {
-            let posting = snapshot.get(Family::Postings, &schema::posting_key(recipe, gem, book));
-            if self.or_fault(posting.map(|posting| posting.is_none()))? == Some(true) {
+            let posting = snapshot.has_posting(recipe, gem, book);
+            if self.or_fault(posting)? == Some(false) {
                 self.fault(format!("book {} has gem {gem} of recipe {}, but no posting", book.0, recipe.name()));
             }
         }
@@ -312,28 +422,18 @@ impl Check<'_> {
     }
 
     /// Tells of a posting that no book needs.
-    fn posting(&mut self, key: &[u8], _: &[u8]) -> Result<(), StoreError> {
-        let posting = schema::split_posting(key).and_then(|(list, book)| {
-            let (number, gem) = schema::read_postings_prefix(list)?;
-            let recipe = self.snapshot.recipes().numbered(number)?;
-            let mut wide = [0; 8];
-            let start = wide.len() - recipe.gem_bytes();
-            (gem.len() == recipe.gem_bytes()).then(|| wide[start..].copy_from_slice(gem))?;
-            Some((recipe, Gem(u64::from_be_bytes(wide)), book))
-        });
-        let Some((recipe, gem, book)) = posting else {
-            self.fault(format!("the posting {key:?} is of no recipe that is defined here"));
-            return Ok(());
-        };
+    fn posting(&mut self, (number, gem, book): Posting) -> Result<(), StoreError> {
+        let snapshot = self.snapshot;
+        let Some(recipe) = snapshot.recipes().numbered(number) else { return Ok(()) };
         // A list that cannot be read was told with the records, or has none.
-        match self.snapshot.gem_list(recipe, book) {
+        match snapshot.gem_list(recipe, book) {
             Ok(Some(list)) if list.iter().any(|placed| placed.gem == gem) => {}
-            Ok(_) => self.fault(format!(
+            Ok(_) if snapshot.has_posting(recipe, gem, book)? => self.fault(format!(
                 "there is a posting of gem {gem} ({}) for book {}, which does not have it",
                 recipe.name(),
                 book.0
             )),
-            Err(StoreError::Damaged { .. }) => {}
+            Ok(_) | Err(StoreError::Damaged { .. }) => {}
             Err(e) => return Err(e),
         }
         Ok(())

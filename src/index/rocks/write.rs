@@ -8,15 +8,19 @@ use jiff::Timestamp;
 use rocksdb::{WriteBatch, WriteOptions};
 use serde::Serialize;
 
+use super::merge::{self, Cursor};
 use super::read::RocksSnapshot;
 use super::recipes::KnownRecipe;
-use super::schema::{self, Family};
-use super::{RocksStore, codec, error};
+use super::schema::{self, Family, Postings, Sign};
+use super::{RocksStore, error, gem_list};
 use crate::fingerprint::{Gem, PlacedGem, Recipe, RecipeName};
 use crate::index::{BookKey, BookNo, Library, LibrarySummary, NewBook, Record, Sizes, Snapshot, StoreError};
 
+/// How many postings a removed book is taken to have had.
+const REMOVED_GEMS: u64 = 200;
+
 pub(super) fn add_recipe(store: &RocksStore, recipe: &Recipe) -> Result<(), StoreError> {
-    let mut change = Change::begin(store);
+    let mut change = Change::begin(store, store.turn());
     let recipes = change.before.recipes();
     if let Ok(known) = recipes.named(recipe.name()) {
         let same = known.recipe == *recipe;
@@ -33,7 +37,10 @@ pub(super) fn add_recipe(store: &RocksStore, recipe: &Recipe) -> Result<(), Stor
 }
 
 pub(super) fn put(store: &RocksStore, books: Vec<NewBook>) -> Result<(), StoreError> {
-    let mut change = Change::begin(store);
+    let mut turn = store.turn();
+    let gems: usize = books.iter().flat_map(|book| book.gems.values()).map(Vec::len).sum();
+    merge::keep_up(store, &mut turn, gems as u64)?;
+    let mut change = Change::begin(store, turn);
     for book in last_of_each_key(books) {
         change.put(book)?;
     }
@@ -41,7 +48,9 @@ pub(super) fn put(store: &RocksStore, books: Vec<NewBook>) -> Result<(), StoreEr
 }
 
 pub(super) fn remove(store: &RocksStore, keys: &[BookKey]) -> Result<Vec<bool>, StoreError> {
-    let mut change = Change::begin(store);
+    let mut turn = store.turn();
+    merge::keep_up(store, &mut turn, REMOVED_GEMS * keys.len() as u64)?;
+    let mut change = Change::begin(store, turn);
     let mut there = BTreeMap::new();
     for key in keys {
         if !there.contains_key(key) {
@@ -61,6 +70,24 @@ fn last_of_each_key(mut books: Vec<NewBook>) -> Vec<NewBook> {
     books
 }
 
+/// Leaves each gem where it is first.
+///
+/// # Errors
+/// When one cannot be of the recipe.
+pub(super) fn make_distinct(recipe: &KnownRecipe, book: &BookKey, gems: &mut Vec<PlacedGem>) -> Result<(), StoreError> {
+    if let Some(PlacedGem { gem, .. }) = gems.iter().find(|gem| !recipe.fits(gem.gem)) {
+        return Err(StoreError::GemTooLarge {
+            book: book.clone(),
+            recipe: recipe.name().clone(),
+            gem: *gem,
+            bits: recipe.recipe.gem_bits(),
+        });
+    }
+    let mut seen = HashSet::with_capacity(gems.len());
+    gems.retain(|gem| seen.insert(gem.gem));
+    Ok(())
+}
+
 /// A change in the making. Each key is changed at most once, so that all it reads is the state before.
 struct Change<'a> {
     store: &'a RocksStore,
@@ -70,8 +97,9 @@ struct Change<'a> {
     next: Option<BookNo>,
     sizes: BTreeMap<u16, Sizes>,
     libraries: BTreeMap<Library, LibrarySummary>,
+    postings: Option<Postings>,
     /// Behind `before`: the next change begins when this one is all over.
-    _turn: MutexGuard<'a, ()>,
+    _turn: MutexGuard<'a, Cursor>,
 }
 
 /// A book that is there already.
@@ -81,26 +109,23 @@ struct Present {
 }
 
 impl<'a> Change<'a> {
-    fn begin(store: &'a RocksStore) -> Self {
-        let turn = store.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        let (sizes, libraries) = (BTreeMap::new(), BTreeMap::new());
-        Self { store, before: store.view(), batch: WriteBatch::default(), next: None, sizes, libraries, _turn: turn }
+    fn begin(store: &'a RocksStore, turn: MutexGuard<'a, Cursor>) -> Self {
+        Self {
+            store,
+            before: store.view(),
+            batch: WriteBatch::default(),
+            next: None,
+            sizes: BTreeMap::new(),
+            libraries: BTreeMap::new(),
+            postings: None,
+            _turn: turn,
+        }
     }
 
     fn put(&mut self, book: NewBook) -> Result<(), StoreError> {
         let NewBook { mut record, mut gems } = book;
         for (name, gems) in &mut gems {
-            let recipe = self.before.recipes().named(name)?;
-            if let Some(PlacedGem { gem, .. }) = gems.iter().find(|gem| !recipe.fits(gem.gem)) {
-                return Err(StoreError::GemTooLarge {
-                    book: record.key,
-                    recipe: name.clone(),
-                    gem: *gem,
-                    bits: recipe.recipe.gem_bits(),
-                });
-            }
-            let mut seen = HashSet::with_capacity(gems.len());
-            gems.retain(|gem| seen.insert(gem.gem));
+            make_distinct(self.before.recipes().named(name)?, &record.key, gems)?;
         }
         record.gems = gems.iter().map(|(name, gems)| (name.clone(), gems.len() as u32)).collect();
 
@@ -113,8 +138,7 @@ impl<'a> Change<'a> {
         let had = old.as_ref().map(|old| &old.gems);
         let recipes: BTreeSet<&RecipeName> = had.into_iter().flat_map(BTreeMap::keys).chain(gems.keys()).collect();
         for recipe in recipes {
-            let had = had.is_some_and(|had| had.contains_key(recipe));
-            self.change_gems(recipe, number, had, gems.get(recipe).map(Vec::as_slice))?;
+            self.change_gems(recipe, number, old.as_ref(), gems.get(recipe).map(Vec::as_slice))?;
         }
         if let Some(old) = &old {
             self.uncount(old)?;
@@ -131,7 +155,7 @@ impl<'a> Change<'a> {
             return Ok(false);
         };
         for recipe in record.gems.keys() {
-            self.change_gems(recipe, number, true, None)?;
+            self.change_gems(recipe, number, Some(&record), None)?;
         }
         self.uncount(&record)?;
         self.touch(&record.key.library, Timestamp::now())?;
@@ -160,31 +184,51 @@ impl<'a> Change<'a> {
         Ok(number)
     }
 
-    /// Changes a book's gems under a recipe, and the postings that differ.
+    /// Changes a book's gems under a recipe, and the postings that differ. `before` is its record, unless it is new.
     fn change_gems(
         &mut self,
         recipe: &RecipeName,
         book: BookNo,
-        had: bool,
+        before: Option<&Record>,
         new: Option<&[PlacedGem]>,
     ) -> Result<(), StoreError> {
+        let had = before.is_some_and(|before| before.gems.contains_key(recipe));
         let recipe = self.before.recipes().named(recipe)?;
         let old = if had { self.before.gem_list(recipe, book)? } else { None };
         if had && old.is_none() {
             return Err(self.before.damaged(format!("the gems of book {} ({}) are lost", book.0, recipe.name())));
         }
         let set = |gems: Option<&[PlacedGem]>| -> HashSet<Gem> { gems.into_iter().flatten().map(|g| g.gem).collect() };
-        let (old, now) = (set(old.as_deref()), set(new));
-        let postings = self.store.family(Family::Postings);
-        for gem in old.difference(&now) {
-            self.batch.delete_cf(postings, schema::posting_key(recipe, *gem, book));
-        }
-        for gem in now.difference(&old) {
-            self.batch.put_cf(postings, schema::posting_key(recipe, *gem, book), []);
+        let delta = match &mut self.postings {
+            Some(postings) => postings,
+            none => none.insert(self.before.postings()?),
+        };
+        let family = self.store.family(Family::Delta);
+        if before.is_some() {
+            let (old, now) = (set(old.as_deref()), set(new));
+            let removed = old.difference(&now).map(|gem| (gem, Sign::Removed, Sign::Added));
+            let added = now.difference(&old).map(|gem| (gem, Sign::Added, Sign::Removed));
+            for (gem, sign, opposite) in removed.chain(added) {
+                // What the delta says the opposite of is as the main index has it.
+                let undone = schema::delta_key(recipe, *gem, opposite, book);
+                if self.before.get(Family::Delta, &undone)?.is_some() {
+                    self.batch.delete_cf(family, undone);
+                    delta.delta = delta.delta.saturating_sub(1);
+                } else {
+                    self.batch.put_cf(family, schema::delta_key(recipe, *gem, sign, book), []);
+                    delta.delta += 1;
+                }
+            }
+        } else {
+            // A new book is in no list, and no change of it is in the delta.
+            for gem in new.into_iter().flatten() {
+                self.batch.put_cf(family, schema::delta_key(recipe, gem.gem, Sign::Added, book), []);
+                delta.delta += 1;
+            }
         }
         let (gems, key) = (self.store.family(Family::Gems), schema::gems_key(recipe, book));
         match new {
-            Some(new) => self.batch.put_cf(gems, key, codec::encode(new, recipe.gem_bytes())),
+            Some(new) => self.batch.put_cf(gems, key, gem_list::encode(new, recipe.gem_bytes())),
             None => self.batch.delete_cf(gems, key),
         }
         Ok(())
@@ -237,8 +281,7 @@ impl<'a> Change<'a> {
     }
 
     fn put_json(&mut self, family: Family, key: impl AsRef<[u8]>, value: &impl Serialize) {
-        let value = serde_json::to_vec(value).expect("these types have text keys only and write to memory");
-        self.batch.put_cf(self.store.family(family), key, value);
+        self.batch.put_cf(self.store.family(family), key, schema::json(value));
     }
 
     /// Writes the change and waits until it is on disk.
@@ -257,6 +300,9 @@ impl<'a> Change<'a> {
                 self.batch.delete_cf(meta, schema::library_key(&library));
             }
         }
+        if let Some(postings) = self.postings {
+            self.batch.put_cf(meta, schema::POSTINGS, postings.write());
+        }
         if self.batch.is_empty() {
             return Ok(());
         }
@@ -266,7 +312,7 @@ impl<'a> Change<'a> {
     }
 }
 
-fn full(store: &RocksStore, detail: &str) -> StoreError {
+pub(super) fn full(store: &RocksStore, detail: &str) -> StoreError {
     StoreError::Io { path: error::show(&store.dir), detail: format!("{detail}; feed a new folder") }
 }
 
@@ -281,7 +327,7 @@ mod tests {
         let key = BookKey { library: "lib".parse().unwrap(), id: "1".parse().unwrap() };
         let panicked = std::thread::scope(|scope| {
             let writer = scope.spawn(|| {
-                let _change = Change::begin(&store);
+                let _change = Change::begin(&store, store.turn());
                 panic!("in the middle of a change");
             });
             writer.join().is_err()

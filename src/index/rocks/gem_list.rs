@@ -12,15 +12,13 @@
 //! Gems are hashes and do not compress; chunks follow each other, so that most gaps are 0 and a place takes 3 bytes
 //! in place of 16. Differences wrap around, so that every list has an encoding.
 
+use super::varint;
 use crate::fingerprint::{Gem, Place, PlacedGem};
-
-/// A varint of 64 bits has at most 10 bytes of 7 bits.
-const VARINT_SHIFTS: std::ops::RangeInclusive<u32> = 0..=63;
 
 /// Encodes gems of `width` (4 or 8) bytes.
 pub(super) fn encode(gems: &[PlacedGem], width: usize) -> Vec<u8> {
     let mut out = Vec::with_capacity(gems.len() * (width + 4) + 4);
-    put_varint(&mut out, gems.len() as u64);
+    varint::put(&mut out, gems.len() as u64);
     for gem in gems {
         out.extend(&gem.gem.0.to_le_bytes()[..width]);
     }
@@ -30,8 +28,8 @@ pub(super) fn encode(gems: &[PlacedGem], width: usize) -> Vec<u8> {
     }
     let mut end = 0;
     for place in gems.iter().filter_map(|gem| gem.place) {
-        put_varint(&mut out, zigzag(place.start.wrapping_sub(end)));
-        put_varint(&mut out, place.end.wrapping_sub(place.start));
+        varint::put(&mut out, zigzag(place.start.wrapping_sub(end)));
+        varint::put(&mut out, place.end.wrapping_sub(place.start));
         end = place.end;
     }
     out
@@ -39,7 +37,7 @@ pub(super) fn encode(gems: &[PlacedGem], width: usize) -> Vec<u8> {
 
 /// Decodes gems of `width` (4 or 8) bytes; `None` when these bytes are not what [`encode`] makes.
 pub(super) fn decode(mut bytes: &[u8], width: usize) -> Option<Vec<PlacedGem>> {
-    let count = usize::try_from(take_varint(&mut bytes)?).ok()?;
+    let count = usize::try_from(varint::take(&mut bytes)?).ok()?;
     let gems = bytes.split_off(..count.checked_mul(width)?)?;
     let placed = bytes.split_off(..count.div_ceil(8))?;
     let mut end = 0_u64;
@@ -49,8 +47,8 @@ pub(super) fn decode(mut bytes: &[u8], width: usize) -> Option<Vec<PlacedGem>> {
         wide[..width].copy_from_slice(gem);
         let gem = Gem(u64::from_le_bytes(wide));
         let place = if placed[i / 8] >> (i % 8) & 1 == 1 {
-            let start = end.wrapping_add(unzigzag(take_varint(&mut bytes)?));
-            end = start.wrapping_add(take_varint(&mut bytes)?);
+            let start = end.wrapping_add(unzigzag(varint::take(&mut bytes)?));
+            end = start.wrapping_add(varint::take(&mut bytes)?);
             Some(Place { start, end })
         } else {
             None
@@ -67,26 +65,6 @@ fn zigzag(difference: u64) -> u64 {
 
 fn unzigzag(value: u64) -> u64 {
     (value >> 1) ^ (0_u64.wrapping_sub(value & 1))
-}
-
-fn put_varint(out: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
-}
-
-fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
-    let mut value = 0;
-    for shift in VARINT_SHIFTS.step_by(7) {
-        let byte = *bytes.split_off_first()?;
-        value |= u64::from(byte & 0x7f) << shift;
-        if byte < 0x80 {
-            return Some(value);
-        }
-    }
-    None
 }
 
 #[cfg(test)]
@@ -133,7 +111,7 @@ mod tests {
     #[test]
     fn a_count_of_more_than_there_is_is_refused_before_memory_is_taken() {
         let mut bytes = Vec::new();
-        put_varint(&mut bytes, u64::MAX >> 3);
+        varint::put(&mut bytes, u64::MAX >> 3);
         assert_eq!(decode(&bytes, 8), None);
     }
 }

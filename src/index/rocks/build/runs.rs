@@ -1,0 +1,130 @@
+//! Postings sorted outside of memory.
+
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Seek, Write};
+use std::path::Path;
+
+use rayon::slice::ParallelSliceMut;
+
+use super::tables::Tables;
+use crate::fingerprint::Gem;
+use crate::index::rocks::postings::{self, LONG, Writer};
+use crate::index::rocks::recipes::KnownRecipe;
+use crate::index::rocks::schema::{self, Bucket};
+use crate::index::rocks::{RocksStore, error};
+use crate::index::{BookNo, StoreError};
+
+/// How many postings a run has: 256 MiB of memory.
+const RUN: usize = 1 << 24;
+/// What is read of a run at a time.
+const BUFFER: usize = 256 << 10;
+
+type Posting = (Gem, BookNo);
+
+/// Sorted runs of the postings of a recipe, and the start of the next.
+pub(super) struct Runs<'a> {
+    store: &'a RocksStore,
+    recipe: &'a KnownRecipe,
+    place: &'a Path,
+    next: Vec<Posting>,
+    done: Vec<Run>,
+}
+
+impl<'a> Runs<'a> {
+    pub(super) fn new(store: &'a RocksStore, recipe: &'a KnownRecipe, place: &'a Path) -> Self {
+        Self { store, recipe, place, next: Vec::new(), done: Vec::new() }
+    }
+
+    pub(super) fn push(&mut self, gem: Gem, book: BookNo) -> Result<(), StoreError> {
+        if self.next.len() == RUN {
+            self.end_run()?;
+        }
+        self.next.push((gem, book));
+        Ok(())
+    }
+
+    fn end_run(&mut self) -> Result<(), StoreError> {
+        self.next.par_sort_unstable();
+        let run = Run::write(self.place, self.recipe.gem_bytes(), &self.next);
+        self.done.push(run.map_err(|e| failed(self.store, &e))?);
+        self.next.clear();
+        Ok(())
+    }
+
+    /// Writes all postings as buckets and lists, and says how many there are.
+    pub(super) fn merge(mut self, buckets: &mut Tables<'_>, lists: &mut Tables<'_>) -> Result<u64, StoreError> {
+        self.end_run()?;
+        self.next = Vec::new();
+        let Self { store, recipe, done: mut runs, .. } = self;
+        let mut count = 0;
+        let mut writer = Writer::default();
+        let mut postings = Vec::new();
+        while let Some(gem) = runs.iter().filter_map(|run| run.next).map(|(gem, _)| gem).min() {
+            let bucket = Bucket::of(recipe, gem);
+            postings.clear();
+            for run in &mut runs {
+                while let Some(posting) = run.next.filter(|(gem, _)| Bucket::of(recipe, *gem) == bucket) {
+                    postings.push(posting);
+                    run.advance().map_err(|e| failed(store, &e))?;
+                }
+            }
+            postings.sort_unstable();
+            count += postings.len() as u64;
+            for list in postings.chunk_by(|a, b| a.0 == b.0) {
+                let gem = list[0].0;
+                let rest = schema::rest_of(recipe, gem);
+                let books = list.iter().map(|(_, book)| *book);
+                if list.len() > LONG as usize {
+                    let books: Vec<BookNo> = books.collect();
+                    lists.put(&schema::gem_key(recipe, gem), &postings::encode_list(&books))?;
+                    writer.long(rest, books.len() as u32);
+                } else {
+                    writer.short(rest, books);
+                }
+            }
+            if let Some(value) = writer.finish() {
+                buckets.put(&bucket.key(recipe), &value)?;
+            }
+        }
+        Ok(count)
+    }
+}
+
+fn failed(store: &RocksStore, error: &io::Error) -> StoreError {
+    error::from_io(&store.dir, error)
+}
+
+/// Postings in rising order, in a file.
+struct Run {
+    next: Option<Posting>,
+    file: BufReader<File>,
+    gem_bytes: usize,
+}
+
+impl Run {
+    fn write(place: &Path, gem_bytes: usize, postings: &[Posting]) -> io::Result<Self> {
+        let mut file = BufWriter::with_capacity(BUFFER, tempfile::tempfile_in(place)?);
+        for (gem, book) in postings {
+            file.write_all(&gem.0.to_le_bytes()[..gem_bytes])?;
+            file.write_all(&book.0.to_le_bytes())?;
+        }
+        let mut file = file.into_inner()?;
+        file.rewind()?;
+        let mut run = Self { next: None, file: BufReader::with_capacity(BUFFER, file), gem_bytes };
+        run.advance()?;
+        Ok(run)
+    }
+
+    fn advance(&mut self) -> io::Result<()> {
+        let (mut gem, mut book) = ([0; 8], [0; 4]);
+        self.next = match self.file.read_exact(&mut gem[..self.gem_bytes]) {
+            Ok(()) => {
+                self.file.read_exact(&mut book)?;
+                Some((Gem(u64::from_le_bytes(gem)), BookNo(u32::from_le_bytes(book))))
+            }
+            Err(e) if e.kind() == ErrorKind::UnexpectedEof => None,
+            Err(e) => return Err(e),
+        };
+        Ok(())
+    }
+}

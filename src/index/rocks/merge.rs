@@ -1,0 +1,180 @@
+//! Merging the delta into the main index: a bucket at a time, each with the changes it took in one batch, so that no reader
+//! ever sees a difference.
+//!
+//! Every change pays for a part of the merging that its postings will need, so that the delta stays a small part of the
+//! main index, no reader waits for a long merge, and no thread of its own is needed.
+
+use std::cmp::Ordering;
+
+use rocksdb::{DBRawIterator, ReadOptions, WriteBatch};
+
+use super::RocksStore;
+use super::postings::{self, LONG, List, Reader, Unreadable, Writer};
+use super::read::RocksSnapshot;
+use super::recipes::KnownRecipe;
+use super::schema::{self, Bucket, Family, Postings, Sign};
+use crate::fingerprint::Gem;
+use crate::index::{BookNo, StoreError};
+
+/// A delta up to this size is left alone: it fits into memory.
+const SMALL: u64 = 1 << 18;
+/// Beyond that, how many times smaller than the main index the delta is kept. A merge rewrites about as many postings of the
+/// main index for each of the delta.
+const PART: u64 = 8;
+/// As how many postings a bucket counts, beside those it has.
+const BUCKET_COST: u64 = 8;
+/// How many postings a batch rewrites when all is merged.
+const BATCH: u64 = 1 << 18;
+
+/// Where the next merge begins. It is not kept on disk: any place is right.
+#[derive(Default)]
+pub(super) struct Cursor(Vec<u8>);
+
+/// Merges as much as a change of so many postings should pay for.
+pub(super) fn keep_up(store: &RocksStore, cursor: &mut Cursor, changed: u64) -> Result<(), StoreError> {
+    let snapshot = store.view();
+    let Postings { main, delta } = snapshot.postings()?;
+    if delta < SMALL.max(main / PART) {
+        return Ok(());
+    }
+    // Twice what would keep the delta as it is.
+    merge(&snapshot, cursor, 2 * PART * changed)
+}
+
+/// Merges the whole delta.
+pub(super) fn merge_all(store: &RocksStore, cursor: &mut Cursor) -> Result<(), StoreError> {
+    loop {
+        let snapshot = store.view();
+        if snapshot.postings()?.delta == 0 {
+            return Ok(());
+        }
+        merge(&snapshot, cursor, BATCH)?;
+    }
+}
+
+/// A posting of a bucket that the delta has: the gem's lower bits, what became of it, the book.
+type Change = (u64, Sign, BookNo);
+
+/// Merges whole buckets, from the cursor on and round once at most, until about `budget` postings are rewritten.
+fn merge(snapshot: &RocksSnapshot<'_>, cursor: &mut Cursor, budget: u64) -> Result<(), StoreError> {
+    let mut options = ReadOptions::default();
+    options.set_total_order_seek(true);
+    let mut delta = snapshot.iterator(Family::Delta, options);
+    let mut merge = Merge { snapshot, batch: WriteBatch::default(), counts: snapshot.postings()?, rewritten: 0 };
+    delta.seek(&cursor.0);
+    if !delta.valid() {
+        snapshot.end(&delta)?;
+        delta.seek_to_first();
+    }
+    while merge.rewritten < budget && delta.valid() {
+        merge.bucket(&mut delta)?;
+    }
+    snapshot.end(&delta)?;
+    cursor.0 = delta.key().unwrap_or_default().to_vec();
+    merge.batch.put_cf(snapshot.family(Family::Meta), schema::POSTINGS, merge.counts.write());
+    // Not waited for: nothing is told that was not told before. The next change waits for both.
+    snapshot.write(merge.batch)
+}
+
+struct Merge<'a> {
+    snapshot: &'a RocksSnapshot<'a>,
+    batch: WriteBatch,
+    counts: Postings,
+    rewritten: u64,
+}
+
+impl Merge<'_> {
+    /// Merges the bucket that the next change is of, and leaves `delta` behind its last.
+    fn bucket(&mut self, delta: &mut DBRawIterator<'_>) -> Result<(), StoreError> {
+        let snapshot = self.snapshot;
+        let mut merged: Option<(&KnownRecipe, Bucket)> = None;
+        let mut changes: Vec<Change> = Vec::new();
+        while let Some(key) = delta.key() {
+            let (recipe, gem, sign, book) = snapshot.read_delta(key)?;
+            let bucket = Bucket::of(recipe, gem);
+            let first = merged.get_or_insert((recipe, bucket));
+            if (recipe.number, bucket) != (first.0.number, first.1) {
+                break;
+            }
+            changes.push((schema::rest_of(recipe, gem), sign, book));
+            self.batch.delete_cf(snapshot.family(Family::Delta), key);
+            delta.next();
+        }
+        let Some((recipe, bucket)) = merged else { return Ok(()) };
+        self.counts.delta = self.counts.delta.saturating_sub(changes.len() as u64);
+        self.rewritten += BUCKET_COST;
+        self.apply(recipe, bucket, &changes)
+    }
+
+    fn apply(&mut self, recipe: &KnownRecipe, bucket: Bucket, delta: &[Change]) -> Result<(), StoreError> {
+        let snapshot = self.snapshot;
+        let key = bucket.key(recipe);
+        let before = snapshot.get(Family::Postings, &key)?;
+        let damaged = |Unreadable| snapshot.unreadable(recipe, bucket);
+        let lists = before.as_deref().map(Reader::new).transpose().map_err(damaged)?;
+        let mut lists = lists.into_iter().flatten().peekable();
+        let mut groups = delta.chunk_by(|a, b| a.0 == b.0).peekable();
+        let mut writer = Writer::default();
+        loop {
+            let order = match (lists.peek(), groups.peek()) {
+                (None, None) => break,
+                (Some(Ok((rest, _))), Some(changed)) => rest.cmp(&changed[0].0),
+                (Some(_), _) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+            };
+            let list = lists.next_if(|_| order.is_le()).transpose().map_err(damaged)?;
+            let changed = if order.is_ge() { groups.next().unwrap_or_default() } else { &[] };
+            match (list, changed) {
+                (Some((rest, List::Short(books))), []) => {
+                    self.rewritten += books.len() as u64;
+                    writer.short(rest, books);
+                }
+                (Some((rest, List::Long(count))), []) => writer.long(rest, count),
+                (list, changed) => {
+                    let gem = bucket.gem(recipe, changed[0].0).ok_or(Unreadable).map_err(damaged)?;
+                    self.list(recipe, gem, list.map(|(_, list)| list), changed, &mut writer)?;
+                }
+            }
+        }
+        match writer.finish() {
+            Some(value) => self.batch.put_cf(snapshot.family(Family::Postings), key, value),
+            None => self.batch.delete_cf(snapshot.family(Family::Postings), key),
+        }
+        Ok(())
+    }
+
+    /// Writes a list that has changed.
+    fn list(
+        &mut self,
+        recipe: &KnownRecipe,
+        gem: Gem,
+        list: Option<List<'_>>,
+        changed: &[Change],
+        writer: &mut Writer,
+    ) -> Result<(), StoreError> {
+        let rest = schema::rest_of(recipe, gem);
+        let before = self.snapshot.books_of(recipe, gem, list)?;
+        let (removed, added) = changed.split_at(changed.partition_point(|(_, sign, _)| *sign == Sign::Removed));
+        let is_removed = |book: &BookNo| removed.binary_search_by_key(book, |(.., book)| *book).is_ok();
+        let mut books: Vec<BookNo> = before.iter().copied().filter(|book| !is_removed(book)).collect();
+        books.extend(added.iter().map(|(.., book)| *book));
+        books.sort_unstable();
+        if before.len() + added.len() != books.len() + removed.len() || books.windows(2).any(|two| two[0] == two[1]) {
+            return Err(self.snapshot.damaged(format!("the changes of gem {gem} ({}) do not apply", recipe.name())));
+        }
+        self.counts.main = (self.counts.main + added.len() as u64).saturating_sub(removed.len() as u64);
+        self.rewritten += books.len() as u64;
+        let key = schema::gem_key(recipe, gem);
+        let family = self.snapshot.family(Family::Lists);
+        if books.len() > LONG as usize {
+            self.batch.put_cf(family, key, postings::encode_list(&books));
+            writer.long(rest, books.len() as u32);
+        } else {
+            if before.len() > LONG as usize {
+                self.batch.delete_cf(family, key);
+            }
+            writer.short(rest, books);
+        }
+        Ok(())
+    }
+}
