@@ -1,7 +1,7 @@
 # One profile for everything: RocksDB and the dependencies are compiled once.
 BUILD := scripts/build cargo
 
-.PHONY: demo test lint build bench
+.PHONY: demo test lint build bench bench-index
 
 demo: ## See it work
 	@$(BUILD) run --release --locked --quiet -- demo
@@ -19,3 +19,6 @@ build: ## The program: target/release/lapidary
 
 bench: ## Speed of fold, cut and hash
 	$(BUILD) bench --locked
+
+bench-index: ## An index under load: make bench-index OPTIONS="--postings 1M"; OPTIONS=--help lists them
+	$(BUILD) bench --locked --bench index -- $(OPTIONS)

@@ -1,0 +1,89 @@
+//! Checks of 200 gems, and of texts: in process, and over HTTP.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::Instant;
+
+use lapidary::catalogue::{Catalogue, CheckOptions, Query as Asked};
+use lapidary::fingerprint::Recipe;
+use lapidary::index::{Limits, RocksStore, Store as _};
+use lapidary::matching::Rule;
+
+use crate::arguments::Arguments;
+use crate::latency::Latencies;
+use crate::query::{Query, Right};
+use crate::table::Table;
+use crate::text::{BYTES, SCRIPTS};
+use crate::traffic::{Pace, Traffic};
+use crate::{Outcome, tell};
+
+/// How many texts of a script are checked in turns.
+const TEXTS: u64 = 8;
+
+/// How long the store alone takes, without records, scores and HTTP.
+pub fn tally(
+    arguments: &Arguments,
+    folder: &Path,
+    recipe: &Recipe,
+    queries: &[Query],
+    table: &mut Table,
+) -> Outcome<()> {
+    tell("tallies in process");
+    let store = RocksStore::open(folder)?;
+    let cap = arguments.common_cap;
+    let tally = |query: &Query| {
+        let snapshot = store.snapshot();
+        let begun = Instant::now();
+        let tally = snapshot.tally(recipe.name(), &query.gems, Limits { cap, fewest: 1 })?;
+        let took = begun.elapsed();
+        let most = tally.books.iter().map(|(_, count)| *count).max().unwrap_or_default();
+        let right = match query.right {
+            Right::Book { common, .. } => most == common,
+            Right::Nothing { common, .. } => most < Rule::default().min_common && tally.common.len() == common as usize,
+            Right::Common(common) => tally.common.len() == common as usize,
+        };
+        if right { Ok(took) } else { Err("a tally in process is wrong".into()) }
+    };
+    queries.iter().take(arguments.warm_up.0 as usize).try_for_each(|query| tally(query).map(drop))?;
+    table.set("tally of 200 gems, in process: p50 / p99", Latencies::of(queries, arguments.duration(), tally)?);
+    Ok(())
+}
+
+/// How long a check takes in process.
+pub fn in_process(arguments: &Arguments, folder: &Path, queries: &[Query]) -> Outcome<Latencies> {
+    tell("checks in process");
+    let rule = Rule { common_cap: arguments.common_cap, ..Rule::default() };
+    let catalogue = Catalogue::open(folder)?.with_rule(rule);
+    let options = CheckOptions::default();
+    let asked: Vec<Asked> = queries.iter().map(|query| Asked::Gems(query.gems.clone())).collect();
+    let check = |asked: &Asked| {
+        let begun = Instant::now();
+        catalogue.check(asked, &options)?;
+        Ok(begun.elapsed())
+    };
+    Latencies::of(&asked[..asked.len().min(arguments.warm_up.0 as usize)], arguments.duration(), check)?;
+    Latencies::of(&asked, arguments.duration(), check)
+}
+
+/// How long checks take over HTTP, a client sending one after the other.
+pub fn over_http(arguments: &Arguments, address: SocketAddr, queries: &[Query], clients: u32) -> Outcome<Latencies> {
+    tell(format_args!("checks over HTTP, clients: {clients}"));
+    let traffic = Traffic::new(address, queries);
+    traffic.warm_up(arguments.warm_up.0, arguments.duration())?;
+    traffic.measure(clients, Pace::Closed, arguments.duration())
+}
+
+/// How long checks of texts of a megabyte take.
+pub fn texts(arguments: &Arguments, address: SocketAddr, recipe: &Recipe, table: &mut Table) -> Outcome<()> {
+    for script in SCRIPTS {
+        tell(format_args!("checks of texts, {}", script.name));
+        let query = |number| {
+            let text = script.text(arguments.seed, number);
+            Query::of_text(&text, recipe.gems(&text).len() as u32)
+        };
+        let queries: Vec<Query> = (0..TEXTS).map(query).collect();
+        let row = format!("check of a text of {BYTES} bytes over HTTP, {}: p50 / p99", script.name);
+        table.set(row, over_http(arguments, address, &queries, 1)?);
+    }
+    Ok(())
+}

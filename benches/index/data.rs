@@ -1,0 +1,94 @@
+//! What is in an index: books made up from a seed, each without the others.
+
+use jiff::Timestamp;
+use lapidary::fingerprint::{Gem, Place, PlacedGem, Recipe};
+use lapidary::index::{BookId, BookKey, Library, NewBook, Record, Rights};
+
+use crate::random::{Purpose, Random};
+
+/// How many gems a book has: those of a novel of some 100,000 words are several hundred.
+pub const GEMS: u64 = 200;
+/// How long the chunk of a gem is, in bytes: from the half of this to one and a half.
+const CHUNK_BYTES: u64 = 3_000;
+
+/// Books and their gems.
+pub trait Data {
+    /// Tells these books from all others, as the name of a folder.
+    fn name(&self) -> String;
+
+    /// How many books.
+    fn books(&self) -> u32;
+
+    /// The gems of a book, none twice.
+    fn gems(&self, book: u32) -> Vec<Gem>;
+}
+
+/// Books of [`GEMS`] random gems.
+pub struct Uniform {
+    pub seed: u64,
+    pub books: u32,
+}
+
+impl Data for Uniform {
+    fn name(&self) -> String {
+        format!("uniform-{}-books-seed-{}", self.books, self.seed)
+    }
+
+    fn books(&self) -> u32 {
+        self.books
+    }
+
+    fn gems(&self, book: u32) -> Vec<Gem> {
+        gems(Random::new(self.seed, Purpose::Book, book.into()))
+    }
+}
+
+/// The gems of one random book.
+pub fn gems(random: Random) -> Vec<Gem> {
+    random.permutation().take(GEMS as usize).map(|gem| Gem(gem.into())).collect()
+}
+
+/// The id of a book.
+pub fn id(book: u32) -> String {
+    format!("book-{book}")
+}
+
+/// Makes the books whole: records of the usual size, and places as a text would have.
+pub struct Shelf<'a> {
+    data: &'a dyn Data,
+    seed: u64,
+    recipe: &'a Recipe,
+    library: Library,
+    now: Timestamp,
+}
+
+impl<'a> Shelf<'a> {
+    pub fn new(data: &'a dyn Data, seed: u64, recipe: &'a Recipe) -> Result<Self, lapidary::index::BadName> {
+        Ok(Self { data, seed, recipe, library: "bench".parse()?, now: Timestamp::now() })
+    }
+
+    pub fn book(&self, number: u32) -> NewBook {
+        let mut random = Random::new(self.seed, Purpose::Record, number.into());
+        let mut end = 0;
+        let placed = |gem| {
+            let start = end;
+            end += CHUNK_BYTES / 2 + random.below(CHUNK_BYTES);
+            PlacedGem { gem, place: Some(Place { start, end }) }
+        };
+        let gems: Vec<_> = self.data.gems(number).into_iter().map(placed).collect();
+        let id = BookId::try_from(id(number)).expect("a short word is an id");
+        let name = self.recipe.name().clone();
+        let record = Record {
+            key: BookKey { library: self.library.clone(), id },
+            rights: Rights::Protected,
+            title: Some(format!("The book of number {number}")),
+            authors: vec![format!("Author {}", random.below(100_000))],
+            language: Some("en".to_owned()),
+            digest: [(); 4].map(|()| format!("{:016x}", random.next())).concat(),
+            bytes: end,
+            gems: [(name.clone(), gems.len() as u32)].into(),
+            changed: self.now,
+        };
+        NewBook { record, gems: [(name, gems)].into() }
+    }
+}

@@ -1,0 +1,117 @@
+//! Books that come in one by one, each durable when it is acknowledged, and checks meanwhile.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use lapidary::fingerprint::Gem;
+use lapidary::index::{Library, RocksStore, Store as _};
+use serde_json::json;
+
+use crate::arguments::Arguments;
+use crate::data::{self, GEMS};
+use crate::http::{self, Connection};
+use crate::latency::Latencies;
+use crate::query::{Query, Right};
+use crate::random::{Purpose, Random};
+use crate::server::Server;
+use crate::table::Table;
+use crate::traffic::{Pace, Traffic};
+use crate::{Outcome, tell};
+
+/// How many clients check meanwhile.
+const CLIENTS: u32 = 4;
+/// The library of the books that come in.
+const LIBRARY: &str = "arrivals";
+
+/// The rows, from a server of their own. The index is then again as it was.
+pub fn rows(arguments: &Arguments, folder: &Path, queries: &[Query], table: &mut Table) -> Outcome<()> {
+    // A run that was interrupted may have left some.
+    remove_arrivals(folder)?;
+    let server = Server::start(folder, arguments.common_cap)?;
+    let traffic = Traffic::new(server.address, queries);
+    traffic.warm_up(arguments.warm_up.0, arguments.duration())?;
+    let mut arrivals = Arrivals { seed: arguments.seed, address: server.address, count: 0 };
+    let paces = [
+        (Pace::Closed, "as fast as answered".to_owned()),
+        (Pace::Open { rate: arguments.rate }, format!("{}/s each", arguments.rate)),
+    ];
+    for (pace, name) in paces {
+        tell(format_args!("checks of {CLIENTS} clients, {name}: in quiet, then while books come in"));
+        let quiet = traffic.measure(CLIENTS, pace, arguments.duration())?;
+        let (busy, books) = thread::scope(|scope| {
+            let feeding = scope.spawn(|| arrivals.feed(arguments.duration()));
+            let busy = traffic.measure(CLIENTS, pace, arguments.duration());
+            Outcome::Ok((busy?, feeding.join().map_err(|_| "the feeding client panicked")??))
+        })?;
+        let ratio = busy.p99().as_secs_f64() / quiet.p99().as_secs_f64();
+        table.set(format!("{CLIENTS} clients, {name}, in quiet: p50 / p99"), quiet);
+        table.set(format!("{CLIENTS} clients, {name}, while books come in: p50 / p99"), busy);
+        table.set(
+            format!("{CLIENTS} clients, {name}: p99 while books come in over p99 in quiet"),
+            format_args!("{ratio:.1}"),
+        );
+        table.set(format!("{CLIENTS} clients, {name}: books put in meanwhile: p50 / p99"), books);
+    }
+    arrivals.verify()?;
+    table.set("server's memory after books came in, MiB", server.memory()?);
+    server.stop()?;
+    remove_arrivals(folder)
+}
+
+/// Books that come in.
+struct Arrivals {
+    seed: u64,
+    address: SocketAddr,
+    count: u32,
+}
+
+impl Arrivals {
+    /// Puts in one book after the other for so long.
+    fn feed(&mut self, duration: Duration) -> Outcome<Latencies> {
+        let mut connection = Connection::open(self.address)?;
+        let mut times = Vec::new();
+        let begun = Instant::now();
+        while begun.elapsed() < duration {
+            let body = json!({ "rights": "protected", "title": "Just arrived", "gems": self.gems(self.count) });
+            let path = format!("/v1/libraries/{LIBRARY}/books/{}", data::id(self.count));
+            let request = http::request("PUT", &path, "application/json", body.to_string().as_bytes());
+            let sent = Instant::now();
+            let (status, body) = connection.exchange(&request)?;
+            times.push(sent.elapsed());
+            if status != 201 {
+                return Err(format!("a new book was not added: {status}: {}", String::from_utf8_lossy(body)).into());
+            }
+            self.count += 1;
+        }
+        Latencies::new(times, begun.elapsed())
+    }
+
+    fn gems(&self, book: u32) -> Vec<Gem> {
+        data::gems(Random::new(self.seed, Purpose::Arrival, book.into()))
+    }
+
+    /// Each book that was acknowledged is found.
+    fn verify(&self) -> Outcome<()> {
+        let mut connection = Connection::open(self.address)?;
+        for book in 0..self.count {
+            let query = Query::of_gems(self.gems(book), Right::Book { id: data::id(book), common: GEMS as u32 });
+            let (status, body) = connection.exchange(&query.request)?;
+            query.right.verify(status, body)?;
+        }
+        Ok(())
+    }
+}
+
+fn remove_arrivals(folder: &Path) -> Outcome<()> {
+    let store = RocksStore::open(folder)?;
+    let library: Library = LIBRARY.parse()?;
+    let there = store.snapshot().walk(&library, None, usize::MAX)?;
+    if there.is_empty() {
+        return Ok(());
+    }
+    let keys: Vec<_> = there.into_iter().map(|record| record.key).collect();
+    store.remove(&keys)?;
+    Ok(store.compact()?)
+}

@@ -1,0 +1,71 @@
+//! How long things took: every one of them, so that a percentile is exact.
+
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use crate::Outcome;
+
+/// Times that were taken within a stretch of time.
+#[derive(Clone)]
+pub struct Latencies {
+    /// In order of length; at least one.
+    sorted: Vec<Duration>,
+    within: Duration,
+}
+
+impl Latencies {
+    /// # Errors
+    /// When nothing was timed.
+    pub fn new(mut times: Vec<Duration>, within: Duration) -> Outcome<Self> {
+        if times.is_empty() {
+            return Err("not one answer came in time; give more --seconds".into());
+        }
+        times.sort_unstable();
+        Ok(Self { sorted: times, within })
+    }
+
+    /// Does something with one item after the other, from the first again behind the last, for so long.
+    pub fn of<T>(items: &[T], duration: Duration, mut work: impl FnMut(&T) -> Outcome<Duration>) -> Outcome<Self> {
+        let begun = Instant::now();
+        let mut times = Vec::new();
+        for item in items.iter().cycle() {
+            times.push(work(item)?);
+            if begun.elapsed() >= duration {
+                break;
+            }
+        }
+        Self::new(times, begun.elapsed())
+    }
+
+    /// The least time that this share of all did not exceed.
+    pub fn quantile(&self, share: f64) -> Duration {
+        let rank = (share * self.sorted.len() as f64).ceil() as usize;
+        self.sorted[rank.clamp(1, self.sorted.len()) - 1]
+    }
+
+    pub fn p50(&self) -> Duration {
+        self.quantile(0.5)
+    }
+
+    pub fn p99(&self) -> Duration {
+        self.quantile(0.99)
+    }
+
+    pub fn per_second(&self) -> f64 {
+        self.sorted.len() as f64 / self.within.as_secs_f64()
+    }
+}
+
+impl fmt::Display for Latencies {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (p50, p99) = (milliseconds(self.p50()), milliseconds(self.p99()));
+        write!(f, "{p50} / {p99} ms, {:.0}/s ({} timed)", self.per_second(), self.sorted.len())
+    }
+}
+
+/// Milliseconds with three significant digits.
+fn milliseconds(time: Duration) -> String {
+    let milliseconds = time.as_secs_f64() * 1e3;
+    let digits = (2.0 - milliseconds.log10().floor()).clamp(0.0, 4.0) as usize;
+    format!("{milliseconds:.digits$}")
+}

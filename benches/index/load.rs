@@ -1,0 +1,119 @@
+//! Bulk load: making the index of some data, or taking the one kept, and how large it is.
+
+use std::cell::Cell;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use lapidary::fingerprint::Recipe;
+use lapidary::index::{RocksStore, Store as _};
+use tempfile::TempDir;
+
+use crate::arguments::{Arguments, Rows};
+use crate::data::{Data, Shelf};
+use crate::table::Table;
+use crate::{Outcome, tell};
+
+/// Where the indexes are.
+pub struct Workspace {
+    path: PathBuf,
+    /// Removed at the end with all that is in it.
+    _temporary: Option<TempDir>,
+}
+
+impl Workspace {
+    /// The folder of the arguments itself if it is kept; else a new one in there.
+    pub fn new(arguments: &Arguments) -> Outcome<Self> {
+        let parent = arguments.dir.as_deref().unwrap_or(Path::new(env!("CARGO_TARGET_TMPDIR")));
+        fs::create_dir_all(parent)?;
+        if arguments.keep {
+            return Ok(Self { path: parent.to_owned(), _temporary: None });
+        }
+        let temporary = TempDir::with_prefix_in("index-", parent)?;
+        Ok(Self { path: temporary.path().to_owned(), _temporary: Some(temporary) })
+    }
+
+    pub fn join(&self, name: impl AsRef<Path>) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// The index of these books: the one that is there, or a new one, which is timed.
+    pub fn index(
+        &self,
+        arguments: &Arguments,
+        data: &dyn Data,
+        recipe: &Recipe,
+        table: &mut Table,
+    ) -> Outcome<PathBuf> {
+        let (folder, unfinished) = (self.join(data.name()), self.join(data.name() + ".unfinished"));
+        if folder.exists() {
+            tell(format_args!("the index in {} is used again", folder.display()));
+            return Ok(folder);
+        }
+        if unfinished.exists() {
+            fs::remove_dir_all(&unfinished)?;
+        }
+        tell(format_args!("bulk load of {} books", data.books()));
+        let stock = Shelf::new(data, arguments.seed, recipe)?;
+        let bar = ProgressBar::new(data.books().into());
+        bar.set_style(ProgressStyle::with_template("{bar:30} {human_pos} of {human_len} books, {eta} left")?);
+        let postings = Cell::new(0);
+        let books = (0..data.books()).map(|number| {
+            let book = stock.book(number);
+            postings.set(postings.get() + book.gems.values().map(Vec::len).sum::<usize>());
+            bar.inc(1);
+            book
+        });
+        let begun = Instant::now();
+        let store = RocksStore::build(&unfinished, recipe, books)?;
+        let loaded = begun.elapsed().as_secs_f64();
+        bar.finish_and_clear();
+
+        tell("compaction");
+        let begun = Instant::now();
+        store.compact()?;
+        let compacted = begun.elapsed().as_secs_f64();
+        drop(store);
+        fs::rename(&unfinished, &folder)?;
+        if arguments.wants(Rows::Load) {
+            let rate = postings.get() as f64 / loaded;
+            table.set("bulk load, durable at the end", format_args!("{rate:.0} postings/s ({loaded:.1} s)"));
+            table.set("compaction behind it", format_args!("{compacted:.1} s"));
+        }
+        Ok(folder)
+    }
+}
+
+/// How many bytes on disk a posting takes.
+#[derive(Clone, Copy)]
+pub struct Footprint {
+    /// In the posting lists alone.
+    pub lists: f64,
+    /// With the records, gem lists and ids.
+    pub whole: f64,
+    /// As the least that lists of random gems can take.
+    pub limit: f64,
+}
+
+/// How large an index is.
+pub fn footprint(folder: &Path, recipe: &Recipe, table: &mut Table) -> Outcome<Footprint> {
+    let store = RocksStore::open(folder)?;
+    let classes = store.snapshot().sizes(recipe.name())?.classes;
+    let postings = classes.iter().map(|class| class.gems).sum::<u64>() as f64;
+    let books = classes.iter().map(|class| class.books).sum::<u64>() as f64;
+    let footprint = Footprint {
+        lists: store.disk()?.postings as f64 / postings,
+        whole: store.disk()?.total as f64 / postings,
+        limit: information_limit(books * 2_f64.powf(recipe.gem_bits().into()), postings) / 8.0,
+    };
+    table.set("posting lists on disk", format_args!("{:.2} bytes a posting", footprint.lists));
+    table.set("records, gem lists and ids beside them", format_args!("{:.2}", footprint.whole - footprint.lists));
+    Ok(footprint)
+}
+
+/// How many bits a posting takes at least when any of the pairs of a gem and a book may be one:
+/// log2 of the ways to choose the postings from the pairs, by Stirling's formula, over the postings.
+fn information_limit(pairs: f64, postings: f64) -> f64 {
+    (pairs / postings).log2() + std::f64::consts::LOG2_E
+}

@@ -1,0 +1,168 @@
+//! An index under load: how fast it is built, how large it is, and how long checks take, in quiet and while books come in.
+//!
+//! ```sh
+//! cargo bench --bench index                                         # 1M, 10M and 100M postings
+//! cargo bench --bench index -- --postings 1M --only load,disk,check # a part, quickly
+//! cargo bench --bench index -- --help                               # all options
+//! ```
+//!
+//! All data are made up from a seed. The server is the real program in a process of its own; its clients are threads of
+//! this one, on the same cores, and verify every answer: a wrong one ends the run. The table goes to standard output, in
+//! Markdown; times are p50 / p99 of all that were taken.
+
+mod arguments;
+mod check;
+mod corpus;
+mod data;
+mod http;
+mod ingest;
+mod latency;
+mod load;
+mod plot;
+mod query;
+mod random;
+mod server;
+mod table;
+mod text;
+mod traffic;
+mod zipf;
+
+use std::error::Error;
+use std::fmt::Display;
+use std::process::ExitCode;
+
+use clap::Parser as _;
+use lapidary::fingerprint::Recipe;
+
+use self::arguments::{Arguments, Rows, Size};
+use self::data::{GEMS, Uniform};
+use self::load::Workspace;
+use self::plot::Point;
+use self::query::Query;
+use self::server::Server;
+use self::table::Table;
+use self::zipf::{Others, Zipf};
+
+/// How many clients check side by side in quiet.
+const CLIENTS: u32 = 8;
+
+/// What may fail, for any reason.
+type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    if !arguments.bench {
+        tell("nothing is measured in a test; run `cargo bench --bench index`");
+        return ExitCode::SUCCESS;
+    }
+    let mut tables = ["Random gems", "Zipf gems", "Real texts"].map(Table::new);
+    let measured = measure(&arguments, &mut tables);
+    for table in tables {
+        print!("{table}");
+    }
+    match measured {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            tell(format_args!("failed: {error}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn measure(arguments: &Arguments, [uniform, zipf, texts]: &mut [Table; 3]) -> Outcome<()> {
+    let workspace = Workspace::new(arguments)?;
+    let recipe = Recipe::documented();
+    if [Rows::Load, Rows::Disk, Rows::Check, Rows::Text, Rows::Ingest].into_iter().any(|rows| arguments.wants(rows)) {
+        let mut points = Vec::new();
+        for size in &arguments.postings {
+            points.push(measure_uniform(arguments, *size, &workspace, &recipe, uniform)?);
+        }
+        if let Some(file) = &arguments.svg {
+            plot::draw(file, &points)?;
+        }
+    }
+    if arguments.wants(Rows::Zipf) {
+        for size in &arguments.zipf {
+            measure_zipf(arguments, *size, &workspace, &recipe, zipf)?;
+        }
+    }
+    if let Some(corpus) = arguments.corpus.as_ref().filter(|_| arguments.wants(Rows::Folder)) {
+        corpus::rows(corpus, &workspace, &recipe, arguments.repeats, texts)?;
+    }
+    Ok(())
+}
+
+/// An index of books with random gems.
+fn measure_uniform(
+    arguments: &Arguments,
+    size: Size,
+    workspace: &Workspace,
+    recipe: &Recipe,
+    table: &mut Table,
+) -> Outcome<Point> {
+    tell(format_args!("{size} postings"));
+    table.column(format_args!("{size} postings"));
+    let books = Uniform { seed: arguments.seed, books: u32::try_from(size.0.div_ceil(GEMS))? };
+    let folder = workspace.index(arguments, &books, recipe, table)?;
+    let mut point = Point { postings: size.0, check: None, footprint: None };
+    if arguments.wants(Rows::Disk) {
+        let footprint = load::footprint(&folder, recipe, table)?;
+        table.set("information limit of the lists", format_args!("{:.2}", footprint.limit));
+        point.footprint = Some(footprint);
+    }
+    let queries: Vec<Query> = (0..arguments.queries.0).map(|number| Query::of_books(&books, number)).collect();
+    if arguments.wants(Rows::Check) {
+        check::tally(arguments, &folder, recipe, &queries, table)?;
+        let in_process = check::in_process(arguments, &folder, &queries)?;
+        table.set("check of 200 gems, in process: p50 / p99", in_process);
+        let server = Server::start(&folder, arguments.common_cap)?;
+        let alone = check::over_http(arguments, server.address, &queries, 1)?;
+        table.set("check of 200 gems over HTTP, 1 client: p50 / p99", &alone);
+        let together = check::over_http(arguments, server.address, &queries, CLIENTS)?;
+        table.set(format!("check of 200 gems over HTTP, {CLIENTS} clients: p50 / p99"), together);
+        point.check = Some(alone);
+        table.set("server's memory after these checks, MiB", server.memory()?);
+        server.stop()?;
+    }
+    if arguments.wants(Rows::Text) {
+        let server = Server::start(&folder, arguments.common_cap)?;
+        check::texts(arguments, server.address, recipe, table)?;
+        server.stop()?;
+    }
+    if arguments.wants(Rows::Ingest) {
+        ingest::rows(arguments, &folder, &queries, table)?;
+    }
+    Ok(point)
+}
+
+/// An index of books with gems by a Zipf law.
+fn measure_zipf(
+    arguments: &Arguments,
+    size: Size,
+    workspace: &Workspace,
+    recipe: &Recipe,
+    table: &mut Table,
+) -> Outcome<()> {
+    tell(format_args!("{size} postings by a Zipf law"));
+    let books = Zipf::new(arguments.seed, size.0, arguments.common_cap)?;
+    table.column(format_args!("{size} postings"));
+    table.set("different gems", books.distinct());
+    table.set(format!("of these in more than {} books", arguments.common_cap), books.common());
+    let folder = workspace.index(arguments, &books, recipe, table)?;
+    load::footprint(&folder, recipe, table)?;
+    for (others, name) in [(Others::InNoBook, "in no book"), (Others::InBooks, "less common")] {
+        let queries: Vec<Query> = (0..arguments.queries.0).map(|number| books.query(number, others)).collect();
+        let row = format!("check of 50 common gems and 150 {name}");
+        table.set(format!("{row}, in process: p50 / p99"), check::in_process(arguments, &folder, &queries)?);
+        let server = Server::start(&folder, arguments.common_cap)?;
+        let over_http = check::over_http(arguments, server.address, &queries, 1)?;
+        table.set(format!("{row}, over HTTP: p50 / p99"), over_http);
+        server.stop()?;
+    }
+    Ok(())
+}
+
+/// Says what is going on, on standard error.
+fn tell(what: impl Display) {
+    eprintln!("{what}");
+}

@@ -1,0 +1,71 @@
+//! The server under load: the real program in a process of its own.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Child, ChildStderr, Command, Stdio};
+
+use crate::Outcome;
+
+/// The program.
+pub const LAPIDARY: &str = env!("CARGO_BIN_EXE_lapidary");
+
+/// A running server.
+pub struct Server {
+    pub address: SocketAddr,
+    child: Child,
+    /// Kept open, so that the server can write its log.
+    _log: BufReader<ChildStderr>,
+}
+
+impl Server {
+    pub fn start(folder: &Path, common_cap: u32) -> Outcome<Self> {
+        let mut command = Command::new(LAPIDARY);
+        command
+            .args(["serve", "--listen", "127.0.0.1:0", "--common-cap", &common_cap.to_string(), "--data"])
+            .arg(folder);
+        let mut child = command.stderr(Stdio::piped()).spawn()?;
+        let mut log = BufReader::new(child.stderr.take().ok_or("the server has no standard error")?);
+        let mut line = String::new();
+        log.read_line(&mut line)?;
+        let address = line.trim().rsplit("http://").next().and_then(|address| address.parse().ok());
+        let address = address.ok_or_else(|| format!("the server did not start: {line}"))?;
+        Ok(Self { address, child, _log: log })
+    }
+
+    /// What the server has in memory, from `/proc`.
+    pub fn memory(&self) -> Outcome<String> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let mebibytes = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+            let kibibytes: Option<u64> = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
+            kibibytes.map(|kibibytes| kibibytes >> 10).ok_or_else(|| format!("/proc tells no {name}"))
+        };
+        Ok(format!(
+            "{} resident, of which {} anonymous; {} at most",
+            mebibytes("VmRSS")?,
+            mebibytes("RssAnon")?,
+            mebibytes("VmHWM")?
+        ))
+    }
+
+    /// Stops the server as an administrator does.
+    pub fn stop(mut self) -> Outcome<()> {
+        let told = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status()?;
+        let ended = self.child.wait()?;
+        if told.success() && ended.success() {
+            Ok(())
+        } else {
+            Err(format!("the server stopped badly: {ended}").into())
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have stopped already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,74 @@
+//! Texts made up from a seed: words by a Zipf law, the frequent ones short, in sentences with capitals and commas.
+
+use crate::random::{Purpose, Random};
+
+/// How many bytes a text has.
+pub const BYTES: usize = 1_000_000;
+/// How many different words.
+const WORDS: usize = 5_000;
+const SENTENCE: u64 = 18;
+
+/// A script to write in.
+pub struct Script {
+    pub name: &'static str,
+    consonants: &'static [&'static str],
+    vowels: &'static [&'static str],
+}
+
+/// The scripts: letters of one byte, and of two.
+pub const SCRIPTS: [Script; 2] = [
+    Script {
+        name: "English-like",
+        consonants: &["b", "c", "d", "f", "g", "h", "l", "m", "n", "p", "r", "s", "t", "w", "st", "th", "ch", "nt"],
+        vowels: &["a", "e", "i", "o", "u", "ea", "ou", "y"],
+    },
+    Script {
+        name: "Cyrillic",
+        consonants: &["б", "в", "г", "д", "ж", "з", "к", "л", "м", "н", "п", "р", "с", "т", "ч", "ш", "ст", "пр"],
+        vowels: &["а", "е", "и", "о", "у", "ы", "я", "ю", "ой"],
+    },
+];
+
+impl Script {
+    /// A text of [`BYTES`] bytes.
+    pub fn text(&self, seed: u64, number: u64) -> String {
+        let mut random = Random::new(seed, Purpose::Text, number);
+        let words: Vec<String> = (0..WORDS).map(|rank| self.word(rank, &mut random)).collect();
+        let mut text = String::with_capacity(BYTES + 64);
+        let mut capital = true;
+        while text.len() < BYTES {
+            // Evenly by the logarithm of the rank: a Zipf law.
+            let word = &words[(WORDS as f64).powf(random.unit()) as usize - 1];
+            let first = word.chars().next().filter(|_| capital);
+            text.extend(first.iter().flat_map(|letter| letter.to_uppercase()));
+            text.push_str(&word[first.map_or(0, char::len_utf8)..]);
+            let end = random.below(SENTENCE);
+            text.push_str(match end {
+                0 => ".\n",
+                1 | 2 => ", ",
+                _ => " ",
+            });
+            capital = end == 0;
+        }
+        while text.len() > BYTES {
+            text.pop();
+        }
+        // A letter cut in two leaves room for one byte.
+        text.extend(std::iter::repeat_n('.', BYTES - text.len()));
+        text
+    }
+
+    fn word(&self, rank: usize, random: &mut Random) -> String {
+        let syllables = match rank {
+            0..20 => 1,
+            20..200 => 1 + random.below(2),
+            _ => 2 + random.below(3),
+        };
+        let mut word = String::new();
+        for _ in 0..syllables {
+            word.push_str(self.consonants[random.below(self.consonants.len() as u64) as usize]);
+            word.push_str(self.vowels[random.below(self.vowels.len() as u64) as usize]);
+        }
+        word
+    }
+}
