@@ -36,6 +36,11 @@ impl Catalogue {
         Ok(Self::on(Box::new(RocksStore::open_or_create(folder)?)))
     }
 
+    /// As [`Catalogue::open_or_create`], with so many bytes of memory for what was read of the index.
+    pub fn open_or_create_with_cache(folder: &Path, cache: usize) -> Result<Self, CatalogueError> {
+        Ok(Self::on(Box::new(RocksStore::open_or_create_with_cache(folder, cache)?)))
+    }
+
     /// A catalogue on a store.
     #[must_use]
     pub fn on(store: Box<dyn Store>) -> Self {

@@ -9,6 +9,7 @@ use clap::Args;
 use super::arguments::RuleArguments;
 use super::failure::{Failure, Status};
 use crate::catalogue::Catalogue;
+use crate::index::CACHE_BYTES;
 use crate::server::{self, Settings};
 
 /// Answer checks and take books over HTTP.
@@ -23,13 +24,16 @@ pub(super) struct Serve {
     /// The largest body of a request, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = Settings::default().max_body)]
     max_body: usize,
+    /// How much memory to take for what was read of the index, in bytes; the system keeps more of it where it has room
+    #[arg(long, value_name = "BYTES", default_value_t = CACHE_BYTES)]
+    cache: usize,
     #[command(flatten)]
     rule: RuleArguments,
 }
 
 impl Serve {
     pub(super) fn run(self) -> Result<Status, Failure> {
-        let catalogue = Catalogue::open_or_create(&self.data)?.with_rule(self.rule.rule());
+        let catalogue = Catalogue::open_or_create_with_cache(&self.data, self.cache)?.with_rule(self.rule.rule());
         let settings = Settings { listen: self.listen, max_body: self.max_body };
         server::run(Arc::new(catalogue), settings).map_err(|e| Failure::Failed(e.to_string()))?;
         Ok(Status::Done)

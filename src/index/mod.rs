@@ -7,7 +7,7 @@ mod record;
 mod rocks;
 
 pub use record::{BadName, BookId, BookKey, Library, NAME_BYTES, NewBook, Record, Rights};
-pub use rocks::RocksStore;
+pub use rocks::{CACHE_BYTES, RocksStore};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};

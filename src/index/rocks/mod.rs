@@ -40,13 +40,17 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use rocksdb::{BottommostLevelCompaction, Cache, ColumnFamily, CompactOptions, DB, FlushOptions, properties};
+use rocksdb::{BottommostLevelCompaction, ColumnFamily, CompactOptions, DB, FlushOptions, properties};
 
 use self::read::RocksSnapshot;
 use self::recipes::Recipes;
 use self::schema::Family;
 use crate::fingerprint::Recipe;
 use crate::index::{BookKey, DiskUse, NewBook, Snapshot, Store, StoreError};
+
+/// How much memory a store takes for what it read of its tables, unless told otherwise: what a check needs most of 50
+/// million postings.
+pub const CACHE_BYTES: usize = 256 << 20;
 
 /// A [`Store`] in a folder of this machine. One process at a time has a folder open; within it any number of threads
 /// may read while one writes.
@@ -59,7 +63,6 @@ pub struct RocksStore {
     recipes: RwLock<Arc<Recipes>>,
     /// Held by the one that writes. It guards no state: after a panic the next one begins from what is on disk.
     writing: Mutex<merge::Cursor>,
-    cache: Cache,
     db: DB,
     /// Behind the database, so that the folder is free only once that is closed.
     _lock: File,
@@ -73,7 +76,7 @@ impl RocksStore {
     /// [`StoreError::InUse`], [`StoreError::Version`], [`StoreError::Damaged`], [`StoreError::Denied`]. A folder that
     /// is not a catalogue stays as it is.
     pub fn open(dir: &Path) -> Result<Self, StoreError> {
-        open::open(dir, open::Absent::Refuse)
+        open::open(dir, open::Absent::Refuse, CACHE_BYTES)
     }
 
     /// Opens the catalogue in a folder, or makes an empty one when the folder is empty or does not exist.
@@ -81,7 +84,16 @@ impl RocksStore {
     /// # Errors
     /// As [`RocksStore::open`].
     pub fn open_or_create(dir: &Path) -> Result<Self, StoreError> {
-        open::open(dir, open::Absent::Create)
+        Self::open_or_create_with_cache(dir, CACHE_BYTES)
+    }
+
+    /// As [`RocksStore::open_or_create`], with so many bytes of memory for what was read of the tables instead of
+    /// [`CACHE_BYTES`].
+    ///
+    /// # Errors
+    /// As [`RocksStore::open`].
+    pub fn open_or_create_with_cache(dir: &Path, cache: usize) -> Result<Self, StoreError> {
+        open::open(dir, open::Absent::Create, cache)
     }
 
     /// Makes a catalogue of many books, under one recipe, many times faster than [`Store::put`]. The folder must be
@@ -93,11 +105,6 @@ impl RocksStore {
     /// [`StoreError::Foreign`] when there is something in the folder.
     pub fn build(dir: &Path, recipe: &Recipe, books: impl IntoIterator<Item = NewBook>) -> Result<Self, StoreError> {
         build::build(dir, recipe, books)
-    }
-
-    /// Keeps at most so many bytes of the tables in memory; 256 MiB unless this says otherwise.
-    pub fn set_cache(&self, bytes: usize) {
-        self.cache.clone().set_capacity(bytes);
     }
 
     fn known_recipes(&self) -> Arc<Recipes> {

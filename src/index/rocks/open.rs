@@ -22,9 +22,6 @@ const CURRENT: &str = "CURRENT";
 /// What a new file system puts into its root: a disk mounted as the data folder is still an empty folder.
 const LOST_FOUND: &str = "lost+found";
 
-/// Blocks, indexes and filters of tables in memory, of all families together, unless someone says otherwise.
-const CACHE_BYTES: usize = 256 << 20;
-
 /// What to do when there is no catalogue in the folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Absent {
@@ -42,7 +39,7 @@ enum Content {
     Catalogue,
 }
 
-pub(super) fn open(dir: &Path, absent: Absent) -> Result<RocksStore, StoreError> {
+pub(super) fn open(dir: &Path, absent: Absent, cache: usize) -> Result<RocksStore, StoreError> {
     let empty = is_empty(dir)?;
     if empty {
         if absent == Absent::Refuse {
@@ -63,10 +60,11 @@ pub(super) fn open(dir: &Path, absent: Absent) -> Result<RocksStore, StoreError>
     let mut options = options::database();
     options.create_if_missing(create);
     options.create_missing_column_families(create);
-    let cache = Cache::new_lru_cache(CACHE_BYTES);
+    // The one that readers do not wait for each other at; 0 lets it find out how large its entries are.
+    let cache = Cache::new_hyper_clock_cache(cache, 0);
     let db = DB::open_cf_descriptors(&options, dir, options::families(&cache)).map_err(|e| from_rocksdb(dir, &e))?;
     let (dir, recipes, writing) = (dir.to_owned(), RwLock::default(), Mutex::default());
-    let store = RocksStore { dir, recipes, writing, cache, db, _lock: lock };
+    let store = RocksStore { dir, recipes, writing, db, _lock: lock };
     if create {
         finish(&store)?;
     }

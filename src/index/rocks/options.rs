@@ -27,6 +27,10 @@ const MEMTABLE_BLOOM_RATIO: f64 = 0.05;
 /// Blocks of records and gem lists, which are read whole and by the book: larger ones compress better.
 const LARGE_BLOCK_BYTES: usize = 16 << 10;
 
+/// Blocks of postings: a check reads as many as it has gems, each for one bucket. With what belongs to them they take a
+/// page.
+const POSTINGS_BLOCK_BYTES: usize = 3840;
+
 /// The options of the whole database.
 pub(super) fn database() -> Options {
     let mut options = Options::default();
@@ -79,6 +83,7 @@ pub(super) fn of_family(family: Family, cache: &Cache) -> Options {
         Family::Ids => table.set_bloom_filter(BLOOM_BITS, false),
         // Hashes and numbers in few bytes: nothing is left to compress.
         Family::Postings | Family::Lists => {
+            table.set_block_size(POSTINGS_BLOCK_BYTES);
             options.set_compression_type(DBCompressionType::None);
             options.set_bottommost_compression_type(DBCompressionType::None);
         }

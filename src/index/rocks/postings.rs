@@ -6,13 +6,13 @@
 //! ┌────────────────┬───────┬─────────────────────────────────────────────────┬────────────────────┐
 //! │ bytes of heads │ width │ heads: for each gem, rising                     │ books: those of    │
 //! │ varint         │ u8    │   varint of 2 × (gem − the gem before − 1)      │ each list, rising, │
-//! │                │       │          + 1 if it has several books            │ `width` bytes each │
-//! │                │       │   how many, varint, if several                  │                    │
+//! │                │       │          + 1 if it has several books            │ `width` bits each, │
+//! │                │       │   how many, varint, if several                  │ the lowest first   │
 //! └────────────────┴───────┴─────────────────────────────────────────────────┴────────────────────┘
 //! ```
 //!
-//! Gems are hashes, so that a gap takes a byte and a book its three: 4.1 bytes a posting in an index of 100 million. The
-//! heads are apart so that a gem is found, and known to be a common one, without a look at the books. A list of more than
+//! Gems are hashes, so that a gap takes little more than a byte, and a book as many bits as the number of books. The heads
+//! are apart so that a gem is found, and known to be a common one, without a look at the books. A list of more than
 //! [`LONG`] books stands by itself: varints of book − the book before − 1.
 
 use super::varint;
@@ -29,8 +29,7 @@ pub(super) struct Unreadable;
 #[derive(Clone)]
 pub(super) struct Reader<'a> {
     heads: &'a [u8],
-    books: &'a [u8],
-    width: usize,
+    books: Bits<'a>,
     /// One more than the gem before.
     least: u64,
 }
@@ -47,8 +46,36 @@ pub(super) enum List<'a> {
 /// The books of a list, in rising order.
 #[derive(Debug, Clone)]
 pub(super) struct Books<'a> {
+    bits: Bits<'a>,
+    count: usize,
+}
+
+/// Numbers of equal width.
+#[derive(Debug, Clone, Copy)]
+struct Bits<'a> {
     bytes: &'a [u8],
     width: usize,
+    /// How many numbers are behind.
+    taken: usize,
+}
+
+impl Bits<'_> {
+    /// Whether so many more numbers stand here.
+    fn has(self, count: usize) -> bool {
+        (self.taken + count) * self.width <= 8 * self.bytes.len()
+    }
+
+    /// The number in front; what stands behind the end is 0.
+    #[inline]
+    fn first(self) -> u32 {
+        let bit = self.taken * self.width;
+        let rest = self.bytes.get(bit / 8..).unwrap_or_default();
+        let word = rest.first_chunk().map_or_else(
+            || rest.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
+            |eight| u64::from_le_bytes(*eight),
+        );
+        (word >> (bit % 8) & ((1 << self.width) - 1)) as u32
+    }
 }
 
 impl<'a> Reader<'a> {
@@ -57,7 +84,8 @@ impl<'a> Reader<'a> {
             let heads = usize::try_from(varint::take(&mut bytes)?).ok()?;
             let width = usize::from(*bytes.split_off_first()?);
             let heads = bytes.split_off(..heads)?;
-            (1..=4).contains(&width).then_some(Self { heads, books: bytes, width, least: 0 })
+            let books = Bits { bytes, width, taken: 0 };
+            (1..=32).contains(&width).then_some(Self { heads, books, least: 0 })
         };
         parts().ok_or(Unreadable)
     }
@@ -84,8 +112,9 @@ impl<'a> Reader<'a> {
         if count > LONG {
             return Some((gem, List::Long(count)));
         }
-        let bytes = self.books.split_off(..count as usize * self.width)?;
-        Some((gem, List::Short(Books { bytes, width: self.width })))
+        let books = Books { bits: self.books, count: count as usize };
+        self.books.taken += books.count;
+        books.bits.has(books.count).then_some((gem, List::Short(books)))
     }
 }
 
@@ -95,12 +124,13 @@ impl<'a> Iterator for Reader<'a> {
     fn next(&mut self) -> Option<Self::Item> {
         if self.heads.is_empty() {
             // Books that belong to no gem are damage too.
-            let rest = std::mem::take(&mut self.books);
-            return (!rest.is_empty()).then_some(Err(Unreadable));
+            let rest = std::mem::take(&mut self.books.bytes);
+            let unread = rest.len() > (self.books.taken * self.books.width).div_ceil(8);
+            return unread.then_some(Err(Unreadable));
         }
         let next = self.read().ok_or(Unreadable);
         if next.is_err() {
-            (self.heads, self.books) = (&[], &[]);
+            (self.heads, self.books.bytes) = (&[], &[]);
         }
         Some(next)
     }
@@ -121,13 +151,14 @@ impl Iterator for Books<'_> {
 
     #[inline]
     fn next(&mut self) -> Option<BookNo> {
-        let bytes = self.bytes.split_off(..self.width)?;
-        Some(BookNo(bytes.iter().rev().fold(0, |book, byte| book << 8 | u32::from(*byte))))
+        self.count = self.count.checked_sub(1)?;
+        let book = self.bits.first();
+        self.bits.taken += 1;
+        Some(BookNo(book))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let count = self.bytes.len() / self.width;
-        (count, Some(count))
+        (self.count, Some(self.count))
     }
 }
 
@@ -171,13 +202,23 @@ impl Writer {
             return None;
         }
         let largest = self.books.iter().max().map_or(0, |book| book.0);
-        let width = (u32::BITS - largest.leading_zeros()).div_ceil(8).max(1) as usize;
-        let mut bytes = Vec::with_capacity(self.heads.len() + self.books.len() * width + 4);
+        let width = (u32::BITS - largest.leading_zeros()).max(1);
+        let mut bytes = Vec::with_capacity(self.heads.len() + self.books.len() * width as usize / 8 + 12);
         varint::put(&mut bytes, self.heads.len() as u64);
         bytes.push(width as u8);
         bytes.append(&mut self.heads);
+        let (mut word, mut bits) = (0_u64, 0);
         for book in self.books.drain(..) {
-            bytes.extend(&book.0.to_le_bytes()[..width]);
+            word |= u64::from(book.0) << bits;
+            bits += width;
+            while bits >= 8 {
+                bytes.push(word as u8);
+                word >>= 8;
+                bits -= 8;
+            }
+        }
+        if bits > 0 {
+            bytes.push(word as u8);
         }
         self.least = 0;
         Some(bytes)
@@ -282,7 +323,7 @@ mod tests {
         writer.long(4, 5_000);
         writer.short(9, (0..LONG).map(BookNo));
         let bytes = writer.finish().unwrap();
-        assert_eq!(bytes.len(), 2 + (1 + 3 + 3) + 2 * (1 + LONG as usize));
+        assert_eq!(bytes.len(), 2 + (1 + 3 + 3) + (10 * (1 + LONG as usize)).div_ceil(8));
         let lists: Vec<_> = Reader::new(&bytes).unwrap().map(|list| list.unwrap()).map(|(g, l)| (g, l.len())).collect();
         assert_eq!(lists, [(3, 1), (4, 5_000), (9, LONG)]);
         assert!(matches!(Reader::new(&bytes).unwrap().find(4), Ok(Some(List::Long(5_000)))));

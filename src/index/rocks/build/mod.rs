@@ -16,7 +16,7 @@ use rocksdb::{Cache, WriteBatch, WriteOptions};
 
 use self::runs::Runs;
 use self::tables::Tables;
-use super::open::{self, Absent};
+use super::open;
 use super::schema::{self, Family, Postings};
 use super::write::{full, make_distinct};
 use super::{RocksStore, error, gem_list, options};
@@ -37,7 +37,7 @@ pub(super) fn build(
     fs::create_dir_all(parent).map_err(failed)?;
     let place = tempfile::Builder::new().prefix(".lapidary-").tempdir_in(parent).map_err(failed)?;
     let made = place.path().join("made");
-    let store = open::open(&made, Absent::Create)?;
+    let store = RocksStore::open_or_create(&made)?;
     store.add_recipe(recipe)?;
     fill(&store, recipe, place.path(), books)?;
     drop(store);
