@@ -178,3 +178,104 @@ impl Merge<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use jiff::Timestamp;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::fingerprint::{PlacedGem, Recipe};
+    use crate::index::{BookKey, Limits, NewBook, Record, Rights, Store, Tally};
+
+    /// A book with these gems, of which some share a bucket.
+    fn book(id: u8, gems: &[u64]) -> NewBook {
+        let recipe = Recipe::documented().name().clone();
+        let gems: Vec<PlacedGem> = gems.iter().map(|gem| PlacedGem { gem: gem_of(*gem), place: None }).collect();
+        let record = Record {
+            key: key(id),
+            rights: Rights::Free,
+            title: None,
+            authors: Vec::new(),
+            language: None,
+            digest: String::new(),
+            bytes: 0,
+            gems: BTreeMap::new(),
+            changed: Timestamp::UNIX_EPOCH,
+        };
+        NewBook { record, gems: BTreeMap::from([(recipe, gems)]) }
+    }
+
+    fn gem_of(i: u64) -> Gem {
+        Gem(i / 3 << 20 | i % 3)
+    }
+
+    fn key(id: u8) -> BookKey {
+        BookKey { library: "lib".parse().unwrap(), id: id.to_string().parse().unwrap() }
+    }
+
+    fn any_step() -> impl Strategy<Value = (u8, Option<Vec<u64>>, u64)> {
+        let gems = proptest::option::weighted(0.7, proptest::collection::vec(0..12_u64, 0..8));
+        (0..4_u8, gems, 0..60_u64)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(40))]
+
+        #[test]
+        fn a_delta_merged_in_part_is_never_seen(steps in proptest::collection::vec(any_step(), 1..12)) {
+            let dir = tempfile::tempdir().unwrap();
+            let store = RocksStore::open_or_create(dir.path()).unwrap();
+            let recipe = Recipe::documented();
+            store.add_recipe(&recipe).unwrap();
+            let mut books: BTreeMap<u8, Vec<u64>> = BTreeMap::new();
+            for (id, gems, budget) in steps {
+                match gems {
+                    Some(gems) => {
+                        store.put(vec![book(id, &gems)]).unwrap();
+                        books.insert(id, gems);
+                    }
+                    None => {
+                        prop_assert_eq!(store.remove(&[key(id)]).unwrap(), [books.remove(&id).is_some()]);
+                    }
+                }
+                let before = store.view();
+                merge(&store.view(), &mut store.turn(), budget).unwrap();
+                for view in [before, store.view()] {
+                    prop_assert_eq!(view.verify().unwrap(), Vec::<String>::new());
+                    for gem in 0..13 {
+                        let mut expected = Tally::default();
+                        for (id, _) in books.iter().filter(|(_, gems)| gems.contains(&gem)) {
+                            expected.books.push((view.find(&key(*id)).unwrap().unwrap(), 1));
+                        }
+                        expected.books.sort_unstable();
+                        let limits = Limits { cap: 4, fewest: 1 };
+                        prop_assert_eq!(view.tally(recipe.name(), &[gem_of(gem)], limits).unwrap(), expected);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_change_pays_for_a_part_of_the_merge() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = RocksStore::open_or_create(dir.path()).unwrap();
+        store.add_recipe(&Recipe::documented()).unwrap();
+        let mut largest = 0;
+        for i in 0..30 {
+            let gems: Vec<u64> = (0..20_000).map(|j| 3 * (i * 20_000 + j) % 12_285 + j % 3).collect();
+            store.put(vec![book(i as u8, &gems)]).unwrap();
+            largest = largest.max(store.view().postings().unwrap().delta);
+        }
+        let Postings { main, delta } = store.view().postings().unwrap();
+        assert!(largest < SMALL + 20_000, "{largest}");
+        assert!(main > 0 && delta > 0, "{main} {delta}");
+        merge_all(&store, &mut store.turn()).unwrap();
+        let merged = store.view().postings().unwrap();
+        assert_eq!((merged.main, merged.delta), (main + delta, 0));
+        assert_eq!(store.view().verify().unwrap(), Vec::<String>::new());
+    }
+}

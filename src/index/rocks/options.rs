@@ -2,7 +2,7 @@
 
 use rocksdb::{
     BlockBasedOptions, Cache, ColumnFamilyDescriptor, DBCompressionType, DBRecoveryMode, DEFAULT_COLUMN_FAMILY_NAME,
-    LogLevel, Options, SliceTransform,
+    DataBlockIndexType, LogLevel, Options, SliceTransform,
 };
 
 use super::schema::{self, Family};
@@ -84,6 +84,9 @@ pub(super) fn of_family(family: Family, cache: &Cache) -> Options {
         // Hashes and numbers in few bytes: nothing is left to compress.
         Family::Postings | Family::Lists => {
             table.set_block_size(POSTINGS_BLOCK_BYTES);
+            table.set_block_restart_interval(1);
+            table.set_data_block_index_type(DataBlockIndexType::BinaryAndHash);
+            table.set_data_block_hash_ratio(0.75);
             options.set_compression_type(DBCompressionType::None);
             options.set_bottommost_compression_type(DBCompressionType::None);
         }
