@@ -188,7 +188,7 @@ mod tests {
 
     use super::*;
     use crate::fingerprint::{PlacedGem, Recipe};
-    use crate::index::{BookKey, Limits, NewBook, Record, Rights, Store, Tally};
+    use crate::index::{BookKey, Limits, NewBook, Record, Rights, Snapshot as _, Store, Tally};
 
     /// A book with these gems, of which some share a bucket.
     fn book(id: u8, gems: &[u64]) -> NewBook {
