@@ -23,18 +23,29 @@ pub(super) struct Cutter<'b> {
 }
 
 /// The digits since the last boundary.
-#[derive(Default)]
 struct Chunk {
     /// In UTF-8; digits outside ASCII are rare, but exist.
     digits: Vec<u8>,
     /// How many digits that is.
     count: usize,
     start: u64,
-    /// Where the last digits end in the source, the newest last: what is left once a boundary sequence is taken off.
-    ends: [u64; SEQUENCE + 1],
-    /// The value of the last four digits, and how many of them are ASCII digits in a row.
+    /// Where the last digits end in the source, digit `i` at `i % ENDS`: enough to know where what is left ends once a
+    /// boundary sequence is taken off.
+    ends: [u64; ENDS],
+    /// The last four digits, four bits each.
     tail: u16,
-    ascii: usize,
+}
+
+/// More than the digits of a boundary sequence.
+const ENDS: usize = 8;
+const _: () = assert!(ENDS > SEQUENCE);
+/// A tail that has nothing of a boundary sequence.
+const NO_DIGITS: u16 = 0xffff;
+
+impl Default for Chunk {
+    fn default() -> Self {
+        Self { digits: Vec::new(), count: 0, start: 0, ends: [0; ENDS], tail: NO_DIGITS }
+    }
 }
 
 impl<'b> Cutter<'b> {
@@ -58,7 +69,7 @@ impl<'b> Cutter<'b> {
             let long = self.ended > 0 && chunk.count >= self.boundaries.shortest();
             let gem = long.then(|| PlacedGem {
                 gem: Gem(u64::from(jenkins(&chunk.digits))),
-                place: Some(Place { start: chunk.start, end: chunk.ends[0] }),
+                place: Some(Place { start: chunk.start, end: chunk.ends[(chunk.count - 1) % ENDS] }),
             });
             self.release();
             self.held = gem;
@@ -66,7 +77,7 @@ impl<'b> Cutter<'b> {
         self.ended += 1;
         self.chunk.digits.clear();
         self.chunk.count = 0;
-        self.chunk.ascii = 0;
+        self.chunk.tail = NO_DIGITS;
     }
 
     fn release(&mut self) {
@@ -79,24 +90,25 @@ impl<'b> Cutter<'b> {
 }
 
 impl Sink for Cutter<'_> {
-    fn digit(&mut self, digit: char, place: Place) {
-        let chunk = &mut self.chunk;
-        if chunk.count == 0 {
-            chunk.start = place.start;
-        }
-        chunk.count += 1;
-        chunk.ends.rotate_left(1);
-        chunk.ends[SEQUENCE] = place.end;
-        if !digit.is_ascii_digit() {
-            chunk.digits.extend_from_slice(digit.encode_utf8(&mut [0; 4]).as_bytes());
-            chunk.ascii = 0;
-            return;
-        }
-        chunk.digits.push(digit as u8);
-        chunk.tail = chunk.tail % 1000 * 10 + u16::from(digit as u8 - b'0');
-        chunk.ascii += 1;
-        if chunk.ascii >= SEQUENCE && self.boundaries.ends_at(chunk.tail) {
-            self.end_chunk();
+    fn digits(&mut self, digits: &[(char, Place)]) {
+        self.chunk.digits.reserve(digits.len());
+        for &(digit, place) in digits {
+            let chunk = &mut self.chunk;
+            if chunk.count == 0 {
+                chunk.start = place.start;
+            }
+            chunk.ends[chunk.count % ENDS] = place.end;
+            chunk.count += 1;
+            let Some(value) = digit.to_digit(10) else {
+                chunk.digits.extend_from_slice(digit.encode_utf8(&mut [0; 4]).as_bytes());
+                chunk.tail = NO_DIGITS;
+                continue;
+            };
+            chunk.digits.push(digit as u8);
+            chunk.tail = chunk.tail << 4 | value as u16;
+            if self.boundaries.ends_at(chunk.tail) {
+                self.end_chunk();
+            }
         }
     }
 }
@@ -113,9 +125,9 @@ mod tests {
     /// Digit `i` lies at bytes `10 i .. 10 i + 5`.
     fn cut(digits: &str, boundaries: &Boundaries) -> Vec<(Gem, u64, u64)> {
         let mut cutter = Cutter::new(boundaries);
-        for (i, digit) in digits.chars().enumerate() {
-            cutter.digit(digit, Place { start: 10 * i as u64, end: 10 * i as u64 + 5 });
-        }
+        let place = |i: usize| Place { start: 10 * i as u64, end: 10 * i as u64 + 5 };
+        let digits: Vec<_> = digits.chars().enumerate().map(|(i, digit)| (digit, place(i))).collect();
+        digits.chunks(7).for_each(|digits| cutter.digits(digits));
         let placed = |g: super::PlacedGem| g.place.map(|p| (g.gem, p.start, p.end)).expect("a place");
         cutter.finish().into_iter().map(placed).collect()
     }

@@ -1,6 +1,9 @@
 //! Step 7: decorated words, such as `-=word=-`, which a reader passes over and which would otherwise make a copy look
 //! like another text.
 
+use std::mem;
+
+use super::Sink;
 use super::characters::Placed;
 use super::classes::{is_blank, is_word};
 use super::digits::Digits;
@@ -112,14 +115,42 @@ impl<'l> Decorated<'l> {
         };
     }
 
+    /// Takes what is left of a token behind a blank, and the blank behind it: a word or none, marks or none. The word's
+    /// digits are out.
+    #[inline]
+    pub(super) fn token(&mut self, word: bool, marks: bool, out: &mut Vec<Placed>) {
+        use State::{Border, Inside, MarksBlank, WordBlank};
+        self.state = match (self.state, word, marks) {
+            (Border | MarksBlank, false, true) => {
+                self.begin(out.len());
+                MarksBlank
+            }
+            (MarksBlank, true, true) | (WordBlank, false, true) => {
+                self.drop_run(out);
+                self.digits.blank();
+                Inside
+            }
+            (MarksBlank, true, false) | (WordBlank, false, false) => WordBlank,
+            _ => Border,
+        };
+    }
+
     /// The step behind this one.
     pub(super) fn digits(&mut self) -> &mut Digits<'l> {
         &mut self.digits
     }
 
-    /// Whether nothing that is out may still be taken back.
-    pub(super) fn settled(&self) -> bool {
-        matches!(self.state, State::Inside | State::Border)
+    /// Hands on what of `out` cannot be taken back any more.
+    pub(super) fn settle(&mut self, out: &mut Vec<Placed>, sink: &mut impl Sink) {
+        let settled = match self.state {
+            State::Inside | State::Border => out.len(),
+            _ => mem::take(&mut self.undo.out),
+        };
+        if let Some(retry) = &mut self.retry {
+            retry.out = retry.out.saturating_sub(settled);
+        }
+        sink.digits(&out[..settled]);
+        out.drain(..settled);
     }
 
     /// Ends the text and returns the step behind this one.

@@ -3,11 +3,12 @@
 use super::characters::Placed;
 use super::classes::{is_blank, is_digit, is_word};
 use super::letters::{Class, Letters};
-use super::tokens::Plain;
+use super::plain::{self, Plain};
 use crate::fingerprint::gem::Place;
 
 /// How many characters of a word stay before it is cut.
 const KEPT: u32 = 4;
+const _: () = assert!(plain::DIGITS == KEPT as usize + 1);
 /// Stands for the rest of a cut word.
 const CUT: char = '8';
 
@@ -46,23 +47,30 @@ impl<'l> Digits<'l> {
         self.transliteration
     }
 
-    /// Takes a whole word of plain letters, from `from` to the end of `text`, at the start of a word. `transliterated`
-    /// says whether one of them makes the text so.
-    pub(super) fn plain_word(
-        &mut self,
-        plain: &Plain,
-        transliterated: bool,
-        text: &[u8],
-        from: usize,
-        out: &mut Vec<Placed>,
-    ) {
-        if transliterated {
+    /// Takes a whole word of plain letters and marks, from `from` to the end of `text`, at the start of a word.
+    #[inline]
+    pub(super) fn plain_word(&mut self, plain: &Plain, text: &str, from: usize, out: &mut Vec<Placed>) {
+        let Some(mut word) = plain.word(text.as_bytes(), from) else { return self.letters(text, from, out) };
+        if word.transliterated {
             self.transliterate();
         }
-        let (digits, count) = plain.first_digits::<{ KEPT as usize + 1 }>(text, from);
-        for &(digit, place) in &digits[..count] {
-            self.word_character(char::from(digit), place, out);
+        word.digits[KEPT as usize].0 = CUT;
+        let length = out.len() + word.count;
+        out.extend_from_slice(&word.digits);
+        out.truncate(length);
+    }
+
+    /// As [`Self::plain_word`], letter by letter.
+    #[cold]
+    fn letters(&mut self, text: &str, from: usize, out: &mut Vec<Placed>) {
+        for (start, c) in text[from..].char_indices() {
+            let start = from + start;
+            let place = Place { start: start as u64, end: (start + c.len_utf8()) as u64 };
+            for c in c.to_lowercase().map(|c| self.letters.simplify(c)).filter(|&c| is_word(c)) {
+                self.push(c, place, out);
+            }
         }
+        self.blank();
     }
 
     /// Takes an ASCII blank.

@@ -9,26 +9,34 @@ mod classes;
 mod decorated;
 mod digits;
 mod letters;
+mod masks;
+mod plain;
 mod tokens;
 mod words;
 
+use std::ops::Range;
+
 use self::characters::{Placed, characters};
+use self::classes::is_ascii_blank;
 use self::decorated::{Decorated, Kind};
 use self::digits::{Digits, Transliteration};
 use self::letters::Letters;
+use self::masks::Masks;
+use self::plain::Plain;
+use self::tokens::{Rest, Token};
 use self::words::{ShortWords, first_joint};
 use super::gem::Place;
 use super::recipe::Base;
 
 /// What takes the digits of a fold.
 pub(super) trait Sink {
-    /// Takes the next digit and the bytes of the source that it came from. Not every digit is ASCII.
-    fn digit(&mut self, digit: char, place: Place);
+    /// Takes the next digits, each with the bytes of the source that it came from. Not every digit is ASCII.
+    fn digits(&mut self, digits: &[(char, Place)]);
 }
 
 impl Sink for String {
-    fn digit(&mut self, digit: char, _: Place) {
-        self.push(digit);
+    fn digits(&mut self, digits: &[Placed]) {
+        self.extend(digits.iter().map(|(digit, _)| digit));
     }
 }
 
@@ -70,71 +78,117 @@ fn either<S: Sink>(letters: &'static Letters, new_sink: impl Fn() -> S, read: im
 /// A pass over a text.
 struct Folding<S> {
     letters: &'static Letters,
+    /// Whether the first joint lies behind.
+    joined: bool,
     short_words: ShortWords<'static>,
     decorated: Decorated<'static>,
-    /// The digits that step 7 may still take back.
+    /// The digits that are not handed on yet; step 7 may still take back the last of them.
     digits: Vec<Placed>,
     sink: S,
 }
 
+/// Digits are handed on when there are this many.
+const MANY: usize = 1024;
+
 impl<S: Sink> Folding<S> {
     fn new(letters: &'static Letters, transliteration: Transliteration, sink: S) -> Self {
         let decorated = Decorated::new(Digits::new(letters, transliteration));
-        Self { letters, short_words: ShortWords::new(letters), decorated, digits: Vec::new(), sink }
+        let short_words = ShortWords::new(letters);
+        Self { letters, joined: false, short_words, decorated, digits: Vec::new(), sink }
     }
 
-    /// Reads a whole text: plain tokens by tables, all others by the steps.
+    /// Reads a whole text: plain tokens by masks and tables, all others by the steps.
     fn fast(&mut self, text: &str) {
-        let letters = self.letters;
-        let plain = letters.plain();
-        let bytes = text.as_bytes();
-        let mut at = self.first_joint(text);
-        while at < bytes.len() {
-            if plain.is_blank(bytes[at]) {
-                self.decorated.turn(Kind::Blank, &mut self.digits);
-                self.decorated.digits().blank();
-                at += 1;
-            } else if let Some(token) = plain.token(bytes, at) {
-                token.fold(plain, bytes, &mut self.decorated, &mut self.digits);
-                at = token.end;
-            } else {
-                let end = bytes[at..].iter().position(|&byte| plain.is_blank(byte)).map_or(bytes.len(), |n| at + n);
-                let offset = at as u64;
-                for (c, Place { start, end }) in characters(&text[at..end], letters) {
-                    self.push((c, Place { start: start + offset, end: end + offset }));
+        let plain = self.letters.plain();
+        let mut masks = Masks::new();
+        let mut at = 0;
+        while at < text.len() {
+            let rest = &text.as_bytes()[at..];
+            masks.read(plain, rest);
+            let mut start = 0;
+            for blank in masks.blank.places().take_while(|&blank| blank <= rest.len()) {
+                match Token::new(&masks, at, start, blank) {
+                    // A joint has marks between letters.
+                    Some(token) if self.joined || !token.is_joined() => self.plain_token(plain, text, token),
+                    _ => self.token(text, at + start..at + blank),
                 }
-                self.end_word();
-                at = end;
+                start = blank + 1;
             }
+            if start == 0 {
+                start = rest.iter().position(|&byte| is_ascii_blank(byte)).unwrap_or(rest.len());
+                self.token(text, at..at + start);
+                start += 1;
+            }
+            at += start;
             self.settle();
         }
     }
 
-    /// Reads a text up to the blank behind its first joint, by the steps; returns where that blank is. Reads nothing of
-    /// a text without a joint.
-    fn first_joint(&mut self, text: &str) -> usize {
-        let letters = self.letters;
-        let Some(joint) = first_joint(characters(text, letters)) else { return 0 };
-        for (i, (c, place)) in characters(text, letters).enumerate() {
-            let byte = text.as_bytes().get(place.start as usize);
-            if i >= joint.end
-                && place.end - place.start == 1
-                && byte.is_some_and(|&byte| letters.plain().is_blank(byte))
-            {
-                self.end_word();
-                return place.start as usize;
-            }
+    /// Takes a token of plain characters, in which is no joint, and the blank behind it.
+    #[inline]
+    fn plain_token(&mut self, plain: &Plain, text: &str, mut token: Token) {
+        while let Some(before) = token.split_off(text.as_bytes()) {
+            self.part(plain, text, &before);
+        }
+        self.part(plain, text, &token);
+    }
+
+    /// Takes what lies between two blanks once step 3 is done, and the blank behind it.
+    #[inline]
+    fn part(&mut self, plain: &Plain, text: &str, token: &Token) {
+        let rest = token.rest(plain, text.as_bytes());
+        let letters = rest.letter.trailing_ones() as usize;
+        if rest.letter >> letters != 0 {
+            return self.with_marks(plain, text, &rest);
+        }
+        if letters > 0 {
+            let text = &text[..rest.start + letters];
+            self.decorated.digits().plain_word(plain, text, rest.start, &mut self.digits);
+        }
+        self.decorated.token(letters > 0, rest.length > letters, &mut self.digits);
+    }
+
+    /// As [`Self::part`] where marks stand before or between the letters that are left.
+    #[cold]
+    fn with_marks(&mut self, plain: &Plain, text: &str, rest: &Rest) {
+        let mut at = 0;
+        while at < rest.length {
+            let letters = rest.letter >> at;
+            let (kind, length) = match letters.trailing_ones() {
+                0 => (Kind::Mark, letters.trailing_zeros()),
+                length => (Kind::Word, length),
+            };
+            self.decorated.turn(kind, &mut self.digits);
+            at += length as usize;
+        }
+        let end = rest.start + (rest.letter.ilog2() + 1) as usize;
+        self.decorated.digits().plain_word(plain, &text[..end], rest.start, &mut self.digits);
+        self.decorated.turn(Kind::Blank, &mut self.digits);
+    }
+
+    /// Takes any token, and the blank behind it, by the steps.
+    #[cold]
+    fn token(&mut self, text: &str, range: Range<usize>) {
+        let offset = range.start as u64;
+        let token = &text[range];
+        let joint = if self.joined { None } else { first_joint(characters(token, self.letters)) };
+        self.joined |= joint.is_some();
+        let joint = joint.unwrap_or_default();
+        for (i, (c, Place { start, end })) in characters(token, self.letters).enumerate() {
             if !joint.contains(&i) {
-                self.push((c, place));
+                self.push((c, Place { start: start + offset, end: end + offset }));
             }
         }
         self.end_word();
-        text.len()
+        self.decorated.turn(Kind::Blank, &mut self.digits);
+        self.decorated.digits().blank();
     }
 
     fn push(&mut self, character: Placed) {
         self.short_words.push(character, &mut |character| self.decorated.push(character, &mut self.digits));
-        self.settle();
+        if self.digits.len() >= MANY {
+            self.settle();
+        }
     }
 
     fn end_word(&mut self) {
@@ -142,28 +196,26 @@ impl<S: Sink> Folding<S> {
     }
 
     fn settle(&mut self) {
-        if !self.digits.is_empty() && self.decorated.settled() {
-            self.digits.drain(..).for_each(|(digit, place)| self.sink.digit(digit, place));
-        }
+        self.decorated.settle(&mut self.digits, &mut self.sink);
     }
 
     /// The sink with all digits; `None` when the text should have been transliterated from its start.
     fn finish(mut self) -> Option<S> {
         self.end_word();
         let last = self.decorated.finish(&mut self.digits);
-        self.digits.drain(..).for_each(|(digit, place)| self.sink.digit(digit, place));
+        self.sink.digits(&self.digits);
         (last.transliteration() != Transliteration::TooLate).then_some(self.sink)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Base, Place, Sink, fold, plainly};
+    use super::{Base, Place, Placed, Sink, fold, plainly};
     use proptest::prelude::*;
 
     impl Sink for Vec<(char, Place)> {
-        fn digit(&mut self, digit: char, place: Place) {
-            self.push((digit, place));
+        fn digits(&mut self, digits: &[Placed]) {
+            self.extend(digits);
         }
     }
 
