@@ -14,6 +14,8 @@ use super::hash::jenkins;
 pub(super) struct Cutter<'b> {
     boundaries: &'b Boundaries,
     chunk: Chunk,
+    /// The last four digits, four bits each.
+    tail: u16,
     /// How many chunks have ended.
     ended: usize,
     /// The gem of the last chunk that was not empty, if it is long enough: it counts only when another follows.
@@ -23,6 +25,7 @@ pub(super) struct Cutter<'b> {
 }
 
 /// The digits since the last boundary.
+#[derive(Default)]
 struct Chunk {
     /// In UTF-8; digits outside ASCII are rare, but exist.
     digits: Vec<u8>,
@@ -32,25 +35,26 @@ struct Chunk {
     /// Where the last digits end in the source, digit `i` at `i % ENDS`: enough to know where what is left ends once a
     /// boundary sequence is taken off.
     ends: [u64; ENDS],
-    /// The last four digits, four bits each.
-    tail: u16,
 }
 
 /// More than the digits of a boundary sequence.
 const ENDS: usize = 8;
 const _: () = assert!(ENDS > SEQUENCE);
-/// A tail that has nothing of a boundary sequence.
+/// What stands in a tail for a digit outside ASCII; and a tail in which no boundary sequence has begun.
+const NO_DIGIT: u16 = 0xf;
 const NO_DIGITS: u16 = 0xffff;
-
-impl Default for Chunk {
-    fn default() -> Self {
-        Self { digits: Vec::new(), count: 0, start: 0, ends: [0; ENDS], tail: NO_DIGITS }
-    }
-}
 
 impl<'b> Cutter<'b> {
     pub(super) fn new(boundaries: &'b Boundaries) -> Self {
-        Self { boundaries, chunk: Chunk::default(), ended: 0, held: None, seen: HashSet::new(), gems: Vec::new() }
+        Self {
+            boundaries,
+            chunk: Chunk::default(),
+            tail: NO_DIGITS,
+            ended: 0,
+            held: None,
+            seen: HashSet::new(),
+            gems: Vec::new(),
+        }
     }
 
     /// The gems in order of first place; equal ones once.
@@ -77,7 +81,6 @@ impl<'b> Cutter<'b> {
         self.ended += 1;
         self.chunk.digits.clear();
         self.chunk.count = 0;
-        self.chunk.tail = NO_DIGITS;
     }
 
     fn release(&mut self) {
@@ -91,24 +94,36 @@ impl<'b> Cutter<'b> {
 
 impl Sink for Cutter<'_> {
     fn digits(&mut self, digits: &[(char, Place)]) {
-        self.chunk.digits.reserve(digits.len());
-        for &(digit, place) in digits {
-            let chunk = &mut self.chunk;
-            if chunk.count == 0 {
-                chunk.start = place.start;
-            }
-            chunk.ends[chunk.count % ENDS] = place.end;
-            chunk.count += 1;
-            let Some(value) = digit.to_digit(10) else {
-                chunk.digits.extend_from_slice(digit.encode_utf8(&mut [0; 4]).as_bytes());
-                chunk.tail = NO_DIGITS;
-                continue;
-            };
-            chunk.digits.push(digit as u8);
-            chunk.tail = chunk.tail << 4 | value as u16;
-            if self.boundaries.ends_at(chunk.tail) {
+        let mut from = 0;
+        let mut tail = self.tail;
+        for (i, (digit, _)) in digits.iter().enumerate() {
+            tail = tail << 4 | digit.to_digit(10).map_or(NO_DIGIT, |value| value as u16);
+            if self.boundaries.ends_at(tail) {
+                self.chunk.extend(&digits[from..=i]);
                 self.end_chunk();
+                (from, tail) = (i + 1, NO_DIGITS);
             }
+        }
+        self.chunk.extend(&digits[from..]);
+        self.tail = tail;
+    }
+}
+
+impl Chunk {
+    fn extend(&mut self, digits: &[(char, Place)]) {
+        if let (0, Some((_, place))) = (self.count, digits.first()) {
+            self.start = place.start;
+        }
+        let last = digits.len().saturating_sub(ENDS);
+        for (i, (_, place)) in digits.iter().enumerate().skip(last) {
+            self.ends[(self.count + i) % ENDS] = place.end;
+        }
+        self.count += digits.len();
+        if digits.iter().all(|(digit, _)| digit.is_ascii()) {
+            self.digits.extend(digits.iter().map(|&(digit, _)| digit as u8));
+        } else {
+            let text: String = digits.iter().map(|(digit, _)| digit).collect();
+            self.digits.extend_from_slice(text.as_bytes());
         }
     }
 }

@@ -135,6 +135,12 @@ impl<'l> Decorated<'l> {
         };
     }
 
+    /// Takes any number of tokens of which nothing is left, but one at least, and the blanks behind them.
+    #[inline]
+    pub(super) fn blanks(&mut self) {
+        self.state = if self.state == State::WordBlank { State::WordBlank } else { State::Border };
+    }
+
     /// The step behind this one.
     pub(super) fn digits(&mut self) -> &mut Digits<'l> {
         &mut self.digits

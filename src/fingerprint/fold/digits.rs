@@ -50,14 +50,20 @@ impl<'l> Digits<'l> {
     /// Takes a whole word of plain letters and marks, from `from` to the end of `text`, at the start of a word.
     #[inline]
     pub(super) fn plain_word(&mut self, plain: &Plain, text: &str, from: usize, out: &mut Vec<Placed>) {
-        let Some(mut word) = plain.word(text.as_bytes(), from) else { return self.letters(text, from, out) };
-        if word.transliterated {
-            self.transliterate();
+        const NONE: Placed = ('0', Place { start: 0, end: 0 });
+        let length = out.len();
+        out.extend_from_slice(&[NONE; plain::DIGITS + 1]);
+        let word = out[length..].first_chunk_mut().and_then(|digits| {
+            let word = plain.word(text.as_bytes(), from, digits);
+            digits[KEPT as usize].0 = CUT;
+            word
+        });
+        out.truncate(length + word.as_ref().map_or(0, |word| word.count));
+        match word {
+            Some(word) if word.transliterated => self.transliterate(),
+            Some(_) => {}
+            None => self.letters(text, from, out),
         }
-        word.digits[KEPT as usize].0 = CUT;
-        let length = out.len() + word.count;
-        out.extend_from_slice(&word.digits);
-        out.truncate(length);
     }
 
     /// As [`Self::plain_word`], letter by letter.

@@ -8,7 +8,7 @@ use wide::u8x16;
 use super::plain::{Kind, Plain};
 
 /// Bytes that a mask of one word covers.
-const BLOCK: usize = 64;
+pub(super) const BLOCK: usize = 64;
 const BLOCKS: usize = 64;
 /// Bytes that are looked at together.
 pub(super) const SPAN: usize = BLOCKS * BLOCK;
@@ -25,24 +25,39 @@ pub(super) struct Masks {
     pub(super) odd: Mask,
 }
 
-/// A bit for each byte, the first in the lowest bit of the first byte, and some zeros at the end.
-pub(super) struct Mask([u8; SPAN / 8 + 8]);
+/// A bit for each byte, the first in the lowest bit of the first byte; 64 ones before them, and 64 zeros behind.
+pub(super) struct Mask([u8; SPAN / 8 + 16]);
 
 impl Mask {
-    /// The bits from `at` on: 57 or more.
+    fn new() -> Self {
+        let mut bytes = [0; SPAN / 8 + 16];
+        bytes[..8].fill(0xff);
+        Self(bytes)
+    }
+
+    fn word(&self, byte: usize) -> u64 {
+        self.0[byte..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
+    }
+
+    /// The bits from `at` on, the first in the lowest: 57 or more.
     #[inline]
     pub(super) fn from(&self, at: usize) -> u64 {
-        self.0[at / 8..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes) >> (at % 8))
+        self.word(at / 8 + 8) >> (at % 8)
+    }
+
+    /// The bits up to `at`, the last in the highest: 57 or more.
+    #[inline]
+    pub(super) fn up_to(&self, at: usize) -> u64 {
+        self.word(at / 8 + 1) << (7 - at % 8)
+    }
+
+    /// The bits of the block at `block` and of the next.
+    fn two(&self, block: usize) -> u128 {
+        u128::from(self.from(block)) | u128::from(self.from(block + BLOCK)) << BLOCK
     }
 
     fn set(&mut self, block: usize, bits: u64) {
-        self.0[block * 8..][..8].copy_from_slice(&bits.to_le_bytes());
-    }
-
-    /// The places of all bits, block by block.
-    #[inline]
-    pub(super) fn places(&self) -> impl Iterator<Item = usize> {
-        (0..SPAN).step_by(BLOCK).flat_map(|block| Bits(self.from(block)).map(move |bit| block + bit))
+        self.0[block * 8 + 8..][..8].copy_from_slice(&bits.to_le_bytes());
     }
 }
 
@@ -106,9 +121,20 @@ impl Block {
 
 impl Masks {
     pub(super) fn new() -> Self {
-        let empty = || Mask([0; SPAN / 8 + 8]);
-        Self { blank: empty(), letter: empty(), first: empty(), odd: empty() }
+        Self { blank: Mask::new(), letter: Mask::new(), first: Mask::new(), odd: Mask::new() }
     }
+
+    /// What of the block at `block` is worth a look: marks, and the first of any six letters. A token without them is a short word.
+    #[inline]
+    pub(super) fn notable(&self, block: usize) -> u64 {
+        let letters = self.letter.two(block);
+        let first = self.first.two(block) & letters;
+        let of_two_bytes = first & (letters & !first) >> 1;
+        let of_one_byte = first & !of_two_bytes;
+        let six = (0..5).fold(first, |some, _| of_one_byte & some >> 1 | of_two_bytes & some >> 2);
+        six as u64 | !(letters as u64 | self.blank.from(block))
+    }
+
 
     /// Reads the beginning of `text`, which is the beginning of a character.
     pub(super) fn read(&mut self, plain: &Plain, text: &[u8]) {

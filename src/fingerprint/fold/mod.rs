@@ -21,7 +21,7 @@ use self::classes::is_ascii_blank;
 use self::decorated::{Decorated, Kind};
 use self::digits::{Digits, Transliteration};
 use self::letters::Letters;
-use self::masks::Masks;
+use self::masks::{BLOCK, Masks, SPAN};
 use self::plain::Plain;
 use self::tokens::{Rest, Token};
 use self::words::{ShortWords, first_joint};
@@ -99,29 +99,59 @@ impl<S: Sink> Folding<S> {
 
     /// Reads a whole text: plain tokens by masks and tables, all others by the steps.
     fn fast(&mut self, text: &str) {
-        let plain = self.letters.plain();
         let mut masks = Masks::new();
         let mut at = 0;
         while at < text.len() {
-            let rest = &text.as_bytes()[at..];
-            masks.read(plain, rest);
-            let mut start = 0;
-            for blank in masks.blank.places().take_while(|&blank| blank <= rest.len()) {
-                match Token::new(&masks, at, start, blank) {
-                    // A joint has marks between letters.
-                    Some(token) if self.joined || !token.is_joined() => self.plain_token(plain, text, token),
-                    _ => self.token(text, at + start..at + blank),
-                }
-                start = blank + 1;
-            }
-            if start == 0 {
-                start = rest.iter().position(|&byte| is_ascii_blank(byte)).unwrap_or(rest.len());
-                self.token(text, at..at + start);
-                start += 1;
-            }
-            at += start;
+            masks.read(self.letters.plain(), &text.as_bytes()[at..]);
+            at += self.stretch(text, at, &masks);
             self.settle();
         }
+    }
+
+    /// Reads the tokens of a stretch of text from `offset` on; returns where the first token begins that it does not
+    /// hold wholly.
+    fn stretch(&mut self, text: &str, offset: usize, masks: &Masks) -> usize {
+        let plain = self.letters.plain();
+        let rest = &text.as_bytes()[offset..];
+        let read = rest.len().min(SPAN);
+        // Where the next token begins.
+        let mut next = 0_usize;
+        for block in (0..read).step_by(BLOCK) {
+            let mut notable = masks.notable(block);
+            loop {
+                notable &= u64::MAX.checked_shl(next.saturating_sub(block) as u32).unwrap_or(0);
+                if notable == 0 {
+                    break;
+                }
+                let place = block + notable.trailing_zeros() as usize;
+                let start = place + 1 - masks.blank.up_to(place).leading_zeros() as usize;
+                let end = place + masks.blank.from(place).trailing_zeros() as usize;
+                if start > next {
+                    self.decorated.blanks();
+                }
+                match Token::new(masks, offset, start, end) {
+                    // A joint has marks between letters.
+                    Some(token) if self.joined || !token.is_joined() => self.plain_token(plain, text, token),
+                    _ => {
+                        let blank = |byte: &u8| is_ascii_blank(*byte);
+                        let start = rest[..place].iter().rposition(blank).map_or(0, |blank| blank + 1);
+                        let end = rest[place..].iter().position(blank).map_or(rest.len(), |blank| place + blank);
+                        if start > 0 && end >= SPAN {
+                            return start;
+                        }
+                        self.token(text, offset + start..offset + end);
+                        next = end + 1;
+                        continue;
+                    }
+                }
+                next = end + 1;
+            }
+        }
+        let start = read - masks.blank.up_to(read - 1).leading_zeros() as usize;
+        if start > next {
+            self.decorated.blanks();
+        }
+        if read == rest.len() { rest.len() } else { next.max(start) }
     }
 
     /// Takes a token of plain characters, in which is no joint, and the blank behind it.

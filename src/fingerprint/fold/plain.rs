@@ -44,10 +44,9 @@ pub(super) enum Kind {
     Odd,
 }
 
-/// The digits of a plain word.
+/// What there is to know of a plain word.
 pub(super) struct Word {
-    /// The first digits, none like the one before, each with the place of its letter.
-    pub(super) digits: [Placed; DIGITS],
+    /// How many digits it has, up to [`DIGITS`].
     pub(super) count: usize,
     /// Whether one of its letters makes the text one that is transliterated.
     pub(super) transliterated: bool,
@@ -109,13 +108,12 @@ impl Plain {
         all != 0
     }
 
-    /// Steps 9 to 11 of the letters from `from` to the end of `text`, with plain marks between them; `None` if one of
-    /// them becomes something else than digits.
+    /// Steps 9 to 11 of the letters from `from` to the end of `text`, with plain marks between them: writes the first
+    /// digits, none like the one before, each with the place of its letter. `None` if a letter becomes something else.
     ///
     /// Whether a letter has a digit no processor can foresee, so nothing here branches on it.
     #[inline]
-    pub(super) fn word(&self, text: &[u8], from: usize) -> Option<Word> {
-        let mut digits = [('0', Place { start: 0, end: 0 }); DIGITS + 1];
+    pub(super) fn word(&self, text: &[u8], from: usize, digits: &mut [Placed; DIGITS + 1]) -> Option<Word> {
         let (mut count, mut last, mut any) = (0, 0, 0);
         let mut rest = &text[from..];
         while !rest.is_empty() {
@@ -126,8 +124,8 @@ impl Plain {
             let mut packed = entry & (LETTER - 1);
             loop {
                 let digit = packed as u8;
-                digits[count.min(DIGITS)] = (char::from(digit), place);
-                count += usize::from(digit != 0) & usize::from(digit != last);
+                digits[count] = (char::from(digit), place);
+                count += usize::from(digit != 0) & usize::from(digit != last) & usize::from(count < DIGITS);
                 last = if digit == 0 { last } else { digit };
                 packed >>= 8;
                 if packed == 0 {
@@ -135,12 +133,7 @@ impl Plain {
                 }
             }
         }
-        let [first @ .., _] = digits;
-        (any & OTHER == 0).then_some(Word {
-            digits: first,
-            count: count.min(DIGITS),
-            transliterated: any & TRANSLITERATED != 0,
-        })
+        (any & OTHER == 0).then_some(Word { count, transliterated: any & TRANSLITERATED != 0 })
     }
 }
 
@@ -157,7 +150,8 @@ fn entry_of(letters: &Letters, c: char) -> Option<Entry> {
     let simple = letters.simplify(lower);
     match (is_word(lower), is_word(simple)) {
         (false, false) if !is_blank(lower) && !is_blank(simple) => Some(MARK),
-        (true, true) if simple != '_' => {
+        // Masks know letters of one and two bytes only.
+        (true, true) if simple != '_' && c.len_utf8() <= 2 => {
             let six = if letters.is_of_six(simple) { OF_SIX } else { 0 };
             Some(LETTER | six | digits_of(letters, simple).unwrap_or(OTHER))
         }
