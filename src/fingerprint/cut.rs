@@ -41,7 +41,7 @@ struct Chunk {
 const ENDS: usize = 8;
 const _: () = assert!(ENDS > SEQUENCE);
 /// What stands in a tail for a digit outside ASCII; and a tail in which no boundary sequence has begun.
-const NO_DIGIT: u16 = 0xf;
+const NO_DIGIT: u32 = 0xf;
 const NO_DIGITS: u16 = 0xffff;
 
 impl<'b> Cutter<'b> {
@@ -97,7 +97,7 @@ impl Sink for Cutter<'_> {
         let mut from = 0;
         let mut tail = self.tail;
         for (i, (digit, _)) in digits.iter().enumerate() {
-            tail = tail << 4 | digit.to_digit(10).map_or(NO_DIGIT, |value| value as u16);
+            tail = tail << 4 | (*digit as u32 - '0' as u32).min(NO_DIGIT) as u16;
             if self.boundaries.ends_at(tail) {
                 self.chunk.extend(&digits[from..=i]);
                 self.end_chunk();
@@ -119,9 +119,10 @@ impl Chunk {
             self.ends[(self.count + i) % ENDS] = place.end;
         }
         self.count += digits.len();
-        if digits.iter().all(|(digit, _)| digit.is_ascii()) {
-            self.digits.extend(digits.iter().map(|&(digit, _)| digit as u8));
-        } else {
+        let before = self.digits.len();
+        self.digits.extend(digits.iter().map(|&(digit, _)| digit as u8));
+        if digits.iter().fold(0, |any, (digit, _)| any | *digit as u32) >= 0x80 {
+            self.digits.truncate(before);
             let text: String = digits.iter().map(|(digit, _)| digit).collect();
             self.digits.extend_from_slice(text.as_bytes());
         }

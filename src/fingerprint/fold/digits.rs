@@ -3,7 +3,7 @@
 use super::characters::Placed;
 use super::classes::{is_blank, is_digit, is_word};
 use super::letters::{Class, Letters};
-use super::plain::{self, Plain};
+use super::plain::{self, Plain, ROOM};
 use crate::fingerprint::gem::Place;
 
 /// How many characters of a word stay before it is cut.
@@ -47,33 +47,39 @@ impl<'l> Digits<'l> {
         self.transliteration
     }
 
-    /// Takes a whole word of plain letters and marks, from `from` to the end of `text`, at the start of a word.
+    /// Takes a whole word of plain letters and marks, which begins at byte `from` of the text.
     #[inline]
-    pub(super) fn plain_word(&mut self, plain: &Plain, text: &str, from: usize, out: &mut Vec<Placed>) {
-        const NONE: Placed = ('0', Place { start: 0, end: 0 });
+    pub(super) fn plain_word(
+        &mut self,
+        plain: &Plain,
+        word: &str,
+        first: u64,
+        from: usize,
+        out: &mut Vec<Placed>,
+    ) {
         let length = out.len();
-        out.extend_from_slice(&[NONE; plain::DIGITS + 1]);
-        let word = out[length..].first_chunk_mut().and_then(|digits| {
-            let word = plain.word(text.as_bytes(), from, digits);
-            digits[KEPT as usize].0 = CUT;
-            word
+        out.extend_from_slice(&ROOM);
+        let room = out[length..].first_chunk_mut();
+        let folded = room.and_then(|room| {
+            let folded = plain.word(word.as_bytes(), first, from, room);
+            room[KEPT as usize].0 = CUT;
+            folded
         });
-        out.truncate(length + word.as_ref().map_or(0, |word| word.count));
-        match word {
-            Some(word) if word.transliterated => self.transliterate(),
+        out.truncate(length + folded.as_ref().map_or(0, |word| word.count));
+        match folded {
+            Some(word) if word.is_transliterated() => self.transliterate(),
             Some(_) => {}
-            None => self.letters(text, from, out),
+            None => self.letters(plain, word, from, out),
         }
     }
 
     /// As [`Self::plain_word`], letter by letter.
     #[cold]
-    fn letters(&mut self, text: &str, from: usize, out: &mut Vec<Placed>) {
-        for (start, c) in text[from..].char_indices() {
-            let start = from + start;
-            let place = Place { start: start as u64, end: (start + c.len_utf8()) as u64 };
-            for c in c.to_lowercase().map(|c| self.letters.simplify(c)).filter(|&c| is_word(c)) {
-                self.push(c, place, out);
+    fn letters(&mut self, plain: &Plain, word: &str, from: usize, out: &mut Vec<Placed>) {
+        for (start, c) in word.char_indices() {
+            if let Some(simple) = plain.simple(c) {
+                let start = from + start;
+                self.push(simple, Place { start: start as u64, end: (start + c.len_utf8()) as u64 }, out);
             }
         }
         self.blank();

@@ -172,8 +172,8 @@ impl<S: Sink> Folding<S> {
             return self.with_marks(plain, text, &rest);
         }
         if letters > 0 {
-            let text = &text[..rest.start + letters];
-            self.decorated.digits().plain_word(plain, text, rest.start, &mut self.digits);
+            let word = &text[rest.start..rest.start + letters];
+            self.decorated.digits().plain_word(plain, word, rest.first, rest.start, &mut self.digits);
         }
         self.decorated.token(letters > 0, rest.length > letters, &mut self.digits);
     }
@@ -192,7 +192,7 @@ impl<S: Sink> Folding<S> {
             at += length as usize;
         }
         let end = rest.start + (rest.letter.ilog2() + 1) as usize;
-        self.decorated.digits().plain_word(plain, &text[..end], rest.start, &mut self.digits);
+        self.decorated.digits().plain_word(plain, &text[rest.start..end], rest.first, rest.start, &mut self.digits);
         self.decorated.turn(Kind::Blank, &mut self.digits);
     }
 

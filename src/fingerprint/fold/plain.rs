@@ -1,6 +1,8 @@
 //! Plain characters: those on which steps 1 to 4 act alone and one for one, so that a table can say what becomes of
 //! them. Most of Latin and Cyrillic, digits, and the usual punctuation but `_`.
 
+use std::iter;
+
 use super::characters::{Placed, is_plain_form};
 use super::classes::{is_blank, is_digit, is_word};
 use super::letters::{Class, Letters};
@@ -20,6 +22,9 @@ const TRANSLITERATED: Entry = 1 << 28;
 /// A letter that becomes something else than up to three digits.
 const OTHER: Entry = 1 << 29;
 
+/// Every other bit, from the lowest on.
+const EVEN: u64 = u64::MAX / 3;
+
 /// Characters of one and two bytes.
 const TWO_BYTES: usize = 0x800;
 /// The general punctuation from U+2000 on that begins with these two bytes.
@@ -27,10 +32,22 @@ const PUNCTUATION: [u8; 2] = [0xe2, 0x80];
 const PUNCTUATION_START: u32 = 0x2000;
 const PUNCTUATION_COUNT: usize = 0x40;
 
+fn is_first_of_two(byte: u8) -> bool {
+    matches!(byte, 0xc2..=0xdf)
+}
+
+/// The code point of a character of two bytes.
+#[inline]
+fn two_bytes([first, second]: [u8; 2]) -> usize {
+    usize::from(first & 0x1f) << 6 | usize::from(second & 0x3f)
+}
+
 /// What becomes of plain characters under a recipe.
 pub(super) struct Plain {
     /// By code point, and behind [`TWO_BYTES`] the punctuation.
     entries: Box<[Entry; TWO_BYTES + PUNCTUATION_COUNT]>,
+    /// By code point, what letters are after step 4.
+    simple: Vec<Option<char>>,
 }
 
 /// What a character is to the steps behind the fourth.
@@ -44,26 +61,62 @@ pub(super) enum Kind {
     Odd,
 }
 
-/// What there is to know of a plain word.
+/// What there is to know of a plain word but its digits.
 pub(super) struct Word {
-    /// How many digits it has, up to [`DIGITS`].
+    /// How many digits it has, [`DIGITS`] at most.
     pub(super) count: usize,
-    /// Whether one of its letters makes the text one that is transliterated.
-    pub(super) transliterated: bool,
+    /// What any of its letters is.
+    any: Entry,
 }
 
 /// How many digits of a word matter.
 pub(super) const DIGITS: usize = 5;
+/// Room for the digits of a word, and for one more that does not count.
+pub(super) type Room = [Placed; 8];
+pub(super) const ROOM: Room = [('0', Place { start: 0, end: 0 }); 8];
+
+impl Word {
+    /// Steps 9 to 11, from each letter's entry and place: writes the first digits, none like the one before. Whether a
+    /// letter has a digit no processor can foresee, so nothing here branches on it.
+    #[inline]
+    fn new(letters: impl Iterator<Item = (Entry, Place)>, room: &mut Room) -> Self {
+        let (mut count, mut last, mut any) = (0, 0, 0);
+        for (entry, place) in letters {
+            any |= entry;
+            let mut packed = entry & (LETTER - 1);
+            loop {
+                let digit = packed as u8;
+                room[count % 8] = (char::from(digit), place);
+                count += usize::from((digit != 0) & (digit != last) & (count < DIGITS));
+                last = if digit == 0 { last } else { digit };
+                packed >>= 8;
+                if packed == 0 {
+                    break;
+                }
+            }
+        }
+        Self { count, any }
+    }
+
+    /// Whether one of its letters makes the text one that is transliterated.
+    pub(super) fn is_transliterated(&self) -> bool {
+        self.any & TRANSLITERATED != 0
+    }
+}
 
 impl Plain {
     pub(super) fn new(letters: &Letters) -> Self {
+        let mut simple = vec![None; TWO_BYTES];
         let mut entries = Box::new([0; TWO_BYTES + PUNCTUATION_COUNT]);
         for (code, entry) in (0..TWO_BYTES as u32).chain(PUNCTUATION_START..).zip(entries.iter_mut()) {
             if let Some(c) = char::from_u32(code) {
                 *entry = entry_of(letters, c).unwrap_or_default();
+                if *entry & LETTER != 0 {
+                    simple[code as usize] = c.to_lowercase().next().map(|c| letters.simplify(c));
+                }
             }
         }
-        Self { entries }
+        Self { entries, simple }
     }
 
     /// The entry of the next character, which leaves `rest`.
@@ -74,9 +127,9 @@ impl Plain {
                 *rest = behind;
                 self.entries[usize::from(*byte)]
             }
-            [first @ 0xc2..=0xdf, second, behind @ ..] => {
+            [first, second, behind @ ..] if is_first_of_two(*first) => {
                 *rest = behind;
-                self.entries[(usize::from(first & 0x1f) << 6 | usize::from(second & 0x3f)) % TWO_BYTES]
+                self.entries[two_bytes([*first, *second])]
             }
             [first, second, third, behind @ ..] if [*first, *second] == PUNCTUATION => {
                 *rest = behind;
@@ -108,32 +161,33 @@ impl Plain {
         all != 0
     }
 
-    /// Steps 9 to 11 of the letters from `from` to the end of `text`, with plain marks between them: writes the first
-    /// digits, none like the one before, each with the place of its letter. `None` if a letter becomes something else.
-    ///
-    /// Whether a letter has a digit no processor can foresee, so nothing here branches on it.
+    /// Steps 9 to 11 of plain letters with plain marks between them: 64 bytes at most, from byte `from` of the text on, of
+    /// which `first` says which begin a character. `None` if a letter becomes something else than digits.
     #[inline]
-    pub(super) fn word(&self, text: &[u8], from: usize, digits: &mut [Placed; DIGITS + 1]) -> Option<Word> {
-        let (mut count, mut last, mut any) = (0, 0, 0);
-        let mut rest = &text[from..];
-        while !rest.is_empty() {
-            let start = (text.len() - rest.len()) as u64;
-            let entry = self.next(&mut rest);
-            let place = Place { start, end: (text.len() - rest.len()) as u64 };
-            any |= entry;
-            let mut packed = entry & (LETTER - 1);
-            loop {
-                let digit = packed as u8;
-                digits[count] = (char::from(digit), place);
-                count += usize::from(digit != 0) & usize::from(digit != last) & usize::from(count < DIGITS);
-                last = if digit == 0 { last } else { digit };
-                packed >>= 8;
-                if packed == 0 {
-                    break;
-                }
-            }
-        }
-        (any & OTHER == 0).then_some(Word { count, transliterated: any & TRANSLITERATED != 0 })
+    pub(super) fn word(&self, letters: &[u8], first: u64, from: usize, room: &mut Room) -> Option<Word> {
+        let place = |start, end| Place { start: (from + start) as u64, end: (from + end) as u64 };
+        let all = u64::MAX >> (64 - letters.len());
+        // Words of one script are nearly all; to foresee the length of each character would cost more than to look.
+        let word = if first & all == all {
+            let entry = |(at, byte): (usize, &u8)| (self.entries[usize::from(byte % 0x80)], place(at, at + 1));
+            Word::new(letters.iter().enumerate().map(entry), room)
+        } else if first & all == EVEN & all && letters.len().is_multiple_of(2) {
+            let entry = |(i, pair): (usize, &[u8; 2])| (self.entries[two_bytes(*pair)], place(2 * i, 2 * i + 2));
+            Word::new(letters.as_chunks().0.iter().enumerate().map(entry), room)
+        } else {
+            let mut rest = letters;
+            let next = || {
+                let start = letters.len() - rest.len();
+                (!rest.is_empty()).then(|| (self.next(&mut rest), place(start, letters.len() - rest.len())))
+            };
+            Word::new(iter::from_fn(next), room)
+        };
+        (word.any & OTHER == 0).then_some(word)
+    }
+
+    /// What a plain letter is after step 4; `None` for a mark.
+    pub(super) fn simple(&self, c: char) -> Option<char> {
+        self.simple.get(c as usize).copied().flatten()
     }
 }
 

@@ -27,6 +27,7 @@ pub(super) struct Rest {
     pub(super) length: usize,
     /// Bit `i` is byte `start + i` of the text.
     pub(super) letter: u64,
+    pub(super) first: u64,
 }
 
 impl Token {
@@ -99,6 +100,11 @@ impl Token {
                 dropped = six;
             }
         }
-        Rest { start: self.start + dropped, length: self.length - dropped, letter: self.letter >> dropped }
+        Rest {
+            start: self.start + dropped,
+            length: self.length - dropped,
+            letter: self.letter >> dropped,
+            first: self.first >> dropped,
+        }
     }
 }
