@@ -135,10 +135,10 @@ impl<'l> Decorated<'l> {
         };
     }
 
-    /// Takes any number of tokens of which nothing is left, but one at least, and the blanks behind them.
+    /// Takes tokens of which nothing is left, if there are `any`, and the blanks behind them.
     #[inline]
-    pub(super) fn blanks(&mut self) {
-        self.state = if self.state == State::WordBlank { State::WordBlank } else { State::Border };
+    pub(super) fn blanks(&mut self, any: bool) {
+        self.state = if any & (self.state != State::WordBlank) { State::Border } else { self.state };
     }
 
     /// The step behind this one.

@@ -117,46 +117,52 @@ impl<S: Sink> Folding<S> {
         // Where the next token begins.
         let mut next = 0_usize;
         for block in (0..read).step_by(BLOCK) {
-            let mut notable = masks.notable(block);
-            loop {
-                notable &= u64::MAX.checked_shl(next.saturating_sub(block) as u32).unwrap_or(0);
-                if notable == 0 {
-                    break;
-                }
+            let blank = masks.blank.from(block);
+            let behind = u64::MAX.checked_shl(next.saturating_sub(block) as u32).unwrap_or(0);
+            let mut notable = masks.notable(block) & behind;
+            while notable != 0 {
                 let place = block + notable.trailing_zeros() as usize;
+                let behind = blank & !(notable & notable.wrapping_neg()).wrapping_sub(1);
                 let start = place + 1 - masks.blank.up_to(place).leading_zeros() as usize;
-                let end = place + masks.blank.from(place).trailing_zeros() as usize;
-                if start > next {
-                    self.decorated.blanks();
-                }
+                let end = match behind {
+                    0 => place + masks.blank.from(place).trailing_zeros() as usize,
+                    _ => block + behind.trailing_zeros() as usize,
+                };
+                notable &= !(behind & behind.wrapping_neg()).wrapping_sub(1);
+                self.decorated.blanks(start > next);
                 match Token::new(masks, offset, start, end) {
                     // A joint has marks between letters.
-                    Some(token) if self.joined || !token.is_joined() => self.plain_token(plain, text, token),
+                    Some(token) if self.joined || !token.is_joined() => {
+                        self.plain_token(plain, text, token);
+                        next = end + 1;
+                    }
                     _ => {
-                        let blank = |byte: &u8| is_ascii_blank(*byte);
-                        let start = rest[..place].iter().rposition(blank).map_or(0, |blank| blank + 1);
-                        let end = rest[place..].iter().position(blank).map_or(rest.len(), |blank| place + blank);
+                        let is_blank = |byte: &u8| is_ascii_blank(*byte);
+                        let start = rest[..place].iter().rposition(is_blank).map_or(0, |blank| blank + 1);
+                        let end = rest[place..].iter().position(is_blank).map_or(rest.len(), |blank| place + blank);
                         if start > 0 && end >= SPAN {
                             return start;
                         }
                         self.token(text, offset + start..offset + end);
                         next = end + 1;
-                        continue;
                     }
                 }
-                next = end + 1;
             }
         }
         let start = read - masks.blank.up_to(read - 1).leading_zeros() as usize;
-        if start > next {
-            self.decorated.blanks();
-        }
+        self.decorated.blanks(start > next);
         if read == rest.len() { rest.len() } else { next.max(start) }
     }
 
     /// Takes a token of plain characters, in which is no joint, and the blank behind it.
     #[inline]
-    fn plain_token(&mut self, plain: &Plain, text: &str, mut token: Token) {
+    fn plain_token(&mut self, plain: &Plain, text: &str, token: Token) {
+        if token.may_split() { self.parts(plain, text, token) } else { self.part(plain, text, &token) }
+    }
+
+    /// As [`Self::plain_token`] where step 3 may cut.
+    #[cold]
+    fn parts(&mut self, plain: &Plain, text: &str, mut token: Token) {
         while let Some(before) = token.split_off(text.as_bytes()) {
             self.part(plain, text, &before);
         }
@@ -164,7 +170,7 @@ impl<S: Sink> Folding<S> {
     }
 
     /// Takes what lies between two blanks once step 3 is done, and the blank behind it.
-    #[inline]
+    #[inline(always)]
     fn part(&mut self, plain: &Plain, text: &str, token: &Token) {
         let rest = token.rest(plain, text.as_bytes());
         let letters = rest.letter.trailing_ones() as usize;

@@ -15,7 +15,7 @@ const LETTER: Entry = 1 << 24;
 const MARK: Entry = 1 << 25;
 /// A mark that the steps see as three.
 const ELLIPSIS: Entry = 1 << 26;
-/// A letter of which six are a short word.
+/// A letter of two bytes of which six are a short word.
 const OF_SIX: Entry = 1 << 27;
 /// A letter that makes the text one that is transliterated.
 const TRANSLITERATED: Entry = 1 << 28;
@@ -151,14 +151,10 @@ impl Plain {
         (kind, text.len() - rest.len())
     }
 
-    /// Whether all of the letters are such that six of them are a short word.
+    /// Whether all of the letters, of two bytes each, are such that six of them are a short word.
+    #[inline]
     pub(super) fn all_of_six(&self, letters: &[u8]) -> bool {
-        let mut rest = letters;
-        let mut all = OF_SIX;
-        while !rest.is_empty() && all != 0 {
-            all &= self.next(&mut rest);
-        }
-        all != 0
+        letters.as_chunks().0.iter().fold(OF_SIX, |all, &letter| all & self.entries[two_bytes(letter)]) != 0
     }
 
     /// Steps 9 to 11 of plain letters with plain marks between them: 64 bytes at most, from byte `from` of the text on, of

@@ -11,6 +11,9 @@ use super::plain::Plain;
 /// The longest token in bytes that masks can show, with the blank behind it.
 const LONGEST: usize = 56;
 
+/// The length in bytes of six letters that are a short word: each has two.
+const SIX_LETTERS: usize = 12;
+
 /// A token, or a part of one, of plain characters. Bit `i` of a mask is byte `start + i` of the text.
 pub(super) struct Token {
     pub(super) start: usize,
@@ -58,6 +61,12 @@ impl Token {
         self.letter & (self.letter + lowest) != 0
     }
 
+    /// Whether step 3 may cut.
+    #[inline]
+    pub(super) fn may_split(&self) -> bool {
+        self.inner != 0
+    }
+
     /// Step 3: takes off what stands before the first blank that goes into the token.
     #[inline]
     pub(super) fn split_off(&mut self, text: &[u8]) -> Option<Self> {
@@ -91,14 +100,12 @@ impl Token {
         let borders = (self.letter ^ self.letter << 1) & !1;
         let sixth = (0..5).fold(self.first, |first, _| first & first.wrapping_sub(1));
         let up_to_sixth = sixth ^ sixth.wrapping_sub(1);
-        let mut dropped = (borders & up_to_sixth | 1).ilog2() as usize;
-        if dropped == 0 {
-            let seventh = sixth & sixth.wrapping_sub(1);
-            let six = seventh.trailing_zeros() as usize;
-            if borders & seventh & seventh.wrapping_neg() != 0 && plain.all_of_six(&text[self.start..self.start + six])
-            {
-                dropped = six;
-            }
+        let short = borders & up_to_sixth;
+        let mut dropped = (short | 1).ilog2() as usize;
+        let seventh = sixth & sixth.wrapping_sub(1);
+        let behind_six = borders & seventh & seventh.wrapping_neg() & 1 << SIX_LETTERS;
+        if (short == 0) & (behind_six != 0) && plain.all_of_six(&text[self.start..self.start + SIX_LETTERS]) {
+            dropped = SIX_LETTERS;
         }
         Rest {
             start: self.start + dropped,
