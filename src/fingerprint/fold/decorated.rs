@@ -4,6 +4,7 @@
 use std::mem;
 
 use super::Sink;
+use super::buffer::Buffer;
 use super::characters::Placed;
 use super::classes::{is_blank, is_word};
 use super::digits::Digits;
@@ -55,7 +56,7 @@ impl<'l> Decorated<'l> {
     }
 
     /// Takes a character; `out` has every digit that is not yet settled.
-    pub(super) fn push(&mut self, (c, place): Placed, out: &mut Vec<Placed>) {
+    pub(super) fn push(&mut self, (c, place): Placed, out: &mut Buffer) {
         if is_blank(c) {
             self.turn(Kind::Blank, out);
             self.digits.push(c, place, out);
@@ -72,7 +73,7 @@ impl<'l> Decorated<'l> {
 
     /// Takes a run of characters of one kind, before any of it goes to the step behind.
     #[expect(clippy::match_same_arms, reason = "one line for each state and kind of character")]
-    pub(super) fn turn(&mut self, kind: Kind, out: &mut Vec<Placed>) {
+    pub(super) fn turn(&mut self, kind: Kind, out: &mut Buffer) {
         use State::{Border, Closing, Inside, Marks, MarksBlank, Word, WordBlank};
         let blank = kind == Kind::Blank;
         let word = kind == Kind::Word;
@@ -118,7 +119,7 @@ impl<'l> Decorated<'l> {
     /// Takes what is left of a token behind a blank, and the blank behind it: a word or none, marks or none. The word's
     /// digits are out.
     #[inline]
-    pub(super) fn token(&mut self, word: bool, marks: bool, out: &mut Vec<Placed>) {
+    pub(super) fn token(&mut self, word: bool, marks: bool, out: &mut Buffer) {
         use State::{Border, Inside, MarksBlank, WordBlank};
         self.state = match (self.state, word, marks) {
             (Border | MarksBlank, false, true) => {
@@ -147,7 +148,7 @@ impl<'l> Decorated<'l> {
     }
 
     /// Hands on what of `out` cannot be taken back any more.
-    pub(super) fn settle(&mut self, out: &mut Vec<Placed>, sink: &mut impl Sink) {
+    pub(super) fn settle(&mut self, out: &mut Buffer, sink: &mut impl Sink) {
         let settled = match self.state {
             State::Inside | State::Border => out.len(),
             _ => mem::take(&mut self.undo.out),
@@ -155,12 +156,11 @@ impl<'l> Decorated<'l> {
         if let Some(retry) = &mut self.retry {
             retry.out = retry.out.saturating_sub(settled);
         }
-        sink.digits(&out[..settled]);
-        out.drain(..settled);
+        out.hand_on(settled, sink);
     }
 
     /// Ends the text and returns the step behind this one.
-    pub(super) fn finish(mut self, out: &mut Vec<Placed>) -> Digits<'l> {
+    pub(super) fn finish(mut self, out: &mut Buffer) -> Digits<'l> {
         if self.state == State::Closing {
             self.drop_run(out);
         }
@@ -172,8 +172,8 @@ impl<'l> Decorated<'l> {
         State::Marks
     }
 
-    fn drop_run(&mut self, out: &mut Vec<Placed>) {
+    fn drop_run(&mut self, out: &mut Buffer) {
         self.digits = self.undo.digits.clone();
-        out.truncate(self.undo.out);
+        out.set_len(self.undo.out);
     }
 }

@@ -1,14 +1,13 @@
 //! Steps 9 to 13: letters to classes, transliteration, squeezing, long words cut, digits kept.
 
-use super::characters::Placed;
+use super::buffer::Buffer;
 use super::classes::{is_blank, is_digit, is_word};
 use super::letters::{Class, Letters};
-use super::plain::{self, Plain, ROOM};
+use super::plain::Plain;
 use crate::fingerprint::gem::Place;
 
 /// How many characters of a word stay before it is cut.
 const KEPT: u32 = 4;
-const _: () = assert!(plain::DIGITS == KEPT as usize + 1);
 /// Stands for the rest of a cut word.
 const CUT: char = '8';
 
@@ -55,27 +54,22 @@ impl<'l> Digits<'l> {
         word: &str,
         first: u64,
         from: usize,
-        out: &mut Vec<Placed>,
+        out: &mut Buffer,
     ) {
-        let length = out.len();
-        out.extend_from_slice(&ROOM);
-        let room = out[length..].first_chunk_mut();
-        let folded = room.and_then(|room| {
-            let folded = plain.word(word.as_bytes(), first, from, room);
-            room[KEPT as usize].0 = CUT;
-            folded
-        });
-        out.truncate(length + folded.as_ref().map_or(0, |word| word.count));
-        match folded {
-            Some(word) if word.is_transliterated() => self.transliterate(),
-            Some(_) => {}
-            None => self.letters(plain, word, from, out),
+        let room = out.room();
+        let Some(folded) = plain.word(word.as_bytes(), first, from, room) else {
+            return self.letters(plain, word, from, out);
+        };
+        room[KEPT as usize].0 = CUT;
+        out.set_len(out.len() + folded.count.min(KEPT as usize + 1));
+        if folded.is_transliterated() {
+            self.transliterate();
         }
     }
 
     /// As [`Self::plain_word`], letter by letter.
     #[cold]
-    fn letters(&mut self, plain: &Plain, word: &str, from: usize, out: &mut Vec<Placed>) {
+    fn letters(&mut self, plain: &Plain, word: &str, from: usize, out: &mut Buffer) {
         for (start, c) in word.char_indices() {
             if let Some(simple) = plain.simple(c) {
                 let start = from + start;
@@ -100,7 +94,7 @@ impl<'l> Digits<'l> {
     }
 
     /// Steps 9 and 10.
-    pub(super) fn push(&mut self, c: char, place: Place, out: &mut Vec<Placed>) {
+    pub(super) fn push(&mut self, c: char, place: Place, out: &mut Buffer) {
         match self.letters.class(c) {
             Class::Deleted => return,
             Class::Digit(digit) => return self.word_character(digit, place, out),
@@ -122,7 +116,7 @@ impl<'l> Digits<'l> {
         }
     }
 
-    fn any(&mut self, c: char, place: Place, out: &mut Vec<Placed>) {
+    fn any(&mut self, c: char, place: Place, out: &mut Buffer) {
         if is_word(c) {
             self.word_character(c, place, out);
         } else {
@@ -136,7 +130,7 @@ impl<'l> Digits<'l> {
     }
 
     /// Steps 11 to 13. A word is cut where it has a word character behind its fourth; no digit stands behind the last.
-    fn word_character(&mut self, c: char, place: Place, out: &mut Vec<Placed>) {
+    fn word_character(&mut self, c: char, place: Place, out: &mut Buffer) {
         if self.last == Some(c) {
             return;
         }

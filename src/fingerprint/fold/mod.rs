@@ -4,6 +4,7 @@
 //! `plainly` below is their order, and the readable definition. Most tokens of most texts take a shorter way with the
 //! same end (`tokens`).
 
+mod buffer;
 mod characters;
 mod classes;
 mod decorated;
@@ -16,6 +17,7 @@ mod words;
 
 use std::ops::Range;
 
+use self::buffer::Buffer;
 use self::characters::{Placed, characters};
 use self::classes::is_ascii_blank;
 use self::decorated::{Decorated, Kind};
@@ -83,7 +85,7 @@ struct Folding<S> {
     short_words: ShortWords<'static>,
     decorated: Decorated<'static>,
     /// The digits that are not handed on yet; step 7 may still take back the last of them.
-    digits: Vec<Placed>,
+    digits: Buffer,
     sink: S,
 }
 
@@ -94,7 +96,7 @@ impl<S: Sink> Folding<S> {
     fn new(letters: &'static Letters, transliteration: Transliteration, sink: S) -> Self {
         let decorated = Decorated::new(Digits::new(letters, transliteration));
         let short_words = ShortWords::new(letters);
-        Self { letters, joined: false, short_words, decorated, digits: Vec::new(), sink }
+        Self { letters, joined: false, short_words, decorated, digits: Buffer::new(), sink }
     }
 
     /// Reads a whole text: plain tokens by masks and tables, all others by the steps.
@@ -239,7 +241,7 @@ impl<S: Sink> Folding<S> {
     fn finish(mut self) -> Option<S> {
         self.end_word();
         let last = self.decorated.finish(&mut self.digits);
-        self.sink.digits(&self.digits);
+        self.digits.hand_on(self.digits.len(), &mut self.sink);
         (last.transliteration() != Transliteration::TooLate).then_some(self.sink)
     }
 }

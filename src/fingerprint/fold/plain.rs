@@ -3,7 +3,8 @@
 
 use std::iter;
 
-use super::characters::{Placed, is_plain_form};
+use super::buffer::Room;
+use super::characters::is_plain_form;
 use super::classes::{is_blank, is_digit, is_word};
 use super::letters::{Class, Letters};
 use crate::fingerprint::gem::Place;
@@ -63,21 +64,15 @@ pub(super) enum Kind {
 
 /// What there is to know of a plain word but its digits.
 pub(super) struct Word {
-    /// How many digits it has, [`DIGITS`] at most.
+    /// How many digits it has.
     pub(super) count: usize,
     /// What any of its letters is.
     any: Entry,
 }
 
-/// How many digits of a word matter.
-pub(super) const DIGITS: usize = 5;
-/// Room for the digits of a word, and for one more that does not count.
-pub(super) type Room = [Placed; 8];
-pub(super) const ROOM: Room = [('0', Place { start: 0, end: 0 }); 8];
-
 impl Word {
-    /// Steps 9 to 11, from each letter's entry and place: writes the first digits, none like the one before. Whether a
-    /// letter has a digit no processor can foresee, so nothing here branches on it.
+    /// Steps 9 to 11, from each letter's entry and place: writes the digits, none like the one before. Whether a letter
+    /// has a digit no processor can foresee, so nothing here branches on it.
     #[inline]
     fn new(letters: impl Iterator<Item = (Entry, Place)>, room: &mut Room) -> Self {
         let (mut count, mut last, mut any) = (0, 0, 0);
@@ -86,8 +81,8 @@ impl Word {
             let mut packed = entry & (LETTER - 1);
             loop {
                 let digit = packed as u8;
-                room[count % 8] = (char::from(digit), place);
-                count += usize::from((digit != 0) & (digit != last) & (count < DIGITS));
+                room[count % room.len()] = (char::from(digit), place);
+                count += usize::from((digit != 0) & (digit != last));
                 last = if digit == 0 { last } else { digit };
                 packed >>= 8;
                 if packed == 0 {
@@ -165,7 +160,7 @@ impl Plain {
         let all = u64::MAX >> (64 - letters.len());
         // Words of one script are nearly all; to foresee the length of each character would cost more than to look.
         let word = if first & all == all {
-            let entry = |(at, byte): (usize, &u8)| (self.entries[usize::from(byte % 0x80)], place(at, at + 1));
+            let entry = |(at, byte): (usize, &u8)| (self.entries[usize::from(*byte)], place(at, at + 1));
             Word::new(letters.iter().enumerate().map(entry), room)
         } else if first & all == EVEN & all && letters.len().is_multiple_of(2) {
             let entry = |(i, pair): (usize, &[u8; 2])| (self.entries[two_bytes(*pair)], place(2 * i, 2 * i + 2));
