@@ -5,17 +5,18 @@ use std::sync::LazyLock;
 
 /// The length of a boundary sequence in digits.
 pub(super) const SEQUENCE: usize = 4;
-const SEQUENCES: usize = 10_000;
+/// All values of four digits of four bits, 64 a word.
+const WORDS: usize = (1 << (4 * SEQUENCE)) / 64;
 
 /// Where folds are cut: a set of 4-digit sequences, and the fewest digits a chunk needs to become a gem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Boundaries {
-    /// Every value is below [`SEQUENCES`]; there is at least one.
+    /// Four decimal digits each, of four bits; there is at least one.
     sequences: BTreeSet<u16>,
     /// At least 1.
     shortest: usize,
-    /// `ends[s]` says whether `s` is one of `sequences`.
-    ends: Box<[bool]>,
+    /// A bit for every four digits, four bits each: whether they are one of `sequences`.
+    ends: Box<[u64; WORDS]>,
 }
 
 /// What is wrong with a set of boundary sequences.
@@ -56,15 +57,15 @@ impl Boundaries {
         shortest: usize,
     ) -> Result<Self, BoundariesError> {
         let mut set = BTreeSet::new();
-        let mut ends = vec![false; SEQUENCES].into_boxed_slice();
+        let mut ends = Box::new([0; WORDS]);
         for sequence in sequences {
             let sequence = sequence.as_ref();
             if sequence.len() != SEQUENCE || !sequence.bytes().all(|b| b.is_ascii_digit()) {
                 return Err(BoundariesError::Sequence(sequence.chars().take(40).collect()));
             }
-            let value = sequence.bytes().fold(0, |n, b| n * 10 + u16::from(b - b'0'));
+            let value = sequence.bytes().fold(0, |n, b| n << 4 | u16::from(b - b'0'));
             set.insert(value);
-            ends[usize::from(value)] = true;
+            ends[usize::from(value / 64)] |= 1 << (value % 64);
         }
         if set.is_empty() {
             return Err(BoundariesError::Empty);
@@ -105,7 +106,7 @@ impl Boundaries {
 
     /// The sequences in rising order, four digits each.
     pub fn sequences(&self) -> impl Iterator<Item = String> {
-        self.sequences.iter().map(|s| format!("{s:04}"))
+        self.sequences.iter().map(|s| format!("{s:04x}"))
     }
 
     /// The fewest digits a chunk needs to become a gem.
@@ -114,9 +115,10 @@ impl Boundaries {
         self.shortest
     }
 
-    /// Whether the four digits with this value end a chunk. `value` is below 10,000.
-    pub(super) fn ends_at(&self, value: u16) -> bool {
-        self.ends[usize::from(value)]
+    /// Whether four digits, of four bits each, end a chunk.
+    #[inline]
+    pub(super) fn ends_at(&self, digits: u16) -> bool {
+        self.ends[usize::from(digits / 64)] >> (digits % 64) & 1 != 0
     }
 }
 
@@ -129,7 +131,7 @@ mod tests {
         let standard = Boundaries::standard();
         assert_eq!(standard.sequences().count(), 23);
         assert_eq!(standard.shortest(), 150);
-        assert!(standard.ends_at(3856) && standard.ends_at(5842) && !standard.ends_at(3857));
+        assert!(standard.ends_at(0x3856) && standard.ends_at(0x5842) && !standard.ends_at(0x3857));
     }
 
     #[test]

@@ -14,6 +14,8 @@ use super::hash::jenkins;
 pub(super) struct Cutter<'b> {
     boundaries: &'b Boundaries,
     chunk: Chunk,
+    /// The last four digits, four bits each.
+    tail: u16,
     /// How many chunks have ended.
     ended: usize,
     /// The gem of the last chunk that was not empty, if it is long enough: it counts only when another follows.
@@ -30,16 +32,29 @@ struct Chunk {
     /// How many digits that is.
     count: usize,
     start: u64,
-    /// Where the last digits end in the source, the newest last: what is left once a boundary sequence is taken off.
-    ends: [u64; SEQUENCE + 1],
-    /// The value of the last four digits, and how many of them are ASCII digits in a row.
-    tail: u16,
-    ascii: usize,
+    /// Where the last digits end in the source, digit `i` at `i % ENDS`: enough to know where what is left ends once a
+    /// boundary sequence is taken off.
+    ends: [u64; ENDS],
 }
+
+/// More than the digits of a boundary sequence.
+const ENDS: usize = 8;
+const _: () = assert!(ENDS > SEQUENCE);
+/// What stands in a tail for a digit outside ASCII; and a tail in which no boundary sequence has begun.
+const NO_DIGIT: u32 = 0xf;
+const NO_DIGITS: u16 = 0xffff;
 
 impl<'b> Cutter<'b> {
     pub(super) fn new(boundaries: &'b Boundaries) -> Self {
-        Self { boundaries, chunk: Chunk::default(), ended: 0, held: None, seen: HashSet::new(), gems: Vec::new() }
+        Self {
+            boundaries,
+            chunk: Chunk::default(),
+            tail: NO_DIGITS,
+            ended: 0,
+            held: None,
+            seen: HashSet::new(),
+            gems: Vec::new(),
+        }
     }
 
     /// The gems in order of first place; equal ones once.
@@ -58,7 +73,7 @@ impl<'b> Cutter<'b> {
             let long = self.ended > 0 && chunk.count >= self.boundaries.shortest();
             let gem = long.then(|| PlacedGem {
                 gem: Gem(u64::from(jenkins(&chunk.digits))),
-                place: Some(Place { start: chunk.start, end: chunk.ends[0] }),
+                place: Some(Place { start: chunk.start, end: chunk.ends[(chunk.count - 1) % ENDS] }),
             });
             self.release();
             self.held = gem;
@@ -66,7 +81,6 @@ impl<'b> Cutter<'b> {
         self.ended += 1;
         self.chunk.digits.clear();
         self.chunk.count = 0;
-        self.chunk.ascii = 0;
     }
 
     fn release(&mut self) {
@@ -79,24 +93,38 @@ impl<'b> Cutter<'b> {
 }
 
 impl Sink for Cutter<'_> {
-    fn digit(&mut self, digit: char, place: Place) {
-        let chunk = &mut self.chunk;
-        if chunk.count == 0 {
-            chunk.start = place.start;
+    fn digits(&mut self, digits: &[(char, Place)]) {
+        let mut from = 0;
+        let mut tail = self.tail;
+        for (i, (digit, _)) in digits.iter().enumerate() {
+            tail = tail << 4 | (*digit as u32 - '0' as u32).min(NO_DIGIT) as u16;
+            if self.boundaries.ends_at(tail) {
+                self.chunk.extend(&digits[from..=i]);
+                self.end_chunk();
+                (from, tail) = (i + 1, NO_DIGITS);
+            }
         }
-        chunk.count += 1;
-        chunk.ends.rotate_left(1);
-        chunk.ends[SEQUENCE] = place.end;
-        if !digit.is_ascii_digit() {
-            chunk.digits.extend_from_slice(digit.encode_utf8(&mut [0; 4]).as_bytes());
-            chunk.ascii = 0;
-            return;
+        self.chunk.extend(&digits[from..]);
+        self.tail = tail;
+    }
+}
+
+impl Chunk {
+    fn extend(&mut self, digits: &[(char, Place)]) {
+        if let (0, Some((_, place))) = (self.count, digits.first()) {
+            self.start = place.start;
         }
-        chunk.digits.push(digit as u8);
-        chunk.tail = chunk.tail % 1000 * 10 + u16::from(digit as u8 - b'0');
-        chunk.ascii += 1;
-        if chunk.ascii >= SEQUENCE && self.boundaries.ends_at(chunk.tail) {
-            self.end_chunk();
+        let last = digits.len().saturating_sub(ENDS);
+        for (i, (_, place)) in digits.iter().enumerate().skip(last) {
+            self.ends[(self.count + i) % ENDS] = place.end;
+        }
+        self.count += digits.len();
+        let before = self.digits.len();
+        self.digits.extend(digits.iter().map(|&(digit, _)| digit as u8));
+        if digits.iter().fold(0, |any, (digit, _)| any | *digit as u32) >= 0x80 {
+            self.digits.truncate(before);
+            let text: String = digits.iter().map(|(digit, _)| digit).collect();
+            self.digits.extend_from_slice(text.as_bytes());
         }
     }
 }
@@ -113,9 +141,9 @@ mod tests {
     /// Digit `i` lies at bytes `10 i .. 10 i + 5`.
     fn cut(digits: &str, boundaries: &Boundaries) -> Vec<(Gem, u64, u64)> {
         let mut cutter = Cutter::new(boundaries);
-        for (i, digit) in digits.chars().enumerate() {
-            cutter.digit(digit, Place { start: 10 * i as u64, end: 10 * i as u64 + 5 });
-        }
+        let place = |i: usize| Place { start: 10 * i as u64, end: 10 * i as u64 + 5 };
+        let digits: Vec<_> = digits.chars().enumerate().map(|(i, digit)| (digit, place(i))).collect();
+        digits.chunks(7).for_each(|digits| cutter.digits(digits));
         let placed = |g: super::PlacedGem| g.place.map(|p| (g.gem, p.start, p.end)).expect("a place");
         cutter.finish().into_iter().map(placed).collect()
     }

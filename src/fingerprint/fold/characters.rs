@@ -209,6 +209,7 @@ impl<I: Iterator<Item = Placed>> Iterator for SetApart<I> {
     }
 }
 
-fn sets_apart(c: char) -> bool {
+/// Whether step 3 sets apart the words around the mark.
+pub(super) fn sets_apart(c: char) -> bool {
     matches!(c, '.' | ',' | ';' | ':' | '&' | '?' | '!' | '*' | '#' | '%' | '+' | '^' | '\\' | '/')
 }

@@ -25,6 +25,11 @@ pub(super) fn is_blank(c: char) -> bool {
     has(c, BLANK)
 }
 
+/// `\s` of ASCII.
+pub(super) fn is_ascii_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t'..=b'\r')
+}
+
 /// `\d`: decimal digits of any script.
 pub(super) fn is_digit(c: char) -> bool {
     has(c, DIGIT)

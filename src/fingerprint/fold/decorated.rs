@@ -1,6 +1,10 @@
 //! Step 7: decorated words, such as `-=word=-`, which a reader passes over and which would otherwise make a copy look
 //! like another text.
 
+use std::mem;
+
+use super::Sink;
+use super::buffer::Buffer;
 use super::characters::Placed;
 use super::classes::{is_blank, is_word};
 use super::digits::Digits;
@@ -52,7 +56,7 @@ impl<'l> Decorated<'l> {
     }
 
     /// Takes a character; `out` has every digit that is not yet settled.
-    pub(super) fn push(&mut self, (c, place): Placed, out: &mut Vec<Placed>) {
+    pub(super) fn push(&mut self, (c, place): Placed, out: &mut Buffer) {
         if is_blank(c) {
             self.turn(Kind::Blank, out);
             self.digits.push(c, place, out);
@@ -69,7 +73,7 @@ impl<'l> Decorated<'l> {
 
     /// Takes a run of characters of one kind, before any of it goes to the step behind.
     #[expect(clippy::match_same_arms, reason = "one line for each state and kind of character")]
-    pub(super) fn turn(&mut self, kind: Kind, out: &mut Vec<Placed>) {
+    pub(super) fn turn(&mut self, kind: Kind, out: &mut Buffer) {
         use State::{Border, Closing, Inside, Marks, MarksBlank, Word, WordBlank};
         let blank = kind == Kind::Blank;
         let word = kind == Kind::Word;
@@ -112,18 +116,51 @@ impl<'l> Decorated<'l> {
         };
     }
 
+    /// Takes what is left of a token behind a blank, and the blank behind it: a word or none, marks or none. The word's
+    /// digits are out.
+    #[inline]
+    pub(super) fn token(&mut self, word: bool, marks: bool, out: &mut Buffer) {
+        use State::{Border, Inside, MarksBlank, WordBlank};
+        self.state = match (self.state, word, marks) {
+            (Border | MarksBlank, false, true) => {
+                self.begin(out.len());
+                MarksBlank
+            }
+            (MarksBlank, true, true) | (WordBlank, false, true) => {
+                self.drop_run(out);
+                self.digits.blank();
+                Inside
+            }
+            (MarksBlank, true, false) | (WordBlank, false, false) => WordBlank,
+            _ => Border,
+        };
+    }
+
+    /// Takes tokens of which nothing is left, if there are `any`, and the blanks behind them.
+    #[inline]
+    pub(super) fn blanks(&mut self, any: bool) {
+        self.state = if any & (self.state != State::WordBlank) { State::Border } else { self.state };
+    }
+
     /// The step behind this one.
     pub(super) fn digits(&mut self) -> &mut Digits<'l> {
         &mut self.digits
     }
 
-    /// Whether nothing that is out may still be taken back.
-    pub(super) fn settled(&self) -> bool {
-        matches!(self.state, State::Inside | State::Border)
+    /// Hands on what of `out` cannot be taken back any more.
+    pub(super) fn settle(&mut self, out: &mut Buffer, sink: &mut impl Sink) {
+        let settled = match self.state {
+            State::Inside | State::Border => out.len(),
+            _ => mem::take(&mut self.undo.out),
+        };
+        if let Some(retry) = &mut self.retry {
+            retry.out = retry.out.saturating_sub(settled);
+        }
+        out.hand_on(settled, sink);
     }
 
     /// Ends the text and returns the step behind this one.
-    pub(super) fn finish(mut self, out: &mut Vec<Placed>) -> Digits<'l> {
+    pub(super) fn finish(mut self, out: &mut Buffer) -> Digits<'l> {
         if self.state == State::Closing {
             self.drop_run(out);
         }
@@ -135,8 +172,8 @@ impl<'l> Decorated<'l> {
         State::Marks
     }
 
-    fn drop_run(&mut self, out: &mut Vec<Placed>) {
+    fn drop_run(&mut self, out: &mut Buffer) {
         self.digits = self.undo.digits.clone();
-        out.truncate(self.undo.out);
+        out.set_len(self.undo.out);
     }
 }

@@ -1,9 +1,9 @@
 //! Steps 9 to 13: letters to classes, transliteration, squeezing, long words cut, digits kept.
 
-use super::characters::Placed;
+use super::buffer::Buffer;
 use super::classes::{is_blank, is_digit, is_word};
 use super::letters::{Class, Letters};
-use super::tokens::Plain;
+use super::plain::Plain;
 use crate::fingerprint::gem::Place;
 
 /// How many characters of a word stay before it is cut.
@@ -46,23 +46,37 @@ impl<'l> Digits<'l> {
         self.transliteration
     }
 
-    /// Takes a whole word of plain letters, from `from` to the end of `text`, at the start of a word. `transliterated`
-    /// says whether one of them makes the text so.
+    /// Takes a whole word of plain letters and marks, which begins at byte `from` of the text.
+    #[inline]
     pub(super) fn plain_word(
         &mut self,
         plain: &Plain,
-        transliterated: bool,
-        text: &[u8],
+        word: &str,
+        first: u64,
         from: usize,
-        out: &mut Vec<Placed>,
+        out: &mut Buffer,
     ) {
-        if transliterated {
+        let room = out.room();
+        let Some(folded) = plain.word(word.as_bytes(), first, from, room) else {
+            return self.letters(plain, word, from, out);
+        };
+        room[KEPT as usize].0 = CUT;
+        out.set_len(out.len() + folded.count.min(KEPT as usize + 1));
+        if folded.is_transliterated() {
             self.transliterate();
         }
-        let (digits, count) = plain.first_digits::<{ KEPT as usize + 1 }>(text, from);
-        for &(digit, place) in &digits[..count] {
-            self.word_character(char::from(digit), place, out);
+    }
+
+    /// As [`Self::plain_word`], letter by letter.
+    #[cold]
+    fn letters(&mut self, plain: &Plain, word: &str, from: usize, out: &mut Buffer) {
+        for (start, c) in word.char_indices() {
+            if let Some(simple) = plain.simple(c) {
+                let start = from + start;
+                self.push(simple, Place { start: start as u64, end: (start + c.len_utf8()) as u64 }, out);
+            }
         }
+        self.blank();
     }
 
     /// Takes an ASCII blank.
@@ -80,7 +94,7 @@ impl<'l> Digits<'l> {
     }
 
     /// Steps 9 and 10.
-    pub(super) fn push(&mut self, c: char, place: Place, out: &mut Vec<Placed>) {
+    pub(super) fn push(&mut self, c: char, place: Place, out: &mut Buffer) {
         match self.letters.class(c) {
             Class::Deleted => return,
             Class::Digit(digit) => return self.word_character(digit, place, out),
@@ -102,7 +116,7 @@ impl<'l> Digits<'l> {
         }
     }
 
-    fn any(&mut self, c: char, place: Place, out: &mut Vec<Placed>) {
+    fn any(&mut self, c: char, place: Place, out: &mut Buffer) {
         if is_word(c) {
             self.word_character(c, place, out);
         } else {
@@ -116,7 +130,7 @@ impl<'l> Digits<'l> {
     }
 
     /// Steps 11 to 13. A word is cut where it has a word character behind its fourth; no digit stands behind the last.
-    fn word_character(&mut self, c: char, place: Place, out: &mut Vec<Placed>) {
+    fn word_character(&mut self, c: char, place: Place, out: &mut Buffer) {
         if self.last == Some(c) {
             return;
         }

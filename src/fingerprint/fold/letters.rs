@@ -5,7 +5,7 @@ use std::sync::{LazyLock, OnceLock};
 use deunicode::deunicode_char;
 use hashbrown::HashMap;
 
-use super::tokens::Plain;
+use super::plain::Plain;
 use crate::fingerprint::recipe::Base;
 
 /// Above the last code point that `simplify.txt` or `soundex.txt` names.
