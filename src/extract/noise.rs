@@ -25,7 +25,8 @@ const FEWEST_NEIGHBOURS: usize = 12;
 
 /// Is this a control character that a text has no use for?
 pub(super) fn is_control(byte: u8) -> bool {
-    (byte < 0x20 && !matches!(byte, b'\t' | b'\n' | 0x0C | b'\r')) || byte == 0x7F
+    let is_used = (byte == b'\t') | (byte == b'\n') | (byte == 0x0C) | (byte == b'\r');
+    ((byte < 0x20) & !is_used) | (byte == 0x7F)
 }
 
 /// What speaks against a sample of a text that was read in `encoding`, for people.
@@ -40,11 +41,12 @@ pub(super) fn complaint(sample: &str, encoding: Encoding) -> Option<String> {
 pub(super) fn controls(text: &str, encoding: Encoding) -> Option<String> {
     let text = Some(text.trim_end_matches(['\0', '\x1A'])).filter(|text| !text.is_empty()).unwrap_or(text);
     let bytes = text.as_bytes();
-    let ascii = bytes.iter().filter(|byte| is_control(**byte)).count();
+    // Counted in bytes, many at a time.
+    let count = |some: &[u8]| usize::from(some.iter().map(|byte| u8::from(is_control(*byte))).sum::<u8>());
+    let ascii: usize = bytes.chunks(usize::from(u8::MAX)).map(count).sum();
     // U+0080 to U+009F, but for U+0085, which is a line end.
-    let pairs = bytes.iter().zip(bytes.get(1..).unwrap_or_default());
-    let others = pairs.filter(|(first, byte)| **first == 0xC2 && **byte < 0xA0 && **byte != 0x85);
-    let controls = ascii + others.count();
+    let is_other = |at: &usize| bytes.get(at + 1).is_some_and(|byte| *byte < 0xA0 && *byte != 0x85);
+    let controls = ascii + memchr::memchr_iter(0xC2, bytes).filter(is_other).count();
     let share = share(controls, text.chars().count());
     let few = encoding == Encoding::UTF_8 && controls <= FEW_CONTROLS;
     (!few && share > MOST_CONTROLS).then(|| format!("{} of it are control characters", percent(share)))
