@@ -53,6 +53,8 @@ enum Task {
     Stats(stats::Stats),
     /// Read a whole catalogue and say what does not fit together
     Verify(stats::Verify),
+    /// Bring a catalogue into the form that takes the least space and is read the fastest
+    Compact(stats::Compact),
     /// See it work on a small shelf made up for the purpose
     Demo,
 }
@@ -73,6 +75,7 @@ impl Command {
             Task::Books(task) => task.run(),
             Task::Stats(task) => task.run(),
             Task::Verify(task) => task.run(),
+            Task::Compact(task) => task.run(),
             Task::Demo => demo::run(&mut std::io::stdout().lock()).map(|()| Status::Done).map_err(Failure::from),
         };
         match done {

@@ -26,7 +26,7 @@ pub(super) fn encoding(bytes: &[u8]) -> Encoding {
     } else if sample.is_ascii() && sample.contains(&ESCAPE) {
         // Japanese in 7 bits, by its escape sequences, or else UTF-8.
         Encoding::web(guess(&sample, Iso2022JpDetection::Allow))
-    } else if std::str::from_utf8(bytes).is_ok() || is_nearly_utf8(&sample) {
+    } else if simdutf8::basic::from_utf8(bytes).is_ok() || is_nearly_utf8(&sample) {
         Encoding::UTF_8
     } else {
         in_bytes(&sample)

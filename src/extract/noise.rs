@@ -25,8 +25,7 @@ const FEWEST_NEIGHBOURS: usize = 12;
 
 /// Is this a control character that a text has no use for?
 pub(super) fn is_control(byte: u8) -> bool {
-    let is_used = (byte == b'\t') | (byte == b'\n') | (byte == 0x0C) | (byte == b'\r');
-    ((byte < 0x20) & !is_used) | (byte == 0x7F)
+    (byte < 0x20 && !matches!(byte, b'\t' | b'\n' | 0x0C | b'\r')) || byte == 0x7F
 }
 
 /// What speaks against a sample of a text that was read in `encoding`, for people.

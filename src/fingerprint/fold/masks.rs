@@ -135,7 +135,6 @@ impl Masks {
         six as u64 | !(letters as u64 | self.blank.from(block))
     }
 
-
     /// Reads the beginning of `text`, which is the beginning of a character.
     pub(super) fn read(&mut self, plain: &Plain, text: &[u8]) {
         // What characters have in the next block.

@@ -209,7 +209,7 @@ mod tests {
     }
 
     fn gem_of(i: u64) -> Gem {
-        Gem(i / 3 << 20 | i % 3)
+        Gem(((i / 3) << 20) | (i % 3))
     }
 
     fn key(id: u8) -> BookKey {
