@@ -48,9 +48,9 @@ use self::schema::Family;
 use crate::fingerprint::Recipe;
 use crate::index::{BookKey, DiskUse, NewBook, Snapshot, Store, StoreError};
 
-/// How much memory a store takes for what it read of its tables, unless told otherwise: what a check needs most of 50
-/// million postings.
-pub const CACHE_BYTES: usize = 256 << 20;
+/// How much memory a store takes for what it read of its tables, unless told otherwise: four fifths of the posting lists of
+/// 100 million postings.
+pub const CACHE_BYTES: usize = 300 << 20;
 
 /// A [`Store`] in a folder of this machine. One process at a time has a folder open; within it any number of threads
 /// may read while one writes.

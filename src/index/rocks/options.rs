@@ -85,6 +85,7 @@ pub(super) fn of_family(family: Family, cache: &Cache) -> Options {
         Family::Postings | Family::Lists => {
             table.set_block_size(POSTINGS_BLOCK_BYTES);
             table.set_block_restart_interval(1);
+            table.set_index_block_restart_interval(8);
             table.set_data_block_index_type(DataBlockIndexType::BinaryAndHash);
             table.set_data_block_hash_ratio(0.75);
             options.set_compression_type(DBCompressionType::None);
