@@ -204,6 +204,12 @@ fn an_ingest_goes_on_where_it_was() {
     assert_eq!(check(&folder, 1, prose(200, 6_000))["matches"][0]["book"]["id"], "book-2");
     assert_eq!(check(&folder, 1, prose(300, 6_000))["matches"][0]["book"]["id"], "new");
     run("verify --data {}", &[folder.data()]).expect(0);
+
+    let compacted = run("compact --data {}", &[folder.data()]).expect(0).out;
+    assert!(compacted.contains("on disk before"), "{compacted}");
+    assert_eq!(check(&folder, 0, prose(2, 6_000))["total"], 0);
+    assert_eq!(check(&folder, 1, prose(200, 6_000))["matches"][0]["book"]["id"], "book-2");
+    run("verify --data {}", &[folder.data()]).expect(0);
 }
 
 #[test]
