@@ -126,10 +126,7 @@ impl<S: Sink> Folding<S> {
                 let place = block + notable.trailing_zeros() as usize;
                 let behind = blank & !(notable & notable.wrapping_neg()).wrapping_sub(1);
                 let start = place + 1 - masks.blank.up_to(place).leading_zeros() as usize;
-                let end = match behind {
-                    0 => place + masks.blank.from(place).trailing_zeros() as usize,
-                    _ => block + behind.trailing_zeros() as usize,
-                };
+                let end = place + masks.blank.from(place).trailing_zeros() as usize;
                 notable &= !(behind & behind.wrapping_neg()).wrapping_sub(1);
                 self.decorated.blanks(start > next);
                 match Token::new(masks, offset, start, end) {
