@@ -48,14 +48,7 @@ impl<'l> Digits<'l> {
 
     /// Takes a whole word of plain letters and marks, which begins at byte `from` of the text.
     #[inline]
-    pub(super) fn plain_word(
-        &mut self,
-        plain: &Plain,
-        word: &str,
-        first: u64,
-        from: usize,
-        out: &mut Buffer,
-    ) {
+    pub(super) fn plain_word(&mut self, plain: &Plain, word: &str, first: u64, from: usize, out: &mut Buffer) {
         let room = out.room();
         let Some(folded) = plain.word(word.as_bytes(), first, from, room) else {
             return self.letters(plain, word, from, out);
