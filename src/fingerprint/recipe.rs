@@ -9,6 +9,10 @@ use sha2::{Digest, Sha256};
 use super::boundaries::{Boundaries, BoundariesError};
 use super::cut::Cutter;
 use super::fold::fold;
+#[cfg(fuzzing)]
+use super::fold::plainly;
+#[cfg(fuzzing)]
+use super::gem::Place;
 use super::gem::PlacedGem;
 
 /// The letter tables and steps that a recipe folds with.
@@ -98,6 +102,14 @@ impl Recipe {
     #[must_use]
     pub fn fold(&self, text: &str) -> String {
         fold(text, self.base, String::new)
+    }
+
+    /// The digits and their places by the fast way, and by the thirteen steps alone.
+    #[cfg(fuzzing)]
+    #[doc(hidden)]
+    #[must_use]
+    pub fn folded_both_ways(&self, text: &str) -> [Vec<(char, Place)>; 2] {
+        [fold(text, self.base, Vec::new), plainly(text, self.base, Vec::new)]
     }
 
     /// The text's gems in order of first place, none twice.

@@ -43,9 +43,14 @@ impl Buffer {
     #[inline]
     pub(super) fn room(&mut self) -> &mut Room {
         if self.places.len() < self.length + ROOM {
-            self.places.resize(2 * self.places.len() + ROOM, NONE);
+            self.grow();
         }
         self.places[self.length..].first_chunk_mut().expect("as much was just made")
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        self.places.resize(2 * self.places.len() + ROOM, NONE);
     }
 
     /// Hands on the first `count` digits.

@@ -139,7 +139,7 @@ impl<'l> Decorated<'l> {
     /// Takes tokens of which nothing is left, if there are `any`, and the blanks behind them.
     #[inline]
     pub(super) fn blanks(&mut self, any: bool) {
-        self.state = if any & (self.state != State::WordBlank) { State::Border } else { self.state };
+        self.state = if any && self.state != State::WordBlank { State::Border } else { self.state };
     }
 
     /// The step behind this one.

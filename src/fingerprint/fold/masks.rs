@@ -141,13 +141,12 @@ impl Masks {
         let (mut letter, mut first, mut odd) = (0, 0, 0);
         for block in 0..BLOCKS {
             let rest = text.get(block * BLOCK..).unwrap_or_default();
-            let is = match rest.first_chunk() {
-                Some(bytes) => Block::of(bytes),
-                None => {
-                    let mut last = [b' '; BLOCK];
-                    last[..rest.len()].copy_from_slice(rest);
-                    Block::of(&last)
-                }
+            let is = if let Some(bytes) = rest.first_chunk() {
+                Block::of(bytes)
+            } else {
+                let mut last = [b' '; BLOCK];
+                last[..rest.len()].copy_from_slice(rest);
+                Block::of(&last)
             };
             letter |= is.alphanumeric | is.cyrillic | is.cyrillic << 1;
             first |= !is.behind;
@@ -171,6 +170,35 @@ impl Masks {
             (letter, first, odd) = next;
             if rest.len() < BLOCK {
                 break;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::letters::Letters;
+    use super::{Kind, Masks};
+    use crate::fingerprint::recipe::Base;
+
+    #[test]
+    fn vectors_see_what_the_table_says() {
+        for base in [Base::Documented, Base::Released] {
+            let plain = Letters::of(base).plain();
+            let mut masks = Masks::new();
+            // NUL is unknown to the table, and so a mark by the steps.
+            for c in ('\u{1}'..='\u{7f}').chain('\u{400}'..='\u{47f}') {
+                let text = c.to_string();
+                masks.read(plain, text.as_bytes());
+                let bytes = (1 << text.len()) - 1;
+                let (letter, blank, odd) = (masks.letter.from(0), masks.blank.from(0) & bytes, masks.odd.from(0));
+                let seen = match (letter == bytes, blank == bytes, odd == 1) {
+                    (true, false, false) => Kind::Letter,
+                    (false, false, false) => Kind::Mark,
+                    // The table does not have blanks.
+                    _ => Kind::Odd,
+                };
+                assert_eq!(seen, plain.kind(text.as_bytes()).0, "{c:?}");
             }
         }
     }

@@ -74,6 +74,7 @@ impl Word {
     /// Steps 9 to 11, from each letter's entry and place: writes the digits, none like the one before. Whether a letter
     /// has a digit no processor can foresee, so nothing here branches on it.
     #[inline]
+    #[expect(clippy::needless_bitwise_bool, reason = "a lazy one would be a branch")]
     fn new(letters: impl Iterator<Item = (Entry, Place)>, room: &mut Room) -> Self {
         let (mut count, mut last, mut any) = (0, 0, 0);
         for (entry, place) in letters {

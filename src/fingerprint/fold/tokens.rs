@@ -100,11 +100,12 @@ impl Token {
         let borders = (self.letter ^ self.letter << 1) & !1;
         let sixth = (0..5).fold(self.first, |first, _| first & first.wrapping_sub(1));
         let up_to_sixth = sixth ^ sixth.wrapping_sub(1);
-        let short = borders & up_to_sixth;
-        let mut dropped = (short | 1).ilog2() as usize;
+        let mut dropped = (borders & up_to_sixth | 1).ilog2() as usize;
         let seventh = sixth & sixth.wrapping_sub(1);
-        let behind_six = borders & seventh & seventh.wrapping_neg() & 1 << SIX_LETTERS;
-        if (short == 0) & (behind_six != 0) && plain.all_of_six(&text[self.start..self.start + SIX_LETTERS]) {
+        let up_to_seventh = seventh ^ seventh.wrapping_sub(1);
+        // A letter at the start, and the first border behind six of two bytes each.
+        let six = (borders & up_to_seventh | self.letter & 1) == (1 << SIX_LETTERS | 1);
+        if six && plain.all_of_six(&text[self.start..self.start + SIX_LETTERS]) {
             dropped = SIX_LETTERS;
         }
         Rest {
