@@ -7,7 +7,7 @@ use std::str::{CharIndices, Chars};
 use unicode_normalization::char::{canonical_combining_class, decompose_compatible};
 use unicode_normalization::{IsNormalized, Recompositions, UnicodeNormalization, is_nfkc_quick};
 
-use super::classes::{is_word, known};
+use super::classes::{is_blank, is_word, known};
 use super::letters::Letters;
 use crate::fingerprint::gem::Place;
 
@@ -122,7 +122,10 @@ impl<'a> Iterator for Pieces<'a> {
         let mut single = true;
         loop {
             let next = self.chars.next().map(|(at, c)| (at, known(c)));
+            // Nothing combines with an ASCII blank: a mark behind one belongs to the token that it begins.
+            let after_blank = single && first.is_ascii() && is_blank(first);
             if let Some((_, c)) = next
+                && !after_blank
                 && !starts_piece(c)
             {
                 single = false;

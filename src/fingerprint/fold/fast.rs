@@ -65,7 +65,8 @@ impl<S: Sink> Folding<S> {
                 }
             }
         }
-        let start = read - masks.blank.up_to(read - 1).leading_zeros() as usize;
+        // What is left is short words, or nothing, if a long token was the last.
+        let start = read.saturating_sub(masks.blank.up_to(read - 1).leading_zeros() as usize);
         self.decorated.blanks(start > next);
         if read == rest.len() { rest.len() } else { next.max(start) }
     }

@@ -177,6 +177,21 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_mark_that_combines_behind_a_blank_is_of_its_token() {
+        let text = "\u{b}\u{64d}ttttt";
+        assert_eq!(fold(text, Base::Documented, Vec::new)[0].1, super::Place { start: 1, end: 3 });
+        same(text).expect("the same both ways");
+    }
+
+    #[test]
+    fn a_text_may_be_one_token_of_about_a_mask() {
+        for length in 50..70 {
+            same(&"?".repeat(length)).expect("the same both ways");
+            same(&"b".repeat(length)).expect("the same both ways");
+        }
+    }
+
     proptest! {
         #[test]
         fn fast_is_as_plain_on_anything(text in any::<String>()) {
