@@ -114,8 +114,9 @@ impl<S: Sink> Folding<S> {
             self.decorated.turn(kind, &mut self.digits);
             at += length as usize;
         }
-        let end = rest.start + (rest.letter.ilog2() + 1) as usize;
-        self.decorated.digits().plain_word(plain, &text[rest.start..end], rest.first, rest.start, &mut self.digits);
+        let word = &text[rest.start..rest.start + (rest.letter.ilog2() + 1) as usize];
+        // Between letters, the mask of first bytes may have an ellipsis: there each character is looked at.
+        self.decorated.digits().plain_word(plain, word, 0, rest.start, &mut self.digits);
         self.decorated.turn(Kind::Blank, &mut self.digits);
     }
 

@@ -163,7 +163,7 @@ mod tests {
         /// Borders of blocks and stretches at every place of a token, and tokens longer than a mask.
         #[test]
         fn fast_is_as_plain_over_blocks(
-            text in "([a-zа-я]{0,12}[ .'\u{2014}-]{1,3}|[b-dб-г]{30,70}[ .,-]|…_é?){0,40}",
+            text in "([a-zа-я]{0,12}[ .…'\u{2014}-]{1,3}|[b-dб-г]{30,70}[ .,-]|…_é?){0,40}",
             times in 1_usize..9,
         ) {
             same(&text.repeat(times))?;
@@ -182,6 +182,14 @@ mod tests {
         let text = "\u{b}\u{64d}ttttt";
         assert_eq!(fold(text, Base::Documented, Vec::new)[0].1, super::Place { start: 1, end: 3 });
         same(text).expect("the same both ways");
+    }
+
+    #[test]
+    fn an_ellipsis_inside_a_token_is_no_letter() {
+        for text in ["ab-cd some…thing else…where", "……2 \u{85}!!!!42", "кто-то слово…слово", "a-b …mnr…rst…"]
+        {
+            same(text).expect("the same both ways");
+        }
     }
 
     #[test]

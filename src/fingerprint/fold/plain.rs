@@ -154,7 +154,7 @@ impl Plain {
     }
 
     /// Steps 9 to 11 of plain letters with plain marks between them: 64 bytes at most, from byte `from` of the text on, of
-    /// which `first` says which begin a character. `None` if a letter becomes something else than digits.
+    /// which `first` says which begin a character, or is 0. `None` if a letter becomes something else than digits.
     #[inline]
     pub(super) fn word(&self, letters: &[u8], first: u64, from: usize, room: &mut Room) -> Option<Word> {
         let place = |start, end| Place { start: (from + start) as u64, end: (from + end) as u64 };
