@@ -9,6 +9,8 @@ mod rocks;
 pub use record::{BadName, BookId, BookKey, Library, NAME_BYTES, NewBook, Record, Rights};
 pub use rocks::{CACHE_BYTES, RocksStore};
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -126,6 +128,19 @@ pub struct LibrarySummary {
     pub bytes: u64,
     /// When one of its books was last added, replaced (both by the books' own `changed`) or removed.
     pub changed: Timestamp,
+}
+
+impl LibrarySummary {
+    /// Counts a book in the summary of its library.
+    fn count(summaries: &mut BTreeMap<Library, Self>, record: Record) {
+        let Record { key, changed, bytes, .. } = record;
+        let library = key.library.clone();
+        let empty = Self { library: key.library, books: 0, bytes: 0, changed };
+        let summary = summaries.entry(library).or_insert(empty);
+        summary.books += 1;
+        summary.bytes = summary.bytes.saturating_add(bytes);
+        summary.changed = summary.changed.max(changed);
+    }
 }
 
 /// How many books have how many gems: the basis of every statement on chance.

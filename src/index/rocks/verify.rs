@@ -150,7 +150,7 @@ impl Check<'_> {
                 Err(_) => self.fault(format!("{name} has gems of recipe {recipe}, which is not defined here")),
             }
         }
-        self.sum(record);
+        LibrarySummary::count(&mut self.libraries, record);
         Ok(())
     }
 
@@ -176,16 +176,6 @@ impl Check<'_> {
             self.needed.add((recipe.number, gem, book));
         }
         Ok(())
-    }
-
-    fn sum(&mut self, record: Record) {
-        let Record { key, changed, bytes, .. } = record;
-        let library = key.library.clone();
-        let empty = LibrarySummary { library: key.library, books: 0, bytes: 0, changed };
-        let summary = self.libraries.entry(library).or_insert(empty);
-        summary.books += 1;
-        summary.bytes = summary.bytes.saturating_add(bytes);
-        summary.changed = summary.changed.max(changed);
     }
 
     /// Compares the sums kept with those just made.

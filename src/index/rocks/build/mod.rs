@@ -123,12 +123,6 @@ struct Sums {
 impl Sums {
     fn add(&mut self, record: Record) {
         record.gems.values().for_each(|gems| self.sizes.add(*gems));
-        let Record { key, changed, bytes, .. } = record;
-        let library = key.library.clone();
-        let empty = LibrarySummary { library: key.library, books: 0, bytes: 0, changed };
-        let summary = self.libraries.entry(library).or_insert(empty);
-        summary.books += 1;
-        summary.bytes = summary.bytes.saturating_add(bytes);
-        summary.changed = summary.changed.max(changed);
+        LibrarySummary::count(&mut self.libraries, record);
     }
 }
