@@ -84,6 +84,8 @@ pub(super) fn of_family(family: Family, cache: &Cache) -> Options {
         // Hashes and numbers in few bytes: nothing is left to compress.
         Family::Postings | Family::Lists => {
             table.set_block_size(POSTINGS_BLOCK_BYTES);
+            // A bucket is found by its hash and not by reading through its block; and index entries lie close together,
+            // since a check's time is that of the memory it touches.
             table.set_block_restart_interval(1);
             table.set_index_block_restart_interval(8);
             table.set_data_block_index_type(DataBlockIndexType::BinaryAndHash);
