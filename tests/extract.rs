@@ -192,8 +192,8 @@ fn no_bytes_are_an_empty_text() {
 }
 
 #[test]
-fn utf8_keeps_its_memory() {
-    let bytes = RUSSIAN.repeat(100).into_bytes();
+fn long_utf8_keeps_its_memory() {
+    let bytes = RUSSIAN.repeat((8 << 20) / RUSSIAN.len()).into_bytes();
     let place = bytes.as_ptr();
     assert_eq!(extract::text(bytes, None).unwrap().text.as_ptr(), place);
 }
@@ -396,5 +396,22 @@ proptest! {
     #[test]
     fn utf8_is_never_taken_for_anything_else(text in "[а-яёіїєa-z ,.—«»一-龠]{1,200}") {
         prop_assert_eq!(extract::text(text.clone().into_bytes(), None).unwrap().text, text);
+    }
+}
+
+#[test]
+fn a_text_is_read_the_same_however_long() {
+    // Long ones take another way through the decoder.
+    for lines in [10, 200_000] {
+        let mut bytes = "Гранит и самоцветы лежали в сундуке.\n".repeat(lines).into_bytes();
+        let text = extract::text(bytes.clone(), None).expect("a text").text;
+        assert_eq!(text.as_bytes(), bytes);
+        let middle = bytes.len() / 2 / 67 * 67;
+        bytes[middle] = 0xff;
+        let lossy = extract::text(bytes.clone(), None).expect("a text").text;
+        assert_eq!(lossy, String::from_utf8_lossy(&bytes));
+        let given = "utf-8".parse().ok();
+        let error = extract::text(bytes, given).expect_err("a broken byte");
+        assert!(error.to_string().contains(&format!("offset {middle} ")), "{error}");
     }
 }

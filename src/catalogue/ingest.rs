@@ -1,16 +1,20 @@
 //! Adding many books: read and fingerprinted side by side, written together.
 
+use std::iter;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
 use super::{Added, Catalogue, CatalogueError, NewEntry, Prepared};
 use crate::fingerprint::Recipe;
 
-/// The most books in one write. A write waits for the disk once, so that many small books share the wait.
+/// The most books in one write. A write waits for the disk once, so that many books share the wait.
 const BATCH: usize = 64;
+/// How long a book waits for others to be written with.
+const GATHERING: Duration = Duration::from_millis(50);
 /// How many fingerprinted books may wait for the writer.
 const WAITING: usize = 2 * BATCH;
 
@@ -65,7 +69,9 @@ impl Catalogue {
         while let Ok(first) = receiver.recv() {
             let mut books = Vec::new();
             let mut jobs = Vec::new();
-            for (job, prepared) in std::iter::once(first).chain(receiver.try_iter()).take(BATCH) {
+            let until = Instant::now() + GATHERING;
+            let others = iter::from_fn(|| receiver.recv_timeout(until.saturating_duration_since(Instant::now())).ok());
+            for (job, prepared) in iter::once(first).chain(others).take(BATCH) {
                 jobs.push((
                     job,
                     prepared.map(|prepared| {

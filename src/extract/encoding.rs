@@ -1,5 +1,6 @@
 //! The encodings that can be read, their names, and decoding.
 
+use std::borrow::Cow;
 use std::convert::Infallible;
 use std::fmt;
 use std::str::FromStr;
@@ -55,6 +56,10 @@ const WINDOWS_PREFIXES: &[&str] = &["win-", "win", "windows", ""];
 /// each byte) is not paid for a whole book.
 const STEP: usize = 1 << 16;
 
+/// UTF-8 of at most this many bytes is copied, which takes a fraction of what the standard library takes to see that it
+/// is valid; a longer text would need its memory twice.
+const COPIED: usize = 4 << 20;
+
 impl Encoding {
     /// UTF-8.
     pub const UTF_8: Self = Self(Kind::Web(encoding_rs::UTF_8));
@@ -94,20 +99,32 @@ impl Encoding {
 
     /// Decodes; the error is the offset of the first byte that is invalid.
     pub(super) fn decode(self, bytes: Vec<u8>) -> Result<String, usize> {
-        if self == Self::UTF_8 {
-            return String::from_utf8(bytes).map_err(|error| error.utf8_error().valid_up_to());
+        if self != Self::UTF_8 {
+            return self.decode_with(&bytes, Err);
         }
-        self.decode_with(&bytes, Err)
+        if bytes.len() <= COPIED {
+            let valid = simdutf8::compat::from_utf8(&bytes).map_err(|error| error.valid_up_to())?;
+            return Ok(valid.to_owned());
+        }
+        String::from_utf8(bytes).map_err(|error| error.utf8_error().valid_up_to())
     }
 
     /// Decodes; whatever is invalid becomes U+FFFD.
     pub(super) fn decode_lossy(self, bytes: Vec<u8>) -> String {
-        if self == Self::UTF_8 {
+        if self == Self::UTF_8 && bytes.len() > COPIED {
             return String::from_utf8(bytes)
                 .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
         }
-        let Ok(text) = self.decode_with::<Infallible>(&bytes, |_| Ok(char::REPLACEMENT_CHARACTER));
-        text
+        self.decode_part(&bytes).into_owned()
+    }
+
+    /// As [`Self::decode_lossy`], of a part that is to be looked at only.
+    pub(super) fn decode_part(self, bytes: &[u8]) -> Cow<'_, str> {
+        if self == Self::UTF_8 {
+            return simdutf8::basic::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed);
+        }
+        let Ok(text) = self.decode_with::<Infallible>(bytes, |_| Ok(char::REPLACEMENT_CHARACTER));
+        Cow::Owned(text)
     }
 
     /// Decodes; `invalid` is called with the offset of whatever is invalid, and gives what stands for it.

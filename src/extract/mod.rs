@@ -62,8 +62,8 @@ pub enum ExtractError {
 ///
 /// Without `encoding` the encoding is detected, and bytes that are invalid in it (a broken one here and there) become
 /// U+FFFD. With `encoding` all bytes must be valid in it. A byte-order mark that says otherwise wins, as it does in
-/// browsers: no text of another encoding begins with one. A text in UTF-8 takes over the memory of `bytes`; all others are
-/// written once, anew.
+/// browsers: no text of another encoding begins with one. A long text in UTF-8 takes over the memory of `bytes`; all
+/// others are written once, anew.
 ///
 /// No bytes, or a byte-order mark alone, are a text of no characters and not an error: whether that is enough for a
 /// fingerprint is for the steps behind to say, as it is for a text of ten characters.

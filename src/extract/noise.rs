@@ -46,17 +46,25 @@ pub(super) fn controls(text: &str, encoding: Encoding) -> Option<String> {
     // U+0080 to U+009F, but for U+0085, which is a line end.
     let is_other = |at: &usize| bytes.get(at + 1).is_some_and(|byte| *byte < 0xA0 && *byte != 0x85);
     let controls = ascii + memchr::memchr_iter(0xC2, bytes).filter(is_other).count();
+    if controls == 0 || (encoding == Encoding::UTF_8 && controls <= FEW_CONTROLS) {
+        return None;
+    }
     let share = share(controls, text.chars().count());
-    let few = encoding == Encoding::UTF_8 && controls <= FEW_CONTROLS;
-    (!few && share > MOST_CONTROLS).then(|| format!("{} of it are control characters", percent(share)))
+    (share > MOST_CONTROLS).then(|| format!("{} of it are control characters", percent(share)))
 }
 
 /// Says so, if too many characters of `text` are broken or belong to no script.
 fn unknown(text: &str) -> Option<String> {
-    let is_unknown = |char: &char| matches!(char, '\u{FFFD}' | '\u{E000}'..='\u{F8FF}' | '\u{F0000}'..);
-    let unknown = text.chars().filter(is_unknown).count();
+    let is_unknown = |char| matches!(char, '\u{FFFD}' | '\u{E000}'..='\u{F8FF}' | '\u{F0000}'..);
+    // The bytes that such characters begin with, found many at a time: few texts have any.
+    let bytes = text.as_bytes();
+    let first = memchr::memchr3_iter(0xEE, 0xEF, 0xF3, bytes).chain(memchr::memchr_iter(0xF4, bytes));
+    let unknown = first.filter(|&at| text[at..].chars().next().is_some_and(is_unknown)).count();
+    if unknown <= FEW_UNKNOWN {
+        return None;
+    }
     let share = share(unknown, text.chars().count());
-    (unknown > FEW_UNKNOWN && share > MOST_UNKNOWN).then(|| format!("{} of it are no known characters", percent(share)))
+    (share > MOST_UNKNOWN).then(|| format!("{} of it are no known characters", percent(share)))
 }
 
 /// Says so, if too many neighbours in `text` are ill-assorted: only for what was read in an encoding in which any bytes

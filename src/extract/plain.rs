@@ -18,8 +18,8 @@ pub(super) fn read(mut bytes: Vec<u8>, given: Option<Encoding>) -> Result<Text, 
         |what| ExtractError::NotText { what: if given { format!("read as {encoding}, {what}") } else { what } };
 
     // Noise is refused by a sample, before much is spent on it.
-    let sample = encoding.decode_lossy(detect::sample(&bytes[start..], encoding).into_owned());
-    if let Some(complaint) = noise::complaint(&sample, encoding) {
+    let sample = detect::sample(&bytes[start..], encoding);
+    if let Some(complaint) = noise::complaint(&encoding.decode_part(&sample), encoding) {
         return Err(refuse(complaint));
     }
     bytes.drain(..start);
