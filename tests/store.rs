@@ -649,12 +649,12 @@ fn an_interrupted_creation_is_completed() {
 
 #[test]
 fn another_format_version_is_refused_with_advice() {
-    for (version, says) in [(3_u32, "update lapidary"), (1, "feed the books again")] {
+    for (version, says) in [(4_u32, "update lapidary"), (2, "feed the books again")] {
         let dir = tempdir().unwrap();
         create(dir.path());
         set_version(dir.path(), version);
         for error in [refusal(RocksStore::open(dir.path())), refusal(RocksStore::open_or_create(dir.path()))] {
-            assert!(matches!(&error, StoreError::Version { found, supported: 2, .. } if *found == version.to_string()));
+            assert!(matches!(&error, StoreError::Version { found, supported: 3, .. } if *found == version.to_string()));
             assert!(error.to_string().contains(says), "{error}");
         }
     }
@@ -664,7 +664,7 @@ fn another_format_version_is_refused_with_advice() {
 fn a_newer_version_may_have_more_column_families() {
     let dir = tempdir().unwrap();
     create(dir.path());
-    set_version(dir.path(), 3);
+    set_version(dir.path(), 4);
     let mut options = Options::default();
     options.create_missing_column_families(true);
     drop(DB::open_cf(&options, dir.path(), FAMILIES.into_iter().chain(["jobs"])).unwrap());
@@ -740,16 +740,16 @@ fn verify_names_every_fault() {
             "there is a posting of gem 77 (documented) for book 9, which does not have it",
             "postings",
             &[0, 0, 0, 0, 0],
-            Some(&[2, 8, 154, 1, 9]),
+            Some(&[1, 8, 1, 77, 0, 9]),
         ),
         ("is of no recipe that is defined here", "delta", b"?", Some(b"")),
         ("is of no recipe that is defined here", "delta", &[0; 12], Some(b"")),
         ("is of no recipe that is defined here", "delta", &[0, 0, 0, 0, 0, 77, 2, 0, 0, 0, 0], Some(b"")),
-        ("is of no recipe that is defined here", "postings", &[0, 9, 0, 0, 0], Some(&[2, 8, 154, 1, 0])),
+        ("is of no recipe that is defined here", "postings", &[0, 9, 0, 0, 0], Some(&[1, 8, 1, 77, 0, 0])),
         ("is of no recipe that is defined here", "lists", &[0, 0, 0], Some(&[0])),
         ("that nothing leads to", "lists", &[0, 0, 0, 0, 0, 77], Some(&[0])),
         ("the postings of bucket 0 (documented) cannot be read", "postings", &[0; 5], Some(&[9])),
-        ("of 2000 books, cannot be read", "postings", &[0; 5], Some(&[3, 1, 1, 208, 15])),
+        ("of 2000 books, cannot be read", "postings", &[0; 5], Some(&[1, 129, 3, 0, 208, 15, 1, 0, 0])),
         ("lib/1 (book 0) is not found by its id", "ids", b"lib\x001", None),
         ("lib/9 leads to book 9, which is not there", "ids", b"lib\x009", Some(&[0, 0, 0, 9])),
         ("lib/9 leads to book 0, which is lib/1", "ids", b"lib\x009", Some(&[0; 4])),

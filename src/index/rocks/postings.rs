@@ -1,19 +1,22 @@
 //! Posting lists as bytes: the values of the families `postings` and `lists`.
 //!
-//! A bucket has the lists of neighbouring gems:
+//! A bucket has the lists of neighbouring gems, whose lower bits are a rising sequence of numbers below 2^`rest_bits`:
 //!
 //! ```text
-//! ┌────────────────┬───────┬─────────────────────────────────────────────────┬────────────────────┐
-//! │ bytes of heads │ width │ heads: for each gem, rising                     │ books: those of    │
-//! │ varint         │ u8    │   varint of 2 × (gem − the gem before − 1)      │ each list, rising, │
-//! │                │       │          + 1 if it has several books            │ `width` bits each, │
-//! │                │       │   how many, varint, if several                  │ the lowest first   │
-//! └────────────────┴───────┴─────────────────────────────────────────────────┴────────────────────┘
+//! ┌────────┬─────────────┬──────────────────────────┬───────────┬────────────┬──────────────────────┐
+//! │ gems   │ width, +128 │ if several: bytes; then  │ highs:    │ lows:      │ books: those of each │
+//! │ varint │ if several  │ for each gem of several  │ a bit for │ `low` bits │ list, rising,        │
+//! │        │ u8          │ books: varint of gems    │ each gem  │ for each   │ `width` bits each,   │
+//! │        │             │ passed over, how many    │ and high  │ gem        │ the lowest first     │
+//! └────────┴─────────────┴──────────────────────────┴───────────┴────────────┴──────────────────────┘
 //! ```
 //!
-//! Gems are hashes, so that a gap takes little more than a byte, and a book as many bits as the number of books. The heads
-//! are apart so that a gem is found, and known to be a common one, without a look at the books. A list of more than
-//! [`LONG`] books stands by itself: varints of book − the book before − 1.
+//! Gems are hashes, so that nothing is gained over the code of Elias and Fano (Elias 1974, "Efficient storage and
+//! retrieval by content and address of static files"): the lower bits of each as they are, and the higher in unary, a 1
+//! for each gem and a 0 where the next higher value begins. It takes about two bits more than the gap between two gems
+//! has, and a gem is found without a look at those before it. A book takes as many bits as the number of books. Most gems
+//! have one book; how many others have stands apart from the books, so that a common one is known without a look at
+//! them. A list of more than [`LONG`] books stands by itself: varints of book − the book before − 1.
 
 use super::varint;
 use crate::index::BookNo;
@@ -21,17 +24,21 @@ use crate::index::BookNo;
 /// The longest list of a bucket. Longer ones are few, and would have to be read with every neighbour.
 pub(super) const LONG: u32 = 1024;
 
+/// In the byte of the width: there are gems of several books.
+const SEVERAL: u8 = 0x80;
+
 /// Bytes that are not what the writer makes.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Unreadable;
 
-/// A bucket to read: all its lists in rising order of gems, each with the lower bits of its gem. Ends behind an error.
-#[derive(Clone)]
+/// A bucket to read.
+#[derive(Clone, Copy)]
 pub(super) struct Reader<'a> {
-    heads: &'a [u8],
-    books: Bits<'a>,
-    /// One more than the gem before.
-    least: u64,
+    gems: usize,
+    several: &'a [u8],
+    highs: Highs<'a>,
+    lows: Numbers<'a>,
+    books: Numbers<'a>,
 }
 
 /// A list of a bucket.
@@ -46,91 +53,242 @@ pub(super) enum List<'a> {
 /// The books of a list, in rising order.
 #[derive(Debug, Clone)]
 pub(super) struct Books<'a> {
-    bits: Bits<'a>,
+    all: Numbers<'a>,
+    at: usize,
     count: usize,
 }
 
 /// Numbers of equal width.
 #[derive(Debug, Clone, Copy)]
-struct Bits<'a> {
+struct Numbers<'a> {
     bytes: &'a [u8],
+    /// In bits; 57 at most.
     width: usize,
-    /// How many numbers are behind.
-    taken: usize,
 }
 
-impl Bits<'_> {
-    /// Whether so many more numbers stand here.
-    fn has(self, count: usize) -> bool {
-        (self.taken + count) * self.width <= 8 * self.bytes.len()
+impl<'a> Numbers<'a> {
+    /// Takes so many from the front of `bytes`.
+    fn take(bytes: &mut &'a [u8], count: usize, width: usize) -> Option<Self> {
+        let bytes = bytes.split_off(..count.checked_mul(width)?.div_ceil(8))?;
+        Some(Self { bytes, width })
     }
 
-    /// The number in front; what stands behind the end is 0.
     #[inline]
-    fn first(self) -> u32 {
-        let bit = self.taken * self.width;
-        let rest = self.bytes.get(bit / 8..).unwrap_or_default();
-        let word = rest.first_chunk().map_or_else(
-            || rest.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
-            |eight| u64::from_le_bytes(*eight),
-        );
-        (word >> (bit % 8) & ((1 << self.width) - 1)) as u32
+    fn get(self, i: usize) -> u64 {
+        let bit = i * self.width;
+        word(self.bytes, bit / 8) >> (bit % 8) & ((1 << self.width) - 1)
     }
+}
+
+/// Eight bytes, the first the lowest; what stands behind the end is 0.
+#[inline]
+fn word(bytes: &[u8], at: usize) -> u64 {
+    let rest = bytes.get(at..).unwrap_or_default();
+    rest.first_chunk().map_or_else(
+        || rest.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
+        |eight| u64::from_le_bytes(*eight),
+    )
+}
+
+/// The higher bits of all gems in unary.
+#[derive(Clone, Copy)]
+struct Highs<'a>(&'a [u8]);
+
+impl Highs<'_> {
+    /// Whether a gem stands at this bit.
+    #[inline]
+    fn has(self, bit: usize) -> bool {
+        self.0.get(bit / 8).is_some_and(|byte| byte >> (bit % 8) & 1 != 0)
+    }
+
+    /// The bit behind the zero that so many others stand before.
+    #[inline]
+    fn behind_zero(self, mut before: usize) -> usize {
+        for at in (0..self.0.len()).step_by(8) {
+            let mut zeros = !word(self.0, at);
+            let count = zeros.count_ones() as usize;
+            if before < count {
+                (0..before).for_each(|_| zeros &= zeros - 1);
+                return 8 * at + zeros.trailing_zeros() as usize + 1;
+            }
+            before -= count;
+        }
+        8 * self.0.len()
+    }
+}
+
+/// The gems of several books, in rising order.
+#[derive(Clone, Copy)]
+struct Several<'a> {
+    bytes: &'a [u8],
+    /// Which gem the next is; behind the last, there is none.
+    gem: usize,
+}
+
+impl<'a> Several<'a> {
+    fn new(bytes: &'a [u8]) -> Option<Self> {
+        let mut several = Self { bytes, gem: 0 };
+        several.pass(0)?;
+        Some(several)
+    }
+
+    fn pass(&mut self, gem: usize) -> Option<()> {
+        self.gem = usize::MAX;
+        if !self.bytes.is_empty() {
+            self.gem = gem.checked_add(usize::try_from(varint::take(&mut self.bytes)?).ok()?)?;
+        }
+        Some(())
+    }
+
+    /// How many books the next has.
+    fn take(&mut self) -> Option<u32> {
+        let count = u32::try_from(varint::take(&mut self.bytes)?).ok().filter(|count| *count > 1)?;
+        self.pass(self.gem.checked_add(1)?)?;
+        Some(count)
+    }
+
+    /// How many books this gem has; it is none behind the next.
+    fn of(&mut self, gem: usize) -> Option<u32> {
+        if gem == self.gem { self.take() } else { Some(1) }
+    }
+}
+
+/// How many of the books of a list stand in its bucket.
+fn stored(count: u32) -> usize {
+    if count > LONG { 0 } else { count as usize }
+}
+
+/// How many bits of a gem are low ones where there are so many gems.
+fn low_bits(rest_bits: u32, gems: usize) -> Option<u32> {
+    rest_bits.checked_sub(gems.checked_next_power_of_two()?.ilog2())
+}
+
+/// How many bits the high ones take.
+fn high_bits(rest_bits: u32, low: u32, gems: usize) -> usize {
+    gems + (1 << (rest_bits - low))
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(mut bytes: &'a [u8]) -> Result<Self, Unreadable> {
-        let mut parts = || {
-            let heads = usize::try_from(varint::take(&mut bytes)?).ok()?;
-            let width = usize::from(*bytes.split_off_first()?);
-            let heads = bytes.split_off(..heads)?;
-            let books = Bits { bytes, width, taken: 0 };
-            (1..=32).contains(&width).then_some(Self { heads, books, least: 0 })
-        };
-        parts().ok_or(Unreadable)
+    /// A bucket of gems with lower bits of this width.
+    pub(super) fn new(bytes: &'a [u8], rest_bits: u32) -> Result<Self, Unreadable> {
+        Self::parse(bytes, rest_bits).ok_or(Unreadable)
     }
 
-    /// The list of the gem with these lower bits. Reads no further than to it.
+    fn parse(mut bytes: &'a [u8], rest_bits: u32) -> Option<Self> {
+        let gems = usize::try_from(varint::take(&mut bytes)?).ok().filter(|gems| *gems > 0)?;
+        let width = *bytes.split_off_first()?;
+        let mut several: &[u8] = &[];
+        if width & SEVERAL != 0 {
+            let length = usize::try_from(varint::take(&mut bytes)?).ok()?;
+            several = bytes.split_off(..length)?;
+        }
+        let width = usize::from(width & !SEVERAL);
+        let low = low_bits(rest_bits, gems)?;
+        // So many that they cannot stand here are not even counted up.
+        let highs = Highs(bytes.split_off(..high_bits(rest_bits, low, gems).div_ceil(8))?);
+        let lows = Numbers::take(&mut bytes, gems, low as usize)?;
+        let mut stored_books = gems;
+        let mut each = Several::new(several)?;
+        while each.gem < gems {
+            stored_books = (stored_books - 1).checked_add(stored(each.take()?))?;
+        }
+        let books = Numbers::take(&mut bytes, stored_books, width)?;
+        let all = bytes.is_empty() && each.gem == usize::MAX && (1..=32).contains(&width);
+        all.then_some(Self { gems, several, highs, lows, books })
+    }
+
+    /// The list of the gem with these lower bits. Reads no other.
     pub(super) fn find(&self, rest: u64) -> Result<Option<List<'a>>, Unreadable> {
-        let mut lists = self.clone();
-        while !lists.heads.is_empty() {
-            let (gem, list) = lists.read().ok_or(Unreadable)?;
-            if gem >= rest {
-                return Ok((gem == rest).then_some(list));
+        let high = usize::try_from(rest >> self.lows.width).map_err(|_| Unreadable)?;
+        let low = rest & ((1 << self.lows.width) - 1);
+        let mut bit = if high == 0 { 0 } else { self.highs.behind_zero(high - 1) };
+        while self.highs.has(bit) {
+            // Before it stand as many gems as bits, but for the zeros.
+            let gem = bit - high;
+            let found = self.lows.get(gem);
+            if found == low {
+                return self.list(gem).map(Some).ok_or(Unreadable);
             }
+            if found > low {
+                break;
+            }
+            bit += 1;
         }
         Ok(None)
     }
 
-    /// The next list, if there is one that can be read.
-    #[inline]
-    fn read(&mut self) -> Option<(u64, List<'a>)> {
-        let head = varint::take(&mut self.heads)?;
-        let gem = self.least.checked_add(head >> 1)?;
-        self.least = gem.checked_add(1)?;
-        let count = if head & 1 == 0 { 1 } else { u32::try_from(varint::take(&mut self.heads)?).ok()? };
-        if count > LONG {
-            return Some((gem, List::Long(count)));
+    fn list(&self, gem: usize) -> Option<List<'a>> {
+        let mut books_before = gem;
+        let mut several = Several::new(self.several)?;
+        while several.gem < gem {
+            books_before = books_before - 1 + stored(several.take()?);
         }
-        let books = Books { bits: self.books, count: count as usize };
-        self.books.taken += books.count;
-        books.bits.has(books.count).then_some((gem, List::Short(books)))
+        several.of(gem).map(|count| self.at(books_before, count))
+    }
+
+    fn at(&self, books_before: usize, count: u32) -> List<'a> {
+        if count > LONG {
+            return List::Long(count);
+        }
+        List::Short(Books { all: self.books, at: books_before, count: count as usize })
     }
 }
 
-impl<'a> Iterator for Reader<'a> {
+impl<'a> IntoIterator for Reader<'a> {
+    type Item = Result<(u64, List<'a>), Unreadable>;
+    type IntoIter = Lists<'a>;
+
+    fn into_iter(self) -> Lists<'a> {
+        let several = Several::new(self.several).unwrap_or(Several { bytes: &[], gem: usize::MAX });
+        Lists { bucket: self, several, gem: 0, bit: 0, books: 0, least: 0 }
+    }
+}
+
+/// All lists of a bucket in rising order of gems, each with the lower bits of its gem. Ends behind an error.
+pub(super) struct Lists<'a> {
+    bucket: Reader<'a>,
+    several: Several<'a>,
+    /// The next gem.
+    gem: usize,
+    /// Where the next is sought among the high bits.
+    bit: usize,
+    /// How many books belong to those before.
+    books: usize,
+    /// One more than the gem before.
+    least: u64,
+}
+
+impl<'a> Lists<'a> {
+    fn read(&mut self) -> Option<(u64, List<'a>)> {
+        let Reader { highs, lows, .. } = self.bucket;
+        while !highs.has(self.bit) {
+            if self.bit >= 8 * highs.0.len() {
+                return None;
+            }
+            self.bit += 1;
+        }
+        let rest = ((self.bit - self.gem) as u64) << lows.width | lows.get(self.gem);
+        let count = self.several.of(self.gem)?;
+        let list = self.bucket.at(self.books, count);
+        self.books += stored(count);
+        self.bit += 1;
+        self.gem += 1;
+        let rises = rest >= self.least;
+        self.least = rest + 1;
+        rises.then_some((rest, list))
+    }
+}
+
+impl<'a> Iterator for Lists<'a> {
     type Item = Result<(u64, List<'a>), Unreadable>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.heads.is_empty() {
-            // Books that belong to no gem are damage too.
-            let rest = std::mem::take(&mut self.books.bytes);
-            let unread = rest.len() > (self.books.taken * self.books.width).div_ceil(8);
-            return unread.then_some(Err(Unreadable));
+        if self.gem >= self.bucket.gems {
+            return None;
         }
         let next = self.read().ok_or(Unreadable);
         if next.is_err() {
-            (self.heads, self.books.bytes) = (&[], &[]);
+            self.gem = self.bucket.gems;
         }
         Some(next)
     }
@@ -152,8 +310,8 @@ impl Iterator for Books<'_> {
     #[inline]
     fn next(&mut self) -> Option<BookNo> {
         self.count = self.count.checked_sub(1)?;
-        let book = self.bits.first();
-        self.bits.taken += 1;
+        let book = self.all.get(self.at) as u32;
+        self.at += 1;
         Some(BookNo(book))
     }
 
@@ -165,63 +323,87 @@ impl Iterator for Books<'_> {
 impl ExactSizeIterator for Books<'_> {}
 
 /// A bucket in the making.
-#[derive(Default)]
 pub(super) struct Writer {
-    heads: Vec<u8>,
+    rest_bits: u32,
+    gems: Vec<u64>,
+    several: Vec<u8>,
+    /// How many gems there were up to the last of several books.
+    passed: usize,
     books: Vec<BookNo>,
-    least: u64,
 }
 
 impl Writer {
+    /// For gems with lower bits of this width.
+    pub(super) fn new(rest_bits: u32) -> Self {
+        Self { rest_bits, gems: Vec::new(), several: Vec::new(), passed: 0, books: Vec::new() }
+    }
+
     /// Adds a list of at most [`LONG`] books, in rising order; gems rise from call to call.
     pub(super) fn short(&mut self, rest: u64, books: impl IntoIterator<Item = BookNo>) {
         let before = self.books.len();
         self.books.extend(books);
         let count = (self.books.len() - before) as u64;
         if count > 0 {
-            self.head(rest, count);
+            self.gem(rest, count);
         }
     }
 
     /// Adds a list that stands by itself.
     pub(super) fn long(&mut self, rest: u64, count: u32) {
-        self.head(rest, u64::from(count));
+        self.gem(rest, u64::from(count));
     }
 
-    fn head(&mut self, rest: u64, count: u64) {
-        varint::put(&mut self.heads, (rest - self.least) << 1 | u64::from(count > 1));
+    fn gem(&mut self, rest: u64, count: u64) {
         if count > 1 {
-            varint::put(&mut self.heads, count);
+            varint::put(&mut self.several, (self.gems.len() - self.passed) as u64);
+            varint::put(&mut self.several, count);
+            self.passed = self.gems.len() + 1;
         }
-        self.least = rest + 1;
+        self.gems.push(rest);
     }
 
     /// The bucket; `None` when it has no list. The writer is as new then.
     pub(super) fn finish(&mut self) -> Option<Vec<u8>> {
-        if self.heads.is_empty() {
-            return None;
-        }
+        let low = low_bits(self.rest_bits, self.gems.len()).filter(|_| !self.gems.is_empty())?;
         let largest = self.books.iter().max().map_or(0, |book| book.0);
         let width = (u32::BITS - largest.leading_zeros()).max(1);
-        let mut bytes = Vec::with_capacity(self.heads.len() + self.books.len() * width as usize / 8 + 12);
-        varint::put(&mut bytes, self.heads.len() as u64);
-        bytes.push(width as u8);
-        bytes.append(&mut self.heads);
-        let (mut word, mut bits) = (0_u64, 0);
-        for book in self.books.drain(..) {
-            word |= u64::from(book.0) << bits;
-            bits += width;
-            while bits >= 8 {
-                bytes.push(word as u8);
-                word >>= 8;
-                bits -= 8;
-            }
+        let bits = self.gems.len() * (low as usize + 3) + self.books.len() * width as usize;
+        let mut bytes = Vec::with_capacity(self.several.len() + bits / 8 + 12);
+        varint::put(&mut bytes, self.gems.len() as u64);
+        if self.several.is_empty() {
+            bytes.push(width as u8);
+        } else {
+            bytes.push(width as u8 | SEVERAL);
+            varint::put(&mut bytes, self.several.len() as u64);
+            bytes.append(&mut self.several);
         }
-        if bits > 0 {
-            bytes.push(word as u8);
+        let highs = bytes.len();
+        bytes.resize(highs + high_bits(self.rest_bits, low, self.gems.len()).div_ceil(8), 0);
+        for (gem, rest) in self.gems.iter().enumerate() {
+            let bit = gem + (rest >> low) as usize;
+            bytes[highs + bit / 8] |= 1 << (bit % 8);
         }
-        self.least = 0;
+        pack(&mut bytes, self.gems.drain(..).map(|rest| rest & ((1 << low) - 1)), low);
+        pack(&mut bytes, self.books.drain(..).map(|book| u64::from(book.0)), width);
+        self.passed = 0;
         Some(bytes)
+    }
+}
+
+/// Appends numbers of so many bits, 57 at most, each.
+fn pack(bytes: &mut Vec<u8>, numbers: impl Iterator<Item = u64>, width: u32) {
+    let (mut word, mut bits) = (0_u64, 0);
+    for number in numbers {
+        word |= number << bits;
+        bits += width;
+        while bits >= 8 {
+            bytes.push(word as u8);
+            word >>= 8;
+            bits -= 8;
+        }
+    }
+    if bits > 0 {
+        bytes.push(word as u8);
     }
 }
 
@@ -258,22 +440,28 @@ mod tests {
 
     type Lists = BTreeMap<u64, BTreeSet<u32>>;
 
-    fn any_lists() -> impl Strategy<Value = Lists> {
-        let gem = prop_oneof![0..40_u64, Just((1 << 44) - 1), 0..1_u64 << 44];
+    fn any_lists(rest_bits: u32) -> impl Strategy<Value = Lists> {
+        let gem = prop_oneof![0..40_u64, Just((1 << rest_bits) - 1), 0..1_u64 << rest_bits];
         let book = prop_oneof![0..300_u32, any::<u32>(), Just(u32::MAX)];
-        proptest::collection::btree_map(gem, proptest::collection::btree_set(book, 1..5), 0..40)
+        let books = prop_oneof![4 => 1..2_usize, 1 => 2..5_usize]
+            .prop_flat_map(move |count| proptest::collection::btree_set(book.clone(), count));
+        proptest::collection::btree_map(gem, books, 0..200)
     }
 
-    fn write(lists: &Lists) -> Option<Vec<u8>> {
-        let mut writer = Writer::default();
+    fn any_bucket() -> impl Strategy<Value = (u32, Lists)> {
+        prop_oneof![Just(6), Just(12), Just(44)].prop_flat_map(|rest_bits| (Just(rest_bits), any_lists(rest_bits)))
+    }
+
+    fn write(rest_bits: u32, lists: &Lists) -> Option<Vec<u8>> {
+        let mut writer = Writer::new(rest_bits);
         for (gem, books) in lists {
             writer.short(*gem, books.iter().copied().map(BookNo));
         }
         writer.finish()
     }
 
-    fn read(bytes: &[u8]) -> Option<Lists> {
-        let lists = Reader::new(bytes).ok()?.map(|list| match list.ok()? {
+    fn read(rest_bits: u32, bytes: &[u8]) -> Option<Lists> {
+        let lists = Reader::new(bytes, rest_bits).ok()?.into_iter().map(|list| match list.ok()? {
             (gem, List::Short(books)) => Some((gem, books.map(|book| book.0).collect())),
             (_, List::Long(_)) => None,
         });
@@ -282,14 +470,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_bucket_comes_back(lists in any_lists(), asked in 0..45_u64) {
-            let Some(bytes) = write(&lists) else {
+        fn a_bucket_comes_back((rest_bits, lists) in any_bucket(), asked in 0..45_u64) {
+            let Some(bytes) = write(rest_bits, &lists) else {
                 prop_assert!(lists.is_empty());
                 return Ok(());
             };
-            prop_assert_eq!(read(&bytes), Some(lists.clone()));
+            prop_assert_eq!(read(rest_bits, &bytes), Some(lists.clone()));
             for gem in lists.keys().copied().chain([asked]) {
-                let found = Reader::new(&bytes).unwrap().find(gem).unwrap().map(|list| match list {
+                let found = Reader::new(&bytes, rest_bits).unwrap().find(gem).unwrap().map(|list| match list {
                     List::Short(books) => books.map(|book| book.0).collect(),
                     List::Long(_) => BTreeSet::new(),
                 });
@@ -298,15 +486,18 @@ mod tests {
         }
 
         #[test]
-        fn a_cut_bucket_is_refused(lists in any_lists(), cut in any::<prop::sample::Index>()) {
-            if let Some(bytes) = write(&lists) {
-                prop_assert_eq!(read(&bytes[..cut.index(bytes.len())]), None);
+        fn a_cut_bucket_is_refused((rest_bits, lists) in any_bucket(), cut in any::<prop::sample::Index>()) {
+            if let Some(bytes) = write(rest_bits, &lists) {
+                prop_assert_eq!(read(rest_bits, &bytes[..cut.index(bytes.len())]), None);
             }
         }
 
         #[test]
         fn any_bytes_are_read_without_a_panic(bytes in proptest::collection::vec(any::<u8>(), 0..60), gem in any::<u64>()) {
-            let _ = (read(&bytes), Reader::new(&bytes).map(|bucket| bucket.find(gem)), decode_list(&bytes));
+            for rest_bits in [6, 12, 44] {
+                let found = Reader::new(&bytes, rest_bits).map(|bucket| bucket.find(gem));
+                let _ = (read(rest_bits, &bytes), found, decode_list(&bytes));
+            }
         }
 
         #[test]
@@ -318,15 +509,17 @@ mod tests {
 
     #[test]
     fn a_long_list_is_told_by_its_length_alone() {
-        let mut writer = Writer::default();
+        let mut writer = Writer::new(12);
         writer.short(3, [BookNo(7)]);
         writer.long(4, 5_000);
         writer.short(9, (0..LONG).map(BookNo));
         let bytes = writer.finish().unwrap();
-        assert_eq!(bytes.len(), 2 + (1 + 3 + 3) + (10 * (1 + LONG as usize)).div_ceil(8));
-        let lists: Vec<_> = Reader::new(&bytes).unwrap().map(|list| list.unwrap()).map(|(g, l)| (g, l.len())).collect();
+        let heads = 2 + 1 + 2 * (1 + 2) + (3_usize + 4).div_ceil(8) + (3_usize * 10).div_ceil(8);
+        assert_eq!(bytes.len(), heads + (10 * (1 + LONG as usize)).div_ceil(8));
+        let bucket = Reader::new(&bytes, 12).unwrap();
+        let lists: Vec<_> = bucket.into_iter().map(|list| list.unwrap()).map(|(g, l)| (g, l.len())).collect();
         assert_eq!(lists, [(3, 1), (4, 5_000), (9, LONG)]);
-        assert!(matches!(Reader::new(&bytes).unwrap().find(4), Ok(Some(List::Long(5_000)))));
+        assert!(matches!(bucket.find(4), Ok(Some(List::Long(5_000)))));
     }
 
     #[test]

@@ -115,7 +115,8 @@ impl<'a> RocksSnapshot<'a> {
         let Some(value) = self.get(Family::Postings, &bucket.key(recipe))? else {
             return Ok(Vec::new());
         };
-        let list = Reader::new(&value).and_then(|lists| lists.find(schema::rest_of(recipe, gem)));
+        let bucket_of_gem = Reader::new(&value, schema::rest_bits(recipe));
+        let list = bucket_of_gem.and_then(|lists| lists.find(schema::rest_of(recipe, gem)));
         self.books_of(recipe, gem, list.map_err(|Unreadable| self.unreadable(recipe, bucket))?)
     }
 

@@ -11,7 +11,7 @@ use crate::fingerprint::Gem;
 use crate::index::{BookKey, BookNo, Library};
 
 /// The version of everything in this file. A change of a key, a value or a codec is a new version.
-pub(super) const FORMAT_VERSION: u32 = 2;
+pub(super) const FORMAT_VERSION: u32 = 3;
 
 /// A column family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -221,7 +221,8 @@ pub(super) fn rest_of(recipe: &KnownRecipe, gem: Gem) -> u64 {
     gem.0 & ((1 << rest_bits(recipe)) - 1)
 }
 
-fn rest_bits(recipe: &KnownRecipe) -> u32 {
+/// How many these are.
+pub(super) fn rest_bits(recipe: &KnownRecipe) -> u32 {
     recipe.recipe.gem_bits() - BUCKET_BITS
 }
 

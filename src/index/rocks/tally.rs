@@ -56,7 +56,8 @@ impl<'a> Counting<'a> {
         for (gems, value) in groups.into_iter().zip(buckets) {
             let (snapshot, recipe) = (self.snapshot, self.recipe);
             let unreadable = |Unreadable| snapshot.unreadable(recipe, Bucket::of(recipe, gems[0]));
-            let bucket = value.as_deref().map(Reader::new).transpose().map_err(unreadable)?;
+            let read = |value| Reader::new(value, schema::rest_bits(recipe));
+            let bucket = value.as_deref().map(read).transpose().map_err(unreadable)?;
             for gem in gems {
                 let rest = schema::rest_of(recipe, *gem);
                 let list = bucket.as_ref().map(|bucket| bucket.find(rest)).transpose().map_err(unreadable)?.flatten();

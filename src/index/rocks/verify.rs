@@ -344,7 +344,7 @@ impl Check<'_> {
             self.fault(format!("the bucket {key:?} is of no recipe that is defined here"));
             return Ok(());
         };
-        let lists = match Reader::new(value) {
+        let lists = match Reader::new(value, schema::rest_bits(recipe)) {
             Ok(lists) => lists,
             Err(Unreadable) => return self.or_fault(Err(snapshot.unreadable(recipe, bucket))).map(|_: Option<()>| ()),
         };

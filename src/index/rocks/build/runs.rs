@@ -57,7 +57,7 @@ impl<'a> Runs<'a> {
         self.next = Vec::new();
         let Self { store, recipe, done: mut runs, .. } = self;
         let mut count = 0;
-        let mut writer = Writer::default();
+        let mut writer = Writer::new(schema::rest_bits(recipe));
         let mut postings = Vec::new();
         while let Some(gem) = runs.iter().filter_map(|run| run.next).map(|(gem, _)| gem).min() {
             let bucket = Bucket::of(recipe, gem);
