@@ -20,6 +20,9 @@ pub struct Arguments {
     /// A gem in more books than this is common, and not counted
     #[arg(long, value_name = "BOOKS", default_value_t = 10_000)]
     pub common_cap: u32,
+    /// What the server may keep in memory of what it read of the index, in bytes [default: as it has it]
+    #[arg(long, value_name = "BYTES")]
+    pub cache: Option<u64>,
     /// Time the ingest of this folder of texts too
     #[arg(long, value_name = "DIR")]
     pub corpus: Option<PathBuf>,

@@ -29,7 +29,7 @@ const LIBRARY: &str = "arrivals";
 pub fn rows(arguments: &Arguments, folder: &Path, queries: &[Query], table: &mut Table) -> Outcome<()> {
     // A run that was interrupted may have left some.
     remove_arrivals(folder)?;
-    let server = Server::start(folder, arguments.common_cap)?;
+    let server = Server::start(arguments, folder)?;
     let traffic = Traffic::new(server.address, queries);
     traffic.warm_up(arguments.warm_up.0, arguments.duration())?;
     let mut arrivals = Arrivals { seed: arguments.seed, address: server.address, count: 0 };

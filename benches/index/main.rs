@@ -115,7 +115,7 @@ fn measure_uniform(
         check::tally(arguments, &folder, recipe, &queries, table)?;
         let in_process = check::in_process(arguments, &folder, &queries)?;
         table.set("check of 200 gems, in process: p50 / p99", in_process);
-        let server = Server::start(&folder, arguments.common_cap)?;
+        let server = Server::start(arguments, &folder)?;
         let alone = check::over_http(arguments, server.address, &queries, 1)?;
         table.set("check of 200 gems over HTTP, 1 client: p50 / p99", &alone);
         let together = check::over_http(arguments, server.address, &queries, CLIENTS)?;
@@ -125,7 +125,7 @@ fn measure_uniform(
         server.stop()?;
     }
     if arguments.wants(Rows::Text) {
-        let server = Server::start(&folder, arguments.common_cap)?;
+        let server = Server::start(arguments, &folder)?;
         check::texts(arguments, server.address, recipe, table)?;
         server.stop()?;
     }
@@ -154,7 +154,7 @@ fn measure_zipf(
         let queries: Vec<Query> = (0..arguments.queries.0).map(|number| books.query(number, others)).collect();
         let row = format!("check of 50 common gems and 150 {name}");
         table.set(format!("{row}, in process: p50 / p99"), check::in_process(arguments, &folder, &queries)?);
-        let server = Server::start(&folder, arguments.common_cap)?;
+        let server = Server::start(arguments, &folder)?;
         let over_http = check::over_http(arguments, server.address, &queries, 1)?;
         table.set(format!("{row}, over HTTP: p50 / p99"), over_http);
         server.stop()?;

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Stdio};
 
 use crate::Outcome;
+use crate::arguments::Arguments;
 
 /// The program.
 pub const LAPIDARY: &str = env!("CARGO_BIN_EXE_lapidary");
@@ -20,11 +21,13 @@ pub struct Server {
 }
 
 impl Server {
-    pub fn start(folder: &Path, common_cap: u32) -> Outcome<Self> {
+    pub fn start(arguments: &Arguments, folder: &Path) -> Outcome<Self> {
         let mut command = Command::new(LAPIDARY);
-        command
-            .args(["serve", "--listen", "127.0.0.1:0", "--common-cap", &common_cap.to_string(), "--data"])
-            .arg(folder);
+        let common_cap = arguments.common_cap.to_string();
+        command.args(["serve", "--listen", "127.0.0.1:0", "--common-cap", &common_cap, "--data"]).arg(folder);
+        if let Some(bytes) = arguments.cache {
+            command.args(["--cache", &bytes.to_string()]);
+        }
         let mut child = command.stderr(Stdio::piped()).spawn()?;
         let mut log = BufReader::new(child.stderr.take().ok_or("the server has no standard error")?);
         let mut line = String::new();
