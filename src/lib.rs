@@ -53,3 +53,5 @@ pub mod fingerprint;
 pub mod index;
 pub mod matching;
 pub mod server;
+
+mod varint;

@@ -11,8 +11,8 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use lapidary::catalogue::Catalogue;
-use lapidary::fingerprint::{Gem, Recipe};
-use lapidary::index::{BookKey, DiskUse, NewBook, RocksStore, Snapshot, Store, StoreError};
+use lapidary::fingerprint::{Gem, Recipe, RecipeName};
+use lapidary::index::{BookKey, DiskUse, LateGems, NewBook, RocksStore, Snapshot, Store, StoreError, Watch};
 use lapidary::server::{Server, ServerError, Settings};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
@@ -693,8 +693,40 @@ impl Store for Faulty {
         self.store.flush()
     }
 
-    fn compact(&self) -> Result<(), StoreError> {
-        self.store.compact()
+    fn make_default(&self, recipe: &RecipeName, anyway: bool) -> Result<u64, StoreError> {
+        self.store.make_default(recipe, anyway)
+    }
+
+    fn drop_recipe(&self, recipe: &RecipeName, watch: Watch<'_>) -> Result<(), StoreError> {
+        self.store.drop_recipe(recipe, watch)
+    }
+
+    fn add_gems(&self, recipe: &RecipeName, books: Vec<LateGems>) -> Result<(), StoreError> {
+        self.store.add_gems(recipe, books)
+    }
+
+    fn keeps_folds(&self) -> Result<bool, StoreError> {
+        self.store.keeps_folds()
+    }
+
+    fn keep_folds(&self, keep: bool) -> Result<(), StoreError> {
+        self.store.keep_folds(keep)
+    }
+
+    fn jobs(&self) -> Result<Vec<(u32, Vec<u8>)>, StoreError> {
+        self.store.jobs()
+    }
+
+    fn put_job(&self, number: u32, job: Option<&[u8]>) -> Result<(), StoreError> {
+        self.store.put_job(number, job)
+    }
+
+    fn compact(&self, watch: Watch<'_>) -> Result<(), StoreError> {
+        self.store.compact(watch)
+    }
+
+    fn stop(&self) {
+        self.store.stop();
     }
 
     fn disk(&self) -> Result<DiskUse, StoreError> {

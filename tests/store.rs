@@ -1,5 +1,7 @@
 //! The store against a model in memory, against damage, and against other processes.
 
+mod common;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -7,17 +9,18 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use common::prose;
 use jiff::Timestamp;
 use lapidary::fingerprint::{Boundaries, Gem, Place, PlacedGem, Recipe, RecipeName};
 use lapidary::index::{
-    BookId, BookKey, BookNo, Library, LibrarySummary, Limits, NewBook, Record, Rights, RocksStore, Sizes, Snapshot,
-    Store, StoreError, Tally,
+    BookId, BookKey, BookNo, LateGems, Library, LibrarySummary, Limits, NewBook, Record, Rights, RocksStore, Sizes,
+    Snapshot, Store, StoreError, Tally, UNWATCHED,
 };
 use proptest::prelude::*;
 use rocksdb::{DB, IteratorMode, Options};
 use tempfile::{TempDir, tempdir};
 
-const FAMILIES: [&str; 7] = ["meta", "books", "ids", "gems", "postings", "lists", "delta"];
+const FAMILIES: [&str; 9] = ["meta", "books", "ids", "gems", "postings", "lists", "delta", "folds", "jobs"];
 const RECIPES: [&str; 2] = ["documented", "released"];
 const NO_CAP: u32 = u32::MAX;
 const ALL: Limits = Limits { cap: NO_CAP, fewest: 1 };
@@ -59,7 +62,7 @@ fn book(key: BookKey, gems: &[(&str, Vec<PlacedGem>)]) -> NewBook {
         gems: gems.iter().map(|(name, gems)| (name.clone(), gems.len() as u32)).collect(),
         changed: Timestamp::from_second(1_000_000).unwrap(),
     };
-    NewBook { record, gems }
+    NewBook { record, gems, folds: Vec::new() }
 }
 
 /// A book with these gems of the first recipe.
@@ -244,7 +247,7 @@ impl Model {
         for name in RECIPES {
             self.compare_recipe(snapshot, name);
         }
-        assert_eq!(snapshot.verify().unwrap(), Vec::<String>::new());
+        assert_eq!(snapshot.verify(UNWATCHED).unwrap(), Vec::<String>::new());
     }
 
     fn compare_recipe(&self, snapshot: &dyn Snapshot, name: &str) {
@@ -306,7 +309,7 @@ proptest! {
                 }
                 Step::Remove(keys) => assert_eq!(store.remove(&keys).unwrap(), model.remove(&keys)),
                 Step::Flush => store.flush().unwrap(),
-                Step::Compact => store.compact().unwrap(),
+                Step::Compact => store.compact(UNWATCHED).unwrap(),
                 Step::Reopen => {
                     drop(store);
                     store = RocksStore::open(dir.path()).unwrap();
@@ -316,7 +319,7 @@ proptest! {
             model.number_new(&*snapshot);
             model.compare(&*snapshot);
         }
-        store.compact().unwrap();
+        store.compact(UNWATCHED).unwrap();
         model.compare(&*store.snapshot());
         drop(store);
         prop_assert_eq!(raw_keys(dir.path(), "delta").len(), 0);
@@ -352,7 +355,7 @@ fn a_snapshot_sees_no_later_change() {
     store.put(vec![simple("lib", "2", 0..1), simple("new", "3", 0..9)]).unwrap();
     store.flush().unwrap();
     assert_eq!(see(&*before), seen);
-    assert_eq!(before.verify().unwrap(), Vec::<String>::new());
+    assert_eq!(before.verify(UNWATCHED).unwrap(), Vec::<String>::new());
     assert_ne!(see(&*store.snapshot()), seen);
 }
 
@@ -413,14 +416,14 @@ fn a_list_may_grow_long_and_short_again() {
     let check = |there: std::ops::Range<u32>| {
         for merged in [false, true] {
             if merged {
-                store.compact().unwrap();
+                store.compact(UNWATCHED).unwrap();
             }
             let snapshot = store.snapshot();
             let all: Vec<_> = there.clone().map(|i| (BookNo(i), 1)).collect();
             let count = there.len() as u32;
             assert_eq!(tally(&*snapshot, [1], count), Tally { books: all, common: vec![] });
             assert_eq!(tally(&*snapshot, [1], count - 1), Tally { books: vec![], common: vec![gem("documented", 1)] });
-            assert_eq!(snapshot.verify().unwrap(), Vec::<String>::new());
+            assert_eq!(snapshot.verify(UNWATCHED).unwrap(), Vec::<String>::new());
         }
     };
     store.put(books(0..1024)).unwrap();
@@ -442,13 +445,18 @@ fn a_catalogue_built_at_once_is_as_one_fed() {
     let mut books: Vec<NewBook> =
         (0..3000).map(|i| simple(["lib", "a"][i as usize % 2], &i.to_string(), [0, i % 7, i % 7, i])).collect();
     books[5].gems.clear();
-    let built_store = RocksStore::build(&built, &recipe("documented"), books.clone()).unwrap();
-    let fed_store = RocksStore::open_or_create(&fed).unwrap();
-    fed_store.add_recipe(&recipe("documented")).unwrap();
+    for i in (0..300).step_by(3) {
+        books[i].gems.insert(recipe_name("released"), (0..i as u64 % 5).map(|gem| placed("released", gem)).collect());
+        books[i].folds = vec![recipe("documented").folded("a text"), recipe("released").folded("another text")];
+    }
+    books.sort_by(|a, b| a.record.key.cmp(&b.record.key));
+    let recipes = RECIPES.map(recipe);
+    let built_store = RocksStore::build(&built, &recipes, books.iter().cloned().map(Ok::<_, StoreError>)).unwrap();
+    let fed_store = create(&fed);
     fed_store.put(books).unwrap();
     assert_eq!(dump(&built_store).unwrap(), dump(&fed_store).unwrap());
-    assert_eq!(built_store.snapshot().verify().unwrap(), Vec::<String>::new());
-    fed_store.compact().unwrap();
+    assert_eq!(built_store.snapshot().verify(UNWATCHED).unwrap(), Vec::<String>::new());
+    fed_store.compact(UNWATCHED).unwrap();
     for store in [&built_store, &fed_store] {
         store.remove(&[key("a", "1"), key("lib", "2998")]).unwrap();
         store.put(vec![simple("lib", "new", 0..9)]).unwrap();
@@ -470,20 +478,23 @@ fn a_catalogue_built_at_once_is_as_one_fed() {
 fn what_cannot_be_built_leaves_nothing() {
     let dir = tempdir().unwrap();
     let data = dir.path().join("data");
-    let documented = recipe("documented");
-    let twice = vec![simple("lib", "1", 0..3), simple("lib", "2", 0..3), simple("lib", "1", 3..5)];
+    let documented = [recipe("documented")];
+    let twice = vec![simple("lib", "0", 0..3), simple("lib", "1", 0..3), simple("lib", "1", 3..5)];
+    let unsorted = vec![simple("lib", "2", 0..3), simple("lib", "1", 3..5)];
     let wide = PlacedGem { gem: Gem(1 << 32), place: None };
     for (books, says) in [
         (twice, "lib/1 is there twice"),
+        (unsorted, "lib/1 does not come in the order"),
         (vec![book(key("lib", "1"), &[("documented", vec![wide])])], "have 32 bits"),
         (vec![book(key("lib", "1"), &[("released", vec![])])], "there are no gems of recipe 'released' here"),
     ] {
-        let error = refusal(RocksStore::build(&data, &documented, books)).to_string();
+        let error =
+            refusal(RocksStore::build(&data, &documented, books.into_iter().map(Ok::<_, StoreError>))).to_string();
         assert!(error.contains(says), "{error}");
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
     }
     create(&data);
-    let again = refusal(RocksStore::build(&data, &documented, vec![]));
+    let again = refusal(RocksStore::build(&data, &documented, std::iter::empty::<Result<_, StoreError>>()));
     assert!(matches!(again, StoreError::Foreign(_)), "{again}");
 }
 
@@ -524,7 +535,7 @@ fn a_gem_given_twice_counts_once() {
         snapshot.gems(&recipe_name("documented"), BookNo(0)).unwrap().unwrap(),
         [placed("documented", 3), placed("documented", 4)]
     );
-    assert_eq!(snapshot.verify().unwrap(), Vec::<String>::new());
+    assert_eq!(snapshot.verify(UNWATCHED).unwrap(), Vec::<String>::new());
 }
 
 #[test]
@@ -560,10 +571,10 @@ fn many_may_write_and_read_at_once() {
             });
         }
         for _ in 0..10 {
-            assert_eq!(store.snapshot().verify().unwrap(), Vec::<String>::new());
+            assert_eq!(store.snapshot().verify(UNWATCHED).unwrap(), Vec::<String>::new());
         }
     });
-    assert_eq!(store.snapshot().verify().unwrap(), Vec::<String>::new());
+    assert_eq!(store.snapshot().verify(UNWATCHED).unwrap(), Vec::<String>::new());
     assert!(store.disk().unwrap().total > 10_000);
 }
 
@@ -649,12 +660,12 @@ fn an_interrupted_creation_is_completed() {
 
 #[test]
 fn another_format_version_is_refused_with_advice() {
-    for (version, says) in [(4_u32, "update lapidary"), (2, "feed the books again")] {
+    for (version, says) in [(5_u32, "update lapidary"), (1, "feed the books again")] {
         let dir = tempdir().unwrap();
         create(dir.path());
         set_version(dir.path(), version);
         for error in [refusal(RocksStore::open(dir.path())), refusal(RocksStore::open_or_create(dir.path()))] {
-            assert!(matches!(&error, StoreError::Version { found, supported: 3, .. } if *found == version.to_string()));
+            assert!(matches!(&error, StoreError::Version { found, supported: 4, .. } if *found == version.to_string()));
             assert!(error.to_string().contains(says), "{error}");
         }
     }
@@ -664,10 +675,10 @@ fn another_format_version_is_refused_with_advice() {
 fn a_newer_version_may_have_more_column_families() {
     let dir = tempdir().unwrap();
     create(dir.path());
-    set_version(dir.path(), 4);
+    set_version(dir.path(), 5);
     let mut options = Options::default();
     options.create_missing_column_families(true);
-    drop(DB::open_cf(&options, dir.path(), FAMILIES.into_iter().chain(["jobs"])).unwrap());
+    drop(DB::open_cf(&options, dir.path(), FAMILIES.into_iter().chain(["later"])).unwrap());
     assert!(matches!(refusal(RocksStore::open(dir.path())), StoreError::Version { .. }));
 }
 
@@ -706,6 +717,195 @@ fn a_folder_that_may_not_be_written_is_denied() {
         if fs::write(closed.join("probe"), "").is_ok() { Path::new("/sys/lapidary").to_owned() } else { closed };
     let error = refusal(RocksStore::open_or_create(&closed));
     assert!(matches!(error, StoreError::Denied { .. }), "{error}");
+}
+
+/// Folders that older versions made of `prose(0..6)`, with one book replaced and one removed.
+#[test]
+fn a_folder_of_an_older_version_becomes_one_of_today() {
+    for version in [2_u32, 3] {
+        let dir = tempdir().unwrap();
+        let archive = format!("{}/tests/folders/format-{version}.tar.gz", env!("CARGO_MANIFEST_DIR"));
+        let archive = flate2::read::GzDecoder::new(fs::File::open(archive).unwrap());
+        tar::Archive::new(archive).unpack(dir.path()).unwrap();
+        let data = dir.path().join(format!("format-{version}"));
+        // Twice: what is brought to this version is one of it.
+        for _ in 0..2 {
+            let store = RocksStore::open(&data).unwrap();
+            let snapshot = store.snapshot();
+            assert_eq!(snapshot.verify(UNWATCHED).unwrap(), Vec::<String>::new());
+            for id in 0..6_u32 {
+                let Some(book) = snapshot.find(&key("l", &id.to_string())).unwrap() else {
+                    assert_eq!(id, 1, "version {version}");
+                    continue;
+                };
+                for name in RECIPES {
+                    let gems = recipe(name).gems(&prose(id.into(), 3_000));
+                    let count = gems.len() as u32;
+                    let asked: Vec<Gem> = gems.iter().map(|gem| gem.gem).collect();
+                    let tally = snapshot.tally(&recipe_name(name), &asked, ALL).unwrap();
+                    assert_eq!(tally.books, [(book, count)], "version {version}, {name}");
+                    assert_eq!(snapshot.gems(&recipe_name(name), book).unwrap(), Some(gems));
+                }
+            }
+        }
+        raw(&data, |db| {
+            let version = db.get_cf(db.cf_handle("meta").unwrap(), "version").unwrap();
+            assert_eq!(version, Some(4_u32.to_be_bytes().to_vec()));
+        });
+    }
+}
+
+#[test]
+fn a_rebuild_that_was_interrupted_is_done_when_the_folder_is_opened() {
+    let dir = tempdir().unwrap();
+    let store = create(dir.path());
+    let many = |i: u64| simple("lib", &i.to_string(), [1, i, i + 1]);
+    store.put((0..1500).map(many).collect()).unwrap();
+    store.compact(UNWATCHED).unwrap();
+    store.put((1400..1600).map(|i| simple("lib", &i.to_string(), [2, i])).collect()).unwrap();
+    let before = dump(&store).unwrap();
+    drop(store);
+    raw(dir.path(), |db| {
+        let [meta, postings] = ["meta", "postings"].map(|name| db.cf_handle(name).unwrap());
+        db.put_cf(meta, "rebuild", "").unwrap();
+        let keys: Vec<_> = db.iterator_cf(postings, IteratorMode::Start).map(|entry| entry.unwrap().0).collect();
+        for (i, key) in keys.iter().enumerate() {
+            match i % 3 {
+                0 => db.delete_cf(postings, key).unwrap(),
+                1 => db.put_cf(postings, key, b"?").unwrap(),
+                _ => {}
+            }
+        }
+        for family in ["lists", "delta"] {
+            db.put_cf(db.cf_handle(family).unwrap(), [0; 11], "?").unwrap();
+            db.put_cf(db.cf_handle(family).unwrap(), "zzz", "?").unwrap();
+        }
+    });
+    let store = RocksStore::open(dir.path()).unwrap();
+    assert_eq!(store.snapshot().verify(UNWATCHED).unwrap(), Vec::<String>::new());
+    assert_eq!(dump(&store).unwrap(), before);
+}
+
+#[test]
+fn folds_go_with_their_books() {
+    let dir = tempdir().unwrap();
+    let store = create(dir.path());
+    store.keep_folds(true).unwrap();
+    let fold = recipe("documented").folded("a text that is kept");
+    let mut folded = simple("lib", "1", 0..3);
+    folded.folds = vec![fold.clone(), recipe("released").folded("a text that is kept")];
+    store.put(vec![folded, simple("lib", "2", 0..3)]).unwrap();
+    drop(store);
+    let store = RocksStore::open(dir.path()).unwrap();
+    assert!(store.keeps_folds().unwrap());
+    assert_eq!(store.snapshot().fold("documented", BookNo(0)).unwrap(), Some(fold));
+    assert_eq!(store.snapshot().fold("documented", BookNo(1)).unwrap(), None);
+    store.remove(&[key("lib", "1")]).unwrap();
+    assert_eq!(store.snapshot().verify(UNWATCHED).unwrap(), Vec::<String>::new());
+    drop(store);
+    assert_eq!(raw_keys(dir.path(), "folds").len(), 0);
+}
+
+#[test]
+fn a_folder_with_more_families_is_of_a_newer_version() {
+    let dir = tempdir().unwrap();
+    drop(create(dir.path()));
+    let mut db = DB::open_cf(&Options::default(), dir.path(), FAMILIES).unwrap();
+    db.create_cf("later", &Options::default()).unwrap();
+    drop(db);
+    let error = refusal(RocksStore::open(dir.path()));
+    assert!(matches!(error, StoreError::Version { .. }), "{error}");
+    assert!(error.to_string().contains("update lapidary"), "{error}");
+}
+
+/// A watch that stops after so many calls.
+fn stops_after(calls: u64) -> impl Fn(u64, u64) -> Result<(), StoreError> + Sync {
+    let left = std::sync::atomic::AtomicU64::new(calls);
+    move |_, _| match left.fetch_sub(1, std::sync::atomic::Ordering::Relaxed) {
+        0 => Err(StoreError::Stopped),
+        _ => Ok(()),
+    }
+}
+
+#[test]
+fn a_recipe_that_is_being_dropped_is_gone_for_all_but_verify() {
+    let dir = tempdir().unwrap();
+    let store = create(dir.path());
+    let both = |id: &str, from: u64| {
+        let gems = |name| (from..from + 4).map(|i| placed(name, i)).collect();
+        book(key("lib", id), &[("documented", gems("documented")), ("released", gems("released"))])
+    };
+    store.put((0..2500).map(|i| both(&i.to_string(), i)).collect()).unwrap();
+    store.compact(UNWATCHED).unwrap();
+    store.put(vec![both("7", 9000), both("2400", 9000)]).unwrap();
+    let old = store.snapshot();
+    let released = recipe_name("released");
+    let all: Vec<Gem> = (0..9010).map(|i| gem("released", i)).collect();
+    let before = old.tally(&released, &all, ALL).unwrap();
+    assert_eq!(before.books.len(), 2500);
+
+    assert!(matches!(store.drop_recipe(&recipe_name("documented"), UNWATCHED), Err(StoreError::IsDefault(_))));
+    // Stopped in the middle: the first thousand records name it no more.
+    assert!(matches!(store.drop_recipe(&released, &stops_after(0)), Err(StoreError::Stopped)));
+    let clean = |store: &RocksStore| assert_eq!(store.snapshot().verify(UNWATCHED).unwrap(), Vec::<String>::new());
+    clean(&store);
+    assert!(matches!(store.snapshot().tally(&released, &all, ALL), Err(StoreError::UnknownRecipe { .. })));
+    assert_eq!(store.recipes(), [recipe("documented")]);
+    assert_eq!(old.tally(&released, &all, ALL).unwrap(), before);
+    drop(old);
+    // Books on either side of where it stopped change and go, and one that was prepared before comes.
+    store.put(vec![both("3", 50), both("2000", 60), both("new", 70)]).unwrap();
+    store.remove(&[key("lib", "4"), key("lib", "2001")]).unwrap();
+    clean(&store);
+    drop(store);
+    let store = RocksStore::open(dir.path()).unwrap();
+    clean(&store);
+    assert_eq!(store.recipes(), [recipe("documented")]);
+    store.drop_recipe(&released, UNWATCHED).unwrap();
+    clean(&store);
+    store.compact(UNWATCHED).unwrap();
+    clean(&store);
+    drop(store);
+    for family in ["gems", "postings", "lists", "delta"] {
+        assert!(raw_keys(dir.path(), family).iter().all(|key| key.starts_with(&[0, 0])), "{family}");
+    }
+    // Its number comes again, and finds nothing of it.
+    let store = RocksStore::open(dir.path()).unwrap();
+    store.drop_recipe(&released, UNWATCHED).unwrap();
+    store.add_recipe(&recipe("released")).unwrap();
+    assert_eq!(store.snapshot().tally(&released, &all, ALL).unwrap(), Tally::default());
+    clean(&store);
+}
+
+#[test]
+fn late_gems_are_for_the_book_they_were_made_of() {
+    let dir = tempdir().unwrap();
+    let store = RocksStore::open_or_create(dir.path()).unwrap();
+    store.add_recipe(&recipe("documented")).unwrap();
+    store.put(vec![simple("lib", "1", 0..5), simple("lib", "2", 0..5), simple("lib", "3", 0..5)]).unwrap();
+    store.add_recipe(&recipe("released")).unwrap();
+    let released = recipe_name("released");
+    let late = |book, digest: &str, i| LateGems {
+        book: BookNo(book),
+        digest: digest.to_owned(),
+        gems: vec![placed("released", i)],
+        fold: None,
+    };
+    let right = "00".repeat(32);
+    assert_eq!(store.make_default(&released, false).unwrap(), 3);
+    store.add_gems(&released, vec![late(0, &right, 1), late(1, "another", 1), late(9, &right, 1)]).unwrap();
+    store.add_gems(&released, vec![late(0, &right, 2)]).unwrap();
+    assert_eq!(store.snapshot().gems(&released, BookNo(0)).unwrap().unwrap(), [placed("released", 1)]);
+    assert_eq!(store.snapshot().gems(&released, BookNo(1)).unwrap(), None);
+    assert_eq!(store.make_default(&released, false).unwrap(), 2);
+    assert_eq!(store.recipes()[0], recipe("documented"));
+    store.add_gems(&released, vec![late(1, &right, 3), late(2, &right, 4)]).unwrap();
+    assert_eq!(store.snapshot().verify(UNWATCHED).unwrap(), Vec::<String>::new());
+    assert_eq!(store.make_default(&released, false).unwrap(), 0);
+    drop(store);
+    let store = RocksStore::open(dir.path()).unwrap();
+    assert_eq!(store.recipes(), [recipe("released"), recipe("documented")]);
+    assert_eq!(store.snapshot().recipes(), store.recipes());
 }
 
 // ------------------------------------------------------------------------------------------------------- damage ----
@@ -769,7 +969,7 @@ fn verify_names_every_fault() {
         let dir = tempdir().unwrap();
         let store = create(dir.path());
         store.put(vec![simple("lib", "1", 0..3)]).unwrap();
-        store.compact().unwrap();
+        store.compact(UNWATCHED).unwrap();
         store.put(vec![simple("lib", "2", 2..5)]).unwrap();
         drop(store);
         raw(dir.path(), |db| {
@@ -780,7 +980,7 @@ fn verify_names_every_fault() {
             }
         });
         let store = RocksStore::open(dir.path()).unwrap();
-        let found = store.snapshot().verify().unwrap();
+        let found = store.snapshot().verify(UNWATCHED).unwrap();
         assert!(found.iter().any(|found| found.contains(sentence)), "{sentence}: {found:#?}");
         assert!(found.len() < 10, "{found:#?}");
         // Whatever is damaged, nothing panics.
@@ -843,7 +1043,7 @@ fn a_broken_file_is_an_error_or_harmless() {
                 None => fs::remove_file(dir.path().join(&name)).unwrap(),
             }
             let may_be_torn = cut || [".log", "MANIFEST"].iter().any(|part| name.contains(part));
-            let read = |store: RocksStore| Ok((dump(&store)?, store.snapshot().verify()?));
+            let read = |store: RocksStore| Ok((dump(&store)?, store.snapshot().verify(UNWATCHED)?));
             match RocksStore::open_or_create(dir.path()).and_then(read) {
                 Err(StoreError::Damaged { .. }) => {}
                 Ok((state, faults)) if Some(&state) == states.last() => assert_eq!(faults, [""; 0], "{what}"),
@@ -901,7 +1101,7 @@ fn a_killed_process_loses_nothing_it_acknowledged() {
 
     let store = RocksStore::open(dir.path()).unwrap();
     let snapshot = store.snapshot();
-    assert_eq!(snapshot.verify().unwrap(), Vec::<String>::new());
+    assert_eq!(snapshot.verify(UNWATCHED).unwrap(), Vec::<String>::new());
     for i in 0..=last {
         assert!(snapshot.find(&key("lib", &i.to_string())).unwrap().is_some(), "book {i} of {last} is lost");
     }
@@ -916,7 +1116,7 @@ fn fill(dir: &Path) {
     assert!(matches!(error, StoreError::DiskFull(_)), "{error}");
     let state = |store: &RocksStore| {
         let snapshot = store.snapshot();
-        assert_eq!(snapshot.verify().unwrap(), Vec::<String>::new());
+        assert_eq!(snapshot.verify(UNWATCHED).unwrap(), Vec::<String>::new());
         assert_eq!(snapshot.find(&key("lib", &full.to_string())).unwrap(), None);
         assert_eq!(snapshot.libraries().unwrap()[0].books, full);
     };

@@ -50,7 +50,7 @@ pub fn gems(random: Random) -> Vec<Gem> {
 
 /// The id of a book.
 pub fn id(book: u32) -> String {
-    format!("book-{book}")
+    format!("book-{book:010}")
 }
 
 /// Makes the books whole: records of the usual size, and places as a text would have.
@@ -89,6 +89,6 @@ impl<'a> Shelf<'a> {
             gems: [(name.clone(), gems.len() as u32)].into(),
             changed: self.now,
         };
-        NewBook { record, gems: [(name, gems)].into() }
+        NewBook { record, gems: [(name, gems)].into(), folds: Vec::new() }
     }
 }

@@ -113,5 +113,5 @@ fn remove_arrivals(folder: &Path) -> Outcome<()> {
     }
     let keys: Vec<_> = there.into_iter().map(|record| record.key).collect();
     store.remove(&keys)?;
-    Ok(store.compact()?)
+    Ok(store.compact(UNWATCHED)?)
 }

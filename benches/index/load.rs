@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use lapidary::fingerprint::Recipe;
-use lapidary::index::{RocksStore, Store as _};
+use lapidary::index::{RocksStore, Store as _, StoreError, UNWATCHED};
 use tempfile::TempDir;
 
 use crate::arguments::{Arguments, Rows};
@@ -63,16 +63,16 @@ impl Workspace {
             let book = stock.book(number);
             postings.set(postings.get() + book.gems.values().map(Vec::len).sum::<usize>());
             bar.inc(1);
-            book
+            Ok::<_, StoreError>(book)
         });
         let begun = Instant::now();
-        let store = RocksStore::build(&unfinished, recipe, books)?;
+        let store = RocksStore::build(&unfinished, std::slice::from_ref(recipe), books)?;
         let loaded = begun.elapsed().as_secs_f64();
         bar.finish_and_clear();
 
         tell("compaction");
         let begun = Instant::now();
-        store.compact()?;
+        store.compact(UNWATCHED)?;
         let compacted = begun.elapsed().as_secs_f64();
         drop(store);
         fs::rename(&unfinished, &folder)?;

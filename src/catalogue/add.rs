@@ -8,8 +8,8 @@ use sha2::{Digest, Sha256};
 
 use super::check::distinct;
 use super::{Catalogue, CatalogueError};
-use crate::fingerprint::{Gem, PlacedGem, Recipe, RecipeName};
-use crate::index::{BookKey, NewBook, Record, Rights};
+use crate::fingerprint::{Gem, PackedFold, PlacedGem, Recipe, RecipeName};
+use crate::index::{BookKey, BookNo, NewBook, Record, Rights, Snapshot};
 
 /// A book to add: what it is called, what may be done with it, and what is in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub enum Content {
 pub enum Outcome {
     /// It was not there before.
     Added,
-    /// It took the place of another text, other metadata, or fewer recipes.
+    /// It took the place of another text, other metadata, fewer recipes, or a book without its fold.
     Replaced,
     /// It was there already, just so.
     Unchanged,
@@ -106,7 +106,11 @@ impl Catalogue {
     /// A text that replaces another gets gems under the recipes that the other had too, so that no check loses it.
     pub fn prepare(&self, entry: NewEntry, recipes: &[Recipe]) -> Result<Prepared, CatalogueError> {
         let NewEntry { key, rights, title, authors, language, content } = entry;
-        let before = self.book(&key)?;
+        let snapshot = self.store.snapshot();
+        let number = snapshot.find(&key)?;
+        let before =
+            number.map(|number| snapshot.fetch(&[number])).transpose()?.and_then(|mut found| found.pop().flatten());
+        let keeps_folds = matches!(content, Content::Text(_)) && self.store.keeps_folds()?;
         let mut wanted: BTreeMap<RecipeName, Recipe> = BTreeMap::new();
         let (digest, bytes) = match &content {
             Content::Text(text) if text.trim().is_empty() => return Err(CatalogueError::NoText),
@@ -140,13 +144,21 @@ impl Catalogue {
         if let Some(before) = &before
             && wanted.keys().eq(before.gems.keys())
             && *before == (Record { gems: before.gems.clone(), changed: before.changed, ..record.clone() })
+            && (!keeps_folds || has_folds(&*snapshot, number, &wanted)?)
         {
-            let book = NewBook { record: before.clone(), gems: BTreeMap::new() };
+            let book = NewBook { record: before.clone(), gems: BTreeMap::new(), folds: Vec::new() };
             return Ok(Prepared { outcome: Outcome::Unchanged, book });
         }
         let mut gems = BTreeMap::new();
+        let mut folds: Vec<PackedFold> = Vec::new();
         for (name, recipe) in wanted {
             let of_recipe = match &content {
+                Content::Text(text) if keeps_folds => {
+                    if folds.iter().all(|fold| fold.base() != recipe.base()) {
+                        folds.push(recipe.folded(text));
+                    }
+                    folds.iter().find_map(|fold| recipe.recut(fold)).unwrap_or_else(|| recipe.gems(text))
+                }
                 Content::Text(text) => recipe.gems(text),
                 Content::Gems { gems, .. } => {
                     let placeless = |gem| PlacedGem { gem, place: None };
@@ -157,7 +169,7 @@ impl Catalogue {
             gems.insert(name, of_recipe);
         }
         let outcome = if before.is_some() { Outcome::Replaced } else { Outcome::Added };
-        Ok(Prepared { outcome, book: NewBook { record, gems } })
+        Ok(Prepared { outcome, book: NewBook { record, gems, folds } })
     }
 
     /// Puts prepared books into the store, all or none of them. When this returns they are on disk.
@@ -166,6 +178,21 @@ impl Catalogue {
         let books: Vec<NewBook> = changed.collect();
         if books.is_empty() { Ok(()) } else { Ok(self.store.put(books)?) }
     }
+}
+
+/// Whether a fold is kept of a book for each of these recipes.
+fn has_folds(
+    snapshot: &dyn Snapshot,
+    book: Option<BookNo>,
+    recipes: &BTreeMap<RecipeName, Recipe>,
+) -> Result<bool, CatalogueError> {
+    let Some(book) = book else { return Ok(false) };
+    for recipe in recipes.values() {
+        if snapshot.fold(recipe.base(), book)?.is_none() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 impl Prepared {
@@ -183,6 +210,6 @@ impl Prepared {
 }
 
 /// The digest by which a text is known to be the same.
-pub(super) fn digest_of(text: &str) -> String {
+pub(crate) fn digest_of(text: &str) -> String {
     hex::encode(Sha256::digest(text.as_bytes()))
 }

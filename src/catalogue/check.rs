@@ -4,7 +4,7 @@ use hashbrown::HashSet;
 use serde::{Deserialize, Serialize};
 
 use super::add::digest_of;
-use super::{Catalogue, CatalogueError};
+use super::{Catalogue, CatalogueError, chosen};
 use crate::fingerprint::{Gem, PlacedGem, Recipe, RecipeName};
 use crate::index::{BookNo, Library, Limits, Record, Rights, Snapshot};
 use crate::matching::{Relation, Rule, Score, Span, align, chance, verdict};
@@ -142,9 +142,11 @@ pub fn compare(recipe: &Recipe, rule: Rule, a: &str, b: &str) -> Comparison {
 impl Catalogue {
     /// Checks a text, or the gems of one, against every book of the catalogue.
     pub fn check(&self, query: &Query, options: &CheckOptions) -> Result<Report, CatalogueError> {
-        // Asked before the snapshot is taken: what is known now is in it.
-        let nothing_stored = self.store.recipes().is_empty();
-        let recipe = self.recipe(options.recipe.as_ref())?;
+        // All from one state, so that a change of the default recipe is never seen in part.
+        let snapshot = self.store.snapshot();
+        let recipes = snapshot.recipes();
+        let nothing_stored = recipes.is_empty();
+        let recipe = chosen(recipes, options.recipe.as_ref())?;
         let (gems, digest) = match query {
             Query::Text(text) => (recipe.gems(text), Some(digest_of(text))),
             Query::Gems(gems) => {
@@ -152,7 +154,6 @@ impl Catalogue {
                 (distinct(gems, &recipe)?.into_iter().map(placeless).collect(), None)
             }
         };
-        let snapshot = self.store.snapshot();
         let check = Checking { rule: self.rule, recipe: &recipe, snapshot: &*snapshot, gems: &gems, nothing_stored };
         check.report(options, digest.as_deref())
     }

@@ -1,7 +1,8 @@
 //! What an operation on a catalogue can fail with.
 
+use super::jobs::JobState;
 use crate::fingerprint::{Recipe, RecipeError, RecipeName};
-use crate::index::{BadName, StoreError};
+use crate::index::{BadName, BookKey, StoreError};
 
 /// Why a catalogue did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -24,6 +25,47 @@ pub enum CatalogueError {
         /// The recipes there are.
         known: String,
     },
+    /// A job of the kind has not ended.
+    #[error("job {id} ({kind}) has not ended, and there is one {kind} at a time: wait for it, or cancel it")]
+    JobRuns {
+        /// Its number.
+        id: u32,
+        /// Its kind.
+        kind: &'static str,
+    },
+    /// There is no such job.
+    #[error("there is no job {0}")]
+    NoSuchJob(u32),
+    /// A job that has ended cannot be cancelled.
+    #[error("job {id} has ended: {state}")]
+    JobEnded {
+        /// Its number.
+        id: u32,
+        /// What became of it.
+        state: JobState,
+    },
+    /// A job that cannot be done.
+    #[error("{0}")]
+    BadTask(String),
+    /// Some books have no gems of a recipe that was to be the default.
+    #[error(
+        "{without} books have no gems of recipe '{recipe}', as no fold is kept of them ({examples}): checks go on by the \
+         recipe before; give their texts (--from sources), or leave those books behind (--allow-missing)"
+    )]
+    NotRecut {
+        /// The recipe.
+        recipe: RecipeName,
+        /// How many books.
+        without: u64,
+        /// Some of them.
+        examples: String,
+    },
+    /// There is no such book.
+    #[error("there is no book {0}")]
+    NoSuchBook(BookKey),
+    /// The text of a book was another one.
+    #[error("this is not the text that {0} was made of; put the book in again")]
+    OtherText(BookKey),
     /// A library that holds no book.
     #[error("there is no library {0:?}")]
     NoSuchLibrary(String),

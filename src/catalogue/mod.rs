@@ -6,23 +6,27 @@ mod add;
 mod check;
 mod error;
 mod ingest;
+mod jobs;
 
+pub(crate) use add::digest_of;
 pub use add::{Added, Content, NewEntry, Outcome, Prepared};
 pub use check::{BookRef, CheckOptions, Comparison, MAX_GEMS, Match, Query, Report, compare};
 pub use error::CatalogueError;
+pub use jobs::{From as CutFrom, Job, JobState, RecipeChoice, Stand, Task};
 
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use crate::fingerprint::{Recipe, RecipeName};
-use crate::index::{BookId, BookKey, Library, LibrarySummary, Record, RocksStore, Store};
+use crate::index::{BookId, BookKey, Library, LibrarySummary, Record, RocksStore, Store, UNWATCHED};
 use crate::matching::Rule;
 
 /// A catalogue of books: a store, and the rule it is checked by. Any number of threads may use one at once.
 pub struct Catalogue {
     store: Box<dyn Store>,
     rule: Rule,
+    jobs: jobs::Jobs,
 }
 
 impl Catalogue {
@@ -44,7 +48,7 @@ impl Catalogue {
     /// A catalogue on a store.
     #[must_use]
     pub fn on(store: Box<dyn Store>) -> Self {
-        Self { store, rule: Rule::default() }
+        Self { store, rule: Rule::default(), jobs: jobs::Jobs::default() }
     }
 
     /// This catalogue with another rule.
@@ -58,12 +62,13 @@ impl Catalogue {
     /// # Errors
     /// When the catalogue holds no gems of that recipe.
     pub fn recipe(&self, asked: Option<&RecipeName>) -> Result<Recipe, CatalogueError> {
-        let recipes = self.store.recipes();
-        let Some(name) = asked else {
-            return Ok(recipes.into_iter().next().unwrap_or_else(Recipe::documented));
-        };
-        let found = recipes.iter().find(|recipe| recipe.name() == name).cloned();
-        found.ok_or_else(|| CatalogueError::no_such_recipe(name, &recipes))
+        chosen(self.store.recipes(), asked)
+    }
+
+    /// Says whether folds are kept of the books put in from now on, from which another recipe can cut them without their
+    /// texts ([`Task::Reindex`]).
+    pub fn keep_folds(&self, keep: bool) -> Result<(), CatalogueError> {
+        Ok(self.store.keep_folds(keep)?)
     }
 
     /// Removes books, and says for each whether it was there.
@@ -104,7 +109,7 @@ impl Catalogue {
     /// The catalogue in numbers.
     pub fn stats(&self) -> Result<Stats, CatalogueError> {
         let snapshot = self.store.snapshot();
-        let recipes = self.store.recipes().into_iter().enumerate().map(|(i, recipe)| {
+        let recipes = snapshot.recipes().into_iter().enumerate().map(|(i, recipe)| {
             let classes = snapshot.sizes(recipe.name())?.classes;
             let books = classes.iter().map(|class| class.books).sum();
             let gems = classes.iter().map(|class| class.gems).sum();
@@ -120,19 +125,28 @@ impl Catalogue {
 
     /// Reads everything and says what does not fit together, a sentence a fault.
     pub fn verify(&self) -> Result<Vec<String>, CatalogueError> {
-        Ok(self.store.snapshot().verify()?)
+        Ok(self.store.snapshot().verify(UNWATCHED)?)
     }
 
     /// Brings everything into the form that takes the least space and is read the fastest, while others go on reading
     /// and adding.
     pub fn compact(&self) -> Result<(), CatalogueError> {
-        Ok(self.store.compact()?)
+        Ok(self.store.compact(UNWATCHED)?)
     }
 
     /// Writes what is in memory to disk, for a clean stop.
     pub fn flush(&self) -> Result<(), CatalogueError> {
         Ok(self.store.flush()?)
     }
+}
+
+/// The recipe asked for, or the first of these; where there is none yet, `documented`.
+fn chosen(recipes: Vec<Recipe>, asked: Option<&RecipeName>) -> Result<Recipe, CatalogueError> {
+    let Some(name) = asked else {
+        return Ok(recipes.into_iter().next().unwrap_or_else(Recipe::documented));
+    };
+    let found = recipes.iter().find(|recipe| recipe.name() == name).cloned();
+    found.ok_or_else(|| CatalogueError::no_such_recipe(name, &recipes))
 }
 
 /// A page of a library.

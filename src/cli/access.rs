@@ -1,7 +1,10 @@
 //! What commands do with a catalogue, be it a folder or a running server.
 
+use std::sync::Arc;
+
 use super::failure::Failure;
-use crate::catalogue::{Added, Catalogue, CheckOptions, NewEntry, Page, Query, Report, Stats};
+use crate::catalogue::{Added, Catalogue, CheckOptions, Job, NewEntry, Page, Query, Report, Stats, Task};
+use crate::fingerprint::RecipeName;
 use crate::index::{BookId, BookKey, Library, Record};
 
 /// A catalogue that a command works with.
@@ -13,9 +16,17 @@ pub(super) trait Access: Sync {
     fn remove(&self, key: &BookKey) -> Result<bool, Failure>;
     fn books(&self, library: &Library, cursor: Option<&BookId>, limit: usize) -> Result<Page, Failure>;
     fn stats(&self) -> Result<Stats, Failure>;
+    fn start(&self, task: Task) -> Result<Job, Failure>;
+    fn jobs(&self) -> Result<Vec<Job>, Failure>;
+    fn job(&self, id: u32) -> Result<Job, Failure>;
+    fn cancel(&self, id: u32) -> Result<Job, Failure>;
+    /// Gives a book gems of the recipes it has none of, from its text, and says of which.
+    fn recut(&self, key: &BookKey, text: &str) -> Result<Vec<RecipeName>, Failure>;
+    /// Has what this process began for the catalogue end; a job that has not goes on another time.
+    fn settle(&self);
 }
 
-impl Access for Catalogue {
+impl Access for Arc<Catalogue> {
     fn check(&self, query: &Query, options: &CheckOptions) -> Result<Report, Failure> {
         Ok(Catalogue::check(self, query, options)?)
     }
@@ -38,5 +49,29 @@ impl Access for Catalogue {
 
     fn stats(&self) -> Result<Stats, Failure> {
         Ok(Catalogue::stats(self)?)
+    }
+
+    fn start(&self, task: Task) -> Result<Job, Failure> {
+        Ok(Catalogue::start(self, task)?)
+    }
+
+    fn jobs(&self) -> Result<Vec<Job>, Failure> {
+        Ok(Catalogue::jobs(self)?)
+    }
+
+    fn job(&self, id: u32) -> Result<Job, Failure> {
+        Ok(Catalogue::job(self, id)?)
+    }
+
+    fn cancel(&self, id: u32) -> Result<Job, Failure> {
+        Ok(Catalogue::cancel(self, id)?)
+    }
+
+    fn recut(&self, key: &BookKey, text: &str) -> Result<Vec<RecipeName>, Failure> {
+        Ok(Catalogue::recut(self, key, text)?)
+    }
+
+    fn settle(&self) {
+        self.stop_jobs();
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Args;
 
@@ -25,6 +26,12 @@ pub(super) struct Target {
 }
 
 impl Target {
+    /// The folder or the server's address.
+    pub(super) fn name(&self) -> String {
+        let folder = self.data.as_ref().map(|folder| folder.display().to_string());
+        folder.or_else(|| self.server.clone()).unwrap_or_default()
+    }
+
     /// Opens a catalogue that exists.
     pub(super) fn open(&self) -> Result<Box<dyn Access>, Failure> {
         self.open_with(None)
@@ -37,7 +44,10 @@ impl Target {
                 Err(Failure::Input("a server checks by its own rule: give the rule to `serve`".to_owned()))
             }
             (_, Some(url), None) => Ok(Box::new(Remote::new(url)?)),
-            (Some(folder), None, rule) => Ok(Box::new(Catalogue::open(folder)?.with_rule(rule.unwrap_or_default()))),
+            (Some(folder), None, rule) => {
+                let catalogue = Catalogue::open(folder)?.with_rule(rule.unwrap_or_default());
+                Ok(Box::new(Arc::new(catalogue)))
+            }
             (None, None, _) => Err(Failure::Input("name a catalogue with --data DIR or --server URL".to_owned())),
         }
     }
@@ -88,6 +98,21 @@ impl BoundariesArgument {
                 Ok(Some(self.apply(base)?.name().clone()))
             }
         }
+    }
+}
+
+/// Whether folds are kept.
+#[derive(Args)]
+pub(super) struct FoldsArgument {
+    /// Keep the folds of the books put in from now on, so that `reindex` needs no texts; true or false, which the catalogue
+    /// remembers
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub(super) keep_folds: Option<bool>,
+}
+
+impl FoldsArgument {
+    pub(super) fn apply(&self, catalogue: &Catalogue) -> Result<(), Failure> {
+        self.keep_folds.map_or(Ok(()), |keep| Ok(catalogue.keep_folds(keep)?))
     }
 }
 

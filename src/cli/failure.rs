@@ -56,9 +56,14 @@ impl fmt::Display for Failure {
 impl From<CatalogueError> for Failure {
     fn from(error: CatalogueError) -> Self {
         let input = match &error {
-            CatalogueError::Store(store) => {
-                matches!(store, StoreError::Missing(_) | StoreError::Foreign(_) | StoreError::UnknownRecipe { .. })
-            }
+            CatalogueError::Store(store) => matches!(
+                store,
+                StoreError::Missing(_)
+                    | StoreError::Foreign(_)
+                    | StoreError::UnknownRecipe { .. }
+                    | StoreError::IsDefault(_)
+                    | StoreError::RecipeDiffers(_)
+            ),
             _ => true,
         };
         if input { Self::Input(error.to_string()) } else { Self::Failed(error.to_string()) }

@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use self::metadata::Metadata;
 use super::access::Access as _;
-use super::arguments::{BoundariesArgument, Target};
+use super::arguments::{BoundariesArgument, FoldsArgument, Target};
 use super::failure::{Failure, Status};
 use super::files::{Found, Reading, find};
 use super::remote::Remote;
@@ -42,6 +42,8 @@ pub(super) struct Ingest {
     recipes: Vec<String>,
     #[command(flatten)]
     boundaries: BoundariesArgument,
+    #[command(flatten)]
+    folds: FoldsArgument,
     /// What is known of the books, a JSON object a line: {"file": …, "id", "library", "rights", "title", "authors",
     /// "language"}
     #[arg(long, value_name = "FILE.ndjson")]
@@ -135,10 +137,9 @@ impl Ingest {
 
     fn add(&self, jobs: Vec<Job>, progress: &Progress) -> Result<(), Failure> {
         if let Some(url) = &self.target.server {
-            if !self.recipes.is_empty() || self.boundaries.boundaries.is_some() {
-                return Err(Failure::Input(
-                    "a server has its own recipes: leave out --recipe and --boundaries".to_owned(),
-                ));
+            if !self.recipes.is_empty() || self.boundaries.boundaries.is_some() || self.folds.keep_folds.is_some() {
+                let sentence = "a server has its own recipes: leave out --recipe, --boundaries and --keep-folds";
+                return Err(Failure::Input(sentence.to_owned()));
             }
             let server = Remote::new(url)?;
             return jobs.par_iter().try_for_each(|job| {
@@ -158,6 +159,7 @@ impl Ingest {
             recipes.push(self.boundaries.apply("documented")?);
         }
         let catalogue = Catalogue::open_or_create(folder)?;
+        self.folds.apply(&catalogue)?;
         let recipes = catalogue.settle_recipes(&recipes)?;
         let mut shown = Ok(());
         let load = |job: &Job| self.load(job);

@@ -12,6 +12,8 @@ mod demo;
 mod failure;
 mod files;
 mod ingest;
+mod jobs;
+mod reindex;
 mod remote;
 mod report;
 mod serve;
@@ -51,6 +53,12 @@ enum Task {
     Books(books::Books),
     /// Show what a catalogue holds
     Stats(stats::Stats),
+    /// Give every book gems of another recipe, and check by that from then on
+    Reindex(reindex::Reindex),
+    /// Drop a recipe that is not the default, with all its gems and postings
+    DropRecipe(reindex::DropRecipe),
+    /// List, show or cancel jobs: re-indexing, verification, compaction
+    Jobs(jobs::Jobs),
     /// Read a whole catalogue and say what does not fit together
     Verify(stats::Verify),
     /// Bring a catalogue into the form that takes the least space and is read the fastest
@@ -74,6 +82,9 @@ impl Command {
             Task::Compare(task) => task.run(),
             Task::Books(task) => task.run(),
             Task::Stats(task) => task.run(),
+            Task::Reindex(task) => task.run(),
+            Task::DropRecipe(task) => task.run(),
+            Task::Jobs(task) => task.run(),
             Task::Verify(task) => task.run(),
             Task::Compact(task) => task.run(),
             Task::Demo => demo::run(&mut std::io::stdout().lock()).map(|()| Status::Done).map_err(Failure::from),

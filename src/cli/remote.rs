@@ -1,6 +1,7 @@
 //! A running server as a command sees it: the HTTP calls, and its problems as sentences.
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use ureq::http::StatusCode;
@@ -8,7 +9,8 @@ use ureq::{Agent, Body};
 
 use super::access::Access;
 use super::failure::Failure;
-use crate::catalogue::{Added, CheckOptions, Content, NewEntry, Page, Query, Report, Stats};
+use crate::catalogue::{Added, CheckOptions, Content, Job, NewEntry, Page, Query, Report, Stats, Task};
+use crate::fingerprint::RecipeName;
 use crate::index::{BookId, BookKey, Library, Record};
 
 /// The largest answer that is read: a report may name many books.
@@ -19,6 +21,16 @@ pub(super) struct Remote {
     /// Without a slash at its end.
     url: String,
     agent: Agent,
+}
+
+#[derive(Deserialize)]
+struct Jobs {
+    jobs: Vec<Job>,
+}
+
+#[derive(Deserialize)]
+struct Recut {
+    added: Vec<RecipeName>,
 }
 
 type Answer = Result<ureq::http::Response<Body>, ureq::Error>;
@@ -128,4 +140,30 @@ impl Access for Remote {
     fn stats(&self) -> Result<Stats, Failure> {
         self.parsed(self.read(self.agent.get(format!("{}/v1/stats", self.url)).call())?)
     }
+
+    fn start(&self, task: Task) -> Result<Job, Failure> {
+        self.parsed(self.read(self.agent.post(format!("{}/v1/jobs", self.url)).send_json(task))?)
+    }
+
+    fn jobs(&self) -> Result<Vec<Job>, Failure> {
+        let Jobs { jobs } = self.parsed(self.read(self.agent.get(format!("{}/v1/jobs", self.url)).call())?)?;
+        Ok(jobs)
+    }
+
+    fn job(&self, id: u32) -> Result<Job, Failure> {
+        self.parsed(self.read(self.agent.get(format!("{}/v1/jobs/{id}", self.url)).call())?)
+    }
+
+    fn cancel(&self, id: u32) -> Result<Job, Failure> {
+        self.parsed(self.read(self.agent.delete(format!("{}/v1/jobs/{id}", self.url)).call())?)
+    }
+
+    fn recut(&self, key: &BookKey, text: &str) -> Result<Vec<RecipeName>, Failure> {
+        let path = self.path(&key.library, Some(&key.id)).replacen("/books/", "/recut/", 1);
+        let request = self.agent.post(path).content_type("text/plain; charset=utf-8");
+        let Recut { added } = self.parsed(self.read(request.send(text))?)?;
+        Ok(added)
+    }
+
+    fn settle(&self) {}
 }

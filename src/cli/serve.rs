@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use super::arguments::RuleArguments;
+use super::arguments::{FoldsArgument, RuleArguments};
 use super::failure::{Failure, Status};
 use crate::catalogue::Catalogue;
 use crate::index::CACHE_BYTES;
@@ -29,13 +29,18 @@ pub(super) struct Serve {
     cache: usize,
     #[command(flatten)]
     rule: RuleArguments,
+    #[command(flatten)]
+    folds: FoldsArgument,
 }
 
 impl Serve {
     pub(super) fn run(self) -> Result<Status, Failure> {
         let catalogue = Catalogue::open_or_create_with_cache(&self.data, self.cache)?.with_rule(self.rule.rule());
+        self.folds.apply(&catalogue)?;
+        let catalogue = Arc::new(catalogue);
+        catalogue.resume_jobs()?;
         let settings = Settings { listen: self.listen, max_body: self.max_body };
-        server::run(Arc::new(catalogue), settings).map_err(|e| Failure::Failed(e.to_string()))?;
+        server::run(catalogue, settings).map_err(|e| Failure::Failed(e.to_string()))?;
         Ok(Status::Done)
     }
 }

@@ -1,14 +1,14 @@
 //! `lapidary stats`, `verify` and `compact`: what a catalogue holds, whether it fits together, and how large it is.
 
 use std::io::{self, Write as _, stdout};
-use std::path::PathBuf;
 
 use clap::Args;
 use indicatif::{HumanBytes, HumanCount};
 
 use super::arguments::Target;
 use super::failure::{Failure, Status};
-use crate::catalogue::Catalogue;
+use super::jobs::perform;
+use crate::catalogue::Task;
 
 /// Show what a catalogue holds.
 #[derive(Args)]
@@ -23,17 +23,15 @@ pub(super) struct Stats {
 /// Read a whole catalogue and say what does not fit together.
 #[derive(Args)]
 pub(super) struct Verify {
-    /// The catalogue's folder
-    #[arg(long, value_name = "DIR")]
-    data: PathBuf,
+    #[command(flatten)]
+    target: Target,
 }
 
 /// Bring a catalogue into the form that takes the least space and is read the fastest.
 #[derive(Args)]
 pub(super) struct Compact {
-    /// The catalogue's folder
-    #[arg(long, value_name = "DIR")]
-    data: PathBuf,
+    #[command(flatten)]
+    target: Target,
 }
 
 impl Stats {
@@ -66,26 +64,26 @@ impl Stats {
 
 impl Verify {
     pub(super) fn run(self) -> Result<Status, Failure> {
-        let faults = Catalogue::open(&self.data)?.verify()?;
-        for fault in &faults {
+        let job = perform(&*self.target.open()?, Task::Verify {})?;
+        let result = job.result.unwrap_or_default();
+        let faults = result["faults"].as_array().map(Vec::as_slice).unwrap_or_default();
+        for fault in faults.iter().filter_map(|fault| fault.as_str()) {
             writeln!(stdout(), "{fault}")?;
         }
         if faults.is_empty() {
             writeln!(stdout(), "all fits together")?;
             return Ok(Status::Done);
         }
-        let (count, folder) = (faults.len(), self.data.display());
-        Err(Failure::Failed(format!("{folder}: {count} faults; restore a backup, or feed the books into a new folder")))
+        let (count, name) = (faults.len(), self.target.name());
+        Err(Failure::Failed(format!("{name}: {count} faults; restore a backup, or feed the books into a new folder")))
     }
 }
 
 impl Compact {
     pub(super) fn run(self) -> Result<Status, Failure> {
-        let catalogue = Catalogue::open(&self.data)?;
-        let before = catalogue.stats()?.disk_bytes;
-        catalogue.compact()?;
-        let after = catalogue.stats()?.disk_bytes;
-        writeln!(stdout(), "{} on disk before, {} now", HumanBytes(before), HumanBytes(after))?;
+        let result = perform(&*self.target.open()?, Task::Compact {})?.result.unwrap_or_default();
+        let bytes = |name: &str| HumanBytes(result[name].as_u64().unwrap_or_default());
+        writeln!(stdout(), "{} on disk before, {} now", bytes("bytes_before"), bytes("bytes"))?;
         Ok(Status::Done)
     }
 }

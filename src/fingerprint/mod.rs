@@ -8,8 +8,10 @@ mod cut;
 mod fold;
 mod gem;
 mod hash;
+mod packed;
 mod recipe;
 
 pub use boundaries::{Boundaries, BoundariesError};
 pub use gem::{Gem, Place, PlacedGem};
+pub use packed::PackedFold;
 pub use recipe::{Recipe, RecipeError, RecipeName};

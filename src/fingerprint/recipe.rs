@@ -8,12 +8,13 @@ use sha2::{Digest, Sha256};
 
 use super::boundaries::{Boundaries, BoundariesError};
 use super::cut::Cutter;
-use super::fold::fold;
 #[cfg(fuzzing)]
 use super::fold::plainly;
+use super::fold::{Sink as _, fold};
 #[cfg(fuzzing)]
 use super::gem::Place;
 use super::gem::PlacedGem;
+use super::packed::PackedFold;
 
 /// The letter tables and steps that a recipe folds with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,7 +29,11 @@ pub(super) enum Base {
 impl Base {
     const ALL: [Self; 2] = [Self::Documented, Self::Released];
 
-    fn name(self) -> &'static str {
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|base| base.name() == name)
+    }
+
+    pub(super) fn name(self) -> &'static str {
         match self {
             Self::Documented => "documented",
             Self::Released => "released",
@@ -117,6 +122,28 @@ impl Recipe {
     pub fn gems(&self, text: &str) -> Vec<PlacedGem> {
         fold(text, self.base, || Cutter::new(&self.boundaries)).finish()
     }
+
+    /// The text's fold, to be kept: any recipe of the same base can cut it later.
+    #[must_use]
+    pub fn folded(&self, text: &str) -> PackedFold {
+        PackedFold::pack(self.base, &fold(text, self.base, Vec::new))
+    }
+
+    /// The name of the built-in recipe that folds as this one does.
+    #[must_use]
+    pub fn base(&self) -> &'static str {
+        self.base.name()
+    }
+
+    /// The gems of a text from its fold, just those of [`Self::gems`]; `None` for a fold of another base, and for one that
+    /// cannot be read.
+    #[must_use]
+    pub fn recut(&self, packed: &PackedFold) -> Option<Vec<PlacedGem>> {
+        let digits = (packed.base == self.base).then(|| packed.unpack()).flatten()?;
+        let mut cutter = Cutter::new(&self.boundaries);
+        cutter.digits(&digits);
+        Some(cutter.finish())
+    }
 }
 
 impl FromStr for Recipe {
@@ -124,8 +151,8 @@ impl FromStr for Recipe {
 
     /// A built-in recipe by its name.
     fn from_str(name: &str) -> Result<Self, RecipeError> {
-        let base = Base::ALL.into_iter().find(|base| base.name() == name);
-        base.map(|base| Self::new(base, Boundaries::standard().clone()))
+        Base::named(name)
+            .map(|base| Self::new(base, Boundaries::standard().clone()))
             .ok_or_else(|| RecipeError::Unknown(name.into()))
     }
 }

@@ -6,7 +6,7 @@
 mod record;
 mod rocks;
 
-pub use record::{BadName, BookId, BookKey, Library, NAME_BYTES, NewBook, Record, Rights};
+pub use record::{BadName, BookId, BookKey, LateGems, Library, NAME_BYTES, NewBook, Record, Rights};
 pub use rocks::{CACHE_BYTES, RocksStore};
 
 use std::collections::BTreeMap;
@@ -14,11 +14,18 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::fingerprint::{Gem, PlacedGem, Recipe, RecipeName};
+use crate::fingerprint::{Gem, PackedFold, PlacedGem, Recipe, RecipeName};
 
 /// A book's internal number. People see its [`BookKey`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BookNo(pub u32);
+
+/// Hears of long work how much of how much is done, and may end it with an error of its own, as
+/// [`StoreError::Stopped`].
+pub type Watch<'a> = &'a (dyn Fn(u64, u64) -> Result<(), StoreError> + Sync);
+
+/// For work that nobody watches.
+pub const UNWATCHED: Watch<'static> = &|_, _| Ok(());
 
 /// A store of books, their gems and the posting lists.
 ///
@@ -33,6 +40,33 @@ pub trait Store: Send + Sync {
     /// # Errors
     /// [`StoreError::RecipeDiffers`] for another recipe of the same name.
     fn add_recipe(&self, recipe: &Recipe) -> Result<(), StoreError>;
+
+    /// Makes a recipe the default, for all who read at the same instant, and says how many books have no gems of it. When
+    /// there are any, it does so only if `anyway`.
+    fn make_default(&self, recipe: &RecipeName, anyway: bool) -> Result<u64, StoreError>;
+
+    /// Drops a recipe with all gems and postings of it. It is known no more once this has begun; what is left of it when
+    /// this is stopped, another call takes away.
+    ///
+    /// # Errors
+    /// [`StoreError::IsDefault`] for the default recipe.
+    fn drop_recipe(&self, recipe: &RecipeName, watch: Watch<'_>) -> Result<(), StoreError>;
+
+    /// Gives books their gems of a recipe that was added after them. A book whose record does not have the digest, or that
+    /// has gems of the recipe, was changed meanwhile, and stays as it is.
+    fn add_gems(&self, recipe: &RecipeName, books: Vec<LateGems>) -> Result<(), StoreError>;
+
+    /// Whether folds are to be kept of the books put in.
+    fn keeps_folds(&self) -> Result<bool, StoreError>;
+
+    /// Says whether folds are to be kept from now on. Those that are there stay.
+    fn keep_folds(&self, keep: bool) -> Result<(), StoreError>;
+
+    /// Every job that was kept, by number.
+    fn jobs(&self) -> Result<Vec<(u32, Vec<u8>)>, StoreError>;
+
+    /// Keeps a job, or forgets it.
+    fn put_job(&self, number: u32, job: Option<&[u8]>) -> Result<(), StoreError>;
 
     /// Puts books in; one whose key is there already is replaced with all its gems and postings. When a key stands
     /// twice in one call, the last one stays. A book has a gem once: the first place stays, and the record counts it
@@ -53,7 +87,10 @@ pub trait Store: Send + Sync {
     fn flush(&self) -> Result<(), StoreError>;
 
     /// Brings everything into the form that takes the least space and is read the fastest. Reading and writing go on.
-    fn compact(&self) -> Result<(), StoreError>;
+    fn compact(&self, watch: Watch<'_>) -> Result<(), StoreError>;
+
+    /// Ends what runs in the background, so that a [`Store::compact`] under way returns. Nothing is written after this.
+    fn stop(&self);
 
     /// The size of the store's files.
     fn disk(&self) -> Result<DiskUse, StoreError>;
@@ -70,6 +107,9 @@ pub struct DiskUse {
 
 /// One state of a [`Store`].
 pub trait Snapshot: Send + Sync {
+    /// The recipes there are gems of, the default first.
+    fn recipes(&self) -> Vec<Recipe>;
+
     /// For every book with enough of `gems` (equal ones count once): how many of them it has, by book number.
     ///
     /// A gem in too many books is not counted but reported in [`Tally::common`]. A gem that the recipe cannot have is
@@ -88,6 +128,12 @@ pub trait Snapshot: Send + Sync {
     /// Up to `limit` records of a library in the order of their ids (by bytes), beginning behind `after`.
     fn walk(&self, library: &Library, after: Option<&BookId>, limit: usize) -> Result<Vec<Record>, StoreError>;
 
+    /// Up to `limit` books in the order of their numbers, from this number on.
+    fn books(&self, from: BookNo, limit: usize) -> Result<Vec<(BookNo, Record)>, StoreError>;
+
+    /// The fold that is kept of a book, by the built-in recipe of this name.
+    fn fold(&self, base: &str, book: BookNo) -> Result<Option<PackedFold>, StoreError>;
+
     /// Every library that holds a book, by name.
     fn libraries(&self) -> Result<Vec<LibrarySummary>, StoreError>;
 
@@ -96,7 +142,7 @@ pub trait Snapshot: Send + Sync {
 
     /// Reads everything and says what does not fit together, a sentence a fault: a posting without its book or the
     /// reverse, a record without its id, sums that are not the sum.
-    fn verify(&self) -> Result<Vec<String>, StoreError>;
+    fn verify(&self, watch: Watch<'_>) -> Result<Vec<String>, StoreError>;
 }
 
 /// What [`Snapshot::tally`] leaves out.
@@ -266,6 +312,15 @@ pub enum StoreError {
     /// Two books of one key where each must have its own.
     #[error("{0} is there twice; give each book an id of its own")]
     Duplicate(String),
+    /// A book that does not come in its place.
+    #[error("{0} does not come in the order of libraries and ids; sort the books")]
+    Unordered(String),
+    /// The default recipe cannot be dropped.
+    #[error("'{0}' is the default recipe; make another one the default before it is dropped")]
+    IsDefault(RecipeName),
+    /// What was to be done was stopped before its end.
+    #[error("stopped before the end")]
+    Stopped,
     /// Anything else that `RocksDB` reports.
     #[error("{path}: {detail}")]
     Io {

@@ -7,7 +7,8 @@ use std::str::FromStr;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::fingerprint::{PlacedGem, RecipeName};
+use crate::fingerprint::{PackedFold, PlacedGem, RecipeName};
+use crate::index::BookNo;
 
 /// The longest library name or book id, in bytes of UTF-8.
 pub const NAME_BYTES: usize = 512;
@@ -172,4 +173,19 @@ pub struct NewBook {
     pub record: Record,
     /// The gems by recipe, none twice, in order of first place.
     pub gems: BTreeMap<RecipeName, Vec<PlacedGem>>,
+    /// Folds to be kept, one a base.
+    pub folds: Vec<PackedFold>,
+}
+
+/// The gems of a recipe for a book that is there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LateGems {
+    /// The book.
+    pub book: BookNo,
+    /// The digest of the text that they were made of.
+    pub digest: String,
+    /// The gems.
+    pub gems: Vec<PlacedGem>,
+    /// The fold they were cut from, if it is to be kept.
+    pub fold: Option<PackedFold>,
 }

@@ -9,6 +9,7 @@ mod body;
 mod books;
 mod checks;
 mod health;
+mod jobs;
 mod libraries;
 mod parameters;
 mod problem;
@@ -148,7 +149,9 @@ impl Server {
                 .run()
                 .await
         })?;
-        Ok(catalogue.flush()?)
+        let flushed = catalogue.flush();
+        catalogue.stop_jobs();
+        Ok(flushed?)
     }
 }
 
@@ -175,14 +178,18 @@ async fn told_to_stop() {
 /// Every call there is.
 fn routes(app: &mut ServiceConfig) {
     let (get, put, post, delete) = (Method::GET, Method::PUT, Method::POST, Method::DELETE);
-    let to_book = [(get.clone(), web::to(books::get)), (put, web::to(books::put)), (delete, web::to(books::delete))];
+    let to_book =
+        [(get.clone(), web::to(books::get)), (put, web::to(books::put)), (delete.clone(), web::to(books::delete))];
     let existing_clients = ["/copyright_check_by_gems", "/copyright_check_by_gems/"];
     app.service(resource(&["/v1/checks"], [(post.clone(), web::to(checks::check))]))
-        .service(resource(&existing_clients, [(post, web::to(checks::check_by_gems))]))
+        .service(resource(&existing_clients, [(post.clone(), web::to(checks::check_by_gems))]))
         .service(resource(&["/v1/libraries"], [(get.clone(), web::to(libraries::all))]))
         .service(resource(&["/v1/libraries/{library}/books"], [(get.clone(), web::to(libraries::books))]))
         // An id may have slashes, and is empty in a request that forgot it.
         .service(resource(&["/v1/libraries/{library}/books/{id:.*}"], to_book))
+        .service(resource(&["/v1/libraries/{library}/recut/{id:.*}"], [(post.clone(), web::to(jobs::recut))]))
+        .service(resource(&["/v1/jobs"], [(get.clone(), web::to(jobs::all)), (post, web::to(jobs::start))]))
+        .service(resource(&["/v1/jobs/{id}"], [(get.clone(), web::to(jobs::get)), (delete, web::to(jobs::cancel))]))
         .service(resource(&["/v1/stats"], [(get.clone(), web::to(libraries::stats))]))
         .service(resource(&["/healthz"], [(get.clone(), web::to(health::alive))]))
         .service(resource(&["/readyz"], [(get, web::to(health::ready))]))

@@ -65,7 +65,8 @@ pub(super) fn excerpt(sent: &str) -> String {
 /// Answers a path where nothing is.
 pub(super) async fn nothing_here(request: HttpRequest) -> Result<HttpResponse, Problem> {
     let path = excerpt(request.path());
-    let calls = "/v1/checks, /v1/libraries, /v1/libraries/{library}/books/{id}, /v1/stats, /healthz and /readyz";
+    let calls = "/v1/checks, /v1/libraries, /v1/libraries/{library}/books/{id}, /v1/jobs, /v1/stats, \
+                 /healthz and /readyz";
     Err(Problem::missing("not_found", format!("there is nothing at {path}; there are {calls}")))
 }
 
@@ -114,6 +115,13 @@ impl From<CatalogueError> for Problem {
             E::BadGem { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "bad_gem"),
             E::NoSuchLibrary(_) => (StatusCode::NOT_FOUND, "no_such_library"),
             E::NoText => (StatusCode::UNPROCESSABLE_ENTITY, "no_text"),
+            E::NoSuchJob(_) => (StatusCode::NOT_FOUND, "no_such_job"),
+            E::NoSuchBook(_) => (StatusCode::NOT_FOUND, "no_such_book"),
+            E::JobRuns { .. } => (StatusCode::CONFLICT, "job_runs"),
+            E::JobEnded { .. } => (StatusCode::CONFLICT, "job_ended"),
+            E::NotRecut { .. } => (StatusCode::CONFLICT, "not_recut"),
+            E::OtherText(_) => (StatusCode::CONFLICT, "other_text"),
+            E::BadTask(_) => (StatusCode::UNPROCESSABLE_ENTITY, "bad_task"),
             E::TooManyGems { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "too_many_gems"),
         };
         Self::new(status, code, error.to_string())
@@ -127,7 +135,8 @@ impl From<StoreError> for Problem {
             E::UnknownRecipe { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "unknown_recipe"),
             E::GemTooLarge { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "bad_gem"),
             E::RecipeDiffers(_) => (StatusCode::CONFLICT, "recipe_differs"),
-            E::Duplicate(_) => (StatusCode::CONFLICT, "duplicate"),
+            E::IsDefault(_) => (StatusCode::CONFLICT, "is_default"),
+            E::Duplicate(_) | E::Unordered(_) => (StatusCode::CONFLICT, "duplicate"),
             E::DiskFull(_) => {
                 tracing::error!("{error}");
                 let detail = "no space left on the server's disk: nothing of this change was kept; try again when its \
@@ -141,6 +150,7 @@ impl From<StoreError> for Problem {
             | E::Foreign(_)
             | E::Damaged { .. }
             | E::Denied { .. }
+            | E::Stopped
             | E::Io { .. } => return Self::failed("store_failed", &error),
         };
         Self::new(status, code, error.to_string())

@@ -41,6 +41,14 @@ pub(super) async fn work<F>(state: &Data<State>, job: F) -> Result<HttpResponse,
 where
     F: FnOnce(&Catalogue) -> Result<Answer, Problem> + Send + 'static,
 {
+    work_shared(state, |catalogue| job(catalogue)).await
+}
+
+/// As [`work`], for what may outlast the request.
+pub(super) async fn work_shared<F>(state: &Data<State>, job: F) -> Result<HttpResponse, Problem>
+where
+    F: FnOnce(&Arc<Catalogue>) -> Result<Answer, Problem> + Send + 'static,
+{
     let catalogue = Arc::clone(&state.catalogue);
     let answer = web::block(move || job(&catalogue)).await;
     let Answer { status, json } = answer.map_err(|_| Problem::failed("internal", &"a request's work panicked"))??;

@@ -41,7 +41,6 @@ impl Sink for String {
     }
 }
 
-#[cfg(any(test, fuzzing))]
 impl Sink for Vec<(char, Place)> {
     fn digits(&mut self, digits: &[Placed]) {
         self.extend(digits);

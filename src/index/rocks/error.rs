@@ -4,6 +4,7 @@ use std::path::Path;
 
 use rocksdb::ErrorKind;
 
+use super::schema::FORMAT_VERSION;
 use crate::index::StoreError;
 
 /// Why `RocksDB` failed. It reports text only, so that the words of the system (always in English here) decide.
@@ -15,6 +16,9 @@ pub(super) fn from_rocksdb(dir: &Path, error: &rocksdb::Error) -> StoreError {
     if text.contains("LOCK") && says(&["lock hold by", "Resource temporarily unavailable"]) {
         // RocksDB's own lock: held by a program that opened the folder as a RocksDB database.
         StoreError::InUse { path: show(dir), owner: "another process".to_owned() }
+    } else if text.contains("Column families not opened") {
+        let found = format!("{FORMAT_VERSION} with more in it");
+        StoreError::Version { path: show(dir), found, supported: FORMAT_VERSION, advice: "update lapidary" }
     } else {
         from_text(dir, text, damaged)
     }

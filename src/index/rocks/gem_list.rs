@@ -12,8 +12,8 @@
 //! Gems are hashes and do not compress; chunks follow each other, so that most gaps are 0 and a place takes 3 bytes
 //! in place of 16. Differences wrap around, so that every list has an encoding.
 
-use super::varint;
 use crate::fingerprint::{Gem, Place, PlacedGem};
+use crate::varint;
 
 /// Encodes gems of `width` (4 or 8) bytes.
 pub(super) fn encode(gems: &[PlacedGem], width: usize) -> Vec<u8> {
@@ -28,7 +28,7 @@ pub(super) fn encode(gems: &[PlacedGem], width: usize) -> Vec<u8> {
     }
     let mut end = 0;
     for place in gems.iter().filter_map(|gem| gem.place) {
-        varint::put(&mut out, zigzag(place.start.wrapping_sub(end)));
+        varint::put(&mut out, varint::zigzag(place.start.wrapping_sub(end)));
         varint::put(&mut out, place.end.wrapping_sub(place.start));
         end = place.end;
     }
@@ -47,7 +47,7 @@ pub(super) fn decode(mut bytes: &[u8], width: usize) -> Option<Vec<PlacedGem>> {
         wide[..width].copy_from_slice(gem);
         let gem = Gem(u64::from_le_bytes(wide));
         let place = if placed[i / 8] >> (i % 8) & 1 == 1 {
-            let start = end.wrapping_add(unzigzag(varint::take(&mut bytes)?));
+            let start = end.wrapping_add(varint::unzigzag(varint::take(&mut bytes)?));
             end = start.wrapping_add(varint::take(&mut bytes)?);
             Some(Place { start, end })
         } else {
@@ -56,15 +56,6 @@ pub(super) fn decode(mut bytes: &[u8], width: usize) -> Option<Vec<PlacedGem>> {
         list.push(PlacedGem { gem, place });
     }
     bytes.is_empty().then_some(list)
-}
-
-/// Maps differences around 0, of either sign, to small numbers.
-fn zigzag(difference: u64) -> u64 {
-    (difference << 1) ^ (0_u64.wrapping_sub(difference >> 63))
-}
-
-fn unzigzag(value: u64) -> u64 {
-    (value >> 1) ^ (0_u64.wrapping_sub(value & 1))
 }
 
 #[cfg(test)]

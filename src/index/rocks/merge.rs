@@ -190,7 +190,7 @@ mod tests {
 
     use super::*;
     use crate::fingerprint::{PlacedGem, Recipe};
-    use crate::index::{BookKey, Limits, NewBook, Record, Rights, Snapshot as _, Store, Tally};
+    use crate::index::{BookKey, Limits, NewBook, Record, Rights, Snapshot as _, Store, Tally, UNWATCHED};
 
     /// A book with these gems, of which some share a bucket.
     fn book(id: u8, gems: &[u64]) -> NewBook {
@@ -207,7 +207,7 @@ mod tests {
             gems: BTreeMap::new(),
             changed: Timestamp::UNIX_EPOCH,
         };
-        NewBook { record, gems: BTreeMap::from([(recipe, gems)]) }
+        NewBook { record, gems: BTreeMap::from([(recipe, gems)]), folds: Vec::new() }
     }
 
     fn gem_of(i: u64) -> Gem {
@@ -246,7 +246,7 @@ mod tests {
                 let before = store.view();
                 merge(&store.view(), &mut store.turn(), budget).unwrap();
                 for view in [before, store.view()] {
-                    prop_assert_eq!(view.verify().unwrap(), Vec::<String>::new());
+                    prop_assert_eq!(view.verify(UNWATCHED).unwrap(), Vec::<String>::new());
                     for gem in 0..13 {
                         let mut expected = Tally::default();
                         for (id, _) in books.iter().filter(|(_, gems)| gems.contains(&gem)) {
@@ -278,6 +278,6 @@ mod tests {
         merge_all(&store, &mut store.turn()).unwrap();
         let merged = store.view().postings().unwrap();
         assert_eq!((merged.main, merged.delta), (main + delta, 0));
-        assert_eq!(store.view().verify().unwrap(), Vec::<String>::new());
+        assert_eq!(store.view().verify(UNWATCHED).unwrap(), Vec::<String>::new());
     }
 }

@@ -16,11 +16,14 @@
 //! | `open` | find, make, lock and check a folder |
 //! | `read`, `tally` | a snapshot; the count of a check's gems |
 //! | `write`, `merge` | a change; the delta into the main index |
+//! | `drop_recipe` | a recipe and all that is of it |
+//! | `rebuild` | the postings anew from the gem lists |
 //! | `build` | a whole catalogue at once |
 //! | `verify` | the check of everything |
 //! | `error` | what `RocksDB` and the file system report |
 
 mod build;
+mod drop_recipe;
 mod error;
 mod gem_list;
 mod merge;
@@ -28,10 +31,10 @@ mod open;
 mod options;
 mod postings;
 mod read;
+mod rebuild;
 mod recipes;
 mod schema;
 mod tally;
-mod varint;
 mod verify;
 mod write;
 
@@ -40,13 +43,15 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use rocksdb::{BottommostLevelCompaction, ColumnFamily, CompactOptions, DB, FlushOptions, properties};
+use rocksdb::{
+    BottommostLevelCompaction, ColumnFamily, CompactOptions, DB, FlushOptions, IteratorMode, WriteBatch, properties,
+};
 
 use self::read::RocksSnapshot;
 use self::recipes::Recipes;
 use self::schema::Family;
-use crate::fingerprint::Recipe;
-use crate::index::{BookKey, DiskUse, NewBook, Snapshot, Store, StoreError};
+use crate::fingerprint::{Recipe, RecipeName};
+use crate::index::{BookKey, DiskUse, LateGems, NewBook, Snapshot, Store, StoreError, Watch};
 
 /// How much memory a store takes for what it read of its tables, unless told otherwise: four fifths of the posting lists of
 /// 100 million postings.
@@ -96,15 +101,20 @@ impl RocksStore {
         open::open(dir, open::Absent::Create, cache)
     }
 
-    /// Makes a catalogue of many books, under one recipe, many times faster than [`Store::put`]. The folder must be
-    /// empty or not exist; it is there with all books when this returns, or with none. While it is made, its files are
-    /// in a folder `.lapidary-…` beside it, which stays if the process is killed, and can be deleted then.
+    /// Makes a catalogue of many books, many times faster than [`Store::put`], in memory that does not grow with their
+    /// number. The books come in the order of their libraries and ids, by bytes; an error among them is the result. The
+    /// folder must be empty or not exist; it is there with all books when this returns, or with none. While it is made,
+    /// its files are in a folder `.lapidary-…` beside it, which stays if the process is killed, and can be deleted then.
     ///
     /// # Errors
-    /// [`StoreError::Duplicate`] when two books have the same key, those of [`Store::put`], and
-    /// [`StoreError::Foreign`] when there is something in the folder.
-    pub fn build(dir: &Path, recipe: &Recipe, books: impl IntoIterator<Item = NewBook>) -> Result<Self, StoreError> {
-        build::build(dir, recipe, books)
+    /// [`StoreError::Duplicate`] when two books have the same key, [`StoreError::Unordered`], those of [`Store::put`],
+    /// and [`StoreError::Foreign`] when there is something in the folder.
+    pub fn build<E: From<StoreError>>(
+        dir: &Path,
+        recipes: &[Recipe],
+        books: impl IntoIterator<Item = Result<NewBook, E>>,
+    ) -> Result<Self, E> {
+        build::build(dir, recipes, books)
     }
 
     fn known_recipes(&self) -> Arc<Recipes> {
@@ -112,10 +122,9 @@ impl RocksStore {
     }
 
     fn view(&self) -> RocksSnapshot<'_> {
-        // The recipes after the snapshot: one added in between is known and has no books. In the other order it could
-        // have books and be unknown.
-        let snapshot = self.db.snapshot();
-        RocksSnapshot::new(self, snapshot, self.known_recipes())
+        // Both at the same time: whoever changes the recipes holds this lock until they are on disk.
+        let recipes = self.recipes.read().unwrap_or_else(PoisonError::into_inner);
+        RocksSnapshot::new(self, self.db.snapshot(), recipes.clone())
     }
 
     /// Waits for the turn to write.
@@ -134,11 +143,59 @@ impl RocksStore {
 
 impl Store for RocksStore {
     fn recipes(&self) -> Vec<Recipe> {
-        self.known_recipes().0.iter().map(|known| known.recipe.clone()).collect()
+        self.known_recipes().shown().cloned().collect()
     }
 
     fn add_recipe(&self, recipe: &Recipe) -> Result<(), StoreError> {
         write::add_recipe(self, recipe)
+    }
+
+    fn make_default(&self, recipe: &RecipeName, anyway: bool) -> Result<u64, StoreError> {
+        write::make_default(self, recipe, anyway)
+    }
+
+    fn drop_recipe(&self, recipe: &RecipeName, watch: Watch<'_>) -> Result<(), StoreError> {
+        drop_recipe::drop_recipe(self, recipe, watch)
+    }
+
+    fn add_gems(&self, recipe: &RecipeName, books: Vec<LateGems>) -> Result<(), StoreError> {
+        write::add_gems(self, recipe, books)
+    }
+
+    fn keeps_folds(&self) -> Result<bool, StoreError> {
+        let found = self.db.get_pinned_cf(self.family(Family::Meta), schema::FOLDS);
+        Ok(found.map_err(|e| self.failed(&e))?.is_some())
+    }
+
+    fn keep_folds(&self, keep: bool) -> Result<(), StoreError> {
+        let mut batch = WriteBatch::default();
+        let meta = self.family(Family::Meta);
+        if keep {
+            batch.put_cf(meta, schema::FOLDS, []);
+        } else {
+            batch.delete_cf(meta, schema::FOLDS);
+        }
+        write::durably(self, batch)
+    }
+
+    fn jobs(&self) -> Result<Vec<(u32, Vec<u8>)>, StoreError> {
+        let mut jobs = Vec::new();
+        for entry in self.db.iterator_cf(self.family(Family::Jobs), IteratorMode::Start) {
+            let (key, job) = entry.map_err(|e| self.failed(&e))?;
+            let number = key.as_ref().try_into().map(u32::from_be_bytes);
+            let number = number.map_err(|_| error::damaged(&self.dir, format!("a job has the key {key:?}")))?;
+            jobs.push((number, job.into_vec()));
+        }
+        Ok(jobs)
+    }
+
+    fn put_job(&self, number: u32, job: Option<&[u8]>) -> Result<(), StoreError> {
+        let mut batch = WriteBatch::default();
+        match job {
+            Some(job) => batch.put_cf(self.family(Family::Jobs), number.to_be_bytes(), job),
+            None => batch.delete_cf(self.family(Family::Jobs), number.to_be_bytes()),
+        }
+        write::durably(self, batch)
     }
 
     fn put(&self, books: Vec<NewBook>) -> Result<(), StoreError> {
@@ -158,15 +215,22 @@ impl Store for RocksStore {
         self.db.flush_cfs_opt(&families, &FlushOptions::default()).map_err(|e| self.failed(&e))
     }
 
-    fn compact(&self) -> Result<(), StoreError> {
+    fn compact(&self, watch: Watch<'_>) -> Result<(), StoreError> {
+        let steps = 1 + Family::ALL.len() as u64;
+        watch(0, steps)?;
         merge::merge_all(self, &mut self.turn())?;
         self.flush()?;
         let mut options = CompactOptions::default();
         options.set_bottommost_level_compaction(BottommostLevelCompaction::ForceOptimized);
-        for family in Family::ALL {
+        for (family, done) in Family::ALL.into_iter().zip(1..) {
+            watch(done, steps)?;
             self.db.compact_range_cf_opt(self.family(family), None::<&[u8]>, None::<&[u8]>, &options);
         }
-        Ok(())
+        watch(steps, steps)
+    }
+
+    fn stop(&self) {
+        self.db.cancel_all_background_work(true);
     }
 
     fn disk(&self) -> Result<DiskUse, StoreError> {

@@ -1,17 +1,20 @@
 //! Opening a folder: what is in it, whose it is, which version it has.
 
+use std::cmp::Ordering;
+use std::fmt::Display;
 use std::fs::{self, File, TryLockError};
 use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, RwLock};
 
-use rocksdb::{Cache, DB, IteratorMode, Options, WriteOptions};
+use rocksdb::{Cache, DB, Direction, IteratorMode, Options, WriteBatch};
 
 use super::error::{damaged, from_io, from_rocksdb, show};
 use super::recipes::{KnownRecipe, Recipes};
-use super::schema::{self, FORMAT_VERSION, Family};
-use super::{RocksStore, options};
-use crate::index::StoreError;
+use super::schema::{self, FORMAT_VERSION, Family, OLDEST_VERSION};
+use super::write::durably;
+use super::{RocksStore, options, rebuild};
+use crate::index::{StoreError, UNWATCHED};
 
 /// The file whose lock means "in use", with the number of the process that has it. It is made first and marks a
 /// folder as ours, also when its making was interrupted. The system ends the lock with the process, so that a file
@@ -35,8 +38,8 @@ enum Content {
     Nothing,
     /// The start of a catalogue, whose making was interrupted.
     Unfinished,
-    /// A catalogue of this version.
-    Catalogue,
+    /// A catalogue of this version, or of one that is brought to it.
+    Catalogue(u32),
 }
 
 pub(super) fn open(dir: &Path, absent: Absent, cache: usize) -> Result<RocksStore, StoreError> {
@@ -51,25 +54,46 @@ pub(super) fn open(dir: &Path, absent: Absent, cache: usize) -> Result<RocksStor
     }
     let lock = lock(dir)?;
     let content = if empty { Content::Nothing } else { content(dir)? };
-    let create = match (content, absent) {
-        (Content::Catalogue, _) => false,
+    let create = match (&content, absent) {
+        (Content::Catalogue(_), _) => false,
         (Content::Nothing | Content::Unfinished, Absent::Create) => true,
         (Content::Nothing | Content::Unfinished, Absent::Refuse) => return Err(StoreError::Missing(show(dir))),
     };
 
     let mut options = options::database();
     options.create_if_missing(create);
-    options.create_missing_column_families(create);
+    options.create_missing_column_families(true);
     // The one that readers do not wait for each other at; 0 lets it find out how large its entries are.
     let cache = Cache::new_hyper_clock_cache(cache, 0);
     let db = DB::open_cf_descriptors(&options, dir, options::families(&cache)).map_err(|e| from_rocksdb(dir, &e))?;
     let (dir, recipes, writing) = (dir.to_owned(), RwLock::default(), Mutex::default());
     let store = RocksStore { dir, recipes, writing, db, _lock: lock };
-    if create {
-        finish(&store)?;
+    match content {
+        Content::Catalogue(version) => migrate(&store, version)?,
+        Content::Nothing | Content::Unfinished => finish(&store)?,
     }
     let recipes = load_recipes(&store)?;
-    Ok(RocksStore { recipes: RwLock::new(Arc::new(recipes)), ..store })
+    let store = RocksStore { recipes: RwLock::new(Arc::new(recipes)), ..store };
+    let rebuild = store.db.get_pinned_cf(store.family(Family::Meta), schema::REBUILD);
+    if rebuild.map_err(|e| store.failed(&e))?.is_some() {
+        tracing::warn!("{}: the posting lists are made anew in the form of today", show(&store.dir));
+        rebuild::postings(&store, &mut store.turn(), UNWATCHED)?;
+    }
+    Ok(store)
+}
+
+/// Brings an older version to this one. Version 3 has other buckets than version 2: the mark to make them anew and the
+/// version go to disk together, so that this is done once more when it is interrupted. Version 4 has more families, which
+/// are there already.
+fn migrate(store: &RocksStore, version: u32) -> Result<(), StoreError> {
+    if version == FORMAT_VERSION {
+        return Ok(());
+    }
+    let mut batch = WriteBatch::default();
+    if version < 3 {
+        batch.put_cf(store.family(Family::Meta), schema::REBUILD, []);
+    }
+    write_version(store, batch)
 }
 
 /// Whether the folder does not exist or holds nothing.
@@ -141,11 +165,16 @@ fn content(dir: &Path) -> Result<Content, StoreError> {
     let refuse =
         |advice| StoreError::Version { path: show(dir), found: version.to_string(), supported: FORMAT_VERSION, advice };
     match version.cmp(&FORMAT_VERSION) {
-        std::cmp::Ordering::Equal => Ok(Content::Catalogue),
-        std::cmp::Ordering::Greater => Err(refuse("update lapidary")),
-        std::cmp::Ordering::Less => {
-            Err(refuse("use the version of lapidary that made it, or feed the books again into a new folder"))
+        Ordering::Greater => Err(refuse("update lapidary")),
+        _ if version >= OLDEST_VERSION => {
+            let families = DB::list_cf(&Options::default(), dir).map_err(|e| from_rocksdb(dir, &e))?;
+            if let Some(lost) = Family::OLDEST.iter().find(|family| !families.iter().any(|name| name == family.name()))
+            {
+                return Err(damaged(dir, format!("its column family '{}' is lost", lost.name())));
+            }
+            Ok(Content::Catalogue(version))
         }
+        _ => Err(refuse("use the version of lapidary that made it, or feed the books again into a new folder")),
     }
 }
 
@@ -182,25 +211,33 @@ fn finish(store: &RocksStore) -> Result<(), StoreError> {
     if store.db.iterator_cf(store.family(Family::Books), IteratorMode::Start).next().is_some() {
         return Err(damaged(dir, "there are books, but the format version is lost"));
     }
-    let mut durable = WriteOptions::default();
-    durable.set_sync(true);
-    let version = FORMAT_VERSION.to_be_bytes();
+    write_version(store, WriteBatch::default())
+}
+
+/// Writes the version of today together with a batch: into a table, so that whatever happens to the log, the folder is seen
+/// as what it is.
+fn write_version(store: &RocksStore, mut batch: WriteBatch) -> Result<(), StoreError> {
     let meta = store.family(Family::Meta);
-    let write = store.db.put_cf_opt(meta, schema::VERSION, version, &durable);
-    // Into a table, so that whatever happens to the log, the folder is seen as what it is.
-    write.and_then(|()| store.db.flush_cf(meta)).map_err(|e| store.failed(&e))
+    batch.put_cf(meta, schema::VERSION, FORMAT_VERSION.to_be_bytes());
+    durably(store, batch)?;
+    store.db.flush_cf(meta).map_err(|e| store.failed(&e))
 }
 
 fn load_recipes(store: &RocksStore) -> Result<Recipes, StoreError> {
-    let mut recipes = Vec::new();
-    for number in 0..=u16::MAX {
-        let value = store.db.get_cf(store.family(Family::Meta), schema::recipe_key(number));
-        let Some(value) = value.map_err(|e| store.failed(&e))? else {
-            break;
-        };
-        let recipe = serde_json::from_slice(&value)
-            .map_err(|e| damaged(&store.dir, format!("recipe {number} cannot be read: {e}")))?;
-        recipes.push(KnownRecipe { number, recipe });
+    let meta = store.family(Family::Meta);
+    let failed = |e| store.failed(&e);
+    let unreadable = |what: &dyn Display| damaged(&store.dir, format!("{what} cannot be read"));
+    let mut recipes = Recipes::default();
+    for entry in store.db.iterator_cf(meta, IteratorMode::From(schema::RECIPE, Direction::Forward)) {
+        let (key, value) = entry.map_err(failed)?;
+        let Some(number) = key.strip_prefix(schema::RECIPE) else { break };
+        let number = schema::read_recipe(number).ok_or_else(|| unreadable(&"the number of a recipe"))?;
+        let recipe = serde_json::from_slice(&value).map_err(|e| unreadable(&format_args!("recipe {number} ({e})")))?;
+        let leaving = store.db.get_pinned_cf(meta, schema::leaving_key(number)).map_err(failed)?.is_some();
+        recipes.0.push(KnownRecipe { number, recipe, leaving });
     }
-    Ok(Recipes(recipes))
+    let default = store.db.get_pinned_cf(meta, schema::DEFAULT).map_err(failed)?;
+    let default = default.map(|value| schema::read_recipe(&value).ok_or_else(|| unreadable(&"the default recipe")));
+    recipes.sort(default.transpose()?);
+    Ok(recipes)
 }

@@ -77,7 +77,14 @@ pub(super) fn of_family(family: Family, cache: &Cache) -> Options {
     table.set_cache_index_and_filter_blocks(true);
     table.set_pin_l0_filter_and_index_blocks_in_cache(true);
     match family {
-        Family::Meta => {}
+        Family::Meta | Family::Jobs => {}
+        Family::Folds => {
+            // A fold is large and read once in its life: outside of the tables, no compaction copies it.
+            options.set_enable_blob_files(true);
+            options.set_min_blob_size(LARGE_BLOCK_BYTES as u64);
+            options.set_blob_compression_type(DBCompressionType::Zstd);
+            options.set_enable_blob_gc(true);
+        }
         Family::Books | Family::Gems => table.set_block_size(LARGE_BLOCK_BYTES),
         // Most ids asked for while a catalogue is fed are not there yet.
         Family::Ids => table.set_bloom_filter(BLOOM_BITS, false),

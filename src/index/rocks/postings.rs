@@ -18,8 +18,8 @@
 //! have one book; how many others have stands apart from the books, so that a common one is known without a look at
 //! them. A list of more than [`LONG`] books stands by itself: varints of book − the book before − 1.
 
-use super::varint;
 use crate::index::BookNo;
+use crate::varint;
 
 /// The longest list of a bucket. Longer ones are few, and would have to be read with every neighbour.
 pub(super) const LONG: u32 = 1024;

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::sync::Arc;
 
-use rocksdb::{ColumnFamily, DBPinnableSlice, DBRawIterator, ReadOptions, WriteBatch};
+use rocksdb::{ColumnFamily, DBPinnableSlice, DBRawIterator, ReadOptions, WriteBatch, properties};
 use serde::de::DeserializeOwned;
 
 use super::postings::{self, List, Reader, Unreadable};
@@ -11,9 +11,9 @@ use super::recipes::{KnownRecipe, Recipes};
 use super::schema::{self, Bucket, Family, Postings, Sign};
 use super::tally::Counting;
 use super::{RocksStore, error, gem_list, verify};
-use crate::fingerprint::{Gem, PlacedGem, RecipeName};
+use crate::fingerprint::{Gem, PackedFold, PlacedGem, Recipe, RecipeName};
 use crate::index::{
-    BookId, BookKey, BookNo, Library, LibrarySummary, Limits, Record, Sizes, Snapshot, StoreError, Tally,
+    BookId, BookKey, BookNo, Library, LibrarySummary, Limits, Record, Sizes, Snapshot, StoreError, Tally, Watch,
 };
 
 /// A state of a [`RocksStore`].
@@ -28,7 +28,7 @@ impl<'a> RocksSnapshot<'a> {
         Self { store, snapshot, recipes }
     }
 
-    pub(super) fn recipes(&self) -> &Recipes {
+    pub(super) fn known(&self) -> &Recipes {
         &self.recipes
     }
 
@@ -127,6 +127,12 @@ impl<'a> RocksSnapshot<'a> {
         Ok(if main { change(Sign::Removed)?.is_none() } else { change(Sign::Added)?.is_some() })
     }
 
+    /// About how many entries a family has.
+    pub(super) fn estimate(&self, family: Family) -> u64 {
+        let estimate = self.store.db.property_int_value_cf(self.family(family), properties::ESTIMATE_NUM_KEYS);
+        estimate.ok().flatten().unwrap_or(0)
+    }
+
     pub(super) fn unreadable(&self, recipe: &KnownRecipe, bucket: Bucket) -> StoreError {
         self.damaged(format!("the postings of {bucket} ({}) cannot be read", recipe.name()))
     }
@@ -178,8 +184,12 @@ impl<'a> RocksSnapshot<'a> {
 }
 
 impl Snapshot for RocksSnapshot<'_> {
+    fn recipes(&self) -> Vec<Recipe> {
+        self.recipes.shown().cloned().collect()
+    }
+
     fn tally(&self, recipe: &RecipeName, gems: &[Gem], limits: Limits) -> Result<Tally, StoreError> {
-        Counting::new(self, self.recipes.named(recipe)?, limits)?.tally(gems)
+        Counting::new(self, self.recipes.staying(recipe)?, limits)?.tally(gems)
     }
 
     fn find(&self, key: &BookKey) -> Result<Option<BookNo>, StoreError> {
@@ -195,7 +205,7 @@ impl Snapshot for RocksSnapshot<'_> {
     }
 
     fn gems(&self, recipe: &RecipeName, book: BookNo) -> Result<Option<Vec<PlacedGem>>, StoreError> {
-        self.gem_list(self.recipes.named(recipe)?, book)
+        self.gem_list(self.recipes.staying(recipe)?, book)
     }
 
     fn walk(&self, library: &Library, after: Option<&BookId>, limit: usize) -> Result<Vec<Record>, StoreError> {
@@ -224,6 +234,32 @@ impl Snapshot for RocksSnapshot<'_> {
         Ok(records)
     }
 
+    fn books(&self, from: BookNo, limit: usize) -> Result<Vec<(BookNo, Record)>, StoreError> {
+        let mut options = ReadOptions::default();
+        options.fill_cache(false);
+        let mut entries = self.iterator(Family::Books, options);
+        entries.seek(schema::book_key(from));
+        let mut books = Vec::new();
+        while books.len() < limit
+            && let Some((key, value)) = entries.item()
+        {
+            let book = schema::read_book(key)
+                .ok_or_else(|| self.damaged(format!("a record has the key {key:?}, which is no book's number")))?;
+            books.push((book, self.json(value, format_args!("the record of book {}", book.0))?));
+            entries.next();
+        }
+        self.end(&entries)?;
+        Ok(books)
+    }
+
+    fn fold(&self, base: &str, book: BookNo) -> Result<Option<PackedFold>, StoreError> {
+        let Some(bytes) = self.get(Family::Folds, &schema::fold_key(book, base))? else {
+            return Ok(None);
+        };
+        let fold = PackedFold::new(base, bytes.to_vec());
+        fold.map(Some).ok_or_else(|| self.damaged(format!("no recipe folds as the fold of book {} ({base})", book.0)))
+    }
+
     fn libraries(&self) -> Result<Vec<LibrarySummary>, StoreError> {
         let mut meta = self.iterator(Family::Meta, ReadOptions::default());
         meta.seek(schema::LIBRARY);
@@ -239,10 +275,10 @@ impl Snapshot for RocksSnapshot<'_> {
     }
 
     fn sizes(&self, recipe: &RecipeName) -> Result<Sizes, StoreError> {
-        self.sizes_of(self.recipes.named(recipe)?)
+        self.sizes_of(self.recipes.staying(recipe)?)
     }
 
-    fn verify(&self) -> Result<Vec<String>, StoreError> {
-        verify::verify(self)
+    fn verify(&self, watch: Watch<'_>) -> Result<Vec<String>, StoreError> {
+        verify::verify(self, watch)
     }
 }

@@ -10,6 +10,8 @@ pub(super) struct KnownRecipe {
     /// What stands for the recipe in keys.
     pub(super) number: u16,
     pub(super) recipe: Recipe,
+    /// Whether it is being dropped: nothing new gets gems of it, and nobody else hears of it.
+    pub(super) leaving: bool,
 }
 
 impl KnownRecipe {
@@ -28,17 +30,40 @@ impl KnownRecipe {
     }
 }
 
-/// All recipes of a store, by number.
+/// All recipes of a store, the default first, the others by number.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Recipes(pub(super) Vec<KnownRecipe>);
 
 impl Recipes {
+    /// A recipe by its name, be it leaving or not.
     pub(super) fn named(&self, name: &RecipeName) -> Result<&KnownRecipe, StoreError> {
-        self.0.iter().find(|known| known.name() == name).ok_or_else(|| {
-            let names: Vec<_> = self.0.iter().map(|known| known.name().as_str()).collect();
-            let known = if names.is_empty() { "none yet".to_owned() } else { names.join(", ") };
-            StoreError::UnknownRecipe { asked: name.clone(), known }
-        })
+        self.0.iter().find(|known| known.name() == name).ok_or_else(|| self.unknown(name))
+    }
+
+    /// A recipe by its name, unless it is leaving.
+    pub(super) fn staying(&self, name: &RecipeName) -> Result<&KnownRecipe, StoreError> {
+        self.0.iter().find(|known| known.name() == name && !known.leaving).ok_or_else(|| self.unknown(name))
+    }
+
+    fn unknown(&self, name: &RecipeName) -> StoreError {
+        let names: Vec<_> = self.shown().map(|recipe| recipe.name().as_str()).collect();
+        let known = if names.is_empty() { "none yet".to_owned() } else { names.join(", ") };
+        StoreError::UnknownRecipe { asked: name.clone(), known }
+    }
+
+    /// Those that are not leaving, the default first.
+    pub(super) fn shown(&self) -> impl Iterator<Item = &Recipe> {
+        self.0.iter().filter(|known| !known.leaving).map(|known| &known.recipe)
+    }
+
+    /// A number that no recipe has. One of a recipe that was dropped may come again: nothing is left of that.
+    pub(super) fn next_number(&self) -> Option<u16> {
+        self.0.iter().map(|known| known.number).max().map_or(Some(0), |last| last.checked_add(1))
+    }
+
+    /// Puts them in order.
+    pub(super) fn sort(&mut self, default: Option<u16>) {
+        self.0.sort_by_key(|known| (Some(known.number) != default, known.number));
     }
 
     /// Reads what a gem's keys begin with.

@@ -11,7 +11,9 @@ use crate::fingerprint::Gem;
 use crate::index::{BookKey, BookNo, Library};
 
 /// The version of everything in this file. A change of a key, a value or a codec is a new version.
-pub(super) const FORMAT_VERSION: u32 = 3;
+pub(super) const FORMAT_VERSION: u32 = 4;
+/// The oldest version that is brought to this one when it is opened ([`super::open`]).
+pub(super) const OLDEST_VERSION: u32 = 2;
 
 /// A column family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,15 +27,24 @@ pub(super) enum Family {
     /// │ "next"             │ → the next book's number, u32 (absent: 0); a number is never used again
     /// ├────────────────────┤
     /// │ "postings"         │ → how many postings the main index has, and how many the delta, each u64 (absent: 0)
-    /// ├───────────┬────────┤
-    /// │ "recipe\0"│ recipe │ → the recipe's definition, JSON; its number, u16, is its place in the order of adding
-    /// │           │ u16    │
-    /// ├───────────┼────────┤
-    /// │ "sizes\0" │ recipe │ → how many books have how many gems of the recipe, JSON
-    /// │           │ u16    │
-    /// ├───────────┴┬───────┴┐
-    /// │ "library\0"│ name   │ → the library's summary, JSON; absent when it holds no book
-    /// └────────────┴────────┘
+    /// ├────────────────────┤
+    /// │ "default"          │ → the default recipe, u16 (absent: the recipe with the lowest number)
+    /// ├────────────────────┤
+    /// │ "folds"            │ → nothing; there when folds are kept of the books put in
+    /// ├────────────────────┤
+    /// │ "rebuild"          │ → nothing; there while the postings are those of an older version
+    /// ├────────────┬───────┤
+    /// │ "recipe\0" │recipe │ → the recipe's definition, JSON; its number, u16, stands for it in keys
+    /// │            │ u16   │
+    /// ├────────────┼───────┤
+    /// │ "sizes\0"  │recipe │ → how many books have how many gems of the recipe, JSON
+    /// │            │ u16   │
+    /// ├────────────┼───────┤
+    /// │ "leaving\0"│recipe │ → nothing; there while the recipe is being dropped: then records name it no more, one
+    /// │            │ u16   │   after the other, and its gem lists, postings and sizes stay to the end
+    /// ├────────────┼───────┤
+    /// │ "library\0"│ name  │ → the library's summary, JSON; absent when it holds no book
+    /// └────────────┴───────┘
     /// ```
     Meta,
     /// The records:
@@ -90,10 +101,39 @@ pub(super) enum Family {
     ///  └──────── prefix: one gem ──────┘
     /// ```
     Delta,
+    /// The books' folds, where they are kept ([`crate::fingerprint::PackedFold`]), by the name of the recipe that folds so:
+    ///
+    /// ```text
+    /// ┌──────────┬──────┐
+    /// │ book u32 │ base │ → packed fold
+    /// └──────────┴──────┘
+    /// ```
+    Folds,
+    /// Long work, done and under way:
+    ///
+    /// ```text
+    /// ┌─────────┐
+    /// │ job u32 │ → job, JSON
+    /// └─────────┘
+    /// ```
+    Jobs,
 }
 
 impl Family {
-    pub(super) const ALL: [Self; 7] =
+    /// All of them. One that a folder lacks is made when it is opened.
+    pub(super) const ALL: [Self; 9] = [
+        Self::Meta,
+        Self::Books,
+        Self::Ids,
+        Self::Gems,
+        Self::Postings,
+        Self::Lists,
+        Self::Delta,
+        Self::Folds,
+        Self::Jobs,
+    ];
+    /// Those that every folder has had from the oldest version on: without one of them, a folder is damaged.
+    pub(super) const OLDEST: [Self; 7] =
         [Self::Meta, Self::Books, Self::Ids, Self::Gems, Self::Postings, Self::Lists, Self::Delta];
 
     /// The name in `RocksDB`.
@@ -106,6 +146,8 @@ impl Family {
             Self::Postings => "postings",
             Self::Lists => "lists",
             Self::Delta => "delta",
+            Self::Folds => "folds",
+            Self::Jobs => "jobs",
         }
     }
 }
@@ -116,6 +158,14 @@ pub(super) const VERSION: &[u8] = b"version";
 pub(super) const NEXT: &[u8] = b"next";
 /// [`Family::Meta`]: how many postings there are.
 pub(super) const POSTINGS: &[u8] = b"postings";
+/// [`Family::Meta`]: the default recipe.
+pub(super) const DEFAULT: &[u8] = b"default";
+/// [`Family::Meta`]: folds are kept.
+pub(super) const FOLDS: &[u8] = b"folds";
+/// [`Family::Meta`]: the postings must be made anew.
+pub(super) const REBUILD: &[u8] = b"rebuild";
+/// [`Family::Meta`]: begins the key of a mark that a recipe is being dropped.
+pub(super) const LEAVING: &[u8] = b"leaving\0";
 /// [`Family::Meta`]: begins the key of a recipe's definition.
 pub(super) const RECIPE: &[u8] = b"recipe\0";
 /// [`Family::Meta`]: begins the key of a recipe's sizes.
@@ -146,6 +196,25 @@ pub(super) fn recipe_key(recipe: u16) -> Vec<u8> {
 
 pub(super) fn sizes_key(recipe: u16) -> Vec<u8> {
     [SIZES, &recipe.to_be_bytes()].concat()
+}
+
+pub(super) fn leaving_key(recipe: u16) -> Vec<u8> {
+    [LEAVING, &recipe.to_be_bytes()].concat()
+}
+
+/// Reads a recipe's number.
+pub(super) fn read_recipe(bytes: &[u8]) -> Option<u16> {
+    Some(u16::from_be_bytes(bytes.try_into().ok()?))
+}
+
+pub(super) fn fold_key(book: BookNo, base: &str) -> Vec<u8> {
+    [&book.0.to_be_bytes(), base.as_bytes()].concat()
+}
+
+/// Reads a key of [`Family::Folds`] into the book and the name of the base.
+pub(super) fn read_fold_key(key: &[u8]) -> Option<(BookNo, &str)> {
+    let (book, base) = key.split_first_chunk::<BOOK_BYTES>()?;
+    Some((BookNo(u32::from_be_bytes(*book)), str::from_utf8(base).ok()?))
 }
 
 pub(super) fn library_key(library: &Library) -> Vec<u8> {
@@ -206,6 +275,14 @@ impl Bucket {
         let mut key = [0; RECIPE_BYTES + BUCKET_BYTES];
         key[..RECIPE_BYTES].copy_from_slice(&recipe.number.to_be_bytes());
         key[RECIPE_BYTES..].copy_from_slice(&bucket);
+        key
+    }
+
+    /// Behind the keys of all lists and changes of its gems.
+    pub(super) fn end(self, recipe: &KnownRecipe) -> Vec<u8> {
+        let bits = rest_bits(recipe);
+        let mut key = gem_key(recipe, Gem(u64::from(self.0) << bits | ((1 << bits) - 1)));
+        key.extend([0xff; 1 + BOOK_BYTES + 1]);
         key
     }
 

@@ -15,16 +15,19 @@ use super::read::RocksSnapshot;
 use super::recipes::KnownRecipe;
 use super::schema::{self, Family, Postings, Sign};
 use crate::fingerprint::{Gem, PlacedGem};
-use crate::index::{BookNo, Library, LibrarySummary, Record, Sizes, Snapshot, StoreError};
+use crate::index::{BookNo, Library, LibrarySummary, Record, Sizes, Snapshot, StoreError, Watch};
 
 /// How many faults are told: a person reads no more, and a broken index could have as many as it has postings.
 const MOST_FAULTS: usize = 1000;
 /// What a pass reads ahead: passes go through whole families.
 const READAHEAD_BYTES: usize = 2 << 20;
 
-pub(super) fn verify(snapshot: &RocksSnapshot<'_>) -> Result<Vec<String>, StoreError> {
+pub(super) fn verify(snapshot: &RocksSnapshot<'_>, watch: Watch<'_>) -> Result<Vec<String>, StoreError> {
     let mut check = Check {
         snapshot,
+        watch,
+        read: 0,
+        to_read: PASSES.iter().map(|family| snapshot.estimate(*family)).sum(),
         faults: Vec::new(),
         needed: Sum::default(),
         next: BookNo(u32::MAX),
@@ -39,6 +42,7 @@ pub(super) fn verify(snapshot: &RocksSnapshot<'_>) -> Result<Vec<String>, StoreE
     check.pass(Family::Meta, Check::meta)?;
     check.pass(Family::Ids, Check::id)?;
     check.pass(Family::Gems, Check::gem_list)?;
+    check.pass(Family::Folds, Check::fold)?;
     check.postings()?;
     if check.faults.len() > MOST_FAULTS {
         check.faults.truncate(MOST_FAULTS);
@@ -46,6 +50,20 @@ pub(super) fn verify(snapshot: &RocksSnapshot<'_>) -> Result<Vec<String>, StoreE
     }
     Ok(check.faults)
 }
+
+/// The families that are read when nothing is wrong.
+const PASSES: [Family; 8] = [
+    Family::Books,
+    Family::Meta,
+    Family::Ids,
+    Family::Gems,
+    Family::Folds,
+    Family::Postings,
+    Family::Lists,
+    Family::Delta,
+];
+/// How many entries are read before the watch hears of them.
+const WATCHED: u64 = 256;
 
 /// A posting: recipe, gem and book.
 type Posting = (u16, Gem, BookNo);
@@ -77,6 +95,10 @@ impl Sum {
 
 struct Check<'a> {
     snapshot: &'a RocksSnapshot<'a>,
+    watch: Watch<'a>,
+    /// How many entries were read, and about how many there are to read.
+    read: u64,
+    to_read: u64,
     faults: Vec<String>,
     /// The postings that books need.
     needed: Sum,
@@ -120,6 +142,10 @@ impl Check<'_> {
         while let Some((key, value)) = entries.item() {
             each(self, key, value)?;
             entries.next();
+            self.read += 1;
+            if self.read.is_multiple_of(WATCHED) {
+                (self.watch)(self.read, self.to_read.max(self.read))?;
+            }
         }
         self.or_fault(snapshot.end(&entries))?;
         Ok(())
@@ -145,7 +171,9 @@ impl Check<'_> {
             self.fault(format!("{name} is not found by its id"));
         }
         for (recipe, count) in &record.gems {
-            match self.snapshot.recipes().named(recipe) {
+            match self.snapshot.known().named(recipe) {
+                // What is left of it fits together only when no record names it any more.
+                Ok(recipe) if recipe.leaving => {}
                 Ok(recipe) => self.gems(&name, number, recipe, *count)?,
                 Err(_) => self.fault(format!("{name} has gems of recipe {recipe}, which is not defined here")),
             }
@@ -180,7 +208,7 @@ impl Check<'_> {
 
     /// Compares the sums kept with those just made.
     fn sums(&mut self) -> Result<(), StoreError> {
-        for recipe in &self.snapshot.recipes().0 {
+        for recipe in self.snapshot.known().0.iter().filter(|recipe| !recipe.leaving) {
             let made = self.sizes.remove(&recipe.number).unwrap_or_default();
             if let Some(kept) = self.or_fault(self.snapshot.sizes_of(recipe))?
                 && kept != made
@@ -210,8 +238,8 @@ impl Check<'_> {
     }
 
     /// Looks for what nothing else asks for.
-    fn meta(&mut self, key: &[u8], _: &[u8]) -> Result<(), StoreError> {
-        let recipes = self.snapshot.recipes();
+    fn meta(&mut self, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
+        let recipes = self.snapshot.known();
         let is_recipe = |number: &[u8]| {
             let number = number.try_into().map(u16::from_be_bytes);
             number.is_ok_and(|number| recipes.numbered(number).is_some())
@@ -225,11 +253,17 @@ impl Check<'_> {
             if books.is_some_and(|books| books.is_empty()) {
                 self.fault(format!("library {name} has a summary, but no book"));
             }
-        } else if let Some(number) = key.strip_prefix(schema::RECIPE).or_else(|| key.strip_prefix(schema::SIZES)) {
+        } else if let Some(number) =
+            [schema::RECIPE, schema::SIZES, schema::LEAVING].iter().find_map(|prefix| key.strip_prefix(*prefix))
+        {
             if !is_recipe(number) {
                 self.fault(format!("there is an entry for recipe {number:?}, which is not defined here"));
             }
-        } else if ![schema::VERSION, schema::NEXT, schema::POSTINGS].contains(&key) {
+        } else if key == schema::DEFAULT {
+            if !is_recipe(value) {
+                self.fault(format!("the default recipe is {value:?}, which is not defined here"));
+            }
+        } else if ![schema::VERSION, schema::NEXT, schema::POSTINGS, schema::FOLDS, schema::REBUILD].contains(&key) {
             self.fault(format!("there is an entry {:?}, which means nothing", String::from_utf8_lossy(key)));
         }
         Ok(())
@@ -257,11 +291,12 @@ impl Check<'_> {
             self.fault(format!("a gem list has the key {key:?}, which is none"));
             return Ok(());
         };
-        let Some(recipe) = self.snapshot.recipes().numbered(number) else {
+        let Some(recipe) = self.snapshot.known().numbered(number) else {
             self.fault(format!("book {} has gems of recipe number {number}, which is not defined here", book.0));
             return Ok(());
         };
         match self.snapshot.record(book) {
+            _ if recipe.leaving => {}
             Ok(Some(record)) if record.gems.contains_key(recipe.name()) => {}
             Ok(_) => self.fault(format!(
                 "there are gems of recipe {} for book {}, but no record says so",
@@ -274,28 +309,45 @@ impl Check<'_> {
         Ok(())
     }
 
+    fn fold(&mut self, key: &[u8], _: &[u8]) -> Result<(), StoreError> {
+        let Some((book, base)) = schema::read_fold_key(key) else {
+            self.fault(format!("a fold has the key {key:?}, which is none"));
+            return Ok(());
+        };
+        match self.snapshot.record(book) {
+            Ok(Some(_)) | Err(StoreError::Damaged { .. }) => {}
+            Ok(None) => self.fault(format!("there is a fold ({base}) of book {}, which is not there", book.0)),
+            Err(e) => return Err(e),
+        }
+        Ok(())
+    }
+
     fn postings(&mut self) -> Result<(), StoreError> {
-        let mut main = Sum::default();
+        let known = self.snapshot.known();
+        let is_leaving = |recipe| known.numbered(recipe).is_some_and(|recipe| recipe.leaving);
+        let mut counted = Postings::default();
+        let mut there = Sum::default();
         self.pass(Family::Postings, |check, key, value| {
             check.bucket(key, value, |_, posting| {
-                main.add(posting);
+                counted.main += 1;
+                if !is_leaving(posting.0) {
+                    there.add(posting);
+                }
                 Ok(())
             })
         })?;
         self.pass(Family::Lists, Self::list)?;
-        let mut delta = 0;
-        let mut there = Sum { ..main };
         self.pass(Family::Delta, |check, key, _| {
             if let Some((posting, sign)) = check.change(key)? {
-                delta += 1;
+                counted.delta += 1;
                 match sign {
+                    _ if is_leaving(posting.0) => {}
                     Sign::Added => there.add(posting),
                     Sign::Removed => there.take(posting),
                 }
             }
             Ok(())
         })?;
-        let counted = Postings { main: main.count, delta };
         if let Some(kept) = self.or_fault(self.snapshot.postings())?
             && kept != counted
         {
@@ -339,7 +391,7 @@ impl Check<'_> {
         let snapshot = self.snapshot;
         let bucket = schema::read_bucket_key(key);
         let Some((recipe, bucket)) =
-            bucket.and_then(|(number, bucket)| Some((snapshot.recipes().numbered(number)?, bucket)))
+            bucket.and_then(|(number, bucket)| Some((snapshot.known().numbered(number)?, bucket)))
         else {
             self.fault(format!("the bucket {key:?} is of no recipe that is defined here"));
             return Ok(());
@@ -367,7 +419,7 @@ impl Check<'_> {
     /// Looks for a list that no bucket knows.
     fn list(&mut self, key: &[u8], _: &[u8]) -> Result<(), StoreError> {
         let snapshot = self.snapshot;
-        let Some((recipe, gem)) = snapshot.recipes().read_gem(key) else {
+        let Some((recipe, gem)) = snapshot.known().read_gem(key) else {
             self.fault(format!("the list {key:?} is of no recipe that is defined here"));
             return Ok(());
         };
@@ -394,7 +446,7 @@ impl Check<'_> {
         let Some((number, book)) = schema::read_gems_key(key) else {
             return Ok(());
         };
-        let Some(recipe) = snapshot.recipes().numbered(number) else {
+        let Some(recipe) = snapshot.known().numbered(number).filter(|recipe| !recipe.leaving) else {
             return Ok(());
         };
         let list = match snapshot.gem_list(recipe, book) {
@@ -414,7 +466,7 @@ impl Check<'_> {
     /// Tells of a posting that no book needs.
     fn posting(&mut self, (number, gem, book): Posting) -> Result<(), StoreError> {
         let snapshot = self.snapshot;
-        let Some(recipe) = snapshot.recipes().numbered(number) else { return Ok(()) };
+        let Some(recipe) = snapshot.known().numbered(number) else { return Ok(()) };
         // A list that cannot be read was told with the records, or has none.
         match snapshot.gem_list(recipe, book) {
             Ok(Some(list)) if list.iter().any(|placed| placed.gem == gem) => {}

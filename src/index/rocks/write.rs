@@ -5,7 +5,7 @@ use std::sync::{Arc, MutexGuard, PoisonError};
 
 use hashbrown::HashSet;
 use jiff::Timestamp;
-use rocksdb::{WriteBatch, WriteOptions};
+use rocksdb::{ReadOptions, WriteBatch, WriteOptions};
 use serde::Serialize;
 
 use super::merge::{self, Cursor};
@@ -13,27 +13,56 @@ use super::read::RocksSnapshot;
 use super::recipes::KnownRecipe;
 use super::schema::{self, Family, Postings, Sign};
 use super::{RocksStore, error, gem_list};
-use crate::fingerprint::{Gem, PlacedGem, Recipe, RecipeName};
-use crate::index::{BookKey, BookNo, Library, LibrarySummary, NewBook, Record, Sizes, Snapshot, StoreError};
+use crate::fingerprint::{Gem, PackedFold, PlacedGem, Recipe, RecipeName};
+use crate::index::{BookKey, BookNo, LateGems, Library, LibrarySummary, NewBook, Record, Sizes, Snapshot, StoreError};
 
 /// How many postings a removed book is taken to have had.
 const REMOVED_GEMS: u64 = 200;
 
 pub(super) fn add_recipe(store: &RocksStore, recipe: &Recipe) -> Result<(), StoreError> {
     let mut change = Change::begin(store, store.turn());
-    let recipes = change.before.recipes();
+    let recipes = change.before.known();
     if let Ok(known) = recipes.named(recipe.name()) {
         let same = known.recipe == *recipe;
         return if same { Ok(()) } else { Err(StoreError::RecipeDiffers(recipe.name().clone())) };
     }
-    let number = u16::try_from(recipes.0.len());
-    let number = number.map_err(|_| full(store, "the numbers of recipes are used up"))?;
+    let number = recipes.next_number().ok_or_else(|| full(store, "the numbers of recipes are used up"))?;
     let mut recipes = recipes.clone();
-    recipes.0.push(KnownRecipe { number, recipe: recipe.clone() });
+    recipes.0.push(KnownRecipe { number, recipe: recipe.clone(), leaving: false });
     change.put_json(Family::Meta, schema::recipe_key(number), recipe);
+    let mut known = store.recipes.write().unwrap_or_else(PoisonError::into_inner);
     change.commit()?;
-    *store.recipes.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(recipes);
+    *known = Arc::new(recipes);
     Ok(())
+}
+
+pub(super) fn make_default(store: &RocksStore, name: &RecipeName, anyway: bool) -> Result<u64, StoreError> {
+    let mut change = Change::begin(store, store.turn());
+    let mut recipes = change.before.known().clone();
+    let recipe = recipes.staying(name)?.number;
+    let books: u64 = change.before.libraries()?.iter().map(|library| library.books).sum();
+    let with_gems: u64 = change.before.sizes(name)?.classes.iter().map(|class| class.books).sum();
+    let without = books.saturating_sub(with_gems);
+    if without == 0 || anyway {
+        recipes.sort(Some(recipe));
+        change.batch.put_cf(store.family(Family::Meta), schema::DEFAULT, recipe.to_be_bytes());
+        let mut known = store.recipes.write().unwrap_or_else(PoisonError::into_inner);
+        change.commit()?;
+        *known = Arc::new(recipes);
+    }
+    Ok(without)
+}
+
+pub(super) fn add_gems(store: &RocksStore, recipe: &RecipeName, books: Vec<LateGems>) -> Result<(), StoreError> {
+    let mut turn = store.turn();
+    let gems: usize = books.iter().map(|book| book.gems.len()).sum();
+    merge::keep_up(store, &mut turn, gems as u64)?;
+    let mut change = Change::begin(store, turn);
+    change.before.known().staying(recipe)?;
+    for book in books {
+        change.add_gems(recipe, book)?;
+    }
+    change.commit()
 }
 
 pub(super) fn put(store: &RocksStore, books: Vec<NewBook>) -> Result<(), StoreError> {
@@ -123,9 +152,12 @@ impl<'a> Change<'a> {
     }
 
     fn put(&mut self, book: NewBook) -> Result<(), StoreError> {
-        let NewBook { mut record, mut gems } = book;
+        let NewBook { mut record, mut gems, folds } = book;
+        // Those may have been made before the recipe was to be dropped.
+        let known = self.before.known();
+        gems.retain(|name, _| known.named(name).map_or(true, |recipe| !recipe.leaving));
         for (name, gems) in &mut gems {
-            make_distinct(self.before.recipes().named(name)?, &record.key, gems)?;
+            make_distinct(self.before.known().named(name)?, &record.key, gems)?;
         }
         record.gems = gems.iter().map(|(name, gems)| (name.clone(), gems.len() as u32)).collect();
 
@@ -142,12 +174,47 @@ impl<'a> Change<'a> {
         }
         if let Some(old) = &old {
             self.uncount(old)?;
+            self.remove_folds(number)?;
         } else {
             self.batch.put_cf(self.store.family(Family::Ids), schema::id_key(&record.key), schema::book_key(number));
+        }
+        for fold in folds {
+            self.put_fold(number, &fold);
         }
         self.count(&record)?;
         self.put_json(Family::Books, schema::book_key(number), &record);
         Ok(())
+    }
+
+    fn add_gems(&mut self, name: &RecipeName, late: LateGems) -> Result<(), StoreError> {
+        let LateGems { book, digest, mut gems, fold } = late;
+        let Some(mut record) = self.before.record(book)? else { return Ok(()) };
+        if record.digest != digest || record.gems.contains_key(name) {
+            return Ok(());
+        }
+        make_distinct(self.before.known().named(name)?, &record.key, &mut gems)?;
+        self.change_gems(name, book, Some(&record), Some(&gems))?;
+        self.sizes(name)?.add(gems.len() as u32);
+        record.gems.insert(name.clone(), gems.len() as u32);
+        if let Some(fold) = fold {
+            self.put_fold(book, &fold);
+        }
+        self.put_json(Family::Books, schema::book_key(book), &record);
+        Ok(())
+    }
+
+    fn put_fold(&mut self, book: BookNo, fold: &PackedFold) {
+        self.batch.put_cf(self.store.family(Family::Folds), schema::fold_key(book, fold.base()), fold.as_bytes());
+    }
+
+    fn remove_folds(&mut self, book: BookNo) -> Result<(), StoreError> {
+        let mut folds = self.before.iterator(Family::Folds, ReadOptions::default());
+        folds.seek(schema::book_key(book));
+        while let Some(key) = folds.key().filter(|key| key.starts_with(&schema::book_key(book))) {
+            self.batch.delete_cf(self.store.family(Family::Folds), key);
+            folds.next();
+        }
+        self.before.end(&folds)
     }
 
     fn remove(&mut self, key: &BookKey) -> Result<bool, StoreError> {
@@ -157,6 +224,7 @@ impl<'a> Change<'a> {
         for recipe in record.gems.keys() {
             self.change_gems(recipe, number, Some(&record), None)?;
         }
+        self.remove_folds(number)?;
         self.uncount(&record)?;
         self.touch(&record.key.library, Timestamp::now())?;
         self.batch.delete_cf(self.store.family(Family::Ids), schema::id_key(key));
@@ -193,7 +261,7 @@ impl<'a> Change<'a> {
         new: Option<&[PlacedGem]>,
     ) -> Result<(), StoreError> {
         let had = before.is_some_and(|before| before.gems.contains_key(recipe));
-        let recipe = self.before.recipes().named(recipe)?;
+        let recipe = self.before.known().named(recipe)?;
         let old = if had { self.before.gem_list(recipe, book)? } else { None };
         if had && old.is_none() {
             return Err(self.before.damaged(format!("the gems of book {} ({}) are lost", book.0, recipe.name())));
@@ -262,7 +330,7 @@ impl<'a> Change<'a> {
     }
 
     fn sizes(&mut self, recipe: &RecipeName) -> Result<&mut Sizes, StoreError> {
-        let recipe = self.before.recipes().named(recipe)?;
+        let recipe = self.before.known().named(recipe)?;
         if !self.sizes.contains_key(&recipe.number) {
             self.sizes.insert(recipe.number, self.before.sizes_of(recipe)?);
         }
@@ -306,10 +374,15 @@ impl<'a> Change<'a> {
         if self.batch.is_empty() {
             return Ok(());
         }
-        let mut durable = WriteOptions::default();
-        durable.set_sync(true);
-        self.store.db.write_opt(self.batch, &durable).map_err(|e| self.store.failed(&e))
+        durably(self.store, self.batch)
     }
+}
+
+/// Writes a batch and waits until it is on disk.
+pub(super) fn durably(store: &RocksStore, batch: WriteBatch) -> Result<(), StoreError> {
+    let mut durable = WriteOptions::default();
+    durable.set_sync(true);
+    store.db.write_opt(batch, &durable).map_err(|e| store.failed(&e))
 }
 
 pub(super) fn full(store: &RocksStore, detail: &str) -> StoreError {

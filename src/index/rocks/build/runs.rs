@@ -6,7 +6,6 @@ use std::path::Path;
 
 use rayon::slice::ParallelSliceMut;
 
-use super::tables::Tables;
 use crate::fingerprint::Gem;
 use crate::index::rocks::postings::{self, LONG, Writer};
 use crate::index::rocks::recipes::KnownRecipe;
@@ -14,29 +13,37 @@ use crate::index::rocks::schema::{self, Bucket};
 use crate::index::rocks::{RocksStore, error};
 use crate::index::{BookNo, StoreError};
 
-/// How many postings a run has: 256 MiB of memory.
+/// How many postings the runs have that are in memory: 256 MiB.
 const RUN: usize = 1 << 24;
 /// What is read of a run at a time.
 const BUFFER: usize = 256 << 10;
 
-type Posting = (Gem, BookNo);
+pub(in crate::index::rocks) type Posting = (Gem, BookNo);
 
 /// Sorted runs of the postings of a recipe, and the start of the next.
-pub(super) struct Runs<'a> {
+pub(in crate::index::rocks) struct Runs<'a> {
     store: &'a RocksStore,
     recipe: &'a KnownRecipe,
     place: &'a Path,
     next: Vec<Posting>,
+    /// How many postings a run has.
+    length: usize,
     done: Vec<Run>,
 }
 
 impl<'a> Runs<'a> {
-    pub(super) fn new(store: &'a RocksStore, recipe: &'a KnownRecipe, place: &'a Path) -> Self {
-        Self { store, recipe, place, next: Vec::new(), done: Vec::new() }
+    /// Runs of a recipe, which share the memory with so many others.
+    pub(in crate::index::rocks) fn new(
+        store: &'a RocksStore,
+        recipe: &'a KnownRecipe,
+        place: &'a Path,
+        sharing: usize,
+    ) -> Self {
+        Self { store, recipe, place, next: Vec::new(), length: RUN / sharing.max(1), done: Vec::new() }
     }
 
-    pub(super) fn push(&mut self, gem: Gem, book: BookNo) -> Result<(), StoreError> {
-        if self.next.len() == RUN {
+    pub(in crate::index::rocks) fn push(&mut self, gem: Gem, book: BookNo) -> Result<(), StoreError> {
+        if self.next.len() == self.length {
             self.end_run()?;
         }
         self.next.push((gem, book));
@@ -51,13 +58,14 @@ impl<'a> Runs<'a> {
         Ok(())
     }
 
-    /// Writes all postings as buckets and lists, and says how many there are.
-    pub(super) fn merge(mut self, buckets: &mut Tables<'_>, lists: &mut Tables<'_>) -> Result<u64, StoreError> {
+    /// Shows each bucket with its postings, in rising order.
+    pub(in crate::index::rocks) fn merge(
+        mut self,
+        mut each: impl FnMut(Bucket, &[Posting]) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
         self.end_run()?;
         self.next = Vec::new();
         let Self { store, recipe, done: mut runs, .. } = self;
-        let mut count = 0;
-        let mut writer = Writer::new(schema::rest_bits(recipe));
         let mut postings = Vec::new();
         while let Some(gem) = runs.iter().filter_map(|run| run.next).map(|(gem, _)| gem).min() {
             let bucket = Bucket::of(recipe, gem);
@@ -69,24 +77,38 @@ impl<'a> Runs<'a> {
                 }
             }
             postings.sort_unstable();
-            count += postings.len() as u64;
-            for list in postings.chunk_by(|a, b| a.0 == b.0) {
-                let gem = list[0].0;
-                let rest = schema::rest_of(recipe, gem);
-                let books = list.iter().map(|(_, book)| *book);
-                if list.len() > LONG as usize {
-                    let books: Vec<BookNo> = books.collect();
-                    lists.put(&schema::gem_key(recipe, gem), &postings::encode_list(&books))?;
-                    writer.long(rest, books.len() as u32);
-                } else {
-                    writer.short(rest, books);
-                }
-            }
-            if let Some(value) = writer.finish() {
-                buckets.put(&bucket.key(recipe), &value)?;
+            each(bucket, &postings)?;
+        }
+        Ok(())
+    }
+}
+
+/// A bucket as it is kept.
+pub(in crate::index::rocks) struct Merged {
+    pub(in crate::index::rocks) key: Vec<u8>,
+    pub(in crate::index::rocks) value: Option<Vec<u8>>,
+    /// Keys and values of the long lists.
+    pub(in crate::index::rocks) lists: Vec<(Vec<u8>, Vec<u8>)>,
+}
+
+impl Merged {
+    /// Of all its postings, in rising order.
+    pub(in crate::index::rocks) fn new(recipe: &KnownRecipe, bucket: Bucket, postings: &[Posting]) -> Self {
+        let mut writer = Writer::new(schema::rest_bits(recipe));
+        let mut lists = Vec::new();
+        for list in postings.chunk_by(|a, b| a.0 == b.0) {
+            let gem = list[0].0;
+            let rest = schema::rest_of(recipe, gem);
+            let books = list.iter().map(|(_, book)| *book);
+            if list.len() > LONG as usize {
+                let books: Vec<BookNo> = books.collect();
+                lists.push((schema::gem_key(recipe, gem), postings::encode_list(&books)));
+                writer.long(rest, books.len() as u32);
+            } else {
+                writer.short(rest, books);
             }
         }
-        Ok(count)
+        Self { key: bucket.key(recipe).to_vec(), value: writer.finish(), lists }
     }
 }
 

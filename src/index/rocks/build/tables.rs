@@ -15,6 +15,8 @@ const TABLE_BYTES: u64 = 64 << 20;
 pub(super) struct Tables<'a> {
     store: &'a RocksStore,
     family: Family,
+    /// Tells the files from those of other tables of the family.
+    number: usize,
     options: &'a Options,
     place: &'a Path,
     writer: Option<SstFileWriter<'a>>,
@@ -24,7 +26,18 @@ pub(super) struct Tables<'a> {
 impl<'a> Tables<'a> {
     /// Tables with the options of the family, to be kept in `place` until they are ingested.
     pub(super) fn new(store: &'a RocksStore, family: Family, options: &'a Options, place: &'a Path) -> Self {
-        Self { store, family, options, place, writer: None, files: Vec::new() }
+        Self::numbered(store, family, 0, options, place)
+    }
+
+    /// As [`Tables::new`], for one of several parts of a family.
+    pub(super) fn numbered(
+        store: &'a RocksStore,
+        family: Family,
+        number: usize,
+        options: &'a Options,
+        place: &'a Path,
+    ) -> Self {
+        Self { store, family, number, options, place, writer: None, files: Vec::new() }
     }
 
     /// Adds an entry; keys rise from call to call.
@@ -35,7 +48,7 @@ impl<'a> Tables<'a> {
         let written = match &mut self.writer {
             Some(writer) => writer.put(key, value),
             none => {
-                let file = self.place.join(format!("{}-{}.sst", self.family.name(), self.files.len()));
+                let file = self.place.join(format!("{}-{}-{}.sst", self.family.name(), self.number, self.files.len()));
                 let writer = SstFileWriter::create(self.options);
                 let opened = writer.open(&file);
                 self.files.push(file);

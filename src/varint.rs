@@ -3,7 +3,7 @@
 /// A varint of 64 bits has at most 10 bytes of 7 bits.
 const SHIFTS: std::ops::RangeInclusive<u32> = 0..=63;
 
-pub(super) fn put(out: &mut Vec<u8>, mut value: u64) {
+pub(crate) fn put(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
         value >>= 7;
@@ -13,7 +13,7 @@ pub(super) fn put(out: &mut Vec<u8>, mut value: u64) {
 
 /// Takes a number from the front of `bytes`; `None` where none stands.
 #[inline]
-pub(super) fn take(bytes: &mut &[u8]) -> Option<u64> {
+pub(crate) fn take(bytes: &mut &[u8]) -> Option<u64> {
     if let [byte @ 0..0x80, rest @ ..] = *bytes {
         *bytes = rest;
         return Some(u64::from(*byte));
@@ -27,4 +27,13 @@ pub(super) fn take(bytes: &mut &[u8]) -> Option<u64> {
         }
     }
     None
+}
+
+/// Maps differences around 0, of either sign, to small numbers.
+pub(crate) fn zigzag(difference: u64) -> u64 {
+    (difference << 1) ^ (0_u64.wrapping_sub(difference >> 63))
+}
+
+pub(crate) fn unzigzag(value: u64) -> u64 {
+    (value >> 1) ^ (0_u64.wrapping_sub(value & 1))
 }

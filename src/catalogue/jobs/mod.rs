@@ -1,0 +1,388 @@
+//! Long work: started, watched, cancelled, and taken up again after a crash.
+//!
+//! A job is in the store from its start on, with how far it is, so that it goes on where it stood when the catalogue is
+//! served again. One job of a kind runs at a time, each on a thread of its own; all of them work beside checks and changes.
+
+mod reindex;
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+pub use self::reindex::{From, RecipeChoice};
+use super::{Catalogue, CatalogueError};
+use crate::fingerprint::RecipeName;
+use crate::index::StoreError;
+
+/// How many jobs that have ended are remembered.
+const REMEMBERED: usize = 100;
+/// How often a job's progress goes to disk.
+const SAVED_EVERY: Duration = Duration::from_secs(1);
+
+/// What a job does.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Task {
+    /// Gives every book gems of a recipe, and makes that the default when every book has them.
+    Reindex {
+        /// The recipe.
+        recipe: RecipeChoice,
+        /// What the books are cut from.
+        #[serde(default)]
+        from: From,
+        /// Whether the recipe that was the default before is dropped at the end.
+        #[serde(default)]
+        drop_old: bool,
+        /// Whether the recipe becomes the default even if some books cannot have gems of it.
+        #[serde(default)]
+        allow_missing: bool,
+    },
+    /// Drops a recipe with all its gems.
+    DropRecipe {
+        /// The recipe.
+        recipe: RecipeName,
+    },
+    /// Reads everything and says what does not fit together.
+    Verify {},
+    /// Brings everything into the form that takes the least space and is read the fastest.
+    Compact {},
+}
+
+impl Task {
+    /// The word for its kind.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Reindex { .. } => "reindex",
+            Self::DropRecipe { .. } => "drop_recipe",
+            Self::Verify {} => "verify",
+            Self::Compact {} => "compact",
+        }
+    }
+}
+
+/// What became of a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum JobState {
+    /// It has not ended. After a crash it goes on when the catalogue is served again.
+    Running,
+    /// It did what it was to do.
+    Done,
+    /// It could not.
+    Failed,
+    /// It was told to end.
+    Cancelled,
+}
+
+impl fmt::Display for JobState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Running => "running",
+            Self::Done => "done",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+        })
+    }
+}
+
+/// A job.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Job {
+    /// Its number.
+    pub id: u32,
+    /// What it does.
+    pub task: Task,
+    /// What became of it.
+    pub state: JobState,
+    /// How much of `total` is done, in units of its own.
+    pub done: u64,
+    /// How much there is to do.
+    pub total: u64,
+    /// When it was started.
+    pub started: Timestamp,
+    /// When it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<Timestamp>,
+    /// What came out of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<Value>,
+    /// Why it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// Where it stands, for the time after a crash.
+    #[serde(default)]
+    pub stand: Stand,
+}
+
+/// Where a job stands.
+#[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Stand {
+    /// The number of the next book to look at.
+    pub book: u32,
+    /// The recipe that was the default when it was started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<RecipeName>,
+}
+
+/// The jobs that this process has begun or gone on with.
+#[derive(Default)]
+pub(super) struct Jobs {
+    begun: Mutex<Vec<Arc<Begun>>>,
+    stopping: AtomicBool,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+/// A job that this process has begun.
+struct Begun {
+    job: Mutex<Job>,
+    cancelled: AtomicBool,
+}
+
+impl Begun {
+    fn job(&self) -> Job {
+        lock(&self.job).clone()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Catalogue {
+    /// Starts a job; one like it that was interrupted goes on.
+    ///
+    /// # Errors
+    /// [`CatalogueError::JobRuns`] when one of the kind has not ended, and what is wrong with the task.
+    pub fn start(self: &Arc<Self>, task: Task) -> Result<Job, CatalogueError> {
+        self.approve(&task)?;
+        let mut begun = lock(&self.jobs.begun);
+        let kept = self.kept_jobs()?;
+        let current = |job: &Job| begun.iter().find(|begun| lock(&begun.job).id == job.id).map(|begun| begun.job());
+        let unended = kept.iter().filter(|job| job.task.kind() == task.kind()).find_map(|job| {
+            let known = current(job);
+            let runs = known.is_some();
+            let job = known.unwrap_or_else(|| job.clone());
+            (job.state == JobState::Running).then_some((job, runs))
+        });
+        let job = match unended {
+            Some((job, false)) if job.task == task => job,
+            Some((job, _)) => return Err(CatalogueError::JobRuns { id: job.id, kind: task.kind() }),
+            None => {
+                let id = kept.last().map_or(1, |job| job.id.saturating_add(1));
+                let forgotten = kept.len().saturating_sub(REMEMBERED);
+                for job in kept.iter().filter(|job| job.state != JobState::Running).take(forgotten) {
+                    self.store.put_job(job.id, None)?;
+                }
+                let started = Timestamp::now();
+                let (state, stand) = (JobState::Running, Stand::default());
+                Job { id, task, state, done: 0, total: 0, started, ended: None, result: None, error: None, stand }
+            }
+        };
+        self.keep(&job)?;
+        self.begin(&mut begun, job.clone());
+        Ok(job)
+    }
+
+    /// Goes on with the jobs that were interrupted.
+    pub fn resume_jobs(self: &Arc<Self>) -> Result<(), CatalogueError> {
+        let mut begun = lock(&self.jobs.begun);
+        for job in self.kept_jobs()?.into_iter().filter(|job| job.state == JobState::Running) {
+            tracing::info!("job {} ({}) goes on where it stood", job.id, job.task.kind());
+            self.begin(&mut begun, job);
+        }
+        Ok(())
+    }
+
+    /// All jobs that are remembered, the newest first.
+    pub fn jobs(&self) -> Result<Vec<Job>, CatalogueError> {
+        let mut jobs = self.kept_jobs()?;
+        for begun in lock(&self.jobs.begun).iter().map(|begun| begun.job()) {
+            match jobs.iter_mut().find(|job| job.id == begun.id) {
+                Some(job) => *job = begun,
+                None => jobs.push(begun),
+            }
+        }
+        jobs.sort_by_key(|job| std::cmp::Reverse(job.id));
+        Ok(jobs)
+    }
+
+    /// A job.
+    ///
+    /// # Errors
+    /// [`CatalogueError::NoSuchJob`].
+    pub fn job(&self, id: u32) -> Result<Job, CatalogueError> {
+        self.jobs()?.into_iter().find(|job| job.id == id).ok_or(CatalogueError::NoSuchJob(id))
+    }
+
+    /// Tells a job to end. It does so within moments, but for a compaction, which ends the step it is at.
+    ///
+    /// # Errors
+    /// [`CatalogueError::NoSuchJob`], [`CatalogueError::JobEnded`].
+    pub fn cancel(&self, id: u32) -> Result<Job, CatalogueError> {
+        let begun = lock(&self.jobs.begun).iter().find(|begun| lock(&begun.job).id == id).cloned();
+        let mut job = self.job(id)?;
+        if job.state != JobState::Running {
+            return Err(CatalogueError::JobEnded { id, state: job.state });
+        }
+        if let Some(begun) = begun {
+            begun.cancelled.store(true, Ordering::Relaxed);
+        } else {
+            job.state = JobState::Cancelled;
+            job.ended = Some(Timestamp::now());
+            self.keep(&job)?;
+        }
+        Ok(job)
+    }
+
+    /// Has all jobs stop where they are and waits for it. They go on when the catalogue is served again.
+    pub fn stop_jobs(&self) {
+        self.jobs.stopping.store(true, Ordering::Relaxed);
+        if lock(&self.jobs.begun).iter().any(|begun| lock(&begun.job).state == JobState::Running) {
+            self.store.stop();
+        }
+        for thread in lock(&self.jobs.threads).drain(..) {
+            let _ = thread.join();
+        }
+    }
+
+    /// Whether a task can be done at all.
+    fn approve(&self, task: &Task) -> Result<(), CatalogueError> {
+        match task {
+            Task::Reindex { recipe, from, drop_old, allow_missing } => {
+                let other = recipe.recipe()?;
+                let known = self.store.recipes();
+                if known.iter().any(|recipe| recipe.name() == other.name() && *recipe != other) {
+                    return Err(StoreError::RecipeDiffers(other.name().clone()).into());
+                }
+                reindex::approve(*from, *drop_old, *allow_missing)
+            }
+            Task::DropRecipe { recipe } => {
+                let known = self.store.recipes();
+                match known.iter().position(|known| known.name() == recipe) {
+                    Some(0) => Err(StoreError::IsDefault(recipe.clone()).into()),
+                    Some(_) => Ok(()),
+                    None => Err(CatalogueError::no_such_recipe(recipe, &known)),
+                }
+            }
+            Task::Verify {} | Task::Compact {} => Ok(()),
+        }
+    }
+
+    fn begin(self: &Arc<Self>, all: &mut Vec<Arc<Begun>>, job: Job) {
+        all.retain(|begun| lock(&begun.job).id != job.id);
+        let begun = Arc::new(Begun { job: Mutex::new(job), cancelled: AtomicBool::new(false) });
+        all.push(Arc::clone(&begun));
+        let catalogue = Arc::clone(self);
+        let thread = thread::spawn(move || catalogue.run_job(&begun));
+        let mut threads = lock(&self.jobs.threads);
+        threads.retain(|thread| !thread.is_finished());
+        threads.push(thread);
+    }
+
+    fn run_job(&self, begun: &Begun) {
+        let work = Work { catalogue: self, begun, saved: Mutex::new(Instant::now()) };
+        let ended = catch_unwind(AssertUnwindSafe(|| self.perform(&begun.job(), &work)));
+        let mut job = lock(&begun.job);
+        match ended {
+            Ok(Ok(result)) => (job.state, job.result) = (JobState::Done, Some(result)),
+            Ok(Err(_)) if begun.cancelled.load(Ordering::Relaxed) => job.state = JobState::Cancelled,
+            // It goes on with the next start.
+            Ok(Err(_)) if self.jobs.stopping.load(Ordering::Relaxed) => {}
+            Ok(Err(error)) => (job.state, job.error) = (JobState::Failed, Some(error.to_string())),
+            Err(_) => (job.state, job.error) = (JobState::Failed, Some("it panicked; the log says where".to_owned())),
+        }
+        if job.state != JobState::Running {
+            job.ended = Some(Timestamp::now());
+        }
+        let (id, kind, state) = (job.id, job.task.kind(), job.state);
+        if let Some(error) = &job.error {
+            tracing::error!("job {id} ({kind}) failed: {error}");
+        } else {
+            tracing::info!("job {id} ({kind}): {state}");
+        }
+        if let Err(error) = self.keep(&job) {
+            tracing::error!("the end of job {id} ({kind}) could not be kept, it will run again: {error}");
+        }
+    }
+
+    fn perform(&self, job: &Job, work: &Work<'_>) -> Result<Value, CatalogueError> {
+        match &job.task {
+            Task::Reindex { recipe, from, drop_old, allow_missing } => {
+                self.reindex(&recipe.recipe()?, *from, *drop_old, *allow_missing, job, work)
+            }
+            Task::DropRecipe { recipe } => {
+                self.store.drop_recipe(recipe, &|done, total| work.step(done, total))?;
+                Ok(json!({ "dropped": recipe }))
+            }
+            Task::Verify {} => {
+                let faults = self.store.snapshot().verify(&|done, total| work.step(done, total))?;
+                Ok(json!({ "faults": faults }))
+            }
+            Task::Compact {} => {
+                let before = self.store.disk()?.total;
+                self.store.compact(&|done, total| work.step(done, total))?;
+                Ok(json!({ "bytes_before": before, "bytes": self.store.disk()?.total }))
+            }
+        }
+    }
+
+    /// The jobs in the store, by number.
+    fn kept_jobs(&self) -> Result<Vec<Job>, CatalogueError> {
+        let mut jobs = Vec::new();
+        for (number, kept) in self.store.jobs()? {
+            match serde_json::from_slice(&kept) {
+                Ok(job) => jobs.push(job),
+                Err(error) => tracing::warn!("job {number} cannot be read and is left alone: {error}"),
+            }
+        }
+        Ok(jobs)
+    }
+
+    fn keep(&self, job: &Job) -> Result<(), CatalogueError> {
+        let json = serde_json::to_vec(job).expect("a job has text keys only and is written to memory");
+        Ok(self.store.put_job(job.id, Some(&json))?)
+    }
+}
+
+/// What a job tells of itself while it runs.
+struct Work<'a> {
+    catalogue: &'a Catalogue,
+    begun: &'a Begun,
+    saved: Mutex<Instant>,
+}
+
+impl Work<'_> {
+    /// Says how far it is.
+    ///
+    /// # Errors
+    /// [`StoreError::Stopped`] when it is to end.
+    fn step(&self, done: u64, total: u64) -> Result<(), StoreError> {
+        let mut job = lock(&self.begun.job);
+        (job.done, job.total) = (done, total);
+        let stopping = &self.catalogue.jobs.stopping;
+        if self.begun.cancelled.load(Ordering::Relaxed) || stopping.load(Ordering::Relaxed) {
+            return Err(StoreError::Stopped);
+        }
+        Ok(())
+    }
+
+    /// Says where it stands: kept on disk when `now`, else from time to time.
+    fn stand(&self, now: bool, change: impl FnOnce(&mut Stand)) -> Result<(), CatalogueError> {
+        let mut job = lock(&self.begun.job);
+        change(&mut job.stand);
+        let mut saved = lock(&self.saved);
+        if now || saved.elapsed() >= SAVED_EVERY {
+            self.catalogue.keep(&job)?;
+            *saved = Instant::now();
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,186 @@
+//! Another recipe for a catalogue that is in use.
+//!
+//! From the start on, books that are put in get gems of the new recipe beside those of the others. Every book that is there
+//! already gets them from its fold, or from its text, which someone hands in ([`Catalogue::recut`]). Checks go by the old
+//! recipe until every book has gems of the new one; then, at one instant, by that.
+
+use std::thread::sleep;
+use std::time::Duration;
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::super::add::digest_of;
+use super::{Job, Work};
+use crate::catalogue::{Catalogue, CatalogueError};
+use crate::fingerprint::{Recipe, RecipeName};
+use crate::index::{BookKey, BookNo, LateGems, Record, StoreError};
+
+/// How many books are cut and written together.
+const BATCH: usize = 64;
+/// How often is looked whether all texts have come.
+const WAIT: Duration = Duration::from_millis(200);
+/// How many books without gems are named.
+const NAMED: usize = 5;
+
+/// What books are cut from.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum From {
+    /// The folds that are kept of them.
+    #[default]
+    Folds,
+    /// Their texts, handed in one by one; the job waits for them.
+    Sources,
+}
+
+/// A recipe: by the name of a built-in one, or by its definition.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum RecipeChoice {
+    /// A built-in one.
+    Named(String),
+    /// Any, by all that makes it.
+    Defined(Recipe),
+}
+
+impl RecipeChoice {
+    /// The recipe.
+    pub fn recipe(&self) -> Result<Recipe, CatalogueError> {
+        match self {
+            Self::Named(name) => Ok(name.parse()?),
+            Self::Defined(recipe) => Ok(recipe.clone()),
+        }
+    }
+}
+
+pub(super) fn approve(from: From, drop_old: bool, allow_missing: bool) -> Result<(), CatalogueError> {
+    let wrong = |sentence: &str| Err(CatalogueError::BadTask(sentence.to_owned()));
+    if allow_missing && drop_old {
+        return wrong(
+            "books without gems of the new recipe keep the old one: choose one of allow_missing and drop_old",
+        );
+    }
+    if allow_missing && from == From::Sources {
+        return wrong("allow_missing goes with folds: with sources, the job waits for the texts that are missing");
+    }
+    Ok(())
+}
+
+impl Catalogue {
+    pub(super) fn reindex(
+        &self,
+        recipe: &Recipe,
+        from: From,
+        drop_old: bool,
+        allow_missing: bool,
+        job: &Job,
+        work: &Work<'_>,
+    ) -> Result<Value, CatalogueError> {
+        let before = match &job.stand.before {
+            Some(before) => before.clone(),
+            None => self.store.recipes().first().unwrap_or(recipe).name().clone(),
+        };
+        self.store.add_recipe(recipe)?;
+        work.stand(true, |stand| stand.before = Some(before.clone()))?;
+        let (mut done, mut book) = (job.done, job.stand.book);
+        let without = loop {
+            let cut = match from {
+                From::Folds => self.cut_folds(recipe, &mut done, book, work)?,
+                From::Sources => 0,
+            };
+            let without = self.store.make_default(recipe.name(), allow_missing)?;
+            let total = self.books_there()?;
+            work.step(total.saturating_sub(without), total)?;
+            match from {
+                _ if without == 0 || allow_missing => break without,
+                From::Sources => sleep(WAIT),
+                // Books that were prepared before the recipe was there, and put in behind our back.
+                From::Folds if cut > 0 || book > 0 => (done, book) = (0, 0),
+                From::Folds => return Err(self.not_all(recipe, without)?),
+            }
+        };
+        if drop_old && before != *recipe.name() {
+            self.store.drop_recipe(&before, &|done, total| work.step(done, total))?;
+        }
+        let dropped = drop_old.then_some(&before).filter(|before| *before != recipe.name());
+        Ok(json!({ "default": recipe.name(), "before": before, "dropped": dropped, "books_without": without }))
+    }
+
+    /// Cuts the fold of every book from number `from` on that has no gems of the recipe; says of how many.
+    fn cut_folds(&self, recipe: &Recipe, done: &mut u64, from: u32, work: &Work<'_>) -> Result<u64, CatalogueError> {
+        let mut cut = 0;
+        let mut next = Some(from);
+        while let Some(from) = next {
+            let snapshot = self.store.snapshot();
+            let books = snapshot.books(BookNo(from), BATCH)?;
+            next = books.last().and_then(|(last, _)| last.0.checked_add(1));
+            *done += books.len() as u64;
+            let recut = |(book, record): (BookNo, Record)| -> Result<Option<LateGems>, StoreError> {
+                if record.gems.contains_key(recipe.name()) {
+                    return Ok(None);
+                }
+                let fold = snapshot.fold(recipe.base(), book)?;
+                let gems = fold.and_then(|fold| recipe.recut(&fold));
+                Ok(gems.map(|gems| LateGems { book, digest: record.digest, gems, fold: None }))
+            };
+            let gems: Vec<Option<LateGems>> = books.into_par_iter().map(recut).collect::<Result<_, _>>()?;
+            let gems: Vec<LateGems> = gems.into_iter().flatten().collect();
+            cut += gems.len() as u64;
+            if !gems.is_empty() {
+                self.store.add_gems(recipe.name(), gems)?;
+            }
+            if let Some(book) = next {
+                work.stand(false, |stand| stand.book = book)?;
+            }
+            work.step(*done, self.books_there()?.max(*done))?;
+        }
+        Ok(cut)
+    }
+
+    fn books_there(&self) -> Result<u64, CatalogueError> {
+        Ok(self.store.snapshot().libraries()?.iter().map(|library| library.books).sum())
+    }
+
+    /// Why the recipe cannot be the default yet.
+    fn not_all(&self, recipe: &Recipe, without: u64) -> Result<CatalogueError, CatalogueError> {
+        let snapshot = self.store.snapshot();
+        let mut examples = Vec::new();
+        let mut from = Some(BookNo(0));
+        while let Some(first) = from
+            && examples.len() < NAMED
+        {
+            let books = snapshot.books(first, 1000)?;
+            from = books.last().and_then(|(last, _)| last.0.checked_add(1)).map(BookNo);
+            let lacking = books.into_iter().filter(|(_, record)| !record.gems.contains_key(recipe.name()));
+            examples.extend(lacking.map(|(_, record)| record.key.to_string()).take(NAMED - examples.len()));
+        }
+        Ok(CatalogueError::NotRecut { recipe: recipe.name().clone(), without, examples: examples.join(", ") })
+    }
+
+    /// Gives a book gems of the recipes that it has none of, from its own text, and says of which.
+    ///
+    /// # Errors
+    /// [`CatalogueError::NoSuchBook`], and [`CatalogueError::OtherText`] when it has another text.
+    pub fn recut(&self, key: &BookKey, text: &str) -> Result<Vec<RecipeName>, CatalogueError> {
+        let snapshot = self.store.snapshot();
+        let book = snapshot.find(key)?.ok_or_else(|| CatalogueError::NoSuchBook(key.clone()))?;
+        let record = snapshot.fetch(&[book])?.pop().flatten();
+        let record = record.ok_or_else(|| CatalogueError::NoSuchBook(key.clone()))?;
+        let digest = digest_of(text);
+        if record.digest != digest {
+            return Err(CatalogueError::OtherText(key.clone()));
+        }
+        let keeps_folds = self.store.keeps_folds()?;
+        let mut added = Vec::new();
+        for recipe in snapshot.recipes().iter().filter(|recipe| !record.gems.contains_key(recipe.name())) {
+            let fold = keeps_folds.then(|| recipe.folded(text));
+            let recut = fold.as_ref().and_then(|fold| recipe.recut(fold));
+            let gems = recut.unwrap_or_else(|| recipe.gems(text));
+            self.store.add_gems(recipe.name(), vec![LateGems { book, digest: digest.clone(), gems, fold }])?;
+            added.push(recipe.name().clone());
+        }
+        Ok(added)
+    }
+}

@@ -1,0 +1,113 @@
+//! `lapidary jobs`, and what all commands share that start a job: it is shown while it runs, and its end is theirs.
+
+use std::io::{self, Write as _, stdout};
+use std::thread::sleep;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::access::Access;
+use super::arguments::Target;
+use super::failure::{Failure, Status};
+use crate::catalogue::{Job, JobState, Task};
+
+/// How often a job is looked at.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// List, show or cancel jobs: re-indexing, verification, compaction.
+#[derive(Args)]
+pub(super) struct Jobs {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// List the jobs that are remembered, the newest first
+    List {
+        #[command(flatten)]
+        target: Target,
+        /// Print one JSON object a line
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show a job as JSON
+    Show {
+        #[command(flatten)]
+        target: Target,
+        /// The job's number
+        id: u32,
+    },
+    /// Have a job end
+    Cancel {
+        #[command(flatten)]
+        target: Target,
+        /// The job's number
+        id: u32,
+    },
+}
+
+impl Jobs {
+    pub(super) fn run(self) -> Result<Status, Failure> {
+        match self.action {
+            Action::List { target, json } => {
+                let mut out = stdout().lock();
+                for job in target.open()?.jobs()? {
+                    if json { line(&mut out, &job)? } else { writeln!(out, "{}", sentence(&job))? }
+                }
+            }
+            Action::Show { target, id } => line(&mut stdout().lock(), &target.open()?.job(id)?)?,
+            Action::Cancel { target, id } => {
+                let job = target.open()?.cancel(id)?;
+                writeln!(stdout(), "job {} ({}) ends", job.id, job.task.kind())?;
+            }
+        }
+        Ok(Status::Done)
+    }
+}
+
+fn line(out: &mut impl io::Write, job: &Job) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, job).map_err(io::Error::from)?;
+    writeln!(out)
+}
+
+fn sentence(job: &Job) -> String {
+    let Job { id, task, state, done, total, started, error, .. } = job;
+    let error = error.as_ref().map(|error| format!(": {error}")).unwrap_or_default();
+    format!("{id}\t{}\t{state}\t{done} of {total}\t{started:.0}{error}", task.kind())
+}
+
+/// Starts a job and shows how far it is until it has ended well.
+pub(super) fn perform(catalogue: &dyn Access, task: Task) -> Result<Job, Failure> {
+    let job = catalogue.start(task)?;
+    wait(catalogue, job)
+}
+
+/// Shows how far a job is until it has ended well.
+pub(super) fn wait(catalogue: &dyn Access, mut job: Job) -> Result<Job, Failure> {
+    let bar = bar(job.task.kind());
+    while job.state == JobState::Running {
+        bar.set_length(job.total);
+        bar.set_position(job.done);
+        sleep(LOOK);
+        job = catalogue.job(job.id)?;
+    }
+    bar.finish_and_clear();
+    catalogue.settle();
+    match (job.state, &job.error) {
+        (JobState::Done, _) => Ok(job),
+        (_, Some(error)) => Err(Failure::Failed(error.clone())),
+        (state, None) => Err(Failure::Failed(format!("job {} ({}) was {state}", job.id, job.task.kind()))),
+    }
+}
+
+/// A bar for work that is called so.
+pub(super) fn bar(what: &str) -> ProgressBar {
+    let bar = ProgressBar::new(0);
+    if let Ok(style) = ProgressStyle::with_template("{prefix} {bar:30} {human_pos} of {human_len}, {eta} left") {
+        bar.set_style(style);
+    }
+    bar.set_prefix(what.to_owned());
+    bar
+}

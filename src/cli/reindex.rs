@@ -1,0 +1,158 @@
+//! `lapidary reindex` and `lapidary drop-recipe`.
+
+use std::io::{Write as _, stdout};
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use hashbrown::HashMap;
+
+use super::access::Access;
+use super::arguments::{BoundariesArgument, Target};
+use super::failure::{Failure, Status};
+use super::files::{Reading, find};
+use super::jobs::{bar, perform, wait};
+use crate::catalogue::{CutFrom, RecipeChoice, Task, digest_of};
+use crate::fingerprint::RecipeName;
+use crate::index::BookKey;
+
+/// How many records are read at a time.
+const PAGE: usize = 1_000;
+
+/// Give every book gems of another recipe, and check by that from then on.
+///
+/// Checks go on meanwhile, by the recipe before, and change over at one instant when every book has gems of the new one.
+/// What was interrupted goes on with the same command, and on a server by itself.
+#[derive(Args)]
+pub(super) struct Reindex {
+    #[command(flatten)]
+    target: Target,
+    /// The recipe, documented or released
+    #[arg(long, value_name = "RECIPE", default_value = "documented")]
+    recipe: String,
+    #[command(flatten)]
+    boundaries: BoundariesArgument,
+    /// What to cut the books from: the folds kept of them (--keep-folds), or their texts in the files named
+    #[arg(long, value_enum, default_value_t = Source::Folds)]
+    from: Source,
+    /// Drop the recipe before at the end
+    #[arg(long)]
+    drop_old: bool,
+    /// Change over even if some books cannot be cut: those are found by the recipe before only
+    #[arg(long)]
+    allow_missing: bool,
+    #[command(flatten)]
+    reading: Reading,
+    /// With --from sources: files with the books' texts, or folders of them, known by what is in them
+    #[arg(value_name = "PATH", required_if_eq("from", "sources"))]
+    paths: Vec<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Source {
+    Folds,
+    Sources,
+}
+
+/// Drop a recipe that is not the default, with all its gems and postings.
+#[derive(Args)]
+pub(super) struct DropRecipe {
+    #[command(flatten)]
+    target: Target,
+    /// The recipe's name, as `lapidary stats` shows it
+    recipe: RecipeName,
+}
+
+impl Reindex {
+    pub(super) fn run(self) -> Result<Status, Failure> {
+        let recipe = self.boundaries.apply(&self.recipe)?;
+        let from = match self.from {
+            Source::Folds if !self.paths.is_empty() => {
+                return Err(Failure::Input("files are read with --from sources only".to_owned()));
+            }
+            Source::Folds => CutFrom::Folds,
+            Source::Sources => CutFrom::Sources,
+        };
+        let (drop_old, allow_missing) = (self.drop_old, self.allow_missing);
+        let name = recipe.name().clone();
+        let task = Task::Reindex { recipe: RecipeChoice::Defined(recipe), from, drop_old, allow_missing };
+        let catalogue = self.target.open()?;
+        let job = match from {
+            CutFrom::Folds => perform(&*catalogue, task)?,
+            CutFrom::Sources => {
+                let job = catalogue.start(task)?;
+                let without = self.hand_in(&*catalogue, &name)?;
+                if without > 0 {
+                    catalogue.settle();
+                    return Err(Failure::Input(format!(
+                        "{without} books were not among these files: job {} waits for them; run this again with the others, \
+                         or end it with `lapidary jobs cancel {}`",
+                        job.id, job.id
+                    )));
+                }
+                wait(&*catalogue, job)?
+            }
+        };
+        let result = job.result.unwrap_or_default();
+        let mut said = format!("checks go by recipe {name} now");
+        if let Some(before) = result["dropped"].as_str() {
+            said = format!("{said}; {before} was dropped");
+        }
+        if let Some(without) = result["books_without"].as_u64().filter(|without| *without > 0) {
+            said = format!("{said}; {without} books have no gems of it");
+        }
+        writeln!(stdout(), "{said}")?;
+        Ok(Status::Done)
+    }
+
+    /// Hands in the text of every book that has no gems of the recipe yet; returns how many were not found.
+    fn hand_in(&self, catalogue: &dyn Access, recipe: &RecipeName) -> Result<usize, Failure> {
+        let mut lacking = lacking(catalogue, recipe)?;
+        let (files, unreadable) = find(&self.paths);
+        for (path, why) in unreadable {
+            eprintln!("refused {}: {why}", path.display());
+        }
+        let bar = bar("reading");
+        bar.set_length(files.len() as u64);
+        for file in files {
+            match self.reading.text(&file.path) {
+                Ok(text) => {
+                    for key in lacking.remove(&digest_of(&text)).unwrap_or_default() {
+                        catalogue.recut(&key, &text)?;
+                    }
+                }
+                Err(why) => eprintln!("refused {}: {why}", file.path.display()),
+            }
+            bar.inc(1);
+        }
+        bar.finish_and_clear();
+        Ok(lacking.values().map(Vec::len).sum())
+    }
+}
+
+/// The books that have no gems of a recipe, by the digest of their texts.
+fn lacking(catalogue: &dyn Access, recipe: &RecipeName) -> Result<HashMap<String, Vec<BookKey>>, Failure> {
+    let mut lacking: HashMap<String, Vec<BookKey>> = HashMap::new();
+    for library in catalogue.stats()?.libraries {
+        let mut cursor = None;
+        loop {
+            let page = catalogue.books(&library.library, cursor.as_ref(), PAGE)?;
+            for record in page.books.into_iter().filter(|record| !record.gems.contains_key(recipe)) {
+                lacking.entry(record.digest).or_default().push(record.key);
+            }
+            cursor = page.next_cursor;
+            if cursor.is_none() {
+                break;
+            }
+        }
+    }
+    Ok(lacking)
+}
+
+impl DropRecipe {
+    pub(super) fn run(self) -> Result<Status, Failure> {
+        let catalogue = self.target.open()?;
+        perform(&*catalogue, Task::DropRecipe { recipe: self.recipe.clone() })?;
+        writeln!(stdout(), "dropped recipe {}", self.recipe)?;
+        Ok(Status::Done)
+    }
+}

@@ -1,0 +1,139 @@
+//! The postings made anew from the books' gems, while others read: a bucket at a time, each as it ought to be in one batch.
+//!
+//! What is right already is read and not written, so that a rebuild may be stopped and begun again at any point.
+
+use rocksdb::{DBRawIterator, ReadOptions, WriteBatch};
+
+use super::build::{Merged, Runs};
+use super::merge::Cursor;
+use super::read::RocksSnapshot;
+use super::recipes::KnownRecipe;
+use super::schema::{self, Family, Postings};
+use super::write::durably;
+use super::{RocksStore, gem_list};
+use crate::index::{StoreError, Watch};
+
+/// How many entries one batch changes, about.
+const BATCH: usize = 10_000;
+
+/// Makes the postings those of the gem lists, and empties the delta. The turn is the caller's; a gem list that cannot be
+/// read counts as empty.
+pub(super) fn postings(store: &RocksStore, _turn: &mut Cursor, watch: Watch<'_>) -> Result<(), StoreError> {
+    let snapshot = store.view();
+    let mut counts = Postings::default();
+    let mut rebuild = Rebuild {
+        store,
+        batch: WriteBatch::default(),
+        buckets: whole(&snapshot, Family::Postings),
+        lists: whole(&snapshot, Family::Lists),
+        delta: whole(&snapshot, Family::Delta),
+    };
+    let mut recipes: Vec<&KnownRecipe> = snapshot.known().0.iter().collect();
+    recipes.sort_by_key(|recipe| recipe.number);
+    let total = snapshot.estimate(Family::Gems);
+    let mut read = 0;
+    for recipe in recipes {
+        let mut runs = Runs::new(store, recipe, &store.dir, 1);
+        let mut gems = whole(&snapshot, Family::Gems);
+        gems.seek(recipe.number.to_be_bytes());
+        while let Some((key, value)) = gems.item() {
+            let Some((_, book)) = schema::read_gems_key(key).filter(|(number, _)| *number == recipe.number) else {
+                break;
+            };
+            for gem in gem_list::decode(value, recipe.gem_bytes()).unwrap_or_default() {
+                runs.push(gem.gem, book)?;
+            }
+            gems.next();
+            read += 1;
+            watch(read, total.max(read))?;
+        }
+        snapshot.end(&gems)?;
+        runs.merge(|bucket, postings| {
+            counts.main += postings.len() as u64;
+            rebuild.bucket(&Merged::new(recipe, bucket, postings), &bucket.end(recipe))?;
+            watch(read, total.max(read))
+        })?;
+    }
+    rebuild.rest(&snapshot)?;
+    rebuild.batch.put_cf(store.family(Family::Meta), schema::POSTINGS, counts.write());
+    rebuild.batch.delete_cf(store.family(Family::Meta), schema::REBUILD);
+    durably(store, rebuild.batch)
+}
+
+/// An iterator at the first entry of a family.
+fn whole<'a>(snapshot: &'a RocksSnapshot<'_>, family: Family) -> DBRawIterator<'a> {
+    let mut options = ReadOptions::default();
+    options.set_total_order_seek(true);
+    options.fill_cache(false);
+    let mut entries = snapshot.iterator(family, options);
+    entries.seek_to_first();
+    entries
+}
+
+/// What is there, from the next bucket on, and the batch that changes what is before it.
+struct Rebuild<'a> {
+    store: &'a RocksStore,
+    batch: WriteBatch,
+    buckets: DBRawIterator<'a>,
+    lists: DBRawIterator<'a>,
+    delta: DBRawIterator<'a>,
+}
+
+impl Rebuild<'_> {
+    /// Makes a bucket as it ought to be, and takes away what stands before it and in its part of the delta. `end` is behind
+    /// all keys of its gems.
+    fn bucket(&mut self, bucket: &Merged, end: &[u8]) -> Result<(), StoreError> {
+        let [postings, lists, delta] =
+            [Family::Postings, Family::Lists, Family::Delta].map(|family| self.store.family(family));
+        while let Some(key) = self.buckets.key().filter(|key| *key < bucket.key.as_slice()) {
+            self.batch.delete_cf(postings, key);
+            self.buckets.next();
+        }
+        let mut is = None;
+        if let Some((_, value)) = self.buckets.item().filter(|(key, _)| *key == bucket.key) {
+            is = Some(value == bucket.value.as_deref().unwrap_or_default());
+        }
+        if is.is_some() {
+            self.buckets.next();
+        }
+        if let Some(value) = bucket.value.as_ref().filter(|_| is != Some(true)) {
+            self.batch.put_cf(postings, &bucket.key, value);
+        }
+        let mut wanted = bucket.lists.iter().peekable();
+        while let Some((key, value)) = self.lists.item().filter(|(key, _)| *key < end) {
+            while let Some((missing, list)) = wanted.next_if(|(wanted, _)| wanted.as_slice() < key) {
+                self.batch.put_cf(lists, missing, list);
+            }
+            match wanted.next_if(|(wanted, _)| wanted == key) {
+                Some((_, list)) if list == value => {}
+                Some((key, list)) => self.batch.put_cf(lists, key, list),
+                None => self.batch.delete_cf(lists, key),
+            }
+            self.lists.next();
+        }
+        wanted.for_each(|(key, list)| self.batch.put_cf(lists, key, list));
+        while let Some(key) = self.delta.key().filter(|key| *key < end) {
+            self.batch.delete_cf(delta, key);
+            self.delta.next();
+        }
+        if self.batch.len() >= BATCH {
+            let batch = std::mem::take(&mut self.batch);
+            self.store.db.write(batch).map_err(|e| self.store.failed(&e))?;
+        }
+        Ok(())
+    }
+
+    /// Takes away what stands behind the last bucket.
+    fn rest(&mut self, snapshot: &RocksSnapshot<'_>) -> Result<(), StoreError> {
+        let entries =
+            [(&mut self.buckets, Family::Postings), (&mut self.lists, Family::Lists), (&mut self.delta, Family::Delta)];
+        for (entries, family) in entries {
+            while let Some(key) = entries.key() {
+                self.batch.delete_cf(self.store.family(family), key);
+                entries.next();
+            }
+            snapshot.end(entries)?;
+        }
+        Ok(())
+    }
+}
