@@ -52,4 +52,5 @@ pub mod extract;
 pub mod fingerprint;
 pub mod index;
 pub mod matching;
+mod metrics;
 pub mod server;

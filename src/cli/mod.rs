@@ -12,6 +12,7 @@ mod demo;
 mod failure;
 mod files;
 mod ingest;
+mod log;
 mod remote;
 mod report;
 mod serve;
@@ -21,7 +22,6 @@ mod text;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use tracing_subscriber::EnvFilter;
 
 use self::failure::{Failure, Status};
 
@@ -63,8 +63,10 @@ impl Command {
     /// Does what the command line says; returns the exit status.
     #[must_use]
     pub fn run(self) -> ExitCode {
-        let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
-        tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+        match &self.task {
+            Task::Serve(task) => task.begin_log(),
+            _ => log::begin(log::Format::Text, "warn"),
+        }
         let done = match self.task {
             Task::Serve(task) => task.run(),
             Task::Ingest(task) => task.run(),

@@ -3,6 +3,7 @@
 use std::fs::{self, File, TryLockError};
 use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, RwLock};
 
 use rocksdb::{Cache, DB, IteratorMode, Options, WriteOptions};
@@ -64,7 +65,7 @@ pub(super) fn open(dir: &Path, absent: Absent, cache: usize) -> Result<RocksStor
     let cache = Cache::new_hyper_clock_cache(cache, 0);
     let db = DB::open_cf_descriptors(&options, dir, options::families(&cache)).map_err(|e| from_rocksdb(dir, &e))?;
     let (dir, recipes, writing) = (dir.to_owned(), RwLock::default(), Mutex::default());
-    let store = RocksStore { dir, recipes, writing, db, _lock: lock };
+    let store = RocksStore { dir, recipes, writing, db, options, merged: AtomicU64::new(0), _lock: lock };
     if create {
         finish(&store)?;
     }
