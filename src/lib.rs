@@ -52,6 +52,7 @@ pub mod extract;
 pub mod fingerprint;
 pub mod index;
 pub mod matching;
+mod metrics;
 pub mod server;
 
 mod varint;

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use lapidary::catalogue::Catalogue;
 use lapidary::fingerprint::{Gem, Recipe, RecipeName};
-use lapidary::index::{BookKey, DiskUse, LateGems, NewBook, RocksStore, Snapshot, Store, StoreError, Watch};
+use lapidary::index::{BookKey, DiskUse, LateGems, NewBook, RocksStore, Snapshot, Store, StoreError, Vitals, Watch};
 use lapidary::server::{Server, ServerError, Settings};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
@@ -43,7 +43,7 @@ impl Running {
     fn with(store: impl FnOnce(RocksStore) -> Box<dyn Store>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let store = store(RocksStore::open_or_create(folder.path()).unwrap());
-        let settings = Settings { listen: "127.0.0.1:0".parse().unwrap(), max_body: MAX_BODY };
+        let settings = Settings { listen: "127.0.0.1:0".parse().unwrap(), max_body: MAX_BODY, ..Settings::default() };
         let server = Server::bind(Arc::new(Catalogue::on(store)), settings).unwrap();
         let address = server.address();
         let stop = Arc::new(AtomicBool::new(false));
@@ -731,6 +731,14 @@ impl Store for Faulty {
 
     fn disk(&self) -> Result<DiskUse, StoreError> {
         self.store.disk()
+    }
+
+    fn vitals(&self) -> Result<Vitals, StoreError> {
+        self.store.vitals()
+    }
+
+    fn writable(&self) -> Result<(), StoreError> {
+        self.store.writable()
     }
 }
 

@@ -1,10 +1,11 @@
 //! The server under load: the real program in a process of its own.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader};
+use std::io::{self, BufRead as _, BufReader};
 use std::net::SocketAddr;
 use std::path::Path;
-use std::process::{Child, ChildStderr, Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::thread;
 
 use crate::Outcome;
 use crate::arguments::Arguments;
@@ -16,8 +17,6 @@ pub const LAPIDARY: &str = env!("CARGO_BIN_EXE_lapidary");
 pub struct Server {
     pub address: SocketAddr,
     child: Child,
-    /// Kept open, so that the server can write its log.
-    _log: BufReader<ChildStderr>,
 }
 
 impl Server {
@@ -34,7 +33,9 @@ impl Server {
         log.read_line(&mut line)?;
         let address = line.trim().rsplit("http://").next().and_then(|address| address.parse().ok());
         let address = address.ok_or_else(|| format!("the server did not start: {line}"))?;
-        Ok(Self { address, child, _log: log })
+        // The server waits for who reads its log.
+        thread::spawn(move || io::copy(&mut log, &mut io::sink()));
+        Ok(Self { address, child })
     }
 
     /// What the server has in memory, from `/proc`.

@@ -10,6 +10,7 @@ use super::check::distinct;
 use super::{Catalogue, CatalogueError};
 use crate::fingerprint::{Gem, PackedFold, PlacedGem, Recipe, RecipeName};
 use crate::index::{BookKey, BookNo, NewBook, Record, Rights, Snapshot};
+use crate::metrics::METRICS;
 
 /// A book to add: what it is called, what may be done with it, and what is in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -174,9 +175,16 @@ impl Catalogue {
 
     /// Puts prepared books into the store, all or none of them. When this returns they are on disk.
     pub fn commit(&self, prepared: Vec<Prepared>) -> Result<(), CatalogueError> {
+        let outcomes: Vec<Outcome> = prepared.iter().map(Prepared::outcome).collect();
         let changed = prepared.into_iter().filter(|p| p.outcome != Outcome::Unchanged).map(|p| p.book);
         let books: Vec<NewBook> = changed.collect();
-        if books.is_empty() { Ok(()) } else { Ok(self.store.put(books)?) }
+        if !books.is_empty() {
+            self.store.put(books)?;
+        }
+        for outcome in outcomes {
+            METRICS.put(outcome);
+        }
+        Ok(())
     }
 }
 

@@ -1,5 +1,7 @@
 //! Checks: which books a query shares gems with, and what that means.
 
+use std::time::Instant;
+
 use hashbrown::HashSet;
 use serde::{Deserialize, Serialize};
 
@@ -8,6 +10,7 @@ use super::{Catalogue, CatalogueError, chosen};
 use crate::fingerprint::{Gem, PlacedGem, Recipe, RecipeName};
 use crate::index::{BookNo, Library, Limits, Record, Rights, Snapshot};
 use crate::matching::{Relation, Rule, Score, Span, align, chance, verdict};
+use crate::metrics::METRICS;
 
 /// The most gems a query or a book given as gems may have: many times those of the longest novels.
 pub const MAX_GEMS: usize = 100_000;
@@ -142,6 +145,7 @@ pub fn compare(recipe: &Recipe, rule: Rule, a: &str, b: &str) -> Comparison {
 impl Catalogue {
     /// Checks a text, or the gems of one, against every book of the catalogue.
     pub fn check(&self, query: &Query, options: &CheckOptions) -> Result<Report, CatalogueError> {
+        let begun = Instant::now();
         // All from one state, so that a change of the default recipe is never seen in part.
         let snapshot = self.store.snapshot();
         let recipes = snapshot.recipes();
@@ -155,7 +159,9 @@ impl Catalogue {
             }
         };
         let check = Checking { rule: self.rule, recipe: &recipe, snapshot: &*snapshot, gems: &gems, nothing_stored };
-        check.report(options, digest.as_deref())
+        let report = check.report(options, digest.as_deref())?;
+        METRICS.checked(&report, begun.elapsed());
+        Ok(report)
     }
 }
 

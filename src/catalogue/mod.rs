@@ -19,8 +19,9 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::fingerprint::{Recipe, RecipeName};
-use crate::index::{BookId, BookKey, Library, LibrarySummary, Record, RocksStore, Store, UNWATCHED};
+use crate::index::{BookId, BookKey, Library, LibrarySummary, Record, RocksStore, Snapshot, Store, UNWATCHED, Vitals};
 use crate::matching::Rule;
+use crate::metrics::METRICS;
 
 /// A catalogue of books: a store, and the rule it is checked by. Any number of threads may use one at once.
 pub struct Catalogue {
@@ -73,7 +74,9 @@ impl Catalogue {
 
     /// Removes books, and says for each whether it was there.
     pub fn remove(&self, keys: &[BookKey]) -> Result<Vec<bool>, CatalogueError> {
-        Ok(self.store.remove(keys)?)
+        let were_there = self.store.remove(keys)?;
+        METRICS.removed(were_there.iter().filter(|there| **there).count() as u64);
+        Ok(were_there)
     }
 
     /// A book's record.
@@ -109,18 +112,38 @@ impl Catalogue {
     /// The catalogue in numbers.
     pub fn stats(&self) -> Result<Stats, CatalogueError> {
         let snapshot = self.store.snapshot();
+        let recipes = Self::recipe_stats(&*snapshot)?;
+        let libraries = snapshot.libraries()?;
+        let books = libraries.iter().map(|library| library.books).sum();
+        let disk = self.store.disk()?;
+        let (disk_bytes, posting_bytes) = (disk.total, disk.postings);
+        Ok(Stats { books, recipes, libraries, disk_bytes, posting_bytes, rule: self.rule })
+    }
+
+    fn recipe_stats(snapshot: &dyn Snapshot) -> Result<Vec<RecipeStats>, CatalogueError> {
         let recipes = snapshot.recipes().into_iter().enumerate().map(|(i, recipe)| {
             let classes = snapshot.sizes(recipe.name())?.classes;
             let books = classes.iter().map(|class| class.books).sum();
             let gems = classes.iter().map(|class| class.gems).sum();
             Ok(RecipeStats { recipe: recipe.name().clone(), default: i == 0, books, gems })
         });
-        let recipes = recipes.collect::<Result<_, CatalogueError>>()?;
-        let libraries = snapshot.libraries()?;
-        let books = libraries.iter().map(|library| library.books).sum();
-        let disk = self.store.disk()?;
-        let (disk_bytes, posting_bytes) = (disk.total, disk.postings);
-        Ok(Stats { books, recipes, libraries, disk_bytes, posting_bytes, rule: self.rule })
+        recipes.collect()
+    }
+
+    /// What an administrator watches; costs no more in a large catalogue than in a small one. The metrics of this process
+    /// have it from now on.
+    pub fn vitals(&self) -> Result<Vitals, CatalogueError> {
+        let vitals = self.store.vitals()?;
+        METRICS.store(&vitals, &Self::recipe_stats(&*self.store.snapshot())?);
+        Ok(vitals)
+    }
+
+    /// Whether a change could be written now.
+    ///
+    /// # Errors
+    /// Why not, as a change would fail.
+    pub fn writable(&self) -> Result<(), CatalogueError> {
+        Ok(self.store.writable()?)
     }
 
     /// Reads everything and says what does not fit together, a sentence a fault.

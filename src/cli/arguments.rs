@@ -9,7 +9,7 @@ use clap::Args;
 use super::access::Access;
 use super::failure::Failure;
 use super::remote::Remote;
-use crate::catalogue::Catalogue;
+use crate::catalogue::{Catalogue, CatalogueError};
 use crate::fingerprint::{Boundaries, Recipe, RecipeName};
 use crate::matching::Rule;
 
@@ -111,8 +111,8 @@ pub(super) struct FoldsArgument {
 }
 
 impl FoldsArgument {
-    pub(super) fn apply(&self, catalogue: &Catalogue) -> Result<(), Failure> {
-        self.keep_folds.map_or(Ok(()), |keep| Ok(catalogue.keep_folds(keep)?))
+    pub(super) fn apply(&self, catalogue: &Catalogue) -> Result<(), CatalogueError> {
+        self.keep_folds.map_or(Ok(()), |keep| catalogue.keep_folds(keep))
     }
 }
 

@@ -13,6 +13,7 @@ mod failure;
 mod files;
 mod ingest;
 mod jobs;
+mod log;
 mod reindex;
 mod remote;
 mod report;
@@ -23,7 +24,6 @@ mod text;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use tracing_subscriber::EnvFilter;
 
 use self::failure::{Failure, Status};
 
@@ -71,8 +71,10 @@ impl Command {
     /// Does what the command line says; returns the exit status.
     #[must_use]
     pub fn run(self) -> ExitCode {
-        let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
-        tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+        match &self.task {
+            Task::Serve(task) => task.begin_log(),
+            _ => log::begin(log::Format::Text, "warn"),
+        }
         let done = match self.task {
             Task::Serve(task) => task.run(),
             Task::Ingest(task) => task.run(),

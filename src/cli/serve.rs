@@ -2,15 +2,16 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Args;
 
 use super::arguments::{FoldsArgument, RuleArguments};
 use super::failure::{Failure, Status};
+use super::log::{self, Format};
 use crate::catalogue::Catalogue;
 use crate::index::CACHE_BYTES;
-use crate::server::{self, Settings};
+use crate::server::{self, ServerError, Settings};
 
 /// Answer checks and take books over HTTP.
 #[derive(Args)]
@@ -27,6 +28,15 @@ pub(super) struct Serve {
     /// How much memory to take for what was read of the index, in bytes; the system keeps more of it where it has room
     #[arg(long, value_name = "BYTES", default_value_t = CACHE_BYTES)]
     cache: usize,
+    /// How to write the log, on standard error; `RUST_LOG` says how much of it
+    #[arg(long, value_name = "FORMAT", env = "LAPIDARY_LOG_FORMAT", value_enum, default_value_t)]
+    log_format: Format,
+    /// A request that takes as many seconds is logged as a warning
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "5")]
+    slow: Duration,
+    /// With less free space on the catalogue's disk, in bytes, /readyz says no
+    #[arg(long, value_name = "BYTES", default_value_t = Settings::default().min_free)]
+    min_free: u64,
     #[command(flatten)]
     rule: RuleArguments,
     #[command(flatten)]
@@ -34,13 +44,29 @@ pub(super) struct Serve {
 }
 
 impl Serve {
-    pub(super) fn run(self) -> Result<Status, Failure> {
-        let catalogue = Catalogue::open_or_create_with_cache(&self.data, self.cache)?.with_rule(self.rule.rule());
-        self.folds.apply(&catalogue)?;
-        let catalogue = Arc::new(catalogue);
-        catalogue.resume_jobs()?;
-        let settings = Settings { listen: self.listen, max_body: self.max_body };
-        server::run(catalogue, settings).map_err(|e| Failure::Failed(e.to_string()))?;
-        Ok(Status::Done)
+    pub(super) fn begin_log(&self) {
+        log::begin(self.log_format, "info,actix_server=warn");
+        log::take_panics();
     }
+
+    pub(super) fn run(self) -> Result<Status, Failure> {
+        let Self { listen, max_body, slow, min_free, .. } = self;
+        let settings = Settings { listen, max_body, slow, min_free };
+        let rule = self.rule.rule();
+        let open = || {
+            let catalogue = Catalogue::open_or_create_with_cache(&self.data, self.cache)?.with_rule(rule);
+            self.folds.apply(&catalogue)?;
+            Ok(catalogue)
+        };
+        match server::run(open, settings) {
+            Ok(()) => Ok(Status::Done),
+            Err(ServerError::Catalogue(error)) => Err(error.into()),
+            Err(error) => Err(Failure::Failed(error.to_string())),
+        }
+    }
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    seconds.ok_or_else(|| "give a number of seconds, such as 0.5".to_owned())
 }

@@ -5,9 +5,11 @@
 
 mod record;
 mod rocks;
+mod vitals;
 
 pub use record::{BadName, BookId, BookKey, LateGems, Library, NAME_BYTES, NewBook, Record, Rights};
 pub use rocks::{CACHE_BYTES, RocksStore};
+pub use vitals::{Background, CacheUse, Disk, PostingCounts, Vitals};
 
 use std::collections::BTreeMap;
 
@@ -94,6 +96,15 @@ pub trait Store: Send + Sync {
 
     /// The size of the store's files.
     fn disk(&self) -> Result<DiskUse, StoreError>;
+
+    /// What an administrator watches. Costs no more in a large store than in a small one.
+    fn vitals(&self) -> Result<Vitals, StoreError>;
+
+    /// Whether a change could be written now.
+    ///
+    /// # Errors
+    /// Why not, as a change would fail.
+    fn writable(&self) -> Result<(), StoreError>;
 }
 
 /// What a store takes on disk, in bytes.

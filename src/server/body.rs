@@ -11,6 +11,7 @@ use serde::de::DeserializeOwned;
 
 use super::problem::{Problem, excerpt};
 use crate::extract::{self, Encoding};
+use crate::metrics::METRICS;
 
 /// How long a client may send nothing in the middle of a body.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -33,7 +34,10 @@ pub(super) struct Raw {
 impl Raw {
     /// Its text.
     pub(super) fn text(self) -> Result<String, Problem> {
-        Ok(extract::text(self.bytes, self.encoding)?.text)
+        let bytes = self.bytes.len();
+        let text = extract::text(self.bytes, self.encoding).map_err(Problem::from);
+        METRICS.text(bytes, text.as_ref().err().map(Problem::code));
+        Ok(text?.text)
     }
 }
 

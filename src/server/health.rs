@@ -1,15 +1,27 @@
-//! Whether the server lives, and whether it takes requests.
+//! Whether the server lives, and whether it can do what it is there for.
 
 use std::sync::atomic::Ordering;
+use std::sync::{PoisonError, RwLock};
+use std::time::{Duration, Instant};
 
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
 use actix_web::http::header::RETRY_AFTER;
+use actix_web::rt;
 use actix_web::web::Data;
 use serde_json::json;
 
 use super::problem::Problem;
 use super::{SHUTDOWN_SECONDS, State};
+use crate::catalogue::{Catalogue, CatalogueError};
+use crate::index::StoreError;
+
+/// How often the catalogue is looked at.
+const INTERVAL: Duration = Duration::from_secs(2);
+/// A look that takes longer is a disk that does not answer.
+const PATIENCE: Duration = Duration::from_secs(15);
+/// When to ask again.
+const RETRY_SECONDS: u64 = 5;
 
 /// `GET /healthz`
 pub(super) async fn alive() -> HttpResponse {
@@ -18,35 +30,175 @@ pub(super) async fn alive() -> HttpResponse {
 
 /// `GET /readyz`
 pub(super) async fn ready(state: Data<State>) -> Result<HttpResponse, Problem> {
-    if state.stopping.load(Ordering::Relaxed) {
-        let detail = "the server is stopping; ask again when it has started anew, or ask another";
-        let problem = Problem::new(StatusCode::SERVICE_UNAVAILABLE, "stopping", detail);
-        return Err(problem.with(RETRY_AFTER, SHUTDOWN_SECONDS.to_string()));
+    match state.fault() {
+        None => Ok(HttpResponse::Ok().json(json!({ "status": "ready" }))),
+        Some(fault) => Err(fault.into()),
     }
-    Ok(HttpResponse::Ok().json(json!({ "status": "ready" })))
+}
+
+/// The answer to every request while the catalogue is being opened.
+pub(super) async fn starting() -> Result<HttpResponse, Problem> {
+    Err(Fault::Starting.into())
+}
+
+/// Why a server is not ready.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fault {
+    Starting,
+    Stopping,
+    Silent,
+    ReadOnly,
+    DiskFull,
+    StoreFailed,
+    DiskNearlyFull,
+}
+
+impl From<Fault> for Problem {
+    fn from(fault: Fault) -> Self {
+        // None names a folder: these are for everybody.
+        let (code, detail, seconds) = match fault {
+            Fault::Starting => ("starting", "the catalogue is being opened; ask again in a moment", RETRY_SECONDS),
+            Fault::Stopping => {
+                let detail = "the server is stopping; ask again when it has started anew, or ask another";
+                ("stopping", detail, SHUTDOWN_SECONDS)
+            }
+            Fault::Silent => ("store_silent", "the disk of the catalogue does not answer; look at it", RETRY_SECONDS),
+            Fault::ReadOnly => {
+                let detail = "the catalogue's folder cannot be written; mount it for writing, or mend its permissions";
+                ("read_only", detail, RETRY_SECONDS)
+            }
+            Fault::DiskFull => ("disk_full", "the catalogue's disk is full; free some space", RETRY_SECONDS),
+            Fault::StoreFailed => {
+                let detail =
+                    "the catalogue cannot be changed; the server's log says why: mend that, then start it anew";
+                ("store_failed", detail, RETRY_SECONDS)
+            }
+            Fault::DiskNearlyFull => {
+                let detail = "the catalogue's disk is nearly full; free some space (serve --min-free sets the limit)";
+                ("disk_nearly_full", detail, RETRY_SECONDS)
+            }
+        };
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, code, detail).with(RETRY_AFTER, seconds.to_string())
+    }
+}
+
+/// What the last look at the catalogue found.
+pub(super) struct Health(RwLock<(Instant, Option<Fault>)>);
+
+impl Health {
+    /// What a look finds now.
+    pub(super) fn of(catalogue: &Catalogue, min_free: u64) -> Self {
+        Self(RwLock::new((Instant::now(), look(catalogue, min_free))))
+    }
+
+    fn last(&self) -> (Instant, Option<Fault>) {
+        *self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Why the server is not ready, if it is not.
+    pub(super) fn fault(&self) -> Option<Fault> {
+        if self.stopping.load(Ordering::Relaxed) {
+            return Some(Fault::Stopping);
+        }
+        let (at, found) = self.health.last();
+        if at.elapsed() > PATIENCE { Some(Fault::Silent) } else { found }
+    }
+
+    fn look(&self) {
+        let found = look(&self.catalogue, self.min_free);
+        let (_, before) = self.health.last();
+        match found {
+            Some(fault) if found != before => tracing::error!("not ready: {}", Problem::from(fault)),
+            None if found != before => tracing::info!("ready again"),
+            _ => {}
+        }
+        *self.health.0.write().unwrap_or_else(PoisonError::into_inner) = (Instant::now(), found);
+    }
+}
+
+/// Looks at the catalogue from time to time, for `/readyz` and for the metrics: both answer at once however often they are
+/// asked, and however busy the server and its disk are.
+pub(super) async fn watch(state: Data<State>) {
+    loop {
+        rt::time::sleep(INTERVAL).await;
+        let state = state.clone();
+        // A look that panics has been logged, and leaves what the last one found to grow old.
+        let _ = rt::task::spawn_blocking(move || state.look()).await;
+    }
+}
+
+fn look(catalogue: &Catalogue, min_free: u64) -> Option<Fault> {
+    let failed = |error: &CatalogueError| match error {
+        CatalogueError::Store(StoreError::DiskFull(_)) => Fault::DiskFull,
+        CatalogueError::Store(StoreError::Denied { .. }) => Fault::ReadOnly,
+        _ => Fault::StoreFailed,
+    };
+    let vitals = match catalogue.vitals() {
+        Ok(vitals) => vitals,
+        Err(error) => {
+            tracing::error!("{error}");
+            return Some(failed(&error));
+        }
+    };
+    if vitals.disk.read_only {
+        return Some(Fault::ReadOnly);
+    }
+    if let Err(error) = catalogue.writable() {
+        tracing::error!("{error}");
+        return Some(failed(&error));
+    }
+    (vitals.disk.free < min_free).then_some(Fault::DiskNearlyFull)
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
-    use std::sync::atomic::AtomicBool;
+    use std::time::Duration;
 
     use actix_web::ResponseError;
     use actix_web::http::header::RETRY_AFTER;
     use actix_web::rt::System;
     use actix_web::web::Data;
 
-    use super::{State, ready};
-    use crate::catalogue::Catalogue;
+    use super::*;
+
+    fn state(min_free: u64, folder: &std::path::Path) -> State {
+        let catalogue = Arc::new(Catalogue::open_or_create(folder).unwrap());
+        let health = Health::of(&catalogue, min_free);
+        let stopping = false.into();
+        State { catalogue, max_body: 0, stopping, slow: Duration::MAX, min_free, health }
+    }
 
     #[test]
     fn a_server_that_stops_is_not_ready() {
         let folder = tempfile::tempdir().unwrap();
-        let catalogue = Arc::new(Catalogue::open_or_create(folder.path()).unwrap());
-        let stopping = AtomicBool::new(true);
-        let state = Data::new(State { catalogue, max_body: 0, stopping });
+        let state = Data::new(state(0, folder.path()));
+        assert_eq!(state.fault(), None);
+        state.stopping.store(true, Ordering::Relaxed);
         let answer = System::new().block_on(ready(state)).unwrap_err().error_response();
         assert_eq!(answer.status(), 503);
         assert_eq!(answer.headers().get(RETRY_AFTER).unwrap(), "30");
+    }
+
+    #[test]
+    fn a_disk_that_does_not_answer_is_no_ready_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = state(0, folder.path());
+        state.health.0.write().unwrap().0 = Instant::now().checked_sub(PATIENCE + INTERVAL).unwrap();
+        assert_eq!(state.fault(), Some(Fault::Silent));
+        state.look();
+        assert_eq!(state.fault(), None);
+    }
+
+    #[test]
+    fn too_little_space_and_a_lost_folder_are_seen() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = state(u64::MAX, folder.path());
+        assert_eq!(state.fault(), Some(Fault::DiskNearlyFull));
+        std::fs::remove_dir_all(folder.path()).unwrap();
+        state.look();
+        assert_eq!(state.fault(), Some(Fault::StoreFailed));
     }
 }

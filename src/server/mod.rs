@@ -1,7 +1,8 @@
 //! The catalogue over HTTP: one file a resource, and no logic of its own.
 //!
 //! A handler takes from the request what `body` and `parameters` find there, and gives the rest to `work`, which
-//! calls the catalogue off the event loop. Whatever goes wrong becomes a `problem`.
+//! calls the catalogue off the event loop. Whatever goes wrong becomes a `problem`. `requests` keeps account of each
+//! request, `health` looks after the catalogue, and `opening` answers until there is one.
 //!
 //! Not for other programs on the same machine that may as well use the [`Catalogue`] itself.
 
@@ -11,24 +12,34 @@ mod checks;
 mod health;
 mod jobs;
 mod libraries;
+mod metrics;
+mod opening;
 mod parameters;
 mod problem;
+mod requests;
 mod work;
+
+pub use opening::Opening;
 
 use std::future::{pending, ready};
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::num::NonZero;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::available_parallelism;
 use std::time::Duration;
 
 use actix_web::http::Method;
+use actix_web::middleware::from_fn;
 use actix_web::web::{self, Data, ServiceConfig};
-use actix_web::{App, HttpServer, Resource, Route, guard, rt};
+use actix_web::{App, HttpResponse, HttpServer, Resource, Route, guard, rt};
 use futures_util::future::select;
 
+use self::health::Health;
 use crate::catalogue::{Catalogue, CatalogueError};
+use crate::metrics::METRICS;
 
 /// The largest body that is taken when the settings say nothing: a text of 64 MiB is some fifty thick novels.
 const MAX_BODY: usize = 64 << 20;
@@ -39,6 +50,11 @@ const LINGER: Duration = Duration::from_secs(5);
 /// The most threads that each worker fingerprints and reads the store with. More than cores, so that the system shares
 /// those out and a check does not wait behind books; few enough for the memory that each may take.
 const THREADS_OF_WORKER: usize = 32;
+/// A request that takes longer is worth a warning when the settings say nothing.
+const SLOW: Duration = Duration::from_secs(5);
+/// With less free space on its disk a server is not ready, when the settings say nothing: all that is in memory, and as much
+/// again to compact it.
+const MIN_FREE: u64 = 256 << 20;
 
 /// How to serve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,11 +63,16 @@ pub struct Settings {
     pub listen: SocketAddr,
     /// The largest body of a request, in bytes.
     pub max_body: usize,
+    /// A request that takes as long is logged as a warning.
+    pub slow: Duration,
+    /// With less free space on the catalogue's disk, in bytes, the server is not ready.
+    pub min_free: u64,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { listen: SocketAddr::from(([127, 0, 0, 1], 8093)), max_body: MAX_BODY }
+        let listen = SocketAddr::from(([127, 0, 0, 1], 8093));
+        Self { listen, max_body: MAX_BODY, slow: SLOW, min_free: MIN_FREE }
     }
 }
 
@@ -88,13 +109,16 @@ struct State {
     catalogue: Arc<Catalogue>,
     max_body: usize,
     stopping: AtomicBool,
+    slow: Duration,
+    min_free: u64,
+    health: Health,
 }
 
-/// Serves a catalogue until the process is told to stop (SIGTERM, SIGINT), as [`Server::run`] does, and says on standard
-/// error where it listens.
-pub fn run(catalogue: Arc<Catalogue>, settings: Settings) -> Result<(), ServerError> {
-    let server = Server::bind(catalogue, settings)?;
-    eprintln!("lapidary listens on http://{}", server.address());
+/// Opens a catalogue and serves it until the process is told to stop (SIGTERM, SIGINT), as [`Server::run`] does. The log
+/// says where it listens.
+pub fn run(open: impl FnOnce() -> Result<Catalogue, CatalogueError>, settings: Settings) -> Result<(), ServerError> {
+    let server = Opening::bind(settings)?.open(open)?;
+    tracing::info!("lapidary listens on http://{}", server.address());
     server.run()
 }
 
@@ -111,11 +135,15 @@ impl Server {
     /// # Errors
     /// [`ServerError::Bind`] when the address is in use or not to be had.
     pub fn bind(catalogue: Arc<Catalogue>, settings: Settings) -> Result<Self, ServerError> {
-        let Settings { listen, max_body } = settings;
-        let listener = TcpListener::bind(listen).map_err(|source| ServerError::Bind { address: listen, source })?;
-        let address = listener.local_addr()?;
-        let state = State { catalogue, max_body, stopping: AtomicBool::new(false) };
-        Ok(Self { listener, address, state: Data::new(state) })
+        Ok(Opening::bind(settings)?.serve(catalogue))
+    }
+
+    fn new(listener: TcpListener, address: SocketAddr, catalogue: Arc<Catalogue>, settings: Settings) -> Self {
+        let Settings { max_body, slow, min_free, .. } = settings;
+        let health = Health::of(&catalogue, min_free);
+        let stopping = AtomicBool::new(false);
+        let state = Data::new(State { catalogue, max_body, stopping, slow, min_free, health });
+        Self { listener, address, state }
     }
 
     /// The address it listens on, with the real port.
@@ -135,8 +163,14 @@ impl Server {
         let Self { listener, state, .. } = self;
         let catalogue = Arc::clone(&state.catalogue);
         let told = state.clone();
+        let workers = available_parallelism().map_or(1, NonZero::get);
+        METRICS.work_threads(workers * THREADS_OF_WORKER);
+        catalogue.resume_jobs()?;
         rt::System::new().block_on(async move {
-            HttpServer::new(move || App::new().app_data(state.clone()).configure(routes))
+            rt::spawn(health::watch(state.clone()));
+            let app = move || App::new().app_data(state.clone()).wrap(from_fn(requests::observe)).configure(routes);
+            HttpServer::new(app)
+                .workers(workers)
                 .worker_max_blocking_threads(THREADS_OF_WORKER)
                 .client_disconnect_timeout(LINGER)
                 .shutdown_timeout(SHUTDOWN_SECONDS)
@@ -192,7 +226,8 @@ fn routes(app: &mut ServiceConfig) {
         .service(resource(&["/v1/jobs/{id}"], [(get.clone(), web::to(jobs::get)), (delete, web::to(jobs::cancel))]))
         .service(resource(&["/v1/stats"], [(get.clone(), web::to(libraries::stats))]))
         .service(resource(&["/healthz"], [(get.clone(), web::to(health::alive))]))
-        .service(resource(&["/readyz"], [(get, web::to(health::ready))]))
+        .service(resource(&["/readyz"], [(get.clone(), web::to(health::ready))]))
+        .service(resource(&["/metrics"], [(get, web::to(metrics::show))]))
         .default_service(web::to(problem::nothing_here));
 }
 
@@ -211,5 +246,5 @@ fn resource<const N: usize>(paths: &[&str], calls: [(Method, Route); N]) -> Reso
         }
     }
     let allowed = allowed.join(", ");
-    resource.default_service(web::to(move || ready(problem::wrong_method(&allowed))))
+    resource.default_service(web::to(move || ready(Err::<HttpResponse, _>(problem::wrong_method(&allowed)))))
 }

@@ -8,6 +8,7 @@ use actix_web::http::header::{ALLOW, HeaderName};
 use actix_web::{HttpRequest, HttpResponse, ResponseError};
 use serde_json::json;
 
+use super::requests::REQUEST_ID;
 use crate::catalogue::CatalogueError;
 use crate::extract::ExtractError;
 use crate::fingerprint::RecipeError;
@@ -17,18 +18,20 @@ use crate::index::{BadName, StoreError};
 const EXCERPT: usize = 200;
 
 /// Why a request was not done.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Problem {
     status: StatusCode,
     code: &'static str,
     detail: String,
-    header: Option<(HeaderName, String)>,
+    header: Option<Box<(HeaderName, String)>>,
+    /// The id of the request, by which its lines are found in the log.
+    request: Option<String>,
 }
 
 impl Problem {
     /// A problem; `detail` is a sentence that says what to do, and repeats of the request only an [`excerpt`].
     pub(super) fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
-        Self { status, code, detail: detail.into(), header: None }
+        Self { status, code, detail: detail.into(), header: None, request: None }
     }
 
     /// The request cannot be read.
@@ -50,7 +53,32 @@ impl Problem {
 
     /// The same with a header.
     pub(super) fn with(self, name: HeaderName, value: impl Into<String>) -> Self {
-        Self { header: Some((name, value.into())), ..self }
+        Self { header: Some(Box::new((name, value.into()))), ..self }
+    }
+
+    /// The same, as the problem of the request with this id.
+    pub(super) fn of_request(&self, id: &str) -> Self {
+        Self { request: Some(id.to_owned()), ..self.clone() }
+    }
+
+    /// The word for programs.
+    pub(super) fn code(&self) -> &'static str {
+        self.code
+    }
+
+    /// The problem as JSON.
+    pub(super) fn body(&self) -> String {
+        let mut body = json!({
+            "type": "about:blank",
+            "title": self.status.canonical_reason(),
+            "status": self.status.as_u16(),
+            "detail": self.detail,
+            "code": self.code,
+        });
+        if let Some(id) = &self.request {
+            body["request_id"] = id.as_str().into();
+        }
+        body.to_string()
     }
 }
 
@@ -66,14 +94,14 @@ pub(super) fn excerpt(sent: &str) -> String {
 pub(super) async fn nothing_here(request: HttpRequest) -> Result<HttpResponse, Problem> {
     let path = excerpt(request.path());
     let calls = "/v1/checks, /v1/libraries, /v1/libraries/{library}/books/{id}, /v1/jobs, /v1/stats, \
-                 /healthz and /readyz";
+                 /healthz, /readyz and /metrics";
     Err(Problem::missing("not_found", format!("there is nothing at {path}; there are {calls}")))
 }
 
 /// The answer to a method that a path does not have.
-pub(super) fn wrong_method(allowed: &str) -> HttpResponse {
+pub(super) fn wrong_method(allowed: &str) -> Problem {
     let detail = format!("this path takes {allowed} only");
-    Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", detail).with(ALLOW, allowed).error_response()
+    Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", detail).with(ALLOW, allowed)
 }
 
 impl fmt::Display for Problem {
@@ -90,17 +118,13 @@ impl ResponseError for Problem {
     fn error_response(&self) -> HttpResponse {
         let mut response = HttpResponse::build(self.status);
         response.content_type("application/problem+json");
-        if let Some((name, value)) = &self.header {
+        if let Some((name, value)) = self.header.as_deref() {
             response.insert_header((name, value.as_str()));
         }
-        let body = json!({
-            "type": "about:blank",
-            "title": self.status.canonical_reason(),
-            "status": self.status.as_u16(),
-            "detail": self.detail,
-            "code": self.code,
-        });
-        response.body(body.to_string())
+        if let Some(id) = &self.request {
+            response.insert_header((REQUEST_ID, id.as_str()));
+        }
+        response.body(self.body())
     }
 }
 

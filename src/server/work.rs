@@ -1,16 +1,19 @@
 //! Work off the event loop: whatever takes CPU or touches the store.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::ContentType;
 use actix_web::web::{self, Data};
 use actix_web::{HttpResponse, HttpResponseBuilder};
 use serde::Serialize;
+use tracing::Span;
 
 use super::State;
 use super::problem::Problem;
 use crate::catalogue::Catalogue;
+use crate::metrics::METRICS;
 
 /// An answer, written out already where that cannot hold up others.
 pub(super) struct Answer {
@@ -50,11 +53,48 @@ where
     F: FnOnce(&Arc<Catalogue>) -> Result<Answer, Problem> + Send + 'static,
 {
     let catalogue = Arc::clone(&state.catalogue);
-    let answer = web::block(move || job(&catalogue)).await;
+    let (request, waiting) = (Span::current(), Waiting::begin());
+    let answer = web::block(move || {
+        let _running = waiting.end();
+        request.in_scope(|| job(&catalogue))
+    });
+    let answer = answer.await;
     let Answer { status, json } = answer.map_err(|_| Problem::failed("internal", &"a request's work panicked"))??;
     let mut response = HttpResponseBuilder::new(status);
     Ok(match json {
         Some(json) => response.insert_header(ContentType::json()).body(json),
         None => response.finish(),
     })
+}
+
+/// A job that has no thread yet.
+struct Waiting(Instant);
+
+impl Waiting {
+    fn begin() -> Self {
+        METRICS.work_waiting.inc();
+        Self(Instant::now())
+    }
+
+    /// It has one now.
+    fn end(self) -> Running {
+        METRICS.work_wait.observe(self.0.elapsed().as_secs_f64());
+        METRICS.work_running.inc();
+        Running
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        METRICS.work_waiting.dec();
+    }
+}
+
+/// A job that runs.
+struct Running;
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        METRICS.work_running.dec();
+    }
 }

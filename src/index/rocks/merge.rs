@@ -73,7 +73,9 @@ fn merge(snapshot: &RocksSnapshot<'_>, cursor: &mut Cursor, budget: u64) -> Resu
     cursor.0 = delta.key().unwrap_or_default().to_vec();
     merge.batch.put_cf(snapshot.family(Family::Meta), schema::POSTINGS, merge.counts.write());
     // Not waited for: nothing is told that was not told before. The next change waits for both.
-    snapshot.write(merge.batch)
+    snapshot.write(merge.batch)?;
+    snapshot.merged(merge.rewritten);
+    Ok(())
 }
 
 struct Merge<'a> {

@@ -20,6 +20,7 @@
 //! | `rebuild` | the postings anew from the gem lists |
 //! | `build` | a whole catalogue at once |
 //! | `verify` | the check of everything |
+//! | `vitals` | what is watched: sizes, the cache, what goes on in the background |
 //! | `error` | what `RocksDB` and the file system report |
 
 mod build;
@@ -36,22 +37,24 @@ mod recipes;
 mod schema;
 mod tally;
 mod verify;
+mod vitals;
 mod write;
 
-use std::fs::{self, File};
-use std::io::ErrorKind;
+use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use rocksdb::{
-    BottommostLevelCompaction, ColumnFamily, CompactOptions, DB, FlushOptions, IteratorMode, WriteBatch, properties,
+    BottommostLevelCompaction, ColumnFamily, CompactOptions, DB, FlushOptions, IteratorMode, Options, WriteBatch,
+    properties,
 };
 
 use self::read::RocksSnapshot;
 use self::recipes::Recipes;
 use self::schema::Family;
 use crate::fingerprint::{Recipe, RecipeName};
-use crate::index::{BookKey, DiskUse, LateGems, NewBook, Snapshot, Store, StoreError, Watch};
+use crate::index::{BookKey, DiskUse, LateGems, NewBook, Snapshot, Store, StoreError, Vitals, Watch};
 
 /// How much memory a store takes for what it read of its tables, unless told otherwise: four fifths of the posting lists of
 /// 100 million postings.
@@ -69,6 +72,10 @@ pub struct RocksStore {
     /// Held by the one that writes. It guards no state: after a panic the next one begins from what is on disk.
     writing: Mutex<merge::Cursor>,
     db: DB,
+    /// The database's, which count what it does.
+    options: Options,
+    /// Postings that merges have rewritten.
+    merged: AtomicU64,
     /// Behind the database, so that the folder is free only once that is closed.
     _lock: File,
 }
@@ -239,20 +246,15 @@ impl Store for RocksStore {
             let size = self.db.property_int_value_cf(self.family(family), properties::TOTAL_SST_FILES_SIZE);
             postings += size.map_err(|e| self.failed(&e))?.unwrap_or(0);
         }
-        let sizes = || -> std::io::Result<u64> {
-            let mut sum = 0;
-            for entry in fs::read_dir(&self.dir)? {
-                match entry?.metadata() {
-                    Ok(file) if file.is_file() => sum += file.len(),
-                    Ok(_) => {}
-                    // A compaction deletes files at any time.
-                    Err(e) if e.kind() == ErrorKind::NotFound => {}
-                    Err(e) => return Err(e),
-                }
-            }
-            Ok(sum)
-        };
-        let total = sizes().map_err(|e| error::from_io(&self.dir, &e))?;
+        let total = vitals::files(self)?;
         Ok(DiskUse { total, postings })
+    }
+
+    fn vitals(&self) -> Result<Vitals, StoreError> {
+        vitals::vitals(self)
+    }
+
+    fn writable(&self) -> Result<(), StoreError> {
+        vitals::writable(self)
     }
 }

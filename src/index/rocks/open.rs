@@ -5,6 +5,7 @@ use std::fmt::Display;
 use std::fs::{self, File, TryLockError};
 use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, RwLock};
 
 use rocksdb::{Cache, DB, Direction, IteratorMode, Options, WriteBatch};
@@ -67,7 +68,7 @@ pub(super) fn open(dir: &Path, absent: Absent, cache: usize) -> Result<RocksStor
     let cache = Cache::new_hyper_clock_cache(cache, 0);
     let db = DB::open_cf_descriptors(&options, dir, options::families(&cache)).map_err(|e| from_rocksdb(dir, &e))?;
     let (dir, recipes, writing) = (dir.to_owned(), RwLock::default(), Mutex::default());
-    let store = RocksStore { dir, recipes, writing, db, _lock: lock };
+    let store = RocksStore { dir, recipes, writing, db, options, merged: AtomicU64::new(0), _lock: lock };
     match content {
         Content::Catalogue(version) => migrate(&store, version)?,
         Content::Nothing | Content::Unfinished => finish(&store)?,

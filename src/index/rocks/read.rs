@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use rocksdb::{ColumnFamily, DBPinnableSlice, DBRawIterator, ReadOptions, WriteBatch, properties};
 use serde::de::DeserializeOwned;
@@ -144,6 +145,11 @@ impl<'a> RocksSnapshot<'a> {
     /// Writes a batch without waiting for the disk.
     pub(super) fn write(&self, batch: WriteBatch) -> Result<(), StoreError> {
         self.store.db.write(batch).map_err(|e| self.store.failed(&e))
+    }
+
+    /// Counts postings that a merge has rewritten.
+    pub(super) fn merged(&self, postings: u64) {
+        self.store.merged.fetch_add(postings, Ordering::Relaxed);
     }
 
     pub(super) fn get(&self, family: Family, key: &[u8]) -> Result<Option<DBPinnableSlice<'_>>, StoreError> {

@@ -1,0 +1,260 @@
+//! Every metric of the program, as Prometheus reads them at `/metrics`: names and meanings here, counted where the facts
+//! arise. The registry is the process's own, as is that of the process metrics (memory, open files, start) that stand
+//! beside these.
+//!
+//! A label has few values, all of the program's own making: never a path, a name or an id that somebody sent.
+
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use prometheus::{
+    Counter, Encoder, Histogram, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, TextEncoder,
+    register_counter, register_histogram, register_histogram_vec, register_int_counter, register_int_counter_vec,
+    register_int_gauge, register_int_gauge_vec,
+};
+
+use crate::catalogue::{Outcome, RecipeStats, Report};
+use crate::index::{Rights, Vitals};
+
+/// From a look-up in memory to a thick novel fingerprinted on a machine that has other things to do.
+const SECONDS: [f64; 16] =
+    [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0];
+/// From a page of text to the most gems that a query may have.
+const GEMS: [f64; 11] = [0.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1_000.0, 3_000.0, 10_000.0, 30_000.0, 100_000.0];
+const MATCHES: [f64; 9] = [0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1_000.0];
+
+/// The metrics of this process.
+pub(crate) static METRICS: LazyLock<Metrics> =
+    LazyLock::new(|| Metrics::register().expect("each metric is registered once, with a name of its own"));
+
+/// All metrics but those that Prometheus' library makes by itself (`process_…`).
+pub(crate) struct Metrics {
+    ready: IntGauge,
+    /// Method, route (a pattern, or `none`) and status (`disconnected` where the client did not wait for one).
+    pub(crate) requests: HistogramVec,
+    pub(crate) requests_running: IntGauge,
+    work_threads: IntGauge,
+    pub(crate) work_running: IntGauge,
+    pub(crate) work_waiting: IntGauge,
+    pub(crate) work_wait: Histogram,
+    checks: IntCounterVec,
+    check_seconds: Histogram,
+    check_gems: Histogram,
+    check_matches: Histogram,
+    changes: IntCounterVec,
+    texts: IntCounterVec,
+    text_bytes: IntCounter,
+    books: IntGaugeVec,
+    gems: IntGaugeVec,
+    postings: IntGaugeVec,
+    merged_postings: IntCounter,
+    tables: IntGaugeVec,
+    disk_used: IntGauge,
+    disk_free: IntGauge,
+    disk_size: IntGauge,
+    memtables: IntGauge,
+    cache_capacity: IntGauge,
+    cache_used: IntGauge,
+    cache_pinned: IntGauge,
+    cache_hits: IntCounter,
+    cache_misses: IntCounter,
+    compactions: IntGauge,
+    flushes: IntGauge,
+    compaction_pending: IntGauge,
+    compaction_read: IntCounter,
+    compaction_written: IntCounter,
+    flush_written: IntCounter,
+    stalled: Counter,
+    write_stopped: IntGauge,
+    background_errors: IntCounter,
+}
+
+impl Metrics {
+    #[allow(clippy::too_many_lines, reason = "one table")]
+    fn register() -> prometheus::Result<Self> {
+        let build = register_int_gauge_vec!("lapidary_build_info", "1, with the program's version.", &["version"])?;
+        build.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1);
+        let metrics = Self {
+            ready: register_int_gauge!("lapidary_ready", "1 when /readyz says that the server is ready, else 0.")?,
+            requests: register_histogram_vec!(
+                "lapidary_http_request_duration_seconds",
+                "Time from a request's head to the end of its answer.",
+                &["method", "route", "status"],
+                SECONDS.to_vec()
+            )?,
+            requests_running: register_int_gauge!("lapidary_http_requests_running", "Requests being answered.")?,
+            work_threads: register_int_gauge!("lapidary_work_threads", "The most jobs that run at once.")?,
+            work_running: register_int_gauge!(
+                "lapidary_work_running",
+                "Jobs that have a thread: checks, books, reads."
+            )?,
+            work_waiting: register_int_gauge!("lapidary_work_waiting", "Jobs that wait for a thread.")?,
+            work_wait: register_histogram!(
+                "lapidary_work_wait_seconds",
+                "How long jobs waited for a thread.",
+                SECONDS.to_vec()
+            )?,
+            checks: register_int_counter_vec!("lapidary_checks_total", "Checks, by their verdict.", &["verdict"])?,
+            check_seconds: register_histogram!(
+                "lapidary_check_duration_seconds",
+                "Time to fingerprint a query, look it up and report, without the transport.",
+                SECONDS.to_vec()
+            )?,
+            check_gems: register_histogram!("lapidary_check_gems", "Different gems of a query.", GEMS.to_vec())?,
+            check_matches: register_histogram!("lapidary_check_matches", "Books that match.", MATCHES.to_vec())?,
+            changes: register_int_counter_vec!(
+                "lapidary_book_changes_total",
+                "Books put in or removed, by what that did: added, replaced, unchanged or removed.",
+                &["change"]
+            )?,
+            texts: register_int_counter_vec!(
+                "lapidary_texts_read_total",
+                "Texts and files read from requests: read, or the code of the problem.",
+                &["outcome"]
+            )?,
+            text_bytes: register_int_counter!("lapidary_text_bytes_total", "Bytes of the texts and files read.")?,
+            books: register_int_gauge_vec!("lapidary_books", "Books with gems of a recipe.", &["recipe"])?,
+            gems: register_int_gauge_vec!("lapidary_gems", "Gems of all books under a recipe.", &["recipe"])?,
+            postings: register_int_gauge_vec!(
+                "lapidary_index_postings",
+                "Postings in the main index, and changes in the delta that are not merged into it yet.",
+                &["part"]
+            )?,
+            merged_postings: register_int_counter!(
+                "lapidary_index_merged_postings_total",
+                "Postings of the main index that were rewritten to merge the delta into it."
+            )?,
+            tables: register_int_gauge_vec!(
+                "lapidary_store_bytes",
+                "Bytes of the store's tables, by column family.",
+                &["family"]
+            )?,
+            disk_used: register_int_gauge!("lapidary_store_disk_bytes", "Bytes of all files of the data folder.")?,
+            disk_free: register_int_gauge!("lapidary_disk_free_bytes", "Free bytes of the data folder's file system.")?,
+            disk_size: register_int_gauge!("lapidary_disk_size_bytes", "Size of the data folder's file system.")?,
+            memtables: register_int_gauge!("lapidary_store_memtable_bytes", "Memory of what is not in tables yet.")?,
+            cache_capacity: register_int_gauge!("lapidary_store_cache_capacity_bytes", "Size of the block cache.")?,
+            cache_used: register_int_gauge!("lapidary_store_cache_used_bytes", "Bytes of blocks in the cache.")?,
+            cache_pinned: register_int_gauge!("lapidary_store_cache_pinned_bytes", "Those of them in use now.")?,
+            cache_hits: register_int_counter!("lapidary_store_cache_hits_total", "Blocks found in the cache.")?,
+            cache_misses: register_int_counter!("lapidary_store_cache_misses_total", "Blocks read from a file.")?,
+            compactions: register_int_gauge!("lapidary_store_compactions_running", "Compactions that run now.")?,
+            flushes: register_int_gauge!("lapidary_store_flushes_running", "Flushes that run now.")?,
+            compaction_pending: register_int_gauge!(
+                "lapidary_store_compaction_pending_bytes",
+                "Bytes that compactions still have to rewrite."
+            )?,
+            compaction_read: register_int_counter!("lapidary_store_compaction_read_bytes_total", "Read to compact.")?,
+            compaction_written: register_int_counter!(
+                "lapidary_store_compaction_written_bytes_total",
+                "Written by compactions."
+            )?,
+            flush_written: register_int_counter!("lapidary_store_flush_written_bytes_total", "Written by flushes.")?,
+            stalled: register_counter!("lapidary_store_stalled_seconds_total", "How long writes were held back.")?,
+            write_stopped: register_int_gauge!("lapidary_store_write_stopped", "1 while writes are held back.")?,
+            background_errors: register_int_counter!(
+                "lapidary_store_background_errors_total",
+                "Flushes and compactions that failed."
+            )?,
+        };
+        // What can be known of a label is there from the start, as 0.
+        for verdict in [Rights::Protected, Rights::Free, Rights::PublicDomain, Rights::Unknown] {
+            metrics.checks.with_label_values(&[verdict.as_str()]);
+        }
+        for change in [ADDED, REPLACED, UNCHANGED, REMOVED] {
+            metrics.changes.with_label_values(&[change]);
+        }
+        metrics.texts.with_label_values(&[READ]);
+        Ok(metrics)
+    }
+
+    /// How many jobs may run at once.
+    pub(crate) fn work_threads(&self, most: usize) {
+        self.work_threads.set(gauge(most as u64));
+    }
+
+    /// A check that was answered.
+    pub(crate) fn checked(&self, report: &Report, took: Duration) {
+        self.checks.with_label_values(&[report.verdict.as_str()]).inc();
+        self.check_seconds.observe(took.as_secs_f64());
+        self.check_gems.observe(report.gems.into());
+        self.check_matches.observe(report.total as f64);
+    }
+
+    /// A book that was put in.
+    pub(crate) fn put(&self, outcome: Outcome) {
+        let change = match outcome {
+            Outcome::Added => ADDED,
+            Outcome::Replaced => REPLACED,
+            Outcome::Unchanged => UNCHANGED,
+        };
+        self.changes.with_label_values(&[change]).inc();
+    }
+
+    /// Books that were removed.
+    pub(crate) fn removed(&self, books: u64) {
+        self.changes.with_label_values(&[REMOVED]).inc_by(books);
+    }
+
+    /// A text or a file of so many bytes that was read, or refused with this code.
+    pub(crate) fn text(&self, bytes: usize, refused: Option<&str>) {
+        self.texts.with_label_values(&[refused.unwrap_or(READ)]).inc();
+        self.text_bytes.inc_by(bytes as u64);
+    }
+
+    /// What a store tells of itself now.
+    pub(crate) fn store(&self, vitals: &Vitals, recipes: &[RecipeStats]) {
+        let Vitals { tables, postings, merged_postings, disk, cache, background, memtables } = vitals;
+        for RecipeStats { recipe, books, gems, .. } in recipes {
+            self.books.with_label_values(&[recipe.as_str()]).set(gauge(*books));
+            self.gems.with_label_values(&[recipe.as_str()]).set(gauge(*gems));
+        }
+        for (family, bytes) in tables {
+            self.tables.with_label_values(&[*family]).set(gauge(*bytes));
+        }
+        self.postings.with_label_values(&["main"]).set(gauge(postings.main));
+        self.postings.with_label_values(&["delta"]).set(gauge(postings.delta));
+        advance(&self.merged_postings, *merged_postings);
+        self.disk_used.set(gauge(disk.used));
+        self.disk_free.set(gauge(disk.free));
+        self.disk_size.set(gauge(disk.size));
+        self.memtables.set(gauge(*memtables));
+        self.cache_capacity.set(gauge(cache.capacity));
+        self.cache_used.set(gauge(cache.used));
+        self.cache_pinned.set(gauge(cache.pinned));
+        advance(&self.cache_hits, cache.hits);
+        advance(&self.cache_misses, cache.misses);
+        self.compactions.set(gauge(background.compactions));
+        self.flushes.set(gauge(background.flushes));
+        self.compaction_pending.set(gauge(background.pending));
+        advance(&self.compaction_read, background.compaction_read);
+        advance(&self.compaction_written, background.compaction_written);
+        advance(&self.flush_written, background.flush_written);
+        self.stalled.inc_by((background.stalled.as_secs_f64() - self.stalled.get()).max(0.0));
+        self.write_stopped.set(background.write_stopped.into());
+        advance(&self.background_errors, background.errors);
+    }
+
+    /// All of them in the text format of Prometheus, and whether the server is ready.
+    pub(crate) fn text_format(&self, ready: bool) -> prometheus::Result<Vec<u8>> {
+        self.ready.set(ready.into());
+        let mut text = Vec::new();
+        TextEncoder::new().encode(&prometheus::gather(), &mut text)?;
+        Ok(text)
+    }
+}
+
+const READ: &str = "read";
+const ADDED: &str = "added";
+const REPLACED: &str = "replaced";
+const UNCHANGED: &str = "unchanged";
+const REMOVED: &str = "removed";
+
+fn gauge(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+/// Brings a counter to what is counted elsewhere. Only one caller at a time.
+fn advance(counter: &IntCounter, to: u64) {
+    counter.inc_by(to.saturating_sub(counter.get()));
+}

@@ -1,0 +1,219 @@
+//! What every request has: an id, a span that all its log lines stand in, one line of the log when it is over, and its
+//! place in the metrics. Of what was sent, the log gets sizes only: no path, no query, no body.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use actix_web::Error;
+use actix_web::body::{BodySize, BoxBody, MessageBody};
+use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::header::{CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue};
+use actix_web::http::{Method, StatusCode};
+use actix_web::middleware::Next;
+use actix_web::web::{Bytes, Data};
+use tracing::{Instrument, Span};
+use uuid::Uuid;
+
+use super::State;
+use super::problem::Problem;
+use crate::metrics::METRICS;
+
+/// Names a request, in both directions.
+pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// The longest id that is taken over.
+const ID_BYTES: usize = 128;
+/// The target of the line that is logged of each request.
+const ACCESS: &str = "lapidary::access";
+/// The route of a path where nothing is.
+const NO_ROUTE: &str = "none";
+
+/// Answers a request by `next`, and keeps account of it.
+pub(super) async fn observe(
+    request: ServiceRequest,
+    next: Next<impl MessageBody + 'static>,
+) -> Result<ServiceResponse, Error> {
+    let id = request_id(request.headers());
+    let mut line = Line::begin(&request, &id);
+    let span = line.span.clone();
+    let response = match next.call(request).instrument(span).await {
+        Ok(response) => response.map_into_boxed_body(),
+        Err(error) => {
+            let problem = error.as_error::<Problem>();
+            line.answered(error.as_response_error().status_code(), problem.map(Problem::code));
+            return Err(problem.map(|problem| problem.of_request(&id).into()).unwrap_or(error));
+        }
+    };
+    let problem = response.response().error().and_then(|error| error.as_error::<Problem>());
+    line.answered(response.status(), problem.map(Problem::code));
+    let mut response = match problem.map(|problem| problem.of_request(&id)) {
+        Some(problem) => with_body_of(response, &problem),
+        None => response,
+    };
+    if let Ok(id) = HeaderValue::from_str(&id) {
+        response.headers_mut().insert(REQUEST_ID, id);
+    }
+    Ok(response.map_body(|_, body| BoxBody::new(Observed::new(body, line))))
+}
+
+/// The same answer, the problem's text being written anew.
+fn with_body_of(response: ServiceResponse, problem: &Problem) -> ServiceResponse {
+    let body = problem.body();
+    response.map_body(|_, _| BoxBody::new(body))
+}
+
+/// The id that the request came with, if it is one that does no harm in a log or a header, or else a new one.
+fn request_id(headers: &HeaderMap) -> String {
+    let sane = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:/+=@".contains(&byte);
+    let given = headers.get(REQUEST_ID).and_then(|id| id.to_str().ok());
+    match given.filter(|id| (1..=ID_BYTES).contains(&id.len()) && id.bytes().all(sane)) {
+        Some(id) => id.to_owned(),
+        None => Uuid::now_v7().to_string(),
+    }
+}
+
+/// What is told of a request, when this is dropped: once, whatever became of it.
+struct Line {
+    span: Span,
+    begun: Instant,
+    slow: Duration,
+    method: &'static str,
+    route: String,
+    received: Option<u64>,
+    status: Option<StatusCode>,
+    code: Option<&'static str>,
+    sent: u64,
+    disconnected: bool,
+}
+
+impl Line {
+    fn begin(request: &ServiceRequest, id: &str) -> Self {
+        METRICS.requests_running.inc();
+        let length = request.headers().get(CONTENT_LENGTH);
+        Self {
+            // Of the highest level, so that a warning has its request also where the log is told no more than warnings.
+            span: tracing::error_span!("request", id),
+            begun: Instant::now(),
+            slow: request.app_data::<Data<State>>().map_or(Duration::MAX, |state| state.slow),
+            method: known(request.method()),
+            // A tail of a path is written as such and not as the pattern that it is told by.
+            route: request.match_pattern().map_or_else(|| NO_ROUTE.to_owned(), |route| route.replace(":.*", "")),
+            received: length.and_then(|length| length.to_str().ok()?.parse().ok()),
+            status: None,
+            code: None,
+            sent: 0,
+            disconnected: true,
+        }
+    }
+
+    fn answered(&mut self, status: StatusCode, code: Option<&'static str>) {
+        (self.status, self.code, self.disconnected) = (Some(status), code, false);
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        let Self { begun, slow, method, route, received, status, code, sent, disconnected, .. } = self;
+        let took = begun.elapsed();
+        METRICS.requests_running.dec();
+        let outcome = status.as_ref().filter(|_| !*disconnected).map_or("disconnected", StatusCode::as_str);
+        METRICS.requests.with_label_values(&[method, route.as_str(), outcome]).observe(took.as_secs_f64());
+        let _entered = self.span.enter();
+        let status = status.map(|status| status.as_u16());
+        let disconnected = disconnected.then_some(true);
+        let duration_ms = (took.as_secs_f64() * 1e6).round() / 1e3;
+        if took < *slow {
+            tracing::info!(target: ACCESS, method, route, status, code, duration_ms, received, sent, disconnected, "request");
+        } else {
+            tracing::warn!(
+                target: ACCESS,
+                method, route, status, code, duration_ms, received, sent, disconnected,
+                "slow request"
+            );
+        }
+    }
+}
+
+/// The method, if it is one of HTTP's own: anybody may send words of his making.
+fn known(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::HEAD => "HEAD",
+        Method::POST => "POST",
+        Method::PUT => "PUT",
+        Method::DELETE => "DELETE",
+        Method::PATCH => "PATCH",
+        Method::OPTIONS => "OPTIONS",
+        _ => "other",
+    }
+}
+
+/// The body of an answer, with which the request ends.
+struct Observed {
+    body: BoxBody,
+    line: Line,
+}
+
+impl Observed {
+    fn new(body: BoxBody, mut line: Line) -> Self {
+        match body.size() {
+            BodySize::Sized(bytes) => line.sent = bytes,
+            BodySize::None => {}
+            // Until its end comes.
+            BodySize::Stream => line.disconnected = true,
+        }
+        Self { body, line }
+    }
+}
+
+impl MessageBody for Observed {
+    type Error = Box<dyn std::error::Error>;
+
+    fn size(&self) -> BodySize {
+        self.body.size()
+    }
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Self::Error>>> {
+        let polled = Pin::new(&mut self.body).poll_next(context);
+        if self.body.size() == BodySize::Stream {
+            match &polled {
+                Poll::Ready(Some(Ok(bytes))) => self.line.sent += bytes.len() as u64,
+                Poll::Ready(None) => self.line.disconnected = false,
+                _ => {}
+            }
+        }
+        polled
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::http::header::{HeaderMap, HeaderValue};
+
+    use super::{REQUEST_ID, request_id};
+
+    #[test]
+    fn an_id_is_taken_over_if_it_does_no_harm() {
+        let long = "x".repeat(129);
+        let table = [
+            ("7f3a", true),
+            ("a-b._~:/+=@Z9", true),
+            (&long[..128], true),
+            (&long, false),
+            ("", false),
+            ("a b", false),
+            ("a\"b", false),
+            ("a\tb", false),
+            ("<script>", false),
+            ("naïve", false),
+        ];
+        for (given, taken) in table {
+            let mut headers = HeaderMap::new();
+            headers.insert(REQUEST_ID, HeaderValue::from_bytes(given.as_bytes()).unwrap());
+            let id = request_id(&headers);
+            assert_eq!(id == given, taken, "{given}");
+            assert!(taken || id.len() == 36, "{id}");
+        }
+        assert_ne!(request_id(&HeaderMap::new()), request_id(&HeaderMap::new()));
+    }
+}

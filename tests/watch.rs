@@ -1,0 +1,353 @@
+//! What an administrator sees of a running server: its numbers, its log, whether it is ready.
+
+mod common;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use lapidary::catalogue::Catalogue;
+use lapidary::server::{Opening, Settings};
+use serde_json::{Value, json};
+use ureq::Agent;
+use ureq::http::Response;
+
+use common::{Folder, LAPIDARY, prose};
+
+/// A server whose log is read to its end.
+struct Server {
+    url: String,
+    child: Child,
+    /// Until the log was asked for.
+    log: Option<JoinHandle<String>>,
+    agent: Agent,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+struct Answer {
+    status: u16,
+    id: String,
+    body: String,
+}
+
+impl Answer {
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.body).expect("JSON")
+    }
+}
+
+impl Server {
+    fn start(data: &Path, options: &[&str]) -> Self {
+        let mut command = Command::new(LAPIDARY);
+        command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(data).args(options);
+        Self::of(command)
+    }
+
+    fn of(mut command: Command) -> Self {
+        let mut child = command.env_remove("RUST_LOG").stderr(Stdio::piped()).spawn().expect("the server starts");
+        let mut log = BufReader::new(child.stderr.take().expect("a pipe"));
+        let mut first = String::new();
+        log.read_line(&mut first).expect("a line");
+        let address = first.split("http://").nth(1).expect("an address");
+        let address: String = address.chars().take_while(|c| c.is_ascii_digit() || ".:".contains(*c)).collect();
+        let log = thread::spawn(move || {
+            let mut rest = first;
+            log.read_to_string(&mut rest).expect("UTF-8");
+            rest
+        });
+        let agent = Agent::config_builder().http_status_as_error(false).build().into();
+        Self { url: format!("http://{address}"), child, log: Some(log), agent }
+    }
+
+    fn get(&self, path: &str) -> Answer {
+        answer(self.agent.get(format!("{}{path}", self.url)).call())
+    }
+
+    fn post(&self, path: &str, body: &str) -> Answer {
+        answer(self.agent.post(format!("{}{path}", self.url)).content_type("text/plain").send(body))
+    }
+
+    fn put(&self, id: &str, text: &str) -> Answer {
+        let url = format!("{}/v1/libraries/shelf/books/{id}?rights=protected&title=Unheard", self.url);
+        answer(self.agent.put(url).content_type("text/plain").send(text))
+    }
+
+    fn metrics(&self) -> Metrics {
+        Metrics::parse(&self.get("/metrics").body)
+    }
+
+    /// Waits until `/readyz` answers so.
+    #[track_caller]
+    fn wait_for(&self, status: u16, code: Option<&str>) -> Answer {
+        let begun = Instant::now();
+        loop {
+            let answer = self.get("/readyz");
+            if answer.status == status && answer.json()["code"].as_str() == code {
+                return answer;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(30), "{} {}", answer.status, answer.body);
+            thread::sleep(Duration::from_millis(100));
+        }
+    }
+
+    /// Stops the server: its log.
+    fn stop(mut self) -> String {
+        let told = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status();
+        assert!(told.expect("kill runs").success());
+        assert!(self.child.wait().expect("it ends").success());
+        self.log.take().expect("asked once").join().expect("a log")
+    }
+}
+
+fn answer(response: Result<Response<ureq::Body>, ureq::Error>) -> Answer {
+    let mut response = response.expect("an answer");
+    let id = response.headers().get("x-request-id").map_or("", |id| id.to_str().expect("ASCII")).to_owned();
+    Answer { status: response.status().as_u16(), id, body: response.body_mut().read_to_string().expect("UTF-8") }
+}
+
+/// What `/metrics` says: values by name and labels, as they are written.
+struct Metrics(BTreeMap<String, f64>);
+
+impl Metrics {
+    fn parse(text: &str) -> Self {
+        let samples = text.lines().filter(|line| !line.starts_with('#')).map(|line| {
+            let (name, value) = line.rsplit_once(' ').expect("a name and a value");
+            (name.to_owned(), value.parse().expect("a number"))
+        });
+        Self(samples.collect())
+    }
+
+    #[track_caller]
+    fn of(&self, sample: &str) -> f64 {
+        *self.0.get(sample).unwrap_or_else(|| panic!("no {sample} in {:#?}", self.0))
+    }
+
+    fn names(&self) -> BTreeSet<&str> {
+        self.0.keys().map(|sample| sample.split('{').next().unwrap_or_default()).collect()
+    }
+}
+
+/// Waits for a number to be looked up: those of the store are from time to time.
+#[track_caller]
+fn eventually(server: &Server, sample: &str, value: f64) {
+    let begun = Instant::now();
+    loop {
+        let found = server.metrics().0.get(sample).copied();
+        if found.is_some_and(|found| (found - value).abs() < f64::EPSILON) {
+            return;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(30), "{sample} is {found:?}");
+        thread::sleep(Duration::from_millis(100));
+    }
+}
+
+#[test]
+fn what_happened_is_in_the_metrics() {
+    let folder = Folder::new();
+    let server = Server::start(&folder.data(), &[]);
+    let (text, other) = (prose(1, 6_000), prose(2, 6_000));
+    assert_eq!(server.put("1", &text).status, 201);
+    assert_eq!(server.put("1", &text).status, 200);
+    assert_eq!(server.put("1", &other).status, 200);
+    assert_eq!(server.put("2", &text).status, 201);
+    assert_eq!(server.agent.delete(format!("{}/v1/libraries/shelf/books/2", server.url)).call().unwrap().status(), 204);
+    let report = server.post("/v1/checks", &other).json();
+    assert_eq!((&report["verdict"], &report["total"]), (&json!("protected"), &json!(1)));
+    server.post("/v1/checks", "stranger");
+    assert_eq!(server.post("/v1/checks", "%PDF-1.4").status, 422);
+    for i in 0..50 {
+        assert_eq!(server.get(&format!("/v1/libraries/shelf/books/secret-{i}")).status, 404);
+        assert_eq!(server.get(&format!("/secret-{i}")).status, 404);
+    }
+    let gems = report["gems"].as_f64().unwrap();
+    eventually(&server, "lapidary_gems{recipe=\"documented\"}", gems);
+    let metrics = server.metrics();
+    let table = [
+        ("lapidary_ready", 1.0),
+        ("lapidary_book_changes_total{change=\"added\"}", 2.0),
+        ("lapidary_book_changes_total{change=\"unchanged\"}", 1.0),
+        ("lapidary_book_changes_total{change=\"replaced\"}", 1.0),
+        ("lapidary_book_changes_total{change=\"removed\"}", 1.0),
+        ("lapidary_books{recipe=\"documented\"}", 1.0),
+        ("lapidary_index_postings{part=\"main\"}", 0.0),
+        ("lapidary_index_postings{part=\"delta\"}", gems),
+        ("lapidary_checks_total{verdict=\"protected\"}", 1.0),
+        ("lapidary_checks_total{verdict=\"unknown\"}", 1.0),
+        ("lapidary_check_gems_sum", gems),
+        ("lapidary_check_gems_count", 2.0),
+        ("lapidary_check_matches_sum", 1.0),
+        ("lapidary_check_matches_bucket{le=\"0\"}", 1.0),
+        ("lapidary_check_duration_seconds_count", 2.0),
+        ("lapidary_texts_read_total{outcome=\"read\"}", 6.0),
+        ("lapidary_texts_read_total{outcome=\"not_text\"}", 1.0),
+        ("lapidary_http_requests_running", 1.0),
+        ("lapidary_work_running", 0.0),
+        ("lapidary_work_waiting", 0.0),
+        (
+            "lapidary_http_request_duration_seconds_count{method=\"PUT\",route=\"/v1/libraries/{library}/books/{id}\",status=\"201\"}",
+            2.0,
+        ),
+        ("lapidary_http_request_duration_seconds_count{method=\"POST\",route=\"/v1/checks\",status=\"422\"}", 1.0),
+        (
+            "lapidary_http_request_duration_seconds_count{method=\"GET\",route=\"/v1/libraries/{library}/books/{id}\",status=\"404\"}",
+            50.0,
+        ),
+        ("lapidary_http_request_duration_seconds_count{method=\"GET\",route=\"none\",status=\"404\"}", 50.0),
+    ];
+    for (sample, value) in table {
+        assert!((metrics.of(sample) - value).abs() < f64::EPSILON, "{sample} is {}", metrics.of(sample));
+    }
+    assert!(!metrics.0.keys().any(|sample| sample.contains("secret")), "a path is no label");
+    for sample in
+        ["process_resident_memory_bytes", "process_open_fds", "process_start_time_seconds", "lapidary_disk_free_bytes"]
+    {
+        assert!(metrics.of(sample) > 0.0, "{sample}");
+    }
+}
+
+#[test]
+fn the_log_tells_of_requests_and_not_of_what_was_sent() {
+    let folder = Folder::new();
+    let server = Server::start(&folder.data(), &["--log-format", "json"]);
+    let text = format!("Zanzibarquartz {}", prose(1, 3_000));
+    let key = ("Authorization", "Bearer hushhush");
+    let check = |path: &str, id: &str, body: &str| {
+        let request =
+            server.agent.post(format!("{}{path}", server.url)).header("X-Request-Id", id).header(key.0, key.1);
+        answer(request.content_type("text/plain").send(body))
+    };
+    assert_eq!(check("/v1/checks", "my-id-1", &text).id, "my-id-1");
+    let made = check("/v1/checks", "not \"sane\"", &text).id;
+    assert!(made.len() == 36 && made.chars().all(|c| c.is_ascii_hexdigit() || c == '-'), "{made}");
+    let refused = check("/v1/checks?colour=Zanzibarquartz", "my-id-2", &text);
+    assert_eq!((refused.status, refused.json()["request_id"].as_str()), (400, Some("my-id-2")));
+    server.put("Zanzibarquartz", &text);
+    check("/Zanzibarquartz?key=hushhush", "my-id-3", &text);
+
+    let log = server.stop();
+    for secret in ["Zanzibarquartz", "hushhush", "Unheard", &text[20..40]] {
+        assert!(!log.contains(secret), "{secret} in {log}");
+    }
+    let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect();
+    let of = |id: &str| {
+        let mut lines = lines.iter().filter(|line| line["span"]["id"] == id);
+        let line = lines.next().expect("a line of the request");
+        assert!(lines.next().is_none(), "one line a request");
+        assert!(line["timestamp"].is_string() && line["duration_ms"].as_f64() > Some(0.0), "{line}");
+        assert_eq!(line["received"], text.len());
+        assert!(line["sent"].as_u64() > Some(100), "{line}");
+        ["level", "method", "route", "status", "code"].map(|field| line[field].clone())
+    };
+    assert_eq!(of("my-id-1"), [json!("INFO"), json!("POST"), json!("/v1/checks"), json!(200), Value::Null]);
+    assert_eq!(of(&made)[3], 200);
+    assert_eq!(of("my-id-2")[3..], [json!(400), json!("bad_query")]);
+    assert_eq!(of("my-id-3")[2..], [json!("none"), json!(404), json!("not_found")]);
+}
+
+#[test]
+fn a_slow_request_is_warned_of() {
+    let folder = Folder::new();
+    let server = Server::start(&folder.data(), &["--slow", "0"]);
+    server.get("/healthz");
+    let log = server.stop();
+    let line = log.lines().find(|line| line.contains("slow request")).unwrap_or_else(|| panic!("{log}"));
+    assert!(line.contains(" WARN ") && line.contains("route=\"/healthz\""), "{line}");
+}
+
+#[test]
+fn a_full_disk_is_not_ready_and_says_so() {
+    let folder = Folder::new();
+    let server = Server::start(&folder.data(), &["--min-free", &u64::MAX.to_string()]);
+    let problem = server.wait_for(503, Some("disk_nearly_full")).json();
+    assert!(problem["detail"].as_str().unwrap().contains("free some space"), "{problem}");
+    assert!(!problem.to_string().contains(&*folder.data().to_string_lossy()), "{problem}");
+    assert_eq!((server.get("/healthz").status, server.metrics().of("lapidary_ready")), (200, 0.0));
+    server.stop();
+}
+
+/// A limit on the size of a file stops writes in the middle, as a full disk does.
+#[test]
+fn a_store_that_cannot_write_is_not_ready() {
+    let folder = Folder::new();
+    let mut command = Command::new("sh");
+    let script = "trap '' XFSZ; ulimit -f 1000; exec \"$0\" serve --listen 127.0.0.1:0 --data \"$1\"";
+    command.args(["-c", script, LAPIDARY]).arg(folder.data());
+    let server = Server::of(command);
+    assert_eq!(server.wait_for(200, None).json(), json!({ "status": "ready" }));
+    let failed = (0..500).find(|book| server.put(&book.to_string(), &prose(*book, 3_000)).status == 507);
+    assert!(failed.is_some(), "no put failed");
+    let begun = Instant::now();
+    let refused = loop {
+        let answer = server.get("/readyz");
+        if answer.status == 503 {
+            break answer;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(30), "ready, but no book can be put in");
+        thread::sleep(Duration::from_millis(50));
+    };
+    assert!(["disk_full", "store_failed"].contains(&refused.json()["code"].as_str().unwrap()), "{}", refused.body);
+    assert_eq!(server.post("/v1/checks", &prose(0, 3_000)).json()["verdict"], "protected", "checks go on");
+}
+
+#[test]
+fn whoever_asks_while_the_catalogue_is_opened_is_told_to_wait() {
+    let folder = Folder::new();
+    let opening = Opening::bind(Settings { listen: "127.0.0.1:0".parse().unwrap(), ..Settings::default() }).unwrap();
+    let url = format!("http://{}", opening.address());
+    let agent: Agent = Agent::config_builder().http_status_as_error(false).build().into();
+    let (go, wait) = mpsc::channel::<()>();
+    let (stop, stopped) = mpsc::channel::<()>();
+    let data = folder.data();
+    let server = thread::spawn(move || {
+        let server = opening.open(|| {
+            wait.recv().unwrap();
+            Catalogue::open_or_create(&data)
+        });
+        server.unwrap().run_until(async move {
+            let _ = actix_web::rt::task::spawn_blocking(move || stopped.recv()).await;
+        })
+    });
+    for path in ["/readyz", "/v1/stats", "/metrics"] {
+        let refused = answer(agent.get(format!("{url}{path}")).call());
+        assert_eq!((refused.status, &refused.json()["code"]), (503, &json!("starting")), "{path}");
+    }
+    go.send(()).unwrap();
+    let begun = Instant::now();
+    while answer(agent.get(format!("{url}/readyz")).call()).status != 200 {
+        assert!(begun.elapsed() < Duration::from_secs(30), "it does not become ready");
+    }
+    drop(stop);
+    server.join().unwrap().unwrap();
+}
+
+/// Where an alert or a panel asks for a number that nobody tells, nobody is warned.
+#[test]
+fn dashboard_and_alerts_ask_for_metrics_that_there_are() {
+    let folder = Folder::new();
+    let server = Server::start(&folder.data(), &[]);
+    server.put("1", &prose(1, 3_000));
+    eventually(&server, "lapidary_books{recipe=\"documented\"}", 1.0);
+    let metrics = server.metrics();
+    let known = metrics.names();
+    for file in ["deploy/grafana/lapidary.json", "deploy/prometheus/alerts.yml"] {
+        let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).expect(file);
+        let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+        let asked: BTreeSet<&str> =
+            words.filter(|word| word.starts_with("lapidary_") || word.starts_with("process_")).collect();
+        assert!(asked.len() > 5, "{file}: {asked:?}");
+        for name in asked {
+            assert!(known.contains(name), "{file} asks for {name}, which nobody tells");
+        }
+    }
+}
