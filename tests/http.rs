@@ -713,6 +713,14 @@ impl Store for Faulty {
         self.store.keep_folds(keep)
     }
 
+    fn keys(&self) -> Result<Vec<Vec<u8>>, StoreError> {
+        self.store.keys()
+    }
+
+    fn put_keys(&self, keys: &[(&str, Option<Vec<u8>>)]) -> Result<(), StoreError> {
+        self.store.put_keys(keys)
+    }
+
     fn jobs(&self) -> Result<Vec<(u32, Vec<u8>)>, StoreError> {
         self.store.jobs()
     }

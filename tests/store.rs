@@ -20,7 +20,7 @@ use proptest::prelude::*;
 use rocksdb::{DB, IteratorMode, Options};
 use tempfile::{TempDir, tempdir};
 
-const FAMILIES: [&str; 9] = ["meta", "books", "ids", "gems", "postings", "lists", "delta", "folds", "jobs"];
+const FAMILIES: [&str; 10] = ["meta", "books", "ids", "gems", "postings", "lists", "delta", "folds", "jobs", "keys"];
 const RECIPES: [&str; 2] = ["documented", "released"];
 const NO_CAP: u32 = u32::MAX;
 const ALL: Limits = Limits { cap: NO_CAP, fewest: 1 };

@@ -69,6 +69,15 @@ pub enum CatalogueError {
     /// A library that holds no book.
     #[error("there is no library {0:?}")]
     NoSuchLibrary(String),
+    /// A key that is not there.
+    #[error("there is no key named {0:?}; `lapidary keys list` shows all")]
+    NoSuchKey(String),
+    /// A name that a key has already.
+    #[error("there is a key named {0:?} already; rotate or revoke it, or choose another name")]
+    KeyExists(String),
+    /// A key that cannot be.
+    #[error("{0}")]
+    BadKey(String),
     /// A book without a text.
     #[error("there is no text in it")]
     NoText,

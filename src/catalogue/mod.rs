@@ -7,12 +7,14 @@ mod check;
 mod error;
 mod ingest;
 mod jobs;
+mod keys;
 
 pub(crate) use add::digest_of;
 pub use add::{Added, Content, NewEntry, Outcome, Prepared};
 pub use check::{BookRef, CheckOptions, Comparison, MAX_GEMS, Match, Query, Report, compare};
 pub use error::CatalogueError;
 pub use jobs::{From as CutFrom, Job, JobState, RecipeChoice, Stand, Task};
+pub use keys::{AccessDenied, Key, MadeKey, NewKey, Rate, RateError, Role, Unit, Usage};
 
 use std::path::Path;
 
@@ -28,6 +30,7 @@ pub struct Catalogue {
     store: Box<dyn Store>,
     rule: Rule,
     jobs: jobs::Jobs,
+    keyring: keys::Keyring,
 }
 
 impl Catalogue {
@@ -49,7 +52,7 @@ impl Catalogue {
     /// A catalogue on a store.
     #[must_use]
     pub fn on(store: Box<dyn Store>) -> Self {
-        Self { store, rule: Rule::default(), jobs: jobs::Jobs::default() }
+        Self { store, rule: Rule::default(), jobs: jobs::Jobs::default(), keyring: keys::Keyring::default() }
     }
 
     /// This catalogue with another rule.

@@ -2,8 +2,12 @@
 
 use std::sync::Arc;
 
+use jiff::SignedDuration;
+
 use super::failure::Failure;
-use crate::catalogue::{Added, Catalogue, CheckOptions, Job, NewEntry, Page, Query, Report, Stats, Task};
+use crate::catalogue::{
+    Added, Catalogue, CheckOptions, Job, Key, MadeKey, NewEntry, NewKey, Page, Query, Report, Stats, Task,
+};
 use crate::fingerprint::RecipeName;
 use crate::index::{BookId, BookKey, Library, Record};
 
@@ -16,6 +20,11 @@ pub(super) trait Access: Sync {
     fn remove(&self, key: &BookKey) -> Result<bool, Failure>;
     fn books(&self, library: &Library, cursor: Option<&BookId>, limit: usize) -> Result<Page, Failure>;
     fn stats(&self) -> Result<Stats, Failure>;
+    fn keys(&self) -> Result<Vec<Key>, Failure>;
+    fn add_key(&self, new: NewKey) -> Result<MadeKey, Failure>;
+    fn rotate_key(&self, name: &str, overlap_seconds: u32) -> Result<MadeKey, Failure>;
+    /// Whether there was such a key.
+    fn revoke_key(&self, name: &str) -> Result<bool, Failure>;
     fn start(&self, task: Task) -> Result<Job, Failure>;
     fn jobs(&self) -> Result<Vec<Job>, Failure>;
     fn job(&self, id: u32) -> Result<Job, Failure>;
@@ -49,6 +58,22 @@ impl Access for Arc<Catalogue> {
 
     fn stats(&self) -> Result<Stats, Failure> {
         Ok(Catalogue::stats(self)?)
+    }
+
+    fn keys(&self) -> Result<Vec<Key>, Failure> {
+        Ok(Catalogue::keys(self)?)
+    }
+
+    fn add_key(&self, new: NewKey) -> Result<MadeKey, Failure> {
+        Ok(Catalogue::add_key(self, new)?)
+    }
+
+    fn rotate_key(&self, name: &str, overlap_seconds: u32) -> Result<MadeKey, Failure> {
+        Ok(Catalogue::rotate_key(self, name, SignedDuration::from_secs(overlap_seconds.into()))?)
+    }
+
+    fn revoke_key(&self, name: &str) -> Result<bool, Failure> {
+        Ok(Catalogue::revoke_key(self, name)?)
     }
 
     fn start(&self, task: Task) -> Result<Job, Failure> {

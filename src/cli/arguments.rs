@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
+use serde::{Deserialize, Serialize};
 
 use super::access::Access;
 use super::failure::Failure;
@@ -35,6 +36,14 @@ impl Target {
     /// Opens a catalogue that exists.
     pub(super) fn open(&self) -> Result<Box<dyn Access>, Failure> {
         self.open_with(None)
+    }
+
+    /// Opens a catalogue, or makes one in the folder.
+    pub(super) fn open_or_create(&self) -> Result<Box<dyn Access>, Failure> {
+        match &self.data {
+            Some(folder) => Ok(Box::new(Arc::new(Catalogue::open_or_create(folder)?))),
+            None => self.open(),
+        }
     }
 
     /// As [`Target::open`], to check by this rule rather than by the default one.
@@ -117,14 +126,15 @@ impl FoldsArgument {
 }
 
 /// The rule that says what a match is.
-#[derive(Args)]
+#[derive(Args, Default, Serialize, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) struct RuleArguments {
     /// The fewest gems in common that make a match [default: 3]
     #[arg(long, value_name = "N")]
     min_common: Option<u32>,
     /// The least share in common, of either text, that makes a match, from 0 to 1 [default: 0]
     #[arg(long, value_name = "SHARE", value_parser = share)]
-    min_share: Option<f64>,
+    pub(super) min_share: Option<f64>,
     /// A gem in more books than this is boilerplate and not counted [default: 10000]
     #[arg(long, value_name = "BOOKS")]
     common_cap: Option<u32>,

@@ -5,10 +5,12 @@ use std::io::{self, IsTerminal as _};
 use std::panic;
 
 use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
 use tracing_subscriber::EnvFilter;
 
 /// How a line of the log is written.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum Format {
     /// For people
     #[default]

@@ -13,6 +13,7 @@ mod failure;
 mod files;
 mod ingest;
 mod jobs;
+mod keys;
 mod log;
 mod reindex;
 mod remote;
@@ -51,6 +52,8 @@ enum Task {
     Compare(compare::Compare),
     /// List, show or remove books
     Books(books::Books),
+    /// Make, list, rotate or revoke the keys that a server's clients need
+    Keys(keys::Keys),
     /// Show what a catalogue holds
     Stats(stats::Stats),
     /// Give every book gems of another recipe, and check by that from then on
@@ -71,9 +74,9 @@ impl Command {
     /// Does what the command line says; returns the exit status.
     #[must_use]
     pub fn run(self) -> ExitCode {
-        match &self.task {
-            Task::Serve(task) => task.begin_log(),
-            _ => log::begin(log::Format::Text, "warn"),
+        // A server's log is as its settings say.
+        if !matches!(self.task, Task::Serve(_)) {
+            log::begin(log::Format::Text, "warn");
         }
         let done = match self.task {
             Task::Serve(task) => task.run(),
@@ -83,6 +86,7 @@ impl Command {
             Task::Fold(task) => task.run(),
             Task::Compare(task) => task.run(),
             Task::Books(task) => task.run(),
+            Task::Keys(task) => task.run(),
             Task::Stats(task) => task.run(),
             Task::Reindex(task) => task.run(),
             Task::DropRecipe(task) => task.run(),

@@ -1,20 +1,29 @@
 //! A running server as a command sees it: the HTTP calls, and its problems as sentences.
 
+use std::env;
+
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use ureq::http::StatusCode;
-use ureq::{Agent, Body};
+use ureq::http::header::{AUTHORIZATION, HeaderValue};
+use ureq::http::{Request, StatusCode};
+use ureq::middleware::MiddlewareNext;
+use ureq::{Agent, Body, SendBody};
 
 use super::access::Access;
 use super::failure::Failure;
-use crate::catalogue::{Added, CheckOptions, Content, Job, NewEntry, Page, Query, Report, Stats, Task};
+use crate::catalogue::{
+    Added, CheckOptions, Content, Job, Key, MadeKey, NewEntry, NewKey, Page, Query, Report, Stats, Task,
+};
 use crate::fingerprint::RecipeName;
 use crate::index::{BookId, BookKey, Library, Record};
 
 /// The largest answer that is read: a report may name many books.
 const ANSWER_BYTES: u64 = 256 << 20;
+
+/// The variable with the key for a server. Not an argument: those are shown to everybody on the machine.
+const KEY_VARIABLE: &str = "LAPIDARY_KEY";
 
 /// A running server.
 pub(super) struct Remote {
@@ -41,7 +50,17 @@ impl Remote {
             let sentence = format!("--server {url}: give the server's address as http://HOST:PORT");
             return Err(Failure::Input(sentence));
         }
-        let agent = Agent::config_builder().http_status_as_error(false).build().into();
+        let mut config = Agent::config_builder().http_status_as_error(false);
+        if let Ok(key) = env::var(KEY_VARIABLE) {
+            let bearer = HeaderValue::from_str(&format!("Bearer {key}"));
+            let mut bearer = bearer.map_err(|_| Failure::Input(format!("{KEY_VARIABLE} holds no key")))?;
+            bearer.set_sensitive(true);
+            config = config.middleware(move |mut request: Request<SendBody>, next: MiddlewareNext| {
+                request.headers_mut().insert(AUTHORIZATION, bearer.clone());
+                next.handle(request)
+            });
+        }
+        let agent = config.build().into();
         Ok(Self { url: url.trim_end_matches('/').to_owned(), agent })
     }
 
@@ -135,6 +154,35 @@ impl Access for Remote {
             request = request.query("cursor", cursor.as_str());
         }
         self.parsed(self.read(request.call())?)
+    }
+
+    fn keys(&self) -> Result<Vec<Key>, Failure> {
+        #[derive(Deserialize)]
+        struct All {
+            keys: Vec<Key>,
+        }
+        let all: All = self.parsed(self.read(self.agent.get(format!("{}/v1/keys", self.url)).call())?)?;
+        Ok(all.keys)
+    }
+
+    fn add_key(&self, new: NewKey) -> Result<MadeKey, Failure> {
+        self.parsed(self.read(self.agent.post(format!("{}/v1/keys", self.url)).send_json(new))?)
+    }
+
+    fn rotate_key(&self, name: &str, overlap_seconds: u32) -> Result<MadeKey, Failure> {
+        let path = format!("{}/v1/keys/{}/rotate", self.url, utf8_percent_encode(name, NON_ALPHANUMERIC));
+        let body = json!({ "overlap_seconds": overlap_seconds });
+        self.parsed(self.read(self.agent.post(path).send_json(body))?)
+    }
+
+    fn revoke_key(&self, name: &str) -> Result<bool, Failure> {
+        let path = format!("{}/v1/keys/{}", self.url, utf8_percent_encode(name, NON_ALPHANUMERIC));
+        let (status, body) = self.read(self.agent.delete(path).call())?;
+        match status {
+            StatusCode::NO_CONTENT => Ok(true),
+            StatusCode::NOT_FOUND => Ok(false),
+            _ => self.parsed((status, body)),
+        }
     }
 
     fn stats(&self) -> Result<Stats, Failure> {

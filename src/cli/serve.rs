@@ -1,72 +1,196 @@
 //! `lapidary serve`.
 
+use std::fs;
+use std::io::{Write as _, stdout};
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
+use serde::{Deserialize, Serialize};
+use toml::{Table, Value};
 
 use super::arguments::{FoldsArgument, RuleArguments};
 use super::failure::{Failure, Status};
 use super::log::{self, Format};
-use crate::catalogue::Catalogue;
+use crate::catalogue::{Catalogue, Rate};
 use crate::index::CACHE_BYTES;
 use crate::server::{self, ServerError, Settings};
 
 /// Answer checks and take books over HTTP.
 #[derive(Args)]
 pub(super) struct Serve {
-    /// The catalogue's folder; made if it is not there
-    #[arg(long, value_name = "DIR")]
-    data: PathBuf,
-    /// Where to listen; loopback unless told otherwise
-    #[arg(long, value_name = "ADDR:PORT", default_value_t = Settings::default().listen)]
-    listen: SocketAddr,
-    /// The largest body of a request, in bytes
-    #[arg(long, value_name = "BYTES", default_value_t = Settings::default().max_body)]
-    max_body: usize,
-    /// How much memory to take for what was read of the index, in bytes; the system keeps more of it where it has room
-    #[arg(long, value_name = "BYTES", default_value_t = CACHE_BYTES)]
-    cache: usize,
-    /// How to write the log, on standard error; `RUST_LOG` says how much of it
-    #[arg(long, value_name = "FORMAT", env = "LAPIDARY_LOG_FORMAT", value_enum, default_value_t)]
-    log_format: Format,
-    /// A request that takes as many seconds is logged as a warning
-    #[arg(long, value_name = "SECONDS", value_parser = seconds, default_value = "5")]
-    slow: Duration,
-    /// With less free space on the catalogue's disk, in bytes, /readyz says no
-    #[arg(long, value_name = "BYTES", default_value_t = Settings::default().min_free)]
-    min_free: u64,
+    /// Read settings from this file; flags and the environment are stronger
+    #[arg(long, value_name = "FILE.toml", env = "LAPIDARY_CONFIG")]
+    config: Option<PathBuf>,
+    /// Print the settings as they would be, or what is wrong with them, and stop
+    #[arg(long)]
+    check_config: bool,
     #[command(flatten)]
-    rule: RuleArguments,
+    options: Options,
     #[command(flatten)]
     folds: FoldsArgument,
 }
 
-impl Serve {
-    pub(super) fn begin_log(&self) {
-        log::begin(self.log_format, "info,actix_server=warn");
-        log::take_panics();
-    }
+/// What can be set: by a flag, a variable of the environment, or a key of the file, the strongest first.
+#[derive(Args, Default, Serialize, Deserialize)]
+#[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
+struct Options {
+    /// The catalogue's folder; made if it is not there
+    #[arg(long, value_name = "DIR", env = "LAPIDARY_DATA")]
+    data: Option<PathBuf>,
+    /// Where to listen [default: 127.0.0.1:8093]
+    #[arg(long, value_name = "ADDR:PORT", env = "LAPIDARY_LISTEN")]
+    listen: Option<SocketAddr>,
+    /// How much memory to take for what was read of the index, in bytes; the system keeps more of it where it has room
+    /// [default: 314572800]
+    #[arg(long, value_name = "BYTES", env = "LAPIDARY_CACHE")]
+    cache: Option<usize>,
+    /// The largest body of a request, in bytes [default: 67108864]
+    #[arg(long, value_name = "BYTES", env = "LAPIDARY_MAX_BODY")]
+    max_body: Option<usize>,
+    /// What the bodies of all requests together may take, in bytes; what is beyond is answered with 503 [default: 536870912]
+    #[arg(long, value_name = "BYTES", env = "LAPIDARY_BODY_MEMORY")]
+    body_memory: Option<usize>,
+    /// How many requests are worked on at once [default: four for each core]
+    #[arg(long, value_name = "N", env = "LAPIDARY_CONCURRENT")]
+    concurrent: Option<usize>,
+    /// How many more may wait for that; what is beyond is answered with 503 [default: 256]
+    #[arg(long, value_name = "N", env = "LAPIDARY_QUEUE")]
+    queue: Option<usize>,
+    /// Let clients without a key check by gems (`/copyright_check_by_gems/`), so often from one address, such as 5/s
+    #[arg(long, value_name = "RATE", env = "LAPIDARY_KEYLESS_RATE")]
+    keyless_rate: Option<Rate>,
+    /// How to write the log, on standard error; `RUST_LOG` says how much of it [default: text]
+    #[arg(long, value_name = "FORMAT", env = "LAPIDARY_LOG_FORMAT", value_enum)]
+    log_format: Option<Format>,
+    /// A request that takes as many seconds is logged as a warning [default: 5]
+    #[arg(long, value_name = "SECONDS", env = "LAPIDARY_SLOW")]
+    slow: Option<f64>,
+    /// With less free space on the catalogue's disk, in bytes, /readyz says no [default: 268435456]
+    #[arg(long, value_name = "BYTES", env = "LAPIDARY_MIN_FREE")]
+    min_free: Option<u64>,
+    #[command(flatten)]
+    rule: RuleArguments,
+}
 
+impl Serve {
     pub(super) fn run(self) -> Result<Status, Failure> {
-        let Self { listen, max_body, slow, min_free, .. } = self;
-        let settings = Settings { listen, max_body, slow, min_free };
-        let rule = self.rule.rule();
+        let (data, options) = match self.settled() {
+            Ok(settled) => settled,
+            Err(failure) => {
+                log::begin(Format::Text, "warn");
+                return Err(failure);
+            }
+        };
+        let settings = options.settings();
+        if self.check_config {
+            let shown = toml::to_string(&options).map_err(|e| Failure::Failed(e.to_string()))?;
+            write!(stdout(), "{shown}")?;
+            return Ok(Status::Done);
+        }
+        log::begin(options.log_format.unwrap_or_default(), "info,actix_server=warn");
+        log::take_panics();
+        let (rule, cache) = (options.rule.rule(), options.cache.unwrap_or(CACHE_BYTES));
         let open = || {
-            let catalogue = Catalogue::open_or_create_with_cache(&self.data, self.cache)?.with_rule(rule);
+            let catalogue = Catalogue::open_or_create_with_cache(&data, cache)?.with_rule(rule);
             self.folds.apply(&catalogue)?;
             Ok(catalogue)
         };
         match server::run(open, settings) {
             Ok(()) => Ok(Status::Done),
             Err(ServerError::Catalogue(error)) => Err(error.into()),
+            Err(error @ ServerError::Open(_)) => Err(Failure::Input(error.to_string())),
             Err(error) => Err(Failure::Failed(error.to_string())),
+        }
+    }
+
+    /// The folder, and all that was set, by flags and variables or else by the file.
+    fn settled(&self) -> Result<(PathBuf, Options), Failure> {
+        let mut table = self.config.as_deref().map(read).transpose()?.unwrap_or_default();
+        let stronger = Table::try_from(&self.options).map_err(|e| Failure::Failed(e.to_string()))?;
+        lay_over(&mut table, stronger);
+        let options: Options = table.try_into().map_err(|e| Failure::Input(format!("the settings: {e}")))?;
+        options.verify()?;
+        let missing = || {
+            Failure::Input("name the catalogue's folder: --data DIR, LAPIDARY_DATA, or data = … in the file".to_owned())
+        };
+        Ok((options.data.clone().ok_or_else(missing)?, options))
+    }
+}
+
+/// The settings of a file.
+fn read(file: &Path) -> Result<Table, Failure> {
+    let wrong = |why: &dyn std::fmt::Display| Failure::Input(format!("{}: {why}", file.display()));
+    let text = fs::read_to_string(file).map_err(|e| wrong(&e))?;
+    // Read as what it must be, for an error that shows the line.
+    toml::from_str::<Options>(&text).map_err(|e| wrong(&e))?;
+    toml::from_str(&text).map_err(|e| wrong(&e))
+}
+
+/// Puts what is in `stronger` in the place of what is in `table`.
+fn lay_over(table: &mut Table, stronger: Table) {
+    for (key, value) in stronger {
+        match (table.get_mut(&key), value) {
+            (Some(Value::Table(below)), Value::Table(above)) => lay_over(below, above),
+            (_, value) => {
+                table.insert(key, value);
+            }
         }
     }
 }
 
-fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    seconds.ok_or_else(|| "give a number of seconds, such as 0.5".to_owned())
+impl Options {
+    fn verify(&self) -> Result<(), Failure> {
+        let wrong = |sentence: &str| Err(Failure::Input(format!("the settings: {sentence}")));
+        if self.slow.is_some_and(|slow| Duration::try_from_secs_f64(slow).is_err()) {
+            return wrong("'slow' is a number of seconds, such as 0.5");
+        }
+        if self.rule.min_share.is_some_and(|share| !(0.0..=1.0).contains(&share)) {
+            return wrong("'min-share' is a number from 0 to 1");
+        }
+        for (name, value) in [("max-body", self.max_body), ("concurrent", self.concurrent)] {
+            if value == Some(0) {
+                return wrong(&format!("'{name}' must be 1 or more"));
+            }
+        }
+        let Settings { max_body, body_memory, .. } = self.settings();
+        if body_memory < max_body {
+            return wrong(&format!("'body-memory' ({body_memory}) must have room for 'max-body' ({max_body})"));
+        }
+        Ok(())
+    }
+
+    fn settings(&self) -> Settings {
+        let default = Settings::default();
+        Settings {
+            listen: self.listen.unwrap_or(default.listen),
+            max_body: self.max_body.unwrap_or(default.max_body),
+            body_memory: self.body_memory.unwrap_or_else(|| default.body_memory.max(self.max_body.unwrap_or_default())),
+            concurrent: self.concurrent.unwrap_or(default.concurrent),
+            queue: self.queue.unwrap_or(default.queue),
+            keyless_rate: self.keyless_rate.or(default.keyless_rate),
+            slow: self.slow.and_then(|slow| Duration::try_from_secs_f64(slow).ok()).unwrap_or(default.slow),
+            min_free: self.min_free.unwrap_or(default.min_free),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is documented can be set, and is what holds when nothing is.
+    #[test]
+    fn the_documented_file_has_the_defaults() {
+        let file = include_str!("../../deploy/lapidary.toml");
+        let uncommented: Vec<&str> = file.lines().map(|line| line.strip_prefix("#: ").unwrap_or(line)).collect();
+        let options: Options = toml::from_str(&uncommented.join("\n")).expect("settings");
+        let default = Settings::default();
+        let keyless_rate = options.keyless_rate;
+        assert_eq!(options.settings(), Settings { concurrent: 8, keyless_rate, ..default });
+        assert_eq!((options.rule.rule(), options.cache), (crate::matching::Rule::default(), Some(CACHE_BYTES)));
+        let every = Table::try_from(&options).expect("a table");
+        assert_eq!((every.len(), every["rule"].as_table().map(Table::len)), (12, Some(3)), "every key is documented");
+    }
 }

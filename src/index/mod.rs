@@ -70,6 +70,12 @@ pub trait Store: Send + Sync {
     /// Keeps a job, or forgets it.
     fn put_job(&self, number: u32, job: Option<&[u8]>) -> Result<(), StoreError>;
 
+    /// Every key that was kept.
+    fn keys(&self) -> Result<Vec<Vec<u8>>, StoreError>;
+
+    /// Keeps keys by their ids, or forgets them, all at once.
+    fn put_keys(&self, keys: &[(&str, Option<Vec<u8>>)]) -> Result<(), StoreError>;
+
     /// Puts books in; one whose key is there already is replaced with all its gems and postings. When a key stands
     /// twice in one call, the last one stays. A book has a gem once: the first place stays, and the record counts it
     /// so.

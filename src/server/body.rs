@@ -1,20 +1,24 @@
 //! Bodies: what they are, by their content type, and reading them within the limit.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH};
-use actix_web::web::Payload;
+use actix_web::web::{Data, Payload};
 use actix_web::{HttpMessage, HttpRequest, rt};
 use futures_util::StreamExt;
 use serde::de::DeserializeOwned;
 
+use super::State;
+use super::load::Room;
 use super::problem::{Problem, excerpt};
 use crate::extract::{self, Encoding};
 use crate::metrics::METRICS;
 
 /// How long a client may send nothing in the middle of a body.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// How many bytes a second a body must come with on average, once that patience is over.
+const SLOWEST: usize = 8 << 10;
 const MIB: f64 = (1 << 20) as f64;
 
 /// A body that was read.
@@ -51,6 +55,18 @@ pub(super) async fn json_or_raw(request: &HttpRequest, payload: Payload, limit: 
             Ok(Body::Raw(Raw { bytes: read(request, payload, limit).await?, encoding }))
         }
         _ => Err(unknown(&kind, "application/json, text/plain and application/octet-stream")),
+    }
+}
+
+/// Reads a body that must be JSON.
+pub(super) async fn only_json<T: DeserializeOwned>(
+    request: &HttpRequest,
+    payload: Payload,
+    limit: usize,
+) -> Result<T, Problem> {
+    match json_or_raw(request, payload, limit).await? {
+        Body::Json(bytes) => json(&bytes),
+        Body::Raw(_) => Err(Problem::bad("bad_json", "this call takes JSON; send Content-Type: application/json")),
     }
 }
 
@@ -95,14 +111,50 @@ async fn read(request: &HttpRequest, mut payload: Payload, limit: usize) -> Resu
         return Err(too_large(limit));
     }
     let mut bytes = Vec::new();
+    let mut held = Held::of(request);
+    held.grow_to(declared.map_or(0, |length| length as usize))?;
+    let begun = Instant::now();
     while let Some(chunk) = rt::time::timeout(PATIENCE, payload.next()).await.map_err(|_| stalled())? {
         let chunk = chunk.map_err(|error| Problem::bad("broken_body", format!("the body broke off: {error}")))?;
         if chunk.len() > limit - bytes.len() {
             return Err(too_large(limit));
         }
         bytes.extend_from_slice(&chunk);
+        held.grow_to(bytes.len())?;
+        if begun.elapsed() > PATIENCE + Duration::from_secs((bytes.len() / SLOWEST) as u64) {
+            return Err(stalled());
+        }
     }
+    held.until_the_end_of(request);
     Ok(bytes)
+}
+
+/// The memory that a body has been given.
+struct Held {
+    state: Option<Data<State>>,
+    room: Room,
+    bytes: usize,
+}
+
+impl Held {
+    fn of(request: &HttpRequest) -> Self {
+        Self { state: request.app_data::<Data<State>>().cloned(), room: Room::default(), bytes: 0 }
+    }
+
+    fn grow_to(&mut self, bytes: usize) -> Result<(), Problem> {
+        if let Some(state) = self.state.as_ref().filter(|_| bytes > self.bytes) {
+            // Ahead, so that small pieces do not ask each time.
+            let more = (bytes - self.bytes).max(self.bytes / 2);
+            state.load.give(&mut self.room, more)?;
+            self.bytes += more;
+        }
+        Ok(())
+    }
+
+    /// The request has it until it is answered.
+    fn until_the_end_of(self, request: &HttpRequest) {
+        request.extensions_mut().insert(self.room);
+    }
 }
 
 fn refuse_compressed(request: &HttpRequest) -> Result<(), Problem> {
@@ -126,6 +178,6 @@ fn too_large(limit: usize) -> Problem {
 
 fn stalled() -> Problem {
     let seconds = PATIENCE.as_secs();
-    let detail = format!("nothing of the body came for {seconds} seconds; send it again");
+    let detail = format!("the body came too slowly, or nothing of it for {seconds} seconds; send it again");
     Problem::new(StatusCode::REQUEST_TIMEOUT, "body_stalled", detail)
 }

@@ -107,6 +107,9 @@ impl State {
     }
 
     fn look(&self) {
+        if let Err(error) = self.access.note_usage(&self.catalogue) {
+            tracing::error!("what keys have used of their quotas could not be noted: {error}");
+        }
         let found = look(&self.catalogue, self.min_free);
         let (_, before) = self.health.last();
         match found {
@@ -163,12 +166,23 @@ mod tests {
     use actix_web::web::Data;
 
     use super::*;
+    use crate::server::access::Access;
+    use crate::server::load::Load;
 
     fn state(min_free: u64, folder: &std::path::Path) -> State {
         let catalogue = Arc::new(Catalogue::open_or_create(folder).unwrap());
         let health = Health::of(&catalogue, min_free);
         let stopping = false.into();
-        State { catalogue, max_body: 0, stopping, slow: Duration::MAX, min_free, health }
+        State {
+            catalogue,
+            max_body: 0,
+            stopping,
+            slow: Duration::MAX,
+            min_free,
+            health,
+            access: Access::new(true, None),
+            load: Load::new(1, 1, 1 << 20),
+        }
     }
 
     #[test]

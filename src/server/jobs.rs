@@ -14,10 +14,7 @@ use crate::catalogue::Task;
 
 /// `POST /v1/jobs`
 pub(super) async fn start(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
-    let task: Task = match body::json_or_raw(&request, payload, state.max_body).await? {
-        Body::Json(bytes) => body::json(&bytes)?,
-        Body::Raw(_) => return Err(Problem::bad("bad_json", "a job is JSON; send Content-Type: application/json")),
-    };
+    let task: Task = body::only_json(&request, payload, state.max_body).await?;
     work_shared(&state, move |catalogue| Answer::json(StatusCode::ACCEPTED, &catalogue.start(task)?)).await
 }
 

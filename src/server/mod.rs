@@ -6,20 +6,25 @@
 //!
 //! Not for other programs on the same machine that may as well use the [`Catalogue`] itself.
 
+mod access;
 mod body;
 mod books;
 mod checks;
 mod health;
 mod jobs;
+mod keys;
 mod libraries;
+mod load;
 mod metrics;
 mod opening;
 mod parameters;
 mod problem;
 mod requests;
+mod settings;
 mod work;
 
 pub use opening::Opening;
+pub use settings::Settings;
 
 use std::future::{pending, ready};
 use std::io;
@@ -31,50 +36,32 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::available_parallelism;
 use std::time::Duration;
 
+use actix_web::dev::HttpServiceFactory;
 use actix_web::http::Method;
 use actix_web::middleware::from_fn;
 use actix_web::web::{self, Data, ServiceConfig};
-use actix_web::{App, HttpResponse, HttpServer, Resource, Route, guard, rt};
+use actix_web::{App, HttpResponse, HttpServer, Route, guard, rt};
 use futures_util::future::select;
 
+use self::access::{Access, Needs, guarded};
 use self::health::Health;
+use self::load::Load;
 use crate::catalogue::{Catalogue, CatalogueError};
 use crate::metrics::METRICS;
 
-/// The largest body that is taken when the settings say nothing: a text of 64 MiB is some fifty thick novels.
-const MAX_BODY: usize = 64 << 20;
 /// How long a stop waits for the requests that are running, in seconds.
 const SHUTDOWN_SECONDS: u64 = 30;
+/// How long the head of a request may take.
+const HEAD_PATIENCE: Duration = Duration::from_secs(10);
+/// Files that are not connections: tables, logs, the standard streams.
+const OTHER_FILES: u64 = 640;
+/// More connections than this serve nobody.
+const MOST_CONNECTIONS: u64 = 50_000;
 /// How long what a client still sends is read and thrown away after a refusal, so that it comes to read the refusal.
 const LINGER: Duration = Duration::from_secs(5);
 /// The most threads that each worker fingerprints and reads the store with. More than cores, so that the system shares
 /// those out and a check does not wait behind books; few enough for the memory that each may take.
 const THREADS_OF_WORKER: usize = 32;
-/// A request that takes longer is worth a warning when the settings say nothing.
-const SLOW: Duration = Duration::from_secs(5);
-/// With less free space on its disk a server is not ready, when the settings say nothing: all that is in memory, and as much
-/// again to compact it.
-const MIN_FREE: u64 = 256 << 20;
-
-/// How to serve.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Settings {
-    /// Where to listen. Port 0 is one that the system chooses.
-    pub listen: SocketAddr,
-    /// The largest body of a request, in bytes.
-    pub max_body: usize,
-    /// A request that takes as long is logged as a warning.
-    pub slow: Duration,
-    /// With less free space on the catalogue's disk, in bytes, the server is not ready.
-    pub min_free: u64,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        let listen = SocketAddr::from(([127, 0, 0, 1], 8093));
-        Self { listen, max_body: MAX_BODY, slow: SLOW, min_free: MIN_FREE }
-    }
-}
 
 /// Why a server did not start, or stopped badly.
 #[derive(Debug, thiserror::Error)]
@@ -88,6 +75,12 @@ pub enum ServerError {
         /// What the system said.
         source: io::Error,
     },
+    /// It would be open to everybody.
+    #[error(
+        "{0} can be reached from other machines, and there are no keys; make one first (lapidary keys add --data DIR \
+         --role admin NAME), or listen on 127.0.0.1"
+    )]
+    Open(SocketAddr),
     /// The system refused something else.
     #[error("the server failed: {0}")]
     Io(#[from] io::Error),
@@ -112,6 +105,8 @@ struct State {
     slow: Duration,
     min_free: u64,
     health: Health,
+    access: Access,
+    load: Load,
 }
 
 /// Opens a catalogue and serves it until the process is told to stop (SIGTERM, SIGINT), as [`Server::run`] does. The log
@@ -133,17 +128,29 @@ impl Server {
     /// Takes the address; who connects from now on is answered when the server runs.
     ///
     /// # Errors
-    /// [`ServerError::Bind`] when the address is in use or not to be had.
+    /// [`ServerError::Bind`] when the address is in use or not to be had; [`ServerError::Open`] when it is not loopback and
+    /// the catalogue has no keys.
     pub fn bind(catalogue: Arc<Catalogue>, settings: Settings) -> Result<Self, ServerError> {
-        Ok(Opening::bind(settings)?.serve(catalogue))
+        Opening::bind(settings)?.serve(catalogue)
     }
 
-    fn new(listener: TcpListener, address: SocketAddr, catalogue: Arc<Catalogue>, settings: Settings) -> Self {
-        let Settings { max_body, slow, min_free, .. } = settings;
+    fn new(
+        listener: TcpListener,
+        address: SocketAddr,
+        catalogue: Arc<Catalogue>,
+        settings: &Settings,
+    ) -> Result<Self, ServerError> {
+        let loopback = address.ip().is_loopback();
+        if !loopback && catalogue.has_no_keys()? {
+            return Err(ServerError::Open(address));
+        }
+        let Settings { max_body, slow, min_free, keyless_rate, concurrent, queue, body_memory, .. } = *settings;
         let health = Health::of(&catalogue, min_free);
+        let access = Access::new(loopback, keyless_rate);
+        let load = Load::new(concurrent, queue, body_memory);
         let stopping = AtomicBool::new(false);
-        let state = Data::new(State { catalogue, max_body, stopping, slow, min_free, health });
-        Self { listener, address, state }
+        let state = Data::new(State { catalogue, max_body, stopping, slow, min_free, health, access, load });
+        Ok(Self { listener, address, state })
     }
 
     /// The address it listens on, with the real port.
@@ -162,7 +169,7 @@ impl Server {
     pub fn run_until(self, stop: impl Future<Output = ()> + Send + 'static) -> Result<(), ServerError> {
         let Self { listener, state, .. } = self;
         let catalogue = Arc::clone(&state.catalogue);
-        let told = state.clone();
+        let (told, settled) = (state.clone(), state.clone());
         let workers = available_parallelism().map_or(1, NonZero::get);
         METRICS.work_threads(workers * THREADS_OF_WORKER);
         catalogue.resume_jobs()?;
@@ -172,6 +179,8 @@ impl Server {
             HttpServer::new(app)
                 .workers(workers)
                 .worker_max_blocking_threads(THREADS_OF_WORKER)
+                .max_connections(connections(workers))
+                .client_request_timeout(HEAD_PATIENCE)
                 .client_disconnect_timeout(LINGER)
                 .shutdown_timeout(SHUTDOWN_SECONDS)
                 .shutdown_signal(async move {
@@ -183,6 +192,7 @@ impl Server {
                 .run()
                 .await
         })?;
+        settled.access.note_usage(&catalogue)?;
         let flushed = catalogue.flush();
         catalogue.stop_jobs();
         Ok(flushed?)
@@ -209,42 +219,76 @@ async fn told_to_stop() {
     select(pin!(interrupted), pin!(terminated)).await;
 }
 
-/// Every call there is.
+/// How many connections each worker may have, so that there are files for all; those beyond wait to be accepted.
+fn connections(workers: usize) -> usize {
+    let files = raise_file_limit().saturating_sub(OTHER_FILES).clamp(64, MOST_CONNECTIONS);
+    (files as usize / workers).max(1)
+}
+
+/// Lets this process have as many files open as the system grants, and says how many these are.
+#[cfg(unix)]
+fn raise_file_limit() -> u64 {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let granted = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).is_ok();
+    let limit = if granted { maximum } else { current };
+    limit.unwrap_or(u64::MAX)
+}
+
+#[cfg(not(unix))]
+fn raise_file_limit() -> u64 {
+    MOST_CONNECTIONS
+}
+
+/// Every call there is, and what it needs.
 fn routes(app: &mut ServiceConfig) {
-    let (get, put, post, delete) = (Method::GET, Method::PUT, Method::POST, Method::DELETE);
-    let to_book =
-        [(get.clone(), web::to(books::get)), (put, web::to(books::put)), (delete.clone(), web::to(books::delete))];
+    use Needs::{Admin, AnyKey, Check, CheckUnlessOpen, Ingest, Nothing};
+    let (get, put, post, delete) = (|| Method::GET, || Method::PUT, || Method::POST, || Method::DELETE);
     let existing_clients = ["/copyright_check_by_gems", "/copyright_check_by_gems/"];
-    app.service(resource(&["/v1/checks"], [(post.clone(), web::to(checks::check))]))
-        .service(resource(&existing_clients, [(post.clone(), web::to(checks::check_by_gems))]))
-        .service(resource(&["/v1/libraries"], [(get.clone(), web::to(libraries::all))]))
-        .service(resource(&["/v1/libraries/{library}/books"], [(get.clone(), web::to(libraries::books))]))
+    let book = [
+        (get(), Ingest, web::to(books::get)),
+        (put(), Ingest, web::to(books::put)),
+        (delete(), Ingest, web::to(books::delete)),
+    ];
+    let jobs = [(get(), Admin, web::to(jobs::all)), (post(), Admin, web::to(jobs::start))];
+    let job = [(get(), Admin, web::to(jobs::get)), (delete(), Admin, web::to(jobs::cancel))];
+    let keys = [(get(), Admin, web::to(keys::all)), (post(), Admin, web::to(keys::make))];
+    app.service(resource(&["/v1/checks"], [(post(), Check, web::to(checks::check))]))
+        .service(resource(&existing_clients, [(post(), CheckUnlessOpen, web::to(checks::check_by_gems))]))
+        .service(resource(&["/v1/libraries"], [(get(), Admin, web::to(libraries::all))]))
+        .service(resource(&["/v1/libraries/{library}/books"], [(get(), Ingest, web::to(libraries::books))]))
         // An id may have slashes, and is empty in a request that forgot it.
-        .service(resource(&["/v1/libraries/{library}/books/{id:.*}"], to_book))
-        .service(resource(&["/v1/libraries/{library}/recut/{id:.*}"], [(post.clone(), web::to(jobs::recut))]))
-        .service(resource(&["/v1/jobs"], [(get.clone(), web::to(jobs::all)), (post, web::to(jobs::start))]))
-        .service(resource(&["/v1/jobs/{id}"], [(get.clone(), web::to(jobs::get)), (delete, web::to(jobs::cancel))]))
-        .service(resource(&["/v1/stats"], [(get.clone(), web::to(libraries::stats))]))
-        .service(resource(&["/healthz"], [(get.clone(), web::to(health::alive))]))
-        .service(resource(&["/readyz"], [(get.clone(), web::to(health::ready))]))
-        .service(resource(&["/metrics"], [(get, web::to(metrics::show))]))
+        .service(resource(&["/v1/libraries/{library}/books/{id:.*}"], book))
+        .service(resource(&["/v1/libraries/{library}/recut/{id:.*}"], [(post(), Ingest, web::to(jobs::recut))]))
+        .service(resource(&["/v1/jobs"], jobs))
+        .service(resource(&["/v1/jobs/{id}"], job))
+        .service(resource(&["/v1/keys"], keys))
+        .service(resource(&["/v1/keys/{name}"], [(delete(), Admin, web::to(keys::revoke))]))
+        .service(resource(&["/v1/keys/{name}/rotate"], [(post(), Admin, web::to(keys::rotate))]))
+        .service(resource(&["/v1/stats"], [(get(), Admin, web::to(libraries::stats))]))
+        .service(resource(&["/healthz"], [(get(), Nothing, web::to(health::alive))]))
+        .service(resource(&["/readyz"], [(get(), Nothing, web::to(health::ready))]))
+        .service(resource(&["/metrics"], [(get(), AnyKey, web::to(metrics::show))]))
         .default_service(web::to(problem::nothing_here));
 }
 
 /// The calls of one path; any other method is refused with the names of those that there are. What can be got can be
 /// asked for its head too.
-fn resource<const N: usize>(paths: &[&str], calls: [(Method, Route); N]) -> Resource {
+fn resource<const N: usize>(paths: &[&str], calls: [(Method, Needs, Route); N]) -> impl HttpServiceFactory + use<N> {
     let mut resource = web::resource(paths.to_vec());
-    let mut allowed = Vec::new();
-    for (method, route) in calls {
+    let (mut allowed, mut needs) = (Vec::new(), Vec::new());
+    for (method, need, route) in calls {
         allowed.push(method.to_string());
+        needs.push((method.clone(), need));
         if method == Method::GET {
             allowed.push(Method::HEAD.to_string());
+            needs.push((Method::HEAD, need));
             resource = resource.route(route.guard(guard::Any(guard::Get()).or(guard::Head())));
         } else {
             resource = resource.route(route.method(method));
         }
     }
     let allowed = allowed.join(", ");
-    resource.default_service(web::to(move || ready(Err::<HttpResponse, _>(problem::wrong_method(&allowed)))))
+    let refuse = move || ready(Err::<HttpResponse, _>(problem::wrong_method(&allowed)));
+    guarded(resource.default_service(web::to(refuse)), needs)
 }

@@ -42,7 +42,7 @@ impl Opening {
     /// Opens the catalogue, which after a crash takes a while. Until then every request is answered with 503 and `starting`.
     ///
     /// # Errors
-    /// Those of `open`.
+    /// Those of `open`, and [`ServerError::Open`].
     pub fn open(self, open: impl FnOnce() -> Result<Catalogue, CatalogueError>) -> Result<Server, ServerError> {
         let (opened, wait) = mpsc::channel::<()>();
         let listener = self.listener.try_clone()?;
@@ -50,11 +50,11 @@ impl Opening {
         let catalogue = open();
         drop(opened);
         waiting_room.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        Ok(self.serve(Arc::new(catalogue?)))
+        self.serve(Arc::new(catalogue?))
     }
 
-    pub(super) fn serve(self, catalogue: Arc<Catalogue>) -> Server {
-        Server::new(self.listener, self.address, catalogue, self.settings)
+    pub(super) fn serve(self, catalogue: Arc<Catalogue>) -> Result<Server, ServerError> {
+        Server::new(self.listener, self.address, catalogue, &self.settings)
     }
 }
 

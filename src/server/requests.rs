@@ -5,17 +5,18 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use actix_web::Error;
 use actix_web::body::{BodySize, BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::header::{CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue};
 use actix_web::http::{Method, StatusCode};
 use actix_web::middleware::Next;
 use actix_web::web::{Bytes, Data};
+use actix_web::{Error, HttpMessage};
 use tracing::{Instrument, Span};
 use uuid::Uuid;
 
 use super::State;
+use super::access::Caller;
 use super::problem::Problem;
 use crate::metrics::METRICS;
 
@@ -46,6 +47,7 @@ pub(super) async fn observe(
     };
     let problem = response.response().error().and_then(|error| error.as_error::<Problem>());
     line.answered(response.status(), problem.map(Problem::code));
+    line.key = response.request().extensions().get::<Caller>().and_then(Caller::name).map(str::to_owned);
     let mut response = match problem.map(|problem| problem.of_request(&id)) {
         Some(problem) => with_body_of(response, &problem),
         None => response,
@@ -84,6 +86,8 @@ struct Line {
     code: Option<&'static str>,
     sent: u64,
     disconnected: bool,
+    /// The name of the key that it came with.
+    key: Option<String>,
 }
 
 impl Line {
@@ -103,6 +107,7 @@ impl Line {
             code: None,
             sent: 0,
             disconnected: true,
+            key: None,
         }
     }
 
@@ -113,7 +118,7 @@ impl Line {
 
 impl Drop for Line {
     fn drop(&mut self) {
-        let Self { begun, slow, method, route, received, status, code, sent, disconnected, .. } = self;
+        let Self { begun, slow, method, route, received, status, code, sent, disconnected, key, .. } = self;
         let took = begun.elapsed();
         METRICS.requests_running.dec();
         let outcome = status.as_ref().filter(|_| !*disconnected).map_or("disconnected", StatusCode::as_str);
@@ -123,11 +128,11 @@ impl Drop for Line {
         let disconnected = disconnected.then_some(true);
         let duration_ms = (took.as_secs_f64() * 1e6).round() / 1e3;
         if took < *slow {
-            tracing::info!(target: ACCESS, method, route, status, code, duration_ms, received, sent, disconnected, "request");
+            tracing::info!(target: ACCESS, method, route, status, code, duration_ms, received, sent, disconnected, key, "request");
         } else {
             tracing::warn!(
                 target: ACCESS,
-                method, route, status, code, duration_ms, received, sent, disconnected,
+                method, route, status, code, duration_ms, received, sent, disconnected, key,
                 "slow request"
             );
         }

@@ -54,8 +54,9 @@ where
 {
     let catalogue = Arc::clone(&state.catalogue);
     let (request, waiting) = (Span::current(), Waiting::begin());
+    let turn = state.load.turn().await?;
     let answer = web::block(move || {
-        let _running = waiting.end();
+        let (_running, _turn) = (waiting.end(), turn);
         request.in_scope(|| job(&catalogue))
     });
     let answer = answer.await;

@@ -205,6 +205,22 @@ impl Store for RocksStore {
         write::durably(self, batch)
     }
 
+    fn keys(&self) -> Result<Vec<Vec<u8>>, StoreError> {
+        let keys = self.db.iterator_cf(self.family(Family::Keys), IteratorMode::Start);
+        keys.map(|entry| Ok(entry.map_err(|e| self.failed(&e))?.1.into_vec())).collect()
+    }
+
+    fn put_keys(&self, keys: &[(&str, Option<Vec<u8>>)]) -> Result<(), StoreError> {
+        let mut batch = WriteBatch::default();
+        for (id, key) in keys {
+            match key {
+                Some(key) => batch.put_cf(self.family(Family::Keys), id, key),
+                None => batch.delete_cf(self.family(Family::Keys), id),
+            }
+        }
+        write::durably(self, batch)
+    }
+
     fn put(&self, books: Vec<NewBook>) -> Result<(), StoreError> {
         write::put(self, books)
     }

@@ -81,7 +81,7 @@ pub(super) fn of_family(family: Family, cache: &Cache) -> Options {
     table.set_cache_index_and_filter_blocks(true);
     table.set_pin_l0_filter_and_index_blocks_in_cache(true);
     match family {
-        Family::Meta | Family::Jobs => {}
+        Family::Meta | Family::Jobs | Family::Keys => {}
         Family::Folds => {
             // A fold is large and read once in its life: outside of the tables, no compaction copies it.
             options.set_enable_blob_files(true);

@@ -117,11 +117,19 @@ pub(super) enum Family {
     /// └─────────┘
     /// ```
     Jobs,
+    /// Who may call the server:
+    ///
+    /// ```text
+    /// ┌────────┐
+    /// │ key id │ → key, JSON, with the digest of its secret
+    /// └────────┘
+    /// ```
+    Keys,
 }
 
 impl Family {
     /// All of them. One that a folder lacks is made when it is opened.
-    pub(super) const ALL: [Self; 9] = [
+    pub(super) const ALL: [Self; 10] = [
         Self::Meta,
         Self::Books,
         Self::Ids,
@@ -131,6 +139,7 @@ impl Family {
         Self::Delta,
         Self::Folds,
         Self::Jobs,
+        Self::Keys,
     ];
     /// Those that every folder has had from the oldest version on: without one of them, a folder is damaged.
     pub(super) const OLDEST: [Self; 7] =
@@ -148,6 +157,7 @@ impl Family {
             Self::Delta => "delta",
             Self::Folds => "folds",
             Self::Jobs => "jobs",
+            Self::Keys => "keys",
         }
     }
 }

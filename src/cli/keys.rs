@@ -1,0 +1,152 @@
+//! `lapidary keys`: who may call a server.
+
+use std::io::{Write as _, stdout};
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{Span, Timestamp};
+
+use super::arguments::Target;
+use super::failure::{Failure, Status};
+use crate::catalogue::{Key, MadeKey, NewKey, Rate, Role};
+use crate::index::Library;
+
+/// Make, list, rotate or revoke the keys that a server's clients need.
+#[derive(Args)]
+pub(super) struct Keys {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Make a key, and print it last, this once
+    Add(Add),
+    /// List the keys
+    List {
+        #[command(flatten)]
+        target: Target,
+        /// A JSON object a line
+        #[arg(long)]
+        json: bool,
+    },
+    /// Make a new secret for a key, and print it last; the old one is good for a while yet
+    Rotate {
+        #[command(flatten)]
+        target: Target,
+        /// How long the old one is good yet, such as 1d, 12h or 0s
+        #[arg(long, value_name = "TIME", value_parser = seconds, default_value = "1d")]
+        overlap: Duration,
+        /// The key's name
+        name: String,
+    },
+    /// Make a key void at once
+    Revoke {
+        #[command(flatten)]
+        target: Target,
+        /// The key's name
+        name: String,
+    },
+}
+
+#[derive(Args)]
+struct Add {
+    #[command(flatten)]
+    target: Target,
+    /// What it lets its owner do: check, ingest or admin
+    #[arg(long)]
+    role: Role,
+    /// A library that a key to ingest is for; may be repeated
+    #[arg(long = "library", value_name = "LIBRARY")]
+    libraries: Vec<Library>,
+    /// The most requests in a short time, such as 50/s or 600/min
+    #[arg(long)]
+    rate: Option<Rate>,
+    /// The most requests in a day, such as 100000/day
+    #[arg(long)]
+    quota: Option<Rate>,
+    /// When it becomes void: a day (2027-01-31), an instant (2027-01-31T12:00:00Z), or a time from now (90d)
+    #[arg(long, value_name = "WHEN", value_parser = instant)]
+    expires: Option<Timestamp>,
+    /// What people call it
+    name: String,
+}
+
+impl Keys {
+    pub(super) fn run(self) -> Result<Status, Failure> {
+        match self.task {
+            Task::Add(Add { target, role, libraries, rate, quota, expires, name }) => {
+                let libraries = libraries.into_iter().collect();
+                told(&target.open_or_create()?.add_key(NewKey { name, role, libraries, rate, quota, expires })?)
+            }
+            Task::List { target, json } => list(&target.open()?.keys()?, json),
+            Task::Rotate { target, overlap, name } => {
+                let seconds = u32::try_from(overlap.as_secs());
+                let seconds = seconds.map_err(|_| Failure::Input("--overlap: give a shorter time".to_owned()))?;
+                told(&target.open()?.rotate_key(&name, seconds)?)
+            }
+            Task::Revoke { target, name } => {
+                if !target.open()?.revoke_key(&name)? {
+                    return Err(Failure::Input(format!(
+                        "there is no key named {name:?}; `lapidary keys list` shows all"
+                    )));
+                }
+                Ok(Status::Done)
+            }
+        }
+    }
+}
+
+/// The secret goes to standard output by itself, so that a program can take it from there.
+fn told(made: &MadeKey) -> Result<Status, Failure> {
+    eprintln!("{}", line(&made.key));
+    eprintln!("this is shown once, and kept nowhere; its owner sends it as 'Authorization: Bearer KEY':");
+    writeln!(stdout(), "{}", made.secret)?;
+    Ok(Status::Done)
+}
+
+fn list(keys: &[Key], json: bool) -> Result<Status, Failure> {
+    let mut out = stdout().lock();
+    for key in keys {
+        if json {
+            serde_json::to_writer(&mut out, key).map_err(std::io::Error::from)?;
+            writeln!(out)?;
+        } else {
+            writeln!(out, "{}", line(key))?;
+        }
+    }
+    Ok(Status::Done)
+}
+
+/// A key in words.
+fn line(key: &Key) -> String {
+    let mut words = vec![format!("{}: {}", key.name, key.role)];
+    words.extend(key.libraries.iter().map(|library| format!("of {library}")));
+    words.extend(key.rate.iter().chain(&key.quota).map(ToString::to_string));
+    words.extend(
+        key.expires.map(|expires| format!("{} {expires}", if key.has_expired() { "void since" } else { "until" })),
+    );
+    format!("{} (id {}, made {})", words.join(", "), key.id, key.created)
+}
+
+fn instant(text: &str) -> Result<Timestamp, String> {
+    if let Ok(instant) = text.parse::<Timestamp>() {
+        return Ok(instant);
+    }
+    if let Ok(day) = text.parse::<Date>() {
+        return day.to_zoned(TimeZone::UTC).map(|start| start.timestamp()).map_err(|e| e.to_string());
+    }
+    let from_now = text.parse::<Span>().and_then(|span| Timestamp::now().to_zoned(TimeZone::UTC).checked_add(span));
+    from_now
+        .map(|end| end.timestamp())
+        .map_err(|_| "give a day (2027-01-31), an instant (2027-01-31T12:00:00Z), or a time from now (90d)".to_owned())
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let wrong = || "give a time such as 1d, 12h or 0s".to_owned();
+    let span: Span = text.parse().map_err(|_| wrong())?;
+    let duration = span.to_duration(jiff::SpanRelativeTo::days_are_24_hours()).map_err(|_| wrong())?;
+    Duration::try_from(duration).map_err(|_| wrong())
+}

@@ -1,0 +1,131 @@
+//! How much of its rate and of its day's quota a key has used.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use actix_web::http::header::HeaderMap;
+use governor::RateLimiter;
+use governor::clock::{Clock, DefaultClock};
+use governor::middleware::StateInformationMiddleware;
+use governor::state::{InMemoryState, NotKeyed};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use super::{header, quota, whole_seconds};
+use crate::catalogue::{Key, Rate, Usage};
+
+type Limiter = RateLimiter<NotKeyed, InMemoryState, DefaultClock, StateInformationMiddleware>;
+
+/// What a key may do, and has done.
+pub(super) struct Meter {
+    rate: Option<(Rate, Limiter)>,
+    quota: Option<Rate>,
+    used: Mutex<Used>,
+}
+
+struct Used {
+    usage: Usage,
+    /// How many of them are on disk.
+    noted: u64,
+}
+
+/// What is left to a key after a request, or why it was refused.
+pub(super) struct Allowance {
+    /// The limit that the rest is of: the rate, or the quota of a key without one.
+    pub(super) limit: Rate,
+    /// Whether that is the quota.
+    pub(super) of_day: bool,
+    remaining: u64,
+    reset: Duration,
+    /// How long to wait, if it was refused.
+    pub(super) refused_for: Option<Duration>,
+    policy: String,
+}
+
+impl Allowance {
+    /// Says so in headers (draft-ietf-httpapi-ratelimit-headers).
+    pub(super) fn tell(&self, headers: &mut HeaderMap) {
+        let told = [
+            header("ratelimit-limit", self.limit.count),
+            header("ratelimit-remaining", self.remaining),
+            header("ratelimit-reset", whole_seconds(self.reset)),
+            header("ratelimit-policy", &self.policy),
+        ];
+        for (name, value) in told.into_iter().flatten() {
+            headers.insert(name, value);
+        }
+    }
+}
+
+impl Meter {
+    pub(super) fn new(key: &Key, noted: Option<Usage>) -> Self {
+        let limiter = |rate| (rate, RateLimiter::direct(quota(rate)).with_middleware::<StateInformationMiddleware>());
+        let usage = noted.unwrap_or(Usage { day: today().0, count: 0 });
+        let used = Mutex::new(Used { usage, noted: usage.count });
+        Self { rate: key.rate.map(limiter), quota: key.quota, used }
+    }
+
+    /// Counts a request, if it is within the limits.
+    pub(super) fn count(&self) -> Allowance {
+        let (day, left_of_day) = today();
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        if used.usage.day != day {
+            *used = Used { usage: Usage { day, count: 0 }, noted: 0 };
+        }
+        let policies = self.rate.iter().map(|(rate, _)| rate).chain(&self.quota);
+        let policies: Vec<String> = policies.map(|rate| format!("{};w={}", rate.count, rate.per.seconds())).collect();
+        let policy = policies.join(", ");
+        let unlimited = Rate { count: u32::MAX, per: crate::catalogue::Unit::Second };
+        let of_quota = |count: u64, refused: bool| {
+            let limit = self.quota.unwrap_or(unlimited);
+            let remaining = u64::from(limit.count).saturating_sub(count);
+            let refused_for = refused.then_some(left_of_day);
+            Allowance { limit, of_day: true, remaining, reset: left_of_day, refused_for, policy: policy.clone() }
+        };
+        if self.quota.is_some_and(|quota| used.usage.count >= quota.count.into()) {
+            return of_quota(used.usage.count, true);
+        }
+        let Some((rate, limiter)) = &self.rate else {
+            used.usage.count += 1;
+            return of_quota(used.usage.count, false);
+        };
+        let allowance = |remaining, reset, refused_for| Allowance {
+            limit: *rate,
+            of_day: false,
+            remaining,
+            reset,
+            refused_for,
+            policy: policy.clone(),
+        };
+        match limiter.check() {
+            Ok(state) => {
+                used.usage.count += 1;
+                let remaining = state.remaining_burst_capacity();
+                let spent = rate.count.saturating_sub(remaining);
+                let each = Duration::from_secs(rate.per.seconds().into()) / rate.count;
+                allowance(remaining.into(), each * spent, None)
+            }
+            Err(until) => {
+                let wait = until.wait_time_from(DefaultClock::default().now());
+                allowance(0, wait, Some(wait))
+            }
+        }
+    }
+
+    /// What was used, if not all of it is on disk; it is taken to be so from now on.
+    pub(super) fn unnoted(&self) -> Option<Usage> {
+        self.quota?;
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let changed = used.noted != used.usage.count;
+        used.noted = used.usage.count;
+        changed.then_some(used.usage)
+    }
+}
+
+/// The day by UTC, and what is left of it.
+fn today() -> (jiff::civil::Date, Duration) {
+    let now = Timestamp::now().to_zoned(TimeZone::UTC);
+    let left = now.tomorrow().and_then(|tomorrow| tomorrow.start_of_day()).map(|next| next.duration_since(&now));
+    let left = left.ok().and_then(|left| Duration::try_from(left).ok()).unwrap_or(Duration::from_secs(60));
+    (now.date(), left)
+}

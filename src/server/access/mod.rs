@@ -1,0 +1,263 @@
+//! Who may make which call, and how often: keys, their roles, and limits by key or by address.
+//!
+//! Every route says beside its method what it [`Needs`]. A request passes through here before its handler, and before its
+//! body is read.
+
+mod meter;
+
+use std::net::IpAddr;
+use std::num::NonZeroU32;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use actix_web::body::BoxBody;
+use actix_web::dev::{HttpServiceFactory, ServiceRequest, ServiceResponse};
+use actix_web::http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use actix_web::http::{Method, StatusCode};
+use actix_web::middleware::{Next, from_fn};
+use actix_web::web::Data;
+use actix_web::{Error, HttpMessage, Resource};
+use governor::clock::{Clock, DefaultClock};
+use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
+use hashbrown::HashMap;
+
+use self::meter::{Allowance, Meter};
+use super::State;
+use super::parameters;
+use super::problem::Problem;
+use crate::catalogue::{AccessDenied, Catalogue, CatalogueError, Key, Rate, Role, Usage};
+
+/// Where clients that cannot send `Authorization` put their key.
+const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
+/// What a refused client is told to do (RFC 6750).
+const CHALLENGE: &str = "Bearer realm=\"lapidary\"";
+/// When more addresses than this are remembered, those that have been quiet are forgotten.
+const MANY_ADDRESSES: usize = 100_000;
+
+/// What a call needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Needs {
+    /// Nothing: anybody may know.
+    Nothing,
+    /// Any key that is good.
+    AnyKey,
+    /// A key to check.
+    Check,
+    /// The same, unless the settings open it to all: existing clients send no key.
+    CheckUnlessOpen,
+    /// A key to ingest into the library that the path names.
+    Ingest,
+    /// A key of an administrator.
+    Admin,
+}
+
+/// Who made a request.
+#[derive(Debug, Clone)]
+pub(super) enum Caller {
+    /// The owner of a key.
+    Key(Arc<Key>),
+    /// Anybody on this machine, while there are no keys.
+    Local,
+    /// Anybody.
+    Anybody,
+}
+
+impl Caller {
+    /// The name for logs.
+    pub(super) fn name(&self) -> Option<&str> {
+        match self {
+            Self::Key(key) => Some(&key.name),
+            Self::Local | Self::Anybody => None,
+        }
+    }
+}
+
+/// Who may call.
+pub(super) struct Access {
+    /// Nobody but this machine can connect.
+    loopback: bool,
+    /// For those without a key, by their addresses; `None`: they may not check.
+    keyless: Option<(Rate, DefaultKeyedRateLimiter<IpAddr>)>,
+    /// By the ids of keys.
+    meters: RwLock<HashMap<String, Arc<Meter>>>,
+}
+
+type Admitted = (Caller, Option<Box<Allowance>>);
+
+impl Access {
+    pub(super) fn new(loopback: bool, keyless: Option<Rate>) -> Self {
+        let keyless = keyless.map(|rate| (rate, RateLimiter::keyed(quota(rate))));
+        Self { loopback, keyless, meters: RwLock::default() }
+    }
+
+    /// Lets a request in, or says why not.
+    fn admit(&self, catalogue: &Catalogue, request: &ServiceRequest, needs: Needs) -> Result<Admitted, Refusal> {
+        if needs == Needs::Nothing {
+            return Ok((Caller::Anybody, None));
+        }
+        if self.loopback && catalogue.has_no_keys()? {
+            return Ok((Caller::Local, None));
+        }
+        let Some(secret) = presented(request.headers()) else { return self.without_key(request, needs) };
+        let key = match catalogue.key_of(secret)? {
+            Ok(key) => key,
+            Err(AccessDenied::Unknown) => {
+                return Err(unauthorized("bad_key", "this key is not known here; ask the administrator for one").into());
+            }
+            Err(AccessDenied::Expired) => {
+                return Err(
+                    unauthorized("key_expired", "this key has expired; ask the administrator for a new one").into()
+                );
+            }
+        };
+        may(&key, request, needs)?;
+        let allowance = Box::new(self.meter(catalogue, &key)?.count());
+        match allowance.refused_for {
+            None => Ok((Caller::Key(key), Some(allowance))),
+            Some(wait) => {
+                let what = if allowance.of_day { "the day's quota" } else { "the rate" };
+                let detail =
+                    format!("{what} of the key '{}' is used up ({}); wait, or ask for more", key.name, allowance.limit);
+                Err(Refusal { problem: Box::new(too_many(&detail, wait)), allowance: Some(allowance) })
+            }
+        }
+    }
+
+    fn without_key(&self, request: &ServiceRequest, needs: Needs) -> Result<Admitted, Refusal> {
+        let (Needs::CheckUnlessOpen, Some((rate, limiter))) = (needs, &self.keyless) else {
+            let detail = "this call needs a key: send it as 'Authorization: Bearer KEY' or 'X-Api-Key: KEY'";
+            return Err(unauthorized("no_key", detail).into());
+        };
+        let address = request.peer_addr().map_or(IpAddr::from([0; 4]), |peer| network(peer.ip()));
+        if limiter.len() > MANY_ADDRESSES {
+            limiter.retain_recent();
+        }
+        limiter.check_key(&address).map(|()| (Caller::Anybody, None)).map_err(|until| {
+            let wait = until.wait_time_from(DefaultClock::default().now());
+            let detail = format!("more than {rate} from this address; wait, or ask the administrator for a key");
+            too_many(&detail, wait).into()
+        })
+    }
+
+    fn meter(&self, catalogue: &Catalogue, key: &Key) -> Result<Arc<Meter>, CatalogueError> {
+        let known = self.meters.read().unwrap_or_else(PoisonError::into_inner).get(&key.id).cloned();
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let meter = Arc::new(Meter::new(key, catalogue.key_usage(&key.id)?));
+        let mut meters = self.meters.write().unwrap_or_else(PoisonError::into_inner);
+        Ok(Arc::clone(meters.entry(key.id.clone()).or_insert(meter)))
+    }
+
+    /// Brings to disk how much of their quotas keys have used.
+    pub(super) fn note_usage(&self, catalogue: &Catalogue) -> Result<(), CatalogueError> {
+        let meters = self.meters.read().unwrap_or_else(PoisonError::into_inner);
+        let changed = meters.iter().filter_map(|(id, meter)| Some((id.clone(), meter.unnoted()?)));
+        let changed: Vec<(String, Usage)> = changed.collect();
+        drop(meters);
+        if changed.is_empty() { Ok(()) } else { catalogue.note_usage(&changed) }
+    }
+}
+
+/// Why a request was not let in.
+struct Refusal {
+    problem: Box<Problem>,
+    allowance: Option<Box<Allowance>>,
+}
+
+impl<P: Into<Problem>> From<P> for Refusal {
+    fn from(problem: P) -> Self {
+        Self { problem: Box::new(problem.into()), allowance: None }
+    }
+}
+
+/// A resource whose calls need what is said here; a method that is not named is for the resource to refuse.
+pub(super) fn guarded(resource: Resource, needs: Vec<(Method, Needs)>) -> impl HttpServiceFactory {
+    let needs: Arc<[(Method, Needs)]> = needs.into();
+    resource.wrap(from_fn(move |request: ServiceRequest, next: Next<BoxBody>| {
+        let found = needs.iter().find(|(method, _)| method == request.method()).map(|(_, needs)| *needs);
+        enter(request, next, found)
+    }))
+}
+
+async fn enter(request: ServiceRequest, next: Next<BoxBody>, needs: Option<Needs>) -> Result<ServiceResponse, Error> {
+    let (Some(needs), Some(state)) = (needs, request.app_data::<Data<State>>().cloned()) else {
+        return next.call(request).await;
+    };
+    let (mut response, allowance) = match state.access.admit(&state.catalogue, &request, needs) {
+        Ok((caller, allowance)) => {
+            request.extensions_mut().insert(caller);
+            (next.call(request).await?, allowance)
+        }
+        Err(Refusal { problem, allowance }) => (request.error_response(*problem), allowance),
+    };
+    if let Some(allowance) = allowance {
+        allowance.tell(response.headers_mut());
+    }
+    Ok(response)
+}
+
+/// The key that a request came with.
+fn presented(headers: &HeaderMap) -> Option<&str> {
+    let bearer = headers.get(AUTHORIZATION).and_then(|value| {
+        let (scheme, secret) = value.to_str().ok()?.split_once(' ')?;
+        scheme.eq_ignore_ascii_case("bearer").then(|| secret.trim())
+    });
+    bearer.or_else(|| headers.get(API_KEY)?.to_str().ok())
+}
+
+/// Whether a key's role is enough.
+fn may(key: &Key, request: &ServiceRequest, needs: Needs) -> Result<(), Problem> {
+    let enough = match (key.role, needs) {
+        (Role::Admin, _)
+        | (_, Needs::Nothing | Needs::AnyKey)
+        | (Role::Check, Needs::Check | Needs::CheckUnlessOpen) => true,
+        (Role::Ingest, Needs::Ingest) => {
+            let library = parameters::library(request.request())?;
+            if !key.libraries.contains(&library) {
+                let detail = format!("the key '{}' is not for this library", key.name);
+                return Err(Problem::new(StatusCode::FORBIDDEN, "not_your_library", detail));
+            }
+            true
+        }
+        _ => false,
+    };
+    let detail = || format!("the key '{}' is one to {}, which does not allow this call", key.name, key.role);
+    if enough { Ok(()) } else { Err(Problem::new(StatusCode::FORBIDDEN, "not_allowed", detail())) }
+}
+
+fn unauthorized(code: &'static str, detail: &str) -> Problem {
+    Problem::new(StatusCode::UNAUTHORIZED, code, detail).with(WWW_AUTHENTICATE, CHALLENGE)
+}
+
+fn too_many(detail: &str, wait: Duration) -> Problem {
+    let seconds = whole_seconds(wait).max(1).to_string();
+    Problem::new(StatusCode::TOO_MANY_REQUESTS, "too_many_requests", detail).with(RETRY_AFTER, seconds)
+}
+
+/// Seconds, the last one begun counted.
+fn whole_seconds(time: Duration) -> u64 {
+    time.as_secs() + u64::from(time.subsec_nanos() > 0)
+}
+
+/// The limiter's form of a rate: all at once, and then one by one.
+fn quota(rate: Rate) -> Quota {
+    let count = NonZeroU32::new(rate.count).unwrap_or(NonZeroU32::MIN);
+    let each = Duration::from_secs(rate.per.seconds().into()) / count.get();
+    Quota::with_period(each).map_or(Quota::per_second(count), |quota| quota.allow_burst(count))
+}
+
+/// What belongs to one client: an address of IPv4, or the network that who has one of IPv6 has.
+fn network(address: IpAddr) -> IpAddr {
+    match address {
+        IpAddr::V6(address) if address.to_ipv4_mapped().is_none() => {
+            let [a, b, c, d, ..] = address.segments();
+            IpAddr::from([a, b, c, d, 0, 0, 0, 0])
+        }
+        address => address,
+    }
+}
+
+fn header(name: &'static str, value: impl std::fmt::Display) -> Option<(HeaderName, HeaderValue)> {
+    Some((HeaderName::from_static(name), HeaderValue::from_str(&value.to_string()).ok()?))
+}

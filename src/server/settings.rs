@@ -1,0 +1,57 @@
+//! What an administrator can set.
+
+use std::net::SocketAddr;
+use std::num::NonZero;
+use std::thread::available_parallelism;
+use std::time::Duration;
+
+use crate::catalogue::Rate;
+
+/// The largest body that is taken when the settings say nothing: a text of 64 MiB is some fifty thick novels.
+const MAX_BODY: usize = 64 << 20;
+/// What all bodies together may take: eight of the largest.
+const BODY_MEMORY: usize = 8 * MAX_BODY;
+/// Jobs at once for each core: more than one, as some wait for the disk.
+const JOBS_OF_CORE: usize = 4;
+/// Jobs that wait: on a machine that answers 1,000 a second, the last of them waits a quarter of a second.
+const QUEUE: usize = 256;
+/// A request that takes longer is worth a warning.
+const SLOW: Duration = Duration::from_secs(5);
+/// With less free space on its disk a server is not ready: all that is in memory, and as much again to compact it.
+const MIN_FREE: u64 = 256 << 20;
+
+/// How to serve.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// Where to listen. Port 0 is one that the system chooses.
+    pub listen: SocketAddr,
+    /// The largest body of a request, in bytes.
+    pub max_body: usize,
+    /// What the bodies of all requests together may take, in bytes.
+    pub body_memory: usize,
+    /// How many requests are worked on at once.
+    pub concurrent: usize,
+    /// How many more may wait for that.
+    pub queue: usize,
+    /// How often an address may use the check of existing clients without a key; `None`: that needs a key too.
+    pub keyless_rate: Option<Rate>,
+    /// A request that takes as long is logged as a warning.
+    pub slow: Duration,
+    /// With less free space on the catalogue's disk, in bytes, the server is not ready.
+    pub min_free: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from(([127, 0, 0, 1], 8093)),
+            max_body: MAX_BODY,
+            body_memory: BODY_MEMORY,
+            concurrent: JOBS_OF_CORE * available_parallelism().map_or(1, NonZero::get),
+            queue: QUEUE,
+            keyless_rate: None,
+            slow: SLOW,
+            min_free: MIN_FREE,
+        }
+    }
+}

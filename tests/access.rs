@@ -1,0 +1,286 @@
+//! Who may call the server, and how much: keys, roles, limits, settings. From outside, by the program.
+
+mod common;
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use common::{Folder, Server, command, prose, run};
+
+/// Makes a key, and gives its secret.
+fn key(data: &Path, arguments: &str) -> String {
+    let made = run(&format!("keys add --data {{}} {arguments}"), &[data]).expect(0);
+    made.out.lines().last().expect("the secret comes last").to_owned()
+}
+
+/// An answer: its status, its head in small letters, and its body.
+struct Answer {
+    status: u16,
+    head: String,
+    body: Value,
+}
+
+impl Answer {
+    fn header(&self, name: &str) -> Option<&str> {
+        self.head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
+    }
+
+    fn code(&self) -> &str {
+        self.body["code"].as_str().unwrap_or_default()
+    }
+}
+
+/// Sends bytes as they are, and reads what is answered until the server closes.
+fn raw(server: &Server, request: &[u8]) -> Answer {
+    let mut stream = TcpStream::connect(server.url.trim_start_matches("http://")).expect("a connection");
+    stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a time-out");
+    // A server that refuses early may close before all is sent.
+    let _ = stream.write_all(request);
+    let mut bytes = Vec::new();
+    let _ = stream.read_to_end(&mut bytes);
+    let text = String::from_utf8_lossy(&bytes);
+    let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
+    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_default();
+    Answer { status, head: head.to_lowercase(), body: serde_json::from_str(body).unwrap_or_default() }
+}
+
+fn send(server: &Server, method: &str, path: &str, headers: &str, body: &str) -> Answer {
+    let head = format!("{method} {path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n{headers}");
+    raw(server, format!("{head}Content-Length: {}\r\n\r\n{body}", body.len()).as_bytes())
+}
+
+fn with_key(server: &Server, secret: &str, method: &str, path: &str, body: &Value) -> Answer {
+    let headers = format!("Authorization: Bearer {secret}\r\nContent-Type: application/json\r\n");
+    send(server, method, path, &headers, &if body.is_null() { String::new() } else { body.to_string() })
+}
+
+const CHECK: &str = "/v1/checks";
+const MINE: &str = "/v1/libraries/mine/books/one";
+const THEIRS: &str = "/v1/libraries/theirs/books/one";
+
+#[test]
+fn each_role_may_do_its_own() {
+    let folder = Folder::new();
+    let data = folder.data();
+    let check = key(&data, "--role check shop");
+    let ingest = key(&data, "--role ingest --library mine feed");
+    let admin = key(&data, "--role admin boss");
+    let server = Server::start(&data);
+    let gems = json!({ "gems": [1, 2, 3] });
+    let book = json!({ "rights": "protected", "text": prose(1, 3000) });
+    let table = [
+        ("GET", "/healthz", Value::Null, [200, 200, 200, 200]),
+        ("GET", "/readyz", Value::Null, [200, 200, 200, 200]),
+        ("GET", "/metrics", Value::Null, [401, 200, 200, 200]),
+        ("PUT", MINE, book.clone(), [401, 403, 201, 200]),
+        ("PUT", THEIRS, book, [401, 403, 403, 201]),
+        ("GET", MINE, Value::Null, [401, 403, 200, 200]),
+        ("HEAD", MINE, Value::Null, [401, 403, 200, 200]),
+        ("GET", "/v1/libraries/theirs/books", Value::Null, [401, 403, 403, 200]),
+        ("GET", "/v1/libraries/mine/books", Value::Null, [401, 403, 200, 200]),
+        ("POST", CHECK, gems, [401, 200, 403, 200]),
+        ("GET", "/v1/libraries", Value::Null, [401, 403, 403, 200]),
+        ("GET", "/v1/stats", Value::Null, [401, 403, 403, 200]),
+        ("GET", "/v1/jobs", Value::Null, [401, 403, 403, 200]),
+        ("POST", "/v1/jobs", json!({ "kind": "verify" }), [401, 403, 403, 202]),
+        ("GET", "/v1/keys", Value::Null, [401, 403, 403, 200]),
+        ("DELETE", "/v1/keys/nobody", Value::Null, [401, 403, 403, 404]),
+        ("PATCH", CHECK, Value::Null, [405, 405, 405, 405]),
+        ("GET", "/nowhere", Value::Null, [404, 404, 404, 404]),
+        ("DELETE", THEIRS, Value::Null, [401, 403, 403, 204]),
+        ("DELETE", MINE, Value::Null, [401, 403, 204, 404]),
+    ];
+    for (method, path, body, expected) in table {
+        let nobody = send(
+            &server,
+            method,
+            path,
+            "Content-Type: application/json\r\n",
+            &if body.is_null() { String::new() } else { body.to_string() },
+        );
+        assert_eq!(nobody.status, expected[0], "{method} {path} without a key");
+        if nobody.status == 401 && method != "HEAD" {
+            assert_eq!(nobody.code(), "no_key");
+            assert!(nobody.header("www-authenticate").is_some_and(|how| how.starts_with("bearer")));
+        }
+        for (secret, expected) in [&check, &ingest, &admin].into_iter().zip(&expected[1..]) {
+            let answer = with_key(&server, secret, method, path, &body);
+            assert_eq!(answer.status, *expected, "{method} {path}: {}", answer.body);
+        }
+    }
+    assert_eq!(with_key(&server, &ingest, "GET", THEIRS, &Value::Null).code(), "not_your_library");
+    // The path is read as it is routed: no spelling of it opens another library.
+    for path in [
+        "/v1/libraries/mine/../theirs/books/one",
+        "/v1/libraries/mine%2f..%2ftheirs/books/one",
+        "//v1/libraries/theirs/books/one",
+        "/v1/libraries/%74heirs/books/one",
+    ] {
+        let answer = with_key(&server, &ingest, "GET", path, &Value::Null);
+        assert!([403, 404].contains(&answer.status), "{path}: {}", answer.status);
+    }
+    assert_eq!(server.stop(), Some(0));
+}
+
+#[test]
+fn wrong_keys_open_nothing() {
+    let folder = Folder::new();
+    let data = folder.data();
+    let good = key(&data, "--role check shop");
+    let void = key(&data, "--role admin --expires 2020-01-01 past");
+    let server = Server::start(&data);
+    let with = |headers: &str| send(&server, "GET", "/metrics", headers, "");
+    for good in [
+        format!("X-Api-Key: {good}"),
+        format!("authorization: bearer {good}"),
+        format!("Authorization: Bearer  {good} "),
+    ] {
+        assert_eq!(with(&format!("{good}\r\n")).status, 200, "{good}");
+    }
+    let flipped = format!("{}{}", &good[..good.len() - 1], if good.ends_with('0') { '1' } else { '0' });
+    let wrong =
+        ["", "x", "lap_", "lap_00000000_0", &good[..20], &flipped, &format!("{good}0"), &format!("{good},{good}")];
+    for wrong in wrong {
+        let answer = with(&format!("Authorization: Bearer {wrong}\r\n"));
+        assert_eq!((answer.status, answer.code()), (401, "bad_key"), "{wrong}: {}", answer.body);
+        assert_eq!(with(&format!("X-Api-Key: {wrong}\r\n")).status, 401, "{wrong}");
+    }
+    assert_eq!(with(&format!("X-Api-Key: {void}\r\n")).code(), "key_expired");
+    assert_eq!(with(&format!("Authorization: Basic {good}\r\n")).code(), "no_key");
+    assert_eq!(with(&format!("Authorization: {good}\r\n")).code(), "no_key");
+}
+
+#[test]
+fn keys_are_made_listed_rotated_and_revoked_while_it_serves() {
+    let folder = Folder::new();
+    let data = folder.data();
+    let admin = key(&data, "--role admin boss");
+    let server = Server::start(&data);
+    let keys = |line: &str, secret: &str| {
+        let line = format!("keys {line}").replace("--", &format!("--server {} --", server.url));
+        let line = if line.contains("--server") { line } else { format!("{line} --server {}", server.url) };
+        let mut command = command(&line, &[] as &[&Path]);
+        common::Run::from(command.env("LAPIDARY_KEY", secret).output().expect("the program runs"))
+    };
+    let opens = |secret: &str| with_key(&server, secret, "GET", "/metrics", &Value::Null).status;
+    let made = keys("add --role check shop", &admin).expect(0);
+    let old = made.out.trim().to_owned();
+    assert_eq!(opens(&old), 200);
+    assert_eq!(keys("add --role check other", &old).expect(2).out, "");
+    assert!(keys("add --role check shop", &admin).expect(2).err.contains("already"));
+    let new = keys("rotate shop", &admin).expect(0).out.trim().to_owned();
+    assert_eq!((opens(&old), opens(&new)), (200, 200));
+    let newest = keys("rotate --overlap=0s shop", &admin).expect(0).out.trim().to_owned();
+    assert_eq!((opens(&old), opens(&new), opens(&newest)), (401, 401, 200));
+    let listed = keys("list", &admin).expect(0).out;
+    assert!(listed.contains("boss: admin") && listed.contains("shop: check"), "{listed}");
+    for secret in [&old, &new, &newest, &admin] {
+        assert!(!listed.contains(secret.rsplit('_').next().expect("a part")));
+    }
+    keys("revoke shop", &admin).expect(0);
+    assert_eq!(opens(&newest), 401);
+    assert!(keys("revoke shop", &admin).expect(2).err.contains("no key named"));
+    // On loopback, who has no keys is open again.
+    keys("revoke boss", &admin).expect(0);
+    assert_eq!(opens(&admin), 200);
+}
+
+#[test]
+fn rates_and_quotas_hold_and_a_quota_outlives_the_server() {
+    let folder = Folder::new();
+    let data = folder.data();
+    let quick = key(&data, "--role check --rate 3/h quick");
+    let daily = key(&data, "--role check --quota 4/day daily");
+    let server = Server::start(&data);
+    let check = |server: &Server, secret: &str| with_key(server, secret, "POST", CHECK, &json!({ "gems": [1] }));
+    for left in ["2", "1", "0"] {
+        let answer = check(&server, &quick);
+        assert_eq!((answer.status, answer.header("ratelimit-remaining")), (200, Some(left)));
+        assert_eq!(answer.header("ratelimit-limit"), Some("3"));
+        assert_eq!(answer.header("ratelimit-policy"), Some("3;w=3600"));
+    }
+    let refused = check(&server, &quick);
+    assert_eq!((refused.status, refused.code()), (429, "too_many_requests"));
+    let wait: u64 = refused.header("retry-after").and_then(|wait| wait.parse().ok()).expect("seconds");
+    assert!((1..=1200).contains(&wait), "{wait}");
+    // The one does not use up what is the other's.
+    assert_eq!(check(&server, &daily).header("ratelimit-remaining"), Some("3"));
+    assert_eq!(check(&server, &daily).status, 200);
+    assert_eq!(server.stop(), Some(0));
+    let server = Server::start(&data);
+    assert_eq!(check(&server, &daily).header("ratelimit-remaining"), Some("1"));
+    assert_eq!(check(&server, &daily).status, 200);
+    let refused = check(&server, &daily);
+    assert_eq!(refused.status, 429);
+    assert!(refused.body["detail"].as_str().is_some_and(|detail| detail.contains("quota") && detail.contains("4/day")));
+}
+
+/// What the published Perl client sends: a form, no key.
+const PERL: &str =
+    "TE: deflate,gzip;q=0.3\r\nUser-Agent: libwww-perl/6.67\r\nContent-Type: application/x-www-form-urlencoded\r\n";
+
+#[test]
+fn the_published_client_needs_no_key_where_it_is_let() {
+    let folder = Folder::new();
+    let data = folder.data();
+    let check = key(&data, "--role check shop");
+    let form = |server: &Server, headers: &str| {
+        send(server, "POST", "/copyright_check_by_gems/", &format!("{PERL}{headers}"), "gems=1%2C2%2C3")
+    };
+    let closed = Server::start(&data);
+    assert_eq!(form(&closed, "").code(), "no_key");
+    assert_eq!(form(&closed, &format!("X-Api-Key: {check}\r\n")).body["verdict"], "unknown");
+    drop(closed);
+    let open = Server::start_with(&data, "--keyless-rate 2/h");
+    assert_eq!(form(&open, "").body["verdict"], "unknown");
+    assert_eq!(form(&open, "").status, 200);
+    let refused = form(&open, "");
+    assert_eq!((refused.status, refused.code()), (429, "too_many_requests"));
+    assert!(refused.header("retry-after").is_some());
+    // The other calls stay closed, and a key has its own limits.
+    assert_eq!(send(&open, "POST", CHECK, "Content-Type: application/json\r\n", "{}").code(), "no_key");
+    assert_eq!(form(&open, &format!("X-Api-Key: {check}\r\n")).status, 200);
+}
+
+#[test]
+fn without_keys_it_serves_this_machine_only() {
+    let folder = Folder::new();
+    let data = folder.data();
+    let refused = run("serve --listen 0.0.0.0:0 --data {}", &[&data]).expect(2);
+    assert!(refused.err.contains("lapidary keys add") && refused.err.contains("127.0.0.1"), "{}", refused.err);
+}
+
+#[test]
+fn settings_come_from_a_file_the_environment_and_flags() {
+    let folder = Folder::new();
+    let file = folder.file("l.toml", "data = \"/nowhere\"\nmax-body = 1000\nqueue = 7\n[rule]\nmin-common = 5\n");
+    let shown = |line: &str| {
+        let mut command = command(&format!("serve --check-config --config {{}} {line}"), &[&file]);
+        command.env("LAPIDARY_MAX_BODY", "2000").env("LAPIDARY_QUEUE", "8");
+        common::Run::from(command.output().expect("the program runs")).expect(0).out
+    };
+    let out = shown("--max-body 3000 --common-cap 9");
+    for line in ["data = \"/nowhere\"", "max-body = 3000", "queue = 8", "min-common = 5", "common-cap = 9"] {
+        assert!(out.lines().any(|shown| shown == line), "{line} in {out}");
+    }
+    let wrong = [
+        ("data = \"x\"\nmax-bodi = 1\n", "max-bodi"),
+        ("data = \"x\"\nmax-body = \"big\"\n", "max-body"),
+        ("data = \"x\"\nlisten = \"here\"\n", "listen"),
+        ("data = \"x\"\nkeyless-rate = \"5/week\"\n", "5/week"),
+        ("data = \"x\"\nbody-memory = 5\n", "body-memory"),
+        ("data = \"x\"\n[rule]\nmin-share = 2.0\n", "min-share"),
+        ("listen = \"127.0.0.1:0\"\n", "--data"),
+        ("data = \n", "l.toml"),
+    ];
+    for (content, says) in wrong {
+        let file = folder.file("l.toml", content);
+        let refused = run("serve --check-config --config {}", &[&file]).expect(2);
+        assert!(refused.err.contains(says), "{content}: {}", refused.err);
+    }
+    assert!(!folder.path("x").exists());
+}
