@@ -3,66 +3,79 @@
 //! Vectors tell ASCII and Cyrillic apart, which is all of most blocks; each character else goes through the table. After
 //! Langdale and Lemire, "Parsing Gigabytes of JSON per Second" (2019).
 
+use std::ops::Range;
+
 use wide::u8x16;
 
+use super::characters::sets_apart;
 use super::plain::{Kind, Plain};
 
-/// Bytes that a mask of one word covers.
+/// Bytes that a word of a mask covers.
 pub(super) const BLOCK: usize = 64;
 const BLOCKS: usize = 64;
 /// Bytes that are looked at together.
 pub(super) const SPAN: usize = BLOCKS * BLOCK;
 
-/// A stretch of text of at most [`SPAN`] bytes. Behind the end of a text stand blanks.
-pub(super) struct Masks {
-    /// ASCII blanks.
-    pub(super) blank: Mask,
-    /// All bytes of letters.
-    pub(super) letter: Mask,
-    /// As many bytes of each character as the steps count characters: nearly always its first.
-    pub(super) first: Mask,
-    /// A byte of each character that is not plain.
-    pub(super) odd: Mask,
-}
-
-/// A bit for each byte, the first in the lowest bit of the first byte; 64 ones before them, and 64 zeros behind.
-pub(super) struct Mask([u8; SPAN / 8 + 16]);
+/// A bit for each byte of a stretch, the first in the lowest bit of the first word. Two words more, so that a block has
+/// always one behind it, and so has the end of a stretch.
+#[derive(Clone)]
+pub(super) struct Mask([u64; BLOCKS + 2]);
 
 impl Mask {
-    fn new() -> Self {
-        let mut bytes = [0; SPAN / 8 + 16];
-        bytes[..8].fill(0xff);
-        Self(bytes)
+    pub(super) fn new() -> Self {
+        Self([0; BLOCKS + 2])
     }
 
-    fn word(&self, byte: usize) -> u64 {
-        self.0[byte..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
-    }
-
-    /// The bits from `at` on, the first in the lowest: 57 or more.
+    /// The bits of a block.
     #[inline]
-    pub(super) fn from(&self, at: usize) -> u64 {
-        self.word(at / 8 + 8) >> (at % 8)
+    pub(super) fn block(&self, block: usize) -> u64 {
+        self.0[block]
     }
 
-    /// The bits up to `at`, the last in the highest: 57 or more.
     #[inline]
-    pub(super) fn up_to(&self, at: usize) -> u64 {
-        self.word(at / 8 + 1) << (7 - at % 8)
+    pub(super) fn set_block(&mut self, block: usize, bits: u64) {
+        self.0[block] = bits;
     }
 
-    /// The bits of the block at `block` and of the next.
-    fn two(&self, block: usize) -> u128 {
-        u128::from(self.from(block)) | u128::from(self.from(block + BLOCK)) << BLOCK
+    #[inline]
+    pub(super) fn has(&self, byte: usize) -> bool {
+        self.0[byte / BLOCK] >> (byte % BLOCK) & 1 != 0
     }
 
-    fn set(&mut self, block: usize, bits: u64) {
-        self.0[block * 8 + 8..][..8].copy_from_slice(&bits.to_le_bytes());
+    /// The first bit in the range.
+    pub(super) fn first_in(&self, range: Range<usize>) -> Option<usize> {
+        let blocks = range.start / BLOCK..range.end.div_ceil(BLOCK);
+        let bits = |block| self.0[block] & inside(&range, block);
+        blocks.clone().find(|&block| bits(block) != 0).map(|block| block * BLOCK + bits(block).trailing_zeros() as usize)
     }
+
+    /// The last bit in the range.
+    pub(super) fn last_in(&self, range: Range<usize>) -> Option<usize> {
+        let blocks = range.start / BLOCK..range.end.div_ceil(BLOCK);
+        let bits = |block| self.0[block] & inside(&range, block);
+        blocks.clone().rfind(|&block| bits(block) != 0).map(|block| block * BLOCK + bits(block).ilog2() as usize)
+    }
+
+    /// Takes out the bits in the range.
+    pub(super) fn clear(&mut self, range: &Range<usize>) {
+        for block in range.start / BLOCK..range.end.div_ceil(BLOCK) {
+            self.0[block] &= !inside(range, block);
+        }
+    }
+}
+
+/// The bits of a block that lie in the range.
+#[inline]
+pub(super) fn inside(range: &Range<usize>, block: usize) -> u64 {
+    let below = |end: usize| match end.saturating_sub(block * BLOCK) {
+        bits @ ..BLOCK => (1 << bits) - 1,
+        _ => u64::MAX,
+    };
+    below(range.end) & !below(range.start)
 }
 
 /// The places of the bits of a word, rising.
-struct Bits(u64);
+pub(super) struct Bits(pub(super) u64);
 
 impl Iterator for Bits {
     type Item = usize;
@@ -75,6 +88,20 @@ impl Iterator for Bits {
     }
 }
 
+/// A stretch of text of at most [`SPAN`] bytes.
+pub(super) struct Masks {
+    /// ASCII blanks.
+    pub(super) blank: Mask,
+    /// All bytes of letters.
+    pub(super) letter: Mask,
+    /// As many bytes of each character as the steps count characters: nearly always its first.
+    pub(super) first: Mask,
+    /// The second byte of each letter of which six are a short word. All of them have two bytes.
+    pub(super) six: Mask,
+    /// A byte of each token that needs the steps: characters that are not plain, marks that step 3 acts on.
+    pub(super) odd: Mask,
+}
+
 /// What the bytes of a block are as far as vectors see.
 #[derive(Default)]
 struct Block {
@@ -83,8 +110,14 @@ struct Block {
     alphanumeric: u64,
     /// The first bytes of U+0400 to U+047F.
     cyrillic: u64,
+    /// Those of them from U+0440 on.
+    upper: u64,
     /// Bytes behind the first of a character.
     behind: u64,
+    /// Those of them from 0x90 on.
+    late: u64,
+    /// Those of `Ё` and `ё`, among others.
+    yo: u64,
     /// First bytes of all other characters outside ASCII.
     other: u64,
     underscore: u64,
@@ -111,7 +144,10 @@ impl Block {
                 let cyrillic = put((b | of(1)).simd_eq(of(0xd1)));
                 let behind = put(range(b, 0x80, 0x40));
                 block.cyrillic |= cyrillic;
+                block.upper |= put(b.simd_eq(of(0xd1)));
                 block.behind |= behind;
+                block.late |= put(range(b, 0x90, 0x30));
+                block.yo |= put((b | of(0x10)).simd_eq(of(0x91)));
                 block.other |= high & !cyrillic & !behind;
             }
         }
@@ -119,28 +155,29 @@ impl Block {
     }
 }
 
+/// What characters that begin in a block have in the next.
+#[derive(Default)]
+struct Next {
+    cyrillic: u64,
+    upper: u64,
+    letter: u64,
+    first: u64,
+    six: u64,
+    odd: u64,
+}
+
 impl Masks {
     pub(super) fn new() -> Self {
-        Self { blank: Mask::new(), letter: Mask::new(), first: Mask::new(), odd: Mask::new() }
+        Self { blank: Mask::new(), letter: Mask::new(), first: Mask::new(), six: Mask::new(), odd: Mask::new() }
     }
 
-    /// What of the block at `block` is worth a look: marks, and the first of any six letters. A token without them is a short word.
-    #[inline]
-    pub(super) fn notable(&self, block: usize) -> u64 {
-        let letters = self.letter.two(block);
-        let first = self.first.two(block) & letters;
-        let of_two_bytes = first & (letters & !first) >> 1;
-        let of_one_byte = first & !of_two_bytes;
-        let six = (0..5).fold(first, |some, _| of_one_byte & some >> 1 | of_two_bytes & some >> 2);
-        six as u64 | !(letters as u64 | self.blank.from(block))
-    }
-
-    /// Reads the beginning of `text`, which is the beginning of a character.
-    pub(super) fn read(&mut self, plain: &Plain, text: &[u8]) {
-        // What characters have in the next block.
-        let (mut letter, mut first, mut odd) = (0, 0, 0);
-        for block in 0..BLOCKS {
-            let rest = text.get(block * BLOCK..).unwrap_or_default();
+    /// Reads the beginning of `text`, which is the beginning of a character. `joined` is whether step 5 lies behind; if
+    /// not, tokens that it could act on are odd.
+    pub(super) fn read(&mut self, plain: &Plain, text: &[u8], joined: bool) {
+        let blocks = text.len().min(SPAN).div_ceil(BLOCK);
+        let mut next = Next::default();
+        for block in 0..blocks {
+            let rest = &text[block * BLOCK..];
             let is = if let Some(bytes) = rest.first_chunk() {
                 Block::of(bytes)
             } else {
@@ -148,31 +185,83 @@ impl Masks {
                 last[..rest.len()].copy_from_slice(rest);
                 Block::of(&last)
             };
-            letter |= is.alphanumeric | is.cyrillic | is.cyrillic << 1;
-            first |= !is.behind;
-            odd |= is.underscore;
-            let mut next = (is.cyrillic >> (BLOCK - 1), 0, 0);
-            for place in Bits(is.other) {
-                let (kind, length) = plain.kind(&rest[place..]);
-                let bytes = ((1_u128 << length) - 1) << place;
-                let (here, behind) = (bytes as u64, (bytes >> BLOCK) as u64);
-                match kind {
-                    Kind::Letter => (letter, next.0) = (letter | here, next.0 | behind),
-                    Kind::Mark => {}
-                    Kind::Marks => (first, next.1) = (first | here, next.1 | behind),
-                    Kind::Odd => odd |= here,
-                }
-            }
-            self.blank.set(block, is.blank);
-            self.letter.set(block, letter);
-            self.first.set(block, first);
-            self.odd.set(block, odd);
-            (letter, first, odd) = next;
-            if rest.len() < BLOCK {
-                break;
+            next = self.block(plain, text, block, &is, &next);
+        }
+        self.letter.0[blocks] = next.letter;
+        self.inner_marks(text, blocks, joined);
+    }
+
+    #[inline]
+    fn block(&mut self, plain: &Plain, text: &[u8], block: usize, is: &Block, before: &Next) -> Next {
+        let top = |bits: u64| bits >> (BLOCK - 1);
+        let second = is.cyrillic << 1 | before.cyrillic;
+        let upper = is.upper << 1 | before.upper;
+        let mut next = Next { cyrillic: top(is.cyrillic), upper: top(is.upper), ..Next::default() };
+        let mut letter = is.alphanumeric | is.cyrillic | second | before.letter;
+        let mut first = !is.behind | before.first;
+        let mut six = before.six;
+        let mut odd = is.underscore | before.odd;
+        if plain.has_six_cyrillic() {
+            // А to Я and а to п are 0xd0 and 0x90 to 0xbf, р to я are 0xd1 and 0x80 to 0x8f.
+            let usual = second & (is.late ^ upper | is.yo);
+            six |= usual;
+            for place in Bits(second & !usual) {
+                let start = block * BLOCK + place - 1;
+                six |= u64::from(plain.kind(&text[start..]).0 == Kind::OfSix) << place;
             }
         }
+        for place in Bits(is.other) {
+            let (kind, length) = plain.kind(&text[block * BLOCK + place..]);
+            let bytes = ((1_u128 << length) - 1) << place;
+            let (here, there) = (bytes as u64, (bytes >> BLOCK) as u64);
+            match kind {
+                Kind::Letter => (letter, next.letter) = (letter | here, next.letter | there),
+                Kind::OfSix => {
+                    (letter, next.letter) = (letter | here, next.letter | there);
+                    (six, next.six) = (six | here & !(1 << place), next.six | there);
+                }
+                Kind::Mark => {}
+                Kind::Marks => (first, next.first) = (first | here, next.first | there),
+                Kind::Odd => (odd, next.odd) = (odd | here, next.odd | there),
+            }
+        }
+        self.blank.0[block] = is.blank;
+        self.letter.0[block] = letter;
+        self.first.0[block] = first;
+        self.six.0[block] = six;
+        self.odd.0[block] = odd;
+        next.letter |= next.cyrillic;
+        next
     }
+
+    /// Tokens are odd too where a mark stands between letters and step 3 or 5 may act.
+    fn inner_marks(&mut self, text: &[u8], blocks: usize, joined: bool) {
+        let (mut before, mut open) = (0, false);
+        for block in 0..blocks {
+            let letter = self.letter.0[block];
+            let mark = !letter & !self.blank.0[block];
+            let behind_letter = (letter << 1 | before) & mark;
+            let before_letter = letter >> 1 | self.letter.0[block + 1] << (BLOCK - 1);
+            for place in Bits(behind_letter & before_letter) {
+                let apart = sets_apart(char::from(text[block * BLOCK + place]));
+                self.odd.0[block] |= u64::from(apart) << place;
+            }
+            if !joined {
+                self.odd.0[block] |= letter & through(behind_letter, mark, &mut open);
+            }
+            before = letter >> (BLOCK - 1);
+        }
+    }
+}
+
+/// Moves each of the bits that lies in one of the runs to the first place behind it; the others stay. `carry` is one
+/// that comes out of the block before, and then one that goes on to the next.
+#[inline]
+pub(super) fn through(bits: u64, runs: u64, carry: &mut bool) -> u64 {
+    let (sum, above) = bits.overflowing_add(runs);
+    let (sum, still) = sum.overflowing_add(u64::from(*carry));
+    *carry = above | still;
+    sum & !runs
 }
 
 #[cfg(test)]
@@ -189,12 +278,14 @@ mod tests {
             // NUL is unknown to the table, and so a mark by the steps.
             for c in ('\u{1}'..='\u{7f}').chain('\u{400}'..='\u{47f}') {
                 let text = c.to_string();
-                masks.read(plain, text.as_bytes());
+                masks.read(plain, text.as_bytes(), true);
                 let bytes = (1 << text.len()) - 1;
-                let (letter, blank, odd) = (masks.letter.from(0), masks.blank.from(0) & bytes, masks.odd.from(0));
-                let seen = match (letter == bytes, blank == bytes, odd == 1) {
-                    (true, false, false) => Kind::Letter,
-                    (false, false, false) => Kind::Mark,
+                let [letter, blank, six, odd] =
+                    [&masks.letter, &masks.blank, &masks.six, &masks.odd].map(|mask| mask.block(0) & bytes);
+                let seen = match (letter == bytes, blank == bytes, six == 2, odd == 1) {
+                    (true, false, false, false) => Kind::Letter,
+                    (true, false, true, false) => Kind::OfSix,
+                    (false, false, false, false) => Kind::Mark,
                     // The table does not have blanks.
                     _ => Kind::Odd,
                 };
