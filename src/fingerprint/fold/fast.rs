@@ -27,6 +27,7 @@ impl<S: Sink> Folding<S> {
         let mut at = 0;
         while at < text.len() {
             work.masks.read(self.letters.plain(), &text.as_bytes()[at..], self.joined);
+            work.rest.drop_short(&work.masks, (text.len() - at).min(SPAN));
             at = self.stretch(text, at, &mut work);
         }
     }
@@ -71,31 +72,30 @@ impl<S: Sink> Folding<S> {
         work.items.clear();
         for block in range.start / BLOCK..range.end.div_ceil(BLOCK) {
             let inside = inside(&range, block);
-            let letters = work.rest.letter.block(block) & work.masks.first.block(block) & inside;
+            let letters = work.rest.letter.block(block) & work.masks.last.block(block) & inside;
             let blank = work.masks.blank.block(block) & inside;
             // The blank behind each token of which letters are left.
             let runs = inside & !blank;
             let (sum, above) = runs.overflowing_add(letters);
             let (sum, still) = sum.overflowing_add(u64::from(open));
             open = above | still;
-            let characters = letters | sum & blank;
+            let last = letters | sum & blank;
             let from = block * BLOCK;
-            let rest = &text[from..];
-            let mut last = [0; BLOCK + 1];
-            let bytes = rest.first_chunk().unwrap_or_else(|| {
-                last[..rest.len()].copy_from_slice(rest);
-                &last
-            });
-            any |= work.items.letters(plain, block, bytes, characters);
+            any |= match text[from..].first_chunk::<BLOCK>() {
+                Some(bytes) if letters & work.masks.rare.block(block) == 0 => {
+                    work.items.letters(block, last, |at| plain.by_last_byte(bytes[at]))
+                }
+                _ => work.items.letters(block, last, |at| plain.letter(text, from + at)),
+            };
         }
         if any_is_transliterated(any) {
             self.decorated.digits().transliterate();
         }
         let (digits, places) = work.items.digits();
         self.sink.digits(digits, |digit| {
-            let start = usize::from(places[digit]);
-            let length = if text[start] < 0x80 { 1 } else { 2 };
-            Place { start: (offset + start) as u64, end: (offset + start + length) as u64 }
+            let last = usize::from(places[digit]);
+            let length = if text[last] < 0x80 { 1 } else { 2 };
+            Place { start: (offset + last + 1 - length) as u64, end: (offset + last + 1) as u64 }
         });
     }
 

@@ -2,7 +2,7 @@
 //! whether it is the last of its word, no processor can foresee.
 
 use super::masks::{BLOCK, Bits, SPAN};
-use super::plain::{END, PACKED, Plain};
+use super::plain::{END, Entry, PACKED};
 
 /// How many digits of a word stay.
 const KEPT: u32 = 4;
@@ -12,7 +12,7 @@ const CUT: u8 = b'8';
 /// What the letters of a stretch become, in order: ASCII digits, other characters, and [`END`] behind each word.
 pub(super) struct Items {
     codes: Box<[u8; ROOM]>,
-    /// Where in the stretch the letter begins.
+    /// The last byte of the letter in the stretch.
     places: Box<[u16; ROOM]>,
     length: usize,
 }
@@ -29,20 +29,19 @@ impl Items {
         self.length = 0;
     }
 
-    /// Takes characters of a block and returns what any of them is. `bytes` is the block and one byte more.
+    /// Takes characters of a block by their last bytes and returns what any of them is.
     #[inline]
-    pub(super) fn letters(&mut self, plain: &Plain, block: usize, bytes: &[u8; BLOCK + 1], characters: u64) -> u32 {
+    pub(super) fn letters(&mut self, block: usize, last: u64, entry: impl Fn(usize) -> Entry) -> u32 {
         let mut any = 0;
         let mut length = self.length;
-        for at in Bits(characters) {
-            let entry = plain.entry([bytes[at], bytes[at + 1]]);
+        for at in Bits(last) {
+            let entry = entry(at);
             any |= entry.flags();
-            let place = (block * BLOCK + at) as u16;
             if let Some(codes) = self.codes[length..].first_chunk_mut() {
                 *codes = entry.packed();
             }
             if let Some(places) = self.places[length..].first_chunk_mut() {
-                *places = [place; PACKED + 1];
+                *places = [(block * BLOCK + at) as u16; PACKED + 1];
             }
             length += entry.count();
         }
@@ -50,8 +49,8 @@ impl Items {
         any
     }
 
-    /// Steps 11 to 13: runs of one digit squeezed, long words cut. The digits that are left, and where in the stretch the
-    /// letters of each begin.
+    /// Steps 11 to 13: runs of one digit squeezed, long words cut. The digits that are left, and the last byte of the
+    /// letter of each in the stretch.
     pub(super) fn digits(&mut self) -> (&[u8], &[u16]) {
         let (mut last, mut length, mut digits) = (END, 0, 0);
         for i in 0..self.length {
@@ -62,7 +61,8 @@ impl Items {
             self.places[digits] = place;
             digits += usize::from(new & (length <= KEPT));
             length += u32::from(new | mark);
-            length = if code == END { 0 } else { length };
+            // No branch: words end where nobody foresees it.
+            length &= u32::from(code == END).wrapping_sub(1);
             last = code;
         }
         (&self.codes[..digits], &self.places[..digits])

@@ -16,50 +16,60 @@ const BLOCKS: usize = 64;
 /// Bytes that are looked at together.
 pub(super) const SPAN: usize = BLOCKS * BLOCK;
 
-/// A bit for each byte of a stretch, the first in the lowest bit of the first word. Two words more, so that a block has
-/// always one behind it, and so has the end of a stretch.
-#[derive(Clone)]
-pub(super) struct Mask([u64; BLOCKS + 2]);
+/// A bit for each byte of a stretch, the first in the lowest bit of the first byte; and room behind them for what lies
+/// behind the end of a stretch.
+pub(super) struct Mask([u8; SPAN / 8 + 4 * 8]);
 
 impl Mask {
     pub(super) fn new() -> Self {
-        Self([0; BLOCKS + 2])
+        Self([0; _])
     }
 
     /// The bits of a block.
     #[inline]
     pub(super) fn block(&self, block: usize) -> u64 {
-        self.0[block]
+        self.from(block * 8)
     }
 
     #[inline]
     pub(super) fn set_block(&mut self, block: usize, bits: u64) {
-        self.0[block] = bits;
+        self.set_from(block * 8, bits);
+    }
+
+    /// The 64 bits from the lowest of byte `byte` of the mask on.
+    #[inline]
+    pub(super) fn from(&self, byte: usize) -> u64 {
+        self.0[byte..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
+    }
+
+    #[inline]
+    pub(super) fn set_from(&mut self, byte: usize, bits: u64) {
+        self.0[byte..][..8].copy_from_slice(&bits.to_le_bytes());
     }
 
     #[inline]
     pub(super) fn has(&self, byte: usize) -> bool {
-        self.0[byte / BLOCK] >> (byte % BLOCK) & 1 != 0
+        self.0[byte / 8] >> (byte % 8) & 1 != 0
     }
 
     /// The first bit in the range.
     pub(super) fn first_in(&self, range: Range<usize>) -> Option<usize> {
         let blocks = range.start / BLOCK..range.end.div_ceil(BLOCK);
-        let bits = |block| self.0[block] & inside(&range, block);
+        let bits = |block| self.block(block) & inside(&range, block);
         blocks.clone().find(|&block| bits(block) != 0).map(|block| block * BLOCK + bits(block).trailing_zeros() as usize)
     }
 
     /// The last bit in the range.
     pub(super) fn last_in(&self, range: Range<usize>) -> Option<usize> {
         let blocks = range.start / BLOCK..range.end.div_ceil(BLOCK);
-        let bits = |block| self.0[block] & inside(&range, block);
+        let bits = |block| self.block(block) & inside(&range, block);
         blocks.clone().rfind(|&block| bits(block) != 0).map(|block| block * BLOCK + bits(block).ilog2() as usize)
     }
 
     /// Takes out the bits in the range.
     pub(super) fn clear(&mut self, range: &Range<usize>) {
         for block in range.start / BLOCK..range.end.div_ceil(BLOCK) {
-            self.0[block] &= !inside(range, block);
+            self.set_block(block, self.block(block) & !inside(range, block));
         }
     }
 }
@@ -94,6 +104,10 @@ pub(super) struct Masks {
     pub(super) blank: Mask,
     /// All bytes of letters.
     pub(super) letter: Mask,
+    /// The last byte of each letter, of one or two.
+    pub(super) last: Mask,
+    /// Those of letters that the byte alone does not tell, see [`Plain::by_last_byte`].
+    pub(super) rare: Mask,
     /// As many bytes of each character as the steps count characters: nearly always its first.
     pub(super) first: Mask,
     /// The second byte of each letter of which six are a short word. All of them have two bytes.
@@ -116,8 +130,6 @@ struct Block {
     behind: u64,
     /// Those of them from 0x90 on.
     late: u64,
-    /// Those of `Ё` and `ё`, among others.
-    yo: u64,
     /// First bytes of all other characters outside ASCII.
     other: u64,
     underscore: u64,
@@ -147,7 +159,6 @@ impl Block {
                 block.upper |= put(b.simd_eq(of(0xd1)));
                 block.behind |= behind;
                 block.late |= put(range(b, 0x90, 0x30));
-                block.yo |= put((b | of(0x10)).simd_eq(of(0x91)));
                 block.other |= high & !cyrillic & !behind;
             }
         }
@@ -168,7 +179,15 @@ struct Next {
 
 impl Masks {
     pub(super) fn new() -> Self {
-        Self { blank: Mask::new(), letter: Mask::new(), first: Mask::new(), six: Mask::new(), odd: Mask::new() }
+        Self {
+            blank: Mask::new(),
+            letter: Mask::new(),
+            last: Mask::new(),
+            rare: Mask::new(),
+            first: Mask::new(),
+            six: Mask::new(),
+            odd: Mask::new(),
+        }
     }
 
     /// Reads the beginning of `text`, which is the beginning of a character. `joined` is whether step 5 lies behind; if
@@ -187,25 +206,29 @@ impl Masks {
             };
             next = self.block(plain, text, block, &is, &next);
         }
-        self.letter.0[blocks] = next.letter;
+        // Behind the end of a text stand blanks.
+        self.blank.set_block(blocks, u64::MAX);
+        self.letter.set_block(blocks, next.letter);
+        self.first.set_block(blocks, u64::MAX);
         self.inner_marks(text, blocks, joined);
     }
 
     #[inline]
     fn block(&mut self, plain: &Plain, text: &[u8], block: usize, is: &Block, before: &Next) -> Next {
         let top = |bits: u64| bits >> (BLOCK - 1);
-        let second = is.cyrillic << 1 | before.cyrillic;
+        let cyrillic = is.cyrillic << 1 | before.cyrillic;
         let upper = is.upper << 1 | before.upper;
+        // А to Я and а to п are 0xd0 and 0x90 to 0xbf, р to я are 0xd1 and 0x80 to 0x8f.
+        let usual = cyrillic & (is.late ^ upper);
         let mut next = Next { cyrillic: top(is.cyrillic), upper: top(is.upper), ..Next::default() };
-        let mut letter = is.alphanumeric | is.cyrillic | second | before.letter;
+        let mut letter = is.alphanumeric | is.cyrillic | cyrillic | before.letter;
+        let mut rare = cyrillic & !usual | before.letter;
         let mut first = !is.behind | before.first;
         let mut six = before.six;
         let mut odd = is.underscore | before.odd;
         if plain.has_six_cyrillic() {
-            // А to Я and а to п are 0xd0 and 0x90 to 0xbf, р to я are 0xd1 and 0x80 to 0x8f.
-            let usual = second & (is.late ^ upper | is.yo);
             six |= usual;
-            for place in Bits(second & !usual) {
+            for place in Bits(cyrillic & !usual) {
                 let start = block * BLOCK + place - 1;
                 six |= u64::from(plain.kind(&text[start..]).0 == Kind::OfSix) << place;
             }
@@ -214,23 +237,25 @@ impl Masks {
             let (kind, length) = plain.kind(&text[block * BLOCK + place..]);
             let bytes = ((1_u128 << length) - 1) << place;
             let (here, there) = (bytes as u64, (bytes >> BLOCK) as u64);
+            let second = here & !(1 << place);
+            if matches!(kind, Kind::Letter | Kind::OfSix) {
+                (letter, next.letter) = (letter | here, next.letter | there);
+                rare |= second;
+            }
             match kind {
-                Kind::Letter => (letter, next.letter) = (letter | here, next.letter | there),
-                Kind::OfSix => {
-                    (letter, next.letter) = (letter | here, next.letter | there);
-                    (six, next.six) = (six | here & !(1 << place), next.six | there);
-                }
-                Kind::Mark => {}
+                Kind::Letter | Kind::Mark => {}
+                Kind::OfSix => (six, next.six) = (six | second, next.six | there),
                 Kind::Marks => (first, next.first) = (first | here, next.first | there),
                 Kind::Odd => (odd, next.odd) = (odd | here, next.odd | there),
             }
         }
-        self.blank.0[block] = is.blank;
-        self.letter.0[block] = letter;
-        self.first.0[block] = first;
-        self.six.0[block] = six;
-        self.odd.0[block] = odd;
-        next.letter |= next.cyrillic;
+        self.blank.set_block(block, is.blank);
+        self.letter.set_block(block, letter);
+        self.last.set_block(block, is.alphanumeric | usual | rare);
+        self.rare.set_block(block, rare);
+        self.first.set_block(block, first);
+        self.six.set_block(block, six);
+        self.odd.set_block(block, odd);
         next
     }
 
@@ -238,18 +263,21 @@ impl Masks {
     fn inner_marks(&mut self, text: &[u8], blocks: usize, joined: bool) {
         let (mut before, mut open) = (0, false);
         for block in 0..blocks {
-            let letter = self.letter.0[block];
-            let mark = !letter & !self.blank.0[block];
+            let letter = self.letter.block(block);
+            let mark = !letter & !self.blank.block(block);
             let behind_letter = (letter << 1 | before) & mark;
-            let before_letter = letter >> 1 | self.letter.0[block + 1] << (BLOCK - 1);
+            let before_letter = letter >> 1 | self.letter.block(block + 1) << (BLOCK - 1);
+            before = letter >> (BLOCK - 1);
+            let mut odd = 0;
             for place in Bits(behind_letter & before_letter) {
-                let apart = sets_apart(char::from(text[block * BLOCK + place]));
-                self.odd.0[block] |= u64::from(apart) << place;
+                odd |= u64::from(sets_apart(char::from(text[block * BLOCK + place]))) << place;
             }
             if !joined {
-                self.odd.0[block] |= letter & through(behind_letter, mark, &mut open);
+                odd |= letter & through(behind_letter, mark, &mut open);
             }
-            before = letter >> (BLOCK - 1);
+            if odd != 0 {
+                self.odd.set_block(block, self.odd.block(block) | odd);
+            }
         }
     }
 }

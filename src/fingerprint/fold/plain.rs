@@ -70,6 +70,8 @@ const PUNCTUATION_COUNT: usize = 0x40;
 pub(super) struct Plain {
     /// By code point, and behind [`TWO_BYTES`] the punctuation.
     entries: Box<[Entry; TWO_BYTES + PUNCTUATION_COUNT]>,
+    /// By the last byte of a character: ASCII, `А` to `Я`, `а` to `я`.
+    by_last_byte: Box<[Entry; 256]>,
     six_cyrillic: bool,
 }
 
@@ -92,19 +94,37 @@ impl Plain {
         for (code, entry) in (0..TWO_BYTES as u32).chain(PUNCTUATION_START..).zip(entries.iter_mut()) {
             *entry = char::from_u32(code).and_then(|c| entry_of(letters, c)).unwrap_or_default();
         }
-        Self { entries, six_cyrillic: letters.is_of_six('а') }
+        let mut by_last_byte = Box::new([Entry::default(); 256]);
+        for c in ('\0'..='\x7f').chain('А'..='я') {
+            if let Some(last) = c.encode_utf8(&mut [0; 2]).bytes().last() {
+                by_last_byte[usize::from(last)] = entries[c as usize];
+            }
+        }
+        Self { entries, by_last_byte, six_cyrillic: letters.is_of_six('а') }
     }
 
-    /// Whether `А` to `Я`, `Ё`, `а` to `я` and `ё` are letters of which six are a short word.
+    /// Whether `А` to `Я` and `а` to `я` are letters of which six are a short word.
     pub(super) fn has_six_cyrillic(&self) -> bool {
         self.six_cyrillic
     }
 
-    /// What becomes of a plain letter or an ASCII blank, from its byte and the next.
+    /// What becomes of an ASCII letter or blank, of `А` to `Я` and `а` to `я`: no two of which end in the same byte.
     #[inline]
-    pub(super) fn entry(&self, [first, second]: [u8; 2]) -> Entry {
-        let two_bytes = usize::from(first & 0x1f) << 6 | usize::from(second & 0x3f);
-        self.entries[if first < 0x80 { usize::from(first) } else { two_bytes }]
+    pub(super) fn by_last_byte(&self, byte: u8) -> Entry {
+        self.by_last_byte[usize::from(byte)]
+    }
+
+    /// What becomes of the plain letter or ASCII blank whose last byte is at `last`.
+    #[inline]
+    pub(super) fn letter(&self, text: &[u8], last: usize) -> Entry {
+        match text[last] {
+            byte @ 0..=0x7f => self.entries[usize::from(byte)],
+            second => self.two_bytes(text[last - 1], second),
+        }
+    }
+
+    fn two_bytes(&self, first: u8, second: u8) -> Entry {
+        self.entries[usize::from(first & 0x1f) << 6 | usize::from(second & 0x3f)]
     }
 
     /// What the character is that `text` begins with, and its length in bytes if it is plain.
@@ -127,7 +147,7 @@ impl Plain {
     fn next(&self, text: &[u8]) -> (Entry, usize) {
         match *text {
             [byte @ 0..=0x7f, ..] => (self.entries[usize::from(byte)], 1),
-            [first @ 0xc2..=0xdf, second, ..] => (self.entry([first, second]), 2),
+            [first @ 0xc2..=0xdf, second, ..] => (self.two_bytes(first, second), 2),
             [first, second, third, ..] if [first, second] == PUNCTUATION => {
                 (self.entries[TWO_BYTES + usize::from(third & 0x3f)], 3)
             }
@@ -151,11 +171,12 @@ fn entry_of(letters: &Letters, c: char) -> Option<Entry> {
     let (Some(lower), None) = (lower.next(), lower.next()) else { return None };
     let simple = letters.simplify(lower);
     let six = if letters.is_of_six(simple) { OF_SIX } else { 0 };
+    // Masks know letters of one and two bytes only, and those of six of two.
     match (is_word(lower), is_word(simple), c.len_utf8()) {
         (false, false, _) if !is_blank(lower) && !is_blank(simple) => Entry::new(MARK | six, ""),
-        // Masks know letters of one and two bytes only, and those of six of two.
-        (true, true, 2) => letter(letters, simple, LETTER | six),
-        (true, true, 1) if six == 0 => letter(letters, simple, LETTER),
+        // Of marks that step 4 makes letters, none is one that step 3 acts on.
+        (_, true, 2) if !is_blank(lower) => letter(letters, simple, LETTER | six),
+        (_, true, 1) if six == 0 && !is_blank(lower) => letter(letters, simple, LETTER),
         _ => None,
     }
 }

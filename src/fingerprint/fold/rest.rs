@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::masks::{BLOCK, Bits, Mask, Masks, inside, through};
-use super::short::{Before, Two};
+use super::short::drop_short;
 
 fn top(bits: u64) -> bool {
     bits >> (BLOCK - 1) != 0
@@ -23,24 +23,6 @@ pub(super) struct Rest {
 struct Row<'m> {
     masks: &'m Masks,
     range: Range<usize>,
-}
-
-impl Row<'_> {
-    fn two(&self, block: usize) -> Two {
-        let both = |mask: &Mask, else_bits: u64| {
-            let bits = |block| {
-                let inside = inside(&self.range, block);
-                u128::from(mask.block(block) & inside | else_bits & !inside)
-            };
-            bits(block) | bits(block + 1) << BLOCK
-        };
-        Two {
-            blank: both(&self.masks.blank, u64::MAX),
-            letter: both(&self.masks.letter, 0),
-            first: both(&self.masks.first, u64::MAX),
-            six: both(&self.masks.six, 0),
-        }
-    }
 }
 
 /// Looks for decorated tokens, from block to block: (start of the text or a blank), marks, at most one blank, a word,
@@ -76,31 +58,35 @@ impl Rest {
         Self { letter: Mask::new(), mark: Mask::new(), dropped: Mask::new() }
     }
 
-    /// Reads the plain tokens in the range, at both ends of which is a blank or an end of the text. `inside` is whether
+    /// Step 6 of the first `length` bytes of a stretch, all of them or to the end of the text.
+    pub(super) fn drop_short(&mut self, masks: &Masks, length: usize) {
+        drop_short(masks, length, &mut self.dropped);
+    }
+
+    /// Step 7. Reads the plain tokens in the range, at both ends of which is a blank or an end of the text. `used` is whether
     /// the blank before it ended a decorated token, and so cannot begin another.
     ///
     /// Returns where to go on by the steps: at the first token of which is not clear yet whether it is decorated, or else at the end; and
     /// whether the blank before that ended a decorated token.
-    pub(super) fn read(&mut self, masks: &Masks, range: &Range<usize>, inside: bool, last: bool) -> (usize, bool) {
+    pub(super) fn read(&mut self, masks: &Masks, range: &Range<usize>, used: bool, last: bool) -> (usize, bool) {
         let row = Row { masks, range: range.clone() };
-        let mut before = Before { blank: true, letter: false, dropped: false };
-        let mut dropped_before = 0;
+        let mut before = 1;
         let mut decorated = Decorated::default();
         // Where a decorated token may begin next.
-        let mut free = range.start + usize::from(inside);
+        let mut free = range.start + usize::from(used);
         // One block more: the end of the last token may lie in it.
         for block in range.start / BLOCK..=range.end / BLOCK {
-            let two = row.two(block);
-            let dropped_both = two.dropped(&before);
-            let dropped = dropped_both as u64 | dropped_before;
-            let (blank, letters) = (two.blank as u64, two.letter as u64);
-            let (letter, mark) = (letters & !dropped, !(letters | blank | dropped));
-            let behind_dropped = dropped << 1 | u64::from(before.dropped);
-            let starts = blank << 1 | u64::from(before.blank) | behind_dropped & !dropped;
+            let inside = inside(range, block);
+            let blank = masks.blank.block(block) | !inside;
+            let dropped = self.dropped.block(block) & inside;
+            let letter = masks.letter.block(block) & !dropped & inside;
+            let mark = !(letter | blank | dropped);
+            // What is left of a token begins behind a blank or behind what is dropped.
+            let begins = (blank | dropped) << 1 | before;
+            before = (blank | dropped) >> (BLOCK - 1);
             self.letter.set_block(block, letter);
             self.mark.set_block(block, mark);
-            self.dropped.set_block(block, dropped);
-            for end in Bits(decorated.ends(mark & starts, blank, dropped, letter, mark)) {
+            for end in Bits(decorated.ends(mark & begins, blank, dropped, letter, mark)) {
                 let end = block * BLOCK + end;
                 if let Some((start, token)) = self.decorated(&row, end)
                     && token >= free
@@ -110,8 +96,6 @@ impl Rest {
                     free = end + 2;
                 }
             }
-            before = Before { blank: top(blank), letter: top(letters), dropped: top(dropped) };
-            dropped_before = (dropped_both >> BLOCK) as u64;
         }
         if !last && let Some(open) = self.open(&row).filter(|&open| open >= free) {
             return (open, false);

@@ -1,63 +1,115 @@
-//! Step 6 on masks: which bytes of plain tokens go, 64 at a time and without a branch.
+//! Step 6 on masks: which bytes of plain tokens go, many tokens at a time and without a branch.
 
-use super::masks::BLOCK;
+use std::array;
 
-/// What the bytes of a block and of the one behind it are.
-pub(super) struct Two {
-    pub(super) blank: u128,
-    pub(super) letter: u128,
-    pub(super) first: u128,
-    pub(super) six: u128,
+use wide::u64x4;
+
+use super::masks::{BLOCK, Mask, Masks};
+
+/// Bits of a mask of which each is looked at with the 15 behind it, in a word: the step looks five characters of three
+/// bytes ahead, or six letters of two.
+const WINDOW: usize = BLOCK - 16;
+/// Windows that are looked at together.
+const LANES: usize = 4;
+
+/// Sets `dropped` to the beginnings that the tokens in the first `length` bytes lose.
+pub(super) fn drop_short(masks: &Masks, length: usize, dropped: &mut Mask) {
+    let mut before = Before { blank: 1, letter: 0 };
+    let mut reaching = 0;
+    for start in (0..length).step_by(LANES * WINDOW) {
+        let byte = |lane| (start + lane * WINDOW) / 8;
+        let windows = |mask: &Mask| array::from_fn(|lane| mask.from(byte(lane)));
+        let windows = Windows::new(
+            windows(&masks.blank),
+            windows(&masks.letter),
+            windows(&masks.first),
+            windows(&masks.six),
+            &mut before,
+        );
+        for (lane, bits) in windows.dropped().to_array().into_iter().enumerate() {
+            dropped.set_from(byte(lane), bits | reaching);
+            reaching = bits >> WINDOW;
+        }
+    }
 }
 
-/// What the last byte before a block is.
-pub(super) struct Before {
-    pub(super) blank: bool,
-    pub(super) letter: bool,
-    pub(super) dropped: bool,
+/// The last bits before windows.
+struct Before {
+    blank: u64,
+    letter: u64,
 }
 
-impl Two {
-    /// The bytes that the tokens that begin in the first block lose; of these, some may lie in the second.
+/// Each lane has a window.
+struct Windows {
+    /// Where tokens begin.
+    starts: u64x4,
+    /// Where a border between letters and others stands before a byte.
+    borders: u64x4,
+    blank: u64x4,
+    first: u64x4,
+    six: u64x4,
+}
+
+impl Windows {
     #[inline]
-    pub(super) fn dropped(&self, before: &Before) -> u128 {
-        let blank_before = self.blank << 1 | u128::from(before.blank);
-        // A border stands before each of these.
-        let borders = self.letter ^ (self.letter << 1 | u128::from(before.letter));
-        let starts = u128::from((blank_before & !self.blank) as u64);
+    fn new(
+        blank: [u64; LANES],
+        letter: [u64; LANES],
+        first: [u64; LANES],
+        six: [u64; LANES],
+        before: &mut Before,
+    ) -> Self {
+        let up = |bits: [u64; LANES], before: &mut u64| {
+            let up = bits.map(|bits| {
+                let up = bits << 1 | *before;
+                *before = bits >> (WINDOW - 1) & 1;
+                up
+            });
+            u64x4::new(up)
+        };
+        let (behind_blank, behind_letter) = (up(blank, &mut before.blank), up(letter, &mut before.letter));
+        let (blank, letter) = (u64x4::new(blank), u64x4::new(letter));
+        Self {
+            starts: behind_blank & !blank & u64x4::splat((1 << WINDOW) - 1),
+            borders: letter ^ behind_letter,
+            blank,
+            first: u64x4::new(first),
+            six: u64x4::new(six),
+        }
+    }
 
+    /// The bytes that the tokens that begin in the windows lose.
+    #[inline]
+    fn dropped(&self) -> u64x4 {
         // The borders behind one to five characters.
-        let mut behind = starts;
-        let mut ends = 0;
+        let mut behind = self.starts;
+        let mut ends = u64x4::splat(0);
         for _ in 0..5 {
             behind = self.next(behind & !self.blank);
-            ends |= behind & borders;
+            ends |= behind & self.borders;
         }
         // Six letters of two bytes each.
-        let mut behind = starts;
-        for _ in 0..6 {
-            behind = (behind << 1 & self.six) << 1;
-        }
-        ends |= behind & borders;
-        down(ends, !self.blank)
+        let two = self.six & self.six >> 2_u32;
+        let six = two & two >> 4_u32 & two >> 8_u32;
+        ends |= ((self.starts << 1_u32 & six) << 11_u32) & self.borders;
+        self.down(ends)
     }
 
     /// The characters behind these.
     #[inline]
-    fn next(&self, characters: u128) -> u128 {
-        (characters << 1).wrapping_add(!self.first) & self.first
+    fn next(&self, characters: u64x4) -> u64x4 {
+        ((characters << 1_u32) + !self.first) & self.first
+    }
+
+    /// The bytes of tokens before each of `ends`, 16 at most.
+    #[inline]
+    fn down(&self, ends: u64x4) -> u64x4 {
+        let mut token = !self.blank;
+        let mut bytes = ends >> 1_u32 & token;
+        for distance in [1_u32, 2, 4, 8] {
+            bytes |= bytes >> distance & token;
+            token &= token >> distance;
+        }
+        bytes
     }
 }
-
-/// All places in `runs` from each of `ends` down, at most 15: five characters have no more bytes.
-#[inline]
-fn down(ends: u128, mut runs: u128) -> u128 {
-    let mut places = ends >> 1 & runs;
-    for distance in [1, 2, 4, 8] {
-        places |= places >> distance & runs;
-        runs &= runs >> distance;
-    }
-    places
-}
-
-const _: () = assert!(2 * 15 < BLOCK);
