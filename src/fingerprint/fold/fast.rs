@@ -5,10 +5,9 @@ use std::ops::Range;
 use super::characters::characters;
 use super::classes::is_ascii_blank;
 use super::decorated::Kind;
-use super::items::Items;
 use super::masks::{BLOCK, Masks, SPAN, inside};
-use super::plain::any_is_transliterated;
 use super::rest::Rest;
+use super::squeeze::Squeezed;
 use super::words::first_joint;
 use super::{Folding, Sink};
 use crate::fingerprint::gem::Place;
@@ -17,13 +16,13 @@ use crate::fingerprint::gem::Place;
 struct Work {
     masks: Masks,
     rest: Rest,
-    items: Items,
+    squeezed: Squeezed,
 }
 
 impl<S: Sink> Folding<S> {
     /// Reads a whole text.
     pub(super) fn fast(&mut self, text: &str) {
-        let mut work = Work { masks: Masks::new(), rest: Rest::new(), items: Items::new() };
+        let mut work = Work { masks: Masks::new(), rest: Rest::new(), squeezed: Squeezed::new() };
         let mut at = 0;
         while at < text.len() {
             work.masks.read(self.letters.plain(), &text.as_bytes()[at..], self.joined);
@@ -67,9 +66,8 @@ impl<S: Sink> Folding<S> {
     fn letters(&mut self, text: &str, offset: usize, range: Range<usize>, work: &mut Work) {
         let text = &text.as_bytes()[offset..];
         let plain = self.letters.plain();
-        let mut any = 0;
         let mut open = false;
-        work.items.clear();
+        work.squeezed.clear();
         for block in range.start / BLOCK..range.end.div_ceil(BLOCK) {
             let inside = inside(&range, block);
             let letters = work.rest.letter.block(block) & work.masks.last.block(block) & inside;
@@ -81,17 +79,17 @@ impl<S: Sink> Folding<S> {
             open = above | still;
             let last = letters | sum & blank;
             let from = block * BLOCK;
-            any |= match text[from..].first_chunk::<BLOCK>() {
+            match text[from..].first_chunk::<BLOCK>() {
                 Some(bytes) if letters & work.masks.rare.block(block) == 0 => {
-                    work.items.letters(block, last, |at| plain.by_last_byte(bytes[at]))
+                    work.squeezed.letters(block, last, |at| plain.by_last_byte(bytes[at % BLOCK]))
                 }
-                _ => work.items.letters(block, last, |at| plain.letter(text, from + at)),
-            };
+                _ => work.squeezed.letters(block, last, |at| plain.letter(text, from + at)),
+            }
         }
-        if any_is_transliterated(any) {
+        if work.squeezed.is_transliterated() {
             self.decorated.digits().transliterate();
         }
-        let (digits, places) = work.items.digits();
+        let (digits, places) = work.squeezed.digits();
         self.sink.digits(digits, |digit| {
             let last = usize::from(places[digit]);
             let length = if text[last] < 0x80 { 1 } else { 2 };

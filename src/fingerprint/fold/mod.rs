@@ -9,12 +9,12 @@ mod classes;
 mod decorated;
 mod digits;
 mod fast;
-mod items;
 mod letters;
 mod masks;
 mod plain;
 mod rest;
 mod short;
+mod squeeze;
 mod words;
 
 use self::characters::Placed;

@@ -5,8 +5,8 @@ use super::characters::is_plain_form;
 use super::classes::{is_ascii_blank, is_blank, is_digit, is_word};
 use super::letters::{Class, Letters};
 
-/// What becomes of a character: up to [`PACKED`] ASCII characters, the first in the lowest byte; how many they are; and
-/// what it is. 0 is a character that is not plain.
+/// What becomes of a character: up to [`PACKED`] ASCII characters, the first in the lowest byte, and what they and it
+/// are. 0 is a character that is not plain.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Entry(u32);
 
@@ -15,48 +15,84 @@ pub(super) const PACKED: usize = 3;
 /// What a blank becomes, and stands behind each word.
 pub(super) const END: u8 = b' ';
 
-const COUNT: u32 = 24;
-const LETTER: u32 = 1 << 26;
-const MARK: u32 = 1 << 27;
+/// It becomes digits; a mark; an [`END`].
+const DIGIT: u32 = 24;
+const SINGLE_MARK: u32 = 25;
+const BLANK: u32 = 26;
+
+const LETTER: u32 = 1 << 27;
+const MARK: u32 = 1 << 28;
 /// A mark that the steps see as three.
-const ELLIPSIS: u32 = 1 << 28;
+const ELLIPSIS: u32 = 1 << 29;
 /// Six such are a short word.
-const OF_SIX: u32 = 1 << 29;
+const OF_SIX: u32 = 1 << 30;
 /// A letter that makes the text one that is transliterated.
-const TRANSLITERATED: u32 = 1 << 30;
+const TRANSLITERATED: u32 = 1 << 31;
 
 impl Entry {
     fn new(flags: u32, becomes: &str) -> Option<Self> {
         let packed = becomes.bytes().rev().fold(0, |packed, byte| packed << 8 | u32::from(byte));
-        (becomes.len() <= PACKED).then_some(Self(flags | (becomes.len() as u32) << COUNT | packed))
+        let what = match becomes.as_bytes() {
+            [] => 0,
+            [END] => 1 << BLANK,
+            [b'0'..=b'9'] => 1 << DIGIT,
+            [_] => 1 << SINGLE_MARK,
+            several if several.iter().all(u8::is_ascii_digit) => 1 << DIGIT,
+            _ => return None,
+        };
+        (becomes.len() <= PACKED).then_some(Self(flags | what | packed))
     }
 
     fn is(self, flag: u32) -> bool {
         self.0 & flag != 0
     }
 
-    /// What it becomes, and one byte without meaning.
+    /// The first of what it becomes.
     #[inline]
-    pub(super) fn packed(self) -> [u8; PACKED + 1] {
-        self.0.to_le_bytes()
+    pub(super) fn code(self) -> u8 {
+        self.0 as u8
     }
 
-    /// How many characters it becomes.
+    /// 1 if it becomes digits.
     #[inline]
-    pub(super) fn count(self) -> usize {
-        (self.0 >> COUNT & 3) as usize
+    pub(super) fn digit(self) -> u32 {
+        self.0 >> DIGIT & 1
     }
 
-    /// For [`any_is_transliterated`].
+    /// 1 if it becomes a mark.
+    #[inline]
+    pub(super) fn mark(self) -> u32 {
+        self.0 >> SINGLE_MARK & 1
+    }
+
+    /// 0 if it becomes an [`END`], or else all bits.
+    #[inline]
+    pub(super) fn unless_end(self) -> u32 {
+        (self.0 >> BLANK & 1).wrapping_sub(1)
+    }
+
+    #[inline]
+    pub(super) fn is_nothing(self) -> bool {
+        self.code() == 0
+    }
+
+    /// What it becomes behind the first character, if that is several; then all of them are digits.
+    #[inline]
+    pub(super) fn behind_first(self) -> Option<Self> {
+        let becomes = self.0 & ((1 << DIGIT) - 1);
+        (becomes > 0xff).then_some(Self(self.0 ^ becomes | becomes >> 8))
+    }
+
+    /// For [`Self::any_is_transliterated`].
     #[inline]
     pub(super) fn flags(self) -> u32 {
         self.0
     }
-}
 
-/// Whether one of the letters whose flags these are makes the text one that is transliterated.
-pub(super) fn any_is_transliterated(flags: u32) -> bool {
-    flags & TRANSLITERATED != 0
+    /// Whether one of the letters whose flags these are makes the text one that is transliterated.
+    pub(super) fn any_is_transliterated(flags: u32) -> bool {
+        flags & TRANSLITERATED != 0
+    }
 }
 
 /// Characters of one and two bytes.
