@@ -49,9 +49,9 @@ impl<S: Sink> Folding<S> {
                 }
                 next = clear;
             }
-            let token_end = work.masks.blank.first_in(next..end).unwrap_or(end);
+            let token_end = work.masks.blank.next(next, end);
             self.token(text, offset + next..offset + token_end);
-            next = token_end + 1;
+            next = work.masks.first.next(token_end + 1, end);
         }
         if end > 0 {
             return offset + end;

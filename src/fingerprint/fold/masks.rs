@@ -47,9 +47,25 @@ impl Mask {
         self.0[byte..][..8].copy_from_slice(&bits.to_le_bytes());
     }
 
+    /// The 57 bits or more before bit `end`, the last in the highest; before the first lie zeros.
+    #[inline]
+    pub(super) fn before(&self, end: usize) -> u64 {
+        if end < BLOCK {
+            return self.from(0).checked_shl((BLOCK - end) as u32).unwrap_or(0);
+        }
+        let byte = end.div_ceil(8) - 8;
+        self.from(byte) << (byte * 8 + BLOCK - end)
+    }
+
     #[inline]
     pub(super) fn has(&self, byte: usize) -> bool {
         self.0[byte / 8] >> (byte % 8) & 1 != 0
+    }
+
+    /// Where the next bit is from `byte` on, if there is one before `end`, or else `end`.
+    #[inline]
+    pub(super) fn next(&self, byte: usize, end: usize) -> usize {
+        self.first_in(byte..end).unwrap_or(end)
     }
 
     /// The first bit in the range.
@@ -100,7 +116,7 @@ impl Iterator for Bits {
 
 /// A stretch of text of at most [`SPAN`] bytes.
 pub(super) struct Masks {
-    /// ASCII blanks.
+    /// All bytes of blanks: ASCII, and U+00A0.
     pub(super) blank: Mask,
     /// All bytes of letters.
     pub(super) letter: Mask,
@@ -171,6 +187,7 @@ impl Block {
 struct Next {
     cyrillic: u64,
     upper: u64,
+    blank: u64,
     letter: u64,
     first: u64,
     six: u64,
@@ -221,6 +238,7 @@ impl Masks {
         // А to Я and а to п are 0xd0 and 0x90 to 0xbf, р to я are 0xd1 and 0x80 to 0x8f.
         let usual = cyrillic & (is.late ^ upper);
         let mut next = Next { cyrillic: top(is.cyrillic), upper: top(is.upper), ..Next::default() };
+        let mut blank = is.blank | before.blank;
         let mut letter = is.alphanumeric | is.cyrillic | cyrillic | before.letter;
         let mut rare = cyrillic & !usual | before.letter;
         let mut first = !is.behind | before.first;
@@ -246,10 +264,14 @@ impl Masks {
                 Kind::Letter | Kind::Mark => {}
                 Kind::OfSix => (six, next.six) = (six | second, next.six | there),
                 Kind::Marks => (first, next.first) = (first | here, next.first | there),
-                Kind::Odd => (odd, next.odd) = (odd | here, next.odd | there),
+                // The end of a stretch must not cut it.
+                Kind::Blank if block * BLOCK + place + 1 < SPAN => {
+                    (blank, next.blank) = (blank | here, next.blank | there);
+                }
+                Kind::Blank | Kind::Odd => (odd, next.odd) = (odd | here, next.odd | there),
             }
         }
-        self.blank.set_block(block, is.blank);
+        self.blank.set_block(block, blank);
         self.letter.set_block(block, letter);
         self.last.set_block(block, is.alphanumeric | usual | rare);
         self.rare.set_block(block, rare);

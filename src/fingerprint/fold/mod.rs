@@ -173,7 +173,15 @@ mod tests {
         /// Borders of blocks and stretches at every place of a token, and tokens longer than a mask.
         #[test]
         fn fast_is_as_plain_over_blocks(
-            text in "([a-zа-я]{0,12}[ .…'\u{2014}-]{1,3}|[b-dб-г]{30,70}[ .,-]|…_é?){0,40}",
+            text in "([a-zа-я]{0,12}[ \u{a0}.…'\u{2014}-]{1,3}|[b-dб-г]{30,70}[ .,-]|…_é?){0,40}",
+            times in 1_usize..9,
+        ) {
+            same(&text.repeat(times))?;
+        }
+
+        #[test]
+        fn fast_is_as_plain_on_decorated_words(
+            text in "([*.,«\u{2014}]{0,2}(b|bcd|bcdfgh|bcdbcdbcd|б|бвгд|бвгдбв|бвгдбвгд|щьцщьъц|ћѓєёђћѓ)?[*.,»\u{2014}'-]{0,2}[ \u{a0}\n]){0,60}",
             times in 1_usize..9,
         ) {
             same(&text.repeat(times))?;

@@ -15,10 +15,11 @@ pub(super) const PACKED: usize = 3;
 /// What a blank becomes, and stands behind each word.
 pub(super) const END: u8 = b' ';
 
-/// It becomes digits; a mark; an [`END`].
+/// It becomes digits; a mark; nothing but an end of a word.
 const DIGIT: u32 = 24;
 const SINGLE_MARK: u32 = 25;
-const BLANK: u32 = 26;
+const ENDING: u32 = 26;
+const BLANK: u32 = 1 << ENDING;
 
 const LETTER: u32 = 1 << 27;
 const MARK: u32 = 1 << 28;
@@ -34,7 +35,7 @@ impl Entry {
         let packed = becomes.bytes().rev().fold(0, |packed, byte| packed << 8 | u32::from(byte));
         let what = match becomes.as_bytes() {
             [] => 0,
-            [END] => 1 << BLANK,
+            [END] => BLANK,
             [b'0'..=b'9'] => 1 << DIGIT,
             [_] => 1 << SINGLE_MARK,
             several if several.iter().all(u8::is_ascii_digit) => 1 << DIGIT,
@@ -68,7 +69,7 @@ impl Entry {
     /// 0 if it becomes an [`END`], or else all bits.
     #[inline]
     pub(super) fn unless_end(self) -> u32 {
-        (self.0 >> BLANK & 1).wrapping_sub(1)
+        (self.0 >> ENDING & 1).wrapping_sub(1)
     }
 
     #[inline]
@@ -95,6 +96,10 @@ impl Entry {
     }
 }
 
+const NO_BREAK_SPACE: char = '\u{a0}';
+/// Its first byte, which is the last of no character.
+const BLANK_OF_TWO: u8 = 0xc2;
+
 /// Characters of one and two bytes.
 const TWO_BYTES: usize = 0x800;
 /// The general punctuation from U+2000 on that begins with these two bytes.
@@ -106,7 +111,7 @@ const PUNCTUATION_COUNT: usize = 0x40;
 pub(super) struct Plain {
     /// By code point, and behind [`TWO_BYTES`] the punctuation.
     entries: Box<[Entry; TWO_BYTES + PUNCTUATION_COUNT]>,
-    /// By the last byte of a character: ASCII, `А` to `Я`, `а` to `я`.
+    /// As [`Self::by_last_byte`] tells.
     by_last_byte: Box<[Entry; 256]>,
     six_cyrillic: bool,
 }
@@ -120,6 +125,8 @@ pub(super) enum Kind {
     Mark,
     /// Three marks of one byte each.
     Marks,
+    /// A blank of two bytes.
+    Blank,
     /// Not plain.
     Odd,
 }
@@ -131,6 +138,8 @@ impl Plain {
             *entry = char::from_u32(code).and_then(|c| entry_of(letters, c)).unwrap_or_default();
         }
         let mut by_last_byte = Box::new([Entry::default(); 256]);
+        // A word may end before the first byte of a blank.
+        by_last_byte[usize::from(BLANK_OF_TWO)] = entries[NO_BREAK_SPACE as usize];
         for c in ('\0'..='\x7f').chain('А'..='я') {
             if let Some(last) = c.encode_utf8(&mut [0; 2]).bytes().last() {
                 by_last_byte[usize::from(last)] = entries[c as usize];
@@ -144,17 +153,18 @@ impl Plain {
         self.six_cyrillic
     }
 
-    /// What becomes of an ASCII letter or blank, of `А` to `Я` and `а` to `я`: no two of which end in the same byte.
+    /// What becomes of an ASCII letter, of `А` to `Я` and `а` to `я`, by the last byte, and of a blank by the first: all
+    /// of these differ.
     #[inline]
     pub(super) fn by_last_byte(&self, byte: u8) -> Entry {
         self.by_last_byte[usize::from(byte)]
     }
 
-    /// What becomes of the plain letter or ASCII blank whose last byte is at `last`.
+    /// What becomes of the plain letter whose last byte is at `last`, or of the blank whose first byte is.
     #[inline]
     pub(super) fn letter(&self, text: &[u8], last: usize) -> Entry {
         match text[last] {
-            byte @ 0..=0x7f => self.entries[usize::from(byte)],
+            byte @ (0..=0x7f | BLANK_OF_TWO) => self.by_last_byte[usize::from(byte)],
             second => self.two_bytes(text[last - 1], second),
         }
     }
@@ -172,6 +182,9 @@ impl Plain {
             Kind::Marks
         } else if entry.is(MARK) && !(entry.is(OF_SIX) && self.next(&text[length..]).0.is(OF_SIX)) {
             Kind::Mark
+        } else if entry.is(BLANK) && length == 2 && (text.len() == 2 || self.next(&text[2..]).0.is(LETTER | MARK | BLANK)) {
+            // Something that combines would make one piece with it.
+            Kind::Blank
         } else {
             // Six marks may be a short word, too, but nobody writes them.
             return (Kind::Odd, 1);
@@ -194,7 +207,7 @@ impl Plain {
 
 /// What becomes of a character, if it is plain.
 fn entry_of(letters: &Letters, c: char) -> Option<Entry> {
-    if c.is_ascii() && is_ascii_blank(c as u8) {
+    if c == NO_BREAK_SPACE || c.is_ascii() && is_ascii_blank(c as u8) {
         return Entry::new(0, char::from(END).encode_utf8(&mut [0]));
     }
     if c == '…' {

@@ -31,6 +31,7 @@ struct Row<'m> {
 struct Decorated {
     marks: bool,
     blank: bool,
+    behind_blank: bool,
     dropped: bool,
     word: bool,
     blanks: bool,
@@ -40,11 +41,12 @@ struct Decorated {
 impl Decorated {
     /// The blanks behind decorated tokens; `opening` has the marks that tokens begin with.
     #[inline]
-    fn ends(&mut self, opening: u64, blank: u64, dropped: u64, letter: u64, mark: u64) -> u64 {
+    fn ends(&mut self, opening: u64, blank: u64, first: u64, dropped: u64, letter: u64, mark: u64) -> u64 {
         let behind_marks = through(opening, mark, &mut self.marks);
         let one = behind_marks & blank;
-        let behind_blank = behind_marks & !blank | one << 1 | u64::from(self.blank);
+        let in_blank = one << 1 | u64::from(self.blank);
         self.blank = top(one);
+        let behind_blank = behind_marks & !blank | through(in_blank, !first, &mut self.behind_blank);
         // A token of which nothing is left has another blank behind it.
         let word = through(behind_blank, dropped, &mut self.dropped) & letter;
         let behind_word = through(word, letter, &mut self.word);
@@ -78,6 +80,7 @@ impl Rest {
         for block in range.start / BLOCK..=range.end / BLOCK {
             let inside = inside(range, block);
             let blank = masks.blank.block(block) | !inside;
+            let first = masks.first.block(block) | !inside;
             let dropped = self.dropped.block(block) & inside;
             let letter = masks.letter.block(block) & !dropped & inside;
             let mark = !(letter | blank | dropped);
@@ -86,14 +89,14 @@ impl Rest {
             before = (blank | dropped) >> (BLOCK - 1);
             self.letter.set_block(block, letter);
             self.mark.set_block(block, mark);
-            for end in Bits(decorated.ends(mark & begins, blank, dropped, letter, mark)) {
+            for end in Bits(decorated.ends(mark & begins, blank, first, dropped, letter, mark)) {
                 let end = block * BLOCK + end;
                 if let Some((start, token)) = self.decorated(&row, end)
                     && token >= free
                 {
                     self.letter.clear(&(start..end));
                     // Its last blank is used up.
-                    free = end + 2;
+                    free = masks.first.next(end + 1, range.end) + 1;
                 }
             }
         }
@@ -106,10 +109,10 @@ impl Rest {
     /// What may become a decorated token, but whose end does not lie in the row: where its first token begins.
     fn open(&self, row: &Row) -> Option<usize> {
         let end = row.range.end;
-        let at = Self::back(row, end, |at| self.is_nothing(row, at));
+        let at = Self::back(row, end, |at| self.nothing_before(row, at));
         if at > row.range.start && self.letter.has(at - 1) {
             self.before_word(row, at)
-        } else if end - at == 1 {
+        } else if at < end && row.masks.first.next(at + 1, end) == end {
             self.opening(row, at)
         } else {
             None
@@ -119,33 +122,42 @@ impl Rest {
 
     /// Where the decorated token that ends at `end` has its first mark, and where the token of that begins.
     fn decorated(&self, row: &Row, end: usize) -> Option<(usize, usize)> {
-        let at = Self::back(row, end, |at| self.mark.has(at));
-        let at = Self::back(row, at, |at| self.is_nothing(row, at));
+        let at = Self::back(row, end, |at| self.mark.before(at));
+        let at = Self::back(row, at, |at| self.nothing_before(row, at));
         self.before_word(row, at)
     }
 
     /// As [`Self::opening`], before a word that ends at `end`.
     fn before_word(&self, row: &Row, end: usize) -> Option<(usize, usize)> {
-        let at = Self::back(row, end, |at| self.letter.has(at));
-        let at = Self::back(row, at, |at| self.dropped.has(at));
+        let at = Self::back(row, end, |at| self.letter.before(at));
+        let at = Self::back(row, at, |at| self.dropped.before(at));
         let blank = at > row.range.start && row.masks.blank.has(at - 1);
-        self.opening(row, at - usize::from(blank))
+        let blank = if blank { row.masks.first.last_in(row.range.start..at) } else { None };
+        self.opening(row, blank.unwrap_or(at))
     }
 
     /// The marks that end at `end`, if a token begins with them: where they do, and where it does.
     fn opening(&self, row: &Row, end: usize) -> Option<(usize, usize)> {
-        let marks = Self::back(row, end, |at| self.mark.has(at));
-        let token = Self::back(row, marks, |at| self.dropped.has(at));
+        let marks = Self::back(row, end, |at| self.mark.before(at));
+        let token = Self::back(row, marks, |at| self.dropped.before(at));
         let begins = token == row.range.start || row.masks.blank.has(token - 1);
         (marks < end && begins).then_some((marks, token))
     }
 
-    fn is_nothing(&self, row: &Row, at: usize) -> bool {
-        row.masks.blank.has(at) || self.dropped.has(at)
+    /// As [`Mask::before`], blanks and what is dropped.
+    fn nothing_before(&self, row: &Row, end: usize) -> u64 {
+        row.masks.blank.before(end) | self.dropped.before(end)
     }
 
-    /// The first of the bytes before `end` that all are so.
-    fn back(row: &Row, end: usize, is: impl Fn(usize) -> bool) -> usize {
-        (row.range.start..end).rev().take_while(|&at| is(at)).last().unwrap_or(end)
+    /// The first of the bytes before `end` that all have bits, of which `before` tells the last ones.
+    fn back(row: &Row, end: usize, before: impl Fn(usize) -> u64) -> usize {
+        let mut at = end;
+        loop {
+            let bits = before(at).leading_ones() as usize;
+            at -= bits;
+            if bits < BLOCK - 7 || at <= row.range.start {
+                return at.max(row.range.start);
+            }
+        }
     }
 }
