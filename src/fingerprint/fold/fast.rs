@@ -40,7 +40,8 @@ impl<S: Sink> Folding<S> {
         while next < end {
             if let Some(inside) = self.decorated.at_rest() {
                 let odd = work.masks.odd.first_in(next..end);
-                let plain_end = odd.map_or(end, |odd| work.masks.blank.last_in(next..odd).map_or(next, |blank| blank + 1));
+                let plain_end =
+                    odd.map_or(end, |odd| work.masks.blank.last_in(next..odd).map_or(next, |blank| blank + 1));
                 let (clear, inside) = work.rest.read(&work.masks, &(next..plain_end), inside, plain_end == rest);
                 self.letters(text, offset, next..clear, work);
                 self.decorated.rest(inside);

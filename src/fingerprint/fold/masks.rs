@@ -72,7 +72,10 @@ impl Mask {
     pub(super) fn first_in(&self, range: Range<usize>) -> Option<usize> {
         let blocks = range.start / BLOCK..range.end.div_ceil(BLOCK);
         let bits = |block| self.block(block) & inside(&range, block);
-        blocks.clone().find(|&block| bits(block) != 0).map(|block| block * BLOCK + bits(block).trailing_zeros() as usize)
+        blocks
+            .clone()
+            .find(|&block| bits(block) != 0)
+            .map(|block| block * BLOCK + bits(block).trailing_zeros() as usize)
     }
 
     /// The last bit in the range.
@@ -120,7 +123,7 @@ pub(super) struct Masks {
     pub(super) blank: Mask,
     /// All bytes of letters.
     pub(super) letter: Mask,
-    /// The last byte of each letter, of one or two.
+    /// The last byte of each letter that may become anything, of one or two. Most vowels are not here.
     pub(super) last: Mask,
     /// Those of letters that the byte alone does not tell, see [`Plain::by_last_byte`].
     pub(super) rare: Mask,
@@ -149,6 +152,10 @@ struct Block {
     /// First bytes of all other characters outside ASCII.
     other: u64,
     underscore: u64,
+    /// Vowels of Latin.
+    latin_vowel: u64,
+    /// Last bytes of most vowels from `А` to `Я` and `а` to `я`, and bytes of others.
+    cyrillic_vowel: u64,
 }
 
 impl Block {
@@ -164,10 +171,12 @@ impl Block {
                 offset.min(of(count - 1)).simd_eq(offset)
             };
             let put = |bits: u8x16| u64::from(bits.to_bitmask()) << (16 * i);
+            let any = |b: u8x16, bytes: &[u8]| bytes.iter().fold(of(0), |any, &byte| any | b.simd_eq(of(byte)));
             let high = put(b);
             block.blank |= put(b.simd_eq(of(b' ')) | range(b, b'\t', 5));
             block.alphanumeric |= put(range(b | of(0x20), b'a', 26) | range(b, b'0', 10));
             block.underscore |= put(b.simd_eq(of(b'_')));
+            block.latin_vowel |= put(any(b | of(0x20), b"aehiouwy"));
             if high != 0 {
                 let cyrillic = put((b | of(1)).simd_eq(of(0xd1)));
                 let behind = put(range(b, 0x80, 0x40));
@@ -175,6 +184,9 @@ impl Block {
                 block.upper |= put(b.simd_eq(of(0xd1)));
                 block.behind |= behind;
                 block.late |= put(range(b, 0x90, 0x30));
+                // Of both cases of а, е, и, о; у, ы, э, ю, я.
+                let vowels = [0x10, 0x15, 0x18, 0x1e, 0x03, 0x0b, 0x0d, 0x0e, 0x0f];
+                block.cyrillic_vowel |= put(any(b & of(0x1f), &vowels));
                 block.other |= high & !cyrillic & !behind;
             }
         }
@@ -244,7 +256,9 @@ impl Masks {
         let mut first = !is.behind | before.first;
         let mut six = before.six;
         let mut odd = is.underscore | before.odd;
-        if plain.has_six_cyrillic() {
+        let mut vowel = is.latin_vowel;
+        if plain.knows_cyrillic() {
+            vowel |= is.cyrillic_vowel & usual;
             six |= usual;
             for place in Bits(cyrillic & !usual) {
                 let start = block * BLOCK + place - 1;
@@ -273,7 +287,7 @@ impl Masks {
         }
         self.blank.set_block(block, blank);
         self.letter.set_block(block, letter);
-        self.last.set_block(block, is.alphanumeric | usual | rare);
+        self.last.set_block(block, (is.alphanumeric | usual | rare) & !vowel);
         self.rare.set_block(block, rare);
         self.first.set_block(block, first);
         self.six.set_block(block, six);
@@ -319,6 +333,22 @@ mod tests {
     use super::super::letters::Letters;
     use super::{Kind, Masks};
     use crate::fingerprint::recipe::Base;
+
+    #[test]
+    fn vectors_leave_out_what_becomes_nothing() {
+        for base in [Base::Documented, Base::Released] {
+            let plain = Letters::of(base).plain();
+            let mut masks = Masks::new();
+            for c in ('\u{1}'..='\u{7f}').chain('\u{400}'..='\u{47f}') {
+                let text = c.to_string();
+                masks.read(plain, text.as_bytes(), true);
+                let last = text.len() - 1;
+                if masks.letter.has(last) && !masks.last.has(last) {
+                    assert!(plain.letter(text.as_bytes(), last).is_nothing_at_all(), "{c:?}");
+                }
+            }
+        }
+    }
 
     #[test]
     fn vectors_see_what_the_table_says() {

@@ -77,6 +77,12 @@ impl Entry {
         self.code() == 0
     }
 
+    /// Whether it becomes nothing, and does nothing to the text.
+    #[cfg(test)]
+    pub(super) fn is_nothing_at_all(self) -> bool {
+        self.is(LETTER) && self.is_nothing() && !self.is(TRANSLITERATED)
+    }
+
     /// What it becomes behind the first character, if that is several; then all of them are digits.
     #[inline]
     pub(super) fn behind_first(self) -> Option<Self> {
@@ -113,7 +119,7 @@ pub(super) struct Plain {
     entries: Box<[Entry; TWO_BYTES + PUNCTUATION_COUNT]>,
     /// As [`Self::by_last_byte`] tells.
     by_last_byte: Box<[Entry; 256]>,
-    six_cyrillic: bool,
+    knows_cyrillic: bool,
 }
 
 /// What a character is to the steps behind the fourth.
@@ -145,12 +151,12 @@ impl Plain {
                 by_last_byte[usize::from(last)] = entries[c as usize];
             }
         }
-        Self { entries, by_last_byte, six_cyrillic: letters.is_of_six('а') }
+        Self { entries, by_last_byte, knows_cyrillic: letters.is_of_six('а') }
     }
 
-    /// Whether `А` to `Я` and `а` to `я` are letters of which six are a short word.
-    pub(super) fn has_six_cyrillic(&self) -> bool {
-        self.six_cyrillic
+    /// Whether the recipe's tables have Cyrillic letters, so that six of them are a short word and vowels become nothing.
+    pub(super) fn knows_cyrillic(&self) -> bool {
+        self.knows_cyrillic
     }
 
     /// What becomes of an ASCII letter, of `А` to `Я` and `а` to `я`, by the last byte, and of a blank by the first: all
@@ -182,7 +188,10 @@ impl Plain {
             Kind::Marks
         } else if entry.is(MARK) && !(entry.is(OF_SIX) && self.next(&text[length..]).0.is(OF_SIX)) {
             Kind::Mark
-        } else if entry.is(BLANK) && length == 2 && (text.len() == 2 || self.next(&text[2..]).0.is(LETTER | MARK | BLANK)) {
+        } else if entry.is(BLANK)
+            && length == 2
+            && (text.len() == 2 || self.next(&text[2..]).0.is(LETTER | MARK | BLANK))
+        {
             // Something that combines would make one piece with it.
             Kind::Blank
         } else {
