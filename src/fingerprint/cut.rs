@@ -159,7 +159,9 @@ mod tests {
                 let bytes: Vec<u8> = digits.iter().map(|&(digit, _)| digit as u8).collect();
                 cutter.digits(&bytes, |i| digits[i].1);
             } else {
-                digits.iter().for_each(|&(digit, place)| cutter.digit(digit, place));
+                for &(digit, place) in digits {
+                    cutter.digit(digit, place);
+                }
             }
         }
         let placed = |g: super::PlacedGem| g.place.map(|p| (g.gem, p.start, p.end)).expect("a place");

@@ -2,11 +2,12 @@
 
 use std::ops::Range;
 
+use super::bits::{BLOCK, SPAN, inside, through};
 use super::characters::characters;
 use super::classes::is_ascii_blank;
 use super::decorated::Kind;
-use super::masks::{BLOCK, Masks, SPAN, inside};
-use super::rest::Rest;
+use super::masks::Masks;
+use super::rest::{Rest, Row};
 use super::squeeze::Squeezed;
 use super::words::first_joint;
 use super::{Folding, Sink};
@@ -38,17 +39,20 @@ impl<S: Sink> Folding<S> {
         let end = if rest <= SPAN { rest } else { work.masks.blank.last_in(0..SPAN).map_or(0, |blank| blank + 1) };
         let mut next = 0;
         while next < end {
-            if let Some(inside) = self.decorated.at_rest() {
+            if let Some(used) = self.decorated.at_rest() {
+                // Plain tokens, up to the first that is not.
                 let odd = work.masks.odd.first_in(next..end);
-                let plain_end =
-                    odd.map_or(end, |odd| work.masks.blank.last_in(next..odd).map_or(next, |blank| blank + 1));
-                let (clear, inside) = work.rest.read(&work.masks, &(next..plain_end), inside, plain_end == rest);
-                self.letters(text, offset, next..clear, work);
-                self.decorated.rest(inside);
-                if clear == end || clear < plain_end && odd.is_none() && clear > 0 {
-                    return offset + clear;
+                let blank = odd.map(|odd| work.masks.blank.last_in(next..odd));
+                let range = next..blank.map_or(end, |blank| blank.map_or(next, |blank| blank + 1));
+                let row = Row { masks: &work.masks, range: range.clone() };
+                let read = work.rest.read(&row, used, range.end == rest);
+                self.letters(text, offset, next..read.end, work);
+                self.decorated.rest(read.used);
+                if read.end == end || odd.is_none() && read.end > 0 {
+                    // What is open at the end of a stretch is better begun in the next.
+                    return offset + read.end;
                 }
-                next = clear;
+                next = read.end;
             }
             let token_end = work.masks.blank.next(next, end);
             self.token(text, offset + next..offset + token_end);
@@ -73,16 +77,12 @@ impl<S: Sink> Folding<S> {
             let inside = inside(&range, block);
             let letters = work.rest.letter.block(block) & work.masks.last.block(block) & inside;
             let blank = work.masks.blank.block(block) & inside;
-            // The blank behind each token of which letters are left.
-            let runs = inside & !blank;
-            let (sum, above) = runs.overflowing_add(letters);
-            let (sum, still) = sum.overflowing_add(u64::from(open));
-            open = above | still;
-            let last = letters | sum & blank;
+            // And the blank behind each token of which letters are left.
+            let last = letters | through(letters, inside & !blank, &mut open) & blank;
             let from = block * BLOCK;
             match text[from..].first_chunk::<BLOCK>() {
                 Some(bytes) if letters & work.masks.rare.block(block) == 0 => {
-                    work.squeezed.letters(block, last, |at| plain.by_last_byte(bytes[at % BLOCK]))
+                    work.squeezed.letters(block, last, |at| plain.by_last_byte(bytes[at % BLOCK]));
                 }
                 _ => work.squeezed.letters(block, last, |at| plain.letter(text, from + at)),
             }

@@ -2,8 +2,10 @@
 //!
 //! Each step is a file or a type of its own that takes characters with their places in the source and hands on fewer;
 //! `plainly` below is their order, and the readable definition. Most tokens of most texts take a shorter way with the
-//! same end (`fast`, and what it goes by: `masks`, `tokens`, `plain`).
+//! same end (`fast`), many at a time: bytes become masks (`masks`, by `plain` and `bits`), arithmetic on the masks is steps 6
+//! (`short`) and 7 (`rest`), and the letters that are left become digits in one loop (`squeeze`).
 
+mod bits;
 mod characters;
 mod classes;
 mod decorated;

@@ -2,12 +2,9 @@
 
 use std::ops::Range;
 
-use super::masks::{BLOCK, Bits, Mask, Masks, inside, through};
+use super::bits::{BLOCK, Bits, Mask, inside, through};
+use super::masks::Masks;
 use super::short::drop_short;
-
-fn top(bits: u64) -> bool {
-    bits >> (BLOCK - 1) != 0
-}
 
 /// What short words and decorated tokens leave of the tokens in a range of a stretch.
 pub(super) struct Rest {
@@ -19,39 +16,49 @@ pub(super) struct Rest {
     dropped: Mask,
 }
 
-/// A row of tokens, as the masks have it before any step.
-struct Row<'m> {
-    masks: &'m Masks,
-    range: Range<usize>,
+/// A row of plain tokens, at both ends of which is a blank or an end of the text.
+pub(super) struct Row<'m> {
+    pub(super) masks: &'m Masks,
+    pub(super) range: Range<usize>,
+}
+
+/// How far a row is read.
+pub(super) struct Read {
+    /// Where to go on: behind the row, or at the first token of it of which only what follows tells whether it is
+    /// decorated.
+    pub(super) end: usize,
+    /// Whether the blank before that ended a decorated token, and so cannot begin another.
+    pub(super) used: bool,
 }
 
 /// Looks for decorated tokens, from block to block: (start of the text or a blank), marks, at most one blank, a word,
-/// any blanks, marks, (a blank or the end).
+/// any blanks, marks, (a blank or the end). Has what the block before carries over.
 #[derive(Default)]
-struct Decorated {
-    marks: bool,
-    blank: bool,
-    behind_blank: bool,
-    dropped: bool,
-    word: bool,
-    blanks: bool,
-    closing: bool,
+struct Decorated([bool; 7]);
+
+/// What the bytes of a block are once short words are gone; each is of one kind.
+struct Kinds {
+    blank: u64,
+    dropped: u64,
+    letter: u64,
+    mark: u64,
 }
 
 impl Decorated {
-    /// The blanks behind decorated tokens; `opening` has the marks that tokens begin with.
+    /// The blanks behind decorated tokens. `opening` has the marks that tokens begin with, `first` the first bytes of
+    /// characters.
     #[inline]
-    fn ends(&mut self, opening: u64, blank: u64, first: u64, dropped: u64, letter: u64, mark: u64) -> u64 {
-        let behind_marks = through(opening, mark, &mut self.marks);
+    fn ends(&mut self, opening: u64, first: u64, &Kinds { blank, dropped, letter, mark }: &Kinds) -> u64 {
+        let [in_marks, before, in_blank, in_dropped, in_word, in_blanks, in_closing] = &mut self.0;
+        let behind_marks = through(opening, mark, in_marks);
         let one = behind_marks & blank;
-        let in_blank = one << 1 | u64::from(self.blank);
-        self.blank = top(one);
-        let behind_blank = behind_marks & !blank | through(in_blank, !first, &mut self.behind_blank);
+        let behind_one = through(one << 1 | u64::from(*before), !first, in_blank);
+        *before = one >> (BLOCK - 1) != 0;
         // A token of which nothing is left has another blank behind it.
-        let word = through(behind_blank, dropped, &mut self.dropped) & letter;
-        let behind_word = through(word, letter, &mut self.word);
-        let closing = through(behind_word, blank | dropped, &mut self.blanks) & mark;
-        through(closing, mark, &mut self.closing) & blank
+        let word = through(behind_marks & !blank | behind_one, dropped, in_dropped) & letter;
+        let behind_word = through(word, letter, in_word);
+        let closing = through(behind_word, blank | dropped, in_blanks) & mark;
+        through(closing, mark, in_closing) & blank
     }
 }
 
@@ -65,18 +72,16 @@ impl Rest {
         drop_short(masks, length, &mut self.dropped);
     }
 
-    /// Step 7. Reads the plain tokens in the range, at both ends of which is a blank or an end of the text. `used` is whether
-    /// the blank before it ended a decorated token, and so cannot begin another.
-    ///
-    /// Returns where to go on by the steps: at the first token of which is not clear yet whether it is decorated, or else at the end; and
-    /// whether the blank before that ended a decorated token.
-    pub(super) fn read(&mut self, masks: &Masks, range: &Range<usize>, used: bool, last: bool) -> (usize, bool) {
-        let row = Row { masks, range: range.clone() };
-        let mut before = 1;
+    /// Step 7. `used` is whether the blank before the row ended a decorated token, `last` whether the text ends with the
+    /// row.
+    pub(super) fn read(&mut self, row: &Row, used: bool, last: bool) -> Read {
+        let Row { masks, range } = row;
         let mut decorated = Decorated::default();
+        // Whether what is left of a token begins at a block's first byte.
+        let mut begins = 1;
         // Where a decorated token may begin next.
         let mut free = range.start + usize::from(used);
-        // One block more: the end of the last token may lie in it.
+        // To the block of the byte behind the row: a token may end there.
         for block in range.start / BLOCK..=range.end / BLOCK {
             let inside = inside(range, block);
             let blank = masks.blank.block(block) | !inside;
@@ -84,26 +89,26 @@ impl Rest {
             let dropped = self.dropped.block(block) & inside;
             let letter = masks.letter.block(block) & !dropped & inside;
             let mark = !(letter | blank | dropped);
-            // What is left of a token begins behind a blank or behind what is dropped.
-            let begins = (blank | dropped) << 1 | before;
-            before = (blank | dropped) >> (BLOCK - 1);
+            let before = blank | dropped;
+            let opening = mark & (before << 1 | begins);
+            begins = before >> (BLOCK - 1);
             self.letter.set_block(block, letter);
             self.mark.set_block(block, mark);
-            for end in Bits(decorated.ends(mark & begins, blank, first, dropped, letter, mark)) {
+            for end in Bits(decorated.ends(opening, first, &Kinds { blank, dropped, letter, mark })) {
                 let end = block * BLOCK + end;
-                if let Some((start, token)) = self.decorated(&row, end)
+                if let Some((start, token)) = self.decorated(row, end)
                     && token >= free
                 {
                     self.letter.clear(&(start..end));
-                    // Its last blank is used up.
+                    // The token behind its last blank cannot begin another.
                     free = masks.first.next(end + 1, range.end) + 1;
                 }
             }
         }
-        if !last && let Some(open) = self.open(&row).filter(|&open| open >= free) {
-            return (open, false);
+        match self.open(row) {
+            Some(open) if open >= free && !last => Read { end: open, used: false },
+            _ => Read { end: range.end, used: free > range.end },
         }
-        (range.end, free > range.end)
     }
 
     /// What may become a decorated token, but whose end does not lie in the row: where its first token begins.

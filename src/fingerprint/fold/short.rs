@@ -4,10 +4,11 @@ use std::array;
 
 use wide::u64x4;
 
-use super::masks::{BLOCK, Mask, Masks};
+use super::bits::{BLOCK, Mask};
+use super::masks::Masks;
 
-/// Bits of a mask of which each is looked at with the 15 behind it, in a word: the step looks five characters of three
-/// bytes ahead, or six letters of two.
+/// Tokens that begin in the first so many bits of a word are looked at: the step needs 15 bits more, for five characters
+/// of three bytes or six letters of two, and so no word needs the next.
 const WINDOW: usize = BLOCK - 16;
 /// Windows that are looked at together.
 const LANES: usize = 4;
@@ -88,7 +89,7 @@ impl Windows {
             behind = self.next(behind & !self.blank);
             ends |= behind & self.borders;
         }
-        // Six letters of two bytes each.
+        // Six letters of two bytes each, by their second bytes.
         let two = self.six & self.six >> 2_u32;
         let six = two & two >> 4_u32 & two >> 8_u32;
         ends |= ((self.starts << 1_u32 & six) << 11_u32) & self.borders;

@@ -1,7 +1,7 @@
 //! Steps 9 to 13 of the letters that are left, without a branch on any of them: whether a letter has a digit, and
 //! whether it is the last of its word, no processor can foresee.
 
-use super::masks::{BLOCK, Bits, SPAN};
+use super::bits::{BLOCK, Bits, SPAN};
 use super::plain::{END, Entry, PACKED};
 
 /// How many digits of a word stay.
@@ -20,6 +20,7 @@ pub(super) struct Squeezed {
 /// No letter becomes more digits, and behind the last one more is written than counts.
 const ROOM: usize = (SPAN * PACKED + 1).next_power_of_two();
 
+/// Taken and given by value, so that it stays in registers: each letter waits for what the one before it left.
 #[derive(Clone, Copy)]
 struct State {
     /// How many digits there are.
@@ -38,14 +39,19 @@ impl State {
 
 impl Squeezed {
     pub(super) fn new() -> Self {
-        Self { digits: Box::new([0; ROOM]), places: Box::new([0; ROOM]), state: State::START }
+        let room = "as many as it takes";
+        Self {
+            digits: vec![0; ROOM].try_into().expect(room),
+            places: vec![0; ROOM].try_into().expect(room),
+            state: State::START,
+        }
     }
 
     pub(super) fn clear(&mut self) {
         self.state = State::START;
     }
 
-    /// Takes letters of a block, and the blanks behind words, by the bits of their last bytes.
+    /// Takes letters of a block by their last bytes, and the blanks behind words.
     #[inline]
     pub(super) fn letters(&mut self, block: usize, last: u64, entry: impl Fn(usize) -> Entry) {
         let mut state = self.state;
