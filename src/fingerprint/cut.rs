@@ -1,5 +1,7 @@
 //! Cut and hash: a stream of digits in, gems out.
 
+use std::ops::Range;
+
 use hashbrown::HashSet;
 
 use super::boundaries::{Boundaries, SEQUENCE};
@@ -40,8 +42,7 @@ struct Chunk {
 /// More than the digits of a boundary sequence.
 const ENDS: usize = 8;
 const _: () = assert!(ENDS > SEQUENCE);
-/// What stands in a tail for a digit outside ASCII; and a tail in which no boundary sequence has begun.
-const NO_DIGIT: u32 = 0xf;
+/// A tail in which no boundary sequence has begun.
 const NO_DIGITS: u16 = 0xffff;
 
 impl<'b> Cutter<'b> {
@@ -93,39 +94,49 @@ impl<'b> Cutter<'b> {
 }
 
 impl Sink for Cutter<'_> {
-    fn digits(&mut self, digits: &[(char, Place)]) {
+    fn digits(&mut self, digits: &[u8], place: impl Fn(usize) -> Place) {
         let mut from = 0;
         let mut tail = self.tail;
-        for (i, (digit, _)) in digits.iter().enumerate() {
-            tail = tail << 4 | (*digit as u32 - '0' as u32).min(NO_DIGIT) as u16;
+        for (i, digit) in digits.iter().enumerate() {
+            tail = tail << 4 | u16::from(digit - b'0');
             if self.boundaries.ends_at(tail) {
-                self.chunk.extend(&digits[from..=i]);
+                self.chunk.extend(digits, from..i + 1, &place);
                 self.end_chunk();
                 (from, tail) = (i + 1, NO_DIGITS);
             }
         }
-        self.chunk.extend(&digits[from..]);
+        self.chunk.extend(digits, from..digits.len(), &place);
         self.tail = tail;
+    }
+
+    fn digit(&mut self, digit: char, place: Place) {
+        if digit.is_ascii() {
+            return self.digits(&[digit as u8], |_| place);
+        }
+        self.tail = NO_DIGITS;
+        self.chunk.push(digit, place);
     }
 }
 
 impl Chunk {
-    fn extend(&mut self, digits: &[(char, Place)]) {
-        if let (0, Some((_, place))) = (self.count, digits.first()) {
+    fn extend(&mut self, digits: &[u8], range: Range<usize>, place: impl Fn(usize) -> Place) {
+        if self.count == 0 && !range.is_empty() {
+            self.start = place(range.start).start;
+        }
+        for i in range.clone().rev().take(ENDS) {
+            self.ends[(self.count + i - range.start) % ENDS] = place(i).end;
+        }
+        self.count += range.len();
+        self.digits.extend_from_slice(&digits[range]);
+    }
+
+    fn push(&mut self, digit: char, place: Place) {
+        if self.count == 0 {
             self.start = place.start;
         }
-        let last = digits.len().saturating_sub(ENDS);
-        for (i, (_, place)) in digits.iter().enumerate().skip(last) {
-            self.ends[(self.count + i) % ENDS] = place.end;
-        }
-        self.count += digits.len();
-        let before = self.digits.len();
-        self.digits.extend(digits.iter().map(|&(digit, _)| digit as u8));
-        if digits.iter().fold(0, |any, (digit, _)| any | *digit as u32) >= 0x80 {
-            self.digits.truncate(before);
-            let text: String = digits.iter().map(|(digit, _)| digit).collect();
-            self.digits.extend_from_slice(text.as_bytes());
-        }
+        self.ends[self.count % ENDS] = place.end;
+        self.count += 1;
+        self.digits.extend_from_slice(digit.encode_utf8(&mut [0; 4]).as_bytes());
     }
 }
 
@@ -143,7 +154,16 @@ mod tests {
         let mut cutter = Cutter::new(boundaries);
         let place = |i: usize| Place { start: 10 * i as u64, end: 10 * i as u64 + 5 };
         let digits: Vec<_> = digits.chars().enumerate().map(|(i, digit)| (digit, place(i))).collect();
-        digits.chunks(7).for_each(|digits| cutter.digits(digits));
+        for digits in digits.chunks(7) {
+            if digits.iter().all(|(digit, _)| digit.is_ascii()) {
+                let bytes: Vec<u8> = digits.iter().map(|&(digit, _)| digit as u8).collect();
+                cutter.digits(&bytes, |i| digits[i].1);
+            } else {
+                for &(digit, place) in digits {
+                    cutter.digit(digit, place);
+                }
+            }
+        }
         let placed = |g: super::PlacedGem| g.place.map(|p| (g.gem, p.start, p.end)).expect("a place");
         cutter.finish().into_iter().map(placed).collect()
     }

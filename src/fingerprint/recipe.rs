@@ -141,7 +141,9 @@ impl Recipe {
     pub fn recut(&self, packed: &PackedFold) -> Option<Vec<PlacedGem>> {
         let digits = (packed.base == self.base).then(|| packed.unpack()).flatten()?;
         let mut cutter = Cutter::new(&self.boundaries);
-        cutter.digits(&digits);
+        for (digit, place) in digits {
+            cutter.digit(digit, place);
+        }
         Some(cutter.finish())
     }
 }

@@ -4,7 +4,6 @@
 use std::mem;
 
 use super::Sink;
-use super::buffer::Buffer;
 use super::characters::Placed;
 use super::classes::{is_blank, is_word};
 use super::digits::Digits;
@@ -56,7 +55,7 @@ impl<'l> Decorated<'l> {
     }
 
     /// Takes a character; `out` has every digit that is not yet settled.
-    pub(super) fn push(&mut self, (c, place): Placed, out: &mut Buffer) {
+    pub(super) fn push(&mut self, (c, place): Placed, out: &mut Vec<Placed>) {
         if is_blank(c) {
             self.turn(Kind::Blank, out);
             self.digits.push(c, place, out);
@@ -73,7 +72,7 @@ impl<'l> Decorated<'l> {
 
     /// Takes a run of characters of one kind, before any of it goes to the step behind.
     #[expect(clippy::match_same_arms, reason = "one line for each state and kind of character")]
-    pub(super) fn turn(&mut self, kind: Kind, out: &mut Buffer) {
+    pub(super) fn turn(&mut self, kind: Kind, out: &mut Vec<Placed>) {
         use State::{Border, Closing, Inside, Marks, MarksBlank, Word, WordBlank};
         let blank = kind == Kind::Blank;
         let word = kind == Kind::Word;
@@ -116,30 +115,18 @@ impl<'l> Decorated<'l> {
         };
     }
 
-    /// Takes what is left of a token behind a blank, and the blank behind it: a word or none, marks or none. The word's
-    /// digits are out.
-    #[inline]
-    pub(super) fn token(&mut self, word: bool, marks: bool, out: &mut Buffer) {
-        use State::{Border, Inside, MarksBlank, WordBlank};
-        self.state = match (self.state, word, marks) {
-            (Border | MarksBlank, false, true) => {
-                self.begin(out.len());
-                MarksBlank
-            }
-            (MarksBlank, true, true) | (WordBlank, false, true) => {
-                self.drop_run(out);
-                self.digits.blank();
-                Inside
-            }
-            (MarksBlank, true, false) | (WordBlank, false, false) => WordBlank,
-            _ => Border,
-        };
+    /// Whether no attempt is under way; and if so, whether a run has just ended, whose last blank can begin no other.
+    pub(super) fn at_rest(&self) -> Option<bool> {
+        match self.state {
+            State::Border => Some(false),
+            State::Inside => Some(true),
+            _ => None,
+        }
     }
 
-    /// Takes tokens of which nothing is left, if there are `any`, and the blanks behind them.
-    #[inline]
-    pub(super) fn blanks(&mut self, any: bool) {
-        self.state = if any && self.state != State::WordBlank { State::Border } else { self.state };
+    /// Goes on behind a blank at which no attempt is under way, as [`Self::at_rest`] says.
+    pub(super) fn rest(&mut self, inside: bool) {
+        self.state = if inside { State::Inside } else { State::Border };
     }
 
     /// The step behind this one.
@@ -148,7 +135,7 @@ impl<'l> Decorated<'l> {
     }
 
     /// Hands on what of `out` cannot be taken back any more.
-    pub(super) fn settle(&mut self, out: &mut Buffer, sink: &mut impl Sink) {
+    pub(super) fn settle(&mut self, out: &mut Vec<Placed>, sink: &mut impl Sink) {
         let settled = match self.state {
             State::Inside | State::Border => out.len(),
             _ => mem::take(&mut self.undo.out),
@@ -156,11 +143,11 @@ impl<'l> Decorated<'l> {
         if let Some(retry) = &mut self.retry {
             retry.out = retry.out.saturating_sub(settled);
         }
-        out.hand_on(settled, sink);
+        out.drain(..settled).for_each(|(digit, place)| sink.digit(digit, place));
     }
 
     /// Ends the text and returns the step behind this one.
-    pub(super) fn finish(mut self, out: &mut Buffer) -> Digits<'l> {
+    pub(super) fn finish(mut self, out: &mut Vec<Placed>) -> Digits<'l> {
         if self.state == State::Closing {
             self.drop_run(out);
         }
@@ -172,8 +159,8 @@ impl<'l> Decorated<'l> {
         State::Marks
     }
 
-    fn drop_run(&mut self, out: &mut Buffer) {
+    fn drop_run(&mut self, out: &mut Vec<Placed>) {
         self.digits = self.undo.digits.clone();
-        out.set_len(self.undo.out);
+        out.truncate(self.undo.out);
     }
 }

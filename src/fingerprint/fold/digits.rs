@@ -1,9 +1,8 @@
 //! Steps 9 to 13: letters to classes, transliteration, squeezing, long words cut, digits kept.
 
-use super::buffer::Buffer;
+use super::characters::Placed;
 use super::classes::{is_blank, is_digit, is_word};
 use super::letters::{Class, Letters};
-use super::plain::Plain;
 use crate::fingerprint::gem::Place;
 
 /// How many characters of a word stay before it is cut.
@@ -46,32 +45,6 @@ impl<'l> Digits<'l> {
         self.transliteration
     }
 
-    /// Takes a whole word of plain letters and marks, which begins at byte `from` of the text.
-    #[inline]
-    pub(super) fn plain_word(&mut self, plain: &Plain, word: &str, first: u64, from: usize, out: &mut Buffer) {
-        let room = out.room();
-        let Some(folded) = plain.word(word.as_bytes(), first, from, room) else {
-            return self.letters(plain, word, from, out);
-        };
-        room[KEPT as usize].0 = CUT;
-        out.set_len(out.len() + folded.count.min(KEPT as usize + 1));
-        if folded.is_transliterated() {
-            self.transliterate();
-        }
-    }
-
-    /// As [`Self::plain_word`], letter by letter.
-    #[cold]
-    fn letters(&mut self, plain: &Plain, word: &str, from: usize, out: &mut Buffer) {
-        for (start, c) in word.char_indices() {
-            if let Some(simple) = plain.simple(c) {
-                let start = from + start;
-                self.push(simple, Place { start: start as u64, end: (start + c.len_utf8()) as u64 }, out);
-            }
-        }
-        self.blank();
-    }
-
     /// Takes an ASCII blank.
     pub(super) fn blank(&mut self) {
         self.last = Some(' ');
@@ -79,7 +52,7 @@ impl<'l> Digits<'l> {
     }
 
     /// Notes that the text is one that is transliterated.
-    fn transliterate(&mut self) {
+    pub(super) fn transliterate(&mut self) {
         self.transliteration = match self.transliteration {
             Transliteration::Needless | Transliteration::Needed => Transliteration::Needed,
             Transliteration::Missed | Transliteration::TooLate => Transliteration::TooLate,
@@ -87,7 +60,7 @@ impl<'l> Digits<'l> {
     }
 
     /// Steps 9 and 10.
-    pub(super) fn push(&mut self, c: char, place: Place, out: &mut Buffer) {
+    pub(super) fn push(&mut self, c: char, place: Place, out: &mut Vec<Placed>) {
         match self.letters.class(c) {
             Class::Deleted => return,
             Class::Digit(digit) => return self.word_character(digit, place, out),
@@ -109,7 +82,7 @@ impl<'l> Digits<'l> {
         }
     }
 
-    fn any(&mut self, c: char, place: Place, out: &mut Buffer) {
+    fn any(&mut self, c: char, place: Place, out: &mut Vec<Placed>) {
         if is_word(c) {
             self.word_character(c, place, out);
         } else {
@@ -123,7 +96,7 @@ impl<'l> Digits<'l> {
     }
 
     /// Steps 11 to 13. A word is cut where it has a word character behind its fourth; no digit stands behind the last.
-    fn word_character(&mut self, c: char, place: Place, out: &mut Buffer) {
+    fn word_character(&mut self, c: char, place: Place, out: &mut Vec<Placed>) {
         if self.last == Some(c) {
             return;
         }

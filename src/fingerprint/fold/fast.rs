@@ -1,123 +1,101 @@
-//! The fast way through a text: plain tokens by masks and tables, all others by the steps.
-//!
-//! Short words are most of a text and are not even looked at: what is, begins with six letters or has a mark.
+//! The fast way through a text: plain tokens by masks, many at a time, all others by the steps.
 
 use std::ops::Range;
 
+use super::bits::{BLOCK, SPAN, inside, through};
 use super::characters::characters;
 use super::classes::is_ascii_blank;
 use super::decorated::Kind;
-use super::masks::{BLOCK, Masks, SPAN};
-use super::plain::Plain;
-use super::tokens::{Rest, Token};
+use super::masks::Masks;
+use super::rest::{Rest, Row};
+use super::squeeze::Squeezed;
 use super::words::first_joint;
 use super::{Folding, Sink};
 use crate::fingerprint::gem::Place;
 
+/// What the fast way works on; made once a text.
+struct Work {
+    masks: Masks,
+    rest: Rest,
+    squeezed: Squeezed,
+}
+
 impl<S: Sink> Folding<S> {
     /// Reads a whole text.
     pub(super) fn fast(&mut self, text: &str) {
-        let mut masks = Masks::new();
+        let mut work = Work { masks: Masks::new(), rest: Rest::new(), squeezed: Squeezed::new() };
         let mut at = 0;
         while at < text.len() {
-            masks.read(self.letters.plain(), &text.as_bytes()[at..]);
-            at += self.stretch(text, at, &masks);
-            self.settle();
+            work.masks.read(self.letters.plain(), &text.as_bytes()[at..], self.joined);
+            work.rest.drop_short(&work.masks, (text.len() - at).min(SPAN));
+            at = self.stretch(text, at, &mut work);
         }
     }
 
-    /// Reads the tokens of a stretch of text from `offset` on; returns where the first token begins that it does not
-    /// hold wholly.
-    fn stretch(&mut self, text: &str, offset: usize, masks: &Masks) -> usize {
-        let plain = self.letters.plain();
-        let rest = &text.as_bytes()[offset..];
-        let read = rest.len().min(SPAN);
-        // Where the next token begins.
-        let mut next = 0_usize;
-        for block in (0..read).step_by(BLOCK) {
-            let blank = masks.blank.from(block);
-            let behind = u64::MAX.checked_shl(next.saturating_sub(block) as u32).unwrap_or(0);
-            let mut notable = masks.notable(block) & behind;
-            while notable != 0 {
-                let place = block + notable.trailing_zeros() as usize;
-                let behind = blank & !(notable & notable.wrapping_neg()).wrapping_sub(1);
-                // Never far: before a token's first notable byte stand five letters at most.
-                let start = place + 1 - masks.blank.up_to(place).leading_zeros() as usize;
-                let end = place + masks.blank.from(place).trailing_zeros() as usize;
-                // On to the next token, or out of the block.
-                notable &= !(behind & behind.wrapping_neg()).wrapping_sub(1);
-                self.decorated.blanks(start > next);
-                match Token::new(masks, offset, start, end) {
-                    // A joint has marks between letters.
-                    Some(token) if self.joined || !token.is_joined() => {
-                        self.plain_token(plain, text, token);
-                        next = end + 1;
-                    }
-                    _ => {
-                        let is_blank = |byte: &u8| is_ascii_blank(*byte);
-                        let end = rest[place..].iter().position(is_blank).map_or(rest.len(), |blank| place + blank);
-                        if start > 0 && end >= SPAN {
-                            return start;
-                        }
-                        self.token(text, offset + start..offset + end);
-                        next = end + 1;
-                    }
+    /// Reads the tokens of the stretch of text from `offset` on. Returns where the first token begins that does not lie
+    /// wholly in it.
+    fn stretch(&mut self, text: &str, offset: usize, work: &mut Work) -> usize {
+        let rest = text.len() - offset;
+        let end = if rest <= SPAN { rest } else { work.masks.blank.last_in(0..SPAN).map_or(0, |blank| blank + 1) };
+        let mut next = 0;
+        while next < end {
+            if let Some(used) = self.decorated.at_rest() {
+                // Plain tokens, up to the first that is not.
+                let odd = work.masks.odd.first_in(next..end);
+                let blank = odd.map(|odd| work.masks.blank.last_in(next..odd));
+                let range = next..blank.map_or(end, |blank| blank.map_or(next, |blank| blank + 1));
+                let row = Row { masks: &work.masks, range: range.clone() };
+                let read = work.rest.read(&row, used, range.end == rest);
+                self.letters(text, offset, next..read.end, work);
+                self.decorated.rest(read.used);
+                if read.end == end || odd.is_none() && read.end > 0 {
+                    // What is open at the end of a stretch is better begun in the next.
+                    return offset + read.end;
                 }
+                next = read.end;
+            }
+            let token_end = work.masks.blank.next(next, end);
+            self.token(text, offset + next..offset + token_end);
+            next = work.masks.first.next(token_end + 1, end);
+        }
+        if end > 0 {
+            return offset + end;
+        }
+        // A token longer than a stretch.
+        let long = text.as_bytes()[offset..].iter().position(|&byte| is_ascii_blank(byte)).unwrap_or(rest);
+        self.token(text, offset..offset + long);
+        offset + (long + 1).min(rest)
+    }
+
+    /// Takes the letters that are left of the plain tokens in the range.
+    fn letters(&mut self, text: &str, offset: usize, range: Range<usize>, work: &mut Work) {
+        let text = &text.as_bytes()[offset..];
+        let plain = self.letters.plain();
+        let mut open = false;
+        work.squeezed.clear();
+        for block in range.start / BLOCK..range.end.div_ceil(BLOCK) {
+            let inside = inside(&range, block);
+            let letters = work.rest.letter.block(block) & work.masks.last.block(block) & inside;
+            let blank = work.masks.blank.block(block) & inside;
+            // And the blank behind each token of which letters are left.
+            let last = letters | through(letters, inside & !blank, &mut open) & blank;
+            let from = block * BLOCK;
+            match text[from..].first_chunk::<BLOCK>() {
+                Some(bytes) if letters & work.masks.rare.block(block) == 0 => {
+                    work.squeezed.letters(block, last, |at| plain.by_last_byte(bytes[at % BLOCK]));
+                }
+                _ => work.squeezed.letters(block, last, |at| plain.letter(text, from + at)),
             }
         }
-        // What is left is short words, or nothing, if a long token was the last.
-        let start = read.saturating_sub(masks.blank.up_to(read - 1).leading_zeros() as usize);
-        self.decorated.blanks(start > next);
-        if read == rest.len() { rest.len() } else { next.max(start) }
-    }
-
-    /// Takes a token of plain characters, in which is no joint, and the blank behind it.
-    #[inline]
-    fn plain_token(&mut self, plain: &Plain, text: &str, token: Token) {
-        if token.may_split() { self.parts(plain, text, token) } else { self.part(plain, text, &token) }
-    }
-
-    /// As [`Self::plain_token`] where step 3 may cut.
-    #[cold]
-    fn parts(&mut self, plain: &Plain, text: &str, mut token: Token) {
-        while let Some(before) = token.split_off(text.as_bytes()) {
-            self.part(plain, text, &before);
+        if work.squeezed.is_transliterated() {
+            self.decorated.digits().transliterate();
         }
-        self.part(plain, text, &token);
-    }
-
-    /// Takes what lies between two blanks once step 3 is done, and the blank behind it.
-    #[inline]
-    fn part(&mut self, plain: &Plain, text: &str, token: &Token) {
-        let rest = token.rest(plain, text.as_bytes());
-        let letters = rest.letter.trailing_ones() as usize;
-        if rest.letter >> letters != 0 {
-            return self.with_marks(plain, text, &rest);
-        }
-        if letters > 0 {
-            let word = &text[rest.start..rest.start + letters];
-            self.decorated.digits().plain_word(plain, word, rest.first, rest.start, &mut self.digits);
-        }
-        self.decorated.token(letters > 0, rest.length > letters, &mut self.digits);
-    }
-
-    /// As [`Self::part`] where marks stand before or between the letters that are left.
-    #[cold]
-    fn with_marks(&mut self, plain: &Plain, text: &str, rest: &Rest) {
-        let mut at = 0;
-        while at < rest.length {
-            let letters = rest.letter >> at;
-            let (kind, length) = match letters.trailing_ones() {
-                0 => (Kind::Mark, letters.trailing_zeros()),
-                length => (Kind::Word, length),
-            };
-            self.decorated.turn(kind, &mut self.digits);
-            at += length as usize;
-        }
-        let word = &text[rest.start..rest.start + (rest.letter.ilog2() + 1) as usize];
-        // Between letters, the mask of first bytes may have an ellipsis: there each character is looked at.
-        self.decorated.digits().plain_word(plain, word, 0, rest.start, &mut self.digits);
-        self.decorated.turn(Kind::Blank, &mut self.digits);
+        let (digits, places) = work.squeezed.digits();
+        self.sink.digits(digits, |digit| {
+            let last = usize::from(places[digit]);
+            let length = if text[last] < 0x80 { 1 } else { 2 };
+            Place { start: (offset + last + 1 - length) as u64, end: (offset + last + 1) as u64 }
+        });
     }
 
     /// Takes any token, and the blank behind it, by the steps.
@@ -136,5 +114,6 @@ impl<S: Sink> Folding<S> {
         self.end_word();
         self.decorated.turn(Kind::Blank, &mut self.digits);
         self.decorated.digits().blank();
+        self.settle();
     }
 }

@@ -1,30 +1,110 @@
 //! Plain characters: those on which steps 1 to 4 act alone and one for one, so that a table can say what becomes of
 //! them. Most of Latin and Cyrillic, digits, and the usual punctuation but `_`.
 
-use std::iter;
-
-use super::buffer::Room;
 use super::characters::is_plain_form;
-use super::classes::{is_blank, is_digit, is_word};
+use super::classes::{is_ascii_blank, is_blank, is_digit, is_word};
 use super::letters::{Class, Letters};
-use crate::fingerprint::gem::Place;
 
-/// What becomes of a character: its digits, at most three, the first in the lowest byte, and what it is. 0 is a
-/// character that is not plain.
-type Entry = u32;
-const LETTER: Entry = 1 << 24;
-const MARK: Entry = 1 << 25;
+/// What becomes of a character: up to [`PACKED`] ASCII characters, the first in the lowest byte, and what they and it
+/// are. 0 is a character that is not plain.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Entry(u32);
+
+/// The most that a letter becomes.
+pub(super) const PACKED: usize = 3;
+/// What a blank becomes, and stands behind each word.
+pub(super) const END: u8 = b' ';
+
+/// It becomes digits; a mark; nothing but an end of a word.
+const DIGIT: u32 = 24;
+const SINGLE_MARK: u32 = 25;
+const ENDING: u32 = 26;
+const BLANK: u32 = 1 << ENDING;
+
+const LETTER: u32 = 1 << 27;
+const MARK: u32 = 1 << 28;
 /// A mark that the steps see as three.
-const ELLIPSIS: Entry = 1 << 26;
-/// A letter of two bytes of which six are a short word.
-const OF_SIX: Entry = 1 << 27;
+const ELLIPSIS: u32 = 1 << 29;
+/// Six such are a short word.
+const OF_SIX: u32 = 1 << 30;
 /// A letter that makes the text one that is transliterated.
-const TRANSLITERATED: Entry = 1 << 28;
-/// A letter that becomes something else than up to three digits.
-const OTHER: Entry = 1 << 29;
+const TRANSLITERATED: u32 = 1 << 31;
 
-/// Every other bit, from the lowest on.
-const EVEN: u64 = u64::MAX / 3;
+impl Entry {
+    fn new(flags: u32, becomes: &str) -> Option<Self> {
+        let packed = becomes.bytes().rev().fold(0, |packed, byte| packed << 8 | u32::from(byte));
+        let what = match becomes.as_bytes() {
+            [] => 0,
+            [END] => BLANK,
+            [b'0'..=b'9'] => 1 << DIGIT,
+            [_] => 1 << SINGLE_MARK,
+            several if several.iter().all(u8::is_ascii_digit) => 1 << DIGIT,
+            _ => return None,
+        };
+        (becomes.len() <= PACKED).then_some(Self(flags | what | packed))
+    }
+
+    fn is(self, flag: u32) -> bool {
+        self.0 & flag != 0
+    }
+
+    /// The first of what it becomes.
+    #[inline]
+    pub(super) fn code(self) -> u8 {
+        self.0 as u8
+    }
+
+    /// 1 if it becomes digits.
+    #[inline]
+    pub(super) fn digit(self) -> u32 {
+        self.0 >> DIGIT & 1
+    }
+
+    /// 1 if it becomes a mark.
+    #[inline]
+    pub(super) fn mark(self) -> u32 {
+        self.0 >> SINGLE_MARK & 1
+    }
+
+    /// 0 if it becomes an [`END`], or else all bits.
+    #[inline]
+    pub(super) fn unless_end(self) -> u32 {
+        (self.0 >> ENDING & 1).wrapping_sub(1)
+    }
+
+    #[inline]
+    pub(super) fn is_nothing(self) -> bool {
+        self.code() == 0
+    }
+
+    /// Whether it becomes nothing, and does nothing to the text.
+    #[cfg(test)]
+    pub(super) fn is_nothing_at_all(self) -> bool {
+        self.is(LETTER) && self.is_nothing() && !self.is(TRANSLITERATED)
+    }
+
+    /// What it becomes behind the first character, if that is several; then all of them are digits.
+    #[inline]
+    pub(super) fn behind_first(self) -> Option<Self> {
+        let becomes = self.0 & ((1 << DIGIT) - 1);
+        (becomes > 0xff).then_some(Self(self.0 ^ becomes | becomes >> 8))
+    }
+
+    /// For [`Self::any_is_transliterated`].
+    #[inline]
+    pub(super) fn flags(self) -> u32 {
+        self.0
+    }
+
+    /// Whether one of the letters whose flags these are makes the text one that is transliterated.
+    pub(super) fn any_is_transliterated(flags: u32) -> bool {
+        flags & TRANSLITERATED != 0
+    }
+}
+
+const NO_BREAK_SPACE: char = '\u{a0}';
+/// Its first byte, which is the last of no character.
+const BLANK_OF_TWO: u8 = 0xc2;
 
 /// Characters of one and two bytes.
 const TWO_BYTES: usize = 0x800;
@@ -33,160 +113,114 @@ const PUNCTUATION: [u8; 2] = [0xe2, 0x80];
 const PUNCTUATION_START: u32 = 0x2000;
 const PUNCTUATION_COUNT: usize = 0x40;
 
-fn is_first_of_two(byte: u8) -> bool {
-    matches!(byte, 0xc2..=0xdf)
-}
-
-/// The code point of a character of two bytes.
-#[inline]
-fn two_bytes([first, second]: [u8; 2]) -> usize {
-    usize::from(first & 0x1f) << 6 | usize::from(second & 0x3f)
-}
-
 /// What becomes of plain characters under a recipe.
 pub(super) struct Plain {
     /// By code point, and behind [`TWO_BYTES`] the punctuation.
     entries: Box<[Entry; TWO_BYTES + PUNCTUATION_COUNT]>,
-    /// By code point, what letters are after step 4.
-    simple: Vec<Option<char>>,
+    /// As [`Self::by_last_byte`] tells.
+    by_last_byte: Box<[Entry; 256]>,
+    knows_cyrillic: bool,
 }
 
 /// What a character is to the steps behind the fourth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Letter,
+    /// A letter of two bytes of which six are a short word.
+    OfSix,
     Mark,
     /// Three marks of one byte each.
     Marks,
+    /// A blank of two bytes.
+    Blank,
     /// Not plain.
     Odd,
 }
 
-/// What there is to know of a plain word but its digits.
-pub(super) struct Word {
-    /// How many digits it has.
-    pub(super) count: usize,
-    /// What any of its letters is.
-    any: Entry,
-}
-
-impl Word {
-    /// Steps 9 to 11, from each letter's entry and place: writes the digits, none like the one before. Whether a letter
-    /// has a digit no processor can foresee, so nothing here branches on it.
-    #[inline]
-    #[expect(clippy::needless_bitwise_bool, reason = "a lazy one would be a branch")]
-    fn new(letters: impl Iterator<Item = (Entry, Place)>, room: &mut Room) -> Self {
-        let (mut count, mut last, mut any) = (0, 0, 0);
-        for (entry, place) in letters {
-            any |= entry;
-            let mut packed = entry & (LETTER - 1);
-            loop {
-                let digit = packed as u8;
-                room[count % room.len()] = (char::from(digit), place);
-                count += usize::from((digit != 0) & (digit != last));
-                last = if digit == 0 { last } else { digit };
-                packed >>= 8;
-                if packed == 0 {
-                    break;
-                }
-            }
-        }
-        Self { count, any }
-    }
-
-    /// Whether one of its letters makes the text one that is transliterated.
-    pub(super) fn is_transliterated(&self) -> bool {
-        self.any & TRANSLITERATED != 0
-    }
-}
-
 impl Plain {
     pub(super) fn new(letters: &Letters) -> Self {
-        let mut simple = vec![None; TWO_BYTES];
-        let mut entries = Box::new([0; TWO_BYTES + PUNCTUATION_COUNT]);
+        let mut entries = Box::new([Entry::default(); TWO_BYTES + PUNCTUATION_COUNT]);
         for (code, entry) in (0..TWO_BYTES as u32).chain(PUNCTUATION_START..).zip(entries.iter_mut()) {
-            if let Some(c) = char::from_u32(code) {
-                *entry = entry_of(letters, c).unwrap_or_default();
-                if *entry & LETTER != 0 {
-                    simple[code as usize] = c.to_lowercase().next().map(|c| letters.simplify(c));
-                }
+            *entry = char::from_u32(code).and_then(|c| entry_of(letters, c)).unwrap_or_default();
+        }
+        let mut by_last_byte = Box::new([Entry::default(); 256]);
+        // A word may end before the first byte of a blank.
+        by_last_byte[usize::from(BLANK_OF_TWO)] = entries[NO_BREAK_SPACE as usize];
+        for c in ('\0'..='\x7f').chain('А'..='я') {
+            if let Some(last) = c.encode_utf8(&mut [0; 2]).bytes().last() {
+                by_last_byte[usize::from(last)] = entries[c as usize];
             }
         }
-        Self { entries, simple }
+        Self { entries, by_last_byte, knows_cyrillic: letters.is_of_six('а') }
     }
 
-    /// The entry of the next character, which leaves `rest`.
+    /// Whether the recipe's tables have Cyrillic letters, so that six of them are a short word and vowels become nothing.
+    pub(super) fn knows_cyrillic(&self) -> bool {
+        self.knows_cyrillic
+    }
+
+    /// What becomes of an ASCII letter, of `А` to `Я` and `а` to `я`, by the last byte, and of a blank by the first: all
+    /// of these differ.
     #[inline]
-    fn next(&self, rest: &mut &[u8]) -> Entry {
-        match *rest {
-            [byte @ 0..=0x7f, behind @ ..] => {
-                *rest = behind;
-                self.entries[usize::from(*byte)]
-            }
-            [first, second, behind @ ..] if is_first_of_two(*first) => {
-                *rest = behind;
-                self.entries[two_bytes([*first, *second])]
-            }
-            [first, second, third, behind @ ..] if [*first, *second] == PUNCTUATION => {
-                *rest = behind;
-                self.entries[TWO_BYTES + usize::from(third & 0x3f)]
-            }
-            _ => 0,
+    pub(super) fn by_last_byte(&self, byte: u8) -> Entry {
+        self.by_last_byte[usize::from(byte)]
+    }
+
+    /// What becomes of the plain letter whose last byte is at `last`, or of the blank whose first byte is.
+    #[inline]
+    pub(super) fn letter(&self, text: &[u8], last: usize) -> Entry {
+        match text[last] {
+            byte @ (0..=0x7f | BLANK_OF_TWO) => self.by_last_byte[usize::from(byte)],
+            second => self.two_bytes(text[last - 1], second),
         }
+    }
+
+    fn two_bytes(&self, first: u8, second: u8) -> Entry {
+        self.entries[usize::from(first & 0x1f) << 6 | usize::from(second & 0x3f)]
     }
 
     /// What the character is that `text` begins with, and its length in bytes if it is plain.
     pub(super) fn kind(&self, text: &[u8]) -> (Kind, usize) {
-        let mut rest = text;
-        let kind = match self.next(&mut rest) {
-            entry if entry & LETTER != 0 => Kind::Letter,
-            entry if entry & ELLIPSIS != 0 => Kind::Marks,
-            entry if entry & MARK != 0 => Kind::Mark,
-            _ => return (Kind::Odd, 1),
-        };
-        (kind, text.len() - rest.len())
-    }
-
-    /// Whether all of the letters, of two bytes each, are such that six of them are a short word.
-    #[inline]
-    pub(super) fn all_of_six(&self, letters: &[u8]) -> bool {
-        letters.as_chunks().0.iter().fold(OF_SIX, |all, &letter| all & self.entries[two_bytes(letter)]) != 0
-    }
-
-    /// Steps 9 to 11 of plain letters with plain marks between them: 64 bytes at most, from byte `from` of the text on, of
-    /// which `first` says which begin a character, or is 0. `None` if a letter becomes something else than digits.
-    #[inline]
-    pub(super) fn word(&self, letters: &[u8], first: u64, from: usize, room: &mut Room) -> Option<Word> {
-        let place = |start, end| Place { start: (from + start) as u64, end: (from + end) as u64 };
-        let all = u64::MAX >> (64 - letters.len());
-        // Words of one script are nearly all; to foresee the length of each character would cost more than to look.
-        let word = if first & all == all {
-            let entry = |(at, byte): (usize, &u8)| (self.entries[usize::from(*byte)], place(at, at + 1));
-            Word::new(letters.iter().enumerate().map(entry), room)
-        } else if first & all == EVEN & all && letters.len().is_multiple_of(2) {
-            let entry = |(i, pair): (usize, &[u8; 2])| (self.entries[two_bytes(*pair)], place(2 * i, 2 * i + 2));
-            Word::new(letters.as_chunks().0.iter().enumerate().map(entry), room)
+        let (entry, length) = self.next(text);
+        let kind = if entry.is(LETTER) {
+            if entry.is(OF_SIX) { Kind::OfSix } else { Kind::Letter }
+        } else if entry.is(ELLIPSIS) {
+            Kind::Marks
+        } else if entry.is(MARK) && !(entry.is(OF_SIX) && self.next(&text[length..]).0.is(OF_SIX)) {
+            Kind::Mark
+        } else if entry.is(BLANK)
+            && length == 2
+            && (text.len() == 2 || self.next(&text[2..]).0.is(LETTER | MARK | BLANK))
+        {
+            // Something that combines would make one piece with it.
+            Kind::Blank
         } else {
-            let mut rest = letters;
-            let next = || {
-                let start = letters.len() - rest.len();
-                (!rest.is_empty()).then(|| (self.next(&mut rest), place(start, letters.len() - rest.len())))
-            };
-            Word::new(iter::from_fn(next), room)
+            // Six marks may be a short word, too, but nobody writes them.
+            return (Kind::Odd, 1);
         };
-        (word.any & OTHER == 0).then_some(word)
+        (kind, length)
     }
 
-    /// What a plain letter is after step 4; `None` for a mark.
-    pub(super) fn simple(&self, c: char) -> Option<char> {
-        self.simple.get(c as usize).copied().flatten()
+    /// The entry of the next character, and its length if it is plain.
+    fn next(&self, text: &[u8]) -> (Entry, usize) {
+        match *text {
+            [byte @ 0..=0x7f, ..] => (self.entries[usize::from(byte)], 1),
+            [first @ 0xc2..=0xdf, second, ..] => (self.two_bytes(first, second), 2),
+            [first, second, third, ..] if [first, second] == PUNCTUATION => {
+                (self.entries[TWO_BYTES + usize::from(third & 0x3f)], 3)
+            }
+            _ => (Entry::default(), 1),
+        }
     }
 }
 
 /// What becomes of a character, if it is plain.
 fn entry_of(letters: &Letters, c: char) -> Option<Entry> {
+    if c == NO_BREAK_SPACE || c.is_ascii() && is_ascii_blank(c as u8) {
+        return Entry::new(0, char::from(END).encode_utf8(&mut [0]));
+    }
     if c == '…' {
-        return Some(MARK | ELLIPSIS);
+        return Entry::new(MARK | ELLIPSIS, "");
     }
     if c == '_' || !is_plain_form(c) {
         return None;
@@ -194,27 +228,29 @@ fn entry_of(letters: &Letters, c: char) -> Option<Entry> {
     let mut lower = c.to_lowercase();
     let (Some(lower), None) = (lower.next(), lower.next()) else { return None };
     let simple = letters.simplify(lower);
-    match (is_word(lower), is_word(simple)) {
-        (false, false) if !is_blank(lower) && !is_blank(simple) => Some(MARK),
-        // Masks know letters of one and two bytes only.
-        (true, true) if simple != '_' && c.len_utf8() <= 2 => {
-            let six = if letters.is_of_six(simple) { OF_SIX } else { 0 };
-            Some(LETTER | six | digits_of(letters, simple).unwrap_or(OTHER))
-        }
+    let six = if letters.is_of_six(simple) { OF_SIX } else { 0 };
+    // Masks know letters of one and two bytes only, and those of six of two.
+    match (is_word(lower), is_word(simple), c.len_utf8()) {
+        (false, false, _) if !is_blank(lower) && !is_blank(simple) => Entry::new(MARK | six, ""),
+        // Of marks that step 4 makes letters, none is one that step 3 acts on.
+        (_, true, 2) if !is_blank(lower) => letter(letters, simple, LETTER | six),
+        (_, true, 1) if six == 0 && !is_blank(lower) => letter(letters, simple, LETTER),
         _ => None,
     }
 }
 
-/// The digits of a simplified letter, if it becomes up to three of them and nothing else.
-fn digits_of(letters: &Letters, simple: char) -> Option<Entry> {
-    let (digits, transliterated) = match letters.class(simple) {
-        Class::Deleted => (String::new(), 0),
-        Class::Digit(digit) => (digit.to_string(), 0),
-        Class::Kept if simple.is_ascii_digit() => (simple.to_string(), 0),
+/// What becomes of a simplified letter, if it is a few digits and marks.
+fn letter(letters: &Letters, simple: char, flags: u32) -> Option<Entry> {
+    match letters.class(simple) {
+        Class::Deleted => Entry::new(flags, ""),
+        Class::Digit(digit) => Entry::new(flags, &digit.to_string()),
+        Class::Kept if simple.is_ascii_digit() => Entry::new(flags, &simple.to_string()),
         // A digit of another script alone does not make the text a transliterated one.
-        Class::Kept if is_digit(simple) => return None,
-        Class::Kept => (letters.transliterate(simple).to_owned(), TRANSLITERATED),
-    };
-    let few = digits.len() <= 3 && digits.bytes().all(|byte| byte.is_ascii_digit());
-    few.then(|| transliterated | digits.bytes().rev().fold(0, |packed, digit| packed << 8 | Entry::from(digit)))
+        Class::Kept if is_digit(simple) => None,
+        Class::Kept => {
+            let becomes = letters.transliterate(simple);
+            let simple = |c: char| c.is_ascii_digit() || c.is_ascii() && !is_word(c) && !is_blank(c);
+            becomes.chars().all(simple).then(|| Entry::new(flags | TRANSLITERATED, becomes))?
+        }
+    }
 }

@@ -1,0 +1,120 @@
+//! A bit for each byte of a stretch of text, and arithmetic on them.
+
+use std::ops::Range;
+
+/// Bytes that a word of a mask covers.
+pub(super) const BLOCK: usize = 64;
+const BLOCKS: usize = 64;
+/// Bytes that are looked at together.
+pub(super) const SPAN: usize = BLOCKS * BLOCK;
+
+/// A bit for each byte of a stretch, the first in the lowest bit of the first byte; and room behind them for what lies
+/// behind the end of a stretch.
+pub(super) struct Mask([u8; SPAN / 8 + 4 * 8]);
+
+impl Mask {
+    pub(super) fn new() -> Self {
+        Self([0; _])
+    }
+
+    /// The bits of a block.
+    #[inline]
+    pub(super) fn block(&self, block: usize) -> u64 {
+        self.from(block * 8)
+    }
+
+    #[inline]
+    pub(super) fn set_block(&mut self, block: usize, bits: u64) {
+        self.set_from(block * 8, bits);
+    }
+
+    /// The 64 bits from the lowest of byte `byte` of the mask on.
+    #[inline]
+    pub(super) fn from(&self, byte: usize) -> u64 {
+        self.0[byte..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
+    }
+
+    #[inline]
+    pub(super) fn set_from(&mut self, byte: usize, bits: u64) {
+        self.0[byte..][..8].copy_from_slice(&bits.to_le_bytes());
+    }
+
+    /// The 57 bits or more before bit `end`, the last in the highest; before the first lie zeros.
+    #[inline]
+    pub(super) fn before(&self, end: usize) -> u64 {
+        if end < BLOCK {
+            return self.from(0).checked_shl((BLOCK - end) as u32).unwrap_or(0);
+        }
+        let byte = end.div_ceil(8) - 8;
+        self.from(byte) << (byte * 8 + BLOCK - end)
+    }
+
+    #[inline]
+    pub(super) fn has(&self, byte: usize) -> bool {
+        self.0[byte / 8] >> (byte % 8) & 1 != 0
+    }
+
+    /// Where the next bit is from `byte` on, if there is one before `end`, or else `end`.
+    #[inline]
+    pub(super) fn next(&self, byte: usize, end: usize) -> usize {
+        self.first_in(byte..end).unwrap_or(end)
+    }
+
+    /// The first bit in the range.
+    pub(super) fn first_in(&self, range: Range<usize>) -> Option<usize> {
+        let blocks = range.start / BLOCK..range.end.div_ceil(BLOCK);
+        let bits = |block| self.block(block) & inside(&range, block);
+        blocks
+            .clone()
+            .find(|&block| bits(block) != 0)
+            .map(|block| block * BLOCK + bits(block).trailing_zeros() as usize)
+    }
+
+    /// The last bit in the range.
+    pub(super) fn last_in(&self, range: Range<usize>) -> Option<usize> {
+        let blocks = range.start / BLOCK..range.end.div_ceil(BLOCK);
+        let bits = |block| self.block(block) & inside(&range, block);
+        blocks.clone().rfind(|&block| bits(block) != 0).map(|block| block * BLOCK + bits(block).ilog2() as usize)
+    }
+
+    /// Takes out the bits in the range.
+    pub(super) fn clear(&mut self, range: &Range<usize>) {
+        for block in range.start / BLOCK..range.end.div_ceil(BLOCK) {
+            self.set_block(block, self.block(block) & !inside(range, block));
+        }
+    }
+}
+
+/// The bits of a block that lie in the range.
+#[inline]
+pub(super) fn inside(range: &Range<usize>, block: usize) -> u64 {
+    let below = |end: usize| match end.saturating_sub(block * BLOCK) {
+        bits @ ..BLOCK => (1 << bits) - 1,
+        _ => u64::MAX,
+    };
+    below(range.end) & !below(range.start)
+}
+
+/// The places of the bits of a word, rising.
+pub(super) struct Bits(pub(super) u64);
+
+impl Iterator for Bits {
+    type Item = usize;
+
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        let bit = self.0.trailing_zeros() as usize;
+        self.0 &= self.0.wrapping_sub(1);
+        (bit < BLOCK).then_some(bit)
+    }
+}
+
+/// Moves the bits that lie in a run to the first place behind it, as a sum carries; the others stay. `carry` is whether
+/// one comes out of the block before, and then whether one goes on to the next.
+#[inline]
+pub(super) fn through(bits: u64, runs: u64, carry: &mut bool) -> u64 {
+    let (sum, above) = bits.overflowing_add(runs);
+    let (sum, still) = sum.overflowing_add(u64::from(*carry));
+    *carry = above | still;
+    sum & !runs
+}
