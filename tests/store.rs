@@ -20,7 +20,7 @@ use proptest::prelude::*;
 use rocksdb::{DB, IteratorMode, Options};
 use tempfile::{TempDir, tempdir};
 
-const FAMILIES: [&str; 9] = ["meta", "books", "ids", "gems", "postings", "lists", "delta", "folds", "jobs"];
+const FAMILIES: [&str; 10] = ["meta", "books", "ids", "gems", "postings", "lists", "delta", "folds", "jobs", "audit"];
 const RECIPES: [&str; 2] = ["documented", "released"];
 const NO_CAP: u32 = u32::MAX;
 const ALL: Limits = Limits { cap: NO_CAP, fewest: 1 };
@@ -660,12 +660,12 @@ fn an_interrupted_creation_is_completed() {
 
 #[test]
 fn another_format_version_is_refused_with_advice() {
-    for (version, says) in [(5_u32, "update lapidary"), (1, "feed the books again")] {
+    for (version, says) in [(6_u32, "update lapidary"), (1, "feed the books again")] {
         let dir = tempdir().unwrap();
         create(dir.path());
         set_version(dir.path(), version);
         for error in [refusal(RocksStore::open(dir.path())), refusal(RocksStore::open_or_create(dir.path()))] {
-            assert!(matches!(&error, StoreError::Version { found, supported: 4, .. } if *found == version.to_string()));
+            assert!(matches!(&error, StoreError::Version { found, supported: 5, .. } if *found == version.to_string()));
             assert!(error.to_string().contains(says), "{error}");
         }
     }
@@ -675,7 +675,7 @@ fn another_format_version_is_refused_with_advice() {
 fn a_newer_version_may_have_more_column_families() {
     let dir = tempdir().unwrap();
     create(dir.path());
-    set_version(dir.path(), 5);
+    set_version(dir.path(), 6);
     let mut options = Options::default();
     options.create_missing_column_families(true);
     drop(DB::open_cf(&options, dir.path(), FAMILIES.into_iter().chain(["later"])).unwrap());
@@ -750,7 +750,7 @@ fn a_folder_of_an_older_version_becomes_one_of_today() {
         }
         raw(&data, |db| {
             let version = db.get_cf(db.cf_handle("meta").unwrap(), "version").unwrap();
-            assert_eq!(version, Some(4_u32.to_be_bytes().to_vec()));
+            assert_eq!(version, Some(5_u32.to_be_bytes().to_vec()));
         });
     }
 }

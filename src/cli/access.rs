@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::failure::Failure;
-use crate::catalogue::{Added, Catalogue, CheckOptions, Job, NewEntry, Page, Query, Report, Stats, Task};
+use crate::catalogue::{Added, AuditPage, Catalogue, CheckOptions, Job, NewEntry, Page, Query, Report, Stats, Task};
 use crate::fingerprint::RecipeName;
-use crate::index::{BookId, BookKey, Library, Record};
+use crate::index::{AuditFrom, BookId, BookKey, Library, Record};
 
 /// A catalogue that a command works with.
 pub(super) trait Access: Sync {
@@ -16,6 +16,7 @@ pub(super) trait Access: Sync {
     fn remove(&self, key: &BookKey) -> Result<bool, Failure>;
     fn books(&self, library: &Library, cursor: Option<&BookId>, limit: usize) -> Result<Page, Failure>;
     fn stats(&self) -> Result<Stats, Failure>;
+    fn audit(&self, from: AuditFrom, limit: usize) -> Result<AuditPage, Failure>;
     fn start(&self, task: Task) -> Result<Job, Failure>;
     fn jobs(&self) -> Result<Vec<Job>, Failure>;
     fn job(&self, id: u32) -> Result<Job, Failure>;
@@ -49,6 +50,10 @@ impl Access for Arc<Catalogue> {
 
     fn stats(&self) -> Result<Stats, Failure> {
         Ok(Catalogue::stats(self)?)
+    }
+
+    fn audit(&self, from: AuditFrom, limit: usize) -> Result<AuditPage, Failure> {
+        Ok(Catalogue::audit(self, from, limit)?)
     }
 
     fn start(&self, task: Task) -> Result<Job, Failure> {

@@ -5,6 +5,7 @@
 
 mod access;
 mod arguments;
+mod audit;
 mod books;
 mod check;
 mod compare;
@@ -63,6 +64,8 @@ enum Task {
     Verify(stats::Verify),
     /// Bring a catalogue into the form that takes the least space and is read the fastest
     Compact(stats::Compact),
+    /// Show who changed what, and when
+    Audit(audit::Audit),
     /// See it work on a small shelf made up for the purpose
     Demo,
 }
@@ -89,6 +92,7 @@ impl Command {
             Task::Jobs(task) => task.run(),
             Task::Verify(task) => task.run(),
             Task::Compact(task) => task.run(),
+            Task::Audit(task) => task.run(),
             Task::Demo => demo::run(&mut std::io::stdout().lock()).map(|()| Status::Done).map_err(Failure::from),
         };
         match done {

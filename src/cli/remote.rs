@@ -9,9 +9,9 @@ use ureq::{Agent, Body};
 
 use super::access::Access;
 use super::failure::Failure;
-use crate::catalogue::{Added, CheckOptions, Content, Job, NewEntry, Page, Query, Report, Stats, Task};
+use crate::catalogue::{Added, AuditPage, CheckOptions, Content, Job, NewEntry, Page, Query, Report, Stats, Task};
 use crate::fingerprint::RecipeName;
-use crate::index::{BookId, BookKey, Library, Record};
+use crate::index::{AuditFrom, BookId, BookKey, Library, Record};
 
 /// The largest answer that is read: a report may name many books.
 const ANSWER_BYTES: u64 = 256 << 20;
@@ -134,6 +134,15 @@ impl Access for Remote {
         if let Some(cursor) = cursor {
             request = request.query("cursor", cursor.as_str());
         }
+        self.parsed(self.read(request.call())?)
+    }
+
+    fn audit(&self, from: AuditFrom, limit: usize) -> Result<AuditPage, Failure> {
+        let request = self.agent.get(format!("{}/v1/audit", self.url)).query("limit", limit.to_string());
+        let request = match from {
+            AuditFrom::Behind(number) => request.query("after", number.to_string()),
+            AuditFrom::Time(time) => request.query("since", time.to_string()),
+        };
         self.parsed(self.read(request.call())?)
     }
 

@@ -6,6 +6,7 @@
 //!
 //! Not for other programs on the same machine that may as well use the [`Catalogue`] itself.
 
+mod audit;
 mod body;
 mod books;
 mod checks;
@@ -224,6 +225,7 @@ fn routes(app: &mut ServiceConfig) {
         .service(resource(&["/v1/libraries/{library}/recut/{id:.*}"], [(post.clone(), web::to(jobs::recut))]))
         .service(resource(&["/v1/jobs"], [(get.clone(), web::to(jobs::all)), (post, web::to(jobs::start))]))
         .service(resource(&["/v1/jobs/{id}"], [(get.clone(), web::to(jobs::get)), (delete, web::to(jobs::cancel))]))
+        .service(resource(&["/v1/audit"], [(get.clone(), web::to(audit::page))]))
         .service(resource(&["/v1/stats"], [(get.clone(), web::to(libraries::stats))]))
         .service(resource(&["/healthz"], [(get.clone(), web::to(health::alive))]))
         .service(resource(&["/readyz"], [(get.clone(), web::to(health::ready))]))
