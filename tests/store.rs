@@ -13,8 +13,8 @@ use common::prose;
 use jiff::Timestamp;
 use lapidary::fingerprint::{Boundaries, Gem, Place, PlacedGem, Recipe, RecipeName};
 use lapidary::index::{
-    BookId, BookKey, BookNo, LateGems, Library, LibrarySummary, Limits, NewBook, Record, Rights, RocksStore, Sizes,
-    Snapshot, Store, StoreError, Tally, UNWATCHED,
+    AuditFrom, BookId, BookKey, BookNo, LateGems, Library, LibrarySummary, Limits, NewBook, Record, Rights, RocksStore,
+    Sizes, Snapshot, Store, StoreError, Tally, UNWATCHED,
 };
 use proptest::prelude::*;
 use rocksdb::{DB, IteratorMode, Options};
@@ -468,7 +468,8 @@ fn a_catalogue_built_at_once_is_as_one_fed() {
     };
     assert_eq!(without_times(&built_store), without_times(&fed_store));
     drop((built_store, fed_store));
-    for family in FAMILIES {
+    // Each has a story of its own.
+    for family in FAMILIES.into_iter().filter(|family| *family != "audit") {
         assert_eq!(raw_keys(&built, family), raw_keys(&fed, family), "{family}");
     }
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2);
@@ -1043,7 +1044,10 @@ fn a_broken_file_is_an_error_or_harmless() {
                 None => fs::remove_file(dir.path().join(&name)).unwrap(),
             }
             let may_be_torn = cut || [".log", "MANIFEST"].iter().any(|part| name.contains(part));
-            let read = |store: RocksStore| Ok((dump(&store)?, store.snapshot().verify(UNWATCHED)?));
+            let read = |store: RocksStore| {
+                store.snapshot().audit(AuditFrom::Behind(0), usize::MAX)?;
+                Ok((dump(&store)?, store.snapshot().verify(UNWATCHED)?))
+            };
             match RocksStore::open_or_create(dir.path()).and_then(read) {
                 Err(StoreError::Damaged { .. }) => {}
                 Ok((state, faults)) if Some(&state) == states.last() => assert_eq!(faults, [""; 0], "{what}"),

@@ -15,6 +15,7 @@ mod files;
 mod ingest;
 mod jobs;
 mod log;
+mod manual;
 mod reindex;
 mod remote;
 mod report;
@@ -66,6 +67,10 @@ enum Task {
     Compact(stats::Compact),
     /// Show who changed what, and when
     Audit(audit::Audit),
+    /// Print what a shell needs to complete command lines
+    Completions(manual::Completions),
+    /// Write a manual page for each command
+    Man(manual::Man),
     /// See it work on a small shelf made up for the purpose
     Demo,
 }
@@ -93,6 +98,8 @@ impl Command {
             Task::Verify(task) => task.run(),
             Task::Compact(task) => task.run(),
             Task::Audit(task) => task.run(),
+            Task::Completions(task) => Ok(task.run()),
+            Task::Man(task) => task.run(),
             Task::Demo => demo::run(&mut std::io::stdout().lock()).map(|()| Status::Done).map_err(Failure::from),
         };
         match done {
