@@ -443,7 +443,7 @@ fn the_demo_finds_the_copy_and_not_the_stranger() {
 fn shells_and_man_know_the_commands() {
     for shell in ["bash", "zsh", "fish"] {
         let completions = run(&format!("completions {shell}"), &[] as &[&Path]).expect(0).out;
-        assert!(completions.contains("ingest") && completions.contains("--metadata"), "{shell}");
+        assert!(completions.contains("ingest") && completions.contains("metadata"), "{shell}");
     }
     let folder = Folder::new();
     run("man {}", &[folder.path("man")]).expect(0);
