@@ -5,12 +5,14 @@ COPY . .
 RUN cargo build --release --locked --bin lapidary
 
 FROM debian:bookworm-slim
-RUN apt-get update && apt-get install -y --no-install-recommends libstdc++6 && rm -rf /var/lib/apt/lists/* \
-    && useradd --system --home-dir /data --create-home lapidary
+RUN apt-get update && apt-get install -y --no-install-recommends curl libstdc++6 && rm -rf /var/lib/apt/lists/* \
+    && useradd --system --uid 10093 --home-dir /data --create-home lapidary
 COPY --from=build /lapidary/target/release/lapidary /usr/local/bin/lapidary
 USER lapidary
 VOLUME /data
 EXPOSE 8093
-HEALTHCHECK --interval=30s --timeout=5s --start-period=10s CMD ["lapidary", "stats", "--server", "http://127.0.0.1:8093"]
+# Whether it lives, and not whether it is ready: a full disk is not mended by a restart.
+HEALTHCHECK --interval=30s --timeout=5s --start-period=60s CMD ["curl", "-fsS", "http://127.0.0.1:8093/healthz"]
+STOPSIGNAL SIGTERM
 ENTRYPOINT ["lapidary"]
 CMD ["serve", "--data", "/data/catalogue", "--listen", "0.0.0.0:8093"]

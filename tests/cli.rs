@@ -438,3 +438,15 @@ fn the_demo_finds_the_copy_and_not_the_stranger() {
     let demo = run("demo", none()).expect(0).out;
     assert!(demo.contains("PROTECTED") && demo.contains("lapidary ingest"), "{demo}");
 }
+
+#[test]
+fn shells_and_man_know_the_commands() {
+    for shell in ["bash", "zsh", "fish"] {
+        let completions = run(&format!("completions {shell}"), &[] as &[&Path]).expect(0).out;
+        assert!(completions.contains("ingest") && completions.contains("metadata"), "{shell}");
+    }
+    let folder = Folder::new();
+    run("man {}", &[folder.path("man")]).expect(0);
+    let page = std::fs::read_to_string(folder.path("man/lapidary-serve.1")).expect("a page");
+    assert!(page.contains("log\\-format"), "{page}");
+}

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use common::{Folder, LAPIDARY, Random, command, prose, run};
 use lapidary::catalogue::{Catalogue, CheckOptions, Query};
 use lapidary::fingerprint::Recipe;
-use lapidary::index::{BookId, BookKey, Library};
+use lapidary::index::{Action, AuditFrom, BookId, BookKey, Library};
 use serde_json::Value;
 
 const BOOKS: u64 = 24;
@@ -85,6 +85,7 @@ fn inspect(folder: &Folder, may_be: &mut BTreeMap<u64, Vec<u64>>) {
         }
     };
     assert_eq!(catalogue.verify().expect("it can be read"), [""; 0]);
+    in_step(&catalogue);
     let library: Library = "l".parse().expect("a name");
     for (&book, versions) in may_be.iter_mut() {
         let id: BookId = book.to_string().parse().expect("a name");
@@ -106,6 +107,26 @@ fn inspect(folder: &Folder, may_be: &mut BTreeMap<u64, Vec<u64>>) {
         // What is on disk now stays until it is replaced.
         *versions = vec![is[0], u64::MAX];
     }
+}
+
+/// The audit log tells of exactly the changes that were made: done again, they lead to the books that are there.
+fn in_step(catalogue: &Catalogue) {
+    let mut told: BTreeMap<(String, String), String> = BTreeMap::new();
+    for entry in catalogue.audit(AuditFrom::Behind(0), usize::MAX - 1).expect("it can be read").entries {
+        match entry.action {
+            Action::Added(book) => assert_eq!(told.insert((book.library, book.id), book.digest), None),
+            Action::Replaced(book) => assert!(told.insert((book.library, book.id), book.digest).is_some()),
+            Action::Removed(book) => assert_eq!(told.remove(&(book.library, book.id)), Some(book.digest)),
+            _ => {}
+        }
+    }
+    let mut there = BTreeMap::new();
+    for summary in catalogue.libraries().expect("it can be read") {
+        for book in catalogue.books(&summary.library, None, usize::MAX - 1).expect("it can be read").books {
+            there.insert((book.key.library.to_string(), book.key.id.to_string()), book.digest);
+        }
+    }
+    assert_eq!(told, there);
 }
 
 #[test]

@@ -12,7 +12,9 @@ use std::time::{Duration, Instant};
 
 use lapidary::catalogue::Catalogue;
 use lapidary::fingerprint::{Gem, Recipe, RecipeName};
-use lapidary::index::{BookKey, DiskUse, LateGems, NewBook, RocksStore, Snapshot, Store, StoreError, Vitals, Watch};
+use lapidary::index::{
+    Action, BookKey, DiskUse, LateGems, NewBook, RocksStore, Snapshot, Store, StoreError, Vitals, Watch,
+};
 use lapidary::server::{Server, ServerError, Settings};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
@@ -743,6 +745,10 @@ impl Store for Faulty {
 
     fn vitals(&self) -> Result<Vitals, StoreError> {
         self.store.vitals()
+    }
+
+    fn note(&self, action: Action) -> Result<(), StoreError> {
+        self.store.note(action)
     }
 
     fn writable(&self) -> Result<(), StoreError> {

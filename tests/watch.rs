@@ -17,7 +17,9 @@ use serde_json::{Value, json};
 use ureq::Agent;
 use ureq::http::Response;
 
-use common::{Folder, LAPIDARY, prose};
+use common::{Folder, LAPIDARY, prose, run};
+
+const NO_PATHS: &[&str] = &[];
 
 /// A server whose log is read to its end.
 struct Server {
@@ -329,6 +331,66 @@ fn whoever_asks_while_the_catalogue_is_opened_is_told_to_wait() {
     }
     drop(stop);
     server.join().unwrap().unwrap();
+}
+
+#[test]
+fn who_changed_what_is_told_by_the_folder_and_by_the_server() {
+    let folder = Folder::new();
+    folder.file("books/1.txt", prose(1, 2_000));
+    folder.file("books/2.txt", prose(2, 2_000));
+    let ingest = "ingest --library shelf --rights free --data {} {}";
+    run(ingest, &[folder.data(), folder.path("books")]).expect(0);
+    run(ingest, &[folder.data(), folder.path("books")]).expect(0);
+    folder.file("books/2.txt", prose(3, 2_000));
+    run(ingest, &[folder.data(), folder.path("books")]).expect(0);
+    let of_folder = "audit --json --data {}";
+    let actions = |lines: &[Value]| {
+        let told = lines.iter().map(|line| {
+            let said = ["actor", "action", "library", "id", "rights"].map(|field| line[field].as_str().unwrap_or("-"));
+            said.join(" ")
+        });
+        told.collect::<Vec<_>>()
+    };
+    let mut local = run(of_folder, &[folder.data()]).expect(0).json();
+    local.sort_by_key(|line| (line["action"] != "recipe_added", line["action"] == "replaced", line["id"].to_string()));
+    let expected = [
+        "local recipe_added - - -",
+        "local added shelf 1 free",
+        "local added shelf 2 free",
+        "local replaced shelf 2 free",
+    ];
+    assert_eq!(actions(&local), expected);
+
+    let server = Server::start(&folder.data(), &[]);
+    server.put("3", &prose(4, 2_000));
+    server.put("3", &prose(4, 2_000));
+    for _ in 0..2 {
+        let _ = server.agent.delete(format!("{}/v1/libraries/shelf/books/1", server.url)).call().unwrap();
+    }
+    let page = |query: &str| server.get(&format!("/v1/audit{query}")).json();
+    let first = page("?limit=4");
+    assert_eq!((first["entries"].as_array().unwrap().len(), &first["next"]), (4, &json!(4)));
+    let second = page("?after=4&limit=4");
+    let entries = second["entries"].as_array().unwrap();
+    assert_eq!(actions(entries), ["anonymous added shelf 3 protected", "anonymous removed shelf 1 free"]);
+    assert_eq!((&entries[0]["number"], &second["next"]), (&json!(5), &Value::Null));
+    let begun = entries[0]["at"].as_str().unwrap();
+    assert_eq!(page(&format!("?since={begun}")), second);
+    assert_eq!(page("?since=2100-01-01T00:00:00Z")["entries"], json!([]));
+    assert_eq!(page("?since=1970-01-01T00:00:00Z")["entries"].as_array().unwrap().len(), 6);
+    for bad in ["?after=x", "?since=yesterday", "?after=1&since=1970-01-01T00:00:00Z", "?limit=0", "?colour=red"] {
+        assert_eq!(server.get(&format!("/v1/audit{bad}")).status, 400, "{bad}");
+    }
+    let url = server.url.clone();
+    let remote = run(&format!("audit --json --since {begun} --server {url}"), NO_PATHS).expect(0).json();
+    assert_eq!(json!(remote), second["entries"]);
+    assert_eq!(run(&format!("audit --since 1h --server {url}"), NO_PATHS).expect(0).out.lines().count(), 6);
+    server.stop();
+    run("compact --data {}", &[folder.data()]).expect(0);
+    run("verify --data {}", &[folder.data()]).expect(0);
+    let whole = run("audit --data {}", &[folder.data()]).expect(0).out;
+    let told: Vec<&str> = whole.lines().filter_map(|line| line.splitn(3, '\t').nth(2)).collect();
+    assert_eq!(told[5..7], ["anonymous\tremoved shelf/1 (free)", "local\tstarted job 1 (compact)"], "{whole}");
 }
 
 /// Where an alert or a panel asks for a number that nobody tells, nobody is warned.

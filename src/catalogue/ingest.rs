@@ -10,6 +10,7 @@ use rayon::prelude::*;
 
 use super::{Added, Catalogue, CatalogueError, NewEntry, Prepared};
 use crate::fingerprint::Recipe;
+use crate::index::Actor;
 
 /// The most books in one write. A write waits for the disk once, so that many books share the wait.
 const BATCH: usize = 64;
@@ -33,9 +34,10 @@ impl Catalogue {
     ) -> Result<(), CatalogueError> {
         let (sender, receiver) = sync_channel(WAITING);
         let failed = AtomicBool::new(false);
+        let actor = Actor::current();
         thread::scope(|scope| {
             let writer = scope.spawn(|| {
-                let written = self.write_all(&receiver, landed);
+                let written = actor.act(|| self.write_all(&receiver, landed));
                 failed.store(written.is_err(), Ordering::Relaxed);
                 // Whoever waits for a place in the queue is let go.
                 drop(receiver);

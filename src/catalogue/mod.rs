@@ -21,7 +21,10 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::fingerprint::{Recipe, RecipeName};
-use crate::index::{BookId, BookKey, Library, LibrarySummary, Record, RocksStore, Snapshot, Store, UNWATCHED, Vitals};
+use crate::index::{
+    AuditEntry, AuditFrom, BookId, BookKey, Library, LibrarySummary, Record, RocksStore, Snapshot, Store, UNWATCHED,
+    Vitals,
+};
 use crate::matching::Rule;
 use crate::metrics::METRICS;
 
@@ -149,6 +152,15 @@ impl Catalogue {
         Ok(self.store.writable()?)
     }
 
+    /// A page of the audit log: up to `limit` entries.
+    pub fn audit(&self, from: AuditFrom, limit: usize) -> Result<AuditPage, CatalogueError> {
+        let mut entries = self.store.snapshot().audit(from, limit.saturating_add(1))?;
+        let more = entries.len() > limit;
+        entries.truncate(limit);
+        let next = entries.last().filter(|_| more).map(|entry| entry.number);
+        Ok(AuditPage { entries, next })
+    }
+
     /// Reads everything and says what does not fit together, a sentence a fault.
     pub fn verify(&self) -> Result<Vec<String>, CatalogueError> {
         Ok(self.store.snapshot().verify(UNWATCHED)?)
@@ -182,6 +194,15 @@ pub struct Page {
     pub books: Vec<Record>,
     /// The cursor of the next page; `null` on the last.
     pub next_cursor: Option<BookId>,
+}
+
+/// A page of the audit log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuditPage {
+    /// The entries, the oldest first.
+    pub entries: Vec<AuditEntry>,
+    /// The number behind which the next page begins; `null` on the last.
+    pub next: Option<u64>,
 }
 
 /// A catalogue in numbers.

@@ -6,10 +6,10 @@ use jiff::SignedDuration;
 
 use super::failure::Failure;
 use crate::catalogue::{
-    Added, Catalogue, CheckOptions, Job, Key, MadeKey, NewEntry, NewKey, Page, Query, Report, Stats, Task,
+    Added, AuditPage, Catalogue, CheckOptions, Job, Key, MadeKey, NewEntry, NewKey, Page, Query, Report, Stats, Task,
 };
 use crate::fingerprint::RecipeName;
-use crate::index::{BookId, BookKey, Library, Record};
+use crate::index::{AuditFrom, BookId, BookKey, Library, Record};
 
 /// A catalogue that a command works with.
 pub(super) trait Access: Sync {
@@ -25,6 +25,7 @@ pub(super) trait Access: Sync {
     fn rotate_key(&self, name: &str, overlap_seconds: u32) -> Result<MadeKey, Failure>;
     /// Whether there was such a key.
     fn revoke_key(&self, name: &str) -> Result<bool, Failure>;
+    fn audit(&self, from: AuditFrom, limit: usize) -> Result<AuditPage, Failure>;
     fn start(&self, task: Task) -> Result<Job, Failure>;
     fn jobs(&self) -> Result<Vec<Job>, Failure>;
     fn job(&self, id: u32) -> Result<Job, Failure>;
@@ -74,6 +75,10 @@ impl Access for Arc<Catalogue> {
 
     fn revoke_key(&self, name: &str) -> Result<bool, Failure> {
         Ok(Catalogue::revoke_key(self, name)?)
+    }
+
+    fn audit(&self, from: AuditFrom, limit: usize) -> Result<AuditPage, Failure> {
+        Ok(Catalogue::audit(self, from, limit)?)
     }
 
     fn start(&self, task: Task) -> Result<Job, Failure> {

@@ -5,6 +5,7 @@
 
 mod access;
 mod arguments;
+mod audit;
 mod books;
 mod check;
 mod compare;
@@ -15,6 +16,7 @@ mod ingest;
 mod jobs;
 mod keys;
 mod log;
+mod manual;
 mod reindex;
 mod remote;
 mod report;
@@ -66,6 +68,12 @@ enum Task {
     Verify(stats::Verify),
     /// Bring a catalogue into the form that takes the least space and is read the fastest
     Compact(stats::Compact),
+    /// Show who changed what, and when
+    Audit(audit::Audit),
+    /// Print what a shell needs to complete command lines
+    Completions(manual::Completions),
+    /// Write a manual page for each command
+    Man(manual::Man),
     /// See it work on a small shelf made up for the purpose
     Demo,
 }
@@ -93,6 +101,9 @@ impl Command {
             Task::Jobs(task) => task.run(),
             Task::Verify(task) => task.run(),
             Task::Compact(task) => task.run(),
+            Task::Audit(task) => task.run(),
+            Task::Completions(task) => Ok(task.run()),
+            Task::Man(task) => task.run(),
             Task::Demo => demo::run(&mut std::io::stdout().lock()).map(|()| Status::Done).map_err(Failure::from),
         };
         match done {

@@ -14,10 +14,10 @@ use ureq::{Agent, Body, SendBody};
 use super::access::Access;
 use super::failure::Failure;
 use crate::catalogue::{
-    Added, CheckOptions, Content, Job, Key, MadeKey, NewEntry, NewKey, Page, Query, Report, Stats, Task,
+    Added, AuditPage, CheckOptions, Content, Job, Key, MadeKey, NewEntry, NewKey, Page, Query, Report, Stats, Task,
 };
 use crate::fingerprint::RecipeName;
-use crate::index::{BookId, BookKey, Library, Record};
+use crate::index::{AuditFrom, BookId, BookKey, Library, Record};
 
 /// The largest answer that is read: a report may name many books.
 const ANSWER_BYTES: u64 = 256 << 20;
@@ -183,6 +183,15 @@ impl Access for Remote {
             StatusCode::NOT_FOUND => Ok(false),
             _ => self.parsed((status, body)),
         }
+    }
+
+    fn audit(&self, from: AuditFrom, limit: usize) -> Result<AuditPage, Failure> {
+        let request = self.agent.get(format!("{}/v1/audit", self.url)).query("limit", limit.to_string());
+        let request = match from {
+            AuditFrom::Behind(number) => request.query("after", number.to_string()),
+            AuditFrom::Time(time) => request.query("since", time.to_string()),
+        };
+        self.parsed(self.read(request.call())?)
     }
 
     fn stats(&self) -> Result<Stats, Failure> {

@@ -3,10 +3,12 @@
 //! [`Store`] changes books, [`Snapshot`] reads a state of the store that no later change alters. Neither knows texts,
 //! scores or verdicts: the catalogue joins those.
 
+mod audit;
 mod record;
 mod rocks;
 mod vitals;
 
+pub use audit::{Action, Actor, AuditEntry, AuditFrom, AuditedBook};
 pub use record::{BadName, BookId, BookKey, LateGems, Library, NAME_BYTES, NewBook, Record, Rights};
 pub use rocks::{CACHE_BYTES, RocksStore};
 pub use vitals::{Background, CacheUse, Disk, PostingCounts, Vitals};
@@ -88,6 +90,9 @@ pub trait Store: Send + Sync {
     /// Removes books, and says for each key whether it was there before the call.
     fn remove(&self, keys: &[BookKey]) -> Result<Vec<bool>, StoreError>;
 
+    /// Writes an entry of the audit log on what changed elsewhere; the changes of a store by itself have theirs.
+    fn note(&self, action: Action) -> Result<(), StoreError>;
+
     /// A state of the whole store that no later change alters.
     fn snapshot(&self) -> Box<dyn Snapshot + '_>;
 
@@ -150,6 +155,9 @@ pub trait Snapshot: Send + Sync {
 
     /// The fold that is kept of a book, by the built-in recipe of this name.
     fn fold(&self, base: &str, book: BookNo) -> Result<Option<PackedFold>, StoreError>;
+
+    /// Up to `limit` entries of the audit log, in their order. The oldest of a long log are gone.
+    fn audit(&self, from: AuditFrom, limit: usize) -> Result<Vec<AuditEntry>, StoreError>;
 
     /// Every library that holds a book, by name.
     fn libraries(&self) -> Result<Vec<LibrarySummary>, StoreError>;

@@ -7,6 +7,7 @@
 //! Not for other programs on the same machine that may as well use the [`Catalogue`] itself.
 
 mod access;
+mod audit;
 mod body;
 mod books;
 mod checks;
@@ -265,6 +266,7 @@ fn routes(app: &mut ServiceConfig) {
         .service(resource(&["/v1/keys"], keys))
         .service(resource(&["/v1/keys/{name}"], [(delete(), Admin, web::to(keys::revoke))]))
         .service(resource(&["/v1/keys/{name}/rotate"], [(post(), Admin, web::to(keys::rotate))]))
+        .service(resource(&["/v1/audit"], [(get(), Admin, web::to(audit::page))]))
         .service(resource(&["/v1/stats"], [(get(), Admin, web::to(libraries::stats))]))
         .service(resource(&["/healthz"], [(get(), Nothing, web::to(health::alive))]))
         .service(resource(&["/readyz"], [(get(), Nothing, web::to(health::ready))]))

@@ -93,7 +93,7 @@ pub(super) fn excerpt(sent: &str) -> String {
 /// Answers a path where nothing is.
 pub(super) async fn nothing_here(request: HttpRequest) -> Result<HttpResponse, Problem> {
     let path = excerpt(request.path());
-    let calls = "/v1/checks, /v1/libraries, /v1/libraries/{library}/books/{id}, /v1/jobs, /v1/stats, \
+    let calls = "/v1/checks, /v1/libraries, /v1/libraries/{library}/books/{id}, /v1/jobs, /v1/audit, /v1/stats, \
                  /healthz, /readyz and /metrics";
     Err(Problem::missing("not_found", format!("there is nothing at {path}; there are {calls}")))
 }

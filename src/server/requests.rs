@@ -1,23 +1,24 @@
 //! What every request has: an id, a span that all its log lines stand in, one line of the log when it is over, and its
 //! place in the metrics. Of what was sent, the log gets sizes only: no path, no query, no body.
 
+use std::cell::RefCell;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
+use actix_web::Error;
 use actix_web::body::{BodySize, BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::header::{CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue};
 use actix_web::http::{Method, StatusCode};
 use actix_web::middleware::Next;
 use actix_web::web::{Bytes, Data};
-use actix_web::{Error, HttpMessage};
 use tracing::{Instrument, Span};
 use uuid::Uuid;
 
 use super::State;
-use super::access::Caller;
 use super::problem::Problem;
+use crate::index::Actor;
 use crate::metrics::METRICS;
 
 /// Names a request, in both directions.
@@ -36,8 +37,10 @@ pub(super) async fn observe(
 ) -> Result<ServiceResponse, Error> {
     let id = request_id(request.headers());
     let mut line = Line::begin(&request, &id);
-    let span = line.span.clone();
-    let response = match next.call(request).instrument(span).await {
+    let call = async { (next.call(request).await, actor()) };
+    let (answered, by) = MADE_BY.scope(RefCell::new(Actor::Anonymous), call).instrument(line.span.clone()).await;
+    line.key = if let Actor::Key(name) = by { Some(name) } else { None };
+    let response = match answered {
         Ok(response) => response.map_into_boxed_body(),
         Err(error) => {
             let problem = error.as_error::<Problem>();
@@ -47,7 +50,6 @@ pub(super) async fn observe(
     };
     let problem = response.response().error().and_then(|error| error.as_error::<Problem>());
     line.answered(response.status(), problem.map(Problem::code));
-    line.key = response.request().extensions().get::<Caller>().and_then(Caller::name).map(str::to_owned);
     let mut response = match problem.map(|problem| problem.of_request(&id)) {
         Some(problem) => with_body_of(response, &problem),
         None => response,
@@ -56,6 +58,20 @@ pub(super) async fn observe(
         response.headers_mut().insert(REQUEST_ID, id);
     }
     Ok(response.map_body(|_, body| BoxBody::new(Observed::new(body, line))))
+}
+
+tokio::task_local! {
+    static MADE_BY: RefCell<Actor>;
+}
+
+/// Says who makes the request that is being answered. Until then it is nobody known.
+pub(super) fn made_by(who: Actor) {
+    let _ = MADE_BY.try_with(|by| by.replace(who));
+}
+
+/// Who makes the request that is being answered: the changes that it brings are theirs, and its line in the log.
+pub(super) fn actor() -> Actor {
+    MADE_BY.try_with(|by| by.borrow().clone()).unwrap_or(Actor::Anonymous)
 }
 
 /// The same answer, the problem's text being written anew.
@@ -84,10 +100,9 @@ struct Line {
     received: Option<u64>,
     status: Option<StatusCode>,
     code: Option<&'static str>,
+    key: Option<String>,
     sent: u64,
     disconnected: bool,
-    /// The name of the key that it came with.
-    key: Option<String>,
 }
 
 impl Line {
@@ -105,9 +120,9 @@ impl Line {
             received: length.and_then(|length| length.to_str().ok()?.parse().ok()),
             status: None,
             code: None,
+            key: None,
             sent: 0,
             disconnected: true,
-            key: None,
         }
     }
 
@@ -118,7 +133,7 @@ impl Line {
 
 impl Drop for Line {
     fn drop(&mut self) {
-        let Self { begun, slow, method, route, received, status, code, sent, disconnected, key, .. } = self;
+        let Self { begun, slow, method, route, received, status, code, key, sent, disconnected, .. } = self;
         let took = begun.elapsed();
         METRICS.requests_running.dec();
         let outcome = status.as_ref().filter(|_| !*disconnected).map_or("disconnected", StatusCode::as_str);
@@ -128,11 +143,11 @@ impl Drop for Line {
         let disconnected = disconnected.then_some(true);
         let duration_ms = (took.as_secs_f64() * 1e6).round() / 1e3;
         if took < *slow {
-            tracing::info!(target: ACCESS, method, route, status, code, duration_ms, received, sent, disconnected, key, "request");
+            tracing::info!(target: ACCESS, method, route, status, code, duration_ms, received, sent, key, disconnected, "request");
         } else {
             tracing::warn!(
                 target: ACCESS,
-                method, route, status, code, duration_ms, received, sent, disconnected, key,
+                method, route, status, code, duration_ms, received, sent, key, disconnected,
                 "slow request"
             );
         }

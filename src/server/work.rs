@@ -12,6 +12,7 @@ use tracing::Span;
 
 use super::State;
 use super::problem::Problem;
+use super::requests;
 use crate::catalogue::Catalogue;
 use crate::metrics::METRICS;
 
@@ -53,11 +54,11 @@ where
     F: FnOnce(&Arc<Catalogue>) -> Result<Answer, Problem> + Send + 'static,
 {
     let catalogue = Arc::clone(&state.catalogue);
-    let (request, waiting) = (Span::current(), Waiting::begin());
+    let (request, actor, waiting) = (Span::current(), requests::actor(), Waiting::begin());
     let turn = state.load.turn().await?;
     let answer = web::block(move || {
         let (_running, _turn) = (waiting.end(), turn);
-        request.in_scope(|| job(&catalogue))
+        request.in_scope(|| actor.act(|| job(&catalogue)))
     });
     let answer = answer.await;
     let Answer { status, json } = answer.map_err(|_| Problem::failed("internal", &"a request's work panicked"))??;

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 pub use self::reindex::{From, RecipeChoice};
 use super::{Catalogue, CatalogueError};
 use crate::fingerprint::RecipeName;
-use crate::index::StoreError;
+use crate::index::{Action, Actor, StoreError};
 
 /// How many jobs that have ended are remembered.
 const REMEMBERED: usize = 100;
@@ -187,6 +187,7 @@ impl Catalogue {
             }
         };
         self.keep(&job)?;
+        self.store.note(Action::JobStarted { job: job.id, kind: job.task.kind().to_owned() })?;
         self.begin(&mut begun, job.clone());
         Ok(job)
     }
@@ -232,6 +233,7 @@ impl Catalogue {
         if job.state != JobState::Running {
             return Err(CatalogueError::JobEnded { id, state: job.state });
         }
+        self.store.note(Action::JobCancelled { job: id })?;
         if let Some(begun) = begun {
             begun.cancelled.store(true, Ordering::Relaxed);
         } else {
@@ -281,7 +283,8 @@ impl Catalogue {
         let begun = Arc::new(Begun { job: Mutex::new(job), cancelled: AtomicBool::new(false) });
         all.push(Arc::clone(&begun));
         let catalogue = Arc::clone(self);
-        let thread = thread::spawn(move || catalogue.run_job(&begun));
+        let actor = Actor::current();
+        let thread = thread::spawn(move || actor.act(|| catalogue.run_job(&begun)));
         let mut threads = lock(&self.jobs.threads);
         threads.retain(|thread| !thread.is_finished());
         threads.push(thread);

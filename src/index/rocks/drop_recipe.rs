@@ -7,12 +7,12 @@ use std::sync::{Arc, PoisonError};
 
 use rocksdb::{ReadOptions, WriteBatch};
 
-use super::RocksStore;
 use super::recipes::KnownRecipe;
 use super::schema::{self, Family, Sign};
 use super::write::durably;
+use super::{RocksStore, audit};
 use crate::fingerprint::RecipeName;
-use crate::index::{BookNo, Snapshot, StoreError, Watch};
+use crate::index::{Action, BookNo, Snapshot, StoreError, Watch};
 
 /// How many records are rewritten in one batch.
 const BATCH: usize = 1000;
@@ -41,6 +41,7 @@ fn mark(store: &RocksStore, name: &RecipeName) -> Result<Option<KnownRecipe>, St
     }
     let mut batch = WriteBatch::default();
     batch.put_cf(store.family(Family::Meta), schema::leaving_key(recipe.number), []);
+    audit::append(&store.view(), &mut batch, [Action::RecipeDropped { recipe: name.clone() }])?;
     durably(store, batch)?;
     let mut changed = (**recipes).clone();
     changed.0.iter_mut().filter(|known| known.number == recipe.number).for_each(|known| known.leaving = true);

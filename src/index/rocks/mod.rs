@@ -16,6 +16,7 @@
 //! | `open` | find, make, lock and check a folder |
 //! | `read`, `tally` | a snapshot; the count of a check's gems |
 //! | `write`, `merge` | a change; the delta into the main index |
+//! | `audit` | who changed what |
 //! | `drop_recipe` | a recipe and all that is of it |
 //! | `rebuild` | the postings anew from the gem lists |
 //! | `build` | a whole catalogue at once |
@@ -23,6 +24,7 @@
 //! | `vitals` | what is watched: sizes, the cache, what goes on in the background |
 //! | `error` | what `RocksDB` and the file system report |
 
+mod audit;
 mod build;
 mod drop_recipe;
 mod error;
@@ -54,7 +56,7 @@ use self::read::RocksSnapshot;
 use self::recipes::Recipes;
 use self::schema::Family;
 use crate::fingerprint::{Recipe, RecipeName};
-use crate::index::{BookKey, DiskUse, LateGems, NewBook, Snapshot, Store, StoreError, Vitals, Watch};
+use crate::index::{Action, BookKey, DiskUse, LateGems, NewBook, Snapshot, Store, StoreError, Vitals, Watch};
 
 /// How much memory a store takes for what it read of its tables, unless told otherwise: four fifths of the posting lists of
 /// 100 million postings.
@@ -175,8 +177,12 @@ impl Store for RocksStore {
     }
 
     fn keep_folds(&self, keep: bool) -> Result<(), StoreError> {
+        let _turn = self.turn();
         let mut batch = WriteBatch::default();
         let meta = self.family(Family::Meta);
+        if keep != self.keeps_folds()? {
+            audit::append(&self.view(), &mut batch, [Action::FoldsKept { kept: keep }])?;
+        }
         if keep {
             batch.put_cf(meta, schema::FOLDS, []);
         } else {
@@ -227,6 +233,10 @@ impl Store for RocksStore {
 
     fn remove(&self, keys: &[BookKey]) -> Result<Vec<bool>, StoreError> {
         write::remove(self, keys)
+    }
+
+    fn note(&self, action: Action) -> Result<(), StoreError> {
+        audit::note(self, action)
     }
 
     fn snapshot(&self) -> Box<dyn Snapshot + '_> {

@@ -89,7 +89,7 @@ pub(super) fn of_family(family: Family, cache: &Cache) -> Options {
             options.set_blob_compression_type(DBCompressionType::Zstd);
             options.set_enable_blob_gc(true);
         }
-        Family::Books | Family::Gems => table.set_block_size(LARGE_BLOCK_BYTES),
+        Family::Audit | Family::Books | Family::Gems => table.set_block_size(LARGE_BLOCK_BYTES),
         // Most ids asked for while a catalogue is fed are not there yet.
         Family::Ids => table.set_bloom_filter(BLOOM_BITS, false),
         // Hashes and numbers in few bytes: nothing is left to compress.

@@ -11,10 +11,11 @@ use super::postings::{self, List, Reader, Unreadable};
 use super::recipes::{KnownRecipe, Recipes};
 use super::schema::{self, Bucket, Family, Postings, Sign};
 use super::tally::Counting;
-use super::{RocksStore, error, gem_list, verify};
+use super::{RocksStore, audit, error, gem_list, verify};
 use crate::fingerprint::{Gem, PackedFold, PlacedGem, Recipe, RecipeName};
 use crate::index::{
-    BookId, BookKey, BookNo, Library, LibrarySummary, Limits, Record, Sizes, Snapshot, StoreError, Tally, Watch,
+    AuditEntry, AuditFrom, BookId, BookKey, BookNo, Library, LibrarySummary, Limits, Record, Sizes, Snapshot,
+    StoreError, Tally, Watch,
 };
 
 /// A state of a [`RocksStore`].
@@ -71,6 +72,15 @@ impl<'a> RocksSnapshot<'a> {
                 schema::read_book(&value).ok_or_else(|| self.damaged("the next book's number cannot be read"))
             }
             None => Ok(BookNo(0)),
+        }
+    }
+
+    /// The number of the last entry of the audit log.
+    pub(super) fn last_audited(&self) -> Result<u64, StoreError> {
+        match self.get(Family::Meta, schema::AUDITED)? {
+            Some(value) => schema::read_audit_key(&value)
+                .ok_or_else(|| self.damaged("the number of the last entry of the audit log cannot be read")),
+            None => Ok(0),
         }
     }
 
@@ -264,6 +274,10 @@ impl Snapshot for RocksSnapshot<'_> {
         };
         let fold = PackedFold::new(base, bytes.to_vec());
         fold.map(Some).ok_or_else(|| self.damaged(format!("no recipe folds as the fold of book {} ({base})", book.0)))
+    }
+
+    fn audit(&self, from: AuditFrom, limit: usize) -> Result<Vec<AuditEntry>, StoreError> {
+        audit::read(self, from, limit)
     }
 
     fn libraries(&self) -> Result<Vec<LibrarySummary>, StoreError> {

@@ -11,7 +11,7 @@ use crate::fingerprint::Gem;
 use crate::index::{BookKey, BookNo, Library};
 
 /// The version of everything in this file. A change of a key, a value or a codec is a new version.
-pub(super) const FORMAT_VERSION: u32 = 4;
+pub(super) const FORMAT_VERSION: u32 = 5;
 /// The oldest version that is brought to this one when it is opened ([`super::open`]).
 pub(super) const OLDEST_VERSION: u32 = 2;
 
@@ -25,6 +25,8 @@ pub(super) enum Family {
     /// │ "version"          │ → format version, u32
     /// ├────────────────────┤
     /// │ "next"             │ → the next book's number, u32 (absent: 0); a number is never used again
+    /// ├────────────────────┤
+    /// │ "audited"          │ → the number of the last entry of the audit log, u64 (absent: 0)
     /// ├────────────────────┤
     /// │ "postings"         │ → how many postings the main index has, and how many the delta, each u64 (absent: 0)
     /// ├────────────────────┤
@@ -125,11 +127,19 @@ pub(super) enum Family {
     /// └────────┘
     /// ```
     Keys,
+    /// The audit log; of a long one the oldest entries go ([`super::audit`]):
+    ///
+    /// ```text
+    /// ┌────────────┐
+    /// │ number u64 │ → entry, JSON
+    /// └────────────┘
+    /// ```
+    Audit,
 }
 
 impl Family {
     /// All of them. One that a folder lacks is made when it is opened.
-    pub(super) const ALL: [Self; 10] = [
+    pub(super) const ALL: [Self; 11] = [
         Self::Meta,
         Self::Books,
         Self::Ids,
@@ -140,6 +150,7 @@ impl Family {
         Self::Folds,
         Self::Jobs,
         Self::Keys,
+        Self::Audit,
     ];
     /// Those that every folder has had from the oldest version on: without one of them, a folder is damaged.
     pub(super) const OLDEST: [Self; 7] =
@@ -158,6 +169,7 @@ impl Family {
             Self::Folds => "folds",
             Self::Jobs => "jobs",
             Self::Keys => "keys",
+            Self::Audit => "audit",
         }
     }
 }
@@ -168,6 +180,8 @@ pub(super) const VERSION: &[u8] = b"version";
 pub(super) const NEXT: &[u8] = b"next";
 /// [`Family::Meta`]: how many postings there are.
 pub(super) const POSTINGS: &[u8] = b"postings";
+/// [`Family::Meta`]: the number of the last entry of the audit log, as its key.
+pub(super) const AUDITED: &[u8] = b"audited";
 /// [`Family::Meta`]: the default recipe.
 pub(super) const DEFAULT: &[u8] = b"default";
 /// [`Family::Meta`]: folds are kept.
@@ -229,6 +243,14 @@ pub(super) fn read_fold_key(key: &[u8]) -> Option<(BookNo, &str)> {
 
 pub(super) fn library_key(library: &Library) -> Vec<u8> {
     [LIBRARY, library.as_str().as_bytes()].concat()
+}
+
+pub(super) fn audit_key(number: u64) -> [u8; 8] {
+    number.to_be_bytes()
+}
+
+pub(super) fn read_audit_key(key: &[u8]) -> Option<u64> {
+    Some(u64::from_be_bytes(key.try_into().ok()?))
 }
 
 pub(super) fn book_key(book: BookNo) -> [u8; BOOK_BYTES] {

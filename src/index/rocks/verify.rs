@@ -10,6 +10,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use hashbrown::HashSet;
 use rocksdb::ReadOptions;
 
+use super::audit;
 use super::postings::{LONG, Reader, Unreadable};
 use super::read::RocksSnapshot;
 use super::recipes::KnownRecipe;
@@ -43,6 +44,7 @@ pub(super) fn verify(snapshot: &RocksSnapshot<'_>, watch: Watch<'_>) -> Result<V
     check.pass(Family::Ids, Check::id)?;
     check.pass(Family::Gems, Check::gem_list)?;
     check.pass(Family::Folds, Check::fold)?;
+    check.pass(Family::Audit, Check::audited)?;
     check.postings()?;
     if check.faults.len() > MOST_FAULTS {
         check.faults.truncate(MOST_FAULTS);
@@ -263,8 +265,21 @@ impl Check<'_> {
             if !is_recipe(value) {
                 self.fault(format!("the default recipe is {value:?}, which is not defined here"));
             }
-        } else if ![schema::VERSION, schema::NEXT, schema::POSTINGS, schema::FOLDS, schema::REBUILD].contains(&key) {
+        } else if ![schema::VERSION, schema::NEXT, schema::POSTINGS, schema::AUDITED, schema::FOLDS, schema::REBUILD]
+            .contains(&key)
+        {
             self.fault(format!("there is an entry {:?}, which means nothing", String::from_utf8_lossy(key)));
+        }
+        Ok(())
+    }
+
+    fn audited(&mut self, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
+        let last = self.snapshot.last_audited();
+        let entry = self.or_fault(audit::entry(self.snapshot, key, value))?;
+        if let (Some(entry), Ok(last)) = (entry, last)
+            && entry.number > last
+        {
+            self.fault(format!("entry {} of the audit log is behind its last, {last}", entry.number));
         }
         Ok(())
     }

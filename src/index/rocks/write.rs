@@ -12,9 +12,12 @@ use super::merge::{self, Cursor};
 use super::read::RocksSnapshot;
 use super::recipes::KnownRecipe;
 use super::schema::{self, Family, Postings, Sign};
-use super::{RocksStore, error, gem_list};
+use super::{RocksStore, audit, error, gem_list};
 use crate::fingerprint::{Gem, PackedFold, PlacedGem, Recipe, RecipeName};
-use crate::index::{BookKey, BookNo, LateGems, Library, LibrarySummary, NewBook, Record, Sizes, Snapshot, StoreError};
+use crate::index::{
+    Action, AuditedBook, BookKey, BookNo, LateGems, Library, LibrarySummary, NewBook, Record, Sizes, Snapshot,
+    StoreError,
+};
 
 /// How many postings a removed book is taken to have had.
 const REMOVED_GEMS: u64 = 200;
@@ -30,6 +33,7 @@ pub(super) fn add_recipe(store: &RocksStore, recipe: &Recipe) -> Result<(), Stor
     let mut recipes = recipes.clone();
     recipes.0.push(KnownRecipe { number, recipe: recipe.clone(), leaving: false });
     change.put_json(Family::Meta, schema::recipe_key(number), recipe);
+    change.audit.push(Action::RecipeAdded { recipe: recipe.name().clone() });
     let mut known = store.recipes.write().unwrap_or_else(PoisonError::into_inner);
     change.commit()?;
     *known = Arc::new(recipes);
@@ -46,6 +50,7 @@ pub(super) fn make_default(store: &RocksStore, name: &RecipeName, anyway: bool) 
     if without == 0 || anyway {
         recipes.sort(Some(recipe));
         change.batch.put_cf(store.family(Family::Meta), schema::DEFAULT, recipe.to_be_bytes());
+        change.audit.push(Action::RecipeDefault { recipe: name.clone() });
         let mut known = store.recipes.write().unwrap_or_else(PoisonError::into_inner);
         change.commit()?;
         *known = Arc::new(recipes);
@@ -127,6 +132,8 @@ struct Change<'a> {
     sizes: BTreeMap<u16, Sizes>,
     libraries: BTreeMap<Library, LibrarySummary>,
     postings: Option<Postings>,
+    /// What the audit log will tell of it.
+    audit: Vec<Action>,
     /// Behind `before`: the next change begins when this one is all over.
     _turn: MutexGuard<'a, Cursor>,
 }
@@ -147,6 +154,7 @@ impl<'a> Change<'a> {
             sizes: BTreeMap::new(),
             libraries: BTreeMap::new(),
             postings: None,
+            audit: Vec::new(),
             _turn: turn,
         }
     }
@@ -182,6 +190,8 @@ impl<'a> Change<'a> {
             self.put_fold(number, &fold);
         }
         self.count(&record)?;
+        let told = audited(&record);
+        self.audit.push(if old.is_some() { Action::Replaced(told) } else { Action::Added(told) });
         self.put_json(Family::Books, schema::book_key(number), &record);
         Ok(())
     }
@@ -227,6 +237,7 @@ impl<'a> Change<'a> {
         self.remove_folds(number)?;
         self.uncount(&record)?;
         self.touch(&record.key.library, Timestamp::now())?;
+        self.audit.push(Action::Removed(audited(&record)));
         self.batch.delete_cf(self.store.family(Family::Ids), schema::id_key(key));
         self.batch.delete_cf(self.store.family(Family::Books), schema::book_key(number));
         Ok(true)
@@ -371,6 +382,7 @@ impl<'a> Change<'a> {
         if let Some(postings) = self.postings {
             self.batch.put_cf(meta, schema::POSTINGS, postings.write());
         }
+        audit::append(&self.before, &mut self.batch, self.audit)?;
         if self.batch.is_empty() {
             return Ok(());
         }
@@ -379,6 +391,13 @@ impl<'a> Change<'a> {
 }
 
 /// Writes a batch and waits until it is on disk.
+/// What the audit log tells of a book.
+fn audited(record: &Record) -> AuditedBook {
+    let Record { key, rights, digest, .. } = record;
+    let (library, id) = (key.library.to_string(), key.id.to_string());
+    AuditedBook { library, id, rights: *rights, digest: digest.clone() }
+}
+
 pub(super) fn durably(store: &RocksStore, batch: WriteBatch) -> Result<(), StoreError> {
     let mut durable = WriteOptions::default();
     durable.set_sync(true);

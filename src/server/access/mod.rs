@@ -16,7 +16,7 @@ use actix_web::http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue,
 use actix_web::http::{Method, StatusCode};
 use actix_web::middleware::{Next, from_fn};
 use actix_web::web::Data;
-use actix_web::{Error, HttpMessage, Resource};
+use actix_web::{Error, Resource};
 use governor::clock::{Clock, DefaultClock};
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use hashbrown::HashMap;
@@ -25,7 +25,9 @@ use self::meter::{Allowance, Meter};
 use super::State;
 use super::parameters;
 use super::problem::Problem;
+use super::requests::made_by;
 use crate::catalogue::{AccessDenied, Catalogue, CatalogueError, Key, Rate, Role, Usage};
+use crate::index::Actor;
 
 /// Where clients that cannot send `Authorization` put their key.
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
@@ -51,27 +53,6 @@ pub(super) enum Needs {
     Admin,
 }
 
-/// Who made a request.
-#[derive(Debug, Clone)]
-pub(super) enum Caller {
-    /// The owner of a key.
-    Key(Arc<Key>),
-    /// Anybody on this machine, while there are no keys.
-    Local,
-    /// Anybody.
-    Anybody,
-}
-
-impl Caller {
-    /// The name for logs.
-    pub(super) fn name(&self) -> Option<&str> {
-        match self {
-            Self::Key(key) => Some(&key.name),
-            Self::Local | Self::Anybody => None,
-        }
-    }
-}
-
 /// Who may call.
 pub(super) struct Access {
     /// Nobody but this machine can connect.
@@ -82,7 +63,8 @@ pub(super) struct Access {
     meters: RwLock<HashMap<String, Arc<Meter>>>,
 }
 
-type Admitted = (Caller, Option<Box<Allowance>>);
+/// The key that let a request in, if one did, and what is left to it.
+type Admitted = Option<(Arc<Key>, Box<Allowance>)>;
 
 impl Access {
     pub(super) fn new(loopback: bool, keyless: Option<Rate>) -> Self {
@@ -93,10 +75,10 @@ impl Access {
     /// Lets a request in, or says why not.
     fn admit(&self, catalogue: &Catalogue, request: &ServiceRequest, needs: Needs) -> Result<Admitted, Refusal> {
         if needs == Needs::Nothing {
-            return Ok((Caller::Anybody, None));
+            return Ok(None);
         }
         if self.loopback && catalogue.has_no_keys()? {
-            return Ok((Caller::Local, None));
+            return Ok(None);
         }
         let Some(secret) = presented(request.headers()) else { return self.without_key(request, needs) };
         let key = match catalogue.key_of(secret)? {
@@ -113,7 +95,7 @@ impl Access {
         may(&key, request, needs)?;
         let allowance = Box::new(self.meter(catalogue, &key)?.count());
         match allowance.refused_for {
-            None => Ok((Caller::Key(key), Some(allowance))),
+            None => Ok(Some((key, allowance))),
             Some(wait) => {
                 let what = if allowance.of_day { "the day's quota" } else { "the rate" };
                 let detail =
@@ -132,7 +114,7 @@ impl Access {
         if limiter.len() > MANY_ADDRESSES {
             limiter.retain_recent();
         }
-        limiter.check_key(&address).map(|()| (Caller::Anybody, None)).map_err(|until| {
+        limiter.check_key(&address).map(|()| None).map_err(|until| {
             let wait = until.wait_time_from(DefaultClock::default().now());
             let detail = format!("more than {rate} from this address; wait, or ask the administrator for a key");
             too_many(&detail, wait).into()
@@ -185,9 +167,10 @@ async fn enter(request: ServiceRequest, next: Next<BoxBody>, needs: Option<Needs
         return next.call(request).await;
     };
     let (mut response, allowance) = match state.access.admit(&state.catalogue, &request, needs) {
-        Ok((caller, allowance)) => {
-            request.extensions_mut().insert(caller);
-            (next.call(request).await?, allowance)
+        Ok(None) => return next.call(request).await,
+        Ok(Some((key, allowance))) => {
+            made_by(Actor::Key(key.name.clone()));
+            (next.call(request).await?, Some(allowance))
         }
         Err(Refusal { problem, allowance }) => (request.error_response(*problem), allowance),
     };

@@ -20,9 +20,9 @@ use super::open;
 use super::recipes::KnownRecipe;
 use super::schema::{self, Family, Postings};
 use super::write::{durably, full, make_distinct};
-use super::{RocksStore, error, gem_list, options};
+use super::{RocksStore, audit, error, gem_list, options};
 use crate::fingerprint::Recipe;
-use crate::index::{BookNo, LibrarySummary, NewBook, Sizes, Store, StoreError};
+use crate::index::{Action, BookNo, LibrarySummary, NewBook, Sizes, Store, StoreError};
 
 /// Makes a catalogue in `dir` and opens it.
 pub(super) fn build<E: From<StoreError>>(
@@ -129,6 +129,7 @@ fn fill<E: From<StoreError>>(
     for (library, summary) in &libraries {
         batch.put_cf(meta, schema::library_key(library), schema::json(summary));
     }
+    audit::append(&store.view(), &mut batch, [Action::Built { books: u64::from(next.0) }])?;
     durably(store, batch)?;
     Ok(store.flush()?)
 }

@@ -1,0 +1,80 @@
+//! `lapidary audit`: who changed what, and when.
+
+use std::io::{self, Write as _, stdout};
+
+use clap::Args;
+use jiff::{SignedDuration, Timestamp};
+
+use super::arguments::Target;
+use super::failure::{Failure, Status};
+use super::report::clean;
+use crate::index::{Action, AuditEntry, AuditFrom};
+
+/// How many entries are read at a time.
+const PAGE: usize = 1_000;
+
+/// Show who changed what, and when, the oldest first.
+#[derive(Args)]
+pub(super) struct Audit {
+    #[command(flatten)]
+    target: Target,
+    /// Only what was changed since: a time such as 2030-01-31T08:00:00Z, or how long ago it was, such as 12h or 7d
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    since: Option<Timestamp>,
+    /// Print one JSON object a line
+    #[arg(long)]
+    json: bool,
+}
+
+impl Audit {
+    pub(super) fn run(self) -> Result<Status, Failure> {
+        let catalogue = self.target.open()?;
+        let mut out = io::BufWriter::new(stdout().lock());
+        let mut from = self.since.map_or(AuditFrom::Behind(0), AuditFrom::Time);
+        loop {
+            let page = catalogue.audit(from, PAGE)?;
+            for entry in &page.entries {
+                if self.json {
+                    serde_json::to_writer(&mut out, entry).map_err(io::Error::from)?;
+                    writeln!(out)?;
+                } else {
+                    let AuditEntry { number, at, actor, action } = entry;
+                    writeln!(out, "{number}\t{at}\t{}\t{}", clean(actor), clean(&sentence(action)))?;
+                }
+            }
+            let Some(next) = page.next else { break };
+            from = AuditFrom::Behind(next);
+        }
+        out.flush()?;
+        Ok(Status::Done)
+    }
+}
+
+fn sentence(action: &Action) -> String {
+    match action {
+        Action::Added(book) => format!("added {}/{} ({})", book.library, book.id, book.rights),
+        Action::Replaced(book) => format!("replaced {}/{} ({})", book.library, book.id, book.rights),
+        Action::Removed(book) => format!("removed {}/{} ({})", book.library, book.id, book.rights),
+        Action::Built { books } => format!("built with {books} books"),
+        Action::RecipeAdded { recipe } => format!("added recipe {recipe}"),
+        Action::RecipeDefault { recipe } => format!("made recipe {recipe} the default"),
+        Action::RecipeDropped { recipe } => format!("dropped recipe {recipe}"),
+        Action::FoldsKept { kept: true } => "began to keep folds".to_owned(),
+        Action::FoldsKept { kept: false } => "stopped to keep folds".to_owned(),
+        Action::JobStarted { job, kind } => format!("started job {job} ({kind})"),
+        Action::JobCancelled { job } => format!("cancelled job {job}"),
+    }
+}
+
+fn time(text: &str) -> Result<Timestamp, String> {
+    if let Ok(time) = text.parse() {
+        return Ok(time);
+    }
+    let days = text.strip_suffix('d').and_then(|days| days.parse().ok()).and_then(|days: i64| days.checked_mul(24));
+    let ago = match days {
+        Some(hours) => SignedDuration::try_from_hours(hours),
+        None => text.parse().ok(),
+    };
+    let time = ago.and_then(|ago: SignedDuration| Timestamp::now().checked_sub(ago).ok());
+    time.ok_or_else(|| "give a time such as 2030-01-31T08:00:00Z, or how long ago, such as 12h or 7d".to_owned())
+}

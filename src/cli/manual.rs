@@ -1,0 +1,40 @@
+//! `lapidary completions` and `lapidary man`: what a shell and `man` know of the command.
+
+use std::io::stdout;
+use std::path::PathBuf;
+
+use clap::{Args, CommandFactory as _};
+use clap_complete::Shell;
+
+use super::failure::{Failure, Status};
+
+/// Print what a shell needs to complete command lines.
+#[derive(Args)]
+pub(super) struct Completions {
+    /// The shell
+    shell: Shell,
+}
+
+/// Write a manual page for each command.
+#[derive(Args)]
+pub(super) struct Man {
+    /// The folder to write them to
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+}
+
+impl Completions {
+    pub(super) fn run(&self) -> Status {
+        clap_complete::generate(self.shell, &mut super::Command::command(), "lapidary", &mut stdout());
+        Status::Done
+    }
+}
+
+impl Man {
+    pub(super) fn run(&self) -> Result<Status, Failure> {
+        let failed = |e| Failure::Input(format!("{}: {e}; name a folder that can be written", self.folder.display()));
+        std::fs::create_dir_all(&self.folder).map_err(failed)?;
+        clap_mangen::generate_to(super::Command::command(), &self.folder).map_err(failed)?;
+        Ok(Status::Done)
+    }
+}

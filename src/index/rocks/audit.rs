@@ -1,0 +1,144 @@
+//! The audit log in its family.
+
+use jiff::Timestamp;
+use rocksdb::{ReadOptions, WriteBatch};
+
+use super::RocksStore;
+use super::read::RocksSnapshot;
+use super::schema::{self, Family};
+use super::write::durably;
+use crate::index::audit::Audited;
+use crate::index::{Action, Actor, AuditEntry, AuditFrom, StoreError};
+
+/// How many entries are kept: some hundred bytes each on disk.
+const KEPT: u64 = if cfg!(test) { 300 } else { 10_000_000 };
+/// How many go at a time.
+const STEP: u64 = KEPT / 100;
+
+/// Adds entries to a batch. The caller has the turn to write, and `before` is a state within it.
+pub(super) fn append(
+    before: &RocksSnapshot<'_>,
+    batch: &mut WriteBatch,
+    actions: impl IntoIterator<Item = Action>,
+) -> Result<(), StoreError> {
+    let (at, actor) = (Timestamp::now(), Actor::current().to_string());
+    let first = before.last_audited()?;
+    let mut number = first;
+    for action in actions {
+        number += 1;
+        let entry = Audited { at, actor: actor.clone(), action };
+        batch.put_cf(before.family(Family::Audit), schema::audit_key(number), schema::json(&entry));
+    }
+    if number > first {
+        batch.put_cf(before.family(Family::Meta), schema::AUDITED, schema::audit_key(number));
+    }
+    if number / STEP > first / STEP && number > KEPT {
+        let gone = schema::audit_key(0)..schema::audit_key(number - KEPT);
+        batch.delete_range_cf(before.family(Family::Audit), gone.start, gone.end);
+    }
+    Ok(())
+}
+
+/// Writes an entry of what changed elsewhere.
+pub(super) fn note(store: &RocksStore, action: Action) -> Result<(), StoreError> {
+    let _turn = store.turn();
+    let mut batch = WriteBatch::default();
+    append(&store.view(), &mut batch, [action])?;
+    durably(store, batch)
+}
+
+/// Up to `limit` entries, in the order of their numbers.
+pub(super) fn read(snapshot: &RocksSnapshot<'_>, from: AuditFrom, limit: usize) -> Result<Vec<AuditEntry>, StoreError> {
+    let mut entries = snapshot.iterator(Family::Audit, ReadOptions::default());
+    let first = match from {
+        AuditFrom::Behind(number) => number.saturating_add(1),
+        AuditFrom::Time(time) => {
+            entries.seek_to_first();
+            let Some((key, _)) = entries.item() else {
+                snapshot.end(&entries)?;
+                return Ok(Vec::new());
+            };
+            // Times rise with the numbers, but for those of a clock that was set back.
+            let (mut from, mut to) = (number(snapshot, key)?, snapshot.last_audited()?.saturating_add(1));
+            while from < to {
+                let middle = from + (to - from) / 2;
+                entries.seek(schema::audit_key(middle));
+                match entries.item() {
+                    Some((key, value)) if entry(snapshot, key, value)?.at < time => from = middle + 1,
+                    _ => to = middle,
+                }
+            }
+            from
+        }
+    };
+    entries.seek(schema::audit_key(first));
+    let mut found = Vec::new();
+    while found.len() < limit
+        && let Some((key, value)) = entries.item()
+    {
+        found.push(entry(snapshot, key, value)?);
+        entries.next();
+    }
+    snapshot.end(&entries)?;
+    Ok(found)
+}
+
+fn number(snapshot: &RocksSnapshot<'_>, key: &[u8]) -> Result<u64, StoreError> {
+    schema::read_audit_key(key)
+        .ok_or_else(|| snapshot.damaged(format!("an entry of the audit log has the key {key:?}")))
+}
+
+/// Reads an entry.
+pub(super) fn entry(snapshot: &RocksSnapshot<'_>, key: &[u8], value: &[u8]) -> Result<AuditEntry, StoreError> {
+    let number = number(snapshot, key)?;
+    let Audited { at, actor, action } = snapshot.json(value, format_args!("entry {number} of the audit log"))?;
+    Ok(AuditEntry { number, at, actor, action })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::Store;
+
+    #[test]
+    fn a_long_log_loses_its_oldest_entries() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = RocksStore::open_or_create(dir.path()).unwrap();
+        for job in 1..=2 * KEPT as u32 {
+            store.note(Action::JobCancelled { job }).unwrap();
+            let all = read(&store.view(), AuditFrom::Behind(0), usize::MAX).unwrap();
+            let (first, last) = (all[0].number, u64::from(job));
+            assert_eq!(all.len() as u64, last + 1 - first);
+            assert!(first == 1 || (KEPT..=KEPT + STEP).contains(&(last - first)), "{first} to {last}");
+            assert_eq!(all.last().map(|entry| entry.number), Some(last));
+        }
+    }
+
+    #[test]
+    fn any_time_is_found() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = RocksStore::open_or_create(dir.path()).unwrap();
+        let past = AuditFrom::Time(Timestamp::UNIX_EPOCH);
+        assert_eq!(read(&store.view(), past, 9).unwrap(), []);
+        for job in 0..40 {
+            store.note(Action::JobCancelled { job }).unwrap();
+        }
+        let all = read(&store.view(), AuditFrom::Behind(0), usize::MAX).unwrap();
+        for entry in &all {
+            let found = read(&store.view(), AuditFrom::Time(entry.at), 1).unwrap();
+            assert_eq!(found[0].at, entry.at);
+        }
+        assert_eq!(read(&store.view(), past, 99).unwrap(), all);
+        let future = AuditFrom::Time(Timestamp::MAX);
+        assert_eq!(read(&store.view(), future, 9).unwrap(), []);
+    }
+
+    #[test]
+    fn who_acts_is_known_by_thread_and_forgotten_after_a_panic() {
+        let key = Actor::Key("mine".to_owned());
+        assert_eq!(key.clone().act(Actor::current), key);
+        let panicked = std::panic::catch_unwind(|| key.act(|| panic!("on purpose")));
+        assert!(panicked.is_err());
+        assert_eq!(Actor::current(), Actor::Local);
+    }
+}

@@ -1,0 +1,37 @@
+//! Who changed what.
+
+use actix_web::web::Data;
+use actix_web::{HttpRequest, HttpResponse};
+use jiff::Timestamp;
+use serde::Deserialize;
+
+use super::State;
+use super::parameters;
+use super::problem::Problem;
+use super::work::{Answer, work};
+use crate::index::AuditFrom;
+
+/// How many entries a page has when no limit is given.
+const PAGE: usize = 100;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Wanted {
+    after: Option<u64>,
+    since: Option<Timestamp>,
+    limit: Option<usize>,
+}
+
+/// `GET /v1/audit`
+pub(super) async fn page(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, Problem> {
+    let known =
+        "after (the 'next' of the page before) or since (a time such as 2030-01-31T08:00:00Z), and limit (a number)";
+    let Wanted { after, since, limit } = parameters::query(request.query_string(), known)?;
+    let from = match (after, since) {
+        (after, None) => AuditFrom::Behind(after.unwrap_or(0)),
+        (None, Some(time)) => AuditFrom::Time(time),
+        (Some(_), Some(_)) => return Err(Problem::bad("bad_query", "give one of 'after' and 'since'")),
+    };
+    let limit = parameters::limit(limit.unwrap_or(PAGE), 1)?;
+    work(&state, move |catalogue| Answer::ok(&catalogue.audit(from, limit)?)).await
+}
