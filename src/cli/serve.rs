@@ -9,7 +9,7 @@ use clap::Args;
 use super::arguments::{FoldsArgument, RuleArguments};
 use super::failure::{Failure, Status};
 use super::log::{self, Format};
-use crate::catalogue::Catalogue;
+use crate::catalogue::{Backups, Catalogue};
 use crate::index::CACHE_BYTES;
 use crate::server::{self, ServerError, Settings};
 
@@ -41,6 +41,9 @@ pub(super) struct Serve {
     rule: RuleArguments,
     #[command(flatten)]
     folds: FoldsArgument,
+    /// A folder for backups: jobs make them in folders right below it
+    #[arg(long, value_name = "DIR")]
+    backups: Option<PathBuf>,
 }
 
 impl Serve {
@@ -55,6 +58,8 @@ impl Serve {
         let rule = self.rule.rule();
         let open = || {
             let catalogue = Catalogue::open_or_create_with_cache(&self.data, self.cache)?.with_rule(rule);
+            let backups = self.backups.clone().map_or(Backups::Nowhere, Backups::Below);
+            let catalogue = catalogue.with_backups(backups);
             self.folds.apply(&catalogue)?;
             Ok(catalogue)
         };

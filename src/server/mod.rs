@@ -9,6 +9,7 @@
 mod body;
 mod books;
 mod checks;
+mod export;
 mod health;
 mod jobs;
 mod libraries;
@@ -224,6 +225,7 @@ fn routes(app: &mut ServiceConfig) {
         .service(resource(&["/v1/libraries/{library}/recut/{id:.*}"], [(post.clone(), web::to(jobs::recut))]))
         .service(resource(&["/v1/jobs"], [(get.clone(), web::to(jobs::all)), (post, web::to(jobs::start))]))
         .service(resource(&["/v1/jobs/{id}"], [(get.clone(), web::to(jobs::get)), (delete, web::to(jobs::cancel))]))
+        .service(resource(&["/v1/export"], [(get.clone(), web::to(export::export))]))
         .service(resource(&["/v1/stats"], [(get.clone(), web::to(libraries::stats))]))
         .service(resource(&["/healthz"], [(get.clone(), web::to(health::alive))]))
         .service(resource(&["/readyz"], [(get.clone(), web::to(health::ready))]))

@@ -19,10 +19,12 @@
 //! | `drop_recipe` | a recipe and all that is of it |
 //! | `rebuild` | the postings anew from the gem lists |
 //! | `build` | a whole catalogue at once |
-//! | `verify` | the check of everything |
+//! | `verify`, `repair` | the check of everything; mending what it finds |
+//! | `backup` | backups, and their way back |
 //! | `vitals` | what is watched: sizes, the cache, what goes on in the background |
 //! | `error` | what `RocksDB` and the file system report |
 
+mod backup;
 mod build;
 mod drop_recipe;
 mod error;
@@ -34,6 +36,7 @@ mod postings;
 mod read;
 mod rebuild;
 mod recipes;
+mod repair;
 mod schema;
 mod tally;
 mod verify;
@@ -54,7 +57,7 @@ use self::read::RocksSnapshot;
 use self::recipes::Recipes;
 use self::schema::Family;
 use crate::fingerprint::{Recipe, RecipeName};
-use crate::index::{BookKey, DiskUse, LateGems, NewBook, Snapshot, Store, StoreError, Vitals, Watch};
+use crate::index::{Backup, BookKey, DiskUse, LateGems, NewBook, Snapshot, Store, StoreError, Vitals, Watch};
 
 /// How much memory a store takes for what it read of its tables, unless told otherwise: four fifths of the posting lists of
 /// 100 million postings.
@@ -124,6 +127,14 @@ impl RocksStore {
         build::build(dir, recipes, books)
     }
 
+    /// Copies a backup, the newest if none is named, into a folder that does not exist, and returns its number.
+    ///
+    /// # Errors
+    /// [`StoreError::NoBackup`], [`StoreError::Foreign`] when there is something in the folder, [`StoreError::Damaged`].
+    pub fn restore(from: &Path, to: &Path, number: Option<u32>) -> Result<u32, StoreError> {
+        if open::is_empty(to)? { backup::restore(from, to, number) } else { Err(StoreError::Foreign(error::show(to))) }
+    }
+
     fn known_recipes(&self) -> Arc<Recipes> {
         self.recipes.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -159,6 +170,10 @@ impl Store for RocksStore {
 
     fn make_default(&self, recipe: &RecipeName, anyway: bool) -> Result<u64, StoreError> {
         write::make_default(self, recipe, anyway)
+    }
+
+    fn hide_recipe(&self, recipe: &RecipeName) -> Result<(), StoreError> {
+        drop_recipe::mark(self, recipe).map(|_| ())
     }
 
     fn drop_recipe(&self, recipe: &RecipeName, watch: Watch<'_>) -> Result<(), StoreError> {
@@ -234,6 +249,14 @@ impl Store for RocksStore {
             self.db.compact_range_cf_opt(self.family(family), None::<&[u8]>, None::<&[u8]>, &options);
         }
         watch(steps, steps)
+    }
+
+    fn repair(&self, watch: Watch<'_>) -> Result<Vec<String>, StoreError> {
+        repair::repair(self, watch)
+    }
+
+    fn backup(&self, to: &Path, keep: usize) -> Result<Backup, StoreError> {
+        backup::backup(self, to, keep)
     }
 
     fn stop(&self) {
