@@ -235,7 +235,7 @@ fn the_published_client_needs_no_key_where_it_is_let() {
     assert_eq!(form(&closed, "").code(), "no_key");
     assert_eq!(form(&closed, &format!("X-Api-Key: {check}\r\n")).body["verdict"], "unknown");
     drop(closed);
-    let open = Server::start_with(&data, "--keyless-rate 2/h");
+    let open = Server::start_with("--keyless-rate 2/h", &[], &data);
     assert_eq!(form(&open, "").body["verdict"], "unknown");
     assert_eq!(form(&open, "").status, 200);
     let refused = form(&open, "");

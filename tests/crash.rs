@@ -5,14 +5,16 @@ mod common;
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Command, Stdio};
-use std::thread::sleep;
+use std::sync::Mutex;
+use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
-use common::{Folder, LAPIDARY, Random, command, prose, run};
+use common::{Folder, LAPIDARY, Random, Server, command, prose, run};
 use lapidary::catalogue::{Catalogue, CheckOptions, Query};
-use lapidary::fingerprint::Recipe;
+use lapidary::fingerprint::{Boundaries, Recipe};
 use lapidary::index::{Action, AuditFrom, BookId, BookKey, Library};
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 
 const BOOKS: u64 = 24;
 const ROUNDS: u64 = 50;
@@ -127,6 +129,112 @@ fn in_step(catalogue: &Catalogue) {
         }
     }
     assert_eq!(told, there);
+}
+
+/// How often the server is killed; `LAPIDARY_KILLS=200` for a thorough run.
+fn kills() -> u64 {
+    std::env::var("LAPIDARY_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(20)
+}
+
+/// The versions a book may be of now, by its number; `None`: it is not there. The last was sent last.
+type MayBe = Mutex<BTreeMap<u64, Vec<Option<u64>>>>;
+
+/// Puts, replaces and removes books until the server is gone; what is acknowledged is from then on the only way it may be.
+fn feed(url: &str, books: &[u64], random: &mut Random, may_be: &MayBe) -> u64 {
+    let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
+    let mut acknowledged = 0;
+    loop {
+        let book = books[random.below(books.len() as u64) as usize];
+        let now = (random.below(4) > 0).then(|| random.below(3));
+        may_be.lock().expect("no panic").entry(book).or_insert_with(|| vec![None]).push(now);
+        let path = format!("{url}/v1/libraries/l/books/{book}");
+        let answer = match now {
+            Some(version) => {
+                agent.put(path).send_json(serde_json::json!({ "rights": "free", "text": text(book, version) }))
+            }
+            None => agent.delete(path).call(),
+        };
+        let Ok(mut answer) = answer else { return acknowledged };
+        match answer.status().as_u16() {
+            200 | 201 | 204 | 404 => may_be.lock().expect("no panic").insert(book, vec![now]),
+            status => panic!("{status}: {:?}", answer.body_mut().read_to_string()),
+        };
+        acknowledged += 1;
+    }
+}
+
+fn ask(url: &str, path: &str, body: Option<Value>) -> Option<Value> {
+    let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
+    let answer = match body {
+        Some(body) => agent.post(format!("{url}{path}")).send_json(body),
+        None => agent.get(format!("{url}{path}")).call(),
+    };
+    answer.ok()?.body_mut().read_json().ok()
+}
+
+/// Everything at once: books come, change and go, the recipe changes over and back, and the server is killed in the middle.
+#[test]
+fn a_server_killed_under_load_loses_nothing_it_acknowledged() {
+    let folder = Folder::new();
+    let may_be = MayBe::default();
+    let mut random = Random(77);
+    let (mut acknowledged, mut reindexed, mut slowest) = (0, 0, Duration::ZERO);
+    for round in 0..kills() {
+        let begun = Instant::now();
+        let server = Server::start_with("--keep-folds", &[], &folder.data());
+        slowest = slowest.max(begun.elapsed());
+        let url = server.url.clone();
+
+        // What was found is so from now on.
+        for (book, versions) in may_be.lock().expect("no panic").iter_mut() {
+            let record = ask(&url, &format!("/v1/libraries/l/books/{book}"), None).expect("an answer");
+            let digest = record["digest"].as_str();
+            let of = |version| digest == Some(hex::encode(Sha256::digest(text(*book, version))).as_str());
+            let found = (0..3).find(|version| of(*version));
+            assert!(found.is_some() || record["code"] == "no_such_book", "round {round}: {record}");
+            assert!(versions.contains(&found), "round {round}: book {book} is {found:?}, not of {versions:?}");
+            if let Some(version) = found {
+                let report = ask(&url, "/v1/checks", Some(serde_json::json!({ "text": text(*book, version) })));
+                let report = report.expect("an answer");
+                let name = Some(book.to_string());
+                let named = |found: &Value| found["book"]["id"].as_str() == name.as_deref();
+                let whole = |found: &Value| named(found) && found["share_of_book"] == 1.0;
+                let matches = report["matches"].as_array().expect("matches");
+                assert!(matches.iter().any(whole), "round {round}: book {book} is not found: {report}");
+            }
+            *versions = vec![found];
+        }
+        let jobs = ask(&url, "/v1/jobs", None).expect("an answer");
+        let done = jobs["jobs"].as_array().expect("jobs").iter().filter(|job| job["state"] == "done").count();
+        assert!(!jobs.to_string().contains("\"failed\""), "round {round}: {jobs}");
+        reindexed = reindexed.max(done);
+
+        thread::scope(|scope| {
+            let feeders: Vec<_> = (0..3)
+                .map(|feeder| {
+                    let books: Vec<u64> = (0..BOOKS).filter(|book| book % 3 == feeder).collect();
+                    let (url, may_be, mut random) = (&url, &may_be, Random(random.below(u64::MAX)));
+                    scope.spawn(move || feed(url, &books, &mut random, may_be))
+                })
+                .collect();
+            // One that runs still is gone on with, and this one refused.
+            // Folds are kept by the letters of one recipe: the other differs in its boundaries only.
+            let fine = Boundaries::new(Boundaries::standard().sequences(), 100).expect("boundaries");
+            let fine = Recipe::documented().with_boundaries(fine);
+            let recipe = if round % 2 == 0 { fine } else { Recipe::documented() };
+            let task = serde_json::json!({ "kind": "reindex", "recipe": recipe, "drop_old": round % 3 == 0 });
+            ask(&url, "/v1/jobs", Some(task)).expect("an answer");
+            sleep(Duration::from_millis(random.below(400)));
+            drop(server);
+            acknowledged += feeders.into_iter().map(|feeder| feeder.join().expect("no wrong answer")).sum::<u64>();
+        });
+        if folder.data().exists() && round % 4 == 3 {
+            let catalogue = Catalogue::open(&folder.data()).expect("a catalogue");
+            assert_eq!(catalogue.verify().expect("it can be read"), [""; 0], "round {round}");
+        }
+    }
+    println!("{acknowledged} changes acknowledged, {reindexed} re-indexes done; the slowest start took {slowest:?}");
+    assert!(acknowledged > 3 * kills() && reindexed > 0, "{acknowledged} {reindexed}");
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod common;
 use std::fmt::Write as _;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
@@ -13,7 +14,7 @@ use std::time::{Duration, Instant};
 use lapidary::catalogue::Catalogue;
 use lapidary::fingerprint::{Gem, Recipe, RecipeName};
 use lapidary::index::{
-    Action, BookKey, DiskUse, LateGems, NewBook, RocksStore, Snapshot, Store, StoreError, Vitals, Watch,
+    Action, Backup, BookKey, DiskUse, LateGems, NewBook, RocksStore, Snapshot, Store, StoreError, Vitals, Watch,
 };
 use lapidary::server::{Server, ServerError, Settings};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
@@ -699,6 +700,10 @@ impl Store for Faulty {
         self.store.make_default(recipe, anyway)
     }
 
+    fn hide_recipe(&self, recipe: &RecipeName) -> Result<(), StoreError> {
+        self.store.hide_recipe(recipe)
+    }
+
     fn drop_recipe(&self, recipe: &RecipeName, watch: Watch<'_>) -> Result<(), StoreError> {
         self.store.drop_recipe(recipe, watch)
     }
@@ -733,6 +738,14 @@ impl Store for Faulty {
 
     fn compact(&self, watch: Watch<'_>) -> Result<(), StoreError> {
         self.store.compact(watch)
+    }
+
+    fn repair(&self, watch: Watch<'_>) -> Result<Vec<String>, StoreError> {
+        self.store.repair(watch)
+    }
+
+    fn backup(&self, to: &Path, keep: usize) -> Result<Backup, StoreError> {
+        self.store.backup(to, keep)
     }
 
     fn stop(&self) {

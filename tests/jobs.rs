@@ -2,7 +2,10 @@
 
 mod common;
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, sleep};
 use std::time::Duration;
@@ -281,4 +284,231 @@ fn what_a_crash_interrupts_goes_on() {
     assert_eq!(stats["recipes"].as_array().map(Vec::len), Some(1));
     assert_eq!(server.stop(), Some(0));
     run("verify --data {}", &[folder.data()]).expect(0);
+}
+
+/// The names of the files of a folder and all below it, with their contents.
+fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            files.extend(self::files(&path));
+        } else {
+            files.insert(path.clone(), fs::read(path).expect("a file"));
+        }
+    }
+    files
+}
+
+#[test]
+fn a_backup_comes_back() {
+    let folder = shelf("--keep-folds");
+    let (data, backups, export) = (folder.data(), folder.path("backups"), folder.path("export.ndjson"));
+    run("export --data {} {}", &[&data, &export]).expect(0);
+    let first = fs::read(&export).expect("an export");
+    let said = run("backup --data {} --to {}", &[&data, &backups]).expect(0).out;
+    assert!(said.starts_with("backup 1: ") && said.ends_with("; 1 are kept\n"), "{said}");
+    folder.file("new.txt", text(1000));
+    run("ingest --library l --rights protected --data {} {}", &[&data, &folder.path("new.txt")]).expect(0);
+    run("books remove --library l --data {} 3", &[&data]).expect(0);
+    run("export --data {} {}", &[&data, &export]).expect(0);
+    let second = fs::read(&export).expect("an export");
+    let large = |files: &BTreeMap<PathBuf, Vec<u8>>| {
+        files.keys().filter(|path| path.to_string_lossy().contains("shared")).count()
+    };
+    let before = files(&backups);
+    run("backup --data {} --to {}", &[&data, &backups]).expect(0);
+    let after = files(&backups);
+    // What was there is there still, and only what is new was copied.
+    assert!(
+        before
+            .iter()
+            .filter(|(path, _)| path.to_string_lossy().contains("shared"))
+            .all(|(path, file)| after.get(path) == Some(file))
+    );
+    assert!(large(&after) > large(&before));
+
+    for (number, expected) in [("", &second), ("--backup 1", &first), ("--backup 2", &second)] {
+        let restored = folder.path("restored");
+        let said = run(&format!("restore {number} --from {{}} --data {{}}"), &[&backups, &restored]).expect(0).out;
+        assert!(said.contains("40 books, and all fits together"), "{said}");
+        run("export --data {} {}", &[&restored, &export]).expect(0);
+        assert_eq!(&fs::read(&export).expect("an export"), expected);
+        // Never over a catalogue.
+        let refused = run("restore --from {} --data {}", &[&backups, &restored]).expect(2);
+        assert!(refused.err.contains("name an empty or a new folder"), "{}", refused.err);
+        fs::remove_dir_all(restored).expect("a folder");
+    }
+    let restored = folder.path("restored");
+    run("restore --from {} --data {}", &[&data, &restored]).expect(2);
+    run("restore --backup 9 --from {} --data {}", &[&backups, &restored]).expect(3);
+    let inside = data.join("inside");
+    let refused = run("backup --data {} --to {}", &[&data, &inside]).expect(3);
+    assert!(refused.err.contains("catalogue's own folder"), "{}", refused.err);
+    let other = folder.path("other");
+    run("ingest --library l --rights free --data {} {}", &[&other, &folder.path("new.txt")]).expect(0);
+    let refused = run("backup --data {} --to {}", &[&other, &backups]).expect(3);
+    assert!(refused.err.contains("backups of another catalogue"), "{}", refused.err);
+    let refused = run("backup --data {} --to {}", &[&other, &folder.path("books")]).expect(3);
+    assert!(refused.err.contains("holds other files"), "{}", refused.err);
+
+    // A file of the backup is not what it was.
+    let (broken, content) = after
+        .iter()
+        .filter(|(path, _)| path.to_string_lossy().contains("shared"))
+        .max_by_key(|(_, file)| file.len())
+        .expect("a file");
+    let mut content = content.clone();
+    let middle = content.len() / 2;
+    content[middle] ^= 0x10;
+    fs::write(broken, content).expect("a file");
+    let refused = run("restore --from {} --data {}", &[&backups, &restored]).expect(3);
+    assert!(refused.err.contains("damaged"), "{}", refused.err);
+    assert!(!restored.exists());
+}
+
+#[test]
+fn a_server_makes_backups_where_it_may() {
+    let folder = shelf("");
+    let server = Server::start(&folder.data());
+    let (status, problem) = post(&server.url, "/v1/jobs", &json!({ "kind": "backup" }));
+    assert_eq!((status, problem["code"].as_str()), (422, Some("bad_task")), "{problem}");
+    assert_eq!(server.stop(), Some(0));
+
+    let backups = folder.path("backups");
+    let server = Server::start_with("--backups {}", &[&backups], &folder.data());
+    let url = server.url.as_str();
+    for to in ["../out", "/tmp/out", "a/b", "..", ""] {
+        let (status, problem) = post(url, "/v1/jobs", &json!({ "kind": "backup", "to": to }));
+        assert_eq!((status, problem["code"].as_str()), (422, Some("bad_task")), "{to}: {problem}");
+    }
+    // While books come and go.
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for number in (0..10).cycle() {
+                let book = json!({ "rights": "free", "text": prose(7_000 + number, 3_000) });
+                let put = agent().put(format!("{url}/v1/libraries/more/books/{number}")).send_json(book);
+                assert!(put.expect("an answer").status().is_success());
+                if over.load(Ordering::Relaxed) {
+                    break;
+                }
+            }
+        });
+        let _end = Over(&over);
+        for _ in 0..4 {
+            run("backup --keep 2 --server {}", &[url]).expect(0);
+        }
+    });
+    let said = run("backup --keep 2 --server {} --to nightly", &[url]).expect(0).out;
+    assert!(said.ends_with("; 1 are kept\n"), "{said}");
+    let exported = run("export --server {} -", &[url]).expect(0).out;
+    assert_eq!(server.stop(), Some(0));
+    for (name, books) in [("catalogue", None), ("nightly", Some(BOOKS + 10))] {
+        let restored = folder.path(&format!("restored-{name}"));
+        run("restore --from {} --data {}", &[&backups.join(name), &restored]).expect(0);
+        let counted = run("stats --json --data {}", &[&restored]).expect(0).json();
+        assert!(books.is_none_or(|books| counted[0]["books"] == books), "{counted:?}");
+        // The job that made it is not gone on with.
+        let jobs = run("jobs list --json --data {}", &[&restored]).expect(0).json();
+        assert_eq!((&jobs[0]["task"]["kind"], &jobs[0]["state"]), (&json!("backup"), &json!("cancelled")));
+    }
+    assert_eq!(run("export --data {} -", &[&folder.path("restored-nightly")]).expect(0).out, exported);
+}
+
+#[test]
+fn an_export_makes_the_same_catalogue_and_the_same_export() {
+    let folder = shelf("--keep-folds --recipe documented --recipe released");
+    folder.file("short.txt", "too short for a gem");
+    let metadata = folder.file(
+        "known.ndjson",
+        r#"{"file": "short.txt", "id": "Книга/1", "title": "Ж", "authors": ["A", "B"], "language": "ru"}"#,
+    );
+    let paths = [folder.data(), metadata, folder.path("short.txt")];
+    run("ingest --library Я --rights public_domain --data {} --metadata {} {}", &paths).expect(0);
+    let server = Server::start(&folder.data());
+    for (id, gems) in [("gems", json!([1, 5, 3])), ("none", json!([]))] {
+        let path = format!("{}/v1/libraries/a/books/{id}", server.url);
+        agent().put(path).send_json(json!({ "rights": "free", "gems": gems })).expect("an answer");
+    }
+    drop(server);
+    run("reindex --allow-missing --recipe released --data {}", &[folder.data()]).expect(0);
+    let export = |data: &Path, name: &str| {
+        run("export --data {} {}", &[data, &folder.path(name)]).expect(0);
+        fs::read(folder.path(name)).expect("an export")
+    };
+    let first = export(&folder.data(), "first.ndjson");
+    let compressed = export(&folder.data(), "first.ndjson.zst");
+    assert!(compressed.len() < first.len());
+    for (name, into) in [("first.ndjson", "built"), ("first.ndjson.zst", "unpacked"), ("first.ndjson", "built")] {
+        let data = folder.path(into);
+        let said = run("import --data {} {}", &[&data, &folder.path(name)]).expect(0).out;
+        assert_eq!(said, format!("{} books\n", BOOKS + 3));
+        run("verify --data {}", &[&data]).expect(0);
+        assert!(export(&data, "again.ndjson") == first, "{into}");
+        assert!(export(&data, "again.ndjson.zst") == compressed, "{into}");
+    }
+    assert_eq!(answers(&folder, "built", "released"), answers(&folder, "catalogue", "released"));
+
+    // Into a catalogue that has other books, and other contents of these.
+    let other = folder.path("other");
+    folder.file("others/0.txt", text(77));
+    folder.file("others/more.txt", text(78));
+    run("ingest --library l --rights free --data {} {}", &[&other, &folder.path("others")]).expect(0);
+    run("import --data {} {}", &[&other, &folder.path("first.ndjson")]).expect(0);
+    run("verify --data {}", &[&other]).expect(0);
+    run("books remove --library l --data {} more", &[&other]).expect(0);
+    assert_eq!(answers(&folder, "other", "released"), answers(&folder, "catalogue", "released"));
+
+    // What is no export, or not all of one, makes nothing.
+    let lines: Vec<&[u8]> = first.split_inclusive(|byte| *byte == b'\n').collect();
+    let swapped = [lines[0], lines[3], lines[2]].concat();
+    let newer = String::from_utf8(first.clone()).expect("UTF-8").replacen("_export\":1", "_export\":2", 1);
+    for (content, says) in [
+        (&first[..first.len() - lines[lines.len() - 1].len()], "cut short"),
+        (&first[..first.len() / 2], "line "),
+        (lines[0], "line 2: the end is missing"),
+        (b"{}\n", "line 1: this is no export"),
+        (b"", "line 1: this is no export"),
+        (newer.as_bytes(), "version 2, this program reads 1; update lapidary"),
+        (&swapped, "does not come in the order"),
+        (&[lines[0], lines[2], lines[2]].concat(), "is there twice"),
+        (&[lines[0], lines[2], lines[lines.len() - 1]].concat(), "there are 1 books, but there were 43"),
+        (&[&first, lines[2]].concat(), "there is more behind the end"),
+    ] {
+        let bad = folder.file("bad.ndjson", content);
+        let data = folder.path("bad");
+        let refused = run("import --data {} {}", &[&data, &bad]);
+        assert!(refused.status == 2 && refused.err.contains(says), "{says}: {refused:?}");
+        assert!(!data.exists());
+    }
+}
+
+#[test]
+fn what_verify_finds_can_be_mended() {
+    let folder = shelf("--keep-folds");
+    let export = folder.path("export.ndjson");
+    run("export --data {} {}", &[folder.data(), export.clone()]).expect(0);
+    let before = fs::read(&export).expect("an export");
+    {
+        let families = ["meta", "books", "ids", "gems", "postings", "lists", "delta", "folds", "jobs"];
+        let db = rocksdb::DB::open_cf(&rocksdb::Options::default(), folder.data(), families).expect("a database");
+        let family = |name| db.cf_handle(name).expect("a family");
+        for (name, every) in [("postings", 2), ("delta", 3), ("ids", 4), ("gems", 5)] {
+            let keys = db.iterator_cf(family(name), rocksdb::IteratorMode::Start).step_by(every);
+            for key in keys.map(|entry| entry.expect("an entry").0).collect::<Vec<_>>() {
+                db.delete_cf(family(name), key).expect("it can be written");
+            }
+        }
+        db.put_cf(family("meta"), b"library\0ghosts", b"{}").expect("it can be written");
+        db.delete_cf(family("meta"), b"next").expect("it can be written");
+    }
+    let found = run("verify --data {}", &[folder.data()]).expect(3);
+    assert!(found.err.contains("mend them with --fix"), "{}", found.err);
+    let mended = run("verify --fix --data {}", &[folder.data()]).expect(0);
+    assert!(mended.out.contains("faults were mended: all fits together now"), "{}", mended.out);
+    run("verify --data {}", &[folder.data()]).expect(0);
+    // With the folds, nothing at all is lost.
+    run("export --data {} {}", &[folder.data(), export.clone()]).expect(0);
+    assert!(fs::read(&export).expect("an export") == before);
 }

@@ -89,6 +89,7 @@ impl Catalogue {
 
     /// Adds a book: a text under all recipes of the catalogue, gems under theirs.
     pub fn add(&self, entry: NewEntry) -> Result<Added, CatalogueError> {
+        let _feed = self.feed();
         let recipes = match &entry.content {
             Content::Gems { recipe: Some(name), .. } if self.recipe(Some(name)).is_err() => {
                 self.settle_recipes(&[name.as_str().parse()?])?

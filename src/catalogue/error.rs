@@ -47,6 +47,17 @@ pub enum CatalogueError {
     /// A job that cannot be done.
     #[error("{0}")]
     BadTask(String),
+    /// An export cannot be written.
+    #[error("cannot write the export: {0}")]
+    Output(std::io::Error),
+    /// What was to be imported is no export, or not all of one.
+    #[error("line {line}: {why}")]
+    BadExport {
+        /// The line.
+        line: u64,
+        /// What is wrong with it.
+        why: String,
+    },
     /// Some books have no gems of a recipe that was to be the default.
     #[error(
         "{without} books have no gems of recipe '{recipe}', as no fold is kept of them ({examples}): checks go on by the \

@@ -32,6 +32,7 @@ impl Catalogue {
         load: impl Fn(&J) -> Result<NewEntry, String> + Sync,
         landed: impl FnMut(J, Result<Added, String>) + Send,
     ) -> Result<(), CatalogueError> {
+        let _feed = self.feed();
         let (sender, receiver) = sync_channel(WAITING);
         let failed = AtomicBool::new(false);
         let actor = Actor::current();

@@ -8,15 +8,18 @@ mod error;
 mod ingest;
 mod jobs;
 mod keys;
+mod restore;
+mod transfer;
 
 pub(crate) use add::digest_of;
 pub use add::{Added, Content, NewEntry, Outcome, Prepared};
 pub use check::{BookRef, CheckOptions, Comparison, MAX_GEMS, Match, Query, Report, compare};
 pub use error::CatalogueError;
-pub use jobs::{From as CutFrom, Job, JobState, RecipeChoice, Stand, Task};
+pub use jobs::{Backups, From as CutFrom, Job, JobState, RecipeChoice, Stand, Task};
 pub use keys::{AccessDenied, Key, MadeKey, NewKey, Rate, RateError, Role, Unit, Usage};
 
 use std::path::Path;
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +37,10 @@ pub struct Catalogue {
     rule: Rule,
     jobs: jobs::Jobs,
     keyring: keys::Keyring,
+    backups: Backups,
+    /// Shared by those who put books in, from the choice of their recipes until they are on disk; held alone by those who
+    /// change which recipes there are. So no book is put in by recipes of the day before.
+    feeding: RwLock<()>,
 }
 
 impl Catalogue {
@@ -55,13 +62,37 @@ impl Catalogue {
     /// A catalogue on a store.
     #[must_use]
     pub fn on(store: Box<dyn Store>) -> Self {
-        Self { store, rule: Rule::default(), jobs: jobs::Jobs::default(), keyring: keys::Keyring::default() }
+        Self {
+            store,
+            rule: Rule::default(),
+            jobs: jobs::Jobs::default(),
+            keyring: keys::Keyring::default(),
+            backups: Backups::Nowhere,
+            feeding: RwLock::new(()),
+        }
     }
 
     /// This catalogue with another rule.
     #[must_use]
     pub fn with_rule(self, rule: Rule) -> Self {
         Self { rule, ..self }
+    }
+
+    /// This catalogue with a place for its backups.
+    #[must_use]
+    pub fn with_backups(self, backups: Backups) -> Self {
+        Self { backups, ..self }
+    }
+
+    /// Held while books are put in.
+    fn feed(&self) -> RwLockReadGuard<'_, ()> {
+        self.feeding.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does what changes which recipes there are, while nobody puts books in.
+    fn between_feeds<T>(&self, change: impl FnOnce() -> T) -> T {
+        let _alone = self.feeding.write().unwrap_or_else(PoisonError::into_inner);
+        change()
     }
 
     /// The recipe to use when `asked` for one, or the default; of a new catalogue that is `documented`.

@@ -1,5 +1,6 @@
 //! What commands do with a catalogue, be it a folder or a running server.
 
+use std::io::Write;
 use std::sync::Arc;
 
 use jiff::SignedDuration;
@@ -9,7 +10,7 @@ use crate::catalogue::{
     Added, AuditPage, Catalogue, CheckOptions, Job, Key, MadeKey, NewEntry, NewKey, Page, Query, Report, Stats, Task,
 };
 use crate::fingerprint::RecipeName;
-use crate::index::{AuditFrom, BookId, BookKey, Library, Record};
+use crate::index::{AuditFrom, BookId, BookKey, Library, Record, Watch};
 
 /// A catalogue that a command works with.
 pub(super) trait Access: Sync {
@@ -32,6 +33,8 @@ pub(super) trait Access: Sync {
     fn cancel(&self, id: u32) -> Result<Job, Failure>;
     /// Gives a book gems of the recipes it has none of, from its text, and says of which.
     fn recut(&self, key: &BookKey, text: &str) -> Result<Vec<RecipeName>, Failure>;
+    /// Writes all of it to `out`.
+    fn export(&self, out: &mut dyn Write, watch: Watch<'_>) -> Result<(), Failure>;
     /// Has what this process began for the catalogue end; a job that has not goes on another time.
     fn settle(&self);
 }
@@ -99,6 +102,11 @@ impl Access for Arc<Catalogue> {
 
     fn recut(&self, key: &BookKey, text: &str) -> Result<Vec<RecipeName>, Failure> {
         Ok(Catalogue::recut(self, key, text)?)
+    }
+
+    fn export(&self, out: &mut dyn Write, watch: Watch<'_>) -> Result<(), Failure> {
+        Catalogue::export(self, out, watch)?;
+        Ok(())
     }
 
     fn settle(&self) {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::access::Access;
 use super::failure::Failure;
 use super::remote::Remote;
-use crate::catalogue::{Catalogue, CatalogueError};
+use crate::catalogue::{Backups, Catalogue, CatalogueError};
 use crate::fingerprint::{Boundaries, Recipe, RecipeName};
 use crate::matching::Rule;
 
@@ -54,7 +54,8 @@ impl Target {
             }
             (_, Some(url), None) => Ok(Box::new(Remote::new(url)?)),
             (Some(folder), None, rule) => {
-                let catalogue = Catalogue::open(folder)?.with_rule(rule.unwrap_or_default());
+                let catalogue =
+                    Catalogue::open(folder)?.with_rule(rule.unwrap_or_default()).with_backups(Backups::Anywhere);
                 Ok(Box::new(Arc::new(catalogue)))
             }
             (None, None, _) => Err(Failure::Input("name a catalogue with --data DIR or --server URL".to_owned())),

@@ -61,6 +61,9 @@ impl From<CatalogueError> for Failure {
                 StoreError::Missing(_)
                     | StoreError::Foreign(_)
                     | StoreError::UnknownRecipe { .. }
+                    | StoreError::NoBackup(_)
+                    | StoreError::Unordered(_)
+                    | StoreError::Duplicate(_)
                     | StoreError::IsDefault(_)
                     | StoreError::RecipeDiffers(_)
             ),

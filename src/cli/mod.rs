@@ -6,6 +6,7 @@
 mod access;
 mod arguments;
 mod audit;
+mod backup;
 mod books;
 mod check;
 mod compare;
@@ -23,6 +24,7 @@ mod report;
 mod serve;
 mod stats;
 mod text;
+mod transfer;
 
 use std::process::ExitCode;
 
@@ -62,6 +64,14 @@ enum Task {
     Reindex(reindex::Reindex),
     /// Drop a recipe that is not the default, with all its gems and postings
     DropRecipe(reindex::DropRecipe),
+    /// Make a backup, while the catalogue is in use
+    Backup(backup::Backup),
+    /// Make a catalogue of a backup
+    Restore(backup::Restore),
+    /// Write a catalogue to a file, as lines of JSON
+    Export(transfer::Export),
+    /// Read an export into a catalogue
+    Import(transfer::Import),
     /// List, show or cancel jobs: re-indexing, verification, compaction
     Jobs(jobs::Jobs),
     /// Read a whole catalogue and say what does not fit together
@@ -98,6 +108,10 @@ impl Command {
             Task::Stats(task) => task.run(),
             Task::Reindex(task) => task.run(),
             Task::DropRecipe(task) => task.run(),
+            Task::Backup(task) => task.run(),
+            Task::Restore(task) => task.run(),
+            Task::Export(task) => task.run(),
+            Task::Import(task) => task.run(),
             Task::Jobs(task) => task.run(),
             Task::Verify(task) => task.run(),
             Task::Compact(task) => task.run(),

@@ -1,6 +1,7 @@
 //! A running server as a command sees it: the HTTP calls, and its problems as sentences.
 
 use std::env;
+use std::io::{self, Write};
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
@@ -17,7 +18,7 @@ use crate::catalogue::{
     Added, AuditPage, CheckOptions, Content, Job, Key, MadeKey, NewEntry, NewKey, Page, Query, Report, Stats, Task,
 };
 use crate::fingerprint::RecipeName;
-use crate::index::{AuditFrom, BookId, BookKey, Library, Record};
+use crate::index::{AuditFrom, BookId, BookKey, Library, Record, Watch};
 
 /// The largest answer that is read: a report may name many books.
 const ANSWER_BYTES: u64 = 256 << 20;
@@ -220,6 +221,18 @@ impl Access for Remote {
         let request = self.agent.post(path).content_type("text/plain; charset=utf-8");
         let Recut { added } = self.parsed(self.read(request.send(text))?)?;
         Ok(added)
+    }
+
+    fn export(&self, out: &mut dyn Write, _: Watch<'_>) -> Result<(), Failure> {
+        let failed = |e: ureq::Error| {
+            Failure::Failed(format!("no answer from {}: {e}; is `lapidary serve` running there?", self.url))
+        };
+        let mut answer = self.agent.get(format!("{}/v1/export", self.url)).call().map_err(failed)?;
+        if !answer.status().is_success() {
+            return self.parsed(self.read(Ok(answer))?);
+        }
+        let copied = io::copy(&mut answer.body_mut().as_reader(), out);
+        copied.and_then(|_| out.flush()).map_err(|e| Failure::Failed(format!("the export broke off: {e}")))
     }
 
     fn settle(&self) {}

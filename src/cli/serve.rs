@@ -13,7 +13,7 @@ use toml::{Table, Value};
 use super::arguments::{FoldsArgument, RuleArguments};
 use super::failure::{Failure, Status};
 use super::log::{self, Format};
-use crate::catalogue::{Catalogue, Rate};
+use crate::catalogue::{Backups, Catalogue, Rate};
 use crate::index::CACHE_BYTES;
 use crate::server::{self, ServerError, Settings};
 
@@ -70,6 +70,9 @@ struct Options {
     /// With less free space on the catalogue's disk, in bytes, /readyz says no [default: 268435456]
     #[arg(long, value_name = "BYTES", env = "LAPIDARY_MIN_FREE")]
     min_free: Option<u64>,
+    /// A folder for backups: jobs make them in folders right below it [default: none are made]
+    #[arg(long, value_name = "DIR", env = "LAPIDARY_BACKUPS")]
+    backups: Option<PathBuf>,
     #[command(flatten)]
     rule: RuleArguments,
 }
@@ -94,6 +97,8 @@ impl Serve {
         let (rule, cache) = (options.rule.rule(), options.cache.unwrap_or(CACHE_BYTES));
         let open = || {
             let catalogue = Catalogue::open_or_create_with_cache(&data, cache)?.with_rule(rule);
+            let backups = options.backups.clone().map_or(Backups::Nowhere, Backups::Below);
+            let catalogue = catalogue.with_backups(backups);
             self.folds.apply(&catalogue)?;
             Ok(catalogue)
         };
@@ -191,6 +196,6 @@ mod tests {
         assert_eq!(options.settings(), Settings { concurrent: 8, keyless_rate, ..default });
         assert_eq!((options.rule.rule(), options.cache), (crate::matching::Rule::default(), Some(CACHE_BYTES)));
         let every = Table::try_from(&options).expect("a table");
-        assert_eq!((every.len(), every["rule"].as_table().map(Table::len)), (12, Some(3)), "every key is documented");
+        assert_eq!((every.len(), every["rule"].as_table().map(Table::len)), (13, Some(3)), "every key is documented");
     }
 }

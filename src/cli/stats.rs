@@ -25,6 +25,9 @@ pub(super) struct Stats {
 pub(super) struct Verify {
     #[command(flatten)]
     target: Target,
+    /// Mend what does not fit together, from the records and the gems of the books
+    #[arg(long)]
+    fix: bool,
 }
 
 /// Bring a catalogue into the form that takes the least space and is read the fastest.
@@ -64,18 +67,27 @@ impl Stats {
 
 impl Verify {
     pub(super) fn run(self) -> Result<Status, Failure> {
-        let job = perform(&*self.target.open()?, Task::Verify {})?;
+        let job = perform(&*self.target.open()?, Task::Verify { fix: self.fix })?;
         let result = job.result.unwrap_or_default();
         let faults = result["faults"].as_array().map(Vec::as_slice).unwrap_or_default();
         for fault in faults.iter().filter_map(|fault| fault.as_str()) {
             writeln!(stdout(), "{fault}")?;
         }
+        let told = |name: &str| result[name].as_array().map(Vec::as_slice).unwrap_or_default();
+        for lost in told("lost").iter().filter_map(|lost| lost.as_str()) {
+            writeln!(stdout(), "{lost}")?;
+        }
         if faults.is_empty() {
-            writeln!(stdout(), "all fits together")?;
+            match told("found").len() {
+                0 => writeln!(stdout(), "all fits together")?,
+                found => writeln!(stdout(), "{found} faults were mended: all fits together now")?,
+            }
             return Ok(Status::Done);
         }
         let (count, name) = (faults.len(), self.target.name());
-        Err(Failure::Failed(format!("{name}: {count} faults; restore a backup, or feed the books into a new folder")))
+        Err(Failure::Failed(format!(
+            "{name}: {count} faults; mend them with --fix, restore a backup, or feed the books into a new folder"
+        )))
     }
 }
 

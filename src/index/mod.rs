@@ -14,6 +14,7 @@ pub use rocks::{CACHE_BYTES, RocksStore};
 pub use vitals::{Background, CacheUse, Disk, PostingCounts, Vitals};
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -48,6 +49,9 @@ pub trait Store: Send + Sync {
     /// Makes a recipe the default, for all who read at the same instant, and says how many books have no gems of it. When
     /// there are any, it does so only if `anyway`.
     fn make_default(&self, recipe: &RecipeName, anyway: bool) -> Result<u64, StoreError>;
+
+    /// Makes a recipe one that is known no more, as [`Store::drop_recipe`] does first.
+    fn hide_recipe(&self, recipe: &RecipeName) -> Result<(), StoreError>;
 
     /// Drops a recipe with all gems and postings of it. It is known no more once this has begun; what is left of it when
     /// this is stopped, another call takes away.
@@ -102,6 +106,14 @@ pub trait Store: Send + Sync {
     /// Brings everything into the form that takes the least space and is read the fastest. Reading and writing go on.
     fn compact(&self, watch: Watch<'_>) -> Result<(), StoreError>;
 
+    /// Mends what [`Snapshot::verify`] finds, from the records and the gems of the books; says what each book has lost by
+    /// what could not be mended. Others wait with changes, and read on.
+    fn repair(&self, watch: Watch<'_>) -> Result<Vec<String>, StoreError>;
+
+    /// Adds a backup to those in a folder, and keeps the newest so many of them. Reading and writing go on; what was
+    /// acknowledged before the call is in it.
+    fn backup(&self, to: &Path, keep: usize) -> Result<Backup, StoreError>;
+
     /// Ends what runs in the background, so that a [`Store::compact`] under way returns. Nothing is written after this.
     fn stop(&self);
 
@@ -116,6 +128,17 @@ pub trait Store: Send + Sync {
     /// # Errors
     /// Why not, as a change would fail.
     fn writable(&self) -> Result<(), StoreError>;
+}
+
+/// A backup that was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Backup {
+    /// Its number among those of the folder.
+    pub number: u32,
+    /// What it takes by itself; files that others have too lie there once.
+    pub bytes: u64,
+    /// How many backups the folder has.
+    pub kept: usize,
 }
 
 /// What a store takes on disk, in bytes.
@@ -343,6 +366,9 @@ pub enum StoreError {
     /// The default recipe cannot be dropped.
     #[error("'{0}' is the default recipe; make another one the default before it is dropped")]
     IsDefault(RecipeName),
+    /// There is no backup in a folder.
+    #[error("{0}: no backup of a catalogue here; `lapidary backup` makes one")]
+    NoBackup(String),
     /// What was to be done was stopped before its end.
     #[error("stopped before the end")]
     Stopped,

@@ -11,6 +11,7 @@ mod audit;
 mod body;
 mod books;
 mod checks;
+mod export;
 mod health;
 mod jobs;
 mod keys;
@@ -267,6 +268,7 @@ fn routes(app: &mut ServiceConfig) {
         .service(resource(&["/v1/keys/{name}"], [(delete(), Admin, web::to(keys::revoke))]))
         .service(resource(&["/v1/keys/{name}/rotate"], [(post(), Admin, web::to(keys::rotate))]))
         .service(resource(&["/v1/audit"], [(get(), Admin, web::to(audit::page))]))
+        .service(resource(&["/v1/export"], [(get(), Admin, web::to(export::export))]))
         .service(resource(&["/v1/stats"], [(get(), Admin, web::to(libraries::stats))]))
         .service(resource(&["/healthz"], [(get(), Nothing, web::to(health::alive))]))
         .service(resource(&["/readyz"], [(get(), Nothing, web::to(health::ready))]))

@@ -148,6 +148,8 @@ impl From<CatalogueError> for Problem {
             E::JobEnded { .. } => (StatusCode::CONFLICT, "job_ended"),
             E::NotRecut { .. } => (StatusCode::CONFLICT, "not_recut"),
             E::OtherText(_) => (StatusCode::CONFLICT, "other_text"),
+            E::Output(_) => return Self::failed("export_failed", &error),
+            E::BadExport { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "bad_export"),
             E::BadTask(_) => (StatusCode::UNPROCESSABLE_ENTITY, "bad_task"),
             E::TooManyGems { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "too_many_gems"),
         };
@@ -178,6 +180,7 @@ impl From<StoreError> for Problem {
             | E::Damaged { .. }
             | E::Denied { .. }
             | E::Stopped
+            | E::NoBackup(_)
             | E::Io { .. } => return Self::failed("store_failed", &error),
         };
         Self::new(status, code, error.to_string())

@@ -125,12 +125,13 @@ pub struct Server {
 
 impl Server {
     pub fn start(data: &Path) -> Self {
-        Self::start_with(data, "")
+        Self::start_with("", &[], data)
     }
 
-    /// With more arguments.
-    pub fn start_with(data: &Path, arguments: &str) -> Self {
-        let mut command = command(&format!("serve --listen 127.0.0.1:0 {arguments} --data {{}}"), &[data]);
+    /// With more of a command line.
+    pub fn start_with(options: &str, paths: &[&Path], data: &Path) -> Self {
+        let paths: Vec<&Path> = paths.iter().copied().chain([data]).collect();
+        let mut command = command(&format!("serve --listen 127.0.0.1:0 {options} --data {{}}"), &paths);
         let mut child = command.stderr(Stdio::piped()).spawn().expect("the server starts");
         let mut line = String::new();
         BufReader::new(child.stderr.take().expect("a pipe")).read_line(&mut line).expect("a line");

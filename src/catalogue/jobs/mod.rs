@@ -7,6 +7,7 @@ mod reindex;
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -19,7 +20,7 @@ use serde_json::{Value, json};
 pub use self::reindex::{From, RecipeChoice};
 use super::{Catalogue, CatalogueError};
 use crate::fingerprint::RecipeName;
-use crate::index::{Action, Actor, StoreError};
+use crate::index::{Action, Actor, Backup, StoreError, Watch};
 
 /// How many jobs that have ended are remembered.
 const REMEMBERED: usize = 100;
@@ -50,7 +51,20 @@ pub enum Task {
         recipe: RecipeName,
     },
     /// Reads everything and says what does not fit together.
-    Verify {},
+    Verify {
+        /// Whether that is mended, from the records and the gems of the books.
+        #[serde(default)]
+        fix: bool,
+    },
+    /// Makes a backup.
+    Backup {
+        /// Where to: for a server a name, below the folder that it was given for backups.
+        #[serde(default = "Backups::usual_name")]
+        to: PathBuf,
+        /// How many backups are kept there, this one included.
+        #[serde(default = "Backups::usual_number")]
+        keep: usize,
+    },
     /// Brings everything into the form that takes the least space and is read the fastest.
     Compact {},
 }
@@ -62,8 +76,50 @@ impl Task {
         match self {
             Self::Reindex { .. } => "reindex",
             Self::DropRecipe { .. } => "drop_recipe",
-            Self::Verify {} => "verify",
+            Self::Verify { .. } => "verify",
+            Self::Backup { .. } => "backup",
             Self::Compact {} => "compact",
+        }
+    }
+}
+
+/// Where backups may go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Backups {
+    /// No place is known.
+    Nowhere,
+    /// Into folders right below this one.
+    Below(PathBuf),
+    /// Wherever they are wanted: who asks could write there without us.
+    Anywhere,
+}
+
+impl Backups {
+    fn usual_name() -> PathBuf {
+        PathBuf::from("catalogue")
+    }
+
+    fn usual_number() -> usize {
+        7
+    }
+
+    /// The folder for a backup.
+    fn folder(&self, to: &Path) -> Result<PathBuf, CatalogueError> {
+        match self {
+            Self::Nowhere => {
+                let sentence = "this server has no folder for backups: start it with --backups DIR";
+                Err(CatalogueError::BadTask(sentence.to_owned()))
+            }
+            Self::Anywhere => Ok(to.to_owned()),
+            Self::Below(folder) => {
+                let name = to.to_str().unwrap_or_default();
+                let allowed = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+                if (1..=64).contains(&name.len()) && name.chars().all(allowed) {
+                    return Ok(folder.join(name));
+                }
+                let sentence = "a server's backups have a name of 1 to 64 letters, digits, '-' and '_'";
+                Err(CatalogueError::BadTask(sentence.to_owned()))
+            }
         }
     }
 }
@@ -244,6 +300,14 @@ impl Catalogue {
         Ok(job)
     }
 
+    /// Cancels the jobs that another process has left.
+    pub(super) fn end_interrupted(&self) -> Result<(), CatalogueError> {
+        for job in self.kept_jobs()?.into_iter().filter(|job| job.state == JobState::Running) {
+            self.cancel(job.id)?;
+        }
+        Ok(())
+    }
+
     /// Has all jobs stop where they are and waits for it. They go on when the catalogue is served again.
     pub fn stop_jobs(&self) {
         self.jobs.stopping.store(true, Ordering::Relaxed);
@@ -274,7 +338,8 @@ impl Catalogue {
                     None => Err(CatalogueError::no_such_recipe(recipe, &known)),
                 }
             }
-            Task::Verify {} | Task::Compact {} => Ok(()),
+            Task::Backup { to, .. } => self.backups.folder(to).map(|_| ()),
+            Task::Verify { .. } | Task::Compact {} => Ok(()),
         }
     }
 
@@ -322,12 +387,23 @@ impl Catalogue {
                 self.reindex(&recipe.recipe()?, *from, *drop_old, *allow_missing, job, work)
             }
             Task::DropRecipe { recipe } => {
-                self.store.drop_recipe(recipe, &|done, total| work.step(done, total))?;
+                self.drop_recipe(recipe, work)?;
                 Ok(json!({ "dropped": recipe }))
             }
-            Task::Verify {} => {
-                let faults = self.store.snapshot().verify(&|done, total| work.step(done, total))?;
-                Ok(json!({ "faults": faults }))
+            Task::Verify { fix } => {
+                let watch: Watch<'_> = &|done, total| work.step(done, total);
+                let found = self.store.snapshot().verify(watch)?;
+                if found.is_empty() || !fix {
+                    return Ok(json!({ "faults": found }));
+                }
+                let lost = self.store.repair(watch)?;
+                let left = self.store.snapshot().verify(watch)?;
+                Ok(json!({ "faults": left, "found": found, "lost": lost }))
+            }
+            Task::Backup { to, keep } => {
+                let folder = self.backups.folder(to)?;
+                let Backup { number, bytes, kept } = self.store.backup(&folder, *keep)?;
+                Ok(json!({ "backup": number, "bytes": bytes, "kept": kept }))
             }
             Task::Compact {} => {
                 let before = self.store.disk()?.total;

@@ -82,7 +82,7 @@ impl Catalogue {
             Some(before) => before.clone(),
             None => self.store.recipes().first().unwrap_or(recipe).name().clone(),
         };
-        self.store.add_recipe(recipe)?;
+        self.between_feeds(|| self.store.add_recipe(recipe))?;
         work.stand(true, |stand| stand.before = Some(before.clone()))?;
         let (mut done, mut book) = (job.done, job.stand.book);
         let without = loop {
@@ -102,10 +102,16 @@ impl Catalogue {
             }
         };
         if drop_old && before != *recipe.name() {
-            self.store.drop_recipe(&before, &|done, total| work.step(done, total))?;
+            self.drop_recipe(&before, work)?;
         }
         let dropped = drop_old.then_some(&before).filter(|before| *before != recipe.name());
         Ok(json!({ "default": recipe.name(), "before": before, "dropped": dropped, "books_without": without }))
+    }
+
+    /// Drops a recipe that is not the default.
+    pub(super) fn drop_recipe(&self, recipe: &RecipeName, work: &Work<'_>) -> Result<(), CatalogueError> {
+        self.between_feeds(|| self.store.hide_recipe(recipe))?;
+        Ok(self.store.drop_recipe(recipe, &|done, total| work.step(done, total))?)
     }
 
     /// Cuts the fold of every book from number `from` on that has no gems of the recipe; says of how many.
@@ -164,6 +170,7 @@ impl Catalogue {
     /// # Errors
     /// [`CatalogueError::NoSuchBook`], and [`CatalogueError::OtherText`] when it has another text.
     pub fn recut(&self, key: &BookKey, text: &str) -> Result<Vec<RecipeName>, CatalogueError> {
+        let _feed = self.feed();
         let snapshot = self.store.snapshot();
         let book = snapshot.find(key)?.ok_or_else(|| CatalogueError::NoSuchBook(key.clone()))?;
         let record = snapshot.fetch(&[book])?.pop().flatten();

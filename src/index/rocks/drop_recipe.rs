@@ -29,7 +29,7 @@ pub(super) fn drop_recipe(store: &RocksStore, name: &RecipeName, watch: Watch<'_
 }
 
 /// Marks the recipe; `None` when it is not there.
-fn mark(store: &RocksStore, name: &RecipeName) -> Result<Option<KnownRecipe>, StoreError> {
+pub(super) fn mark(store: &RocksStore, name: &RecipeName) -> Result<Option<KnownRecipe>, StoreError> {
     let _turn = store.turn();
     let mut recipes = store.recipes.write().unwrap_or_else(PoisonError::into_inner);
     let Ok(recipe) = recipes.named(name).cloned() else { return Ok(None) };

@@ -20,11 +20,13 @@
 //! | `drop_recipe` | a recipe and all that is of it |
 //! | `rebuild` | the postings anew from the gem lists |
 //! | `build` | a whole catalogue at once |
-//! | `verify` | the check of everything |
+//! | `verify`, `repair` | the check of everything; mending what it finds |
+//! | `backup` | backups, and their way back |
 //! | `vitals` | what is watched: sizes, the cache, what goes on in the background |
 //! | `error` | what `RocksDB` and the file system report |
 
 mod audit;
+mod backup;
 mod build;
 mod drop_recipe;
 mod error;
@@ -36,6 +38,7 @@ mod postings;
 mod read;
 mod rebuild;
 mod recipes;
+mod repair;
 mod schema;
 mod tally;
 mod verify;
@@ -56,7 +59,7 @@ use self::read::RocksSnapshot;
 use self::recipes::Recipes;
 use self::schema::Family;
 use crate::fingerprint::{Recipe, RecipeName};
-use crate::index::{Action, BookKey, DiskUse, LateGems, NewBook, Snapshot, Store, StoreError, Vitals, Watch};
+use crate::index::{Action, Backup, BookKey, DiskUse, LateGems, NewBook, Snapshot, Store, StoreError, Vitals, Watch};
 
 /// How much memory a store takes for what it read of its tables, unless told otherwise: four fifths of the posting lists of
 /// 100 million postings.
@@ -126,6 +129,14 @@ impl RocksStore {
         build::build(dir, recipes, books)
     }
 
+    /// Copies a backup, the newest if none is named, into a folder that does not exist, and returns its number.
+    ///
+    /// # Errors
+    /// [`StoreError::NoBackup`], [`StoreError::Foreign`] when there is something in the folder, [`StoreError::Damaged`].
+    pub fn restore(from: &Path, to: &Path, number: Option<u32>) -> Result<u32, StoreError> {
+        if open::is_empty(to)? { backup::restore(from, to, number) } else { Err(StoreError::Foreign(error::show(to))) }
+    }
+
     fn known_recipes(&self) -> Arc<Recipes> {
         self.recipes.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -161,6 +172,10 @@ impl Store for RocksStore {
 
     fn make_default(&self, recipe: &RecipeName, anyway: bool) -> Result<u64, StoreError> {
         write::make_default(self, recipe, anyway)
+    }
+
+    fn hide_recipe(&self, recipe: &RecipeName) -> Result<(), StoreError> {
+        drop_recipe::mark(self, recipe).map(|_| ())
     }
 
     fn drop_recipe(&self, recipe: &RecipeName, watch: Watch<'_>) -> Result<(), StoreError> {
@@ -260,6 +275,14 @@ impl Store for RocksStore {
             self.db.compact_range_cf_opt(self.family(family), None::<&[u8]>, None::<&[u8]>, &options);
         }
         watch(steps, steps)
+    }
+
+    fn repair(&self, watch: Watch<'_>) -> Result<Vec<String>, StoreError> {
+        repair::repair(self, watch)
+    }
+
+    fn backup(&self, to: &Path, keep: usize) -> Result<Backup, StoreError> {
+        backup::backup(self, to, keep)
     }
 
     fn stop(&self) {

@@ -1,0 +1,38 @@
+//! Restoring a catalogue from a backup.
+
+use std::fs::{self, File};
+use std::path::Path;
+
+use super::{Catalogue, CatalogueError};
+use crate::index::{RocksStore, Store, StoreError, Watch};
+
+impl Catalogue {
+    /// Copies a backup, the newest if none is named, into a folder that is empty or does not exist, and reads all of it to see
+    /// that it fits together: then it gets its name. Jobs that were running are cancelled. Returns the backup's number.
+    pub fn restore(from: &Path, to: &Path, number: Option<u32>, watch: Watch<'_>) -> Result<u32, CatalogueError> {
+        match RocksStore::open(to) {
+            Err(StoreError::Missing(_)) => {}
+            Err(error) => return Err(error.into()),
+            Ok(_) => return Err(StoreError::Foreign(to.display().to_string()).into()),
+        }
+        let failed = |e: std::io::Error| StoreError::Io { path: to.display().to_string(), detail: e.to_string() };
+        let parent = to.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."));
+        fs::create_dir_all(parent).map_err(failed)?;
+        let place = tempfile::Builder::new().prefix(".lapidary-").tempdir_in(parent).map_err(failed)?;
+        let made = place.path().join("made");
+        let number = RocksStore::restore(from, &made, number)?;
+        let store = RocksStore::open(&made)?;
+        let faults = store.snapshot().verify(watch)?;
+        if let Some(first) = faults.first() {
+            let detail = format!("backup {number} has {} faults, such as: {first}", faults.len());
+            return Err(StoreError::Damaged { path: from.display().to_string(), detail }.into());
+        }
+        let restored = Self::on(Box::new(store));
+        restored.end_interrupted()?;
+        restored.flush()?;
+        drop(restored);
+        fs::rename(&made, to).map_err(failed)?;
+        File::open(parent).and_then(|parent| parent.sync_all()).map_err(failed)?;
+        Ok(number)
+    }
+}

@@ -1,0 +1,232 @@
+//! Export and import: a catalogue as lines of JSON (`docs/export-format.md`), written and read in memory that does not grow
+//! with it.
+
+use std::collections::BTreeMap;
+use std::io::{self, BufRead, Write};
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use serde::{Deserialize, Serialize};
+
+use super::{Catalogue, CatalogueError};
+use crate::fingerprint::{Gem, PackedFold, Place, PlacedGem, Recipe, RecipeName};
+use crate::index::{NewBook, Record, RocksStore, Snapshot, Store, StoreError, Watch};
+
+/// The version of the format that is written; those from 1 on are read.
+const VERSION: u32 = 1;
+/// How many books are read, or put in, at a time.
+const BATCH: usize = 64;
+/// The longest line: a book of hundreds of megabytes.
+const LINE: u64 = 2 << 30;
+
+/// The first line.
+#[derive(Serialize, Deserialize)]
+struct Header {
+    lapidary_export: u32,
+    /// The default first.
+    recipes: Vec<Recipe>,
+    keeps_folds: bool,
+    books: u64,
+}
+
+/// A line for a book.
+#[derive(Serialize, Deserialize)]
+struct Line {
+    book: Record,
+    gems: BTreeMap<RecipeName, Vec<Written>>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    folds: BTreeMap<String, String>,
+}
+
+/// A gem: its number, and where it is from if that is known.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Placed(u64, u64, u64),
+    Placeless([u64; 1]),
+}
+
+/// The last line: without it the file was cut short.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct End {
+    end: u64,
+}
+
+impl Catalogue {
+    /// Writes the catalogue as it is now; returns how many books it has. The same books make the same bytes.
+    ///
+    /// # Errors
+    /// [`CatalogueError::Output`] when it cannot be written.
+    pub fn export(&self, out: &mut dyn Write, watch: Watch<'_>) -> Result<u64, CatalogueError> {
+        let snapshot = self.store.snapshot();
+        let libraries = snapshot.libraries()?;
+        let books = libraries.iter().map(|library| library.books).sum();
+        let recipes = snapshot.recipes();
+        let keeps_folds = self.store.keeps_folds()?;
+        write_line(out, &Header { lapidary_export: VERSION, recipes: recipes.clone(), keeps_folds, books })?;
+        let mut done = 0;
+        for library in libraries {
+            let mut after = None;
+            loop {
+                let page = snapshot.walk(&library.library, after.as_ref(), BATCH)?;
+                let Some(last) = page.last() else { break };
+                after = Some(last.key.id.clone());
+                for record in page {
+                    write_line(out, &line(&*snapshot, &recipes, record)?)?;
+                    done += 1;
+                }
+                watch(done, books)?;
+            }
+        }
+        write_line(out, &End { end: done })?;
+        out.flush().map_err(CatalogueError::Output)?;
+        Ok(done)
+    }
+
+    /// Reads an export into a catalogue in a folder, and returns how many books it has. An empty folder, or one that does not
+    /// exist, becomes a catalogue at once or not at all; in another one each book is added, or replaces the one of its name.
+    ///
+    /// # Errors
+    /// [`CatalogueError::BadExport`] with the line, and those of the store.
+    pub fn import(folder: &Path, input: &mut dyn BufRead, watch: Watch<'_>) -> Result<u64, CatalogueError> {
+        let mut reading = Reading { input, line: Vec::new(), number: 0, books: 0 };
+        let header: Header = reading.header()?;
+        let total = header.books;
+        let mut watched = std::iter::from_fn(|| {
+            let book = reading.book().transpose()?;
+            Some(book.and_then(|book| {
+                watch(reading.books, total)?;
+                Ok(book)
+            }))
+        })
+        .fuse();
+        match RocksStore::open(folder) {
+            Err(StoreError::Missing(_)) => {
+                let store = RocksStore::build(folder, &header.recipes, &mut watched)?;
+                store.keep_folds(header.keeps_folds)?;
+            }
+            store => {
+                let store = store?;
+                for recipe in &header.recipes {
+                    store.add_recipe(recipe)?;
+                }
+                loop {
+                    let some: Vec<NewBook> = watched.by_ref().take(BATCH).collect::<Result<_, CatalogueError>>()?;
+                    if some.is_empty() {
+                        break;
+                    }
+                    store.put(some)?;
+                }
+                store.flush()?;
+            }
+        }
+        Ok(total)
+    }
+}
+
+fn write_line(out: &mut dyn Write, line: &impl Serialize) -> Result<(), CatalogueError> {
+    serde_json::to_writer(&mut *out, line).map_err(io::Error::from).map_err(CatalogueError::Output)?;
+    out.write_all(b"\n").map_err(CatalogueError::Output)
+}
+
+fn line(snapshot: &dyn Snapshot, recipes: &[Recipe], mut book: Record) -> Result<Line, CatalogueError> {
+    let number = snapshot.find(&book.key)?.ok_or_else(|| CatalogueError::NoSuchBook(book.key.clone()))?;
+    let mut gems = BTreeMap::new();
+    let mut folds = BTreeMap::new();
+    for recipe in recipes {
+        if let Some(list) = snapshot.gems(recipe.name(), number)? {
+            gems.insert(recipe.name().clone(), list.into_iter().map(Written::from).collect());
+        }
+        if !folds.contains_key(recipe.base())
+            && let Some(fold) = snapshot.fold(recipe.base(), number)?
+        {
+            folds.insert(recipe.base().to_owned(), BASE64_STANDARD.encode(fold.as_bytes()));
+        }
+    }
+    book.gems.retain(|name, _| gems.contains_key(name));
+    Ok(Line { book, gems, folds })
+}
+
+impl From<PlacedGem> for Written {
+    fn from(PlacedGem { gem, place }: PlacedGem) -> Self {
+        match place {
+            Some(Place { start, end }) => Self::Placed(gem.0, start, end),
+            None => Self::Placeless([gem.0]),
+        }
+    }
+}
+
+impl From<Written> for PlacedGem {
+    fn from(written: Written) -> Self {
+        match written {
+            Written::Placed(gem, start, end) => Self { gem: Gem(gem), place: Some(Place { start, end }) },
+            Written::Placeless([gem]) => Self { gem: Gem(gem), place: None },
+        }
+    }
+}
+
+/// An export that is being read.
+struct Reading<'a> {
+    input: &'a mut dyn BufRead,
+    line: Vec<u8>,
+    number: u64,
+    books: u64,
+}
+
+impl Reading<'_> {
+    fn bad(&self, why: impl Into<String>) -> CatalogueError {
+        CatalogueError::BadExport { line: self.number, why: why.into() }
+    }
+
+    /// Reads a line; `false` at the end.
+    fn next(&mut self) -> Result<bool, CatalogueError> {
+        self.line.clear();
+        self.number += 1;
+        let mut limited = io::Read::take(&mut *self.input, LINE);
+        let read = limited.read_until(b'\n', &mut self.line);
+        let read = read.map_err(|e| self.bad(format!("it cannot be read: {e}")))?;
+        if read as u64 == LINE {
+            return Err(self.bad("it is too long"));
+        }
+        Ok(read > 0)
+    }
+
+    fn header(&mut self) -> Result<Header, CatalogueError> {
+        #[derive(Deserialize)]
+        struct Version {
+            lapidary_export: u32,
+        }
+        self.next()?;
+        let version = serde_json::from_slice(&self.line).map(|Version { lapidary_export }| lapidary_export);
+        match version {
+            Ok(1..=VERSION) => serde_json::from_slice(&self.line).map_err(|e| self.bad(e.to_string())),
+            Ok(newer) => {
+                Err(self.bad(format!("the export has version {newer}, this program reads {VERSION}; update lapidary")))
+            }
+            Err(_) => Err(self.bad("this is no export of a catalogue; make one with `lapidary export`")),
+        }
+    }
+
+    /// The next book; `None` behind the last.
+    fn book(&mut self) -> Result<Option<NewBook>, CatalogueError> {
+        if !self.next()? {
+            return Err(self.bad("the end is missing: the file was cut short; export again"));
+        }
+        if let Ok(End { end }) = serde_json::from_slice(&self.line) {
+            let books = self.books;
+            return match self.next()? {
+                false if end == books => Ok(None),
+                false => Err(self.bad(format!("there are {books} books, but there were {end}"))),
+                true => Err(self.bad("there is more behind the end")),
+            };
+        }
+        let Line { book, gems, folds } = serde_json::from_slice(&self.line).map_err(|e| self.bad(e.to_string()))?;
+        let gems = gems.into_iter().map(|(name, gems)| (name, gems.into_iter().map(PlacedGem::from).collect()));
+        let unpacked = folds.iter().map(|(base, bytes)| PackedFold::new(base, BASE64_STANDARD.decode(bytes).ok()?));
+        let folds = unpacked.collect::<Option<Vec<_>>>().ok_or_else(|| self.bad("a fold cannot be read"))?;
+        self.books += 1;
+        Ok(Some(NewBook { record: book, gems: gems.collect(), folds }))
+    }
+}

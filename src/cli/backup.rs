@@ -1,0 +1,68 @@
+//! `lapidary backup` and `lapidary restore`.
+
+use std::io::{Write as _, stdout};
+use std::path::PathBuf;
+
+use clap::Args;
+use indicatif::HumanBytes;
+
+use super::arguments::Target;
+use super::failure::{Failure, Status};
+use super::jobs::{bar, perform};
+use crate::catalogue::{Catalogue, Task};
+
+/// Make a backup, while the catalogue is in use: what has changed since the one before is copied.
+#[derive(Args)]
+pub(super) struct Backup {
+    #[command(flatten)]
+    target: Target,
+    /// The folder for the backups of this catalogue; for a server a name, below the folder of its --backups
+    #[arg(long, value_name = "DIR", default_value_if("server", clap::builder::ArgPredicate::IsPresent, "catalogue"))]
+    to: Option<PathBuf>,
+    /// How many backups to keep there, this one included
+    #[arg(long, value_name = "N", default_value_t = 7)]
+    keep: usize,
+}
+
+/// Make a catalogue of a backup, and read all of it to see that it is whole.
+#[derive(Args)]
+pub(super) struct Restore {
+    /// The folder with the backups
+    #[arg(long, value_name = "DIR")]
+    from: PathBuf,
+    /// The folder for the catalogue, which is empty or does not exist
+    #[arg(long, value_name = "DIR")]
+    data: PathBuf,
+    /// Which backup, by its number [default: the newest]
+    #[arg(long, value_name = "N")]
+    backup: Option<u32>,
+}
+
+impl Backup {
+    pub(super) fn run(self) -> Result<Status, Failure> {
+        let Some(to) = self.to else {
+            return Err(Failure::Input("name a folder for the backups of this catalogue with --to DIR".to_owned()));
+        };
+        let to = if self.target.data.is_some() { std::path::absolute(&to)? } else { to };
+        let result = perform(&*self.target.open()?, Task::Backup { to, keep: self.keep })?.result.unwrap_or_default();
+        let bytes = HumanBytes(result["bytes"].as_u64().unwrap_or_default());
+        writeln!(stdout(), "backup {}: {bytes}; {} are kept", result["backup"], result["kept"])?;
+        Ok(Status::Done)
+    }
+}
+
+impl Restore {
+    pub(super) fn run(self) -> Result<Status, Failure> {
+        let bar = bar("reading");
+        let watch = |done, total| {
+            bar.set_length(total);
+            bar.set_position(done);
+            Ok(())
+        };
+        let number = Catalogue::restore(&self.from, &self.data, self.backup, &watch)?;
+        bar.finish_and_clear();
+        let books = Catalogue::open(&self.data)?.stats()?.books;
+        writeln!(stdout(), "restored backup {number}: {books} books, and all fits together")?;
+        Ok(Status::Done)
+    }
+}

@@ -1,0 +1,107 @@
+//! `lapidary export` and `lapidary import`.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write, stdin, stdout};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use indicatif::HumanCount;
+
+use super::arguments::Target;
+use super::failure::{Failure, Status};
+use super::jobs::bar;
+use crate::catalogue::Catalogue;
+
+/// What a file is read and written by at a time.
+const BUFFER: usize = 1 << 20;
+/// A file with this ending is compressed.
+const COMPRESSED: &str = "zst";
+
+/// Write a catalogue to a file, as lines of JSON that any version and other programs can read.
+///
+/// Books, metadata, gems with their places, and folds where they are kept; not the texts, which no catalogue has.
+#[derive(Args)]
+pub(super) struct Export {
+    #[command(flatten)]
+    target: Target,
+    /// The file, compressed if its name ends in .zst; - is standard output
+    #[arg(value_name = "FILE.ndjson[.zst]")]
+    file: PathBuf,
+}
+
+/// Read an export into a catalogue; an empty one is made at once, in another one books of the same names are replaced.
+#[derive(Args)]
+pub(super) struct Import {
+    /// The catalogue's folder; made if it is not there
+    #[arg(long, value_name = "DIR")]
+    data: PathBuf,
+    /// The file, compressed if its name ends in .zst; - is standard input
+    #[arg(value_name = "FILE.ndjson[.zst]")]
+    file: PathBuf,
+}
+
+fn is_compressed(file: &Path) -> bool {
+    file.extension().is_some_and(|ending| ending == COMPRESSED)
+}
+
+impl Export {
+    pub(super) fn run(self) -> Result<Status, Failure> {
+        let catalogue = self.target.open()?;
+        let bar = bar("books");
+        let watch = |done, total| {
+            bar.set_length(total);
+            bar.set_position(done);
+            Ok(())
+        };
+        if self.file == Path::new("-") {
+            catalogue.export(&mut BufWriter::with_capacity(BUFFER, stdout().lock()), &watch)?;
+            bar.finish_and_clear();
+            return Ok(Status::Done);
+        }
+        let named = |e: io::Error| Failure::Failed(format!("{}: {e}", self.file.display()));
+        // Under another name until all is there.
+        let folder = self.file.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+        let unfinished = tempfile::NamedTempFile::new_in(folder).map_err(named)?;
+        let mut out = BufWriter::with_capacity(BUFFER, unfinished.as_file());
+        if is_compressed(&self.file) {
+            let mut out = zstd::Encoder::new(out, 0).map_err(named)?;
+            catalogue.export(&mut out, &watch)?;
+            out.finish().and_then(|mut out| out.flush()).map_err(named)?;
+        } else {
+            catalogue.export(&mut out, &watch)?;
+            out.flush().map_err(named)?;
+            drop(out);
+        }
+        unfinished.as_file().sync_all().map_err(named)?;
+        let file = unfinished.persist(&self.file).map_err(|e| named(e.error))?;
+        bar.finish_and_clear();
+        let bytes = indicatif::HumanBytes(file.metadata().map_err(named)?.len());
+        writeln!(stdout(), "{}: {bytes}", self.file.display())?;
+        Ok(Status::Done)
+    }
+}
+
+impl Import {
+    pub(super) fn run(self) -> Result<Status, Failure> {
+        let named = |e: io::Error| Failure::Input(format!("{}: {e}", self.file.display()));
+        let input: Box<dyn Read> = if self.file == Path::new("-") {
+            Box::new(stdin().lock())
+        } else {
+            Box::new(File::open(&self.file).map_err(named)?)
+        };
+        let mut input: Box<dyn BufRead> = Box::new(BufReader::with_capacity(BUFFER, input));
+        if is_compressed(&self.file) {
+            input = Box::new(BufReader::with_capacity(BUFFER, zstd::Decoder::with_buffer(input).map_err(named)?));
+        }
+        let bar = bar("books");
+        let watch = |done, total| {
+            bar.set_length(total);
+            bar.set_position(done);
+            Ok(())
+        };
+        let books = Catalogue::import(&self.data, &mut input, &watch)?;
+        bar.finish_and_clear();
+        writeln!(stdout(), "{} books", HumanCount(books))?;
+        Ok(Status::Done)
+    }
+}

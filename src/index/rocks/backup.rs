@@ -1,0 +1,93 @@
+//! Backups: the store's files copied while it is in use, each file once however many backups have it.
+//!
+//! A folder holds the backups of one catalogue: a file in it names which.
+
+use std::fs::{self, File};
+use std::io::{ErrorKind, Write as _};
+use std::path::Path;
+
+use rocksdb::Env;
+use rocksdb::backup::{BackupEngine, BackupEngineOptions, RestoreOptions};
+
+use super::error::{damaged, from_io, from_rocksdb, show};
+use super::{RocksStore, open};
+use crate::index::{Backup, StoreError};
+
+/// Names the catalogue whose backups a folder holds, by the identity that `RocksDB` gave it.
+const OF: &str = "lapidary.backups";
+/// `RocksDB`'s file with that identity.
+const IDENTITY: &str = "IDENTITY";
+/// `RocksDB`'s folder with what it knows of each backup.
+const META: &str = "meta";
+
+pub(super) fn backup(store: &RocksStore, to: &Path, keep: usize) -> Result<Backup, StoreError> {
+    claim(store, to)?;
+    let failed = |e: rocksdb::Error| from_rocksdb(to, &e);
+    let mut engine = engine(to)?;
+    engine.create_new_backup_flush(&store.db, true).map_err(failed)?;
+    engine.purge_old_backups(keep.max(1)).map_err(failed)?;
+    let all = engine.get_backup_info();
+    let Some(newest) = all.last() else { return Err(damaged(to, "the backup just made is not listed")) };
+    engine.verify_backup(newest.backup_id).map_err(failed)?;
+    Ok(Backup { number: newest.backup_id, bytes: newest.size, kept: all.len() })
+}
+
+/// Makes sure that the folder is one for backups of this catalogue.
+fn claim(store: &RocksStore, to: &Path) -> Result<(), StoreError> {
+    let failed = |e| from_io(to, &e);
+    fs::create_dir_all(to).map_err(failed)?;
+    let (inside, data) = (to.canonicalize().map_err(failed)?, store.dir.canonicalize().map_err(failed)?);
+    if inside.starts_with(&data) {
+        let detail = "this is in the catalogue's own folder, which it is to outlive; name another folder".to_owned();
+        return Err(StoreError::Io { path: show(to), detail });
+    }
+    let identity = fs::read_to_string(store.dir.join(IDENTITY)).map_err(|e| from_io(&store.dir, &e))?;
+    match fs::read_to_string(to.join(OF)) {
+        Ok(of) if of == identity => Ok(()),
+        Ok(_) => {
+            let detail = "this folder has the backups of another catalogue; name another folder".to_owned();
+            Err(StoreError::Io { path: show(to), detail })
+        }
+        Err(e) if e.kind() != ErrorKind::NotFound => Err(failed(e)),
+        Err(_) if !open::is_empty(to)? => {
+            let detail = "this folder holds other files; name an empty or a new folder".to_owned();
+            Err(StoreError::Io { path: show(to), detail })
+        }
+        Err(_) => {
+            let mut file = File::create(to.join(OF)).map_err(failed)?;
+            file.write_all(identity.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)
+        }
+    }
+}
+
+fn engine(dir: &Path) -> Result<BackupEngine, StoreError> {
+    let open = || {
+        let options = BackupEngineOptions::new(dir)?;
+        BackupEngine::open(&options, &Env::new()?)
+    };
+    open().map_err(|e| from_rocksdb(dir, &e))
+}
+
+/// Copies a backup, the newest if none is named, into a folder that does not exist. The folder is one of a catalogue then,
+/// which is not opened yet.
+pub(super) fn restore(from: &Path, to: &Path, number: Option<u32>) -> Result<u32, StoreError> {
+    if !fs::exists(from.join(OF))
+        .and_then(|of| Ok(of && fs::exists(from.join(META))?))
+        .map_err(|e| from_io(from, &e))?
+    {
+        return Err(StoreError::NoBackup(show(from)));
+    }
+    let failed = |e: rocksdb::Error| from_rocksdb(from, &e);
+    let mut engine = engine(from)?;
+    let all: Vec<u32> = engine.get_backup_info().iter().map(|backup| backup.backup_id).collect();
+    let newest = *all.last().ok_or_else(|| StoreError::NoBackup(show(from)))?;
+    let number = number.unwrap_or(newest);
+    if !all.contains(&number) {
+        let all: Vec<String> = all.iter().map(ToString::to_string).collect();
+        let detail = format!("there is no backup {number} here; there are: {}", all.join(", "));
+        return Err(StoreError::Io { path: show(from), detail });
+    }
+    engine.verify_backup(number).map_err(failed)?;
+    engine.restore_from_backup(to, to, &RestoreOptions::default(), number).map_err(failed)?;
+    Ok(number)
+}

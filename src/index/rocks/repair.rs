@@ -1,0 +1,233 @@
+//! Mending what [`super::verify`] finds: records and gem lists are what counts, and all else is made to fit them.
+//!
+//! What cannot be made again, a record or a gem list that cannot be read, is taken out and named, so that the book can be put
+//! in again. A gem list is cut anew where a fold is kept. Writers wait; readers see each book, name and bucket change at once.
+
+use std::collections::BTreeMap;
+
+use rocksdb::{ReadOptions, WriteBatch};
+
+use super::read::RocksSnapshot;
+use super::recipes::KnownRecipe;
+use super::schema::{self, Family};
+use super::write::{durably, make_distinct};
+use super::{RocksStore, gem_list, rebuild};
+use crate::fingerprint::PlacedGem;
+use crate::index::{BookNo, Library, LibrarySummary, Record, Sizes, Snapshot as _, StoreError, Watch};
+
+/// Mends the store; says of each book what it has lost.
+pub(super) fn repair(store: &RocksStore, watch: Watch<'_>) -> Result<Vec<String>, StoreError> {
+    let mut turn = store.turn();
+    let mut repair =
+        Repair { store, said: Vec::new(), next: BookNo(0), sizes: BTreeMap::new(), libraries: BTreeMap::new() };
+    each(&store.view(), Family::Books, watch, |snapshot, key, value| repair.book(snapshot, key, value))?;
+    let snapshot = store.view();
+    repair.sums(&snapshot)?;
+    for family in [Family::Ids, Family::Gems, Family::Folds] {
+        each(&snapshot, family, watch, |snapshot, key, value| {
+            let belongs = match family {
+                Family::Ids => is_id(snapshot, key, value)?,
+                Family::Gems => is_gem_list(snapshot, key)?,
+                _ => schema::read_fold_key(key).map(|(book, _)| snapshot.record(book)).transpose()?.flatten().is_some(),
+            };
+            if belongs {
+                return Ok(());
+            }
+            if family == Family::Ids {
+                let name = schema::show_id_key(key);
+                repair.say(format!("{name} has no record that can be read: put it in again, unless it was removed"));
+            }
+            repair.delete(family, key)
+        })?;
+    }
+    rebuild::postings(store, &mut turn, watch)?;
+    Ok(repair.said)
+}
+
+/// Shows every entry of a family.
+fn each(
+    snapshot: &RocksSnapshot<'_>,
+    family: Family,
+    watch: Watch<'_>,
+    mut show: impl FnMut(&RocksSnapshot<'_>, &[u8], &[u8]) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    let total = snapshot.estimate(family);
+    let mut entries = snapshot.iterator(family, ReadOptions::default());
+    entries.seek_to_first();
+    let mut read = 0;
+    while let Some((key, value)) = entries.item() {
+        show(snapshot, key, value)?;
+        entries.next();
+        read += 1;
+        watch(read, total.max(read))?;
+    }
+    snapshot.end(&entries)
+}
+
+fn is_id(snapshot: &RocksSnapshot<'_>, key: &[u8], value: &[u8]) -> Result<bool, StoreError> {
+    let record = schema::read_book(value).map(|book| snapshot.record(book)).transpose()?.flatten();
+    Ok(record.is_some_and(|record| schema::id_key(&record.key) == key))
+}
+
+fn is_gem_list(snapshot: &RocksSnapshot<'_>, key: &[u8]) -> Result<bool, StoreError> {
+    let Some((number, book)) = schema::read_gems_key(key) else { return Ok(false) };
+    let Some(recipe) = snapshot.known().numbered(number) else { return Ok(false) };
+    let named = |record: Record| record.gems.contains_key(recipe.name());
+    Ok(recipe.leaving || snapshot.record(book)?.is_some_and(named))
+}
+
+struct Repair<'a> {
+    store: &'a RocksStore,
+    said: Vec<String>,
+    /// Behind the books there are.
+    next: BookNo,
+    sizes: BTreeMap<u16, Sizes>,
+    libraries: BTreeMap<Library, LibrarySummary>,
+}
+
+impl Repair<'_> {
+    fn say(&mut self, sentence: impl Into<String>) {
+        self.said.push(sentence.into());
+    }
+
+    fn delete(&self, family: Family, key: &[u8]) -> Result<(), StoreError> {
+        self.store.db.delete_cf(self.store.family(family), key).map_err(|e| self.store.failed(&e))
+    }
+
+    fn put(&self, family: Family, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
+        self.store.db.put_cf(self.store.family(family), key, value).map_err(|e| self.store.failed(&e))
+    }
+
+    fn book(&mut self, snapshot: &RocksSnapshot<'_>, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
+        let Some(number) = schema::read_book(key) else {
+            self.say(format!("a record with the key {key:?} was taken out"));
+            return self.delete(Family::Books, key);
+        };
+        self.next = BookNo(number.0.saturating_add(1));
+        let Ok(mut record) = serde_json::from_slice::<Record>(value) else {
+            // One with a name is told of by that.
+            if !has_name(snapshot, number)? {
+                self.say(format!("book {} was taken out, since its record cannot be read", number.0));
+            }
+            return self.delete(Family::Books, key);
+        };
+        if !self.is_the_one(number, &record)? {
+            self.say(format!("{} was there twice: book {} was taken out", record.key, number.0));
+            return self.delete(Family::Books, key);
+        }
+        let before = record.clone();
+        for name in before.gems.keys() {
+            match snapshot.known().named(name) {
+                Ok(recipe) if recipe.leaving => {}
+                Ok(recipe) => self.gems(snapshot, number, &mut record, recipe)?,
+                Err(_) => {
+                    record.gems.remove(name);
+                    self.say(format!("{} had gems of recipe {name}, which is not defined here", record.key));
+                }
+            }
+        }
+        if record != before {
+            self.put(Family::Books, key, &schema::json(&record))?;
+        }
+        LibrarySummary::count(&mut self.libraries, record);
+        Ok(())
+    }
+
+    /// Whether this is the book that its key leads to, now or from now on.
+    fn is_the_one(&self, number: BookNo, record: &Record) -> Result<bool, StoreError> {
+        let now = self.store.view();
+        let id = schema::id_key(&record.key);
+        let leads_to = now.get(Family::Ids, &id)?.and_then(|value| schema::read_book(&value));
+        if leads_to == Some(number) {
+            return Ok(true);
+        }
+        if let Some(other) = leads_to
+            && let Ok(Some(other)) = now.record(other)
+            && other.key == record.key
+        {
+            return Ok(false);
+        }
+        self.put(Family::Ids, &id, &schema::book_key(number))?;
+        Ok(true)
+    }
+
+    /// Makes the gem list and the count of a recipe fit each other.
+    fn gems(
+        &mut self,
+        snapshot: &RocksSnapshot<'_>,
+        book: BookNo,
+        record: &mut Record,
+        recipe: &KnownRecipe,
+    ) -> Result<(), StoreError> {
+        let read = snapshot.gem_list(recipe, book).ok().flatten();
+        let recut = || -> Option<Vec<PlacedGem>> {
+            recipe.recipe.recut(&snapshot.fold(recipe.recipe.base(), book).ok().flatten()?)
+        };
+        let Some(mut list) = read.clone().or_else(recut) else {
+            record.gems.remove(recipe.name());
+            self.say(format!("{} has lost its gems of recipe {}: put it in again", record.key, recipe.name()));
+            return Ok(());
+        };
+        list.retain(|gem| recipe.fits(gem.gem));
+        make_distinct(recipe, &record.key, &mut list)?;
+        if read.as_ref() != Some(&list) {
+            self.put(Family::Gems, &schema::gems_key(recipe, book), &gem_list::encode(&list, recipe.gem_bytes()))?;
+        }
+        record.gems.insert(recipe.name().clone(), list.len() as u32);
+        self.sizes.entry(recipe.number).or_default().add(list.len() as u32);
+        Ok(())
+    }
+
+    /// Writes the sums anew, and takes away what means nothing.
+    fn sums(&mut self, snapshot: &RocksSnapshot<'_>) -> Result<(), StoreError> {
+        let mut batch = WriteBatch::default();
+        let family = self.store.family(Family::Meta);
+        let known = snapshot.known();
+        let mut entries = snapshot.iterator(Family::Meta, ReadOptions::default());
+        entries.seek_to_first();
+        while let Some((key, value)) = entries.item() {
+            let of_known = |number| schema::read_recipe(number).and_then(|number| known.numbered(number)).is_some();
+            let of_recipe =
+                [schema::RECIPE, schema::SIZES, schema::LEAVING].iter().find_map(|prefix| key.strip_prefix(*prefix));
+            let others = [schema::VERSION, schema::NEXT, schema::POSTINGS, schema::FOLDS, schema::REBUILD];
+            let means_something = match of_recipe {
+                Some(number) => of_known(number),
+                None if key == schema::DEFAULT => of_known(value),
+                // Written anew.
+                None => others.contains(&key),
+            };
+            if !means_something {
+                batch.delete_cf(family, key);
+            }
+            entries.next();
+        }
+        snapshot.end(&entries)?;
+        for recipe in known.0.iter().filter(|recipe| !recipe.leaving) {
+            let sizes = self.sizes.remove(&recipe.number).unwrap_or_default();
+            batch.put_cf(family, schema::sizes_key(recipe.number), schema::json(&sizes));
+        }
+        for (library, mut summary) in std::mem::take(&mut self.libraries) {
+            if let Ok(Some(kept)) = snapshot.summary(&library) {
+                summary.changed = summary.changed.max(kept.changed);
+            }
+            batch.put_cf(family, schema::library_key(&library), schema::json(&summary));
+        }
+        let next = snapshot.next_book().unwrap_or(self.next).max(self.next);
+        batch.put_cf(family, schema::NEXT, schema::book_key(next));
+        durably(self.store, batch)
+    }
+}
+
+/// Whether a name leads to a book.
+fn has_name(snapshot: &RocksSnapshot<'_>, book: BookNo) -> Result<bool, StoreError> {
+    let mut ids = snapshot.iterator(Family::Ids, ReadOptions::default());
+    ids.seek_to_first();
+    while let Some(value) = ids.value() {
+        if schema::read_book(value) == Some(book) {
+            return Ok(true);
+        }
+        ids.next();
+    }
+    snapshot.end(&ids)?;
+    Ok(false)
+}
