@@ -3,6 +3,8 @@
 //! logic, so that both always give the same answer.
 
 mod add;
+mod allow;
+mod amend;
 mod check;
 mod error;
 mod ingest;
@@ -10,6 +12,8 @@ mod jobs;
 
 pub(crate) use add::digest_of;
 pub use add::{Added, Content, NewEntry, Outcome, Prepared};
+pub use allow::{AllowList, Allowable, Allowed};
+pub use amend::Amendment;
 pub use check::{BookRef, CheckOptions, Comparison, MAX_GEMS, Match, Query, Report, compare};
 pub use error::CatalogueError;
 pub use jobs::{From as CutFrom, Job, JobState, RecipeChoice, Stand, Task};
@@ -17,6 +21,7 @@ pub use jobs::{From as CutFrom, Job, JobState, RecipeChoice, Stand, Task};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::fingerprint::{Recipe, RecipeName};
 use crate::index::{BookId, BookKey, Library, LibrarySummary, Record, RocksStore, Snapshot, Store, UNWATCHED, Vitals};
@@ -28,6 +33,7 @@ pub struct Catalogue {
     store: Box<dyn Store>,
     rule: Rule,
     jobs: jobs::Jobs,
+    allowances: allow::AllowancesRead,
 }
 
 impl Catalogue {
@@ -49,7 +55,8 @@ impl Catalogue {
     /// A catalogue on a store.
     #[must_use]
     pub fn on(store: Box<dyn Store>) -> Self {
-        Self { store, rule: Rule::default(), jobs: jobs::Jobs::default() }
+        let (jobs, allowances) = (jobs::Jobs::default(), allow::AllowancesRead::default());
+        Self { store, rule: Rule::default(), jobs, allowances }
     }
 
     /// This catalogue with another rule.
@@ -115,9 +122,10 @@ impl Catalogue {
         let recipes = Self::recipe_stats(&*snapshot)?;
         let libraries = snapshot.libraries()?;
         let books = libraries.iter().map(|library| library.books).sum();
+        let disabled = libraries.iter().map(|library| library.disabled).sum();
         let disk = self.store.disk()?;
         let (disk_bytes, posting_bytes) = (disk.total, disk.postings);
-        Ok(Stats { books, recipes, libraries, disk_bytes, posting_bytes, rule: self.rule })
+        Ok(Stats { books, disabled, recipes, libraries, disk_bytes, posting_bytes, rule: self.rule })
     }
 
     fn recipe_stats(snapshot: &dyn Snapshot) -> Result<Vec<RecipeStats>, CatalogueError> {
@@ -173,7 +181,7 @@ fn chosen(recipes: Vec<Recipe>, asked: Option<&RecipeName>) -> Result<Recipe, Ca
 }
 
 /// A page of a library.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Page {
     /// The records.
     pub books: Vec<Record>,
@@ -182,10 +190,13 @@ pub struct Page {
 }
 
 /// A catalogue in numbers.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Stats {
     /// How many books it holds.
     pub books: u64,
+    /// How many of them are disabled, and counted by no check.
+    #[serde(default)]
+    pub disabled: u64,
     /// What it holds under each recipe, the default first.
     pub recipes: Vec<RecipeStats>,
     /// Its libraries.
@@ -199,9 +210,10 @@ pub struct Stats {
 }
 
 /// What a catalogue holds under one recipe.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RecipeStats {
     /// The recipe.
+    #[schema(value_type = String)]
     pub recipe: RecipeName,
     /// Whether a check uses it when none is named.
     pub default: bool,

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use super::failure::Failure;
-use crate::catalogue::{Added, Catalogue, CheckOptions, Job, NewEntry, Page, Query, Report, Stats, Task};
+use crate::catalogue::{
+    Added, AllowList, Allowable, Amendment, Catalogue, CheckOptions, Job, NewEntry, Page, Query, Report, Stats, Task,
+};
 use crate::fingerprint::RecipeName;
 use crate::index::{BookId, BookKey, Library, Record};
 
@@ -12,6 +14,12 @@ pub(super) trait Access: Sync {
     fn check(&self, query: &Query, options: &CheckOptions) -> Result<Report, Failure>;
     fn add(&self, entry: NewEntry) -> Result<Added, Failure>;
     fn book(&self, key: &BookKey) -> Result<Option<Record>, Failure>;
+    /// The new record, if there is such a book.
+    fn amend(&self, key: &BookKey, amendment: &Amendment) -> Result<Option<Record>, Failure>;
+    fn allow(&self, name: BookId, what: Allowable, note: Option<String>) -> Result<AllowList, Failure>;
+    fn allow_lists(&self) -> Result<Vec<AllowList>, Failure>;
+    /// Whether the list was there.
+    fn disallow(&self, name: &BookId) -> Result<bool, Failure>;
     /// Whether the book was there.
     fn remove(&self, key: &BookKey) -> Result<bool, Failure>;
     fn books(&self, library: &Library, cursor: Option<&BookId>, limit: usize) -> Result<Page, Failure>;
@@ -37,6 +45,22 @@ impl Access for Arc<Catalogue> {
 
     fn book(&self, key: &BookKey) -> Result<Option<Record>, Failure> {
         Ok(Catalogue::book(self, key)?)
+    }
+
+    fn amend(&self, key: &BookKey, amendment: &Amendment) -> Result<Option<Record>, Failure> {
+        Ok(Catalogue::amend(self, key, amendment)?)
+    }
+
+    fn allow(&self, name: BookId, what: Allowable, note: Option<String>) -> Result<AllowList, Failure> {
+        Ok(Catalogue::allow(self, name, what, note)?.0)
+    }
+
+    fn allow_lists(&self) -> Result<Vec<AllowList>, Failure> {
+        Ok(Catalogue::allow_lists(self)?)
+    }
+
+    fn disallow(&self, name: &BookId) -> Result<bool, Failure> {
+        Ok(Catalogue::disallow(self, name)?)
     }
 
     fn remove(&self, key: &BookKey) -> Result<bool, Failure> {

@@ -4,6 +4,7 @@
 //! found protected text, 2 wrong usage or input, 3 a failure.
 
 mod access;
+mod allow;
 mod arguments;
 mod books;
 mod check;
@@ -16,7 +17,6 @@ mod jobs;
 mod log;
 mod reindex;
 mod remote;
-mod report;
 mod serve;
 mod stats;
 mod text;
@@ -49,8 +49,10 @@ enum Task {
     Fold(text::Fold),
     /// Compare two texts with each other
     Compare(compare::Compare),
-    /// List, show or remove books
+    /// List, show, disable, note or remove books
     Books(books::Books),
+    /// Allow gems or books, which then cause no block
+    Allow(allow::Allow),
     /// Show what a catalogue holds
     Stats(stats::Stats),
     /// Give every book gems of another recipe, and check by that from then on
@@ -83,6 +85,7 @@ impl Command {
             Task::Fold(task) => task.run(),
             Task::Compare(task) => task.run(),
             Task::Books(task) => task.run(),
+            Task::Allow(task) => task.run(),
             Task::Stats(task) => task.run(),
             Task::Reindex(task) => task.run(),
             Task::DropRecipe(task) => task.run(),

@@ -14,7 +14,7 @@ use crate::extract::{self, Encoding};
 use crate::metrics::METRICS;
 
 /// How long a client may send nothing in the middle of a body.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 const MIB: f64 = (1 << 20) as f64;
 
 /// A body that was read.
@@ -54,6 +54,14 @@ pub(super) async fn json_or_raw(request: &HttpRequest, payload: Payload, limit: 
     }
 }
 
+/// Reads a body of JSON.
+pub(super) async fn json_only(request: &HttpRequest, payload: Payload, limit: usize) -> Result<Vec<u8>, Problem> {
+    match content_type(request)?.0.as_str() {
+        "application/json" | "application/merge-patch+json" => read(request, payload, limit).await,
+        kind => Err(unknown(kind, "application/json")),
+    }
+}
+
 /// Reads the body of a form.
 pub(super) async fn form(request: &HttpRequest, payload: Payload, limit: usize) -> Result<Vec<u8>, Problem> {
     match content_type(request)?.0.as_str() {
@@ -64,10 +72,22 @@ pub(super) async fn form(request: &HttpRequest, payload: Payload, limit: usize) 
 
 /// Parses JSON.
 pub(super) fn json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
-    serde_json::from_slice(bytes).map_err(|error| {
-        let error = excerpt(&error.to_string());
-        Problem::bad("bad_json", format!("the body is not the JSON that this call takes: {error}"))
-    })
+    serde_json::from_slice(bytes).map_err(|error| bad_json(&error))
+}
+
+/// What is not the JSON that a call takes.
+pub(super) fn bad_json(error: &serde_json::Error) -> Problem {
+    let error = excerpt(&error.to_string());
+    Problem::bad("bad_json", format!("the body is not the JSON that this call takes: {error}"))
+}
+
+/// Refuses a body that is not lines of JSON.
+pub(super) fn refuse_other_than_lines(request: &HttpRequest) -> Result<(), Problem> {
+    refuse_compressed(request)?;
+    match content_type(request)?.0.as_str() {
+        "application/x-ndjson" | "application/ndjson" | "application/jsonl" | "application/json-lines" => Ok(()),
+        kind => Err(unknown(kind, "application/x-ndjson, a JSON object a line")),
+    }
 }
 
 /// The content type without parameters, empty if there is none, and its charset.
@@ -116,7 +136,7 @@ fn refuse_compressed(request: &HttpRequest) -> Result<(), Problem> {
     }
 }
 
-fn too_large(limit: usize) -> Problem {
+pub(super) fn too_large(limit: usize) -> Problem {
     let mib = limit as f64 / MIB;
     let detail = format!(
         "the body is larger than {limit} bytes ({mib:.1} MiB), the limit here; send less, or have --max-body raised"
@@ -124,7 +144,7 @@ fn too_large(limit: usize) -> Problem {
     Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", detail)
 }
 
-fn stalled() -> Problem {
+pub(super) fn stalled() -> Problem {
     let seconds = PATIENCE.as_secs();
     let detail = format!("nothing of the body came for {seconds} seconds; send it again");
     Problem::new(StatusCode::REQUEST_TIMEOUT, "body_stalled", detail)

@@ -6,19 +6,26 @@
 //!
 //! Not for other programs on the same machine that may as well use the [`Catalogue`] itself.
 
+mod allow;
+mod amend;
+mod batch;
 mod body;
 mod books;
 mod checks;
+mod feed;
 mod health;
 mod jobs;
 mod libraries;
+mod lines;
 mod metrics;
+mod openapi;
 mod opening;
 mod parameters;
 mod problem;
 mod requests;
 mod work;
 
+pub use openapi::openapi;
 pub use opening::Opening;
 
 use std::future::{pending, ready};
@@ -212,19 +219,34 @@ async fn told_to_stop() {
 /// Every call there is.
 fn routes(app: &mut ServiceConfig) {
     let (get, put, post, delete) = (Method::GET, Method::PUT, Method::POST, Method::DELETE);
-    let to_book =
-        [(get.clone(), web::to(books::get)), (put, web::to(books::put)), (delete.clone(), web::to(books::delete))];
+    let patch = Method::PATCH;
+    let to_book = [
+        (get.clone(), web::to(books::get)),
+        (put.clone(), web::to(books::put)),
+        (patch, web::to(amend::patch)),
+        (delete.clone(), web::to(books::delete)),
+    ];
+    let to_allow_list = [(put, web::to(allow::put)), (delete.clone(), web::to(allow::delete))];
     let existing_clients = ["/copyright_check_by_gems", "/copyright_check_by_gems/"];
     app.service(resource(&["/v1/checks"], [(post.clone(), web::to(checks::check))]))
         .service(resource(&existing_clients, [(post.clone(), web::to(checks::check_by_gems))]))
+        .service(resource(&["/v1/checks:batch"], [(post.clone(), web::to(batch::check))]))
         .service(resource(&["/v1/libraries"], [(get.clone(), web::to(libraries::all))]))
-        .service(resource(&["/v1/libraries/{library}/books"], [(get.clone(), web::to(libraries::books))]))
+        .service(resource(
+            &["/v1/libraries/{library}/books"],
+            [(get.clone(), web::to(libraries::books)), (post.clone(), web::to(feed::add))],
+        ))
         // An id may have slashes, and is empty in a request that forgot it.
         .service(resource(&["/v1/libraries/{library}/books/{id:.*}"], to_book))
         .service(resource(&["/v1/libraries/{library}/recut/{id:.*}"], [(post.clone(), web::to(jobs::recut))]))
         .service(resource(&["/v1/jobs"], [(get.clone(), web::to(jobs::all)), (post, web::to(jobs::start))]))
         .service(resource(&["/v1/jobs/{id}"], [(get.clone(), web::to(jobs::get)), (delete, web::to(jobs::cancel))]))
+        .service(resource(&["/v1/allow"], [(get.clone(), web::to(allow::all))]))
+        .service(resource(&["/v1/allow/{name:.*}"], to_allow_list))
         .service(resource(&["/v1/stats"], [(get.clone(), web::to(libraries::stats))]))
+        .service(resource(&["/openapi.json"], [(get.clone(), web::to(openapi::json))]))
+        .service(web::redirect("/docs", "/docs/"))
+        .service(openapi::page())
         .service(resource(&["/healthz"], [(get.clone(), web::to(health::alive))]))
         .service(resource(&["/readyz"], [(get.clone(), web::to(health::ready))]))
         .service(resource(&["/metrics"], [(get, web::to(metrics::show))]))
