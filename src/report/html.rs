@@ -128,15 +128,15 @@ fn map(found: &Match, bytes: Option<u64>, gems: u32, book_bytes: Option<u64>, bo
             aria-label="which part of the text is like which part of the book" {
             g transform="translate(0 18)" {
                 text x="0" y="-5" { "text" }
-                rect class="bar" x="0" y="0" width=(WIDTH) height=(BAR);
-                rect class="bar" x="0" y=(bottom) width=(WIDTH) height=(BAR);
+                rect class="bar" x="0" y="0" width=(WIDTH) height=(BAR) {}
+                rect class="bar" x="0" y=(bottom) width=(WIDTH) height=(BAR) {}
                 @for span in &found.spans {
                     @let (a, b) = text.place(span.query);
                     @let (c, d) = book.place(span.book);
-                    rect class="part" x=(figure(a)) y="0" width=(figure(b - a)) height=(BAR);
-                    rect class="part" x=(figure(c)) y=(bottom) width=(figure(d - c)) height=(BAR);
+                    rect class="part" x=(figure(a)) y="0" width=(figure(b - a)) height=(BAR) {}
+                    rect class="part" x=(figure(c)) y=(bottom) width=(figure(d - c)) height=(BAR) {}
                     polygon class="ribbon"
-                        points=(format!("{},{top} {},{top} {},{bottom} {},{bottom}", figure(a), figure(b), figure(d), figure(c)));
+                        points=(format!("{},{top} {},{top} {},{bottom} {},{bottom}", figure(a), figure(b), figure(d), figure(c))) {}
                 }
                 text x="0" y=(bottom + BAR + 14.0) { "book" }
             }

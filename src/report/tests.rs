@@ -237,6 +237,11 @@ fn a_page_shows_all_and_nothing_of_it_is_markup() {
     {
         assert!(page.contains(said), "{said}: {page}");
     }
+    for element in ["rect", "polygon", "g", "svg"] {
+        let count = |tag: &str| page.matches(tag).count();
+        // A browser takes what follows an open element of SVG to be in it.
+        assert_eq!(count(&format!("<{element} ")), count(&format!("</{element}>")), "{element}");
+    }
     for never in ["<script", "<b>", "http://", "https://", "src=", "NaN"] {
         assert!(!page.contains(never), "{never}: {page}");
     }

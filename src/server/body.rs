@@ -70,8 +70,12 @@ pub(super) async fn form(request: &HttpRequest, payload: Payload, limit: usize) 
     }
 }
 
-/// Parses JSON.
+/// Parses a JSON object.
 pub(super) fn json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    // A list of its values would be taken for an object.
+    if bytes.trim_ascii_start().starts_with(b"[") {
+        return Err(Problem::bad("bad_json", "the body is a list; this call takes a JSON object"));
+    }
     serde_json::from_slice(bytes).map_err(|error| bad_json(&error))
 }
 
