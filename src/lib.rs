@@ -38,6 +38,7 @@
 //!     title: Some("Numbers".to_owned()),
 //!     authors: Vec::new(),
 //!     language: None,
+//!     validity: None,
 //!     content: Content::Text(text.clone()),
 //! })?;
 //! let report = catalogue.check(&Query::Text(text), &CheckOptions::default())?;
@@ -53,6 +54,8 @@ pub mod fingerprint;
 pub mod index;
 pub mod matching;
 mod metrics;
+pub mod onix;
+pub mod report;
 pub mod server;
 
 mod varint;

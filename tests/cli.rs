@@ -325,6 +325,43 @@ fn books_are_listed_shown_and_removed() {
 }
 
 #[test]
+fn books_are_disabled_noted_and_allowed() {
+    let folder = Folder::new();
+    let books = shelf(&folder);
+    let text = || fs::read_to_string(&books[0]).expect("a book");
+    let books_command =
+        |line: &str| run(&format!("books {line} --data {{}} --library shelf book-0"), &[folder.data()]).expect(0).out;
+    assert_eq!(books_command("disable --note withdrawn"), "disabled shelf/book-0\n");
+    assert_eq!(check(&folder, 0, text())["disabled"], 1);
+    let shown = books_command("show");
+    assert!(shown.contains("disabled") && shown.contains("withdrawn"), "{shown}");
+    assert!(run("books list --data {}", &[folder.data()]).out.contains("protected (disabled)"));
+    let line = "ingest --data {} --library shelf --rights protected --metadata {} {}";
+    let again = run(line, &[folder.data(), folder.path("metadata.ndjson"), folder.path("books")]).expect(0).out;
+    assert!(again.contains("5 unchanged"), "{again}");
+    assert_eq!(check(&folder, 0, text())["total"], 0);
+    run("verify --data {}", &[folder.data()]).expect(0);
+    books_command("enable");
+    books_command("note --text second");
+    books_command("rights --until 2000-12-31 --otherwise free");
+    assert_eq!(check(&folder, 0, text())["verdict"], "free");
+    let then = run("check --json --day 2000-12-31 --data {} {}", &[&folder.data(), &books[0]]).expect(1);
+    assert_eq!(then.json()[0]["verdict"], "protected");
+    books_command("rights --always");
+    run("books disable --data {} --library shelf nonesuch", &[folder.data()]).expect(2);
+
+    run("allow add --data {} --text {} quoted --note licence", &[&folder.data(), &books[0]]).expect(0);
+    assert_eq!(check(&folder, 0, text())["total"], 0);
+    let listed = run("allow list --data {}", &[folder.data()]).expect(0).out;
+    assert!(listed.starts_with("quoted\t") && listed.contains("gems of documented"), "{listed}");
+    run("allow remove --data {} quoted", &[folder.data()]).expect(0);
+    run("allow remove --data {} quoted", &[folder.data()]).expect(2);
+    run("allow add --data {} --library shelf --book book-0 mine", &[folder.data()]).expect(0);
+    assert_eq!(check(&folder, 0, text())["matches"][0]["allowed"], true);
+    run("verify --data {}", &[folder.data()]).expect(0);
+}
+
+#[test]
 fn two_texts_compare_without_a_catalogue() {
     let folder = Folder::new();
     let a = folder.file("a.txt", prose(1, 6_000));

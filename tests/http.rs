@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use lapidary::catalogue::Catalogue;
 use lapidary::fingerprint::{Gem, Recipe, RecipeName};
 use lapidary::index::{
-    Action, Backup, BookKey, DiskUse, LateGems, NewBook, RocksStore, Snapshot, Store, StoreError, Vitals, Watch,
+    Action, Backup, BookKey, DiskUse, LateGems, NewBook, Record, RocksStore, Snapshot, Store, StoreError, Vitals, Watch,
 };
 use lapidary::server::{Server, ServerError, Settings};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
@@ -28,6 +28,7 @@ const MAX_BODY: usize = 4 << 20;
 const TEXT: &str = "text/plain; charset=utf-8";
 const JSON: &str = "application/json";
 const FORM: &str = "application/x-www-form-urlencoded";
+const NDJSON: &str = "application/x-ndjson";
 const BYTES: &str = "application/octet-stream";
 
 /// A server in this process, with a catalogue of its own.
@@ -157,6 +158,22 @@ impl Answer {
         serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error} in {self:?}"))
     }
 
+    /// The lines of an answer, which came in chunks.
+    #[track_caller]
+    fn lines(&self) -> Vec<Value> {
+        assert_eq!(self.status, 200, "{}", String::from_utf8_lossy(&self.body));
+        let (mut rest, mut body) = (self.body.as_slice(), Vec::new());
+        while let Some(end) = rest.windows(2).position(|two| two == b"\r\n") {
+            let length = usize::from_str_radix(std::str::from_utf8(&rest[..end]).unwrap(), 16).unwrap();
+            body.extend_from_slice(&rest[end + 2..end + 2 + length]);
+            rest = &rest[end + 4 + length..];
+        }
+        body.split(|byte| *byte == b'\n')
+            .filter(|line| !line.is_empty())
+            .map(|line| serde_json::from_slice(line).unwrap())
+            .collect()
+    }
+
     #[track_caller]
     fn expect(&self, status: u16) -> Value {
         assert_eq!(self.status, status, "{}", String::from_utf8_lossy(&self.body));
@@ -221,6 +238,269 @@ fn a_book_comes_changes_and_goes() {
     delete().problem(404, "no_such_book", "deleted twice");
     server.get(book).problem(404, "no_such_book", "deleted");
     assert_has(&server.check_text(&other), json!({ "verdict": "unknown", "total": 0 }));
+}
+
+#[test]
+fn a_disabled_book_is_kept_and_not_counted() {
+    let server = Running::start();
+    let text = prose(1, 10_000);
+    let book = "/v1/libraries/house/books/1";
+    server.put_text(book, "protected", &text).expect(201);
+    let patch = |change: Value| server.send("PATCH", book, &[("Content-Type", JSON)], change.to_string().as_bytes());
+
+    let disabled = patch(json!({ "disabled": true, "note": "complaint 17" })).expect(200);
+    assert!(disabled["standing"]["disabled_since"].is_string(), "{disabled}");
+    assert_eq!(disabled["standing"]["note"]["text"], "complaint 17");
+    assert_has(&server.check_text(&text), json!({ "verdict": "unknown", "total": 0, "disabled": 1, "matches": [] }));
+    let stats = server.get("/v1/stats").expect(200);
+    assert_eq!((&stats["disabled"], &stats["libraries"][0]["disabled"]), (&json!(1), &json!(1)));
+
+    assert_eq!(server.put_text(book, "protected", &text).expect(200)["outcome"], "unchanged", "a feed sent again");
+    let replaced = server.put_text(book, "free", &prose(2, 10_000)).expect(200);
+    assert_eq!(replaced["outcome"], "replaced");
+    assert_eq!(replaced["book"]["standing"], disabled["standing"], "a new text does not enable it");
+    assert_eq!(server.get(book).expect(200), replaced["book"]);
+
+    let enabled = patch(json!({ "disabled": false, "note": "" })).expect(200);
+    assert_eq!(enabled["standing"], Value::Null);
+    assert_has(&server.check_text(&prose(2, 10_000)), json!({ "verdict": "free", "disabled": 0 }));
+    assert_eq!(server.get("/v1/stats").expect(200)["disabled"], 0);
+
+    patch(json!({ "disabled": "yes" })).problem(400, "bad_json", "no boolean");
+    patch(json!({ "note": "x".repeat(4_001) })).problem(422, "long_note", "a long note");
+    patch(json!({ "validity": { "from": "2026-02-01", "until": "2026-01-01" } })).problem(422, "bad_validity", "dates");
+    let missing = server.send("PATCH", "/v1/libraries/house/books/2", &[("Content-Type", JSON)], b"{}");
+    missing.problem(404, "no_such_book", "not there");
+}
+
+#[test]
+fn rights_hold_on_their_days() {
+    let server = Running::start();
+    let text = prose(1, 10_000);
+    let validity = json!({ "from": "2026-02-01", "until": "2026-02-28", "otherwise": "public_domain" });
+    let body = json!({ "rights": "protected", "text": text, "validity": validity });
+    server.put("/v1/libraries/house/books/1", JSON, body.to_string()).expect(201);
+    let table = [
+        ("2026-01-31", "public_domain"),
+        ("2026-02-01", "protected"),
+        ("2026-02-28", "protected"),
+        ("2026-03-01", "public_domain"),
+    ];
+    for (day, verdict) in table {
+        let report = server.post(&format!("/v1/checks?day={day}"), TEXT, &text).expect(200);
+        assert_has(&report, json!({ "verdict": verdict, "day": day, "total": 1 }));
+        assert_has(&report["matches"][0]["book"], json!({ "rights": verdict, "validity": validity }));
+    }
+    server.post("/v1/checks?day=2026-02-30", TEXT, &text).problem(400, "bad_query", "no such day");
+    let always = json!({ "validity": {} }).to_string();
+    let book = server.send("PATCH", "/v1/libraries/house/books/1", &[("Content-Type", JSON)], always.as_bytes());
+    assert_eq!(book.expect(200)["standing"], Value::Null);
+    assert_eq!(server.check_text(&text)["verdict"], "protected");
+}
+
+#[test]
+fn what_is_allowed_never_blocks() {
+    let server = Running::start();
+    let (quotation, text) = (prose(1, 10_000), prose(2, 10_000));
+    server.put_text("/v1/libraries/house/books/1", "protected", &quotation).expect(201);
+    server.put_text("/v1/libraries/house/books/2", "protected", &text).expect(201);
+    let allow = |name: &str, what: Value| server.put(&format!("/v1/allow/{name}"), JSON, what.to_string());
+
+    let list = allow("licensed%2F1", json!({ "text": quotation, "note": "contract 5" })).expect(201);
+    assert_has(&list, json!({ "name": "licensed/1", "note": "contract 5" }));
+    let report = server.check_text(&quotation);
+    assert_has(&report, json!({ "verdict": "unknown", "total": 0, "allowed_gems": report["gems"] }));
+    let both = server.check_text(&format!("{quotation}{text}"));
+    assert_has(&both, json!({ "verdict": "protected", "total": 1 }));
+    assert_eq!(both["matches"][0]["share_of_query"].as_f64().map(|share| share > 0.9), Some(true), "{both}");
+
+    allow("mine", json!({ "book": { "library": "house", "id": "2" } })).expect(201);
+    let report = server.check_text(&text);
+    assert_has(&report, json!({ "verdict": "unknown", "total": 1 }));
+    assert_eq!(report["matches"][0]["allowed"], true);
+    assert_eq!(server.get("/v1/allow").expect(200)["allow"].as_array().map(Vec::len), Some(2));
+    allow("mine", json!({ "gems": [1, 2] })).expect(200);
+    assert_eq!(server.check_text(&text)["verdict"], "protected");
+    let delete = || server.send("DELETE", "/v1/allow/licensed%2F1", &[], b"");
+    assert_eq!(delete().status, 204);
+    delete().problem(404, "no_such_allow_list", "deleted twice");
+    assert_eq!(server.check_text(&quotation)["verdict"], "protected");
+
+    allow("x", json!({ "text": "short" })).problem(422, "nothing_to_allow", "no gems");
+    allow("x", json!({})).problem(400, "bad_json", "nothing");
+    allow("x", json!({ "gems": [1], "text": "a" })).problem(400, "bad_json", "two things");
+    allow("", json!({ "gems": [1] })).problem(422, "bad_name", "no name");
+}
+
+#[test]
+fn a_batch_answers_every_line_in_its_place() {
+    let server = Running::start();
+    let texts: Vec<String> = (0..3).map(|seed| prose(seed, 4_000)).collect();
+    server.put_text("/v1/libraries/house/books/0", "protected", &texts[0]).expect(201);
+    server.put_text("/v1/libraries/house/books/1", "free", &texts[1]).expect(201);
+    let mut batch = String::new();
+    for (i, text) in texts.iter().enumerate() {
+        writeln!(batch, "{}", json!({ "text": text, "ref": format!("upload {i}"), "detail": false })).unwrap();
+    }
+    batch += "\n{\"text\": \n";
+    batch += "{\"ref\": 7, \"colour\": \"red\"}\r\n";
+    batch += "\u{1}\n";
+    writeln!(batch, "{}", json!({ "gems": [1], "ref": "x".repeat(2_000) })).unwrap();
+    writeln!(batch, "{}", json!({ "gems": [4_294_967_296_u64], "ref": { "a": [1] } })).unwrap();
+    batch += "{\"gems\": [1, 2, 3]}";
+    let answers = server.post("/v1/checks:batch", NDJSON, &batch).lines();
+    let said: Vec<_> = answers
+        .iter()
+        .map(|answer| {
+            let said = answer["report"]["verdict"].as_str().or(answer["problem"]["code"].as_str()).unwrap();
+            (answer["line"].as_u64().unwrap(), answer["ref"].clone(), said.to_owned())
+        })
+        .collect();
+    let expected = [
+        (1, json!("upload 0"), "protected"),
+        (2, json!("upload 1"), "free"),
+        (3, json!("upload 2"), "unknown"),
+        (5, Value::Null, "bad_json"),
+        (6, json!(7), "bad_json"),
+        (7, Value::Null, "bad_json"),
+        (8, Value::Null, "bad_ref"),
+        (9, json!({ "a": [1] }), "bad_gem"),
+        (10, Value::Null, "unknown"),
+    ];
+    assert_eq!(said, expected.map(|(line, mark, said)| (line, mark, said.to_owned())));
+    let alone = server.post("/v1/checks?detail=false", TEXT, &texts[0]).expect(200);
+    assert_eq!(answers[0]["report"], alone, "the same answer as by itself");
+    server.post("/v1/checks:batch", JSON, "{}").problem(415, "unknown_content_type", "no lines");
+    assert_eq!(server.post("/v1/checks:batch", NDJSON, "").lines(), [Value::Null; 0]);
+}
+
+#[test]
+fn a_batch_has_an_end_and_a_line_too() {
+    let server = Running::start();
+    let answers = server.post("/v1/checks:batch", NDJSON, "{\"gems\":[1]}\n".repeat(10_002)).lines();
+    assert_eq!(answers.len(), 10_002);
+    let wrong: Vec<u64> =
+        answers.iter().filter(|a| a["problem"].is_object()).map(|a| a["line"].as_u64().unwrap()).collect();
+    assert_eq!(wrong, [10_001, 10_002]);
+    assert_eq!(answers[10_001]["problem"]["code"], "too_many_checks");
+
+    let long = format!("{{\"text\":\"{}\"}}\n{{\"gems\":[1]}}\n", "a".repeat(3 * MAX_BODY));
+    let answers = server.post("/v1/checks:batch", NDJSON, long).lines();
+    assert_eq!((&answers[0]["line"], &answers[0]["problem"]["code"]), (&json!(1), &json!("body_too_large")));
+    assert_eq!((&answers[1]["line"], &answers[1]["report"]["verdict"]), (&json!(2), &json!("unknown")));
+}
+
+/// A client may wait for each answer before it sends on: nothing is held back until the end.
+#[test]
+fn a_feed_answers_as_books_land() {
+    let server = Running::start();
+    let mut stream = server.connect();
+    write!(
+        stream,
+        "POST /v1/libraries/house/books HTTP/1.1\r\nHost: test\r\nContent-Type: {NDJSON}\r\n\
+         Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
+    )
+    .unwrap();
+    let mut answers = std::io::BufReader::new(stream.try_clone().unwrap());
+    let mut next = || loop {
+        let mut line = String::new();
+        std::io::BufRead::read_line(&mut answers, &mut line).unwrap();
+        if line.starts_with('{') {
+            return serde_json::from_str::<Value>(&line).unwrap();
+        }
+        assert!(!line.is_empty(), "the answer ended");
+    };
+    let text = prose(1, 4_000);
+    let books = [
+        (json!({ "id": "a/1", "rights": "free", "text": text }), "added"),
+        (json!({ "id": "a/1", "rights": "free", "text": text }), "unchanged"),
+        (json!({ "id": "a/1", "rights": "protected", "text": text }), "replaced"),
+        (json!({ "id": "b", "rights": "free" }), "refused"),
+        (json!({ "id": "c", "rights": "free", "gems": [1, 2], "recipe": "released" }), "added"),
+    ];
+    for (i, (book, outcome)) in books.iter().enumerate() {
+        let line = format!("{book}\n");
+        write!(stream, "{:x}\r\n{line}\r\n", line.len()).unwrap();
+        let answer = next();
+        assert_has(&answer, json!({ "line": i + 1, "id": book["id"], "outcome": outcome }));
+        if *outcome != "refused" {
+            let book = server.get(&format!("/v1/libraries/house/books/{}", book["id"].as_str().unwrap()));
+            assert_eq!(book.status, 200, "what is told of is there");
+        }
+    }
+    stream.write_all(b"0\r\n\r\n").unwrap();
+    let mut rest = Vec::new();
+    answers.read_to_end(&mut rest).unwrap();
+    assert_eq!(server.get("/v1/stats").expect(200)["books"], 2);
+}
+
+#[test]
+fn a_feed_sent_again_changes_nothing_and_one_bad_line_stops_no_other() {
+    let server = Running::start();
+    let mut feed = String::new();
+    for i in 0..200 {
+        let id = format!("book {}", i % 150);
+        let gems: Vec<u64> = (0..50).map(|gem| (i % 150) * 1_000 + gem).collect();
+        writeln!(
+            feed,
+            "{}",
+            json!({ "id": id, "rights": "protected", "title": format!("№ {}", i % 150), "gems": gems })
+        )
+        .unwrap();
+    }
+    feed += "nonsense\n{\"id\":\"\",\"rights\":\"free\",\"text\":\"a\"}\n";
+    let outcomes = || {
+        let answers = server.post("/v1/libraries/house/books", NDJSON, &feed).lines();
+        assert_eq!(answers.len(), 202);
+        assert!((1..).zip(&answers).all(|(line, answer)| answer["line"] == line));
+        let count = |outcome: &str| answers.iter().filter(|answer| answer["outcome"] == outcome).count();
+        let codes: Vec<_> = answers.iter().filter_map(|answer| answer["problem"]["code"].as_str()).collect();
+        assert_eq!(codes, ["bad_json", "bad_name"]);
+        ["added", "replaced", "unchanged", "refused"].map(count)
+    };
+    assert_eq!(outcomes(), [150, 0, 50, 2], "a book that comes twice in one feed is there the second time");
+    let before = server.get("/v1/libraries").expect(200);
+    assert_eq!(outcomes(), [0, 0, 200, 2]);
+    assert_eq!(server.get("/v1/libraries").expect(200), before);
+}
+
+#[test]
+fn a_page_for_whoever_asks_for_one() {
+    let server = Running::start();
+    let text = prose(1, 4_000);
+    server.put_text("/v1/libraries/house/books/1", "protected", &text).expect(201);
+    let accept = |accept: &str| {
+        server.send("POST", "/v1/checks", &[("Content-Type", TEXT), ("Accept", accept)], text.as_bytes())
+    };
+    for browser in ["text/html", "text/html,application/xhtml+xml,*/*;q=0.8", "application/json;q=0.5, text/html"] {
+        let page = accept(browser);
+        assert!(page.head.contains("content-type: text/html; charset=utf-8"), "{}", page.head);
+        assert!(page.head.contains("content-security-policy: default-src 'none'"), "{}", page.head);
+        let page = String::from_utf8(page.body).unwrap();
+        assert!(page.contains("PROTECTED") && page.contains("house/1") && page.contains("<svg"), "{page}");
+    }
+    for program in ["*/*", "application/json", "application/json, text/html", "nonsense"] {
+        assert_eq!(accept(program).expect(200)["verdict"], "protected", "{program}");
+    }
+}
+
+#[test]
+fn the_api_describes_itself_without_a_network() {
+    let server = Running::start();
+    let api = server.get("/openapi.json").expect(200);
+    for (path, calls) in api["paths"].as_object().unwrap() {
+        for method in calls.as_object().unwrap().keys() {
+            let target = path.replace("{library}", "l").replace("{id}", "1").replace("{name}", "n");
+            let answer = server.send(&method.to_uppercase(), &target, &[], b"");
+            assert!(answer.status != 405, "{method} {path}");
+            assert!(!String::from_utf8_lossy(&answer.body).contains("not_found"), "{method} {path}");
+        }
+    }
+    let page = server.get("/docs/");
+    assert_eq!(page.status, 200);
+    let page = String::from_utf8_lossy(&page.body).into_owned();
+    assert!(page.contains("swagger-ui") && !page.contains("http://") && !page.contains("https://"), "{page}");
+    assert!(server.get("/docs").status < 400);
 }
 
 #[test]
@@ -442,6 +722,9 @@ fn bad_input_is_refused_by_name_and_the_server_goes_on() {
         ("POST", checks, JSON, "{".into(), 400, "bad_json"),
         ("POST", checks, JSON, "null".into(), 400, "bad_json"),
         ("POST", checks, JSON, "[]".into(), 400, "bad_json"),
+        ("POST", checks, JSON, " [[1, 2, 3], null, null, null, null, null, null]".into(), 400, "bad_json"),
+        ("PATCH", book, JSON, "[null, null]".into(), 400, "bad_json"),
+        ("PUT", book, JSON, r#"["free", null, null, [], null, "text", null, null]"#.into(), 400, "bad_json"),
         ("POST", checks, JSON, "{}".into(), 400, "bad_json"),
         ("POST", checks, JSON, r#"{"text":"a","gems":[1]}"#.into(), 400, "bad_json"),
         ("POST", checks, JSON, r#"{"text":"a","text":"b"}"#.into(), 400, "bad_json"),
@@ -583,10 +866,12 @@ fn a_wrong_method_is_told_the_right_ones() {
     let table = [
         ("GET", "/v1/checks", "POST"),
         ("GET", "/copyright_check_by_gems/", "POST"),
-        ("POST", "/v1/libraries/l/books/1", "GET, HEAD, PUT, DELETE"),
-        ("PATCH", "/v1/libraries/l/books/a/b", "GET, HEAD, PUT, DELETE"),
+        ("POST", "/v1/libraries/l/books/1", "GET, HEAD, PUT, PATCH, DELETE"),
+        ("BREW", "/v1/libraries/l/books/a/b", "GET, HEAD, PUT, PATCH, DELETE"),
         ("DELETE", "/v1/libraries", "GET, HEAD"),
-        ("PUT", "/v1/libraries/l/books", "GET, HEAD"),
+        ("PUT", "/v1/libraries/l/books", "GET, HEAD, POST"),
+        ("GET", "/v1/checks:batch", "POST"),
+        ("POST", "/v1/allow", "GET, HEAD"),
         ("POST", "/v1/stats", "GET, HEAD"),
         ("BREW", "/healthz", "GET, HEAD"),
     ];
@@ -685,6 +970,18 @@ impl Store for Faulty {
 
     fn remove(&self, keys: &[BookKey]) -> Result<Vec<bool>, StoreError> {
         self.store.remove(keys)
+    }
+
+    fn amend(&self, key: &BookKey, change: &mut dyn FnMut(&mut Record)) -> Result<Option<Record>, StoreError> {
+        self.store.amend(key, change)
+    }
+
+    fn settings(&self, kind: &str) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
+        self.store.settings(kind)
+    }
+
+    fn set(&self, kind: &str, name: &str, value: Option<&[u8]>) -> Result<bool, StoreError> {
+        self.store.set(kind, name, value)
     }
 
     fn snapshot(&self) -> Box<dyn Snapshot + '_> {

@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use lapidary::fingerprint::{Boundaries, Gem, Place, PlacedGem, Recipe, RecipeName};
 use lapidary::index::{
     AuditFrom, BookId, BookKey, BookNo, LateGems, Library, LibrarySummary, Limits, NewBook, Record, Rights, RocksStore,
-    Sizes, Snapshot, Store, StoreError, Tally, UNWATCHED,
+    Sizes, Snapshot, Standing, Store, StoreError, Tally, UNWATCHED,
 };
 use proptest::prelude::*;
 use rocksdb::{DB, IteratorMode, Options};
@@ -62,6 +62,7 @@ fn book(key: BookKey, gems: &[(&str, Vec<PlacedGem>)]) -> NewBook {
         bytes: 1000,
         gems: gems.iter().map(|(name, gems)| (name.clone(), gems.len() as u32)).collect(),
         changed: Timestamp::from_second(1_000_000).unwrap(),
+        standing: Standing::default(),
     };
     NewBook { record, gems, folds: Vec::new() }
 }
@@ -240,7 +241,8 @@ impl Model {
         }
         let summaries = snapshot.libraries().unwrap();
         assert_eq!(summaries.len(), libraries.len());
-        for (LibrarySummary { library, books, bytes, changed }, (name, records)) in summaries.iter().zip(&libraries) {
+        for (LibrarySummary { library, books, bytes, changed, .. }, (name, records)) in summaries.iter().zip(&libraries)
+        {
             assert_eq!((library.as_str(), *books), (*name, records.len() as u64));
             assert_eq!(*bytes, records.iter().map(|record| record.bytes).sum::<u64>());
             assert!(records.iter().all(|record| record.changed <= *changed));

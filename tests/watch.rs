@@ -270,7 +270,7 @@ fn a_slow_request_is_warned_of() {
 #[test]
 fn a_full_disk_is_not_ready_and_says_so() {
     let folder = Folder::new();
-    let server = Server::start(&folder.data(), &["--min-free", &u64::MAX.to_string()]);
+    let server = Server::start(&folder.data(), &["--min-free", &i64::MAX.to_string()]);
     let problem = server.wait_for(503, Some("disk_nearly_full")).json();
     assert!(problem["detail"].as_str().unwrap().contains("free some space"), "{problem}");
     assert!(!problem.to_string().contains(&*folder.data().to_string_lossy()), "{problem}");

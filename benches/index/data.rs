@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use lapidary::fingerprint::{Gem, Place, PlacedGem, Recipe};
-use lapidary::index::{BookId, BookKey, Library, NewBook, Record, Rights};
+use lapidary::index::{BookId, BookKey, Library, NewBook, Record, Rights, Standing};
 
 use crate::random::{Purpose, Random};
 
@@ -88,6 +88,7 @@ impl<'a> Shelf<'a> {
             bytes: end,
             gems: [(name.clone(), gems.len() as u32)].into(),
             changed: self.now,
+            standing: Standing::default(),
         };
         NewBook { record, gems: [(name, gems)].into(), folds: Vec::new() }
     }

@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use utoipa::ToSchema;
 
+use super::amend::checked;
 use super::check::distinct;
 use super::{Catalogue, CatalogueError};
 use crate::fingerprint::{Gem, PackedFold, PlacedGem, Recipe, RecipeName};
-use crate::index::{BookKey, BookNo, NewBook, Record, Rights, Snapshot};
+use crate::index::{BookKey, BookNo, NewBook, Record, Rights, Snapshot, Standing, Validity};
 use crate::metrics::METRICS;
 
 /// A book to add: what it is called, what may be done with it, and what is in it.
@@ -25,6 +27,8 @@ pub struct NewEntry {
     pub authors: Vec<String>,
     /// The language as a BCP 47 tag, if known.
     pub language: Option<String>,
+    /// The days that its rights hold on, if not all.
+    pub validity: Option<Validity>,
     /// What is in it.
     pub content: Content,
 }
@@ -44,12 +48,13 @@ pub enum Content {
 }
 
 /// What adding a book did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// It was not there before.
     Added,
-    /// It took the place of another text, other metadata, fewer recipes, or a book without its fold.
+    /// It took the place of another text, other metadata, fewer recipes, or a book without its fold; a disabled book stays
+    /// disabled.
     Replaced,
     /// It was there already, just so.
     Unchanged,
@@ -63,7 +68,7 @@ pub struct Prepared {
 }
 
 /// What became of a book.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Added {
     /// What adding it did.
     pub outcome: Outcome,
@@ -90,16 +95,21 @@ impl Catalogue {
     /// Adds a book: a text under all recipes of the catalogue, gems under theirs.
     pub fn add(&self, entry: NewEntry) -> Result<Added, CatalogueError> {
         let _feed = self.feed();
-        let recipes = match &entry.content {
-            Content::Gems { recipe: Some(name), .. } if self.recipe(Some(name)).is_err() => {
-                self.settle_recipes(&[name.as_str().parse()?])?
-            }
-            _ => self.settle_recipes(&[])?,
-        };
+        let recipes = self.recipes_of(&entry)?;
         let prepared = self.prepare(entry, &recipes)?;
         let added = Added { outcome: prepared.outcome, book: prepared.book.record.clone() };
         self.commit(vec![prepared])?;
         Ok(added)
+    }
+
+    /// The recipes to fingerprint a book by; makes sure that the catalogue knows that of its gems.
+    pub(super) fn recipes_of(&self, entry: &NewEntry) -> Result<Vec<Recipe>, CatalogueError> {
+        match &entry.content {
+            Content::Gems { recipe: Some(name), .. } if self.recipe(Some(name)).is_err() => {
+                self.settle_recipes(&[name.as_str().parse()?])
+            }
+            _ => self.settle_recipes(&[]),
+        }
     }
 
     /// Makes a book's gems, unless the catalogue has the same book already. This is the part of adding that takes CPU,
@@ -107,7 +117,8 @@ impl Catalogue {
     ///
     /// A text that replaces another gets gems under the recipes that the other had too, so that no check loses it.
     pub fn prepare(&self, entry: NewEntry, recipes: &[Recipe]) -> Result<Prepared, CatalogueError> {
-        let NewEntry { key, rights, title, authors, language, content } = entry;
+        let NewEntry { key, rights, title, authors, language, validity, content } = entry;
+        let validity = validity.map(checked).transpose()?.flatten();
         let snapshot = self.store.snapshot();
         let number = snapshot.find(&key)?;
         let before =
@@ -142,7 +153,13 @@ impl Catalogue {
             bytes,
             gems: BTreeMap::new(),
             changed: Timestamp::now(),
+            standing: Standing { validity, ..Standing::default() },
         };
+        if let Some(before) = &before {
+            // As the store has it: a feed that is sent again makes no disabled book count again.
+            let Standing { disabled_since, note, .. } = before.standing.clone();
+            record.standing = Standing { disabled_since, note, ..record.standing };
+        }
         if let Some(before) = &before
             && wanted.keys().eq(before.gems.keys())
             && *before == (Record { gems: before.gems.clone(), changed: before.changed, ..record.clone() })

@@ -3,12 +3,17 @@
 use std::time::Instant;
 
 use hashbrown::HashSet;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::add::digest_of;
+use super::allow::Allowances;
 use super::{Catalogue, CatalogueError, chosen};
 use crate::fingerprint::{Gem, PlacedGem, Recipe, RecipeName};
-use crate::index::{BookNo, Library, Limits, Record, Rights, Snapshot};
+use crate::index::{BookNo, Library, Limits, Record, Rights, Snapshot, Validity};
 use crate::matching::{Relation, Rule, Score, Span, align, chance, verdict};
 use crate::metrics::METRICS;
 
@@ -39,31 +44,42 @@ pub struct CheckOptions {
     pub limit: usize,
     /// Whether to show spans.
     pub detail: bool,
+    /// The day whose rights decide; today, in UTC, when none is named.
+    pub day: Option<Date>,
 }
 
 impl Default for CheckOptions {
     fn default() -> Self {
-        Self { recipe: None, library: None, limit: DEFAULT_LIMIT, detail: true }
+        Self { recipe: None, library: None, limit: DEFAULT_LIMIT, detail: true, day: None }
     }
 }
 
 /// The answer to a check.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Report {
     /// The strictest rights among the matches; `unknown` without a match.
     pub verdict: Rights,
     /// The recipe used.
+    #[schema(value_type = String)]
     pub recipe: RecipeName,
     /// How many different gems the query has.
     pub gems: u32,
     /// How many of them were not counted, being in more books than the rule's cap.
     pub common_gems: u32,
+    /// How many of them were not counted, being in an allow-list.
+    #[serde(default)]
+    pub allowed_gems: u32,
+    /// The day whose rights decided, in UTC.
+    pub day: Date,
     /// The rule that says what a match is.
     pub rule: Rule,
     /// How many unrelated books of this index would meet the rule's fewest common gems by chance, on average.
     pub chance: f64,
     /// How many books match, shown or not.
     pub total: usize,
+    /// How many books would match, but are disabled and do not count.
+    #[serde(default)]
+    pub disabled: usize,
     /// The matches, the best first.
     pub matches: Vec<Match>,
     /// What a reader must know to understand the verdict, if anything.
@@ -72,7 +88,7 @@ pub struct Report {
 }
 
 /// A book that the query shares gems with.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Match {
     /// The book.
     pub book: BookRef,
@@ -85,17 +101,23 @@ pub struct Match {
     pub chance: f64,
     /// Which parts match; empty when the check was asked for no detail.
     pub spans: Vec<Span>,
+    /// Whether an allow-list has the book, so that it did not decide the verdict.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub allowed: bool,
 }
 
 /// What a report says of a book.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct BookRef {
     /// Its library.
     pub library: String,
     /// Its id there.
     pub id: String,
-    /// What may be done with it.
+    /// What may be done with it on the report's day.
     pub rights: Rights,
+    /// The days that the rights it was given hold on, if not all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub validity: Option<Validity>,
     /// Its title, if known.
     pub title: Option<String>,
     /// Its authors.
@@ -107,9 +129,10 @@ pub struct BookRef {
 }
 
 /// Two texts side by side.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Comparison {
     /// The recipe used.
+    #[schema(value_type = String)]
     pub recipe: RecipeName,
     /// How many gems the first text has; in the score it is the query.
     pub gems_a: u32,
@@ -158,7 +181,18 @@ impl Catalogue {
                 (distinct(gems, &recipe)?.into_iter().map(placeless).collect(), None)
             }
         };
-        let check = Checking { rule: self.rule, recipe: &recipe, snapshot: &*snapshot, gems: &gems, nothing_stored };
+        let allowances = self.allowances()?;
+        let day = options.day.unwrap_or_else(|| Timestamp::now().to_zoned(TimeZone::UTC).date());
+        let rule = self.rule;
+        let check = Checking {
+            rule,
+            recipe: &recipe,
+            snapshot: &*snapshot,
+            gems: &gems,
+            allowances: &allowances,
+            day,
+            nothing_stored,
+        };
         let report = check.report(options, digest.as_deref())?;
         METRICS.checked(&report, begun.elapsed());
         Ok(report)
@@ -171,6 +205,8 @@ struct Checking<'a> {
     recipe: &'a Recipe,
     snapshot: &'a dyn Snapshot,
     gems: &'a [PlacedGem],
+    allowances: &'a Allowances,
+    day: Date,
     /// Whether the catalogue is new and knows no recipe yet.
     nothing_stored: bool,
 }
@@ -180,12 +216,15 @@ struct Candidate {
     number: BookNo,
     record: Record,
     score: Score,
+    allowed: bool,
 }
 
 impl Checking<'_> {
     fn report(&self, options: &CheckOptions, digest: Option<&str>) -> Result<Report, CatalogueError> {
         let name = self.recipe.name();
-        let gems: Vec<Gem> = self.gems.iter().map(|g| g.gem).collect();
+        let allowed = |gem: &PlacedGem| self.allowances.gem(name, gem.gem);
+        let not_allowed: Vec<PlacedGem> = self.gems.iter().filter(|gem| !allowed(gem)).copied().collect();
+        let gems: Vec<Gem> = not_allowed.iter().map(|g| g.gem).collect();
         let limits = Limits { cap: self.rule.common_cap, fewest: self.rule.min_common };
         let (tally, sizes) = if self.nothing_stored {
             Default::default()
@@ -194,7 +233,7 @@ impl Checking<'_> {
         };
         let common: HashSet<Gem> = tally.common.iter().copied().collect();
         let counted = (gems.len() - common.len()) as u32;
-        let mut found = Vec::new();
+        let (mut found, mut disabled) = (Vec::new(), 0);
         for some in tally.books.chunks(FETCHED_AT_ONCE) {
             let numbers: Vec<BookNo> = some.iter().map(|(number, _)| *number).collect();
             for (record, &(number, count)) in self.snapshot.fetch(&numbers)?.into_iter().zip(some) {
@@ -205,7 +244,12 @@ impl Checking<'_> {
                 let of_book = record.gems.get(name).copied().unwrap_or_default();
                 let score = Score::new(count, counted, of_book);
                 if score.meets(&self.rule) {
-                    found.push(Candidate { number, record, score });
+                    if record.is_disabled() {
+                        disabled += 1;
+                    } else {
+                        let allowed = self.allowances.book(&record.key);
+                        found.push(Candidate { number, record, score, allowed });
+                    }
                 }
             }
         }
@@ -217,23 +261,28 @@ impl Checking<'_> {
         });
         let bits = self.recipe.gem_bits();
         let by_chance = |common: u32| chance(&sizes, counted, common, bits);
-        let verdict = verdict(found.iter().map(|candidate| candidate.record.rights));
+        let deciding = found.iter().filter(|candidate| !candidate.allowed);
+        let verdict = verdict(deciding.map(|candidate| candidate.record.rights_on(self.day)));
         let total = found.len();
-        let counted_gems: Vec<PlacedGem> = self.gems.iter().filter(|g| !common.contains(&g.gem)).copied().collect();
-        let shown = found.into_iter().take(options.limit).map(|Candidate { number, record, score }| {
+        let counted_gems: Vec<PlacedGem> = not_allowed.iter().filter(|g| !common.contains(&g.gem)).copied().collect();
+        let shown = found.into_iter().take(options.limit).map(|Candidate { number, record, score, allowed }| {
             let book = self.snapshot.gems(name, number)?.unwrap_or_default();
             let (relation, spans) = align(&counted_gems, &book);
             let spans = if options.detail { spans } else { Vec::new() };
-            Ok(Match { book: record.into(), chance: by_chance(score.common), score, relation, spans })
+            let book = BookRef::on(self.day, record);
+            Ok(Match { book, chance: by_chance(score.common), score, relation, spans, allowed })
         });
         Ok(Report {
             verdict,
             recipe: name.clone(),
-            gems: gems.len() as u32,
+            gems: self.gems.len() as u32,
             common_gems: common.len() as u32,
+            allowed_gems: (self.gems.len() - gems.len()) as u32,
+            day: self.day,
             rule: self.rule,
             chance: by_chance(self.rule.min_common.max(1)),
             total,
+            disabled,
             matches: shown.collect::<Result<_, CatalogueError>>()?,
             note: self.note(),
         })
@@ -253,12 +302,13 @@ impl Checking<'_> {
     }
 }
 
-impl From<Record> for BookRef {
-    fn from(record: Record) -> Self {
+impl BookRef {
+    fn on(day: Date, record: Record) -> Self {
         Self {
+            rights: record.rights_on(day),
+            validity: record.standing.validity,
             library: record.key.library.into(),
             id: record.key.id.into(),
-            rights: record.rights,
             title: record.title,
             authors: record.authors,
             language: record.language,

@@ -1,8 +1,10 @@
 //! What an operation on a catalogue can fail with.
 
+use jiff::civil::Date;
+
 use super::jobs::JobState;
 use crate::fingerprint::{Recipe, RecipeError, RecipeName};
-use crate::index::{BadName, BookKey, StoreError};
+use crate::index::{BadName, BookKey, NOTE_BYTES, StoreError};
 
 /// Why a catalogue did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -101,6 +103,28 @@ pub enum CatalogueError {
         recipe: RecipeName,
         /// The largest gem it has.
         largest: u64,
+    },
+    /// A note that is too long.
+    #[error("the note is longer than {NOTE_BYTES} bytes; say it in fewer words")]
+    LongNote,
+    /// Rights that end before they begin.
+    #[error("rights cannot hold from {from} until {until}: the last day is before the first")]
+    BadValidity {
+        /// The first day.
+        from: Date,
+        /// The last day.
+        until: Date,
+    },
+    /// A text or list for an allow-list that has no gems.
+    #[error("there are no gems in it, so that there is nothing to allow; give a longer text, or the book itself")]
+    NothingToAllow,
+    /// A setting that is kept in another form than this program's.
+    #[error("the {kind} setting {name:?} cannot be read; remove it and make it anew")]
+    BadSetting {
+        /// The kind of setting.
+        kind: &'static str,
+        /// Its name.
+        name: String,
     },
     /// More gems than one query or book may have.
     #[error("{found} gems are too many: the limit is {limit}, more than any book has")]

@@ -1,11 +1,13 @@
 //! Adding many books: read and fingerprinted side by side, written together.
 
+use std::collections::VecDeque;
 use std::iter;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use hashbrown::HashSet;
 use rayon::prelude::*;
 
 use super::{Added, Catalogue, CatalogueError, NewEntry, Prepared};
@@ -20,6 +22,41 @@ const GATHERING: Duration = Duration::from_millis(50);
 const WAITING: usize = 2 * BATCH;
 
 impl Catalogue {
+    /// Adds books, and says of each what became of it, in their order. They are written together; when that fails, one by
+    /// one, so that one book's failure is no other's.
+    pub fn add_some(&self, entries: Vec<NewEntry>) -> Vec<Result<Added, CatalogueError>> {
+        let _feed = self.feed();
+        let mut added = Vec::with_capacity(entries.len());
+        let mut rest = VecDeque::from(entries);
+        while !rest.is_empty() {
+            let mut keys = HashSet::new();
+            // A book that comes again is compared with what it was before.
+            let distinct = rest.iter().take_while(|entry| keys.insert(entry.key.clone())).count();
+            let prepared: Vec<_> = rest
+                .drain(..distinct)
+                .collect::<Vec<_>>()
+                .into_par_iter()
+                .map(|entry| self.prepare_new(entry))
+                .collect();
+            let together = prepared.iter().flatten().cloned().collect();
+            let written = self.commit(together).is_ok();
+            added.extend(prepared.into_iter().map(|prepared| {
+                let prepared = prepared?;
+                let landed = Added { outcome: prepared.outcome(), book: prepared.record().clone() };
+                if !written {
+                    self.commit(vec![prepared])?;
+                }
+                Ok(landed)
+            }));
+        }
+        added
+    }
+
+    fn prepare_new(&self, entry: NewEntry) -> Result<Prepared, CatalogueError> {
+        let recipes = self.recipes_of(&entry)?;
+        self.prepare(entry, &recipes)
+    }
+
     /// Adds a book for every job: `load` reads it, on all cores at once; `landed` hears of each job once its book is on
     /// disk, or why there is none. A job without a book stops no other.
     ///

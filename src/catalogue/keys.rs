@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use super::{Catalogue, CatalogueError};
-use crate::index::Library;
+use crate::index::{Action, Library};
 
 /// What every key begins with, so that one that was published by mistake can be found by programs.
 const PREFIX: &str = "lap_";
@@ -275,6 +275,7 @@ impl Catalogue {
         let changes: Vec<_> = revoked.iter().map(|kept| (kept.key.id.as_str(), None)).collect();
         if !changes.is_empty() {
             self.put_keys(&changes)?;
+            self.store.note(Action::KeyRevoked { name: name.to_owned() })?;
         }
         Ok(!changes.is_empty())
     }
@@ -325,6 +326,7 @@ impl Catalogue {
         let digest = Sha256::digest(secret.as_bytes()).into();
         changed.push(Kept { key: Arc::new(key.clone()), digest, used: None });
         self.put_keys(&written(&changed)?)?;
+        self.store.note(Action::KeyMade { name: key.name.clone(), id: key.id.clone() })?;
         Ok(MadeKey { key, secret })
     }
 

@@ -3,6 +3,8 @@
 //! logic, so that both always give the same answer.
 
 mod add;
+mod allow;
+mod amend;
 mod check;
 mod error;
 mod ingest;
@@ -13,6 +15,8 @@ mod transfer;
 
 pub(crate) use add::digest_of;
 pub use add::{Added, Content, NewEntry, Outcome, Prepared};
+pub use allow::{AllowList, Allowable, Allowed};
+pub use amend::Amendment;
 pub use check::{BookRef, CheckOptions, Comparison, MAX_GEMS, Match, Query, Report, compare};
 pub use error::CatalogueError;
 pub use jobs::{Backups, From as CutFrom, Job, JobState, RecipeChoice, Stand, Task};
@@ -22,6 +26,7 @@ use std::path::Path;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::fingerprint::{Recipe, RecipeName};
 use crate::index::{
@@ -37,6 +42,7 @@ pub struct Catalogue {
     rule: Rule,
     jobs: jobs::Jobs,
     keyring: keys::Keyring,
+    allowances: allow::AllowancesRead,
     backups: Backups,
     /// Shared by those who put books in, from the choice of their recipes until they are on disk; held alone by those who
     /// change which recipes there are. So no book is put in by recipes of the day before.
@@ -67,6 +73,7 @@ impl Catalogue {
             rule: Rule::default(),
             jobs: jobs::Jobs::default(),
             keyring: keys::Keyring::default(),
+            allowances: allow::AllowancesRead::default(),
             backups: Backups::Nowhere,
             feeding: RwLock::new(()),
         }
@@ -152,9 +159,10 @@ impl Catalogue {
         let recipes = Self::recipe_stats(&*snapshot)?;
         let libraries = snapshot.libraries()?;
         let books = libraries.iter().map(|library| library.books).sum();
+        let disabled = libraries.iter().map(|library| library.disabled).sum();
         let disk = self.store.disk()?;
         let (disk_bytes, posting_bytes) = (disk.total, disk.postings);
-        Ok(Stats { books, recipes, libraries, disk_bytes, posting_bytes, rule: self.rule })
+        Ok(Stats { books, disabled, recipes, libraries, disk_bytes, posting_bytes, rule: self.rule })
     }
 
     fn recipe_stats(snapshot: &dyn Snapshot) -> Result<Vec<RecipeStats>, CatalogueError> {
@@ -219,7 +227,7 @@ fn chosen(recipes: Vec<Recipe>, asked: Option<&RecipeName>) -> Result<Recipe, Ca
 }
 
 /// A page of a library.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Page {
     /// The records.
     pub books: Vec<Record>,
@@ -237,10 +245,13 @@ pub struct AuditPage {
 }
 
 /// A catalogue in numbers.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Stats {
     /// How many books it holds.
     pub books: u64,
+    /// How many of them are disabled, and counted by no check.
+    #[serde(default)]
+    pub disabled: u64,
     /// What it holds under each recipe, the default first.
     pub recipes: Vec<RecipeStats>,
     /// Its libraries.
@@ -254,9 +265,10 @@ pub struct Stats {
 }
 
 /// What a catalogue holds under one recipe.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RecipeStats {
     /// The recipe.
+    #[schema(value_type = String)]
     pub recipe: RecipeName,
     /// Whether a check uses it when none is named.
     pub default: bool,

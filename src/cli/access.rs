@@ -7,7 +7,8 @@ use jiff::SignedDuration;
 
 use super::failure::Failure;
 use crate::catalogue::{
-    Added, AuditPage, Catalogue, CheckOptions, Job, Key, MadeKey, NewEntry, NewKey, Page, Query, Report, Stats, Task,
+    Added, AllowList, Allowable, Amendment, AuditPage, Catalogue, CheckOptions, Job, Key, MadeKey, NewEntry, NewKey,
+    Page, Query, Report, Stats, Task,
 };
 use crate::fingerprint::RecipeName;
 use crate::index::{AuditFrom, BookId, BookKey, Library, Record, Watch};
@@ -17,6 +18,12 @@ pub(super) trait Access: Sync {
     fn check(&self, query: &Query, options: &CheckOptions) -> Result<Report, Failure>;
     fn add(&self, entry: NewEntry) -> Result<Added, Failure>;
     fn book(&self, key: &BookKey) -> Result<Option<Record>, Failure>;
+    /// The new record, if there is such a book.
+    fn amend(&self, key: &BookKey, amendment: &Amendment) -> Result<Option<Record>, Failure>;
+    fn allow(&self, name: BookId, what: Allowable, note: Option<String>) -> Result<AllowList, Failure>;
+    fn allow_lists(&self) -> Result<Vec<AllowList>, Failure>;
+    /// Whether the list was there.
+    fn disallow(&self, name: &BookId) -> Result<bool, Failure>;
     /// Whether the book was there.
     fn remove(&self, key: &BookKey) -> Result<bool, Failure>;
     fn books(&self, library: &Library, cursor: Option<&BookId>, limit: usize) -> Result<Page, Failure>;
@@ -50,6 +57,22 @@ impl Access for Arc<Catalogue> {
 
     fn book(&self, key: &BookKey) -> Result<Option<Record>, Failure> {
         Ok(Catalogue::book(self, key)?)
+    }
+
+    fn amend(&self, key: &BookKey, amendment: &Amendment) -> Result<Option<Record>, Failure> {
+        Ok(Catalogue::amend(self, key, amendment)?)
+    }
+
+    fn allow(&self, name: BookId, what: Allowable, note: Option<String>) -> Result<AllowList, Failure> {
+        Ok(Catalogue::allow(self, name, what, note)?.0)
+    }
+
+    fn allow_lists(&self) -> Result<Vec<AllowList>, Failure> {
+        Ok(Catalogue::allow_lists(self)?)
+    }
+
+    fn disallow(&self, name: &BookId) -> Result<bool, Failure> {
+        Ok(Catalogue::disallow(self, name)?)
     }
 
     fn remove(&self, key: &BookKey) -> Result<bool, Failure> {

@@ -7,8 +7,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::arguments::Target;
 use super::failure::{Failure, Status};
-use super::report::clean;
 use crate::index::{Action, AuditEntry, AuditFrom};
+use crate::report::clean;
 
 /// How many entries are read at a time.
 const PAGE: usize = 1_000;
@@ -55,6 +55,11 @@ fn sentence(action: &Action) -> String {
         Action::Added(book) => format!("added {}/{} ({})", book.library, book.id, book.rights),
         Action::Replaced(book) => format!("replaced {}/{} ({})", book.library, book.id, book.rights),
         Action::Removed(book) => format!("removed {}/{} ({})", book.library, book.id, book.rights),
+        Action::Amended(book) => format!("changed what is said of {}/{} ({})", book.library, book.id, book.rights),
+        Action::Setting { kind, name, removed: false } => format!("set {kind} {name}"),
+        Action::Setting { kind, name, removed: true } => format!("removed {kind} {name}"),
+        Action::KeyMade { name, id } => format!("made key {name} (id {id})"),
+        Action::KeyRevoked { name } => format!("revoked key {name}"),
         Action::Built { books } => format!("built with {books} books"),
         Action::RecipeAdded { recipe } => format!("added recipe {recipe}"),
         Action::RecipeDefault { recipe } => format!("made recipe {recipe} the default"),

@@ -1,18 +1,20 @@
-//! `lapidary books list|show|remove`.
+//! `lapidary books list|show|disable|enable|note|rights|remove`.
 
 use std::io::{self, Write as _, stdout};
 
 use clap::{Args, Subcommand};
+use jiff::civil::Date;
 
 use super::arguments::Target;
 use super::failure::{Failure, Status};
-use super::report::clean;
-use crate::index::{BookId, BookKey, Library, Record};
+use crate::catalogue::Amendment;
+use crate::index::{BookId, BookKey, Library, Record, Rights, Standing, Validity};
+use crate::report::clean;
 
 /// How many records are read at a time.
 const PAGE: usize = 1_000;
 
-/// List, show or remove books.
+/// List, show, disable, note or remove books.
 #[derive(Args)]
 pub(super) struct Books {
     #[command(subcommand)]
@@ -45,6 +47,47 @@ enum Task {
         /// The book's id
         id: BookId,
     },
+    /// Disable books: they are kept, and counted by no check
+    Disable {
+        #[command(flatten)]
+        books: Named,
+        /// Why: kept as the books' note
+        #[arg(long, value_name = "WORDS")]
+        note: Option<String>,
+    },
+    /// Have disabled books counted again
+    Enable {
+        #[command(flatten)]
+        books: Named,
+    },
+    /// Note something of books; nothing: forget the note
+    Note {
+        #[command(flatten)]
+        books: Named,
+        /// What to note
+        #[arg(long = "text", value_name = "WORDS", default_value = "")]
+        note: String,
+    },
+    /// Change the rights of books, or the days that they hold on
+    Rights {
+        #[command(flatten)]
+        books: Named,
+        /// What may be done with the books: protected, free, `public_domain` or unknown
+        #[arg(long)]
+        rights: Option<Rights>,
+        /// The first day that the rights hold on, in UTC
+        #[arg(long, value_name = "YYYY-MM-DD")]
+        from: Option<Date>,
+        /// The last day
+        #[arg(long, value_name = "YYYY-MM-DD")]
+        until: Option<Date>,
+        /// What may be done with the books on all other days
+        #[arg(long, value_name = "RIGHTS", default_value = "unknown")]
+        otherwise: Rights,
+        /// The rights hold on all days
+        #[arg(long, conflicts_with_all = ["from", "until", "otherwise"])]
+        always: bool,
+    },
     /// Remove books
     Remove {
         #[command(flatten)]
@@ -58,13 +101,58 @@ enum Task {
     },
 }
 
+/// Books of one library.
+#[derive(Args)]
+struct Named {
+    #[command(flatten)]
+    target: Target,
+    /// The library
+    #[arg(long)]
+    library: Library,
+    /// The books' ids
+    #[arg(required = true, value_name = "ID")]
+    ids: Vec<BookId>,
+}
+
 impl Books {
     pub(super) fn run(self) -> Result<Status, Failure> {
         match self.task {
             Task::List { target, library, json } => list(&target, library, json),
             Task::Show { target, library, json, id } => show(&target, &BookKey { library, id }, json),
+            Task::Disable { books, note } => {
+                books.amend("disabled", &Amendment { disabled: Some(true), note, ..Amendment::default() })
+            }
+            Task::Enable { books } => {
+                books.amend("enabled", &Amendment { disabled: Some(false), ..Amendment::default() })
+            }
+            Task::Note { books, note } => books.amend("noted", &Amendment { note: Some(note), ..Amendment::default() }),
+            Task::Rights { books, rights, from, until, otherwise, always } => {
+                let given = always || from.is_some() || until.is_some();
+                if rights.is_none() && !given {
+                    return Err(Failure::Input("give --rights, --from, --until or --always".to_owned()));
+                }
+                let validity = given.then_some(Validity { from, until, otherwise });
+                books.amend("changed", &Amendment { rights, validity, ..Amendment::default() })
+            }
             Task::Remove { target, library, ids } => remove(&target, &library, ids),
         }
+    }
+}
+
+impl Named {
+    fn amend(self, done: &str, amendment: &Amendment) -> Result<Status, Failure> {
+        let catalogue = self.target.open()?;
+        let mut status = Status::Done;
+        for id in self.ids {
+            let key = BookKey { library: self.library.clone(), id };
+            if catalogue.amend(&key, amendment)?.is_some() {
+                writeln!(stdout(), "{done} {key}")?;
+            } else {
+                eprintln!("lapidary: {}", missing(&key));
+                status = Status::WrongInput;
+            }
+        }
+        Ok(status)
     }
 }
 
@@ -100,7 +188,8 @@ fn list(target: &Target, library: Option<Library>, json: bool) -> Result<Status,
 fn line(record: &Record) -> String {
     let gems: Vec<String> = record.gems.iter().map(|(recipe, gems)| format!("{gems} {recipe}")).collect();
     let title = clean(record.title.as_deref().unwrap_or_default());
-    format!("{}\t{}\t{}\t{title}", record.key, record.rights, gems.join(", "))
+    let disabled = if record.is_disabled() { " (disabled)" } else { "" };
+    format!("{}\t{}{disabled}\t{}\t{title}", record.key, record.rights, gems.join(", "))
 }
 
 fn show(target: &Target, key: &BookKey, json: bool) -> Result<Status, Failure> {
@@ -114,11 +203,15 @@ fn show(target: &Target, key: &BookKey, json: bool) -> Result<Status, Failure> {
         return Ok(Status::Done);
     }
     writeln!(out, "{}", record.key)?;
+    let Standing { disabled_since, note, validity } = &record.standing;
     let rows = [
         ("title", record.title.clone()),
         ("authors", (!record.authors.is_empty()).then(|| record.authors.join("; "))),
         ("language", record.language.clone()),
         ("rights", Some(record.rights.to_string())),
+        ("valid", validity.as_ref().map(days)),
+        ("disabled", disabled_since.map(|since| format!("since {since}"))),
+        ("note", note.as_ref().map(|note| format!("{} ({})", note.text, note.since))),
         ("length", Some(format!("{} bytes of UTF-8", record.bytes))),
         ("SHA-256", Some(record.digest.clone())),
         ("changed", Some(record.changed.to_string())),
@@ -130,6 +223,13 @@ fn show(target: &Target, key: &BookKey, json: bool) -> Result<Status, Failure> {
         writeln!(out, "  {:<9} {gems} of recipe {recipe}", "gems")?;
     }
     Ok(Status::Done)
+}
+
+fn days(validity: &Validity) -> String {
+    let Validity { from, until, otherwise } = validity;
+    let from = from.map(|from| format!("from {from} ")).unwrap_or_default();
+    let until = until.map(|until| format!("until {until} ")).unwrap_or_default();
+    format!("{from}{until}(otherwise {otherwise})")
 }
 
 fn remove(target: &Target, library: &Library, ids: Vec<BookId>) -> Result<Status, Failure> {

@@ -4,6 +4,7 @@ use std::io::{self, Write as _, stdout};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use jiff::Timestamp;
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -11,10 +12,10 @@ use super::access::Access;
 use super::arguments::{BoundariesArgument, RuleArguments, Target};
 use super::failure::{Failure, Status};
 use super::files::{Reading, find};
-use super::report::print_report;
 use crate::catalogue::{CheckOptions, Query, Report};
 use crate::fingerprint::RecipeName;
 use crate::index::{Library, Rights};
+use crate::report::{html_report, print_report};
 
 /// How many files are checked side by side before their reports are printed in order.
 const AT_ONCE: usize = 16;
@@ -36,12 +37,18 @@ pub(super) struct Check {
     /// Only books of this library count
     #[arg(long)]
     library: Option<Library>,
+    /// Check by the rights of this day [default: today, in UTC]
+    #[arg(long, value_name = "YYYY-MM-DD")]
+    day: Option<jiff::civil::Date>,
     /// How many matches to show for a file
     #[arg(long, value_name = "N", default_value_t = CheckOptions::default().limit)]
     limit: usize,
     /// Print one JSON object a line
     #[arg(long)]
     json: bool,
+    /// Write the report on the one FILE as a page that can be filed
+    #[arg(long, value_name = "REPORT.html", conflicts_with = "json")]
+    html: Option<PathBuf>,
     /// Texts, or folders of them; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
@@ -65,10 +72,14 @@ impl Check {
             library: self.library.clone(),
             limit: self.limit,
             detail: true,
+            day: self.day,
         };
         let (stdin, paths): (Vec<_>, Vec<_>) = self.files.iter().cloned().partition(|path| path.as_os_str() == "-");
         let (found, refused) = find(&paths);
         let files: Vec<PathBuf> = stdin.into_iter().take(1).chain(found.into_iter().map(|f| f.path)).collect();
+        if self.html.is_some() && files.len() != 1 {
+            return Err(Failure::Input(format!("--html takes one file, not {}", files.len())));
+        }
         let mut status = Status::Done;
         for some in files.chunks(AT_ONCE) {
             let checked: Vec<_> = some.par_iter().map(|path| self.check(&*catalogue, path, &options)).collect();
@@ -109,6 +120,11 @@ impl Check {
             serde_json::to_writer(&mut out, &line).map_err(io::Error::from)?;
             writeln!(out)?;
         } else if let Some((report, bytes)) = report {
+            if let Some(page) = &self.html {
+                let written = html_report(&file, report, Some(*bytes), Timestamp::now());
+                let failed = |e| Failure::Failed(format!("cannot write {}: {e}", page.display()));
+                std::fs::write(page, written).map_err(failed)?;
+            }
             print_report(&mut out, &file, report, Some(*bytes), console::colors_enabled())?;
         }
         Ok(match report {

@@ -16,9 +16,9 @@ use console::{Alignment, Style, pad_str};
 
 use self::disguise::{Forgery, disguise};
 use self::shelf::{SHELF, STRANGER, Setting, VICTIM};
-use super::report::{Page, clean, grouped, style, wrap};
 use crate::catalogue::{Catalogue, CatalogueError, CheckOptions, Content, NewEntry, Query, Report};
 use crate::index::{BookKey, Record};
+use crate::report::{Page, clean, grouped, style, wrap};
 
 /// The library that the shelf is filed under.
 const LIBRARY: &str = "demo";
@@ -202,6 +202,7 @@ fn entry(book: &Setting) -> Result<NewEntry, CatalogueError> {
         title: Some(book.title.to_owned()),
         authors: vec![book.author.to_owned()],
         language: Some(book.language.tag.to_owned()),
+        validity: None,
         content: Content::Text(book.story().text(COLUMNS)),
     })
 }

@@ -1,27 +1,30 @@
 //! `lapidary ingest PATH…`.
 
+mod feed;
 mod metadata;
+mod onix;
 
+use std::collections::VecDeque;
 use std::io::{self, Write as _, stdout};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Instant;
 
 use clap::Args;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
 use rayon::prelude::*;
 use serde::Serialize;
 
-use self::metadata::Metadata;
+use self::metadata::{Known, Metadata};
 use super::access::Access as _;
 use super::arguments::{BoundariesArgument, FoldsArgument, Target};
 use super::failure::{Failure, Status};
 use super::files::{Found, Reading, find};
 use super::remote::Remote;
 use crate::catalogue::{Added, Catalogue, Content, NewEntry, Outcome};
-use crate::fingerprint::Recipe;
-use crate::index::{BookId, BookKey, Library, Rights};
+use crate::fingerprint::{Gem, Recipe, RecipeName};
+use crate::index::{BookId, BookKey, Library, Rights, Validity};
 
 /// Add files, or all files of folders, to a catalogue.
 ///
@@ -45,27 +48,45 @@ pub(super) struct Ingest {
     #[command(flatten)]
     folds: FoldsArgument,
     /// What is known of the books, a JSON object a line: {"file": …, "id", "library", "rights", "title", "authors",
-    /// "language"}
+    /// "language", "validity"}
     #[arg(long, value_name = "FILE.ndjson")]
     metadata: Option<PathBuf>,
+    /// Take what is known of the books from this ONIX for Books 3.0 feed; the names of the files have the ISBNs
+    #[arg(long, value_name = "FILE.xml", conflicts_with = "metadata")]
+    onix: Option<PathBuf>,
+    /// The country or region whose sales rights decide, such as DE or RU [default: any]
+    #[arg(long, value_name = "CODE", requires = "onix")]
+    territory: Option<String>,
+    /// Ingest this feed, a JSON object a line: {"id": …, "library", "rights", "title", "authors", "language", "validity"},
+    /// and one of "text", "gems" and "file"
+    #[arg(long, value_name = "FILE.ndjson", conflicts_with_all = ["metadata", "onix", "paths"])]
+    feed: Option<PathBuf>,
     #[command(flatten)]
     reading: Reading,
     /// Print one JSON object for each file once its book is on disk
     #[arg(long)]
     json: bool,
     /// Texts, or folders of them
-    #[arg(required = true, value_name = "PATH")]
+    #[arg(required_unless_present = "feed", value_name = "PATH")]
     paths: Vec<PathBuf>,
 }
 
 /// A file on its way into the catalogue.
 struct Job {
-    file: Found,
+    source: Source,
     key: BookKey,
     rights: Rights,
     title: Option<String>,
     authors: Vec<String>,
     language: Option<String>,
+    validity: Option<Validity>,
+}
+
+/// Where a book's content is.
+enum Source {
+    File(Found),
+    Text(String),
+    Gems { recipe: Option<RecipeName>, gems: Vec<Gem> },
 }
 
 /// A line of `--json`.
@@ -80,24 +101,44 @@ struct Line<'a> {
 
 impl Ingest {
     pub(super) fn run(self) -> Result<Status, Failure> {
+        if let Some(feed) = &self.feed {
+            return self.feed(feed);
+        }
         let mut metadata = self.metadata.as_deref().map(Metadata::read).transpose()?.unwrap_or_default();
         let (found, unreadable) = find(&self.paths);
         let progress = Progress::new(found.len() + unreadable.len(), self.json);
         for (path, why) in unreadable {
             progress.landed(path.display().to_string(), Err(why))?;
         }
+        let found: Vec<(Found, Result<Known, String>)> = match &self.onix {
+            Some(feed) => {
+                let (found, refused) = onix::matched(feed, self.territory.as_deref(), found)?;
+                progress.bar.set_length((found.len() + refused.len()) as u64);
+                for (name, why) in refused {
+                    progress.landed(name, Err(why))?;
+                }
+                found.into_iter().map(|(file, known)| (file, Ok(known))).collect()
+            }
+            None => found
+                .into_iter()
+                .map(|file| {
+                    let known = metadata.of(&file);
+                    (file, known)
+                })
+                .collect(),
+        };
         let mut jobs = Vec::with_capacity(found.len());
         let mut first_of: HashMap<BookKey, PathBuf> = HashMap::new();
-        for file in found {
+        for (file, known) in found {
             let path = file.path.clone();
-            let job = self.job(file, &mut metadata).and_then(|job| match first_of.get(&job.key) {
+            let job = known.and_then(|known| self.job(file, known)).and_then(|job| match first_of.get(&job.key) {
                 Some(first) => Err(format!("the id {:?} is already that of {}", job.key.id.as_str(), first.display())),
                 None => Ok(job),
             });
             match job {
                 Ok(job) => {
-                    first_of.insert(job.key.clone(), path);
-                    jobs.push(job);
+                    jobs.push((path.display().to_string(), job));
+                    first_of.insert(jobs[jobs.len() - 1].1.key.clone(), path);
                 }
                 Err(why) => progress.landed(path.display().to_string(), Err(why))?,
             }
@@ -105,13 +146,14 @@ impl Ingest {
         for (file, why) in metadata.unused() {
             progress.landed(file, Err(why))?;
         }
-        self.add(jobs, &progress)?;
+        let sink = self.sink()?;
+        self.add(&sink, jobs, &progress)?;
+        sink.finish()?;
         progress.finish()
     }
 
     /// What is known of a file: its metadata first, then the command line, then its name.
-    fn job(&self, file: Found, metadata: &mut Metadata) -> Result<Job, String> {
-        let known = metadata.of(&file)?;
+    fn job(&self, file: Found, known: Known) -> Result<Job, String> {
         let id = match known.id {
             Some(id) => id,
             None => file
@@ -125,30 +167,29 @@ impl Ingest {
         let library =
             known.library.or_else(|| self.library.clone()).ok_or("no library: give --library, or metadata")?;
         let rights = known.rights.or(self.rights).ok_or("no rights: give --rights, or metadata")?;
-        let (title, authors, language) = (known.title, known.authors, known.language);
-        Ok(Job { file, key: BookKey { library, id }, rights, title, authors, language })
+        let (title, authors, language, validity) = (known.title, known.authors, known.language, known.validity);
+        Ok(Job { source: Source::File(file), key: BookKey { library, id }, rights, title, authors, language, validity })
     }
 
     fn load(&self, job: &Job) -> Result<NewEntry, String> {
-        let content = Content::Text(self.reading.text(&job.file.path)?);
+        let content = match &job.source {
+            Source::File(file) => Content::Text(self.reading.text(&file.path)?),
+            Source::Text(text) => Content::Text(text.clone()),
+            Source::Gems { recipe, gems } => Content::Gems { recipe: recipe.clone(), gems: gems.clone() },
+        };
         let (title, authors, language) = (job.title.clone(), job.authors.clone(), job.language.clone());
-        Ok(NewEntry { key: job.key.clone(), rights: job.rights, title, authors, language, content })
+        let validity = job.validity.clone();
+        Ok(NewEntry { key: job.key.clone(), rights: job.rights, title, authors, language, validity, content })
     }
 
-    fn add(&self, jobs: Vec<Job>, progress: &Progress) -> Result<(), Failure> {
+    /// Where the books go.
+    fn sink(&self) -> Result<Sink, Failure> {
         if let Some(url) = &self.target.server {
             if !self.recipes.is_empty() || self.boundaries.boundaries.is_some() || self.folds.keep_folds.is_some() {
                 let sentence = "a server has its own recipes: leave out --recipe, --boundaries and --keep-folds";
                 return Err(Failure::Input(sentence.to_owned()));
             }
-            let server = Remote::new(url)?;
-            return jobs.par_iter().try_for_each(|job| {
-                let added = match self.load(job).map(|entry| server.add(entry)) {
-                    Ok(Err(Failure::Input(why))) | Err(why) => Err(why),
-                    Ok(added) => Ok(added?),
-                };
-                progress.landed(job.file.path.display().to_string(), added)
-            });
+            return Ok(Sink::Server(Remote::new(url)?));
         }
         let Some(folder) = &self.target.data else {
             return Err(Failure::Input("name a catalogue with --data DIR or --server URL".to_owned()));
@@ -161,16 +202,80 @@ impl Ingest {
         let catalogue = Catalogue::open_or_create(folder)?;
         self.folds.apply(&catalogue)?;
         let recipes = catalogue.settle_recipes(&recipes)?;
-        let mut shown = Ok(());
-        let load = |job: &Job| self.load(job);
-        catalogue.add_all(jobs, &recipes, load, |job, added| {
-            let landed = progress.landed(job.file.path.display().to_string(), added);
-            if shown.is_ok() {
-                shown = landed;
+        Ok(Sink::Folder(Box::new(catalogue), recipes))
+    }
+
+    /// Adds a book for every job; each comes with its name for people.
+    fn add(&self, sink: &Sink, jobs: Vec<(String, Job)>, progress: &Progress) -> Result<(), Failure> {
+        match sink {
+            Sink::Server(server) => jobs.par_iter().try_for_each(|(name, job)| {
+                let added = match self.load(job).map(|entry| server.add(entry)) {
+                    Ok(Err(Failure::Input(why))) | Err(why) => Err(why),
+                    Ok(added) => Ok(added?),
+                };
+                progress.landed(name.clone(), added)
+            }),
+            Sink::Folder(catalogue, recipes) => {
+                let mut shown = Ok(());
+                catalogue.add_all(
+                    jobs,
+                    recipes,
+                    |(_, job)| self.load(job),
+                    |(name, _), added| {
+                        let landed = progress.landed(name, added);
+                        if shown.is_ok() {
+                            shown = landed;
+                        }
+                    },
+                )?;
+                shown
             }
+        }
+    }
+
+    /// Ingests a feed of lines.
+    fn feed(&self, feed: &Path) -> Result<Status, Failure> {
+        let progress = Progress::new(0, self.json);
+        let sink = self.sink()?;
+        let defaults = feed::Defaults { library: self.library.as_ref(), rights: self.rights };
+        feed::each(feed, &defaults, |lines| {
+            progress.bar.inc_length(lines.len() as u64);
+            let (mut rest, mut jobs) = (VecDeque::from(lines), Vec::new());
+            while !rest.is_empty() {
+                // A book that comes again is compared with what it was before.
+                let mut keys = HashSet::new();
+                while let Some((name, job)) = rest.pop_front() {
+                    match job {
+                        Err(why) => progress.landed(name, Err(why))?,
+                        Ok(job) if keys.insert(job.key.clone()) => jobs.push((name, job)),
+                        Ok(job) => {
+                            rest.push_front((name, Ok(job)));
+                            break;
+                        }
+                    }
+                }
+                self.add(&sink, std::mem::take(&mut jobs), &progress)?;
+            }
+            Ok(())
         })?;
-        catalogue.flush()?;
-        shown
+        sink.finish()?;
+        progress.finish()
+    }
+}
+
+/// Where books go.
+enum Sink {
+    Server(Remote),
+    Folder(Box<Catalogue>, Vec<Recipe>),
+}
+
+impl Sink {
+    /// Brings what was added to disk for good.
+    fn finish(&self) -> Result<(), Failure> {
+        match self {
+            Self::Server(_) => Ok(()),
+            Self::Folder(catalogue, _) => Ok(catalogue.flush()?),
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 //! found protected text, 2 wrong usage or input, 3 a failure.
 
 mod access;
+mod allow;
 mod arguments;
 mod audit;
 mod backup;
@@ -20,7 +21,6 @@ mod log;
 mod manual;
 mod reindex;
 mod remote;
-mod report;
 mod serve;
 mod stats;
 mod text;
@@ -54,10 +54,12 @@ enum Task {
     Fold(text::Fold),
     /// Compare two texts with each other
     Compare(compare::Compare),
-    /// List, show or remove books
+    /// List, show, disable, note or remove books
     Books(books::Books),
     /// Make, list, rotate or revoke the keys that a server's clients need
     Keys(keys::Keys),
+    /// Allow gems or books, which then cause no block
+    Allow(allow::Allow),
     /// Show what a catalogue holds
     Stats(stats::Stats),
     /// Give every book gems of another recipe, and check by that from then on
@@ -105,6 +107,7 @@ impl Command {
             Task::Compare(task) => task.run(),
             Task::Books(task) => task.run(),
             Task::Keys(task) => task.run(),
+            Task::Allow(task) => task.run(),
             Task::Stats(task) => task.run(),
             Task::Reindex(task) => task.run(),
             Task::DropRecipe(task) => task.run(),

@@ -15,7 +15,8 @@ use ureq::{Agent, Body, SendBody};
 use super::access::Access;
 use super::failure::Failure;
 use crate::catalogue::{
-    Added, AuditPage, CheckOptions, Content, Job, Key, MadeKey, NewEntry, NewKey, Page, Query, Report, Stats, Task,
+    Added, AllowList, Allowable, Amendment, AuditPage, CheckOptions, Content, Job, Key, MadeKey, NewEntry, NewKey,
+    Page, Query, Report, Stats, Task,
 };
 use crate::fingerprint::RecipeName;
 use crate::index::{AuditFrom, BookId, BookKey, Library, Record, Watch};
@@ -71,6 +72,10 @@ impl Remote {
         format!("{}/v1/libraries/{}/books{id}", self.url, encoded(library.as_str()))
     }
 
+    fn allow_path(&self, name: &BookId) -> String {
+        format!("{}/v1/allow/{}", self.url, utf8_percent_encode(name.as_str(), NON_ALPHANUMERIC))
+    }
+
     /// The status and body of an answer, or what kept the server from giving one.
     fn read(&self, answer: Answer) -> Result<(StatusCode, String), Failure> {
         let failed = |e: ureq::Error| {
@@ -109,6 +114,9 @@ impl Access for Remote {
         if let Some(recipe) = &options.recipe {
             body["recipe"] = recipe.as_str().into();
         }
+        if let Some(day) = options.day {
+            body["day"] = json!(day);
+        }
         if let Some(library) = &options.library {
             body["library"] = library.as_str().into();
         }
@@ -119,6 +127,9 @@ impl Access for Remote {
         let mut body = json!({ "rights": entry.rights, "authors": entry.authors });
         if let Some(title) = entry.title {
             body["title"] = title.into();
+        }
+        if let Some(validity) = entry.validity {
+            body["validity"] = json!(validity);
         }
         if let Some(language) = entry.language {
             body["language"] = language.into();
@@ -138,6 +149,43 @@ impl Access for Remote {
 
     fn book(&self, key: &BookKey) -> Result<Option<Record>, Failure> {
         self.found(self.agent.get(self.path(&key.library, Some(&key.id))).call())
+    }
+
+    fn amend(&self, key: &BookKey, amendment: &Amendment) -> Result<Option<Record>, Failure> {
+        self.found(self.agent.patch(self.path(&key.library, Some(&key.id))).send_json(amendment))
+    }
+
+    fn allow(&self, name: BookId, what: Allowable, note: Option<String>) -> Result<AllowList, Failure> {
+        let mut body = match what {
+            Allowable::Book(book) => json!({ "book": book }),
+            Allowable::Gems(Content::Text(text)) => json!({ "text": text }),
+            Allowable::Gems(Content::Gems { recipe, gems }) => match recipe {
+                Some(recipe) => json!({ "gems": gems, "recipe": recipe }),
+                None => json!({ "gems": gems }),
+            },
+        };
+        if let Some(note) = note {
+            body["note"] = note.into();
+        }
+        self.parsed(self.read(self.agent.put(self.allow_path(&name)).send_json(body))?)
+    }
+
+    fn allow_lists(&self) -> Result<Vec<AllowList>, Failure> {
+        #[derive(Deserialize)]
+        struct Lists {
+            allow: Vec<AllowList>,
+        }
+        let Lists { allow } = self.parsed(self.read(self.agent.get(format!("{}/v1/allow", self.url)).call())?)?;
+        Ok(allow)
+    }
+
+    fn disallow(&self, name: &BookId) -> Result<bool, Failure> {
+        let (status, body) = self.read(self.agent.delete(self.allow_path(name)).call())?;
+        match status {
+            StatusCode::NO_CONTENT => Ok(true),
+            StatusCode::NOT_FOUND => Ok(false),
+            _ => self.parsed((status, body)),
+        }
     }
 
     fn remove(&self, key: &BookKey) -> Result<bool, Failure> {

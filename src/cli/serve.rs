@@ -113,7 +113,7 @@ impl Serve {
     /// The folder, and all that was set, by flags and variables or else by the file.
     fn settled(&self) -> Result<(PathBuf, Options), Failure> {
         let mut table = self.config.as_deref().map(read).transpose()?.unwrap_or_default();
-        let stronger = Table::try_from(&self.options).map_err(|e| Failure::Failed(e.to_string()))?;
+        let stronger = Table::try_from(&self.options).map_err(|e| Failure::Input(format!("the settings: {e}")))?;
         lay_over(&mut table, stronger);
         let options: Options = table.try_into().map_err(|e| Failure::Input(format!("the settings: {e}")))?;
         options.verify()?;

@@ -16,7 +16,7 @@ impl fmt::Display for Gem {
 }
 
 /// A range of bytes of the source text in UTF-8, without a byte-order mark: `start..end`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct Place {
     /// The first byte of the range.
     pub start: u64,

@@ -70,6 +70,29 @@ pub enum Action {
     Replaced(AuditedBook),
     /// A book was removed.
     Removed(AuditedBook),
+    /// What is said of a book was changed: whether it counts, its rights, their days, a note.
+    Amended(AuditedBook),
+    /// A setting that is kept beside the books was made, changed or removed.
+    Setting {
+        /// Of which kind.
+        kind: String,
+        /// Its name.
+        name: String,
+        /// Whether it is gone now.
+        removed: bool,
+    },
+    /// A key was made, or got a new secret.
+    KeyMade {
+        /// Its name.
+        name: String,
+        /// Its id.
+        id: String,
+    },
+    /// A key was revoked.
+    KeyRevoked {
+        /// Its name.
+        name: String,
+    },
     /// Many books were built into a new catalogue at once.
     Built {
         /// How many.

@@ -6,11 +6,13 @@
 mod audit;
 mod record;
 mod rocks;
+mod standing;
 mod vitals;
 
 pub use audit::{Action, Actor, AuditEntry, AuditFrom, AuditedBook};
 pub use record::{BadName, BookId, BookKey, LateGems, Library, NAME_BYTES, NewBook, Record, Rights};
 pub use rocks::{CACHE_BYTES, RocksStore};
+pub use standing::{NOTE_BYTES, Note, Standing, Validity};
 pub use vitals::{Background, CacheUse, Disk, PostingCounts, Vitals};
 
 use std::collections::BTreeMap;
@@ -18,6 +20,7 @@ use std::path::Path;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::fingerprint::{Gem, PackedFold, PlacedGem, Recipe, RecipeName};
 
@@ -84,7 +87,7 @@ pub trait Store: Send + Sync {
 
     /// Puts books in; one whose key is there already is replaced with all its gems and postings. When a key stands
     /// twice in one call, the last one stays. A book has a gem once: the first place stays, and the record counts it
-    /// so.
+    /// so. A book that takes the place of a disabled one is disabled too, and keeps its note, unless it has its own.
     ///
     /// # Errors
     /// [`StoreError::UnknownRecipe`] for gems of a recipe that was not added first, [`StoreError::GemTooLarge`] for
@@ -96,6 +99,16 @@ pub trait Store: Send + Sync {
 
     /// Writes an entry of the audit log on what changed elsewhere; the changes of a store by itself have theirs.
     fn note(&self, action: Action) -> Result<(), StoreError>;
+
+    /// Changes what is said of a book, and not its gems: `change` gets its record, of which key, gems and digest stay as
+    /// they are. Returns the new record; `None` when there is no such book.
+    fn amend(&self, key: &BookKey, change: &mut dyn FnMut(&mut Record)) -> Result<Option<Record>, StoreError>;
+
+    /// The settings of one kind, which are kept beside the books: names and values, by name.
+    fn settings(&self, kind: &str) -> Result<Vec<(String, Vec<u8>)>, StoreError>;
+
+    /// Keeps a setting, or with no value forgets it; says whether it was there.
+    fn set(&self, kind: &str, name: &str, value: Option<&[u8]>) -> Result<bool, StoreError>;
 
     /// A state of the whole store that no later change alters.
     fn snapshot(&self) -> Box<dyn Snapshot + '_>;
@@ -212,26 +225,31 @@ pub struct Tally {
 }
 
 /// What a library holds.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct LibrarySummary {
     /// The library.
     pub library: Library,
     /// How many books it holds.
     pub books: u64,
+    /// How many of them are disabled.
+    #[serde(default)]
+    pub disabled: u64,
     /// How long their texts are together, in bytes of UTF-8.
     pub bytes: u64,
-    /// When one of its books was last added, replaced (both by the books' own `changed`) or removed.
+    /// When one of its books was last added, replaced (both by the books' own `changed`), amended or removed.
     pub changed: Timestamp,
 }
 
 impl LibrarySummary {
     /// Counts a book in the summary of its library.
     fn count(summaries: &mut BTreeMap<Library, Self>, record: Record) {
+        let disabled = record.is_disabled();
         let Record { key, changed, bytes, .. } = record;
         let library = key.library.clone();
-        let empty = Self { library: key.library, books: 0, bytes: 0, changed };
+        let empty = Self { library: key.library, books: 0, disabled: 0, bytes: 0, changed };
         let summary = summaries.entry(library).or_insert(empty);
         summary.books += 1;
+        summary.disabled += u64::from(disabled);
         summary.bytes = summary.bytes.saturating_add(bytes);
         summary.changed = summary.changed.max(changed);
     }

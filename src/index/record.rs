@@ -5,8 +5,11 @@ use std::fmt;
 use std::str::FromStr;
 
 use jiff::Timestamp;
+use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
+use super::Standing;
 use crate::fingerprint::{PackedFold, PlacedGem, RecipeName};
 use crate::index::BookNo;
 
@@ -24,7 +27,8 @@ pub struct BadName {
 macro_rules! name {
     ($(#[$doc:meta])* $name:ident, $what:literal) => {
         $(#[$doc])*
-        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
+        #[schema(value_type = String, min_length = 1, max_length = 512)]
         #[serde(try_from = "String", into = "String")]
         pub struct $name(String);
 
@@ -82,7 +86,7 @@ name!(
 );
 
 /// What names a book for people.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
 pub struct BookKey {
     /// The library.
     pub library: Library,
@@ -97,7 +101,7 @@ impl fmt::Display for BookKey {
 }
 
 /// What may be done with a book, the strictest first. A verdict is one of these too.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Rights {
     /// Under copyright: may not be published by others.
@@ -140,7 +144,7 @@ impl fmt::Display for Rights {
 }
 
 /// A book as the store keeps and shows it: all but its gems.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Record {
     /// Library and id.
     #[serde(flatten)]
@@ -161,9 +165,30 @@ pub struct Record {
     /// The text's length in bytes of UTF-8; 0 when only the gems are known.
     pub bytes: u64,
     /// How many gems the book has under each recipe.
+    #[schema(value_type = BTreeMap<String, u32>)]
     pub gems: BTreeMap<RecipeName, u32>,
-    /// When the book was last put in.
+    /// When the book, or what is said of it, was last changed.
     pub changed: Timestamp,
+    /// Whether and when it counts, and what was noted of it.
+    #[serde(default, skip_serializing_if = "Standing::is_usual")]
+    pub standing: Standing,
+}
+
+impl Record {
+    /// What may be done with the book on this day.
+    #[must_use]
+    pub fn rights_on(&self, day: Date) -> Rights {
+        match &self.standing.validity {
+            Some(validity) if !validity.holds(day) => validity.otherwise,
+            _ => self.rights,
+        }
+    }
+
+    /// Whether no check counts the book.
+    #[must_use]
+    pub fn is_disabled(&self) -> bool {
+        self.standing.disabled_since.is_some()
+    }
 }
 
 /// A book to be put into a store: its record, and its gems under every recipe that `record.gems` names.

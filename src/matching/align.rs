@@ -2,6 +2,7 @@
 
 use hashbrown::HashMap;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::fingerprint::{Gem, Place, PlacedGem};
 
@@ -12,7 +13,7 @@ const REACH: usize = 8;
 const COVERED: f64 = 0.5;
 
 /// A stretch of the query and the stretch of the book that it matches.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Span {
     /// How many gems the two stretches have in common, in the same order.
     pub common: u32,
@@ -23,7 +24,7 @@ pub struct Span {
 }
 
 /// A stretch of a text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Extent {
     /// Which of the text's gems, counted from 0: `start..end`.
     pub gems: Range,
@@ -32,7 +33,7 @@ pub struct Extent {
 }
 
 /// A half-open range of gems.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Range {
     /// The first.
     pub start: u32,
@@ -41,7 +42,7 @@ pub struct Range {
 }
 
 /// What a query and a book are to each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Relation {
     /// Each covers most of the other.

@@ -9,11 +9,12 @@ pub use align::{Extent, Range, Relation, Span, align};
 pub use chance::chance;
 
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::index::Rights;
 
 /// When a book counts as a match.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Rule {
     /// The fewest gems in common. 3 for the 32-bit recipes: fewer come about by chance in a large index.
     pub min_common: u32,
@@ -30,7 +31,7 @@ impl Default for Rule {
 }
 
 /// What a query and a book have in common, in numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Score {
     /// How many gems both have.
     pub common: u32,

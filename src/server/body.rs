@@ -16,7 +16,7 @@ use crate::extract::{self, Encoding};
 use crate::metrics::METRICS;
 
 /// How long a client may send nothing in the middle of a body.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 /// How many bytes a second a body must come with on average, once that patience is over.
 const SLOWEST: usize = 8 << 10;
 const MIB: f64 = (1 << 20) as f64;
@@ -64,9 +64,14 @@ pub(super) async fn only_json<T: DeserializeOwned>(
     payload: Payload,
     limit: usize,
 ) -> Result<T, Problem> {
-    match json_or_raw(request, payload, limit).await? {
-        Body::Json(bytes) => json(&bytes),
-        Body::Raw(_) => Err(Problem::bad("bad_json", "this call takes JSON; send Content-Type: application/json")),
+    json(&json_only(request, payload, limit).await?)
+}
+
+/// Reads a body of JSON.
+pub(super) async fn json_only(request: &HttpRequest, payload: Payload, limit: usize) -> Result<Vec<u8>, Problem> {
+    match content_type(request)?.0.as_str() {
+        "application/json" | "application/merge-patch+json" => read(request, payload, limit).await,
+        kind => Err(unknown(kind, "application/json")),
     }
 }
 
@@ -78,12 +83,28 @@ pub(super) async fn form(request: &HttpRequest, payload: Payload, limit: usize) 
     }
 }
 
-/// Parses JSON.
+/// Parses a JSON object.
 pub(super) fn json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
-    serde_json::from_slice(bytes).map_err(|error| {
-        let error = excerpt(&error.to_string());
-        Problem::bad("bad_json", format!("the body is not the JSON that this call takes: {error}"))
-    })
+    // A list of its values would be taken for an object.
+    if bytes.trim_ascii_start().starts_with(b"[") {
+        return Err(Problem::bad("bad_json", "the body is a list; this call takes a JSON object"));
+    }
+    serde_json::from_slice(bytes).map_err(|error| bad_json(&error))
+}
+
+/// What is not the JSON that a call takes.
+pub(super) fn bad_json(error: &serde_json::Error) -> Problem {
+    let error = excerpt(&error.to_string());
+    Problem::bad("bad_json", format!("the body is not the JSON that this call takes: {error}"))
+}
+
+/// Refuses a body that is not lines of JSON.
+pub(super) fn refuse_other_than_lines(request: &HttpRequest) -> Result<(), Problem> {
+    refuse_compressed(request)?;
+    match content_type(request)?.0.as_str() {
+        "application/x-ndjson" | "application/ndjson" | "application/jsonl" | "application/json-lines" => Ok(()),
+        kind => Err(unknown(kind, "application/x-ndjson, a JSON object a line")),
+    }
 }
 
 /// The content type without parameters, empty if there is none, and its charset.
@@ -168,7 +189,7 @@ fn refuse_compressed(request: &HttpRequest) -> Result<(), Problem> {
     }
 }
 
-fn too_large(limit: usize) -> Problem {
+pub(super) fn too_large(limit: usize) -> Problem {
     let mib = limit as f64 / MIB;
     let detail = format!(
         "the body is larger than {limit} bytes ({mib:.1} MiB), the limit here; send less, or have --max-body raised"
@@ -176,7 +197,7 @@ fn too_large(limit: usize) -> Problem {
     Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", detail)
 }
 
-fn stalled() -> Problem {
+pub(super) fn stalled() -> Problem {
     let seconds = PATIENCE.as_secs();
     let detail = format!("the body came too slowly, or nothing of it for {seconds} seconds; send it again");
     Problem::new(StatusCode::REQUEST_TIMEOUT, "body_stalled", detail)

@@ -5,17 +5,27 @@ use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use serde::Deserialize;
 use serde::de::IntoDeserializer;
+use utoipa::ToSchema;
 
 use super::State;
 use super::body::{self, Body};
 use super::parameters;
-use super::problem::{Problem, excerpt};
+use super::problem::{Details, Problem, excerpt};
 use super::work::{Answer, work};
-use crate::catalogue::{Content, NewEntry, Outcome};
+use crate::catalogue::{Added, Content, NewEntry, Outcome};
 use crate::fingerprint::Gem;
-use crate::index::{BookKey, Rights};
+use crate::index::{BookKey, Record, Rights, Validity};
 
-/// `PUT /v1/libraries/{library}/books/{id}`
+#[utoipa::path(put, path = "/v1/libraries/{library}/books/{id}", tag = "books", operation_id = "put_book",
+    summary = "Add or replace a book",
+    description = "With a JSON body everything stands in the body, and a query is refused.",
+    params(("library" = String, Path, description = "The library", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"), ("id" = String, Path, description = "The library's own id; slashes may stand as they are", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"),
+        ("rights" = Option<Rights>, Query, description = "With a raw body, and needed there: what may be done with it"),
+        ("title" = Option<String>, Query, description = "With a raw body: the title"),
+        ("author" = Option<Vec<String>>, Query, description = "With a raw body: an author; once for each"),
+        ("language" = Option<String>, Query, description = "With a raw body: the language")),
+    request_body(content((Written = "application/json"), (String = "text/plain"), (Vec<u8> = "application/octet-stream"))),
+    responses((status = 200, description = "It was there", body = Added), (status = 201, description = "It was added", body = Added), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
 pub(super) async fn put(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
     let key = parameters::book(&request)?;
     let parameters = request.query_string().to_owned();
@@ -28,7 +38,9 @@ pub(super) async fn put(request: HttpRequest, payload: Payload, state: Data<Stat
     .await
 }
 
-/// `GET /v1/libraries/{library}/books/{id}`
+#[utoipa::path(get, path = "/v1/libraries/{library}/books/{id}", tag = "books", operation_id = "book", summary = "Show a book",
+    params(("library" = String, Path, description = "The library", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"), ("id" = String, Path, description = "The library's own id; slashes may stand as they are", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")),
+    responses((status = 200, description = "Its record", body = Record), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
 pub(super) async fn get(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, Problem> {
     let key = parameters::book(&request)?;
     work(&state, move |catalogue| match catalogue.book(&key)? {
@@ -38,7 +50,9 @@ pub(super) async fn get(request: HttpRequest, state: Data<State>) -> Result<Http
     .await
 }
 
-/// `DELETE /v1/libraries/{library}/books/{id}`
+#[utoipa::path(delete, path = "/v1/libraries/{library}/books/{id}", tag = "books", operation_id = "delete_book", summary = "Remove a book",
+    params(("library" = String, Path, description = "The library", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"), ("id" = String, Path, description = "The library's own id; slashes may stand as they are", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")),
+    responses((status = 204, description = "It is removed"), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
 pub(super) async fn delete(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, Problem> {
     let key = parameters::book(&request)?;
     work(&state, move |catalogue| match catalogue.remove(std::slice::from_ref(&key))?.as_slice() {
@@ -48,21 +62,34 @@ pub(super) async fn delete(request: HttpRequest, state: Data<State>) -> Result<H
     .await
 }
 
-fn no_such_book(key: &BookKey) -> Problem {
+/// There is no such book.
+pub(super) fn no_such_book(key: &BookKey) -> Problem {
     let (library, id) = (excerpt(key.library.as_str()), excerpt(key.id.as_str()));
     Problem::missing("no_such_book", format!("library '{library}' has no book '{id}'"))
 }
 
-#[derive(Deserialize)]
+/// A book as it is sent: exactly one of `text` and `gems`.
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct Written {
+#[schema(as = NewBook)]
+pub(super) struct Written {
+    /// What may be done with it.
     rights: Rights,
+    /// The days that its rights hold on, if not all.
+    validity: Option<Validity>,
+    /// The title, if known.
     title: Option<String>,
+    /// The authors.
     #[serde(default)]
     authors: Vec<String>,
+    /// The language as a BCP 47 tag, if known.
     language: Option<String>,
+    /// Its text, which gets gems under every recipe of the catalogue and is not kept.
     text: Option<String>,
+    /// Only its gems.
+    #[schema(value_type = Option<Vec<u64>>, max_items = 100_000)]
     gems: Option<Vec<Gem>>,
+    /// The recipe that `gems` were made by.
     recipe: Option<String>,
 }
 
@@ -75,7 +102,12 @@ fn entry(key: BookKey, body: Body, parameters: &str) -> Result<NewEntry, Problem
         }
     };
     parameters::none(parameters)?;
-    let Written { rights, title, authors, language, text, gems, recipe } = body::json(&bytes)?;
+    entry_of(key, body::json(&bytes)?)
+}
+
+/// A book as it was sent, in the catalogue's words.
+pub(super) fn entry_of(key: BookKey, written: Written) -> Result<NewEntry, Problem> {
+    let Written { rights, validity, title, authors, language, text, gems, recipe } = written;
     let content = match (text, gems, recipe) {
         (Some(text), None, None) => Content::Text(text),
         (None, Some(gems), recipe) => Content::Gems { recipe: recipe.map(TryInto::try_into).transpose()?, gems },
@@ -86,12 +118,13 @@ fn entry(key: BookKey, body: Body, parameters: &str) -> Result<NewEntry, Problem
         }
         _ => return Err(Problem::bad("bad_json", "give exactly one of 'text' and 'gems'")),
     };
-    Ok(About { rights, title, authors, language }.entry(key, content))
+    Ok(About { rights, validity, title, authors, language }.entry(key, content))
 }
 
 /// What is said of a book beside its content.
 struct About {
     rights: Rights,
+    validity: Option<Validity>,
     title: Option<String>,
     authors: Vec<String>,
     language: Option<String>,
@@ -120,11 +153,11 @@ impl About {
         let rights = rights.ok_or_else(|| bad("'rights' is missing".to_owned()))?;
         let words = rights.as_str().into_deserializer();
         let rights = Rights::deserialize(words).map_err(|error: serde::de::value::Error| bad(error.to_string()))?;
-        Ok(Self { rights, title, authors, language })
+        Ok(Self { rights, validity: None, title, authors, language })
     }
 
     fn entry(self, key: BookKey, content: Content) -> NewEntry {
-        let Self { rights, title, authors, language } = self;
-        NewEntry { key, rights, title, authors, language, content }
+        let Self { rights, validity, title, authors, language } = self;
+        NewEntry { key, rights, title, authors, language, validity, content }
     }
 }

@@ -1,29 +1,63 @@
 //! Checks: by JSON, by a text or a file, and by the form that existing clients post.
 
+use actix_web::http::header::{Accept, Header as _};
+use actix_web::mime;
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
+use jiff::Timestamp;
+use jiff::civil::Date;
 use serde::Deserialize;
+use utoipa::ToSchema;
 
 use super::State;
 use super::body::{self, Body};
 use super::parameters;
-use super::problem::{Problem, excerpt};
+use super::problem::{Details, Problem, excerpt};
 use super::work::{Answer, work};
-use crate::catalogue::{CatalogueError, CheckOptions, MAX_GEMS, Query};
+use crate::catalogue::{CatalogueError, CheckOptions, MAX_GEMS, Query, Report};
 use crate::fingerprint::Gem;
+use crate::report::html_report;
 
-/// `POST /v1/checks`
+#[utoipa::path(post, path = "/v1/checks", tag = "checks", operation_id = "check",
+    summary = "Check a text, a file or gems",
+    description = "With a JSON body everything stands in the body, and a query is refused. `Accept: text/html` gives the report as a page that can be filed.",
+    params(("recipe" = Option<String>, Query, description = "With a raw body: the recipe"),
+        ("library" = Option<String>, Query, description = "With a raw body: only books of this library count", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"),
+        ("limit" = Option<u32>, Query, description = "With a raw body: how many matches to show", maximum = 1000),
+        ("detail" = Option<bool>, Query, description = "With a raw body: whether to show spans"),
+        ("day" = Option<jiff::civil::Date>, Query, description = "With a raw body: the day whose rights decide")),
+    request_body(content((Asked = "application/json"), (String = "text/plain"), (Vec<u8> = "application/octet-stream"))),
+    responses((status = 200, description = "What was found", content((Report = "application/json"), (String = "text/html"))), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
 pub(super) async fn check(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
     let parameters = request.query_string().to_owned();
     let body = body::json_or_raw(&request, payload, state.max_body).await?;
+    let page = wants_page(&request);
     work(&state, move |catalogue| {
         let (query, options) = asked(body, &parameters)?;
-        Answer::ok(&catalogue.check(&query, &options)?)
+        let report = catalogue.check(&query, &options)?;
+        if !page {
+            return Answer::ok(&report);
+        }
+        let (name, bytes) = match &query {
+            Query::Text(text) => ("text", Some(text.len() as u64)),
+            Query::Gems(_) => ("gems", None),
+        };
+        Ok(Answer::page(html_report(name, &report, bytes, Timestamp::now())))
     })
     .await
 }
 
-/// `POST /copyright_check_by_gems/`
+/// Whether a page for people is asked for rather than JSON.
+fn wants_page(request: &HttpRequest) -> bool {
+    let ranked = Accept::parse(request).map(|accept| accept.ranked()).unwrap_or_default();
+    let known = |mime: &&mime::Mime| ["text/html", "application/json", "*/*"].contains(&mime.essence_str());
+    ranked.iter().find(known).is_some_and(|mime| mime.essence_str() == "text/html")
+}
+
+#[utoipa::path(post, path = "/copyright_check_by_gems/", tag = "checks", operation_id = "check_by_gems",
+    summary = "Check gems, as existing clients post them",
+    request_body(content = Form, content_type = "application/x-www-form-urlencoded"),
+    responses((status = 200, description = "What was found", body = Report), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
 pub(super) async fn check_by_gems(
     request: HttpRequest,
     payload: Payload,
@@ -37,15 +71,27 @@ pub(super) async fn check_by_gems(
     .await
 }
 
-#[derive(Deserialize)]
+/// A check: exactly one of `text` and `gems`.
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct Asked {
+pub(super) struct Asked {
+    /// The gems of a text, in its order.
+    #[schema(value_type = Option<Vec<u64>>, max_items = 100_000)]
     gems: Option<Vec<Gem>>,
+    /// A text.
     text: Option<String>,
+    /// The recipe that decides the gems; the catalogue's default when none is named.
     recipe: Option<String>,
+    /// Only books of this library count.
+    #[schema(min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")]
     library: Option<String>,
+    /// How many matches to show, the best first.
+    #[schema(minimum = 0, maximum = 1000)]
     limit: Option<usize>,
+    /// Whether to show spans.
     detail: Option<bool>,
+    /// The day whose rights decide; today, in UTC, when none is named.
+    day: Option<Date>,
 }
 
 #[derive(Deserialize)]
@@ -55,26 +101,32 @@ struct Options {
     library: Option<String>,
     limit: Option<usize>,
     detail: Option<bool>,
+    day: Option<Date>,
 }
 
 fn asked(body: Body, parameters: &str) -> Result<(Query, CheckOptions), Problem> {
     match body {
         Body::Json(bytes) => {
             parameters::none(parameters)?;
-            let Asked { gems, text, recipe, library, limit, detail } = body::json(&bytes)?;
-            let query = match (gems, text) {
-                (Some(gems), None) => Query::Gems(gems),
-                (None, Some(text)) => Query::Text(text),
-                _ => return Err(Problem::bad("bad_json", "give exactly one of 'gems' and 'text'")),
-            };
-            Ok((query, Options { recipe, library, limit, detail }.try_into()?))
+            question(body::json(&bytes)?)
         }
         Body::Raw(raw) => {
-            let known = "recipe, library, limit (a number) and detail (true or false)";
+            let known = "recipe, library, limit (a number), detail (true or false) and day (such as 2026-01-31)";
             let options: Options = parameters::query(parameters, known)?;
             Ok((Query::Text(raw.text()?), options.try_into()?))
         }
     }
+}
+
+/// What is asked, in the catalogue's words.
+pub(super) fn question(asked: Asked) -> Result<(Query, CheckOptions), Problem> {
+    let Asked { gems, text, recipe, library, limit, detail, day } = asked;
+    let query = match (gems, text) {
+        (Some(gems), None) => Query::Gems(gems),
+        (None, Some(text)) => Query::Text(text),
+        _ => return Err(Problem::bad("bad_json", "give exactly one of 'gems' and 'text'")),
+    };
+    Ok((query, Options { recipe, library, limit, detail, day }.try_into()?))
 }
 
 impl TryFrom<Options> for CheckOptions {
@@ -87,12 +139,16 @@ impl TryFrom<Options> for CheckOptions {
             library: asked.library.map(TryInto::try_into).transpose()?,
             limit: parameters::limit(asked.limit.unwrap_or(usual.limit), 0)?,
             detail: asked.detail.unwrap_or(usual.detail),
+            day: asked.day,
         })
     }
 }
 
-#[derive(Deserialize)]
-struct Form {
+/// The form of existing clients.
+#[derive(Deserialize, ToSchema)]
+pub(super) struct Form {
+    /// Whole numbers with commas between them.
+    #[schema(pattern = "^([0-9]+(,[0-9]+)*)?$", example = "2054203394,772109542,3170125001")]
     gems: String,
 }
 

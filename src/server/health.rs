@@ -11,7 +11,7 @@ use actix_web::rt;
 use actix_web::web::Data;
 use serde_json::json;
 
-use super::problem::Problem;
+use super::problem::{Details, Problem};
 use super::{SHUTDOWN_SECONDS, State};
 use crate::catalogue::{Catalogue, CatalogueError};
 use crate::index::StoreError;
@@ -23,12 +23,14 @@ const PATIENCE: Duration = Duration::from_secs(15);
 /// When to ask again.
 const RETRY_SECONDS: u64 = 5;
 
-/// `GET /healthz`
+#[utoipa::path(get, path = "/healthz", tag = "server", operation_id = "alive", summary = "Whether the server lives",
+    responses((status = 200, description = "It lives", body = Object)),)]
 pub(super) async fn alive() -> HttpResponse {
     HttpResponse::Ok().json(json!({ "status": "ok" }))
 }
 
-/// `GET /readyz`
+#[utoipa::path(get, path = "/readyz", tag = "server", operation_id = "ready", summary = "Whether the server takes requests",
+    responses((status = 200, description = "It does", body = Object), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
 pub(super) async fn ready(state: Data<State>) -> Result<HttpResponse, Problem> {
     match state.fault() {
         None => Ok(HttpResponse::Ok().json(json!({ "status": "ready" }))),

@@ -8,34 +8,34 @@ use serde_json::json;
 use super::State;
 use super::body::{self, Body};
 use super::parameters;
-use super::problem::Problem;
+use super::problem::{Details, Problem};
 use super::work::{Answer, work_shared};
 use crate::catalogue::Task;
 
-/// `POST /v1/jobs`
+#[utoipa::path(post, path = "/v1/jobs", tag = "jobs", operation_id = "start_job", summary = "Start long work", description = "Such as `{\"kind\": \"verify\"}`, `{\"kind\": \"compact\"}`, a re-index, or the dropping of a recipe.", request_body = Object, responses((status = 202, description = "The job", body = Object), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")))]
 pub(super) async fn start(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
     let task: Task = body::only_json(&request, payload, state.max_body).await?;
     work_shared(&state, move |catalogue| Answer::json(StatusCode::ACCEPTED, &catalogue.start(task)?)).await
 }
 
-/// `GET /v1/jobs`
+#[utoipa::path(get, path = "/v1/jobs", tag = "jobs", operation_id = "jobs", summary = "Show all jobs", responses((status = 200, description = "The jobs", body = Object), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")))]
 pub(super) async fn all(state: Data<State>) -> Result<HttpResponse, Problem> {
     work_shared(&state, |catalogue| Answer::ok(&json!({ "jobs": catalogue.jobs()? }))).await
 }
 
-/// `GET /v1/jobs/{id}`
+#[utoipa::path(get, path = "/v1/jobs/{id}", tag = "jobs", operation_id = "job", summary = "Show a job", params(("id" = u32, Path, description = "The job's number")), responses((status = 200, description = "The job", body = Object), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")))]
 pub(super) async fn get(id: Path<String>, state: Data<State>) -> Result<HttpResponse, Problem> {
     let id = number(&id)?;
     work_shared(&state, move |catalogue| Answer::ok(&catalogue.job(id)?)).await
 }
 
-/// `DELETE /v1/jobs/{id}`
+#[utoipa::path(delete, path = "/v1/jobs/{id}", tag = "jobs", operation_id = "cancel_job", summary = "Cancel a job", params(("id" = u32, Path, description = "The job's number")), responses((status = 202, description = "The job", body = Object), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")))]
 pub(super) async fn cancel(id: Path<String>, state: Data<State>) -> Result<HttpResponse, Problem> {
     let id = number(&id)?;
     work_shared(&state, move |catalogue| Answer::json(StatusCode::ACCEPTED, &catalogue.cancel(id)?)).await
 }
 
-/// `POST /v1/libraries/{library}/recut/{id}`
+#[utoipa::path(post, path = "/v1/libraries/{library}/recut/{id}", tag = "jobs", operation_id = "recut", summary = "Send the text that a re-index waits for", params(("library" = String, Path, description = "The library", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"), ("id" = String, Path, description = "The library's own id", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")), request_body(content((String = "text/plain"), (Vec<u8> = "application/octet-stream"))), responses((status = 200, description = "Whether it was waited for", body = Object), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")))]
 pub(super) async fn recut(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
     let key = parameters::book(&request)?;
     let Body::Raw(raw) = body::json_or_raw(&request, payload, state.max_body).await? else {

@@ -2,24 +2,34 @@
 
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
-use serde::Deserialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::State;
 use super::parameters;
-use super::problem::Problem;
+use super::problem::{Details, Problem};
 use super::work::{Answer, work};
-use crate::index::BookId;
+use crate::catalogue::{Page, Stats};
+use crate::index::{BookId, LibrarySummary};
 
 /// How many books a page has when no limit is given.
 const PAGE: usize = 100;
 
-/// `GET /v1/libraries`
-pub(super) async fn all(state: Data<State>) -> Result<HttpResponse, Problem> {
-    work(&state, |catalogue| Answer::ok(&json!({ "libraries": catalogue.libraries()? }))).await
+/// All libraries.
+#[derive(Serialize, ToSchema)]
+pub(super) struct Libraries {
+    /// By name.
+    libraries: Vec<LibrarySummary>,
 }
 
-/// `GET /v1/stats`
+#[utoipa::path(get, path = "/v1/libraries", tag = "books", operation_id = "libraries", summary = "Show all libraries",
+    responses((status = 200, description = "All that hold a book", body = Libraries), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
+pub(super) async fn all(state: Data<State>) -> Result<HttpResponse, Problem> {
+    work(&state, |catalogue| Answer::ok(&Libraries { libraries: catalogue.libraries()? })).await
+}
+
+#[utoipa::path(get, path = "/v1/stats", tag = "server", operation_id = "stats", summary = "Show the catalogue in numbers",
+    responses((status = 200, description = "Its numbers", body = Stats), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
 pub(super) async fn stats(state: Data<State>) -> Result<HttpResponse, Problem> {
     work(&state, |catalogue| Answer::ok(&catalogue.stats()?)).await
 }
@@ -31,7 +41,11 @@ struct Wanted {
     limit: Option<usize>,
 }
 
-/// `GET /v1/libraries/{library}/books`
+#[utoipa::path(get, path = "/v1/libraries/{library}/books", tag = "books", operation_id = "books", summary = "Show a page of a library's books",
+    params(("library" = String, Path, description = "The library", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"),
+        ("cursor" = Option<String>, Query, description = "The `next_cursor` of the page before", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"),
+        ("limit" = Option<u32>, Query, description = "How many books", minimum = 1, maximum = 1000)),
+    responses((status = 200, description = "Books by id", body = Page), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
 pub(super) async fn books(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, Problem> {
     let library = parameters::library(&request)?;
     let known = "cursor (the 'next_cursor' of the page before) and limit (a number)";

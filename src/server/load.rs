@@ -52,6 +52,11 @@ impl Load {
         turn.map_err(|closed| Problem::failed("internal", &closed))
     }
 
+    /// As [`Load::turn`], for a stream that is under way: it waits as long as it must, and its client with it.
+    pub(super) async fn turn_of_stream(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.running).acquire_owned().await.ok()
+    }
+
     /// Gives a body room for so many more bytes.
     ///
     /// # Errors

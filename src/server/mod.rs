@@ -7,17 +7,23 @@
 //! Not for other programs on the same machine that may as well use the [`Catalogue`] itself.
 
 mod access;
+mod allow;
+mod amend;
 mod audit;
+mod batch;
 mod body;
 mod books;
 mod checks;
 mod export;
+mod feed;
 mod health;
 mod jobs;
 mod keys;
 mod libraries;
+mod lines;
 mod load;
 mod metrics;
+mod openapi;
 mod opening;
 mod parameters;
 mod problem;
@@ -25,6 +31,7 @@ mod requests;
 mod settings;
 mod work;
 
+pub use openapi::openapi;
 pub use opening::Opening;
 pub use settings::Settings;
 
@@ -250,15 +257,20 @@ fn routes(app: &mut ServiceConfig) {
     let book = [
         (get(), Ingest, web::to(books::get)),
         (put(), Ingest, web::to(books::put)),
+        (Method::PATCH, Ingest, web::to(amend::patch)),
         (delete(), Ingest, web::to(books::delete)),
     ];
+    let books = [(get(), Ingest, web::to(libraries::books)), (post(), Ingest, web::to(feed::add))];
+    // What weakens every verdict is for administrators.
+    let allow_list = [(put(), Admin, web::to(allow::put)), (delete(), Admin, web::to(allow::delete))];
     let jobs = [(get(), Admin, web::to(jobs::all)), (post(), Admin, web::to(jobs::start))];
     let job = [(get(), Admin, web::to(jobs::get)), (delete(), Admin, web::to(jobs::cancel))];
     let keys = [(get(), Admin, web::to(keys::all)), (post(), Admin, web::to(keys::make))];
     app.service(resource(&["/v1/checks"], [(post(), Check, web::to(checks::check))]))
         .service(resource(&existing_clients, [(post(), CheckUnlessOpen, web::to(checks::check_by_gems))]))
+        .service(resource(&["/v1/checks:batch"], [(post(), Check, web::to(batch::check))]))
         .service(resource(&["/v1/libraries"], [(get(), Admin, web::to(libraries::all))]))
-        .service(resource(&["/v1/libraries/{library}/books"], [(get(), Ingest, web::to(libraries::books))]))
+        .service(resource(&["/v1/libraries/{library}/books"], books))
         // An id may have slashes, and is empty in a request that forgot it.
         .service(resource(&["/v1/libraries/{library}/books/{id:.*}"], book))
         .service(resource(&["/v1/libraries/{library}/recut/{id:.*}"], [(post(), Ingest, web::to(jobs::recut))]))
@@ -269,7 +281,12 @@ fn routes(app: &mut ServiceConfig) {
         .service(resource(&["/v1/keys/{name}/rotate"], [(post(), Admin, web::to(keys::rotate))]))
         .service(resource(&["/v1/audit"], [(get(), Admin, web::to(audit::page))]))
         .service(resource(&["/v1/export"], [(get(), Admin, web::to(export::export))]))
+        .service(resource(&["/v1/allow"], [(get(), Admin, web::to(allow::all))]))
+        .service(resource(&["/v1/allow/{name:.*}"], allow_list))
         .service(resource(&["/v1/stats"], [(get(), Admin, web::to(libraries::stats))]))
+        .service(resource(&["/openapi.json"], [(get(), Nothing, web::to(openapi::json))]))
+        .service(web::redirect("/docs", "/docs/"))
+        .service(openapi::page())
         .service(resource(&["/healthz"], [(get(), Nothing, web::to(health::alive))]))
         .service(resource(&["/readyz"], [(get(), Nothing, web::to(health::ready))]))
         .service(resource(&["/metrics"], [(get(), AnyKey, web::to(metrics::show))]))

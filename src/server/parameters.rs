@@ -26,7 +26,15 @@ pub(super) fn book(request: &HttpRequest) -> Result<BookKey, Problem> {
 /// A segment of `/v1/libraries/{library}/books/{id}`, decoded; the last is all the rest with its slashes. From the path
 /// as it was sent: the one that the calls are told apart by is decoded in part already.
 fn segment(request: &HttpRequest, which: usize) -> Result<Cow<'_, str>, Problem> {
-    let raw = request.uri().path().splitn(6, '/').nth(which).unwrap_or_default();
+    decoded(request.uri().path().splitn(6, '/').nth(which).unwrap_or_default())
+}
+
+/// All of the path from its segment of this number on, decoded.
+pub(super) fn rest(request: &HttpRequest, which: usize) -> Result<Cow<'_, str>, Problem> {
+    decoded(request.uri().path().splitn(which + 1, '/').nth(which).unwrap_or_default())
+}
+
+fn decoded(raw: &str) -> Result<Cow<'_, str>, Problem> {
     let not_utf8 = |_| Problem::bad("bad_path", format!("'{}' in the path is not UTF-8", excerpt(raw)));
     percent_decode_str(raw).decode_utf8().map_err(not_utf8)
 }

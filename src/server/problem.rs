@@ -6,7 +6,8 @@ use std::fmt;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{ALLOW, HeaderName};
 use actix_web::{HttpRequest, HttpResponse, ResponseError};
-use serde_json::json;
+use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::requests::REQUEST_ID;
 use crate::catalogue::CatalogueError;
@@ -26,6 +27,25 @@ pub(super) struct Problem {
     header: Option<Box<(HeaderName, String)>>,
     /// The id of the request, by which its lines are found in the log.
     request: Option<String>,
+}
+
+/// A problem as it is told (RFC 9457).
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Problem)]
+pub(super) struct Details {
+    #[serde(rename = "type")]
+    about: &'static str,
+    /// The status in words.
+    title: &'static str,
+    /// The HTTP status.
+    status: u16,
+    /// What happened, and what to do.
+    detail: String,
+    /// For programs: these do not change.
+    code: &'static str,
+    /// The id of the request, by which its lines are found in the server's log.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request_id: Option<String>,
 }
 
 impl Problem {
@@ -51,6 +71,18 @@ impl Problem {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, code, detail)
     }
 
+    /// What is told of it.
+    pub(super) fn details(&self) -> Details {
+        Details {
+            about: "about:blank",
+            title: self.status.canonical_reason().unwrap_or_default(),
+            status: self.status.as_u16(),
+            detail: self.detail.clone(),
+            code: self.code,
+            request_id: self.request.clone(),
+        }
+    }
+
     /// The same with a header.
     pub(super) fn with(self, name: HeaderName, value: impl Into<String>) -> Self {
         Self { header: Some(Box::new((name, value.into()))), ..self }
@@ -68,17 +100,8 @@ impl Problem {
 
     /// The problem as JSON.
     pub(super) fn body(&self) -> String {
-        let mut body = json!({
-            "type": "about:blank",
-            "title": self.status.canonical_reason(),
-            "status": self.status.as_u16(),
-            "detail": self.detail,
-            "code": self.code,
-        });
-        if let Some(id) = &self.request {
-            body["request_id"] = id.as_str().into();
-        }
-        body.to_string()
+        // Text and a number are always JSON.
+        serde_json::to_string(&self.details()).unwrap_or_default()
     }
 }
 
@@ -93,8 +116,8 @@ pub(super) fn excerpt(sent: &str) -> String {
 /// Answers a path where nothing is.
 pub(super) async fn nothing_here(request: HttpRequest) -> Result<HttpResponse, Problem> {
     let path = excerpt(request.path());
-    let calls = "/v1/checks, /v1/libraries, /v1/libraries/{library}/books/{id}, /v1/jobs, /v1/audit, /v1/stats, \
-                 /healthz, /readyz and /metrics";
+    let calls = "/v1/checks, /v1/libraries, /v1/libraries/{library}/books/{id}, /v1/allow, /v1/jobs, /v1/audit, /v1/stats, \
+                 /healthz, /readyz, /metrics and /openapi.json, which has all";
     Err(Problem::missing("not_found", format!("there is nothing at {path}; there are {calls}")))
 }
 
@@ -109,6 +132,8 @@ impl fmt::Display for Problem {
         write!(f, "{}: {}", self.code, self.detail)
     }
 }
+
+impl std::error::Error for Problem {}
 
 impl ResponseError for Problem {
     fn status_code(&self) -> StatusCode {
@@ -141,6 +166,10 @@ impl From<CatalogueError> for Problem {
             E::NoSuchKey(_) => (StatusCode::NOT_FOUND, "no_such_key"),
             E::KeyExists(_) => (StatusCode::CONFLICT, "key_exists"),
             E::BadKey(_) => (StatusCode::UNPROCESSABLE_ENTITY, "bad_key"),
+            E::LongNote => (StatusCode::UNPROCESSABLE_ENTITY, "long_note"),
+            E::BadValidity { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "bad_validity"),
+            E::NothingToAllow => (StatusCode::UNPROCESSABLE_ENTITY, "nothing_to_allow"),
+            E::BadSetting { .. } => return Self::failed("store_failed", &error),
             E::NoText => (StatusCode::UNPROCESSABLE_ENTITY, "no_text"),
             E::NoSuchJob(_) => (StatusCode::NOT_FOUND, "no_such_job"),
             E::NoSuchBook(_) => (StatusCode::NOT_FOUND, "no_such_book"),

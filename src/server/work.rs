@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use actix_web::http::StatusCode;
-use actix_web::http::header::ContentType;
+use actix_web::http::header::{CONTENT_SECURITY_POLICY, ContentType, VARY};
 use actix_web::web::{self, Data};
 use actix_web::{HttpResponse, HttpResponseBuilder};
 use serde::Serialize;
@@ -19,14 +19,20 @@ use crate::metrics::METRICS;
 /// An answer, written out already where that cannot hold up others.
 pub(super) struct Answer {
     status: StatusCode,
-    json: Option<Vec<u8>>,
+    /// What is shown, and as what.
+    shown: Option<(ContentType, Vec<u8>)>,
 }
 
 impl Answer {
     /// Something to show.
     pub(super) fn json(status: StatusCode, shown: &impl Serialize) -> Result<Self, Problem> {
         let json = serde_json::to_vec(shown).map_err(|error| Problem::failed("internal", &error))?;
-        Ok(Self { status, json: Some(json) })
+        Ok(Self { status, shown: Some((ContentType::json(), json)) })
+    }
+
+    /// A page to show.
+    pub(super) fn page(page: String) -> Self {
+        Self { status: StatusCode::OK, shown: Some((ContentType::html(), page.into_bytes())) }
     }
 
     /// Something to show: 200.
@@ -36,7 +42,7 @@ impl Answer {
 
     /// It is done, and there is nothing to show: 204.
     pub(super) fn done() -> Self {
-        Self { status: StatusCode::NO_CONTENT, json: None }
+        Self { status: StatusCode::NO_CONTENT, shown: None }
     }
 }
 
@@ -61,10 +67,16 @@ where
         request.in_scope(|| actor.act(|| job(&catalogue)))
     });
     let answer = answer.await;
-    let Answer { status, json } = answer.map_err(|_| Problem::failed("internal", &"a request's work panicked"))??;
+    let Answer { status, shown } = answer.map_err(|_| Problem::failed("internal", &"a request's work panicked"))??;
     let mut response = HttpResponseBuilder::new(status);
-    Ok(match json {
-        Some(json) => response.insert_header(ContentType::json()).body(json),
+    Ok(match shown {
+        Some((kind, body)) => {
+            if kind == ContentType::html() {
+                // Nothing of a page comes from elsewhere or runs.
+                response.insert_header((CONTENT_SECURITY_POLICY, "default-src 'none'; style-src 'unsafe-inline'"));
+            }
+            response.insert_header((VARY, "accept")).insert_header(kind).body(body)
+        }
         None => response.finish(),
     })
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::random::Random;
-use crate::cli::report::wrap;
+use crate::report::wrap;
 
 /// How long a story is.
 const CHAPTERS: usize = 12;

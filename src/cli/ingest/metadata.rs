@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::super::failure::Failure;
 use super::super::files::Found;
-use crate::index::{BookId, Library, Rights};
+use crate::index::{BookId, Library, Rights, Validity};
 
 /// What is known of books, by file.
 #[derive(Default)]
@@ -21,7 +21,7 @@ pub(super) struct Metadata {
 #[serde(deny_unknown_fields)]
 pub(super) struct Known {
     /// The file: its path from the folder that is ingested on, or its name.
-    file: String,
+    pub(super) file: String,
     pub(super) id: Option<BookId>,
     pub(super) library: Option<Library>,
     pub(super) rights: Option<Rights>,
@@ -29,6 +29,7 @@ pub(super) struct Known {
     #[serde(default)]
     pub(super) authors: Vec<String>,
     pub(super) language: Option<String>,
+    pub(super) validity: Option<Validity>,
 }
 
 struct Line {

@@ -31,6 +31,8 @@ pub(super) fn drop_recipe(store: &RocksStore, name: &RecipeName, watch: Watch<'_
 /// Marks the recipe; `None` when it is not there.
 pub(super) fn mark(store: &RocksStore, name: &RecipeName) -> Result<Option<KnownRecipe>, StoreError> {
     let _turn = store.turn();
+    // Before the lock, which it takes too.
+    let before = store.view();
     let mut recipes = store.recipes.write().unwrap_or_else(PoisonError::into_inner);
     let Ok(recipe) = recipes.named(name).cloned() else { return Ok(None) };
     if recipe.leaving {
@@ -41,7 +43,7 @@ pub(super) fn mark(store: &RocksStore, name: &RecipeName) -> Result<Option<Known
     }
     let mut batch = WriteBatch::default();
     batch.put_cf(store.family(Family::Meta), schema::leaving_key(recipe.number), []);
-    audit::append(&store.view(), &mut batch, [Action::RecipeDropped { recipe: name.clone() }])?;
+    audit::append(&before, &mut batch, [Action::RecipeDropped { recipe: name.clone() }])?;
     durably(store, batch)?;
     let mut changed = (**recipes).clone();
     changed.0.iter_mut().filter(|known| known.number == recipe.number).for_each(|known| known.leaving = true);

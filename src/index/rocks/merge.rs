@@ -192,7 +192,7 @@ mod tests {
 
     use super::*;
     use crate::fingerprint::{PlacedGem, Recipe};
-    use crate::index::{BookKey, Limits, NewBook, Record, Rights, Snapshot as _, Store, Tally, UNWATCHED};
+    use crate::index::{BookKey, Limits, NewBook, Record, Rights, Snapshot as _, Standing, Store, Tally, UNWATCHED};
 
     /// A book with these gems, of which some share a bucket.
     fn book(id: u8, gems: &[u64]) -> NewBook {
@@ -208,6 +208,7 @@ mod tests {
             bytes: 0,
             gems: BTreeMap::new(),
             changed: Timestamp::UNIX_EPOCH,
+            standing: Standing::default(),
         };
         NewBook { record, gems: BTreeMap::from([(recipe, gems)]), folds: Vec::new() }
     }

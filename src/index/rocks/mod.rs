@@ -59,7 +59,9 @@ use self::read::RocksSnapshot;
 use self::recipes::Recipes;
 use self::schema::Family;
 use crate::fingerprint::{Recipe, RecipeName};
-use crate::index::{Action, Backup, BookKey, DiskUse, LateGems, NewBook, Snapshot, Store, StoreError, Vitals, Watch};
+use crate::index::{
+    Action, Backup, BookKey, DiskUse, LateGems, NewBook, Record, Snapshot, Store, StoreError, Vitals, Watch,
+};
 
 /// How much memory a store takes for what it read of its tables, unless told otherwise: four fifths of the posting lists of
 /// 100 million postings.
@@ -252,6 +254,18 @@ impl Store for RocksStore {
 
     fn note(&self, action: Action) -> Result<(), StoreError> {
         audit::note(self, action)
+    }
+
+    fn amend(&self, key: &BookKey, change: &mut dyn FnMut(&mut Record)) -> Result<Option<Record>, StoreError> {
+        write::amend(self, key, change)
+    }
+
+    fn settings(&self, kind: &str) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
+        self.view().settings(kind)
+    }
+
+    fn set(&self, kind: &str, name: &str, value: Option<&[u8]>) -> Result<bool, StoreError> {
+        write::set(self, kind, name, value)
     }
 
     fn snapshot(&self) -> Box<dyn Snapshot + '_> {

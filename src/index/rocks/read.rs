@@ -65,6 +65,22 @@ impl<'a> RocksSnapshot<'a> {
         }
     }
 
+    /// The settings of a kind: names and values, by name.
+    pub(super) fn settings(&self, kind: &str) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
+        let prefix = schema::settings_prefix(kind);
+        let mut meta = self.iterator(Family::Meta, ReadOptions::default());
+        meta.seek(&prefix);
+        let mut settings = Vec::new();
+        while let Some((key, value)) = meta.item()
+            && let Some(name) = key.strip_prefix(prefix.as_slice())
+        {
+            settings.push((String::from_utf8_lossy(name).into_owned(), value.to_vec()));
+            meta.next();
+        }
+        self.end(&meta)?;
+        Ok(settings)
+    }
+
     /// The number that the next new book gets.
     pub(super) fn next_book(&self) -> Result<BookNo, StoreError> {
         match self.get(Family::Meta, schema::NEXT)? {

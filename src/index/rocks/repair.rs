@@ -189,12 +189,10 @@ impl Repair<'_> {
             let of_known = |number| schema::read_recipe(number).and_then(|number| known.numbered(number)).is_some();
             let of_recipe =
                 [schema::RECIPE, schema::SIZES, schema::LEAVING].iter().find_map(|prefix| key.strip_prefix(*prefix));
-            let others = [schema::VERSION, schema::NEXT, schema::POSTINGS, schema::FOLDS, schema::REBUILD];
             let means_something = match of_recipe {
                 Some(number) => of_known(number),
                 None if key == schema::DEFAULT => of_known(value),
-                // Written anew.
-                None => others.contains(&key),
+                None => schema::is_meta(key),
             };
             if !means_something {
                 batch.delete_cf(family, key);
@@ -202,6 +200,13 @@ impl Repair<'_> {
             entries.next();
         }
         snapshot.end(&entries)?;
+        // No number is used again, whatever was lost.
+        let mut audited = snapshot.iterator(Family::Audit, ReadOptions::default());
+        audited.seek_to_last();
+        if let Some(last) = audited.key() {
+            batch.put_cf(family, schema::AUDITED, last);
+        }
+        snapshot.end(&audited)?;
         for recipe in known.0.iter().filter(|recipe| !recipe.leaving) {
             let sizes = self.sizes.remove(&recipe.number).unwrap_or_default();
             batch.put_cf(family, schema::sizes_key(recipe.number), schema::json(&sizes));

@@ -46,7 +46,9 @@ pub(super) enum Family {
     /// │            │ u16   │   after the other, and its gem lists, postings and sizes stay to the end
     /// ├────────────┼───────┤
     /// │ "library\0"│ name  │ → the library's summary, JSON; absent when it holds no book
-    /// └────────────┴───────┘
+    /// ├────────────┼───────┴─────┐
+    /// │ "setting\0"│ kind\0 name │ → a setting, in the form of its kind
+    /// └────────────┴─────────────┘
     /// ```
     Meta,
     /// The records:
@@ -197,6 +199,14 @@ pub(super) const SIZES: &[u8] = b"sizes\0";
 /// [`Family::Meta`]: begins the key of a library's summary.
 pub(super) const LIBRARY: &[u8] = b"library\0";
 
+/// [`Family::Meta`]: begins the key of a setting.
+pub(super) const SETTING: &[u8] = b"setting\0";
+
+/// Whether a key of [`Family::Meta`] means something by itself: those of a recipe or a library mean it with what they name.
+pub(super) fn is_meta(key: &[u8]) -> bool {
+    [VERSION, NEXT, POSTINGS, AUDITED, FOLDS, REBUILD].contains(&key) || key.starts_with(SETTING)
+}
+
 /// A value kept as JSON.
 pub(super) fn json(value: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(value).expect("these types have text keys only and write to memory")
@@ -251,6 +261,11 @@ pub(super) fn audit_key(number: u64) -> [u8; 8] {
 
 pub(super) fn read_audit_key(key: &[u8]) -> Option<u64> {
     Some(u64::from_be_bytes(key.try_into().ok()?))
+}
+
+/// What the keys of all settings of a kind begin with.
+pub(super) fn settings_prefix(kind: &str) -> Vec<u8> {
+    [SETTING, kind.as_bytes(), b"\0"].concat()
 }
 
 pub(super) fn book_key(book: BookNo) -> [u8; BOOK_BYTES] {

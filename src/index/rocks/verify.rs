@@ -226,10 +226,10 @@ impl Check<'_> {
                 self.fault(format!("library {library} holds {} books, but has no summary", made.books));
                 continue;
             };
-            if (kept.books, kept.bytes) != (made.books, made.bytes) {
+            if (kept.books, kept.disabled, kept.bytes) != (made.books, made.disabled, made.bytes) {
                 self.fault(format!(
-                    "library {library} holds {} books with {} bytes, but its summary says {} with {}",
-                    made.books, made.bytes, kept.books, kept.bytes
+                    "library {library} holds {} books, {} of them disabled, with {} bytes, but its summary says {}, {} and {}",
+                    made.books, made.disabled, made.bytes, kept.books, kept.disabled, kept.bytes
                 ));
             }
             if kept.changed < made.changed || kept.library != library {
@@ -265,9 +265,7 @@ impl Check<'_> {
             if !is_recipe(value) {
                 self.fault(format!("the default recipe is {value:?}, which is not defined here"));
             }
-        } else if ![schema::VERSION, schema::NEXT, schema::POSTINGS, schema::AUDITED, schema::FOLDS, schema::REBUILD]
-            .contains(&key)
-        {
+        } else if !schema::is_meta(key) {
             self.fault(format!("there is an entry {:?}, which means nothing", String::from_utf8_lossy(key)));
         }
         Ok(())

@@ -95,6 +95,42 @@ pub(super) fn remove(store: &RocksStore, keys: &[BookKey]) -> Result<Vec<bool>, 
     Ok(keys.iter().map(|key| there[key]).collect())
 }
 
+pub(super) fn amend(
+    store: &RocksStore,
+    key: &BookKey,
+    change: &mut dyn FnMut(&mut Record),
+) -> Result<Option<Record>, StoreError> {
+    let mut amendment = Change::begin(store, store.turn());
+    let Some(Present { number, record: old }) = amendment.present(key)? else {
+        return Ok(None);
+    };
+    let mut new = old.clone();
+    change(&mut new);
+    let new =
+        Record { key: old.key.clone(), gems: old.gems.clone(), digest: old.digest.clone(), bytes: old.bytes, ..new };
+    amendment.uncount(&old)?;
+    amendment.count(&new)?;
+    amendment.put_json(Family::Books, schema::book_key(number), &new);
+    amendment.audit.push(Action::Amended(audited(&new)));
+    amendment.commit()?;
+    Ok(Some(new))
+}
+
+pub(super) fn set(store: &RocksStore, kind: &str, name: &str, value: Option<&[u8]>) -> Result<bool, StoreError> {
+    let mut change = Change::begin(store, store.turn());
+    let key = [schema::settings_prefix(kind).as_slice(), name.as_bytes()].concat();
+    let was_there = change.before.get(Family::Meta, &key)?.is_some();
+    let meta = store.family(Family::Meta);
+    match value {
+        Some(value) => change.batch.put_cf(meta, key, value),
+        None if was_there => change.batch.delete_cf(meta, key),
+        None => return Ok(false),
+    }
+    change.audit.push(Action::Setting { kind: kind.to_owned(), name: name.to_owned(), removed: value.is_none() });
+    change.commit()?;
+    Ok(was_there)
+}
+
 /// Leaves the last of the books with the same key.
 fn last_of_each_key(mut books: Vec<NewBook>) -> Vec<NewBook> {
     let mut seen = HashSet::new();
@@ -183,6 +219,9 @@ impl<'a> Change<'a> {
         if let Some(old) = &old {
             self.uncount(old)?;
             self.remove_folds(number)?;
+            let (standing, before) = (&mut record.standing, &old.standing);
+            standing.disabled_since = standing.disabled_since.or(before.disabled_since);
+            standing.note = standing.note.take().or_else(|| before.note.clone());
         } else {
             self.batch.put_cf(self.store.family(Family::Ids), schema::id_key(&record.key), schema::book_key(number));
         }
@@ -320,6 +359,7 @@ impl<'a> Change<'a> {
         }
         let library = self.touch(&record.key.library, record.changed)?;
         library.books += 1;
+        library.disabled += u64::from(record.is_disabled());
         library.bytes = library.bytes.saturating_add(record.bytes);
         Ok(())
     }
@@ -332,11 +372,12 @@ impl<'a> Change<'a> {
             }
         }
         let library = self.touch(&record.key.library, record.changed)?;
-        let sums = (library.books.checked_sub(1), library.bytes.checked_sub(record.bytes));
-        let (Some(books), Some(bytes)) = sums else {
+        let disabled = library.disabled.checked_sub(u64::from(record.is_disabled()));
+        let sums = (library.books.checked_sub(1), disabled, library.bytes.checked_sub(record.bytes));
+        let (Some(books), Some(disabled), Some(bytes)) = sums else {
             return Err(self.before.damaged(format!("the summary of library {} lacks a book", record.key.library)));
         };
-        (library.books, library.bytes) = (books, bytes);
+        (library.books, library.disabled, library.bytes) = (books, disabled, bytes);
         Ok(())
     }
 
@@ -351,7 +392,7 @@ impl<'a> Change<'a> {
     /// The library's summary, changed at this time or later.
     fn touch(&mut self, library: &Library, changed: Timestamp) -> Result<&mut LibrarySummary, StoreError> {
         if !self.libraries.contains_key(library) {
-            let empty = || LibrarySummary { library: library.clone(), books: 0, bytes: 0, changed };
+            let empty = || LibrarySummary { library: library.clone(), books: 0, disabled: 0, bytes: 0, changed };
             self.libraries.insert(library.clone(), self.before.summary(library)?.unwrap_or_else(empty));
         }
         let summary = self.libraries.get_mut(library).expect("it was there or has just been inserted");

@@ -1,9 +1,10 @@
 //! How much of its rate and of its day's quota a key has used.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use actix_web::http::header::HeaderMap;
+use actix_web::{HttpMessage, HttpRequest};
 use governor::RateLimiter;
 use governor::clock::{Clock, DefaultClock};
 use governor::middleware::StateInformationMiddleware;
@@ -11,13 +12,14 @@ use governor::state::{InMemoryState, NotKeyed};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::{header, quota, whole_seconds};
+use super::super::problem::Problem;
+use super::{header, quota, too_many, whole_seconds};
 use crate::catalogue::{Key, Rate, Usage};
 
 type Limiter = RateLimiter<NotKeyed, InMemoryState, DefaultClock, StateInformationMiddleware>;
 
 /// What a key may do, and has done.
-pub(super) struct Meter {
+pub(in crate::server) struct Meter {
     rate: Option<(Rate, Limiter)>,
     quota: Option<Rate>,
     used: Mutex<Used>,
@@ -110,6 +112,30 @@ impl Meter {
                 allowance(0, wait, Some(wait))
             }
         }
+    }
+
+    /// The meter of the key that a request came with.
+    pub(in crate::server) fn of(request: &HttpRequest) -> Option<Arc<Self>> {
+        request.extensions().get::<Arc<Self>>().cloned()
+    }
+
+    /// Counts the lines of a stream into the day's quota, or says that it was used up before them.
+    pub(in crate::server) fn count_lines(&self, lines: u64) -> Option<Problem> {
+        let quota = self.quota?;
+        let (day, left_of_day) = today();
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        if used.usage.day != day {
+            *used = Used { usage: Usage { day, count: 0 }, noted: 0 };
+        }
+        // Up to the first line over it: the request itself was counted as one.
+        if used.usage.count > quota.count.into() {
+            return Some(too_many(
+                &format!("the day's quota ({quota}) is used up; wait, or ask for more"),
+                left_of_day,
+            ));
+        }
+        used.usage.count += lines;
+        None
     }
 
     /// What was used, if not all of it is on disk; it is taken to be so from now on.

@@ -16,12 +16,13 @@ use actix_web::http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue,
 use actix_web::http::{Method, StatusCode};
 use actix_web::middleware::{Next, from_fn};
 use actix_web::web::Data;
-use actix_web::{Error, Resource};
+use actix_web::{Error, HttpMessage, Resource};
 use governor::clock::{Clock, DefaultClock};
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use hashbrown::HashMap;
 
-use self::meter::{Allowance, Meter};
+use self::meter::Allowance;
+pub(super) use self::meter::Meter;
 use super::State;
 use super::parameters;
 use super::problem::Problem;
@@ -93,7 +94,9 @@ impl Access {
             }
         };
         may(&key, request, needs)?;
-        let allowance = Box::new(self.meter(catalogue, &key)?.count());
+        let meter = self.meter(catalogue, &key)?;
+        let allowance = Box::new(meter.count());
+        request.extensions_mut().insert(meter);
         match allowance.refused_for {
             None => Ok(Some((key, allowance))),
             Some(wait) => {
@@ -213,6 +216,7 @@ fn unauthorized(code: &'static str, detail: &str) -> Problem {
     Problem::new(StatusCode::UNAUTHORIZED, code, detail).with(WWW_AUTHENTICATE, CHALLENGE)
 }
 
+/// A client that asks too much.
 fn too_many(detail: &str, wait: Duration) -> Problem {
     let seconds = whole_seconds(wait).max(1).to_string();
     Problem::new(StatusCode::TOO_MANY_REQUESTS, "too_many_requests", detail).with(RETRY_AFTER, seconds)

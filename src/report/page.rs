@@ -10,7 +10,7 @@ const NARROWEST: usize = 40;
 const WIDEST: usize = 80;
 
 /// Where text for a person goes.
-pub(in crate::cli) struct Page<'o, W> {
+pub(crate) struct Page<'o, W> {
     out: &'o mut W,
     width: usize,
     colour: bool,
@@ -18,34 +18,28 @@ pub(in crate::cli) struct Page<'o, W> {
 
 impl<'o, W: Write> Page<'o, W> {
     /// A page as wide as the terminal; of 80 columns where there is none.
-    pub(in crate::cli) fn new(out: &'o mut W, colour: bool) -> Self {
+    pub(crate) fn new(out: &'o mut W, colour: bool) -> Self {
         let columns = Term::stdout().size_checked().map_or(WIDEST, |(_, columns)| columns.into());
         Self { out, width: columns.clamp(NARROWEST, WIDEST), colour }
     }
 
     /// How many columns there are.
-    pub(in crate::cli) fn width(&self) -> usize {
+    pub(crate) fn width(&self) -> usize {
         self.width
     }
 
     /// An empty line.
-    pub(in crate::cli) fn gap(&mut self) -> io::Result<()> {
+    pub(crate) fn gap(&mut self) -> io::Result<()> {
         writeln!(self.out)
     }
 
     /// A text of any length and from anywhere, wrapped.
-    pub(in crate::cli) fn say(&mut self, indent: usize, style: &Style, text: &str) -> io::Result<()> {
+    pub(crate) fn say(&mut self, indent: usize, style: &Style, text: &str) -> io::Result<()> {
         self.say_at_most(usize::MAX, indent, style, text)
     }
 
     /// A text of any length and from anywhere, wrapped; what does not fit into so many lines is cut off.
-    pub(in crate::cli) fn say_at_most(
-        &mut self,
-        lines: usize,
-        indent: usize,
-        style: &Style,
-        text: &str,
-    ) -> io::Result<()> {
+    pub(crate) fn say_at_most(&mut self, lines: usize, indent: usize, style: &Style, text: &str) -> io::Result<()> {
         let mut wrapped = wrap(&clean(text), self.width - indent);
         if wrapped.len() > lines {
             wrapped.truncate(lines);
@@ -60,7 +54,7 @@ impl<'o, W: Write> Page<'o, W> {
     }
 
     /// One line of our own making, as it is.
-    pub(in crate::cli) fn line(&mut self, indent: usize, style: &Style, line: &str) -> io::Result<()> {
+    pub(crate) fn line(&mut self, indent: usize, style: &Style, line: &str) -> io::Result<()> {
         let styled = style.clone().force_styling(self.colour).apply_to(line);
         writeln!(self.out, "{:indent$}{styled}", "")
     }
@@ -68,14 +62,14 @@ impl<'o, W: Write> Page<'o, W> {
 
 #[cfg(test)]
 impl<W: Write> Page<'_, W> {
-    pub(in crate::cli) fn of_width(self, width: usize) -> Self {
+    pub(crate) fn of_width(self, width: usize) -> Self {
         Self { width, ..self }
     }
 }
 
 /// The text without what could steer a terminal or disguise itself: control characters become blanks, invisible ones
 /// that turn the direction of writing or carry hidden text go.
-pub(in crate::cli) fn clean(text: &str) -> String {
+pub(crate) fn clean(text: &str) -> String {
     let invisible = |c: &char| {
         matches!(c, '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{feff}')
             || matches!(c, '\u{2060}'..='\u{206f}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
@@ -84,7 +78,7 @@ pub(in crate::cli) fn clean(text: &str) -> String {
 }
 
 /// The text's words in lines of at most `width` columns; a longer word is cut off.
-pub(in crate::cli) fn wrap(text: &str, width: usize) -> Vec<String> {
+pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut used = 0;
     for word in text.split_whitespace() {

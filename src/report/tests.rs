@@ -1,6 +1,8 @@
 //! Reports made by hand, and what is printed of them.
 
-use super::{Page, many, map, odds, percent, print_report};
+use super::terminal::map;
+use super::words::{many, odds, percent};
+use super::{Page, html_report, print_report};
 use crate::catalogue::{BookRef, Match, Report};
 use crate::fingerprint::Place;
 use crate::index::Rights;
@@ -17,6 +19,7 @@ fn found(title: Option<&str>, rights: Rights) -> Match {
             library: "north".into(),
             id: "17".into(),
             rights,
+            validity: None,
             title: title.map(Into::into),
             authors: vec!["A. Author".into(), "B. Author".into()],
             language: None,
@@ -30,6 +33,7 @@ fn found(title: Option<&str>, rights: Rights) -> Match {
             query: extent((5, 20), Some((12_500, 50_000))),
             book: extent((0, 20), Some((0, 50_000))),
         }],
+        allowed: false,
     }
 }
 
@@ -39,9 +43,12 @@ fn report(matches: Vec<Match>) -> Report {
         recipe: "documented".parse().expect("a name"),
         gems: 20,
         common_gems: 0,
+        allowed_gems: 0,
+        day: jiff::civil::date(2026, 1, 31),
         rule: Rule::default(),
         chance: 1.3e-5,
         total: matches.len(),
+        disabled: 0,
         matches,
         note: None,
     }
@@ -216,4 +223,39 @@ fn maps() {
     let placeless = [extent((1, 2), None)];
     assert_eq!(map(&placeless, Some(100), 4, 8), "░░██░░░░", "by gems where a span has no bytes");
     assert_eq!(map(&placeless, None, 0, 3), "░░░", "an impossible length draws nothing");
+}
+
+#[test]
+fn a_page_shows_all_and_nothing_of_it_is_markup() {
+    let mut report = report(vec![found(Some("<script>alert(1)</script>"), Rights::Protected)]);
+    report.allowed_gems = 2;
+    report.matches[0].allowed = true;
+    let page = html_report("<b>.txt", &report, Some(50_000), jiff::Timestamp::UNIX_EPOCH);
+    assert!(page.starts_with("<!DOCTYPE html>"), "{page}");
+    for said in
+        ["&lt;script&gt;", "&lt;b&gt;.txt", "1970-01-01", "2026-01-31", "<svg", "<polygon", "A. Author", "north/17"]
+    {
+        assert!(page.contains(said), "{said}: {page}");
+    }
+    for element in ["rect", "polygon", "g", "svg"] {
+        let count = |tag: &str| page.matches(tag).count();
+        // A browser takes what follows an open element of SVG to be in it.
+        assert_eq!(count(&format!("<{element} ")), count(&format!("</{element}>")), "{element}");
+    }
+    for never in ["<script", "<b>", "http://", "https://", "src=", "NaN"] {
+        assert!(!page.contains(never), "{never}: {page}");
+    }
+}
+
+#[test]
+fn a_page_of_gems_alone_and_of_nothing() {
+    let mut only_gems = found(None, Rights::Free);
+    only_gems.book.bytes = 0;
+    for span in &mut only_gems.spans {
+        (span.query.bytes, span.book.bytes) = (None, None);
+    }
+    for matches in [vec![only_gems], vec![]] {
+        let page = html_report("gems", &report(matches), None, jiff::Timestamp::UNIX_EPOCH);
+        assert!(!page.contains("NaN") && !page.contains("inf"), "{page}");
+    }
 }

@@ -1,0 +1,174 @@
+//! Allow-lists: gems that are not counted and books that decide no verdict, so that a publisher's boilerplate or a licensed
+//! quotation never causes a block.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use hashbrown::{HashMap, HashSet};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::check::distinct;
+use super::{Catalogue, CatalogueError, Content};
+use crate::fingerprint::{Gem, Recipe, RecipeName};
+use crate::index::{BookId, BookKey, NOTE_BYTES};
+
+/// The kind of setting that allow-lists are.
+const KIND: &str = "allow";
+
+/// What an allow-list is made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Allowable {
+    /// The gems of a text, or such as are given.
+    Gems(Content),
+    /// A book.
+    Book(BookKey),
+}
+
+/// An allow-list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct AllowList {
+    /// Its name: 1 to 512 bytes without control characters.
+    #[schema(value_type = String)]
+    pub name: BookId,
+    /// What is in it.
+    #[serde(flatten)]
+    pub allowed: Allowed,
+    /// Why it is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// When it was made.
+    pub since: Timestamp,
+}
+
+/// What is allowed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Allowed {
+    /// Gems, by recipe: they are not counted.
+    #[schema(value_type = BTreeMap<String, Vec<u64>>)]
+    Gems(BTreeMap<RecipeName, Vec<Gem>>),
+    /// A book: it is shown as a match, and decides no verdict.
+    Book(BookKey),
+}
+
+fn written(list: &AllowList) -> Vec<u8> {
+    serde_json::to_vec(list).expect("its keys are text, and it is written to memory")
+}
+
+/// All allow-lists together, as a check needs them.
+#[derive(Debug, Default)]
+pub(super) struct Allowances {
+    gems: HashMap<RecipeName, HashSet<Gem>>,
+    books: HashSet<BookKey>,
+}
+
+impl Allowances {
+    fn of(lists: Vec<AllowList>) -> Self {
+        let mut all = Self::default();
+        for list in lists {
+            match list.allowed {
+                Allowed::Book(book) => {
+                    all.books.insert(book);
+                }
+                Allowed::Gems(gems) => {
+                    for (recipe, gems) in gems {
+                        all.gems.entry(recipe).or_default().extend(gems);
+                    }
+                }
+            }
+        }
+        all
+    }
+
+    pub(super) fn gem(&self, recipe: &RecipeName, gem: Gem) -> bool {
+        self.gems.get(recipe).is_some_and(|gems| gems.contains(&gem))
+    }
+
+    pub(super) fn book(&self, book: &BookKey) -> bool {
+        self.books.contains(book)
+    }
+}
+
+/// What was last read of the allow-lists; nothing, until they are asked for.
+pub(super) type AllowancesRead = RwLock<Option<Arc<Allowances>>>;
+
+impl Catalogue {
+    /// Makes an allow-list, or replaces that of the same name; says whether there was one.
+    ///
+    /// A text's gems are kept under every recipe that the catalogue has now, and the text is not.
+    ///
+    /// # Errors
+    /// [`CatalogueError::NothingToAllow`] when there are no gems in it, [`CatalogueError::LongNote`].
+    pub fn allow(
+        &self,
+        name: BookId,
+        what: Allowable,
+        note: Option<String>,
+    ) -> Result<(AllowList, bool), CatalogueError> {
+        if note.as_ref().is_some_and(|note| note.len() > NOTE_BYTES) {
+            return Err(CatalogueError::LongNote);
+        }
+        let allowed = match what {
+            Allowable::Book(book) => Allowed::Book(book),
+            Allowable::Gems(content) => {
+                let mut gems = self.gems_of(content)?;
+                gems.retain(|_, gems| !gems.is_empty());
+                if gems.is_empty() {
+                    return Err(CatalogueError::NothingToAllow);
+                }
+                Allowed::Gems(gems)
+            }
+        };
+        let list = AllowList { name, allowed, note, since: Timestamp::now() };
+        let replaced = self.change_allowances(&list.name, Some(&written(&list)))?;
+        Ok((list, replaced))
+    }
+
+    /// Removes an allow-list; says whether there was one.
+    pub fn disallow(&self, name: &BookId) -> Result<bool, CatalogueError> {
+        self.change_allowances(name, None)
+    }
+
+    /// All allow-lists, by name.
+    pub fn allow_lists(&self) -> Result<Vec<AllowList>, CatalogueError> {
+        let settings = self.store.settings(KIND)?;
+        let read = |(name, value): (String, Vec<u8>)| {
+            serde_json::from_slice(&value).map_err(|_| CatalogueError::BadSetting { kind: KIND, name })
+        };
+        settings.into_iter().map(read).collect()
+    }
+
+    /// All allow-lists together.
+    pub(super) fn allowances(&self) -> Result<Arc<Allowances>, CatalogueError> {
+        if let Some(read) = &*self.allowances.read().unwrap_or_else(PoisonError::into_inner) {
+            return Ok(Arc::clone(read));
+        }
+        // Nobody changes them between this reading and its keeping.
+        let mut kept = self.allowances.write().unwrap_or_else(PoisonError::into_inner);
+        let read = Arc::new(Allowances::of(self.allow_lists()?));
+        *kept = Some(Arc::clone(&read));
+        Ok(read)
+    }
+
+    fn change_allowances(&self, name: &BookId, value: Option<&[u8]>) -> Result<bool, CatalogueError> {
+        let mut kept = self.allowances.write().unwrap_or_else(PoisonError::into_inner);
+        *kept = None;
+        Ok(self.store.set(KIND, name.as_str(), value)?)
+    }
+
+    fn gems_of(&self, content: Content) -> Result<BTreeMap<RecipeName, Vec<Gem>>, CatalogueError> {
+        match content {
+            Content::Text(text) => {
+                let recipes = self.settle_recipes(&[])?;
+                let gems = |recipe: &Recipe| recipe.gems(&text).iter().map(|g| g.gem).collect();
+                Ok(recipes.iter().map(|recipe| (recipe.name().clone(), gems(recipe))).collect())
+            }
+            Content::Gems { recipe, gems } => {
+                let recipe = self.recipe(recipe.as_ref())?;
+                Ok([(recipe.name().clone(), distinct(&gems, &recipe)?)].into())
+            }
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! `lapidary allow add|list|remove`.
+
+use std::io::{self, Write as _, stdout};
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::arguments::Target;
+use super::failure::{Failure, Status};
+use super::files::Reading;
+use super::text::read;
+use crate::catalogue::{AllowList, Allowable, Allowed, Content};
+use crate::fingerprint::{Gem, RecipeName};
+use crate::index::{BookId, BookKey, Library};
+use crate::report::clean;
+
+/// Allow gems or books, which then cause no block.
+#[derive(Args)]
+pub(super) struct Allow {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Make a list, or replace the one of the same name
+    Add(Add),
+    /// List all lists
+    List {
+        #[command(flatten)]
+        target: Target,
+        /// Print one JSON object a line
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove lists
+    Remove {
+        #[command(flatten)]
+        target: Target,
+        /// The lists' names
+        #[arg(required = true, value_name = "NAME")]
+        names: Vec<BookId>,
+    },
+}
+
+#[derive(Args)]
+struct Add {
+    #[command(flatten)]
+    target: Target,
+    /// The gems of this text are not counted; the text is not kept
+    #[arg(long, value_name = "FILE", required_unless_present_any = ["gems", "book"])]
+    text: Option<PathBuf>,
+    #[command(flatten)]
+    reading: Reading,
+    /// These gems are not counted
+    #[arg(long, value_name = "N,N…", value_delimiter = ',', value_parser = gem, conflicts_with = "text")]
+    gems: Option<Vec<Gem>>,
+    /// The recipe the gems were made by [default: the catalogue's]
+    #[arg(long, value_name = "RECIPE", requires = "gems")]
+    recipe: Option<RecipeName>,
+    /// This book decides no verdict
+    #[arg(long, value_name = "ID", requires = "library", conflicts_with_all = ["text", "gems"])]
+    book: Option<BookId>,
+    /// The book's library
+    #[arg(long, requires = "book")]
+    library: Option<Library>,
+    /// Why
+    #[arg(long, value_name = "WORDS")]
+    note: Option<String>,
+    /// The list's name
+    name: BookId,
+}
+
+fn gem(number: &str) -> Result<Gem, String> {
+    number.trim().parse().map(Gem).map_err(|_| "gems are whole numbers with commas between them".to_owned())
+}
+
+impl Allow {
+    pub(super) fn run(self) -> Result<Status, Failure> {
+        match self.task {
+            Task::Add(add) => add.run(),
+            Task::List { target, json } => list(&target, json),
+            Task::Remove { target, names } => remove(&target, &names),
+        }
+    }
+}
+
+impl Add {
+    fn run(self) -> Result<Status, Failure> {
+        let what = match (self.text, self.gems, self.library, self.book) {
+            (Some(path), ..) => Allowable::Gems(Content::Text(read(self.reading, &path)?)),
+            (_, Some(gems), ..) => Allowable::Gems(Content::Gems { recipe: self.recipe, gems }),
+            (.., Some(library), Some(id)) => Allowable::Book(BookKey { library, id }),
+            _ => return Err(Failure::Input("give --text, --gems, or --library and --book".to_owned())),
+        };
+        let list = self.target.open()?.allow(self.name, what, self.note)?;
+        writeln!(stdout(), "{}", line(&list))?;
+        Ok(Status::Done)
+    }
+}
+
+fn list(target: &Target, json: bool) -> Result<Status, Failure> {
+    let mut out = stdout().lock();
+    for list in target.open()?.allow_lists()? {
+        if json {
+            serde_json::to_writer(&mut out, &list).map_err(io::Error::from)?;
+            writeln!(out)?;
+        } else {
+            writeln!(out, "{}", line(&list))?;
+        }
+    }
+    Ok(Status::Done)
+}
+
+fn line(list: &AllowList) -> String {
+    let allowed = match &list.allowed {
+        Allowed::Book(book) => format!("book {book}"),
+        Allowed::Gems(gems) => {
+            let gems = gems.iter().map(|(recipe, gems)| format!("{} gems of {recipe}", gems.len()));
+            gems.collect::<Vec<_>>().join(", ")
+        }
+    };
+    let note = clean(list.note.as_deref().unwrap_or_default());
+    format!("{}\t{allowed}\tsince {}\t{note}", list.name, list.since)
+}
+
+fn remove(target: &Target, names: &[BookId]) -> Result<Status, Failure> {
+    let catalogue = target.open()?;
+    let mut status = Status::Done;
+    for name in names {
+        if catalogue.disallow(name)? {
+            writeln!(stdout(), "removed {name}")?;
+        } else {
+            eprintln!("lapidary: there is no allow-list {:?}", name.as_str());
+            status = Status::WrongInput;
+        }
+    }
+    Ok(status)
+}

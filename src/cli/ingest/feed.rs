@@ -1,0 +1,92 @@
+//! A feed of books: a JSON object a line, with the text, the gems or the path of a file. It is read as it is ingested.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+
+use serde::Deserialize;
+
+use super::super::failure::Failure;
+use super::super::files::Found;
+use super::{Job, Source};
+use crate::fingerprint::{Gem, RecipeName};
+use crate::index::{BookId, BookKey, Library, Rights, Validity};
+
+/// How many lines are ingested at a time.
+const AT_ONCE: usize = 256;
+
+/// A line: exactly one of `text`, `gems` and `file`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    id: BookId,
+    library: Option<Library>,
+    rights: Option<Rights>,
+    title: Option<String>,
+    #[serde(default)]
+    authors: Vec<String>,
+    language: Option<String>,
+    validity: Option<Validity>,
+    text: Option<String>,
+    gems: Option<Vec<Gem>>,
+    recipe: Option<RecipeName>,
+    /// From the feed's folder on.
+    file: Option<std::path::PathBuf>,
+}
+
+/// What holds for lines that do not say.
+pub(super) struct Defaults<'a> {
+    pub(super) library: Option<&'a Library>,
+    pub(super) rights: Option<Rights>,
+}
+
+/// A job for a line, or why there is none; under the line's number.
+pub(super) type Read = (String, Result<Job, String>);
+
+/// Reads a feed, and hands on some lines at a time.
+pub(super) fn each(
+    path: &Path,
+    defaults: &Defaults<'_>,
+    mut some: impl FnMut(Vec<Read>) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let failed = |e: std::io::Error| Failure::Input(format!("{}: {e}", path.display()));
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let mut jobs = Vec::new();
+    let mut lines = BufReader::new(File::open(path).map_err(failed)?);
+    let mut line = Vec::new();
+    for number in 1_u64.. {
+        line.clear();
+        if lines.read_until(b'\n', &mut line).map_err(failed)? == 0 {
+            break;
+        }
+        let bytes = if number == 1 { line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&line) } else { &line };
+        if bytes.trim_ascii().is_empty() {
+            continue;
+        }
+        jobs.push((format!("line {number}"), job(bytes, folder, defaults)));
+        if jobs.len() == AT_ONCE {
+            some(std::mem::take(&mut jobs))?;
+        }
+    }
+    some(jobs)
+}
+
+fn job(line: &[u8], folder: &Path, defaults: &Defaults<'_>) -> Result<Job, String> {
+    let line: Line = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+    let source = match (line.text, line.gems, line.file, line.recipe) {
+        (Some(text), None, None, None) => Source::Text(text),
+        (None, Some(gems), None, recipe) => Source::Gems { recipe, gems },
+        (None, None, Some(file), None) => Source::File(Found { path: folder.join(&file), relative: file }),
+        _ => return Err("give exactly one of 'text', 'gems' and 'file', and a 'recipe' only with gems".to_owned()),
+    };
+    let library = line.library.or_else(|| defaults.library.cloned());
+    Ok(Job {
+        key: BookKey { library: library.ok_or("no library: give --library, or one in the line")?, id: line.id },
+        source,
+        rights: line.rights.or(defaults.rights).ok_or("no rights: give --rights, or some in the line")?,
+        title: line.title,
+        authors: line.authors,
+        language: line.language,
+        validity: line.validity,
+    })
+}

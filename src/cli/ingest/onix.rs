@@ -1,0 +1,75 @@
+//! What is known of the books of an ingest from an ONIX feed, matched to files by the ISBN in their names.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+use hashbrown::HashMap;
+
+use super::super::failure::Failure;
+use super::super::files::Found;
+use super::metadata::Known;
+use crate::onix::{Isbn, Product, Products, isbns_in};
+
+/// A record or a file, and why there is no book for it.
+pub(super) type Refused = (String, String);
+
+/// The files that have a record, with what is known of them; and what is refused.
+pub(super) type Matched = (Vec<(Found, Known)>, Vec<Refused>);
+
+/// Reads a feed from beginning to end, and finds the file of each product. Only what is known of files is kept.
+pub(super) fn matched(feed: &Path, territory: Option<&str>, files: Vec<Found>) -> Result<Matched, Failure> {
+    let wrong = |why: String| Failure::Input(format!("{}, {why}", feed.display()));
+    let opened = File::open(feed).map_err(|e| Failure::Input(format!("{}: {e}", feed.display())))?;
+    let mut of_isbn: HashMap<Isbn, usize> = HashMap::new();
+    let mut refused = Vec::new();
+    let mut known: Vec<Option<Known>> = vec![None; files.len()];
+    let mut twice = vec![false; files.len()];
+    for (i, file) in files.iter().enumerate() {
+        let name = file.path.file_stem().unwrap_or_default().to_string_lossy();
+        for isbn in isbns_in(&name) {
+            twice[i] |= of_isbn.try_insert(isbn, i).is_err_and(|taken| *taken.entry.get() != i);
+        }
+    }
+    for product in Products::new(BufReader::new(opened)) {
+        let product = product.map_err(|error| wrong(error.to_string()))?;
+        let record = || format!("record {}", product.reference);
+        let file = product.isbns.iter().find_map(|isbn| of_isbn.get(isbn));
+        match file {
+            _ if product.deleted => refused
+                .push((record(), "the record asks for deletion: see `lapidary books disable` and `remove`".to_owned())),
+            None if product.isbns.is_empty() => refused.push((record(), "it has no ISBN to find a file by".to_owned())),
+            None => {
+                let isbns: Vec<String> = product.isbns.iter().map(ToString::to_string).collect();
+                refused.push((record(), format!("no file's name has its ISBN {}", isbns.join(" or "))));
+            }
+            Some(i) if known[*i].is_some() => {
+                let file = files[*i].path.display();
+                refused.push((record(), format!("{file} is already that of another record")));
+            }
+            Some(i) => known[*i] = Some(of(&product, territory).map_err(wrong)?),
+        }
+    }
+    let mut found = Vec::new();
+    for ((file, known), twice) in files.into_iter().zip(known).zip(twice) {
+        match known {
+            Some(known) => found.push((file, known)),
+            None if twice => refused.push((file.path.display().to_string(), "another file has its ISBN".to_owned())),
+            None => refused.push((file.path.display().to_string(), "no record of the feed has its ISBN".to_owned())),
+        }
+    }
+    Ok((found, refused))
+}
+
+fn of(product: &Product, territory: Option<&str>) -> Result<Known, String> {
+    let id = product.id();
+    let id = id.parse().map_err(|error| format!("record {}: {error}", product.reference))?;
+    Ok(Known {
+        id: Some(id),
+        rights: product.rights(territory),
+        title: product.title.clone(),
+        authors: product.authors.clone(),
+        language: product.language.clone(),
+        ..Known::default()
+    })
+}

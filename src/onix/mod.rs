@@ -1,0 +1,185 @@
+//! ONIX for Books 3.0: what a publisher's feed says of its books, one product at a time.
+//!
+//! Both forms are read, with reference names and with short tags. A feed is streamed: only the product under way is in
+//! memory. Of a DTD nothing is read, so that no entity but XML's own five and numbers of characters is resolved. Which code
+//! means what is in `docs/feeds.md`.
+
+mod isbn;
+mod product;
+mod tags;
+
+pub use isbn::{Isbn, isbns_in};
+pub use product::Product;
+
+use std::io::{self, BufRead, Read};
+
+use quick_xml::Reader;
+use quick_xml::escape::resolve_xml_entity;
+use quick_xml::events::Event;
+
+/// The deepest nesting that is read; ONIX has ten levels.
+const DEEPEST: usize = 32;
+/// The largest product that is read, in bytes of text.
+const LARGEST: usize = 8 << 20;
+
+/// Why a feed cannot be read on.
+#[derive(Debug, thiserror::Error)]
+#[error("line {line}: {what}")]
+pub struct OnixError {
+    line: u64,
+    what: String,
+}
+
+/// The products of a feed, in its order; after an error there are no more.
+pub struct Products<R: BufRead> {
+    reader: Reader<Counting<R>>,
+    /// Whether the message's own tag was seen: `Some(false)` once it is closed.
+    inside: Option<bool>,
+    ended: bool,
+}
+
+/// An element: its reference name, its text, and what is in it.
+#[derive(Debug, Default)]
+struct Element {
+    name: String,
+    text: String,
+    children: Vec<Element>,
+}
+
+impl Element {
+    fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Element> {
+        self.children.iter().filter(move |child| child.name == name)
+    }
+
+    fn first(&self, name: &str) -> Option<&Element> {
+        self.children.iter().find(|child| child.name == name)
+    }
+
+    /// The text of the first element of this name, without blanks around; `None` when there is none in it.
+    fn text(&self, name: &str) -> Option<&str> {
+        self.first(name).map(|child| child.text.trim()).filter(|text| !text.is_empty())
+    }
+}
+
+impl<R: BufRead> Products<R> {
+    /// The products of a feed.
+    pub fn new(feed: R) -> Self {
+        let mut reader = Reader::from_reader(Counting { feed, line: 1 });
+        reader.config_mut().expand_empty_elements = true;
+        Self { reader, inside: None, ended: false }
+    }
+
+    fn wrong(&self, what: impl Into<String>) -> OnixError {
+        OnixError { line: self.reader.get_ref().line, what: what.into() }
+    }
+
+    fn next_product(&mut self) -> Result<Option<Product>, OnixError> {
+        let mut open: Vec<Element> = Vec::new();
+        let (mut bytes, mut size) = (Vec::new(), 0);
+        loop {
+            bytes.clear();
+            let event = self.reader.read_event_into(&mut bytes);
+            let event =
+                event.map_err(|error| OnixError { line: self.reader.get_ref().line, what: error.to_string() })?;
+            match event {
+                Event::Start(start) => {
+                    let local = start.local_name();
+                    let name = tags::reference(local.into_inner());
+                    match (self.inside, open.is_empty()) {
+                        (None, _) if name == "ONIXMessage" => self.inside = Some(true),
+                        (None, _) => {
+                            return Err(
+                                self.wrong(format!("<{name}> where <ONIXMessage> should be: this is no ONIX feed"))
+                            );
+                        }
+                        (_, true) if name != "Product" && name != "Header" => {
+                            return Err(self.wrong(format!("<{name}> where a <Product> should be")));
+                        }
+                        _ if open.len() == DEEPEST => return Err(self.wrong("elements are nested too deeply")),
+                        _ => open.push(Element { name: name.to_owned(), ..Element::default() }),
+                    }
+                }
+                Event::End(_) => match open.pop() {
+                    None => self.inside = Some(false),
+                    Some(element) => match open.last_mut() {
+                        Some(parent) => parent.children.push(element),
+                        None if element.name == "Product" => {
+                            return Product::read(&element).map(Some).map_err(|what| self.wrong(what));
+                        }
+                        None => size = 0,
+                    },
+                },
+                Event::Text(text) => size += add(&mut open, &text),
+                Event::CData(text) => size += add(&mut open, &text),
+                Event::GeneralRef(reference) => {
+                    let character = reference.resolve_char_ref().map_err(|error| self.wrong(error.to_string()))?;
+                    let name: &str = &reference;
+                    let resolved = match character {
+                        Some(character) => character.to_string(),
+                        None => resolve_xml_entity(name).map(str::to_owned).ok_or_else(|| {
+                            self.wrong(format!("the entity &{name}; is not resolved; write the character itself"))
+                        })?,
+                    };
+                    size += add(&mut open, &resolved);
+                }
+                Event::Eof if self.inside == Some(false) && open.is_empty() => return Ok(None),
+                Event::Eof => return Err(self.wrong("the feed ends in the middle")),
+                _ => {}
+            }
+            if size > LARGEST {
+                return Err(self.wrong(format!("a product has more than {LARGEST} bytes of text")));
+            }
+        }
+    }
+}
+
+/// Adds text to the innermost element; returns how much.
+fn add(open: &mut [Element], text: &str) -> usize {
+    if let Some(element) = open.last_mut() {
+        element.text.push_str(text);
+    }
+    text.len()
+}
+
+impl<R: BufRead> Iterator for Products<R> {
+    type Item = Result<Product, OnixError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ended {
+            return None;
+        }
+        let next = self.next_product().transpose();
+        self.ended = !matches!(next, Some(Ok(_)));
+        next
+    }
+}
+
+/// Knows the line that is being read.
+struct Counting<R> {
+    feed: R,
+    line: u64,
+}
+
+impl<R: BufRead> Read for Counting<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.feed.read(buffer)?;
+        self.line += memchr::memchr_iter(b'\n', &buffer[..read]).count() as u64;
+        Ok(read)
+    }
+}
+
+impl<R: BufRead> BufRead for Counting<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.feed.fill_buf()
+    }
+
+    fn consume(&mut self, amount: usize) {
+        if let Ok(buffer) = self.feed.fill_buf() {
+            self.line += memchr::memchr_iter(b'\n', &buffer[..amount]).count() as u64;
+        }
+        self.feed.consume(amount);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,197 @@
+//! One product: what ONIX says of it, in our words.
+
+use super::Element;
+use super::isbn::Isbn;
+use crate::index::Rights;
+
+/// A product of a feed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Product {
+    /// The sender's own name of the record.
+    pub reference: String,
+    /// Its ISBNs, ISBN-10 and GTIN-13 among them; several where a record has several forms of one.
+    pub isbns: Vec<Isbn>,
+    /// The title, with its subtitle.
+    pub title: Option<String>,
+    /// The authors.
+    pub authors: Vec<String>,
+    /// The language of the text: a BCP 47 tag, or the ISO 639-2/B code of a rarer one.
+    pub language: Option<String>,
+    /// Whether the record asks for its own deletion.
+    pub deleted: bool,
+    /// A licence that lets everybody publish it, if there is one.
+    licence: Option<Rights>,
+    /// The publishing status (list 64).
+    status: Option<String>,
+    sales: Vec<Sales>,
+    /// The sales rights of the rest of the world (list 46).
+    rest: Option<String>,
+}
+
+/// Sales rights and where they hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Sales {
+    /// List 46.
+    kind: String,
+    included: Vec<String>,
+    excluded: Vec<String>,
+}
+
+impl Product {
+    pub(super) fn read(product: &Element) -> Result<Self, String> {
+        let reference = product.text("RecordReference").ok_or("a product has no RecordReference")?.to_owned();
+        let ids = product.all("ProductIdentifier").filter(|id| {
+            // List 5: 02 ISBN-10, 03 GTIN-13, 15 ISBN-13.
+            matches!(id.text("ProductIDType"), Some("02" | "03" | "15"))
+        });
+        let mut isbns: Vec<Isbn> = ids.filter_map(|id| Isbn::parse(id.text("IDValue")?)).collect();
+        isbns.sort_unstable();
+        isbns.dedup();
+        let none = Element::default();
+        let described = product.first("DescriptiveDetail").unwrap_or(&none);
+        let published = product.first("PublishingDetail").unwrap_or(&none);
+        Ok(Self {
+            reference,
+            isbns,
+            title: title(described),
+            authors: authors(described),
+            language: language(described),
+            // List 1.
+            deleted: product.text("NotificationType") == Some("05"),
+            licence: licence(described),
+            status: published.text("PublishingStatus").map(str::to_owned),
+            sales: published.all("SalesRights").filter_map(Sales::read).collect(),
+            rest: published.text("ROWSalesRightsType").map(str::to_owned),
+        })
+    }
+
+    /// The book's id: its ISBN, or the name of its record.
+    #[must_use]
+    pub fn id(&self) -> String {
+        self.isbns.first().map_or_else(|| self.reference.clone(), ToString::to_string)
+    }
+
+    /// What may be done with the book in a territory (a country of list 91 or a region of list 49), or anywhere when none is
+    /// named; `None` when the record does not say.
+    #[must_use]
+    pub fn rights(&self, territory: Option<&str>) -> Option<Rights> {
+        if let Some(licence) = self.licence {
+            return Some(licence);
+        }
+        // List 64: cancelled, no longer our product.
+        if matches!(self.status.as_deref(), Some("01" | "05")) {
+            return Some(Rights::Unknown);
+        }
+        let kinds: Vec<&str> = match territory {
+            None => self.sales.iter().map(|sales| sales.kind.as_str()).chain(self.rest.as_deref()).collect(),
+            Some(territory) => {
+                let here = self.sales.iter().filter(|sales| sales.holds(territory)).map(|sales| sales.kind.as_str());
+                let here: Vec<&str> = here.collect();
+                if here.is_empty() { self.rest.as_deref().into_iter().collect() } else { here }
+            }
+        };
+        kinds.into_iter().map(of_sales).min()
+    }
+}
+
+/// List 46. Where the publisher holds rights, the book is protected, whether it is sold there or not.
+fn of_sales(kind: &str) -> Rights {
+    match kind {
+        "01" | "02" | "04" | "05" | "07" | "08" => Rights::Protected,
+        _ => Rights::Unknown,
+    }
+}
+
+impl Sales {
+    fn read(sales: &Element) -> Option<Self> {
+        let words = |territory: &Element, names: [&str; 2]| -> Vec<String> {
+            let texts = names.into_iter().filter_map(|name| territory.text(name));
+            texts.flat_map(str::split_whitespace).map(str::to_owned).collect()
+        };
+        let kind = sales.text("SalesRightsType")?.to_owned();
+        let none = Element::default();
+        let territory = sales.first("Territory").unwrap_or(&none);
+        let included = words(territory, ["CountriesIncluded", "RegionsIncluded"]);
+        Some(Self { kind, included, excluded: words(territory, ["CountriesExcluded", "RegionsExcluded"]) })
+    }
+
+    fn holds(&self, territory: &str) -> bool {
+        let has = |list: &[String], word: &str| list.iter().any(|one| one == word);
+        let country = territory.split('-').next().unwrap_or(territory);
+        let included = [territory, country, "WORLD"].iter().any(|word| has(&self.included, word));
+        included && !has(&self.excluded, territory) && !has(&self.excluded, country)
+    }
+}
+
+/// The distinctive title (list 15: 01) of the product itself (list 149: 01).
+fn title(described: &Element) -> Option<String> {
+    let details = || described.all("TitleDetail");
+    let detail = details().find(|detail| detail.text("TitleType") == Some("01")).or_else(|| details().next())?;
+    let elements = || detail.all("TitleElement");
+    let element =
+        elements().find(|element| element.text("TitleElementLevel") == Some("01")).or_else(|| elements().next())?;
+    let title = match (element.text("TitleText"), element.text("TitlePrefix"), element.text("TitleWithoutPrefix")) {
+        (Some(title), ..) => title.to_owned(),
+        (None, Some(prefix), Some(rest)) => format!("{prefix} {rest}"),
+        (None, _, rest) => rest?.to_owned(),
+    };
+    Some(match element.text("Subtitle") {
+        Some(subtitle) => format!("{title}: {subtitle}"),
+        None => title,
+    })
+}
+
+/// Those who wrote it (list 17: codes that begin with A0, such as A01 author), or else all contributors.
+fn authors(described: &Element) -> Vec<String> {
+    let named = |wrote: bool| -> Vec<String> {
+        let contributors = described.all("Contributor");
+        let kept = contributors
+            .filter(|one| !wrote || one.all("ContributorRole").any(|role| role.text.trim().starts_with("A0")));
+        kept.filter_map(name).collect()
+    };
+    let authors = named(true);
+    if authors.is_empty() { named(false) } else { authors }
+}
+
+fn name(contributor: &Element) -> Option<String> {
+    if let Some(name) = contributor.text("PersonName").or_else(|| contributor.text("CorporateName")) {
+        return Some(name.to_owned());
+    }
+    match (contributor.text("NamesBeforeKey"), contributor.text("KeyNames")) {
+        (Some(before), Some(key)) => Some(format!("{before} {key}")),
+        (None, Some(key)) => Some(key.to_owned()),
+        _ => contributor.text("PersonNameInverted").map(str::to_owned),
+    }
+}
+
+/// The language of the text (list 22: 01).
+fn language(described: &Element) -> Option<String> {
+    let of_text = described.all("Language").find(|language| language.text("LanguageRole") == Some("01"))?;
+    of_text.text("LanguageCode").map(bcp47)
+}
+
+/// A code of list 74 (ISO 639-2/B) as a BCP 47 tag, as far as it is one of these; any other as it is.
+fn bcp47(code: &str) -> String {
+    #[rustfmt::skip]
+    const TAGS: [(&str, &str); 32] = [
+        ("ara", "ar"), ("arm", "hy"), ("bel", "be"), ("bul", "bg"), ("chi", "zh"), ("cze", "cs"), ("dan", "da"),
+        ("dut", "nl"), ("eng", "en"), ("est", "et"), ("fin", "fi"), ("fre", "fr"), ("geo", "ka"), ("ger", "de"),
+        ("gre", "el"), ("heb", "he"), ("hun", "hu"), ("ita", "it"), ("jpn", "ja"), ("kaz", "kk"), ("kor", "ko"),
+        ("lav", "lv"), ("lit", "lt"), ("pol", "pl"), ("por", "pt"), ("rum", "ro"), ("rus", "ru"), ("slo", "sk"),
+        ("spa", "es"), ("swe", "sv"), ("tur", "tr"), ("ukr", "uk"),
+    ];
+    TAGS.iter().find(|(of_onix, _)| *of_onix == code).map_or(code, |(_, tag)| tag).to_owned()
+}
+
+/// What a Creative Commons licence or mark lets everybody do.
+fn licence(described: &Element) -> Option<Rights> {
+    let expressions = described.all("EpubLicense").flat_map(|licence| licence.all("EpubLicenseExpression"));
+    let mut links = expressions.filter_map(|expression| expression.text("EpubLicenseExpressionLink"));
+    links.find_map(|link| {
+        if link.contains("creativecommons.org/publicdomain/") {
+            Some(Rights::PublicDomain)
+        } else {
+            link.contains("creativecommons.org/licenses/").then_some(Rights::Free)
+        }
+    })
+}

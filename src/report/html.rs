@@ -1,0 +1,194 @@
+//! A report as one page: nothing in it comes from elsewhere or runs, so that it can be filed and read years later.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use super::page::clean;
+use super::words::{count, grouped, odds, percent, relation, rights, rule, subject, verdict, whole};
+use crate::catalogue::{Match, Report};
+use crate::index::Rights;
+use crate::matching::Extent;
+
+/// How many spans of a match are listed with their places; the map shows all.
+const LISTED_SPANS: usize = 200;
+/// The map's width and heights, in units of its own.
+const WIDTH: f64 = 1000.0;
+const BAR: f64 = 18.0;
+const GAP: f64 = 46.0;
+const STYLE: &str = "
+body { font: 16px/1.5 system-ui, sans-serif; color: #1b1f24; max-width: 62rem; margin: 2rem auto; padding: 0 1.5rem }
+h1 { font-size: 1.35rem; border-left: .5rem solid; padding: .4rem 0 .4rem .8rem; margin: 0 0 1rem }
+h2 { font-size: 1.1rem; margin: 0 }
+section { border-top: 1px solid #d5dae0; padding: 1.2rem 0; break-inside: avoid }
+p { margin: .15rem 0 } .quiet { color: #57606a }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem 1.2rem; margin: 0 0 1.4rem }
+dt { color: #57606a } dd { margin: 0; overflow-wrap: anywhere }
+table { border-collapse: collapse; font-size: .85rem; font-variant-numeric: tabular-nums; margin-top: .6rem }
+th, td { text-align: right; padding: .1rem 1.2rem .1rem 0; font-weight: normal } th { color: #57606a }
+svg { display: block; width: 100%; height: auto; margin: .8rem 0 0 }
+.protected { color: #b3261e } .free, .public_domain { color: #1a6d37 } .unknown { color: #57606a }
+.bar { fill: #e6e9ed } .part { fill: currentColor } .ribbon { fill: currentColor; opacity: .22 }
+text { font: 13px system-ui, sans-serif; fill: #57606a }
+@media print { body { margin: 0; max-width: none } }
+";
+
+/// A check's report as a page of HTML.
+///
+/// `name` says what was checked, `bytes` how long it is where a text was checked, not its gems; `when` it was.
+#[must_use]
+pub fn html_report(name: &str, report: &Report, bytes: Option<u64>, when: Timestamp) -> String {
+    let name = clean(name);
+    let when = when.to_zoned(TimeZone::UTC).strftime("%Y-%m-%d %H:%M:%S UTC").to_string();
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width";
+                title { "Check of " (name) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                h1 class=(report.verdict) { (verdict(report)) }
+                (facts(&name, report, bytes, &when))
+                @for (number, found) in (1..).zip(&report.matches) {
+                    (one_match(number, found, report, bytes))
+                }
+                @let rest = report.total.saturating_sub(report.matches.len());
+                @if rest > 0 {
+                    section { p class="quiet" { (count(rest as u64, "more match", "more matches")) ", not shown here" } }
+                }
+            }
+        }
+    };
+    page.into_string()
+}
+
+fn facts(name: &str, report: &Report, bytes: Option<u64>, when: &str) -> Markup {
+    html! {
+        dl {
+            dt { "Checked" } dd { (subject(name, report, bytes)) }
+            dt { "When" } dd { (when) "; by the rights of " (report.day) }
+            dt { "Verdict" } dd class=(report.verdict) { (rights(report.verdict)) }
+            dt { "Matches" } dd { (grouped(report.total as u64)) }
+            @if report.disabled > 0 {
+                dt { "Not counted" }
+                dd { (count(report.disabled as u64, "disabled book", "disabled books")) " would match" }
+            }
+            dt { "Rule" } dd { (rule(report)) }
+            dt { "Recipe" } dd { (report.recipe) }
+            @if let Some(note) = &report.note {
+                dt { "Note" } dd { (clean(note)) }
+            }
+        }
+    }
+}
+
+fn one_match(number: usize, found: &Match, report: &Report, bytes: Option<u64>) -> Markup {
+    let Match { book, score, .. } = found;
+    let counted = report.gems.saturating_sub(report.common_gems + report.allowed_gems);
+    let of_book = whole(score.common, score.share_of_book);
+    let known = Some(book.bytes).filter(|bytes| *bytes > 0);
+    html! {
+        section {
+            h2 { (number) ". " (book.title.as_deref().map_or_else(|| "(no title)".to_owned(), clean)) }
+            @if !book.authors.is_empty() { p { (clean(&book.authors.join(", "))) } }
+            p class=(book.rights) {
+                (clean(&book.library)) "/" (clean(&book.id)) ", " (rights(book.rights))
+                @if let Some(validity) = &book.validity {
+                    @if let Some(from) = validity.from { "; what it was given holds from " (from) }
+                    @if let Some(until) = validity.until { "; what it was given holds until " (until) }
+                }
+                @if found.allowed { "; allowed: it does not decide" }
+            }
+            p { (relation(found.relation)) }
+            p {
+                (count(score.common.into(), "gem", "gems")) " in common: "
+                (percent(score.share_of_query)) " of the text's " (grouped(counted.into())) ", "
+                (percent(score.share_of_book)) " of the book's " (grouped(of_book.into()))
+            }
+            p class="quiet" { (odds(found.chance)) }
+            @if !found.spans.is_empty() {
+                (map(found, bytes, counted, known, of_book))
+                (places(found))
+            }
+        }
+    }
+}
+
+/// The text above, the book below, and between them which part is like which.
+fn map(found: &Match, bytes: Option<u64>, gems: u32, book_bytes: Option<u64>, book_gems: u32) -> Markup {
+    let text = Scale::of(found.spans.iter().map(|span| span.query), bytes, gems);
+    let book = Scale::of(found.spans.iter().map(|span| span.book), book_bytes, book_gems);
+    let (top, bottom) = (BAR, BAR + GAP);
+    let colour = if found.book.rights == Rights::Protected { "protected" } else { "free" };
+    html! {
+        svg viewBox=(format!("0 0 {WIDTH} {}", 2.0 * (BAR + 18.0) + GAP)) class=(colour) role="img"
+            aria-label="which part of the text is like which part of the book" {
+            g transform="translate(0 18)" {
+                text x="0" y="-5" { "text" }
+                rect class="bar" x="0" y="0" width=(WIDTH) height=(BAR) {}
+                rect class="bar" x="0" y=(bottom) width=(WIDTH) height=(BAR) {}
+                @for span in &found.spans {
+                    @let (a, b) = text.place(span.query);
+                    @let (c, d) = book.place(span.book);
+                    rect class="part" x=(figure(a)) y="0" width=(figure(b - a)) height=(BAR) {}
+                    rect class="part" x=(figure(c)) y=(bottom) width=(figure(d - c)) height=(BAR) {}
+                    polygon class="ribbon"
+                        points=(format!("{},{top} {},{top} {},{bottom} {},{bottom}", figure(a), figure(b), figure(d), figure(c))) {}
+                }
+                text x="0" y=(bottom + BAR + 14.0) { "book" }
+            }
+        }
+    }
+}
+
+fn places(found: &Match) -> Markup {
+    let place = |extent: &Extent| match extent.bytes {
+        Some(bytes) => format!("bytes {} to {}", grouped(bytes.start), grouped(bytes.end)),
+        None => format!("gems {} to {}", extent.gems.start, extent.gems.end),
+    };
+    html! {
+        table {
+            tr { th { "Gems" } th { "In the text" } th { "In the book" } }
+            @for span in found.spans.iter().take(LISTED_SPANS) {
+                tr { td { (span.common) } td { (place(&span.query)) } td { (place(&span.book)) } }
+            }
+        }
+        @let rest = found.spans.len().saturating_sub(LISTED_SPANS);
+        @if rest > 0 { p class="quiet" { "and " (grouped(rest as u64)) " more, all in the map" } }
+    }
+}
+
+/// A number as the map has it: no finer than is seen.
+fn figure(number: f64) -> String {
+    format!("{number:.1}")
+}
+
+/// Where extents of one text lie on the map: by bytes where all are known, else by gems.
+struct Scale {
+    by_bytes: bool,
+    length: f64,
+}
+
+impl Scale {
+    fn of(mut extents: impl Iterator<Item = Extent>, bytes: Option<u64>, gems: u32) -> Self {
+        match bytes {
+            Some(bytes) if extents.all(|extent| extent.bytes.is_some()) => {
+                Self { by_bytes: true, length: bytes.max(1) as f64 }
+            }
+            _ => Self { by_bytes: false, length: f64::from(gems.max(1)) },
+        }
+    }
+
+    /// Left and right end; never narrower than is seen.
+    fn place(&self, extent: Extent) -> (f64, f64) {
+        let (start, end) = match extent.bytes {
+            Some(bytes) if self.by_bytes => (bytes.start as f64, bytes.end as f64),
+            _ => (f64::from(extent.gems.start), f64::from(extent.gems.end)),
+        };
+        let left = (start / self.length * WIDTH).clamp(0.0, WIDTH - 1.0);
+        (left, (end / self.length * WIDTH).clamp(left + 1.0, WIDTH))
+    }
+}

@@ -1,0 +1,15 @@
+//! A check's report for people: at a terminal, or as a page that can be filed. Programs read the JSON of the
+//! [`Report`](crate::catalogue::Report) itself.
+
+mod html;
+mod page;
+mod terminal;
+#[cfg(test)]
+mod tests;
+mod words;
+
+pub use self::html::html_report;
+pub(crate) use self::page::{Page, clean, wrap};
+pub use self::terminal::print_report;
+pub(crate) use self::terminal::style;
+pub(crate) use self::words::grouped;

@@ -1,0 +1,130 @@
+//! A report for a person at a terminal.
+
+use std::io::{self, Write};
+
+use console::Style;
+
+use crate::catalogue::{Match, Report};
+use crate::index::Rights;
+use crate::matching::Extent;
+
+use super::page::{Page, clean};
+use super::words::{count, grouped, odds, percent, relation, rights, rule, subject, verdict, whole};
+
+/// How many matches are described; the rest are counted.
+const DESCRIBED: usize = 10;
+/// How many lines a title or the authors may take.
+const TITLE_LINES: usize = 2;
+/// How far the lines of a match are indented, and the columns of a map's label.
+const INDENT: usize = 4;
+const LABEL: usize = 6;
+
+/// Prints what a check found: the verdict, what was checked, the best matches, and an empty line.
+///
+/// `name` says what was checked, `bytes` how long it is where a text was checked, not its gems. `colour` asks for
+/// colours; without it no escape sequence is written.
+pub fn print_report(
+    out: &mut impl Write,
+    name: &str,
+    report: &Report,
+    bytes: Option<u64>,
+    colour: bool,
+) -> io::Result<()> {
+    Page::new(out, colour).report(name, report, bytes)
+}
+
+impl<W: Write> Page<'_, W> {
+    /// What [`print_report`] prints.
+    pub(crate) fn report(&mut self, name: &str, report: &Report, bytes: Option<u64>) -> io::Result<()> {
+        let plain = Style::new();
+        self.say(0, &style(report.verdict).bold(), verdict(report))?;
+        self.say(INDENT, &plain, &subject(name, report, bytes))?;
+        if report.total == 0 && report.gems > 0 {
+            self.say(INDENT, &plain, &rule(report))?;
+        }
+        if let Some(note) = &report.note {
+            self.say(INDENT, &plain, &format!("note: {note}"))?;
+        }
+        for (i, found) in report.matches.iter().take(DESCRIBED).enumerate() {
+            self.gap()?;
+            self.found(i + 1, found, report, bytes)?;
+        }
+        let rest = report.total.saturating_sub(report.matches.len().min(DESCRIBED));
+        if rest > 0 {
+            self.gap()?;
+            let rest = match report.matches.len() {
+                0 => format!("{}, not shown", count(rest as u64, "match", "matches")),
+                _ => format!("… and {} more", grouped(rest as u64)),
+            };
+            self.say(0, &plain, &rest)?;
+        }
+        self.gap()
+    }
+
+    fn found(&mut self, number: usize, found: &Match, report: &Report, bytes: Option<u64>) -> io::Result<()> {
+        let Match { book, score, .. } = found;
+        let uncounted = report.common_gems + report.allowed_gems;
+        let (plain, counted) = (Style::new(), report.gems.saturating_sub(uncounted));
+        let title = book.title.as_deref().filter(|title| !clean(title).trim().is_empty());
+        let title = format!("{number}. {}", title.unwrap_or("(no title)"));
+        self.say_at_most(TITLE_LINES, 0, &Style::new().bold(), &title)?;
+        if !book.authors.is_empty() {
+            self.say_at_most(TITLE_LINES, INDENT, &plain, &book.authors.join(", "))?;
+        }
+        let allowed = if found.allowed { ", allowed: it does not decide" } else { "" };
+        self.say(
+            INDENT,
+            &style(book.rights),
+            &format!("{}/{}, {}{allowed}", book.library, book.id, rights(book.rights)),
+        )?;
+        let of_book = whole(score.common, score.share_of_book);
+        let [of_text, of_this] = [score.share_of_query, score.share_of_book].map(percent);
+        let common = count(score.common.into(), "gem", "gems");
+        let common =
+            format!("{common} in common: {of_text} of the text's {counted}, {of_this} of the book's {of_book}");
+        self.say(INDENT, &plain, relation(found.relation))?;
+        self.say(INDENT, &plain, &common)?;
+        self.say(INDENT, &plain, &odds(found.chance))?;
+        if !found.spans.is_empty() {
+            let text: Vec<Extent> = found.spans.iter().map(|span| span.query).collect();
+            let this: Vec<Extent> = found.spans.iter().map(|span| span.book).collect();
+            let columns = self.width() - INDENT - LABEL;
+            let known = Some(book.bytes).filter(|bytes| *bytes > 0);
+            self.line(INDENT, &plain, &format!("{:LABEL$}{}", "text", map(&text, bytes, counted, columns)))?;
+            self.line(INDENT, &plain, &format!("{:LABEL$}{}", "book", map(&this, known, of_book, columns)))?;
+        }
+        Ok(())
+    }
+}
+
+/// The colour of rights.
+pub(crate) fn style(rights: Rights) -> Style {
+    match rights {
+        Rights::Protected => Style::new().red(),
+        Rights::Free | Rights::PublicDomain => Style::new().green(),
+        Rights::Unknown => Style::new(),
+    }
+}
+
+/// The extents within a text of `bytes`, or where those are not known, of `gems`: a column is full when it is covered
+/// by half or more, and half full when at all.
+pub(super) fn map(extents: &[Extent], bytes: Option<u64>, gems: u32, columns: usize) -> String {
+    let by_bytes = |e: &Extent| e.bytes.map(|b| (b.start as f64, b.end as f64));
+    let by_gems = |e: &Extent| (f64::from(e.gems.start), f64::from(e.gems.end));
+    let placed = bytes.zip(extents.iter().map(by_bytes).collect::<Option<Vec<_>>>());
+    let (length, stretches) = match placed {
+        Some((bytes, stretches)) => (bytes as f64, stretches),
+        None => (f64::from(gems), extents.iter().map(by_gems).collect()),
+    };
+    let column = length / columns as f64;
+    let shade = |i: usize| {
+        let (left, right) = (i as f64 * column, (i + 1) as f64 * column);
+        let covered: f64 = stretches.iter().map(|(start, end)| (end.min(right) - start.max(left)).max(0.0)).sum();
+        match covered / column {
+            part if part >= 0.5 => '█',
+            part if part > 0.0 => '▒',
+            _ => '░',
+        }
+    };
+    (0..columns).map(shade).collect()
+}

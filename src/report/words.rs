@@ -1,0 +1,128 @@
+//! What a report says, in words: the same at a terminal and on a page.
+
+use crate::catalogue::Report;
+use crate::index::Rights;
+use crate::matching::Relation;
+
+pub(super) fn verdict(report: &Report) -> &'static str {
+    match report.verdict {
+        Rights::Protected => "PROTECTED: this text, or part of it, is in a protected book",
+        Rights::Free => "free: this text, or part of it, is in a book that is free to publish",
+        Rights::PublicDomain => "public domain: this text, or part of it, is in a book in the public domain",
+        Rights::Unknown if report.total > 0 && report.total == report.matches.iter().filter(|m| m.allowed).count() => {
+            "unknown: it matches, but only books that are allowed"
+        }
+        Rights::Unknown if report.total > 0 => {
+            "unknown: it matches, but nobody has said what may be done with the book"
+        }
+        Rights::Unknown if report.gems == 0 => "unknown: there is nothing in this text to check",
+        Rights::Unknown => "unknown: nothing in the catalogue matches",
+    }
+}
+
+pub(super) fn subject(name: &str, report: &Report, bytes: Option<u64>) -> String {
+    let bytes = bytes.map(|bytes| format!("{}, ", count(bytes, "byte", "bytes"))).unwrap_or_default();
+    let gems = count(report.gems.into(), "gem", "gems");
+    let common = match report.common_gems {
+        0 => String::new(),
+        common => format!(", {common} of them in too many books to count"),
+    };
+    let allowed = match report.allowed_gems {
+        0 => String::new(),
+        allowed => format!(", {allowed} of them allowed"),
+    };
+    format!("{name}: {bytes}{gems} under '{}'{common}{allowed}", report.recipe)
+}
+
+/// What it takes to match, for one who wonders why nothing does.
+pub(super) fn rule(report: &Report) -> String {
+    let gems = count(report.rule.min_common.into(), "gem", "gems");
+    let share = match report.rule.min_share {
+        share if share > 0.0 => format!(" and {} of the text or the book", percent(share)),
+        _ => String::new(),
+    };
+    format!("a match takes {gems} in common{share}; {}", odds(report.chance))
+}
+
+pub(super) fn rights(rights: Rights) -> &'static str {
+    match rights {
+        Rights::Protected => "protected",
+        Rights::Free => "free to publish",
+        Rights::PublicDomain => "public domain",
+        Rights::Unknown => "rights unknown",
+    }
+}
+
+pub(super) fn relation(relation: Relation) -> &'static str {
+    match relation {
+        Relation::SameText => "text and book are, for the most part, the same",
+        Relation::PartOfBook => "most of the text lies inside this book",
+        Relation::ContainsBook => "most of this book lies inside the text",
+        Relation::Overlap => "text and book share parts",
+    }
+}
+
+/// The expected number of unrelated books with so many common gems, in words.
+///
+/// A small one is also the probability that a check meets such a book at all, which is easier to grasp.
+pub(super) fn odds(expected: f64) -> String {
+    if expected >= 0.5 {
+        let books = count(expected.round() as u64, "unrelated book", "unrelated books");
+        format!("by chance alone, about {books} would have as many")
+    } else if expected > 0.0 {
+        format!("by chance alone: once in {} checks like this one", many(expected.recip()))
+    } else {
+        "by chance alone: practically never".to_owned()
+    }
+}
+
+/// A large number to two digits, in words as far as they are known to everybody.
+pub(super) fn many(number: f64) -> String {
+    const WORDS: [(f64, &str); 3] = [(1e12, "trillion"), (1e9, "billion"), (1e6, "million")];
+    if number >= 1e15 {
+        return format!("10{}", superscript(number.log10().floor().min(f64::from(f64::MAX_10_EXP)) as u32));
+    }
+    if let Some((unit, word)) = WORDS.into_iter().find(|(unit, _)| number >= *unit) {
+        let times = number / unit;
+        let digits = usize::from(times < 9.95);
+        return format!("{} {word}", format!("{times:.digits$}").trim_end_matches(".0"));
+    }
+    let step = if number < 100.0 { 1.0 } else { 10_f64.powf(number.log10().floor() - 1.0) };
+    grouped(((number / step).round() * step) as u64)
+}
+
+pub(super) fn superscript(number: u32) -> String {
+    let raised = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
+    number.to_string().bytes().map(|digit| raised[usize::from(digit - b'0')]).collect()
+}
+
+/// A part of 1 as a percentage that says 0 or 100 only when it is.
+pub(super) fn percent(share: f64) -> String {
+    match (share * 100.0).round() {
+        0.0 if share > 0.0 => "<1 %".to_owned(),
+        100.0 if share < 1.0 => ">99 %".to_owned(),
+        rounded => format!("{rounded} %"),
+    }
+}
+
+pub(super) fn count(number: u64, one: &str, several: &str) -> String {
+    format!("{} {}", grouped(number), if number == 1 { one } else { several })
+}
+
+/// A number with a comma between thousands.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut written = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            written.push(',');
+        }
+        written.push(digit);
+    }
+    written
+}
+
+/// How many gems there are if `common` are this share of them.
+pub(super) fn whole(common: u32, share: f64) -> u32 {
+    if share > 0.0 { (f64::from(common) / share).round() as u32 } else { 0 }
+}

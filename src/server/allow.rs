@@ -1,0 +1,93 @@
+//! Allow-lists: gems that are not counted, and books that decide no verdict.
+
+use actix_web::http::StatusCode;
+use actix_web::web::{Data, Payload};
+use actix_web::{HttpRequest, HttpResponse};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::problem::{Details, Problem, excerpt};
+use super::work::{Answer, work};
+use super::{State, body, parameters};
+use crate::catalogue::{AllowList, Allowable, Content};
+use crate::fingerprint::Gem;
+use crate::index::{BookId, BookKey};
+
+/// All allow-lists.
+#[derive(Serialize, ToSchema)]
+pub(super) struct Lists {
+    /// By name.
+    allow: Vec<AllowList>,
+}
+
+/// What to allow: exactly one of `text`, `gems` and `book`.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = ToAllow)]
+pub(super) struct Asked {
+    /// A text, whose gems are kept and which is not.
+    text: Option<String>,
+    /// Gems.
+    #[schema(value_type = Option<Vec<u64>>)]
+    gems: Option<Vec<Gem>>,
+    /// The recipe that `gems` were made by; the catalogue's default when none is named.
+    recipe: Option<String>,
+    /// A book.
+    book: Option<BookKey>,
+    /// Why.
+    note: Option<String>,
+}
+
+#[utoipa::path(get, path = "/v1/allow", tag = "allow-lists", operation_id = "allow_lists", summary = "Show all allow-lists",
+    responses((status = 200, description = "All, by name", body = Lists), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
+pub(super) async fn all(state: Data<State>) -> Result<HttpResponse, Problem> {
+    work(&state, |catalogue| Answer::ok(&Lists { allow: catalogue.allow_lists()? })).await
+}
+
+#[utoipa::path(put, path = "/v1/allow/{name}", tag = "allow-lists", operation_id = "put_allow_list",
+    summary = "Allow the gems of a text, gems, or a book",
+    description = "Gems in an allow-list are not counted by any check; a book in one is shown as a match and decides no verdict.",
+    params(("name" = String, Path, description = "The list's name", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")),
+    request_body = Asked,
+    responses((status = 200, description = "It replaced another", body = AllowList), (status = 201, description = "It is new", body = AllowList), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
+pub(super) async fn put(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
+    let name = name(&request)?;
+    parameters::none(request.query_string())?;
+    let body = body::json_only(&request, payload, state.max_body).await?;
+    work(&state, move |catalogue| {
+        let Asked { text, gems, recipe, book, note } = body::json(&body)?;
+        let what = match (text, gems, book, recipe) {
+            (Some(text), None, None, None) => Allowable::Gems(Content::Text(text)),
+            (None, Some(gems), None, recipe) => {
+                Allowable::Gems(Content::Gems { recipe: recipe.map(TryInto::try_into).transpose()?, gems })
+            }
+            (None, None, Some(book), None) => Allowable::Book(book),
+            _ => {
+                let detail = "give exactly one of 'text', 'gems' and 'book', and a 'recipe' only with gems";
+                return Err(Problem::bad("bad_json", detail));
+            }
+        };
+        let (list, replaced) = catalogue.allow(name, what, note)?;
+        Answer::json(if replaced { StatusCode::OK } else { StatusCode::CREATED }, &list)
+    })
+    .await
+}
+
+#[utoipa::path(delete, path = "/v1/allow/{name}", tag = "allow-lists", operation_id = "delete_allow_list", summary = "Remove an allow-list",
+    params(("name" = String, Path, description = "The list's name", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")),
+    responses((status = 204, description = "It is removed"), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
+pub(super) async fn delete(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, Problem> {
+    let name = name(&request)?;
+    work(&state, move |catalogue| {
+        if catalogue.disallow(&name)? {
+            return Ok(Answer::done());
+        }
+        let name = excerpt(name.as_str());
+        Err(Problem::missing("no_such_allow_list", format!("there is no allow-list '{name}'")))
+    })
+    .await
+}
+
+fn name(request: &HttpRequest) -> Result<BookId, Problem> {
+    Ok(parameters::rest(request, 3)?.into_owned().try_into()?)
+}

@@ -1,0 +1,29 @@
+//! What is said of a book, changed without its text: `PATCH`.
+
+use actix_web::web::{Data, Payload};
+use actix_web::{HttpRequest, HttpResponse};
+
+use super::books::no_such_book;
+use super::problem::{Details, Problem};
+use super::work::{Answer, work};
+use super::{State, body, parameters};
+use crate::catalogue::Amendment;
+use crate::index::Record;
+
+#[utoipa::path(patch, path = "/v1/libraries/{library}/books/{id}", tag = "books", operation_id = "amend_book",
+    summary = "Disable or enable a book, note something, change its rights",
+    description = "What is left out stays.",
+    params(("library" = String, Path, description = "The library", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"), ("id" = String, Path, description = "The library's own id; slashes may stand as they are", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")),
+    request_body(content((Amendment = "application/json"), (Amendment = "application/merge-patch+json"))),
+    responses((status = 200, description = "Its new record", body = Record), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
+pub(super) async fn patch(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
+    let key = parameters::book(&request)?;
+    parameters::none(request.query_string())?;
+    let body = body::json_only(&request, payload, state.max_body).await?;
+    work(&state, move |catalogue| {
+        let amendment: Amendment = body::json(&body)?;
+        let amended = catalogue.amend(&key, &amendment)?;
+        Answer::ok(&amended.ok_or_else(|| no_such_book(&key))?)
+    })
+    .await
+}

@@ -1,0 +1,111 @@
+//! Many checks in one request: `POST /v1/checks:batch`.
+
+use actix_web::web::{Data, Payload};
+use actix_web::{HttpRequest, HttpResponse};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::checks::{Asked, question};
+use super::lines::{self, Line};
+use super::problem::{Details, Problem};
+use super::{State, body, parameters};
+use crate::catalogue::{Catalogue, Report};
+
+/// The most lines of one request.
+const MOST_CHECKS: u64 = 10_000;
+/// The longest `ref`, in bytes of JSON.
+const REF_BYTES: usize = 1_000;
+
+/// A line of the request: a check, and what the client calls it.
+#[derive(ToSchema)]
+#[expect(
+    dead_code,
+    reason = "it says what a line is like; `Asked` refuses what is unknown, which no flattened field can"
+)]
+pub(super) struct Question {
+    /// The client's own mark of this check, which the answer repeats.
+    #[schema(rename = "ref")]
+    mark: Option<Value>,
+    /// The check.
+    #[serde(flatten)]
+    asked: Asked,
+}
+
+/// A line of the answer.
+#[derive(Serialize, ToSchema)]
+pub(super) struct Answered {
+    /// Which line of the request it answers, from 1 on.
+    line: u64,
+    /// The `ref` of that line.
+    #[serde(rename = "ref", skip_serializing_if = "Option::is_none")]
+    mark: Option<Value>,
+    /// What the check found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    report: Option<Report>,
+    /// Or why it was not made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<Details>,
+}
+
+#[utoipa::path(post, path = "/v1/checks:batch", tag = "checks", operation_id = "check_batch",
+    summary = "Make many checks: a line each",
+    description = "Up to 10,000 lines, each a JSON object. Answers come in the order of the lines while the rest is still sent; a line that is wrong is answered by a problem, and stops no other.",
+    request_body(content = Question, content_type = "application/x-ndjson"),
+    responses((status = 200, description = "An answer a line", body = Answered, content_type = "application/x-ndjson"), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
+pub(super) async fn check(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
+    parameters::none(request.query_string())?;
+    lines::answer(&request, payload, &state, |catalogue, lines| {
+        lines.into_par_iter().map(|line| answered(catalogue, line)).collect::<Vec<_>>()
+    })
+}
+
+fn answered(catalogue: &Catalogue, line: Line) -> Answered {
+    let number = line.number;
+    let (mark, report) = match line.content {
+        _ if number > MOST_CHECKS => (None, Err(too_many())),
+        Err(problem) => (None, Err(problem)),
+        Ok(bytes) => match mark(&bytes) {
+            Ok(mark) => (mark, checked(catalogue, &bytes)),
+            Err(problem) => (None, Err(problem)),
+        },
+    };
+    let (report, problem) = match report {
+        Ok(report) => (Some(report), None),
+        Err(problem) => (None, Some(problem.details())),
+    };
+    Answered { line: number, mark, report, problem }
+}
+
+fn checked(catalogue: &Catalogue, line: &[u8]) -> Result<Report, Problem> {
+    // Twice, since what is flattened cannot be told from what is unknown.
+    let mut asked: Value = body::json(line)?;
+    if let Some(fields) = asked.as_object_mut() {
+        fields.remove("ref");
+    }
+    let asked = Asked::deserialize(asked).map_err(|error| body::bad_json(&error))?;
+    let (query, options) = question(asked)?;
+    Ok(catalogue.check(&query, &options)?)
+}
+
+/// The `ref` of a line, whatever else is wrong with it.
+fn mark(line: &[u8]) -> Result<Option<Value>, Problem> {
+    #[derive(Deserialize)]
+    struct Marked {
+        #[serde(default, rename = "ref")]
+        mark: Option<Value>,
+    }
+    let mark = serde_json::from_slice::<Marked>(line).ok().and_then(|marked| marked.mark);
+    match mark {
+        Some(mark) if mark.to_string().len() > REF_BYTES => {
+            Err(Problem::bad("bad_ref", format!("a 'ref' has at most {REF_BYTES} bytes of JSON")))
+        }
+        mark => Ok(mark),
+    }
+}
+
+fn too_many() -> Problem {
+    let detail = format!("one request has at most {MOST_CHECKS} lines; send this one and what follows in another");
+    Problem::new(actix_web::http::StatusCode::PAYLOAD_TOO_LARGE, "too_many_checks", detail)
+}

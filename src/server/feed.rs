@@ -1,0 +1,139 @@
+//! Many books in one request: `POST /v1/libraries/{library}/books`.
+
+use actix_web::web::{Data, Payload};
+use actix_web::{HttpRequest, HttpResponse};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::books::{Written, entry_of};
+use super::lines::{self, Line};
+use super::problem::{Details, Problem};
+use super::{State, body, parameters};
+use crate::catalogue::{Added, Catalogue, NewEntry, Outcome};
+use crate::index::{BookId, BookKey, Library};
+
+/// A line of the request: a book with its id.
+#[derive(ToSchema)]
+#[expect(
+    dead_code,
+    reason = "it says what a line is like; `Written` refuses what is unknown, which no flattened field can"
+)]
+pub(super) struct Fed {
+    /// The library's own id.
+    #[schema(min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")]
+    id: String,
+    /// The book.
+    #[serde(flatten)]
+    book: Written,
+}
+
+/// A line of the answer.
+#[derive(Serialize, ToSchema)]
+pub(super) struct Landed {
+    /// Which line of the request it answers, from 1 on.
+    line: u64,
+    /// The book's id, where it can be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
+    /// What became of the book.
+    outcome: Fate,
+    /// How many gems it has under the recipe that gave it most: none can be found by.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gems: Option<u32>,
+    /// Why it was refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<Details>,
+}
+
+/// What became of a book: it is on disk unless it was refused.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum Fate {
+    /// It was not there before.
+    Added,
+    /// It took the place of another text or other metadata.
+    Replaced,
+    /// It was there already, just so.
+    Unchanged,
+    /// It is not in the catalogue, or as it was before.
+    Refused,
+}
+
+#[utoipa::path(post, path = "/v1/libraries/{library}/books", tag = "books", operation_id = "add_books",
+    summary = "Add many books: a line each",
+    description = "A stream of any length, each line a JSON object. A book's answer is written once the book is on disk, in the order of the lines; who does not read the answers is not read from. A feed that is sent again changes nothing and says so.",
+    params(("library" = String, Path, description = "The library", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")),
+    request_body(content = Fed, content_type = "application/x-ndjson"),
+    responses((status = 200, description = "An answer a line", body = Landed, content_type = "application/x-ndjson"), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
+pub(super) async fn add(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
+    let library = parameters::library(&request)?;
+    parameters::none(request.query_string())?;
+    lines::answer(&request, payload, &state, move |catalogue, lines| landed(catalogue, &library, lines))
+}
+
+fn landed(catalogue: &Catalogue, library: &Library, lines: Vec<Line>) -> Vec<Landed> {
+    let read: Vec<(u64, Option<String>, Result<NewEntry, Problem>)> =
+        lines.into_par_iter().map(|line| read(library, line)).collect();
+    let mut names = Vec::with_capacity(read.len());
+    let mut refusals = Vec::new();
+    let mut entries = Vec::new();
+    for (line, id, entry) in read {
+        names.push((line, id));
+        match entry {
+            Ok(entry) => {
+                refusals.push(None);
+                entries.push(entry);
+            }
+            Err(problem) => refusals.push(Some(problem)),
+        }
+    }
+    let mut added = catalogue.add_some(entries).into_iter();
+    let fates = refusals.into_iter().map(|refusal| match refusal {
+        Some(problem) => Err(problem),
+        None => match added.next() {
+            Some(added) => added.map_err(Problem::from),
+            None => Err(Problem::failed("internal", &"a book of a stream got no answer")),
+        },
+    });
+    names.into_iter().zip(fates).map(|((line, id), fate)| Landed::of(line, id, fate)).collect()
+}
+
+impl Landed {
+    fn of(line: u64, id: Option<String>, fate: Result<Added, Problem>) -> Self {
+        match fate {
+            Ok(Added { outcome, book }) => {
+                let outcome = match outcome {
+                    Outcome::Added => Fate::Added,
+                    Outcome::Replaced => Fate::Replaced,
+                    Outcome::Unchanged => Fate::Unchanged,
+                };
+                Self { line, id, outcome, gems: book.gems.values().max().copied(), problem: None }
+            }
+            Err(problem) => Self { line, id, outcome: Fate::Refused, gems: None, problem: Some(problem.details()) },
+        }
+    }
+}
+
+fn read(library: &Library, line: Line) -> (u64, Option<String>, Result<NewEntry, Problem>) {
+    #[derive(Deserialize)]
+    struct Named {
+        id: String,
+    }
+    let bytes = match line.content {
+        Ok(bytes) => bytes,
+        Err(problem) => return (line.number, None, Err(problem)),
+    };
+    let named = serde_json::from_slice::<Named>(&bytes).ok().map(|named| named.id);
+    let id = named.clone().filter(|id| id.len() <= crate::index::NAME_BYTES);
+    let entry = || {
+        let mut written: serde_json::Value = body::json(&bytes)?;
+        if let Some(fields) = written.as_object_mut() {
+            fields.remove("id");
+        }
+        let written = Written::deserialize(written).map_err(|error| body::bad_json(&error))?;
+        let id = named.ok_or_else(|| Problem::bad("bad_json", "the 'id' is missing, or no string"))?;
+        entry_of(BookKey { library: library.clone(), id: BookId::try_from(id)? }, written)
+    };
+    (line.number, id, entry())
+}

@@ -1,0 +1,65 @@
+//! The API's description (`OpenAPI` 3.1), made from the handlers, and a page to try the calls at.
+
+use actix_web::HttpResponse;
+use utoipa::OpenApi;
+use utoipa_swagger_ui::{Config, SwaggerUi};
+
+use super::{allow, amend, batch, books, checks, feed, health, jobs, libraries};
+
+/// Every call there is.
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Lapidary",
+        description = "Which books share parts with a text, how much, which parts, and may it be published",
+        license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0")
+    ),
+    paths(
+        checks::check,
+        batch::check,
+        checks::check_by_gems,
+        libraries::all,
+        libraries::books,
+        feed::add,
+        books::get,
+        books::put,
+        amend::patch,
+        books::delete,
+        allow::all,
+        allow::put,
+        allow::delete,
+        jobs::all,
+        jobs::start,
+        jobs::get,
+        jobs::cancel,
+        jobs::recut,
+        libraries::stats,
+        health::alive,
+        health::ready,
+    ),
+    tags(
+        (name = "checks", description = "May this text be published?"),
+        (name = "books", description = "What the catalogue holds"),
+        (name = "allow-lists", description = "What never blocks"),
+        (name = "jobs", description = "Long work"),
+        (name = "server", description = "How the server is"),
+    )
+)]
+struct Api;
+
+/// The API's description: JSON as it stands in `docs/openapi.json`.
+#[must_use]
+pub fn openapi() -> String {
+    // It is made of text, numbers and lists, which are JSON.
+    Api::openapi().to_pretty_json().unwrap_or_default() + "\n"
+}
+
+/// `GET /openapi.json`
+pub(super) async fn json() -> HttpResponse {
+    HttpResponse::Ok().content_type("application/json").body(openapi())
+}
+
+/// `GET /docs/`: nothing of it comes from a network.
+pub(super) fn page() -> SwaggerUi {
+    SwaggerUi::new("/docs/{_:.*}").config(Config::from("/openapi.json").use_base_layout())
+}

@@ -1,0 +1,101 @@
+//! Feeds from outside: lines of JSON, and ONIX matched to files.
+
+mod common;
+
+use common::{Folder, Server, prose, run};
+use lapidary::fingerprint::Recipe;
+use serde_json::{Value, json};
+
+fn product(reference: &str, isbn: &str, title: &str, sales: &str) -> String {
+    format!(
+        "<product><a001>{reference}</a001><productidentifier><b221>15</b221><b244>{isbn}</b244></productidentifier>\
+         <descriptivedetail><titledetail><b202>01</b202><titleelement><x409>01</x409><b203>{title}</b203></titleelement>\
+         </titledetail></descriptivedetail><publishingdetail><salesrights><b089>{sales}</b089><territory>\
+         <x449>DE</x449></territory></salesrights></publishingdetail></product>\n"
+    )
+}
+
+#[test]
+fn onix_records_find_their_files() {
+    let folder = Folder::new();
+    folder.file("books/978-0-306-40615-7.txt", prose(1, 4_000));
+    folder.file("books/deep/080442957X (final).txt", prose(2, 4_000));
+    folder.file("books/stranger.txt", prose(3, 4_000));
+    let products = [
+        product("r1", "9780306406157", "First &amp; best", "01"),
+        product("r2", "978-0-8044-2957-3", "Second", "06"),
+        product("r3", "9783161484100", "Third", "01"),
+    ];
+    let feed = folder.file("feed.xml", format!("<ONIXmessage>\n{}</ONIXmessage>", products.concat()));
+    let ingest = |line: &str| run(line, &[folder.data(), feed.clone(), folder.path("books")]);
+    let done = ingest("ingest --json --data {} --library l --onix {} --territory DE {}").expect(2);
+    assert!(done.err.contains("2 added, 0 replaced, 0 unchanged, 2 refused"), "{}", done.err);
+    assert!(done.err.contains("refused record r3: no file's name has its ISBN 9783161484100"), "{}", done.err);
+    assert!(done.err.contains("stranger.txt: no record of the feed has its ISBN"), "{}", done.err);
+    let books = run("books list --json --data {}", &[folder.data()]).expect(0).json();
+    let said: Vec<_> = books.iter().map(|book| (&book["id"], &book["title"], &book["rights"])).collect();
+    let (first, second) = (json!("9780306406157"), json!("9780804429573"));
+    let expected =
+        [(&first, &json!("First & best"), &json!("protected")), (&second, &json!("Second"), &json!("unknown"))];
+    assert_eq!(said, expected);
+    let again = ingest("ingest --data {} --library l --onix {} --territory DE {}").expect(2);
+    assert!(again.out.contains("2 unchanged"), "{}", again.out);
+    let elsewhere = ingest("ingest --data {} --library l --onix {} --territory FR {}").expect(2);
+    assert!(elsewhere.err.contains("no rights: give --rights"), "{}", elsewhere.err);
+
+    folder.file("feed.xml", format!("<ONIXmessage>\n{}<product>", products[0]));
+    let broken = run("ingest --data {} --library l --onix {} {}", &[folder.path("new"), feed, folder.path("books")]);
+    let broken = broken.expect(2);
+    assert!(broken.err.contains("feed.xml, line 3: the feed ends in the middle"), "{}", broken.err);
+    assert!(!folder.path("new").exists(), "nothing is made of a feed that cannot be read");
+}
+
+#[test]
+fn a_feed_of_lines_goes_into_a_folder_or_a_server() {
+    let folder = Folder::new();
+    folder.file("feeds/books/file.txt", prose(1, 4_000));
+    let gems: Vec<u64> = Recipe::documented().gems(&prose(2, 4_000)).iter().map(|g| g.gem.0).collect();
+    let mut lines: Vec<Value> = (0..600).map(|i| json!({ "id": format!("n{i}"), "gems": [i, i + 1_000] })).collect();
+    lines.push(json!({ "id": "text", "rights": "free", "title": "T", "text": prose(3, 4_000) }));
+    lines.push(json!({ "id": "file", "file": "books/file.txt", "library": "other" }));
+    lines.push(json!({ "id": "gems", "gems": gems, "recipe": "documented" }));
+    lines.push(json!({ "id": "text", "rights": "free", "title": "T", "text": prose(3, 4_000) }));
+    lines.push(json!({ "id": "gone", "file": "books/gone.txt" }));
+    lines.push(json!({ "id": "both", "text": "a", "gems": [1] }));
+    let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
+    let feed = folder.file("feeds/feed.ndjson", format!("\u{feff}{}\n\nnonsense\n", lines.join("\n")));
+    let line = "ingest --data {} --library l --rights protected --feed {}";
+    let done = run(line, &[folder.data(), feed.clone()]).expect(2);
+    assert!(done.out.contains("603 added, 0 replaced, 1 unchanged, 3 refused"), "{}", done.out);
+    for refused in ["refused line 605: No such file", "refused line 606: give exactly one", "refused line 608: "] {
+        assert!(done.err.contains(refused), "{refused}: {}", done.err);
+    }
+    let again = run(line, &[folder.data(), feed.clone()]).expect(2);
+    assert!(again.out.contains("0 added, 0 replaced, 604 unchanged, 3 refused"), "{}", again.out);
+    let check = |seed: u64, status: i32| {
+        let text = folder.file("query.txt", prose(seed, 4_000));
+        run("check --json --data {} {}", &[folder.data(), text]).expect(status).json().remove(0)
+    };
+    assert_eq!(check(1, 1)["matches"][0]["book"]["library"], "other");
+    assert_eq!(check(2, 1)["matches"][0]["book"]["id"], "gems");
+    assert_eq!(check(3, 0)["matches"][0]["book"]["title"], "T");
+    run("verify --data {}", &[folder.data()]).expect(0);
+
+    let server = Server::start(&folder.data());
+    let line = format!("ingest --server {} --library l --rights protected --feed {{}}", server.url);
+    let on_server = run(&line, &[feed]).expect(2);
+    assert!(on_server.out.contains("604 unchanged"), "{}", on_server.out);
+}
+
+#[test]
+fn a_report_is_a_page_that_can_be_filed() {
+    let folder = Folder::new();
+    let book = folder.file("book.txt", prose(1, 6_000));
+    run("ingest --data {} --library l --rights protected {}", &[&folder.data(), &book]).expect(0);
+    let page = folder.path("report.html");
+    run("check --data {} --html {} {}", &[&folder.data(), &page, &book]).expect(1);
+    let written = std::fs::read_to_string(&page).expect("a page");
+    assert!(written.contains("PROTECTED") && written.contains("l/book") && written.contains("<svg"), "{written}");
+    let two = run("check --data {} --html {} {} {}", &[&folder.data(), &page, &book, &page]).expect(2);
+    assert!(two.err.contains("--html takes one file"), "{}", two.err);
+}
