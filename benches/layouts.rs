@@ -100,6 +100,7 @@ impl Layout {
     }
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "what RocksDB calls")]
 fn append(_: &[u8], before: Option<&[u8]>, operands: &MergeOperands) -> Option<Vec<u8>> {
     let mut value = before.unwrap_or_default().to_vec();
     operands.iter().for_each(|operand| value.extend(operand));
@@ -120,7 +121,7 @@ fn ask(layout: Layout, db: &DB, books: usize) -> f64 {
             let begun = Instant::now();
             let book = i.wrapping_mul(7919) % books;
             let found: usize = (0..GEMS).map(|i| layout.count(db, gem(book, i) ^ (i as u32 % 2) << 31)).sum();
-            assert!(found >= GEMS / 2, "{} of {GEMS} gems found", found);
+            assert!(found >= GEMS / 2, "{found} of {GEMS} gems found");
             begun.elapsed().as_secs_f64() * 1e3
         })
         .collect();

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use lapidary::fingerprint::Gem;
-use lapidary::index::{Library, RocksStore, Store as _};
+use lapidary::index::{Library, RocksStore, Store as _, UNWATCHED};
 use serde_json::json;
 
 use crate::arguments::Arguments;

@@ -16,7 +16,7 @@ const PIECE: usize = 256 << 10;
 /// How many pieces may wait for a slow client.
 const WAITING: usize = 4;
 
-/// `GET /v1/export`
+#[utoipa::path(get, path = "/v1/export", tag = "server", operation_id = "export", summary = "Fetch the whole catalogue", responses((status = 200, description = "NDJSON, as docs/export-format.md has it", body = Object, content_type = "application/x-ndjson")))]
 pub(super) async fn export(state: Data<State>) -> HttpResponse {
     let (sender, receiver) = channel(WAITING);
     let catalogue = Arc::clone(&state.catalogue);

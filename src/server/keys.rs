@@ -6,32 +6,33 @@ use actix_web::{HttpRequest, HttpResponse};
 use jiff::SignedDuration;
 use serde::Deserialize;
 use serde_json::json;
+use utoipa::ToSchema;
 
 use super::State;
 use super::body;
-use super::problem::{Problem, excerpt};
+use super::problem::{Details, Problem, excerpt};
 use super::work::{Answer, work};
 use crate::catalogue::{CatalogueError, NewKey};
 
-/// `GET /v1/keys`
+#[utoipa::path(get, path = "/v1/keys", tag = "keys", operation_id = "keys", summary = "Show all keys, without their secrets", responses((status = 200, description = "The keys", body = Object), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")))]
 pub(super) async fn all(state: Data<State>) -> Result<HttpResponse, Problem> {
     work(&state, |catalogue| Answer::ok(&json!({ "keys": catalogue.keys()? }))).await
 }
 
-/// `POST /v1/keys`
+#[utoipa::path(post, path = "/v1/keys", tag = "keys", operation_id = "make_key", summary = "Make a key", description = "Such as `{\"name\": \"shop\", \"role\": \"check\", \"rate\": \"50/s\", \"quota\": \"100000/day\", \"expires\": \"2030-01-31T00:00:00Z\"}`; a role is check, ingest (with `libraries`) or admin. The secret is told this once.", request_body = Object, responses((status = 201, description = "The key and its secret", body = Object), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")))]
 pub(super) async fn make(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
     let new: NewKey = body::only_json(&request, payload, state.max_body).await?;
     work(&state, move |catalogue| Answer::json(StatusCode::CREATED, &catalogue.add_key(new)?)).await
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-struct Rotation {
+pub(super) struct Rotation {
     /// How long the secret before is good yet.
     overlap_seconds: u32,
 }
 
-/// `POST /v1/keys/{name}/rotate`
+#[utoipa::path(post, path = "/v1/keys/{name}/rotate", tag = "keys", operation_id = "rotate_key", summary = "Make a new secret for a key", params(("name" = String, Path, description = "The key's name", min_length = 1, max_length = 100)), request_body = Rotation, responses((status = 201, description = "The key and its new secret", body = Object), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")))]
 pub(super) async fn rotate(
     request: HttpRequest,
     name: Path<String>,
@@ -43,7 +44,7 @@ pub(super) async fn rotate(
     work(&state, move |catalogue| Answer::json(StatusCode::CREATED, &catalogue.rotate_key(&name, overlap)?)).await
 }
 
-/// `DELETE /v1/keys/{name}`
+#[utoipa::path(delete, path = "/v1/keys/{name}", tag = "keys", operation_id = "revoke_key", summary = "Make a key void at once", params(("name" = String, Path, description = "The key's name", min_length = 1, max_length = 100)), responses((status = 204, description = "It is void"), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")))]
 pub(super) async fn revoke(name: Path<String>, state: Data<State>) -> Result<HttpResponse, Problem> {
     work(&state, move |catalogue| {
         if catalogue.revoke_key(&name)? {

@@ -1,10 +1,11 @@
 //! The API's description (`OpenAPI` 3.1), made from the handlers, and a page to try the calls at.
 
 use actix_web::HttpResponse;
-use utoipa::OpenApi;
+use utoipa::openapi::security::{ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityScheme};
+use utoipa::{Modify, OpenApi};
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
-use super::{allow, amend, batch, books, checks, feed, health, jobs, libraries};
+use super::{allow, amend, audit, batch, books, checks, export, feed, health, jobs, keys, libraries};
 
 /// Every call there is.
 #[derive(OpenApi)]
@@ -33,6 +34,12 @@ use super::{allow, amend, batch, books, checks, feed, health, jobs, libraries};
         jobs::get,
         jobs::cancel,
         jobs::recut,
+        keys::all,
+        keys::make,
+        keys::rotate,
+        keys::revoke,
+        audit::page,
+        export::export,
         libraries::stats,
         health::alive,
         health::ready,
@@ -42,10 +49,25 @@ use super::{allow, amend, batch, books, checks, feed, health, jobs, libraries};
         (name = "books", description = "What the catalogue holds"),
         (name = "allow-lists", description = "What never blocks"),
         (name = "jobs", description = "Long work"),
+        (name = "keys", description = "Who may call"),
         (name = "server", description = "How the server is"),
-    )
+    ),
+    security((), ("bearer" = []), ("key" = [])),
+    modifiers(&Secured)
 )]
 struct Api;
+
+/// How a key is sent. Without any key in the catalogue, none is needed.
+struct Secured;
+
+impl Modify for Secured {
+    fn modify(&self, api: &mut utoipa::openapi::OpenApi) {
+        let components = api.components.get_or_insert_default();
+        components.add_security_scheme("bearer", SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer)));
+        let header = ApiKey::Header(ApiKeyValue::new("X-Api-Key"));
+        components.add_security_scheme("key", SecurityScheme::ApiKey(header));
+    }
+}
 
 /// The API's description: JSON as it stands in `docs/openapi.json`.
 #[must_use]
