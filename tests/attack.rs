@@ -81,7 +81,7 @@ fn bombs_in_the_head_and_in_the_body() {
     ];
     for head in heads {
         let answer = answered(&server, head.as_bytes());
-        assert!(!answer.starts_with("HTTP/1.1 2"), "{:.60}: {answer}", head);
+        assert!(!answer.starts_with("HTTP/1.1 2"), "{head:.60}: {answer}");
         lives(&server);
     }
     let deep = [
