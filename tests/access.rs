@@ -194,6 +194,7 @@ fn rates_and_quotas_hold_and_a_quota_outlives_the_server() {
     let data = folder.data();
     let quick = key(&data, "--role check --rate 3/h quick");
     let daily = key(&data, "--role check --quota 4/day daily");
+    let free = key(&data, "--role check free");
     let server = Server::start(&data);
     let check = |server: &Server, secret: &str| with_key(server, secret, "POST", CHECK, &json!({ "gems": [1] }));
     for left in ["2", "1", "0"] {
@@ -206,6 +207,8 @@ fn rates_and_quotas_hold_and_a_quota_outlives_the_server() {
     assert_eq!((refused.status, refused.code()), (429, "too_many_requests"));
     let wait: u64 = refused.header("retry-after").and_then(|wait| wait.parse().ok()).expect("seconds");
     assert!((1..=1200).contains(&wait), "{wait}");
+    let unlimited = send(&server, "GET", "/metrics", &format!("X-Api-Key: {free}\r\n"), "");
+    assert_eq!((unlimited.status, unlimited.header("ratelimit-limit")), (200, None));
     // The one does not use up what is the other's.
     assert_eq!(check(&server, &daily).header("ratelimit-remaining"), Some("3"));
     assert_eq!(check(&server, &daily).status, 200);

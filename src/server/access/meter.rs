@@ -45,8 +45,11 @@ pub(super) struct Allowance {
 }
 
 impl Allowance {
-    /// Says so in headers (draft-ietf-httpapi-ratelimit-headers).
+    /// Says so in headers (draft-ietf-httpapi-ratelimit-headers), if there is a limit.
     pub(super) fn tell(&self, headers: &mut HeaderMap) {
+        if self.policy.is_empty() {
+            return;
+        }
         let told = [
             header("ratelimit-limit", self.limit.count),
             header("ratelimit-remaining", self.remaining),
