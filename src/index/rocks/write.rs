@@ -163,6 +163,8 @@ struct Change<'a> {
     store: &'a RocksStore,
     before: RocksSnapshot<'a>,
     batch: WriteBatch,
+    /// Keys of the delta: whether each will be there.
+    delta: Vec<(Vec<u8>, bool)>,
     /// What is summed up over books, as it will be: read when first needed.
     next: Option<BookNo>,
     sizes: BTreeMap<u16, Sizes>,
@@ -186,6 +188,7 @@ impl<'a> Change<'a> {
             store,
             before: store.view(),
             batch: WriteBatch::default(),
+            delta: Vec::new(),
             next: None,
             sizes: BTreeMap::new(),
             libraries: BTreeMap::new(),
@@ -317,11 +320,10 @@ impl<'a> Change<'a> {
             return Err(self.before.damaged(format!("the gems of book {} ({}) are lost", book.0, recipe.name())));
         }
         let set = |gems: Option<&[PlacedGem]>| -> HashSet<Gem> { gems.into_iter().flatten().map(|g| g.gem).collect() };
-        let delta = match &mut self.postings {
+        let postings = match &mut self.postings {
             Some(postings) => postings,
             none => none.insert(self.before.postings()?),
         };
-        let family = self.store.family(Family::Delta);
         if before.is_some() {
             let (old, now) = (set(old.as_deref()), set(new));
             let removed = old.difference(&now).map(|gem| (gem, Sign::Removed, Sign::Added));
@@ -330,18 +332,18 @@ impl<'a> Change<'a> {
                 // What the delta says the opposite of is as the main index has it.
                 let undone = schema::delta_key(recipe, *gem, opposite, book);
                 if self.before.get(Family::Delta, &undone)?.is_some() {
-                    self.batch.delete_cf(family, undone);
-                    delta.delta = delta.delta.saturating_sub(1);
+                    self.delta.push((undone, false));
+                    postings.delta = postings.delta.saturating_sub(1);
                 } else {
-                    self.batch.put_cf(family, schema::delta_key(recipe, *gem, sign, book), []);
-                    delta.delta += 1;
+                    self.delta.push((schema::delta_key(recipe, *gem, sign, book), true));
+                    postings.delta += 1;
                 }
             }
         } else {
             // A new book is in no list, and no change of it is in the delta.
             for gem in new.into_iter().flatten() {
-                self.batch.put_cf(family, schema::delta_key(recipe, gem.gem, Sign::Added, book), []);
-                delta.delta += 1;
+                self.delta.push((schema::delta_key(recipe, gem.gem, Sign::Added, book), true));
+                postings.delta += 1;
             }
         }
         let (gems, key) = (self.store.family(Family::Gems), schema::gems_key(recipe, book));
@@ -406,7 +408,12 @@ impl<'a> Change<'a> {
 
     /// Writes the change and waits until it is on disk.
     fn commit(mut self) -> Result<(), StoreError> {
-        let meta = self.store.family(Family::Meta);
+        let (meta, delta) = (self.store.family(Family::Meta), self.store.family(Family::Delta));
+        // In the order of the memtable, which then searches memory that it has just searched.
+        self.delta.sort_unstable();
+        for (key, there) in &self.delta {
+            if *there { self.batch.put_cf(delta, key, []) } else { self.batch.delete_cf(delta, key) }
+        }
         if let Some(next) = self.next {
             self.batch.put_cf(meta, schema::NEXT, schema::book_key(next));
         }
