@@ -12,7 +12,8 @@ USER lapidary
 VOLUME /data
 EXPOSE 8093
 # Whether it lives, and not whether it is ready: a full disk is not mended by a restart.
-HEALTHCHECK --interval=30s --timeout=5s --start-period=60s CMD ["curl", "-fsS", "http://127.0.0.1:8093/healthz"]
+HEALTHCHECK --interval=30s --timeout=5s --start-period=60s \
+    CMD curl -fsS http://127.0.0.1:8093/healthz || curl -fsSk https://127.0.0.1:8093/healthz
 STOPSIGNAL SIGTERM
 ENTRYPOINT ["lapidary"]
 CMD ["serve", "--data", "/data/catalogue", "--listen", "0.0.0.0:8093"]

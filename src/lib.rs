@@ -54,6 +54,7 @@ pub mod fingerprint;
 pub mod index;
 pub mod matching;
 mod metrics;
+mod object;
 pub mod onix;
 pub mod report;
 pub mod server;

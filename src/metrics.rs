@@ -7,6 +7,7 @@
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use prometheus::{
     Counter, Encoder, Histogram, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, TextEncoder,
     register_counter, register_histogram, register_histogram_vec, register_int_counter, register_int_counter_vec,
@@ -67,6 +68,7 @@ pub(crate) struct Metrics {
     stalled: Counter,
     write_stopped: IntGauge,
     background_errors: IntCounter,
+    certificate_expiry: IntGaugeVec,
 }
 
 impl Metrics {
@@ -156,6 +158,11 @@ impl Metrics {
                 "lapidary_store_background_errors_total",
                 "Flushes and compactions that failed."
             )?,
+            certificate_expiry: register_int_gauge_vec!(
+                "lapidary_certificate_expiry_timestamp_seconds",
+                "When the certificate that is served ends, in seconds of Unix time; without TLS there is none.",
+                &[]
+            )?,
         };
         // What can be known of a label is there from the start, as 0.
         for verdict in [Rights::Protected, Rights::Free, Rights::PublicDomain, Rights::Unknown] {
@@ -171,6 +178,11 @@ impl Metrics {
     /// How many jobs may run at once.
     pub(crate) fn work_threads(&self, most: usize) {
         self.work_threads.set(gauge(most as u64));
+    }
+
+    /// The certificate that is served ends then.
+    pub(crate) fn certificate(&self, until: Timestamp) {
+        self.certificate_expiry.with_label_values::<&str>(&[]).set(until.as_second());
     }
 
     /// A check that was answered.

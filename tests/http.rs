@@ -269,6 +269,7 @@ fn a_disabled_book_is_kept_and_not_counted() {
     patch(json!({ "disabled": "yes" })).problem(400, "bad_json", "no boolean");
     patch(json!({ "note": "x".repeat(4_001) })).problem(422, "long_note", "a long note");
     patch(json!({ "validity": { "from": "2026-02-01", "until": "2026-01-01" } })).problem(422, "bad_validity", "dates");
+    patch(json!({ "validity": [null, null] })).problem(400, "bad_json", "an object");
     let missing = server.send("PATCH", "/v1/libraries/house/books/2", &[("Content-Type", JSON)], b"{}");
     missing.problem(404, "no_such_book", "not there");
 }

@@ -6,6 +6,7 @@ use utoipa::ToSchema;
 
 use super::{Catalogue, CatalogueError};
 use crate::index::{BookKey, NOTE_BYTES, Note, Record, Rights, Validity};
+use crate::object;
 
 /// What to change of a book. What is left out stays.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -22,7 +23,7 @@ pub struct Amendment {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rights: Option<Rights>,
     /// The days that its rights hold on; `{}`: all.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "object::optional", skip_serializing_if = "Option::is_none")]
     pub validity: Option<Validity>,
 }
 

@@ -1,7 +1,9 @@
 //! A running server as a command sees it: the HTTP calls, and its problems as sentences.
 
-use std::env;
+use std::fmt::Display;
 use std::io::{self, Write};
+use std::path::Path;
+use std::{env, fs};
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
@@ -10,6 +12,7 @@ use serde_json::{Value, json};
 use ureq::http::header::{AUTHORIZATION, HeaderValue};
 use ureq::http::{Request, StatusCode};
 use ureq::middleware::MiddlewareNext;
+use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::{Agent, Body, SendBody};
 
 use super::access::Access;
@@ -26,6 +29,9 @@ const ANSWER_BYTES: u64 = 256 << 20;
 
 /// The variable with the key for a server. Not an argument: those are shown to everybody on the machine.
 const KEY_VARIABLE: &str = "LAPIDARY_KEY";
+
+/// The variable with a file of the authorities that a server's certificate may be signed by, instead of the public ones.
+const AUTHORITY_VARIABLE: &str = "LAPIDARY_CA";
 
 /// A running server.
 pub(super) struct Remote {
@@ -48,11 +54,15 @@ type Answer = Result<ureq::http::Response<Body>, ureq::Error>;
 
 impl Remote {
     pub(super) fn new(url: &str) -> Result<Self, Failure> {
-        if !url.starts_with("http://") {
-            let sentence = format!("--server {url}: give the server's address as http://HOST:PORT");
+        if !url.starts_with("http://") && !url.starts_with("https://") {
+            let sentence =
+                format!("--server {url}: give the server's address as http://HOST:PORT or https://HOST:PORT");
             return Err(Failure::Input(sentence));
         }
         let mut config = Agent::config_builder().http_status_as_error(false);
+        if let Some(file) = env::var_os(AUTHORITY_VARIABLE) {
+            config = config.tls_config(TlsConfig::builder().root_certs(authorities(Path::new(&file))?).build());
+        }
         if let Ok(key) = env::var(KEY_VARIABLE) {
             let bearer = HeaderValue::from_str(&format!("Bearer {key}"));
             let mut bearer = bearer.map_err(|_| Failure::Input(format!("{KEY_VARIABLE} holds no key")))?;
@@ -101,6 +111,24 @@ impl Remote {
         let read = self.read(answer)?;
         if read.0 == StatusCode::NOT_FOUND { Ok(None) } else { self.parsed(read).map(Some) }
     }
+}
+
+/// The certificates of a PEM file.
+fn authorities(file: &Path) -> Result<RootCerts, Failure> {
+    let wrong = |why: &dyn Display| Failure::Input(format!("{AUTHORITY_VARIABLE}: {}: {why}", file.display()));
+    let pem = fs::read(file).map_err(|e| wrong(&e))?;
+    let certificates: Result<Vec<Certificate<'static>>, ureq::Error> = parse_pem(&pem)
+        .filter_map(|item| match item {
+            Ok(PemItem::Certificate(certificate)) => Some(Ok(certificate)),
+            Ok(_) => None,
+            Err(error) => Some(Err(error)),
+        })
+        .collect();
+    let certificates = certificates.map_err(|e| wrong(&e))?;
+    if certificates.is_empty() {
+        return Err(wrong(&"no certificate in it; give those of the authorities as PEM"));
+    }
+    Ok(RootCerts::from(certificates))
 }
 
 impl Access for Remote {

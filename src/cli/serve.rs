@@ -15,7 +15,7 @@ use super::failure::{Failure, Status};
 use super::log::{self, Format};
 use crate::catalogue::{Backups, Catalogue, Rate};
 use crate::index::CACHE_BYTES;
-use crate::server::{self, ServerError, Settings};
+use crate::server::{self, CertificateError, CertificateFiles, ServerError, Settings};
 
 /// Answer checks and take books over HTTP.
 #[derive(Args)]
@@ -42,6 +42,12 @@ struct Options {
     /// Where to listen [default: 127.0.0.1:8093]
     #[arg(long, value_name = "ADDR:PORT", env = "LAPIDARY_LISTEN")]
     listen: Option<SocketAddr>,
+    /// Speak TLS with the certificate of this PEM file, and those that signed it; read anew when it changes
+    #[arg(long, value_name = "FILE.pem", env = "LAPIDARY_CERTIFICATE")]
+    certificate: Option<PathBuf>,
+    /// The private key of the certificate
+    #[arg(long, value_name = "FILE.pem", env = "LAPIDARY_PRIVATE_KEY")]
+    private_key: Option<PathBuf>,
     /// How much memory to take for what was read of the index, in bytes; the system keeps more of it where it has room
     /// [default: 314572800]
     #[arg(long, value_name = "BYTES", env = "LAPIDARY_CACHE")]
@@ -88,6 +94,8 @@ impl Serve {
         };
         let settings = options.settings();
         if self.check_config {
+            let wrong = |error: CertificateError| Failure::Input(error.to_string());
+            settings.tls.as_ref().map_or(Ok(()), CertificateFiles::verify).map_err(wrong)?;
             let shown = toml::to_string(&options).map_err(|e| Failure::Failed(e.to_string()))?;
             write!(stdout(), "{shown}")?;
             return Ok(Status::Done);
@@ -105,7 +113,7 @@ impl Serve {
         match server::run(open, settings) {
             Ok(()) => Ok(Status::Done),
             Err(ServerError::Catalogue(error)) => Err(error.into()),
-            Err(error @ ServerError::Open(_)) => Err(Failure::Input(error.to_string())),
+            Err(error @ (ServerError::Open(_) | ServerError::Certificate(_))) => Err(Failure::Input(error.to_string())),
             Err(error) => Err(Failure::Failed(error.to_string())),
         }
     }
@@ -151,6 +159,9 @@ impl Options {
         if self.slow.is_some_and(|slow| Duration::try_from_secs_f64(slow).is_err()) {
             return wrong("'slow' is a number of seconds, such as 0.5");
         }
+        if self.certificate.is_some() != self.private_key.is_some() {
+            return wrong("'certificate' and 'private-key' belong together; give both, or none for plain HTTP");
+        }
         if self.rule.min_share.is_some_and(|share| !(0.0..=1.0).contains(&share)) {
             return wrong("'min-share' is a number from 0 to 1");
         }
@@ -168,8 +179,11 @@ impl Options {
 
     fn settings(&self) -> Settings {
         let default = Settings::default();
+        let tls = self.certificate.clone().zip(self.private_key.clone());
+        let tls = tls.map(|(certificate, private_key)| CertificateFiles { certificate, private_key });
         Settings {
             listen: self.listen.unwrap_or(default.listen),
+            tls,
             max_body: self.max_body.unwrap_or(default.max_body),
             body_memory: self.body_memory.unwrap_or_else(|| default.body_memory.max(self.max_body.unwrap_or_default())),
             concurrent: self.concurrent.unwrap_or(default.concurrent),
@@ -192,10 +206,11 @@ mod tests {
         let uncommented: Vec<&str> = file.lines().map(|line| line.strip_prefix("#: ").unwrap_or(line)).collect();
         let options: Options = toml::from_str(&uncommented.join("\n")).expect("settings");
         let default = Settings::default();
-        let keyless_rate = options.keyless_rate;
-        assert_eq!(options.settings(), Settings { concurrent: 8, keyless_rate, ..default });
+        // What is none by default has an example.
+        let Settings { keyless_rate, tls, .. } = options.settings();
+        assert_eq!(options.settings(), Settings { concurrent: 8, keyless_rate, tls, ..default });
         assert_eq!((options.rule.rule(), options.cache), (crate::matching::Rule::default(), Some(CACHE_BYTES)));
         let every = Table::try_from(&options).expect("a table");
-        assert_eq!((every.len(), every["rule"].as_table().map(Table::len)), (13, Some(3)), "every key is documented");
+        assert_eq!((every.len(), every["rule"].as_table().map(Table::len)), (15, Some(3)), "every key is documented");
     }
 }

@@ -12,6 +12,7 @@ use super::{State, body, parameters};
 use crate::catalogue::{AllowList, Allowable, Content};
 use crate::fingerprint::Gem;
 use crate::index::{BookId, BookKey};
+use crate::object;
 
 /// All allow-lists.
 #[derive(Serialize, ToSchema)]
@@ -33,6 +34,7 @@ pub(super) struct Asked {
     /// The recipe that `gems` were made by; the catalogue's default when none is named.
     recipe: Option<String>,
     /// A book.
+    #[serde(default, deserialize_with = "object::optional")]
     book: Option<BookKey>,
     /// Why.
     note: Option<String>,

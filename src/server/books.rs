@@ -15,6 +15,7 @@ use super::work::{Answer, work};
 use crate::catalogue::{Added, Content, NewEntry, Outcome};
 use crate::fingerprint::Gem;
 use crate::index::{BookKey, Record, Rights, Validity};
+use crate::object;
 
 #[utoipa::path(put, path = "/v1/libraries/{library}/books/{id}", tag = "books", operation_id = "put_book",
     summary = "Add or replace a book",
@@ -76,6 +77,7 @@ pub(super) struct Written {
     /// What may be done with it.
     rights: Rights,
     /// The days that its rights hold on, if not all.
+    #[serde(default, deserialize_with = "object::optional")]
     validity: Option<Validity>,
     /// The title, if known.
     title: Option<String>,

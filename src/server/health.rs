@@ -109,6 +109,9 @@ impl State {
     }
 
     fn look(&self) {
+        if let Some(tls) = &self.tls {
+            tls.renew();
+        }
         if let Err(error) = self.access.note_usage(&self.catalogue) {
             tracing::error!("what keys have used of their quotas could not be noted: {error}");
         }
@@ -182,6 +185,7 @@ mod tests {
             slow: Duration::MAX,
             min_free,
             health,
+            tls: None,
             access: Access::new(true, None),
             load: Load::new(1, 1, 1 << 20),
         }

@@ -29,11 +29,13 @@ mod parameters;
 mod problem;
 mod requests;
 mod settings;
+mod tls;
 mod work;
 
 pub use openapi::openapi;
 pub use opening::Opening;
 pub use settings::Settings;
+pub use tls::{CertificateError, CertificateFiles};
 
 use std::future::{pending, ready};
 use std::io;
@@ -55,6 +57,7 @@ use futures_util::future::select;
 use self::access::{Access, Needs, guarded};
 use self::health::Health;
 use self::load::Load;
+use self::tls::Tls;
 use crate::catalogue::{Catalogue, CatalogueError};
 use crate::metrics::METRICS;
 
@@ -62,6 +65,8 @@ use crate::metrics::METRICS;
 const SHUTDOWN_SECONDS: u64 = 30;
 /// How long the head of a request may take.
 const HEAD_PATIENCE: Duration = Duration::from_secs(10);
+/// How long agreeing on TLS may take.
+const HANDSHAKE_PATIENCE: Duration = Duration::from_secs(10);
 /// Files that are not connections: tables, logs, the standard streams.
 const OTHER_FILES: u64 = 640;
 /// More connections than this serve nobody.
@@ -90,6 +95,9 @@ pub enum ServerError {
          --role admin NAME), or listen on 127.0.0.1"
     )]
     Open(SocketAddr),
+    /// TLS cannot be spoken.
+    #[error(transparent)]
+    Certificate(#[from] CertificateError),
     /// The system refused something else.
     #[error("the server failed: {0}")]
     Io(#[from] io::Error),
@@ -114,6 +122,7 @@ struct State {
     slow: Duration,
     min_free: u64,
     health: Health,
+    tls: Option<Arc<Tls>>,
     access: Access,
     load: Load,
 }
@@ -122,7 +131,8 @@ struct State {
 /// says where it listens.
 pub fn run(open: impl FnOnce() -> Result<Catalogue, CatalogueError>, settings: Settings) -> Result<(), ServerError> {
     let server = Opening::bind(settings)?.open(open)?;
-    tracing::info!("lapidary listens on http://{}", server.address());
+    let scheme = if server.state.tls.is_some() { "https" } else { "http" };
+    tracing::info!("lapidary listens on {scheme}://{}", server.address());
     server.run()
 }
 
@@ -138,7 +148,7 @@ impl Server {
     ///
     /// # Errors
     /// [`ServerError::Bind`] when the address is in use or not to be had; [`ServerError::Open`] when it is not loopback and
-    /// the catalogue has no keys.
+    /// the catalogue has no keys; [`ServerError::Certificate`].
     pub fn bind(catalogue: Arc<Catalogue>, settings: Settings) -> Result<Self, ServerError> {
         Opening::bind(settings)?.serve(catalogue)
     }
@@ -146,6 +156,7 @@ impl Server {
     fn new(
         listener: TcpListener,
         address: SocketAddr,
+        tls: Option<Arc<Tls>>,
         catalogue: Arc<Catalogue>,
         settings: &Settings,
     ) -> Result<Self, ServerError> {
@@ -158,7 +169,7 @@ impl Server {
         let access = Access::new(loopback, keyless_rate);
         let load = Load::new(concurrent, queue, body_memory);
         let stopping = AtomicBool::new(false);
-        let state = Data::new(State { catalogue, max_body, stopping, slow, min_free, health, access, load });
+        let state = Data::new(State { catalogue, max_body, stopping, slow, min_free, health, tls, access, load });
         Ok(Self { listener, address, state })
     }
 
@@ -178,17 +189,21 @@ impl Server {
     pub fn run_until(self, stop: impl Future<Output = ()> + Send + 'static) -> Result<(), ServerError> {
         let Self { listener, state, .. } = self;
         let catalogue = Arc::clone(&state.catalogue);
-        let (told, settled) = (state.clone(), state.clone());
+        let (told, settled, tls) = (state.clone(), state.clone(), state.tls.clone());
         let workers = available_parallelism().map_or(1, NonZero::get);
         METRICS.work_threads(workers * THREADS_OF_WORKER);
         catalogue.resume_jobs()?;
         rt::System::new().block_on(async move {
             rt::spawn(health::watch(state.clone()));
             let app = move || App::new().app_data(state.clone()).wrap(from_fn(requests::observe)).configure(routes);
-            HttpServer::new(app)
+            let most = connections(workers);
+            let server = HttpServer::new(app)
                 .workers(workers)
                 .worker_max_blocking_threads(THREADS_OF_WORKER)
-                .max_connections(connections(workers))
+                .max_connections(most)
+                // Those who say nothing after connecting keep nobody else from agreeing on TLS.
+                .max_connection_rate(most)
+                .tls_handshake_timeout(HANDSHAKE_PATIENCE)
                 .client_request_timeout(HEAD_PATIENCE)
                 .client_disconnect_timeout(LINGER)
                 .shutdown_timeout(SHUTDOWN_SECONDS)
@@ -196,10 +211,12 @@ impl Server {
                     stop.await;
                     told.stopping.store(true, Ordering::Relaxed);
                     tracing::info!("stopping: running requests are finished first");
-                })
-                .listen(listener)?
-                .run()
-                .await
+                });
+            let server = match tls {
+                None => server.listen(listener)?,
+                Some(tls) => server.listen_rustls_0_23(listener, tls.config())?,
+            };
+            server.run().await
         })?;
         settled.access.note_usage(&catalogue)?;
         let flushed = catalogue.flush();

@@ -8,7 +8,8 @@ use std::{io, thread};
 use actix_web::http::KeepAlive;
 use actix_web::{App, HttpServer, rt, web};
 
-use super::{Server, ServerError, Settings, health};
+use super::tls::Tls;
+use super::{HANDSHAKE_PATIENCE, Server, ServerError, Settings, health};
 use crate::catalogue::{Catalogue, CatalogueError};
 
 /// How long answering those who were let in last may take.
@@ -18,6 +19,7 @@ const LAST_ANSWERS: Duration = Duration::from_millis(20);
 pub struct Opening {
     listener: TcpListener,
     address: SocketAddr,
+    tls: Option<Arc<Tls>>,
     settings: Settings,
 }
 
@@ -25,12 +27,13 @@ impl Opening {
     /// Takes the address; who connects from now on is answered when the catalogue is opened.
     ///
     /// # Errors
-    /// [`ServerError::Bind`].
+    /// [`ServerError::Bind`], [`ServerError::Certificate`].
     pub fn bind(settings: Settings) -> Result<Self, ServerError> {
+        let tls = settings.tls.clone().map(Tls::load).transpose()?;
         let failed = |source| ServerError::Bind { address: settings.listen, source };
         let listener = TcpListener::bind(settings.listen).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        Ok(Self { listener, address, settings })
+        Ok(Self { listener, address, tls, settings })
     }
 
     /// The address it listens on, with the real port.
@@ -46,7 +49,8 @@ impl Opening {
     pub fn open(self, open: impl FnOnce() -> Result<Catalogue, CatalogueError>) -> Result<Server, ServerError> {
         let (opened, wait) = mpsc::channel::<()>();
         let listener = self.listener.try_clone()?;
-        let waiting_room = thread::spawn(move || answer_until(listener, wait));
+        let tls = self.tls.clone();
+        let waiting_room = thread::spawn(move || answer_until(listener, tls, wait));
         let catalogue = open();
         drop(opened);
         waiting_room.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
@@ -54,21 +58,25 @@ impl Opening {
     }
 
     pub(super) fn serve(self, catalogue: Arc<Catalogue>) -> Result<Server, ServerError> {
-        Server::new(self.listener, self.address, catalogue, &self.settings)
+        Server::new(self.listener, self.address, self.tls, catalogue, &self.settings)
     }
 }
 
 /// Answers until the other end of the channel is gone.
-fn answer_until(listener: TcpListener, over: mpsc::Receiver<()>) -> io::Result<()> {
+fn answer_until(listener: TcpListener, tls: Option<Arc<Tls>>, over: mpsc::Receiver<()>) -> io::Result<()> {
     rt::System::new().block_on(async move {
         let server = HttpServer::new(|| App::new().default_service(web::to(health::starting)))
             .workers(1)
             // A connection that stayed would not see the server behind.
             .keep_alive(KeepAlive::Disabled)
             .shutdown_timeout(1)
-            .disable_signals()
-            .listen(listener)?
-            .run();
+            .tls_handshake_timeout(HANDSHAKE_PATIENCE)
+            .disable_signals();
+        let server = match tls {
+            None => server.listen(listener)?,
+            Some(tls) => server.listen_rustls_0_23(listener, tls.config())?,
+        };
+        let server = server.run();
         let handle = server.handle();
         rt::spawn(async move {
             let _ = rt::task::spawn_blocking(move || over.recv()).await;

@@ -5,6 +5,7 @@ use std::num::NonZero;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
+use super::tls::CertificateFiles;
 use crate::catalogue::Rate;
 
 /// The largest body that is taken when the settings say nothing: a text of 64 MiB is some fifty thick novels.
@@ -25,6 +26,8 @@ const MIN_FREE: u64 = 256 << 20;
 pub struct Settings {
     /// Where to listen. Port 0 is one that the system chooses.
     pub listen: SocketAddr,
+    /// What TLS needs; `None`: plain HTTP.
+    pub tls: Option<CertificateFiles>,
     /// The largest body of a request, in bytes.
     pub max_body: usize,
     /// What the bodies of all requests together may take, in bytes.
@@ -45,6 +48,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 8093)),
+            tls: None,
             max_body: MAX_BODY,
             body_memory: BODY_MEMORY,
             concurrent: JOBS_OF_CORE * available_parallelism().map_or(1, NonZero::get),

@@ -11,6 +11,7 @@ use super::super::files::Found;
 use super::{Job, Source};
 use crate::fingerprint::{Gem, RecipeName};
 use crate::index::{BookId, BookKey, Library, Rights, Validity};
+use crate::object;
 
 /// How many lines are ingested at a time.
 const AT_ONCE: usize = 256;
@@ -26,6 +27,7 @@ struct Line {
     #[serde(default)]
     authors: Vec<String>,
     language: Option<String>,
+    #[serde(default, deserialize_with = "object::optional")]
     validity: Option<Validity>,
     text: Option<String>,
     gems: Option<Vec<Gem>>,

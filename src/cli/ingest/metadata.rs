@@ -9,6 +9,7 @@ use serde::Deserialize;
 use super::super::failure::Failure;
 use super::super::files::Found;
 use crate::index::{BookId, Library, Rights, Validity};
+use crate::object;
 
 /// What is known of books, by file.
 #[derive(Default)]
@@ -29,6 +30,7 @@ pub(super) struct Known {
     #[serde(default)]
     pub(super) authors: Vec<String>,
     pub(super) language: Option<String>,
+    #[serde(default, deserialize_with = "object::optional")]
     pub(super) validity: Option<Validity>,
 }
 

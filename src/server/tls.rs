@@ -1,0 +1,221 @@
+//! TLS: a certificate and its private key, served as the files have them, also when these are renewed.
+//!
+//! HTTP/1.1 only: HTTP/2 would need limits of its own on streams and heads.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use jiff::Timestamp;
+use rustls::ServerConfig;
+use rustls::crypto::ring::default_provider;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::{ClientHello, ResolvesServerCert};
+use rustls::sign::CertifiedKey;
+use x509_cert::Certificate;
+use x509_cert::der::Decode;
+
+use crate::metrics::METRICS;
+
+/// The two files that TLS needs, in PEM.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CertificateFiles {
+    /// The server's certificate first, then those that it was signed by, if any.
+    pub certificate: PathBuf,
+    /// The private key of the first.
+    pub private_key: PathBuf,
+}
+
+/// What is wrong with a certificate or its key.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CertificateError {
+    /// A file cannot be read.
+    #[error("{path}: {source}; it must be a file that this user may read")]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// There is no certificate where one should be.
+    #[error("{0}: no certificate in it; give the chain as PEM (-----BEGIN CERTIFICATE-----)")]
+    NoCertificate(PathBuf),
+    /// There is no key where one should be.
+    #[error("{0}: no private key in it; give one as PEM, without a pass phrase (-----BEGIN PRIVATE KEY-----)")]
+    NoKey(PathBuf),
+    /// One of them is there, but cannot be used.
+    #[error("{path}: {detail}")]
+    Unusable {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        detail: String,
+    },
+    /// They do not belong together.
+    #[error("the key in {key} is not that of the first certificate in {certificate}; give the two of one request")]
+    Mismatch {
+        /// The file of the certificate.
+        certificate: PathBuf,
+        /// The file of the key.
+        key: PathBuf,
+    },
+    /// The certificate's time is over, or has not begun.
+    #[error("{path}: the certificate is valid from {from} until {until}, which is not now; renew it")]
+    NotNow {
+        /// The file of the certificate.
+        path: PathBuf,
+        /// Its first instant.
+        from: Timestamp,
+        /// Its last.
+        until: Timestamp,
+    },
+}
+
+impl CertificateFiles {
+    /// Reads both.
+    ///
+    /// # Errors
+    /// Whatever a client would stumble over.
+    pub fn verify(&self) -> Result<(), CertificateError> {
+        Loaded::new(self, &self.read()?)?.holds_now(self)
+    }
+
+    fn read(&self) -> Result<Files, CertificateError> {
+        let read = |path: &Path| {
+            fs::read(path).map_err(|source| CertificateError::Unreadable { path: path.to_owned(), source })
+        };
+        Ok(Files { certificate: read(&self.certificate)?, private_key: read(&self.private_key)? })
+    }
+}
+
+/// What the files had in them.
+#[derive(PartialEq, Eq)]
+struct Files {
+    certificate: Vec<u8>,
+    private_key: Vec<u8>,
+}
+
+/// A certificate that can be served.
+struct Loaded {
+    pair: Arc<CertifiedKey>,
+    from: Timestamp,
+    until: Timestamp,
+}
+
+impl Loaded {
+    fn new(paths: &CertificateFiles, files: &Files) -> Result<Self, CertificateError> {
+        let CertificateFiles { certificate, private_key } = paths;
+        let unusable = |path: &Path, why: &dyn fmt::Display| {
+            let detail = format!("it cannot be used: {why}");
+            CertificateError::Unusable { path: path.to_owned(), detail }
+        };
+        let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(&files.certificate)
+            .collect::<Result<_, _>>()
+            .map_err(|e| unusable(certificate, &e))?;
+        let first = chain.first().ok_or_else(|| CertificateError::NoCertificate(certificate.clone()))?;
+        let first = Certificate::from_der(first).map_err(|e| unusable(certificate, &e))?;
+        let validity = &first.tbs_certificate().validity();
+        let instant = |time: &x509_cert::time::Time| {
+            // It is from 1970 on, so that no sign is lost.
+            let seconds = time.to_unix_duration().as_secs().cast_signed();
+            Timestamp::from_second(seconds).map_err(|e| unusable(certificate, &e))
+        };
+        let (from, until) = (instant(&validity.not_before)?, instant(&validity.not_after)?);
+        let key = PrivateKeyDer::from_pem_slice(&files.private_key)
+            .map_err(|_| CertificateError::NoKey(private_key.clone()))?;
+        let key = default_provider().key_provider.load_private_key(key).map_err(|e| unusable(private_key, &e))?;
+        let pair = CertifiedKey::new(chain, key);
+        pair.keys_match().map_err(|e| match e {
+            rustls::Error::InconsistentKeys(_) => {
+                CertificateError::Mismatch { certificate: certificate.clone(), key: private_key.clone() }
+            }
+            other => unusable(certificate, &other),
+        })?;
+        Ok(Self { pair: Arc::new(pair), from, until })
+    }
+
+    fn holds_now(&self, paths: &CertificateFiles) -> Result<(), CertificateError> {
+        let Self { from, until, .. } = *self;
+        if (from..=until).contains(&Timestamp::now()) {
+            return Ok(());
+        }
+        Err(CertificateError::NotNow { path: paths.certificate.clone(), from, until })
+    }
+}
+
+/// The certificate that is served.
+pub(super) struct Tls {
+    paths: CertificateFiles,
+    current: RwLock<Current>,
+}
+
+struct Current {
+    /// What was found last, which cannot always be served.
+    found: Result<Files, String>,
+    served: Arc<CertifiedKey>,
+}
+
+impl Tls {
+    /// Reads the certificate. One whose time is over is served too, and the log says so.
+    pub(super) fn load(paths: CertificateFiles) -> Result<Arc<Self>, CertificateError> {
+        let files = paths.read()?;
+        let loaded = Loaded::new(&paths, &files)?;
+        loaded.tell(&paths);
+        let current = RwLock::new(Current { found: Ok(files), served: loaded.pair });
+        Ok(Arc::new(Self { paths, current }))
+    }
+
+    /// Serves what is in the files now. What cannot be served, such as files of which only one is renewed yet, does not take
+    /// the place of what can.
+    pub(super) fn renew(&self) {
+        let found = self.paths.read().map_err(|error| error.to_string());
+        if found == self.current.read().unwrap_or_else(PoisonError::into_inner).found {
+            return;
+        }
+        let load = |files| Loaded::new(&self.paths, files).map_err(|error| error.to_string());
+        let loaded = found.as_ref().map_err(Clone::clone).and_then(load);
+        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        current.found = found;
+        match loaded {
+            Ok(loaded) => {
+                loaded.tell(&self.paths);
+                current.served = loaded.pair;
+            }
+            Err(error) => tracing::warn!("still serving the certificate of before: {error}"),
+        }
+    }
+
+    /// How to speak TLS with it.
+    pub(super) fn config(self: &Arc<Self>) -> ServerConfig {
+        let versions = ServerConfig::builder_with_provider(Arc::new(default_provider()))
+            .with_safe_default_protocol_versions()
+            .expect("ring has what TLS 1.2 and 1.3 need");
+        versions.with_no_client_auth().with_cert_resolver(Arc::clone(self) as _)
+    }
+}
+
+impl Loaded {
+    fn tell(&self, paths: &CertificateFiles) {
+        METRICS.certificate(self.until);
+        match self.holds_now(paths) {
+            Ok(()) => tracing::info!("serving a certificate that is valid until {}", self.until),
+            Err(error) => tracing::error!("{error}"),
+        }
+    }
+}
+
+impl fmt::Debug for Tls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.paths.fmt(f)
+    }
+}
+
+impl ResolvesServerCert for Tls {
+    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner).served))
+    }
+}
