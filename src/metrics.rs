@@ -69,6 +69,8 @@ pub(crate) struct Metrics {
     write_stopped: IntGauge,
     background_errors: IntCounter,
     certificate_expiry: IntGaugeVec,
+    webhooks: IntCounterVec,
+    webhooks_behind: IntGauge,
 }
 
 impl Metrics {
@@ -163,10 +165,22 @@ impl Metrics {
                 "When the certificate that is served ends, in seconds of Unix time; without TLS there is none.",
                 &[]
             )?,
+            webhooks: register_int_counter_vec!(
+                "lapidary_webhook_deliveries_total",
+                "Attempts to deliver an event, by what became of it: delivered, refused (for good) or failed (it is tried again).",
+                &["outcome"]
+            )?,
+            webhooks_behind: register_int_gauge!(
+                "lapidary_webhook_behind_changes",
+                "Changes of the catalogue that a webhook has not come to yet: of the one with the most."
+            )?,
         };
         // What can be known of a label is there from the start, as 0.
         for verdict in [Rights::Protected, Rights::Free, Rights::PublicDomain, Rights::Unknown] {
             metrics.checks.with_label_values(&[verdict.as_str()]);
+        }
+        for outcome in ["delivered", "refused", "failed"] {
+            metrics.webhooks.with_label_values(&[outcome]);
         }
         for change in [ADDED, REPLACED, UNCHANGED, REMOVED] {
             metrics.changes.with_label_values(&[change]);
@@ -183,6 +197,16 @@ impl Metrics {
     /// The certificate that is served ends then.
     pub(crate) fn certificate(&self, until: Timestamp) {
         self.certificate_expiry.with_label_values::<&str>(&[]).set(until.as_second());
+    }
+
+    /// An attempt to deliver an event.
+    pub(crate) fn webhook(&self, outcome: &str) {
+        self.webhooks.with_label_values(&[outcome]).inc();
+    }
+
+    /// How many changes the webhook with the most has not come to yet.
+    pub(crate) fn webhooks_behind(&self, changes: u64) {
+        self.webhooks_behind.set(gauge(changes));
     }
 
     /// A check that was answered.

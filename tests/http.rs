@@ -985,6 +985,10 @@ impl Store for Faulty {
         self.store.set(kind, name, value)
     }
 
+    fn keep(&self, kind: &str, name: &str, value: Option<&[u8]>) -> Result<(), StoreError> {
+        self.store.keep(kind, name, value)
+    }
+
     fn snapshot(&self) -> Box<dyn Snapshot + '_> {
         (self.read)();
         self.store.snapshot()

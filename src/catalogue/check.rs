@@ -182,7 +182,7 @@ impl Catalogue {
             }
         };
         let allowances = self.allowances()?;
-        let day = options.day.unwrap_or_else(|| Timestamp::now().to_zoned(TimeZone::UTC).date());
+        let day = options.day.unwrap_or_else(today);
         let rule = self.rule;
         let check = Checking {
             rule,
@@ -192,11 +192,39 @@ impl Catalogue {
             allowances: &allowances,
             day,
             nothing_stored,
+            except: None,
         };
         let report = check.report(options, digest.as_deref())?;
         METRICS.checked(&report, begun.elapsed());
         Ok(report)
     }
+
+    /// What a book of the catalogue shares with the others; `None` when it has no gems of the default recipe.
+    pub(super) fn check_book(
+        &self,
+        snapshot: &dyn Snapshot,
+        book: BookNo,
+        record: &Record,
+    ) -> Result<Option<Report>, CatalogueError> {
+        let Some(recipe) = snapshot.recipes().into_iter().next() else { return Ok(None) };
+        let Some(gems) = snapshot.gems(recipe.name(), book)? else { return Ok(None) };
+        let check = Checking {
+            rule: self.rule,
+            recipe: &recipe,
+            snapshot,
+            gems: &gems,
+            allowances: &*self.allowances()?,
+            day: today(),
+            nothing_stored: false,
+            except: Some(book),
+        };
+        check.report(&CheckOptions::default(), Some(&record.digest)).map(Some)
+    }
+}
+
+/// The day by UTC.
+fn today() -> Date {
+    Timestamp::now().to_zoned(TimeZone::UTC).date()
 }
 
 /// One check under way.
@@ -209,6 +237,8 @@ struct Checking<'a> {
     day: Date,
     /// Whether the catalogue is new and knows no recipe yet.
     nothing_stored: bool,
+    /// A book that is no match: what is checked is the book itself.
+    except: Option<BookNo>,
 }
 
 /// A book that meets the rule.
@@ -237,7 +267,7 @@ impl Checking<'_> {
         for some in tally.books.chunks(FETCHED_AT_ONCE) {
             let numbers: Vec<BookNo> = some.iter().map(|(number, _)| *number).collect();
             for (record, &(number, count)) in self.snapshot.fetch(&numbers)?.into_iter().zip(some) {
-                let Some(record) = record else { continue };
+                let Some(record) = record.filter(|_| self.except != Some(number)) else { continue };
                 if options.library.as_ref().is_some_and(|library| *library != record.key.library) {
                     continue;
                 }
@@ -303,7 +333,7 @@ impl Checking<'_> {
 }
 
 impl BookRef {
-    fn on(day: Date, record: Record) -> Self {
+    pub(super) fn on(day: Date, record: Record) -> Self {
         Self {
             rights: record.rights_on(day),
             validity: record.standing.validity,

@@ -118,6 +118,9 @@ pub enum CatalogueError {
     /// A text or list for an allow-list that has no gems.
     #[error("there are no gems in it, so that there is nothing to allow; give a longer text, or the book itself")]
     NothingToAllow,
+    /// An address that events cannot be posted to.
+    #[error("this is no address for a webhook; give one such as https://books.example/lapidary, without a user's name")]
+    BadWebhook,
     /// A setting that is kept in another form than this program's.
     #[error("the {kind} setting {name:?} cannot be read; remove it and make it anew")]
     BadSetting {

@@ -12,6 +12,7 @@ mod jobs;
 mod keys;
 mod restore;
 mod transfer;
+mod webhooks;
 
 pub(crate) use add::digest_of;
 pub use add::{Added, Content, NewEntry, Outcome, Prepared};
@@ -21,6 +22,7 @@ pub use check::{BookRef, CheckOptions, Comparison, MAX_GEMS, Match, Query, Repor
 pub use error::CatalogueError;
 pub use jobs::{Backups, From as CutFrom, Job, JobState, RecipeChoice, Stand, Task};
 pub use keys::{AccessDenied, Key, MadeKey, NewKey, Rate, RateError, Role, Unit, Usage};
+pub use webhooks::{Failing, MadeWebhook, Webhook};
 
 use std::path::Path;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
@@ -44,6 +46,7 @@ pub struct Catalogue {
     keyring: keys::Keyring,
     allowances: allow::AllowancesRead,
     backups: Backups,
+    webhooks: webhooks::Webhooks,
     /// Shared by those who put books in, from the choice of their recipes until they are on disk; held alone by those who
     /// change which recipes there are. So no book is put in by recipes of the day before.
     feeding: RwLock<()>,
@@ -75,6 +78,7 @@ impl Catalogue {
             keyring: keys::Keyring::default(),
             allowances: allow::AllowancesRead::default(),
             backups: Backups::Nowhere,
+            webhooks: webhooks::Webhooks::default(),
             feeding: RwLock::new(()),
         }
     }

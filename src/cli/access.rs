@@ -7,8 +7,8 @@ use jiff::SignedDuration;
 
 use super::failure::Failure;
 use crate::catalogue::{
-    Added, AllowList, Allowable, Amendment, AuditPage, Catalogue, CheckOptions, Job, Key, MadeKey, NewEntry, NewKey,
-    Page, Query, Report, Stats, Task,
+    Added, AllowList, Allowable, Amendment, AuditPage, Catalogue, CheckOptions, Job, Key, MadeKey, MadeWebhook,
+    NewEntry, NewKey, Page, Query, Report, Stats, Task, Webhook,
 };
 use crate::fingerprint::RecipeName;
 use crate::index::{AuditFrom, BookId, BookKey, Library, Record, Watch};
@@ -33,6 +33,10 @@ pub(super) trait Access: Sync {
     fn rotate_key(&self, name: &str, overlap_seconds: u32) -> Result<MadeKey, Failure>;
     /// Whether there was such a key.
     fn revoke_key(&self, name: &str) -> Result<bool, Failure>;
+    fn webhooks(&self) -> Result<Vec<Webhook>, Failure>;
+    fn set_webhook(&self, library: Library, url: String) -> Result<MadeWebhook, Failure>;
+    /// Whether there was one.
+    fn remove_webhook(&self, library: &Library) -> Result<bool, Failure>;
     fn audit(&self, from: AuditFrom, limit: usize) -> Result<AuditPage, Failure>;
     fn start(&self, task: Task) -> Result<Job, Failure>;
     fn jobs(&self) -> Result<Vec<Job>, Failure>;
@@ -101,6 +105,18 @@ impl Access for Arc<Catalogue> {
 
     fn revoke_key(&self, name: &str) -> Result<bool, Failure> {
         Ok(Catalogue::revoke_key(self, name)?)
+    }
+
+    fn webhooks(&self) -> Result<Vec<Webhook>, Failure> {
+        Ok(Catalogue::webhooks(self)?)
+    }
+
+    fn set_webhook(&self, library: Library, url: String) -> Result<MadeWebhook, Failure> {
+        Ok(Catalogue::set_webhook(self, library, url)?.0)
+    }
+
+    fn remove_webhook(&self, library: &Library) -> Result<bool, Failure> {
+        Ok(Catalogue::remove_webhook(self, library)?)
     }
 
     fn audit(&self, from: AuditFrom, limit: usize) -> Result<AuditPage, Failure> {

@@ -25,6 +25,7 @@ mod serve;
 mod stats;
 mod text;
 mod transfer;
+mod webhooks;
 
 use std::process::ExitCode;
 
@@ -60,6 +61,8 @@ enum Task {
     Keys(keys::Keys),
     /// Allow gems or books, which then cause no block
     Allow(allow::Allow),
+    /// Have an address told when a book that is put into a library matches others
+    Webhooks(webhooks::Webhooks),
     /// Show what a catalogue holds
     Stats(stats::Stats),
     /// Give every book gems of another recipe, and check by that from then on
@@ -108,6 +111,7 @@ impl Command {
             Task::Books(task) => task.run(),
             Task::Keys(task) => task.run(),
             Task::Allow(task) => task.run(),
+            Task::Webhooks(task) => task.run(),
             Task::Stats(task) => task.run(),
             Task::Reindex(task) => task.run(),
             Task::DropRecipe(task) => task.run(),

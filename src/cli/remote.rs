@@ -18,8 +18,8 @@ use ureq::{Agent, Body, SendBody};
 use super::access::Access;
 use super::failure::Failure;
 use crate::catalogue::{
-    Added, AllowList, Allowable, Amendment, AuditPage, CheckOptions, Content, Job, Key, MadeKey, NewEntry, NewKey,
-    Page, Query, Report, Stats, Task,
+    Added, AllowList, Allowable, Amendment, AuditPage, CheckOptions, Content, Job, Key, MadeKey, MadeWebhook, NewEntry,
+    NewKey, Page, Query, Report, Stats, Task, Webhook,
 };
 use crate::fingerprint::RecipeName;
 use crate::index::{AuditFrom, BookId, BookKey, Library, Record, Watch};
@@ -80,6 +80,10 @@ impl Remote {
         let encoded = |name: &str| utf8_percent_encode(name, NON_ALPHANUMERIC).to_string();
         let id = id.map(|id| format!("/{}", encoded(id.as_str()))).unwrap_or_default();
         format!("{}/v1/libraries/{}/books{id}", self.url, encoded(library.as_str()))
+    }
+
+    fn webhook_path(&self, library: &Library) -> String {
+        format!("{}/v1/libraries/{}/webhook", self.url, utf8_percent_encode(library.as_str(), NON_ALPHANUMERIC))
     }
 
     fn allow_path(&self, name: &BookId) -> String {
@@ -255,6 +259,28 @@ impl Access for Remote {
     fn revoke_key(&self, name: &str) -> Result<bool, Failure> {
         let path = format!("{}/v1/keys/{}", self.url, utf8_percent_encode(name, NON_ALPHANUMERIC));
         let (status, body) = self.read(self.agent.delete(path).call())?;
+        match status {
+            StatusCode::NO_CONTENT => Ok(true),
+            StatusCode::NOT_FOUND => Ok(false),
+            _ => self.parsed((status, body)),
+        }
+    }
+
+    fn webhooks(&self) -> Result<Vec<Webhook>, Failure> {
+        #[derive(Deserialize)]
+        struct All {
+            webhooks: Vec<Webhook>,
+        }
+        let all: All = self.parsed(self.read(self.agent.get(format!("{}/v1/webhooks", self.url)).call())?)?;
+        Ok(all.webhooks)
+    }
+
+    fn set_webhook(&self, library: Library, url: String) -> Result<MadeWebhook, Failure> {
+        self.parsed(self.read(self.agent.put(self.webhook_path(&library)).send_json(json!({ "url": url })))?)
+    }
+
+    fn remove_webhook(&self, library: &Library) -> Result<bool, Failure> {
+        let (status, body) = self.read(self.agent.delete(self.webhook_path(library)).call())?;
         match status {
             StatusCode::NO_CONTENT => Ok(true),
             StatusCode::NOT_FOUND => Ok(false),

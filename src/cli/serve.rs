@@ -79,6 +79,9 @@ struct Options {
     /// A folder for backups: jobs make them in folders right below it [default: none are made]
     #[arg(long, value_name = "DIR", env = "LAPIDARY_BACKUPS")]
     backups: Option<PathBuf>,
+    /// Let webhooks lead to addresses that are not of the internet, such as those of this machine and its network
+    #[arg(long, value_name = "BOOL", env = "LAPIDARY_PRIVATE_WEBHOOKS", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    private_webhooks: Option<bool>,
     #[command(flatten)]
     rule: RuleArguments,
 }
@@ -106,7 +109,8 @@ impl Serve {
         let open = || {
             let catalogue = Catalogue::open_or_create_with_cache(&data, cache)?.with_rule(rule);
             let backups = options.backups.clone().map_or(Backups::Nowhere, Backups::Below);
-            let catalogue = catalogue.with_backups(backups);
+            let catalogue =
+                catalogue.with_backups(backups).with_private_webhooks(options.private_webhooks.unwrap_or_default());
             self.folds.apply(&catalogue)?;
             Ok(catalogue)
         };
@@ -211,6 +215,6 @@ mod tests {
         assert_eq!(options.settings(), Settings { concurrent: 8, keyless_rate, tls, ..default });
         assert_eq!((options.rule.rule(), options.cache), (crate::matching::Rule::default(), Some(CACHE_BYTES)));
         let every = Table::try_from(&options).expect("a table");
-        assert_eq!((every.len(), every["rule"].as_table().map(Table::len)), (15, Some(3)), "every key is documented");
+        assert_eq!((every.len(), every["rule"].as_table().map(Table::len)), (16, Some(3)), "every key is documented");
     }
 }

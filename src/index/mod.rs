@@ -110,6 +110,10 @@ pub trait Store: Send + Sync {
     /// Keeps a setting, or with no value forgets it; says whether it was there.
     fn set(&self, kind: &str, name: &str, value: Option<&[u8]>) -> Result<bool, StoreError>;
 
+    /// As [`Store::set`], for where some work stands: the audit log does not tell of it, and after a crash an older value may
+    /// be back.
+    fn keep(&self, kind: &str, name: &str, value: Option<&[u8]>) -> Result<(), StoreError>;
+
     /// A state of the whole store that no later change alters.
     fn snapshot(&self) -> Box<dyn Snapshot + '_>;
 
@@ -194,6 +198,9 @@ pub trait Snapshot: Send + Sync {
 
     /// Up to `limit` entries of the audit log, in their order. The oldest of a long log are gone.
     fn audit(&self, from: AuditFrom, limit: usize) -> Result<Vec<AuditEntry>, StoreError>;
+
+    /// The number of the last entry of the audit log; 0 when there is none.
+    fn last_audited(&self) -> Result<u64, StoreError>;
 
     /// Every library that holds a book, by name.
     fn libraries(&self) -> Result<Vec<LibrarySummary>, StoreError>;

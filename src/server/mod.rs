@@ -30,6 +30,7 @@ mod problem;
 mod requests;
 mod settings;
 mod tls;
+mod webhooks;
 mod work;
 
 pub use openapi::openapi;
@@ -193,6 +194,7 @@ impl Server {
         let workers = available_parallelism().map_or(1, NonZero::get);
         METRICS.work_threads(workers * THREADS_OF_WORKER);
         catalogue.resume_jobs()?;
+        catalogue.start_webhooks();
         rt::System::new().block_on(async move {
             rt::spawn(health::watch(state.clone()));
             let app = move || App::new().app_data(state.clone()).wrap(from_fn(requests::observe)).configure(routes);
@@ -283,6 +285,7 @@ fn routes(app: &mut ServiceConfig) {
     let jobs = [(get(), Admin, web::to(jobs::all)), (post(), Admin, web::to(jobs::start))];
     let job = [(get(), Admin, web::to(jobs::get)), (delete(), Admin, web::to(jobs::cancel))];
     let keys = [(get(), Admin, web::to(keys::all)), (post(), Admin, web::to(keys::make))];
+    let webhook = [(put(), Admin, web::to(webhooks::put)), (delete(), Admin, web::to(webhooks::delete))];
     app.service(resource(&["/v1/checks"], [(post(), Check, web::to(checks::check))]))
         .service(resource(&existing_clients, [(post(), CheckUnlessOpen, web::to(checks::check_by_gems))]))
         .service(resource(&["/v1/checks:batch"], [(post(), Check, web::to(batch::check))]))
@@ -291,6 +294,8 @@ fn routes(app: &mut ServiceConfig) {
         // An id may have slashes, and is empty in a request that forgot it.
         .service(resource(&["/v1/libraries/{library}/books/{id:.*}"], book))
         .service(resource(&["/v1/libraries/{library}/recut/{id:.*}"], [(post(), Ingest, web::to(jobs::recut))]))
+        .service(resource(&["/v1/libraries/{library}/webhook"], webhook))
+        .service(resource(&["/v1/webhooks"], [(get(), Admin, web::to(webhooks::all))]))
         .service(resource(&["/v1/jobs"], jobs))
         .service(resource(&["/v1/jobs/{id}"], job))
         .service(resource(&["/v1/keys"], keys))

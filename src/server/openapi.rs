@@ -5,7 +5,7 @@ use utoipa::openapi::security::{ApiKey, ApiKeyValue, Http, HttpAuthScheme, Secur
 use utoipa::{Modify, OpenApi};
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
-use super::{allow, amend, audit, batch, books, checks, export, feed, health, jobs, keys, libraries};
+use super::{allow, amend, audit, batch, books, checks, export, feed, health, jobs, keys, libraries, webhooks};
 
 /// Every call there is.
 #[derive(OpenApi)]
@@ -29,6 +29,9 @@ use super::{allow, amend, audit, batch, books, checks, export, feed, health, job
         allow::all,
         allow::put,
         allow::delete,
+        webhooks::all,
+        webhooks::put,
+        webhooks::delete,
         jobs::all,
         jobs::start,
         jobs::get,
@@ -48,6 +51,7 @@ use super::{allow, amend, audit, batch, books, checks, export, feed, health, job
         (name = "checks", description = "May this text be published?"),
         (name = "books", description = "What the catalogue holds"),
         (name = "allow-lists", description = "What never blocks"),
+        (name = "webhooks", description = "Who is told of books that match others"),
         (name = "jobs", description = "Long work"),
         (name = "keys", description = "Who may call"),
         (name = "server", description = "How the server is"),

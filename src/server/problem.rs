@@ -168,6 +168,7 @@ impl From<CatalogueError> for Problem {
             E::BadKey(_) => (StatusCode::UNPROCESSABLE_ENTITY, "bad_key"),
             E::LongNote => (StatusCode::UNPROCESSABLE_ENTITY, "long_note"),
             E::BadValidity { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "bad_validity"),
+            E::BadWebhook => (StatusCode::UNPROCESSABLE_ENTITY, "bad_webhook"),
             E::NothingToAllow => (StatusCode::UNPROCESSABLE_ENTITY, "nothing_to_allow"),
             E::BadSetting { .. } => return Self::failed("store_failed", &error),
             E::NoText => (StatusCode::UNPROCESSABLE_ENTITY, "no_text"),

@@ -202,6 +202,18 @@ struct Begun {
     cancelled: AtomicBool,
 }
 
+impl Jobs {
+    /// Whether all that runs in the background is to end.
+    pub(super) fn are_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Relaxed)
+    }
+
+    /// Runs something that is no job beside them, until they stop.
+    pub(super) fn run_beside(&self, work: impl FnOnce() + Send + 'static) {
+        lock(&self.threads).push(thread::spawn(work));
+    }
+}
+
 impl Begun {
     fn job(&self) -> Job {
         lock(&self.job).clone()

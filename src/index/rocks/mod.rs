@@ -268,6 +268,10 @@ impl Store for RocksStore {
         write::set(self, kind, name, value)
     }
 
+    fn keep(&self, kind: &str, name: &str, value: Option<&[u8]>) -> Result<(), StoreError> {
+        write::keep(self, kind, name, value)
+    }
+
     fn snapshot(&self) -> Box<dyn Snapshot + '_> {
         Box::new(self.view())
     }

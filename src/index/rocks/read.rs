@@ -296,6 +296,10 @@ impl Snapshot for RocksSnapshot<'_> {
         audit::read(self, from, limit)
     }
 
+    fn last_audited(&self) -> Result<u64, StoreError> {
+        RocksSnapshot::last_audited(self)
+    }
+
     fn libraries(&self) -> Result<Vec<LibrarySummary>, StoreError> {
         let mut meta = self.iterator(Family::Meta, ReadOptions::default());
         meta.seek(schema::LIBRARY);

@@ -268,6 +268,10 @@ pub(super) fn settings_prefix(kind: &str) -> Vec<u8> {
     [SETTING, kind.as_bytes(), b"\0"].concat()
 }
 
+pub(super) fn setting_key(kind: &str, name: &str) -> Vec<u8> {
+    [settings_prefix(kind).as_slice(), name.as_bytes()].concat()
+}
+
 pub(super) fn book_key(book: BookNo) -> [u8; BOOK_BYTES] {
     book.0.to_be_bytes()
 }

@@ -118,7 +118,7 @@ pub(super) fn amend(
 
 pub(super) fn set(store: &RocksStore, kind: &str, name: &str, value: Option<&[u8]>) -> Result<bool, StoreError> {
     let mut change = Change::begin(store, store.turn());
-    let key = [schema::settings_prefix(kind).as_slice(), name.as_bytes()].concat();
+    let key = schema::setting_key(kind, name);
     let was_there = change.before.get(Family::Meta, &key)?.is_some();
     let meta = store.family(Family::Meta);
     match value {
@@ -129,6 +129,15 @@ pub(super) fn set(store: &RocksStore, kind: &str, name: &str, value: Option<&[u8
     change.audit.push(Action::Setting { kind: kind.to_owned(), name: name.to_owned(), removed: value.is_none() });
     change.commit()?;
     Ok(was_there)
+}
+
+pub(super) fn keep(store: &RocksStore, kind: &str, name: &str, value: Option<&[u8]>) -> Result<(), StoreError> {
+    let (meta, key) = (store.family(Family::Meta), schema::setting_key(kind, name));
+    let kept = match value {
+        Some(value) => store.db.put_cf(meta, key, value),
+        None => store.db.delete_cf(meta, key),
+    };
+    kept.map_err(|e| store.failed(&e))
 }
 
 /// Leaves the last of the books with the same key.

@@ -1,0 +1,91 @@
+//! `lapidary webhooks list|set|remove`.
+
+use std::io::{self, Write as _, stdout};
+
+use clap::{Args, Subcommand};
+
+use super::arguments::Target;
+use super::failure::{Failure, Status};
+use crate::catalogue::Webhook;
+use crate::index::Library;
+
+/// Have an address told when a book that is put into a library matches others.
+///
+/// A running server tells it.
+#[derive(Args)]
+pub(super) struct Webhooks {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// List all webhooks, and whether they work
+    List {
+        #[command(flatten)]
+        target: Target,
+        /// Print one JSON object a line
+        #[arg(long)]
+        json: bool,
+    },
+    /// Make a library's webhook, or replace it; the secret that events are signed with comes last, this once
+    Set {
+        #[command(flatten)]
+        target: Target,
+        /// The library
+        #[arg(long)]
+        library: Library,
+        /// Where events are posted to, such as <https://books.example/lapidary>
+        url: String,
+    },
+    /// Remove a library's webhook
+    Remove {
+        #[command(flatten)]
+        target: Target,
+        /// The library
+        #[arg(long)]
+        library: Library,
+    },
+}
+
+impl Webhooks {
+    pub(super) fn run(self) -> Result<Status, Failure> {
+        match self.task {
+            Task::List { target, json } => list(&target, json),
+            Task::Set { target, library, url } => {
+                let made = target.open()?.set_webhook(library, url)?;
+                writeln!(stdout(), "{}\n{}", line(&made.webhook), made.secret)?;
+                Ok(Status::Done)
+            }
+            Task::Remove { target, library } => {
+                if target.open()?.remove_webhook(&library)? {
+                    writeln!(stdout(), "removed the webhook of {library}")?;
+                    return Ok(Status::Done);
+                }
+                Err(Failure::Input(format!("library {:?} has no webhook", library.as_str())))
+            }
+        }
+    }
+}
+
+fn list(target: &Target, json: bool) -> Result<Status, Failure> {
+    let mut out = stdout().lock();
+    for webhook in target.open()?.webhooks()? {
+        if json {
+            serde_json::to_writer(&mut out, &webhook).map_err(io::Error::from)?;
+            writeln!(out)?;
+        } else {
+            writeln!(out, "{}", line(&webhook))?;
+        }
+    }
+    Ok(Status::Done)
+}
+
+fn line(webhook: &Webhook) -> String {
+    let Webhook { library, url, since, behind, failing } = webhook;
+    let state = match failing {
+        Some(failing) => format!("fails ({} times): {}", failing.attempts, failing.error),
+        None => "works".to_owned(),
+    };
+    format!("{library}\t{url}\tsince {since}\t{behind} changes behind\t{state}")
+}

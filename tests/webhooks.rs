@@ -1,0 +1,217 @@
+//! Webhooks from outside: the program tells a small receiver of books that match others.
+
+mod common;
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use serde_json::Value;
+use sha2::Sha256;
+
+use common::{Folder, Server, prose, run};
+
+/// A request that came.
+struct Came {
+    head: String,
+    body: String,
+}
+
+impl Came {
+    fn header(&self, name: &str) -> &str {
+        let line = self.head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+        line.unwrap_or_else(|| panic!("{name} in {}", self.head))
+    }
+
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.body).expect("JSON")
+    }
+}
+
+/// Answers the first request with the first of these, and so on; those behind the last as the last.
+struct Hook {
+    url: String,
+    came: Receiver<Came>,
+}
+
+impl Hook {
+    fn new(answers: &[&str]) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("an address");
+        let url = format!("http://{}/hook?a=b", listener.local_addr().expect("an address"));
+        let answers: Vec<String> = answers.iter().map(|&answer| answer.to_owned()).collect();
+        let (sender, came) = mpsc::channel();
+        thread::spawn(move || {
+            for (i, stream) in listener.incoming().enumerate() {
+                let mut stream = stream.expect("a connection");
+                if sender.send(read(&mut stream)).is_err() {
+                    break;
+                }
+                let answer = &answers[i.min(answers.len() - 1)];
+                let _ = write!(stream, "HTTP/1.1 {answer}\r\nContent-Length: 0\r\n\r\n");
+            }
+        });
+        Self { url, came }
+    }
+
+    fn next(&self) -> Came {
+        self.came.recv_timeout(Duration::from_secs(60)).expect("an event")
+    }
+
+    fn is_left_alone(&self) {
+        let came = self.came.recv_timeout(Duration::from_secs(3));
+        assert!(matches!(came, Err(RecvTimeoutError::Timeout)), "an event too many: {}", came.expect("came").body);
+    }
+}
+
+fn read(stream: &mut TcpStream) -> Came {
+    let mut reader = BufReader::new(stream);
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        assert!(reader.read_line(&mut head).expect("a line") > 0, "{head}");
+    }
+    let head = head.replace("\r\n", "\n");
+    let mut came = Came { head, body: String::new() };
+    let length = came.header("content-length").parse().expect("a length");
+    reader.take(length).read_to_string(&mut came.body).expect("a body");
+    came
+}
+
+/// Has a library's events go there, and gives the secret.
+fn set(server: &Server, library: &str, url: &str) -> String {
+    let made =
+        run(&format!("webhooks set --server {} --library {library} {url}", server.url), &[] as &[&Path]).expect(0);
+    made.out.lines().last().expect("the secret comes last").to_owned()
+}
+
+fn put(folder: &Folder, to: &str, library: &str, id: &str, text: &str) {
+    let file = folder.file(&format!("{id}.txt"), text);
+    run(&format!("ingest {to} --library {library} --rights protected {{}}"), &[file]).expect(0);
+}
+
+fn list(to: &str) -> Vec<Value> {
+    run(&format!("webhooks list --json {to}"), &[] as &[&Path]).expect(0).json()
+}
+
+const PRIVATE: &str = "--private-webhooks";
+
+#[test]
+fn a_library_is_told_of_books_that_match() {
+    let folder = Folder::new();
+    let server = Server::start_with(PRIVATE, &[], &folder.data());
+    let to = format!("--server {}", server.url);
+    let hook = Hook::new(&["204 No Content"]);
+    put(&folder, &to, "mine", "before", &prose(1, 3_000));
+    let secret = set(&server, "mine", &hook.url);
+    put(&folder, &to, "mine", "stranger", &prose(2, 3_000));
+    put(&folder, &to, "theirs", "elsewhere", &prose(1, 3_000));
+    put(&folder, &to, "mine", "copy", &prose(1, 3_000));
+
+    let came = hook.next();
+    assert!(came.head.starts_with("POST /hook?a=b HTTP/1.1\n"), "{}", came.head);
+    assert_eq!(came.header("content-type"), "application/json");
+    let event = came.json();
+    assert_eq!(event["type"], "book.matched");
+    assert_eq!((&event["data"]["book"]["library"], &event["data"]["book"]["id"]), (&"mine".into(), &"copy".into()));
+    let report = &event["data"]["report"];
+    assert_eq!((&report["total"], &report["verdict"]), (&2.into(), &"protected".into()));
+    let ids: Vec<&Value> = report["matches"].as_array().expect("matches").iter().map(|m| &m["book"]["id"]).collect();
+    assert_eq!(ids, ["before", "elsewhere"]);
+    assert_eq!(report["matches"][0]["relation"], "same_text");
+
+    let (id, at) = (came.header("webhook-id"), came.header("webhook-timestamp"));
+    let now = jiff::Timestamp::now().as_second();
+    assert!((now - at.parse::<i64>().expect("seconds")).abs() < 60);
+    let key = BASE64_STANDARD.decode(secret.strip_prefix("whsec_").expect("a prefix")).expect("base 64");
+    let mut mac = Hmac::<Sha256>::new_from_slice(&key).expect("a key");
+    mac.update(format!("{id}.{at}.{}", came.body).as_bytes());
+    assert_eq!(came.header("webhook-signature"), format!("v1,{}", BASE64_STANDARD.encode(mac.finalize().into_bytes())));
+
+    // The same again changes nothing, and is told to nobody.
+    put(&folder, &to, "mine", "copy", &prose(1, 3_000));
+    hook.is_left_alone();
+    let shown = list(&to);
+    assert_eq!(
+        (&shown[0]["library"], &shown[0]["url"], &shown[0]["behind"]),
+        (&"mine".into(), &hook.url.as_str().into(), &0.into())
+    );
+    assert!(!format!("{shown:?}").contains("whsec"), "{shown:?}");
+    let audit = run(&format!("audit {to}"), &[] as &[&Path]).expect(0).out;
+    assert!(audit.contains("webhook") && !audit.contains("webhook-progress") && !audit.contains("whsec"), "{audit}");
+    let metrics = ureq::get(format!("{}/metrics", server.url)).call().expect("metrics");
+    let metrics = metrics.into_body().read_to_string().expect("text");
+    assert!(metrics.contains("lapidary_webhook_deliveries_total{outcome=\"delivered\"} 1"), "{metrics}");
+
+    run(&format!("webhooks remove {to} --library mine"), &[] as &[&Path]).expect(0);
+    put(&folder, &to, "mine", "copy-2", &prose(1, 3_000));
+    hook.is_left_alone();
+    run(&format!("webhooks remove {to} --library mine"), &[] as &[&Path]).expect(2);
+    let wrong = run(&format!("webhooks set {to} --library mine ftp://example/"), &[] as &[&Path]).expect(2);
+    assert!(wrong.err.contains("no address for a webhook"), "{}", wrong.err);
+}
+
+#[test]
+fn what_fails_is_sent_again_and_what_is_refused_is_not() {
+    let folder = Folder::new();
+    let server = Server::start_with(PRIVATE, &[], &folder.data());
+    let to = format!("--server {}", server.url);
+    let elsewhere = Hook::new(&["200 OK"]);
+    let redirect = format!("302 Found\r\nLocation: {}", elsewhere.url);
+    let hook = Hook::new(&["500 Internal Server Error", &redirect, "200 OK", "410 Gone", "200 OK"]);
+    // One that never answers holds up no other.
+    let silent = TcpListener::bind("127.0.0.1:0").expect("an address");
+    set(&server, "dead", &format!("http://{}/", silent.local_addr().expect("an address")));
+    set(&server, "mine", &hook.url);
+    put(&folder, &to, "dead", "one", &prose(1, 3_000));
+    put(&folder, &to, "dead", "two", &prose(1, 3_000));
+    put(&folder, &to, "mine", "three", &prose(1, 3_000));
+    let (first, second, third) = (hook.next(), hook.next(), hook.next());
+    let ids = [&first, &second, &third].map(|came| came.header("webhook-id"));
+    assert!(ids[0] == ids[1] && ids[1] == ids[2], "{ids:?}");
+    assert_eq!(first.body, third.body);
+    put(&folder, &to, "mine", "four", &prose(1, 3_000));
+    put(&folder, &to, "mine", "five", &prose(1, 3_000));
+    assert_eq!(hook.next().json()["data"]["book"]["id"], "four");
+    assert_eq!(hook.next().json()["data"]["book"]["id"], "five");
+    hook.is_left_alone();
+    elsewhere.is_left_alone();
+    let shown = list(&to);
+    assert_eq!(shown[0]["library"], "dead");
+    assert!(shown[0]["failing"]["error"].as_str().expect("an error").contains("timeout"), "{shown:?}");
+    assert!(
+        shown[0]["behind"].as_u64() > Some(0) && shown[1]["behind"] == 0 && shown[1]["failing"].is_null(),
+        "{shown:?}"
+    );
+}
+
+#[test]
+fn what_was_not_told_is_told_after_a_restart() {
+    let folder = Folder::new();
+    let data = folder.data();
+    let hook = Hook::new(&["200 OK"]);
+    let server = Server::start(&data);
+    let to = format!("--server {}", server.url);
+    set(&server, "mine", &hook.url);
+    put(&folder, &to, "mine", "one", &prose(1, 3_000));
+    put(&folder, &to, "mine", "two", &prose(1, 3_000));
+    let error = || list(&to).first().and_then(|hook| Some(hook["failing"]["error"].as_str()?.to_owned()));
+    let error = std::iter::repeat_with(error).find_map(|error| {
+        thread::sleep(Duration::from_millis(100));
+        error
+    });
+    assert!(error.expect("endless").contains("127.0.0.1 is not an address of the internet"));
+    drop(server);
+    // While no server runs.
+    let folder_of_it = format!("--data {}", data.display());
+    put(&folder, &folder_of_it, "mine", "three", &prose(1, 3_000));
+    assert!(list(&folder_of_it)[0]["behind"].as_u64() > Some(1));
+    let server = Server::start_with(PRIVATE, &[], &data);
+    let told: Vec<Value> = (0..3).map(|_| hook.next().json()["data"]["book"]["id"].clone()).collect();
+    assert_eq!(told, ["one", "two", "three"]);
+    assert_eq!(server.stop(), Some(0));
+}
