@@ -5,7 +5,7 @@ mod common;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -246,6 +246,20 @@ fn the_published_client_needs_no_key_where_it_is_let() {
     // The other calls stay closed, and a key has its own limits.
     assert_eq!(send(&open, "POST", CHECK, "Content-Type: application/json\r\n", "{}").code(), "no_key");
     assert_eq!(form(&open, &format!("X-Api-Key: {check}\r\n")).status, 200);
+}
+
+/// A rate is of checks and books: many in one request come no faster than one by one.
+#[test]
+fn a_rate_slows_the_lines_of_a_stream() {
+    let folder = Folder::new();
+    let data = folder.data();
+    let check = key(&data, "--role check --rate 10/s shop");
+    let server = Server::start(&data);
+    let headers = format!("X-Api-Key: {check}\r\nContent-Type: application/x-ndjson\r\n");
+    let begun = Instant::now();
+    let answer = send(&server, "POST", "/v1/checks:batch", &headers, &"{\"gems\":[1]}\n".repeat(39));
+    // Ten of the 40 at once, the others one after another.
+    assert!(answer.status == 200 && begun.elapsed() >= Duration::from_millis(2_900), "{:?}", begun.elapsed());
 }
 
 #[test]

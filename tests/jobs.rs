@@ -416,6 +416,30 @@ fn a_server_makes_backups_where_it_may() {
     assert_eq!(run("export --data {} -", &[&folder.path("restored-nightly")]).expect(0).out, exported);
 }
 
+/// The published client names no recipe: its gems stay those of the recipe that it was made for, whatever the default becomes.
+#[test]
+fn existing_clients_keep_their_recipe() {
+    let folder = shelf("--keep-folds");
+    let recipe = |options: &str| {
+        let server = Server::start_with(options, &[], &folder.data());
+        let mut answer = agent()
+            .post(format!("{}/copyright_check_by_gems/", server.url))
+            .send_form([("gems", "1,2,3")])
+            .expect("an answer");
+        let report: Value = answer.body_mut().read_json().expect("JSON");
+        report["recipe"].as_str().or(report["code"].as_str()).expect("a word").to_owned()
+    };
+    assert_eq!(recipe(""), "documented");
+    run("reindex --data {} --boundaries {}", &[folder.data(), folder.path("fine.txt")]).expect(0);
+    assert_eq!(default_recipe(&folder)[0]["recipe"], FINE);
+    assert_eq!(recipe(""), "documented");
+    run("ingest --recipe released --library l --rights free --data {} {}", &[folder.data(), folder.path("books")])
+        .expect(0);
+    assert_eq!(recipe(""), "released");
+    assert_eq!(recipe("--client-recipe documented"), "documented");
+    assert_eq!(recipe("--client-recipe documented@00000000"), "unknown_recipe");
+}
+
 #[test]
 fn an_export_makes_the_same_catalogue_and_the_same_export() {
     let folder = shelf("--keep-folds --recipe documented --recipe released");
@@ -459,6 +483,25 @@ fn an_export_makes_the_same_catalogue_and_the_same_export() {
     run("verify --data {}", &[&other]).expect(0);
     run("books remove --library l --data {} more", &[&other]).expect(0);
     assert_eq!(answers(&folder, "other", "released"), answers(&folder, "catalogue", "released"));
+
+    // And into a server; what is wrong there is said, and what was before it is in.
+    let served = folder.path("served");
+    run("ingest --library l --rights free --data {} {}", &[&served, &folder.path("others")]).expect(0);
+    let server = Server::start(&served);
+    let import = |name: &str| run(&format!("import --server {} {{}}", server.url), &[folder.path(name)]);
+    for name in ["first.ndjson", "first.ndjson.zst"] {
+        assert_eq!(import(name).expect(0).out, format!("{} books\n", BOOKS + 3));
+    }
+    let broken = folder.file("broken.ndjson", [first.as_slice(), b"{}\n"].concat());
+    assert!(import("broken.ndjson").expect(2).err.contains("there is more behind the end"), "{broken:?}");
+    folder.file("broken.ndjson", [&b"no export\n"[..], &first.repeat(50)].concat());
+    assert!(import("broken.ndjson").expect(2).err.contains("line 1: this is no export"));
+    folder.file("broken.ndjson", &first[..first.len() / 2]);
+    assert!(import("broken.ndjson").expect(2).err.contains("line "));
+    run(&format!("books remove --library l --server {} more", server.url), &[] as &[&Path]).expect(0);
+    assert_eq!(server.stop(), Some(0));
+    run("verify --data {}", &[&served]).expect(0);
+    assert_eq!(answers(&folder, "served", "released"), answers(&folder, "catalogue", "released"));
 
     // What is no export, or not all of one, makes nothing.
     let lines: Vec<&[u8]> = first.split_inclusive(|byte| *byte == b'\n').collect();

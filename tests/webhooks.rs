@@ -213,5 +213,6 @@ fn what_was_not_told_is_told_after_a_restart() {
     let server = Server::start_with(PRIVATE, &[], &data);
     let told: Vec<Value> = (0..3).map(|_| hook.next().json()["data"]["book"]["id"].clone()).collect();
     assert_eq!(told, ["one", "two", "three"]);
+    assert_eq!(list(&format!("--server {}", server.url))[0]["library"], "mine");
     assert_eq!(server.stop(), Some(0));
 }

@@ -47,6 +47,7 @@ pub struct Catalogue {
     allowances: allow::AllowancesRead,
     backups: Backups,
     webhooks: webhooks::Webhooks,
+    client_recipe: Option<RecipeName>,
     /// Shared by those who put books in, from the choice of their recipes until they are on disk; held alone by those who
     /// change which recipes there are. So no book is put in by recipes of the day before.
     feeding: RwLock<()>,
@@ -79,6 +80,7 @@ impl Catalogue {
             allowances: allow::AllowancesRead::default(),
             backups: Backups::Nowhere,
             webhooks: webhooks::Webhooks::default(),
+            client_recipe: None,
             feeding: RwLock::new(()),
         }
     }
@@ -93,6 +95,22 @@ impl Catalogue {
     #[must_use]
     pub fn with_backups(self, backups: Backups) -> Self {
         Self { backups, ..self }
+    }
+
+    /// This catalogue with a recipe that the gems of existing clients are of ([`Catalogue::client_recipe`]).
+    #[must_use]
+    pub fn with_client_recipe(self, recipe: Option<RecipeName>) -> Self {
+        Self { client_recipe: recipe, ..self }
+    }
+
+    /// The recipe of gems that come without its name from clients which know no other, whatever the default is by now: the one
+    /// that was set, or `released`, as the published client computes, or `documented`; `None` when there is neither.
+    #[must_use]
+    pub fn client_recipe(&self) -> Option<RecipeName> {
+        let known = self.store.recipes();
+        let exact = [Recipe::released(), Recipe::documented()];
+        let found = exact.iter().map(Recipe::name).find(|name| known.iter().any(|recipe| recipe.name() == *name));
+        self.client_recipe.as_ref().or(found).cloned()
     }
 
     /// Held while books are put in.

@@ -17,7 +17,7 @@ use crate::index::{NewBook, Record, RocksStore, Snapshot, Store, StoreError, Wat
 const VERSION: u32 = 1;
 /// How many books are read, or put in, at a time.
 const BATCH: usize = 64;
-/// The longest line: a book of hundreds of megabytes.
+/// The longest line of a file: a book of hundreds of megabytes.
 const LINE: u64 = 2 << 30;
 
 /// The first line.
@@ -91,38 +91,43 @@ impl Catalogue {
     /// # Errors
     /// [`CatalogueError::BadExport`] with the line, and those of the store.
     pub fn import(folder: &Path, input: &mut dyn BufRead, watch: Watch<'_>) -> Result<u64, CatalogueError> {
-        let mut reading = Reading { input, line: Vec::new(), number: 0, books: 0 };
-        let header: Header = reading.header()?;
-        let total = header.books;
-        let mut watched = std::iter::from_fn(|| {
-            let book = reading.book().transpose()?;
-            Some(book.and_then(|book| {
-                watch(reading.books, total)?;
-                Ok(book)
-            }))
-        })
-        .fuse();
         match RocksStore::open(folder) {
             Err(StoreError::Missing(_)) => {
-                let store = RocksStore::build(folder, &header.recipes, &mut watched)?;
+                let mut reading = Reading::new(input, LINE);
+                let header = reading.header()?;
+                let store = RocksStore::build(folder, &header.recipes, reading.books(header.books, watch))?;
                 store.keep_folds(header.keeps_folds)?;
+                Ok(header.books)
             }
             store => {
-                let store = store?;
-                for recipe in &header.recipes {
-                    store.add_recipe(recipe)?;
-                }
-                loop {
-                    let some: Vec<NewBook> = watched.by_ref().take(BATCH).collect::<Result<_, CatalogueError>>()?;
-                    if some.is_empty() {
-                        break;
-                    }
-                    store.put(some)?;
-                }
-                store.flush()?;
+                let catalogue = Self::on(Box::new(store?));
+                let books = catalogue.take_in(input, LINE, watch)?;
+                catalogue.flush()?;
+                Ok(books)
             }
         }
-        Ok(total)
+    }
+
+    /// Reads an export into this catalogue, lines of up to so many bytes: each book is added, or replaces the one of its name.
+    /// Returns how many there were. Others work with the catalogue meanwhile.
+    ///
+    /// # Errors
+    /// [`CatalogueError::BadExport`] with the line, when the books before it are in the catalogue; and those of the store.
+    pub fn take_in(&self, input: &mut dyn BufRead, line: u64, watch: Watch<'_>) -> Result<u64, CatalogueError> {
+        let mut reading = Reading::new(input, line);
+        let header = reading.header()?;
+        for recipe in &header.recipes {
+            self.store.add_recipe(recipe)?;
+        }
+        let mut books = reading.books(header.books, watch);
+        loop {
+            let some: Vec<NewBook> = books.by_ref().take(BATCH).collect::<Result<_, CatalogueError>>()?;
+            if some.is_empty() {
+                return Ok(header.books);
+            }
+            let _feed = self.feed();
+            self.store.put(some)?;
+        }
     }
 }
 
@@ -171,11 +176,28 @@ impl From<Written> for PlacedGem {
 struct Reading<'a> {
     input: &'a mut dyn BufRead,
     line: Vec<u8>,
+    longest: u64,
     number: u64,
     books: u64,
 }
 
-impl Reading<'_> {
+impl<'a> Reading<'a> {
+    fn new(input: &'a mut dyn BufRead, longest: u64) -> Self {
+        Self { input, line: Vec::new(), longest, number: 0, books: 0 }
+    }
+
+    /// The books behind the header, up to the end or the first error.
+    fn books(&mut self, total: u64, watch: Watch<'_>) -> impl Iterator<Item = Result<NewBook, CatalogueError>> {
+        std::iter::from_fn(move || {
+            let book = self.book().transpose()?;
+            Some(book.and_then(|book| {
+                watch(self.books, total)?;
+                Ok(book)
+            }))
+        })
+        .fuse()
+    }
+
     fn bad(&self, why: impl Into<String>) -> CatalogueError {
         CatalogueError::BadExport { line: self.number, why: why.into() }
     }
@@ -184,10 +206,10 @@ impl Reading<'_> {
     fn next(&mut self) -> Result<bool, CatalogueError> {
         self.line.clear();
         self.number += 1;
-        let mut limited = io::Read::take(&mut *self.input, LINE);
+        let mut limited = io::Read::take(&mut *self.input, self.longest);
         let read = limited.read_until(b'\n', &mut self.line);
         let read = read.map_err(|e| self.bad(format!("it cannot be read: {e}")))?;
-        if read as u64 == LINE {
+        if read as u64 == self.longest {
             return Err(self.bad("it is too long"));
         }
         Ok(read > 0)

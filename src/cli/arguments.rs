@@ -33,6 +33,14 @@ impl Target {
         folder.or_else(|| self.server.clone()).unwrap_or_default()
     }
 
+    /// The server.
+    pub(super) fn remote(&self) -> Result<Remote, Failure> {
+        match &self.server {
+            Some(url) => Remote::new(url),
+            None => Err(Failure::Input("name a server with --server URL".to_owned())),
+        }
+    }
+
     /// Opens a catalogue that exists.
     pub(super) fn open(&self) -> Result<Box<dyn Access>, Failure> {
         self.open_with(None)

@@ -1,7 +1,7 @@
 //! A running server as a command sees it: the HTTP calls, and its problems as sentences.
 
 use std::fmt::Display;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::Path;
 use std::{env, fs};
 
@@ -80,6 +80,18 @@ impl Remote {
         let encoded = |name: &str| utf8_percent_encode(name, NON_ALPHANUMERIC).to_string();
         let id = id.map(|id| format!("/{}", encoded(id.as_str()))).unwrap_or_default();
         format!("{}/v1/libraries/{}/books{id}", self.url, encoded(library.as_str()))
+    }
+
+    /// Has the server take in an export, and says how many books it had.
+    pub(super) fn import(&self, export: &mut dyn Read) -> Result<u64, Failure> {
+        #[derive(Deserialize)]
+        struct Imported {
+            books: u64,
+        }
+        let request = self.agent.post(format!("{}/v1/import", self.url)).content_type("application/x-ndjson");
+        let sent = request.send(SendBody::from_reader(&mut { export }));
+        let Imported { books } = self.parsed(self.read(sent)?)?;
+        Ok(books)
     }
 
     fn webhook_path(&self, library: &Library) -> String {

@@ -14,6 +14,7 @@ use super::arguments::{FoldsArgument, RuleArguments};
 use super::failure::{Failure, Status};
 use super::log::{self, Format};
 use crate::catalogue::{Backups, Catalogue, Rate};
+use crate::fingerprint::RecipeName;
 use crate::index::CACHE_BYTES;
 use crate::server::{self, CertificateError, CertificateFiles, ServerError, Settings};
 
@@ -67,6 +68,9 @@ struct Options {
     /// Let clients without a key check by gems (`/copyright_check_by_gems/`), so often from one address, such as 5/s
     #[arg(long, value_name = "RATE", env = "LAPIDARY_KEYLESS_RATE")]
     keyless_rate: Option<Rate>,
+    /// The recipe of the gems that come by `/copyright_check_by_gems/` [default: released, or else documented]
+    #[arg(long, value_name = "RECIPE", env = "LAPIDARY_CLIENT_RECIPE")]
+    client_recipe: Option<RecipeName>,
     /// How to write the log, on standard error; `RUST_LOG` says how much of it [default: text]
     #[arg(long, value_name = "FORMAT", env = "LAPIDARY_LOG_FORMAT", value_enum)]
     log_format: Option<Format>,
@@ -109,8 +113,10 @@ impl Serve {
         let open = || {
             let catalogue = Catalogue::open_or_create_with_cache(&data, cache)?.with_rule(rule);
             let backups = options.backups.clone().map_or(Backups::Nowhere, Backups::Below);
-            let catalogue =
-                catalogue.with_backups(backups).with_private_webhooks(options.private_webhooks.unwrap_or_default());
+            let catalogue = catalogue
+                .with_backups(backups)
+                .with_private_webhooks(options.private_webhooks.unwrap_or_default())
+                .with_client_recipe(options.client_recipe.clone());
             self.folds.apply(&catalogue)?;
             Ok(catalogue)
         };
@@ -215,6 +221,6 @@ mod tests {
         assert_eq!(options.settings(), Settings { concurrent: 8, keyless_rate, tls, ..default });
         assert_eq!((options.rule.rule(), options.cache), (crate::matching::Rule::default(), Some(CACHE_BYTES)));
         let every = Table::try_from(&options).expect("a table");
-        assert_eq!((every.len(), every["rule"].as_table().map(Table::len)), (16, Some(3)), "every key is documented");
+        assert_eq!((every.len(), every["rule"].as_table().map(Table::len)), (17, Some(3)), "every key is documented");
     }
 }

@@ -32,9 +32,8 @@ pub(super) struct Export {
 /// Read an export into a catalogue; an empty one is made at once, in another one books of the same names are replaced.
 #[derive(Args)]
 pub(super) struct Import {
-    /// The catalogue's folder; made if it is not there
-    #[arg(long, value_name = "DIR")]
-    data: PathBuf,
+    #[command(flatten)]
+    target: Target,
     /// The file, compressed if its name ends in .zst; - is standard input
     #[arg(value_name = "FILE.ndjson[.zst]")]
     file: PathBuf,
@@ -99,7 +98,10 @@ impl Import {
             bar.set_position(done);
             Ok(())
         };
-        let books = Catalogue::import(&self.data, &mut input, &watch)?;
+        let books = match &self.target.data {
+            Some(folder) => Catalogue::import(folder, &mut input, &watch)?,
+            None => self.target.remote()?.import(&mut input)?,
+        };
         bar.finish_and_clear();
         writeln!(stdout(), "{} books", HumanCount(books))?;
         Ok(Status::Done)

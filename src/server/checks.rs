@@ -56,6 +56,7 @@ fn wants_page(request: &HttpRequest) -> bool {
 
 #[utoipa::path(post, path = "/copyright_check_by_gems/", tag = "checks", operation_id = "check_by_gems",
     summary = "Check gems, as existing clients post them",
+    description = "The gems are of the recipe that the server is set to (`client-recipe`): by default `released`, as the published client computes, or else `documented`.",
     request_body(content = Form, content_type = "application/x-www-form-urlencoded"),
     responses((status = 200, description = "What was found", body = Report), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
 pub(super) async fn check_by_gems(
@@ -66,7 +67,8 @@ pub(super) async fn check_by_gems(
     let body = body::form(&request, payload, state.max_body).await?;
     work(&state, move |catalogue| {
         let query = Query::Gems(listed(&body)?);
-        Answer::ok(&catalogue.check(&query, &CheckOptions::default())?)
+        let options = CheckOptions { recipe: catalogue.client_recipe(), ..CheckOptions::default() };
+        Answer::ok(&catalogue.check(&query, &options)?)
     })
     .await
 }

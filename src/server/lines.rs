@@ -51,9 +51,10 @@ where
             if some.is_empty() {
                 return None;
             }
-            if let Some(refused) = meter.and_then(|meter| meter.count_lines(some.len() as u64)) {
-                for line in &mut some {
-                    line.content = Err(refused.clone());
+            if let Some(meter) = meter {
+                match meter.count_lines(some.len() as u64) {
+                    Some(refused) => some.iter_mut().for_each(|line| line.content = Err(refused.clone())),
+                    None => meter.pace(some.len()).await,
                 }
             }
             let turn = state.load.turn_of_stream().await;

@@ -17,6 +17,7 @@ mod checks;
 mod export;
 mod feed;
 mod health;
+mod import;
 mod jobs;
 mod keys;
 mod libraries;
@@ -303,6 +304,7 @@ fn routes(app: &mut ServiceConfig) {
         .service(resource(&["/v1/keys/{name}/rotate"], [(post(), Admin, web::to(keys::rotate))]))
         .service(resource(&["/v1/audit"], [(get(), Admin, web::to(audit::page))]))
         .service(resource(&["/v1/export"], [(get(), Admin, web::to(export::export))]))
+        .service(resource(&["/v1/import"], [(post(), Admin, web::to(import::import))]))
         .service(resource(&["/v1/allow"], [(get(), Admin, web::to(allow::all))]))
         .service(resource(&["/v1/allow/{name:.*}"], allow_list))
         .service(resource(&["/v1/stats"], [(get(), Admin, web::to(libraries::stats))]))

@@ -5,7 +5,7 @@ use utoipa::openapi::security::{ApiKey, ApiKeyValue, Http, HttpAuthScheme, Secur
 use utoipa::{Modify, OpenApi};
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
-use super::{allow, amend, audit, batch, books, checks, export, feed, health, jobs, keys, libraries, webhooks};
+use super::{allow, amend, audit, batch, books, checks, export, feed, health, import, jobs, keys, libraries, webhooks};
 
 /// Every call there is.
 #[derive(OpenApi)]
@@ -43,6 +43,7 @@ use super::{allow, amend, audit, batch, books, checks, export, feed, health, job
         keys::revoke,
         audit::page,
         export::export,
+        import::import,
         libraries::stats,
         health::alive,
         health::ready,

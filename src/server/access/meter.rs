@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use actix_web::http::header::HeaderMap;
-use actix_web::{HttpMessage, HttpRequest};
+use actix_web::{HttpMessage, HttpRequest, rt};
 use governor::RateLimiter;
 use governor::clock::{Clock, DefaultClock};
 use governor::middleware::StateInformationMiddleware;
@@ -120,6 +120,16 @@ impl Meter {
     /// The meter of the key that a request came with.
     pub(in crate::server) fn of(request: &HttpRequest) -> Option<Arc<Self>> {
         request.extensions().get::<Arc<Self>>().cloned()
+    }
+
+    /// Counts the lines of a stream into the rate: waits until there is room for them, and the client with it.
+    pub(in crate::server) async fn pace(&self, lines: usize) {
+        let Some((_, limiter)) = &self.rate else { return };
+        for _ in 0..lines {
+            while let Err(until) = limiter.check() {
+                rt::time::sleep(until.wait_time_from(DefaultClock::default().now())).await;
+            }
+        }
     }
 
     /// Counts the lines of a stream into the day's quota, or says that it was used up before them.

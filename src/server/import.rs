@@ -1,0 +1,72 @@
+//! An export taken into the catalogue.
+
+use std::io::{self, BufReader, Read};
+use std::sync::Arc;
+
+use actix_web::web::{Bytes, Data, Payload};
+use actix_web::{HttpRequest, HttpResponse, rt};
+use futures_util::StreamExt as _;
+use serde::Serialize;
+use tokio::sync::mpsc::{Receiver, channel};
+use utoipa::ToSchema;
+
+use super::body::{self, PATIENCE};
+use super::problem::{Details, Problem};
+use super::{State, requests};
+use crate::index::UNWATCHED;
+
+/// How many pieces of the body may wait for the disk.
+const WAITING: usize = 16;
+
+/// What was taken in.
+#[derive(Serialize, ToSchema)]
+pub(super) struct Imported {
+    /// How many books.
+    books: u64,
+}
+
+#[utoipa::path(post, path = "/v1/import", tag = "server", operation_id = "import", summary = "Take in the books of an export",
+    description = "Lines as docs/export-format.md has them, of any number. Each book is added, or replaces the one of its name. When a line is wrong, the books before it are in the catalogue.",
+    request_body(content = Object, content_type = "application/x-ndjson"),
+    responses((status = 200, description = "All are in the catalogue", body = Imported), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
+pub(super) async fn import(
+    request: HttpRequest,
+    mut payload: Payload,
+    state: Data<State>,
+) -> Result<HttpResponse, Problem> {
+    body::refuse_other_than_lines(&request)?;
+    let (sender, receiver) = channel(WAITING);
+    let (catalogue, actor, longest) = (Arc::clone(&state.catalogue), requests::actor(), state.max_body as u64);
+    let taken = rt::task::spawn_blocking(move || {
+        let mut input = BufReader::new(Pieces { receiver, rest: Bytes::new() });
+        actor.act(|| catalogue.take_in(&mut input, longest, UNWATCHED))
+    });
+    while let Ok(Some(Ok(piece))) = rt::time::timeout(PATIENCE, payload.next()).await {
+        // When it has failed already, what is still sent is read all the same, so that the client comes to read why.
+        let _ = sender.send(piece).await;
+    }
+    // A body that broke off lacks the line that ends an export, which is what the client is told then.
+    drop(sender);
+    let books = taken.await.map_err(|_| Problem::failed("internal", &"an import panicked"))??;
+    Ok(HttpResponse::Ok().json(Imported { books }))
+}
+
+/// What is received, to be read.
+struct Pieces {
+    receiver: Receiver<Bytes>,
+    rest: Bytes,
+}
+
+impl Read for Pieces {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while self.rest.is_empty() {
+            match self.receiver.blocking_recv() {
+                Some(piece) => self.rest = piece,
+                None => return Ok(0),
+            }
+        }
+        let some = self.rest.split_to(buffer.len().min(self.rest.len()));
+        buffer[..some.len()].copy_from_slice(&some);
+        Ok(some.len())
+    }
+}
