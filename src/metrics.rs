@@ -68,7 +68,7 @@ pub(crate) struct Metrics {
     stalled: Counter,
     write_stopped: IntGauge,
     background_errors: IntCounter,
-    certificate_expiry: IntGaugeVec,
+    certificate_expiry: IntGauge,
     webhooks: IntCounterVec,
     webhooks_behind: IntGauge,
 }
@@ -160,10 +160,9 @@ impl Metrics {
                 "lapidary_store_background_errors_total",
                 "Flushes and compactions that failed."
             )?,
-            certificate_expiry: register_int_gauge_vec!(
+            certificate_expiry: register_int_gauge!(
                 "lapidary_certificate_expiry_timestamp_seconds",
-                "When the certificate that is served ends, in seconds of Unix time; without TLS there is none.",
-                &[]
+                "When the certificate that is served ends, in seconds of Unix time; 0 without TLS."
             )?,
             webhooks: register_int_counter_vec!(
                 "lapidary_webhook_deliveries_total",
@@ -196,7 +195,7 @@ impl Metrics {
 
     /// The certificate that is served ends then.
     pub(crate) fn certificate(&self, until: Timestamp) {
-        self.certificate_expiry.with_label_values::<&str>(&[]).set(until.as_second());
+        self.certificate_expiry.set(until.as_second());
     }
 
     /// An attempt to deliver an event.

@@ -13,7 +13,7 @@ use common::{Folder, LAPIDARY, Random, Server, command, prose, run};
 use lapidary::catalogue::{Catalogue, CheckOptions, Query};
 use lapidary::fingerprint::{Boundaries, Recipe};
 use lapidary::index::{Action, AuditFrom, BookId, BookKey, Library};
-use serde_json::Value;
+use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 const BOOKS: u64 = 24;
@@ -136,23 +136,40 @@ fn kills() -> u64 {
     std::env::var("LAPIDARY_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(20)
 }
 
-/// The versions a book may be of now, by its number; `None`: it is not there. The last was sent last.
-type MayBe = Mutex<BTreeMap<u64, Vec<Option<u64>>>>;
+/// How a book is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct State {
+    version: u64,
+    disabled: bool,
+}
 
-/// Puts, replaces and removes books until the server is gone; what is acknowledged is from then on the only way it may be.
+/// How a book may be now, by its number; `None`: it is not there. The last was sent last.
+type MayBe = Mutex<BTreeMap<u64, Vec<Option<State>>>>;
+
+/// Puts, replaces, disables, enables and removes books until the server is gone; what is acknowledged is from then on the only
+/// way it may be.
 fn feed(url: &str, books: &[u64], random: &mut Random, may_be: &MayBe) -> u64 {
     let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
     let mut acknowledged = 0;
     loop {
         let book = books[random.below(books.len() as u64) as usize];
-        let now = (random.below(4) > 0).then(|| random.below(3));
+        // Until the server is killed, every answer leaves one way only.
+        let before = may_be.lock().expect("no panic").get(&book).and_then(|states| *states.last().expect("a way"));
+        let (version, disabled) = (random.below(3), random.below(2) == 0);
+        let (now, method, body) = match random.below(8) {
+            0..2 => (None, "DELETE", None),
+            2..4 => (before.map(|state| State { disabled, ..state }), "PATCH", Some(json!({ "disabled": disabled }))),
+            _ => {
+                let now = State { version, disabled: before.is_some_and(|state| state.disabled) };
+                (Some(now), "PUT", Some(json!({ "rights": "free", "text": text(book, version) })))
+            }
+        };
         may_be.lock().expect("no panic").entry(book).or_insert_with(|| vec![None]).push(now);
         let path = format!("{url}/v1/libraries/l/books/{book}");
-        let answer = match now {
-            Some(version) => {
-                agent.put(path).send_json(serde_json::json!({ "rights": "free", "text": text(book, version) }))
-            }
-            None => agent.delete(path).call(),
+        let answer = match (method, body) {
+            ("PUT", Some(body)) => agent.put(path).send_json(body),
+            ("PATCH", Some(body)) => agent.patch(path).send_json(body),
+            _ => agent.delete(path).call(),
         };
         let Ok(mut answer) = answer else { return acknowledged };
         match answer.status().as_u16() {
@@ -190,17 +207,19 @@ fn a_server_killed_under_load_loses_nothing_it_acknowledged() {
             let record = ask(&url, &format!("/v1/libraries/l/books/{book}"), None).expect("an answer");
             let digest = record["digest"].as_str();
             let of = |version| digest == Some(hex::encode(Sha256::digest(text(*book, version))).as_str());
-            let found = (0..3).find(|version| of(*version));
+            let disabled = !record["standing"]["disabled_since"].is_null();
+            let found = (0..3).find(|version| of(*version)).map(|version| State { version, disabled });
             assert!(found.is_some() || record["code"] == "no_such_book", "round {round}: {record}");
             assert!(versions.contains(&found), "round {round}: book {book} is {found:?}, not of {versions:?}");
-            if let Some(version) = found {
-                let report = ask(&url, "/v1/checks", Some(serde_json::json!({ "text": text(*book, version) })));
+            if let Some(State { version, disabled }) = found {
+                let report = ask(&url, "/v1/checks", Some(json!({ "text": text(*book, version) })));
                 let report = report.expect("an answer");
                 let name = Some(book.to_string());
                 let named = |found: &Value| found["book"]["id"].as_str() == name.as_deref();
                 let whole = |found: &Value| named(found) && found["share_of_book"] == 1.0;
                 let matches = report["matches"].as_array().expect("matches");
-                assert!(matches.iter().any(whole), "round {round}: book {book} is not found: {report}");
+                assert_eq!(matches.iter().any(whole), !disabled, "round {round}: book {book}, {found:?}: {report}");
+                assert!(!disabled || report["disabled"] == 1, "round {round}: book {book}, {found:?}: {report}");
             }
             *versions = vec![found];
         }
@@ -222,7 +241,7 @@ fn a_server_killed_under_load_loses_nothing_it_acknowledged() {
             let fine = Boundaries::new(Boundaries::standard().sequences(), 100).expect("boundaries");
             let fine = Recipe::documented().with_boundaries(fine);
             let recipe = if round % 2 == 0 { fine } else { Recipe::documented() };
-            let task = serde_json::json!({ "kind": "reindex", "recipe": recipe, "drop_old": round % 3 == 0 });
+            let task = json!({ "kind": "reindex", "recipe": recipe, "drop_old": round % 3 == 0 });
             ask(&url, "/v1/jobs", Some(task)).expect("an answer");
             sleep(Duration::from_millis(random.below(400)));
             drop(server);

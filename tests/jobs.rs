@@ -485,9 +485,9 @@ fn an_export_makes_the_same_catalogue_and_the_same_export() {
     assert_eq!(answers(&folder, "other", "released"), answers(&folder, "catalogue", "released"));
 
     // And into a server; what is wrong there is said, and what was before it is in.
-    let served = folder.path("served");
-    run("ingest --library l --rights free --data {} {}", &[&served, &folder.path("others")]).expect(0);
-    let server = Server::start(&served);
+    let of_server = folder.path("served");
+    run("ingest --library l --rights free --data {} {}", &[&of_server, &folder.path("others")]).expect(0);
+    let server = Server::start(&of_server);
     let import = |name: &str| run(&format!("import --server {} {{}}", server.url), &[folder.path(name)]);
     for name in ["first.ndjson", "first.ndjson.zst"] {
         assert_eq!(import(name).expect(0).out, format!("{} books\n", BOOKS + 3));
@@ -500,7 +500,7 @@ fn an_export_makes_the_same_catalogue_and_the_same_export() {
     assert!(import("broken.ndjson").expect(2).err.contains("line "));
     run(&format!("books remove --library l --server {} more", server.url), &[] as &[&Path]).expect(0);
     assert_eq!(server.stop(), Some(0));
-    run("verify --data {}", &[&served]).expect(0);
+    run("verify --data {}", &[&of_server]).expect(0);
     assert_eq!(answers(&folder, "served", "released"), answers(&folder, "catalogue", "released"));
 
     // What is no export, or not all of one, makes nothing.

@@ -131,7 +131,18 @@ impl Server {
     /// With more of a command line.
     pub fn start_with(options: &str, paths: &[&Path], data: &Path) -> Self {
         let paths: Vec<&Path> = paths.iter().copied().chain([data]).collect();
-        let mut command = command(&format!("serve --listen 127.0.0.1:0 {options} --data {{}}"), &paths);
+        Self::of(command(&format!("serve --listen 127.0.0.1:0 {options} --data {{}}"), &paths))
+    }
+
+    /// By a command line of a shell, in which `$SERVE` is the program with what it needs.
+    pub fn start_by_shell(script: &str, data: &Path) -> Self {
+        let mut shell = Command::new("sh");
+        let serve = "\"$0\" serve --listen 127.0.0.1:0 --data \"$1\"";
+        shell.args(["-c", &script.replace("$SERVE", serve), LAPIDARY]).arg(data);
+        Self::of(shell)
+    }
+
+    fn of(mut command: Command) -> Self {
         let mut child = command.stderr(Stdio::piped()).spawn().expect("the server starts");
         let mut line = String::new();
         BufReader::new(child.stderr.take().expect("a pipe")).read_line(&mut line).expect("a line");

@@ -1,6 +1,6 @@
 //! How much of its rate and of its day's quota a key has used.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use actix_web::http::header::HeaderMap;
@@ -10,6 +10,7 @@ use governor::clock::{Clock, DefaultClock};
 use governor::middleware::StateInformationMiddleware;
 use governor::state::{InMemoryState, NotKeyed};
 use jiff::Timestamp;
+use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
 use super::super::problem::Problem;
@@ -65,18 +66,18 @@ impl Allowance {
 impl Meter {
     pub(super) fn new(key: &Key, noted: Option<Usage>) -> Self {
         let limiter = |rate| (rate, RateLimiter::direct(quota(rate)).with_middleware::<StateInformationMiddleware>());
-        let usage = noted.unwrap_or(Usage { day: today().0, count: 0 });
+        let usage = noted.unwrap_or(Usage { day: day_of(Timestamp::now()).0, count: 0 });
         let used = Mutex::new(Used { usage, noted: usage.count });
         Self { rate: key.rate.map(limiter), quota: key.quota, used }
     }
 
     /// Counts a request, if it is within the limits.
     pub(super) fn count(&self) -> Allowance {
-        let (day, left_of_day) = today();
-        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
-        if used.usage.day != day {
-            *used = Used { usage: Usage { day, count: 0 }, noted: 0 };
-        }
+        self.count_at(Timestamp::now())
+    }
+
+    fn count_at(&self, now: Timestamp) -> Allowance {
+        let (mut used, left_of_day) = self.used_on(now);
         let policies = self.rate.iter().map(|(rate, _)| rate).chain(&self.quota);
         let policies: Vec<String> = policies.map(|rate| format!("{};w={}", rate.count, rate.per.seconds())).collect();
         let policy = policies.join(", ");
@@ -117,6 +118,17 @@ impl Meter {
         }
     }
 
+    /// What was used of the day of this time, and what is left of that day. A day is another one also when the clock was set
+    /// back: a key that a wrong clock has used up is not locked out until that day comes.
+    fn used_on(&self, now: Timestamp) -> (MutexGuard<'_, Used>, Duration) {
+        let (day, left_of_day) = day_of(now);
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        if used.usage.day != day {
+            *used = Used { usage: Usage { day, count: 0 }, noted: 0 };
+        }
+        (used, left_of_day)
+    }
+
     /// The meter of the key that a request came with.
     pub(in crate::server) fn of(request: &HttpRequest) -> Option<Arc<Self>> {
         request.extensions().get::<Arc<Self>>().cloned()
@@ -135,11 +147,7 @@ impl Meter {
     /// Counts the lines of a stream into the day's quota, or says that it was used up before them.
     pub(in crate::server) fn count_lines(&self, lines: u64) -> Option<Problem> {
         let quota = self.quota?;
-        let (day, left_of_day) = today();
-        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
-        if used.usage.day != day {
-            *used = Used { usage: Usage { day, count: 0 }, noted: 0 };
-        }
+        let (mut used, left_of_day) = self.used_on(Timestamp::now());
         // Up to the first line over it: the request itself was counted as one.
         if used.usage.count > quota.count.into() {
             return Some(too_many(
@@ -162,9 +170,44 @@ impl Meter {
 }
 
 /// The day by UTC, and what is left of it.
-fn today() -> (jiff::civil::Date, Duration) {
-    let now = Timestamp::now().to_zoned(TimeZone::UTC);
+fn day_of(now: Timestamp) -> (Date, Duration) {
+    let now = now.to_zoned(TimeZone::UTC);
     let left = now.tomorrow().and_then(|tomorrow| tomorrow.start_of_day()).map(|next| next.duration_since(&now));
     let left = left.ok().and_then(|left| Duration::try_from(left).ok()).unwrap_or(Duration::from_secs(60));
     (now.date(), left)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue::Role;
+
+    #[test]
+    fn a_clock_that_jumps_locks_nobody_out() {
+        let key = Key {
+            id: "1".to_owned(),
+            name: "shop".to_owned(),
+            role: Role::Check,
+            libraries: [].into(),
+            rate: None,
+            quota: "2/day".parse().ok(),
+            expires: None,
+            created: Timestamp::now(),
+        };
+        let meter = Meter::new(&key, None);
+        // By days, on each of which two are let in: midnight, years ahead, back again, and before 1970.
+        for now in [
+            "2026-03-01T23:59:58Z",
+            "2026-03-02T00:00:00Z",
+            "2040-01-01T12:00:00Z",
+            "2026-03-02T00:00:01Z",
+            "1969-12-31T23:59:59Z",
+        ] {
+            let now: Timestamp = now.parse().expect("a time");
+            assert_eq!([(); 2].map(|()| meter.count_at(now).refused_for), [None; 2], "{now}");
+            let wait = meter.count_at(now).refused_for.expect("the third is too many");
+            let next = now.checked_add(jiff::SignedDuration::try_from(wait).expect("short")).expect("a time");
+            assert_eq!(next.to_zoned(TimeZone::UTC).time(), jiff::civil::Time::midnight(), "{now}");
+        }
+    }
 }

@@ -1,0 +1,215 @@
+//! A server under mixed traffic for a long time: does it ever fail, does its memory stay flat, how long do calls take, and how
+//! soon does it answer again after it was killed?
+//!
+//! ```sh
+//! scripts/soak                                 # 30 minutes on an index of 10M postings
+//! scripts/soak --minutes 2 --postings 1000000
+//! ```
+//!
+//! The server is the real program in a process of its own. Its clients are threads of this one, on the same cores, each with books
+//! of its own that it puts, replaces, disables and removes, so that it knows the right answer to each of its checks. All data are
+//! made up from a seed.
+
+#[path = "../index/data.rs"]
+#[allow(dead_code, reason = "a part is for the other bench")]
+mod data;
+#[path = "../index/random.rs"]
+#[allow(dead_code, reason = "a part is for the other bench")]
+mod random;
+
+mod client;
+mod server;
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use clap::Parser;
+use lapidary::fingerprint::Recipe;
+use lapidary::index::{RocksStore, Store as _, StoreError, UNWATCHED};
+use tempfile::TempDir;
+
+use self::client::{Client, Timed};
+use self::data::{GEMS, Shelf, Uniform};
+use self::server::Server;
+
+/// What may fail, for any reason.
+type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
+
+/// How often the server's memory is looked at.
+const LOOK: Duration = Duration::from_secs(2);
+/// The part of the time after which memory is to stay flat.
+const WARM_UP: f64 = 0.2;
+/// How much more memory at the end than after the warm-up is no growth.
+const NO_GROWTH: f64 = 1.1;
+
+/// A server under mixed traffic for a long time.
+#[derive(Parser)]
+#[command(name = "scripts/soak")]
+struct Arguments {
+    /// How long
+    #[arg(long, default_value_t = 30.0)]
+    minutes: f64,
+    /// How large the index is to begin with
+    #[arg(long, default_value_t = 10_000_000)]
+    postings: u64,
+    /// How many clients, each with one request at a time
+    #[arg(long, default_value_t = 4)]
+    clients: u64,
+    /// What all random numbers begin with
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// What `cargo bench` adds, and `cargo test` does not
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    if !arguments.bench {
+        eprintln!("nothing is measured in a test; run scripts/soak");
+        return ExitCode::SUCCESS;
+    }
+    match soak(&arguments) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("failed: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Whether all was well.
+fn soak(arguments: &Arguments) -> Outcome<bool> {
+    let folder = TempDir::with_prefix_in("soak-", env!("CARGO_TARGET_TMPDIR"))?;
+    let data = folder.path().join("catalogue");
+    let shelf = Uniform { seed: arguments.seed, books: u32::try_from(arguments.postings.div_ceil(GEMS))? };
+    eprintln!("building {} postings", arguments.postings);
+    build(&data, &shelf)?;
+    let mut server = Server::start(&data)?;
+    let duration = Duration::from_secs_f64(60.0 * arguments.minutes);
+
+    let over = AtomicBool::new(false);
+    let (timed, memory) = thread::scope(|scope| -> Outcome<_> {
+        let clients: Vec<_> = (0..arguments.clients)
+            .map(|number| {
+                let (mut client, over) = (Client::new(&server.url, &shelf, arguments.seed, number), &over);
+                scope.spawn(move || {
+                    client.run(over);
+                    client.timed
+                })
+            })
+            .collect();
+        let memory = watch(&server, duration);
+        over.store(true, Ordering::Relaxed);
+        let mut timed: BTreeMap<&str, Timed> = BTreeMap::new();
+        for client in clients {
+            for (route, of_client) in client.join().map_err(|_| "a client panicked")? {
+                timed.entry(route).or_default().add(of_client);
+            }
+        }
+        Ok((timed, memory?))
+    })?;
+
+    println!(
+        "| call | answered | wrong | per second | p50, ms | p99, ms | longest, ms |\n|---|---|---|---|---|---|---|"
+    );
+    let (mut wrong, mut first_wrong) = (0, None);
+    for (route, mut timed) in timed {
+        let row = timed.row(duration);
+        println!("| {route} | {row} |");
+        wrong += timed.wrong;
+        first_wrong = first_wrong.or(timed.first_wrong);
+    }
+    if let Some(first) = first_wrong {
+        println!("\nthe first wrong answer: {first}");
+    }
+    let flat = memory.tell();
+
+    let restarted = killed_under_load(&mut server, arguments, &shelf, &data)?;
+    println!(
+        "killed with SIGKILL under this load, it answered /readyz with 200 {:.2} s after its start",
+        restarted.as_secs_f64()
+    );
+    server.stop()?;
+    let store = RocksStore::open(&data)?;
+    let faults = store.snapshot().verify(UNWATCHED)?;
+    println!("faults that verify finds at the end: {}", faults.len());
+    Ok(wrong == 0 && flat && faults.is_empty())
+}
+
+fn build(data: &std::path::Path, shelf: &Uniform) -> Outcome<()> {
+    let recipe = Recipe::documented();
+    let books = Shelf::new(shelf, shelf.seed, &recipe)?;
+    let books = (0..shelf.books).map(|number| Ok::<_, StoreError>(books.book(number)));
+    RocksStore::build(data, std::slice::from_ref(&recipe), books)?.compact(UNWATCHED)?;
+    Ok(())
+}
+
+/// The server's memory in MiB, by the time since the traffic began.
+struct Memory(Vec<(Duration, f64)>);
+
+/// Looks at the server's memory for so long.
+fn watch(server: &Server, duration: Duration) -> Outcome<Memory> {
+    let begun = Instant::now();
+    let mut looks = vec![(Duration::ZERO, server.memory()?)];
+    while begun.elapsed() < duration {
+        thread::sleep(LOOK);
+        looks.push((begun.elapsed(), server.memory()?));
+    }
+    Ok(Memory(looks))
+}
+
+impl Memory {
+    /// Prints it; whether it stayed flat after the warm-up.
+    fn tell(&self) -> bool {
+        let Self(looks) = self;
+        let end = looks.last().map_or(Duration::ZERO, |(at, _)| *at);
+        // Of each tenth of the time the most, since memory comes and goes with what is written.
+        let most = |from: f64, to: f64| {
+            let within = looks.iter().filter(|(at, _)| (from..=to).contains(&at.div_duration_f64(end)));
+            within.map(|(_, mebibytes)| *mebibytes).fold(0.0, f64::max)
+        };
+        println!(
+            "\nthe server's memory, MiB (RssAnon): {:.0} at the start;",
+            looks.first().map_or(0.0, |(_, first)| *first)
+        );
+        let tenths: Vec<String> =
+            (0..10).map(|i| format!("{:.0}", most(f64::from(i) / 10.0, f64::from(i + 1) / 10.0))).collect();
+        println!("the most in each tenth of the time: {}", tenths.join(", "));
+        let (warm, end) = (most(WARM_UP, 0.5), most(0.9, 1.0));
+        let flat = end <= warm * NO_GROWTH;
+        println!(
+            "the most from the warm-up to the half {warm:.0}, in the last tenth {end:.0}: {}",
+            if flat { "flat" } else { "it grows" }
+        );
+        flat
+    }
+}
+
+/// Kills the server while all clients write, and starts it again; how long until it is ready.
+fn killed_under_load(
+    server: &mut Server,
+    arguments: &Arguments,
+    shelf: &Uniform,
+    data: &std::path::Path,
+) -> Outcome<Duration> {
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for number in 0..arguments.clients {
+            let (mut client, over) = (Client::new(&server.url, shelf, arguments.seed ^ 1, number), &over);
+            scope.spawn(move || client.run(over));
+        }
+        thread::sleep(Duration::from_secs(10));
+        over.store(true, Ordering::Relaxed);
+        server.kill()
+    })?;
+    let begun = Instant::now();
+    *server = Server::start(data)?;
+    server.wait_until_ready()?;
+    Ok(begun.elapsed())
+}

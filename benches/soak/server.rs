@@ -1,0 +1,80 @@
+//! The server: the real program in a process of its own.
+
+use std::fs;
+use std::io::{self, BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use crate::Outcome;
+
+/// A running server.
+pub struct Server {
+    pub url: String,
+    child: Child,
+}
+
+impl Server {
+    pub fn start(data: &Path) -> Outcome<Self> {
+        // A port of its own, known before the server is ready.
+        let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_lapidary"));
+        command.args(["serve", "--listen", &format!("127.0.0.1:{port}"), "--data"]).arg(data);
+        let mut child = command.env("RUST_LOG", "warn").stderr(Stdio::piped()).spawn()?;
+        let log = BufReader::new(child.stderr.take().ok_or("the server has no standard error")?);
+        thread::spawn(move || -> io::Result<()> {
+            for line in log.lines() {
+                eprintln!("server: {}", line?);
+            }
+            Ok(())
+        });
+        let server = Self { url: format!("http://127.0.0.1:{port}"), child };
+        server.wait_until_ready()?;
+        Ok(server)
+    }
+
+    /// Waits until the server says that it is ready.
+    pub fn wait_until_ready(&self) -> Outcome<()> {
+        for _ in 0..60_000 {
+            if ureq::get(format!("{}/readyz", self.url)).call().is_ok() {
+                return Ok(());
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+        Err("the server is not ready after a minute".into())
+    }
+
+    /// What the server has in memory of its own, in MiB.
+    pub fn memory(&self) -> Outcome<f64> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
+        let kibibytes = line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok());
+        Ok(kibibytes.ok_or("/proc tells no RssAnon")? / 1024.0)
+    }
+
+    pub fn kill(&mut self) -> Outcome<()> {
+        self.child.kill()?;
+        self.child.wait()?;
+        Ok(())
+    }
+
+    /// Stops the server as an administrator does.
+    pub fn stop(mut self) -> Outcome<()> {
+        let told = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status()?;
+        let ended = self.child.wait()?;
+        if told.success() && ended.success() {
+            Ok(())
+        } else {
+            Err(format!("the server stopped badly: {ended}").into())
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have stopped already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,138 @@
+//! What the system runs out of while the server works: files, and room on the disk. It says so, loses nothing, and goes on by
+//! itself where it can.
+
+mod common;
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use common::{Folder, Server, prose, run};
+use serde_json::{Value, json};
+use ureq::Agent;
+
+fn agent() -> Agent {
+    let config = Agent::config_builder().http_status_as_error(false).timeout_global(Some(Duration::from_secs(20)));
+    config.build().into()
+}
+
+/// The status and the body of an answer, if there is one.
+fn answer(sent: Result<ureq::http::Response<ureq::Body>, ureq::Error>) -> Option<(u16, Value)> {
+    let mut answer = sent.ok()?;
+    let body = answer.body_mut().read_to_string().ok()?;
+    Some((answer.status().as_u16(), serde_json::from_str(&body).unwrap_or_default()))
+}
+
+fn put(server: &Server, book: u64) -> Option<(u16, Value)> {
+    let body = json!({ "rights": "protected", "text": prose(book, 3_000) });
+    answer(agent().put(format!("{}/v1/libraries/l/books/{book}", server.url)).send_json(body))
+}
+
+fn get(server: &Server, path: &str) -> Option<(u16, Value)> {
+    answer(agent().get(format!("{}{path}", server.url)).call())
+}
+
+fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !holds() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{what}");
+        sleep(Duration::from_millis(100));
+    }
+}
+
+/// Has a job done, and gives it as it ended.
+fn job(server: &Server, task: &Value) -> Value {
+    let (status, started) = answer(agent().post(format!("{}/v1/jobs", server.url)).send_json(task)).expect("an answer");
+    assert!([200, 201, 202].contains(&status), "{started}");
+    let mut job = Value::Null;
+    eventually("the job does not end", || {
+        job = get(server, &format!("/v1/jobs/{}", started["id"])).expect("an answer").1;
+        job["state"] != "running"
+    });
+    job
+}
+
+/// All books up to this one are there, found by their texts, and nothing is wrong with the folder.
+fn all_there(data: &Path, books: u64, folder: &Folder) {
+    run("verify --data {}", &[data]).expect(0);
+    for book in 0..books {
+        let text = folder.file("text.txt", prose(book, 3_000));
+        let report = run("check --json --data {} {}", &[data, &text]).expect(1).json();
+        assert_eq!(report[0]["matches"][0]["book"]["id"], book.to_string());
+    }
+}
+
+#[test]
+fn out_of_files_it_waits_for_some_and_goes_on() {
+    let folder = Folder::new();
+    let data = folder.data();
+    let server = Server::start_by_shell("ulimit -n 90; exec $SERVE", &data);
+    assert_eq!(put(&server, 0).expect("an answer").0, 201);
+    // One that is let in, and many more than there are files.
+    let mut inside = TcpStream::connect(server.url.trim_start_matches("http://")).expect("a connection");
+    inside.set_read_timeout(Some(Duration::from_secs(20))).expect("a time-out");
+    let mut ask = || {
+        inside.write_all(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n").expect("sent");
+        let mut answer = [0; 4_096];
+        let length = inside.read(&mut answer).expect("an answer");
+        assert!(answer[..length].starts_with(b"HTTP/1.1 200"));
+    };
+    ask();
+    let connect = || TcpStream::connect(server.url.trim_start_matches("http://")).expect("a connection");
+    let outside: Vec<TcpStream> = (0..200).map(|_| connect()).collect();
+    let files = || std::fs::read_dir(format!("/proc/{}/fd", server.pid())).expect("a process").count();
+    eventually("there are files left", || files() >= 90);
+    ask();
+    drop(outside);
+    eventually("it does not go on", || get(&server, "/readyz").is_some_and(|(status, _)| status == 200));
+    assert_eq!(put(&server, 1).expect("an answer").0, 201);
+    assert_eq!(job(&server, &json!({ "kind": "compact" }))["state"], "done");
+    assert_eq!(put(&server, 2).expect("an answer").0, 201);
+    assert_eq!(server.stop(), Some(0));
+    all_there(&data, 3, &folder);
+}
+
+/// A limit on the size of a file stops writes in the middle, as a full disk does.
+#[test]
+fn a_full_disk_in_the_middle_of_a_backup_or_a_job() {
+    let folder = Folder::new();
+    let data = folder.data();
+    for book in 0..60 {
+        folder.file(&format!("books/{book}.txt"), prose(book, 3_000));
+    }
+    run("ingest --keep-folds --library l --rights protected --data {} {}", &[&data, &folder.path("books")]).expect(0);
+    run("compact --data {}", &[&data]).expect(0);
+    let backups = folder.path("backups");
+    let script = format!("trap '' XFSZ; ulimit -f 64; exec $SERVE --backups {}", backups.display());
+    let server = Server::start_by_shell(&script, &data);
+    let failed = job(&server, &json!({ "kind": "backup", "to": "nightly" }));
+    assert_eq!(failed["state"], "failed", "{failed}");
+    assert!(failed["error"].as_str().expect("why").contains("no space left"), "{failed}");
+    // What is there is read on, and the state is told.
+    let report =
+        answer(agent().post(format!("{}/v1/checks", server.url)).send_json(json!({ "text": prose(7, 3_000) })));
+    assert_eq!(report.expect("an answer").1["verdict"], "protected");
+    let boundaries = ["1482", "1528", "2852", "3856", "4136", "4825", "5842", "8341", "8526"];
+    let recipe =
+        json!({ "name": "documented@8f965bee", "base": "documented", "shortest": 60, "boundaries": boundaries });
+    let fine = json!({ "kind": "reindex", "recipe": recipe });
+    let failed = job(&server, &fine);
+    assert_eq!(failed["state"], "failed", "{failed}");
+    assert!(failed["error"].as_str().expect("why").contains("no space left"), "{failed}");
+    drop(server);
+
+    // With room again.
+    let server = Server::start_with("--backups {}", &[&backups], &data);
+    assert_eq!(get(&server, "/readyz").expect("an answer").0, 200);
+    let done = job(&server, &json!({ "kind": "backup", "to": "nightly" }));
+    assert_eq!((&done["state"], &done["result"]["kept"]), (&json!("done"), &json!(1)), "{done}");
+    let done = job(&server, &fine);
+    assert_eq!(done["state"], "done", "{done}");
+    assert_eq!(server.stop(), Some(0));
+    let restored = folder.path("restored");
+    run("restore --from {} --data {}", &[&backups.join("nightly"), &restored]).expect(0);
+    all_there(&restored, 60, &folder);
+    all_there(&data, 60, &folder);
+}
