@@ -262,6 +262,22 @@ fn a_rate_slows_the_lines_of_a_stream() {
     assert!(answer.status == 200 && begun.elapsed() >= Duration::from_millis(2_900), "{:?}", begun.elapsed());
 }
 
+/// A feed that comes faster than its key may waits, and is not refused.
+#[test]
+fn an_ingest_heeds_its_rate() {
+    let folder = Folder::new();
+    let data = folder.data();
+    let feed = key(&data, "--role ingest --library mine --rate 20/s feed");
+    for book in 0..60 {
+        folder.file(&format!("books/{book}.txt"), prose(book, 500));
+    }
+    let server = Server::start(&data);
+    let line = format!("ingest --server {} --library mine --rights free {{}}", server.url);
+    let ingest = command(&line, &[folder.path("books")]).env("LAPIDARY_KEY", feed).output().expect("the program runs");
+    let ingest = common::Run::from(ingest).expect(0);
+    assert!(ingest.out.contains("60 added, 0 replaced, 0 unchanged, 0 refused"), "{}", ingest.out);
+}
+
 #[test]
 fn without_keys_it_serves_this_machine_only() {
     let folder = Folder::new();

@@ -13,6 +13,7 @@ use std::time::Instant;
 use clap::Args;
 use hashbrown::{HashMap, HashSet};
 use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
+use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -25,6 +26,9 @@ use super::remote::Remote;
 use crate::catalogue::{Added, Catalogue, Content, NewEntry, Outcome};
 use crate::fingerprint::{Gem, Recipe, RecipeName};
 use crate::index::{BookId, BookKey, Library, Rights, Validity};
+
+/// How many books are on their way to a server at once, so that one far away is not waited for book by book.
+const AT_ONCE: usize = 16;
 
 /// Add files, or all files of folders, to a catalogue.
 ///
@@ -147,7 +151,7 @@ impl Ingest {
             progress.landed(file, Err(why))?;
         }
         let sink = self.sink()?;
-        self.add(&sink, jobs, &progress)?;
+        sink.keep_busy(|| self.add(&sink, jobs, &progress))?;
         sink.finish()?;
         progress.finish()
     }
@@ -254,7 +258,8 @@ impl Ingest {
                         }
                     }
                 }
-                self.add(&sink, std::mem::take(&mut jobs), &progress)?;
+                let jobs = std::mem::take(&mut jobs);
+                sink.keep_busy(|| self.add(&sink, jobs, &progress))?;
             }
             Ok(())
         })?;
@@ -270,6 +275,17 @@ enum Sink {
 }
 
 impl Sink {
+    /// Adds books on as many threads as it takes: those that wait for a server need no core.
+    fn keep_busy(&self, add: impl FnOnce() -> Result<(), Failure> + Send) -> Result<(), Failure> {
+        match self {
+            Self::Folder(..) => add(),
+            Self::Server(_) => {
+                let threads = ThreadPoolBuilder::new().num_threads(AT_ONCE).build();
+                threads.map_err(|e| Failure::Failed(format!("the system gives no threads: {e}")))?.install(add)
+            }
+        }
+    }
+
     /// Brings what was added to disk for good.
     fn finish(&self) -> Result<(), Failure> {
         match self {

@@ -3,13 +3,14 @@
 use std::fmt::Display;
 use std::io::{self, Read, Write};
 use std::path::Path;
-use std::{env, fs};
+use std::time::Duration;
+use std::{env, fs, thread};
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use ureq::http::header::{AUTHORIZATION, HeaderValue};
+use ureq::http::header::{AUTHORIZATION, HeaderValue, RETRY_AFTER};
 use ureq::http::{Request, StatusCode};
 use ureq::middleware::MiddlewareNext;
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
@@ -32,6 +33,10 @@ const KEY_VARIABLE: &str = "LAPIDARY_KEY";
 
 /// The variable with a file of the authorities that a server's certificate may be signed by, instead of the public ones.
 const AUTHORITY_VARIABLE: &str = "LAPIDARY_CA";
+
+/// How often a book is sent again when the server asks to wait, and how long it is waited for at most.
+const ATTEMPTS: u32 = 20;
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 /// A running server.
 pub(super) struct Remote {
@@ -129,6 +134,13 @@ impl Remote {
     }
 }
 
+/// How long a server that has too much to do, or to which a key sends too much, asks to wait; not for a day's end.
+fn retry_after(answer: &ureq::http::Response<Body>) -> Option<Duration> {
+    let busy = [StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE].contains(&answer.status());
+    let seconds = answer.headers().get(RETRY_AFTER).filter(|_| busy)?.to_str().ok()?.parse().ok()?;
+    Some(Duration::from_secs(seconds)).filter(|wait| *wait <= LONGEST_WAIT)
+}
+
 /// The certificates of a PEM file.
 fn authorities(file: &Path) -> Result<RootCerts, Failure> {
     let wrong = |why: &dyn Display| Failure::Input(format!("{AUTHORITY_VARIABLE}: {}: {why}", file.display()));
@@ -188,6 +200,13 @@ impl Access for Remote {
             }
         }
         let path = self.path(&entry.key.library, Some(&entry.key.id));
+        for _ in 0..ATTEMPTS {
+            let answer = self.agent.put(&path).send_json(&body);
+            match answer.as_ref().ok().and_then(retry_after) {
+                Some(wait) => thread::sleep(wait),
+                None => return self.parsed(self.read(answer)?),
+            }
+        }
         self.parsed(self.read(self.agent.put(path).send_json(body))?)
     }
 
