@@ -49,6 +49,7 @@
 
 pub mod catalogue;
 pub mod cli;
+pub mod evaluate;
 pub mod extract;
 pub mod fingerprint;
 pub mod index;
@@ -59,4 +60,5 @@ pub mod onix;
 pub mod report;
 pub mod server;
 
+mod random;
 mod varint;

@@ -14,7 +14,7 @@ use super::allow::Allowances;
 use super::{Catalogue, CatalogueError, chosen};
 use crate::fingerprint::{Gem, PlacedGem, Recipe, RecipeName};
 use crate::index::{BookNo, Library, Limits, Record, Rights, Snapshot, Validity};
-use crate::matching::{Relation, Rule, Score, Span, align, chance, verdict};
+use crate::matching::{Alignment, Calibration, Relation, Rule, Score, Span, align, chance, verdict, weight};
 use crate::metrics::METRICS;
 
 /// The most gems a query or a book given as gems may have: many times those of the longest novels.
@@ -80,6 +80,12 @@ pub struct Report {
     /// How many books would match, but are disabled and do not count.
     #[serde(default)]
     pub disabled: usize,
+    /// How likely the verdict is wrong, at most: that any book of the index reaches the evidence of the best match that
+    /// decides it, though nothing relates it to the text. With 95 % confidence, as counted on unrelated books; near 1
+    /// when those are too few to say anything of an index of this size. Absent when no match decides, and for a recipe that nobody
+    /// counted for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_probability: Option<f64>,
     /// The matches, the best first.
     pub matches: Vec<Match>,
     /// What a reader must know to understand the verdict, if anything.
@@ -99,6 +105,14 @@ pub struct Match {
     pub relation: Relation,
     /// How many unrelated books of this index would reach as many common gems by chance, on average.
     pub chance: f64,
+    /// What the common gems say together: one that only this book has counts 1, one that many have less, and half of that
+    /// when it stands alone, out of the order of the others.
+    #[serde(default)]
+    pub evidence: f64,
+    /// How likely an unrelated book of this size reaches this evidence, at most: with 95 % confidence, as counted on unrelated
+    /// books. Absent for a recipe that nobody counted for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_probability: Option<f64>,
     /// Which parts match; empty when the check was asked for no detail.
     pub spans: Vec<Span>,
     /// Whether an allow-list has the book, so that it did not decide the verdict.
@@ -156,7 +170,7 @@ pub struct Comparison {
 #[must_use]
 pub fn compare(recipe: &Recipe, rule: Rule, a: &str, b: &str) -> Comparison {
     let (a, b) = (recipe.gems(a), recipe.gems(b));
-    let (relation, spans) = align(&a, &b);
+    let Alignment { relation, spans, .. } = align(&a, &b, |_| 1.0);
     let in_a: HashSet<Gem> = a.iter().map(|g| g.gem).collect();
     let common = b.iter().filter(|g| in_a.contains(&g.gem)).count() as u32;
     let (gems_a, gems_b) = (a.len() as u32, b.len() as u32);
@@ -263,6 +277,15 @@ impl Checking<'_> {
         };
         let common: HashSet<Gem> = tally.common.iter().copied().collect();
         let counted = (gems.len() - common.len()) as u32;
+        let counted_gems: Vec<PlacedGem> = not_allowed.iter().filter(|g| !common.contains(&g.gem)).copied().collect();
+        let books: u64 = sizes.classes.iter().map(|class| class.books).sum();
+        let all_gems: u64 = sizes.classes.iter().map(|class| class.gems).sum();
+        let holders = |gem: Gem| tally.holders.binary_search_by_key(&gem, |(gem, _)| *gem).map(|i| tally.holders[i].1);
+        let aligned = |number: BookNo| -> Result<Alignment, CatalogueError> {
+            let book = self.snapshot.gems(name, number)?.unwrap_or_default();
+            Ok(align(&counted_gems, &book, |gem| weight(holders(gem).unwrap_or(1), books)))
+        };
+        let error = |evidence, among| Calibration::built_in().error_probability(name, counted, among, evidence);
         let (mut found, mut disabled) = (Vec::new(), 0);
         for some in tally.books.chunks(FETCHED_AT_ONCE) {
             let numbers: Vec<BookNo> = some.iter().map(|(number, _)| *number).collect();
@@ -273,13 +296,14 @@ impl Checking<'_> {
                 }
                 let of_book = record.gems.get(name).copied().unwrap_or_default();
                 let score = Score::new(count, counted, of_book);
-                if score.meets(&self.rule) {
-                    if record.is_disabled() {
-                        disabled += 1;
-                    } else {
-                        let allowed = self.allowances.book(&record.key);
-                        found.push(Candidate { number, record, score, allowed });
-                    }
+                // Evidence takes reading the book's gems: only of those that meet all else, and only if the rule asks.
+                let meets = score.meets(&self.rule)
+                    && (self.rule.min_evidence <= 0.0 || aligned(number)?.evidence >= self.rule.min_evidence);
+                if meets && record.is_disabled() {
+                    disabled += 1;
+                } else if meets {
+                    let allowed = self.allowances.book(&record.key);
+                    found.push(Candidate { number, record, score, allowed });
                 }
             }
         }
@@ -294,14 +318,25 @@ impl Checking<'_> {
         let deciding = found.iter().filter(|candidate| !candidate.allowed);
         let verdict = verdict(deciding.map(|candidate| candidate.record.rights_on(self.day)));
         let total = found.len();
-        let counted_gems: Vec<PlacedGem> = not_allowed.iter().filter(|g| !common.contains(&g.gem)).copied().collect();
+        let decides = |c: &Candidate| !c.allowed && c.record.rights_on(self.day) == verdict;
+        let best = found.iter().position(decides).map(|at| (at, found[at].number));
         let shown = found.into_iter().take(options.limit).map(|Candidate { number, record, score, allowed }| {
-            let book = self.snapshot.gems(name, number)?.unwrap_or_default();
-            let (relation, spans) = align(&counted_gems, &book);
+            let Alignment { relation, spans, evidence } = aligned(number)?;
+            let of_book = record.gems.get(name).copied().unwrap_or_default();
+            let error_probability = error(evidence, u64::from(of_book));
             let spans = if options.detail { spans } else { Vec::new() };
             let book = BookRef::on(self.day, record);
-            Ok(Match { book, chance: by_chance(score.common), score, relation, spans, allowed })
+            let chance = by_chance(score.common);
+            Ok(Match { book, score, relation, chance, evidence, error_probability, spans, allowed })
         });
+        let matches = shown.collect::<Result<Vec<Match>, CatalogueError>>()?;
+        let evidence = match best {
+            None => None,
+            Some((at, number)) => match matches.get(at) {
+                Some(shown) => Some(shown.evidence),
+                None => Some(aligned(number)?.evidence),
+            },
+        };
         Ok(Report {
             verdict,
             recipe: name.clone(),
@@ -313,7 +348,8 @@ impl Checking<'_> {
             chance: by_chance(self.rule.min_common.max(1)),
             total,
             disabled,
-            matches: shown.collect::<Result<_, CatalogueError>>()?,
+            error_probability: evidence.and_then(|evidence| error(evidence, all_gems)),
+            matches,
             note: self.note(),
         })
     }

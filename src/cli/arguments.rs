@@ -147,23 +147,33 @@ pub(super) struct RuleArguments {
     /// A gem in more books than this is boilerplate and not counted [default: 10000]
     #[arg(long, value_name = "BOOKS")]
     common_cap: Option<u32>,
+    /// The least evidence that makes a match: a rare gem in order counts 1, a common or a scattered one less [default: 0]
+    #[arg(long, value_name = "EVIDENCE", value_parser = evidence)]
+    min_evidence: Option<f64>,
 }
 
 impl RuleArguments {
     /// The rule, if any of it is given.
     pub(super) fn given(&self) -> Option<Rule> {
-        let any = self.min_common.is_some() || self.min_share.is_some() || self.common_cap.is_some();
+        let counts = self.min_common.is_some() || self.common_cap.is_some();
+        let any = counts || self.min_share.is_some() || self.min_evidence.is_some();
         let default = Rule::default();
         any.then(|| Rule {
             min_common: self.min_common.unwrap_or(default.min_common),
             min_share: self.min_share.unwrap_or(default.min_share),
             common_cap: self.common_cap.unwrap_or(default.common_cap),
+            min_evidence: self.min_evidence.unwrap_or(default.min_evidence),
         })
     }
 
     pub(super) fn rule(&self) -> Rule {
         self.given().unwrap_or_default()
     }
+}
+
+fn evidence(text: &str) -> Result<f64, String> {
+    let evidence = text.parse().ok().filter(|evidence: &f64| evidence.is_finite() && *evidence >= 0.0);
+    evidence.ok_or_else(|| "evidence is a number from 0 on".to_owned())
 }
 
 fn share(text: &str) -> Result<f64, String> {

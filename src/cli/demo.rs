@@ -1,7 +1,6 @@
 //! `lapidary demo`: what Lapidary does, shown on a small shelf made up for the purpose.
 
 mod disguise;
-mod random;
 mod shelf;
 mod story;
 

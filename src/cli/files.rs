@@ -39,6 +39,21 @@ pub(super) struct Found {
     pub(super) relative: PathBuf,
 }
 
+impl Found {
+    /// The first folder of its relative path, where books lie sorted by language; `-` for a file in none.
+    pub(super) fn language(&self) -> String {
+        let mut parts = self.relative.iter();
+        let first = parts.next().filter(|_| parts.next().is_some());
+        first.map_or_else(|| "-".to_owned(), |folder| folder.to_string_lossy().into_owned())
+    }
+}
+
+/// Whether a file that lies beside books is, by its ending, none: a table or a note.
+pub(super) fn is_table(path: &Path) -> bool {
+    let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
+    ending.is_some_and(|ending| ["tsv", "csv", "md", "json"].contains(&ending.as_str()))
+}
+
 /// All files that the paths mean, a folder being all that lies in it but hidden files, in the order of their names; and
 /// the paths that cannot be read, with the reason.
 pub(super) fn find(paths: &[PathBuf]) -> (Vec<Found>, Vec<(PathBuf, String)>) {

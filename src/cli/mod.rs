@@ -9,9 +9,11 @@ mod arguments;
 mod audit;
 mod backup;
 mod books;
+mod boundaries;
 mod check;
 mod compare;
 mod demo;
+mod evaluate;
 mod failure;
 mod files;
 mod ingest;
@@ -89,6 +91,10 @@ enum Task {
     Completions(manual::Completions),
     /// Write a manual page for each command
     Man(manual::Man),
+    /// Count 4-digit sequences of folded texts, and choose boundaries from the counts
+    Boundaries(boundaries::BoundaryTool),
+    /// Measure what a recipe finds, and whom it accuses, on books and disguised copies of them
+    Evaluate(evaluate::Evaluate),
     /// See it work on a small shelf made up for the purpose
     Demo,
 }
@@ -125,6 +131,8 @@ impl Command {
             Task::Audit(task) => task.run(),
             Task::Completions(task) => Ok(task.run()),
             Task::Man(task) => task.run(),
+            Task::Boundaries(task) => task.run(),
+            Task::Evaluate(task) => task.run(),
             Task::Demo => demo::run(&mut std::io::stdout().lock()).map(|()| Status::Done).map_err(Failure::from),
         };
         match done {

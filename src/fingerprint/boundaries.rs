@@ -48,6 +48,16 @@ impl Boundaries {
         &STANDARD
     }
 
+    /// The set of the recipe `documented-second`, with no sequence of the standard one.
+    #[must_use]
+    pub fn second() -> &'static Self {
+        static SECOND: LazyLock<Boundaries> = LazyLock::new(|| {
+            Boundaries::parse(include_str!("../../data/boundaries.second.txt"))
+                .expect("data/boundaries.second.txt is part of the program and read by its tests")
+        });
+        &SECOND
+    }
+
     /// A set of sequences, and the fewest digits of a chunk.
     ///
     /// # Errors
@@ -109,6 +119,27 @@ impl Boundaries {
         self.sequences.iter().map(|s| format!("{s:04x}"))
     }
 
+    /// How many chunks of a fold are long enough for a gem, and how many digits they have together. The last chunk, which
+    /// no sequence ends, is not counted.
+    #[must_use]
+    pub fn chunks(&self, fold: &str) -> (u64, u64) {
+        let (mut chunks, mut digits) = (0, 0);
+        let (mut tail, mut length, mut in_tail) = (0_u16, 0, 0);
+        for character in fold.chars() {
+            length += 1;
+            in_tail = if character.is_ascii_digit() { in_tail + 1 } else { 0 };
+            tail = tail << 4 | (character.to_digit(10).unwrap_or_default() as u16);
+            if in_tail >= SEQUENCE && self.ends_at(tail) {
+                if length - SEQUENCE >= self.shortest {
+                    chunks += 1;
+                    digits += (length - SEQUENCE) as u64;
+                }
+                (length, in_tail) = (0, 0);
+            }
+        }
+        (chunks, digits)
+    }
+
     /// The fewest digits a chunk needs to become a gem.
     #[must_use]
     pub fn shortest(&self) -> usize {
@@ -132,6 +163,30 @@ mod tests {
         assert_eq!(standard.sequences().count(), 23);
         assert_eq!(standard.shortest(), 150);
         assert!(standard.ends_at(0x3856) && standard.ends_at(0x5842) && !standard.ends_at(0x3857));
+    }
+
+    #[test]
+    fn chunks_that_count() {
+        let set = Boundaries::new(["1212", "3434"], 2).expect("good");
+        let table = [
+            ("", (0, 0)),
+            ("121212", (0, 0)),
+            ("55121212345", (1, 2)),
+            ("555121251212", (1, 3)),
+            ("5٣551212773434", (2, 6)),
+            ("55512٣12", (0, 0)),
+        ];
+        for (fold, expected) in table {
+            assert_eq!(set.chunks(fold), expected, "{fold}");
+        }
+    }
+
+    #[test]
+    fn the_second_set_cuts_elsewhere() {
+        let (standard, second) = (Boundaries::standard(), Boundaries::second());
+        assert_eq!(second.shortest(), standard.shortest());
+        assert!(second.sequences().count() > 8);
+        assert!(second.sequences().all(|sequence| standard.sequences().all(|other| other != sequence)));
     }
 
     #[test]

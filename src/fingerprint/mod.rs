@@ -10,8 +10,10 @@ mod gem;
 mod hash;
 mod packed;
 mod recipe;
+mod statistics;
 
 pub use boundaries::{Boundaries, BoundariesError};
 pub use gem::{Gem, Place, PlacedGem};
 pub use packed::PackedFold;
 pub use recipe::{Recipe, RecipeError, RecipeName};
+pub use statistics::{SequenceCounts, choose};

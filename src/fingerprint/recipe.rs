@@ -16,6 +16,9 @@ use super::gem::Place;
 use super::gem::PlacedGem;
 use super::packed::PackedFold;
 
+/// What `documented` with the second boundaries is called.
+const SECOND: &str = "documented-second";
+
 /// The letter tables and steps that a recipe folds with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -73,6 +76,13 @@ impl Recipe {
     #[must_use]
     pub fn released() -> Self {
         Self::new(Base::Released, Boundaries::standard().clone())
+    }
+
+    /// The recipe `documented-second`: the fold of `documented`, cut at other sequences. What a change spoils under one may
+    /// survive under the other.
+    #[must_use]
+    pub fn documented_second() -> Self {
+        Self::new(Base::Documented, Boundaries::second().clone())
     }
 
     fn new(base: Base, boundaries: Boundaries) -> Self {
@@ -153,6 +163,9 @@ impl FromStr for Recipe {
 
     /// A built-in recipe by its name.
     fn from_str(name: &str) -> Result<Self, RecipeError> {
+        if name == SECOND {
+            return Ok(Self::documented_second());
+        }
         Base::named(name)
             .map(|base| Self::new(base, Boundaries::standard().clone()))
             .ok_or_else(|| RecipeError::Unknown(name.into()))
@@ -184,10 +197,13 @@ impl TryFrom<Definition> for Recipe {
     }
 }
 
-/// The base's own name for the standard boundaries; for others, with a digest of them.
+/// The base's own name for the standard boundaries, a name for the second ones; for others, with a digest of them.
 fn name_of(base: Base, boundaries: &Boundaries) -> RecipeName {
     if boundaries == Boundaries::standard() {
         return RecipeName(base.name().to_owned());
+    }
+    if base == Base::Documented && boundaries == Boundaries::second() {
+        return RecipeName(SECOND.to_owned());
     }
     let mut written = boundaries.shortest().to_string();
     for sequence in boundaries.sequences() {
@@ -252,7 +268,7 @@ pub enum RecipeError {
     #[error("{0:?} is not a recipe's name: 1 to 64 of a-z, 0-9, '-' and '@'")]
     Name(String),
     /// There is no built-in recipe of that name.
-    #[error("there is no recipe '{0}'; built in are: documented, released")]
+    #[error("there is no recipe '{0}'; built in are: documented, documented-second, released")]
     Unknown(String),
     /// Its boundaries are wrong.
     #[error(transparent)]
@@ -280,7 +296,7 @@ mod tests {
     #[test]
     fn a_written_recipe_comes_back() {
         let fine = Recipe::released().with_boundaries(Boundaries::new(["1234"], 60).expect("good"));
-        for recipe in [Recipe::documented(), Recipe::released(), fine] {
+        for recipe in [Recipe::documented(), Recipe::documented_second(), Recipe::released(), fine] {
             let written = serde_json::to_string(&recipe).expect("plain data");
             assert_eq!(serde_json::from_str::<Recipe>(&written).expect("what was written"), recipe);
         }
@@ -296,6 +312,8 @@ mod tests {
     #[test]
     fn names() {
         assert_eq!("released".parse::<Recipe>(), Ok(Recipe::released()));
+        assert_eq!("documented-second".parse::<Recipe>(), Ok(Recipe::documented_second()));
+        assert_eq!(Recipe::documented_second().base(), "documented", "cut from folds kept for documented");
         assert_eq!("hard".parse::<Recipe>(), Err(RecipeError::Unknown("hard".into())));
     }
 }

@@ -229,6 +229,8 @@ pub struct Tally {
     pub books: Vec<(BookNo, u32)>,
     /// The gems in more books than the cap, in the order asked for.
     pub common: Vec<Gem>,
+    /// How many books have each of the gems that were counted and that any has, in the order of the gems.
+    pub holders: Vec<(Gem, u32)>,
 }
 
 /// What a library holds.

@@ -12,6 +12,21 @@ const REACH: usize = 8;
 /// A text lies in another when spans cover at least this part of it.
 const COVERED: f64 = 0.5;
 
+/// What a gem that stands alone counts, against one that follows another in both texts: a forger or chance scatters gems,
+/// a copy keeps their order.
+const ALONE: f64 = 0.5;
+
+/// A query and a book side by side.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Alignment {
+    /// What they are to each other.
+    pub relation: Relation,
+    /// The stretches that match, in the order of the query.
+    pub spans: Vec<Span>,
+    /// The weights of the gems in common together; those that stand alone count half.
+    pub evidence: f64,
+}
+
 /// A stretch of the query and the stretch of the book that it matches.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Span {
@@ -68,10 +83,10 @@ impl Relation {
     }
 }
 
-/// Finds the spans of a query and a book, in the order of the query, and the relation that follows from how much of
-/// each they cover. Both lists are in order of place, no gem twice.
+/// Finds the spans of a query and a book, the relation that follows from how much of each they cover, and what the gems in
+/// common say together, each by its weight. Both lists are in order of place, no gem twice.
 #[must_use]
-pub fn align(query: &[PlacedGem], book: &[PlacedGem]) -> (Relation, Vec<Span>) {
+pub fn align(query: &[PlacedGem], book: &[PlacedGem], weight: impl Fn(Gem) -> f64) -> Alignment {
     let in_book: HashMap<Gem, usize> = book.iter().enumerate().map(|(at, g)| (g.gem, at)).collect();
     let mut runs: Vec<Run> = Vec::new();
     for (q, placed) in query.iter().enumerate() {
@@ -79,8 +94,8 @@ pub fn align(query: &[PlacedGem], book: &[PlacedGem]) -> (Relation, Vec<Span>) {
         // A run may be interrupted by a gem that lies elsewhere; every run that is still in reach may go on.
         let open = runs.iter_mut().rev().take(REACH).filter(|run| run.reaches(q, b)).min_by_key(|run| b - run.book.1);
         match open {
-            Some(run) => run.extend(q, b),
-            None => runs.push(Run { common: 1, query: (q, q), book: (b, b) }),
+            Some(run) => run.extend(q, b, weight(placed.gem)),
+            None => runs.push(Run { common: 1, weight: weight(placed.gem), query: (q, q), book: (b, b) }),
         }
     }
     let covered = |part: fn(&Run) -> (usize, usize), of: usize| {
@@ -94,12 +109,15 @@ pub fn align(query: &[PlacedGem], book: &[PlacedGem]) -> (Relation, Vec<Span>) {
         (false, false) => Relation::Overlap,
     };
     let spans = runs.iter().map(|run| run.span(query, book)).collect();
-    (relation, spans)
+    // From 0.0, as a sum of nothing is -0.0.
+    let evidence = runs.iter().fold(0.0, |sum, run| sum + run.evidence());
+    Alignment { relation, spans, evidence }
 }
 
 /// A span in the making: first and last gem in either text.
 struct Run {
     common: u32,
+    weight: f64,
     query: (usize, usize),
     book: (usize, usize),
 }
@@ -109,10 +127,15 @@ impl Run {
         q - self.query.1 <= REACH && b > self.book.1 && b - self.book.1 <= REACH
     }
 
-    fn extend(&mut self, q: usize, b: usize) {
+    fn extend(&mut self, q: usize, b: usize, weight: f64) {
         self.common += 1;
+        self.weight += weight;
         self.query.1 = q;
         self.book.1 = b;
+    }
+
+    fn evidence(&self) -> f64 {
+        if self.common == 1 { ALONE * self.weight } else { self.weight }
     }
 
     fn span(&self, query: &[PlacedGem], book: &[PlacedGem]) -> Span {
@@ -127,8 +150,12 @@ fn extent(gems: &[PlacedGem], (first, last): (usize, usize)) -> Extent {
 
 #[cfg(test)]
 mod tests {
-    use super::{Place, PlacedGem, Relation, align};
+    use super::{Alignment, Place, PlacedGem, Relation, align};
     use crate::fingerprint::Gem;
+
+    fn side_by_side(query: &[PlacedGem], book: &[PlacedGem]) -> Alignment {
+        align(query, book, |_| 1.0)
+    }
 
     fn text(gems: impl IntoIterator<Item = u64>) -> Vec<PlacedGem> {
         let place = |i: usize| Some(Place { start: 100 * i as u64, end: 100 * i as u64 + 90 });
@@ -154,13 +181,13 @@ mod tests {
             ("chapters swapped", text((50..100).chain(0..50)), text(0..100), SameText),
         ];
         for (what, query, book, relation) in table {
-            assert_eq!(align(&query, &book).0, relation, "{what}");
+            assert_eq!(side_by_side(&query, &book).relation, relation, "{what}");
         }
     }
 
     #[test]
     fn spans_have_the_bytes_of_both() {
-        let (_, spans) = align(&text((900..905).chain(10..20)), &text(0..30));
+        let Alignment { spans, .. } = side_by_side(&text((900..905).chain(10..20)), &text(0..30));
         let [span] = spans.as_slice() else { panic!("one span, not {spans:?}") };
         assert_eq!(span.common, 10);
         assert_eq!((span.query.gems.start, span.query.gems.end), (5, 15));
@@ -170,7 +197,7 @@ mod tests {
 
     #[test]
     fn swapped_chapters_are_two_spans() {
-        let (_, spans) = align(&text((50..100).chain(0..50)), &text(0..100));
+        let Alignment { spans, .. } = side_by_side(&text((50..100).chain(0..50)), &text(0..100));
         let found: Vec<_> = spans.iter().map(|s| (s.common, s.query.gems.start, s.book.gems.start)).collect();
         assert_eq!(found, [(50, 0, 50), (50, 50, 0)]);
     }
@@ -178,10 +205,24 @@ mod tests {
     #[test]
     fn gems_without_places() {
         let query: Vec<_> = (5..10).map(|gem| PlacedGem { gem: Gem(gem), place: None }).collect();
-        let (relation, spans) = align(&query, &text(0..10));
+        let Alignment { relation, spans, .. } = side_by_side(&query, &text(0..10));
         assert_eq!(relation, Relation::SameText);
         assert_eq!(spans[0].query.bytes, None);
         assert_eq!(spans[0].book.bytes, Some(Place { start: 500, end: 990 }));
-        assert_eq!(align(&[], &[]), (Relation::Overlap, vec![]));
+        let nothing = Alignment { relation: Relation::Overlap, spans: vec![], evidence: 0.0 };
+        assert_eq!(side_by_side(&[], &[]), nothing);
+    }
+
+    #[test]
+    fn order_and_rarity_say_more() {
+        let evidence = |query: Vec<PlacedGem>, weight: fn(Gem) -> f64| align(&query, &text(0..100), weight).evidence;
+        let alike = |_| 1.0;
+        let in_order = evidence(text(10..20), alike);
+        // The same gems, far apart and backwards.
+        let scattered =
+            evidence(text((10..20).rev().flat_map(|gem| (0..9).map(move |i| 1_000 * gem + i).chain([gem]))), alike);
+        assert_eq!((in_order, scattered), (10.0, 5.0));
+        let rare_ones = |gem: Gem| if gem.0.is_multiple_of(2) { 1.0 } else { 0.25 };
+        assert_eq!((evidence(text(10..20), rare_ones), evidence(text(500..600), alike)), (6.25, 0.0));
     }
 }

@@ -3,9 +3,11 @@
 //! Everything here is arithmetic on gems and rights; nothing reads a store.
 
 mod align;
+mod calibration;
 mod chance;
 
-pub use align::{Extent, Range, Relation, Span, align};
+pub use align::{Alignment, Extent, Range, Relation, Span, align};
+pub use calibration::{Calibration, Level};
 pub use chance::chance;
 
 use serde::{Deserialize, Serialize};
@@ -22,11 +24,19 @@ pub struct Rule {
     pub min_share: f64,
     /// A gem in more books than this is boilerplate: reported as common, and not counted.
     pub common_cap: u32,
+    /// The least evidence: what the gems in common say together, a rare gem in order counting 1.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub min_evidence: f64,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_nothing(evidence: &f64) -> bool {
+    *evidence <= 0.0
 }
 
 impl Default for Rule {
     fn default() -> Self {
-        Self { min_common: 3, min_share: 0.0, common_cap: 10_000 }
+        Self { min_common: 3, min_share: 0.0, common_cap: 10_000, min_evidence: 0.0 }
     }
 }
 
@@ -54,11 +64,20 @@ impl Score {
         Self { common, share_of_query: part(query), share_of_book: part(book), score: part(f64::midpoint(query, book)) }
     }
 
-    /// Whether the rule calls this a match.
+    /// Whether the rule calls this a match, if the evidence is enough.
     #[must_use]
     pub fn meets(&self, rule: &Rule) -> bool {
         self.common >= rule.min_common.max(1) && self.share_of_query.max(self.share_of_book) >= rule.min_share
     }
+}
+
+/// What a gem says that so many books of an index have: 1 when it is in one book, 0 when it were in all and the index
+/// without end (the inverse document frequency of Spärck Jones 1972, as a part of its greatest value).
+#[must_use]
+pub fn weight(holders: u32, books: u64) -> f64 {
+    let books = books.max(1) as f64;
+    let frequency = f64::from(holders).clamp(1.0, books);
+    (1.0 + books / frequency).log2() / (1.0 + books).log2()
 }
 
 /// The strictest rights among the matches; `unknown` when there are none.
@@ -69,7 +88,7 @@ pub fn verdict(rights: impl IntoIterator<Item = Rights>) -> Rights {
 
 #[cfg(test)]
 mod tests {
-    use super::{Rule, Score, verdict};
+    use super::{Rule, Score, verdict, weight};
     use crate::index::Rights::{Free, Protected, PublicDomain, Unknown};
 
     #[test]
@@ -90,6 +109,14 @@ mod tests {
         }
         let none = Rule { min_common: 0, ..Rule::default() };
         assert!(!Score::new(0, 10, 10).meets(&none), "nothing in common is never a match");
+    }
+
+    #[test]
+    fn a_rare_gem_weighs_more() {
+        assert_eq!((weight(1, 1), weight(1, 1_000_000)), (1.0, 1.0));
+        let [few, some, all] = [2, 1_000, 1_000_000].map(|holders| weight(holders, 1_000_000));
+        assert!(1.0 > few && few > some && some > all && all > 0.0, "{few} {some} {all}");
+        assert_eq!([weight(9, 3)].map(f64::to_bits), [weight(3, 3)].map(f64::to_bits), "no more than all");
     }
 
     #[test]

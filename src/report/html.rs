@@ -5,7 +5,9 @@ use jiff::tz::TimeZone;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::page::clean;
-use super::words::{count, grouped, odds, percent, relation, rights, rule, subject, verdict, whole};
+use super::words::{
+    count, grouped, match_error, odds, percent, relation, rights, rule, subject, verdict, verdict_error, whole,
+};
 use crate::catalogue::{Match, Report};
 use crate::index::Rights;
 use crate::matching::Extent;
@@ -71,6 +73,9 @@ fn facts(name: &str, report: &Report, bytes: Option<u64>, when: &str) -> Markup 
             dt { "Checked" } dd { (subject(name, report, bytes)) }
             dt { "When" } dd { (when) "; by the rights of " (report.day) }
             dt { "Verdict" } dd class=(report.verdict) { (rights(report.verdict)) }
+            @if let Some(error) = report.error_probability {
+                dt { "Certainty" } dd { (verdict_error(error)) }
+            }
             dt { "Matches" } dd { (grouped(report.total as u64)) }
             @if report.disabled > 0 {
                 dt { "Not counted" }
@@ -109,6 +114,9 @@ fn one_match(number: usize, found: &Match, report: &Report, bytes: Option<u64>) 
                 (percent(score.share_of_book)) " of the book's " (grouped(of_book.into()))
             }
             p class="quiet" { (odds(found.chance)) }
+            @if let Some(error) = found.error_probability {
+                p class="quiet" { (match_error(found.evidence, error)) }
+            }
             @if !found.spans.is_empty() {
                 (map(found, bytes, counted, known, of_book))
                 (places(found))

@@ -9,7 +9,9 @@ use crate::index::Rights;
 use crate::matching::Extent;
 
 use super::page::{Page, clean};
-use super::words::{count, grouped, odds, percent, relation, rights, rule, subject, verdict, whole};
+use super::words::{
+    count, grouped, match_error, odds, percent, relation, rights, rule, subject, verdict, verdict_error, whole,
+};
 
 /// How many matches are described; the rest are counted.
 const DESCRIBED: usize = 10;
@@ -41,6 +43,9 @@ impl<W: Write> Page<'_, W> {
         self.say(INDENT, &plain, &subject(name, report, bytes))?;
         if report.total == 0 && report.gems > 0 {
             self.say(INDENT, &plain, &rule(report))?;
+        }
+        if let Some(error) = report.error_probability {
+            self.say(INDENT, &plain, &verdict_error(error))?;
         }
         if let Some(note) = &report.note {
             self.say(INDENT, &plain, &format!("note: {note}"))?;
@@ -85,6 +90,9 @@ impl<W: Write> Page<'_, W> {
         self.say(INDENT, &plain, relation(found.relation))?;
         self.say(INDENT, &plain, &common)?;
         self.say(INDENT, &plain, &odds(found.chance))?;
+        if let Some(error) = found.error_probability {
+            self.say(INDENT, &plain, &match_error(found.evidence, error))?;
+        }
         if !found.spans.is_empty() {
             let text: Vec<Extent> = found.spans.iter().map(|span| span.query).collect();
             let this: Vec<Extent> = found.spans.iter().map(|span| span.book).collect();

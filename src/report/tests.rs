@@ -28,6 +28,8 @@ fn found(title: Option<&str>, rights: Rights) -> Match {
         score: Score::new(15, 20, 40),
         relation: Relation::PartOfBook,
         chance: 2.5e-10,
+        evidence: 14.5,
+        error_probability: None,
         spans: vec![Span {
             common: 15,
             query: extent((5, 20), Some((12_500, 50_000))),
@@ -49,6 +51,7 @@ fn report(matches: Vec<Match>) -> Report {
         chance: 1.3e-5,
         total: matches.len(),
         disabled: 0,
+        error_probability: None,
         matches,
         note: None,
     }
@@ -90,6 +93,21 @@ PROTECTED: this text, or part of it, is in a protected book
 ";
     let report = report(vec![found(Some("The Sea"), Rights::Protected)]);
     assert_eq!(printed(80, "novel.txt", &report, Some(50_000)), expected);
+}
+
+#[test]
+fn how_sure_it_is() {
+    let mut report = report(vec![found(Some("The Sea"), Rights::Protected)]);
+    report.error_probability = Some(0.02);
+    report.matches[0].error_probability = Some(1.3e-4);
+    let text = printed(80, "novel.txt", &report, Some(50_000));
+    assert!(text.contains("such a verdict is wrong at most once in 50 checks of unrelated texts"), "{text}");
+    assert!(text.contains("evidence 14.5: at most one in 7,700 unrelated books has as much"), "{text}");
+    let page = html_report("novel.txt", &report, Some(50_000), jiff::Timestamp::UNIX_EPOCH);
+    assert!(page.contains("at most once in 50 checks") && page.contains("at most one in 7,700 unrelated"), "{page}");
+    report.error_probability = Some(1.0);
+    let text = printed(120, "novel.txt", &report, Some(50_000));
+    assert!(text.contains("cannot be said: too few unrelated books were counted"), "{text}");
 }
 
 #[test]

@@ -76,6 +76,22 @@ pub(super) fn odds(expected: f64) -> String {
     }
 }
 
+/// The bound on the probability that the verdict is wrong, in words.
+pub(super) fn verdict_error(error: f64) -> String {
+    if error >= 0.5 {
+        return "how often such a verdict is wrong cannot be said: too few unrelated books were counted".to_owned();
+    }
+    format!("such a verdict is wrong at most once in {} checks of unrelated texts", many(error.recip()))
+}
+
+/// The bound on the probability that an unrelated book matches as well, in words.
+pub(super) fn match_error(evidence: f64, error: f64) -> String {
+    if error >= 0.5 {
+        return format!("evidence {evidence:.1}, as unrelated books have");
+    }
+    format!("evidence {evidence:.1}: at most one in {} unrelated books has as much", many(error.recip()))
+}
+
 /// A large number to two digits, in words as far as they are known to everybody.
 pub(super) fn many(number: f64) -> String {
     const WORDS: [(f64, &str); 3] = [(1e12, "trillion"), (1e9, "billion"), (1e6, "million")];

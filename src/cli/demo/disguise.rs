@@ -1,8 +1,8 @@
 //! A copy made to look like another book: all that the recipe `documented` sees through, and nothing that it does not.
 
-use super::random::Random;
 use super::shelf::Setting;
 use super::story::{Chapter, Story, chapters, page};
+use crate::random::Random;
 
 /// The lines of a copy are so much shorter than any of the original's.
 const COLUMNS: usize = 54;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::random::Random;
+use crate::random::Random;
 use crate::report::wrap;
 
 /// How long a story is.

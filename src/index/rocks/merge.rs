@@ -256,6 +256,9 @@ mod tests {
                             expected.books.push((view.find(&key(*id)).unwrap().unwrap(), 1));
                         }
                         expected.books.sort_unstable();
+                        if !expected.books.is_empty() {
+                            expected.holders.push((gem_of(gem), expected.books.len() as u32));
+                        }
                         let limits = Limits { cap: 4, fewest: 1 };
                         prop_assert_eq!(view.tally(recipe.name(), &[gem_of(gem)], limits).unwrap(), expected);
                     }

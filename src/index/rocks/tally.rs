@@ -52,7 +52,7 @@ impl<'a> Counting<'a> {
         let keys: Vec<_> = groups.iter().map(|gems| of_bucket(&gems[0]).key(self.recipe)).collect();
         let buckets = self.snapshot.get_sorted(Family::Postings, &keys)?;
 
-        let mut common = Vec::new();
+        let (mut common, mut holders) = (Vec::new(), Vec::new());
         for (gems, value) in groups.into_iter().zip(buckets) {
             let (snapshot, recipe) = (self.snapshot, self.recipe);
             let unreadable = |Unreadable| snapshot.unreadable(recipe, Bucket::of(recipe, gems[0]));
@@ -61,8 +61,10 @@ impl<'a> Counting<'a> {
             for gem in gems {
                 let rest = schema::rest_of(recipe, *gem);
                 let list = bucket.as_ref().map(|bucket| bucket.find(rest)).transpose().map_err(unreadable)?.flatten();
-                if !self.count(*gem, list)? {
-                    common.push(*gem);
+                match self.count(*gem, list)? {
+                    None => common.push(*gem),
+                    Some(0) => {}
+                    Some(books) => holders.push((*gem, books)),
                 }
             }
         }
@@ -71,6 +73,7 @@ impl<'a> Counting<'a> {
         let mut tally = Tally {
             books: self.counts.into_iter().filter(|(_, count)| *count >= fewest).collect(),
             common: Vec::with_capacity(common.len()),
+            holders,
         };
         tally.books.sort_unstable();
         // `common` is sorted; those asked for are not. Each is named where it was first asked for.
@@ -85,15 +88,16 @@ impl<'a> Counting<'a> {
         Ok(tally)
     }
 
-    /// Counts the books of a gem; `false` when it is a common one, and not counted.
-    fn count(&mut self, gem: Gem, list: Option<List<'_>>) -> Result<bool, StoreError> {
+    /// Counts the books of a gem, and says how many there are; `None` when it is a common one, and not counted.
+    fn count(&mut self, gem: Gem, list: Option<List<'_>>) -> Result<Option<u32>, StoreError> {
         let length = list.as_ref().map_or(0, |list| list.len() as usize);
         let cap = self.limits.cap as usize;
         let changes = self.changes(gem, length)?;
         // The delta is exactly the difference, so that a list's length is known without reading it.
         if length + changes.added.len() > cap + changes.removed.len() {
-            return Ok(false);
+            return Ok(None);
         }
+        let books = (length + changes.added.len()).saturating_sub(changes.removed.len());
         let snapshot = self.snapshot;
         let mut add = |book| {
             if changes.removed.binary_search(&book).is_err() {
@@ -105,7 +109,7 @@ impl<'a> Counting<'a> {
             list => snapshot.books_of(self.recipe, gem, list)?.into_iter().for_each(&mut add),
         }
         changes.added.into_iter().for_each(add);
-        Ok(true)
+        Ok(Some(books as u32))
     }
 
     /// What has changed in a gem's list of this length: all of it, or as much as makes the gem a common one.

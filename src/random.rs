@@ -1,10 +1,10 @@
 //! Random numbers that are the same in every run.
 
-/// Splitmix64 (Steele, Lea, Flood 2014): enough to tell stories, and nothing else.
-pub(super) struct Random(u64);
+/// Splitmix64 (Steele, Lea, Flood 2014): enough to tell stories and to disguise texts, and nothing else.
+pub(crate) struct Random(u64);
 
 impl Random {
-    pub(super) fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(seed)
     }
 
@@ -16,21 +16,27 @@ impl Random {
     }
 
     /// A number under `bound`.
-    pub(super) fn below(&mut self, bound: usize) -> usize {
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
         ((u128::from(self.next()) * bound as u128) >> 64) as usize
     }
 
     /// True once in so many times.
-    pub(super) fn once_in(&mut self, times: usize) -> bool {
+    pub(crate) fn once_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }
 
+    /// True with this probability.
+    pub(crate) fn happens(&mut self, probability: f64) -> bool {
+        // 53 bits, as a double holds.
+        ((self.next() >> 11) as f64) < probability * (1_u64 << 53) as f64
+    }
+
     /// One of them.
-    pub(super) fn pick<T: Copy>(&mut self, from: &[T]) -> Option<T> {
+    pub(crate) fn pick<T: Copy>(&mut self, from: &[T]) -> Option<T> {
         from.get(self.below(from.len())).copied()
     }
 
-    pub(super) fn shuffle<T>(&mut self, items: &mut [T]) {
+    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
         for i in (1..items.len()).rev() {
             items.swap(i, self.below(i + 1));
         }

@@ -1,0 +1,214 @@
+//! `lapidary boundaries`: how frequent 4-digit sequences are, and a set of them to cut at.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{Write as _, stdout};
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use clap::{Args, Subcommand};
+use rayon::prelude::*;
+
+use super::failure::{Failure, Status};
+use super::files::{Found, Reading, find, is_table};
+use super::jobs::bar;
+use crate::fingerprint::{Boundaries, Recipe, SequenceCounts, choose};
+
+/// Count 4-digit sequences of folded texts, and choose boundaries from the counts.
+#[derive(Args)]
+pub(super) struct BoundaryTool {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Count how often each sequence stands in the folds of texts, by language
+    ///
+    /// Prints a table with tabs between its columns: a sequence a line, the most frequent first.
+    Stats(Stats),
+    /// Choose a set by which the chunks of every language are about equally long
+    ///
+    /// Prints a file for --boundaries, with the lengths that the set really gives as comments.
+    Choose(Choose),
+}
+
+#[derive(Args)]
+struct Stats {
+    #[command(flatten)]
+    texts: Texts,
+}
+
+#[derive(Args)]
+struct Choose {
+    /// How many characters of text a chunk that is long enough for a gem should have, on average
+    #[arg(long, value_name = "N", default_value_t = 2_000, value_parser = clap::value_parser!(u32).range(10..))]
+    target_chars: u32,
+    /// Take no sequence of this file: a set that cuts elsewhere
+    #[arg(long, value_name = "FILE")]
+    avoid: Option<PathBuf>,
+    /// Take no sequence of the standard set
+    #[arg(long, conflicts_with = "avoid")]
+    avoid_standard: bool,
+    #[command(flatten)]
+    texts: Texts,
+}
+
+#[derive(Args)]
+struct Texts {
+    /// The recipe by which texts are folded
+    #[arg(long, value_name = "RECIPE", default_value = "documented")]
+    recipe: Recipe,
+    #[command(flatten)]
+    reading: Reading,
+    /// Texts, or folders of them; the first folder below a folder named here is a language
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+}
+
+/// The chunks of a language that are long enough for a gem.
+struct Chunks {
+    language: String,
+    /// How long one is on average.
+    characters: f64,
+    /// How many 1,000 characters have.
+    density: f64,
+}
+
+impl BoundaryTool {
+    pub(super) fn run(self) -> Result<Status, Failure> {
+        match self.task {
+            Task::Stats(task) => task.run(),
+            Task::Choose(task) => task.run(),
+        }
+    }
+}
+
+impl Stats {
+    fn run(self) -> Result<Status, Failure> {
+        let by_language = self.texts.count()?;
+        let mut all = SequenceCounts::default();
+        for counts in by_language.values() {
+            all.add(counts);
+        }
+        let mut out = stdout().lock();
+        let names: Vec<&str> = by_language.keys().map(String::as_str).collect();
+        writeln!(out, "sequence\tall\t{}", names.join("\t"))?;
+        for (sequence, count) in all.sorted() {
+            write!(out, "{sequence}\t{count}")?;
+            for counts in by_language.values() {
+                write!(out, "\t{}", counts.of(&sequence))?;
+            }
+            writeln!(out)?;
+        }
+        Ok(Status::Done)
+    }
+}
+
+/// How often a set is chosen anew, corrected by what the one before really gave: sequences do not come as evenly as chance has
+/// it.
+const CORRECTIONS: usize = 6;
+
+impl Choose {
+    fn run(self) -> Result<Status, Failure> {
+        let avoid = self.avoided()?;
+        let by_language = self.texts.count()?;
+        let shortest = Boundaries::standard().shortest();
+        let wanted = f64::from(self.target_chars);
+        let mut aims: BTreeMap<&str, f64> = by_language.keys().map(|language| (language.as_str(), wanted)).collect();
+        let mut best: Option<(f64, Boundaries, Vec<Chunks>)> = None;
+        for _ in 0..CORRECTIONS {
+            let aim = |language: &str| aims.get(language).copied().unwrap_or(wanted);
+            let Some(sequences) = choose(&by_language, aim, shortest, avoid.as_ref()) else { break };
+            let set = Boundaries::new(&sequences, shortest).map_err(|e| Failure::Failed(e.to_string()))?;
+            let chunks = self.chunks(&set, &by_language)?;
+            for Chunks { language, characters, .. } in &chunks {
+                if let Some(aim) = aims.get_mut(language.as_str()).filter(|_| *characters > 0.0) {
+                    *aim *= wanted / characters;
+                }
+            }
+            let off = chunks.iter().map(|chunks| (chunks.characters / wanted - 1.0).abs()).fold(0.0, f64::max);
+            if best.as_ref().is_none_or(|(least, ..)| off < *least) {
+                best = Some((off, set, chunks));
+            }
+        }
+        let Some((_, set, chunks)) = best else {
+            return Err(Failure::Input(format!(
+                "no set gives chunks of {wanted} characters with {shortest} digits or more: name more texts, or ask for longer \
+                 chunks"
+            )));
+        };
+        let mut out = stdout().lock();
+        writeln!(
+            out,
+            "# Chosen for chunks of {wanted} characters. By language: how many a chunk that is long enough for a gem"
+        )?;
+        writeln!(out, "# has on average, and how many such chunks 1,000 characters have.")?;
+        for Chunks { language, characters, density } in chunks {
+            writeln!(out, "#   {language}: {characters:.0}, {density:.2}")?;
+        }
+        writeln!(out, "[chosen]\nshortest = {shortest}")?;
+        for line in set.sequences().collect::<Vec<_>>().chunks(12) {
+            writeln!(out, "{}", line.join(" "))?;
+        }
+        Ok(Status::Done)
+    }
+
+    /// What a set really gives, language by language: a cut that overlaps with another one is none.
+    fn chunks(&self, set: &Boundaries, by_language: &BTreeMap<String, SequenceCounts>) -> Result<Vec<Chunks>, Failure> {
+        let add = |sum: &mut (u64, u64), more: (u64, u64)| *sum = (sum.0 + more.0, sum.1 + more.1);
+        let found = self.texts.by_language(|fold, _| set.chunks(fold), add)?;
+        let chunks = by_language.iter().map(|(language, counts)| {
+            let (chunks, digits) = found.get(language).copied().unwrap_or_default();
+            let characters = digits as f64 * counts.characters_per_digit() / chunks.max(1) as f64;
+            let density = 1e3 * chunks as f64 / counts.characters.max(1) as f64;
+            Chunks { language: language.clone(), characters, density }
+        });
+        Ok(chunks.collect())
+    }
+
+    fn avoided(&self) -> Result<Option<Boundaries>, Failure> {
+        let Some(path) = &self.avoid else {
+            return Ok(self.avoid_standard.then(|| Boundaries::standard().clone()));
+        };
+        let wrong = |e: &dyn std::fmt::Display| Failure::Input(format!("--avoid {}: {e}", path.display()));
+        let file = fs::read_to_string(path).map_err(|e| wrong(&e))?;
+        Boundaries::parse(&file).map(Some).map_err(|e| wrong(&e))
+    }
+}
+
+impl Texts {
+    fn count(&self) -> Result<BTreeMap<String, SequenceCounts>, Failure> {
+        let count = |counts: &mut SequenceCounts, more: SequenceCounts| counts.add(&more);
+        self.by_language(SequenceCounts::of_fold, count)
+    }
+
+    /// What `of` makes of every text's fold and its number of characters, added up by language.
+    fn by_language<T: Default + Send>(
+        &self,
+        of: impl Fn(&str, u64) -> T + Sync,
+        add: impl Fn(&mut T, T) + Sync,
+    ) -> Result<BTreeMap<String, T>, Failure> {
+        let (files, refused) = find(&self.paths);
+        if let Some((path, why)) = refused.into_iter().next() {
+            return Err(Failure::Input(format!("{}: {why}", path.display())));
+        }
+        let files: Vec<Found> = files.into_iter().filter(|file| !is_table(&file.path)).collect();
+        let bar = bar("reading");
+        bar.set_length(files.len() as u64);
+        let sums: Mutex<BTreeMap<String, T>> = Mutex::default();
+        files.into_par_iter().for_each(|file| {
+            match self.reading.text(&file.path) {
+                Ok(text) => {
+                    let of_text = of(&self.recipe.fold(&text), text.chars().count() as u64);
+                    let mut sums = sums.lock().unwrap_or_else(PoisonError::into_inner);
+                    add(sums.entry(file.language()).or_default(), of_text);
+                }
+                Err(why) => bar.suspend(|| eprintln!("refused {}: {why}", file.path.display())),
+            }
+            bar.inc(1);
+        });
+        bar.finish_and_clear();
+        Ok(sums.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+}

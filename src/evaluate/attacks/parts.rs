@@ -1,0 +1,88 @@
+//! Disguises of sentences, paragraphs and books.
+
+use std::fmt::Write as _;
+
+use super::Scene;
+
+/// Fewer paragraphs than this are none: a book that has them by blank lines, by lines, or only sentences.
+const PARAGRAPHS: usize = 8;
+/// What pirate libraries put between the lines.
+const LINES: &[&str] = &[
+    "Read more books free of charge at www.best-library.example",
+    "This copy was made for reading at home only. Buy the book!",
+    "*** Downloaded from BOOKS-FOR-ALL.example, the library where all is free ***",
+    "Скачано с сайта knigi.example: книги бесплатно и без регистрации",
+    "Больше книг на нашем сайте. Поддержите автора, купите книгу!",
+];
+
+/// The text's sentences, each with the blanks behind it.
+fn sentences(text: &str) -> Vec<&str> {
+    let mut sentences = Vec::new();
+    let mut from = 0;
+    let mut before = ' ';
+    for (at, c) in text.char_indices() {
+        if c.is_whitespace() && matches!(before, '.' | '!' | '?' | '…') {
+            let end = at + c.len_utf8();
+            sentences.push(&text[from..end]);
+            from = end;
+        }
+        before = c;
+    }
+    sentences.push(&text[from..]);
+    sentences
+}
+
+pub(super) fn advertised(scene: &mut Scene<'_>, share: f64) -> String {
+    let mut copy = String::with_capacity(scene.text.len() * 5 / 4);
+    for sentence in sentences(scene.text) {
+        copy.push_str(sentence);
+        if scene.random.happens(share) {
+            let line = scene.random.pick(LINES).unwrap_or_default();
+            let _ = writeln!(copy, "\n{line} ({})", scene.random.below(100_000));
+        }
+    }
+    copy
+}
+
+pub(super) fn shuffled(scene: &mut Scene<'_>) -> String {
+    let by_blank_lines: Vec<&str> = scene.text.split("\n\n").filter(|p| !p.trim().is_empty()).collect();
+    let by_lines: Vec<&str> = scene.text.lines().filter(|p| !p.trim().is_empty()).collect();
+    let mut paragraphs =
+        [by_blank_lines, by_lines].into_iter().find(|p| p.len() >= PARAGRAPHS).unwrap_or_else(|| sentences(scene.text));
+    scene.random.shuffle(&mut paragraphs);
+    paragraphs.join("\n\n")
+}
+
+/// The last place between two characters that is not behind this one.
+fn floor(text: &str, at: usize) -> usize {
+    (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default()
+}
+
+pub(super) fn tenth(scene: &mut Scene<'_>) -> String {
+    let text = scene.text;
+    let length = text.len() / 10;
+    let start = floor(text, scene.random.below(text.len() - length + 1));
+    text[start..floor(text, start + length)].to_owned()
+}
+
+pub(super) fn glued(scene: &mut Scene<'_>) -> String {
+    let other = |i: usize| scene.others.get(i).map_or("", String::as_str);
+    [other(0), scene.text, other(1)].join("\n\n")
+}
+
+/// New sentences are random words of the book, as many as the old ones had: as likely as any others to be taken for it.
+pub(super) fn fresh(scene: &mut Scene<'_>, share: f64) -> String {
+    let mut copy = String::with_capacity(scene.text.len());
+    for sentence in sentences(scene.text) {
+        if !scene.random.happens(share) {
+            copy.push_str(sentence);
+            continue;
+        }
+        for _ in sentence.split_whitespace() {
+            copy.push_str(scene.random.pick(scene.words).unwrap_or_default());
+            copy.push(' ');
+        }
+        copy.push_str(".\n");
+    }
+    copy
+}

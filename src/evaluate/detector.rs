@@ -1,0 +1,110 @@
+//! What is evaluated: a recipe of this program with its rule, or another program.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use jiff::civil::Date;
+
+use super::EvaluateError;
+use crate::catalogue::{Catalogue, CheckOptions, Content, NewEntry, Query, Report};
+use crate::fingerprint::{Recipe, RecipeName};
+use crate::index::{BookKey, Library, Rights};
+use crate::matching::Rule;
+
+/// Says which books of its index a text matches. The books are numbered.
+pub(super) trait Detector: Sync {
+    fn name(&self) -> &str;
+
+    fn check(&self, text: &str) -> Result<Vec<usize>, EvaluateError>;
+}
+
+/// The catalogue of all books under all recipes that are evaluated.
+pub(super) struct Index {
+    catalogue: Catalogue,
+    library: Library,
+}
+
+impl Index {
+    pub(super) fn create(folder: &Path, recipes: &[Recipe]) -> Result<Self, EvaluateError> {
+        let catalogue = Catalogue::open_or_create(folder)?;
+        catalogue.settle_recipes(recipes)?;
+        let library = "books".parse().map_err(|e| EvaluateError::Internal(format!("{e}")))?;
+        Ok(Self { catalogue, library })
+    }
+
+    /// This index with another rule than the default one.
+    pub(super) fn with_rule(self, rule: Rule) -> Self {
+        Self { catalogue: self.catalogue.with_rule(rule), ..self }
+    }
+
+    /// Adds numbered books, whose texts `text` reads, on all cores.
+    pub(super) fn add(
+        &self,
+        books: Vec<usize>,
+        recipes: &[Recipe],
+        text: impl Fn(usize) -> Result<String, EvaluateError> + Sync,
+        added: impl Fn() + Sync,
+    ) -> Result<(), EvaluateError> {
+        let load = |&book: &usize| {
+            let id = book.to_string().parse().map_err(|e| format!("{e}"))?;
+            let key = BookKey { library: self.library.clone(), id };
+            let content = Content::Text(text(book).map_err(|e| e.to_string())?);
+            let rights = Rights::Protected;
+            Ok(NewEntry { key, rights, title: None, authors: Vec::new(), language: None, validity: None, content })
+        };
+        let mut refused = None;
+        self.catalogue.add_all(books, recipes, load, |_, landed| {
+            added();
+            if let Err(why) = landed {
+                refused.get_or_insert(why);
+            }
+        })?;
+        refused.map_or(Ok(()), |why| Err(EvaluateError::Refused(why)))
+    }
+
+    /// How many gems its books have together, by recipe.
+    pub(super) fn gems(&self) -> Result<BTreeMap<RecipeName, u64>, EvaluateError> {
+        let recipes = self.catalogue.stats()?.recipes;
+        Ok(recipes.into_iter().map(|stats| (stats.recipe, stats.gems)).collect())
+    }
+
+    /// Everything that a check of a text says.
+    pub(super) fn report(&self, recipe: &Recipe, text: String) -> Result<Report, EvaluateError> {
+        let options = CheckOptions {
+            recipe: Some(recipe.name().clone()),
+            limit: usize::MAX,
+            detail: false,
+            // No book has rights that end, so that any day will do.
+            day: Some(Date::constant(2000, 1, 1)),
+            ..CheckOptions::default()
+        };
+        Ok(self.catalogue.check(&Query::Text(text), &options)?)
+    }
+}
+
+/// Recipes of this program, each by its default rule: a book that one of them names is named.
+pub(super) struct ByRecipes<'i> {
+    pub(super) index: &'i Index,
+    pub(super) recipes: Vec<Recipe>,
+    pub(super) name: String,
+}
+
+impl Detector for ByRecipes<'_> {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn check(&self, text: &str) -> Result<Vec<usize>, EvaluateError> {
+        let mut named = Vec::new();
+        for recipe in &self.recipes {
+            let report = self.index.report(recipe, text.to_owned())?;
+            for found in report.matches {
+                let number = found.book.id.parse();
+                named.push(number.map_err(|e| EvaluateError::Internal(format!("a book's number: {e}")))?);
+            }
+        }
+        named.sort_unstable();
+        named.dedup();
+        Ok(named)
+    }
+}

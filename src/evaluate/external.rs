@@ -1,0 +1,139 @@
+//! Another program as a detector.
+//!
+//! It is started once, by the shell. It reads lines of JSON from its standard input and answers each `check` with one on its
+//! standard output; what it writes to standard error is shown as it is:
+//!
+//! ```text
+//! → {"add": 17, "text": "…"}      a book of the index, with its number; no answer
+//! → {"check": "…"}                a text, after the last book
+//! ← [17, 4]                       the numbers of the books that it matches
+//! ```
+//!
+//! The end of its input is its end.
+
+use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread::{self, sleep};
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::EvaluateError;
+use super::detector::Detector;
+
+/// How many hundredths of a second a program that has nothing more to do may take to end.
+const PATIENCE: usize = 200;
+
+/// A running program.
+pub(super) struct External {
+    command: String,
+    /// How many books it was given.
+    books: usize,
+    talk: Mutex<Talk>,
+}
+
+struct Talk {
+    child: Child,
+    /// `None` once it was told that nothing more comes.
+    to: Option<ChildStdin>,
+    /// What it says, line by line, as a thread of its own reads it: a program that says something before it is asked must not
+    /// wait for a reader, while this waits for it to read.
+    from: Receiver<io::Result<String>>,
+}
+
+impl External {
+    /// Starts a program and gives it numbered books, whose texts `text` reads.
+    pub(super) fn start(
+        command: &str,
+        books: usize,
+        text: impl Fn(usize) -> Result<Option<String>, EvaluateError>,
+    ) -> Result<Self, EvaluateError> {
+        let failed = |why: String| EvaluateError::Detector { command: command.to_owned(), why };
+        let mut shell = Command::new("sh");
+        let spawned = shell.args(["-c", command]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+        let mut child = spawned.map_err(|e| failed(format!("it cannot be started: {e}")))?;
+        let (to, from) = (child.stdin.take(), child.stdout.take());
+        let from = from.ok_or_else(|| failed("it has no standard output".to_owned()))?;
+        let (lines, heard) = channel();
+        thread::spawn(move || BufReader::new(from).lines().try_for_each(|line| lines.send(line)));
+        let mut talk = Talk { child, to, from: heard };
+        for book in 0..books {
+            if let Some(text) = text(book)? {
+                let said = talk.say(&json!({"add": book, "text": text})).and_then(|()| talk.unasked());
+                said.map_err(|e| failed(talk.failure(&e)))?;
+            }
+        }
+        Ok(Self { command: command.to_owned(), books, talk: Mutex::new(talk) })
+    }
+}
+
+impl Talk {
+    fn say(&mut self, line: &serde_json::Value) -> Result<(), String> {
+        let Some(to) = &mut self.to else { return Err("it was ended before".to_owned()) };
+        writeln!(to, "{line}").and_then(|()| to.flush()).map_err(|e| format!("it reads no more: {e}"))
+    }
+
+    fn answer(&mut self) -> Result<Vec<usize>, String> {
+        let line = self.from.recv().map_err(|_| "it ended without an answer".to_owned())?;
+        let line = line.map_err(|e| format!("its answer cannot be read: {e}"))?;
+        serde_json::from_str(&line).map_err(|e| format!("not a list of numbers of books: '{}' ({e})", beginning(&line)))
+    }
+
+    /// Fails if it has said something before it was asked.
+    fn unasked(&self) -> Result<(), String> {
+        match self.from.try_recv() {
+            Ok(Ok(line)) => Err(format!("it answers before it is asked: '{}'", beginning(&line))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Tells the program that nothing more comes, and waits a while for its end.
+    fn end(&mut self) -> Option<ExitStatus> {
+        self.to = None;
+        for _ in 0..PATIENCE {
+            match self.child.try_wait() {
+                Ok(None) => sleep(Duration::from_millis(10)),
+                ended => return ended.ok().flatten(),
+            }
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        None
+    }
+
+    /// What went wrong, and how the program ended.
+    fn failure(&mut self, why: &str) -> String {
+        let status = self.end().map_or_else(|| "it had to be killed".to_owned(), |status| status.to_string());
+        format!("{why} ({status})")
+    }
+}
+
+fn beginning(line: &str) -> String {
+    line.trim().chars().take(80).collect()
+}
+
+impl Detector for External {
+    fn name(&self) -> &str {
+        &self.command
+    }
+
+    fn check(&self, text: &str) -> Result<Vec<usize>, EvaluateError> {
+        let failed = |why: String| EvaluateError::Detector { command: self.command.clone(), why };
+        let mut talk = self.talk.lock().unwrap_or_else(PoisonError::into_inner);
+        let asked = talk.say(&json!({"check": text}));
+        let found = asked.and_then(|()| talk.answer()).map_err(|e| failed(talk.failure(&e)))?;
+        match found.iter().find(|book| **book >= self.books) {
+            Some(book) => Err(failed(format!("it names book {book}, which it was never given"))),
+            None => Ok(found),
+        }
+    }
+}
+
+impl Drop for External {
+    fn drop(&mut self) {
+        let talk = self.talk.get_mut().unwrap_or_else(PoisonError::into_inner);
+        talk.end();
+    }
+}

@@ -1,0 +1,391 @@
+//! How much a recipe finds, and whom it accuses: disguised copies of books, checked against an index of the books.
+//!
+//! Every copy is made from a seed, so that one seed gives one result. The index is an ordinary catalogue in a temporary
+//! folder, and a check is an ordinary check by the recipe's default rule. Another program can take part ([`external`]).
+//!
+//! A copy is *caught* when the check names the book it is of. Naming a book that has nothing to do with it is a *false
+//! alarm*; books related by the list of pairs, directly or over others, are neither.
+
+mod attacks;
+mod calibrate;
+mod detector;
+mod external;
+mod findings;
+mod pairs;
+mod pieces;
+mod plot;
+mod shelf;
+mod table;
+
+pub use attacks::{ATTACKS, Attack};
+pub use calibrate::calibrate;
+pub use shelf::{BookFile, Shelf};
+
+use std::env;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use rayon::prelude::*;
+use sha2::{Digest, Sha256};
+
+use self::attacks::{Scene, mirror};
+use self::detector::{ByRecipes, Detector, Index};
+use self::external::External;
+use self::findings::{Attacks, Cost, Count, Detected, FalseAlarm, Findings, Key, PairsFound};
+use self::pairs::{Expected, Pairs};
+use self::pieces::{Length, piece};
+use crate::catalogue::CatalogueError;
+use crate::fingerprint::Recipe;
+use crate::random::Random;
+
+/// How many pieces of one length are taken from a book.
+const PIECES: u64 = 4;
+/// How many unrelated pairs that were named are listed; all are counted.
+const EXAMPLES: usize = 50;
+
+/// What to evaluate, and with what.
+pub struct Plan {
+    /// The books.
+    pub shelf: Shelf,
+    /// Lists of pairs: their names and what they say.
+    pub pairs: Vec<(String, String)>,
+    /// The recipes; several together find what one of them finds.
+    pub recipes: Vec<Vec<Recipe>>,
+    /// Other programs, as command lines of the shell.
+    pub detectors: Vec<String>,
+    /// The attacks.
+    pub attacks: Vec<&'static Attack>,
+    /// Where all randomness comes from.
+    pub seed: u64,
+}
+
+/// What came out.
+pub struct Evaluation {
+    shelf: Shelf,
+    pairs: Pairs,
+    attacks: Attacks,
+    seed: u64,
+    detectors: Vec<Detected>,
+    findings: Findings,
+}
+
+/// Hears what is being done, how much of it is done, and how much there is.
+pub type Progress<'a> = &'a (dyn Fn(&'static str, u64, u64) + Sync);
+
+/// Why there is no result.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EvaluateError {
+    /// There are fewer books than a comparison takes.
+    #[error("{0} books; an evaluation takes three at least, as one copy is glued between two other books")]
+    FewBooks(usize),
+    /// A book cannot be read.
+    #[error("{name}: {why}; take it out of the folder of books")]
+    Book {
+        /// The book.
+        name: String,
+        /// Why not.
+        why: String,
+    },
+    /// A book was not taken into the index.
+    #[error("a book was refused: {0}; take it out of the folder of books")]
+    Refused(String),
+    /// A list of pairs is wrong.
+    #[error("{list}: line {line}: {why}")]
+    Pair {
+        /// Its name.
+        list: String,
+        /// The line, counted from 1.
+        line: usize,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// Another program failed.
+    #[error("the detector '{command}': {why}")]
+    Detector {
+        /// Its command line.
+        command: String,
+        /// What happened.
+        why: String,
+    },
+    /// The catalogue failed.
+    #[error(transparent)]
+    Catalogue(#[from] CatalogueError),
+    /// A folder or a file could not be written.
+    #[error("{}: {error}", .path.display())]
+    Output {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// A plot could not be drawn.
+    #[error("{}: {why}", .path.display())]
+    Plot {
+        /// Its file.
+        path: PathBuf,
+        /// What the library said.
+        why: String,
+    },
+    /// A fault of this program.
+    #[error("this is a fault of the program: {0}")]
+    Internal(String),
+}
+
+/// Evaluates; `progress` hears how far it is.
+pub fn evaluate(plan: Plan, progress: Progress<'_>) -> Result<Evaluation, EvaluateError> {
+    let Plan { shelf, pairs, recipes, detectors, attacks, seed } = plan;
+    let books = shelf.len();
+    if books < 3 {
+        return Err(EvaluateError::FewBooks(books));
+    }
+    let pairs = Pairs::parse(&pairs, &shelf)?;
+    let mirrored = attacks.iter().any(|attack| attack.mirrored);
+    let folder_failed = |error| EvaluateError::Output { path: env::temp_dir(), error };
+    let folder = tempfile::tempdir().map_err(folder_failed)?;
+    // A book's number, and behind all of them those of the books as the mirrored attacks have them in the index.
+    let text = |number: usize| match number.checked_sub(books) {
+        None => shelf.text(number).map(Some),
+        Some(_) if !mirrored => Ok(None),
+        Some(number) => shelf.text(number).map(|text| mirror(&text)),
+    };
+
+    let mut distinct: Vec<Recipe> = Vec::new();
+    for recipe in recipes.iter().flatten() {
+        if !distinct.contains(recipe) {
+            distinct.push(recipe.clone());
+        }
+    }
+    let index = Index::create(folder.path(), &distinct)?;
+    let costs = measure(&shelf, &recipes, progress)?;
+    let mut numbers: Vec<usize> = (0..books).collect();
+    for number in books..2 * books {
+        if text(number)?.is_some() {
+            numbers.push(number);
+        }
+    }
+    if !distinct.is_empty() {
+        let (done, all) = (AtomicU64::new(0), numbers.len() as u64);
+        let added = || progress("indexing", done.fetch_add(1, Ordering::Relaxed) + 1, all);
+        index.add(numbers, &distinct, |number| text(number).map(Option::unwrap_or_default), added)?;
+    }
+    let mut all: Vec<Box<dyn Detector + '_>> = Vec::new();
+    for recipes in recipes {
+        let names: Vec<&str> = recipes.iter().map(|recipe| recipe.name().as_str()).collect();
+        all.push(Box::new(ByRecipes { index: &index, name: names.join("+"), recipes }));
+    }
+    for command in &detectors {
+        all.push(Box::new(External::start(command, 2 * books, text)?));
+    }
+
+    let attacks = Attacks(attacks);
+    let run = Run { shelf: &shelf, pairs: &pairs, attacks: &attacks, seed, detectors: &all };
+    let (found, findings) = run.all(progress)?;
+    let costs = costs.into_iter().map(Some).chain(detectors.iter().map(|_| None));
+    let detected = all.iter().zip(costs).zip(found);
+    let detected =
+        detected.map(|((detector, cost), pairs)| Detected { name: detector.name().to_owned(), cost, pairs }).collect();
+    drop(all);
+    drop(index);
+    folder.close().map_err(folder_failed)?;
+    Ok(Evaluation { shelf, pairs, attacks, seed, detectors: detected, findings })
+}
+
+/// What each recipe, or some together, cost, by one core.
+fn measure(shelf: &Shelf, recipes: &[Vec<Recipe>], progress: Progress<'_>) -> Result<Vec<Cost>, EvaluateError> {
+    let mut costs = vec![Cost::default(); recipes.len()];
+    for book in 0..shelf.len() {
+        let text = shelf.text(book)?;
+        for (recipes, cost) in recipes.iter().zip(&mut costs) {
+            let begun = Instant::now();
+            let gems: u64 = recipes.iter().map(|recipe| recipe.gems(&text).len() as u64).sum();
+            cost.seconds += begun.elapsed().as_secs_f64();
+            cost.gems += gems;
+            cost.without += u64::from(gems == 0);
+            cost.characters += text.chars().count() as u64;
+            cost.bytes += text.len() as u64;
+        }
+        progress("measuring", book as u64 + 1, shelf.len() as u64);
+    }
+    Ok(costs)
+}
+
+/// The checks of one evaluation.
+struct Run<'a> {
+    shelf: &'a Shelf,
+    pairs: &'a Pairs,
+    attacks: &'a Attacks,
+    seed: u64,
+    detectors: &'a [Box<dyn Detector + 'a>],
+}
+
+/// The names that each detector gives each book, by detector.
+type Named = Vec<Vec<Vec<usize>>>;
+
+impl Run<'_> {
+    fn all(&self, progress: Progress<'_>) -> Result<(Vec<PairsFound>, Findings), EvaluateError> {
+        let findings = Mutex::new(Findings::default());
+        let named: Mutex<Named> = Mutex::new(vec![vec![Vec::new(); self.shelf.len()]; self.detectors.len()]);
+        let disguises = self.attacks.with_strengths().count() as u64;
+        let (done, all) = (AtomicU64::new(0), self.shelf.len() as u64 * disguises);
+        let step = || progress("checking", done.fetch_add(1, Ordering::Relaxed) + 1, all);
+        (0..self.shelf.len()).into_par_iter().with_max_len(1).try_for_each(|book| {
+            let (of_book, found) = self.book(book, &step)?;
+            findings.lock().unwrap_or_else(PoisonError::into_inner).merge(found);
+            let mut named = named.lock().unwrap_or_else(PoisonError::into_inner);
+            for (detector, names) in of_book.into_iter().enumerate() {
+                named[detector][book] = names;
+            }
+            Ok::<(), EvaluateError>(())
+        })?;
+        let named = named.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let found = named.iter().map(|named| self.pairs_found(named)).collect();
+        Ok((found, findings.into_inner().unwrap_or_else(PoisonError::into_inner)))
+    }
+
+    /// Checks a book as it is, which gives its names by detector, and all disguised copies of it.
+    fn book(&self, book: usize, step: &dyn Fn()) -> Result<(Vec<Vec<usize>>, Findings), EvaluateError> {
+        let text = self.shelf.text(book)?;
+        let words: Vec<&str> = text.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty()).collect();
+        let as_it_is = self.detectors.iter().map(|detector| detector.check(&text));
+        let as_it_is = as_it_is.collect::<Result<Vec<_>, _>>()?;
+        let mut findings = Findings::default();
+        for (attack, strength, disguise, share) in self.attacks.with_strengths() {
+            for length in Length::ALL {
+                let pieces = match length {
+                    Length::Whole => 1,
+                    Length::Characters(_) if disguise.whole => 0,
+                    Length::Characters(_) => PIECES,
+                };
+                for number in 0..pieces {
+                    let seeded =
+                        |what: &str| self.random(&[self.shelf.name(book), what, &length.name(), &number.to_string()]);
+                    // The same pieces for every attack, so that attacks can be compared.
+                    let text = match length {
+                        Length::Whole => Some(text.as_str()),
+                        Length::Characters(characters) => piece(&text, characters, &mut seeded("piece")),
+                    };
+                    let Some(text) = text else { continue };
+                    let mut random = seeded(&format!("{} {strength}", disguise.name));
+                    let glued = if disguise.name == "glued" { self.others(book, &mut random) } else { Vec::new() };
+                    let others = glued.iter().map(|other| self.shelf.text(*other)).collect::<Result<Vec<_>, _>>()?;
+                    let Some(copy) = disguise.disguise(Scene { text, words: &words, others: &others, random }, share)
+                    else {
+                        continue;
+                    };
+                    let language = self.shelf.language(book).to_owned();
+                    let key = Key { detector: 0, attack, strength, length, language };
+                    self.copy(book, disguise, &glued, &copy, &key, &mut findings)?;
+                }
+            }
+            step();
+        }
+        Ok((as_it_is, findings))
+    }
+
+    /// Checks one copy.
+    fn copy(
+        &self,
+        book: usize,
+        attack: &Attack,
+        glued: &[usize],
+        copy: &str,
+        key: &Key,
+        findings: &mut Findings,
+    ) -> Result<(), EvaluateError> {
+        let books = self.shelf.len();
+        let related =
+            |other: usize| self.pairs.kin(book, other) || glued.iter().any(|glued| self.pairs.kin(*glued, other));
+        let strangers = (0..books).filter(|other| !related(*other)).count() as u64;
+        let wanted = if attack.mirrored { books + book } else { book };
+        for (number, detector) in self.detectors.iter().enumerate() {
+            let named = detector.check(copy)?;
+            let mut false_alarms = 0;
+            for &other in named.iter().filter(|other| **other < books && !related(**other)) {
+                false_alarms += 1;
+                findings.false_alarm(FalseAlarm { detector: number, book, named: other }, 1);
+            }
+            let count = Count {
+                copies: 1,
+                caught: u64::from(named.contains(&wanted)),
+                accused: u64::from(false_alarms > 0),
+                false_alarms,
+                strangers,
+            };
+            findings.count(Key { detector: number, ..key.clone() }, count);
+        }
+        Ok(())
+    }
+
+    /// Two other books.
+    fn others(&self, book: usize, random: &mut Random) -> Vec<usize> {
+        let mut others: Vec<usize> = (0..self.shelf.len()).filter(|other| *other != book).collect();
+        random.shuffle(&mut others);
+        others.truncate(2);
+        others
+    }
+
+    /// Random numbers of their own for what is told by these words.
+    fn random(&self, words: &[&str]) -> Random {
+        let mut sha = Sha256::new_with_prefix(self.seed.to_le_bytes());
+        for word in words {
+            sha.update((word.len() as u64).to_le_bytes());
+            sha.update(word);
+        }
+        let mut seed = [0; 8];
+        seed.copy_from_slice(&sha.finalize()[..8]);
+        Random::new(u64::from_le_bytes(seed))
+    }
+
+    fn pairs_found(&self, named: &[Vec<usize>]) -> PairsFound {
+        let taken = |a: usize, b: usize| named[a].contains(&b);
+        let rows = self.pairs.rows.iter().map(|pair| match pair.expected {
+            Expected::NoMatch => taken(pair.a, pair.b) || taken(pair.b, pair.a),
+            _ => taken(pair.a, pair.b),
+        });
+        let mut found = PairsFound { rows: rows.collect(), ..PairsFound::default() };
+        for a in 0..named.len() {
+            for b in (a + 1..named.len()).filter(|b| !self.pairs.kin(a, *b)) {
+                found.unrelated += 1;
+                if taken(a, b) || taken(b, a) {
+                    found.unrelated_named += 1;
+                    if found.examples.len() < EXAMPLES {
+                        found.examples.push((a, b));
+                    }
+                }
+            }
+        }
+        found
+    }
+}
+
+impl Evaluation {
+    /// The tables in Markdown.
+    #[must_use]
+    pub fn markdown(&self) -> String {
+        table::markdown(self)
+    }
+
+    /// Writes `evaluation.md`, `copies.csv`, `pairs.csv` and the plots into a folder, and makes it if need be.
+    pub fn write(&self, folder: &Path) -> Result<(), EvaluateError> {
+        let failed = |path: &Path| {
+            let path = path.to_owned();
+            |error| EvaluateError::Output { path, error }
+        };
+        fs::create_dir_all(folder).map_err(failed(folder))?;
+        let files = [
+            ("evaluation.md", self.markdown()),
+            ("copies.csv", table::copies(self)),
+            ("pairs.csv", table::pairs(self)),
+        ];
+        for (name, content) in files {
+            let path = folder.join(name);
+            fs::write(&path, content).map_err(failed(&path))?;
+        }
+        plot::draw(self, folder)
+    }
+}

@@ -1,0 +1,146 @@
+//! Pairs of books that really are related, or only seem so.
+
+use hashbrown::HashSet;
+
+use super::EvaluateError;
+use super::shelf::Shelf;
+
+/// What is said of a pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Expected {
+    /// A detector has to find it.
+    Match,
+    /// A detector must not name it.
+    NoMatch,
+    /// Either is right.
+    Either,
+}
+
+/// The relations a list may name.
+const RELATIONS: &[(&str, Expected)] = &[
+    ("same-work-other-source", Expected::Match),
+    ("contained", Expected::Match),
+    ("revised-edition", Expected::Match),
+    ("partial-overlap", Expected::Match),
+    ("different-translation", Expected::NoMatch),
+    ("unrelated", Expected::NoMatch),
+    ("related", Expected::Either),
+];
+
+/// A row of a list of pairs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Pair {
+    pub(super) a: usize,
+    pub(super) b: usize,
+    pub(super) relation: &'static str,
+    pub(super) expected: Expected,
+}
+
+/// What is known of the relations between the books of a shelf.
+#[derive(Debug)]
+pub(super) struct Pairs {
+    pub(super) rows: Vec<Pair>,
+    /// For every book, the least of those it is related to, directly or over others.
+    kin: Vec<usize>,
+    /// What must not be named though a chain of relations leads there.
+    apart: HashSet<(usize, usize)>,
+}
+
+impl Pairs {
+    /// Reads lists, each with its name. A pair a line, two books and their relation with tabs between them; more columns are ignored, as are
+    /// empty lines, those that begin with `#`, and a first line that begins with `file_a`.
+    pub(super) fn parse(lists: &[(String, String)], shelf: &Shelf) -> Result<Self, EvaluateError> {
+        let mut rows = Vec::new();
+        for (name, list) in lists {
+            Self::read(name, list, shelf, &mut rows)?;
+        }
+        Ok(Self::new(rows, shelf.len()))
+    }
+
+    fn read(list_name: &str, list: &str, shelf: &Shelf, rows: &mut Vec<Pair>) -> Result<(), EvaluateError> {
+        for (number, line) in (1..).zip(list.trim_start_matches('\u{feff}').lines()) {
+            let wrong = |why: String| EvaluateError::Pair { list: list_name.to_owned(), line: number, why };
+            if line.trim().is_empty() || line.starts_with('#') || number == 1 && line.starts_with("file_a") {
+                continue;
+            }
+            let columns: Vec<&str> = line.split('\t').map(str::trim).collect();
+            let [a, b, relation, ..] = columns[..] else {
+                return Err(wrong(format!(
+                    "{} columns; two books and their relation, with tabs between",
+                    columns.len()
+                )));
+            };
+            let book = |name: &str| {
+                shelf.number(name).ok_or_else(|| wrong(format!("there is no book '{name}' in the folder of books")))
+            };
+            let (a, b) = (book(a)?, book(b)?);
+            if a == b {
+                return Err(wrong(format!("a pair is of two books, and both are '{}'", shelf.name(a))));
+            }
+            let Some(&(relation, expected)) = RELATIONS.iter().find(|(name, _)| *name == relation) else {
+                let known: Vec<&str> = RELATIONS.iter().map(|(name, _)| *name).collect();
+                return Err(wrong(format!("'{relation}' is no relation; known are: {}", known.join(", "))));
+            };
+            rows.push(Pair { a, b, relation, expected });
+        }
+        Ok(())
+    }
+
+    fn new(rows: Vec<Pair>, books: usize) -> Self {
+        let mut kin: Vec<usize> = (0..books).collect();
+        for pair in rows.iter().filter(|pair| pair.expected != Expected::NoMatch) {
+            let (a, b) = (kin[pair.a], kin[pair.b]);
+            kin.iter_mut().filter(|least| **least == a.max(b)).for_each(|least| *least = a.min(b));
+        }
+        let apart = rows.iter().filter(|pair| pair.expected == Expected::NoMatch);
+        let apart = apart.flat_map(|pair| [(pair.a, pair.b), (pair.b, pair.a)]).collect();
+        Self { rows, kin, apart }
+    }
+
+    /// The group of related books that a book is in, as the number of the first of them.
+    pub(super) fn group(&self, book: usize) -> usize {
+        self.kin[book]
+    }
+
+    /// Whether naming one for the other is no false alarm: the same book, or related directly or over others.
+    pub(super) fn kin(&self, a: usize, b: usize) -> bool {
+        self.kin[a] == self.kin[b] && !self.apart.contains(&(a, b))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::shelf::BookFile;
+    use super::{Pairs, Shelf};
+
+    fn shelf() -> Shelf {
+        let file = |name: &str| BookFile { name: name.to_owned(), path: name.into() };
+        Shelf::new(["a", "b", "c", "d", "e"].map(file).to_vec())
+    }
+
+    #[test]
+    fn kin_over_others() {
+        let list = "file_a\tfile_b\trelation\tshare\nc\tb\tcontained\t0.5\n\n# a\tb\nb\ta\tsame-work-other-source\nd\te\tdifferent-translation\n";
+        let pairs = Pairs::parse(&[("list.tsv".to_owned(), list.to_owned())], &shelf()).expect("a good list");
+        assert_eq!(pairs.rows.len(), 3);
+        let kin: Vec<(usize, usize)> =
+            (0..5).flat_map(|a| (a + 1..5).map(move |b| (a, b))).filter(|&(a, b)| pairs.kin(a, b)).collect();
+        assert_eq!(kin, [(0, 1), (0, 2), (1, 2)]);
+    }
+
+    #[test]
+    fn what_is_wrong_and_where() {
+        let table = [
+            ("a\tb", "list.tsv: line 1: 2 columns"),
+            ("a\tb\tcontained\nx\tb\tcontained", "line 2: there is no book 'x'"),
+            ("# comment\n\na\tb\tsimilar", "line 3: 'similar' is no relation; known are: same-work"),
+            ("a\ta\tcontained", "line 1: a pair is of two books"),
+        ];
+        for (list, expected) in table {
+            let error = Pairs::parse(&[("list.tsv".to_owned(), list.to_owned())], &shelf())
+                .expect_err("a bad list")
+                .to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! What came out as tables: Markdown for people, CSV for programs.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use super::Evaluation;
+use super::findings::{Cost, Count, Detected, Key, PairsFound};
+use super::pairs::Expected;
+use super::pieces::Length;
+
+/// A part as a percentage, never rounded up to 100 or down to 0.
+fn percent(part: u64, of: u64) -> String {
+    if of == 0 {
+        return "–".to_owned();
+    }
+    let exact = 100.0 * part as f64 / of as f64;
+    match (exact * 10.0).round() / 10.0 {
+        rounded if rounded >= 100.0 && part < of => ">99.9".to_owned(),
+        rounded if rounded <= 0.0 && part > 0 => "<0.1".to_owned(),
+        rounded => format!("{rounded:.1}"),
+    }
+}
+
+/// Precision, recall, and their harmonic mean.
+struct Rates {
+    precision: f64,
+    recall: f64,
+}
+
+impl Rates {
+    fn new(right: u64, wrong: u64, wanted: u64) -> Self {
+        let part = |of: u64| if of == 0 { 1.0 } else { right as f64 / of as f64 };
+        Self { precision: part(right + wrong), recall: part(wanted) }
+    }
+
+    fn f(&self) -> f64 {
+        let sum = self.precision + self.recall;
+        if sum > 0.0 { 2.0 * self.precision * self.recall / sum } else { 0.0 }
+    }
+
+    fn cells(&self) -> String {
+        format!("{:.4} | {:.4} | {:.4}", self.precision, self.recall, self.f())
+    }
+}
+
+pub(super) fn markdown(evaluation: &Evaluation) -> String {
+    let languages: BTreeSet<&str> = (0..evaluation.shelf.len()).map(|book| evaluation.shelf.language(book)).collect();
+    let mut page = format!(
+        "# Evaluation\n\n{} books in {} languages, seed {}. A figure under a detector is the percentage of copies caught.\n",
+        evaluation.shelf.len(),
+        languages.len(),
+        evaluation.seed
+    );
+    let sections = [cost, all_copies, pairs_by_relation, whole_books, by_length, by_language, false_alarms];
+    for section in sections {
+        section(evaluation, &mut page);
+    }
+    page
+}
+
+/// Begins a table: a column for each of `first`, then for each of `rest`.
+fn head<'a>(page: &mut String, first: &[&'a str], rest: impl IntoIterator<Item = &'a str>) {
+    let columns: Vec<&str> = first.iter().copied().chain(rest).collect();
+    let escaped: Vec<String> = columns.iter().map(|column| column.replace('|', "\\|")).collect();
+    let _ = writeln!(page, "| {} |\n|{}", escaped.join(" | "), "---|".repeat(columns.len()));
+}
+
+fn names(evaluation: &Evaluation) -> impl Iterator<Item = &str> {
+    evaluation.detectors.iter().map(|detector| detector.name.as_str())
+}
+
+fn cost(evaluation: &Evaluation, page: &mut String) {
+    if evaluation.detectors.iter().all(|detector| detector.cost.is_none()) {
+        return;
+    }
+    page.push_str("\n## Cost\n\nGems are postings of the index; the fold, cut and hash are by one core.\n\n");
+    head(page, &["recipe", "gems per 1,000 characters", "postings per book", "books without a gem", "MB/s"], []);
+    for Detected { name, cost, .. } in &evaluation.detectors {
+        let Some(Cost { gems, without, characters, bytes, seconds }) = *cost else { continue };
+        let (density, books) = (1e3 * gems as f64 / characters as f64, evaluation.shelf.len() as f64);
+        let speed = bytes as f64 / 1e6 / seconds;
+        let _ = writeln!(page, "| {name} | {density:.3} | {:.1} | {without} | {speed:.0} |", gems as f64 / books);
+    }
+}
+
+fn all_copies(evaluation: &Evaluation, page: &mut String) {
+    page.push_str("\n## All copies\n\nOver all attacks and strengths, by length in characters.\n\n");
+    head(page, &["detector", "length", "copies", "caught", "accusing strangers", "precision", "recall", "F"], []);
+    for (number, name) in names(evaluation).enumerate() {
+        for length in Length::ALL {
+            let count = evaluation.findings.sum(|key| key.detector == number && key.length == length);
+            if count.copies == 0 {
+                continue;
+            }
+            let Count { copies, caught, accused, false_alarms, .. } = count;
+            let rates = Rates::new(caught, false_alarms, copies).cells();
+            let _ = writeln!(page, "| {name} | {} | {copies} | {caught} | {accused} | {rates} |", length.name());
+        }
+    }
+}
+
+fn pairs_by_relation(evaluation: &Evaluation, page: &mut String) {
+    page.push_str(
+        "\n## Pairs\n\nBooks as they are. A pair that must match is found when a check of the first names the second; one that \
+         must not is named when a check of either names the other.\n\n",
+    );
+    head(page, &["relation", "pairs"], names(evaluation));
+    let rows = &evaluation.pairs.rows;
+    let relations: BTreeSet<(bool, &str)> = rows.iter().map(|p| (p.expected != Expected::Match, p.relation)).collect();
+    for (_, relation) in relations {
+        let of_relation: Vec<usize> = (0..rows.len()).filter(|row| rows[*row].relation == relation).collect();
+        let _ = write!(page, "| {relation} | {} |", of_relation.len());
+        for Detected { pairs, .. } in &evaluation.detectors {
+            let _ = write!(page, " {} |", of_relation.iter().filter(|row| pairs.rows[**row]).count());
+        }
+        page.push('\n');
+    }
+    let unrelated = evaluation.detectors.first().map_or(0, |detector| detector.pairs.unrelated);
+    let _ = write!(page, "| none known | {unrelated} |");
+    for Detected { pairs, .. } in &evaluation.detectors {
+        let _ = write!(page, " {} |", pairs.unrelated_named);
+    }
+    page.push_str("\n\n");
+    head(page, &["detector", "precision", "recall", "F"], []);
+    for Detected { name, pairs, .. } in &evaluation.detectors {
+        let expected = |row: &usize| rows[*row].expected == Expected::Match;
+        let wanted: Vec<usize> = (0..rows.len()).filter(expected).collect();
+        let right = wanted.iter().filter(|row| pairs.rows[**row]).count() as u64;
+        // Those that the list says must not match are among the unrelated ones.
+        let rates = Rates::new(right, pairs.unrelated_named, wanted.len() as u64).cells();
+        let _ = writeln!(page, "| {name} | {rates} |");
+    }
+    for Detected { name, pairs, .. } in &evaluation.detectors {
+        missed_and_named(evaluation, name, pairs, page);
+    }
+}
+
+fn missed_and_named(evaluation: &Evaluation, name: &str, pairs: &PairsFound, page: &mut String) {
+    let book = |number: usize| evaluation.shelf.name(number);
+    let rows = evaluation.pairs.rows.iter().zip(&pairs.rows);
+    let missed: Vec<_> = rows.filter(|(pair, found)| pair.expected == Expected::Match && !**found).collect();
+    if !missed.is_empty() {
+        let _ = writeln!(page, "\n{name} misses:\n");
+        for (pair, _) in missed {
+            let _ = writeln!(page, "- {} – {} ({})", book(pair.a), book(pair.b), pair.relation);
+        }
+    }
+    if !pairs.examples.is_empty() {
+        let _ = writeln!(page, "\n{name} names, though nothing relates them:\n");
+        for (a, b) in &pairs.examples {
+            let _ = writeln!(page, "- {} – {}", book(*a), book(*b));
+        }
+    }
+}
+
+fn whole_books(evaluation: &Evaluation, page: &mut String) {
+    page.push_str("\n## Whole books\n\n");
+    head(page, &["attack", "strength", "copies"], names(evaluation));
+    for (number, strength, attack, share) in evaluation.attacks.with_strengths() {
+        let of = |detector: usize, key: &Key| {
+            (key.detector, key.attack, key.strength, key.length) == (detector, number, strength, Length::Whole)
+        };
+        let copies = evaluation.findings.sum(|key| of(0, key)).copies;
+        let _ = write!(page, "| {} ({}) | {} | {copies} |", attack.name, attack.what, attack.strength(share));
+        for detector in 0..evaluation.detectors.len() {
+            let count = evaluation.findings.sum(|key| of(detector, key));
+            let _ = write!(page, " {} |", percent(count.caught, count.copies));
+        }
+        page.push('\n');
+    }
+}
+
+fn by_length(evaluation: &Evaluation, page: &mut String) {
+    for (detector, name) in names(evaluation).enumerate() {
+        let _ = writeln!(page, "\n## Pieces by length: {name}\n\nLengths in characters.\n");
+        let lengths: Vec<String> = Length::ALL.iter().map(|length| length.name()).collect();
+        head(page, &["attack", "strength"], lengths.iter().map(String::as_str));
+        for (number, strength, attack, share) in evaluation.attacks.with_strengths().filter(|(_, _, a, _)| !a.whole) {
+            let _ = write!(page, "| {} | {} |", attack.name, attack.strength(share));
+            for length in Length::ALL {
+                let count = evaluation.findings.sum(|key| {
+                    (key.detector, key.attack, key.strength, key.length) == (detector, number, strength, length)
+                });
+                let _ = write!(page, " {} |", percent(count.caught, count.copies));
+            }
+            page.push('\n');
+        }
+    }
+}
+
+fn by_language(evaluation: &Evaluation, page: &mut String) {
+    page.push_str("\n## By language\n\nWhole books, over all attacks and strengths.\n\n");
+    head(page, &["language", "books", "copies"], names(evaluation));
+    let languages: BTreeSet<&str> = evaluation.findings.counts.keys().map(|key| key.language.as_str()).collect();
+    for language in languages {
+        let books = (0..evaluation.shelf.len()).filter(|book| evaluation.shelf.language(*book) == language).count();
+        let of = |detector: usize, key: &Key| {
+            (key.detector, key.language.as_str(), key.length) == (detector, language, Length::Whole)
+        };
+        let copies = evaluation.findings.sum(|key| of(0, key)).copies;
+        let _ = write!(page, "| {language} | {books} | {copies} |");
+        for detector in 0..evaluation.detectors.len() {
+            let count = evaluation.findings.sum(|key| of(detector, key));
+            let _ = write!(page, " {} |", percent(count.caught, count.copies));
+        }
+        page.push('\n');
+    }
+}
+
+fn false_alarms(evaluation: &Evaluation, page: &mut String) {
+    page.push_str("\n## False alarms\n\nOver all copies of all lengths.\n\n");
+    head(page, &["detector", "copies", "accusing strangers", "false alarms", "of pairs of a copy and a stranger"], []);
+    for (number, name) in names(evaluation).enumerate() {
+        let Count { copies, accused, false_alarms, strangers, .. } =
+            evaluation.findings.sum(|key| key.detector == number);
+        let _ = writeln!(page, "| {name} | {copies} | {accused} | {false_alarms} | {strangers} |");
+    }
+    let book = |number: usize| evaluation.shelf.name(number);
+    for (number, name) in names(evaluation).enumerate() {
+        let of_detector = || evaluation.findings.false_alarms.iter().filter(move |(alarm, _)| alarm.detector == number);
+        if of_detector().next().is_some() {
+            let _ = writeln!(page, "\n{name} takes copies for books that they have nothing to do with:\n");
+        }
+        for (alarm, copies) in of_detector() {
+            let _ = writeln!(page, "- {copies} of {} for {}", book(alarm.book), book(alarm.named));
+        }
+    }
+}
+
+/// Lines of CSV below a head.
+fn csv(head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    // Into memory, where nothing fails.
+    let _ = writer.write_record(head);
+    rows.for_each(|row| drop(writer.write_record(row)));
+    writer.into_inner().ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default()
+}
+
+/// Every count: a line for each detector, attack, strength, length and language.
+pub(super) fn copies(evaluation: &Evaluation) -> String {
+    let head = [
+        "detector",
+        "attack",
+        "strength",
+        "length",
+        "language",
+        "copies",
+        "caught",
+        "accused",
+        "false_alarms",
+        "strangers",
+    ];
+    let rows = evaluation.findings.counts.iter().map(|(key, count)| {
+        let attack = evaluation.attacks.0[key.attack];
+        let strength = attack.strengths.get(key.strength).map(ToString::to_string).unwrap_or_default();
+        let name = evaluation.detectors[key.detector].name.clone();
+        let words = [name, attack.name.to_owned(), strength, key.length.name(), key.language.clone()];
+        let Count { copies, caught, accused, false_alarms, strangers } = *count;
+        let numbers = [copies, caught, accused, false_alarms, strangers].map(|number| number.to_string());
+        words.into_iter().chain(numbers).collect()
+    });
+    csv(&head, rows)
+}
+
+/// The list of pairs, with what each detector made of it.
+pub(super) fn pairs(evaluation: &Evaluation) -> String {
+    let head: Vec<&str> = ["file_a", "file_b", "relation"].into_iter().chain(names(evaluation)).collect();
+    let book = |number: usize| evaluation.shelf.name(number).to_owned();
+    let rows = evaluation.pairs.rows.iter().enumerate().map(|(row, pair)| {
+        let found = evaluation.detectors.iter().map(|detector| u8::from(detector.pairs.rows[row]).to_string());
+        [book(pair.a), book(pair.b), pair.relation.to_owned()].into_iter().chain(found).collect()
+    });
+    csv(&head, rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Rates, percent};
+
+    #[test]
+    fn percentages_never_lie_at_the_ends() {
+        let table =
+            [(0, 0, "–"), (0, 9, "0.0"), (1, 9_999, "<0.1"), (1, 3, "33.3"), (9_999, 10_000, ">99.9"), (7, 7, "100.0")];
+        for (part, of, expected) in table {
+            assert_eq!(percent(part, of), expected);
+        }
+    }
+
+    #[test]
+    fn precision_recall_and_f() {
+        let rates = Rates::new(6, 2, 12);
+        assert_eq!((rates.precision, rates.recall), (0.75, 0.5));
+        assert!((rates.f() - 0.6).abs() < 1e-12);
+        assert!(Rates::new(0, 0, 5).f() < f64::MIN_POSITIVE);
+    }
+}

@@ -1,0 +1,91 @@
+//! `lapidary boundaries` from outside: counts, and a set that `--boundaries` takes.
+
+mod common;
+
+use common::{Folder, prose, run};
+use lapidary::fingerprint::{Boundaries, Recipe};
+
+/// Two languages of three texts each, the second with other letters more frequent than the first.
+fn texts(folder: &Folder) {
+    for i in 0..3 {
+        folder.file(&format!("texts/one/{i}.txt"), prose(i, 20_000));
+        folder.file(&format!("texts/two/{i}.txt"), prose(10 + i, 20_000).replace('b', "r").replace('d', "l"));
+    }
+    folder.file("texts/list.tsv", "no text");
+}
+
+#[test]
+fn counts_are_those_of_the_folds() {
+    let folder = Folder::new();
+    texts(&folder);
+    let table = run("boundaries stats {}", &[folder.path("texts")]).expect(0).out;
+    let mut lines = table.lines().map(|line| line.split('\t').collect::<Vec<_>>());
+    assert_eq!(lines.next().expect("a head"), ["sequence", "all", "one", "two"]);
+    let rows: Vec<Vec<&str>> = lines.collect();
+    let number = |text: &str| text.parse::<usize>().expect("a number");
+    assert!(rows.is_sorted_by(|a, b| number(a[1]) >= number(b[1])), "the most frequent first");
+    let folds: Vec<String> = (0..3).map(|i| Recipe::documented().fold(&prose(i, 20_000))).collect();
+    let counted = |sequence: &str| -> usize {
+        let places = |fold: &String| fold.as_bytes().windows(4).filter(|window| *window == sequence.as_bytes()).count();
+        folds.iter().map(places).sum()
+    };
+    for row in rows.iter().step_by(97) {
+        assert_eq!(number(row[2]), counted(row[0]), "{row:?}");
+        assert_eq!(number(row[1]), number(row[2]) + number(row[3]), "{row:?}");
+    }
+    let released = run("boundaries stats --recipe released {}", &[folder.path("texts")]).expect(0).out;
+    assert_ne!(released, table);
+}
+
+#[test]
+fn the_set_chosen_cuts_as_asked_and_is_taken_by_other_commands() {
+    let folder = Folder::new();
+    texts(&folder);
+    let chosen = run("boundaries choose --target-chars 3000 {}", &[folder.path("texts")]).expect(0).out;
+    let file = folder.file("chosen.txt", &chosen);
+    let boundaries = Boundaries::parse(&chosen).expect("a set");
+    let recipe = Recipe::documented().with_boundaries(boundaries);
+    for language in ["one", "two"] {
+        let line =
+            chosen.lines().find(|line| line.starts_with(&format!("#   {language}: "))).expect("a line a language");
+        let said: Vec<f64> = line
+            .rsplit(": ")
+            .next()
+            .into_iter()
+            .flat_map(|said| said.split(", "))
+            .map(|n| n.parse().expect("a number"))
+            .collect();
+        assert!((said[0] / 3_000.0 - 1.0).abs() < 0.1, "{chosen}");
+        let text = std::fs::read_to_string(folder.path(&format!("texts/{language}/0.txt"))).expect("a text");
+        let density = 1e3 * recipe.gems(&text).len() as f64 / text.len() as f64;
+        assert!((density / said[1] - 1.0).abs() < 0.15, "{density} for {line}");
+    }
+    let text = folder.path("texts/one/0.txt");
+    let gems = run("gems --boundaries {} {}", &[&file, &text]).expect(0).out;
+    assert!(gems.split(',').count() > 20 && gems != run("gems {}", &[&text]).out);
+
+    let line = "boundaries choose --target-chars 3000 --avoid {} {}";
+    let other = run(line, &[&file, &folder.path("texts")]).expect(0).out;
+    let other: Vec<String> = Boundaries::parse(&other).expect("a set").sequences().collect();
+    assert!(other.iter().all(|sequence| !recipe_sequences(&chosen).contains(sequence)));
+    let line = "boundaries choose --target-chars 3000 --avoid-standard {}";
+    let other = recipe_sequences(&run(line, &[folder.path("texts")]).expect(0).out);
+    assert!(Boundaries::standard().sequences().all(|sequence| !other.contains(&sequence)));
+}
+
+fn recipe_sequences(file: &str) -> Vec<String> {
+    Boundaries::parse(file).expect("a set").sequences().collect()
+}
+
+#[test]
+fn what_cannot_be_chosen_is_said() {
+    let folder = Folder::new();
+    texts(&folder);
+    let short = run("boundaries choose --target-chars 300 {}", &[folder.path("texts")]).expect(2);
+    assert!(short.err.contains("no set gives chunks of 300 characters with 150 digits or more"), "{}", short.err);
+    let nowhere = run("boundaries stats {}", &[folder.path("nowhere")]).expect(2);
+    assert!(nowhere.err.contains("nowhere"), "{}", nowhere.err);
+    let bad = folder.file("bad.txt", "12");
+    let refused = run("boundaries choose --avoid {} {}", &[bad, folder.path("texts")]).expect(2);
+    assert!(refused.err.contains("'12' is not a boundary sequence"), "{}", refused.err);
+}
