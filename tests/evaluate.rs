@@ -170,3 +170,69 @@ fn what_is_wrong_is_said() {
         assert!(refused.err.contains(expected), "{line}: {}", refused.err);
     }
 }
+
+#[test]
+fn calibration_counts_what_unrelated_books_share() {
+    let folder = Folder::new();
+    let books = shelf(&folder);
+    let pairs = folder.file("pairs.tsv", PAIRS);
+    let counted = |line: &str, paths: &[&Path]| -> Vec<(String, u64, f64, u64)> {
+        let table = run(line, paths).expect(0).out;
+        let row = |line: &str| {
+            let columns: Vec<&str> = line.split('\t').collect();
+            let number = |i: usize| columns[i].parse().expect("a number");
+            (columns[0].to_owned(), number(1), columns[2].parse().expect("evidence"), number(3))
+        };
+        table.lines().map(row).collect()
+    };
+    let told = counted("evaluate --calibrate --books {} --pairs {}", &[&books, &pairs]);
+    let rows: Vec<(&str, f64, u64)> = told.iter().map(|(recipe, _, level, reached)| (recipe.as_str(), *level, *reached)).collect();
+    assert_eq!(rows, [("documented", 0.25, 0), ("released", 0.25, 0)]);
+    // Six books of about 60 gems; each is compared with those that are neither held back with it nor related to it.
+    assert!((10_000..200_000).contains(&told[0].1), "{told:?}");
+    // Nobody says that two are related: what they share counts as an error, from little evidence to much.
+    let untold = counted("evaluate --calibrate --books {} --recipes documented", &[&books]);
+    let reached: Vec<u64> = untold.iter().map(|row| row.3).collect();
+    assert!(reached.len() > 5 && reached[0] == 2 && reached.last() == Some(&0), "{untold:?}");
+}
+
+#[test]
+fn a_report_has_evidence_and_how_likely_it_errs() {
+    let folder = Folder::new();
+    let books = shelf(&folder);
+    run("ingest --data {} --library l --rights protected {}", &[&folder.data(), &books.join("la")]).expect(0);
+    let check = |options: &str, text: &str, status: i32| {
+        let query = folder.file("query.txt", text);
+        run(&format!("check --json {options} --data {{}} {{}}"), &[folder.data(), query]).expect(status).json().remove(0)
+    };
+    let number = |value: &serde_json::Value| value.as_f64().unwrap_or_else(|| panic!("{value} is a number"));
+    let text = prose(1, 6_000);
+    let report = check("", &text, 1);
+    let found = &report["matches"][0];
+    // All gems in order, each in this book alone.
+    assert_eq!(number(&found["evidence"]), number(&found["common"]), "{found}");
+    let (of_match, of_verdict) = (number(&found["error_probability"]), number(&report["error_probability"]));
+    assert!(0.0 < of_match && of_match < of_verdict && of_verdict < 1e-3, "{of_match} {of_verdict}");
+    // Gems of two books say less.
+    let report = check("", &prose(0, 3_500), 1);
+    for found in report["matches"].as_array().expect("matches") {
+        assert!(number(&found["evidence"]) < number(&found["common"]), "{found}");
+    }
+    // The bound is of the best match that decides, shown or not.
+    assert_eq!(number(&check("--limit 0", &text, 1)["error_probability"]), of_verdict);
+    // A rule may ask for evidence.
+    assert!(report["rule"].get("min_evidence").is_none());
+    let enough = number(&found["evidence"]);
+    assert_eq!(check(&format!("--min-evidence {enough}"), &text, 1)["total"], 1);
+    let refused = check(&format!("--min-evidence {}", enough + 0.5), &text, 0);
+    assert_eq!((&refused["total"], number(&refused["rule"]["min_evidence"])), (&0.into(), enough + 0.5));
+    assert!(refused.get("error_probability").is_none());
+    let page = folder.path("report.html");
+    let query = folder.file("query.txt", &text);
+    let shown = run("check --data {} --html {} {}", &[&folder.data(), &page, &query]).expect(1).out;
+    let page = fs::read_to_string(page).expect("a page");
+    for said in ["such a verdict is wrong at most once in", "unrelated books has as much"] {
+        assert!(page.contains(said), "{page}");
+        assert!(shown.split_whitespace().collect::<Vec<_>>().join(" ").contains(said), "{shown}");
+    }
+}
