@@ -12,7 +12,7 @@ test: ## Run every test
 lint: ## Formatting, clippy and documentation, warnings being errors
 	cargo fmt --check
 	$(BUILD) clippy --release --locked --all-targets -- -D warnings
-	$(BUILD) clippy --release --locked --bench index --bench layouts -- -D warnings
+	$(BUILD) clippy --release --locked --bench index --bench layouts --bench soak -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(BUILD) doc --release --locked --no-deps
 
 build: ## The program: target/release/lapidary

@@ -160,8 +160,12 @@ impl<'a> Client<'a> {
         let version = state.map_or(0, |state| state.version);
         let body = json!({ "text": self.text(book, version), "library": self.library });
         let (status, report) = self.post("/v1/checks", &body)?;
-        let found =
-            report["matches"].as_array().into_iter().flatten().find(|found| found["book"]["id"] == book.to_string());
+        let name = book.to_string();
+        let found = report["matches"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .find(|found| found["book"]["id"].as_str() == Some(&name));
         let as_it_is = match state {
             Some(State { disabled: false, .. }) => found.is_some_and(|found| found["share_of_book"] == 1.0),
             Some(State { disabled: true, .. }) => found.is_none() && report["disabled"] == 1,
@@ -172,9 +176,9 @@ impl<'a> Client<'a> {
 
     fn batch(&mut self) -> Result<(), String> {
         let some: Vec<(String, Vec<u64>)> = (0..BATCH).map(|_| self.gems_of_shelf()).collect();
-        let lines: String = some.iter().map(|(_, gems)| format!("{}\n", json!({ "gems": gems }))).collect();
+        let lines: Vec<String> = some.iter().map(|(_, gems)| json!({ "gems": gems }).to_string()).collect();
         let request = self.agent.post(format!("{}/v1/checks:batch", self.url)).content_type("application/x-ndjson");
-        let mut answer = request.send(lines).map_err(|e| e.to_string())?;
+        let mut answer = request.send(lines.join("\n")).map_err(|e| e.to_string())?;
         let status = answer.status().as_u16();
         let answers = answer.body_mut().read_to_string().map_err(|e| e.to_string())?;
         let answers: Vec<Value> = answers.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();

@@ -198,10 +198,10 @@ fn killed_under_load(
     shelf: &Uniform,
     data: &std::path::Path,
 ) -> Outcome<Duration> {
-    let over = AtomicBool::new(false);
+    let (over, url) = (AtomicBool::new(false), server.url.clone());
     thread::scope(|scope| {
         for number in 0..arguments.clients {
-            let (mut client, over) = (Client::new(&server.url, shelf, arguments.seed ^ 1, number), &over);
+            let (mut client, over) = (Client::new(&url, shelf, arguments.seed ^ 1, number), &over);
             scope.spawn(move || client.run(over));
         }
         thread::sleep(Duration::from_secs(10));

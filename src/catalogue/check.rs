@@ -13,7 +13,7 @@ use super::add::digest_of;
 use super::allow::Allowances;
 use super::{Catalogue, CatalogueError, chosen};
 use crate::fingerprint::{Gem, PlacedGem, Recipe, RecipeName};
-use crate::index::{BookNo, Library, Limits, Record, Rights, Snapshot, Validity};
+use crate::index::{BookKey, BookNo, Library, Limits, Outline, Record, Rights, Snapshot, Validity};
 use crate::matching::{Alignment, Calibration, Relation, Rule, Score, Span, align, chance, verdict, weight};
 use crate::metrics::METRICS;
 
@@ -258,7 +258,11 @@ struct Checking<'a> {
 /// A book that meets the rule.
 struct Candidate {
     number: BookNo,
-    record: Record,
+    key: BookKey,
+    /// On the report's day.
+    rights: Rights,
+    /// Whether it is the very text that is checked.
+    identical: bool,
     score: Score,
     allowed: bool,
 }
@@ -289,38 +293,45 @@ impl Checking<'_> {
         let (mut found, mut disabled) = (Vec::new(), 0);
         for some in tally.books.chunks(FETCHED_AT_ONCE) {
             let numbers: Vec<BookNo> = some.iter().map(|(number, _)| *number).collect();
-            for (record, &(number, count)) in self.snapshot.fetch(&numbers)?.into_iter().zip(some) {
-                let Some(record) = record.filter(|_| self.except != Some(number)) else { continue };
-                if options.library.as_ref().is_some_and(|library| *library != record.key.library) {
+            for (outline, &(number, count)) in self.snapshot.outline(&numbers)?.into_iter().zip(some) {
+                let Some(outline) = outline.filter(|_| self.except != Some(number)) else { continue };
+                if options.library.as_ref().is_some_and(|library| *library != outline.library) {
                     continue;
                 }
-                let of_book = record.gems.get(name).copied().unwrap_or_default();
+                let of_book = outline.gems.get(name).copied().unwrap_or_default();
                 let score = Score::new(count, counted, of_book);
                 // Evidence takes reading the book's gems: only of those that meet all else, and only if the rule asks.
                 let meets = score.meets(&self.rule)
                     && (self.rule.min_evidence <= 0.0 || aligned(number)?.evidence >= self.rule.min_evidence);
-                if meets && record.is_disabled() {
+                if meets && outline.standing.disabled_since.is_some() {
                     disabled += 1;
                 } else if meets {
-                    let allowed = self.allowances.book(&record.key);
-                    found.push(Candidate { number, record, score, allowed });
+                    let Outline { library, id, rights, digest: of_text, standing, .. } = outline;
+                    let key = BookKey { library, id };
+                    let (rights, identical) = (standing.rights_on(self.day, rights), digest == Some(of_text.as_str()));
+                    let allowed = self.allowances.book(&key);
+                    found.push(Candidate { number, key, rights, identical, score, allowed });
                 }
             }
         }
-        let identical = |candidate: &Candidate| digest == Some(candidate.record.digest.as_str());
         found.sort_by(|a, b| {
             let common = b.score.common.cmp(&a.score.common);
             let alike = b.score.score.total_cmp(&a.score.score);
-            common.then(alike).then(identical(b).cmp(&identical(a))).then_with(|| a.record.key.cmp(&b.record.key))
+            common.then(alike).then(b.identical.cmp(&a.identical)).then_with(|| a.key.cmp(&b.key))
         });
         let bits = self.recipe.gem_bits();
         let by_chance = |common: u32| chance(&sizes, counted, common, bits);
         let deciding = found.iter().filter(|candidate| !candidate.allowed);
-        let verdict = verdict(deciding.map(|candidate| candidate.record.rights_on(self.day)));
+        let verdict = verdict(deciding.map(|candidate| candidate.rights));
         let total = found.len();
-        let decides = |c: &Candidate| !c.allowed && c.record.rights_on(self.day) == verdict;
+        let decides = |c: &Candidate| !c.allowed && c.rights == verdict;
         let best = found.iter().position(decides).map(|at| (at, found[at].number));
-        let shown = found.into_iter().take(options.limit).map(|Candidate { number, record, score, allowed }| {
+        found.truncate(options.limit);
+        let numbers: Vec<BookNo> = found.iter().map(|candidate| candidate.number).collect();
+        let records = self.snapshot.fetch(&numbers)?;
+        // A record of which an outline was read is there.
+        let shown = found.into_iter().zip(records).filter_map(|(candidate, record)| Some((candidate, record?)));
+        let shown = shown.map(|(Candidate { number, score, allowed, .. }, record)| {
             let Alignment { relation, spans, evidence } = aligned(number)?;
             let of_book = record.gems.get(name).copied().unwrap_or_default();
             let error_probability = error(evidence, u64::from(of_book));

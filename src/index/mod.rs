@@ -10,7 +10,7 @@ mod standing;
 mod vitals;
 
 pub use audit::{Action, Actor, AuditEntry, AuditFrom, AuditedBook};
-pub use record::{BadName, BookId, BookKey, LateGems, Library, NAME_BYTES, NewBook, Record, Rights};
+pub use record::{BadName, BookId, BookKey, LateGems, Library, NAME_BYTES, NewBook, Outline, Record, Rights};
 pub use rocks::{CACHE_BYTES, RocksStore};
 pub use standing::{NOTE_BYTES, Note, Standing, Validity};
 pub use vitals::{Background, CacheUse, Disk, PostingCounts, Vitals};
@@ -183,6 +183,10 @@ pub trait Snapshot: Send + Sync {
 
     /// The records of books, in the order asked for; `None` for a number no book has.
     fn fetch(&self, books: &[BookNo]) -> Result<Vec<Option<Record>>, StoreError>;
+
+    /// As [`Snapshot::fetch`], but only of each record what decides whether and where a report shows the book: many are read
+    /// for a few that are shown.
+    fn outline(&self, books: &[BookNo]) -> Result<Vec<Option<Outline>>, StoreError>;
 
     /// A book's gems under a recipe, in order of first place; `None` when it has none under that recipe.
     fn gems(&self, recipe: &RecipeName, book: BookNo) -> Result<Option<Vec<PlacedGem>>, StoreError>;

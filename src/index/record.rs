@@ -174,14 +174,29 @@ pub struct Record {
     pub standing: Standing,
 }
 
+/// What of a record decides whether and where a report shows the book.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Outline {
+    /// The library.
+    pub library: Library,
+    /// The library's own id.
+    pub id: BookId,
+    /// What may be done with it.
+    pub rights: Rights,
+    /// As [`Record::digest`].
+    pub digest: String,
+    /// How many gems the book has under each recipe.
+    pub gems: BTreeMap<RecipeName, u32>,
+    /// Whether and when it counts.
+    #[serde(default)]
+    pub standing: Standing,
+}
+
 impl Record {
     /// What may be done with the book on this day.
     #[must_use]
     pub fn rights_on(&self, day: Date) -> Rights {
-        match &self.standing.validity {
-            Some(validity) if !validity.holds(day) => validity.otherwise,
-            _ => self.rights,
-        }
+        self.standing.rights_on(day, self.rights)
     }
 
     /// Whether no check counts the book.

@@ -30,6 +30,15 @@ impl Standing {
     pub fn is_usual(&self) -> bool {
         *self == Self::default()
     }
+
+    /// What may be done on this day with a book of these rights.
+    #[must_use]
+    pub fn rights_on(&self, day: Date, rights: Rights) -> Rights {
+        match &self.validity {
+            Some(validity) if !validity.holds(day) => validity.otherwise,
+            _ => rights,
+        }
+    }
 }
 
 /// A remark on a book.

@@ -14,7 +14,7 @@ use super::tally::Counting;
 use super::{RocksStore, audit, error, gem_list, verify};
 use crate::fingerprint::{Gem, PackedFold, PlacedGem, Recipe, RecipeName};
 use crate::index::{
-    AuditEntry, AuditFrom, BookId, BookKey, BookNo, Library, LibrarySummary, Limits, Record, Sizes, Snapshot,
+    AuditEntry, AuditFrom, BookId, BookKey, BookNo, Library, LibrarySummary, Limits, Outline, Record, Sizes, Snapshot,
     StoreError, Tally, Watch,
 };
 
@@ -39,6 +39,16 @@ impl<'a> RocksSnapshot<'a> {
             return Ok(None);
         };
         self.json(&value, format_args!("the record of book {}", book.0)).map(Some)
+    }
+
+    /// The records of books, or of each a part.
+    fn records<T: DeserializeOwned>(&self, books: &[BookNo]) -> Result<Vec<Option<T>>, StoreError> {
+        let keys: Vec<_> = books.iter().map(|book| schema::book_key(*book)).collect();
+        let values = self.get_many(Family::Books, &keys, books.is_sorted())?;
+        let read = |(value, book): (Option<DBPinnableSlice<'_>>, &BookNo)| {
+            value.map(|value| self.json(&value, format_args!("the record of book {}", book.0))).transpose()
+        };
+        values.into_iter().zip(books).map(read).collect()
     }
 
     pub(super) fn gem_list(&self, recipe: &KnownRecipe, book: BookNo) -> Result<Option<Vec<PlacedGem>>, StoreError> {
@@ -188,10 +198,19 @@ impl<'a> RocksSnapshot<'a> {
         family: Family,
         keys: &[K],
     ) -> Result<Vec<Option<DBPinnableSlice<'_>>>, StoreError> {
+        self.get_many(family, keys, true)
+    }
+
+    fn get_many<K: AsRef<[u8]>>(
+        &self,
+        family: Family,
+        keys: &[K],
+        sorted: bool,
+    ) -> Result<Vec<Option<DBPinnableSlice<'_>>>, StoreError> {
         let mut options = ReadOptions::default();
         options.set_snapshot(&self.snapshot);
         let keys = keys.iter().map(AsRef::as_ref);
-        let values = self.store.db.batched_multi_get_cf_opt(self.family(family), keys, true, &options);
+        let values = self.store.db.batched_multi_get_cf_opt(self.family(family), keys, sorted, &options);
         values.into_iter().collect::<Result<_, _>>().map_err(|e| self.store.failed(&e))
     }
 
@@ -233,7 +252,11 @@ impl Snapshot for RocksSnapshot<'_> {
     }
 
     fn fetch(&self, books: &[BookNo]) -> Result<Vec<Option<Record>>, StoreError> {
-        books.iter().map(|book| self.record(*book)).collect()
+        self.records(books)
+    }
+
+    fn outline(&self, books: &[BookNo]) -> Result<Vec<Option<Outline>>, StoreError> {
+        self.records(books)
     }
 
     fn gems(&self, recipe: &RecipeName, book: BookNo) -> Result<Option<Vec<PlacedGem>>, StoreError> {

@@ -1,0 +1,152 @@
+//! A check against what its report is said to be, worked out book by book.
+
+use lapidary::catalogue::{Allowable, Amendment, Catalogue, CheckOptions, Content, NewEntry, Query, Report};
+use lapidary::fingerprint::Gem;
+use lapidary::index::{BookKey, Library, Rights, Validity};
+use lapidary::matching::{Rule, Score};
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+/// So few gems that books share them.
+const GEMS: std::ops::Range<u64> = 0..14;
+
+#[derive(Debug, Clone)]
+struct Book {
+    library: &'static str,
+    gems: Vec<u64>,
+    rights: Rights,
+    /// With these rights on the day of the check.
+    otherwise: Option<Rights>,
+    disabled: bool,
+}
+
+#[derive(Debug, Clone)]
+struct Case {
+    books: Vec<Book>,
+    query: Vec<u64>,
+    rule: Rule,
+    limit: usize,
+    library: Option<&'static str>,
+    allowed_gems: Vec<u64>,
+    allowed_book: Option<usize>,
+}
+
+fn rights() -> impl Strategy<Value = Rights> {
+    select(&[Rights::Protected, Rights::Free, Rights::PublicDomain, Rights::Unknown][..])
+}
+
+fn library() -> impl Strategy<Value = &'static str> {
+    select(&["one", "two"][..])
+}
+
+fn book() -> impl Strategy<Value = Book> {
+    (library(), vec(GEMS, 0..10), rights(), option::of(rights()), prop::bool::weighted(0.2)).prop_map(
+        |(library, mut gems, rights, otherwise, disabled)| {
+            gems.sort_unstable();
+            gems.dedup();
+            Book { library, gems, rights, otherwise, disabled }
+        },
+    )
+}
+
+fn case() -> impl Strategy<Value = Case> {
+    let rule = (1..4_u32, select(&[0.0, 0.3, 0.7][..]), 2..12_u32);
+    let rule = rule.prop_map(|(min_common, min_share, common_cap)| {
+        let mut rule = Rule::default();
+        (rule.min_common, rule.min_share, rule.common_cap) = (min_common, min_share, common_cap);
+        rule
+    });
+    let asked = (vec(GEMS, 0..12), rule, 0..6_usize, option::of(library()));
+    (vec(book(), 0..14), asked, vec(GEMS, 0..2), option::of(0..14_usize)).prop_map(
+        |(books, (query, rule, limit, library), allowed_gems, allowed_book)| Case {
+            books,
+            query,
+            rule,
+            limit,
+            library,
+            allowed_gems,
+            allowed_book,
+        },
+    )
+}
+
+fn key(library: &str, book: usize) -> BookKey {
+    BookKey { library: library.parse().expect("a name"), id: format!("{book:02}").parse().expect("a name") }
+}
+
+fn gems(gems: &[u64]) -> Vec<Gem> {
+    gems.iter().copied().map(Gem).collect()
+}
+
+fn answered(case: &Case) -> Report {
+    let folder = tempfile::tempdir().expect("a folder");
+    let catalogue = Catalogue::open_or_create(folder.path()).expect("a catalogue").with_rule(case.rule);
+    for (number, book) in case.books.iter().enumerate() {
+        let key = key(book.library, number);
+        let past = |otherwise| Validity { from: None, until: "2000-01-01".parse().ok(), otherwise };
+        let (rights, validity) = (book.rights, book.otherwise.map(past));
+        let content = Content::Gems { recipe: None, gems: gems(&book.gems) };
+        let entry =
+            NewEntry { key: key.clone(), rights, title: None, authors: vec![], language: None, validity, content };
+        catalogue.add(entry).expect("added");
+        let amendment = Amendment { disabled: Some(book.disabled), ..Amendment::default() };
+        catalogue.amend(&key, &amendment).expect("amended");
+    }
+    if !case.allowed_gems.is_empty() {
+        let list = Allowable::Gems(Content::Gems { recipe: None, gems: gems(&case.allowed_gems) });
+        catalogue.allow("gems".parse().expect("a name"), list, None).expect("allowed");
+    }
+    if let Some(book) = case.allowed_book.and_then(|book| Some((case.books.get(book)?.library, book))) {
+        catalogue.allow("book".parse().expect("a name"), Allowable::Book(key(book.0, book.1)), None).expect("allowed");
+    }
+    let library = case.library.map(|library| library.parse::<Library>().expect("a name"));
+    let options = CheckOptions { limit: case.limit, library, ..CheckOptions::default() };
+    catalogue.check(&Query::Gems(gems(&case.query)), &options).expect("a report")
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_report_is_what_the_books_make_it(case in case()) {
+        let report = answered(&case);
+        let mut query = case.query.clone();
+        query.sort_unstable();
+        query.dedup();
+        let allowed = query.iter().filter(|gem| case.allowed_gems.contains(gem)).count();
+        query.retain(|gem| !case.allowed_gems.contains(gem));
+        let holders = |gem: &u64| case.books.iter().filter(|book| book.gems.contains(gem)).count();
+        let common = query.iter().filter(|gem| holders(gem) > case.rule.common_cap as usize).count();
+        query.retain(|gem| holders(gem) <= case.rule.common_cap as usize);
+
+        let (mut matches, mut disabled) = (Vec::new(), 0);
+        for (number, book) in case.books.iter().enumerate() {
+            let shared = book.gems.iter().filter(|gem| query.contains(gem)).count() as u32;
+            let score = Score::new(shared, query.len() as u32, book.gems.len() as u32);
+            let counts = case.library.is_none_or(|library| library == book.library);
+            if counts && score.meets(&case.rule) {
+                if book.disabled {
+                    disabled += 1;
+                } else {
+                    matches.push((score, key(book.library, number), book.otherwise.unwrap_or(book.rights), number));
+                }
+            }
+        }
+        let deciding = matches.iter().filter(|(.., number)| case.allowed_book != Some(*number));
+        let verdict = deciding.map(|(_, _, rights, _)| *rights).min().unwrap_or(Rights::Unknown);
+        matches.sort_by(|(a, of_a, ..), (b, of_b, ..)| {
+            b.common.cmp(&a.common).then(b.score.total_cmp(&a.score)).then(of_a.cmp(of_b))
+        });
+
+        prop_assert_eq!((report.verdict, report.total, report.disabled), (verdict, matches.len(), disabled));
+        prop_assert_eq!((report.common_gems as usize, report.allowed_gems as usize), (common, allowed));
+        prop_assert_eq!(report.matches.len(), matches.len().min(case.limit));
+        for (shown, (score, key, rights, number)) in report.matches.iter().zip(&matches) {
+            prop_assert_eq!((&shown.book.library, &shown.book.id), (&key.library.to_string(), &key.id.to_string()));
+            prop_assert_eq!((&shown.score, shown.book.rights), (score, *rights));
+            prop_assert_eq!(shown.allowed, case.allowed_book == Some(*number));
+        }
+    }
+}
