@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn the_built_in_one_is_readable_and_knows_the_recipes() {
-        for recipe in ["documented", "released"] {
+        for recipe in ["documented", "documented-second", "released"] {
             let recipe = recipe.parse().expect("a name");
             let error = |evidence| {
                 Calibration::built_in().error_probability(&recipe, 100, 150, evidence).expect("it was counted")

@@ -81,7 +81,10 @@ pub(super) fn verdict_error(error: f64) -> String {
     if error >= 0.5 {
         return "how often such a verdict is wrong cannot be said: too few unrelated books were counted".to_owned();
     }
-    format!("such a verdict is wrong at most once in {} checks of unrelated texts", many(error.recip()))
+    format!(
+        "as far as was counted, such a verdict is wrong at most once in {} checks of unrelated texts",
+        many(error.recip())
+    )
 }
 
 /// The bound on the probability that an unrelated book matches as well, in words.
