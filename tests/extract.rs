@@ -243,14 +243,9 @@ fn what_is_invalid_in_the_encoding_given_is_an_error_that_says_where() {
 
 #[test]
 fn known_formats_are_refused_by_name() {
-    let zip = |name: &str| [b"PK\x03\x04\x14\0\0\0\0\0".as_slice(), name.as_bytes()].concat();
     let palm = [&[b'b'; 60], b"BOOKMOBI".as_slice()].concat();
     for (bytes, name) in [
-        (zip("notes.txt"), "a ZIP archive (e-book formats are not read yet)"),
-        (zip("mimetypeapplication/epub+zipPK"), "an EPUB e-book"),
-        (zip("mimetypeapplication/vnd.oasis.opendocument.text"), "an OpenDocument"),
-        (zip("[Content_Types].xml"), "an Office Open XML document"),
-        (zip("book.fb2"), "a ZIP archive with an FB2 e-book"),
+        (b"PK\x03\x04\x14\0\0\0\0\0notes.txt".to_vec(), "a ZIP archive"),
         (b"%PDF-1.7\n".to_vec(), "a PDF document"),
         (b"{\\rtf1\\ansi Text}".to_vec(), "an RTF document"),
         (b"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1".to_vec(), "an OLE2 file"),

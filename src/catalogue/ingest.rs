@@ -57,17 +57,17 @@ impl Catalogue {
         self.prepare(entry, &recipes)
     }
 
-    /// Adds a book for every job: `load` reads it, on all cores at once; `landed` hears of each job once its book is on
-    /// disk, or why there is none. A job without a book stops no other.
+    /// Adds the books of every job: `load` reads them, on all cores at once, each under a name, since an archive has many;
+    /// `landed` hears of each once it is on disk, or why it is not. A job without a book stops no other.
     ///
     /// # Errors
     /// When the store fails. Every book that `landed` heard of is in the catalogue all the same.
-    pub fn add_all<J: Send>(
+    pub fn add_all<J: Send, N: Send>(
         &self,
         jobs: Vec<J>,
         recipes: &[Recipe],
-        load: impl Fn(&J) -> Result<NewEntry, String> + Sync,
-        landed: impl FnMut(J, Result<Added, String>) + Send,
+        load: impl Fn(J) -> Vec<(N, Result<NewEntry, String>)> + Sync,
+        landed: impl FnMut(N, Result<Added, String>) + Send,
     ) -> Result<(), CatalogueError> {
         let _feed = self.feed();
         let (sender, receiver) = sync_channel(WAITING);
@@ -85,15 +85,17 @@ impl Catalogue {
                 if failed.load(Ordering::Relaxed) {
                     return Ok(());
                 }
-                let prepared = match load(&job) {
-                    Ok(entry) => match self.prepare(entry, recipes) {
-                        Err(CatalogueError::Store(error)) => return Err(CatalogueError::Store(error)),
-                        prepared => prepared.map_err(|e| e.to_string()),
-                    },
-                    Err(why) => Err(why),
-                };
-                // The writer hears no more only when it failed, and then it says so itself.
-                let _ = sender.send((job, prepared));
+                for (name, loaded) in load(job) {
+                    let prepared = match loaded {
+                        Ok(entry) => match self.prepare(entry, recipes) {
+                            Err(CatalogueError::Store(error)) => return Err(CatalogueError::Store(error)),
+                            prepared => prepared.map_err(|e| e.to_string()),
+                        },
+                        Err(why) => Err(why),
+                    };
+                    // The writer hears no more only when it failed, and then it says so itself.
+                    let _ = sender.send((name, prepared));
+                }
                 Ok(())
             });
             let written = writer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));

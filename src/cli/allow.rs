@@ -24,7 +24,7 @@ pub(super) struct Allow {
 #[derive(Subcommand)]
 enum Task {
     /// Make a list, or replace the one of the same name
-    Add(Add),
+    Add(Box<Add>),
     /// List all lists
     List {
         #[command(flatten)]

@@ -1,13 +1,14 @@
 //! Files as texts: which files a list of paths means, and their text.
 
 use std::fs;
-use std::io::{self, Read as _};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use walkdir::{DirEntry, WalkDir};
 
-use crate::extract::{self, Encoding};
+use super::limits::LimitArguments;
+use crate::extract::{self, Book, Encoding, File};
 
 /// How to read a text.
 #[derive(Args, Clone, Copy)]
@@ -15,19 +16,48 @@ pub(super) struct Reading {
     /// The texts' encoding, such as windows-1251 [default: detected]
     #[arg(long, value_name = "NAME")]
     pub(super) encoding: Option<Encoding>,
+    /// Read texts without the marks of their printing: hyphens at the ends of lines, running heads, page numbers, ligatures
+    #[arg(long)]
+    clean: bool,
+    #[command(flatten)]
+    limits: LimitArguments,
 }
 
 impl Reading {
     /// The text of a file, or of standard input when the path is `-`; or a sentence that says why there is none.
     pub(super) fn text(self, path: &Path) -> Result<String, String> {
+        let text = extract::read_whole(self.file(path)?, self.limits.limits()).map_err(|e| e.to_string())?;
+        Ok(if self.clean { extract::clean(&text) } else { text })
+    }
+
+    /// The books of a file.
+    pub(super) fn books(self, path: &Path) -> Result<Vec<Book>, String> {
+        let mut books = extract::read(self.file(path)?, self.limits.limits()).map_err(|e| e.to_string())?;
+        for read in books.iter_mut().filter_map(|book| book.read.as_mut().ok()).filter(|_| self.clean) {
+            read.text = extract::clean(&read.text);
+        }
+        Ok(books)
+    }
+
+    fn file(self, path: &Path) -> Result<File, String> {
         let bytes = if path == Path::new("-") {
-            let mut bytes = Vec::new();
-            io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
+            self.all(io::stdin().lock(), 0)
         } else {
-            fs::read(path)
+            fs::File::open(path).and_then(|file| {
+                let size = file.metadata().map_or(0, |metadata| metadata.len());
+                self.all(file, size)
+            })
         };
-        let bytes = bytes.map_err(|e| e.to_string())?;
-        Ok(extract::text(bytes, self.encoding).map_err(|e| e.to_string())?.text)
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+        Ok(File { bytes: bytes.map_err(|e| e.to_string())?, name, encoding: self.encoding })
+    }
+
+    /// All bytes, but of a file that is too large only so many that this is seen.
+    fn all(self, file: impl Read, size: u64) -> io::Result<Vec<u8>> {
+        let most = self.limits.limits().input.saturating_add(1);
+        let mut bytes = Vec::with_capacity(size.min(most) as usize);
+        file.take(most).read_to_end(&mut bytes)?;
+        Ok(bytes)
     }
 }
 

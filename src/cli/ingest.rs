@@ -1,6 +1,7 @@
 //! `lapidary ingest PATH…`.
 
 mod feed;
+mod job;
 mod metadata;
 mod onix;
 
@@ -17,15 +18,16 @@ use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 use serde::Serialize;
 
+use self::job::{Job, Source};
 use self::metadata::{Known, Metadata};
 use super::access::Access as _;
 use super::arguments::{BoundariesArgument, FoldsArgument, Target};
 use super::failure::{Failure, Status};
 use super::files::{Found, Reading, find};
 use super::remote::Remote;
-use crate::catalogue::{Added, Catalogue, Content, NewEntry, Outcome};
-use crate::fingerprint::{Gem, Recipe, RecipeName};
-use crate::index::{BookId, BookKey, Library, Rights, Validity};
+use crate::catalogue::{Added, Catalogue, Outcome};
+use crate::fingerprint::Recipe;
+use crate::index::{BookId, BookKey, Library, Rights};
 
 /// How many books are on their way to a server at once, so that one far away is not waited for book by book.
 const AT_ONCE: usize = 16;
@@ -73,24 +75,6 @@ pub(super) struct Ingest {
     /// Texts, or folders of them
     #[arg(required_unless_present = "feed", value_name = "PATH")]
     paths: Vec<PathBuf>,
-}
-
-/// A file on its way into the catalogue.
-struct Job {
-    source: Source,
-    key: BookKey,
-    rights: Rights,
-    title: Option<String>,
-    authors: Vec<String>,
-    language: Option<String>,
-    validity: Option<Validity>,
-}
-
-/// Where a book's content is.
-enum Source {
-    File(Found),
-    Text(String),
-    Gems { recipe: Option<RecipeName>, gems: Vec<Gem> },
 }
 
 /// A line of `--json`.
@@ -175,17 +159,6 @@ impl Ingest {
         Ok(Job { source: Source::File(file), key: BookKey { library, id }, rights, title, authors, language, validity })
     }
 
-    fn load(&self, job: &Job) -> Result<NewEntry, String> {
-        let content = match &job.source {
-            Source::File(file) => Content::Text(self.reading.text(&file.path)?),
-            Source::Text(text) => Content::Text(text.clone()),
-            Source::Gems { recipe, gems } => Content::Gems { recipe: recipe.clone(), gems: gems.clone() },
-        };
-        let (title, authors, language) = (job.title.clone(), job.authors.clone(), job.language.clone());
-        let validity = job.validity.clone();
-        Ok(NewEntry { key: job.key.clone(), rights: job.rights, title, authors, language, validity, content })
-    }
-
     /// Where the books go.
     fn sink(&self) -> Result<Sink, Failure> {
         if let Some(url) = &self.target.server {
@@ -212,20 +185,23 @@ impl Ingest {
     /// Adds a book for every job; each comes with its name for people.
     fn add(&self, sink: &Sink, jobs: Vec<(String, Job)>, progress: &Progress) -> Result<(), Failure> {
         match sink {
-            Sink::Server(server) => jobs.par_iter().try_for_each(|(name, job)| {
-                let added = match self.load(job).map(|entry| server.add(entry)) {
-                    Ok(Err(Failure::Input(why))) | Err(why) => Err(why),
-                    Ok(added) => Ok(added?),
-                };
-                progress.landed(name.clone(), added)
+            Sink::Server(server) => jobs.into_par_iter().try_for_each(|(name, job)| {
+                for (name, entry) in job.load(name, self.reading) {
+                    let added = match entry.map(|entry| server.add(entry)) {
+                        Ok(Err(Failure::Input(why))) | Err(why) => Err(why),
+                        Ok(added) => Ok(added?),
+                    };
+                    progress.landed(name, added)?;
+                }
+                Ok(())
             }),
             Sink::Folder(catalogue, recipes) => {
                 let mut shown = Ok(());
                 catalogue.add_all(
                     jobs,
                     recipes,
-                    |(_, job)| self.load(job),
-                    |(name, _), added| {
+                    |(name, job)| job.load(name, self.reading),
+                    |name, added| {
                         let landed = progress.landed(name, added);
                         if shown.is_ok() {
                             shown = landed;

@@ -19,6 +19,7 @@ mod files;
 mod ingest;
 mod jobs;
 mod keys;
+mod limits;
 mod log;
 mod manual;
 mod reindex;
@@ -29,11 +30,20 @@ mod text;
 mod transfer;
 mod webhooks;
 
+use std::env;
+use std::num::NonZero;
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::thread::available_parallelism;
+use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 
 use self::failure::{Failure, Status};
+use crate::extract::{isolate, worker};
+
+/// How long a request waits for the readers of files.
+const BUSY: Duration = Duration::from_secs(5);
 
 /// A fingerprint index for books: which books share parts with this text, how much, which parts, and may it be published.
 #[derive(Parser)]
@@ -97,12 +107,20 @@ enum Task {
     Evaluate(evaluate::Evaluate),
     /// See it work on a small shelf made up for the purpose
     Demo,
+    /// Read one file, for another process of this program
+    #[command(name = worker::SUBCOMMAND, hide = true)]
+    ExtractWorker,
 }
 
 impl Command {
     /// Does what the command line says; returns the exit status.
     #[must_use]
     pub fn run(self) -> ExitCode {
+        if matches!(self.task, Task::ExtractWorker) {
+            return if worker::work().is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+        }
+        // Who is at a command waits; a client of a server is told to come again.
+        isolate_readers(if matches!(self.task, Task::Serve(_)) { BUSY } else { Duration::MAX });
         // A server's log is as its settings say.
         if !matches!(self.task, Task::Serve(_)) {
             log::begin(log::Format::Text, "warn");
@@ -133,6 +151,7 @@ impl Command {
             Task::Man(task) => task.run(),
             Task::Boundaries(task) => task.run(),
             Task::Evaluate(task) => task.run(),
+            Task::ExtractWorker => Ok(Status::Done),
             Task::Demo => demo::run(&mut std::io::stdout().lock()).map(|()| Status::Done).map_err(Failure::from),
         };
         match done {
@@ -143,5 +162,14 @@ impl Command {
                 failure.status().into()
             }
         }
+    }
+}
+
+/// Files are read in processes of this very program, even if another version has its path by now. `patience` is how long one
+/// waits for others.
+fn isolate_readers(patience: Duration) {
+    let program = if cfg!(target_os = "linux") { Ok(PathBuf::from("/proc/self/exe")) } else { env::current_exe() };
+    if let Ok(program) = program {
+        isolate(program, available_parallelism().map_or(1, NonZero::get), patience);
     }
 }

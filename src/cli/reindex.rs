@@ -12,6 +12,7 @@ use super::failure::{Failure, Status};
 use super::files::{Reading, find};
 use super::jobs::{bar, perform, wait};
 use crate::catalogue::{CutFrom, RecipeChoice, Task, digest_of};
+use crate::extract::Extracted;
 use crate::fingerprint::RecipeName;
 use crate::index::BookKey;
 
@@ -114,13 +115,19 @@ impl Reindex {
         let bar = bar("reading");
         bar.set_length(files.len() as u64);
         for file in files {
-            match self.reading.text(&file.path) {
-                Ok(text) => {
-                    for key in lacking.remove(&digest_of(&text)).unwrap_or_default() {
-                        catalogue.recut(&key, &text)?;
+            let books = match self.reading.books(&file.path) {
+                Ok(books) => books.into_iter().map(|book| book.read.map_err(|why| why.to_string())).collect(),
+                Err(why) => vec![Err(why)],
+            };
+            for read in books {
+                match read {
+                    Ok(Extracted { text, .. }) => {
+                        for key in lacking.remove(&digest_of(&text)).unwrap_or_default() {
+                            catalogue.recut(&key, &text)?;
+                        }
                     }
+                    Err(why) => eprintln!("refused {}: {why}", file.path.display()),
                 }
-                Err(why) => eprintln!("refused {}: {why}", file.path.display()),
             }
             bar.inc(1);
         }

@@ -12,6 +12,7 @@ use toml::{Table, Value};
 
 use super::arguments::{FoldsArgument, RuleArguments};
 use super::failure::{Failure, Status};
+use super::limits::LimitArguments;
 use super::log::{self, Format};
 use crate::catalogue::{Backups, Catalogue, Rate};
 use crate::fingerprint::RecipeName;
@@ -88,6 +89,8 @@ struct Options {
     private_webhooks: Option<bool>,
     #[command(flatten)]
     rule: RuleArguments,
+    #[command(flatten)]
+    limits: LimitArguments,
 }
 
 impl Serve {
@@ -201,6 +204,7 @@ impl Options {
             keyless_rate: self.keyless_rate.or(default.keyless_rate),
             slow: self.slow.and_then(|slow| Duration::try_from_secs_f64(slow).ok()).unwrap_or(default.slow),
             min_free: self.min_free.unwrap_or(default.min_free),
+            limits: self.limits.limits(),
         }
     }
 }
@@ -221,6 +225,7 @@ mod tests {
         assert_eq!(options.settings(), Settings { concurrent: 8, keyless_rate, tls, ..default });
         assert_eq!((options.rule.rule(), options.cache), (crate::matching::Rule::default(), Some(CACHE_BYTES)));
         let every = Table::try_from(&options).expect("a table");
-        assert_eq!((every.len(), every["rule"].as_table().map(Table::len)), (17, Some(3)), "every key is documented");
+        let tables = ["rule", "limits"].map(|name| every[name].as_table().map(Table::len));
+        assert_eq!((every.len(), tables), (18, [Some(3), Some(8)]), "every key is documented");
     }
 }

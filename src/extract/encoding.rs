@@ -5,6 +5,8 @@ use std::convert::Infallible;
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 use super::{cp855, utf32};
 
 /// An encoding of text: those of the WHATWG Encoding Standard, UTF-32 and cp855.
@@ -21,7 +23,8 @@ use super::{cp855, utf32};
 /// assert_eq!("CP1251".parse::<Encoding>()?.to_string(), "windows-1251");
 /// # Ok::<(), lapidary::extract::UnknownEncoding>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub struct Encoding(Kind);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -214,5 +217,19 @@ impl fmt::Display for Encoding {
             Kind::Utf32Be => "UTF-32BE",
             Kind::Cp855 => "IBM855",
         })
+    }
+}
+
+impl From<Encoding> for String {
+    fn from(encoding: Encoding) -> Self {
+        encoding.to_string()
+    }
+}
+
+impl TryFrom<String> for Encoding {
+    type Error = UnknownEncoding;
+
+    fn try_from(name: String) -> Result<Self, UnknownEncoding> {
+        name.parse()
     }
 }

@@ -1,9 +1,17 @@
-//! Plain text, and markup taken as plain text.
+//! Plain text, and markup of no known kind taken as that.
 
 use super::encoding::Encoding;
-use super::{ExtractError, Text, detect, noise};
+use super::{ExtractError, Text, detect, format, noise};
 
 /// Reads a plain text; see [`super::text`].
+pub(super) fn text(bytes: Vec<u8>, given: Option<Encoding>) -> Result<Text, ExtractError> {
+    match format::name(&bytes) {
+        Some(what) => Err(ExtractError::NotText { what: what.to_owned() }),
+        None => read(bytes, given),
+    }
+}
+
+/// Reads bytes that are known to be text.
 pub(super) fn read(mut bytes: Vec<u8>, given: Option<Encoding>) -> Result<Text, ExtractError> {
     let mark = Encoding::of_mark(&bytes);
     let start = mark.map_or(0, |(_, length)| length);

@@ -12,13 +12,40 @@ use serde::de::DeserializeOwned;
 use super::State;
 use super::load::Room;
 use super::problem::{Problem, excerpt};
-use crate::extract::{self, Encoding};
+use crate::extract::{self, Encoding, ExtractError, Extracted, File, Limits};
 use crate::metrics::METRICS;
 
 /// How long a client may send nothing in the middle of a body.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 /// How many bytes a second a body must come with on average, once that patience is over.
 const SLOWEST: usize = 8 << 10;
+/// Content types of files. Which format it is tells the content.
+const FILES: [&str; 24] = [
+    "",
+    "application/octet-stream",
+    "text/plain",
+    "text/html",
+    "application/xhtml+xml",
+    "text/xml",
+    "application/xml",
+    "application/tei+xml",
+    "application/x-fictionbook+xml",
+    "application/x-fictionbook",
+    "application/fb3",
+    "application/epub+zip",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    "application/msword",
+    "application/vnd.oasis.opendocument.text",
+    "application/rtf",
+    "text/rtf",
+    "application/pdf",
+    "application/x-mobipocket-ebook",
+    "application/vnd.amazon.ebook",
+    "application/vnd.amazon.mobi8-ebook",
+    "application/zip",
+    "application/x-zip-compressed",
+    "application/gzip",
+];
 const MIB: f64 = (1 << 20) as f64;
 
 /// A body that was read.
@@ -33,28 +60,45 @@ pub(super) enum Body {
 pub(super) struct Raw {
     bytes: Vec<u8>,
     encoding: Option<Encoding>,
+    limits: Limits,
 }
 
 impl Raw {
-    /// Its text.
-    pub(super) fn text(self) -> Result<String, Problem> {
-        let bytes = self.bytes.len();
-        let text = extract::text(self.bytes, self.encoding).map_err(Problem::from);
-        METRICS.text(bytes, text.as_ref().err().map(Problem::code));
-        Ok(text?.text)
+    /// Its text; of an archive that of all books in it.
+    pub(super) fn text(self, clean: bool) -> Result<String, Problem> {
+        let text = self.read_by(extract::read_whole)?;
+        Ok(if clean { extract::clean(&text) } else { text })
+    }
+
+    /// The book that it is.
+    pub(super) fn book(self, clean: bool) -> Result<Extracted, Problem> {
+        let book = self.read_by(extract::read_one)?;
+        Ok(if clean { Extracted { text: extract::clean(&book.text), ..book } } else { book })
+    }
+
+    fn read_by<T>(self, reader: fn(File, Limits) -> Result<T, ExtractError>) -> Result<T, Problem> {
+        let size = self.bytes.len();
+        let file = File { bytes: self.bytes, name: None, encoding: self.encoding };
+        let read = reader(file, self.limits).map_err(Problem::from);
+        METRICS.text(size, read.as_ref().err().map(Problem::code));
+        read
     }
 }
 
 /// Reads a body of JSON, or of a text or a file.
-pub(super) async fn json_or_raw(request: &HttpRequest, payload: Payload, limit: usize) -> Result<Body, Problem> {
+pub(super) async fn json_or_raw(request: &HttpRequest, payload: Payload, state: &State) -> Result<Body, Problem> {
     let (kind, charset) = content_type(request)?;
     match kind.as_str() {
-        "application/json" => Ok(Body::Json(read(request, payload, limit).await?)),
-        "text/plain" | "application/octet-stream" | "" => {
+        "application/json" => Ok(Body::Json(read(request, payload, state.max_body).await?)),
+        kind if FILES.contains(&kind) => {
             let encoding = charset.as_deref().map(encoding).transpose()?;
-            Ok(Body::Raw(Raw { bytes: read(request, payload, limit).await?, encoding }))
+            let bytes = read(request, payload, state.max_body).await?;
+            Ok(Body::Raw(Raw { bytes, encoding, limits: state.limits }))
         }
-        _ => Err(unknown(&kind, "application/json, text/plain and application/octet-stream")),
+        _ => Err(unknown(
+            &kind,
+            "application/json, application/octet-stream for any file, and those of texts and e-books",
+        )),
     }
 }
 

@@ -13,6 +13,7 @@ use super::parameters;
 use super::problem::{Details, Problem, excerpt};
 use super::work::{Answer, work};
 use crate::catalogue::{Added, Content, NewEntry, Outcome};
+use crate::extract::{Extracted, Metadata};
 use crate::fingerprint::Gem;
 use crate::index::{BookKey, Record, Rights, Validity};
 use crate::object;
@@ -24,13 +25,14 @@ use crate::object;
         ("rights" = Option<Rights>, Query, description = "With a raw body, and needed there: what may be done with it"),
         ("title" = Option<String>, Query, description = "With a raw body: the title"),
         ("author" = Option<Vec<String>>, Query, description = "With a raw body: an author; once for each"),
-        ("language" = Option<String>, Query, description = "With a raw body: the language")),
+        ("language" = Option<String>, Query, description = "With a raw body: the language"),
+        ("clean" = Option<bool>, Query, description = "With a raw body: whether to read it without the marks of printing")),
     request_body(content((Written = "application/json"), (String = "text/plain"), (Vec<u8> = "application/octet-stream"))),
     responses((status = 200, description = "It was there", body = Added), (status = 201, description = "It was added", body = Added), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
 pub(super) async fn put(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
     let key = parameters::book(&request)?;
     let parameters = request.query_string().to_owned();
-    let body = body::json_or_raw(&request, payload, state.max_body).await?;
+    let body = body::json_or_raw(&request, payload, &state).await?;
     work(&state, move |catalogue| {
         let added = catalogue.add(entry(key, body, &parameters)?)?;
         let status = if added.outcome == Outcome::Added { StatusCode::CREATED } else { StatusCode::OK };
@@ -100,7 +102,8 @@ fn entry(key: BookKey, body: Body, parameters: &str) -> Result<NewEntry, Problem
         Body::Json(bytes) => bytes,
         Body::Raw(raw) => {
             let about = About::parse(parameters)?;
-            return Ok(about.entry(key, Content::Text(raw.text()?)));
+            let Extracted { text, metadata, .. } = raw.book(about.clean)?;
+            return Ok(about.or(metadata).entry(key, Content::Text(text)));
         }
     };
     parameters::none(parameters)?;
@@ -120,7 +123,7 @@ pub(super) fn entry_of(key: BookKey, written: Written) -> Result<NewEntry, Probl
         }
         _ => return Err(Problem::bad("bad_json", "give exactly one of 'text' and 'gems'")),
     };
-    Ok(About { rights, validity, title, authors, language }.entry(key, content))
+    Ok(About { rights, validity, title, authors, language, clean: false }.entry(key, content))
 }
 
 /// What is said of a book beside its content.
@@ -130,18 +133,21 @@ struct About {
     title: Option<String>,
     authors: Vec<String>,
     language: Option<String>,
+    clean: bool,
 }
 
 impl About {
     fn parse(query: &str) -> Result<Self, Problem> {
-        let known = "rights (protected, free, public_domain or unknown), title, author (once for each) and language";
+        let known = "rights (protected, free, public_domain or unknown), title, author (once for each), language and \
+                     clean (true or false)";
         let bad = |reason: String| Problem::bad("bad_query", format!("{}; this call takes {known}", excerpt(&reason)));
-        let (mut rights, mut title, mut authors, mut language) = (None, None, Vec::new(), None);
+        let (mut rights, mut title, mut authors, mut language, mut clean) = (None, None, Vec::new(), None, None);
         for (name, value) in parameters::query::<Vec<(String, String)>>(query, known)? {
             let once = match name.as_str() {
                 "rights" => &mut rights,
                 "title" => &mut title,
                 "language" => &mut language,
+                "clean" => &mut clean,
                 "author" => {
                     authors.push(value);
                     continue;
@@ -155,11 +161,23 @@ impl About {
         let rights = rights.ok_or_else(|| bad("'rights' is missing".to_owned()))?;
         let words = rights.as_str().into_deserializer();
         let rights = Rights::deserialize(words).map_err(|error: serde::de::value::Error| bad(error.to_string()))?;
-        Ok(Self { rights, validity: None, title, authors, language })
+        let clean = match clean.as_deref() {
+            None | Some("false") => false,
+            Some("true") => true,
+            Some(other) => return Err(bad(format!("'clean' is true or false, not '{other}'"))),
+        };
+        Ok(Self { rights, validity: None, title, authors, language, clean })
+    }
+
+    /// The same, with what the file says where nothing is said.
+    fn or(self, metadata: Metadata) -> Self {
+        let (title, language) = (self.title.or(metadata.title), self.language.or(metadata.language));
+        let authors = if self.authors.is_empty() { metadata.authors } else { self.authors };
+        Self { title, authors, language, ..self }
     }
 
     fn entry(self, key: BookKey, content: Content) -> NewEntry {
-        let Self { rights, validity, title, authors, language } = self;
+        let Self { rights, validity, title, authors, language, .. } = self;
         NewEntry { key, rights, title, authors, language, validity, content }
     }
 }

@@ -25,12 +25,13 @@ use crate::report::html_report;
         ("library" = Option<String>, Query, description = "With a raw body: only books of this library count", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"),
         ("limit" = Option<u32>, Query, description = "With a raw body: how many matches to show", maximum = 1000),
         ("detail" = Option<bool>, Query, description = "With a raw body: whether to show spans"),
-        ("day" = Option<jiff::civil::Date>, Query, description = "With a raw body: the day whose rights decide")),
+        ("day" = Option<jiff::civil::Date>, Query, description = "With a raw body: the day whose rights decide"),
+        ("clean" = Option<bool>, Query, description = "With a raw body: whether to read it without the marks of printing, such as hyphens at the ends of lines; places are then those of the clean text")),
     request_body(content((Asked = "application/json"), (String = "text/plain"), (Vec<u8> = "application/octet-stream"))),
     responses((status = 200, description = "What was found", content((Report = "application/json"), (String = "text/html"))), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
 pub(super) async fn check(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
     let parameters = request.query_string().to_owned();
-    let body = body::json_or_raw(&request, payload, state.max_body).await?;
+    let body = body::json_or_raw(&request, payload, &state).await?;
     let page = wants_page(&request);
     work(&state, move |catalogue| {
         let (query, options) = asked(body, &parameters)?;
@@ -104,6 +105,7 @@ struct Options {
     limit: Option<usize>,
     detail: Option<bool>,
     day: Option<Date>,
+    clean: Option<bool>,
 }
 
 fn asked(body: Body, parameters: &str) -> Result<(Query, CheckOptions), Problem> {
@@ -113,9 +115,11 @@ fn asked(body: Body, parameters: &str) -> Result<(Query, CheckOptions), Problem>
             question(body::json(&bytes)?)
         }
         Body::Raw(raw) => {
-            let known = "recipe, library, limit (a number), detail (true or false) and day (such as 2026-01-31)";
+            let known = "recipe, library, limit (a number), detail (true or false), day (such as 2026-01-31) and clean \
+                         (true or false)";
             let options: Options = parameters::query(parameters, known)?;
-            Ok((Query::Text(raw.text()?), options.try_into()?))
+            let text = raw.text(options.clean.unwrap_or_default())?;
+            Ok((Query::Text(text), options.try_into()?))
         }
     }
 }
@@ -128,7 +132,7 @@ pub(super) fn question(asked: Asked) -> Result<(Query, CheckOptions), Problem> {
         (None, Some(text)) => Query::Text(text),
         _ => return Err(Problem::bad("bad_json", "give exactly one of 'gems' and 'text'")),
     };
-    Ok((query, Options { recipe, library, limit, detail, day }.try_into()?))
+    Ok((query, Options { recipe, library, limit, detail, day, clean: None }.try_into()?))
 }
 
 impl TryFrom<Options> for CheckOptions {

@@ -171,6 +171,7 @@ mod tests {
     use actix_web::web::Data;
 
     use super::*;
+    use crate::extract::Limits;
     use crate::server::access::Access;
     use crate::server::load::Load;
 
@@ -181,6 +182,7 @@ mod tests {
         State {
             catalogue,
             max_body: 0,
+            limits: Limits::default(),
             stopping,
             slow: Duration::MAX,
             min_free,

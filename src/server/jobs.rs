@@ -38,13 +38,14 @@ pub(super) async fn cancel(id: Path<String>, state: Data<State>) -> Result<HttpR
 #[utoipa::path(post, path = "/v1/libraries/{library}/recut/{id}", tag = "jobs", operation_id = "recut", summary = "Send the text that a re-index waits for", params(("library" = String, Path, description = "The library", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"), ("id" = String, Path, description = "The library's own id", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")), request_body(content((String = "text/plain"), (Vec<u8> = "application/octet-stream"))), responses((status = 200, description = "Whether it was waited for", body = Object), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")))]
 pub(super) async fn recut(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
     let key = parameters::book(&request)?;
-    let Body::Raw(raw) = body::json_or_raw(&request, payload, state.max_body).await? else {
+    let Body::Raw(raw) = body::json_or_raw(&request, payload, &state).await? else {
         return Err(Problem::bad(
             "bad_json",
             "a book is cut anew from its text; send it with Content-Type: text/plain",
         ));
     };
-    work_shared(&state, move |catalogue| Answer::ok(&json!({ "added": catalogue.recut(&key, &raw.text()?)? }))).await
+    work_shared(&state, move |catalogue| Answer::ok(&json!({ "added": catalogue.recut(&key, &raw.text(false)?)? })))
+        .await
 }
 
 fn number(id: &str) -> Result<u32, Problem> {

@@ -92,7 +92,7 @@ impl Drop for Place<'_> {
     }
 }
 
-fn overloaded(detail: &str) -> Problem {
+pub(super) fn overloaded(detail: &str) -> Problem {
     Problem::new(StatusCode::SERVICE_UNAVAILABLE, "overloaded", detail).with(RETRY_AFTER, RETRY_SECONDS)
 }
 

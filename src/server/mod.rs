@@ -61,6 +61,7 @@ use self::health::Health;
 use self::load::Load;
 use self::tls::Tls;
 use crate::catalogue::{Catalogue, CatalogueError};
+use crate::extract::Limits;
 use crate::metrics::METRICS;
 
 /// How long a stop waits for the requests that are running, in seconds.
@@ -120,6 +121,7 @@ fn remedy(error: &io::Error) -> &'static str {
 struct State {
     catalogue: Arc<Catalogue>,
     max_body: usize,
+    limits: Limits,
     stopping: AtomicBool,
     slow: Duration,
     min_free: u64,
@@ -166,12 +168,13 @@ impl Server {
         if !loopback && catalogue.has_no_keys()? {
             return Err(ServerError::Open(address));
         }
-        let Settings { max_body, slow, min_free, keyless_rate, concurrent, queue, body_memory, .. } = *settings;
+        let Settings { max_body, slow, min_free, keyless_rate, concurrent, queue, body_memory, limits, .. } = *settings;
         let health = Health::of(&catalogue, min_free);
         let access = Access::new(loopback, keyless_rate);
         let load = Load::new(concurrent, queue, body_memory);
         let stopping = AtomicBool::new(false);
-        let state = Data::new(State { catalogue, max_body, stopping, slow, min_free, health, tls, access, load });
+        let state =
+            Data::new(State { catalogue, max_body, limits, stopping, slow, min_free, health, tls, access, load });
         Ok(Self { listener, address, state })
     }
 

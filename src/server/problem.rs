@@ -238,6 +238,17 @@ impl From<ExtractError> for Problem {
         let (status, code) = match &error {
             ExtractError::NotText { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "not_text"),
             ExtractError::Undecodable { .. } => (StatusCode::BAD_REQUEST, "undecodable"),
+            ExtractError::Encrypted { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "encrypted"),
+            ExtractError::Damaged { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "damaged"),
+            ExtractError::OverLimit(_) => (StatusCode::UNPROCESSABLE_ENTITY, "over_limit"),
+            ExtractError::Stopped { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "not_readable"),
+            ExtractError::NoText(_) => (StatusCode::UNPROCESSABLE_ENTITY, "no_text"),
+            ExtractError::Member { why, .. } => {
+                let Self { status, code, .. } = (**why).clone().into();
+                (status, code)
+            }
+            ExtractError::Busy { .. } => return super::load::overloaded(&error.to_string()),
+            ExtractError::Several { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "several_books"),
         };
         Self::new(status, code, error.to_string())
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::tls::CertificateFiles;
 use crate::catalogue::Rate;
+use crate::extract::Limits;
 
 /// The largest body that is taken when the settings say nothing: a text of 64 MiB is some fifty thick novels.
 const MAX_BODY: usize = 64 << 20;
@@ -42,6 +43,8 @@ pub struct Settings {
     pub slow: Duration,
     /// With less free space on the catalogue's disk, in bytes, the server is not ready.
     pub min_free: u64,
+    /// What a file may cost.
+    pub limits: Limits,
 }
 
 impl Default for Settings {
@@ -56,6 +59,7 @@ impl Default for Settings {
             keyless_rate: None,
             slow: SLOW,
             min_free: MIN_FREE,
+            limits: Limits::default(),
         }
     }
 }

@@ -1,0 +1,27 @@
+//! What the targets share: files made of what the fuzzer thinks of, read in this process.
+#![allow(dead_code, reason = "each target uses a part")]
+
+use std::io::{Cursor, Write as _};
+
+use lapidary::extract::{self, File, Limits};
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipWriter};
+
+/// Reads a file that begins so.
+pub fn behind(start: &[u8], rest: &[u8]) {
+    read([start, rest].concat());
+}
+
+/// Reads an archive of these entries.
+pub fn archive(entries: &[(&str, &[u8])]) {
+    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, content) in entries {
+        let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
+        zip.start_file(*name, options).and_then(|()| Ok(zip.write_all(content)?)).expect("memory");
+    }
+    read(zip.finish().expect("memory").into_inner());
+}
+
+fn read(bytes: Vec<u8>) {
+    let _ = extract::read(File { bytes, name: None, encoding: None }, Limits::default());
+}

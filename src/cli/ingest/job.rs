@@ -1,0 +1,97 @@
+//! A file, a text or a list of gems on its way into the catalogue, and the books that it is.
+
+use std::path::Path;
+
+use hashbrown::{HashMap, HashSet};
+
+use super::super::files::{Found, Reading};
+use crate::catalogue::{Content, NewEntry};
+use crate::extract::{Book, Metadata};
+use crate::fingerprint::{Gem, RecipeName};
+use crate::index::{BadName, BookId, BookKey, Rights, Validity};
+
+/// What is known of it, and where it is.
+pub(super) struct Job {
+    pub(super) source: Source,
+    pub(super) key: BookKey,
+    pub(super) rights: Rights,
+    pub(super) title: Option<String>,
+    pub(super) authors: Vec<String>,
+    pub(super) language: Option<String>,
+    pub(super) validity: Option<Validity>,
+}
+
+/// Where a book's content is.
+pub(super) enum Source {
+    File(Found),
+    Text(String),
+    Gems { recipe: Option<RecipeName>, gems: Vec<Gem> },
+}
+
+/// A book, or why it is none; under its name for people.
+pub(super) type Loaded = (String, Result<NewEntry, String>);
+
+impl Job {
+    /// The books that it is: of an archive all that are in it.
+    pub(super) fn load(self, name: String, reading: Reading) -> Vec<Loaded> {
+        let Self { source, key, rights, title, authors, language, validity } = self;
+        let entry = |content| NewEntry { key, rights, title, authors, language, validity, content };
+        let content = match source {
+            Source::Text(text) => Content::Text(text),
+            Source::Gems { recipe, gems } => Content::Gems { recipe, gems },
+            Source::File(file) => {
+                // What is known counts more than what the file says of itself.
+                let known = entry(Content::Text(String::new()));
+                return match reading.books(&file.path) {
+                    Err(why) => vec![(name, Err(why))],
+                    Ok(books) => match <[Book; 1]>::try_from(books) {
+                        Ok([book]) => vec![(name, filled(known, book))],
+                        Err(books) => members(&name, &known, books),
+                    },
+                };
+            }
+        };
+        vec![(name, Ok(entry(content)))]
+    }
+}
+
+/// A book with its text, and with what it says of itself where nothing is known.
+fn filled(known: NewEntry, book: Book) -> Result<NewEntry, String> {
+    let read = book.read.map_err(|error| error.to_string())?;
+    let Metadata { title, authors, language, .. } = read.metadata;
+    Ok(NewEntry {
+        title: known.title.or(title),
+        authors: if known.authors.is_empty() { authors } else { known.authors },
+        language: known.language.or(language),
+        content: Content::Text(read.text),
+        ..known
+    })
+}
+
+/// The books of an archive, whose ids are its own and their paths in it, without their endings where these tell none apart.
+/// Its rights are theirs; its title is not.
+fn members(archive: &str, known: &NewEntry, books: Vec<Book>) -> Vec<Loaded> {
+    let stem = |member: &str| Path::new(member).with_extension("").to_string_lossy().into_owned();
+    let mut count: HashMap<String, usize> = HashMap::new();
+    for member in books.iter().filter_map(|book| book.name.as_deref()) {
+        *count.entry(stem(member)).or_default() += 1;
+    }
+    let mut ids = HashSet::new();
+    let mut loaded = Vec::with_capacity(books.len());
+    for book in books {
+        let member = book.name.clone().unwrap_or_default();
+        let of_member = Some(stem(&member)).filter(|stem| count[stem] == 1).unwrap_or_else(|| member.clone());
+        let id = format!("{}/{of_member}", known.key.id).parse().map_err(|error: BadName| error.to_string());
+        let entry = id.and_then(|id: BookId| {
+            if !ids.insert(id.clone()) {
+                return Err(format!("the id {id:?} is already that of another book in the archive", id = id.as_str()));
+            }
+            let key = BookKey { id, library: known.key.library.clone() };
+            let (rights, validity) = (known.rights, known.validity.clone());
+            let (title, authors, language) = (None, Vec::new(), None);
+            filled(NewEntry { key, rights, validity, title, authors, language, content: known.content.clone() }, book)
+        });
+        loaded.push((format!("{archive}/{member}"), entry));
+    }
+    loaded
+}

@@ -1,0 +1,163 @@
+//! EPUB 2 and 3: the pages of the spine, in its order. Where the table of contents stands in it, it is `nav` and skipped.
+
+use hashbrown::HashMap;
+use percent_encoding::percent_decode_str;
+use quick_xml::events::BytesStart;
+
+use super::archive::Archive;
+use super::limits::Budget;
+use super::prose::phrase;
+use super::xml::{self, Visitor, attribute};
+use super::{ExtractError, Extracted, Format, Metadata, html};
+
+const CONTAINER: &str = "META-INF/container.xml";
+const ENCRYPTION: &str = "META-INF/encryption.xml";
+/// Where the rights of protected books stand: Adobe's, Apple's and Readium's.
+const DRM: [(&str, &str); 3] = [
+    ("META-INF/rights.xml", "Adobe ADEPT"),
+    ("META-INF/sinf.xml", "Apple FairPlay"),
+    ("META-INF/license.lcpl", "Readium LCP"),
+];
+/// Fonts may be obfuscated by the parts of these names in a book that anybody can read.
+const OBFUSCATION: [&str; 2] = ["http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"];
+
+/// Reads an EPUB file.
+pub(super) fn read(archive: &mut Archive<'_>, budget: &mut Budget) -> Result<Extracted, ExtractError> {
+    refuse_encrypted(archive, budget)?;
+    let mut container = Container::default();
+    let bytes = archive.need(CONTAINER, budget)?;
+    xml::walk(&xml::decode(&bytes, None), budget, &mut container)?;
+    let path = container.0.ok_or_else(|| ExtractError::damaged(format!("{CONTAINER} names no package")))?;
+    let mut package = Package::default();
+    let bytes = archive.need(&path, budget)?;
+    xml::walk(&xml::decode(&bytes, None), budget, &mut package)?;
+
+    let mut text = String::new();
+    for id in &package.spine {
+        let Some(page) = package.manifest.get(id) else { continue };
+        let Some(bytes) = archive.read(&resolve(&path, page), budget)? else { continue };
+        let (of_page, _) = html::page(&xml::decode(&bytes, None), budget)?;
+        if !text.is_empty() && !of_page.is_empty() {
+            text.push_str("\n\n");
+        }
+        text.push_str(&of_page);
+    }
+    Ok(Extracted { format: Format::Epub, text, metadata: package.metadata, encoding: None })
+}
+
+fn refuse_encrypted(archive: &mut Archive<'_>, budget: &mut Budget) -> Result<(), ExtractError> {
+    let Some(bytes) = archive.read(ENCRYPTION, budget)? else { return Ok(()) };
+    let mut algorithms = Algorithms::default();
+    xml::walk(&xml::decode(&bytes, None), budget, &mut algorithms)?;
+    if algorithms.0.iter().all(|name| OBFUSCATION.iter().any(|start| name.starts_with(start))) {
+        return Ok(());
+    }
+    let by = DRM.iter().find(|(name, _)| archive.has(name)).map_or("digital rights management", |(_, by)| by);
+    Err(ExtractError::Encrypted { what: format!("an EPUB e-book protected by {by}") })
+}
+
+/// The path in the archive that a reference in the file at `base` means. One that leads out of the archive means nothing in
+/// it, and so is not found.
+fn resolve(base: &str, reference: &str) -> String {
+    let reference = percent_decode_str(reference.split('#').next().unwrap_or_default()).decode_utf8_lossy();
+    let folder = base.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let folder = if reference.starts_with('/') { "" } else { folder };
+    let mut path: Vec<&str> = Vec::new();
+    for part in folder.split('/').chain(reference.split('/')) {
+        match part {
+            "" | "." => {}
+            ".." => drop(path.pop()),
+            part => path.push(part),
+        }
+    }
+    path.join("/")
+}
+
+/// The path of the package.
+#[derive(Default)]
+struct Container(Option<String>);
+
+impl Visitor for Container {
+    fn start(&mut self, name: &str, tag: &BytesStart<'_>) {
+        if name == "rootfile" && self.0.is_none() {
+            self.0 = attribute(tag, "full-path");
+        }
+    }
+
+    fn end(&mut self, _: &str) {}
+
+    fn text(&mut self, _: &str) {}
+}
+
+/// The algorithms that parts of the book are encrypted by.
+#[derive(Default)]
+struct Algorithms(Vec<String>);
+
+impl Visitor for Algorithms {
+    fn start(&mut self, name: &str, tag: &BytesStart<'_>) {
+        if name == "EncryptionMethod" {
+            self.0.extend(attribute(tag, "Algorithm"));
+        }
+    }
+
+    fn end(&mut self, _: &str) {}
+
+    fn text(&mut self, _: &str) {}
+}
+
+/// The package document.
+#[derive(Default)]
+struct Package {
+    metadata: Metadata,
+    manifest: HashMap<String, String>,
+    spine: Vec<String>,
+    captured: String,
+}
+
+impl Visitor for Package {
+    fn start(&mut self, name: &str, tag: &BytesStart<'_>) {
+        self.captured.clear();
+        match name {
+            "item" => {
+                if let (Some(id), Some(href)) = (attribute(tag, "id"), attribute(tag, "href")) {
+                    self.manifest.insert(id, href);
+                }
+            }
+            "itemref" => self.spine.extend(attribute(tag, "idref")),
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, name: &str) {
+        let Some(value) = phrase(&std::mem::take(&mut self.captured)) else { return };
+        match name {
+            "title" if self.metadata.title.is_none() => self.metadata.title = Some(value),
+            "creator" => self.metadata.authors.push(value),
+            "language" if self.metadata.language.is_none() => self.metadata.language = Some(value),
+            "identifier" => self.metadata.identifiers.push(value),
+            _ => {}
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        self.captured.push_str(text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::resolve;
+
+    #[test]
+    fn references() {
+        for (base, reference, path) in [
+            ("content.opf", "a.xhtml", "a.xhtml"),
+            ("OEBPS/content.opf", "text/a%20b.xhtml#c", "OEBPS/text/a b.xhtml"),
+            ("OEBPS/content.opf", "../a.xhtml", "a.xhtml"),
+            ("OEBPS/content.opf", "../../../../etc/passwd", "etc/passwd"),
+            ("OEBPS/content.opf", "/a.xhtml", "a.xhtml"),
+        ] {
+            assert_eq!(resolve(base, reference), path);
+        }
+    }
+}

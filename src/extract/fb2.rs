@@ -1,0 +1,128 @@
+//! FictionBook 2: all bodies, notes among them; not the description, nor the pictures. Also the inside of an FB3 container,
+//! whose elements are much the same.
+
+use quick_xml::events::BytesStart;
+
+use super::encoding::Encoding;
+use super::limits::Budget;
+use super::prose::{Prose, phrase};
+use super::xml::{self, Visitor, attribute};
+use super::{ExtractError, Extracted, Format, Metadata};
+
+/// Elements that begin and end a line, but no paragraph.
+const LINES: &[&str] = &["v", "br", "td", "th"];
+/// Elements that stand in a line with others.
+const INLINE: &[&str] = &[
+    "a",
+    "strong",
+    "emphasis",
+    "em",
+    "style",
+    "strikethrough",
+    "sub",
+    "sup",
+    "code",
+    "span",
+    "underline",
+    "spacing",
+    "note",
+];
+
+#[derive(Default)]
+struct Reader {
+    prose: Prose,
+    metadata: Metadata,
+    /// The elements from the root on.
+    path: Vec<String>,
+    name: Vec<String>,
+    captured: String,
+}
+
+/// Reads an FB2 file.
+pub(super) fn read(bytes: &[u8], encoding: Option<Encoding>, budget: &Budget) -> Result<Extracted, ExtractError> {
+    let mut reader = Reader::default();
+    xml::walk(&xml::decode(bytes, encoding), budget, &mut reader)?;
+    Ok(Extracted { format: Format::Fb2, text: reader.prose.into_text(), metadata: reader.metadata, encoding: None })
+}
+
+/// The text of the body of an FB3 file.
+pub(super) fn body(bytes: &[u8], budget: &Budget) -> Result<String, ExtractError> {
+    let mut reader = Reader::default();
+    xml::walk(&xml::decode(bytes, None), budget, &mut reader)?;
+    Ok(reader.prose.into_text())
+}
+
+impl Reader {
+    /// Is this in the description, in a picture or in a style sheet?
+    fn is_outside(&self) -> bool {
+        !self.path.iter().any(|element| matches!(element.as_str(), "body" | "fb3-body" | "notes-body"))
+    }
+
+    /// An element begins or ends.
+    fn border(&mut self, name: &str) {
+        if LINES.contains(&name) {
+            self.prose.line();
+        } else if !INLINE.contains(&name) {
+            self.prose.paragraph();
+        }
+    }
+
+    fn is_in(&self, parent: &str) -> bool {
+        self.path.iter().any(|element| element == parent)
+    }
+
+    fn meta(&mut self, element: &str) {
+        let captured = std::mem::take(&mut self.captured);
+        let Some(value) = phrase(&captured) else {
+            if element == "author" && self.is_in("title-info") && !self.name.is_empty() {
+                self.metadata.authors.push(std::mem::take(&mut self.name).join(" "));
+            }
+            return;
+        };
+        match element {
+            "book-title" if self.is_in("title-info") => self.metadata.title = Some(value),
+            "lang" if self.is_in("title-info") => self.metadata.language = Some(value),
+            "isbn" => self.metadata.identifiers.push(value),
+            "first-name" | "middle-name" | "last-name" if self.is_in("title-info") && self.is_in("author") => {
+                self.name.push(value);
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Visitor for Reader {
+    fn start(&mut self, name: &str, tag: &BytesStart<'_>) {
+        self.path.push(name.to_owned());
+        self.captured.clear();
+        if self.is_outside() {
+            return;
+        }
+        // The number of a note stands behind a word, and is none of it.
+        if name == "a" && attribute(tag, "type").as_deref() == Some("note") {
+            self.prose.blank();
+        } else {
+            self.border(name);
+        }
+    }
+
+    fn end(&mut self, name: &str) {
+        if self.is_outside() {
+            self.meta(name);
+        } else {
+            self.border(name);
+        }
+        // What is not closed is closed with what it stands in.
+        if let Some(place) = self.path.iter().rposition(|element| element == name) {
+            self.path.truncate(place);
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        if !self.is_outside() {
+            self.prose.text(text);
+        } else if self.is_in("description") {
+            self.captured.push_str(text);
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! MOBI, AZW and AZW3 (KF8): records of HTML, packed by PalmDOC or by Huffman codes. By hand: the `mobi` crate decodes each
+//! record by itself, so that of a Russian book nothing is left. After the description of the format in the MobileRead wiki.
+
+mod huffman;
+mod palmdoc;
+
+use self::huffman::Huffman;
+use super::encoding::Encoding;
+use super::limits::Budget;
+use super::prose::phrase;
+use super::{ExtractError, Extracted, Format, Metadata, html};
+
+/// Where the list of records begins, and how long one of its entries is.
+const RECORDS: usize = 78;
+const RECORD: usize = 8;
+
+const UNPACKED: u16 = 1;
+const PALMDOC: u16 = 2;
+const HUFFMAN: u16 = 17_480;
+const UTF_8: u32 = 65_001;
+/// The header says with this bit that there is a block of metadata.
+const HAS_EXTH: u32 = 0x40;
+
+/// Reads a MOBI file without DRM.
+pub(super) fn read(bytes: &[u8], budget: &Budget) -> Result<Extracted, ExtractError> {
+    let palm = Palm { bytes, count: usize::from(short(bytes, 76)?) };
+    let head = palm.record(0)?;
+    let (packing, records) = (short(head, 0)?, usize::from(short(head, 8)?));
+    if short(head, 12)? != 0 {
+        return Err(ExtractError::Encrypted { what: "a MOBI or Kindle e-book protected by DRM".to_owned() });
+    }
+    let huffman = match packing {
+        UNPACKED | PALMDOC => None,
+        HUFFMAN => Some(Huffman::read(&palm, long(head, 112)? as usize, long(head, 116)? as usize)?),
+        other => return Err(damaged(&format!("its packing {other} is not known"))),
+    };
+    // What follows the text of each record; older headers end before they say so.
+    let header_length = long(head, 20)?;
+    let trailers = if header_length >= 228 { short(head, 242)? } else { 0 };
+    let (room, met) = budget.room();
+    let mut text = Vec::new();
+    for number in 1..=records {
+        let record = without_trailers(palm.record(number)?, trailers);
+        match (packing, &huffman) {
+            (_, Some(huffman)) => huffman.unpack(record, &mut text, room)?,
+            (PALMDOC, _) => palmdoc::unpack(record, &mut text),
+            _ => text.extend_from_slice(record),
+        }
+        if text.len() as u64 > room {
+            return Err(met.into());
+        }
+    }
+    let encoding = if long(head, 28)? == UTF_8 { Encoding::UTF_8 } else { Encoding::web(encoding_rs::WINDOWS_1252) };
+    if let Some(end) = end_of_pages(&palm, head) {
+        text.truncate(end);
+    }
+    let metadata = about(head, encoding);
+    let (text, _) = html::page(&encoding.decode_part(&text), budget)?;
+    Ok(Extracted { format: Format::Mobi, text, metadata, encoding: None })
+}
+
+/// Where the pages end in an AZW3 file; style sheets follow.
+fn end_of_pages(palm: &Palm<'_>, head: &[u8]) -> Option<usize> {
+    let is_kf8 = long(head, 36).ok()? == 8;
+    let flows = palm.record(long(head, 192).ok().filter(|_| is_kf8)? as usize).ok()?;
+    Some(long(flows.strip_prefix(b"FDST")?, 12).ok()? as usize)
+}
+
+fn damaged(why: &str) -> ExtractError {
+    ExtractError::damaged(format!("the MOBI e-book: {why}"))
+}
+
+fn cut_off() -> ExtractError {
+    damaged("it breaks off")
+}
+
+/// A Palm database: records, one behind the other.
+struct Palm<'a> {
+    bytes: &'a [u8],
+    count: usize,
+}
+
+impl<'a> Palm<'a> {
+    fn record(&self, number: usize) -> Result<&'a [u8], ExtractError> {
+        if number >= self.count {
+            return Err(cut_off());
+        }
+        let start = long(self.bytes, RECORDS + number * RECORD)? as usize;
+        let end = match number + 1 {
+            next if next < self.count => long(self.bytes, RECORDS + next * RECORD)? as usize,
+            _ => self.bytes.len(),
+        };
+        self.bytes.get(start..end).ok_or_else(cut_off)
+    }
+}
+
+fn short(bytes: &[u8], at: usize) -> Result<u16, ExtractError> {
+    let two = bytes.get(at..).and_then(|rest| rest.first_chunk()).ok_or_else(cut_off)?;
+    Ok(u16::from_be_bytes(*two))
+}
+
+fn long(bytes: &[u8], at: usize) -> Result<u32, ExtractError> {
+    let four = bytes.get(at..).and_then(|rest| rest.first_chunk()).ok_or_else(cut_off)?;
+    Ok(u32::from_be_bytes(*four))
+}
+
+/// A record without what stands behind its text: a bit of `trailers` for each kind, whose length is at its own end; the
+/// lowest bit is for the rest of a character that the next record begins with.
+fn without_trailers(record: &[u8], trailers: u16) -> &[u8] {
+    let mut length = record.len();
+    for _ in 0..(trailers >> 1).count_ones() {
+        let tail = &record[length.saturating_sub(4)..length];
+        let size = tail.iter().fold(0_usize, |size, &byte| {
+            let size = if byte & 0x80 == 0 { size } else { 0 };
+            size << 7 | usize::from(byte & 0x7F)
+        });
+        length = length.saturating_sub(size);
+    }
+    if trailers & 1 == 1
+        && let Some(last) = length.checked_sub(1)
+    {
+        length = length.saturating_sub(usize::from(record[last] & 3) + 1);
+    }
+    &record[..length]
+}
+
+/// What the header says of the book.
+fn about(head: &[u8], encoding: Encoding) -> Metadata {
+    read_about(head, encoding).unwrap_or_default()
+}
+
+fn read_about(head: &[u8], encoding: Encoding) -> Result<Metadata, ExtractError> {
+    let string = |at: usize, length: usize| {
+        let bytes = at.checked_add(length).and_then(|end| head.get(at..end)).ok_or_else(cut_off)?;
+        Ok::<_, ExtractError>(phrase(&encoding.decode_part(bytes)))
+    };
+    let title = string(long(head, 84)? as usize, long(head, 88)? as usize)?;
+    let mut metadata = Metadata { title, ..Metadata::default() };
+    if long(head, 128)? & HAS_EXTH == 0 {
+        return Ok(metadata);
+    }
+    let exth = 16 + long(head, 20)? as usize;
+    let mut at = exth.saturating_add(12);
+    for _ in 0..long(head, exth.saturating_add(8))? {
+        let (kind, length) = (long(head, at)?, long(head, at.saturating_add(4))? as usize);
+        let Some(size) = length.checked_sub(8) else { break };
+        let value = string(at + 8, size)?;
+        match kind {
+            100 => metadata.authors.extend(value),
+            104 => metadata.identifiers.extend(value),
+            503 => metadata.title = value.or(metadata.title),
+            524 => metadata.language = value,
+            _ => {}
+        }
+        at = at.saturating_add(length);
+    }
+    Ok(metadata)
+}

@@ -1,0 +1,111 @@
+//! HUFF/CDIC: codes of up to 32 bits, each for a word of a dictionary, which may be packed itself.
+
+use super::{ExtractError, Palm, damaged, long, short};
+
+/// Words of words: as deep as the dictionaries of real books, many times over.
+const DEEPEST: usize = 32;
+
+/// The tables of a book.
+pub(super) struct Huffman<'a> {
+    /// By the first 8 bits: the length of the code, whether it ends there, and the largest code of that length.
+    short_codes: Vec<u32>,
+    /// By the length of a code: the smallest and the largest of them, at the top of 32 bits.
+    ranges: [(u32, u32); 33],
+    /// Each word, and whether it is plain.
+    words: Vec<(&'a [u8], bool)>,
+}
+
+impl<'a> Huffman<'a> {
+    /// Reads the tables: so many records from this one on.
+    pub(super) fn read(palm: &Palm<'a>, first: usize, count: usize) -> Result<Self, ExtractError> {
+        let head = palm.record(first)?;
+        if !head.starts_with(b"HUFF") {
+            return Err(damaged("its table of codes is not there"));
+        }
+        let (short_table, range_table) = (long(head, 8)? as usize, long(head, 12)? as usize);
+        let table = |start: usize, i: usize| long(head, start.saturating_add(4 * i));
+        let short_codes = (0..256).map(|i| table(short_table, i)).collect::<Result<Vec<u32>, _>>()?;
+        let mut ranges = [(0, 0); 33];
+        for (length, range) in (1_u32..).zip(&mut ranges[1..]) {
+            let i = 2 * (length as usize - 1);
+            let up = |code: u32| u64::from(code) << (32 - length);
+            let smallest = up(table(range_table, i)?);
+            let largest = up(table(range_table, i + 1)?.wrapping_add(1)).wrapping_sub(1);
+            *range = (smallest as u32, largest as u32);
+        }
+        let mut words = Vec::new();
+        for number in 1..count {
+            Self::read_words(palm.record(first.saturating_add(number))?, &mut words)?;
+        }
+        Ok(Self { short_codes, ranges, words })
+    }
+
+    fn read_words(record: &'a [u8], words: &mut Vec<(&'a [u8], bool)>) -> Result<(), ExtractError> {
+        if !record.starts_with(b"CDIC") {
+            return Err(damaged("its dictionary is not there"));
+        }
+        let (all, bits) = (long(record, 8)? as usize, long(record, 12)?);
+        let here = 1_usize.checked_shl(bits).unwrap_or(usize::MAX).min(all.saturating_sub(words.len()));
+        for i in 0..here {
+            let at = 16 + usize::from(short(record, 16_usize.saturating_add(2 * i))?);
+            let length = short(record, at)?;
+            let size = usize::from(length & 0x7FFF);
+            let word = record.get(at + 2..at + 2 + size).ok_or_else(super::cut_off)?;
+            words.push((word, length & 0x8000 != 0));
+        }
+        Ok(())
+    }
+
+    /// Unpacks a record, up to so many bytes in all and little more.
+    pub(super) fn unpack(&self, packed: &[u8], text: &mut Vec<u8>, room: u64) -> Result<(), ExtractError> {
+        self.unpack_at(packed, text, room, 0)
+    }
+
+    fn unpack_at(&self, packed: &[u8], text: &mut Vec<u8>, room: u64, depth: usize) -> Result<(), ExtractError> {
+        if depth > DEEPEST {
+            return Err(damaged("the words of its dictionary are made of each other"));
+        }
+        let bits = packed.len() * 8;
+        let mut at = 0;
+        while at < bits && text.len() as u64 <= room {
+            let code = window(packed, at);
+            let entry = self.short_codes[(code >> 24) as usize];
+            let mut length = entry & 0x1F;
+            if length == 0 {
+                return Err(damaged("a code of it has no length"));
+            }
+            let largest = if entry & 0x80 == 0 {
+                while length < 32 && code < self.ranges[length as usize].0 {
+                    length += 1;
+                }
+                self.ranges[length as usize].1
+            } else {
+                let up = u64::from((entry >> 8).wrapping_add(1)) << (32 - length);
+                up.wrapping_sub(1) as u32
+            };
+            at += length as usize;
+            if at > bits {
+                break;
+            }
+            let index = (largest.wrapping_sub(code) >> (32 - length)) as usize;
+            let Some(&(word, plain)) = self.words.get(index) else {
+                return Err(damaged("a code of it stands for no word"));
+            };
+            if plain {
+                text.extend_from_slice(word);
+            } else {
+                self.unpack_at(word, text, room, depth + 1)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// 32 bits from a bit on; behind the end they are 0.
+fn window(packed: &[u8], at: usize) -> u32 {
+    let mut bytes = [0; 8];
+    let rest = &packed[at / 8..];
+    let length = rest.len().min(8);
+    bytes[..length].copy_from_slice(&rest[..length]);
+    (u64::from_be_bytes(bytes) << (at % 8) >> 32) as u32
+}

@@ -1,0 +1,47 @@
+//! ODT (ISO/IEC 26300), and its forerunner SXW. Footnotes and endnotes come behind the text.
+
+use super::archive::Archive;
+use super::limits::Budget;
+use super::office::{Body, Elements, about};
+use super::{ExtractError, Extracted, Format};
+
+const MANIFEST: &str = "META-INF/manifest.xml";
+
+const ELEMENTS: Elements = Elements {
+    runs: &[],
+    paragraphs: &["p", "h"],
+    lines: &["line-break"],
+    blanks: &["s", "tab", "tab-stop"],
+    skipped: &[
+        "note-citation",
+        "footnote-citation",
+        "endnote-citation",
+        "annotation",
+        "tracked-changes",
+        "table-of-content",
+        "styles",
+        "automatic-styles",
+        "font-face-decls",
+        "scripts",
+        "forms",
+        "sequence-decls",
+        "title",
+        "desc",
+        "binary-data",
+        "script",
+    ],
+    notes: &["note", "footnote", "endnote"],
+};
+
+/// Reads an ODT or SXW file.
+pub(super) fn read(archive: &mut Archive<'_>, budget: &mut Budget) -> Result<Extracted, ExtractError> {
+    if let Some(manifest) = archive.read(MANIFEST, budget)?
+        && memchr::memmem::find(&manifest, b"encryption-data").is_some()
+    {
+        return Err(ExtractError::Encrypted { what: "an OpenDocument file that needs a password".to_owned() });
+    }
+    let mut body = Body::new(ELEMENTS);
+    body.read(&archive.need("content.xml", budget)?, budget)?;
+    let metadata = about(archive, "meta.xml", budget)?;
+    Ok(Extracted { format: Format::Odt, text: body.into_text(), metadata, encoding: None })
+}

@@ -1,0 +1,159 @@
+//! What DOCX and ODT share: a body of paragraphs with notes, and Dublin Core.
+
+use quick_xml::events::BytesStart;
+
+use super::archive::Archive;
+use super::limits::Budget;
+use super::prose::{Prose, phrase};
+use super::xml::{self, Visitor};
+use super::{ExtractError, Metadata};
+
+/// What the elements of a format mean.
+#[derive(Clone, Copy)]
+pub(super) struct Elements {
+    /// Characters stand only in these; everywhere, if there are none.
+    pub(super) runs: &'static [&'static str],
+    /// These begin and end a paragraph.
+    pub(super) paragraphs: &'static [&'static str],
+    /// These begin a line.
+    pub(super) lines: &'static [&'static str],
+    /// These stand for a blank.
+    pub(super) blanks: &'static [&'static str],
+    /// What is in these does not count.
+    pub(super) skipped: &'static [&'static str],
+    /// What is in these comes behind the text.
+    pub(super) notes: &'static [&'static str],
+}
+
+/// The text of a document.
+pub(super) struct Body {
+    elements: Elements,
+    prose: Prose,
+    notes: Prose,
+    skipped: usize,
+    in_notes: usize,
+    runs: usize,
+    /// The kinds of the elements from the root on.
+    path: Vec<Kind>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Skipped,
+    Note,
+    Run,
+    Other,
+}
+
+impl Body {
+    pub(super) fn new(elements: Elements) -> Self {
+        let (prose, notes) = (Prose::default(), Prose::default());
+        Self { elements, prose, notes, skipped: 0, in_notes: 0, runs: 0, path: Vec::new() }
+    }
+
+    /// Adds a part.
+    pub(super) fn read(&mut self, bytes: &[u8], budget: &Budget) -> Result<(), ExtractError> {
+        xml::walk(&xml::decode(bytes, None), budget, self)?;
+        self.prose.paragraph();
+        Ok(())
+    }
+
+    fn prose(&mut self) -> &mut Prose {
+        if self.in_notes > 0 { &mut self.notes } else { &mut self.prose }
+    }
+
+    pub(super) fn into_text(mut self) -> String {
+        self.prose.below(&self.notes);
+        self.prose.into_text()
+    }
+}
+
+impl Visitor for Body {
+    fn start(&mut self, name: &str, _: &BytesStart<'_>) {
+        let elements = self.elements;
+        let kind = if elements.skipped.contains(&name) {
+            self.skipped += 1;
+            Kind::Skipped
+        } else if elements.notes.contains(&name) {
+            self.in_notes += 1;
+            Kind::Note
+        } else if elements.runs.contains(&name) {
+            self.runs += 1;
+            Kind::Run
+        } else {
+            Kind::Other
+        };
+        self.path.push(kind);
+        if self.skipped > 0 {
+            return;
+        }
+        if elements.paragraphs.contains(&name) {
+            self.prose().paragraph();
+        } else if elements.lines.contains(&name) {
+            self.prose().line();
+        } else if elements.blanks.contains(&name) {
+            self.prose().blank();
+        } else if name == "noBreakHyphen" {
+            self.prose().text("-");
+        }
+    }
+
+    fn end(&mut self, name: &str) {
+        if self.skipped == 0 && self.elements.paragraphs.contains(&name) {
+            self.prose().paragraph();
+        }
+        match self.path.pop() {
+            Some(Kind::Skipped) => self.skipped -= 1,
+            Some(Kind::Note) => self.in_notes -= 1,
+            Some(Kind::Run) => self.runs -= 1,
+            Some(Kind::Other) | None => {}
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        if self.skipped == 0 && (self.runs > 0 || self.elements.runs.is_empty()) {
+            self.prose().text(text);
+        }
+    }
+}
+
+/// What the file says of itself in this part.
+pub(super) fn about(archive: &mut Archive<'_>, part: &str, budget: &mut Budget) -> Result<Metadata, ExtractError> {
+    let mut about = About::default();
+    if let Some(bytes) = archive.read(part, budget)? {
+        xml::walk(&xml::decode(&bytes, None), budget, &mut about)?;
+    }
+    if about.metadata.authors.is_empty() {
+        about.metadata.authors.extend(about.first_author);
+    }
+    Ok(about.metadata)
+}
+
+/// Dublin Core, as both formats have it.
+#[derive(Default)]
+struct About {
+    metadata: Metadata,
+    first_author: Option<String>,
+    captured: String,
+}
+
+impl Visitor for About {
+    fn start(&mut self, _: &str, _: &BytesStart<'_>) {
+        self.captured.clear();
+    }
+
+    fn end(&mut self, name: &str) {
+        let Some(value) = phrase(&std::mem::take(&mut self.captured)) else { return };
+        match name {
+            "title" => self.metadata.title = Some(value),
+            "creator" => self.metadata.authors.push(value),
+            "initial-creator" => self.first_author = Some(value),
+            "language" => self.metadata.language = Some(value),
+            _ => {}
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        self.captured.push_str(text);
+    }
+}

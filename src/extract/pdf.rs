@@ -1,0 +1,104 @@
+//! PDF: the characters of each page in the order that they are drawn, as lines; a form feed between pages. Where a line ends
+//! is no matter of the text: words that are broken there are joined.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use pdf_extract::{Dictionary, Document, Object, PlainTextOutput, decode_text_string, output_doc_page};
+
+use super::clean::Lines;
+use super::limits::Budget;
+use super::prose::phrase;
+use super::{ExtractError, Extracted, Format, Metadata};
+
+/// One page in so many may be lost; with more lost, half of a book might go unseen.
+const MOST_LOST: usize = 10;
+
+/// The last line of a paragraph is so much shorter than the longest: by a quarter of it.
+const SHORTER: usize = 4;
+
+/// Reads a PDF file.
+pub(super) fn read(bytes: &[u8], budget: &Budget) -> Result<Extracted, ExtractError> {
+    let mut document = Document::load_mem(bytes).map_err(|error| {
+        let why = error.to_string();
+        if why.contains("ncrypt") || why.contains("assword") { encrypted() } else { damaged(&why) }
+    })?;
+    // Many a document that anybody may open is encrypted with the empty password.
+    if document.is_encrypted() && document.decrypt("").is_err() {
+        return Err(encrypted());
+    }
+    let (room, met) = budget.room();
+    let numbers = document.get_pages();
+    let (mut pages, mut lost, mut size) = (Vec::new(), Vec::new(), 0);
+    for &number in numbers.keys() {
+        let page = page(&document, number).unwrap_or_else(|why| {
+            lost.push(format!("page {number}: {why}"));
+            String::new()
+        });
+        size += page.len() as u64;
+        if size > room {
+            return Err(met.into());
+        }
+        pages.push(page);
+    }
+    if let Some(first) = lost.first()
+        && lost.len() * MOST_LOST > numbers.len()
+    {
+        return Err(damaged(&format!("{} of {} pages cannot be read; {first}", lost.len(), numbers.len())));
+    }
+    Ok(Extracted { format: Format::Pdf, text: text(&pages), metadata: about(&document), encoding: None })
+}
+
+/// The pages as a text. Blanks at the ends of lines, and several between words where lines are justified, are drawn, and step 7
+/// of the exact recipes would see them.
+fn text(pages: &[String]) -> String {
+    let by = Lines::of(pages.iter().flat_map(|page| page.lines()));
+    let mut text = String::new();
+    for page in pages {
+        let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+        let lines: Vec<String> = page.trim_matches('\n').lines().map(words).collect();
+        for (place, line) in lines.iter().enumerate() {
+            by.add(&mut text, line, place > 0);
+        }
+        // A paragraph that ends with its page ends in a shorter line.
+        let lengths = || lines.iter().map(|line| line.chars().count());
+        if lengths().next_back() < lengths().max().map(|longest| longest - longest / SHORTER) {
+            text.push('\n');
+        }
+        text.push('\x0C');
+    }
+    text.truncate(text.trim_end_matches(['\n', '\x0C']).len());
+    text
+}
+
+/// The text of a page. Where the parser panics, which it does at much that it does not expect, one page is lost.
+fn page(document: &Document, number: u32) -> Result<String, String> {
+    let mut text = String::new();
+    let read = AssertUnwindSafe(|| output_doc_page(document, &mut PlainTextOutput::new(&mut text), number));
+    match catch_unwind(read) {
+        Ok(read) => read.map_err(|error| error.to_string())?,
+        Err(_) => return Err("its parser failed".to_owned()),
+    }
+    Ok(text)
+}
+
+fn damaged(why: &str) -> ExtractError {
+    ExtractError::damaged(format!("the PDF document: {why}"))
+}
+
+fn encrypted() -> ExtractError {
+    ExtractError::Encrypted { what: "a PDF document that needs a password".to_owned() }
+}
+
+fn about(document: &Document) -> Metadata {
+    let info = document.trailer.get(b"Info").ok().and_then(|info| match info {
+        Object::Reference(id) => document.get_object(*id).ok()?.as_dict().ok(),
+        info => info.as_dict().ok(),
+    });
+    let value = |info: &Dictionary, key: &[u8]| phrase(&decode_text_string(info.get(key).ok()?).ok()?);
+    let Some(info) = info else { return Metadata::default() };
+    Metadata {
+        title: value(info, b"Title"),
+        authors: value(info, b"Author").into_iter().collect(),
+        ..Metadata::default()
+    }
+}

@@ -1,0 +1,93 @@
+//! What a reader sees of a document with markup: words with one blank between them, and paragraphs with an empty line between
+//! them, as plain texts of books have it. That is not only for the eye: step 7 of the exact recipes tells one blank between two
+//! words from two, so that a book has the same gems in every format only if its paragraphs stand apart in the same way.
+
+/// A text being put together.
+#[derive(Default)]
+pub(super) struct Prose {
+    text: String,
+    blank: bool,
+}
+
+impl Prose {
+    /// Adds a piece of text, in which any run of white space is one blank.
+    pub(super) fn text(&mut self, piece: &str) {
+        self.blank |= piece.starts_with(is_space);
+        for word in piece.split(is_space).filter(|word| !word.is_empty()) {
+            if self.blank && !self.text.is_empty() && !self.text.ends_with('\n') {
+                self.text.push(' ');
+            }
+            self.text.push_str(word);
+            self.blank = true;
+        }
+        self.blank = piece.ends_with(is_space) || (self.blank && piece.trim_matches(is_space).is_empty());
+    }
+
+    /// What follows begins a line of its own.
+    pub(super) fn line(&mut self) {
+        if !self.text.is_empty() && !self.text.ends_with('\n') {
+            self.text.push('\n');
+        }
+        self.blank = false;
+    }
+
+    /// What follows begins a paragraph.
+    pub(super) fn paragraph(&mut self) {
+        self.line();
+        if !self.text.is_empty() && !self.text.ends_with("\n\n") {
+            self.text.push('\n');
+        }
+    }
+
+    /// What follows is another word.
+    pub(super) fn blank(&mut self) {
+        self.blank = true;
+    }
+
+    /// Adds another text, below.
+    pub(super) fn below(&mut self, other: &Self) {
+        self.paragraph();
+        self.text.push_str(&other.text);
+    }
+
+    pub(super) fn into_text(mut self) -> String {
+        self.text.truncate(self.text.trim_end_matches('\n').len());
+        self.text
+    }
+}
+
+/// White space as XML and HTML have it: a no-break space is none.
+fn is_space(char: char) -> bool {
+    matches!(char, ' ' | '\n' | '\t' | '\r' | '\x0C')
+}
+
+/// A short text, such as a title, on one line; nothing, if there is nothing to read in it.
+pub(super) fn phrase(text: &str) -> Option<String> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    text.contains(char::is_alphanumeric).then(|| words.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Prose;
+
+    #[test]
+    fn blanks_and_lines() {
+        let mut prose = Prose::default();
+        for piece in ["  \n gra", "nite", " and", "\n\t", "opal ", " ", "ston", "e"] {
+            prose.text(piece);
+        }
+        prose.line();
+        prose.line();
+        prose.text(" jade");
+        prose.blank();
+        prose.text("beryl");
+        prose.paragraph();
+        prose.paragraph();
+        prose.text("\n");
+        prose.line();
+        prose.text(" onyx ");
+        prose.paragraph();
+        assert_eq!(prose.into_text(), "granite and opal stone\njade beryl\n\nonyx");
+    }
+}

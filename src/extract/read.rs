@@ -1,0 +1,104 @@
+//! The readers behind one function.
+
+use super::archive::{Archive, gunzip};
+use super::encoding::Encoding;
+use super::limits::{Budget, Limit, Limits, Met};
+use super::sniff::{self, Kind, Packed};
+use super::{Book, ExtractError, Extracted, File, Format};
+use super::{doc, docx, epub, fb2, fb3, format, html, mobi, odt, pdf, plain, rtf, tei};
+
+/// What packers put beside what they pack.
+const LITTER: [&str; 4] = ["__MACOSX/", ".DS_Store", "Thumbs.db", "desktop.ini"];
+
+/// Reads a file in this process.
+pub(super) fn read(file: File, limits: Limits) -> Result<Vec<Book>, ExtractError> {
+    let mut budget = Budget::new(limits, file.bytes.len() as u64)?;
+    books(file, &mut budget, 0)
+}
+
+/// Is it one of the formats that need no third-party parser?
+pub(super) fn is_plain(file: &File) -> bool {
+    sniff::kind(&file.bytes, file.name.as_deref()) == Kind::Plain
+}
+
+fn books(file: File, budget: &mut Budget, depth: u64) -> Result<Vec<Book>, ExtractError> {
+    let File { bytes, name, encoding } = file;
+    let at = budget.limits.archives;
+    if depth > at {
+        return Err(Met { limit: Limit::Archives, at }.into());
+    }
+    let read = match sniff::kind(&bytes, name.as_deref()) {
+        Kind::Zip => return zip(&bytes, encoding, budget, depth),
+        Kind::Gzip => {
+            let name = name.map(|name| name.strip_suffix(".gz").map(str::to_owned).unwrap_or(name));
+            let bytes = gunzip(&bytes, budget)?;
+            return books(File { bytes, name, encoding }, budget, depth + 1);
+        }
+        Kind::Rtf => rtf::read(&bytes, budget),
+        Kind::Pdf => pdf::read(&bytes, budget),
+        Kind::Ole => doc::read(&bytes),
+        Kind::Palm => mobi::read(&bytes, budget),
+        Kind::Html => html::read(bytes, encoding, budget),
+        Kind::Fb2 => fb2::read(&bytes, encoding, budget),
+        Kind::Tei => tei::read(&bytes, encoding, budget),
+        Kind::Plain => plain::text(bytes, encoding).map(|read| Extracted {
+            format: Format::Text,
+            text: read.text,
+            metadata: super::Metadata::default(),
+            encoding: Some(read.encoding),
+        }),
+    };
+    Ok(vec![Book { name: None, read: Ok(with_text(read?)?) }])
+}
+
+/// A book of pictures is none here. What is plain text may be empty.
+fn with_text(read: Extracted) -> Result<Extracted, ExtractError> {
+    if read.format != Format::Text && !read.text.contains(char::is_alphanumeric) {
+        return Err(ExtractError::NoText(read.format));
+    }
+    Ok(Extracted { metadata: read.metadata.bounded(), ..read })
+}
+
+fn zip(bytes: &[u8], encoding: Option<Encoding>, budget: &mut Budget, depth: u64) -> Result<Vec<Book>, ExtractError> {
+    let mut archive = Archive::open(bytes, budget)?;
+    let read = match sniff::in_zip(archive.names()) {
+        Some(Packed::Epub) => epub::read(&mut archive, budget),
+        Some(Packed::Office) => docx::read(&mut archive, budget),
+        Some(Packed::Fb3) => fb3::read(&mut archive, budget),
+        Some(Packed::OpenDocument) => odt::read(&mut archive, budget),
+        None => return members(&mut archive, encoding, budget, depth),
+    };
+    Ok(vec![Book { name: None, read: Ok(with_text(read?)?) }])
+}
+
+/// The books that are files of an archive. Pictures and what packers leave are none.
+fn members(
+    archive: &mut Archive<'_>,
+    encoding: Option<Encoding>,
+    budget: &mut Budget,
+    depth: u64,
+) -> Result<Vec<Book>, ExtractError> {
+    let mut found = Vec::new();
+    for (place, member) in archive.names().to_vec().into_iter().enumerate() {
+        if member.ends_with('/') || LITTER.iter().any(|litter| member.starts_with(litter) || member.ends_with(litter)) {
+            continue;
+        }
+        let bytes = match archive.read_at(place, budget) {
+            Ok(bytes) if format::is_picture(&bytes) => continue,
+            bytes => bytes,
+        };
+        let file = |bytes| File { bytes, name: Some(member.clone()), encoding };
+        match bytes.and_then(|bytes| books(file(bytes), budget, depth + 1)) {
+            Ok(books) => found.extend(books.into_iter().map(|book| {
+                let name = book.name.map_or_else(|| member.clone(), |inner| format!("{member}/{inner}"));
+                Book { name: Some(name), ..book }
+            })),
+            Err(error @ ExtractError::OverLimit(_)) => return Err(error),
+            Err(error) => found.push(Book { name: Some(member), read: Err(error) }),
+        }
+    }
+    if found.is_empty() {
+        return Err(ExtractError::NotText { what: "a ZIP archive without a book".to_owned() });
+    }
+    Ok(found)
+}

@@ -1,0 +1,359 @@
+//! RTF 1.9. By hand: the crates there are know no code pages, without which a Russian RTF file is noise.
+
+use encoding_rs::WINDOWS_1252;
+use hashbrown::HashMap;
+
+use super::limits::Budget;
+use super::prose::{Prose, phrase};
+use super::{ExtractError, Extracted, Format, Metadata};
+
+/// Destinations whose text is none of the document's.
+const SKIPPED: &[&str] = &[
+    "colortbl",
+    "stylesheet",
+    "pict",
+    "object",
+    "header",
+    "headerl",
+    "headerr",
+    "headerf",
+    "footer",
+    "footerl",
+    "footerr",
+    "footerf",
+    "fldinst",
+    "listtext",
+    "pntext",
+    "xe",
+    "tc",
+    "revtbl",
+    "listtable",
+    "listoverridetable",
+    "rsidtbl",
+    "generator",
+    "themedata",
+    "datastore",
+    "xmlnstbl",
+    "filetbl",
+    "template",
+    "nextfile",
+    "bkmkstart",
+    "bkmkend",
+    "shppict",
+    "nonshppict",
+    "annotation",
+    "shprslt",
+    "atnid",
+    "atnauthor",
+    "do",
+];
+
+/// What a destination's characters are for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Text,
+    Note,
+    Title,
+    Author,
+    Fonts,
+    Nowhere,
+}
+
+/// What holds until the end of a group.
+#[derive(Clone, Copy)]
+struct Group {
+    place: Place,
+    encoding: &'static encoding_rs::Encoding,
+    /// How many characters stand for a `\u` that a reader does not know.
+    fallback: usize,
+    font: i32,
+}
+
+struct Reader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    group: Group,
+    groups: Vec<Group>,
+    document: &'static encoding_rs::Encoding,
+    fonts: HashMap<i32, &'static encoding_rs::Encoding>,
+    /// Bytes of characters that are not decoded yet: one may be of two bytes.
+    pending: Vec<u8>,
+    /// The first half of a pair of `\u`.
+    high: Option<u16>,
+    /// How many characters to pass over behind a `\u`.
+    pass: usize,
+    /// `\*` was read: what follows may be passed over if it is not known.
+    optional: bool,
+    text: Prose,
+    notes: Prose,
+    title: String,
+    author: String,
+}
+
+/// Reads an RTF file.
+pub(super) fn read(bytes: &[u8], budget: &Budget) -> Result<Extracted, ExtractError> {
+    let group = Group { place: Place::Text, encoding: WINDOWS_1252, fallback: 1, font: -1 };
+    let mut reader = Reader {
+        bytes,
+        at: 0,
+        group,
+        groups: Vec::new(),
+        document: WINDOWS_1252,
+        fonts: HashMap::new(),
+        pending: Vec::new(),
+        high: None,
+        pass: 0,
+        optional: false,
+        text: Prose::default(),
+        notes: Prose::default(),
+        title: String::new(),
+        author: String::new(),
+    };
+    reader.run(budget)?;
+    let Reader { mut text, notes, title, author, .. } = reader;
+    text.below(&notes);
+    let metadata =
+        Metadata { title: phrase(&title), authors: phrase(&author).into_iter().collect(), ..Metadata::default() };
+    Ok(Extracted { format: Format::Rtf, text: text.into_text(), metadata, encoding: None })
+}
+
+impl Reader<'_> {
+    fn run(&mut self, budget: &Budget) -> Result<(), ExtractError> {
+        while let Some(&byte) = self.bytes.get(self.at) {
+            self.at += 1;
+            match byte {
+                b'{' => {
+                    self.flush();
+                    self.pass = 0;
+                    self.groups.push(self.group);
+                    budget.depth(self.groups.len())?;
+                    self.optional = false;
+                }
+                b'}' => {
+                    self.flush();
+                    self.pass = 0;
+                    let place = self.group.place;
+                    let Some(group) = self.groups.pop() else { continue };
+                    self.group = group;
+                    if place == Place::Note && group.place != Place::Note {
+                        self.notes.paragraph();
+                    }
+                    if self.groups.is_empty() {
+                        // What follows the document is none of it.
+                        return Ok(());
+                    }
+                }
+                b'\\' => self.control(),
+                b'\r' | b'\n' => {}
+                byte => self.byte(byte),
+            }
+        }
+        self.flush();
+        Ok(())
+    }
+
+    fn control(&mut self) {
+        let rest = &self.bytes[self.at..];
+        let letters = rest.iter().take(32).take_while(|byte| byte.is_ascii_alphabetic()).count();
+        if letters == 0 {
+            let Some(&symbol) = rest.first() else { return };
+            self.at += 1;
+            return self.symbol(symbol);
+        }
+        let word = &self.bytes[self.at..self.at + letters];
+        self.at += letters;
+        let rest = &self.bytes[self.at..];
+        let sign = usize::from(rest.first() == Some(&b'-'));
+        let digits = rest[sign..].iter().take(10).take_while(|byte| byte.is_ascii_digit()).count();
+        let number = (digits > 0).then(|| str::from_utf8(&rest[..sign + digits]).ok()?.parse::<i64>().ok()).flatten();
+        if digits > 0 {
+            self.at += sign + digits;
+        }
+        if self.bytes.get(self.at) == Some(&b' ') {
+            self.at += 1;
+        }
+        let word = str::from_utf8(word).unwrap_or_default();
+        self.word(word, number);
+    }
+
+    fn symbol(&mut self, symbol: u8) {
+        match symbol {
+            b'\'' => {
+                let hex = self.bytes.get(self.at..self.at + 2).and_then(|hex| str::from_utf8(hex).ok());
+                if let Some(byte) = hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+                    self.at += 2;
+                    self.byte(byte);
+                }
+            }
+            b'*' => self.optional = true,
+            b'~' => self.char('\u{A0}'),
+            b'_' => self.char('\u{2011}'),
+            b'\\' | b'{' | b'}' => self.byte(symbol),
+            b'\r' | b'\n' => self.border(Prose::paragraph),
+            // Among them the optional hyphen, which nobody sees.
+            _ => {}
+        }
+    }
+
+    fn word(&mut self, word: &str, number: Option<i64>) {
+        let optional = std::mem::take(&mut self.optional);
+        let value = number.unwrap_or_default();
+        match word {
+            "bin" => {
+                let length = usize::try_from(value).unwrap_or_default();
+                self.at = self.at.saturating_add(length).min(self.bytes.len());
+            }
+            "ansicpg" => {
+                self.document = u16::try_from(value).ok().and_then(code_page).unwrap_or(WINDOWS_1252);
+                self.group.encoding = self.document;
+            }
+            "mac" => self.group.encoding = encoding_rs::MACINTOSH,
+            "uc" => self.group.fallback = usize::try_from(value).unwrap_or(1).min(16),
+            "u" => self.unicode(value),
+            "f" | "deff" => {
+                self.flush();
+                self.group.font = i32::try_from(value).unwrap_or(-1);
+                if word == "f" && self.group.place != Place::Fonts {
+                    self.group.encoding = self.fonts.get(&self.group.font).copied().unwrap_or(self.document);
+                }
+            }
+            "fcharset" if self.group.place == Place::Fonts => {
+                if let Some(encoding) = charset(value) {
+                    self.fonts.insert(self.group.font, encoding);
+                }
+            }
+            "cpg" if self.group.place == Place::Fonts => {
+                if let Some(encoding) = u16::try_from(value).ok().and_then(code_page) {
+                    self.fonts.insert(self.group.font, encoding);
+                }
+            }
+            "plain" => self.group.encoding = self.document,
+            "par" | "sect" | "page" | "row" | "column" => self.border(Prose::paragraph),
+            "line" => self.border(Prose::line),
+            "tab" | "cell" | "nestcell" => self.char('\t'),
+            "emspace" | "enspace" | "qmspace" => self.char(' '),
+            "emdash" => self.char('—'),
+            "endash" => self.char('–'),
+            "lquote" => self.char('‘'),
+            "rquote" => self.char('’'),
+            "ldblquote" => self.char('“'),
+            "rdblquote" => self.char('”'),
+            "bullet" => self.char('•'),
+            // The text of a box stands in a drawing, which is none.
+            "shptxt" if self.group.place == Place::Nowhere => self.group.place = Place::Text,
+            "fonttbl" => self.group.place = Place::Fonts,
+            "info" => self.group.place = Place::Nowhere,
+            "title" if self.group.place == Place::Nowhere => self.group.place = Place::Title,
+            "author" if self.group.place == Place::Nowhere => self.group.place = Place::Author,
+            "footnote" if self.group.place == Place::Text => self.group.place = Place::Note,
+            _ if optional || SKIPPED.contains(&word) => {
+                self.flush();
+                self.group.place = Place::Nowhere;
+            }
+            _ => {}
+        }
+    }
+
+    fn unicode(&mut self, value: i64) {
+        self.flush();
+        self.pass = 0;
+        // Numbers above 32767 are written as negative ones.
+        let unit = (value & 0xFFFF) as u16;
+        let units = [self.high.take().unwrap_or_default(), unit];
+        let units = if units[0] == 0 { &units[1..] } else { &units[..] };
+        if matches!(unit, 0xD800..=0xDBFF) {
+            self.high = Some(unit);
+        } else {
+            for char in char::decode_utf16(units.iter().copied()) {
+                self.char(char.unwrap_or(char::REPLACEMENT_CHARACTER));
+            }
+        }
+        self.pass = self.group.fallback;
+    }
+
+    fn byte(&mut self, byte: u8) {
+        if self.pass > 0 {
+            self.pass -= 1;
+        } else if byte.is_ascii() && self.pending.is_empty() {
+            self.push(char::from(byte));
+        } else {
+            self.pending.push(byte);
+        }
+    }
+
+    fn char(&mut self, char: char) {
+        self.flush();
+        self.push(char);
+    }
+
+    fn border(&mut self, border: impl FnOnce(&mut Prose)) {
+        self.flush();
+        match self.group.place {
+            Place::Text => border(&mut self.text),
+            Place::Note => border(&mut self.notes),
+            _ => {}
+        }
+    }
+
+    fn push(&mut self, char: char) {
+        match self.group.place {
+            Place::Text => self.text.text(char.encode_utf8(&mut [0; 4])),
+            Place::Note => self.notes.text(char.encode_utf8(&mut [0; 4])),
+            Place::Title => self.title.push(char),
+            Place::Author => self.author.push(char),
+            Place::Fonts | Place::Nowhere => {}
+        }
+    }
+
+    fn flush(&mut self) {
+        if self.pending.is_empty() {
+            return;
+        }
+        let pending = std::mem::take(&mut self.pending);
+        let (text, _) = self.group.encoding.decode_without_bom_handling(&pending);
+        for char in text.chars() {
+            self.push(char);
+        }
+    }
+}
+
+fn code_page(number: u16) -> Option<&'static encoding_rs::Encoding> {
+    let label = match number {
+        866 => "ibm866".to_owned(),
+        874 => "windows-874".to_owned(),
+        932 => "shift_jis".to_owned(),
+        936 => "gbk".to_owned(),
+        949 => "euc-kr".to_owned(),
+        950 => "big5".to_owned(),
+        10000 => "macintosh".to_owned(),
+        10007 => "x-mac-cyrillic".to_owned(),
+        20866 => "koi8-r".to_owned(),
+        21866 => "koi8-u".to_owned(),
+        65001 => "utf-8".to_owned(),
+        number => format!("windows-{number}"),
+    };
+    encoding_rs::Encoding::for_label(label.as_bytes())
+}
+
+/// The code page of a font's character set, as Windows numbers them.
+fn charset(number: i64) -> Option<&'static encoding_rs::Encoding> {
+    let page = match number {
+        0 => 1252,
+        77 => 10000,
+        128 => 932,
+        129 => 949,
+        134 => 936,
+        136 => 950,
+        161 => 1253,
+        162 => 1254,
+        163 => 1258,
+        177 => 1255,
+        178 => 1256,
+        186 => 1257,
+        204 => 1251,
+        222 => 874,
+        238 => 1250,
+        _ => return None,
+    };
+    code_page(page)
+}

@@ -1,0 +1,130 @@
+//! TEI: what stands in `text`, not the header.
+
+use quick_xml::events::BytesStart;
+
+use super::encoding::Encoding;
+use super::limits::Budget;
+use super::prose::{Prose, phrase};
+use super::xml::{self, Visitor, attribute};
+use super::{ExtractError, Extracted, Format, Metadata};
+
+/// Elements that begin and end a line.
+const LINES: &[&str] = &["l", "lb", "cell", "label"];
+/// Elements that begin and end a paragraph.
+const BLOCKS: &[&str] = &[
+    "p",
+    "ab",
+    "lg",
+    "head",
+    "div",
+    "front",
+    "body",
+    "back",
+    "q",
+    "sp",
+    "stage",
+    "speaker",
+    "item",
+    "list",
+    "row",
+    "note",
+    "titlePart",
+    "docTitle",
+    "byline",
+    "docAuthor",
+    "docImprint",
+    "trailer",
+    "closer",
+    "opener",
+    "signed",
+    "salute",
+    "dateline",
+    "epigraph",
+    "quote",
+    "argument",
+    "table",
+    "figure",
+    "titlePage",
+    "milestone",
+];
+/// Of a choice between two readings the one that a reader is shown is the other.
+const SKIPPED: &[&str] = &["sic", "orig", "abbr", "del", "fw"];
+
+#[derive(Default)]
+struct Reader {
+    prose: Prose,
+    metadata: Metadata,
+    path: Vec<String>,
+    /// How many elements deep in something skipped.
+    skipped: usize,
+    captured: String,
+}
+
+/// Reads a TEI file.
+pub(super) fn read(bytes: &[u8], encoding: Option<Encoding>, budget: &Budget) -> Result<Extracted, ExtractError> {
+    let mut reader = Reader::default();
+    xml::walk(&xml::decode(bytes, encoding), budget, &mut reader)?;
+    Ok(Extracted { format: Format::Tei, text: reader.prose.into_text(), metadata: reader.metadata, encoding: None })
+}
+
+impl Reader {
+    /// An element begins or ends.
+    fn border(&mut self, name: &str) {
+        if LINES.contains(&name) {
+            self.prose.line();
+        } else if BLOCKS.contains(&name) {
+            self.prose.paragraph();
+        }
+    }
+
+    fn is_in(&self, element: &str) -> bool {
+        self.path.iter().any(|other| other == element)
+    }
+
+    fn meta(&mut self, element: &str) {
+        let Some(value) = phrase(&std::mem::take(&mut self.captured)) else { return };
+        match element {
+            "title" if self.is_in("titleStmt") && self.metadata.title.is_none() => self.metadata.title = Some(value),
+            "author" if self.is_in("titleStmt") => self.metadata.authors.push(value),
+            "idno" if value.to_ascii_lowercase().contains("isbn") => self.metadata.identifiers.push(value),
+            _ => {}
+        }
+    }
+}
+
+impl Visitor for Reader {
+    fn start(&mut self, name: &str, tag: &BytesStart<'_>) {
+        if self.metadata.language.is_none() && (self.path.is_empty() || name == "text") {
+            self.metadata.language = attribute(tag, "lang");
+        }
+        self.skipped += usize::from(self.skipped > 0 || SKIPPED.contains(&name));
+        self.path.push(name.to_owned());
+        if self.is_in("teiHeader") {
+            if matches!(name, "title" | "author" | "idno") {
+                self.captured.clear();
+            }
+        } else {
+            self.border(name);
+        }
+    }
+
+    fn end(&mut self, name: &str) {
+        if self.is_in("teiHeader") {
+            self.meta(name);
+        } else {
+            self.border(name);
+        }
+        if let Some(place) = self.path.iter().rposition(|element| element == name) {
+            self.skipped = self.skipped.saturating_sub(self.path.len() - place);
+            self.path.truncate(place);
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        if self.is_in("teiHeader") {
+            self.captured.push_str(text);
+        } else if self.skipped == 0 && self.is_in("text") {
+            self.prose.text(text);
+        }
+    }
+}

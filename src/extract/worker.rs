@@ -1,0 +1,257 @@
+//! Readers in a process of their own, so that whatever a file does to a parser costs one file: no panic, no endless loop, no
+//! exhausted memory and no overflow of the stack reaches whoever asked.
+//!
+//! A process reads one file and ends. It sets the limits on itself before it sees the file. The only part of the crate that
+//! knows of these processes; [`super::read`] is the way to them.
+
+use std::io::{self, Read, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::limits::{Limit, Limits, Met};
+use super::{Book, Encoding, ExtractError, File, read};
+
+/// The hidden subcommand that a worker is started with.
+pub(crate) const SUBCOMMAND: &str = "extract-worker";
+/// Its processor time is what counts. On a busy machine a worker may live so many times longer, and this much besides.
+const PATIENCE: u32 = 3;
+const GRACE: Duration = Duration::from_secs(2);
+/// How many bytes of JSON a byte of text may become, at the very most.
+const ESCAPED: u64 = 8;
+/// How much of what a worker says when it dies is read.
+const LAST_WORDS: u64 = 4 << 10;
+
+static POOL: OnceLock<Pool> = OnceLock::new();
+
+/// Where workers are started, and how many run.
+struct Pool {
+    program: PathBuf,
+    patience: Duration,
+    free: Mutex<usize>,
+    freed: Condvar,
+}
+
+/// What a worker is told before the file.
+#[derive(Serialize, Deserialize)]
+struct Order {
+    name: Option<String>,
+    encoding: Option<Encoding>,
+    limits: Limits,
+}
+
+/// From now on [`super::read`] reads all but plain text in processes of `program`, at most `workers` at once; a file that finds
+/// no place among them for as long as `patience` is refused with [`ExtractError::Busy`]. `program` must be the `lapidary`
+/// command. Only the first call counts.
+pub fn isolate(program: PathBuf, workers: usize, patience: Duration) {
+    let _ = POOL.set(Pool { program, patience, free: Mutex::new(workers.max(1)), freed: Condvar::new() });
+}
+
+/// Reads a file where nothing that it does can hurt.
+pub(super) fn read_apart(file: File, limits: Limits) -> Result<Vec<Book>, ExtractError> {
+    match POOL.get() {
+        Some(pool) if !read::is_plain(&file) => pool.read(&file, limits),
+        _ => read_here(file, limits),
+    }
+}
+
+fn read_here(file: File, limits: Limits) -> Result<Vec<Book>, ExtractError> {
+    // A parser that panics leaves nothing behind that anybody uses.
+    catch_unwind(AssertUnwindSafe(|| read::read(file, limits))).unwrap_or_else(|_| Err(stopped("its reader failed")))
+}
+
+fn stopped(why: &str) -> ExtractError {
+    ExtractError::Stopped { why: why.to_owned() }
+}
+
+impl Pool {
+    fn read(&self, file: &File, limits: Limits) -> Result<Vec<Book>, ExtractError> {
+        if file.bytes.len() as u64 > limits.input {
+            return Err(Met { limit: Limit::Input, at: limits.input }.into());
+        }
+        let busy = |why: String| ExtractError::Busy { why };
+        let _turn = Turn::take(self).ok_or_else(|| busy("other files are being read that take long".to_owned()))?;
+        self.run(file, limits).unwrap_or_else(|error| Err(busy(format!("no process could be had to read it: {error}"))))
+    }
+
+    fn run(&self, file: &File, limits: Limits) -> io::Result<Result<Vec<Book>, ExtractError>> {
+        let order = Order { name: file.name.clone(), encoding: file.encoding, limits };
+        let order = serde_json::to_vec(&order)?;
+        let mut child = Command::new(&self.program)
+            .arg(SUBCOMMAND)
+            .env_clear()
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        let streams = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (Some(stdin), Some(stdout), Some(stderr)) = streams else {
+            return Err(io::Error::other("it has no streams"));
+        };
+        let child = &Mutex::new(child);
+        let (done, finished) = channel::<()>();
+        thread::scope(|scope| {
+            let watch = scope.spawn(move || {
+                let late = finished.recv_timeout(PATIENCE * limits.seconds() + GRACE) == Err(RecvTimeoutError::Timeout);
+                if late {
+                    let _ = lock(child).kill();
+                }
+                late
+            });
+            let last_words = scope.spawn(|| last_words(stderr));
+            // A worker that died before it read all has something else to say.
+            let _ = send(stdin, &order, &file.bytes);
+            let mut answer = Vec::new();
+            let most = ESCAPED * limits.unpacked.max(limits.input);
+            let heard = stdout.take(most).read_to_end(&mut answer);
+            if answer.len() as u64 == most {
+                lock(child).kill()?;
+            }
+            let status = loop {
+                // Waiting for it would keep the watch from it.
+                match lock(child).try_wait()? {
+                    Some(status) => break status,
+                    None => thread::sleep(Duration::from_millis(1)),
+                }
+            };
+            drop(done);
+            let late = watch.join().unwrap_or_default();
+            let last_words = last_words.join().unwrap_or_default();
+            heard?;
+            Ok(match serde_json::from_slice(&answer) {
+                Ok(read) if status.success() => read,
+                _ => Err(obituary(status, late, &last_words, limits)),
+            })
+        })
+    }
+}
+
+fn lock(child: &Mutex<Child>) -> MutexGuard<'_, Child> {
+    child.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn send(mut stdin: impl Write, order: &[u8], bytes: &[u8]) -> io::Result<()> {
+    stdin.write_all(&(order.len() as u64).to_le_bytes())?;
+    stdin.write_all(order)?;
+    stdin.write_all(bytes)?;
+    stdin.flush()
+}
+
+/// The beginning of what a worker says as it dies; the rest is read too, so that it need not wait to say it.
+fn last_words(mut stderr: impl Read) -> String {
+    let mut words = Vec::new();
+    let _ = (&mut stderr).take(LAST_WORDS).read_to_end(&mut words);
+    let _ = io::copy(&mut stderr, &mut io::sink());
+    String::from_utf8_lossy(&words).into_owned()
+}
+
+/// Why a worker died.
+fn obituary(status: ExitStatus, late: bool, last_words: &str, limits: Limits) -> ExtractError {
+    let out_of_time = late || signal(status) == Some(SIGXCPU);
+    if out_of_time {
+        Met { limit: Limit::Time, at: limits.time }.into()
+    } else if last_words.contains("memory allocation") {
+        Met { limit: Limit::Memory, at: limits.memory }.into()
+    } else if last_words.contains("overflowed its stack") {
+        stopped("its reader overflowed its stack")
+    } else {
+        stopped(&format!("its reader died ({status})"))
+    }
+}
+
+const SIGXCPU: i32 = 24;
+
+#[cfg(unix)]
+fn signal(status: ExitStatus) -> Option<i32> {
+    std::os::unix::process::ExitStatusExt::signal(&status)
+}
+
+#[cfg(not(unix))]
+fn signal(_: ExitStatus) -> Option<i32> {
+    None
+}
+
+/// A worker's place among those that run.
+struct Turn<'a>(&'a Pool);
+
+impl<'a> Turn<'a> {
+    /// Waits for a place, but not for files that take all their time.
+    fn take(pool: &'a Pool) -> Option<Self> {
+        let free = pool.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = pool.freed.wait_timeout_while(free, pool.patience, |free| *free == 0);
+        let (mut free, waited) = waited.unwrap_or_else(PoisonError::into_inner);
+        if waited.timed_out() {
+            return None;
+        }
+        *free -= 1;
+        Some(Self(pool))
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        *self.0.free.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        self.0.freed.notify_one();
+    }
+}
+
+/// The worker: reads an order and a file from standard input, and writes what it read to standard output.
+pub(crate) fn work() -> io::Result<()> {
+    std::panic::set_hook(Box::new(|_| {}));
+    let mut stdin = io::stdin().lock();
+    let mut length = [0; 8];
+    stdin.read_exact(&mut length)?;
+    let mut order = Vec::new();
+    (&mut stdin).take(u64::from_le_bytes(length)).read_to_end(&mut order)?;
+    let Order { name, encoding, limits } = serde_json::from_slice(&order)?;
+    let answer = private_stdout()?;
+    confine(limits)?;
+    let mut bytes = Vec::new();
+    stdin.read_to_end(&mut bytes)?;
+    let read = read_here(File { bytes, name, encoding }, limits);
+    let mut answer = io::BufWriter::new(answer);
+    serde_json::to_writer(&mut answer, &read)?;
+    answer.flush()
+}
+
+/// Standard output for the answer alone: what a parser prints goes where its last words go.
+#[cfg(unix)]
+fn private_stdout() -> io::Result<impl Write> {
+    let answer = rustix::io::dup(io::stdout())?;
+    rustix::stdio::dup2_stdout(io::stderr())?;
+    Ok(std::fs::File::from(answer))
+}
+
+#[cfg(not(unix))]
+fn private_stdout() -> io::Result<impl Write> {
+    Ok(io::stdout())
+}
+
+/// Takes from this process what reading a file does not need.
+#[cfg(unix)]
+fn confine(limits: Limits) -> io::Result<()> {
+    use rustix::process::{Resource, Rlimit, setrlimit};
+    let seconds = limits.time.max(1);
+    for (resource, soft, hard) in [
+        (Resource::As, limits.memory, limits.memory),
+        (Resource::Cpu, seconds, seconds + 1),
+        (Resource::Core, 0, 0),
+        (Resource::Fsize, 0, 0),
+        // The three streams and the answer, and no more.
+        (Resource::Nofile, 4, 4),
+    ] {
+        setrlimit(resource, Rlimit { current: Some(soft), maximum: Some(hard) })?;
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn confine(_: Limits) -> io::Result<()> {
+    Ok(())
+}

@@ -1,0 +1,115 @@
+//! XML, an event at a time. Entities that a document defines itself are never expanded, and nothing outside it is read.
+
+use std::borrow::Cow;
+
+use quick_xml::Reader;
+use quick_xml::escape::{resolve_html5_entity, unescape};
+use quick_xml::events::{BytesStart, Event};
+
+use super::encoding::Encoding;
+use super::limits::Budget;
+use super::{ExtractError, detect};
+
+/// How far into a document its declaration reaches.
+const DECLARATION: usize = 200;
+
+/// What is made of a document.
+pub(super) trait Visitor {
+    /// An element begins; its name has no prefix.
+    fn start(&mut self, name: &str, tag: &BytesStart<'_>);
+    /// An element ends.
+    fn end(&mut self, name: &str);
+    /// Characters.
+    fn text(&mut self, text: &str);
+}
+
+/// Reads a document. Mistakes that do not hide text are overlooked, as readers of e-books do: elements that are not closed,
+/// an `&` that is none.
+///
+/// # Errors
+/// When its elements lie too deep in each other, or it breaks off within a tag.
+pub(super) fn walk(document: &str, budget: &Budget, visitor: &mut impl Visitor) -> Result<(), ExtractError> {
+    let mut reader = Reader::from_str(document);
+    let config = reader.config_mut();
+    config.check_end_names = false;
+    config.allow_unmatched_ends = true;
+    config.allow_dangling_amp = true;
+    let mut depth = 0_usize;
+    loop {
+        match reader.read_event() {
+            Ok(Event::Start(tag)) => {
+                depth += 1;
+                budget.depth(depth)?;
+                visitor.start(tag.local_name().into_inner(), &tag);
+            }
+            Ok(Event::Empty(tag)) => {
+                let name = tag.local_name();
+                visitor.start(name.into_inner(), &tag);
+                visitor.end(name.into_inner());
+            }
+            Ok(Event::End(tag)) => {
+                depth = depth.saturating_sub(1);
+                visitor.end(tag.local_name().into_inner());
+            }
+            Ok(Event::Text(text)) => visitor.text(&text.into_inner()),
+            Ok(Event::CData(text)) => visitor.text(&text.into_inner()),
+            Ok(Event::GeneralRef(reference)) => match reference.resolve_char_ref() {
+                Ok(Some(char)) => visitor.text(char.encode_utf8(&mut [0; 4])),
+                Ok(None) => {
+                    if let Some(characters) = resolve_html5_entity(&reference.into_inner()) {
+                        visitor.text(characters);
+                    }
+                }
+                Err(_) => {}
+            },
+            Ok(Event::Eof) => return Ok(()),
+            Ok(Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_)) => {}
+            Err(error) => {
+                let at = reader.error_position();
+                return Err(ExtractError::damaged(format!("the XML breaks off at byte {at}: {error}")));
+            }
+        }
+    }
+}
+
+/// The value of an attribute, by its name without a prefix.
+pub(super) fn attribute(tag: &BytesStart<'_>, name: &str) -> Option<String> {
+    let found = tag.attributes().with_checks(false).flatten().find(|a| a.key.local_name().into_inner() == name)?;
+    Some(unescaped(&found.value).into_owned())
+}
+
+/// The value of an attribute as it is meant; as it is written, where it means nothing.
+pub(super) fn unescaped(value: &str) -> Cow<'_, str> {
+    unescape(value).unwrap_or(Cow::Borrowed(value))
+}
+
+/// A document as a string, by its byte-order mark, its declaration, or else as it looks.
+pub(super) fn decode(bytes: &[u8], given: Option<Encoding>) -> String {
+    let (encoding, mark) = match Encoding::of_mark(bytes) {
+        Some(marked) => marked,
+        None => (given.or_else(|| declared(bytes)).unwrap_or(Encoding::UTF_8), 0),
+    };
+    let bytes = &bytes[mark..];
+    let encoding = if given.is_none() && is_utf8(bytes, encoding) { Encoding::UTF_8 } else { encoding };
+    if encoding == Encoding::UTF_8
+        && let Err(error) = simdutf8::compat::from_utf8(bytes)
+        && error.error_len().is_some()
+    {
+        return detect::encoding(bytes).decode_part(bytes).into_owned();
+    }
+    encoding.decode_part(bytes).into_owned()
+}
+
+/// Is it UTF-8, whatever it says of itself? Text in the encodings of one byte a character is never that by accident.
+pub(super) fn is_utf8(bytes: &[u8], declared: Encoding) -> bool {
+    declared != Encoding::UTF_8 && !declared.is_wide() && !bytes.is_ascii() && simdutf8::basic::from_utf8(bytes).is_ok()
+}
+
+/// The encoding that the declaration names. Where it names a wide one and yet can be read as bytes, it is not in that.
+fn declared(bytes: &[u8]) -> Option<Encoding> {
+    let start = String::from_utf8_lossy(&bytes[..bytes.len().min(DECLARATION)]).into_owned();
+    let declaration = start.strip_prefix("<?xml")?.split("?>").next()?;
+    let value = declaration.split("encoding").nth(1)?.trim_start().strip_prefix('=')?.trim_start();
+    let name = value.get(1..)?.split(['"', '\'']).next()?;
+    name.parse::<Encoding>().ok().filter(|encoding| !encoding.is_wide())
+}

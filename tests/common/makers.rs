@@ -1,0 +1,342 @@
+//! Small books of every format, made here, so that no test needs files of others.
+#![allow(dead_code, reason = "each test uses a part")]
+
+use std::io::{Cursor, Write as _};
+
+use flate2::Compression;
+use flate2::write::{GzEncoder, ZlibEncoder};
+use zip::ZipWriter;
+use zip::write::SimpleFileOptions;
+
+/// Every format: its name, and what makes a file of it from paragraphs.
+pub const MAKERS: [(&str, Maker); 12] = [
+    ("txt", txt),
+    ("html", html),
+    ("fb2", fb2),
+    ("fb3", fb3),
+    ("epub", epub),
+    ("docx", docx),
+    ("odt", odt),
+    ("rtf", rtf),
+    ("pdf", pdf),
+    ("mobi", mobi),
+    ("tei", tei),
+    ("doc", doc),
+];
+
+/// Makes a file of paragraphs in ASCII without `<`, `&`, brackets and backslashes.
+pub type Maker = fn(&[String]) -> Vec<u8>;
+
+/// What the files say of themselves, where the format has a place for it.
+pub const TITLE: &str = "The Lapidary";
+pub const AUTHOR: &str = "A. Uthor";
+pub const ISBN: &str = "9780306406157";
+
+pub fn txt(paragraphs: &[String]) -> Vec<u8> {
+    paragraphs.join("\n\n").into_bytes()
+}
+
+/// Every paragraph in an element, below each other.
+fn elements(paragraphs: &[String], open: &str, close: &str) -> String {
+    paragraphs.iter().map(|paragraph| format!("{open}{paragraph}{close}\n")).collect()
+}
+
+pub fn html(paragraphs: &[String]) -> Vec<u8> {
+    let body = elements(paragraphs, "<p>", "</p>");
+    format!(
+        "<!DOCTYPE html><html lang=\"en\"><head><title>{TITLE}</title><meta name=\"author\" content=\"{AUTHOR}\">\
+         <style>p {{}}</style></head><body><nav><a href=\"#1\">navigation</a></nav><script>var script;</script>{body}</body></html>"
+    )
+    .into_bytes()
+}
+
+pub fn fb2(paragraphs: &[String]) -> Vec<u8> {
+    let body = elements(paragraphs, "<p>", "</p>");
+    format!(
+        "<?xml version=\"1.0\" encoding=\"utf-8\"?><FictionBook xmlns=\"http://www.gribuser.ru/xml/fictionbook/2.0\">\
+         <description><title-info><author><first-name>A.</first-name><last-name>Uthor</last-name></author>\
+         <book-title>{TITLE}</book-title><annotation><p>annotation</p></annotation><lang>en</lang></title-info>\
+         <publish-info><isbn>{ISBN}</isbn></publish-info></description><body><section>{body}</section></body>\
+         <binary id=\"a\" content-type=\"image/png\">binary</binary></FictionBook>"
+    )
+    .into_bytes()
+}
+
+pub fn fb3(paragraphs: &[String]) -> Vec<u8> {
+    let body = elements(paragraphs, "<p>", "</p>");
+    let body = format!("<?xml version=\"1.0\"?><fb3-body><section id=\"a\">{body}</section></fb3-body>");
+    let description = format!(
+        "<fb3-description><title><main>{TITLE}</main></title><fb3-relations><subject link=\"author\"><title><main>{AUTHOR}\
+         </main></title><first-name>A.</first-name><last-name>Uthor</last-name></subject></fb3-relations><lang>en</lang>\
+         <document-info><isbn>{ISBN}</isbn></document-info></fb3-description>"
+    );
+    zip(&[("fb3/description.xml", description.as_bytes()), ("fb3/body.xml", body.as_bytes())])
+}
+
+pub fn epub(paragraphs: &[String]) -> Vec<u8> {
+    let container = "<container><rootfiles><rootfile full-path=\"OEBPS/book.opf\"/></rootfiles></container>";
+    let chapters: Vec<(String, String)> = paragraphs
+        .chunks(40)
+        .enumerate()
+        .map(|(i, some)| {
+            let body = elements(some, "<p>", "</p>");
+            let head = format!("<head><title>{TITLE}</title><style>p {{}}</style></head>");
+            let page = format!(
+                "<?xml version=\"1.0\"?><html xmlns=\"http://www.w3.org/1999/xhtml\">{head}<body>{body}</body></html>"
+            );
+            (format!("c{i}.xhtml"), page)
+        })
+        .collect();
+    let items: String =
+        chapters.iter().map(|(name, _)| format!("<item id=\"{name}\" href=\"text/{name}\"/>")).collect();
+    let spine: String = chapters.iter().map(|(name, _)| format!("<itemref idref=\"{name}\"/>")).collect();
+    let package = format!(
+        "<package xmlns:dc=\"http://purl.org/dc/elements/1.1/\"><metadata><dc:title>{TITLE}</dc:title><dc:creator>{AUTHOR}\
+         </dc:creator><dc:language>en</dc:language><dc:identifier>urn:isbn:{ISBN}</dc:identifier></metadata>\
+         <manifest>{items}</manifest><spine>{spine}</spine></package>"
+    );
+    let mut entries = vec![
+        ("mimetype".to_owned(), "application/epub+zip".to_owned()),
+        ("META-INF/container.xml".to_owned(), container.to_owned()),
+        ("OEBPS/book.opf".to_owned(), package),
+    ];
+    entries.extend(chapters.into_iter().map(|(name, page)| (format!("OEBPS/text/{name}"), page)));
+    let entries: Vec<(&str, &[u8])> =
+        entries.iter().map(|(name, content)| (name.as_str(), content.as_bytes())).collect();
+    zip(&entries)
+}
+
+pub fn docx(paragraphs: &[String]) -> Vec<u8> {
+    let body = elements(paragraphs, "<w:p><w:r><w:t xml:space=\"preserve\">", "</w:t></w:r></w:p>");
+    let document = format!("<w:document><w:body>{body}</w:body></w:document>");
+    let core =
+        format!("<cp:coreProperties><dc:title>{TITLE}</dc:title><dc:creator>{AUTHOR}</dc:creator></cp:coreProperties>");
+    let relations = "<Relationships><Relationship Id=\"r1\" Type=\"http://schemas.openxmlformats.org/officeDocument/2006/\
+                     relationships/officeDocument\" Target=\"word/document.xml\"/></Relationships>";
+    zip(&[
+        ("[Content_Types].xml", b"<Types/>"),
+        ("_rels/.rels", relations.as_bytes()),
+        ("word/document.xml", document.as_bytes()),
+        ("docProps/core.xml", core.as_bytes()),
+    ])
+}
+
+pub fn odt(paragraphs: &[String]) -> Vec<u8> {
+    let body = elements(paragraphs, "<text:p>", "</text:p>");
+    let content = format!(
+        "<office:document-content><office:body><office:text>{body}</office:text></office:body></office:document-content>"
+    );
+    let meta = format!(
+        "<office:document-meta><office:meta><dc:title>{TITLE}</dc:title><dc:creator>{AUTHOR}</dc:creator></office:meta></office:document-meta>"
+    );
+    zip(&[
+        ("mimetype", b"application/vnd.oasis.opendocument.text"),
+        ("META-INF/manifest.xml", b"<manifest/>"),
+        ("content.xml", content.as_bytes()),
+        ("meta.xml", meta.as_bytes()),
+    ])
+}
+
+pub fn rtf(paragraphs: &[String]) -> Vec<u8> {
+    let body = elements(paragraphs, "\\pard ", "\\par");
+    format!(
+        "{{\\rtf1\\ansi\\ansicpg1252{{\\fonttbl{{\\f0 Font;}}}}{{\\info{{\\title {TITLE}}}{{\\author {AUTHOR}}}}}\n{body}}}"
+    )
+    .into_bytes()
+}
+
+pub fn tei(paragraphs: &[String]) -> Vec<u8> {
+    let body = elements(paragraphs, "<p>", "</p>");
+    format!(
+        "<?xml version=\"1.0\"?><TEI xmlns=\"http://www.tei-c.org/ns/1.0\" xml:lang=\"en\"><teiHeader><fileDesc><titleStmt>\
+         <title>{TITLE}</title><author>{AUTHOR}</author></titleStmt><publicationStmt><p>header</p></publicationStmt>\
+         </fileDesc></teiHeader><text><body><div>{body}</div></body></text></TEI>"
+    )
+    .into_bytes()
+}
+
+/// Lines of a page, about as long as those of a book.
+fn lines(paragraphs: &[String]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for paragraph in paragraphs {
+        let mut line = String::new();
+        for word in paragraph.split_whitespace() {
+            if line.len() + word.len() > 80 {
+                lines.push(std::mem::take(&mut line));
+            }
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+        lines.push(line);
+        lines.push(String::new());
+    }
+    lines
+}
+
+pub fn pdf(paragraphs: &[String]) -> Vec<u8> {
+    let lines = lines(paragraphs);
+    let pages: Vec<&[String]> = lines.chunks(50).collect();
+    let mut objects = vec![
+        "<</Type/Catalog/Pages 2 0 R>>".into(),
+        Vec::new(),
+        "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>".into(),
+        format!("<</Title({TITLE})/Author({AUTHOR})>>").into_bytes(),
+    ];
+    let mut kids = String::new();
+    for page in &pages {
+        let number = objects.len() + 1;
+        kids.push_str(&format!("{number} 0 R "));
+        let mut content = "BT /F1 10 Tf 12 TL 50 750 Td\n".to_owned();
+        for line in *page {
+            content.push_str(&format!("({line}) Tj T*\n"));
+        }
+        content.push_str("ET");
+        objects.push(
+            format!(
+                "<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Resources<</Font<</F1 3 0 R>>>>/Contents {} 0 R>>",
+                number + 1
+            )
+            .into_bytes(),
+        );
+        objects.push(stream("", content.as_bytes(), 1));
+    }
+    objects[1] = format!("<</Type/Pages/Kids[{kids}]/Count {}>>", pages.len()).into_bytes();
+    pdf_of(&objects, 4)
+}
+
+/// A stream object, packed so many times.
+pub fn stream(dictionary: &str, content: &[u8], times: usize) -> Vec<u8> {
+    let mut packed = content.to_vec();
+    for _ in 0..times {
+        let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
+        encoder.write_all(&packed).expect("memory");
+        packed = encoder.finish().expect("memory");
+    }
+    let filters = "/FlateDecode".repeat(times);
+    let mut object = format!("<<{dictionary}/Length {}/Filter[{filters}]>>stream\n", packed.len()).into_bytes();
+    object.extend(packed);
+    object.extend(b"\nendstream");
+    object
+}
+
+/// A PDF file of these objects, the first being the catalogue and this one what is known of it.
+pub fn pdf_of(objects: &[Vec<u8>], info: usize) -> Vec<u8> {
+    let mut file = b"%PDF-1.5\n".to_vec();
+    let mut places = Vec::new();
+    for (number, object) in (1..).zip(objects) {
+        places.push(file.len());
+        file.extend(format!("{number} 0 obj\n").bytes());
+        file.extend(object);
+        file.extend(b"\nendobj\n");
+    }
+    let start = file.len();
+    file.extend(format!("xref\n0 {}\n0000000000 65535 f \n", objects.len() + 1).bytes());
+    for place in places {
+        file.extend(format!("{place:010} 00000 n \n").bytes());
+    }
+    let size = objects.len() + 1;
+    file.extend(format!("trailer<</Size {size}/Root 1 0 R/Info {info} 0 R>>\nstartxref\n{start}\n%%EOF\n").bytes());
+    file
+}
+
+/// A MOBI file without packing, in UTF-8.
+pub fn mobi(paragraphs: &[String]) -> Vec<u8> {
+    let body = elements(paragraphs, "<p>", "</p>");
+    let text = format!("<html><head></head><body>{body}</body></html>").into_bytes();
+    let records: Vec<&[u8]> = text.chunks(4096).collect();
+    let exth: Vec<u8> = [(100_u32, AUTHOR), (104, ISBN), (524, "en")]
+        .into_iter()
+        .flat_map(|(kind, value)| {
+            [&kind.to_be_bytes()[..], &(8 + value.len() as u32).to_be_bytes(), value.as_bytes()].concat()
+        })
+        .collect();
+    let header_length = 232_u32;
+    let mut head = vec![0; 16 + header_length as usize];
+    let mut put = |at: usize, bytes: &[u8]| head[at..at + bytes.len()].copy_from_slice(bytes);
+    put(0, &1_u16.to_be_bytes());
+    put(4, &(text.len() as u32).to_be_bytes());
+    put(8, &(records.len() as u16).to_be_bytes());
+    put(10, &4096_u16.to_be_bytes());
+    put(16, b"MOBI");
+    put(20, &header_length.to_be_bytes());
+    put(28, &65001_u32.to_be_bytes());
+    let title = 16 + header_length as usize + 12 + exth.len();
+    put(84, &(title as u32).to_be_bytes());
+    put(88, &(TITLE.len() as u32).to_be_bytes());
+    put(128, &0x40_u32.to_be_bytes());
+    head.extend(b"EXTH");
+    head.extend((12 + exth.len() as u32).to_be_bytes());
+    head.extend(3_u32.to_be_bytes());
+    head.extend(exth);
+    head.extend(TITLE.bytes());
+    let all: Vec<&[u8]> = [&head[..]].into_iter().chain(records).collect();
+    let mut file = vec![0; 60];
+    file.extend(b"BOOKMOBI");
+    file.extend([0; 8]);
+    file.extend((all.len() as u16).to_be_bytes());
+    let mut at = file.len() + 8 * all.len() + 2;
+    for record in &all {
+        file.extend((at as u32).to_be_bytes());
+        file.extend([0; 4]);
+        at += record.len();
+    }
+    file.extend([0; 2]);
+    file.extend(all.concat());
+    file
+}
+
+/// A Word 97 document: a file information block, the text in one piece of 8-bit characters, and the table of pieces.
+pub fn doc(paragraphs: &[String]) -> Vec<u8> {
+    let text = elements(paragraphs, "", "\r").replace('\n', "");
+    let start = 0x600;
+    let mut document = vec![0; start];
+    let mut put = |at: usize, bytes: &[u8]| document[at..at + bytes.len()].copy_from_slice(bytes);
+    let count = text.len() as u32;
+    let pieces: Vec<u8> = [
+        &[2][..],
+        &16_u32.to_le_bytes(),
+        &0_u32.to_le_bytes(),
+        &count.to_le_bytes(),
+        &[0, 0],
+        &(start as u32 * 2 | 0x4000_0000).to_le_bytes(),
+        &[0, 0],
+    ]
+    .concat();
+    put(0, &0xA5EC_u16.to_le_bytes());
+    put(2, &0xC1_u16.to_le_bytes());
+    put(0x0A, &0x0200_u16.to_le_bytes());
+    put(0x18, &(start as u32).to_le_bytes());
+    put(0x1C, &(start as u32 + count).to_le_bytes());
+    put(0x20, &14_u16.to_le_bytes());
+    put(0x3E, &22_u16.to_le_bytes());
+    put(0x4C, &count.to_le_bytes());
+    put(0x98, &93_u16.to_le_bytes());
+    // The place and the size of the table of pieces in the table stream: the 34th pair.
+    put(0x9A + 8 * 33, &0_u32.to_le_bytes());
+    put(0x9A + 8 * 33 + 4, &(pieces.len() as u32).to_le_bytes());
+    document.extend(text.bytes());
+    let mut file = cfb::CompoundFile::create(Cursor::new(Vec::new())).expect("memory");
+    for (name, content) in [("WordDocument", document), ("1Table", pieces)] {
+        file.create_stream(name).and_then(|mut stream| stream.write_all(&content)).expect("memory");
+    }
+    file.flush().expect("memory");
+    file.into_inner().into_inner()
+}
+
+/// A ZIP archive.
+pub fn zip(entries: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, content) in entries {
+        zip.start_file(*name, SimpleFileOptions::default()).expect("a name");
+        zip.write_all(content).expect("memory");
+    }
+    zip.finish().expect("memory").into_inner()
+}
+
+pub fn gz(content: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(content).expect("memory");
+    encoder.finish().expect("memory")
+}

@@ -1,0 +1,76 @@
+//! Real files of every format, which are not part of the project: the books that are in them are found.
+//!
+//! `cargo test --release --test formats -- --nocapture` prints the figures. Skipped where the files are not.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+
+use lapidary::extract::{self, File, Format, Limits};
+use lapidary::fingerprint::{Gem, Recipe};
+
+/// The least share of a book's gems that a file made of that very text has.
+fn least(format: Format) -> f64 {
+    if format == Format::Pdf { 0.80 } else { 0.95 }
+}
+
+#[test]
+fn real_files_hold_their_books() {
+    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared");
+    let Ok(table) = fs::read_to_string(shared.join("formats/provenance.tsv")) else {
+        // Past the capture of tests that pass: whoever runs them is to know.
+        let _ = writeln!(std::io::stderr(), "skipped: there are no files at {}", shared.display());
+        return;
+    };
+    let recipe = Recipe::documented();
+    let gems = |text: &str| recipe.gems(text).iter().map(|placed| placed.gem).collect::<HashSet<Gem>>();
+    let mut lines = Vec::new();
+    let mut failures = Vec::new();
+    let mut refused = Vec::new();
+    for row in table.lines().skip(1) {
+        let [name, _, _, made_by, same] = row.split('\t').collect::<Vec<_>>()[..] else { panic!("{row}") };
+        let bytes = fs::read(shared.join("formats").join(name)).expect("a file");
+        let file = File { bytes, name: Some(name.to_owned()), encoding: None };
+        let read = match extract::read_one(file, Limits::default()) {
+            Ok(read) => read,
+            Err(error) => {
+                let refusal = format!("{name}: {error}");
+                if !same.is_empty() {
+                    failures.push(refusal.clone());
+                }
+                assert!(!refusal.contains("its reader failed"), "{refusal}");
+                refused.push(refusal);
+                continue;
+            }
+        };
+        if same.is_empty() {
+            lines.push((read.format, name, None, read.text.len(), read.metadata.title));
+            continue;
+        }
+        let of_file = gems(&read.text);
+        let share = |book: &str| {
+            let book = gems(&fs::read_to_string(shared.join("corpus").join(book)).expect("a book"));
+            book.intersection(&of_file).count() as f64 / book.len() as f64
+        };
+        let shares: Vec<f64> = same.split(' ').map(share).collect();
+        let best = shares.iter().copied().fold(0.0, f64::max);
+        let enough = if made_by == "converted" { least(read.format) } else { 0.1 };
+        if best < enough {
+            failures.push(format!("{name}: {best:.3} of the book's gems"));
+        }
+        lines.push((read.format, name, Some(best), read.text.len(), read.metadata.title));
+    }
+    let mut by_format: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (format, name, share, bytes, title) in lines {
+        let share = share.map_or("     -".to_owned(), |share| format!("{share:6.3}"));
+        let short = name.rsplit("__").next().unwrap_or(name);
+        let line = format!("{share} {bytes:>9}  {short}  {}", title.unwrap_or_default());
+        by_format.entry(format!("{format:?}")).or_default().push(line);
+    }
+    for (format, lines) in by_format {
+        println!("{format}\n  {}", lines.join("\n  "));
+    }
+    println!("refused\n  {}", refused.join("\n  "));
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}

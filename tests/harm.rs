@@ -1,0 +1,150 @@
+//! Files that are made to do harm, given to the program: each costs one answer, and no more.
+
+mod common;
+#[path = "common/makers.rs"]
+mod makers;
+
+use std::fs;
+use std::thread;
+
+use common::{Folder, Server, command, prose, run};
+use makers::{pdf_of, stream, zip};
+
+/// One page with this content, and the forms that it can draw: `/A` is object 5.
+fn pdf_that_draws(content: Vec<u8>, forms: Vec<Vec<u8>>) -> Vec<u8> {
+    let mut objects = vec![
+        b"<</Type/Catalog/Pages 2 0 R>>".to_vec(),
+        b"<</Type/Pages/Kids[3 0 R]/Count 1>>".to_vec(),
+        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]/Resources<</XObject<</A 5 0 R>>>>/Contents 4 0 R>>".to_vec(),
+        content,
+    ];
+    objects.extend(forms);
+    pdf_of(&objects, 1)
+}
+
+fn form(drawn: usize, times: usize) -> Vec<u8> {
+    let resources = format!("/Type/XObject/Subtype/Form/BBox[0 0 1 1]/Resources<</XObject<</A {drawn} 0 R>>>>");
+    stream(&resources, &b"/A Do ".repeat(times), 1)
+}
+
+/// A form that draws itself: its parser calls itself until the stack is full.
+fn overflows_the_stack() -> Vec<u8> {
+    pdf_that_draws(stream("", b"/A Do", 1), vec![form(5, 1)])
+}
+
+/// Forms that each draw the next ten times, twenty deep: its parser never ends.
+fn loops() -> Vec<u8> {
+    pdf_that_draws(stream("", b"/A Do", 1), (0..20).map(|i| form(6 + i, 10)).chain([form(0, 0)]).collect())
+}
+
+/// A gigabyte of blanks in a few kilobytes, packed twice: its parser unpacks it all.
+fn exhausts_memory() -> Vec<u8> {
+    pdf_that_draws(stream("", &vec![b' '; 1 << 30], 2), Vec::new())
+}
+
+const LIMITS: &str = "--limit-time 2 --limit-memory 536870912";
+
+#[test]
+fn a_reader_that_dies_costs_one_file() {
+    let folder = Folder::new();
+    for (name, bytes, limit, why) in [
+        ("stack", overflows_the_stack(), "", "not readable: its reader overflowed its stack"),
+        ("loop", loops(), "--limit-time 1", "reading it takes more than 1 seconds, the limit here (--limit-time)"),
+        (
+            "memory",
+            exhausts_memory(),
+            "--limit-memory 268435456",
+            "reading it takes more than 268435456 bytes of memory",
+        ),
+    ] {
+        let file = folder.file(&format!("shelf/{name}.pdf"), bytes);
+        let said = run(&format!("gems {limit} {{}}"), &[file]).expect(2).err;
+        assert!(said.contains(why), "{name}: {said}");
+    }
+    // Among others they stop none.
+    folder.file("shelf/b.txt", prose(1, 5_000));
+    folder
+        .file("shelf/a.zip", zip(&[("one.txt", prose(2, 5_000).as_bytes()), ("two.txt", prose(3, 5_000).as_bytes())]));
+    let line = format!("ingest --data {{}} --library l --rights protected {LIMITS} {{}}");
+    let said = run(&line, &[folder.data(), folder.path("shelf")]).expect(2);
+    assert!(said.out.contains("3 added") && said.out.contains("3 refused"), "{}{}", said.out, said.err);
+    let report = run("check --data {} --json {}", &[folder.data(), folder.path("shelf/a.zip")]).expect(1).json();
+    let ids: Vec<&str> =
+        report[0]["matches"].as_array().expect("matches").iter().filter_map(|m| m["book"]["id"].as_str()).collect();
+    assert!(ids.len() == 2 && ids.contains(&"a/one") && ids.contains(&"a/two"), "{ids:?}");
+}
+
+#[test]
+fn a_server_outlives_them() {
+    let folder = Folder::new();
+    let server = Server::start_with(LIMITS, &[], &folder.data());
+    let agent = ureq::Agent::config_builder().http_status_as_error(false).build().new_agent();
+    let post = |bytes: &[u8], kind: &str| {
+        loop {
+            let request = agent.post(format!("{}/v1/checks", server.url)).content_type(kind);
+            let mut answer = request.send(bytes).expect("an answer");
+            // On a busy machine all readers may be busy for long: try again, as it says.
+            if answer.status() != 503 {
+                return (answer.status().as_u16(), answer.body_mut().read_to_string().expect("a body"));
+            }
+        }
+    };
+    let harmful = [
+        (overflows_the_stack(), "not_readable"),
+        (loops(), "over_limit"),
+        (exhausts_memory(), "over_limit"),
+        (makers::gz(&vec![b' '; 64 << 20]), "over_limit"),
+        (b"PK\x03\x04".to_vec(), "damaged"),
+        (b"%PDF-1.7".to_vec(), "damaged"),
+    ];
+    thread::scope(|scope| {
+        for (bytes, code) in &harmful {
+            let post = &post;
+            scope.spawn(move || {
+                let (status, said) = post(bytes, "application/octet-stream");
+                assert_eq!(status, 422, "{said}");
+                assert!(said.contains(&format!("\"code\":\"{code}\"")), "{code}: {said}");
+            });
+        }
+        // Others are answered meanwhile.
+        for seed in 0..20 {
+            assert_eq!(post(prose(seed, 500).as_bytes(), "text/plain").0, 200);
+        }
+    });
+    let paragraphs = vec![prose(1, 3_000)];
+    for (name, make) in makers::MAKERS {
+        let (status, said) = post(&make(&paragraphs), "application/octet-stream");
+        assert_eq!(status, 200, "{name}: {said}");
+    }
+    assert_eq!(post(&makers::epub(&paragraphs), "application/epub+zip").0, 200);
+    let put =
+        agent.put(format!("{}/v1/libraries/l/books/a?rights=free", server.url)).content_type("application/epub+zip");
+    let book =
+        put.send(&makers::epub(&paragraphs)[..]).expect("an answer").body_mut().read_to_string().expect("a body");
+    assert!(book.contains(makers::TITLE) && book.contains(makers::AUTHOR), "{book}");
+    assert_eq!(server.stop(), Some(0));
+}
+
+#[test]
+fn a_file_of_two_gigabytes_is_not_read() {
+    let folder = Folder::new();
+    let path = folder.file("sparse.epub", "");
+    fs::File::options().write(true).open(&path).and_then(|file| file.set_len(2 << 30)).expect("a sparse file");
+    let mut limited = command("gems {}", &[&path]);
+    let said = common::Run::from(limited.output().expect("the program runs")).expect(2).err;
+    assert!(said.contains("the file has more than 268435456 bytes, the limit here (--limit-input)"), "{said}");
+}
+
+/// Names that lead out of the archive are names, and nothing is written anywhere.
+#[test]
+fn names_lead_nowhere() {
+    let folder = Folder::new();
+    let text = prose(4, 5_000);
+    let archive = zip(&[("../../escaped.txt", text.as_bytes()), ("/etc/escaped.txt", text.as_bytes())]);
+    let file = folder.file("shelf/deep/a.zip", archive);
+    let line = "ingest --data {} --library l --rights free --json {}";
+    let lines = run(line, &[folder.data(), file]).expect(0).json();
+    let ids: Vec<&str> = lines.iter().filter_map(|line| line["book"]["id"].as_str()).collect();
+    assert!(ids.contains(&"a/../../escaped") && ids.contains(&"a//etc/escaped"), "{ids:?}");
+    assert!(!folder.path("escaped.txt").exists() && !folder.path("shelf/escaped.txt").exists());
+}
