@@ -45,12 +45,14 @@ impl Server {
         Err("the server is not ready after a minute".into())
     }
 
-    /// What the server has in memory of its own, in MiB.
-    pub fn memory(&self) -> Outcome<f64> {
+    /// What the server has in memory.
+    pub fn memory(&self) -> Outcome<Memory> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
-        let kibibytes = line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok());
-        Ok(kibibytes.ok_or("/proc tells no RssAnon")? / 1024.0)
+        let anonymous = number(&status, "RssAnon:").ok_or("/proc tells no RssAnon")? / 1024.0;
+        let metrics = ureq::get(format!("{}/metrics", self.url)).call()?.body_mut().read_to_string()?;
+        let store = ["lapidary_store_cache_used_bytes ", "lapidary_store_memtable_bytes "];
+        let bytes: f64 = store.iter().filter_map(|name| number(&metrics, name)).sum();
+        Ok(Memory { anonymous, store: bytes / f64::from(1 << 20) })
     }
 
     pub fn kill(&mut self) -> Outcome<()> {
@@ -69,6 +71,21 @@ impl Server {
             Err(format!("the server stopped badly: {ended}").into())
         }
     }
+}
+
+/// The number behind a name at the beginning of a line.
+fn number(text: &str, name: &str) -> Option<f64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+/// What a process has in memory, in MiB.
+#[derive(Clone, Copy)]
+pub struct Memory {
+    /// All of its own, without what is of files.
+    pub anonymous: f64,
+    /// Of this, what the store has: its cache and what is not in tables yet. Both fill up to their settings.
+    pub store: f64,
 }
 
 impl Drop for Server {
