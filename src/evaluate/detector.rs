@@ -45,7 +45,7 @@ impl Index {
         text: impl Fn(usize) -> Result<String, EvaluateError> + Sync,
         added: impl Fn() + Sync,
     ) -> Result<(), EvaluateError> {
-        let load = |&book: &usize| {
+        let entry = |book: usize| {
             let id = book.to_string().parse().map_err(|e| format!("{e}"))?;
             let key = BookKey { library: self.library.clone(), id };
             let content = Content::Text(text(book).map_err(|e| e.to_string())?);
@@ -53,12 +53,17 @@ impl Index {
             Ok(NewEntry { key, rights, title: None, authors: Vec::new(), language: None, validity: None, content })
         };
         let mut refused = None;
-        self.catalogue.add_all(books, recipes, load, |_, landed| {
-            added();
-            if let Err(why) = landed {
-                refused.get_or_insert(why);
-            }
-        })?;
+        self.catalogue.add_all(
+            books,
+            recipes,
+            |book| vec![((), entry(book))],
+            |(), landed| {
+                added();
+                if let Err(why) = landed {
+                    refused.get_or_insert(why);
+                }
+            },
+        )?;
         refused.map_or(Ok(()), |why| Err(EvaluateError::Refused(why)))
     }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use hashbrown::HashMap;
 
 use super::EvaluateError;
-use crate::extract;
+use crate::extract::{self, File, Limits};
 
 /// A file with a book.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,6 +54,7 @@ impl Shelf {
         let BookFile { name, path } = &self.books[book];
         let unreadable = |why: String| EvaluateError::Book { name: name.clone(), why };
         let bytes = fs::read(path).map_err(|e| unreadable(e.to_string()))?;
-        Ok(extract::text(bytes, None).map_err(|e| unreadable(e.to_string()))?.text)
+        let file = File { bytes, name: Some(name.clone()), encoding: None };
+        Ok(extract::read_one(file, Limits::default()).map_err(|e| unreadable(e.to_string()))?.text)
     }
 }
