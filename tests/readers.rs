@@ -1,5 +1,7 @@
 //! Readers of e-book formats, on files that are made here: what is text, what a file says of itself, and what no file can do.
 
+#![allow(clippy::format_collect, reason = "bombs are put together as they are read")]
+
 #[path = "common/makers.rs"]
 mod makers;
 

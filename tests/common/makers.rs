@@ -1,5 +1,6 @@
 //! Small books of every format, made here, so that no test needs files of others.
 #![allow(dead_code, reason = "each test uses a part")]
+#![allow(clippy::format_collect, clippy::format_push_string, reason = "files are put together as they are read")]
 
 use std::io::{Cursor, Write as _};
 
@@ -300,7 +301,7 @@ pub fn doc(paragraphs: &[String]) -> Vec<u8> {
         &0_u32.to_le_bytes(),
         &count.to_le_bytes(),
         &[0, 0],
-        &(start as u32 * 2 | 0x4000_0000).to_le_bytes(),
+        &((start as u32 * 2) | 0x4000_0000).to_le_bytes(),
         &[0, 0],
     ]
     .concat();
