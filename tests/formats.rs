@@ -53,8 +53,8 @@ fn real_files_hold_their_books() {
             let book = gems(&fs::read_to_string(shared.join("corpus").join(book)).expect("a book"));
             book.intersection(&of_file).count() as f64 / book.len() as f64
         };
-        let shares: Vec<f64> = same.split(' ').map(share).collect();
-        let best = shares.iter().copied().fold(0.0, f64::max);
+        let of_books: Vec<f64> = same.split(' ').map(share).collect();
+        let best = of_books.iter().copied().fold(0.0, f64::max);
         let enough = if made_by == "converted" { least(read.format) } else { 0.1 };
         if best < enough {
             failures.push(format!("{name}: {best:.3} of the book's gems"));
