@@ -181,7 +181,7 @@ impl Unicode {
 }
 
 fn digit(simple: &str) -> Option<usize> {
-    let first = simple.chars().next().filter(|_| simple.chars().all(|c| c.is_numeric()))?;
+    let first = simple.chars().next().filter(|_| simple.chars().all(char::is_numeric))?;
     let digit = first.to_digit(10).or_else(|| deunicode_char(first)?.chars().next()?.to_digit(10))?;
     usize::try_from(digit).ok()
 }
