@@ -1,9 +1,9 @@
 //! A check against what its report is said to be, worked out book by book.
 
 use lapidary::catalogue::{Allowable, Amendment, Catalogue, CheckOptions, Content, NewEntry, Query, Report};
-use lapidary::fingerprint::Gem;
+use lapidary::fingerprint::WrittenGem;
 use lapidary::index::{BookKey, Library, Rights, Validity};
-use lapidary::matching::{Rule, Score};
+use lapidary::matching::{Rule, RuleChanges, Score};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -76,13 +76,24 @@ fn key(library: &str, book: usize) -> BookKey {
     BookKey { library: library.parse().expect("a name"), id: format!("{book:02}").parse().expect("a name") }
 }
 
-fn gems(gems: &[u64]) -> Vec<Gem> {
-    gems.iter().copied().map(Gem).collect()
+fn gems(gems: &[u64]) -> Vec<WrittenGem> {
+    gems.iter().copied().map(WrittenGem::Number).collect()
+}
+
+/// All that makes a rule.
+fn changes(rule: Rule) -> RuleChanges {
+    let Rule { min_common, min_share, common_cap, min_evidence, .. } = rule;
+    RuleChanges {
+        min_common: Some(min_common),
+        min_share: Some(min_share),
+        common_cap: Some(common_cap),
+        min_evidence: Some(min_evidence),
+    }
 }
 
 fn answered(case: &Case) -> Report {
     let folder = tempfile::tempdir().expect("a folder");
-    let catalogue = Catalogue::open_or_create(folder.path()).expect("a catalogue").with_rule(case.rule);
+    let catalogue = Catalogue::open_or_create(folder.path()).expect("a catalogue").with_rule(changes(case.rule));
     for (number, book) in case.books.iter().enumerate() {
         let key = key(book.library, number);
         let past = |otherwise| Validity { from: None, until: "2000-01-01".parse().ok(), otherwise };

@@ -34,9 +34,10 @@ fn fold_and_gems_print_what_the_recipe_says() {
     let folder = Folder::new();
     let text = format!("{}Бриллианты и самоцветы, café!", prose(1, 3_000));
     let file = folder.file("text.txt", &text);
-    for (name, recipe) in [("documented", Recipe::documented()), ("released", Recipe::released())] {
+    for recipe in Recipe::built_in() {
+        let name = recipe.name();
         let digits = recipe.fold(&text) + "\n";
-        let gems: Vec<String> = recipe.gems(&text).iter().map(|g| g.gem.to_string()).collect();
+        let gems: Vec<String> = recipe.gems(&text).iter().map(|g| recipe.write(g.gem).to_string()).collect();
         let gems = gems.join(",") + "\n";
         assert!(gems.len() > 100);
         assert_eq!(run(&format!("fold --recipe {name} {{}}"), &[&file]).expect(0).out, digits);

@@ -30,7 +30,7 @@ fn sha256(text: &str) -> String {
 }
 
 fn joined(gems: &[PlacedGem]) -> String {
-    gems.iter().map(|g| g.gem.to_string()).collect::<Vec<_>>().join(",")
+    gems.iter().map(|g| g.gem.0.to_string()).collect::<Vec<_>>().join(",")
 }
 
 /// Says how many of `cases` differ and shows the first few, so that a wrong table shows as a pattern.

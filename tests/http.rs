@@ -12,7 +12,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use lapidary::catalogue::Catalogue;
-use lapidary::fingerprint::{Gem, Recipe, RecipeName};
+use lapidary::fingerprint::{Recipe, RecipeName, WrittenGem};
 use lapidary::index::{
     Action, Backup, BookKey, DiskUse, LateGems, NewBook, Record, RocksStore, Snapshot, Store, StoreError, Vitals, Watch,
 };
@@ -208,8 +208,8 @@ fn assert_has(answer: &Value, fields: Value) {
     }
 }
 
-fn gems(recipe: &Recipe, text: &str) -> Vec<Gem> {
-    recipe.gems(text).iter().map(|placed| placed.gem).collect()
+fn gems(recipe: &Recipe, text: &str) -> Vec<WrittenGem> {
+    recipe.gems(text).iter().map(|placed| recipe.write(placed.gem)).collect()
 }
 
 #[test]
@@ -560,6 +560,54 @@ fn one_check_by_every_way_in() {
     }
     let brief = server.post("/v1/checks?detail=false", TEXT, &text).expect(200);
     assert_eq!(brief["matches"][0]["spans"], json!([]));
+}
+
+/// Gems of 64 bits are strings wherever there is JSON, and a catalogue of them is checked like any other.
+#[test]
+fn gems_of_64_bits_are_strings() {
+    let server = Running::start();
+    let text = prose(5, 30_000);
+    let gems = gems(&Recipe::hardened(), &text);
+    let strings: Vec<String> = gems.iter().map(ToString::to_string).collect();
+    assert!(strings.len() > 10 && strings.iter().all(|gem| gem.len() == 16), "{strings:?}");
+
+    let book = json!({ "rights": "protected", "recipe": "hardened", "gems": strings }).to_string();
+    let added = server.put("/v1/libraries/house/books/gems", JSON, book).expect(201);
+    assert_eq!(added["book"]["gems"], json!({ "hardened": gems.len() }));
+    server.put("/v1/libraries/house/books/text?rights=free", TEXT, &text).expect(201);
+    let found = json!({ "verdict": "protected", "recipe": "hardened", "total": 2 });
+    for asked in [json!({ "gems": strings }), json!({ "text": text }), json!({ "gems": strings, "recipe": "hardened" })]
+    {
+        assert_has(&server.post("/v1/checks", JSON, asked.to_string()).expect(200), found.clone());
+    }
+    let form = format!("gems={}", strings.join(","));
+    assert_has(&server.post("/copyright_check_by_gems/", FORM, form).expect(200), found);
+
+    let allowed = json!({ "gems": strings[1..], "note": "all but one" }).to_string();
+    let list = server.put("/v1/allow/most", JSON, allowed).expect(201);
+    assert_eq!(list["gems"], json!({ "hardened": strings[1..] }));
+    let all = server.get("/v1/allow").expect(200);
+    assert_eq!(all["allow"][0]["gems"]["hardened"], json!(strings[1..]));
+    let report = server.post("/v1/checks", TEXT, &text).expect(200);
+    assert_has(&report, json!({ "allowed_gems": gems.len() - 1 }));
+
+    let hex = strings[0].as_str();
+    let table = [
+        (json!({ "gems": [7] }), 422, "bad_gem"),
+        (json!({ "gems": [hex], "recipe": "documented" }), 422, "unknown_recipe"),
+        (json!({ "gems": [hex[1..]] }), 400, "bad_json"),
+        (json!({ "gems": ["7"] }), 400, "bad_json"),
+    ];
+    for (asked, status, code) in table {
+        let refused = server.post("/v1/checks", JSON, asked.to_string()).expect(status);
+        assert_eq!(refused["code"], code, "{asked}: {refused}");
+    }
+    let exact = json!({ "rights": "free", "recipe": "documented", "gems": [hex] }).to_string();
+    let refused = server.put("/v1/libraries/house/books/exact", JSON, exact).expect(422);
+    assert_eq!(
+        refused["detail"],
+        format!("gem {hex} is not one of recipe 'documented': its gems are numbers from 0 to 4294967295")
+    );
 }
 
 #[test]

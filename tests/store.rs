@@ -22,7 +22,7 @@ use tempfile::{TempDir, tempdir};
 
 const FAMILIES: [&str; 11] =
     ["meta", "books", "ids", "gems", "postings", "lists", "delta", "folds", "jobs", "keys", "audit"];
-const RECIPES: [&str; 2] = ["documented", "released"];
+const RECIPES: [&str; 3] = ["documented", "released", "hardened"];
 const NO_CAP: u32 = u32::MAX;
 const ALL: Limits = Limits { cap: NO_CAP, fewest: 1 };
 
@@ -459,7 +459,8 @@ fn a_catalogue_built_at_once_is_as_one_fed() {
     books[5].gems.clear();
     for i in (0..300).step_by(3) {
         books[i].gems.insert(recipe_name("released"), (0..i as u64 % 5).map(|gem| placed("released", gem)).collect());
-        books[i].folds = vec![recipe("documented").folded("a text"), recipe("released").folded("another text")];
+        books[i].gems.insert(recipe_name("hardened"), (0..i as u64 % 4).map(|gem| placed("hardened", gem)).collect());
+        books[i].folds = RECIPES.map(|name| recipe(name).folded("a text of some more words")).into();
     }
     books.sort_by(|a, b| a.record.key.cmp(&b.record.key));
     let recipes = RECIPES.map(recipe);
@@ -522,7 +523,7 @@ fn what_a_recipe_cannot_have_is_refused_whole() {
     let refused = store.put(vec![simple("lib", "1", 5..9), unknown]).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "there are no gems of recipe 'documented@2f7be4a9' here; there are: documented, released"
+        "there are no gems of recipe 'documented@2f7be4a9' here; there are: documented, released, hardened"
     );
     assert_eq!(dump(&store).unwrap(), before);
     assert!(matches!(store.snapshot().sizes(&recipe_name("third")), Err(StoreError::UnknownRecipe { .. })));
@@ -751,7 +752,7 @@ fn a_folder_of_an_older_version_becomes_one_of_today() {
                     assert_eq!(id, 1, "version {version}");
                     continue;
                 };
-                for name in RECIPES {
+                for name in ["documented", "released"] {
                     let gems = recipe(name).gems(&prose(id.into(), 3_000));
                     let count = gems.len() as u32;
                     let asked: Vec<Gem> = gems.iter().map(|gem| gem.gem).collect();
@@ -846,25 +847,25 @@ fn a_recipe_that_is_being_dropped_is_gone_for_all_but_verify() {
     let store = create(dir.path());
     let both = |id: &str, from: u64| {
         let gems = |name| (from..from + 4).map(|i| placed(name, i)).collect();
-        book(key("lib", id), &[("documented", gems("documented")), ("released", gems("released"))])
+        book(key("lib", id), &[("documented", gems("documented")), ("hardened", gems("hardened"))])
     };
     store.put((0..2500).map(|i| both(&i.to_string(), i)).collect()).unwrap();
     store.compact(UNWATCHED).unwrap();
     store.put(vec![both("7", 9000), both("2400", 9000)]).unwrap();
     let old = store.snapshot();
-    let released = recipe_name("released");
-    let all: Vec<Gem> = (0..9010).map(|i| gem("released", i)).collect();
-    let before = old.tally(&released, &all, ALL).unwrap();
+    let wide = recipe_name("hardened");
+    let all: Vec<Gem> = (0..9010).map(|i| gem("hardened", i)).collect();
+    let before = old.tally(&wide, &all, ALL).unwrap();
     assert_eq!(before.books.len(), 2500);
 
     assert!(matches!(store.drop_recipe(&recipe_name("documented"), UNWATCHED), Err(StoreError::IsDefault(_))));
     // Stopped in the middle: the first thousand records name it no more.
-    assert!(matches!(store.drop_recipe(&released, &stops_after(0)), Err(StoreError::Stopped)));
+    assert!(matches!(store.drop_recipe(&wide, &stops_after(0)), Err(StoreError::Stopped)));
     let clean = |store: &RocksStore| assert_eq!(store.snapshot().verify(UNWATCHED).unwrap(), Vec::<String>::new());
     clean(&store);
-    assert!(matches!(store.snapshot().tally(&released, &all, ALL), Err(StoreError::UnknownRecipe { .. })));
-    assert_eq!(store.recipes(), [recipe("documented")]);
-    assert_eq!(old.tally(&released, &all, ALL).unwrap(), before);
+    assert!(matches!(store.snapshot().tally(&wide, &all, ALL), Err(StoreError::UnknownRecipe { .. })));
+    assert_eq!(store.recipes(), ["documented", "released"].map(recipe));
+    assert_eq!(old.tally(&wide, &all, ALL).unwrap(), before);
     drop(old);
     // Books on either side of where it stopped change and go, and one that was prepared before comes.
     store.put(vec![both("3", 50), both("2000", 60), both("new", 70)]).unwrap();
@@ -873,8 +874,8 @@ fn a_recipe_that_is_being_dropped_is_gone_for_all_but_verify() {
     drop(store);
     let store = RocksStore::open(dir.path()).unwrap();
     clean(&store);
-    assert_eq!(store.recipes(), [recipe("documented")]);
-    store.drop_recipe(&released, UNWATCHED).unwrap();
+    assert_eq!(store.recipes(), ["documented", "released"].map(recipe));
+    store.drop_recipe(&wide, UNWATCHED).unwrap();
     clean(&store);
     store.compact(UNWATCHED).unwrap();
     clean(&store);
@@ -884,9 +885,9 @@ fn a_recipe_that_is_being_dropped_is_gone_for_all_but_verify() {
     }
     // Its number comes again, and finds nothing of it.
     let store = RocksStore::open(dir.path()).unwrap();
-    store.drop_recipe(&released, UNWATCHED).unwrap();
-    store.add_recipe(&recipe("released")).unwrap();
-    assert_eq!(store.snapshot().tally(&released, &all, ALL).unwrap(), Tally::default());
+    store.drop_recipe(&wide, UNWATCHED).unwrap();
+    store.add_recipe(&recipe("hardened")).unwrap();
+    assert_eq!(store.snapshot().tally(&wide, &all, ALL).unwrap(), Tally::default());
     clean(&store);
 }
 
@@ -932,7 +933,7 @@ fn verify_names_every_fault() {
     let added = |i: u64, book: u8| [&gem_key(i)[..], &[1, 0, 0, 0, book]].concat();
     let bucket_of_0 = [&[0, 0][..], &((gem("documented", 0).0 >> 12) as u32).to_be_bytes()[1..]].concat();
     let no_posting =
-        |book, i| format!("book {book} has gem {} of recipe documented, but no posting", gem("documented", i));
+        |book, i| format!("book {book} has gem {} of recipe documented, but no posting", gem("documented", i).0);
     let miscounted: &[u8] = &[[0, 0, 0, 0, 0, 0, 0, 3], [0, 0, 0, 0, 0, 0, 0, 9]].concat();
     let faults: [Fault; 32] = [
         (&no_posting(1, 3), "delta", &added(3, 1), None),

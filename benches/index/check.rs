@@ -5,9 +5,9 @@ use std::path::Path;
 use std::time::Instant;
 
 use lapidary::catalogue::{Catalogue, CheckOptions, Query as Asked};
-use lapidary::fingerprint::Recipe;
+use lapidary::fingerprint::{Recipe, WrittenGem};
 use lapidary::index::{Limits, RocksStore, Store as _};
-use lapidary::matching::Rule;
+use lapidary::matching::{Rule, RuleChanges};
 
 use crate::arguments::Arguments;
 use crate::latency::Latencies;
@@ -52,10 +52,13 @@ pub fn tally(
 /// How long a check takes in process.
 pub fn in_process(arguments: &Arguments, folder: &Path, queries: &[Query]) -> Outcome<Latencies> {
     tell("checks in process");
-    let rule = Rule { common_cap: arguments.common_cap, ..Rule::default() };
+    let rule = RuleChanges { common_cap: Some(arguments.common_cap), ..RuleChanges::default() };
     let catalogue = Catalogue::open(folder)?.with_rule(rule);
     let options = CheckOptions::default();
-    let asked: Vec<Asked> = queries.iter().map(|query| Asked::Gems(query.gems.clone())).collect();
+    let asked: Vec<Asked> = queries
+        .iter()
+        .map(|query| Asked::Gems(query.gems.iter().map(|gem| WrittenGem::Number(gem.0)).collect()))
+        .collect();
     let check = |asked: &Asked| {
         let begun = Instant::now();
         catalogue.check(asked, &options)?;

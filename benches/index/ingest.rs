@@ -74,7 +74,8 @@ impl Arrivals {
         let mut times = Vec::new();
         let begun = Instant::now();
         while begun.elapsed() < duration {
-            let body = json!({ "rights": "protected", "title": "Just arrived", "gems": self.gems(self.count) });
+            let gems: Vec<u64> = self.gems(self.count).iter().map(|gem| gem.0).collect();
+            let body = json!({ "rights": "protected", "title": "Just arrived", "gems": gems });
             let path = format!("/v1/libraries/{LIBRARY}/books/{}", data::id(self.count));
             let request = http::request("PUT", &path, "application/json", body.to_string().as_bytes());
             let sent = Instant::now();

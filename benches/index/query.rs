@@ -31,7 +31,8 @@ pub enum Right {
 
 impl Query {
     pub fn of_gems(gems: Vec<Gem>, right: Right) -> Self {
-        let body = json!({ "gems": gems }).to_string();
+        let numbers: Vec<u64> = gems.iter().map(|gem| gem.0).collect();
+        let body = json!({ "gems": numbers }).to_string();
         Self { request: http::request("POST", "/v1/checks", "application/json", body.as_bytes()), gems, right }
     }
 

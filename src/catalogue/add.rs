@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 use super::amend::checked;
 use super::check::distinct;
 use super::{Catalogue, CatalogueError};
-use crate::fingerprint::{Gem, PackedFold, PlacedGem, Recipe, RecipeName};
+use crate::fingerprint::{Gem, PackedFold, PlacedGem, Recipe, RecipeName, WrittenGem};
 use crate::index::{BookKey, BookNo, NewBook, Record, Rights, Snapshot, Standing, Validity};
 use crate::metrics::METRICS;
 
@@ -43,7 +43,7 @@ pub enum Content {
         /// The recipe; the catalogue's default when none is named.
         recipe: Option<RecipeName>,
         /// The gems, in the order of the text.
-        gems: Vec<Gem>,
+        gems: Vec<WrittenGem>,
     },
 }
 
@@ -136,8 +136,8 @@ impl Catalogue {
             Content::Gems { recipe, gems } => {
                 let recipe = self.recipe(recipe.as_ref())?;
                 let mut sha = Sha256::new();
-                for gem in gems {
-                    sha.update(gem.0.to_le_bytes());
+                for &gem in gems {
+                    sha.update(Gem::from(gem).0.to_le_bytes());
                 }
                 wanted.insert(recipe.name().clone(), recipe);
                 (hex::encode(sha.finalize()), 0)

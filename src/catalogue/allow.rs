@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 
 use super::check::distinct;
 use super::{Catalogue, CatalogueError, Content};
-use crate::fingerprint::{Gem, Recipe, RecipeName};
+use crate::fingerprint::{Gem, Recipe, RecipeName, WrittenGem};
 use crate::index::{BookId, BookKey, NOTE_BYTES};
 
 /// The kind of setting that allow-lists are.
@@ -47,8 +47,8 @@ pub struct AllowList {
 #[serde(rename_all = "snake_case")]
 pub enum Allowed {
     /// Gems, by recipe: they are not counted.
-    #[schema(value_type = BTreeMap<String, Vec<u64>>)]
-    Gems(BTreeMap<RecipeName, Vec<Gem>>),
+    #[schema(value_type = BTreeMap<String, Vec<WrittenGem>>)]
+    Gems(BTreeMap<RecipeName, Vec<WrittenGem>>),
     /// A book: it is shown as a match, and decides no verdict.
     Book(BookKey),
 }
@@ -74,7 +74,7 @@ impl Allowances {
                 }
                 Allowed::Gems(gems) => {
                     for (recipe, gems) in gems {
-                        all.gems.entry(recipe).or_default().extend(gems);
+                        all.gems.entry(recipe).or_default().extend(gems.into_iter().map(Gem::from));
                     }
                 }
             }
@@ -158,16 +158,17 @@ impl Catalogue {
         Ok(self.store.set(KIND, name.as_str(), value)?)
     }
 
-    fn gems_of(&self, content: Content) -> Result<BTreeMap<RecipeName, Vec<Gem>>, CatalogueError> {
+    fn gems_of(&self, content: Content) -> Result<BTreeMap<RecipeName, Vec<WrittenGem>>, CatalogueError> {
         match content {
             Content::Text(text) => {
                 let recipes = self.settle_recipes(&[])?;
-                let gems = |recipe: &Recipe| recipe.gems(&text).iter().map(|g| g.gem).collect();
+                let gems = |recipe: &Recipe| recipe.gems(&text).iter().map(|g| recipe.write(g.gem)).collect();
                 Ok(recipes.iter().map(|recipe| (recipe.name().clone(), gems(recipe))).collect())
             }
             Content::Gems { recipe, gems } => {
                 let recipe = self.recipe(recipe.as_ref())?;
-                Ok([(recipe.name().clone(), distinct(&gems, &recipe)?)].into())
+                let gems = distinct(&gems, &recipe)?.into_iter().map(|gem| recipe.write(gem));
+                Ok([(recipe.name().clone(), gems.collect())].into())
             }
         }
     }

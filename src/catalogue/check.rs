@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 use super::add::digest_of;
 use super::allow::Allowances;
 use super::{Catalogue, CatalogueError, chosen};
-use crate::fingerprint::{Gem, PlacedGem, Recipe, RecipeName};
+use crate::fingerprint::{Gem, PlacedGem, Probe, Recipe, RecipeName, WrittenGem};
 use crate::index::{BookKey, BookNo, Library, Limits, Outline, Record, Rights, Snapshot, Validity};
 use crate::matching::{Alignment, Calibration, Relation, Rule, Score, Span, align, chance, verdict, weight};
 use crate::metrics::METRICS;
@@ -30,7 +30,7 @@ pub enum Query {
     /// A text.
     Text(String),
     /// The gems of a text, in its order.
-    Gems(Vec<Gem>),
+    Gems(Vec<WrittenGem>),
 }
 
 /// How to check, and what to show.
@@ -62,7 +62,8 @@ pub struct Report {
     /// The recipe used.
     #[schema(value_type = String)]
     pub recipe: RecipeName,
-    /// How many different gems the query has.
+    /// How many different gems of the query were looked up. Under `hardened` a text is looked up by more than a book has of
+    /// it, so that it is found in spite of changes; its share is of those that a book would have.
     pub gems: u32,
     /// How many of them were not counted, being in more books than the rule's cap.
     pub common_gems: u32,
@@ -148,7 +149,7 @@ pub struct Comparison {
     /// The recipe used.
     #[schema(value_type = String)]
     pub recipe: RecipeName,
-    /// How many gems the first text has; in the score it is the query.
+    /// How many gems of the first text are looked up; in the score it is the query.
     pub gems_a: u32,
     /// How many gems the second text has; in the score it is the book.
     pub gems_b: u32,
@@ -166,15 +167,15 @@ pub struct Comparison {
     pub spans: Vec<Span>,
 }
 
-/// Compares two texts.
+/// Compares two texts, the first as the query and the second as the book.
 #[must_use]
 pub fn compare(recipe: &Recipe, rule: Rule, a: &str, b: &str) -> Comparison {
-    let (a, b) = (recipe.gems(a), recipe.gems(b));
-    let Alignment { relation, spans, .. } = align(&a, &b, |_| 1.0);
-    let in_a: HashSet<Gem> = a.iter().map(|g| g.gem).collect();
+    let (a, b) = (recipe.probes(a), recipe.gems(b));
+    let Alignment { relation, spans, .. } = align(&of_both(&a, &b), &b, |_| 1.0);
+    let in_a: HashSet<Gem> = a.iter().map(|probe| probe.placed.gem).collect();
     let common = b.iter().filter(|g| in_a.contains(&g.gem)).count() as u32;
     let (gems_a, gems_b) = (a.len() as u32, b.len() as u32);
-    let score = Score::new(common, gems_a, gems_b);
+    let score = Score::new(common, kept(&a), gems_b);
     let matches = score.meets(&rule);
     Comparison { recipe: recipe.name().clone(), gems_a, gems_b, score, matches, rule, relation, spans }
 }
@@ -189,15 +190,15 @@ impl Catalogue {
         let nothing_stored = recipes.is_empty();
         let recipe = chosen(recipes, options.recipe.as_ref())?;
         let (gems, digest) = match query {
-            Query::Text(text) => (recipe.gems(text), Some(digest_of(text))),
+            Query::Text(text) => (recipe.probes(text), Some(digest_of(text))),
             Query::Gems(gems) => {
-                let placeless = |gem| PlacedGem { gem, place: None };
+                let placeless = |gem| Probe { placed: PlacedGem { gem, place: None }, kept: true };
                 (distinct(gems, &recipe)?.into_iter().map(placeless).collect(), None)
             }
         };
         let allowances = self.allowances()?;
         let day = options.day.unwrap_or_else(today);
-        let rule = self.rule;
+        let rule = self.rule.on(Rule::of(&recipe));
         let check = Checking {
             rule,
             recipe: &recipe,
@@ -222,8 +223,9 @@ impl Catalogue {
     ) -> Result<Option<Report>, CatalogueError> {
         let Some(recipe) = snapshot.recipes().into_iter().next() else { return Ok(None) };
         let Some(gems) = snapshot.gems(recipe.name(), book)? else { return Ok(None) };
+        let gems: Vec<Probe> = gems.into_iter().map(|placed| Probe { placed, kept: true }).collect();
         let check = Checking {
-            rule: self.rule,
+            rule: self.rule.on(Rule::of(&recipe)),
             recipe: &recipe,
             snapshot,
             gems: &gems,
@@ -246,7 +248,7 @@ struct Checking<'a> {
     rule: Rule,
     recipe: &'a Recipe,
     snapshot: &'a dyn Snapshot,
-    gems: &'a [PlacedGem],
+    gems: &'a [Probe],
     allowances: &'a Allowances,
     day: Date,
     /// Whether the catalogue is new and knows no recipe yet.
@@ -270,24 +272,24 @@ struct Candidate {
 impl Checking<'_> {
     fn report(&self, options: &CheckOptions, digest: Option<&str>) -> Result<Report, CatalogueError> {
         let name = self.recipe.name();
-        let allowed = |gem: &PlacedGem| self.allowances.gem(name, gem.gem);
-        let not_allowed: Vec<PlacedGem> = self.gems.iter().filter(|gem| !allowed(gem)).copied().collect();
-        let gems: Vec<Gem> = not_allowed.iter().map(|g| g.gem).collect();
-        let limits = Limits { cap: self.rule.common_cap, fewest: self.rule.min_common };
+        let allowed = |probe: &Probe| self.allowances.gem(name, probe.placed.gem);
+        let mut probes: Vec<Probe> = self.gems.iter().filter(|probe| !allowed(probe)).copied().collect();
+        let gems: Vec<Gem> = probes.iter().map(|probe| probe.placed.gem).collect();
+        let limits = Limits { cap: self.rule.common_cap, fewest: self.rule.fewest() };
         let (tally, sizes) = if self.nothing_stored {
             Default::default()
         } else {
             (self.snapshot.tally(name, &gems, limits)?, self.snapshot.sizes(name)?)
         };
         let common: HashSet<Gem> = tally.common.iter().copied().collect();
-        let counted = (gems.len() - common.len()) as u32;
-        let counted_gems: Vec<PlacedGem> = not_allowed.iter().filter(|g| !common.contains(&g.gem)).copied().collect();
+        probes.retain(|probe| !common.contains(&probe.placed.gem));
+        let counted = kept(&probes);
         let books: u64 = sizes.classes.iter().map(|class| class.books).sum();
         let all_gems: u64 = sizes.classes.iter().map(|class| class.gems).sum();
         let holders = |gem: Gem| tally.holders.binary_search_by_key(&gem, |(gem, _)| *gem).map(|i| tally.holders[i].1);
         let aligned = |number: BookNo| -> Result<Alignment, CatalogueError> {
             let book = self.snapshot.gems(name, number)?.unwrap_or_default();
-            Ok(align(&counted_gems, &book, |gem| weight(holders(gem).unwrap_or(1), books)))
+            Ok(align(&of_both(&probes, &book), &book, |gem| weight(holders(gem).unwrap_or(1), books)))
         };
         let error = |evidence, among| Calibration::built_in().error_probability(name, counted, among, evidence);
         let (mut found, mut disabled) = (Vec::new(), 0);
@@ -356,7 +358,7 @@ impl Checking<'_> {
             allowed_gems: (self.gems.len() - gems.len()) as u32,
             day: self.day,
             rule: self.rule,
-            chance: by_chance(self.rule.min_common.max(1)),
+            chance: by_chance(self.rule.fewest()),
             total,
             disabled,
             error_probability: evidence.and_then(|evidence| error(evidence, all_gems)),
@@ -370,8 +372,8 @@ impl Checking<'_> {
         let recipe = self.recipe.name();
         if few(1) {
             Some(format!("no gems under '{recipe}': too short, or not prose, so nothing can be said of this text"))
-        } else if few(self.rule.min_common) {
-            let (gems, fewest) = (self.gems.len(), self.rule.min_common);
+        } else if few(self.rule.fewest()) {
+            let (gems, fewest) = (self.gems.len(), self.rule.fewest());
             Some(format!("{gems} gems under '{recipe}', fewer than the {fewest} in common that make a match"))
         } else {
             None
@@ -394,15 +396,39 @@ impl BookRef {
     }
 }
 
+/// How many gems a book that has all of a query in it would have of it, at least one if there are any.
+fn kept(probes: &[Probe]) -> u32 {
+    let kept = probes.iter().filter(|probe| probe.kept).count() as u32;
+    kept.max(u32::from(!probes.is_empty()))
+}
+
+/// The gems of a query that are laid side by side with those of a book: those that a book would have, and those that this one
+/// has.
+fn of_both(probes: &[Probe], book: &[PlacedGem]) -> Vec<PlacedGem> {
+    let in_book: HashSet<Gem> = book.iter().map(|placed| placed.gem).collect();
+    let laid = probes.iter().filter(|probe| probe.kept || in_book.contains(&probe.placed.gem));
+    laid.map(|probe| probe.placed).collect()
+}
+
 /// Gems from outside: each within the recipe's range, equal ones once, not too many.
-pub(super) fn distinct(gems: &[Gem], recipe: &Recipe) -> Result<Vec<Gem>, CatalogueError> {
+pub(super) fn distinct(gems: &[WrittenGem], recipe: &Recipe) -> Result<Vec<Gem>, CatalogueError> {
     if gems.len() > MAX_GEMS {
         return Err(CatalogueError::TooManyGems { found: gems.len(), limit: MAX_GEMS });
     }
-    let largest = recipe.largest_gem();
-    if let Some(gem) = gems.iter().find(|gem| gem.0 > largest) {
-        return Err(CatalogueError::BadGem { gem: gem.0, recipe: recipe.name().clone(), largest });
-    }
     let mut seen = HashSet::with_capacity(gems.len());
-    Ok(gems.iter().copied().filter(|gem| seen.insert(*gem)).collect())
+    let mut distinct = Vec::with_capacity(gems.len());
+    for &gem in gems {
+        let Some(gem) = recipe.read(gem) else {
+            let are = if recipe.gem_bits() == 64 {
+                "strings of 16 hexadecimal digits"
+            } else {
+                "numbers from 0 to 4294967295"
+            };
+            return Err(CatalogueError::BadGem { gem, recipe: recipe.name().clone(), are });
+        };
+        if seen.insert(gem) {
+            distinct.push(gem);
+        }
+    }
+    Ok(distinct)
 }

@@ -3,7 +3,7 @@
 use jiff::civil::Date;
 
 use super::jobs::JobState;
-use crate::fingerprint::{Recipe, RecipeError, RecipeName};
+use crate::fingerprint::{Recipe, RecipeError, RecipeName, WrittenGem};
 use crate::index::{BadName, BookKey, NOTE_BYTES, StoreError};
 
 /// Why a catalogue did not do what it was asked.
@@ -95,14 +95,14 @@ pub enum CatalogueError {
     #[error("there is no text in it")]
     NoText,
     /// A gem that no text can have under the recipe.
-    #[error("gem {gem} is not one of recipe '{recipe}': its gems are numbers from 0 to {largest}")]
+    #[error("gem {gem} is not one of recipe '{recipe}': its gems are {are}")]
     BadGem {
         /// The gem.
-        gem: u64,
+        gem: WrittenGem,
         /// The recipe.
         recipe: RecipeName,
-        /// The largest gem it has.
-        largest: u64,
+        /// What its gems are.
+        are: &'static str,
     },
     /// A note that is too long.
     #[error("the note is longer than {NOTE_BYTES} bytes; say it in fewer words")]

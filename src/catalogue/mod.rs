@@ -35,13 +35,13 @@ use crate::index::{
     AuditEntry, AuditFrom, BookId, BookKey, Library, LibrarySummary, Record, RocksStore, Snapshot, Store, UNWATCHED,
     Vitals,
 };
-use crate::matching::Rule;
+use crate::matching::{Rule, RuleChanges};
 use crate::metrics::METRICS;
 
-/// A catalogue of books: a store, and the rule it is checked by. Any number of threads may use one at once.
+/// A catalogue of books: a store, and what is other than usual in the rule it is checked by. Any number of threads may use one at once.
 pub struct Catalogue {
     store: Box<dyn Store>,
-    rule: Rule,
+    rule: RuleChanges,
     jobs: jobs::Jobs,
     keyring: keys::Keyring,
     allowances: allow::AllowancesRead,
@@ -74,7 +74,7 @@ impl Catalogue {
     pub fn on(store: Box<dyn Store>) -> Self {
         Self {
             store,
-            rule: Rule::default(),
+            rule: RuleChanges::default(),
             jobs: jobs::Jobs::default(),
             keyring: keys::Keyring::default(),
             allowances: allow::AllowancesRead::default(),
@@ -85,9 +85,9 @@ impl Catalogue {
         }
     }
 
-    /// This catalogue with another rule.
+    /// This catalogue with other rules than those that its recipes come with.
     #[must_use]
-    pub fn with_rule(self, rule: Rule) -> Self {
+    pub fn with_rule(self, rule: RuleChanges) -> Self {
         Self { rule, ..self }
     }
 
@@ -184,7 +184,8 @@ impl Catalogue {
         let disabled = libraries.iter().map(|library| library.disabled).sum();
         let disk = self.store.disk()?;
         let (disk_bytes, posting_bytes) = (disk.total, disk.postings);
-        Ok(Stats { books, disabled, recipes, libraries, disk_bytes, posting_bytes, rule: self.rule })
+        let rule = self.rule.on(Rule::of(&self.recipe(None)?));
+        Ok(Stats { books, disabled, recipes, libraries, disk_bytes, posting_bytes, rule })
     }
 
     fn recipe_stats(snapshot: &dyn Snapshot) -> Result<Vec<RecipeStats>, CatalogueError> {
@@ -282,7 +283,7 @@ pub struct Stats {
     pub disk_bytes: u64,
     /// The size of the posting lists among them.
     pub posting_bytes: u64,
-    /// The rule it checks by.
+    /// The rule it checks by under the default recipe.
     pub rule: Rule,
 }
 

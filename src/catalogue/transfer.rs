@@ -10,7 +10,7 @@ use base64::prelude::BASE64_STANDARD;
 use serde::{Deserialize, Serialize};
 
 use super::{Catalogue, CatalogueError};
-use crate::fingerprint::{Gem, PackedFold, Place, PlacedGem, Recipe, RecipeName};
+use crate::fingerprint::{PackedFold, Place, PlacedGem, Recipe, RecipeName, WrittenGem};
 use crate::index::{NewBook, Record, RocksStore, Snapshot, Store, StoreError, Watch};
 
 /// The version of the format that is written; those from 1 on are read.
@@ -39,12 +39,12 @@ struct Line {
     folds: BTreeMap<String, String>,
 }
 
-/// A gem: its number, and where it is from if that is known.
+/// A gem as it is written, and where it is from if that is known.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum Written {
-    Placed(u64, u64, u64),
-    Placeless([u64; 1]),
+    Placed(WrittenGem, u64, u64),
+    Placeless([WrittenGem; 1]),
 }
 
 /// The last line: without it the file was cut short.
@@ -142,7 +142,7 @@ fn line(snapshot: &dyn Snapshot, recipes: &[Recipe], mut book: Record) -> Result
     let mut folds = BTreeMap::new();
     for recipe in recipes {
         if let Some(list) = snapshot.gems(recipe.name(), number)? {
-            gems.insert(recipe.name().clone(), list.into_iter().map(Written::from).collect());
+            gems.insert(recipe.name().clone(), list.into_iter().map(|gem| Written::new(gem, recipe)).collect());
         }
         if !folds.contains_key(recipe.base())
             && let Some(fold) = snapshot.fold(recipe.base(), number)?
@@ -154,11 +154,12 @@ fn line(snapshot: &dyn Snapshot, recipes: &[Recipe], mut book: Record) -> Result
     Ok(Line { book, gems, folds })
 }
 
-impl From<PlacedGem> for Written {
-    fn from(PlacedGem { gem, place }: PlacedGem) -> Self {
+impl Written {
+    fn new(PlacedGem { gem, place }: PlacedGem, recipe: &Recipe) -> Self {
+        let gem = recipe.write(gem);
         match place {
-            Some(Place { start, end }) => Self::Placed(gem.0, start, end),
-            None => Self::Placeless([gem.0]),
+            Some(Place { start, end }) => Self::Placed(gem, start, end),
+            None => Self::Placeless([gem]),
         }
     }
 }
@@ -166,8 +167,8 @@ impl From<PlacedGem> for Written {
 impl From<Written> for PlacedGem {
     fn from(written: Written) -> Self {
         match written {
-            Written::Placed(gem, start, end) => Self { gem: Gem(gem), place: Some(Place { start, end }) },
-            Written::Placeless([gem]) => Self { gem: Gem(gem), place: None },
+            Written::Placed(gem, start, end) => Self { gem: gem.into(), place: Some(Place { start, end }) },
+            Written::Placeless([gem]) => Self { gem: gem.into(), place: None },
         }
     }
 }

@@ -10,7 +10,7 @@ use super::failure::{Failure, Status};
 use super::files::Reading;
 use super::text::read;
 use crate::catalogue::{AllowList, Allowable, Allowed, Content};
-use crate::fingerprint::{Gem, RecipeName};
+use crate::fingerprint::{RecipeName, WrittenGem};
 use crate::index::{BookId, BookKey, Library};
 use crate::report::clean;
 
@@ -53,8 +53,8 @@ struct Add {
     #[command(flatten)]
     reading: Reading,
     /// These gems are not counted
-    #[arg(long, value_name = "N,N…", value_delimiter = ',', value_parser = gem, conflicts_with = "text")]
-    gems: Option<Vec<Gem>>,
+    #[arg(long, value_name = "N,N…", value_delimiter = ',', conflicts_with = "text")]
+    gems: Option<Vec<WrittenGem>>,
     /// The recipe the gems were made by [default: the catalogue's]
     #[arg(long, value_name = "RECIPE", requires = "gems")]
     recipe: Option<RecipeName>,
@@ -69,10 +69,6 @@ struct Add {
     note: Option<String>,
     /// The list's name
     name: BookId,
-}
-
-fn gem(number: &str) -> Result<Gem, String> {
-    number.trim().parse().map(Gem).map_err(|_| "gems are whole numbers with commas between them".to_owned())
 }
 
 impl Allow {

@@ -12,7 +12,7 @@ use super::failure::Failure;
 use super::remote::Remote;
 use crate::catalogue::{Backups, Catalogue, CatalogueError};
 use crate::fingerprint::{Boundaries, Recipe, RecipeName};
-use crate::matching::Rule;
+use crate::matching::RuleChanges;
 
 /// Which catalogue.
 #[derive(Args)]
@@ -55,7 +55,7 @@ impl Target {
     }
 
     /// As [`Target::open`], to check by this rule rather than by the default one.
-    pub(super) fn open_with(&self, rule: Option<Rule>) -> Result<Box<dyn Access>, Failure> {
+    pub(super) fn open_with(&self, rule: Option<RuleChanges>) -> Result<Box<dyn Access>, Failure> {
         match (&self.data, &self.server, rule) {
             (_, Some(_), Some(_)) => {
                 Err(Failure::Input("a server checks by its own rule: give the rule to `serve`".to_owned()))
@@ -74,7 +74,7 @@ impl Target {
 /// A recipe for a command that needs no catalogue.
 #[derive(Args)]
 pub(super) struct RecipeArguments {
-    /// The recipe: documented or released
+    /// The recipe: documented, released, hardened or hardened-fine
     #[arg(long, value_name = "RECIPE", default_value = "documented")]
     recipe: String,
     #[command(flatten)]
@@ -102,6 +102,9 @@ impl BoundariesArgument {
         let Some(path) = &self.boundaries else {
             return Ok(recipe);
         };
+        if !recipe.has_boundaries() {
+            return Err(Failure::Input(format!("--boundaries: recipe {} does not cut at boundaries", recipe.name())));
+        }
         let wrong = |e: &dyn std::fmt::Display| Failure::Input(format!("--boundaries {}: {e}", path.display()));
         let file = fs::read_to_string(path).map_err(|e| wrong(&e))?;
         Ok(recipe.with_boundaries(Boundaries::parse(&file).map_err(|e| wrong(&e))?))
@@ -134,14 +137,14 @@ impl FoldsArgument {
     }
 }
 
-/// The rule that says what a match is.
+/// What is other than usual in the rule that says what a match is.
 #[derive(Args, Default, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) struct RuleArguments {
-    /// The fewest gems in common that make a match [default: 3]
+    /// The fewest gems in common that make a match [default: the recipe's, 3 or 2]
     #[arg(long, value_name = "N")]
     min_common: Option<u32>,
-    /// The least share in common, of either text, that makes a match, from 0 to 1 [default: 0]
+    /// The least share in common, of either text, that makes a match, from 0 to 1 [default: the recipe's, 0 or 0.03]
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(super) min_share: Option<f64>,
     /// A gem in more books than this is boilerplate and not counted [default: 10000]
@@ -154,20 +157,14 @@ pub(super) struct RuleArguments {
 
 impl RuleArguments {
     /// The rule, if any of it is given.
-    pub(super) fn given(&self) -> Option<Rule> {
-        let counts = self.min_common.is_some() || self.common_cap.is_some();
-        let any = counts || self.min_share.is_some() || self.min_evidence.is_some();
-        let default = Rule::default();
-        any.then(|| Rule {
-            min_common: self.min_common.unwrap_or(default.min_common),
-            min_share: self.min_share.unwrap_or(default.min_share),
-            common_cap: self.common_cap.unwrap_or(default.common_cap),
-            min_evidence: self.min_evidence.unwrap_or(default.min_evidence),
-        })
+    pub(super) fn given(&self) -> Option<RuleChanges> {
+        Some(self.changes()).filter(|changes| *changes != RuleChanges::default())
     }
 
-    pub(super) fn rule(&self) -> Rule {
-        self.given().unwrap_or_default()
+    /// What of the rule is given.
+    pub(super) fn changes(&self) -> RuleChanges {
+        let Self { min_common, min_share, common_cap, min_evidence } = *self;
+        RuleChanges { min_common, min_share, common_cap, min_evidence }
     }
 }
 

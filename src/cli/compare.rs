@@ -11,6 +11,7 @@ use super::files::Reading;
 use super::text::read;
 use crate::catalogue::compare;
 use crate::fingerprint::Place;
+use crate::matching::Rule;
 
 /// Compare two texts with each other.
 #[derive(Args)]
@@ -33,7 +34,8 @@ pub(super) struct Compare {
 impl Compare {
     pub(super) fn run(self) -> Result<Status, Failure> {
         let (a, b) = (read(self.reading, &self.a)?, read(self.reading, &self.b)?);
-        let comparison = compare(&self.recipe.recipe()?, self.rule.rule(), &a, &b);
+        let recipe = self.recipe.recipe()?;
+        let comparison = compare(&recipe, self.rule.changes().on(Rule::of(&recipe)), &a, &b);
         let mut out = stdout().lock();
         if self.json {
             serde_json::to_writer(&mut out, &comparison).map_err(std::io::Error::from)?;

@@ -27,7 +27,7 @@ const PAGE: usize = 1_000;
 pub(super) struct Reindex {
     #[command(flatten)]
     target: Target,
-    /// The recipe, documented or released
+    /// The recipe: documented, released, hardened or hardened-fine
     #[arg(long, value_name = "RECIPE", default_value = "documented")]
     recipe: String,
     #[command(flatten)]

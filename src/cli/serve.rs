@@ -112,7 +112,7 @@ impl Serve {
         }
         log::begin(options.log_format.unwrap_or_default(), "info,actix_server=warn");
         log::take_panics();
-        let (rule, cache) = (options.rule.rule(), options.cache.unwrap_or(CACHE_BYTES));
+        let (rule, cache) = (options.rule.changes(), options.cache.unwrap_or(CACHE_BYTES));
         let open = || {
             let catalogue = Catalogue::open_or_create_with_cache(&data, cache)?.with_rule(rule);
             let backups = options.backups.clone().map_or(Backups::Nowhere, Backups::Below);
@@ -212,6 +212,7 @@ impl Options {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::matching::Rule;
 
     /// What is documented can be set, and is what holds when nothing is.
     #[test]
@@ -223,7 +224,8 @@ mod tests {
         // What is none by default has an example.
         let Settings { keyless_rate, tls, .. } = options.settings();
         assert_eq!(options.settings(), Settings { concurrent: 8, keyless_rate, tls, ..default });
-        assert_eq!((options.rule.rule(), options.cache), (crate::matching::Rule::default(), Some(CACHE_BYTES)));
+        let rule = options.rule.changes().on(Rule::default());
+        assert_eq!((rule, options.cache), (Rule::default(), Some(CACHE_BYTES)));
         let every = Table::try_from(&options).expect("a table");
         let tables = ["rule", "limits"].map(|name| every[name].as_table().map(Table::len));
         assert_eq!((every.len(), tables), (18, [Some(3), Some(8)]), "every key is documented");

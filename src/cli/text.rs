@@ -9,10 +9,10 @@ use super::arguments::RecipeArguments;
 use super::failure::{Failure, Status};
 use super::files::Reading;
 
-/// Print a text as digits.
+/// Print a text as digits, or as the consonants of its words under hardened.
 #[derive(Args)]
 pub(super) struct Fold {
-    /// The recipe: documented or released
+    /// The recipe: documented, released or hardened
     #[arg(long, value_name = "RECIPE", default_value = "documented")]
     recipe: String,
     #[command(flatten)]
@@ -22,7 +22,7 @@ pub(super) struct Fold {
     file: PathBuf,
 }
 
-/// Print a text's gems, in decimal, with commas between them.
+/// Print a text's gems, in decimal or those of 64 bits in hexadecimal, with commas between them.
 #[derive(Args)]
 pub(super) struct Gems {
     #[command(flatten)]
@@ -45,8 +45,9 @@ impl Fold {
 
 impl Gems {
     pub(super) fn run(self) -> Result<Status, Failure> {
-        let gems = self.recipe.recipe()?.gems(&read(self.reading, &self.file)?);
-        let gems: Vec<String> = gems.iter().map(|placed| placed.gem.to_string()).collect();
+        let recipe = self.recipe.recipe()?;
+        let gems = recipe.gems(&read(self.reading, &self.file)?);
+        let gems: Vec<String> = gems.iter().map(|placed| recipe.write(placed.gem).to_string()).collect();
         writeln!(stdout(), "{}", gems.join(","))?;
         Ok(Status::Done)
     }

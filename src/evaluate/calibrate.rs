@@ -16,7 +16,7 @@ use super::pairs::Pairs;
 use super::shelf::Shelf;
 use super::{EvaluateError, Progress};
 use crate::fingerprint::{Recipe, RecipeName};
-use crate::matching::{Calibration, Level, Rule};
+use crate::matching::{Calibration, Level, RuleChanges};
 
 /// How many times another part of the books is held back.
 const PARTS: usize = 4;
@@ -46,7 +46,11 @@ pub fn calibrate(
             (0..shelf.len()).partition(|book| pairs.group(*book) % PARTS == part);
         let folder_failed = |error| EvaluateError::Output { path: env::temp_dir(), error };
         let folder = tempfile::tempdir().map_err(folder_failed)?;
-        let index = Index::create(folder.path(), recipes)?.with_rule(Rule { min_common: 1, ..Rule::default() });
+        let index = Index::create(folder.path(), recipes)?.with_rule(RuleChanges {
+            min_common: Some(1),
+            min_share: Some(0.0),
+            ..RuleChanges::default()
+        });
         index.add(indexed, recipes, |book| shelf.text(book), || {})?;
         let gems = index.gems()?;
         held_back.into_par_iter().with_max_len(1).try_for_each(|book| {

@@ -9,7 +9,7 @@ use super::EvaluateError;
 use crate::catalogue::{Catalogue, CheckOptions, Content, NewEntry, Query, Report};
 use crate::fingerprint::{Recipe, RecipeName};
 use crate::index::{BookKey, Library, Rights};
-use crate::matching::Rule;
+use crate::matching::RuleChanges;
 
 /// Says which books of its index a text matches. The books are numbered.
 pub(super) trait Detector: Sync {
@@ -33,7 +33,7 @@ impl Index {
     }
 
     /// This index with another rule than the default one.
-    pub(super) fn with_rule(self, rule: Rule) -> Self {
+    pub(super) fn with_rule(self, rule: RuleChanges) -> Self {
         Self { catalogue: self.catalogue.with_rule(rule), ..self }
     }
 

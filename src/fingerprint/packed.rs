@@ -10,17 +10,17 @@
 //! ```
 //!
 //! The places of digits go along, since the gems of another cut begin and end at other digits. A store compresses this:
-//! most gaps and lengths are one of very few.
+//! most gaps and lengths are one of very few. A fold of words is the same without digits, and with all codes as others.
 
 use super::gem::Place;
-use super::recipe::Base;
+use super::recipe::{Base, WORDS};
 use crate::varint;
 
 /// A fold with the places of its digits, packed. Any recipe of the same base cuts it into the gems that it would make of
 /// the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PackedFold {
-    pub(super) base: Base,
+    base: &'static str,
     bytes: Vec<u8>,
 }
 
@@ -38,27 +38,32 @@ impl PackedFold {
         for (digit, _) in digits.iter().filter(|digit| nibble(digit) == OTHER) {
             varint::put(&mut bytes, u64::from(u32::from(*digit)));
         }
-        let mut before = 0;
-        for (_, Place { start, .. }) in digits {
-            varint::put(&mut bytes, varint::zigzag(start.wrapping_sub(before)));
-            before = *start;
+        put_places(&mut bytes, digits);
+        Self { base: base.name(), bytes }
+    }
+
+    /// A fold of words, each a number.
+    pub(super) fn of_words(words: &[(u32, Place)]) -> Self {
+        let mut bytes = Vec::with_capacity(words.len() * 5 + 10);
+        varint::put(&mut bytes, words.len() as u64);
+        for (word, _) in words {
+            varint::put(&mut bytes, u64::from(*word));
         }
-        for (_, Place { start, end }) in digits {
-            varint::put(&mut bytes, end.wrapping_sub(*start));
-        }
-        Self { base, bytes }
+        put_places(&mut bytes, words);
+        Self { base: WORDS, bytes }
     }
 
     /// A fold of these bytes, which [`Self::as_bytes`] gave, by the base of this name; `None` when there is no such base.
     #[must_use]
     pub fn new(base: &str, bytes: Vec<u8>) -> Option<Self> {
-        Some(Self { base: Base::named(base)?, bytes })
+        let base = Base::named(base).map(Base::name).or((base == WORDS).then_some(WORDS))?;
+        Some(Self { base, bytes })
     }
 
     /// The name of the built-in recipe that folds so.
     #[must_use]
     pub fn base(&self) -> &'static str {
-        self.base.name()
+        self.base
     }
 
     /// The fold as bytes.
@@ -67,9 +72,9 @@ impl PackedFold {
         &self.bytes
     }
 
-    /// The digits with their places; `None` when these bytes are no fold.
-    pub(super) fn unpack(&self) -> Option<Vec<(char, Place)>> {
-        let mut bytes = self.bytes.as_slice();
+    /// The digits with their places; `None` when these bytes are no fold, or one of another base.
+    pub(super) fn digits(&self, base: Base) -> Option<Vec<(char, Place)>> {
+        let mut bytes = (self.base == base.name()).then_some(self.bytes.as_slice())?;
         let count = usize::try_from(varint::take(&mut bytes)?).ok()?;
         let packed = bytes.split_off(..count.div_ceil(2))?;
         let mut digits = Vec::with_capacity(count);
@@ -81,16 +86,46 @@ impl PackedFold {
             };
             digits.push((digit, Place { start: 0, end: 0 }));
         }
-        let mut start = 0_u64;
-        for (_, place) in &mut digits {
-            start = start.wrapping_add(varint::unzigzag(varint::take(&mut bytes)?));
-            place.start = start;
-        }
-        for (_, place) in &mut digits {
-            place.end = place.start.wrapping_add(varint::take(&mut bytes)?);
-        }
-        bytes.is_empty().then_some(digits)
+        take_places(bytes, &mut digits)?;
+        Some(digits)
     }
+
+    /// The words with their places; `None` when these bytes are no fold of words.
+    pub(super) fn words(&self) -> Option<Vec<(u32, Place)>> {
+        let mut bytes = (self.base == WORDS).then_some(self.bytes.as_slice())?;
+        let count = varint::take(&mut bytes)?;
+        // Not with the capacity of a count that may be wrong.
+        let mut words = Vec::new();
+        for _ in 0..count {
+            words.push((u32::try_from(varint::take(&mut bytes)?).ok()?, Place { start: 0, end: 0 }));
+        }
+        take_places(bytes, &mut words)?;
+        Some(words)
+    }
+}
+
+fn put_places<T>(bytes: &mut Vec<u8>, places: &[(T, Place)]) {
+    let mut before = 0;
+    for (_, Place { start, .. }) in places {
+        varint::put(bytes, varint::zigzag(start.wrapping_sub(before)));
+        before = *start;
+    }
+    for (_, Place { start, end }) in places {
+        varint::put(bytes, end.wrapping_sub(*start));
+    }
+}
+
+/// `None` unless these bytes are just the places.
+fn take_places<T>(mut bytes: &[u8], places: &mut [(T, Place)]) -> Option<()> {
+    let mut start = 0_u64;
+    for (_, place) in places.iter_mut() {
+        start = start.wrapping_add(varint::unzigzag(varint::take(&mut bytes)?));
+        place.start = start;
+    }
+    for (_, place) in places {
+        place.end = place.start.wrapping_add(varint::take(&mut bytes)?);
+    }
+    bytes.is_empty().then_some(())
 }
 
 #[cfg(test)]
@@ -102,9 +137,11 @@ mod tests {
 
     fn recut_is_as_cut(text: &str) -> Result<(), TestCaseError> {
         let fine = Boundaries::new(["41", "52", "14", "86"].map(|two| two.repeat(2)), 1).expect("good");
-        for base in [Recipe::documented(), Recipe::released()] {
-            let packed = base.folded(text);
-            for recipe in [base.with_boundaries(fine.clone()), base] {
+        let hardened = [Recipe::hardened(), Recipe::hardened_fine()];
+        let exact = [Recipe::documented(), Recipe::released()].map(|base| [base.with_boundaries(fine.clone()), base]);
+        for recipes in exact.into_iter().chain([hardened]) {
+            let packed = recipes[0].folded(text);
+            for recipe in recipes {
                 prop_assert_eq!(recipe.recut(&packed), Some(recipe.gems(text)));
             }
         }
@@ -124,7 +161,9 @@ mod tests {
 
         #[test]
         fn any_bytes_are_read_without_a_panic(bytes in proptest::collection::vec(any::<u8>(), 0..80)) {
-            let _ = Recipe::documented().recut(&PackedFold::new("documented", bytes).expect("a base"));
+            for base in [Recipe::documented(), Recipe::hardened()] {
+                let _ = base.recut(&PackedFold::new(base.base(), bytes.clone()).expect("a base"));
+            }
         }
     }
 

@@ -13,13 +13,17 @@ use super::fold::plainly;
 use super::fold::{Sink as _, fold};
 #[cfg(fuzzing)]
 use super::gem::Place;
-use super::gem::PlacedGem;
+use super::gem::{Gem, PlacedGem, Probe, WrittenGem};
+use super::hardened::Hardened;
 use super::packed::PackedFold;
 
 /// What `documented` with the second boundaries is called.
 const SECOND: &str = "documented-second";
 
-/// The letter tables and steps that a recipe folds with.
+/// The base of the recipes that fold a text into words.
+pub(super) const WORDS: &str = "hardened";
+
+/// The letter tables and steps that an exact recipe folds with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Base {
@@ -46,8 +50,10 @@ impl Base {
 
 /// How a text becomes gems. Gems of two recipes never compare.
 ///
-/// A recipe with other boundaries than the standard ones is another recipe with a name of its own, made from what it
-/// cuts by: `documented@` and eight hexadecimal digits.
+/// `documented` and `released` are exact to another program's output, quirk for quirk, and have gems of 32 bits; `hardened`
+/// and `hardened-fine` are made to see through disguise, and have gems of 64 bits. An exact recipe with other boundaries than
+/// the standard ones is another recipe with a name of its own, made from what it cuts by: `documented@` and eight hexadecimal
+/// digits.
 ///
 /// ```
 /// use lapidary::fingerprint::Recipe;
@@ -59,40 +65,89 @@ impl Base {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Definition", into = "Definition")]
 pub struct Recipe {
-    /// Always what [`name_of`] makes of the other two.
+    /// Always what [`Method::name`] says.
     name: RecipeName,
-    base: Base,
-    boundaries: Boundaries,
+    method: Method,
+}
+
+/// The ways to make gems of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Method {
+    /// Digits, cut at boundary sequences.
+    Exact { base: Base, boundaries: Boundaries },
+    /// Words, every few in a row.
+    Hardened(Hardened),
+}
+
+impl Method {
+    fn standard(base: Base) -> Self {
+        Self::Exact { base, boundaries: Boundaries::standard().clone() }
+    }
+
+    fn name(&self) -> RecipeName {
+        match self {
+            Self::Exact { base, boundaries } => name_of(*base, boundaries),
+            Self::Hardened(hardened) => RecipeName(hardened.name().to_owned()),
+        }
+    }
 }
 
 impl Recipe {
     /// The recipe `documented`, the default of a new catalogue.
     #[must_use]
     pub fn documented() -> Self {
-        Self::new(Base::Documented, Boundaries::standard().clone())
+        Self::by(Method::standard(Base::Documented))
     }
 
     /// The recipe `released`.
     #[must_use]
     pub fn released() -> Self {
-        Self::new(Base::Released, Boundaries::standard().clone())
+        Self::by(Method::standard(Base::Released))
     }
 
     /// The recipe `documented-second`: the fold of `documented`, cut at other sequences. What a change spoils under one may
     /// survive under the other.
     #[must_use]
     pub fn documented_second() -> Self {
-        Self::new(Base::Documented, Boundaries::second().clone())
+        Self::by(Method::Exact { base: Base::Documented, boundaries: Boundaries::second().clone() })
     }
 
-    fn new(base: Base, boundaries: Boundaries) -> Self {
-        Self { name: name_of(base, &boundaries), base, boundaries }
+    /// The recipe `hardened`: for books, whole or in part, however they are disguised.
+    #[must_use]
+    pub fn hardened() -> Self {
+        Self::by(Method::Hardened(Hardened::Coarse))
     }
 
-    /// This recipe with other boundaries, and with the name that goes with them.
+    /// The recipe `hardened-fine`: for quotations of a few sentences. Its gems are those of `hardened`, and many more.
+    #[must_use]
+    pub fn hardened_fine() -> Self {
+        Self::by(Method::Hardened(Hardened::Fine))
+    }
+
+    fn by(method: Method) -> Self {
+        Self { name: method.name(), method }
+    }
+
+    /// Every recipe that has a name of its own.
+    pub fn built_in() -> impl Iterator<Item = Self> {
+        let exact = Base::ALL.into_iter().map(Method::standard);
+        exact.chain(Hardened::ALL.map(Method::Hardened)).map(Self::by).chain([Self::documented_second()])
+    }
+
+    /// Whether it cuts a text at boundary sequences.
+    #[must_use]
+    pub fn has_boundaries(&self) -> bool {
+        matches!(self.method, Method::Exact { .. })
+    }
+
+    /// This recipe with other boundaries, and with the name that goes with them; just as it is if it
+    /// [has none](Self::has_boundaries).
     #[must_use]
     pub fn with_boundaries(&self, boundaries: Boundaries) -> Self {
-        Self::new(self.base, boundaries)
+        match self.method {
+            Method::Exact { base, .. } => Self::by(Method::Exact { base, boundaries }),
+            Method::Hardened(_) => self.clone(),
+        }
     }
 
     /// The recipe's name.
@@ -104,57 +159,103 @@ impl Recipe {
     /// How many bits a gem of this recipe has: 32 or 64.
     #[must_use]
     pub fn gem_bits(&self) -> u32 {
-        32
+        match self.method {
+            Method::Exact { .. } => 32,
+            Method::Hardened(_) => 64,
+        }
     }
 
-    /// The largest gem this recipe makes.
+    /// A gem of this recipe as it is written in JSON and elsewhere.
     #[must_use]
-    pub fn largest_gem(&self) -> u64 {
-        u64::MAX >> (64 - self.gem_bits())
+    pub fn write(&self, gem: Gem) -> WrittenGem {
+        match self.method {
+            Method::Exact { .. } => WrittenGem::Number(gem.0),
+            Method::Hardened(_) => WrittenGem::Digits(gem.0),
+        }
     }
 
-    /// The text as digits. Nearly always ASCII digits; a text without any letter may keep digits of other scripts.
+    /// The gem that is written so; `None` if it cannot be one of this recipe.
+    #[must_use]
+    pub fn read(&self, written: WrittenGem) -> Option<Gem> {
+        match (written, self.gem_bits()) {
+            (WrittenGem::Number(number), 32) => u32::try_from(number).ok().map(|number| Gem(number.into())),
+            (WrittenGem::Digits(gem), 64) => Some(Gem(gem)),
+            _ => None,
+        }
+    }
+
+    /// The text as digits, nearly always ASCII digits; a text without any letter may keep digits of other scripts. Under
+    /// `hardened`: the words that count, as their first consonants.
     #[must_use]
     pub fn fold(&self, text: &str) -> String {
-        fold(text, self.base, String::new)
+        match self.method {
+            Method::Exact { base, .. } => fold(text, base, String::new),
+            Method::Hardened(_) => Hardened::fold(text),
+        }
     }
 
-    /// The digits and their places by the fast way, and by the thirteen steps alone.
+    /// The digits and their places by the fast way, and by the thirteen steps alone, for an exact recipe.
     #[cfg(fuzzing)]
     #[doc(hidden)]
     #[must_use]
     pub fn folded_both_ways(&self, text: &str) -> [Vec<(char, Place)>; 2] {
-        [fold(text, self.base, Vec::new), plainly(text, self.base, Vec::new)]
+        match self.method {
+            Method::Exact { base, .. } => [fold(text, base, Vec::new), plainly(text, base, Vec::new)],
+            Method::Hardened(_) => Default::default(),
+        }
     }
 
     /// The text's gems in order of first place, none twice.
     #[must_use]
     pub fn gems(&self, text: &str) -> Vec<PlacedGem> {
-        fold(text, self.base, || Cutter::new(&self.boundaries)).finish()
+        match &self.method {
+            Method::Exact { base, boundaries } => fold(text, *base, || Cutter::new(boundaries)).finish(),
+            Method::Hardened(hardened) => hardened.gems(text),
+        }
+    }
+
+    /// The gems by which a text is looked up: those of [`Self::gems`], and under `hardened` more, so that changes to the text
+    /// cost less while an index stays as small.
+    #[must_use]
+    pub fn probes(&self, text: &str) -> Vec<Probe> {
+        match &self.method {
+            Method::Exact { .. } => self.gems(text).into_iter().map(|placed| Probe { placed, kept: true }).collect(),
+            Method::Hardened(hardened) => hardened.probes(text),
+        }
     }
 
     /// The text's fold, to be kept: any recipe of the same base can cut it later.
     #[must_use]
     pub fn folded(&self, text: &str) -> PackedFold {
-        PackedFold::pack(self.base, &fold(text, self.base, Vec::new))
+        match self.method {
+            Method::Exact { base, .. } => PackedFold::pack(base, &fold(text, base, Vec::new)),
+            Method::Hardened(_) => Hardened::folded(text),
+        }
     }
 
     /// The name of the built-in recipe that folds as this one does.
     #[must_use]
     pub fn base(&self) -> &'static str {
-        self.base.name()
+        match self.method {
+            Method::Exact { base, .. } => base.name(),
+            Method::Hardened(_) => WORDS,
+        }
     }
 
     /// The gems of a text from its fold, just those of [`Self::gems`]; `None` for a fold of another base, and for one that
     /// cannot be read.
     #[must_use]
     pub fn recut(&self, packed: &PackedFold) -> Option<Vec<PlacedGem>> {
-        let digits = (packed.base == self.base).then(|| packed.unpack()).flatten()?;
-        let mut cutter = Cutter::new(&self.boundaries);
-        for (digit, place) in digits {
-            cutter.digit(digit, place);
+        match &self.method {
+            Method::Exact { base, boundaries } => {
+                let mut cutter = Cutter::new(boundaries);
+                for (digit, place) in packed.digits(*base)? {
+                    cutter.digit(digit, place);
+                }
+                Some(cutter.finish())
+            }
+            Method::Hardened(hardened) => hardened.recut(packed),
         }
-        Some(cutter.finish())
     }
 }
 
@@ -163,28 +264,36 @@ impl FromStr for Recipe {
 
     /// A built-in recipe by its name.
     fn from_str(name: &str) -> Result<Self, RecipeError> {
-        if name == SECOND {
-            return Ok(Self::documented_second());
-        }
-        Base::named(name)
-            .map(|base| Self::new(base, Boundaries::standard().clone()))
-            .ok_or_else(|| RecipeError::Unknown(name.into()))
+        Self::built_in().find(|recipe| recipe.name.as_str() == name).ok_or_else(|| RecipeError::Unknown(name.into()))
     }
 }
 
 /// A recipe as it is written down.
 #[derive(Serialize, Deserialize)]
-struct Definition {
-    name: RecipeName,
-    base: Base,
-    shortest: usize,
-    boundaries: Vec<String>,
+#[serde(untagged)]
+enum Definition {
+    Exact {
+        name: RecipeName,
+        base: Base,
+        shortest: usize,
+        boundaries: Vec<String>,
+    },
+    /// All that is behind the name is fixed; the window is there for people.
+    Hardened {
+        name: RecipeName,
+        window: usize,
+    },
 }
 
 impl From<Recipe> for Definition {
-    fn from(recipe: Recipe) -> Self {
-        let boundaries = recipe.boundaries.sequences().collect();
-        Self { name: recipe.name, base: recipe.base, shortest: recipe.boundaries.shortest(), boundaries }
+    fn from(Recipe { name, method }: Recipe) -> Self {
+        match method {
+            Method::Exact { base, boundaries } => {
+                let (shortest, boundaries) = (boundaries.shortest(), boundaries.sequences().collect());
+                Self::Exact { name, base, shortest, boundaries }
+            }
+            Method::Hardened(hardened) => Self::Hardened { name, window: hardened.window() },
+        }
     }
 }
 
@@ -192,8 +301,18 @@ impl TryFrom<Definition> for Recipe {
     type Error = RecipeError;
 
     fn try_from(written: Definition) -> Result<Self, RecipeError> {
-        let recipe = Self::new(written.base, Boundaries::new(written.boundaries, written.shortest)?);
-        if recipe.name == written.name { Ok(recipe) } else { Err(RecipeError::Renamed(written.name, recipe.name)) }
+        let (name, recipe) = match written {
+            Definition::Exact { name, base, shortest, boundaries } => {
+                (name, Self::by(Method::Exact { base, boundaries: Boundaries::new(boundaries, shortest)? }))
+            }
+            Definition::Hardened { name, window } => {
+                let found = Hardened::ALL.into_iter().find(|hardened| hardened.window() == window);
+                let hardened =
+                    found.ok_or_else(|| RecipeError::Unknown(format!("{name} with a window of {window}")))?;
+                (name, Self::by(Method::Hardened(hardened)))
+            }
+        };
+        if recipe.name == name { Ok(recipe) } else { Err(RecipeError::Renamed(name, recipe.name)) }
     }
 }
 
@@ -268,7 +387,7 @@ pub enum RecipeError {
     #[error("{0:?} is not a recipe's name: 1 to 64 of a-z, 0-9, '-' and '@'")]
     Name(String),
     /// There is no built-in recipe of that name.
-    #[error("there is no recipe '{0}'; built in are: documented, documented-second, released")]
+    #[error("there is no recipe '{0}'; built in are: documented, documented-second, released, hardened, hardened-fine")]
     Unknown(String),
     /// Its boundaries are wrong.
     #[error(transparent)]
@@ -296,7 +415,7 @@ mod tests {
     #[test]
     fn a_written_recipe_comes_back() {
         let fine = Recipe::released().with_boundaries(Boundaries::new(["1234"], 60).expect("good"));
-        for recipe in [Recipe::documented(), Recipe::documented_second(), Recipe::released(), fine] {
+        for recipe in Recipe::built_in().chain([fine]) {
             let written = serde_json::to_string(&recipe).expect("plain data");
             assert_eq!(serde_json::from_str::<Recipe>(&written).expect("what was written"), recipe);
         }
@@ -311,8 +430,9 @@ mod tests {
 
     #[test]
     fn names() {
-        assert_eq!("released".parse::<Recipe>(), Ok(Recipe::released()));
-        assert_eq!("documented-second".parse::<Recipe>(), Ok(Recipe::documented_second()));
+        for recipe in Recipe::built_in() {
+            assert_eq!(recipe.name().as_str().parse::<Recipe>(), Ok(recipe));
+        }
         assert_eq!(Recipe::documented_second().base(), "documented", "cut from folds kept for documented");
         assert_eq!("hard".parse::<Recipe>(), Err(RecipeError::Unknown("hard".into())));
     }

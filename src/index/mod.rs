@@ -22,7 +22,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::fingerprint::{Gem, PackedFold, PlacedGem, Recipe, RecipeName};
+use crate::fingerprint::{Gem, PackedFold, PlacedGem, Recipe, RecipeName, WrittenGem};
 
 /// A book's internal number. People see its [`BookKey`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -384,7 +384,7 @@ pub enum StoreError {
         /// The recipe.
         recipe: RecipeName,
         /// The gem.
-        gem: Gem,
+        gem: WrittenGem,
         /// How many bits the recipe's gems have.
         bits: u32,
     },

@@ -10,7 +10,7 @@ use super::problem::{Details, Problem, excerpt};
 use super::work::{Answer, work};
 use super::{State, body, parameters};
 use crate::catalogue::{AllowList, Allowable, Content};
-use crate::fingerprint::Gem;
+use crate::fingerprint::WrittenGem;
 use crate::index::{BookId, BookKey};
 use crate::object;
 
@@ -29,8 +29,7 @@ pub(super) struct Asked {
     /// A text, whose gems are kept and which is not.
     text: Option<String>,
     /// Gems.
-    #[schema(value_type = Option<Vec<u64>>)]
-    gems: Option<Vec<Gem>>,
+    gems: Option<Vec<WrittenGem>>,
     /// The recipe that `gems` were made by; the catalogue's default when none is named.
     recipe: Option<String>,
     /// A book.

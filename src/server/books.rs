@@ -14,7 +14,7 @@ use super::problem::{Details, Problem, excerpt};
 use super::work::{Answer, work};
 use crate::catalogue::{Added, Content, NewEntry, Outcome};
 use crate::extract::{Extracted, Metadata};
-use crate::fingerprint::Gem;
+use crate::fingerprint::WrittenGem;
 use crate::index::{BookKey, Record, Rights, Validity};
 use crate::object;
 
@@ -91,8 +91,8 @@ pub(super) struct Written {
     /// Its text, which gets gems under every recipe of the catalogue and is not kept.
     text: Option<String>,
     /// Only its gems.
-    #[schema(value_type = Option<Vec<u64>>, max_items = 100_000)]
-    gems: Option<Vec<Gem>>,
+    #[schema(max_items = 100_000)]
+    gems: Option<Vec<WrittenGem>>,
     /// The recipe that `gems` were made by.
     recipe: Option<String>,
 }

@@ -15,7 +15,7 @@ use super::parameters;
 use super::problem::{Details, Problem, excerpt};
 use super::work::{Answer, work};
 use crate::catalogue::{CatalogueError, CheckOptions, MAX_GEMS, Query, Report};
-use crate::fingerprint::Gem;
+use crate::fingerprint::WrittenGem;
 use crate::report::html_report;
 
 #[utoipa::path(post, path = "/v1/checks", tag = "checks", operation_id = "check",
@@ -79,8 +79,8 @@ pub(super) async fn check_by_gems(
 #[serde(deny_unknown_fields)]
 pub(super) struct Asked {
     /// The gems of a text, in its order.
-    #[schema(value_type = Option<Vec<u64>>, max_items = 100_000)]
-    gems: Option<Vec<Gem>>,
+    #[schema(max_items = 100_000)]
+    gems: Option<Vec<WrittenGem>>,
     /// A text.
     text: Option<String>,
     /// The recipe that decides the gems; the catalogue's default when none is named.
@@ -153,13 +153,13 @@ impl TryFrom<Options> for CheckOptions {
 /// The form of existing clients.
 #[derive(Deserialize, ToSchema)]
 pub(super) struct Form {
-    /// Whole numbers with commas between them.
-    #[schema(pattern = "^([0-9]+(,[0-9]+)*)?$", example = "2054203394,772109542,3170125001")]
+    /// Whole numbers with commas between them; under a recipe with gems of 64 bits, 16 hexadecimal digits each.
+    #[schema(pattern = "^([0-9A-Fa-f]+(,[0-9A-Fa-f]+)*)?$", example = "2054203394,772109542,3170125001")]
     gems: String,
 }
 
-/// The gems of a form: decimal numbers with commas between them.
-fn listed(form: &[u8]) -> Result<Vec<Gem>, Problem> {
+/// The gems of a form, with commas between them.
+fn listed(form: &[u8]) -> Result<Vec<WrittenGem>, Problem> {
     let not_utf8 = |_| Problem::bad("bad_query", "the form is not UTF-8");
     let form = str::from_utf8(form).map_err(not_utf8)?;
     let Form { gems } = parameters::query(form, "gems, numbers with commas between them")?;
@@ -170,21 +170,21 @@ fn listed(form: &[u8]) -> Result<Vec<Gem>, Problem> {
     if found > MAX_GEMS {
         return Err(CatalogueError::TooManyGems { found, limit: MAX_GEMS }.into());
     }
-    gems.split(',').map(|gem| decimal(gem.trim())).collect()
-}
-
-fn decimal(written: &str) -> Result<Gem, Problem> {
-    let number = Some(written).filter(|gem| gem.bytes().all(|byte| byte.is_ascii_digit()));
-    let gem = number.and_then(|gem| gem.parse().ok()).map(Gem);
-    gem.ok_or_else(|| {
-        let detail = format!("'{}' is not a gem: gems are whole numbers with commas between them", excerpt(written));
-        Problem::bad("bad_gems", detail)
-    })
+    let read = |gem: &str| {
+        gem.trim().parse().map_err(|error| {
+            Problem::bad(
+                "bad_gems",
+                format!("'{}' is not a gem: {error}, with commas between them", excerpt(gem.trim())),
+            )
+        })
+    };
+    gems.split(',').map(read).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Gem, listed};
+    use super::WrittenGem::{Digits, Number};
+    use super::listed;
 
     #[test]
     fn gems_of_a_form() {
@@ -197,6 +197,9 @@ mod tests {
             ("other=x&gems=7", Some(&[7])),
             ("gems=18446744073709551615", Some(&[u64::MAX])),
             ("gems=18446744073709551616", None),
+            ("gems=00000000000000ff", Some(&[0xff])),
+            ("gems=00000000000000fg", None),
+            ("gems=00000000000000000ff", None),
             ("gems=1,,2", None),
             ("gems=1,", None),
             ("gems=-1", None),
@@ -209,7 +212,9 @@ mod tests {
         ];
         for (form, gems) in table {
             let found = listed(form.as_bytes()).ok();
-            assert_eq!(found, gems.map(|gems| gems.iter().copied().map(Gem).collect()), "{form}");
+            let wide = form.contains("ff");
+            let written = |&gem: &u64| if wide { Digits(gem) } else { Number(gem) };
+            assert_eq!(found, gems.map(|gems| gems.iter().map(written).collect()), "{form}");
         }
     }
 }

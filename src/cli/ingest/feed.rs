@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::super::failure::Failure;
 use super::super::files::Found;
 use super::{Job, Source};
-use crate::fingerprint::{Gem, RecipeName};
+use crate::fingerprint::{RecipeName, WrittenGem};
 use crate::index::{BookId, BookKey, Library, Rights, Validity};
 use crate::object;
 
@@ -30,7 +30,7 @@ struct Line {
     #[serde(default, deserialize_with = "object::optional")]
     validity: Option<Validity>,
     text: Option<String>,
-    gems: Option<Vec<Gem>>,
+    gems: Option<Vec<WrittenGem>>,
     recipe: Option<RecipeName>,
     /// From the feed's folder on.
     file: Option<std::path::PathBuf>,

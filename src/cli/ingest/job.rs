@@ -7,7 +7,7 @@ use hashbrown::{HashMap, HashSet};
 use super::super::files::{Found, Reading};
 use crate::catalogue::{Content, NewEntry};
 use crate::extract::{Book, Metadata};
-use crate::fingerprint::{Gem, RecipeName};
+use crate::fingerprint::{RecipeName, WrittenGem};
 use crate::index::{BadName, BookId, BookKey, Rights, Validity};
 
 /// What is known of it, and where it is.
@@ -25,7 +25,7 @@ pub(super) struct Job {
 pub(super) enum Source {
     File(Found),
     Text(String),
-    Gems { recipe: Option<RecipeName>, gems: Vec<Gem> },
+    Gems { recipe: Option<RecipeName>, gems: Vec<WrittenGem> },
 }
 
 /// A book, or why it is none; under its name for people.

@@ -164,6 +164,7 @@ impl Merge<'_> {
         books.extend(added.iter().map(|(.., book)| *book));
         books.sort_unstable();
         if before.len() + added.len() != books.len() + removed.len() || books.windows(2).any(|two| two[0] == two[1]) {
+            let gem = recipe.shown(gem);
             return Err(self.snapshot.damaged(format!("the changes of gem {gem} ({}) do not apply", recipe.name())));
         }
         self.counts.main = (self.counts.main + added.len() as u64).saturating_sub(removed.len() as u64);

@@ -142,6 +142,7 @@ impl<'a> RocksSnapshot<'a> {
         let value = self.get(Family::Lists, &schema::gem_key(recipe, gem))?;
         let books = value.and_then(|value| postings::decode_list(&value));
         books.filter(|books| books.len() == count as usize).ok_or_else(|| {
+            let gem = recipe.shown(gem);
             self.damaged(format!("the list of gem {gem} ({}), of {count} books, cannot be read", recipe.name()))
         })
     }

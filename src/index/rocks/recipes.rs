@@ -1,7 +1,7 @@
 //! The recipes of a store, with the numbers that stand for them in keys.
 
 use super::schema;
-use crate::fingerprint::{Gem, Recipe, RecipeName};
+use crate::fingerprint::{Gem, Recipe, RecipeName, WrittenGem};
 use crate::index::StoreError;
 
 /// A recipe of this store.
@@ -22,6 +22,11 @@ impl KnownRecipe {
     /// How many bytes a gem takes in keys and lists: 4 or 8.
     pub(super) fn gem_bytes(&self) -> usize {
         if self.recipe.gem_bits() <= u32::BITS { 4 } else { 8 }
+    }
+
+    /// A gem as people know it.
+    pub(super) fn shown(&self, gem: Gem) -> WrittenGem {
+        self.recipe.write(gem)
     }
 
     /// Whether this recipe can have such a gem at all.

@@ -380,7 +380,7 @@ impl Check<'_> {
                 if let Some(main) = check.or_fault(main)?
                     && main.contains(&book) == (sign == Sign::Added)
                 {
-                    let (book, name) = (book.0, recipe.name());
+                    let (book, gem, name) = (book.0, recipe.shown(gem), recipe.name());
                     check.fault(format!(
                         "book {book} is {changed} the list of gem {gem} ({name}), which it is {there} already"
                     ));
@@ -419,7 +419,7 @@ impl Check<'_> {
             };
             if let Some(books) = self.or_fault(snapshot.books_of(recipe, gem, Some(list)))? {
                 if !books.is_sorted_by(|a, b| a < b) {
-                    self.fault(format!("the list of gem {gem} ({}) is not in order", recipe.name()));
+                    self.fault(format!("the list of gem {} ({}) is not in order", recipe.shown(gem), recipe.name()));
                 }
                 for book in books {
                     each(self, (recipe.number, gem, book))?;
@@ -439,7 +439,10 @@ impl Check<'_> {
         // A list that a bucket knows was read with it.
         match snapshot.main_list(recipe, gem) {
             Ok(books) if books.len() > LONG as usize => {}
-            Ok(_) => self.fault(format!("there is a list of gem {gem} ({}) that nothing leads to", recipe.name())),
+            Ok(_) => {
+                let (gem, name) = (recipe.shown(gem), recipe.name());
+                self.fault(format!("there is a list of gem {gem} ({name}) that nothing leads to"));
+            }
             Err(StoreError::Damaged { .. }) => {}
             Err(e) => return Err(e),
         }
@@ -470,7 +473,8 @@ impl Check<'_> {
         for PlacedGem { gem, .. } in list {
             let posting = snapshot.has_posting(recipe, gem, book);
             if self.or_fault(posting)? == Some(false) {
-                self.fault(format!("book {} has gem {gem} of recipe {}, but no posting", book.0, recipe.name()));
+                let (book, gem, name) = (book.0, recipe.shown(gem), recipe.name());
+                self.fault(format!("book {book} has gem {gem} of recipe {name}, but no posting"));
             }
         }
         Ok(())
@@ -484,7 +488,8 @@ impl Check<'_> {
         match snapshot.gem_list(recipe, book) {
             Ok(Some(list)) if list.iter().any(|placed| placed.gem == gem) => {}
             Ok(_) if snapshot.has_posting(recipe, gem, book)? => self.fault(format!(
-                "there is a posting of gem {gem} ({}) for book {}, which does not have it",
+                "there is a posting of gem {} ({}) for book {}, which does not have it",
+                recipe.shown(gem),
                 recipe.name(),
                 book.0
             )),

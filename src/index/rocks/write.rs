@@ -158,7 +158,7 @@ pub(super) fn make_distinct(recipe: &KnownRecipe, book: &BookKey, gems: &mut Vec
         return Err(StoreError::GemTooLarge {
             book: book.clone(),
             recipe: recipe.name().clone(),
-            gem: *gem,
+            gem: recipe.shown(*gem),
             bits: recipe.recipe.gem_bits(),
         });
     }

@@ -1,0 +1,113 @@
+//! The recipe `hardened`: gems that survive disguise, small changes and another way of writing.
+//!
+//! ```text
+//! text ──words──▶ consonants of each word ──shingles──▶ a number for every five words ──selection──▶ few of them: gems
+//!      readings   sounds                                                              winnowing
+//! ```
+//!
+//! `docs/recipes.md` has what each step is for and what was measured. All of it is fixed for ever, since gems in an index
+//! depend on it: whoever betters a step makes another recipe.
+
+mod readings;
+mod selection;
+mod shingles;
+mod sounds;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use hashbrown::HashSet;
+
+use super::gem::{Gem, PlacedGem, Probe};
+use super::packed::PackedFold;
+use selection::Selection;
+use shingles::{Shingle, Shingles};
+use words::{Word, words};
+
+/// How many gems a text has at least, if it has as many shingles.
+const LEAST: usize = 16;
+/// How many times as densely as gems the probes of a query lie.
+const PROBES: usize = 4;
+
+/// How dense the gems lie. Those of a wider window are always among those of a narrower one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Hardened {
+    /// For books: about one gem in 2,000 characters.
+    Coarse,
+    /// For quotations: about one in 150.
+    Fine,
+}
+
+impl Hardened {
+    pub(super) const ALL: [Self; 2] = [Self::Coarse, Self::Fine];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Coarse => "hardened",
+            Self::Fine => "hardened-fine",
+        }
+    }
+
+    /// Of so many shingles in a row, at least one is a gem.
+    pub(super) fn window(self) -> usize {
+        match self {
+            Self::Coarse => 275,
+            Self::Fine => 20,
+        }
+    }
+
+    pub(super) fn gems(self, text: &str) -> Vec<PlacedGem> {
+        self.select(|take| words(text, take))
+    }
+
+    pub(super) fn probes(self, text: &str) -> Vec<Probe> {
+        let mut probes = Selection::new(self.window() / PROBES, LEAST * PROBES);
+        let mut kept = Selection::new(self.window(), 1);
+        shingles(
+            |take| words(text, take),
+            |shingle| {
+                probes.push(shingle);
+                kept.push(shingle);
+            },
+        );
+        let kept: HashSet<Gem> = kept.finish().iter().map(|placed| placed.gem).collect();
+        let probe = |placed: PlacedGem| Probe { placed, kept: kept.contains(&placed.gem) };
+        probes.finish().into_iter().map(probe).collect()
+    }
+
+    /// The words that count, as people can read them.
+    pub(super) fn fold(text: &str) -> String {
+        let mut fold = String::new();
+        words(text, |word| {
+            if !fold.is_empty() {
+                fold.push(' ');
+            }
+            fold.push_str(&word.shown());
+        });
+        fold
+    }
+
+    pub(super) fn folded(text: &str) -> PackedFold {
+        let mut folded = Vec::new();
+        words(text, |word| folded.push((word.code, word.place)));
+        PackedFold::of_words(&folded)
+    }
+
+    pub(super) fn recut(self, packed: &PackedFold) -> Option<Vec<PlacedGem>> {
+        let words = packed.words()?;
+        Some(self.select(|take| words.into_iter().map(|(code, place)| Word { code, place }).for_each(take)))
+    }
+
+    fn select(self, words: impl FnOnce(&mut dyn FnMut(Word))) -> Vec<PlacedGem> {
+        let mut selection = Selection::new(self.window(), LEAST);
+        shingles(words, |shingle| selection.push(shingle));
+        selection.finish()
+    }
+}
+
+/// Hands on the shingles of words in order.
+fn shingles(words: impl FnOnce(&mut dyn FnMut(Word)), mut take: impl FnMut(Shingle)) {
+    let mut shingles = Shingles::default();
+    words(&mut |word| shingles.next(word).into_iter().for_each(&mut take));
+    shingles.only().into_iter().for_each(take);
+}
