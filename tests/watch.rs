@@ -192,7 +192,7 @@ fn what_happened_is_in_the_metrics() {
         ("lapidary_check_matches_bucket{le=\"0\"}", 1.0),
         ("lapidary_check_duration_seconds_count", 2.0),
         ("lapidary_texts_read_total{outcome=\"read\"}", 6.0),
-        ("lapidary_texts_read_total{outcome=\"not_text\"}", 1.0),
+        ("lapidary_texts_read_total{outcome=\"damaged\"}", 1.0),
         ("lapidary_http_requests_running", 1.0),
         ("lapidary_work_running", 0.0),
         ("lapidary_work_waiting", 0.0),

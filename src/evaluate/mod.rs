@@ -1,7 +1,7 @@
 //! How much a recipe finds, and whom it accuses: disguised copies of books, checked against an index of the books.
 //!
 //! Every copy is made from a seed, so that one seed gives one result. The index is an ordinary catalogue in a temporary
-//! folder, and a check is an ordinary check by the recipe's default rule. Another program can take part ([`external`]).
+//! folder, and a check is an ordinary check by the recipe's default rule. Another program can take part (`external`).
 //!
 //! A copy is *caught* when the check names the book it is of. Naming a book that has nothing to do with it is a *false
 //! alarm*; books related by the list of pairs, directly or over others, are neither.
