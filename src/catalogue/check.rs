@@ -322,7 +322,8 @@ impl Checking<'_> {
             common.then(alike).then(b.identical.cmp(&a.identical)).then_with(|| a.key.cmp(&b.key))
         });
         let bits = self.recipe.gem_bits();
-        let by_chance = |common: u32| chance(&sizes, counted, common, bits);
+        // All that is looked up may be there by accident.
+        let by_chance = |common: u32| chance(&sizes, probes.len() as u32, common, bits);
         let deciding = found.iter().filter(|candidate| !candidate.allowed);
         let verdict = verdict(deciding.map(|candidate| candidate.rights));
         let total = found.len();
@@ -353,7 +354,7 @@ impl Checking<'_> {
         Ok(Report {
             verdict,
             recipe: name.clone(),
-            gems: self.gems.len() as u32,
+            gems: kept(self.gems),
             common_gems: common.len() as u32,
             allowed_gems: (self.gems.len() - gems.len()) as u32,
             day: self.day,

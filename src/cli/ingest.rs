@@ -45,7 +45,7 @@ pub(super) struct Ingest {
     /// What may be done with the books, unless their metadata say: protected, free, `public_domain` or unknown
     #[arg(long)]
     rights: Option<Rights>,
-    /// A recipe to fingerprint the books by, documented or released; may stand several times, the first is the default
+    /// A recipe to fingerprint the books by, such as documented or hardened; may stand several times, the first is the default
     /// of a new catalogue [default: all recipes of the catalogue]
     #[arg(long = "recipe", value_name = "RECIPE")]
     recipes: Vec<String>,

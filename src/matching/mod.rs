@@ -28,9 +28,6 @@ pub struct Rule {
     /// The least evidence: what the gems in common say together, a rare gem in order counting 1.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub min_evidence: f64,
-    /// A share in common that makes a match by itself, be it of a single gem: that of a short text. `null` where none does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sufficient_share: Option<f64>,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
@@ -41,17 +38,17 @@ fn is_nothing(evidence: &f64) -> bool {
 impl Default for Rule {
     /// The rule of the exact recipes: with 32 bits, fewer gems in common come about by chance in a large index.
     fn default() -> Self {
-        Self { min_common: 3, min_share: 0.0, common_cap: 10_000, min_evidence: 0.0, sufficient_share: None }
+        Self { min_common: 3, min_share: 0.0, common_cap: 10_000, min_evidence: 0.0 }
     }
 }
 
 impl Rule {
-    /// The rule that a recipe comes with. Those of `hardened` were measured on unrelated books (`docs/recipes.md`): one gem is
-    /// no more than a quotation, unless there is little else.
+    /// The rule that a recipe comes with. That of `hardened` was measured on unrelated books (`docs/recipes.md`): one gem is
+    /// no more than a quotation, and two books that share some have a small share of each other.
     #[must_use]
     pub fn of(recipe: &Recipe) -> Self {
         match recipe.gem_bits() {
-            64 => Self { min_common: 2, min_share: 0.03, sufficient_share: Some(0.2), ..Self::default() },
+            64 => Self { min_common: 2, min_share: 0.03, ..Self::default() },
             _ => Self::default(),
         }
     }
@@ -59,14 +56,14 @@ impl Rule {
     /// The fewest gems in common that can make a match.
     #[must_use]
     pub fn fewest(&self) -> u32 {
-        if self.sufficient_share.is_some() { 1 } else { self.min_common.max(1) }
+        self.min_common.max(1)
     }
 }
 
 /// What somebody wants other than usual in a rule.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
 pub struct RuleChanges {
-    /// The fewest gems in common, whatever their share.
+    /// The fewest gems in common.
     pub min_common: Option<u32>,
     /// The least share in common.
     pub min_share: Option<f64>,
@@ -85,7 +82,6 @@ impl RuleChanges {
             min_share: self.min_share.unwrap_or(rule.min_share),
             common_cap: self.common_cap.unwrap_or(rule.common_cap),
             min_evidence: self.min_evidence.unwrap_or(rule.min_evidence),
-            sufficient_share: rule.sufficient_share.filter(|_| self.min_common.is_none() && self.min_share.is_none()),
         }
     }
 }
@@ -117,9 +113,7 @@ impl Score {
     /// Whether the rule calls this a match, if the evidence is enough.
     #[must_use]
     pub fn meets(&self, rule: &Rule) -> bool {
-        let share = self.share_of_query.max(self.share_of_book);
-        let enough = rule.sufficient_share.is_some_and(|sufficient| share >= sufficient);
-        self.common >= rule.fewest() && (enough || self.common >= rule.min_common && share >= rule.min_share)
+        self.common >= rule.fewest() && self.share_of_query.max(self.share_of_book) >= rule.min_share
     }
 }
 
@@ -158,12 +152,6 @@ mod tests {
             [(3, 10, 10, true), (2, 10, 10, false), (3, 100, 100, false), (3, 100, 30, true), (3, 30, 100, true)];
         for (common, query, book, matches) in table {
             assert_eq!(Score::new(common, query, book).meets(&rule), matches, "{common} of {query} and {book}");
-        }
-        let short = Rule { sufficient_share: Some(0.2), ..rule };
-        for (common, query, book, matches) in
-            [(1, 5, 100, true), (1, 6, 100, false), (1, 100, 5, true), (0, 0, 5, false)]
-        {
-            assert_eq!(Score::new(common, query, book).meets(&short), matches, "{common} of {query} and {book}");
         }
         let none = Rule { min_common: 0, ..Rule::default() };
         assert!(!Score::new(0, 10, 10).meets(&none), "nothing in common is never a match");

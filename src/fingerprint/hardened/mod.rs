@@ -32,9 +32,9 @@ const PROBES: usize = 4;
 /// How dense the gems lie. Those of a wider window are always among those of a narrower one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Hardened {
-    /// For books: about one gem in 2,000 characters.
+    /// For books: about one gem in 800 characters.
     Coarse,
-    /// For quotations: about one in 150.
+    /// For quotations: about one in 80.
     Fine,
 }
 
@@ -51,8 +51,8 @@ impl Hardened {
     /// Of so many shingles in a row, at least one is a gem.
     pub(super) fn window(self) -> usize {
         match self {
-            Self::Coarse => 275,
-            Self::Fine => 20,
+            Self::Coarse => 110,
+            Self::Fine => 10,
         }
     }
 
