@@ -1,7 +1,9 @@
 //! A check against what its report is said to be, worked out book by book.
 
+mod common;
+
 use lapidary::catalogue::{Allowable, Amendment, Catalogue, CheckOptions, Content, NewEntry, Query, Report};
-use lapidary::fingerprint::WrittenGem;
+use lapidary::fingerprint::{Recipe, WrittenGem};
 use lapidary::index::{BookKey, Library, Rights, Validity};
 use lapidary::matching::{Rule, RuleChanges, Score};
 use proptest::collection::vec;
@@ -160,4 +162,34 @@ proptest! {
             prop_assert_eq!(shown.allowed, case.allowed_book == Some(*number));
         }
     }
+}
+
+/// Under `hardened` a text is looked up by more gems than it has; a report counts those that it has, all of them alike.
+#[test]
+fn a_text_is_told_the_gems_it_has_and_not_those_it_is_looked_up_by() {
+    let recipe = Recipe::hardened();
+    let text = common::prose(1, 3_000);
+    let (has, looked_up) = (recipe.gems(&text).len() as u32, recipe.probes(&text).len() as u32);
+    let folder = tempfile::tempdir().expect("a folder");
+    let catalogue = Catalogue::open_or_create(folder.path()).expect("a catalogue");
+    catalogue.settle_recipes(std::slice::from_ref(&recipe)).expect("a recipe");
+    for id in ["1", "2"] {
+        let key = BookKey { library: "l".parse().expect("a name"), id: id.parse().expect("a name") };
+        let content = Content::Text(text.clone());
+        let (title, authors, language, validity) = (None, Vec::new(), None, None);
+        let entry = NewEntry { key, rights: Rights::Protected, title, authors, language, validity, content };
+        catalogue.add(entry).expect("added");
+    }
+    let check = |catalogue: &Catalogue, text: &str| {
+        catalogue.check(&Query::Text(text.to_owned()), &CheckOptions::default()).expect("a report")
+    };
+    let report = check(&catalogue, &text);
+    assert!(report.gems <= has && has < looked_up, "{} {has} {looked_up}", report.gems);
+    assert_eq!((report.total, report.common_gems, report.allowed_gems), (2, 0, 0));
+    assert!(report.matches[0].score.share_of_query >= 1.0 && report.matches[0].score.common >= report.gems);
+    // Each gem is in two books, one more than the cap.
+    let capped = catalogue.with_rule(RuleChanges { common_cap: Some(1), ..RuleChanges::default() });
+    let report = check(&capped, &text);
+    assert_eq!((report.total, report.common_gems), (0, report.gems));
+    assert!(report.gems > 0);
 }

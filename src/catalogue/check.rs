@@ -62,8 +62,8 @@ pub struct Report {
     /// The recipe used.
     #[schema(value_type = String)]
     pub recipe: RecipeName,
-    /// How many different gems of the query were looked up. Under `hardened` a text is looked up by more than a book has of
-    /// it, so that it is found in spite of changes; its share is of those that a book would have.
+    /// How many different gems the query has; of a text, those that a book with all of it would have. Under `hardened` a text is
+    /// looked up by more of them, so that it is found in spite of changes.
     pub gems: u32,
     /// How many of them were not counted, being in more books than the rule's cap.
     pub common_gems: u32,
@@ -149,7 +149,7 @@ pub struct Comparison {
     /// The recipe used.
     #[schema(value_type = String)]
     pub recipe: RecipeName,
-    /// How many gems of the first text are looked up; in the score it is the query.
+    /// How many gems the first text has, as in a report; in the score it is the query.
     pub gems_a: u32,
     /// How many gems the second text has; in the score it is the book.
     pub gems_b: u32,
@@ -174,8 +174,8 @@ pub fn compare(recipe: &Recipe, rule: Rule, a: &str, b: &str) -> Comparison {
     let Alignment { relation, spans, .. } = align(&of_both(&a, &b), &b, |_| 1.0);
     let in_a: HashSet<Gem> = a.iter().map(|probe| probe.placed.gem).collect();
     let common = b.iter().filter(|g| in_a.contains(&g.gem)).count() as u32;
-    let (gems_a, gems_b) = (a.len() as u32, b.len() as u32);
-    let score = Score::new(common, kept(&a), gems_b);
+    let (gems_a, gems_b) = (kept(&a), b.len() as u32);
+    let score = Score::new(common, gems_a, gems_b);
     let matches = score.meets(&rule);
     Comparison { recipe: recipe.name().clone(), gems_a, gems_b, score, matches, rule, relation, spans }
 }
@@ -351,12 +351,15 @@ impl Checking<'_> {
                 None => Some(aligned(number)?.evidence),
             },
         };
+        let kept_of = |is: &dyn Fn(Gem) -> bool| {
+            self.gems.iter().filter(|probe| probe.kept && is(probe.placed.gem)).count() as u32
+        };
         Ok(Report {
             verdict,
             recipe: name.clone(),
             gems: kept(self.gems),
-            common_gems: common.len() as u32,
-            allowed_gems: (self.gems.len() - gems.len()) as u32,
+            common_gems: kept_of(&|gem| common.contains(&gem)),
+            allowed_gems: kept_of(&|gem| self.allowances.gem(name, gem)),
             day: self.day,
             rule: self.rule,
             chance: by_chance(self.rule.fewest()),

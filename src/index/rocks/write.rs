@@ -447,7 +447,6 @@ impl<'a> Change<'a> {
     }
 }
 
-/// Writes a batch and waits until it is on disk.
 /// What the audit log tells of a book.
 fn audited(record: &Record) -> AuditedBook {
     let Record { key, rights, digest, .. } = record;
@@ -455,6 +454,7 @@ fn audited(record: &Record) -> AuditedBook {
     AuditedBook { library, id, rights: *rights, digest: digest.clone() }
 }
 
+/// Writes a batch and waits until it is on disk.
 pub(super) fn durably(store: &RocksStore, batch: WriteBatch) -> Result<(), StoreError> {
     let mut durable = WriteOptions::default();
     durable.set_sync(true);
