@@ -10,6 +10,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use lapidary::extract::clean;
 use lapidary::fingerprint::Recipe;
 
 /// Texts by name.
@@ -41,6 +42,7 @@ fn fingerprint(criterion: &mut Criterion) {
         group.bench_function("split_whitespace", |b| {
             b.iter(|| black_box(&text).split_whitespace().count());
         });
+        group.bench_function("clean", |b| b.iter(|| clean(black_box(&text))));
         for recipe in Recipe::built_in() {
             group.bench_function(recipe.name().as_str(), |b| b.iter(|| recipe.gems(black_box(&text))));
         }

@@ -39,9 +39,9 @@
 //!     authors: Vec::new(),
 //!     language: None,
 //!     validity: None,
-//!     content: Content::Text(text.clone()),
+//!     content: Content::text(text.clone()),
 //! })?;
-//! let report = catalogue.check(&Query::Text(text), &CheckOptions::default())?;
+//! let report = catalogue.check(&Query::text(text), &CheckOptions::default())?;
 //! assert_eq!(report.verdict, Rights::Protected);
 //! assert_eq!(report.matches[0].book.id, "numbers");
 //! # Ok::<(), Box<dyn std::error::Error>>(())

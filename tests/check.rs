@@ -101,8 +101,16 @@ fn answered(case: &Case) -> Report {
         let past = |otherwise| Validity { from: None, until: "2000-01-01".parse().ok(), otherwise };
         let (rights, validity) = (book.rights, book.otherwise.map(past));
         let content = Content::Gems { recipe: None, gems: gems(&book.gems) };
-        let entry =
-            NewEntry { key: key.clone(), rights, title: None, authors: vec![], language: None, validity, content };
+        let entry = NewEntry {
+            key: key.clone(),
+            rights,
+            title: None,
+            authors: vec![],
+            language: None,
+            identifiers: vec![],
+            validity,
+            content,
+        };
         catalogue.add(entry).expect("added");
         let amendment = Amendment { disabled: Some(book.disabled), ..Amendment::default() };
         catalogue.amend(&key, &amendment).expect("amended");
@@ -175,13 +183,15 @@ fn a_text_is_told_the_gems_it_has_and_not_those_it_is_looked_up_by() {
     catalogue.settle_recipes(std::slice::from_ref(&recipe)).expect("a recipe");
     for id in ["1", "2"] {
         let key = BookKey { library: "l".parse().expect("a name"), id: id.parse().expect("a name") };
-        let content = Content::Text(text.clone());
+        let content = Content::text(text.clone());
         let (title, authors, language, validity) = (None, Vec::new(), None, None);
-        let entry = NewEntry { key, rights: Rights::Protected, title, authors, language, validity, content };
+        let identifiers = Vec::new();
+        let entry =
+            NewEntry { key, rights: Rights::Protected, title, authors, language, identifiers, validity, content };
         catalogue.add(entry).expect("added");
     }
     let check = |catalogue: &Catalogue, text: &str| {
-        catalogue.check(&Query::Text(text.to_owned()), &CheckOptions::default()).expect("a report")
+        catalogue.check(&Query::text(text.to_owned()), &CheckOptions::default()).expect("a report")
     };
     let report = check(&catalogue, &text);
     assert!(report.gems <= has && has < looked_up, "{} {has} {looked_up}", report.gems);

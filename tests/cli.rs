@@ -375,6 +375,93 @@ fn two_texts_compare_without_a_catalogue() {
     assert_eq!(run("compare --json {} {}", &[&a, &c]).expect(0).json()[0]["match"], false);
 }
 
+/// The text as it is printed: pages with a head and a number, and words broken at their ends.
+fn printed(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let mut pages = String::new();
+    for (number, page) in (1..).zip(words.chunks(90)) {
+        pages.push_str("The Daughter of the Lapidary\n\n");
+        for line in page.chunks(9) {
+            let (last, first) = line.split_last().expect("a line");
+            let (start, end) = last.split_at(last.len() / 2);
+            pages += &[&first.join(" "), " ", start, "-\n", end, " "].concat();
+        }
+        pages += &format!("\n\n{number}\n\x0C");
+    }
+    pages
+}
+
+#[test]
+fn the_marks_of_printing_are_read_over_where_it_is_said() {
+    let folder = Folder::new();
+    let plain = folder.file("plain/book.txt", prose(1, 6_000));
+    let pages = printed(&prose(1, 6_000));
+    let paper = folder.file("paper/book.txt", &pages);
+    run(
+        "ingest --data {} --library plain --rights free --recipe documented --recipe hardened {}",
+        &[folder.data(), plain.clone()],
+    )
+    .expect(0);
+    let check = |options: &str| {
+        let checked = run(&format!("check --data {{}} --json {options} {{}}"), &[folder.data(), paper.clone()]);
+        checked.expect(0).json().remove(0)
+    };
+    let all = |report: &Value| report["matches"][0]["share_of_query"].as_f64().unwrap_or_default() > 0.99;
+    let hardened = check("--recipe hardened");
+    assert!(all(&hardened), "{hardened}");
+    // Places are those of the file, head and number among them.
+    let last = hardened["matches"][0]["spans"].as_array().and_then(|spans| spans.last()).expect("a span");
+    let end = last["query"]["bytes"]["end"].as_u64().expect("a place");
+    assert!(end <= pages.len() as u64 && end > pages.len() as u64 * 9 / 10, "{end}");
+    assert!(!all(&check("--recipe hardened --clean=false")));
+    assert!(!all(&check("")));
+    assert!(all(&check("--clean")));
+    // A book says how it was read, where that was not as always.
+    let ingest = |options: &str| {
+        let line = format!("ingest --data {{}} --library paper --rights free --json {options} {{}}");
+        run(&line, &[folder.data(), paper.clone()]).expect(0).json().remove(0)
+    };
+    let usual = ingest("");
+    assert_eq!((&usual["outcome"], &usual["book"]["clean"]), (&json!("added"), &Value::Null));
+    let raw = ingest("--clean=false");
+    assert_eq!((&raw["outcome"], &raw["book"]["clean"]), (&json!("replaced"), &json!(false)));
+    assert_eq!(raw["book"]["digest"], usual["book"]["digest"]);
+    assert_eq!(raw["book"]["gems"]["documented"], usual["book"]["gems"]["documented"]);
+    assert_eq!(ingest("--clean=false")["outcome"], "unchanged");
+    let clean = ingest("--clean");
+    assert_eq!((&clean["outcome"], &clean["book"]["clean"]), (&json!("replaced"), &json!(true)));
+    // And it is read so again.
+    run("reindex --data {} --recipe released --from sources {} {}", &[folder.data(), plain.clone(), paper.clone()])
+        .expect(0);
+    assert!(all(&run("check --data {} --json {}", &[folder.data(), plain]).expect(0).json()[0]));
+    let found =
+        run("check --data {} --json --clean --library paper {}", &[folder.data(), paper.clone()]).expect(0).json();
+    assert!(all(&found[0]), "{found:?}");
+    run("verify --data {}", &[folder.data()]).expect(0);
+}
+
+#[test]
+fn what_identifies_a_book_is_kept() {
+    let folder = Folder::new();
+    let fb2 = format!(
+        "<FictionBook><description><publish-info><isbn>978-5-00-000001-4</isbn></publish-info></description>\
+         <body><section><p>{}</p></section></body></FictionBook>",
+        prose(2, 3_000)
+    );
+    folder.file("books/book.fb2", fb2);
+    folder.file("books/told.txt", prose(3, 3_000));
+    let metadata =
+        folder.file("told.ndjson", r#"{"file": "told.txt", "identifiers": ["isbn:5-00-000002-X", "ark:/1/2"]}"#);
+    let line = "ingest --data {} --library l --rights free --metadata {} {}";
+    run(line, &[folder.data(), metadata, folder.path("books")]).expect(0);
+    let of = |id: &str| {
+        let shown = run(&format!("books show --data {{}} --library l --json {id}"), &[folder.data()]).expect(0);
+        shown.json().remove(0)["identifiers"].clone()
+    };
+    assert_eq!(of("book"), json!(["978-5-00-000001-4"]));
+    assert_eq!(of("told"), json!(["isbn:5-00-000002-X", "ark:/1/2"]));
+}
+
 #[test]
 fn any_encoding_gives_the_same_gems() {
     let folder = Folder::new();

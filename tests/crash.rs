@@ -98,7 +98,7 @@ fn inspect(folder: &Folder, may_be: &mut BTreeMap<u64, Vec<u64>>) {
         };
         let found = |version: u64| {
             let options = CheckOptions::default();
-            let report = catalogue.check(&Query::Text(text(book, version)), &options).expect("a report");
+            let report = catalogue.check(&Query::text(text(book, version)), &options).expect("a report");
             report.matches.iter().any(|m| m.book.id == id.as_str() && m.score.share_of_book >= 1.0)
         };
         let is: Vec<u64> = (0..2).filter(|&version| found(version)).collect();

@@ -58,8 +58,10 @@ fn book(key: BookKey, gems: &[(&str, Vec<PlacedGem>)]) -> NewBook {
         title: Some("Отцы и дети".to_owned()),
         authors: vec!["И. С. Тургенев".to_owned()],
         language: None,
+        identifiers: Vec::new(),
         digest: "00".repeat(32),
         bytes: 1000,
+        clean: None,
         gems: gems.iter().map(|(name, gems)| (name.clone(), gems.len() as u32)).collect(),
         changed: Timestamp::from_second(1_000_000).unwrap(),
         standing: Standing::default(),
@@ -460,7 +462,7 @@ fn a_catalogue_built_at_once_is_as_one_fed() {
     for i in (0..300).step_by(3) {
         books[i].gems.insert(recipe_name("released"), (0..i as u64 % 5).map(|gem| placed("released", gem)).collect());
         books[i].gems.insert(recipe_name("hardened"), (0..i as u64 % 4).map(|gem| placed("hardened", gem)).collect());
-        books[i].folds = RECIPES.map(|name| recipe(name).folded("a text of some more words")).into();
+        books[i].folds = RECIPES.map(|name| recipe(name).folded("a text of some more words", |place| place)).into();
     }
     books.sort_by(|a, b| a.record.key.cmp(&b.record.key));
     let recipes = RECIPES.map(recipe);
@@ -805,9 +807,9 @@ fn folds_go_with_their_books() {
     let dir = tempdir().unwrap();
     let store = create(dir.path());
     store.keep_folds(true).unwrap();
-    let fold = recipe("documented").folded("a text that is kept");
+    let fold = recipe("documented").folded("a text that is kept", |place| place);
     let mut folded = simple("lib", "1", 0..3);
-    folded.folds = vec![fold.clone(), recipe("released").folded("a text that is kept")];
+    folded.folds = vec![fold.clone(), recipe("released").folded("a text that is kept", |place| place)];
     store.put(vec![folded, simple("lib", "2", 0..3)]).unwrap();
     drop(store);
     let store = RocksStore::open(dir.path()).unwrap();

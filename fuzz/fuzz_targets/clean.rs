@@ -1,7 +1,13 @@
-//! Cleaning: it ends, and what is clean has no form feeds and no soft hyphens.
+//! Cleaning: it ends, what is clean has no form feeds and no soft hyphens, and each piece of it is somewhere in the text.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|text: &str| assert!(!lapidary::extract::clean(text).contains(['\x0C', '\u{AD}'])));
+fuzz_target!(|text: &str| {
+    let clean = lapidary::extract::clean(text);
+    assert!(!clean.text().contains(['\x0C', '\u{AD}']));
+    for (at, char) in clean.text().char_indices() {
+        let _ = &text[clean.source(at..at + char.len_utf8())];
+    }
+});

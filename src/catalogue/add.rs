@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 use super::amend::checked;
 use super::check::distinct;
-use super::{Catalogue, CatalogueError};
+use super::{Catalogue, CatalogueError, Text};
 use crate::fingerprint::{Gem, PackedFold, PlacedGem, Recipe, RecipeName, WrittenGem};
 use crate::index::{BookKey, BookNo, NewBook, Record, Rights, Snapshot, Standing, Validity};
 use crate::metrics::METRICS;
@@ -27,6 +27,8 @@ pub struct NewEntry {
     pub authors: Vec<String>,
     /// The language as a BCP 47 tag, if known.
     pub language: Option<String>,
+    /// ISBNs and other identifiers, as they were given.
+    pub identifiers: Vec<String>,
     /// The days that its rights hold on, if not all.
     pub validity: Option<Validity>,
     /// What is in it.
@@ -37,7 +39,12 @@ pub struct NewEntry {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
     /// Its text.
-    Text(String),
+    Text {
+        /// The text.
+        text: String,
+        /// Whether it is read without the marks of its printing; `None`: as each recipe does.
+        clean: Option<bool>,
+    },
     /// Only its gems, under one recipe.
     Gems {
         /// The recipe; the catalogue's default when none is named.
@@ -45,6 +52,14 @@ pub enum Content {
         /// The gems, in the order of the text.
         gems: Vec<WrittenGem>,
     },
+}
+
+impl Content {
+    /// A text, read as each recipe does.
+    #[must_use]
+    pub fn text(text: String) -> Self {
+        Self::Text { text, clean: None }
+    }
 }
 
 /// What adding a book did.
@@ -117,21 +132,21 @@ impl Catalogue {
     ///
     /// A text that replaces another gets gems under the recipes that the other had too, so that no check loses it.
     pub fn prepare(&self, entry: NewEntry, recipes: &[Recipe]) -> Result<Prepared, CatalogueError> {
-        let NewEntry { key, rights, title, authors, language, validity, content } = entry;
+        let NewEntry { key, rights, title, authors, language, identifiers, validity, content } = entry;
         let validity = validity.map(checked).transpose()?.flatten();
         let snapshot = self.store.snapshot();
         let number = snapshot.find(&key)?;
         let before =
             number.map(|number| snapshot.fetch(&[number])).transpose()?.and_then(|mut found| found.pop().flatten());
-        let keeps_folds = matches!(content, Content::Text(_)) && self.store.keeps_folds()?;
+        let keeps_folds = matches!(content, Content::Text { .. }) && self.store.keeps_folds()?;
         let mut wanted: BTreeMap<RecipeName, Recipe> = BTreeMap::new();
-        let (digest, bytes) = match &content {
-            Content::Text(text) if text.trim().is_empty() => return Err(CatalogueError::NoText),
-            Content::Text(text) => {
+        let (digest, text, clean) = match &content {
+            Content::Text { text, .. } if text.trim().is_empty() => return Err(CatalogueError::NoText),
+            Content::Text { text, clean } => {
                 let had = |recipe: &Recipe| before.as_ref().is_some_and(|b| b.gems.contains_key(recipe.name()));
                 let both = recipes.iter().cloned().chain(self.store.recipes().into_iter().filter(had));
                 wanted.extend(both.map(|recipe| (recipe.name().clone(), recipe)));
-                (digest_of(text), text.len() as u64)
+                (digest_of(text), text.as_str(), *clean)
             }
             Content::Gems { recipe, gems } => {
                 let recipe = self.recipe(recipe.as_ref())?;
@@ -140,7 +155,7 @@ impl Catalogue {
                     sha.update(Gem::from(gem).0.to_le_bytes());
                 }
                 wanted.insert(recipe.name().clone(), recipe);
-                (hex::encode(sha.finalize()), 0)
+                (hex::encode(sha.finalize()), "", None)
             }
         };
         let mut record = Record {
@@ -149,8 +164,10 @@ impl Catalogue {
             title,
             authors,
             language,
+            identifiers,
             digest,
-            bytes,
+            bytes: text.len() as u64,
+            clean,
             gems: BTreeMap::new(),
             changed: Timestamp::now(),
             standing: Standing { validity, ..Standing::default() },
@@ -168,17 +185,18 @@ impl Catalogue {
             let book = NewBook { record: before.clone(), gems: BTreeMap::new(), folds: Vec::new() };
             return Ok(Prepared { outcome: Outcome::Unchanged, book });
         }
+        let text = Text::new(text, clean);
         let mut gems = BTreeMap::new();
         let mut folds: Vec<PackedFold> = Vec::new();
         for (name, recipe) in wanted {
             let of_recipe = match &content {
-                Content::Text(text) if keeps_folds => {
+                Content::Text { .. } if keeps_folds => {
                     if folds.iter().all(|fold| fold.base() != recipe.base()) {
-                        folds.push(recipe.folded(text));
+                        folds.push(text.folded(&recipe));
                     }
-                    folds.iter().find_map(|fold| recipe.recut(fold)).unwrap_or_else(|| recipe.gems(text))
+                    folds.iter().find_map(|fold| recipe.recut(fold)).unwrap_or_else(|| text.gems(&recipe))
                 }
-                Content::Text(text) => recipe.gems(text),
+                Content::Text { .. } => text.gems(&recipe),
                 Content::Gems { gems, .. } => {
                     let placeless = |gem| PlacedGem { gem, place: None };
                     distinct(gems, &recipe)?.into_iter().map(placeless).collect()

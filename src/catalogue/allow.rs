@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::check::distinct;
-use super::{Catalogue, CatalogueError, Content};
+use super::{Catalogue, CatalogueError, Content, Text};
 use crate::fingerprint::{Gem, Recipe, RecipeName, WrittenGem};
 use crate::index::{BookId, BookKey, NOTE_BYTES};
 
@@ -160,9 +160,10 @@ impl Catalogue {
 
     fn gems_of(&self, content: Content) -> Result<BTreeMap<RecipeName, Vec<WrittenGem>>, CatalogueError> {
         match content {
-            Content::Text(text) => {
+            Content::Text { text, clean } => {
                 let recipes = self.settle_recipes(&[])?;
-                let gems = |recipe: &Recipe| recipe.gems(&text).iter().map(|g| recipe.write(g.gem)).collect();
+                let text = Text::new(&text, clean);
+                let gems = |recipe: &Recipe| text.gems(recipe).iter().map(|g| recipe.write(g.gem)).collect();
                 Ok(recipes.iter().map(|recipe| (recipe.name().clone(), gems(recipe))).collect())
             }
             Content::Gems { recipe, gems } => {

@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 
 use super::add::digest_of;
 use super::allow::Allowances;
-use super::{Catalogue, CatalogueError, chosen};
+use super::{Catalogue, CatalogueError, Text, chosen};
 use crate::fingerprint::{Gem, PlacedGem, Probe, Recipe, RecipeName, WrittenGem};
 use crate::index::{BookKey, BookNo, Library, Limits, Outline, Record, Rights, Snapshot, Validity};
 use crate::matching::{Alignment, Calibration, Relation, Rule, Score, Span, align, chance, verdict, weight};
@@ -28,9 +28,22 @@ const FETCHED_AT_ONCE: usize = 1_000;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Query {
     /// A text.
-    Text(String),
+    Text {
+        /// The text.
+        text: String,
+        /// Whether it is read without the marks of its printing; `None`: as the recipe does.
+        clean: Option<bool>,
+    },
     /// The gems of a text, in its order.
     Gems(Vec<WrittenGem>),
+}
+
+impl Query {
+    /// A text, read as the recipe does.
+    #[must_use]
+    pub fn text(text: String) -> Self {
+        Self::Text { text, clean: None }
+    }
 }
 
 /// How to check, and what to show.
@@ -169,8 +182,8 @@ pub struct Comparison {
 
 /// Compares two texts, the first as the query and the second as the book.
 #[must_use]
-pub fn compare(recipe: &Recipe, rule: Rule, a: &str, b: &str) -> Comparison {
-    let (a, b) = (recipe.probes(a), recipe.gems(b));
+pub fn compare(recipe: &Recipe, rule: Rule, a: &Text<'_>, b: &Text<'_>) -> Comparison {
+    let (a, b) = (a.probes(recipe), b.gems(recipe));
     let Alignment { relation, spans, .. } = align(&of_both(&a, &b), &b, |_| 1.0);
     let in_a: HashSet<Gem> = a.iter().map(|probe| probe.placed.gem).collect();
     let common = b.iter().filter(|g| in_a.contains(&g.gem)).count() as u32;
@@ -190,7 +203,7 @@ impl Catalogue {
         let nothing_stored = recipes.is_empty();
         let recipe = chosen(recipes, options.recipe.as_ref())?;
         let (gems, digest) = match query {
-            Query::Text(text) => (recipe.probes(text), Some(digest_of(text))),
+            Query::Text { text, clean } => (Text::new(text, *clean).probes(&recipe), Some(digest_of(text))),
             Query::Gems(gems) => {
                 let placeless = |gem| Probe { placed: PlacedGem { gem, place: None }, kept: true };
                 (distinct(gems, &recipe)?.into_iter().map(placeless).collect(), None)

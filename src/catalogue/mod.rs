@@ -11,6 +11,7 @@ mod ingest;
 mod jobs;
 mod keys;
 mod restore;
+mod text;
 mod transfer;
 mod webhooks;
 
@@ -22,6 +23,7 @@ pub use check::{BookRef, CheckOptions, Comparison, MAX_GEMS, Match, Query, Repor
 pub use error::CatalogueError;
 pub use jobs::{Backups, From as CutFrom, Job, JobState, RecipeChoice, Stand, Task};
 pub use keys::{AccessDenied, Key, MadeKey, NewKey, Rate, RateError, Role, Unit, Usage};
+pub use text::Text;
 pub use webhooks::{Failing, MadeWebhook, Webhook};
 
 use std::path::Path;

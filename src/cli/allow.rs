@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 
 use super::arguments::Target;
 use super::failure::{Failure, Status};
-use super::files::Reading;
+use super::files::{CleanArgument, Reading};
 use super::text::read;
 use crate::catalogue::{AllowList, Allowable, Allowed, Content};
 use crate::fingerprint::{RecipeName, WrittenGem};
@@ -52,6 +52,8 @@ struct Add {
     text: Option<PathBuf>,
     #[command(flatten)]
     reading: Reading,
+    #[command(flatten)]
+    clean: CleanArgument,
     /// These gems are not counted
     #[arg(long, value_name = "N,N…", value_delimiter = ',', conflicts_with = "text")]
     gems: Option<Vec<WrittenGem>>,
@@ -84,7 +86,9 @@ impl Allow {
 impl Add {
     fn run(self) -> Result<Status, Failure> {
         let what = match (self.text, self.gems, self.library, self.book) {
-            (Some(path), ..) => Allowable::Gems(Content::Text(read(self.reading, &path)?)),
+            (Some(path), ..) => {
+                Allowable::Gems(Content::Text { text: read(self.reading, &path)?, clean: self.clean.clean })
+            }
             (_, Some(gems), ..) => Allowable::Gems(Content::Gems { recipe: self.recipe, gems }),
             (.., Some(library), Some(id)) => Allowable::Book(BookKey { library, id }),
             _ => return Err(Failure::Input("give --text, --gems, or --library and --book".to_owned())),

@@ -208,11 +208,13 @@ fn show(target: &Target, key: &BookKey, json: bool) -> Result<Status, Failure> {
         ("title", record.title.clone()),
         ("authors", (!record.authors.is_empty()).then(|| record.authors.join("; "))),
         ("language", record.language.clone()),
+        ("known as", (!record.identifiers.is_empty()).then(|| record.identifiers.join("; "))),
         ("rights", Some(record.rights.to_string())),
         ("valid", validity.as_ref().map(days)),
         ("disabled", disabled_since.map(|since| format!("since {since}"))),
         ("note", note.as_ref().map(|note| format!("{} ({})", note.text, note.since))),
         ("length", Some(format!("{} bytes of UTF-8", record.bytes))),
+        ("read", record.clean.map(|clean| if clean { "clean" } else { "as it stands" }.to_owned())),
         ("SHA-256", Some(record.digest.clone())),
         ("changed", Some(record.changed.to_string())),
     ];

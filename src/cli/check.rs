@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::access::Access;
 use super::arguments::{BoundariesArgument, RuleArguments, Target};
 use super::failure::{Failure, Status};
-use super::files::{Reading, find};
+use super::files::{CleanArgument, Reading, find};
 use crate::catalogue::{CheckOptions, Query, Report};
 use crate::fingerprint::RecipeName;
 use crate::index::{Library, Rights};
@@ -34,6 +34,8 @@ pub(super) struct Check {
     rule: RuleArguments,
     #[command(flatten)]
     reading: Reading,
+    #[command(flatten)]
+    clean: CleanArgument,
     /// Only books of this library count
     #[arg(long)]
     library: Option<Library>,
@@ -105,7 +107,7 @@ impl Check {
             Err(why) => return Ok(Err(why)),
         };
         let bytes = text.len() as u64;
-        Ok(Ok((catalogue.check(&Query::Text(text), options)?, bytes)))
+        Ok(Ok((catalogue.check(&Query::Text { text, clean: self.clean.clean }, options)?, bytes)))
     }
 
     fn show(&self, path: &Path, checked: &Result<(Report, u64), String>) -> Result<Status, Failure> {

@@ -7,9 +7,9 @@ use clap::Args;
 
 use super::arguments::{RecipeArguments, RuleArguments};
 use super::failure::{Failure, Status};
-use super::files::Reading;
+use super::files::{CleanArgument, Reading};
 use super::text::read;
-use crate::catalogue::compare;
+use crate::catalogue::{Text, compare};
 use crate::fingerprint::Place;
 use crate::matching::Rule;
 
@@ -22,6 +22,8 @@ pub(super) struct Compare {
     rule: RuleArguments,
     #[command(flatten)]
     reading: Reading,
+    #[command(flatten)]
+    clean: CleanArgument,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -35,7 +37,9 @@ impl Compare {
     pub(super) fn run(self) -> Result<Status, Failure> {
         let (a, b) = (read(self.reading, &self.a)?, read(self.reading, &self.b)?);
         let recipe = self.recipe.recipe()?;
-        let comparison = compare(&recipe, self.rule.changes().on(Rule::of(&recipe)), &a, &b);
+        let rule = self.rule.changes().on(Rule::of(&recipe));
+        let text = |text| Text::new(text, self.clean.clean);
+        let comparison = compare(&recipe, rule, &text(&a), &text(&b));
         let mut out = stdout().lock();
         if self.json {
             serde_json::to_writer(&mut out, &comparison).map_err(std::io::Error::from)?;

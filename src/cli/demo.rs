@@ -93,7 +93,7 @@ impl<'o, W: Write> Demo<'o, W> {
         self.head("A shelf of books that nobody wrote")?;
         let entries = SHELF.iter().map(entry).collect::<Result<Vec<_>, _>>()?;
         let length = entries.iter().map(|entry| match &entry.content {
-            Content::Text(text) => (text.chars().count(), text.len()),
+            Content::Text { text, .. } => (text.chars().count(), text.len()),
             Content::Gems { .. } => (0, 0),
         });
         let (characters, bytes) = length.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
@@ -164,7 +164,7 @@ impl<'o, W: Write> Demo<'o, W> {
     fn check(&mut self, catalogue: &Catalogue, name: &str, text: String) -> Result<Report, DemoError> {
         let bytes = text.len() as u64;
         let start = Instant::now();
-        let report = catalogue.check(&Query::Text(text), &CheckOptions::default())?;
+        let report = catalogue.check(&Query::text(text), &CheckOptions::default())?;
         let took = start.elapsed();
         self.page.report(name, &report, Some(bytes))?;
         self.page.say(0, &self.plain, &format!("Fingerprinted, looked up and reported in {}.", time(took)))?;
@@ -201,8 +201,9 @@ fn entry(book: &Setting) -> Result<NewEntry, CatalogueError> {
         title: Some(book.title.to_owned()),
         authors: vec![book.author.to_owned()],
         language: Some(book.language.tag.to_owned()),
+        identifiers: Vec::new(),
         validity: None,
-        content: Content::Text(book.story().text(COLUMNS)),
+        content: Content::text(book.story().text(COLUMNS)),
     })
 }
 

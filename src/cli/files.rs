@@ -16,9 +16,6 @@ pub(super) struct Reading {
     /// The texts' encoding, such as windows-1251 [default: detected]
     #[arg(long, value_name = "NAME")]
     pub(super) encoding: Option<Encoding>,
-    /// Read texts without the marks of their printing: hyphens at the ends of lines, running heads, page numbers, ligatures
-    #[arg(long)]
-    clean: bool,
     #[command(flatten)]
     limits: LimitArguments,
 }
@@ -26,17 +23,12 @@ pub(super) struct Reading {
 impl Reading {
     /// The text of a file, or of standard input when the path is `-`; or a sentence that says why there is none.
     pub(super) fn text(self, path: &Path) -> Result<String, String> {
-        let text = extract::read_whole(self.file(path)?, self.limits.limits()).map_err(|e| e.to_string())?;
-        Ok(if self.clean { extract::clean(&text) } else { text })
+        extract::read_whole(self.file(path)?, self.limits.limits()).map_err(|e| e.to_string())
     }
 
     /// The books of a file.
     pub(super) fn books(self, path: &Path) -> Result<Vec<Book>, String> {
-        let mut books = extract::read(self.file(path)?, self.limits.limits()).map_err(|e| e.to_string())?;
-        for read in books.iter_mut().filter_map(|book| book.read.as_mut().ok()).filter(|_| self.clean) {
-            read.text = extract::clean(&read.text);
-        }
-        Ok(books)
+        extract::read(self.file(path)?, self.limits.limits()).map_err(|e| e.to_string())
     }
 
     fn file(self, path: &Path) -> Result<File, String> {
@@ -59,6 +51,15 @@ impl Reading {
         file.take(most).read_to_end(&mut bytes)?;
         Ok(bytes)
     }
+}
+
+/// Whether texts are cleaned.
+#[derive(Args, Clone, Copy)]
+pub(super) struct CleanArgument {
+    /// Read texts without the marks of their printing: running heads, page numbers, hyphens at the ends of lines, ligatures; or
+    /// with them: --clean=false [default: without them by hardened, with them by the exact recipes]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub(super) clean: Option<bool>,
 }
 
 /// A file that a command was asked to work on.

@@ -23,7 +23,7 @@ use self::metadata::{Known, Metadata};
 use super::access::Access as _;
 use super::arguments::{BoundariesArgument, FoldsArgument, Target};
 use super::failure::{Failure, Status};
-use super::files::{Found, Reading, find};
+use super::files::{CleanArgument, Found, Reading, find};
 use super::remote::Remote;
 use crate::catalogue::{Added, Catalogue, Outcome};
 use crate::fingerprint::Recipe;
@@ -54,7 +54,7 @@ pub(super) struct Ingest {
     #[command(flatten)]
     folds: FoldsArgument,
     /// What is known of the books, a JSON object a line: {"file": …, "id", "library", "rights", "title", "authors",
-    /// "language", "validity"}
+    /// "language", "identifiers", "validity"}
     #[arg(long, value_name = "FILE.ndjson")]
     metadata: Option<PathBuf>,
     /// Take what is known of the books from this ONIX for Books 3.0 feed; the names of the files have the ISBNs
@@ -63,12 +63,14 @@ pub(super) struct Ingest {
     /// The country or region whose sales rights decide, such as DE or RU [default: any]
     #[arg(long, value_name = "CODE", requires = "onix")]
     territory: Option<String>,
-    /// Ingest this feed, a JSON object a line: {"id": …, "library", "rights", "title", "authors", "language", "validity"},
-    /// and one of "text", "gems" and "file"
+    /// Ingest this feed, a JSON object a line: {"id": …, "library", "rights", "title", "authors", "language",
+    /// "identifiers", "validity", "clean"}, and one of "text", "gems" and "file"
     #[arg(long, value_name = "FILE.ndjson", conflicts_with_all = ["metadata", "onix", "paths"])]
     feed: Option<PathBuf>,
     #[command(flatten)]
     reading: Reading,
+    #[command(flatten)]
+    clean: CleanArgument,
     /// Print one JSON object for each file once its book is on disk
     #[arg(long)]
     json: bool,
@@ -155,8 +157,9 @@ impl Ingest {
         let library =
             known.library.or_else(|| self.library.clone()).ok_or("no library: give --library, or metadata")?;
         let rights = known.rights.or(self.rights).ok_or("no rights: give --rights, or metadata")?;
-        let (title, authors, language, validity) = (known.title, known.authors, known.language, known.validity);
-        Ok(Job { source: Source::File(file), key: BookKey { library, id }, rights, title, authors, language, validity })
+        let (source, key) = (Source::File(file), BookKey { library, id });
+        let Known { title, authors, language, identifiers, validity, .. } = known;
+        Ok(Job { source, clean: self.clean.clean, key, rights, title, authors, language, identifiers, validity })
     }
 
     /// Where the books go.
@@ -217,7 +220,7 @@ impl Ingest {
     fn feed(&self, feed: &Path) -> Result<Status, Failure> {
         let progress = Progress::new(0, self.json);
         let sink = self.sink()?;
-        let defaults = feed::Defaults { library: self.library.as_ref(), rights: self.rights };
+        let defaults = feed::Defaults { library: self.library.as_ref(), rights: self.rights, clean: self.clean.clean };
         feed::each(feed, &defaults, |lines| {
             progress.bar.inc_length(lines.len() as u64);
             let (mut rest, mut jobs) = (VecDeque::from(lines), Vec::new());

@@ -159,10 +159,18 @@ fn authorities(file: &Path) -> Result<RootCerts, Failure> {
     Ok(RootCerts::from(certificates))
 }
 
+/// A body with a text, and how it is to be read if somebody said so.
+fn with_clean(mut body: Value, clean: Option<bool>) -> Value {
+    if let Some(clean) = clean {
+        body["clean"] = clean.into();
+    }
+    body
+}
+
 impl Access for Remote {
     fn check(&self, query: &Query, options: &CheckOptions) -> Result<Report, Failure> {
         let mut body = match query {
-            Query::Text(text) => json!({ "text": text }),
+            Query::Text { text, clean } => with_clean(json!({ "text": text }), *clean),
             Query::Gems(gems) => json!({ "gems": gems }),
         };
         body["limit"] = options.limit.into();
@@ -180,7 +188,7 @@ impl Access for Remote {
     }
 
     fn add(&self, entry: NewEntry) -> Result<Added, Failure> {
-        let mut body = json!({ "rights": entry.rights, "authors": entry.authors });
+        let mut body = json!({ "rights": entry.rights, "authors": entry.authors, "identifiers": entry.identifiers });
         if let Some(title) = entry.title {
             body["title"] = title.into();
         }
@@ -191,7 +199,10 @@ impl Access for Remote {
             body["language"] = language.into();
         }
         match entry.content {
-            Content::Text(text) => body["text"] = text.into(),
+            Content::Text { text, clean } => {
+                body["text"] = text.into();
+                body = with_clean(body, clean);
+            }
             Content::Gems { recipe, gems } => {
                 body["gems"] = json!(gems);
                 if let Some(recipe) = recipe {
@@ -221,7 +232,7 @@ impl Access for Remote {
     fn allow(&self, name: BookId, what: Allowable, note: Option<String>) -> Result<AllowList, Failure> {
         let mut body = match what {
             Allowable::Book(book) => json!({ "book": book }),
-            Allowable::Gems(Content::Text(text)) => json!({ "text": text }),
+            Allowable::Gems(Content::Text { text, clean }) => with_clean(json!({ "text": text }), clean),
             Allowable::Gems(Content::Gems { recipe, gems }) => match recipe {
                 Some(recipe) => json!({ "gems": gems, "recipe": recipe }),
                 None => json!({ "gems": gems }),

@@ -7,7 +7,8 @@ use clap::Args;
 
 use super::arguments::RecipeArguments;
 use super::failure::{Failure, Status};
-use super::files::Reading;
+use super::files::{CleanArgument, Reading};
+use crate::catalogue::Text;
 
 /// Print a text as digits, or as the consonants of its words under hardened.
 #[derive(Args)]
@@ -17,6 +18,8 @@ pub(super) struct Fold {
     recipe: String,
     #[command(flatten)]
     reading: Reading,
+    #[command(flatten)]
+    clean: CleanArgument,
     /// The text; `-` is standard input
     #[arg(default_value = "-")]
     file: PathBuf,
@@ -29,6 +32,8 @@ pub(super) struct Gems {
     recipe: RecipeArguments,
     #[command(flatten)]
     reading: Reading,
+    #[command(flatten)]
+    clean: CleanArgument,
     /// The text; `-` is standard input
     #[arg(default_value = "-")]
     file: PathBuf,
@@ -38,7 +43,8 @@ impl Fold {
     pub(super) fn run(self) -> Result<Status, Failure> {
         let recipe: crate::fingerprint::Recipe =
             self.recipe.parse().map_err(|e| Failure::Input(format!("--recipe: {e}")))?;
-        writeln!(stdout(), "{}", recipe.fold(&read(self.reading, &self.file)?))?;
+        let text = read(self.reading, &self.file)?;
+        writeln!(stdout(), "{}", Text::new(&text, self.clean.clean).fold(&recipe))?;
         Ok(Status::Done)
     }
 }
@@ -46,7 +52,8 @@ impl Fold {
 impl Gems {
     pub(super) fn run(self) -> Result<Status, Failure> {
         let recipe = self.recipe.recipe()?;
-        let gems = recipe.gems(&read(self.reading, &self.file)?);
+        let text = read(self.reading, &self.file)?;
+        let gems = Text::new(&text, self.clean.clean).gems(&recipe);
         let gems: Vec<String> = gems.iter().map(|placed| recipe.write(placed.gem).to_string()).collect();
         writeln!(stdout(), "{}", gems.join(","))?;
         Ok(Status::Done)

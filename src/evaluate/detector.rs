@@ -48,9 +48,18 @@ impl Index {
         let entry = |book: usize| {
             let id = book.to_string().parse().map_err(|e| format!("{e}"))?;
             let key = BookKey { library: self.library.clone(), id };
-            let content = Content::Text(text(book).map_err(|e| e.to_string())?);
+            let content = Content::text(text(book).map_err(|e| e.to_string())?);
             let rights = Rights::Protected;
-            Ok(NewEntry { key, rights, title: None, authors: Vec::new(), language: None, validity: None, content })
+            Ok(NewEntry {
+                key,
+                rights,
+                title: None,
+                authors: Vec::new(),
+                language: None,
+                identifiers: Vec::new(),
+                validity: None,
+                content,
+            })
         };
         let mut refused = None;
         self.catalogue.add_all(
@@ -83,7 +92,7 @@ impl Index {
             day: Some(Date::constant(2000, 1, 1)),
             ..CheckOptions::default()
         };
-        Ok(self.catalogue.check(&Query::Text(text), &options)?)
+        Ok(self.catalogue.check(&Query::text(text), &options)?)
     }
 }
 

@@ -1,8 +1,11 @@
 //! A text without the marks of its printing: what stands on every page goes, words broken at the ends of lines are joined.
 
-use std::borrow::Cow;
+use std::ops::Range;
 
 use hashbrown::HashMap;
+use memchr::memchr3_iter;
+
+use super::traced::Traced;
 
 /// How many lines at the top and at the bottom of a page may be a running head or foot.
 const MARGIN: usize = 2;
@@ -15,6 +18,33 @@ const RARE: usize = 50;
 /// Characters that nobody sees: the soft hyphen, blanks and joiners without width, the byte-order mark.
 const INVISIBLE: [char; 6] = ['\u{AD}', '\u{200B}', '\u{200C}', '\u{200D}', '\u{2060}', '\u{FEFF}'];
 
+/// A text without the marks of its printing, which [`clean`] makes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Clean {
+    /// The text as it is seen, where that is another than the source.
+    visible: Option<Traced>,
+    /// What stays of that.
+    stays: Traced,
+}
+
+impl Clean {
+    /// The text.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        self.stays.text()
+    }
+
+    /// Where a part of the text is in the source, both in bytes: with what was taken out inside of it.
+    #[must_use]
+    pub fn source(&self, part: Range<usize>) -> Range<usize> {
+        let seen = self.stays.source(part);
+        match &self.visible {
+            Some(visible) => visible.source(seen),
+            None => seen,
+        }
+    }
+}
+
 /// A text without soft hyphens and other characters that nobody sees, without ligatures, without form feeds, without running
 /// heads and page numbers, and with the words joined that are broken at the ends of lines.
 ///
@@ -25,12 +55,21 @@ const INVISIBLE: [char; 6] = ['\u{AD}', '\u{200B}', '\u{200C}', '\u{200D}', '\u{
 ///
 /// ```
 /// let printed = "The trea\u{AD}sure lay in a bo-\nx of o\u{FB03}ce oak.";
-/// assert_eq!(lapidary::extract::clean(printed), "The treasure lay in a box of office oak.");
+/// let clean = lapidary::extract::clean(printed);
+/// assert_eq!(clean.text(), "The treasure lay in a box of office oak.");
+/// let office = clean.text().find("office").map(|start| clean.source(start..start + "office".len()));
+/// assert_eq!(office.map(|place| &printed[place]), Some("o\u{FB03}ce"));
 /// ```
 #[must_use]
-pub fn clean(text: &str) -> String {
+pub fn clean(text: &str) -> Clean {
     let visible = visible(text);
-    let pages = pages(&visible);
+    let stays = stays(visible.as_ref().map_or(text, Traced::text));
+    Clean { visible, stays }
+}
+
+/// The text without what stands on every page, and its lines joined.
+fn stays(text: &str) -> Traced {
+    let pages = pages(text);
     let mut on_pages: HashMap<String, usize> = HashMap::new();
     for page in &pages {
         let mut seen = Vec::new();
@@ -44,8 +83,8 @@ pub fn clean(text: &str) -> String {
     let fewest = FEWEST.max(pages.len() / OFTEN);
     let runs = |line: &str| on_pages.get(&shape(line)).is_some_and(|&pages| pages >= fewest);
     let is_number = |line: &str| pages.len() >= FEWEST && number(line).is_some();
-    let by = Lines::of(visible.split(['\n', '\x0C']));
-    let mut cleaned = String::with_capacity(visible.len());
+    let by = Lines::of(text.split(['\n', '\x0C']));
+    let mut stays = Traced::with_capacity(text.len());
     for page in &pages {
         let margins = margins(page);
         let ends = [margins.first(), margins.last()];
@@ -58,36 +97,57 @@ pub fn clean(text: &str) -> String {
         let blank = |line: &&&str| line.trim().is_empty();
         let start = kept.iter().take_while(blank).count();
         let end = kept.len() - kept[start..].iter().rev().take_while(blank).count();
-        for line in &kept[start..end] {
-            by.add(&mut cleaned, line.trim_end(), true);
+        for line in kept[start..end].iter().map(|line| line.trim_end()) {
+            let line = match by.joint(stays.text(), line) {
+                Joint::Nothing => line,
+                Joint::Line => {
+                    stays.put("\n");
+                    line
+                }
+                Joint::Word { hyphen } => {
+                    if !hyphen {
+                        stays.pop();
+                    }
+                    line.trim_start()
+                }
+            };
+            stays.copy(text, line);
         }
     }
-    cleaned
+    stays
 }
 
-/// The text as it is seen.
-fn visible(text: &str) -> Cow<'_, str> {
-    let is_ligature = |char: char| ('\u{FB00}'..='\u{FB06}').contains(&char);
-    if !text.contains(|char| INVISIBLE.contains(&char) || is_ligature(char)) {
-        return Cow::Borrowed(text);
-    }
-    let mut visible = String::with_capacity(text.len());
-    let mut rest = text.chars().peekable();
-    while let Some(char) = rest.next() {
-        match char {
+/// The text as it is seen; `None`, if that is as it stands.
+fn visible(text: &str) -> Option<Traced> {
+    // What is not seen, and ligatures, begin with one of these bytes.
+    let suspects = memchr3_iter(0xC2, 0xE2, 0xEF, text.as_bytes());
+    let mut unseen =
+        suspects.filter_map(|at| text[at..].chars().next().filter(|&char| is_unseen(char)).map(|c| (at, c)));
+    let first = unseen.next()?;
+    let mut visible = Traced::with_capacity(text.len());
+    let mut from = 0;
+    for (at, char) in std::iter::once(first).chain(unseen) {
+        visible.copy(text, &text[from..at]);
+        from = at + char.len_utf8();
+        let instead = match char {
             // At the end of a line it is seen, and means what a hyphen does there.
-            '\u{AD}' if matches!(rest.peek(), Some('\n' | '\r')) => visible.push('-'),
-            '\u{FB00}' => visible.push_str("ff"),
-            '\u{FB01}' => visible.push_str("fi"),
-            '\u{FB02}' => visible.push_str("fl"),
-            '\u{FB03}' => visible.push_str("ffi"),
-            '\u{FB04}' => visible.push_str("ffl"),
-            '\u{FB05}' | '\u{FB06}' => visible.push_str("st"),
-            char if INVISIBLE.contains(&char) => {}
-            char => visible.push(char),
-        }
+            '\u{AD}' if text[from..].starts_with(['\n', '\r']) => "-",
+            '\u{FB00}' => "ff",
+            '\u{FB01}' => "fi",
+            '\u{FB02}' => "fl",
+            '\u{FB03}' => "ffi",
+            '\u{FB04}' => "ffl",
+            '\u{FB05}' | '\u{FB06}' => "st",
+            _ => continue,
+        };
+        visible.replace(at..from, instead);
     }
-    Cow::Owned(visible)
+    visible.copy(text, &text[from..]);
+    Some(visible)
+}
+
+fn is_unseen(char: char) -> bool {
+    INVISIBLE.contains(&char) || ('\u{FB00}'..='\u{FB06}').contains(&char)
 }
 
 /// The lines of each page. A page number is the last line of its page, and where there is none the form feed ends it.
@@ -154,21 +214,40 @@ impl Lines {
         Self { breaks: broken * RARE > all }
     }
 
-    /// Adds a line, on a new line if `is_new`; a word that is broken at the end of the one before goes on. A hyphen before a
-    /// capital or a digit is one that is written.
+    /// Adds a line, on a new line if `is_new`; a word that is broken at the end of the one before goes on.
     pub(super) fn add(&self, text: &mut String, line: &str, is_new: bool) {
-        if is_new && is_broken(text) && goes_on(line) {
-            if self.breaks {
-                text.pop();
+        match self.joint(text, line) {
+            Joint::Word { hyphen } if is_new => {
+                if !hyphen {
+                    text.pop();
+                }
+                text.push_str(line.trim_start());
+                return;
             }
-            text.push_str(line.trim_start());
-            return;
-        }
-        if is_new && !text.is_empty() {
-            text.push('\n');
+            Joint::Line if is_new => text.push('\n'),
+            _ => {}
         }
         text.push_str(line);
     }
+
+    /// How a new line goes on after a text. A hyphen before a capital or a digit is one that is written.
+    fn joint(&self, text: &str, line: &str) -> Joint {
+        match text {
+            "" => Joint::Nothing,
+            text if is_broken(text) && goes_on(line) => Joint::Word { hyphen: !self.breaks },
+            _ => Joint::Line,
+        }
+    }
+}
+
+/// What is between two lines.
+enum Joint {
+    Nothing,
+    Line,
+    /// A word that is broken, and whether it is written with its hyphen.
+    Word {
+        hyphen: bool,
+    },
 }
 
 fn is_broken(line: &str) -> bool {
@@ -181,7 +260,13 @@ fn goes_on(line: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::clean;
+    use proptest::prelude::*;
+
+    use super::clean as cleaned;
+
+    fn clean(text: &str) -> String {
+        cleaned(text).text().to_owned()
+    }
 
     #[test]
     fn heads_numbers_and_broken_words() {
@@ -210,5 +295,37 @@ mod tests {
     #[test]
     fn what_nobody_sees_goes() {
         assert_eq!(clean("so\u{AD}ft\u{200B} \u{FB01}n a\u{AD}\nnd\u{FEFF}"), "soft fin and");
+    }
+    #[test]
+    fn places_in_the_source() {
+        let page = |number: usize, body: &str| format!("The Lapidary\r\n\r\n{body}\r\n\r\n{number}\r\n");
+        let source =
+            [page(7, "Gra\u{AD}nite and am-\r\nber lay"), page(8, "in a trea-"), page(9, "sure o\u{FB03}ce.")].concat();
+        let clean = cleaned(&source);
+        assert_eq!(clean.text(), "Granite and amber lay\nin a treasure office.");
+        let of = |word: &str| {
+            let start = clean.text().find(word).expect("a word");
+            &source[clean.source(start..start + word.len())]
+        };
+        assert_eq!(of("Granite"), "Gra\u{AD}nite");
+        assert_eq!(of("amber"), "am-\r\nber");
+        assert_eq!(of("treasure"), "trea-\r\n\r\n8\r\nThe Lapidary\r\n\r\nsure");
+        assert_eq!(of("office."), "o\u{FB03}ce.");
+        assert_eq!(of("ffi"), "\u{FB03}");
+    }
+
+    proptest! {
+        #[test]
+        fn what_stays_is_in_the_source(text in "([a-c]{1,3}[-\u{AD}]?(\r?\n| |\u{FB01}|\x0C|\n[1-4]\n)){0,40}") {
+            let clean = cleaned(&text);
+            let mut last = 0;
+            for (at, char) in clean.text().char_indices().filter(|(_, char)| char.is_ascii_lowercase()) {
+                let place = clean.source(at..at + 1);
+                prop_assert!(place.start >= last);
+                last = place.start;
+                let of = &text[place];
+                prop_assert!(of == char.to_string() || of == "\u{FB01}", "{of:?} for {char}");
+            }
+        }
     }
 }

@@ -43,6 +43,7 @@ mod read;
 mod rtf;
 mod sniff;
 mod tei;
+mod traced;
 mod utf32;
 mod wide;
 pub(crate) mod worker;
@@ -52,7 +53,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-pub use clean::clean;
+pub use clean::{Clean, clean};
 pub use encoding::{Encoding, UnknownEncoding};
 pub use limits::{Limit, Limits, Met};
 pub use worker::isolate;

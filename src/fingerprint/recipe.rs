@@ -11,9 +11,7 @@ use super::cut::Cutter;
 #[cfg(fuzzing)]
 use super::fold::plainly;
 use super::fold::{Sink as _, fold};
-#[cfg(fuzzing)]
-use super::gem::Place;
-use super::gem::{Gem, PlacedGem, Probe, WrittenGem};
+use super::gem::{Gem, Place, PlacedGem, Probe, WrittenGem};
 use super::hardened::Hardened;
 use super::packed::PackedFold;
 
@@ -150,6 +148,13 @@ impl Recipe {
         }
     }
 
+    /// Whether texts are read without the marks of their printing, unless somebody says otherwise: not by the exact recipes,
+    /// whose gems are those of the text as it stands.
+    #[must_use]
+    pub fn reads_clean(&self) -> bool {
+        matches!(self.method, Method::Hardened(_))
+    }
+
     /// The recipe's name.
     #[must_use]
     pub fn name(&self) -> &RecipeName {
@@ -224,12 +229,19 @@ impl Recipe {
         }
     }
 
-    /// The text's fold, to be kept: any recipe of the same base can cut it later.
+    /// The text's fold, to be kept: any recipe of the same base can cut it later. `source` says what a place in the text is to
+    /// be called, where that was made of another.
     #[must_use]
-    pub fn folded(&self, text: &str) -> PackedFold {
+    pub fn folded(&self, text: &str, source: impl Fn(Place) -> Place) -> PackedFold {
         match self.method {
-            Method::Exact { base, .. } => PackedFold::pack(base, &fold(text, base, Vec::new)),
-            Method::Hardened(_) => Hardened::folded(text),
+            Method::Exact { base, .. } => {
+                let mut digits = fold(text, base, Vec::new);
+                for (_, place) in &mut digits {
+                    *place = source(*place);
+                }
+                PackedFold::pack(base, &digits)
+            }
+            Method::Hardened(_) => Hardened::folded(text, source),
         }
     }
 

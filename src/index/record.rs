@@ -160,10 +160,16 @@ pub struct Record {
     /// The language as a BCP 47 tag, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
+    /// ISBNs and other identifiers, as they were given or stand in the file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub identifiers: Vec<String>,
     /// SHA-256 of the text (UTF-8), or of the gems where only those are known, in hexadecimal.
     pub digest: String,
     /// The text's length in bytes of UTF-8; 0 when only the gems are known.
     pub bytes: u64,
+    /// Whether the text is read without the marks of its printing; missing, if each recipe does as it does by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clean: Option<bool>,
     /// How many gems the book has under each recipe.
     #[schema(value_type = BTreeMap<String, u32>)]
     pub gems: BTreeMap<RecipeName, u32>,

@@ -28,6 +28,8 @@ pub(super) struct Lists {
 pub(super) struct Asked {
     /// A text, whose gems are kept and which is not.
     text: Option<String>,
+    /// Whether the text is read without the marks of its printing; as each recipe does, if left out.
+    clean: Option<bool>,
     /// Gems.
     gems: Option<Vec<WrittenGem>>,
     /// The recipe that `gems` were made by; the catalogue's default when none is named.
@@ -56,9 +58,12 @@ pub(super) async fn put(request: HttpRequest, payload: Payload, state: Data<Stat
     parameters::none(request.query_string())?;
     let body = body::json_only(&request, payload, state.max_body).await?;
     work(&state, move |catalogue| {
-        let Asked { text, gems, recipe, book, note } = body::json(&body)?;
+        let Asked { text, clean, gems, recipe, book, note } = body::json(&body)?;
         let what = match (text, gems, book, recipe) {
-            (Some(text), None, None, None) => Allowable::Gems(Content::Text(text)),
+            (Some(text), None, None, None) => Allowable::Gems(Content::Text { text, clean }),
+            (None, ..) if clean.is_some() => {
+                return Err(Problem::bad("bad_json", "'clean' says how a text is read: give it with one only"));
+            }
             (None, Some(gems), None, recipe) => {
                 Allowable::Gems(Content::Gems { recipe: recipe.map(TryInto::try_into).transpose()?, gems })
             }

@@ -65,15 +65,13 @@ pub(super) struct Raw {
 
 impl Raw {
     /// Its text; of an archive that of all books in it.
-    pub(super) fn text(self, clean: bool) -> Result<String, Problem> {
-        let text = self.read_by(extract::read_whole)?;
-        Ok(if clean { extract::clean(&text) } else { text })
+    pub(super) fn text(self) -> Result<String, Problem> {
+        self.read_by(extract::read_whole)
     }
 
     /// The book that it is.
-    pub(super) fn book(self, clean: bool) -> Result<Extracted, Problem> {
-        let book = self.read_by(extract::read_one)?;
-        Ok(if clean { Extracted { text: extract::clean(&book.text), ..book } } else { book })
+    pub(super) fn book(self) -> Result<Extracted, Problem> {
+        self.read_by(extract::read_one)
     }
 
     fn read_by<T>(self, reader: fn(File, Limits) -> Result<T, ExtractError>) -> Result<T, Problem> {

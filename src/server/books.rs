@@ -26,7 +26,8 @@ use crate::object;
         ("title" = Option<String>, Query, description = "With a raw body: the title"),
         ("author" = Option<Vec<String>>, Query, description = "With a raw body: an author; once for each"),
         ("language" = Option<String>, Query, description = "With a raw body: the language"),
-        ("clean" = Option<bool>, Query, description = "With a raw body: whether to read it without the marks of printing")),
+        ("identifier" = Option<Vec<String>>, Query, description = "With a raw body: an ISBN or another identifier; once for each"),
+        ("clean" = Option<bool>, Query, description = "With a raw body: whether to read it without the marks of printing; as each recipe does, if left out")),
     request_body(content((Written = "application/json"), (String = "text/plain"), (Vec<u8> = "application/octet-stream"))),
     responses((status = 200, description = "It was there", body = Added), (status = 201, description = "It was added", body = Added), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
 pub(super) async fn put(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
@@ -88,8 +89,13 @@ pub(super) struct Written {
     authors: Vec<String>,
     /// The language as a BCP 47 tag, if known.
     language: Option<String>,
+    /// ISBNs and other identifiers.
+    #[serde(default)]
+    identifiers: Vec<String>,
     /// Its text, which gets gems under every recipe of the catalogue and is not kept.
     text: Option<String>,
+    /// Whether the text is read without the marks of its printing; as each recipe does, if left out.
+    clean: Option<bool>,
     /// Only its gems.
     #[schema(max_items = 100_000)]
     gems: Option<Vec<WrittenGem>>,
@@ -102,8 +108,9 @@ fn entry(key: BookKey, body: Body, parameters: &str) -> Result<NewEntry, Problem
         Body::Json(bytes) => bytes,
         Body::Raw(raw) => {
             let about = About::parse(parameters)?;
-            let Extracted { text, metadata, .. } = raw.book(about.clean)?;
-            return Ok(about.or(metadata).entry(key, Content::Text(text)));
+            let Extracted { text, metadata, .. } = raw.book()?;
+            let content = Content::Text { text, clean: about.clean };
+            return Ok(about.or(metadata).entry(key, content));
         }
     };
     parameters::none(parameters)?;
@@ -112,9 +119,12 @@ fn entry(key: BookKey, body: Body, parameters: &str) -> Result<NewEntry, Problem
 
 /// A book as it was sent, in the catalogue's words.
 pub(super) fn entry_of(key: BookKey, written: Written) -> Result<NewEntry, Problem> {
-    let Written { rights, validity, title, authors, language, text, gems, recipe } = written;
+    let Written { rights, validity, title, authors, language, identifiers, text, clean, gems, recipe } = written;
     let content = match (text, gems, recipe) {
-        (Some(text), None, None) => Content::Text(text),
+        (Some(text), None, None) => Content::Text { text, clean },
+        (None, Some(_), _) if clean.is_some() => {
+            return Err(Problem::bad("bad_json", "'clean' says how a text is read: leave it out with gems"));
+        }
         (None, Some(gems), recipe) => Content::Gems { recipe: recipe.map(TryInto::try_into).transpose()?, gems },
         (Some(_), None, Some(_)) => {
             let detail =
@@ -123,7 +133,7 @@ pub(super) fn entry_of(key: BookKey, written: Written) -> Result<NewEntry, Probl
         }
         _ => return Err(Problem::bad("bad_json", "give exactly one of 'text' and 'gems'")),
     };
-    Ok(About { rights, validity, title, authors, language, clean: false }.entry(key, content))
+    Ok(About { rights, validity, title, authors, language, identifiers, clean }.entry(key, content))
 }
 
 /// What is said of a book beside its content.
@@ -133,15 +143,17 @@ struct About {
     title: Option<String>,
     authors: Vec<String>,
     language: Option<String>,
-    clean: bool,
+    identifiers: Vec<String>,
+    clean: Option<bool>,
 }
 
 impl About {
     fn parse(query: &str) -> Result<Self, Problem> {
-        let known = "rights (protected, free, public_domain or unknown), title, author (once for each), language and \
-                     clean (true or false)";
+        let known = "rights (protected, free, public_domain or unknown), title, author (once for each), language, \
+                     identifier (once for each) and clean (true or false)";
         let bad = |reason: String| Problem::bad("bad_query", format!("{}; this call takes {known}", excerpt(&reason)));
-        let (mut rights, mut title, mut authors, mut language, mut clean) = (None, None, Vec::new(), None, None);
+        let (mut rights, mut title, mut language, mut clean) = (None, None, None, None);
+        let (mut authors, mut identifiers) = (Vec::new(), Vec::new());
         for (name, value) in parameters::query::<Vec<(String, String)>>(query, known)? {
             let once = match name.as_str() {
                 "rights" => &mut rights,
@@ -150,6 +162,10 @@ impl About {
                 "clean" => &mut clean,
                 "author" => {
                     authors.push(value);
+                    continue;
+                }
+                "identifier" => {
+                    identifiers.push(value);
                     continue;
                 }
                 _ => return Err(bad(format!("unknown parameter '{name}'"))),
@@ -162,22 +178,24 @@ impl About {
         let words = rights.as_str().into_deserializer();
         let rights = Rights::deserialize(words).map_err(|error: serde::de::value::Error| bad(error.to_string()))?;
         let clean = match clean.as_deref() {
-            None | Some("false") => false,
-            Some("true") => true,
+            None => None,
+            Some("false") => Some(false),
+            Some("true") => Some(true),
             Some(other) => return Err(bad(format!("'clean' is true or false, not '{other}'"))),
         };
-        Ok(Self { rights, validity: None, title, authors, language, clean })
+        Ok(Self { rights, validity: None, title, authors, language, identifiers, clean })
     }
 
     /// The same, with what the file says where nothing is said.
     fn or(self, metadata: Metadata) -> Self {
         let (title, language) = (self.title.or(metadata.title), self.language.or(metadata.language));
         let authors = if self.authors.is_empty() { metadata.authors } else { self.authors };
-        Self { title, authors, language, ..self }
+        let identifiers = if self.identifiers.is_empty() { metadata.identifiers } else { self.identifiers };
+        Self { title, authors, language, identifiers, ..self }
     }
 
     fn entry(self, key: BookKey, content: Content) -> NewEntry {
-        let Self { rights, validity, title, authors, language, .. } = self;
-        NewEntry { key, rights, title, authors, language, validity, content }
+        let Self { rights, validity, title, authors, language, identifiers, .. } = self;
+        NewEntry { key, rights, title, authors, language, identifiers, validity, content }
     }
 }

@@ -26,7 +26,7 @@ use crate::report::html_report;
         ("limit" = Option<u32>, Query, description = "With a raw body: how many matches to show", maximum = 1000),
         ("detail" = Option<bool>, Query, description = "With a raw body: whether to show spans"),
         ("day" = Option<jiff::civil::Date>, Query, description = "With a raw body: the day whose rights decide"),
-        ("clean" = Option<bool>, Query, description = "With a raw body: whether to read it without the marks of printing, such as hyphens at the ends of lines; places are then those of the clean text")),
+        ("clean" = Option<bool>, Query, description = "With a raw body: whether to read it without the marks of printing, such as running heads; as the recipe does, if left out")),
     request_body(content((Asked = "application/json"), (String = "text/plain"), (Vec<u8> = "application/octet-stream"))),
     responses((status = 200, description = "What was found", content((Report = "application/json"), (String = "text/html"))), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
 pub(super) async fn check(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
@@ -40,7 +40,7 @@ pub(super) async fn check(request: HttpRequest, payload: Payload, state: Data<St
             return Answer::ok(&report);
         }
         let (name, bytes) = match &query {
-            Query::Text(text) => ("text", Some(text.len() as u64)),
+            Query::Text { text, .. } => ("text", Some(text.len() as u64)),
             Query::Gems(_) => ("gems", None),
         };
         Ok(Answer::page(html_report(name, &report, bytes, Timestamp::now())))
@@ -83,6 +83,8 @@ pub(super) struct Asked {
     gems: Option<Vec<WrittenGem>>,
     /// A text.
     text: Option<String>,
+    /// Whether the text is read without the marks of its printing; as the recipe does, if left out.
+    clean: Option<bool>,
     /// The recipe that decides the gems; the catalogue's default when none is named.
     recipe: Option<String>,
     /// Only books of this library count.
@@ -118,18 +120,21 @@ fn asked(body: Body, parameters: &str) -> Result<(Query, CheckOptions), Problem>
             let known = "recipe, library, limit (a number), detail (true or false), day (such as 2026-01-31) and clean \
                          (true or false)";
             let options: Options = parameters::query(parameters, known)?;
-            let text = raw.text(options.clean.unwrap_or_default())?;
-            Ok((Query::Text(text), options.try_into()?))
+            let (text, clean) = (raw.text()?, options.clean);
+            Ok((Query::Text { text, clean }, options.try_into()?))
         }
     }
 }
 
 /// What is asked, in the catalogue's words.
 pub(super) fn question(asked: Asked) -> Result<(Query, CheckOptions), Problem> {
-    let Asked { gems, text, recipe, library, limit, detail, day } = asked;
+    let Asked { gems, text, clean, recipe, library, limit, detail, day } = asked;
     let query = match (gems, text) {
+        (Some(_), None) if clean.is_some() => {
+            return Err(Problem::bad("bad_json", "'clean' says how a text is read: leave it out with gems"));
+        }
         (Some(gems), None) => Query::Gems(gems),
-        (None, Some(text)) => Query::Text(text),
+        (None, Some(text)) => Query::Text { text, clean },
         _ => return Err(Problem::bad("bad_json", "give exactly one of 'gems' and 'text'")),
     };
     Ok((query, Options { recipe, library, limit, detail, day, clean: None }.try_into()?))

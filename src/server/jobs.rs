@@ -44,8 +44,7 @@ pub(super) async fn recut(request: HttpRequest, payload: Payload, state: Data<St
             "a book is cut anew from its text; send it with Content-Type: text/plain",
         ));
     };
-    work_shared(&state, move |catalogue| Answer::ok(&json!({ "added": catalogue.recut(&key, &raw.text(false)?)? })))
-        .await
+    work_shared(&state, move |catalogue| Answer::ok(&json!({ "added": catalogue.recut(&key, &raw.text()?)? }))).await
 }
 
 fn number(id: &str) -> Result<u32, Problem> {

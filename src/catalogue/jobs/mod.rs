@@ -203,6 +203,12 @@ struct Begun {
 }
 
 impl Jobs {
+    /// What the jobs do that this process has begun and that have not ended.
+    fn running(&self) -> Vec<Task> {
+        let jobs: Vec<Job> = lock(&self.begun).iter().map(|begun| begun.job()).collect();
+        jobs.into_iter().filter(|job| job.state == JobState::Running).map(|job| job.task).collect()
+    }
+
     /// Whether all that runs in the background is to end.
     pub(super) fn are_stopping(&self) -> bool {
         self.stopping.load(Ordering::Relaxed)

@@ -11,8 +11,9 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::super::Text;
 use super::super::add::digest_of;
-use super::{Job, Work};
+use super::{Job, Task, Work};
 use crate::catalogue::{Catalogue, CatalogueError};
 use crate::fingerprint::{Recipe, RecipeName};
 use crate::index::{BookKey, BookNo, LateGems, Record, StoreError};
@@ -165,11 +166,24 @@ impl Catalogue {
         Ok(CatalogueError::NotRecut { recipe: recipe.name().clone(), without, examples: examples.join(", ") })
     }
 
+    /// Makes the recipes known that jobs wait for texts for: such a job may have begun without having come so far.
+    fn settle_awaited(&self) -> Result<(), CatalogueError> {
+        for task in self.jobs.running() {
+            let Task::Reindex { recipe, from: From::Sources, .. } = task else { continue };
+            let recipe = recipe.recipe()?;
+            if self.store.recipes().iter().all(|known| known.name() != recipe.name()) {
+                self.between_feeds(|| self.store.add_recipe(&recipe))?;
+            }
+        }
+        Ok(())
+    }
+
     /// Gives a book gems of the recipes that it has none of, from its own text, and says of which.
     ///
     /// # Errors
     /// [`CatalogueError::NoSuchBook`], and [`CatalogueError::OtherText`] when it has another text.
     pub fn recut(&self, key: &BookKey, text: &str) -> Result<Vec<RecipeName>, CatalogueError> {
+        self.settle_awaited()?;
         let _feed = self.feed();
         let snapshot = self.store.snapshot();
         let book = snapshot.find(key)?.ok_or_else(|| CatalogueError::NoSuchBook(key.clone()))?;
@@ -180,11 +194,12 @@ impl Catalogue {
             return Err(CatalogueError::OtherText(key.clone()));
         }
         let keeps_folds = self.store.keeps_folds()?;
+        let text = Text::new(text, record.clean);
         let mut added = Vec::new();
         for recipe in snapshot.recipes().iter().filter(|recipe| !record.gems.contains_key(recipe.name())) {
-            let fold = keeps_folds.then(|| recipe.folded(text));
+            let fold = keeps_folds.then(|| text.folded(recipe));
             let recut = fold.as_ref().and_then(|fold| recipe.recut(fold));
-            let gems = recut.unwrap_or_else(|| recipe.gems(text));
+            let gems = recut.unwrap_or_else(|| text.gems(recipe));
             self.store.add_gems(recipe.name(), vec![LateGems { book, digest: digest.clone(), gems, fold }])?;
             added.push(recipe.name().clone());
         }

@@ -27,9 +27,12 @@ struct Line {
     #[serde(default)]
     authors: Vec<String>,
     language: Option<String>,
+    #[serde(default)]
+    identifiers: Vec<String>,
     #[serde(default, deserialize_with = "object::optional")]
     validity: Option<Validity>,
     text: Option<String>,
+    clean: Option<bool>,
     gems: Option<Vec<WrittenGem>>,
     recipe: Option<RecipeName>,
     /// From the feed's folder on.
@@ -40,6 +43,7 @@ struct Line {
 pub(super) struct Defaults<'a> {
     pub(super) library: Option<&'a Library>,
     pub(super) rights: Option<Rights>,
+    pub(super) clean: Option<bool>,
 }
 
 /// A job for a line, or why there is none; under the line's number.
@@ -85,10 +89,12 @@ fn job(line: &[u8], folder: &Path, defaults: &Defaults<'_>) -> Result<Job, Strin
     Ok(Job {
         key: BookKey { library: library.ok_or("no library: give --library, or one in the line")?, id: line.id },
         source,
+        clean: line.clean.or(defaults.clean),
         rights: line.rights.or(defaults.rights).ok_or("no rights: give --rights, or some in the line")?,
         title: line.title,
         authors: line.authors,
         language: line.language,
+        identifiers: line.identifiers,
         validity: line.validity,
     })
 }

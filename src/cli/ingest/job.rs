@@ -13,11 +13,14 @@ use crate::index::{BadName, BookId, BookKey, Rights, Validity};
 /// What is known of it, and where it is.
 pub(super) struct Job {
     pub(super) source: Source,
+    /// Whether its texts are read without the marks of their printing, where that is said.
+    pub(super) clean: Option<bool>,
     pub(super) key: BookKey,
     pub(super) rights: Rights,
     pub(super) title: Option<String>,
     pub(super) authors: Vec<String>,
     pub(super) language: Option<String>,
+    pub(super) identifiers: Vec<String>,
     pub(super) validity: Option<Validity>,
 }
 
@@ -34,19 +37,19 @@ pub(super) type Loaded = (String, Result<NewEntry, String>);
 impl Job {
     /// The books that it is: of an archive all that are in it.
     pub(super) fn load(self, name: String, reading: Reading) -> Vec<Loaded> {
-        let Self { source, key, rights, title, authors, language, validity } = self;
-        let entry = |content| NewEntry { key, rights, title, authors, language, validity, content };
+        let Self { source, clean, key, rights, title, authors, language, identifiers, validity } = self;
+        let entry = |content| NewEntry { key, rights, title, authors, language, identifiers, validity, content };
         let content = match source {
-            Source::Text(text) => Content::Text(text),
+            Source::Text(text) => Content::Text { text, clean },
             Source::Gems { recipe, gems } => Content::Gems { recipe, gems },
             Source::File(file) => {
                 // What is known counts more than what the file says of itself.
-                let known = entry(Content::Text(String::new()));
+                let known = entry(Content::Text { text: String::new(), clean });
                 return match reading.books(&file.path) {
                     Err(why) => vec![(name, Err(why))],
                     Ok(books) => match <[Book; 1]>::try_from(books) {
-                        Ok([book]) => vec![(name, filled(known, book))],
-                        Err(books) => members(&name, &known, books),
+                        Ok([book]) => vec![(name, filled(known, book, clean))],
+                        Err(books) => members(&name, &known, books, clean),
                     },
                 };
             }
@@ -56,21 +59,22 @@ impl Job {
 }
 
 /// A book with its text, and with what it says of itself where nothing is known.
-fn filled(known: NewEntry, book: Book) -> Result<NewEntry, String> {
+fn filled(known: NewEntry, book: Book, clean: Option<bool>) -> Result<NewEntry, String> {
     let read = book.read.map_err(|error| error.to_string())?;
-    let Metadata { title, authors, language, .. } = read.metadata;
+    let Metadata { title, authors, language, identifiers } = read.metadata;
     Ok(NewEntry {
         title: known.title.or(title),
         authors: if known.authors.is_empty() { authors } else { known.authors },
         language: known.language.or(language),
-        content: Content::Text(read.text),
+        identifiers: if known.identifiers.is_empty() { identifiers } else { known.identifiers },
+        content: Content::Text { text: read.text, clean },
         ..known
     })
 }
 
 /// The books of an archive, whose ids are its own and their paths in it, without their endings where these tell none apart.
 /// Its rights are theirs; its title is not.
-fn members(archive: &str, known: &NewEntry, books: Vec<Book>) -> Vec<Loaded> {
+fn members(archive: &str, known: &NewEntry, books: Vec<Book>, clean: Option<bool>) -> Vec<Loaded> {
     let stem = |member: &str| Path::new(member).with_extension("").to_string_lossy().into_owned();
     let mut count: HashMap<String, usize> = HashMap::new();
     for member in books.iter().filter_map(|book| book.name.as_deref()) {
@@ -88,8 +92,10 @@ fn members(archive: &str, known: &NewEntry, books: Vec<Book>) -> Vec<Loaded> {
             }
             let key = BookKey { id, library: known.key.library.clone() };
             let (rights, validity) = (known.rights, known.validity.clone());
-            let (title, authors, language) = (None, Vec::new(), None);
-            filled(NewEntry { key, rights, validity, title, authors, language, content: known.content.clone() }, book)
+            let (title, authors, language, identifiers) = (None, Vec::new(), None, Vec::new());
+            let content = known.content.clone();
+            let known = NewEntry { key, rights, title, authors, language, identifiers, validity, content };
+            filled(known, book, clean)
         });
         loaded.push((format!("{archive}/{member}"), entry));
     }

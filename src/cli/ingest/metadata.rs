@@ -30,6 +30,8 @@ pub(super) struct Known {
     #[serde(default)]
     pub(super) authors: Vec<String>,
     pub(super) language: Option<String>,
+    #[serde(default)]
+    pub(super) identifiers: Vec<String>,
     #[serde(default, deserialize_with = "object::optional")]
     pub(super) validity: Option<Validity>,
 }

@@ -70,6 +70,7 @@ fn of(product: &Product, territory: Option<&str>) -> Result<Known, String> {
         title: product.title.clone(),
         authors: product.authors.clone(),
         language: product.language.clone(),
+        identifiers: product.isbns.iter().map(ToString::to_string).collect(),
         ..Known::default()
     })
 }

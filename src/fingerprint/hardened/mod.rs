@@ -18,7 +18,7 @@ mod words;
 
 use hashbrown::HashSet;
 
-use super::gem::{Gem, PlacedGem, Probe};
+use super::gem::{Gem, Place, PlacedGem, Probe};
 use super::packed::PackedFold;
 use selection::Selection;
 use shingles::{Shingle, Shingles};
@@ -87,9 +87,9 @@ impl Hardened {
         fold
     }
 
-    pub(super) fn folded(text: &str) -> PackedFold {
+    pub(super) fn folded(text: &str, source: impl Fn(Place) -> Place) -> PackedFold {
         let mut folded = Vec::new();
-        words(text, |word| folded.push((word.code, word.place)));
+        words(text, |word| folded.push((word.code, source(word.place))));
         PackedFold::of_words(&folded)
     }
 

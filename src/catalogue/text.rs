@@ -1,0 +1,82 @@
+//! A text as the recipes read it.
+
+use std::cell::OnceCell;
+
+use crate::extract::{Clean, clean};
+use crate::fingerprint::{PackedFold, Place, PlacedGem, Probe, Recipe};
+
+/// A text, and whether it is to be read without the marks of its printing. Places are always those of the text as it stands.
+///
+/// ```
+/// use lapidary::catalogue::Text;
+/// use lapidary::fingerprint::Recipe;
+///
+/// let printed = "The trea-\nsure lay in a box";
+/// assert_eq!(Text::new(printed, None).fold(&Recipe::documented()), Recipe::documented().fold(printed));
+/// let clean = "The treasure lay in a box";
+/// assert_eq!(Text::new(printed, Some(true)).fold(&Recipe::documented()), Recipe::documented().fold(clean));
+/// ```
+#[derive(Debug)]
+pub struct Text<'a> {
+    stands: &'a str,
+    clean: Option<bool>,
+    cleaned: OnceCell<Clean>,
+}
+
+impl<'a> Text<'a> {
+    /// A text, to be read [`clean`]; `None`: if [the recipe does so](Recipe::reads_clean).
+    #[must_use]
+    pub fn new(text: &'a str, clean: Option<bool>) -> Self {
+        Self { stands: text, clean, cleaned: OnceCell::new() }
+    }
+
+    /// Its fold, as [`Recipe::fold`].
+    #[must_use]
+    pub fn fold(&self, recipe: &Recipe) -> String {
+        recipe.fold(self.clean(recipe).map_or(self.stands, Clean::text))
+    }
+
+    /// Its gems, as [`Recipe::gems`].
+    #[must_use]
+    pub fn gems(&self, recipe: &Recipe) -> Vec<PlacedGem> {
+        let Some(clean) = self.clean(recipe) else { return recipe.gems(self.stands) };
+        let mut gems = recipe.gems(clean.text());
+        for gem in &mut gems {
+            replace(gem, clean);
+        }
+        gems
+    }
+
+    /// What it is looked up by, as [`Recipe::probes`].
+    #[must_use]
+    pub fn probes(&self, recipe: &Recipe) -> Vec<Probe> {
+        let Some(clean) = self.clean(recipe) else { return recipe.probes(self.stands) };
+        let mut probes = recipe.probes(clean.text());
+        for probe in &mut probes {
+            replace(&mut probe.placed, clean);
+        }
+        probes
+    }
+
+    /// Its fold to be kept, as [`Recipe::folded`].
+    pub(super) fn folded(&self, recipe: &Recipe) -> PackedFold {
+        match self.clean(recipe) {
+            Some(clean) => recipe.folded(clean.text(), |place| source(place, clean)),
+            None => recipe.folded(self.stands, |place| place),
+        }
+    }
+
+    fn clean(&self, recipe: &Recipe) -> Option<&Clean> {
+        let is_clean = self.clean.unwrap_or_else(|| recipe.reads_clean());
+        is_clean.then(|| self.cleaned.get_or_init(|| clean(self.stands)))
+    }
+}
+
+fn replace(gem: &mut PlacedGem, clean: &Clean) {
+    gem.place = gem.place.map(|place| source(place, clean));
+}
+
+fn source(place: Place, clean: &Clean) -> Place {
+    let source = clean.source(place.start as usize..place.end as usize);
+    Place { start: source.start as u64, end: source.end as u64 }
+}
