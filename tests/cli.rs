@@ -386,7 +386,7 @@ fn printed(text: &str) -> String {
             let (start, end) = last.split_at(last.len() / 2);
             pages += &[&first.join(" "), " ", start, "-\n", end, " "].concat();
         }
-        pages += &format!("\n\n{number}\n\x0C");
+        pages += &["\n\n", &number.to_string(), "\n\x0C"].concat();
     }
     pages
 }
