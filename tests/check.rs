@@ -3,9 +3,9 @@
 mod common;
 
 use lapidary::catalogue::{Allowable, Amendment, Catalogue, CheckOptions, Content, NewEntry, Query, Report};
-use lapidary::fingerprint::{Recipe, WrittenGem};
+use lapidary::fingerprint::{Gem, PlacedGem, Recipe, WrittenGem};
 use lapidary::index::{BookKey, Library, Rights, Validity};
-use lapidary::matching::{Rule, RuleChanges, Score};
+use lapidary::matching::{Rule, RuleChanges, Score, align};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -54,11 +54,13 @@ fn book() -> impl Strategy<Value = Book> {
 }
 
 fn case() -> impl Strategy<Value = Case> {
-    let rule = (1..4_u32, select(&[0.0, 0.3, 0.7][..]), 2..12_u32);
-    let rule = rule.prop_map(|(min_common, min_share, common_cap)| {
-        let mut rule = Rule::default();
-        (rule.min_common, rule.min_share, rule.common_cap) = (min_common, min_share, common_cap);
-        rule
+    let rule = (1..4_u32, select(&[0.0, 0.3, 0.7][..]), 2..12_u32, select(&[0.0, 1.5, 3.0][..]));
+    let rule = rule.prop_map(|(min_common, min_share, common_cap, min_support)| Rule {
+        min_common,
+        min_share,
+        common_cap,
+        min_support,
+        ..Rule::default()
     });
     let asked = (vec(GEMS, 0..12), rule, 0..6_usize, option::of(library()));
     (vec(book(), 0..14), asked, vec(GEMS, 0..2), option::of(0..14_usize)).prop_map(
@@ -84,13 +86,18 @@ fn gems(gems: &[u64]) -> Vec<WrittenGem> {
 
 /// All that makes a rule.
 fn changes(rule: Rule) -> RuleChanges {
-    let Rule { min_common, min_share, common_cap, min_evidence, .. } = rule;
+    let Rule { min_common, min_share, common_cap, min_evidence, min_support } = rule;
     RuleChanges {
         min_common: Some(min_common),
         min_share: Some(min_share),
         common_cap: Some(common_cap),
         min_evidence: Some(min_evidence),
+        min_support: Some(min_support),
     }
+}
+
+fn placed(gems: &[u64]) -> Vec<PlacedGem> {
+    gems.iter().map(|&gem| PlacedGem { gem: Gem(gem), place: None }).collect()
 }
 
 fn answered(case: &Case) -> Report {
@@ -133,9 +140,12 @@ proptest! {
     #[test]
     fn a_report_is_what_the_books_make_it(case in case()) {
         let report = answered(&case);
-        let mut query = case.query.clone();
-        query.sort_unstable();
-        query.dedup();
+        let mut query: Vec<u64> = Vec::new();
+        for gem in &case.query {
+            if !query.contains(gem) {
+                query.push(*gem);
+            }
+        }
         let allowed = query.iter().filter(|gem| case.allowed_gems.contains(gem)).count();
         query.retain(|gem| !case.allowed_gems.contains(gem));
         let holders = |gem: &u64| case.books.iter().filter(|book| book.gems.contains(gem)).count();
@@ -147,7 +157,10 @@ proptest! {
             let shared = book.gems.iter().filter(|gem| query.contains(gem)).count() as u32;
             let score = Score::new(shared, query.len() as u32, book.gems.len() as u32);
             let counts = case.library.is_none_or(|library| library == book.library);
-            if counts && score.meets(&case.rule) {
+            let shares = score.share_of_query.max(score.share_of_book) >= case.rule.min_share;
+            let support = align(&placed(&query), &placed(&book.gems), |_| 1.0).support;
+            let meets = shared >= case.rule.min_common && shares && support >= case.rule.min_support;
+            if counts && meets {
                 if book.disabled {
                     disabled += 1;
                 } else {

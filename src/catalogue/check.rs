@@ -1,5 +1,6 @@
 //! Checks: which books a query shares gems with, and what that means.
 
+use std::convert::Infallible;
 use std::time::Instant;
 
 use hashbrown::HashSet;
@@ -184,12 +185,13 @@ pub struct Comparison {
 #[must_use]
 pub fn compare(recipe: &Recipe, rule: Rule, a: &Text<'_>, b: &Text<'_>) -> Comparison {
     let (a, b) = (a.probes(recipe), b.gems(recipe));
-    let Alignment { relation, spans, .. } = align(&of_both(&a, &b), &b, |_| 1.0);
+    let alignment = align(&of_both(&a, &b), &b, |_| 1.0);
     let in_a: HashSet<Gem> = a.iter().map(|probe| probe.placed.gem).collect();
     let common = b.iter().filter(|g| in_a.contains(&g.gem)).count() as u32;
     let (gems_a, gems_b) = (kept(&a), b.len() as u32);
     let score = Score::new(common, gems_a, gems_b);
-    let matches = score.meets(&rule);
+    let Ok::<bool, Infallible>(matches) = rule.is_met(&score, || Ok(alignment.clone()));
+    let Alignment { relation, spans, .. } = alignment;
     Comparison { recipe: recipe.name().clone(), gems_a, gems_b, score, matches, rule, relation, spans }
 }
 
@@ -315,9 +317,7 @@ impl Checking<'_> {
                 }
                 let of_book = outline.gems.get(name).copied().unwrap_or_default();
                 let score = Score::new(count, counted, of_book);
-                // Evidence takes reading the book's gems: only of those that meet all else, and only if the rule asks.
-                let meets = score.meets(&self.rule)
-                    && (self.rule.min_evidence <= 0.0 || aligned(number)?.evidence >= self.rule.min_evidence);
+                let meets = self.rule.is_met(&score, || aligned(number))?;
                 if meets && outline.standing.disabled_since.is_some() {
                     disabled += 1;
                 } else if meets {
@@ -348,7 +348,7 @@ impl Checking<'_> {
         // A record of which an outline was read is there.
         let shown = found.into_iter().zip(records).filter_map(|(candidate, record)| Some((candidate, record?)));
         let shown = shown.map(|(Candidate { number, score, allowed, .. }, record)| {
-            let Alignment { relation, spans, evidence } = aligned(number)?;
+            let Alignment { relation, spans, evidence, .. } = aligned(number)?;
             let of_book = record.gems.get(name).copied().unwrap_or_default();
             let error_probability = error(evidence, u64::from(of_book));
             let spans = if options.detail { spans } else { Vec::new() };

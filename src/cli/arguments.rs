@@ -151,8 +151,11 @@ pub(super) struct RuleArguments {
     #[arg(long, value_name = "BOOKS")]
     common_cap: Option<u32>,
     /// The least evidence that makes a match: a rare gem in order counts 1, a common or a scattered one less [default: 0]
-    #[arg(long, value_name = "EVIDENCE", value_parser = evidence)]
+    #[arg(long, value_name = "EVIDENCE", value_parser = sum)]
     min_evidence: Option<f64>,
+    /// The least support that makes a match: a gem in common counts 1, one far from all others half [default: the recipe's, 0 or 2]
+    #[arg(long, value_name = "SUPPORT", value_parser = sum)]
+    min_support: Option<f64>,
 }
 
 impl RuleArguments {
@@ -163,14 +166,14 @@ impl RuleArguments {
 
     /// What of the rule is given.
     pub(super) fn changes(&self) -> RuleChanges {
-        let Self { min_common, min_share, common_cap, min_evidence } = *self;
-        RuleChanges { min_common, min_share, common_cap, min_evidence }
+        let Self { min_common, min_share, common_cap, min_evidence, min_support } = *self;
+        RuleChanges { min_common, min_share, common_cap, min_evidence, min_support }
     }
 }
 
-fn evidence(text: &str) -> Result<f64, String> {
-    let evidence = text.parse().ok().filter(|evidence: &f64| evidence.is_finite() && *evidence >= 0.0);
-    evidence.ok_or_else(|| "evidence is a number from 0 on".to_owned())
+fn sum(text: &str) -> Result<f64, String> {
+    let sum = text.parse().ok().filter(|sum: &f64| sum.is_finite() && *sum >= 0.0);
+    sum.ok_or_else(|| "it is a number from 0 on".to_owned())
 }
 
 fn share(text: &str) -> Result<f64, String> {

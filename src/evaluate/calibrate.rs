@@ -49,6 +49,7 @@ pub fn calibrate(
         let index = Index::create(folder.path(), recipes)?.with_rule(RuleChanges {
             min_common: Some(1),
             min_share: Some(0.0),
+            min_support: Some(0.0),
             ..RuleChanges::default()
         });
         index.add(indexed, recipes, |book| shelf.text(book), || {})?;

@@ -4,6 +4,7 @@ use hashbrown::HashMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::ALONE;
 use crate::fingerprint::{Gem, Place, PlacedGem};
 
 /// Two matching gems belong to one span when at most so many gems, in either text, lie from one to the next. Eight gems
@@ -11,10 +12,6 @@ use crate::fingerprint::{Gem, Place, PlacedGem};
 const REACH: usize = 8;
 /// A text lies in another when spans cover at least this part of it.
 const COVERED: f64 = 0.5;
-
-/// What a gem that stands alone counts, against one that follows another in both texts: a forger or chance scatters gems,
-/// a copy keeps their order.
-const ALONE: f64 = 0.5;
 
 /// A query and a book side by side.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,6 +22,8 @@ pub struct Alignment {
     pub spans: Vec<Span>,
     /// The weights of the gems in common together; those that stand alone count half.
     pub evidence: f64,
+    /// How many gems there are in common; those that stand alone count half.
+    pub support: f64,
 }
 
 /// A stretch of the query and the stretch of the book that it matches.
@@ -110,8 +109,9 @@ pub fn align(query: &[PlacedGem], book: &[PlacedGem], weight: impl Fn(Gem) -> f6
     };
     let spans = runs.iter().map(|run| run.span(query, book)).collect();
     // From 0.0, as a sum of nothing is -0.0.
-    let evidence = runs.iter().fold(0.0, |sum, run| sum + run.evidence());
-    Alignment { relation, spans, evidence }
+    let sum = |of: fn(&Run) -> f64| runs.iter().fold(0.0, |sum, run| sum + run.firmness() * of(run));
+    let (evidence, support) = (sum(|run| run.weight), sum(|run| f64::from(run.common)));
+    Alignment { relation, spans, evidence, support }
 }
 
 /// A span in the making: first and last gem in either text.
@@ -134,8 +134,9 @@ impl Run {
         self.book.1 = b;
     }
 
-    fn evidence(&self) -> f64 {
-        if self.common == 1 { ALONE * self.weight } else { self.weight }
+    /// What each of its gems counts.
+    fn firmness(&self) -> f64 {
+        if self.common == 1 { ALONE } else { 1.0 }
     }
 
     fn span(&self, query: &[PlacedGem], book: &[PlacedGem]) -> Span {
@@ -209,7 +210,7 @@ mod tests {
         assert_eq!(relation, Relation::SameText);
         assert_eq!(spans[0].query.bytes, None);
         assert_eq!(spans[0].book.bytes, Some(Place { start: 500, end: 990 }));
-        let nothing = Alignment { relation: Relation::Overlap, spans: vec![], evidence: 0.0 };
+        let nothing = Alignment { relation: Relation::Overlap, spans: vec![], evidence: 0.0, support: 0.0 };
         assert_eq!(side_by_side(&[], &[]), nothing);
     }
 

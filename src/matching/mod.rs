@@ -28,27 +28,31 @@ pub struct Rule {
     /// The least evidence: what the gems in common say together, a rare gem in order counting 1.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub min_evidence: f64,
+    /// The least support: how many gems in common there are, one that stands alone counting half.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub min_support: f64,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
-fn is_nothing(evidence: &f64) -> bool {
-    *evidence <= 0.0
+fn is_nothing(least: &f64) -> bool {
+    *least <= 0.0
 }
 
 impl Default for Rule {
     /// The rule of the exact recipes: with 32 bits, fewer gems in common come about by chance in a large index.
     fn default() -> Self {
-        Self { min_common: 3, min_share: 0.0, common_cap: 10_000, min_evidence: 0.0 }
+        Self { min_common: 3, min_share: 0.0, common_cap: 10_000, min_evidence: 0.0, min_support: 0.0 }
     }
 }
 
 impl Rule {
     /// The rule that a recipe comes with. That of `hardened` was measured on unrelated books (`docs/recipes.md`): one gem is
-    /// no more than a quotation, and two books that share some have a small share of each other.
+    /// no more than a quotation, two far from each other are two quotations, and two books that share some have a small share
+    /// of each other.
     #[must_use]
     pub fn of(recipe: &Recipe) -> Self {
         match recipe.gem_bits() {
-            64 => Self { min_common: 2, min_share: 0.03, ..Self::default() },
+            64 => Self { min_common: 2, min_share: 0.03, min_support: 2.0, ..Self::default() },
             _ => Self::default(),
         }
     }
@@ -57,6 +61,21 @@ impl Rule {
     #[must_use]
     pub fn fewest(&self) -> u32 {
         self.min_common.max(1)
+    }
+
+    /// Whether a score and an alignment make a match; the alignment is not asked for where the score decides.
+    ///
+    /// # Errors
+    /// Those of the alignment.
+    pub fn is_met<E>(&self, score: &Score, aligned: impl FnOnce() -> Result<Alignment, E>) -> Result<bool, E> {
+        if score.common < self.fewest() || score.share_of_query.max(score.share_of_book) < self.min_share {
+            return Ok(false);
+        }
+        if self.min_evidence <= 0.0 && ALONE * f64::from(score.common) >= self.min_support {
+            return Ok(true);
+        }
+        let Alignment { evidence, support, .. } = aligned()?;
+        Ok(evidence >= self.min_evidence && support >= self.min_support)
     }
 }
 
@@ -71,6 +90,8 @@ pub struct RuleChanges {
     pub common_cap: Option<u32>,
     /// The least evidence.
     pub min_evidence: Option<f64>,
+    /// The least support.
+    pub min_support: Option<f64>,
 }
 
 impl RuleChanges {
@@ -82,6 +103,7 @@ impl RuleChanges {
             min_share: self.min_share.unwrap_or(rule.min_share),
             common_cap: self.common_cap.unwrap_or(rule.common_cap),
             min_evidence: self.min_evidence.unwrap_or(rule.min_evidence),
+            min_support: self.min_support.unwrap_or(rule.min_support),
         }
     }
 }
@@ -109,13 +131,11 @@ impl Score {
         let (query, book) = (f64::from(query), f64::from(book));
         Self { common, share_of_query: part(query), share_of_book: part(book), score: part(f64::midpoint(query, book)) }
     }
-
-    /// Whether the rule calls this a match, if the evidence is enough.
-    #[must_use]
-    pub fn meets(&self, rule: &Rule) -> bool {
-        self.common >= rule.fewest() && self.share_of_query.max(self.share_of_book) >= rule.min_share
-    }
 }
+
+/// What a gem that stands alone counts, against one near another in the order of both texts: chance, quotations and forgers
+/// scatter gems, a copy keeps their order.
+const ALONE: f64 = 0.5;
 
 /// What a gem says that so many books of an index have: 1 when it is in one book, 0 when it were in all and the index
 /// without end (the inverse document frequency of Spärck Jones 1972, as a part of its greatest value).
@@ -134,8 +154,28 @@ pub fn verdict(rights: impl IntoIterator<Item = Rights>) -> Rights {
 
 #[cfg(test)]
 mod tests {
-    use super::{Rule, Score, verdict, weight};
+    use super::{Alignment, Relation, Rule, Score, verdict, weight};
     use crate::index::Rights::{Free, Protected, PublicDomain, Unknown};
+
+    fn by_score(rule: &Rule, score: Score) -> bool {
+        rule.is_met(&score, || Err(())).expect("the score decides")
+    }
+
+    #[test]
+    fn gems_that_stand_alone_count_half() {
+        let rule = Rule { min_common: 2, min_support: 2.0, ..Rule::default() };
+        let met = |common, support| {
+            let alignment = Alignment { relation: Relation::Overlap, spans: Vec::new(), evidence: 0.0, support };
+            rule.is_met::<()>(&Score::new(common, 100, 100), || Ok(alignment))
+        };
+        assert_eq!(
+            [met(2, 1.0), met(2, 2.0), met(3, 1.5), met(3, 2.5)].map(Result::unwrap),
+            [false, true, false, true]
+        );
+        assert!(by_score(&rule, Score::new(4, 100, 100)), "four are enough wherever they stand");
+        let asks = Rule { min_evidence: 0.1, ..rule };
+        assert_eq!(asks.is_met(&Score::new(4, 100, 100), || Err("read")), Err("read"));
+    }
 
     #[test]
     fn the_strictest_rights_decide() {
@@ -151,10 +191,10 @@ mod tests {
         let table =
             [(3, 10, 10, true), (2, 10, 10, false), (3, 100, 100, false), (3, 100, 30, true), (3, 30, 100, true)];
         for (common, query, book, matches) in table {
-            assert_eq!(Score::new(common, query, book).meets(&rule), matches, "{common} of {query} and {book}");
+            assert_eq!(by_score(&rule, Score::new(common, query, book)), matches, "{common} of {query} and {book}");
         }
         let none = Rule { min_common: 0, ..Rule::default() };
-        assert!(!Score::new(0, 10, 10).meets(&none), "nothing in common is never a match");
+        assert!(!by_score(&none, Score::new(0, 10, 10)), "nothing in common is never a match");
     }
 
     #[test]
