@@ -41,7 +41,8 @@ pub(super) fn rule(report: &Report) -> String {
         share if share > 0.0 => format!(" and {} of the text or the book", percent(share)),
         _ => String::new(),
     };
-    format!("a match takes {gems} in common{share}; {}", odds(report.chance))
+    let alone = if report.rule.min_support > 0.0 { " (one that stands alone counts half)" } else { "" };
+    format!("a match takes {gems} in common{alone}{share}; {}", odds(report.chance))
 }
 
 pub(super) fn rights(rights: Rights) -> &'static str {

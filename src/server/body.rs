@@ -8,6 +8,9 @@ use actix_web::web::{Data, Payload};
 use actix_web::{HttpMessage, HttpRequest, rt};
 use futures_util::StreamExt;
 use serde::de::DeserializeOwned;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{ObjectBuilder, Schema, SchemaType};
+use utoipa::{PartialSchema, ToSchema};
 
 use super::State;
 use super::load::Room;
@@ -46,6 +49,17 @@ const FILES: [&str; 24] = [
     "application/x-zip-compressed",
     "application/gzip",
 ];
+/// A text or a file, as the API's description has it.
+pub(super) struct AnyBytes;
+
+impl PartialSchema for AnyBytes {
+    fn schema() -> RefOr<Schema> {
+        ObjectBuilder::new().schema_type(SchemaType::AnyValue).description(Some("The bytes as they are")).into()
+    }
+}
+
+impl ToSchema for AnyBytes {}
+
 const MIB: f64 = (1 << 20) as f64;
 
 /// A body that was read.

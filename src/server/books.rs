@@ -8,7 +8,7 @@ use serde::de::IntoDeserializer;
 use utoipa::ToSchema;
 
 use super::State;
-use super::body::{self, Body};
+use super::body::{self, AnyBytes, Body};
 use super::parameters;
 use super::problem::{Details, Problem, excerpt};
 use super::work::{Answer, work};
@@ -28,7 +28,7 @@ use crate::object;
         ("language" = Option<String>, Query, description = "With a raw body: the language"),
         ("identifier" = Option<Vec<String>>, Query, description = "With a raw body: an ISBN or another identifier; once for each"),
         ("clean" = Option<bool>, Query, description = "With a raw body: whether to read it without the marks of printing; as each recipe does, if left out")),
-    request_body(content((Written = "application/json"), (String = "text/plain"), (Vec<u8> = "application/octet-stream"))),
+    request_body(content((Written = "application/json"), (inline(AnyBytes) = "text/plain"), (inline(AnyBytes) = "application/octet-stream"))),
     responses((status = 200, description = "It was there", body = Added), (status = 201, description = "It was added", body = Added), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
 pub(super) async fn put(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
     let key = parameters::book(&request)?;

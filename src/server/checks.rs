@@ -10,7 +10,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::State;
-use super::body::{self, Body};
+use super::body::{self, AnyBytes, Body};
 use super::parameters;
 use super::problem::{Details, Problem, excerpt};
 use super::work::{Answer, work};
@@ -27,7 +27,7 @@ use crate::report::html_report;
         ("detail" = Option<bool>, Query, description = "With a raw body: whether to show spans"),
         ("day" = Option<jiff::civil::Date>, Query, description = "With a raw body: the day whose rights decide"),
         ("clean" = Option<bool>, Query, description = "With a raw body: whether to read it without the marks of printing, such as running heads; as the recipe does, if left out")),
-    request_body(content((Asked = "application/json"), (String = "text/plain"), (Vec<u8> = "application/octet-stream"))),
+    request_body(content((Asked = "application/json"), (inline(AnyBytes) = "text/plain"), (inline(AnyBytes) = "application/octet-stream"))),
     responses((status = 200, description = "What was found", content((Report = "application/json"), (String = "text/html"))), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
 pub(super) async fn check(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
     let parameters = request.query_string().to_owned();

@@ -6,7 +6,7 @@ use actix_web::{HttpRequest, HttpResponse};
 use serde_json::json;
 
 use super::State;
-use super::body::{self, Body};
+use super::body::{self, AnyBytes, Body};
 use super::parameters;
 use super::problem::{Details, Problem};
 use super::work::{Answer, work_shared};
@@ -35,7 +35,7 @@ pub(super) async fn cancel(id: Path<String>, state: Data<State>) -> Result<HttpR
     work_shared(&state, move |catalogue| Answer::json(StatusCode::ACCEPTED, &catalogue.cancel(id)?)).await
 }
 
-#[utoipa::path(post, path = "/v1/libraries/{library}/recut/{id}", tag = "jobs", operation_id = "recut", summary = "Send the text that a re-index waits for", params(("library" = String, Path, description = "The library", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"), ("id" = String, Path, description = "The library's own id", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")), request_body(content((String = "text/plain"), (Vec<u8> = "application/octet-stream"))), responses((status = 200, description = "Whether it was waited for", body = Object), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")))]
+#[utoipa::path(post, path = "/v1/libraries/{library}/recut/{id}", tag = "jobs", operation_id = "recut", summary = "Send the text that a re-index waits for", params(("library" = String, Path, description = "The library", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"), ("id" = String, Path, description = "The library's own id", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")), request_body(content((inline(AnyBytes) = "text/plain"), (inline(AnyBytes) = "application/octet-stream"))), responses((status = 200, description = "Whether it was waited for", body = Object), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")))]
 pub(super) async fn recut(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
     let key = parameters::book(&request)?;
     let Body::Raw(raw) = body::json_or_raw(&request, payload, &state).await? else {
