@@ -12,7 +12,7 @@
 //! A text's gems, and two texts side by side:
 //!
 //! ```
-//! use lapidary::catalogue::compare;
+//! use lapidary::catalogue::{Text, compare};
 //! use lapidary::fingerprint::Recipe;
 //! use lapidary::matching::Rule;
 //!
@@ -20,6 +20,7 @@
 //! let text: String = (0..9_000_u64).map(|i| format!("{:x}stone ", i * 2_654_435_761 % 999_983)).collect();
 //! assert!(recipe.gems(&text).len() > 10);
 //! let copy = text.to_uppercase().replace(' ', ",\n");
+//! let [copy, text] = [&copy, &text].map(|text| Text::new(text, None));
 //! assert!(compare(&recipe, Rule::default(), &copy, &text).matches);
 //! ```
 //!
@@ -38,6 +39,7 @@
 //!     title: Some("Numbers".to_owned()),
 //!     authors: Vec::new(),
 //!     language: None,
+//!     identifiers: Vec::new(),
 //!     validity: None,
 //!     content: Content::text(text.clone()),
 //! })?;

@@ -216,3 +216,24 @@ fn a_text_is_told_the_gems_it_has_and_not_those_it_is_looked_up_by() {
     assert_eq!((report.total, report.common_gems), (0, report.gems));
     assert!(report.gems > 0);
 }
+
+/// Under `hardened` two gems far from each other are two quotations, and no copy.
+#[test]
+fn gems_that_stand_alone_count_half() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let catalogue = Catalogue::open_or_create(folder.path()).expect("a catalogue");
+    let recipe = Recipe::hardened();
+    catalogue.settle_recipes(std::slice::from_ref(&recipe)).expect("a recipe");
+    let digits = |gems: Vec<u64>| gems.into_iter().map(WrittenGem::Digits).collect::<Vec<_>>();
+    let content = Content::Gems { recipe: Some(recipe.name().clone()), gems: digits((1..=60).collect()) };
+    let (title, authors, language, identifiers, validity) = (None, Vec::new(), None, Vec::new(), None);
+    let key = key("one", 0);
+    let entry = NewEntry { key, rights: Rights::Protected, title, authors, language, identifiers, validity, content };
+    catalogue.add(entry).expect("added");
+    let total = |common: &[u64]| {
+        // All others are in no book.
+        let gems = (1..=60).map(|gem| if common.contains(&gem) { gem } else { 1_000 + gem }).collect();
+        catalogue.check(&Query::Gems(digits(gems)), &CheckOptions::default()).expect("a report").total
+    };
+    assert_eq!([&[10][..], &[10, 40], &[10, 30, 50], &[10, 12], &[1, 20, 40, 60]].map(total), [0, 0, 0, 1, 1]);
+}

@@ -260,6 +260,36 @@ fn what_is_encrypted_is_said_to_be() {
     encrypted(pdf.into_bytes());
 }
 
+/// What a fuzzer found: a font of parts that has none, and one that is no dictionary. The parser panics at both.
+#[test]
+fn pages_that_a_parser_panics_at() {
+    let pdf = |fonts: &[&str]| {
+        let mut objects = vec![b"<</Type/Catalog/Pages 2 0 R>>".to_vec(), Vec::new()];
+        let mut kids = String::new();
+        for font in fonts {
+            let page = objects.len() + 1;
+            kids += &[" ", &page.to_string(), " 0 R"].concat();
+            let content = page + 1;
+            let resources = format!("<</Font<</F1 {font}>>>>");
+            let about =
+                format!("<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]/Resources{resources}/Contents {content} 0 R>>");
+            objects.push(about.into_bytes());
+            objects.push(makers::stream("", b"BT /F1 10 Tf (A page that can be read.) Tj ET", 1));
+        }
+        objects[1] = format!("<</Type/Pages/Kids[{kids}]/Count {}>>", fonts.len()).into_bytes();
+        makers::pdf_of(&objects, 1)
+    };
+    let good = "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>";
+    quietly(move || {
+        for bad in ["<</Type/Font/Subtype/Type0/BaseFont/X/Encoding/Identity-H>>", "17"] {
+            let refused = one(pdf(&[good, bad])).expect_err("half of it is lost").to_string();
+            assert!(refused.contains("1 of 2 pages cannot be read; page 2"), "{refused}");
+            let fonts: Vec<&str> = std::iter::repeat_n(good, 19).chain([bad]).collect();
+            assert_eq!(one(pdf(&fonts)).expect("most of it").text.matches("can be read").count(), 19);
+        }
+    });
+}
+
 /// Reads, and refuses what a reader of ours must never do. Those of others may panic: they run in processes of their own.
 fn attempt(name: &str, what: &str, bytes: Vec<u8>) {
     let begun = Instant::now();

@@ -1,11 +1,13 @@
-//! What the system runs out of while the server works: files, and room on the disk. It says so, loses nothing, and goes on by
-//! itself where it can.
+//! What the system runs out of while the server works: files, room on the disk, and a steady clock. It says so, loses nothing,
+//! and goes on by itself where it can.
 
 mod common;
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
+#[cfg(target_os = "linux")]
+use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -145,4 +147,78 @@ fn a_full_disk_in_the_middle_of_a_backup_or_a_job() {
     run("restore --from {} --data {}", &[&backups.join("nightly"), &restored]).expect(0);
     all_there(&restored, 120, &folder);
     all_there(&data, 120, &folder);
+}
+
+/// The wall clock of a process that this is loaded into is off by as many seconds as the file in `JUMP` says.
+#[cfg(target_os = "linux")]
+const JUMPING_CLOCK: &str = r#"
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+int clock_gettime(clockid_t clock, struct timespec *time) {
+    int done = syscall(SYS_clock_gettime, clock, time);
+    if (clock != CLOCK_REALTIME) return done;
+    char seconds[32] = "";
+    int file = syscall(SYS_openat, AT_FDCWD, getenv("JUMP"), O_RDONLY);
+    if (file >= 0) {
+        syscall(SYS_read, file, seconds, sizeof seconds - 1);
+        syscall(SYS_close, file);
+    }
+    time->tv_sec += atol(seconds);
+    return done;
+}
+"#;
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_clock_that_jumps_ends_no_more_than_it_must() {
+    const DAY: i64 = 86_400;
+    let folder = Folder::new();
+    let (data, jump, library) = (folder.data(), folder.file("jump", "0"), folder.path("clock.so"));
+    let source = folder.file("clock.c", JUMPING_CLOCK);
+    let compiled = Command::new("cc").args(["-shared", "-fPIC", "-o"]).args([&library, &source]).status();
+    assert!(compiled.expect("a C compiler, which building RocksDB takes too").success());
+    let key = |line: &str| run(line, &[&data]).expect(0).out.lines().last().expect("a key").to_owned();
+    let boss = key("keys add --data {} --role admin boss");
+    let shop = key("keys add --data {} --role check --rate 1000/s --quota 3/day --expires 30d shop");
+    let script = format!("JUMP={} LD_PRELOAD={} exec $SERVE", jump.display(), library.display());
+    let server = Server::start_by_shell(&script, &data);
+    let keyed = |key: &str, path: &str, body: Option<Value>| {
+        let url = format!("{}{path}", server.url);
+        let sent = match body {
+            Some(body) if path.starts_with("/v1/checks") => agent().post(url).header("X-Api-Key", key).send_json(body),
+            Some(body) => agent().put(url).header("X-Api-Key", key).send_json(body),
+            None => agent().get(url).header("X-Api-Key", key).call(),
+        };
+        answer(sent).expect("an answer")
+    };
+    let check = || keyed(&shop, "/v1/checks", Some(json!({ "gems": [1, 2, 3] })));
+    for (book, (days, status)) in
+        [(0, 200), (1, 200), (-1, 200), (-3_650, 200), (29, 200), (31, 401), (0, 200)].iter().enumerate()
+    {
+        folder.file("jump", (days * DAY).to_string());
+        let put = json!({ "rights": "protected", "gems": [1, 2, 3] });
+        assert_eq!(keyed(&boss, &format!("/v1/libraries/l/books/{book}"), Some(put)).0, 201, "{days} days off");
+        assert_eq!(keyed(&boss, "/readyz", None).0, 200, "{days} days off");
+        let (found, report) = check();
+        assert_eq!(found, *status, "{days} days off: {report}");
+        if found == 200 {
+            assert_eq!(report["total"], book + 1);
+        }
+    }
+    // Another day begins the quota anew; the same day, come to once more, does so too.
+    assert_eq!([(); 3].map(|()| check().0), [200, 200, 429]);
+    drop(server);
+    run("verify --data {}", &[&data]).expect(0);
+    let numbers: Vec<u64> = run("audit --json --data {}", &[&data])
+        .expect(0)
+        .json()
+        .iter()
+        .map(|entry| entry["number"].as_u64().expect("a number"))
+        .collect();
+    assert!(numbers.windows(2).all(|two| two[0] < two[1]), "{numbers:?}");
 }

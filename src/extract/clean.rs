@@ -72,12 +72,11 @@ fn stays(text: &str) -> Traced {
     let pages = pages(text);
     let mut on_pages: HashMap<String, usize> = HashMap::new();
     for page in &pages {
-        let mut seen = Vec::new();
-        for shape in margins(page).into_iter().map(|place| shape(page[place])).filter(|shape| !shape.is_empty()) {
-            if !seen.contains(&shape) {
-                *on_pages.entry(shape.clone()).or_default() += 1;
-                seen.push(shape);
-            }
+        let mut shapes: Vec<String> = margins(page).into_iter().map(shape).filter(|shape| !shape.is_empty()).collect();
+        shapes.sort_unstable();
+        shapes.dedup();
+        for shape in shapes {
+            *on_pages.entry(shape).or_default() += 1;
         }
     }
     let fewest = FEWEST.max(pages.len() / OFTEN);
@@ -87,34 +86,47 @@ fn stays(text: &str) -> Traced {
     let mut stays = Traced::with_capacity(text.len());
     for page in &pages {
         let margins = margins(page);
-        let ends = [margins.first(), margins.last()];
-        let is_printed = |place: usize, line: &str| {
-            (margins.contains(&place) && runs(line)) || (ends.contains(&Some(&place)) && is_number(line))
+        let ends = [margins.first(), margins.last()].map(|line| line.map(|line| line.as_ptr()));
+        let is_printed = |line: &str| {
+            (margins.iter().any(|margin| margin.as_ptr() == line.as_ptr()) && runs(line))
+                || (ends.contains(&Some(line.as_ptr())) && is_number(line))
         };
-        let kept: Vec<&str> =
-            page.iter().enumerate().filter(|(place, line)| !is_printed(*place, line)).map(|(_, line)| *line).collect();
         // A page is no paragraph: what is blank at its ends is none of the text.
-        let blank = |line: &&&str| line.trim().is_empty();
-        let start = kept.iter().take_while(blank).count();
-        let end = kept.len() - kept[start..].iter().rev().take_while(blank).count();
-        for line in kept[start..end].iter().map(|line| line.trim_end()) {
-            let line = match by.joint(stays.text(), line) {
-                Joint::Nothing => line,
-                Joint::Line => {
-                    stays.put("\n");
-                    line
-                }
-                Joint::Word { hyphen } => {
-                    if !hyphen {
-                        stays.pop();
-                    }
-                    line.trim_start()
-                }
-            };
-            stays.copy(text, line);
+        let (mut is_first, mut blank) = (true, 0);
+        for line in page.lines().map(str::trim_end) {
+            if line.is_empty() {
+                blank += usize::from(!is_first);
+                continue;
+            }
+            if is_printed(line) {
+                continue;
+            }
+            for _ in 0..std::mem::take(&mut blank) {
+                add(&mut stays, text, "", &by);
+            }
+            add(&mut stays, text, line, &by);
+            is_first = false;
         }
     }
     stays
+}
+
+/// Adds a line of a text.
+fn add(stays: &mut Traced, text: &str, line: &str, by: &Lines) {
+    let line = match by.joint(stays.text(), line) {
+        Joint::Nothing => line,
+        Joint::Line => {
+            stays.end_line(text);
+            line
+        }
+        Joint::Word { hyphen } => {
+            if !hyphen {
+                stays.pop();
+            }
+            line.trim_start()
+        }
+    };
+    stays.copy(text, line);
 }
 
 /// The text as it is seen; `None`, if that is as it stands.
@@ -140,7 +152,7 @@ fn visible(text: &str) -> Option<Traced> {
             '\u{FB05}' | '\u{FB06}' => "st",
             _ => continue,
         };
-        visible.replace(at..from, instead);
+        visible.replace(at, char.len_utf8() as u16, instead);
     }
     visible.copy(text, &text[from..]);
     Some(visible)
@@ -150,35 +162,39 @@ fn is_unseen(char: char) -> bool {
     INVISIBLE.contains(&char) || ('\u{FB00}'..='\u{FB06}').contains(&char)
 }
 
-/// The lines of each page. A page number is the last line of its page, and where there is none the form feed ends it.
-fn pages(text: &str) -> Vec<Vec<&str>> {
-    let mut pages: Vec<Vec<&str>> = Vec::new();
+/// The pages. A page number is the last line of its page, and where there is none the form feed ends it.
+fn pages(text: &str) -> Vec<&str> {
+    let mut pages = Vec::new();
     for leaf in text.split('\x0C') {
-        let lines: Vec<&str> = leaf.lines().collect();
-        let numbers: Vec<(usize, u32)> =
-            lines.iter().enumerate().filter_map(|(place, line)| Some((place, number(line)?))).collect();
-        let follows = |(i, &(place, number)): (usize, &(usize, u32))| {
-            let before = i.checked_sub(1).is_some_and(|i| numbers[i].1.checked_add(1) == Some(number));
-            let after = numbers.get(i + 1).is_some_and(|&(_, after)| number.checked_add(1) == Some(after));
-            (before || after).then_some(place)
-        };
-        let mut start = 0;
-        for end in numbers.iter().enumerate().filter_map(follows) {
-            pages.push(lines[start..=end].to_vec());
-            start = end + 1;
+        let (mut start, mut at) = (0, 0);
+        // The number before: where its line ends, and whether a page does.
+        let mut before: Option<(u32, usize, bool)> = None;
+        for line in leaf.split_inclusive('\n') {
+            at += line.len();
+            let Some(number) = number(line) else { continue };
+            let follows = before.is_some_and(|(before, ..)| before.checked_add(1) == Some(number));
+            if let Some((_, end, false)) = before.filter(|_| follows) {
+                pages.push(&leaf[start..end]);
+                start = end;
+            }
+            if follows {
+                pages.push(&leaf[start..at]);
+                start = at;
+            }
+            before = Some((number, at, follows));
         }
-        pages.push(lines[start..].to_vec());
+        pages.push(&leaf[start..]);
     }
     pages
 }
 
-/// The places of the lines at the top and the bottom of a page that are not blank.
-fn margins(page: &[&str]) -> Vec<usize> {
-    let written = || page.iter().enumerate().filter(|(_, line)| !line.trim().is_empty()).map(|(place, _)| place);
-    let mut places: Vec<usize> = written().take(MARGIN).chain(written().rev().take(MARGIN)).collect();
-    places.sort_unstable();
-    places.dedup();
-    places
+/// The lines at the top and the bottom of a page that are not blank.
+fn margins(page: &str) -> Vec<&str> {
+    let written = || page.lines().map(str::trim_end).filter(|line| !line.is_empty());
+    let mut lines: Vec<&str> = written().take(MARGIN).chain(written().rev().take(MARGIN)).collect();
+    lines.sort_unstable_by_key(|line| line.as_ptr());
+    lines.dedup_by_key(|line| line.as_ptr());
+    lines
 }
 
 /// A line without its numbers.

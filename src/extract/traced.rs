@@ -10,20 +10,14 @@ pub(super) struct Traced {
     pieces: Vec<Piece>,
 }
 
+/// Small, since a text of short lines has many.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Piece {
-    /// Where it begins in the text.
+    /// Where it begins in the text, and in the source.
     at: usize,
-    from: From,
-}
-
-/// Where a piece is in the source.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum From {
-    /// Byte by byte from here on.
-    Copied(usize),
-    /// It stands for this.
-    Instead(Range<usize>),
+    from: usize,
+    /// How many bytes of the source it stands for, all of it for all of them; `None`: it is copied, byte by byte.
+    instead: Option<u16>,
 }
 
 impl Traced {
@@ -37,30 +31,23 @@ impl Traced {
 
     /// Adds a part of the source, which must be a slice of it.
     pub(super) fn copy(&mut self, source: &str, part: &str) {
-        if part.is_empty() {
-            return;
-        }
-        let start = part.as_ptr().addr() - source.as_ptr().addr();
-        let goes_on = self.pieces.last().is_some_and(|last| match last.from {
-            From::Copied(from) => from + (self.text.len() - last.at) == start,
-            From::Instead(_) => false,
-        });
-        if !goes_on {
-            self.pieces.push(Piece { at: self.text.len(), from: From::Copied(start) });
-        }
-        self.text.push_str(part);
+        self.copied(part.as_ptr().addr() - source.as_ptr().addr(), part);
     }
 
-    /// Adds what stands for a part of the source.
-    pub(super) fn replace(&mut self, part: Range<usize>, by: &str) {
-        self.pieces.push(Piece { at: self.text.len(), from: From::Instead(part) });
-        self.text.push_str(by);
-    }
-
-    /// Adds what stands for nothing.
-    pub(super) fn put(&mut self, new: &str) {
+    /// Adds a line's end: in the place of the character that comes next in the source, the end of a line or a blank before it.
+    pub(super) fn end_line(&mut self, source: &str) {
         let end = self.source(0..self.text.len()).end;
-        self.replace(end..end, new);
+        if source.as_bytes().get(end).is_some_and(u8::is_ascii) {
+            self.copied(end, "\n");
+        } else {
+            self.replace(end, 0, "\n");
+        }
+    }
+
+    /// Adds what stands for so many bytes of the source.
+    pub(super) fn replace(&mut self, from: usize, bytes: u16, by: &str) {
+        self.pieces.push(Piece { at: self.text.len(), from, instead: Some(bytes) });
+        self.text.push_str(by);
     }
 
     /// Takes the last character away.
@@ -74,17 +61,28 @@ impl Traced {
     /// Where a part of the text is in the source.
     pub(super) fn source(&self, part: Range<usize>) -> Range<usize> {
         let piece = |at: usize| self.pieces[..self.pieces.partition_point(|piece| piece.at <= at)].last();
-        let start = piece(part.start).map_or(part.start, |Piece { at, from }| match from {
-            From::Copied(from) => from + (part.start - at),
-            From::Instead(instead) => instead.start,
+        let start = piece(part.start).map_or(part.start, |piece| match piece.instead {
+            None => piece.from + (part.start - piece.at),
+            Some(_) => piece.from,
         });
         if part.is_empty() {
             return start..start;
         }
-        let end = piece(part.end - 1).map_or(part.end, |Piece { at, from }| match from {
-            From::Copied(from) => from + (part.end - at),
-            From::Instead(instead) => instead.end,
+        let end = piece(part.end - 1).map_or(part.end, |piece| match piece.instead {
+            None => piece.from + (part.end - piece.at),
+            Some(bytes) => piece.from + usize::from(bytes),
         });
         start..end
+    }
+
+    fn copied(&mut self, from: usize, part: &str) {
+        if part.is_empty() {
+            return;
+        }
+        let goes_on = |last: &Piece| last.instead.is_none() && last.from + (self.text.len() - last.at) == from;
+        if !self.pieces.last().is_some_and(goes_on) {
+            self.pieces.push(Piece { at: self.text.len(), from, instead: None });
+        }
+        self.text.push_str(part);
     }
 }

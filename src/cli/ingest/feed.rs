@@ -80,6 +80,9 @@ pub(super) fn each(
 fn job(line: &[u8], folder: &Path, defaults: &Defaults<'_>) -> Result<Job, String> {
     let line: Line = serde_json::from_slice(line).map_err(|error| error.to_string())?;
     let source = match (line.text, line.gems, line.file, line.recipe) {
+        (_, Some(_), ..) if line.clean.is_some() => {
+            return Err("'clean' says how a text is read: leave it out with gems".to_owned());
+        }
         (Some(text), None, None, None) => Source::Text(text),
         (None, Some(gems), None, recipe) => Source::Gems { recipe, gems },
         (None, None, Some(file), None) => Source::File(Found { path: folder.join(&file), relative: file }),
