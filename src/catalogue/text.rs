@@ -20,7 +20,7 @@ use crate::fingerprint::{PackedFold, Place, PlacedGem, Probe, Recipe};
 pub struct Text<'a> {
     stands: &'a str,
     clean: Option<bool>,
-    cleaned: OnceCell<Clean>,
+    cleaned: OnceCell<Clean<'a>>,
 }
 
 impl<'a> Text<'a> {
@@ -66,17 +66,17 @@ impl<'a> Text<'a> {
         }
     }
 
-    fn clean(&self, recipe: &Recipe) -> Option<&Clean> {
+    fn clean(&self, recipe: &Recipe) -> Option<&Clean<'a>> {
         let is_clean = self.clean.unwrap_or_else(|| recipe.reads_clean());
         is_clean.then(|| self.cleaned.get_or_init(|| clean(self.stands)))
     }
 }
 
-fn replace(gem: &mut PlacedGem, clean: &Clean) {
+fn replace(gem: &mut PlacedGem, clean: &Clean<'_>) {
     gem.place = gem.place.map(|place| source(place, clean));
 }
 
-fn source(place: Place, clean: &Clean) -> Place {
+fn source(place: Place, clean: &Clean<'_>) -> Place {
     let source = clean.source(place.start as usize..place.end as usize);
     Place { start: source.start as u64, end: source.end as u64 }
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use hashbrown::HashMap;
-use memchr::memchr3_iter;
+use memchr::{memchr3_iter, memmem};
 
 use super::traced::Traced;
 
@@ -17,31 +17,31 @@ const OFTEN: usize = 8;
 const RARE: usize = 50;
 /// Characters that nobody sees: the soft hyphen, blanks and joiners without width, the byte-order mark.
 const INVISIBLE: [char; 6] = ['\u{AD}', '\u{200B}', '\u{200C}', '\u{200D}', '\u{2060}', '\u{FEFF}'];
+/// How the ligatures begin, of which there are seven.
+const LIGATURES: &[u8] = b"\xEF\xAC";
 
 /// A text without the marks of its printing, which [`clean`] makes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Clean {
+pub struct Clean<'a> {
+    source: &'a str,
     /// The text as it is seen, where that is another than the source.
     visible: Option<Traced>,
-    /// What stays of that.
-    stays: Traced,
+    /// What stays of that, where that is not all.
+    stays: Option<Traced>,
 }
 
-impl Clean {
+impl Clean<'_> {
     /// The text.
     #[must_use]
     pub fn text(&self) -> &str {
-        self.stays.text()
+        self.stays.as_ref().or(self.visible.as_ref()).map_or(self.source, Traced::text)
     }
 
     /// Where a part of the text is in the source, both in bytes: with what was taken out inside of it.
     #[must_use]
     pub fn source(&self, part: Range<usize>) -> Range<usize> {
-        let seen = self.stays.source(part);
-        match &self.visible {
-            Some(visible) => visible.source(seen),
-            None => seen,
-        }
+        let steps = [&self.stays, &self.visible];
+        steps.into_iter().flatten().fold(part, |part, step| step.source(part))
     }
 }
 
@@ -61,15 +61,20 @@ impl Clean {
 /// assert_eq!(office.map(|place| &printed[place]), Some("o\u{FB03}ce"));
 /// ```
 #[must_use]
-pub fn clean(text: &str) -> Clean {
-    let visible = visible(text);
-    let stays = stays(visible.as_ref().map_or(text, Traced::text));
-    Clean { visible, stays }
+pub fn clean(source: &str) -> Clean<'_> {
+    let visible = visible(source);
+    let stays = stays(visible.as_ref().map_or(source, Traced::text));
+    Clean { source, visible, stays }
 }
 
-/// The text without what stands on every page, and its lines joined.
-fn stays(text: &str) -> Traced {
-    let pages = pages(text);
+/// The text without what stands on every page, and with the words joined that are broken; `None`, if that is all of it.
+fn stays(text: &str) -> Option<Traced> {
+    let mut breaks = Breaks::default();
+    let pages = pages(text, &mut breaks);
+    if pages.len() == 1 && breaks.broken == 0 {
+        return None;
+    }
+    let by = breaks.lines();
     let mut on_pages: HashMap<String, usize> = HashMap::new();
     for page in &pages {
         let mut shapes: Vec<String> = margins(page).into_iter().map(shape).filter(|shape| !shape.is_empty()).collect();
@@ -82,7 +87,6 @@ fn stays(text: &str) -> Traced {
     let fewest = FEWEST.max(pages.len() / OFTEN);
     let runs = |line: &str| on_pages.get(&shape(line)).is_some_and(|&pages| pages >= fewest);
     let is_number = |line: &str| pages.len() >= FEWEST && number(line).is_some();
-    let by = Lines::of(text.split(['\n', '\x0C']));
     let mut stays = Traced::with_capacity(text.len());
     for page in &pages {
         let margins = margins(page);
@@ -108,7 +112,7 @@ fn stays(text: &str) -> Traced {
             is_first = false;
         }
     }
-    stays
+    Some(stays)
 }
 
 /// Adds a line of a text.
@@ -131,8 +135,14 @@ fn add(stays: &mut Traced, text: &str, line: &str, by: &Lines) {
 
 /// The text as it is seen; `None`, if that is as it stands.
 fn visible(text: &str) -> Option<Traced> {
-    // What is not seen, and ligatures, begin with one of these bytes.
-    let suspects = memchr3_iter(0xC2, 0xE2, 0xEF, text.as_bytes());
+    // Most texts have none of it, and searching for each is fast.
+    let bytes = text.as_bytes();
+    let has = |start: &[u8]| memmem::find(bytes, start).is_some();
+    if !has(LIGATURES) && !INVISIBLE.iter().any(|char| has(char.encode_utf8(&mut [0; 4]).as_bytes())) {
+        return None;
+    }
+    // All of it begins with one of these bytes.
+    let suspects = memchr3_iter(0xC2, 0xE2, 0xEF, bytes);
     let mut unseen =
         suspects.filter_map(|at| text[at..].chars().next().filter(|&char| is_unseen(char)).map(|c| (at, c)));
     let first = unseen.next()?;
@@ -163,7 +173,7 @@ fn is_unseen(char: char) -> bool {
 }
 
 /// The pages. A page number is the last line of its page, and where there is none the form feed ends it.
-fn pages(text: &str) -> Vec<&str> {
+fn pages<'a>(text: &'a str, breaks: &mut Breaks<'a>) -> Vec<&'a str> {
     let mut pages = Vec::new();
     for leaf in text.split('\x0C') {
         let (mut start, mut at) = (0, 0);
@@ -171,6 +181,7 @@ fn pages(text: &str) -> Vec<&str> {
         let mut before: Option<(u32, usize, bool)> = None;
         for line in leaf.split_inclusive('\n') {
             at += line.len();
+            breaks.add(line);
             let Some(number) = number(line) else { continue };
             let follows = before.is_some_and(|(before, ..)| before.checked_add(1) == Some(number));
             if let Some((_, end, false)) = before.filter(|_| follows) {
@@ -213,6 +224,29 @@ fn number(line: &str) -> Option<u32> {
     line.trim_matches(|char: char| !char.is_ascii_digit()).parse().ok()
 }
 
+/// Counts the lines of a text, and those that end in the middle of a word.
+#[derive(Default)]
+struct Breaks<'a> {
+    all: usize,
+    broken: usize,
+    before: &'a str,
+}
+
+impl<'a> Breaks<'a> {
+    fn add(&mut self, line: &'a str) {
+        let line = line.trim();
+        if !line.is_empty() {
+            self.all += 1;
+            self.broken += usize::from(is_broken(self.before) && goes_on(line));
+            self.before = line;
+        }
+    }
+
+    fn lines(&self) -> Lines {
+        Lines { breaks: self.broken * RARE > self.all }
+    }
+}
+
 /// How a text breaks its words at the ends of lines.
 pub(super) struct Lines {
     /// Does it break words at all, or are the hyphens there those of words that are written with one?
@@ -221,13 +255,9 @@ pub(super) struct Lines {
 
 impl Lines {
     pub(super) fn of<'a>(lines: impl Iterator<Item = &'a str>) -> Self {
-        let (mut all, mut broken, mut before) = (0, 0, "");
-        for line in lines.map(str::trim).filter(|line| !line.is_empty()) {
-            all += 1;
-            broken += usize::from(is_broken(before) && goes_on(line));
-            before = line;
-        }
-        Self { breaks: broken * RARE > all }
+        let mut breaks = Breaks::default();
+        lines.for_each(|line| breaks.add(line));
+        breaks.lines()
     }
 
     /// Adds a line, on a new line if `is_new`; a word that is broken at the end of the one before goes on.
