@@ -74,6 +74,40 @@ fn a_reader_that_dies_costs_one_file() {
     assert!(ids.len() == 2 && ids.contains(&"a/one") && ids.contains(&"a/two"), "{ids:?}");
 }
 
+fn number(file: &[u8], at: usize) -> usize {
+    u32::from_le_bytes(file[at..at + 4].try_into().expect("four bytes")) as usize
+}
+
+/// Word documents in whose container a chain of sectors, or of names, comes back to itself.
+fn chains_without_end() -> Vec<Vec<u8>> {
+    let paragraphs: Vec<String> = (0..40).map(|seed| prose(seed, 60)).collect();
+    let whole = makers::doc(&paragraphs);
+    // As [MS-CFB] has it: the size of a sector, and where the table of sectors, that of small ones, and the names are.
+    let size = 1 << u16::from_le_bytes([whole[30], whole[31]]);
+    let sector = |at: usize| (number(&whole, at) + 1) * size;
+    let links = |table: usize| (table..table + size).step_by(4).filter(|&at| number(&whole, at) < 1_000);
+    let names = (sector(48)..sector(48) + size).step_by(128).flat_map(|entry| [entry + 68, entry + 72, entry + 76]);
+    let linked = links(sector(76)).chain(links(sector(60)).filter(|_| number(&whole, 60) < 1_000)).chain(names);
+    let with = |at: usize, to: usize| {
+        let mut file = whole.clone();
+        file[at..at + 4].copy_from_slice(&(to as u32).to_le_bytes());
+        file
+    };
+    linked.flat_map(|at| [0, 1, 2, (at % size) / 4].map(|to| with(at, to))).collect()
+}
+
+#[test]
+fn chains_without_end_do_end() {
+    let folder = Folder::new();
+    let files = chains_without_end();
+    assert!(files.len() > 20, "{}", files.len());
+    for (i, file) in files.into_iter().enumerate() {
+        let path = folder.file("chain.doc", file);
+        let said = run("gems --limit-time 5 {}", &[&path]);
+        assert!([0, 2].contains(&said.status) && !said.err.contains("takes more than"), "{i}: {}", said.err);
+    }
+}
+
 #[test]
 fn a_server_outlives_them() {
     let folder = Folder::new();
