@@ -241,6 +241,51 @@ fn a_book_comes_changes_and_goes() {
 }
 
 #[test]
+fn a_text_is_read_as_it_is_asked_for() {
+    let server = Running::start();
+    let text = prose(1, 6_000);
+    // Every ninth word is broken at the end of its line.
+    let broken: String = text
+        .split_whitespace()
+        .enumerate()
+        .map(|(i, word)| match word.split_at(word.len() / 2) {
+            (start, end) if i % 9 == 8 => format!("{start}-\n{end} "),
+            _ => format!("{word} "),
+        })
+        .collect();
+    server.put_text("/v1/libraries/house/books/plain", "free", &text).expect(201);
+    let raw = |query: &str| server.put(&format!("/v1/libraries/house/books/b?rights=free{query}"), TEXT, &broken);
+    let as_it_stands = raw("&identifier=isbn:9785000000014&identifier=ark:/1/2").expect(201)["book"].clone();
+    assert_has(&as_it_stands, json!({ "identifiers": ["isbn:9785000000014", "ark:/1/2"], "clean": null }));
+    let clean = raw("&clean=true").expect(200);
+    assert_has(&clean, json!({ "outcome": "replaced" }));
+    assert_has(&clean["book"], json!({ "clean": true, "digest": as_it_stands["digest"] }));
+    assert_ne!(clean["book"]["gems"], as_it_stands["gems"]);
+    let written = json!({ "rights": "free", "text": broken, "clean": true });
+    let again = server.put("/v1/libraries/house/books/b", JSON, written.to_string());
+    assert_has(&again.expect(200), json!({ "outcome": "unchanged" }));
+
+    let share = |report: Value| report["matches"][0]["share_of_query"].as_f64().unwrap_or_default();
+    let check = |clean: Option<bool>| {
+        let asked = json!({ "text": broken, "clean": clean, "library": "house" });
+        share(server.post("/v1/checks", JSON, asked.to_string()).expect(200))
+    };
+    assert!(check(Some(true)) > 0.99);
+    server.send("DELETE", "/v1/libraries/house/books/b", &[], b"").expect(204);
+    assert!(check(Some(true)) > 0.99 && check(None) < 0.9 && check(Some(false)) < 0.9);
+    assert!(share(server.post("/v1/checks?clean=true", TEXT, &broken).expect(200)) > 0.99);
+    for (path, method, body) in [
+        ("/v1/checks", "POST", json!({ "gems": [1], "clean": true })),
+        ("/v1/libraries/house/books/c", "PUT", json!({ "rights": "free", "gems": [1], "clean": false })),
+        ("/v1/allow/list", "PUT", json!({ "gems": [1], "clean": true })),
+    ] {
+        server
+            .send(method, path, &[("Content-Type", JSON)], body.to_string().as_bytes())
+            .problem(400, "bad_json", path);
+    }
+}
+
+#[test]
 fn a_disabled_book_is_kept_and_not_counted() {
     let server = Running::start();
     let text = prose(1, 10_000);
