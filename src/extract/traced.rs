@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 /// A text made of pieces of a source, in its order.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Traced {
     text: String,
     /// In the order of the text, without gaps, none empty.
