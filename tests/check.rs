@@ -158,7 +158,7 @@ proptest! {
             let score = Score::new(shared, query.len() as u32, book.gems.len() as u32);
             let counts = case.library.is_none_or(|library| library == book.library);
             let shares = score.share_of_query.max(score.share_of_book) >= case.rule.min_share;
-            let support = align(&placed(&query), &placed(&book.gems), |_| 1.0).support;
+            let support = align(&placed(&query), &placed(&book.gems), |_| Some(1.0)).support;
             let meets = shared >= case.rule.min_common && shares && support >= case.rule.min_support;
             if counts && meets {
                 if book.disabled {
@@ -225,15 +225,30 @@ fn gems_that_stand_alone_count_half() {
     let recipe = Recipe::hardened();
     catalogue.settle_recipes(std::slice::from_ref(&recipe)).expect("a recipe");
     let digits = |gems: Vec<u64>| gems.into_iter().map(WrittenGem::Digits).collect::<Vec<_>>();
-    let content = Content::Gems { recipe: Some(recipe.name().clone()), gems: digits((1..=60).collect()) };
+    let all: Vec<u64> = (1..=60).map(|i| i * 37 % 61).collect();
+    let content = Content::Gems { recipe: Some(recipe.name().clone()), gems: digits(all.clone()) };
     let (title, authors, language, identifiers, validity) = (None, Vec::new(), None, Vec::new(), None);
     let key = key("one", 0);
     let entry = NewEntry { key, rights: Rights::Protected, title, authors, language, identifiers, validity, content };
     catalogue.add(entry).expect("added");
-    let total = |common: &[u64]| {
-        // All others are in no book.
-        let gems = (1..=60).map(|gem| if common.contains(&gem) { gem } else { 1_000 + gem }).collect();
-        catalogue.check(&Query::Gems(digits(gems)), &CheckOptions::default()).expect("a report").total
+    // With the gems at these places in common; all others are in no book.
+    let total = |common: &[usize]| {
+        let gems = all.iter().enumerate().map(|(at, gem)| if common.contains(&at) { *gem } else { 1_000 + gem });
+        catalogue.check(&Query::Gems(digits(gems.collect())), &CheckOptions::default()).expect("a report").total
     };
-    assert_eq!([&[10][..], &[10, 40], &[10, 30, 50], &[10, 12], &[1, 20, 40, 60]].map(total), [0, 0, 0, 1, 1]);
+    let is_posted = recipe.posted(&placed(&all));
+    let (posted, others): (Vec<usize>, Vec<usize>) = (0..all.len()).partition(|at| is_posted[*at]);
+    // Posted ones more than 8 gems from each other.
+    let mut far: Vec<usize> = Vec::new();
+    for at in &posted {
+        if far.last().is_none_or(|last| at - last > 8) {
+            far.push(*at);
+        }
+    }
+    let beside = *posted.iter().find(|at| others.contains(&(*at + 1))).expect("more others than posted ones");
+    let found = [&far[..1], &far[..2], &far[..3], &[beside, beside + 1], &far[..4]];
+    assert_eq!(found.map(total), [0, 0, 0, 1, 1]);
+    // By those without a posting nothing is found, and they count only beside one that has.
+    let last = *others.last().expect("more others than posted ones");
+    assert_eq!([&others[..], &[beside, last]].map(total), [0, 0]);
 }

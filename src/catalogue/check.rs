@@ -12,10 +12,11 @@ use utoipa::ToSchema;
 
 use super::add::digest_of;
 use super::allow::Allowances;
+use super::looked_up::{LookedUp, kept, of_both};
 use super::{Catalogue, CatalogueError, Text, chosen};
 use crate::fingerprint::{Gem, PlacedGem, Probe, Recipe, RecipeName, WrittenGem};
 use crate::index::{BookKey, BookNo, Library, Limits, Outline, Record, Rights, Snapshot, Validity};
-use crate::matching::{Alignment, Calibration, Relation, Rule, Score, Span, align, chance, verdict, weight};
+use crate::matching::{Alignment, Calibration, Relation, Rule, Score, Span, align, chance, verdict};
 use crate::metrics::METRICS;
 
 /// The most gems a query or a book given as gems may have: many times those of the longest novels.
@@ -185,7 +186,7 @@ pub struct Comparison {
 #[must_use]
 pub fn compare(recipe: &Recipe, rule: Rule, a: &Text<'_>, b: &Text<'_>) -> Comparison {
     let (a, b) = (a.probes(recipe), b.gems(recipe));
-    let alignment = align(&of_both(&a, &b), &b, |_| 1.0);
+    let alignment = align(&of_both(&a, &b), &b, |_| Some(1.0));
     let in_a: HashSet<Gem> = a.iter().map(|probe| probe.placed.gem).collect();
     let common = b.iter().filter(|g| in_a.contains(&g.gem)).count() as u32;
     let (gems_a, gems_b) = (kept(&a), b.len() as u32);
@@ -288,24 +289,20 @@ impl Checking<'_> {
     fn report(&self, options: &CheckOptions, digest: Option<&str>) -> Result<Report, CatalogueError> {
         let name = self.recipe.name();
         let allowed = |probe: &Probe| self.allowances.gem(name, probe.placed.gem);
-        let mut probes: Vec<Probe> = self.gems.iter().filter(|probe| !allowed(probe)).copied().collect();
+        let probes: Vec<Probe> = self.gems.iter().filter(|probe| !allowed(probe)).copied().collect();
         let gems: Vec<Gem> = probes.iter().map(|probe| probe.placed.gem).collect();
-        let limits = Limits { cap: self.rule.common_cap, fewest: self.rule.fewest() };
+        // Of what a book has in common, one gem may have a posting.
+        let fewest = if self.recipe.posts_all() { self.rule.fewest() } else { 1 };
+        let limits = Limits { cap: self.rule.common_cap, fewest };
         let (tally, sizes) = if self.nothing_stored {
             Default::default()
         } else {
             (self.snapshot.tally(name, &gems, limits)?, self.snapshot.sizes(name)?)
         };
-        let common: HashSet<Gem> = tally.common.iter().copied().collect();
-        probes.retain(|probe| !common.contains(&probe.placed.gem));
-        let counted = kept(&probes);
         let books: u64 = sizes.classes.iter().map(|class| class.books).sum();
         let all_gems: u64 = sizes.classes.iter().map(|class| class.gems).sum();
-        let holders = |gem: Gem| tally.holders.binary_search_by_key(&gem, |(gem, _)| *gem).map(|i| tally.holders[i].1);
-        let aligned = |number: BookNo| -> Result<Alignment, CatalogueError> {
-            let book = self.snapshot.gems(name, number)?.unwrap_or_default();
-            Ok(align(&of_both(&probes, &book), &book, |gem| weight(holders(gem).unwrap_or(1), books)))
-        };
+        let query = LookedUp::new(self.recipe, self.snapshot, probes, &tally, books);
+        let counted = kept(query.probes());
         let error = |evidence, among| Calibration::built_in().error_probability(name, counted, among, evidence);
         let (mut found, mut disabled) = (Vec::new(), 0);
         for some in tally.books.chunks(FETCHED_AT_ONCE) {
@@ -316,8 +313,7 @@ impl Checking<'_> {
                     continue;
                 }
                 let of_book = outline.gems.get(name).copied().unwrap_or_default();
-                let score = Score::new(count, counted, of_book);
-                let meets = self.rule.is_met(&score, || aligned(number))?;
+                let (score, meets) = query.judge(&self.rule, number, count, of_book)?;
                 if meets && outline.standing.disabled_since.is_some() {
                     disabled += 1;
                 } else if meets {
@@ -336,7 +332,7 @@ impl Checking<'_> {
         });
         let bits = self.recipe.gem_bits();
         // All that is looked up may be there by accident.
-        let by_chance = |common: u32| chance(&sizes, probes.len() as u32, common, bits);
+        let by_chance = |common: u32| chance(&sizes, query.probes().len() as u32, common, bits);
         let deciding = found.iter().filter(|candidate| !candidate.allowed);
         let verdict = verdict(deciding.map(|candidate| candidate.rights));
         let total = found.len();
@@ -348,7 +344,7 @@ impl Checking<'_> {
         // A record of which an outline was read is there.
         let shown = found.into_iter().zip(records).filter_map(|(candidate, record)| Some((candidate, record?)));
         let shown = shown.map(|(Candidate { number, score, allowed, .. }, record)| {
-            let Alignment { relation, spans, evidence, .. } = aligned(number)?;
+            let Alignment { relation, spans, evidence, .. } = query.aligned(number)?;
             let of_book = record.gems.get(name).copied().unwrap_or_default();
             let error_probability = error(evidence, u64::from(of_book));
             let spans = if options.detail { spans } else { Vec::new() };
@@ -361,7 +357,7 @@ impl Checking<'_> {
             None => None,
             Some((at, number)) => match matches.get(at) {
                 Some(shown) => Some(shown.evidence),
-                None => Some(aligned(number)?.evidence),
+                None => Some(query.aligned(number)?.evidence),
             },
         };
         let kept_of = |is: &dyn Fn(Gem) -> bool| {
@@ -371,7 +367,7 @@ impl Checking<'_> {
             verdict,
             recipe: name.clone(),
             gems: kept(self.gems),
-            common_gems: kept_of(&|gem| common.contains(&gem)),
+            common_gems: kept_of(&|gem| query.is_common(gem)),
             allowed_gems: kept_of(&|gem| self.allowances.gem(name, gem)),
             day: self.day,
             rule: self.rule,
@@ -411,20 +407,6 @@ impl BookRef {
             bytes: record.bytes,
         }
     }
-}
-
-/// How many gems a book that has all of a query in it would have of it, at least one if there are any.
-fn kept(probes: &[Probe]) -> u32 {
-    let kept = probes.iter().filter(|probe| probe.kept).count() as u32;
-    kept.max(u32::from(!probes.is_empty()))
-}
-
-/// The gems of a query that are laid side by side with those of a book: those that a book would have, and those that this one
-/// has.
-fn of_both(probes: &[Probe], book: &[PlacedGem]) -> Vec<PlacedGem> {
-    let in_book: HashSet<Gem> = book.iter().map(|placed| placed.gem).collect();
-    let laid = probes.iter().filter(|probe| probe.kept || in_book.contains(&probe.placed.gem));
-    laid.map(|probe| probe.placed).collect()
 }
 
 /// Gems from outside: each within the recipe's range, equal ones once, not too many.

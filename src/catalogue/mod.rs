@@ -10,6 +10,7 @@ mod error;
 mod ingest;
 mod jobs;
 mod keys;
+mod looked_up;
 mod restore;
 mod text;
 mod transfer;

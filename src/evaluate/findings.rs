@@ -92,8 +92,10 @@ impl Findings {
 /// What a recipe costs.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
 pub struct Cost {
-    /// How many gems all books have together: the postings of the index.
+    /// How many gems all books have together.
     pub gems: u64,
+    /// How many of them have a posting in the index.
+    pub postings: u64,
     /// How many books have none.
     pub without: u64,
     /// How long the texts are.

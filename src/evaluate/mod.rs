@@ -39,7 +39,7 @@ use self::findings::{Attacks, Cost, Count, Detected, FalseAlarm, Findings, Key, 
 use self::pairs::{Expected, Pairs};
 use self::pieces::{Length, piece};
 use crate::catalogue::CatalogueError;
-use crate::fingerprint::Recipe;
+use crate::fingerprint::{PlacedGem, Recipe};
 use crate::random::Random;
 
 /// How many pieces of one length are taken from a book.
@@ -202,10 +202,13 @@ fn measure(shelf: &Shelf, recipes: &[Vec<Recipe>], progress: Progress<'_>) -> Re
         let text = shelf.text(book)?;
         for (recipes, cost) in recipes.iter().zip(&mut costs) {
             let begun = Instant::now();
-            let gems: u64 = recipes.iter().map(|recipe| recipe.gems(&text).len() as u64).sum();
+            let gems: Vec<Vec<PlacedGem>> = recipes.iter().map(|recipe| recipe.gems(&text)).collect();
             cost.seconds += begun.elapsed().as_secs_f64();
-            cost.gems += gems;
-            cost.without += u64::from(gems == 0);
+            for (recipe, gems) in recipes.iter().zip(&gems) {
+                cost.gems += gems.len() as u64;
+                cost.postings += recipe.posted(gems).into_iter().filter(|posted| *posted).count() as u64;
+            }
+            cost.without += u64::from(gems.iter().all(Vec::is_empty));
             cost.characters += text.chars().count() as u64;
             cost.bytes += text.len() as u64;
         }

@@ -73,13 +73,17 @@ fn cost(evaluation: &Evaluation, page: &mut String) {
     if evaluation.detectors.iter().all(|detector| detector.cost.is_none()) {
         return;
     }
-    page.push_str("\n## Cost\n\nGems are postings of the index; the fold, cut and hash are by one core.\n\n");
-    head(page, &["recipe", "gems per 1,000 characters", "postings per book", "books without a gem", "MB/s"], []);
+    page.push_str("\n## Cost\n\nA posting is a gem's entry in the index; fold, cut and hash are by one core.\n\n");
+    let columns =
+        ["recipe", "gems per 1,000 characters", "postings", "postings per book", "books without a gem", "MB/s"];
+    head(page, &columns, []);
     for Detected { name, cost, .. } in &evaluation.detectors {
-        let Some(Cost { gems, without, characters, bytes, seconds }) = *cost else { continue };
-        let (density, books) = (1e3 * gems as f64 / characters as f64, evaluation.shelf.len() as f64);
+        let Some(Cost { gems, postings, without, characters, bytes, seconds }) = *cost else { continue };
+        let density = |of: u64| 1e3 * of as f64 / characters as f64;
+        let (gems, posted, of_book) =
+            (density(gems), density(postings), postings as f64 / evaluation.shelf.len() as f64);
         let speed = bytes as f64 / 1e6 / seconds;
-        let _ = writeln!(page, "| {name} | {density:.3} | {:.1} | {without} | {speed:.0} |", gems as f64 / books);
+        let _ = writeln!(page, "| {name} | {gems:.3} | {posted:.3} | {of_book:.1} | {without} | {speed:.0} |");
     }
 }
 

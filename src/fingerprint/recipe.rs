@@ -219,6 +219,25 @@ impl Recipe {
         }
     }
 
+    /// Which of a book's gems have a posting: with `hardened` as few as stand for the others in an index. A check finds a book
+    /// by those, and then looks at all that the book has.
+    #[must_use]
+    pub fn posted(&self, gems: &[PlacedGem]) -> Vec<bool> {
+        match &self.method {
+            Method::Hardened(hardened) if !hardened.posts_all() => hardened.posted(gems),
+            _ => vec![true; gems.len()],
+        }
+    }
+
+    /// Whether all of a book's gems have a posting.
+    #[must_use]
+    pub fn posts_all(&self) -> bool {
+        match &self.method {
+            Method::Exact { .. } => true,
+            Method::Hardened(hardened) => hardened.posts_all(),
+        }
+    }
+
     /// The gems by which a text is looked up: those of [`Self::gems`], and under `hardened` more, so that changes to the text
     /// cost less while an index stays as small.
     #[must_use]

@@ -83,18 +83,19 @@ impl Relation {
 }
 
 /// Finds the spans of a query and a book, the relation that follows from how much of each they cover, and what the gems in
-/// common say together, each by its weight. Both lists are in order of place, no gem twice.
+/// common say together, each by its weight; one without a weight does not count. Both lists are in order of place, no gem
+/// twice.
 #[must_use]
-pub fn align(query: &[PlacedGem], book: &[PlacedGem], weight: impl Fn(Gem) -> f64) -> Alignment {
+pub fn align(query: &[PlacedGem], book: &[PlacedGem], weight: impl Fn(Gem) -> Option<f64>) -> Alignment {
     let in_book: HashMap<Gem, usize> = book.iter().enumerate().map(|(at, g)| (g.gem, at)).collect();
     let mut runs: Vec<Run> = Vec::new();
     for (q, placed) in query.iter().enumerate() {
-        let Some(&b) = in_book.get(&placed.gem) else { continue };
+        let Some((&b, weight)) = in_book.get(&placed.gem).zip(weight(placed.gem)) else { continue };
         // A run may be interrupted by a gem that lies elsewhere; every run that is still in reach may go on.
         let open = runs.iter_mut().rev().take(REACH).filter(|run| run.reaches(q, b)).min_by_key(|run| b - run.book.1);
         match open {
-            Some(run) => run.extend(q, b, weight(placed.gem)),
-            None => runs.push(Run { common: 1, weight: weight(placed.gem), query: (q, q), book: (b, b) }),
+            Some(run) => run.extend(q, b, weight),
+            None => runs.push(Run { common: 1, weight, query: (q, q), book: (b, b) }),
         }
     }
     let covered = |part: fn(&Run) -> (usize, usize), of: usize| {
@@ -155,7 +156,7 @@ mod tests {
     use crate::fingerprint::Gem;
 
     fn side_by_side(query: &[PlacedGem], book: &[PlacedGem]) -> Alignment {
-        align(query, book, |_| 1.0)
+        align(query, book, |_| Some(1.0))
     }
 
     fn text(gems: impl IntoIterator<Item = u64>) -> Vec<PlacedGem> {
@@ -216,14 +217,15 @@ mod tests {
 
     #[test]
     fn order_and_rarity_say_more() {
-        let evidence = |query: Vec<PlacedGem>, weight: fn(Gem) -> f64| align(&query, &text(0..100), weight).evidence;
-        let alike = |_| 1.0;
+        let evidence =
+            |query: Vec<PlacedGem>, weight: fn(Gem) -> Option<f64>| align(&query, &text(0..100), weight).evidence;
+        let alike = |_| Some(1.0);
         let in_order = evidence(text(10..20), alike);
         // The same gems, far apart and backwards.
         let scattered =
             evidence(text((10..20).rev().flat_map(|gem| (0..9).map(move |i| 1_000 * gem + i).chain([gem]))), alike);
         assert_eq!((in_order, scattered), (10.0, 5.0));
-        let rare_ones = |gem: Gem| if gem.0.is_multiple_of(2) { 1.0 } else { 0.25 };
+        let rare_ones = |gem: Gem| Some(if gem.0.is_multiple_of(2) { 1.0 } else { 0.25 });
         assert_eq!((evidence(text(10..20), rare_ones), evidence(text(500..600), alike)), (6.25, 0.0));
     }
 }

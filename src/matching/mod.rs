@@ -5,10 +5,12 @@
 mod align;
 mod calibration;
 mod chance;
+mod listed;
 
 pub use align::{Alignment, Extent, Range, Relation, Span, align};
 pub use calibration::{Calibration, Level};
 pub use chance::chance;
+pub use listed::{Listed, spread};
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

@@ -24,7 +24,7 @@ use selection::Selection;
 use shingles::{Shingle, Shingles};
 use words::{Word, words};
 
-/// How many gems a text has at least, if it has as many shingles.
+/// How many gems a text has at least, and how many of a book's have a posting, if it has as many shingles.
 const LEAST: usize = 16;
 /// How many times as densely as gems the probes of a query lie.
 const PROBES: usize = 4;
@@ -56,6 +56,30 @@ impl Hardened {
         }
     }
 
+    /// Of so many gems in a row, at least one has a posting: those of [`Self::Coarse`] are as few as the exact recipes', those
+    /// of [`Self::Fine`] have one each, since a quotation has only some.
+    fn posted_window(self) -> usize {
+        match self {
+            Self::Coarse => 4,
+            Self::Fine => 1,
+        }
+    }
+
+    pub(super) fn posts_all(self) -> bool {
+        self.posted_window() == 1
+    }
+
+    /// Which of a book's gems have a posting.
+    pub(super) fn posted(self, gems: &[PlacedGem]) -> Vec<bool> {
+        let mut posted = Selection::new(self.posted_window(), LEAST);
+        for (at, placed) in (0..).zip(gems) {
+            posted.push(Shingle { rank: placed.gem.0, place: Place { start: at, end: at + 1 } });
+        }
+        let mut is_posted = vec![false; gems.len()];
+        posted.finish().iter().for_each(|gem| is_posted[gem.place.start as usize] = true);
+        is_posted
+    }
+
     pub(super) fn gems(self, text: &str) -> Vec<PlacedGem> {
         self.select(|take| words(text, take))
     }
@@ -70,8 +94,11 @@ impl Hardened {
                 kept.push(shingle);
             },
         );
-        let kept: HashSet<Gem> = kept.finish().iter().map(|placed| placed.gem).collect();
-        let probe = |placed: PlacedGem| Probe { placed, kept: kept.contains(&placed.gem) };
+        let kept: HashSet<Gem> = kept.finish().into_iter().map(|shingle| shingle.gem().gem).collect();
+        let probe = |shingle: Shingle| {
+            let placed = shingle.gem();
+            Probe { placed, kept: kept.contains(&placed.gem) }
+        };
         probes.finish().into_iter().map(probe).collect()
     }
 
@@ -101,7 +128,7 @@ impl Hardened {
     fn select(self, words: impl FnOnce(&mut dyn FnMut(Word))) -> Vec<PlacedGem> {
         let mut selection = Selection::new(self.window(), LEAST);
         shingles(words, |shingle| selection.push(shingle));
-        selection.finish()
+        selection.finish().into_iter().map(Shingle::gem).collect()
     }
 }
 

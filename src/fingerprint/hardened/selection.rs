@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, VecDeque};
 use hashbrown::HashSet;
 
 use super::shingles::Shingle;
-use crate::fingerprint::gem::PlacedGem;
 
 /// Selects of every `window` shingles in a row the one of the smallest rank, of equal ones the last (Schleimer, Wilkerson,
 /// Aiken 2003, "Winnowing"), and of the whole text the `least` smallest.
@@ -74,13 +73,13 @@ impl Selection {
         }
     }
 
-    /// The gems in order of first place, none twice.
-    pub(super) fn finish(self) -> Vec<PlacedGem> {
+    /// The selected in order of first place, none twice.
+    pub(super) fn finish(self) -> Vec<Shingle> {
         let mut selected = self.selected;
         selected.extend(self.smallest.into_values());
         selected.sort_by_key(|shingle| (shingle.place.start, shingle.place.end));
         let mut seen = HashSet::with_capacity(selected.len());
         selected.retain(|shingle| seen.insert(shingle.rank));
-        selected.into_iter().map(Shingle::gem).collect()
+        selected
     }
 }

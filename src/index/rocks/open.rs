@@ -69,11 +69,11 @@ pub(super) fn open(dir: &Path, absent: Absent, cache: usize) -> Result<RocksStor
     let db = DB::open_cf_descriptors(&options, dir, options::families(&cache)).map_err(|e| from_rocksdb(dir, &e))?;
     let (dir, recipes, writing) = (dir.to_owned(), RwLock::default(), Mutex::default());
     let store = RocksStore { dir, recipes, writing, db, options, merged: AtomicU64::new(0), _lock: lock };
+    let recipes = load_recipes(&store)?;
     match content {
-        Content::Catalogue(version) => migrate(&store, version)?,
+        Content::Catalogue(version) => migrate(&store, &recipes, version)?,
         Content::Nothing | Content::Unfinished => finish(&store)?,
     }
-    let recipes = load_recipes(&store)?;
     let store = RocksStore { recipes: RwLock::new(Arc::new(recipes)), ..store };
     let rebuild = store.db.get_pinned_cf(store.family(Family::Meta), schema::REBUILD);
     if rebuild.map_err(|e| store.failed(&e))?.is_some() {
@@ -85,13 +85,13 @@ pub(super) fn open(dir: &Path, absent: Absent, cache: usize) -> Result<RocksStor
 
 /// Brings an older version to this one. Version 3 has other buckets than version 2: the mark to make them anew and the
 /// version go to disk together, so that this is done once more when it is interrupted. Version 4 has more families, which
-/// are there already.
-fn migrate(store: &RocksStore, version: u32) -> Result<(), StoreError> {
+/// are there already. Up to version 5 all gems of every recipe had a posting.
+fn migrate(store: &RocksStore, recipes: &Recipes, version: u32) -> Result<(), StoreError> {
     if version == FORMAT_VERSION {
         return Ok(());
     }
     let mut batch = WriteBatch::default();
-    if version < 3 {
+    if version < 3 || (version < 6 && !recipes.0.iter().all(|known| known.recipe.posts_all())) {
         batch.put_cf(store.family(Family::Meta), schema::REBUILD, []);
     }
     write_version(store, batch)

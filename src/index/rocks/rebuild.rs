@@ -40,8 +40,8 @@ pub(super) fn postings(store: &RocksStore, _turn: &mut Cursor, watch: Watch<'_>)
             let Some((_, book)) = schema::read_gems_key(key).filter(|(number, _)| *number == recipe.number) else {
                 break;
             };
-            for gem in gem_list::decode(value, recipe.gem_bytes()).unwrap_or_default() {
-                runs.push(gem.gem, book)?;
+            for gem in recipe.posted(&gem_list::decode(value, recipe.gem_bytes()).unwrap_or_default()) {
+                runs.push(gem, book)?;
             }
             gems.next();
             read += 1;

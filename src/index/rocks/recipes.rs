@@ -1,7 +1,7 @@
 //! The recipes of a store, with the numbers that stand for them in keys.
 
 use super::schema;
-use crate::fingerprint::{Gem, Recipe, RecipeName, WrittenGem};
+use crate::fingerprint::{Gem, PlacedGem, Recipe, RecipeName, WrittenGem};
 use crate::index::StoreError;
 
 /// A recipe of this store.
@@ -22,6 +22,12 @@ impl KnownRecipe {
     /// How many bytes a gem takes in keys and lists: 4 or 8.
     pub(super) fn gem_bytes(&self) -> usize {
         if self.recipe.gem_bits() <= u32::BITS { 4 } else { 8 }
+    }
+
+    /// The gems of a book's list that have a posting.
+    pub(super) fn posted(&self, list: &[PlacedGem]) -> impl Iterator<Item = Gem> {
+        let posted = self.recipe.posted(list);
+        list.iter().zip(posted).filter_map(|(placed, posted)| posted.then_some(placed.gem))
     }
 
     /// A gem as people know it.

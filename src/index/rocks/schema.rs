@@ -11,7 +11,7 @@ use crate::fingerprint::Gem;
 use crate::index::{BookKey, BookNo, Library};
 
 /// The version of everything in this file. A change of a key, a value or a codec is a new version.
-pub(super) const FORMAT_VERSION: u32 = 5;
+pub(super) const FORMAT_VERSION: u32 = 6;
 /// The oldest version that is brought to this one when it is opened ([`super::open`]).
 pub(super) const OLDEST_VERSION: u32 = 2;
 
@@ -68,7 +68,8 @@ pub(super) enum Family {
     /// └─────────┴──────┴────┘
     /// ```
     Ids,
-    /// Each book's gems in order of first place, with their places ([`super::gem_list`]):
+    /// Each book's gems in order of first place, with their places ([`super::gem_list`]), be they posted or not
+    /// ([`crate::fingerprint::Recipe::posted`]):
     ///
     /// ```text
     /// ┌────────────┬──────────┐
@@ -94,7 +95,7 @@ pub(super) enum Family {
     /// └────────────┴────────────────────┘
     /// ```
     Lists,
-    /// What was changed since the main index was: exactly the postings in which it differs from the books' gems. So a
+    /// What was changed since the main index was: exactly the postings in which it differs from those that the books' gems need. So a
     /// book's change needs no list to be read first. It is merged into the main index bit by bit ([`super::merge`]):
     ///
     /// ```text

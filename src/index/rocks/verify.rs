@@ -15,7 +15,7 @@ use super::postings::{LONG, Reader, Unreadable};
 use super::read::RocksSnapshot;
 use super::recipes::KnownRecipe;
 use super::schema::{self, Family, Postings, Sign};
-use crate::fingerprint::{Gem, PlacedGem};
+use crate::fingerprint::Gem;
 use crate::index::{BookNo, Library, LibrarySummary, Record, Sizes, Snapshot, StoreError, Watch};
 
 /// How many faults are told: a person reads no more, and a broken index could have as many as it has postings.
@@ -194,15 +194,15 @@ impl Check<'_> {
             self.fault(format!("{name} has no gems of recipe {}, but its record counts {count}", recipe.name()));
             return Ok(());
         };
-        let gems: HashSet<Gem> = list.iter().map(|gem| gem.gem).collect();
+        let distinct = list.iter().map(|gem| gem.gem).collect::<HashSet<Gem>>().len();
         if list.len() != count as usize {
             let found = list.len();
             self.fault(format!("{name} has {found} gems of recipe {}, but its record counts {count}", recipe.name()));
         }
-        if gems.len() != list.len() {
+        if distinct != list.len() {
             self.fault(format!("{name} has a gem of recipe {} twice", recipe.name()));
         }
-        for gem in gems {
+        for gem in recipe.posted(&list).collect::<HashSet<Gem>>() {
             self.needed.add((recipe.number, gem, book));
         }
         Ok(())
@@ -470,7 +470,7 @@ impl Check<'_> {
             Err(StoreError::Damaged { .. }) => return Ok(()),
             Err(e) => return Err(e),
         };
-        for PlacedGem { gem, .. } in list {
+        for gem in recipe.posted(&list) {
             let posting = snapshot.has_posting(recipe, gem, book);
             if self.or_fault(posting)? == Some(false) {
                 let (book, gem, name) = (book.0, recipe.shown(gem), recipe.name());
@@ -486,9 +486,9 @@ impl Check<'_> {
         let Some(recipe) = snapshot.known().numbered(number) else { return Ok(()) };
         // A list that cannot be read was told with the records, or has none.
         match snapshot.gem_list(recipe, book) {
-            Ok(Some(list)) if list.iter().any(|placed| placed.gem == gem) => {}
+            Ok(Some(list)) if recipe.posted(&list).any(|posted| posted == gem) => {}
             Ok(_) if snapshot.has_posting(recipe, gem, book)? => self.fault(format!(
-                "there is a posting of gem {} ({}) for book {}, which does not have it",
+                "there is a posting of gem {} ({}) for book {}, which does not need it",
                 recipe.shown(gem),
                 recipe.name(),
                 book.0

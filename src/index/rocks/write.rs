@@ -328,7 +328,7 @@ impl<'a> Change<'a> {
         if had && old.is_none() {
             return Err(self.before.damaged(format!("the gems of book {} ({}) are lost", book.0, recipe.name())));
         }
-        let set = |gems: Option<&[PlacedGem]>| -> HashSet<Gem> { gems.into_iter().flatten().map(|g| g.gem).collect() };
+        let set = |gems: Option<&[PlacedGem]>| -> HashSet<Gem> { recipe.posted(gems.unwrap_or_default()).collect() };
         let postings = match &mut self.postings {
             Some(postings) => postings,
             none => none.insert(self.before.postings()?),
@@ -350,8 +350,8 @@ impl<'a> Change<'a> {
             }
         } else {
             // A new book is in no list, and no change of it is in the delta.
-            for gem in new.into_iter().flatten() {
-                self.delta.push((schema::delta_key(recipe, gem.gem, Sign::Added, book), true));
+            for gem in recipe.posted(new.unwrap_or_default()) {
+                self.delta.push((schema::delta_key(recipe, gem, Sign::Added, book), true));
                 postings.delta += 1;
             }
         }

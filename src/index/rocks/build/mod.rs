@@ -80,8 +80,8 @@ fn fill<E: From<StoreError>>(
         for OfRecipe { recipe, gems: lists, runs, sizes } in &mut of_recipes {
             let Some(mut list) = gems.remove(recipe.name()) else { continue };
             make_distinct(recipe, &record.key, &mut list)?;
-            for gem in &list {
-                runs.push(gem.gem, number)?;
+            for gem in recipe.posted(&list) {
+                runs.push(gem, number)?;
             }
             lists.put(&schema::gems_key(recipe, number), &gem_list::encode(&list, recipe.gem_bytes()))?;
             sizes.add(list.len() as u32);

@@ -1,0 +1,127 @@
+//! A query that was looked up, beside the books in which it was found.
+
+use std::convert::Infallible;
+
+use hashbrown::{HashMap, HashSet};
+
+use super::CatalogueError;
+use crate::fingerprint::{Gem, PlacedGem, Probe, Recipe};
+use crate::index::{BookNo, Snapshot, Tally};
+use crate::matching::{Alignment, Listed, Rule, Score, align, spread, weight};
+
+/// A query, and what the posting lists say of it.
+pub(super) struct LookedUp<'a> {
+    recipe: &'a Recipe,
+    snapshot: &'a dyn Snapshot,
+    tally: &'a Tally,
+    /// The gems that do not count, being in too many books.
+    common: HashSet<Gem>,
+    /// The others.
+    probes: Vec<Probe>,
+    in_query: HashSet<Gem>,
+    /// How many books there are.
+    books: u64,
+}
+
+/// A book beside the query.
+struct Beside {
+    gems: Vec<PlacedGem>,
+    /// The gems in common that count, and how many books are taken to have each.
+    holders: HashMap<Gem, u32>,
+}
+
+impl<'a> LookedUp<'a> {
+    pub(super) fn new(
+        recipe: &'a Recipe,
+        snapshot: &'a dyn Snapshot,
+        mut probes: Vec<Probe>,
+        tally: &'a Tally,
+        books: u64,
+    ) -> Self {
+        let common = tally.common.iter().copied().collect();
+        let mut query = Self { recipe, snapshot, tally, common, probes: Vec::new(), in_query: HashSet::new(), books };
+        let kept: Vec<PlacedGem> = probes.iter().filter(|probe| probe.kept).map(|probe| probe.placed).collect();
+        let taken = kept.iter().zip(query.listed(&kept)).filter(|(_, listed)| *listed == Listed::Common);
+        let also_common: Vec<Gem> = taken.map(|(placed, _)| placed.gem).collect();
+        query.common.extend(also_common);
+        probes.retain(|probe| !query.common.contains(&probe.placed.gem));
+        query.in_query = probes.iter().map(|probe| probe.placed.gem).collect();
+        query.probes = probes;
+        query
+    }
+
+    pub(super) fn is_common(&self, gem: Gem) -> bool {
+        self.common.contains(&gem)
+    }
+
+    /// The gems that count.
+    pub(super) fn probes(&self) -> &[Probe] {
+        &self.probes
+    }
+
+    /// The score of a book with so many gems, of which the query was found to have so many that are posted, and whether it
+    /// meets the rule.
+    pub(super) fn judge(
+        &self,
+        rule: &Rule,
+        book: BookNo,
+        found: u32,
+        of_book: u32,
+    ) -> Result<(Score, bool), CatalogueError> {
+        let counted = kept(&self.probes);
+        if self.recipe.posts_all() {
+            let score = Score::new(found, counted, of_book);
+            return Ok((score, rule.is_met(&score, || self.aligned(book))?));
+        }
+        let beside = self.beside(book)?;
+        let score = Score::new(beside.holders.len() as u32, counted, of_book);
+        let Ok::<bool, Infallible>(meets) = rule.is_met(&score, || Ok(self.align(&beside)));
+        Ok((score, meets))
+    }
+
+    /// Query and book side by side.
+    pub(super) fn aligned(&self, book: BookNo) -> Result<Alignment, CatalogueError> {
+        Ok(self.align(&self.beside(book)?))
+    }
+
+    /// In how many books each gem of a text is taken to be.
+    fn listed(&self, gems: &[PlacedGem]) -> Vec<Listed> {
+        let holders = &self.tally.holders;
+        let listed = |gem: Gem| match holders.binary_search_by_key(&gem, |(gem, _)| *gem) {
+            Ok(at) => Listed::In(holders[at].1),
+            Err(_) if self.common.contains(&gem) => Listed::Common,
+            Err(_) => Listed::Not,
+        };
+        let posted = gems.iter().zip(self.recipe.posted(gems));
+        spread(&posted.map(|(placed, posted)| (listed(placed.gem), posted)).collect::<Vec<_>>())
+    }
+
+    fn beside(&self, book: BookNo) -> Result<Beside, CatalogueError> {
+        let gems = self.snapshot.gems(self.recipe.name(), book)?.unwrap_or_default();
+        let taken = gems.iter().zip(self.listed(&gems)).filter(|(placed, _)| self.in_query.contains(&placed.gem));
+        let counted = taken.filter_map(|(placed, listed)| match listed {
+            Listed::In(books) => Some((placed.gem, books)),
+            Listed::Not | Listed::Common => None,
+        });
+        Ok(Beside { holders: counted.collect(), gems })
+    }
+
+    fn align(&self, Beside { gems, holders }: &Beside) -> Alignment {
+        let weight = |gem| holders.get(&gem).map(|holders| weight(*holders, self.books));
+        align(&of_both(&self.probes, gems), gems, weight)
+    }
+}
+
+/// How many gems a book that has all of a query in it would have of it, at least one if there are any.
+pub(super) fn kept(probes: &[Probe]) -> u32 {
+    let kept = probes.iter().filter(|probe| probe.kept).count() as u32;
+    kept.max(u32::from(!probes.is_empty()))
+}
+
+/// The gems of a query that are laid side by side with those of a book: those that a book would have, and those that this one
+/// has.
+pub(super) fn of_both(probes: &[Probe], book: &[PlacedGem]) -> Vec<PlacedGem> {
+    let in_book: HashSet<Gem> = book.iter().map(|placed| placed.gem).collect();
+    let laid = probes.iter().filter(|probe| probe.kept || in_book.contains(&probe.placed.gem));
+    laid.map(|probe| probe.placed).collect()
+}
