@@ -81,7 +81,9 @@ impl Catalogue {
                 drop(receiver);
                 written
             });
-            let loaded = jobs.into_par_iter().try_for_each_with(sender, |sender, job| {
+            // Each job can go to an idle core, so that none is left at the end to one core alone.
+            let jobs = jobs.into_par_iter().with_max_len(1);
+            let loaded = jobs.try_for_each_with(sender, |sender, job| {
                 if failed.load(Ordering::Relaxed) {
                     return Ok(());
                 }

@@ -188,7 +188,7 @@ impl Ingest {
     /// Adds a book for every job; each comes with its name for people.
     fn add(&self, sink: &Sink, jobs: Vec<(String, Job)>, progress: &Progress) -> Result<(), Failure> {
         match sink {
-            Sink::Server(server) => jobs.into_par_iter().try_for_each(|(name, job)| {
+            Sink::Server(server) => jobs.into_par_iter().with_max_len(1).try_for_each(|(name, job)| {
                 for (name, entry) in job.load(name, self.reading) {
                     let added = match entry.map(|entry| server.add(entry)) {
                         Ok(Err(Failure::Input(why))) | Err(why) => Err(why),
