@@ -1,14 +1,15 @@
 //! Adding books.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
 
 use super::amend::checked;
 use super::check::distinct;
+use super::digest::{digest_after, digest_of};
 use super::{Catalogue, CatalogueError, Text};
 use crate::fingerprint::{Gem, PackedFold, PlacedGem, Recipe, RecipeName, WrittenGem};
 use crate::index::{BookKey, BookNo, NewBook, Record, Rights, Snapshot, Standing, Validity};
@@ -140,24 +141,22 @@ impl Catalogue {
             number.map(|number| snapshot.fetch(&[number])).transpose()?.and_then(|mut found| found.pop().flatten());
         let keeps_folds = matches!(content, Content::Text { .. }) && self.store.keeps_folds()?;
         let mut wanted: BTreeMap<RecipeName, Recipe> = BTreeMap::new();
-        let (digest, text, clean) = match &content {
+        let (bytes, text, clean) = match &content {
             Content::Text { text, .. } if text.trim().is_empty() => return Err(CatalogueError::NoText),
             Content::Text { text, clean } => {
                 let had = |recipe: &Recipe| before.as_ref().is_some_and(|b| b.gems.contains_key(recipe.name()));
                 let both = recipes.iter().cloned().chain(self.store.recipes().into_iter().filter(had));
                 wanted.extend(both.map(|recipe| (recipe.name().clone(), recipe)));
-                (digest_of(text), text.as_str(), *clean)
+                (Cow::Borrowed(text.as_bytes()), text.as_str(), *clean)
             }
             Content::Gems { recipe, gems } => {
                 let recipe = self.recipe(recipe.as_ref())?;
-                let mut sha = Sha256::new();
-                for &gem in gems {
-                    sha.update(Gem::from(gem).0.to_le_bytes());
-                }
                 wanted.insert(recipe.name().clone(), recipe);
-                (hex::encode(sha.finalize()), "", None)
+                let bytes = gems.iter().flat_map(|&gem| Gem::from(gem).0.to_le_bytes());
+                (Cow::Owned(bytes.collect()), "", None)
             }
         };
+        let digest = before.as_ref().map_or_else(|| digest_of(&bytes), |before| digest_after(&before.digest, &bytes));
         let mut record = Record {
             key,
             rights,
@@ -251,9 +250,4 @@ impl Prepared {
     pub fn record(&self) -> &Record {
         &self.book.record
     }
-}
-
-/// The digest by which a text is known to be the same.
-pub(crate) fn digest_of(text: &str) -> String {
-    hex::encode(Sha256::digest(text.as_bytes()))
 }

@@ -10,7 +10,7 @@ use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::add::digest_of;
+use super::digest::digest_of;
 use super::allow::Allowances;
 use super::looked_up::{LookedUp, kept, of_both};
 use super::{Catalogue, CatalogueError, Text, chosen};
@@ -206,7 +206,7 @@ impl Catalogue {
         let nothing_stored = recipes.is_empty();
         let recipe = chosen(recipes, options.recipe.as_ref())?;
         let (gems, digest) = match query {
-            Query::Text { text, clean } => (Text::new(text, *clean).probes(&recipe), Some(digest_of(text))),
+            Query::Text { text, clean } => (Text::new(text, *clean).probes(&recipe), Some(digest_of(text.as_bytes()))),
             Query::Gems(gems) => {
                 let placeless = |gem| Probe { placed: PlacedGem { gem, place: None }, kept: true };
                 (distinct(gems, &recipe)?.into_iter().map(placeless).collect(), None)

@@ -215,7 +215,7 @@ fn show(target: &Target, key: &BookKey, json: bool) -> Result<Status, Failure> {
         ("note", note.as_ref().map(|note| format!("{} ({})", note.text, note.since))),
         ("length", Some(format!("{} bytes of UTF-8", record.bytes))),
         ("read", record.clean.map(|clean| if clean { "clean" } else { "as it stands" }.to_owned())),
-        ("SHA-256", Some(record.digest.clone())),
+        ("digest", Some(record.digest.clone())),
         ("changed", Some(record.changed.to_string())),
     ];
     for (name, value) in rows.iter().filter_map(|(name, value)| Some((name, value.as_ref()?))) {

@@ -11,7 +11,7 @@ use super::arguments::{BoundariesArgument, Target};
 use super::failure::{Failure, Status};
 use super::files::{Reading, find};
 use super::jobs::{bar, perform, wait};
-use crate::catalogue::{CutFrom, RecipeChoice, Task, digest_of};
+use crate::catalogue::{CutFrom, RecipeChoice, Task, digest_of, former_digest_of};
 use crate::extract::Extracted;
 use crate::fingerprint::RecipeName;
 use crate::index::BookKey;
@@ -122,7 +122,8 @@ impl Reindex {
             for read in books {
                 match read {
                     Ok(Extracted { text, .. }) => {
-                        for key in lacking.remove(&digest_of(&text)).unwrap_or_default() {
+                        let digests = [digest_of(text.as_bytes()), former_digest_of(text.as_bytes())];
+                        for key in digests.iter().filter_map(|digest| lacking.remove(digest)).flatten() {
                             catalogue.recut(&key, &text)?;
                         }
                     }

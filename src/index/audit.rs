@@ -141,7 +141,7 @@ pub struct AuditedBook {
     pub id: String,
     /// What may be done with it; of a removed one, what might have been.
     pub rights: Rights,
-    /// SHA-256 of its text, or of its gems where only those are known.
+    /// As [`Record::digest`](super::Record::digest).
     pub digest: String,
 }
 

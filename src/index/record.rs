@@ -163,7 +163,8 @@ pub struct Record {
     /// ISBNs and other identifiers, as they were given or stand in the file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub identifiers: Vec<String>,
-    /// SHA-256 of the text (UTF-8), or of the gems where only those are known, in hexadecimal.
+    /// BLAKE3 of the text (UTF-8), or of the gems where only those are known, in hexadecimal. Books put in by
+    /// versions that had SHA-256 keep that as long as their content stays.
     pub digest: String,
     /// The text's length in bytes of UTF-8; 0 when only the gems are known.
     pub bytes: u64,

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::super::Text;
-use super::super::add::digest_of;
+use super::super::digest::digest_after;
 use super::{Job, Task, Work};
 use crate::catalogue::{Catalogue, CatalogueError};
 use crate::fingerprint::{Recipe, RecipeName};
@@ -189,7 +189,7 @@ impl Catalogue {
         let book = snapshot.find(key)?.ok_or_else(|| CatalogueError::NoSuchBook(key.clone()))?;
         let record = snapshot.fetch(&[book])?.pop().flatten();
         let record = record.ok_or_else(|| CatalogueError::NoSuchBook(key.clone()))?;
-        let digest = digest_of(text);
+        let digest = digest_after(&record.digest, text.as_bytes());
         if record.digest != digest {
             return Err(CatalogueError::OtherText(key.clone()));
         }

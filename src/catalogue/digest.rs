@@ -1,0 +1,78 @@
+//! The digest by which a book's content is known to be the same: BLAKE3, as `b3sum` has it. Books put in by older versions
+//! have SHA-256, and keep it as long as their content stays, so that a feed that is sent again changes nothing.
+
+use sha2::{Digest as _, Sha256};
+
+/// The digest of a content, in hexadecimal.
+pub(crate) fn digest_of(content: &[u8]) -> String {
+    blake3::hash(content).to_string()
+}
+
+/// The digest that older versions gave it.
+pub(crate) fn former_digest_of(content: &[u8]) -> String {
+    hex::encode(Sha256::digest(content))
+}
+
+/// The digest of a content that comes for a book with the digest `before`: that one, if it is of this content.
+pub(super) fn digest_after(before: &str, content: &[u8]) -> String {
+    let digest = digest_of(content);
+    if before != digest && before == former_digest_of(content) { before.to_owned() } else { digest }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Catalogue, CatalogueError, Content, NewEntry, Outcome, Text};
+    use super::*;
+    use crate::fingerprint::Recipe;
+    use crate::index::{BookKey, NewBook, Rights};
+
+    /// The first vectors that the two standards give, of no byte.
+    const EMPTY: [&str; 2] = [
+        "af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262",
+        "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+    ];
+
+    #[test]
+    fn digests_are_those_of_the_standards() {
+        assert_eq!([digest_of(b""), former_digest_of(b"")], EMPTY);
+        assert_eq!(EMPTY.map(|before| digest_after(before, b"")), EMPTY);
+        assert_eq!(digest_after(EMPTY[1], b"more"), digest_of(b"more"));
+    }
+
+    #[test]
+    fn a_book_of_an_older_version_is_known_by_its_digest() {
+        let dir = tempfile::tempdir().unwrap();
+        let catalogue = Catalogue::open_or_create(dir.path()).unwrap();
+        let text = "Granite and gems lay in one chest, each in its own corner. ".repeat(50);
+        let entry = |content| NewEntry {
+            key: BookKey { library: "lib".parse().unwrap(), id: "old".parse().unwrap() },
+            rights: Rights::Free,
+            title: None,
+            authors: Vec::new(),
+            language: None,
+            identifiers: Vec::new(),
+            validity: None,
+            content,
+        };
+        let of_text = || entry(Content::text(text.clone()));
+        let put = catalogue.add(of_text()).unwrap().book;
+        assert_eq!(put.digest, digest_of(text.as_bytes()));
+
+        let recipe = Recipe::documented();
+        let gems = Text::new(&text, None).gems(&recipe);
+        let mut old = put.clone();
+        old.digest = former_digest_of(text.as_bytes());
+        let gems = [(recipe.name().clone(), gems)].into();
+        catalogue.store.put(vec![NewBook { record: old.clone(), gems, folds: Vec::new() }]).unwrap();
+
+        let again = catalogue.add(of_text()).unwrap();
+        assert_eq!((again.outcome, &again.book), (Outcome::Unchanged, &old));
+        assert_eq!(catalogue.recut(&old.key, &text).unwrap(), []);
+        assert!(matches!(catalogue.recut(&old.key, &text[1..]), Err(CatalogueError::OtherText(_))));
+        let renamed = NewEntry { title: Some("Granite".to_owned()), ..of_text() };
+        assert_eq!(catalogue.add(renamed).unwrap().book.digest, old.digest);
+        let rewritten = catalogue.add(entry(Content::text(text.replace("Granite", "Basalt")))).unwrap();
+        assert_eq!(rewritten.outcome, Outcome::Replaced);
+        assert_ne!(rewritten.book.digest, put.digest);
+    }
+}
