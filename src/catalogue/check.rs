@@ -10,8 +10,8 @@ use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::digest::digest_of;
 use super::allow::Allowances;
+use super::digest::digest_of;
 use super::looked_up::{LookedUp, kept, of_both};
 use super::{Catalogue, CatalogueError, Text, chosen};
 use crate::fingerprint::{Gem, PlacedGem, Probe, Recipe, RecipeName, WrittenGem};
