@@ -14,12 +14,15 @@ use super::{Added, Catalogue, CatalogueError, NewEntry, Prepared};
 use crate::fingerprint::Recipe;
 use crate::index::Actor;
 
-/// The most books in one write. A write waits for the disk once, so that many books share the wait.
-const BATCH: usize = 64;
+/// The most books in one write. A write waits for the disk once, so that many books share the wait; and the postings of many
+/// lie close together, which makes each cheaper.
+const BATCH: usize = 256;
+/// The most bytes of text that these were made of: where folds are kept, they are in memory until they are written.
+const BATCH_TEXT: u64 = 256 << 20;
 /// How long a book waits for others to be written with.
-const GATHERING: Duration = Duration::from_millis(50);
+const GATHERING: Duration = Duration::from_millis(200);
 /// How many fingerprinted books may wait for the writer.
-const WAITING: usize = 2 * BATCH;
+const WAITING: usize = 128;
 
 impl Catalogue {
     /// Adds books, and says of each what became of it, in their order. They are written together; when that fails, one by
@@ -113,9 +116,11 @@ impl Catalogue {
         while let Ok(first) = receiver.recv() {
             let mut books = Vec::new();
             let mut jobs = Vec::new();
+            let mut text = 0;
             let until = Instant::now() + GATHERING;
             let others = iter::from_fn(|| receiver.recv_timeout(until.saturating_duration_since(Instant::now())).ok());
-            for (job, prepared) in iter::once(first).chain(others).take(BATCH) {
+            for (job, prepared) in iter::once(first).chain(others) {
+                text += prepared.as_ref().map_or(0, |prepared| prepared.record().bytes);
                 jobs.push((
                     job,
                     prepared.map(|prepared| {
@@ -124,6 +129,9 @@ impl Catalogue {
                         added
                     }),
                 ));
+                if jobs.len() == BATCH || text >= BATCH_TEXT {
+                    break;
+                }
             }
             self.commit(books)?;
             for (job, added) in jobs {

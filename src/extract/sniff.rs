@@ -44,6 +44,7 @@ pub(super) fn kind(bytes: &[u8], name: Option<&str>) -> Kind {
 fn markup(start: &[u8], name: Option<&str>) -> Kind {
     let text = match Encoding::of_mark(start) {
         Some((encoding, mark)) => encoding.decode_part(&start[mark..]).into_owned(),
+        None if !start.contains(&b'<') => return Kind::Plain,
         None => String::from_utf8_lossy(start).into_owned(),
     };
     let mut rest = text.trim_start();

@@ -3,6 +3,7 @@
 //! Numbers in keys are big-endian, so that the order of the bytes is the order of the numbers.
 
 use std::fmt;
+use std::ops::Deref;
 
 use serde::Serialize;
 
@@ -387,10 +388,40 @@ pub(super) enum Sign {
     Added,
 }
 
-pub(super) fn delta_key(recipe: &KnownRecipe, gem: Gem, sign: Sign, book: BookNo) -> Vec<u8> {
-    let mut key = gem_key(recipe, gem);
-    key.push(sign as u8);
-    key.extend(book.0.to_be_bytes());
+/// A key of [`Family::Delta`], of which a change has many: so it takes no memory of its own, and sorts as a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct DeltaKey {
+    /// The key, and zeros.
+    bytes: [u8; 15],
+    len: u8,
+}
+
+impl DeltaKey {
+    /// The order of the keys. No key of a recipe is longer than another.
+    pub(super) fn order(&self) -> u128 {
+        let mut wide = [0; 16];
+        wide[..self.bytes.len()].copy_from_slice(&self.bytes);
+        u128::from_be_bytes(wide)
+    }
+}
+
+impl Deref for DeltaKey {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes[..self.len.into()]
+    }
+}
+
+pub(super) fn delta_key(recipe: &KnownRecipe, gem: Gem, sign: Sign, book: BookNo) -> DeltaKey {
+    let (gem, width) = (gem.0.to_be_bytes(), recipe.gem_bytes());
+    let parts = [&recipe.number.to_be_bytes()[..], &gem[gem.len() - width..], &[sign as u8], &book.0.to_be_bytes()];
+    let mut key = DeltaKey { bytes: [0; 15], len: 0 };
+    for part in parts {
+        let from = usize::from(key.len);
+        key.bytes[from..from + part.len()].copy_from_slice(part);
+        key.len += part.len() as u8;
+    }
     key
 }
 
@@ -429,5 +460,34 @@ impl Postings {
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
         let both = u128::from_be_bytes(bytes.try_into().ok()?);
         Some(Self { main: (both >> 64) as u64, delta: both as u64 })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_keys_of_changes_have_one_order_as_bytes_and_as_numbers() {
+        let known = |(number, name): (u16, &str)| {
+            let recipe = name.parse().expect("a built-in recipe");
+            KnownRecipe { number, recipe, leaving: false }
+        };
+        let mut keys = Vec::new();
+        for recipe in [(258, "hardened"), (1, "documented"), (3, "released")].map(known) {
+            for gem in [0, 1, 255, 256, u64::from(u32::MAX)].map(Gem) {
+                for (sign, book) in
+                    [0, 1, 256, u32::MAX].map(BookNo).into_iter().flat_map(|b| [(Sign::Added, b), (Sign::Removed, b)])
+                {
+                    let key = delta_key(&recipe, gem, sign, book);
+                    assert_eq!(split_delta_key(&key), Some((gem_key(&recipe, gem).as_slice(), sign, book)));
+                    keys.push(key);
+                }
+            }
+        }
+        let mut as_bytes = keys.clone();
+        as_bytes.sort_by(|a, b| (**a).cmp(b));
+        keys.sort_by_key(DeltaKey::order);
+        assert_eq!(keys, as_bytes);
     }
 }

@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::merge::{self, Cursor};
 use super::read::RocksSnapshot;
 use super::recipes::KnownRecipe;
-use super::schema::{self, Family, Postings, Sign};
+use super::schema::{self, DeltaKey, Family, Postings, Sign};
 use super::{RocksStore, audit, error, gem_list};
 use crate::fingerprint::{Gem, PackedFold, PlacedGem, Recipe, RecipeName};
 use crate::index::{
@@ -173,7 +173,7 @@ struct Change<'a> {
     before: RocksSnapshot<'a>,
     batch: WriteBatch,
     /// Keys of the delta: whether each will be there.
-    delta: Vec<(Vec<u8>, bool)>,
+    delta: Vec<(DeltaKey, bool)>,
     /// What is summed up over books, as it will be: read when first needed.
     next: Option<BookNo>,
     sizes: BTreeMap<u16, Sizes>,
@@ -418,10 +418,10 @@ impl<'a> Change<'a> {
     /// Writes the change and waits until it is on disk.
     fn commit(mut self) -> Result<(), StoreError> {
         let (meta, delta) = (self.store.family(Family::Meta), self.store.family(Family::Delta));
-        // In the order of the memtable, which then searches memory that it has just searched.
-        self.delta.sort_unstable();
+        // In the order of the memtable, which then searches from each key to the next.
+        self.delta.sort_unstable_by_key(|(key, _)| key.order());
         for (key, there) in &self.delta {
-            if *there { self.batch.put_cf(delta, key, []) } else { self.batch.delete_cf(delta, key) }
+            if *there { self.batch.put_cf(delta, &**key, []) } else { self.batch.delete_cf(delta, &**key) }
         }
         if let Some(next) = self.next {
             self.batch.put_cf(meta, schema::NEXT, schema::book_key(next));
