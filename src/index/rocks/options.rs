@@ -25,7 +25,7 @@ const MOST_JOBS: i32 = 4;
 const BLOOM_BITS: f64 = 10.0;
 /// The part of a memtable of changes that its filter takes.
 const MEMTABLE_BLOOM_RATIO: f64 = 0.05;
-/// A memtable of postings remembers of each recipe, by the first 2 bytes of its keys, where it put the last key: the next one,
+/// A memtable of changes remembers of each recipe, by the first 2 bytes of its keys, where it put the last key: the next one,
 /// which follows it in a batch, is looked for from there, and not from the top.
 const INSERT_HINTS: &str = "memtable_insert_with_hint_prefix_extractor=fixed:2";
 /// Blocks of records and gem lists, which are read whole and by the book: larger ones compress better.
@@ -73,7 +73,7 @@ pub(super) fn families(cache: &Cache) -> Vec<ColumnFamilyDescriptor> {
 /// The options of a family.
 pub(super) fn of_family(family: Family, cache: &Cache) -> Options {
     let mut options = Options::default();
-    if matches!(family, Family::Postings | Family::Delta) {
+    if family == Family::Delta {
         // The binding has no function for this one.
         options = options.get_options_from_string(INSERT_HINTS).expect("RocksDB knows this option");
     }
