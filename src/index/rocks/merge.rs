@@ -17,7 +17,7 @@ use crate::fingerprint::Gem;
 use crate::index::{BookNo, StoreError};
 
 /// A delta up to this size is left alone: it fits into memory.
-const SMALL: u64 = 1 << 18;
+const SMALL: u64 = 1 << 19;
 /// Beyond that, how many times smaller than the main index the delta is kept. A merge rewrites about as many postings of the
 /// main index for each of the delta.
 const PART: u64 = 8;
@@ -277,7 +277,7 @@ mod tests {
         store.add_recipe(&Recipe::documented()).unwrap();
         let gems: Vec<u64> = (0..12_000).collect();
         let mut largest = 0;
-        for i in 0..30 {
+        for i in 0..60 {
             store.put(vec![book(i, &gems)]).unwrap();
             largest = largest.max(store.view().postings().unwrap().delta);
         }
