@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::iter;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -21,6 +21,8 @@ const BATCH: usize = 256;
 const BATCH_TEXT: u64 = 256 << 20;
 /// How long a book waits for others to be written with.
 const GATHERING: Duration = Duration::from_millis(200);
+/// How long the writer sleeps when no book waits for it. To be woken by each would take a core from the fold as often.
+const PAUSE: Duration = Duration::from_millis(5);
 /// How many fingerprinted books may wait for the writer.
 const WAITING: usize = 128;
 
@@ -118,7 +120,15 @@ impl Catalogue {
             let mut jobs = Vec::new();
             let mut text = 0;
             let until = Instant::now() + GATHERING;
-            let others = iter::from_fn(|| receiver.recv_timeout(until.saturating_duration_since(Instant::now())).ok());
+            let others = iter::from_fn(|| {
+                loop {
+                    match receiver.try_recv() {
+                        Ok(next) => return Some(next),
+                        Err(TryRecvError::Empty) if Instant::now() < until => thread::sleep(PAUSE),
+                        Err(TryRecvError::Empty | TryRecvError::Disconnected) => return None,
+                    }
+                }
+            });
             for (job, prepared) in iter::once(first).chain(others) {
                 text += prepared.as_ref().map_or(0, |prepared| prepared.record().bytes);
                 jobs.push((
