@@ -2,12 +2,14 @@ FROM rust:1-bookworm AS build
 RUN apt-get update && apt-get install -y --no-install-recommends libclang1-14 libclang-common-14-dev
 WORKDIR /lapidary
 COPY . .
-RUN cargo build --release --locked --bin lapidary
+# The dependencies are kept for the next build. Lapidary is compiled anew however old its files are: cargo goes by their times.
+RUN --mount=type=cache,target=/usr/local/cargo/registry --mount=type=cache,target=/lapidary/target \
+    touch src/lib.rs src/main.rs && cargo build --release --locked --bin lapidary && cp target/release/lapidary /usr/local/bin
 
 FROM debian:bookworm-slim
 RUN apt-get update && apt-get install -y --no-install-recommends curl libstdc++6 && rm -rf /var/lib/apt/lists/* \
     && useradd --system --uid 10093 --home-dir /data --create-home lapidary
-COPY --from=build /lapidary/target/release/lapidary /usr/local/bin/lapidary
+COPY --from=build /usr/local/bin/lapidary /usr/local/bin/lapidary
 USER lapidary
 VOLUME /data
 EXPOSE 8093
