@@ -5,6 +5,7 @@ mod common;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -646,6 +647,14 @@ fn a_folder_that_is_no_catalogue_is_left_alone() {
 }
 
 #[test]
+fn a_new_folder_is_its_users_alone() {
+    let dir = tempdir().unwrap();
+    let data = dir.path().join("not/there/yet");
+    drop(create(&data));
+    assert_eq!(fs::metadata(&data).unwrap().permissions().mode() & 0o777, 0o700);
+}
+
+#[test]
 fn a_mounted_disk_is_an_empty_folder() {
     let dir = tempdir().unwrap();
     fs::create_dir(dir.path().join("lost+found")).unwrap();
@@ -730,7 +739,6 @@ fn a_second_opening_is_told_who_has_the_folder() {
 #[cfg(unix)]
 #[test]
 fn a_folder_that_may_not_be_written_is_denied() {
-    use std::os::unix::fs::PermissionsExt;
     let dir = tempdir().unwrap();
     let closed = dir.path().join("closed");
     fs::create_dir(&closed).unwrap();

@@ -320,6 +320,8 @@ fn whoever_asks_while_the_catalogue_is_opened_is_told_to_wait() {
             let _ = actix_web::rt::task::spawn_blocking(move || stopped.recv()).await;
         })
     });
+    let alive = answer(agent.get(format!("{url}/healthz")).call());
+    assert_eq!(alive.status, 200, "nobody may kill what takes long to open");
     for path in ["/readyz", "/v1/stats", "/metrics"] {
         let refused = answer(agent.get(format!("{url}{path}")).call());
         assert_eq!((refused.status, &refused.json()["code"]), (503, &json!("starting")), "{path}");

@@ -42,7 +42,8 @@ impl Opening {
         self.address
     }
 
-    /// Opens the catalogue, which after a crash takes a while. Until then every request is answered with 503 and `starting`.
+    /// Opens the catalogue, which after a crash takes a while. Until then every request is answered with 503 and
+    /// `starting`, but for whether it lives.
     ///
     /// # Errors
     /// Those of `open`, and [`ServerError::Open`].
@@ -65,13 +66,16 @@ impl Opening {
 /// Answers until the other end of the channel is gone.
 fn answer_until(listener: TcpListener, tls: Option<Arc<Tls>>, over: mpsc::Receiver<()>) -> io::Result<()> {
     rt::System::new().block_on(async move {
-        let server = HttpServer::new(|| App::new().default_service(web::to(health::starting)))
-            .workers(1)
-            // A connection that stayed would not see the server behind.
-            .keep_alive(KeepAlive::Disabled)
-            .shutdown_timeout(1)
-            .tls_handshake_timeout(HANDSHAKE_PATIENCE)
-            .disable_signals();
+        let server = HttpServer::new(|| {
+            let app = App::new().route("/healthz", web::get().to(health::alive));
+            app.default_service(web::to(health::starting))
+        })
+        .workers(1)
+        // A connection that stayed would not see the server behind.
+        .keep_alive(KeepAlive::Disabled)
+        .shutdown_timeout(1)
+        .tls_handshake_timeout(HANDSHAKE_PATIENCE)
+        .disable_signals();
         let server = match tls {
             None => server.listen(listener)?,
             Some(tls) => server.listen_rustls_0_23(listener, tls.config())?,

@@ -2,8 +2,9 @@
 
 use std::cmp::Ordering;
 use std::fmt::Display;
-use std::fs::{self, File, TryLockError};
-use std::io::{ErrorKind, Read, Write};
+use std::fs::{self, DirBuilder, File, TryLockError};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, RwLock};
@@ -49,7 +50,7 @@ pub(super) fn open(dir: &Path, absent: Absent, cache: usize) -> Result<RocksStor
         if absent == Absent::Refuse {
             return Err(StoreError::Missing(show(dir)));
         }
-        fs::create_dir_all(dir).map_err(|e| from_io(dir, &e))?;
+        make_folder(dir).map_err(|e| from_io(dir, &e))?;
     } else if !is_ours(dir)? {
         return Err(StoreError::Foreign(show(dir)));
     }
@@ -81,6 +82,14 @@ pub(super) fn open(dir: &Path, absent: Absent, cache: usize) -> Result<RocksStor
         rebuild::postings(&store, &mut store.turn(), UNWATCHED)?;
     }
     Ok(store)
+}
+
+/// Makes a folder for its user alone: gems tell much of a book that is not out yet.
+fn make_folder(dir: &Path) -> io::Result<()> {
+    if let Some(parent) = dir.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    DirBuilder::new().recursive(true).mode(0o700).create(dir)
 }
 
 /// Brings an older version to this one. Version 3 has other buckets than version 2: the mark to make them anew and the
