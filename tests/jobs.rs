@@ -258,6 +258,7 @@ fn one_job_of_a_kind_at_a_time_and_any_can_be_cancelled() {
     };
     assert_eq!(recut(0, text(1)).1["code"], "other_text");
     assert_eq!(recut(BOOKS, text(1)).1["code"], "no_such_book");
+    assert_eq!(recut(0, String::new()).1["code"], "no_text");
     for book in 0..BOOKS {
         assert_eq!(recut(book, text(book)), (200, json!({ "added": [FINE] })));
     }

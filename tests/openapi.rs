@@ -27,3 +27,15 @@ fn it_is_openapi_and_every_reference_leads_somewhere() {
         assert!(api.pointer(pointer).is_some(), "{pointer}");
     }
 }
+
+/// Parts of a whole that allow no other fields allow nothing together: no client could send what is described so.
+#[test]
+fn nothing_is_composed_of_what_allows_no_other_fields() {
+    let api: Value = serde_json::from_str(&openapi()).expect("JSON");
+    for (name, schema) in api["components"]["schemas"].as_object().expect("schemas") {
+        for part in schema["allOf"].as_array().into_iter().flatten() {
+            let part = part["$ref"].as_str().map_or(Some(part), |to| api.pointer(to.trim_start_matches('#')));
+            assert_ne!(part.expect("it leads somewhere")["additionalProperties"], false, "{name}");
+        }
+    }
+}

@@ -291,7 +291,7 @@ impl Checking<'_> {
         let allowed = |probe: &Probe| self.allowances.gem(name, probe.placed.gem);
         let probes: Vec<Probe> = self.gems.iter().filter(|probe| !allowed(probe)).copied().collect();
         let gems: Vec<Gem> = probes.iter().map(|probe| probe.placed.gem).collect();
-        // Of what a book has in common, one gem may have a posting.
+        // Of the gems that a book has in common, only one may have a posting.
         let fewest = if self.recipe.posts_all() { self.rule.fewest() } else { 1 };
         let limits = Limits { cap: self.rule.common_cap, fewest };
         let (tally, sizes) = if self.nothing_stored {

@@ -172,7 +172,8 @@ pub trait Snapshot: Send + Sync {
     /// The recipes there are gems of, the default first.
     fn recipes(&self) -> Vec<Recipe>;
 
-    /// For every book with enough of `gems` (equal ones count once): how many of them it has, by book number.
+    /// For every book with enough of `gems` (equal ones count once): how many of them it has posted, by book number. Under a
+    /// recipe that posts only some ([`Recipe::posted`]), it may have more of them.
     ///
     /// A gem in too many books is not counted but reported in [`Tally::common`]. A gem that the recipe cannot have is
     /// in no book.
@@ -233,7 +234,7 @@ pub struct Tally {
     pub books: Vec<(BookNo, u32)>,
     /// The gems in more books than the cap, in the order asked for.
     pub common: Vec<Gem>,
-    /// How many books have each of the gems that were counted and that any has, in the order of the gems.
+    /// How many books have each of the gems that were counted posted, if any has, in the order of the gems.
     pub holders: Vec<(Gem, u32)>,
 }
 

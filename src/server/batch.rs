@@ -5,7 +5,9 @@ use actix_web::{HttpRequest, HttpResponse};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use utoipa::ToSchema;
+use utoipa::openapi::schema::SchemaType;
+use utoipa::openapi::{ObjectBuilder, RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
 
 use super::checks::{Asked, question};
 use super::lines::{self, Line};
@@ -18,19 +20,21 @@ const MOST_CHECKS: u64 = 10_000;
 /// The longest `ref`, in bytes of JSON.
 const REF_BYTES: usize = 1_000;
 
-/// A line of the request: a check, and what the client calls it.
-#[derive(ToSchema)]
-#[expect(
-    dead_code,
-    reason = "it says what a line is like; `Asked` refuses what is unknown, which no flattened field can"
-)]
-pub(super) struct Question {
-    /// The client's own mark of this check, which the answer repeats.
-    #[schema(rename = "ref")]
-    mark: Option<Value>,
-    /// The check.
-    #[serde(flatten)]
-    asked: Asked,
+/// A line of the request, for the description.
+pub(super) struct Question;
+
+impl PartialSchema for Question {
+    fn schema() -> RefOr<Schema> {
+        let mark = "The client's own mark of this check, which the answer repeats.";
+        let mark = ObjectBuilder::new().schema_type(SchemaType::AnyValue).description(Some(mark));
+        lines::with_field::<Asked>("A line of the request: a check, and what the client calls it.", "ref", mark).into()
+    }
+}
+
+impl ToSchema for Question {
+    fn schemas(all: &mut Vec<(String, RefOr<Schema>)>) {
+        Asked::schemas(all);
+    }
 }
 
 /// A line of the answer.

@@ -4,28 +4,38 @@ use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use utoipa::openapi::schema::Type;
+use utoipa::openapi::{ObjectBuilder, RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
 
 use super::books::{Written, entry_of};
 use super::lines::{self, Line};
 use super::problem::{Details, Problem};
 use super::{State, body, parameters};
 use crate::catalogue::{Added, Catalogue, NewEntry, Outcome};
-use crate::index::{BookId, BookKey, Library};
+use crate::index::{BookId, BookKey, Library, NAME_BYTES};
 
-/// A line of the request: a book with its id.
-#[derive(ToSchema)]
-#[expect(
-    dead_code,
-    reason = "it says what a line is like; `Written` refuses what is unknown, which no flattened field can"
-)]
-pub(super) struct Fed {
-    /// The library's own id.
-    #[schema(min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")]
-    id: String,
-    /// The book.
-    #[serde(flatten)]
-    book: Written,
+/// A line of the request, for the description.
+pub(super) struct Fed;
+
+impl PartialSchema for Fed {
+    fn schema() -> RefOr<Schema> {
+        let id = ObjectBuilder::new()
+            .schema_type(Type::String)
+            .min_length(Some(1))
+            .max_length(Some(NAME_BYTES))
+            .pattern(Some(r"^[^\x00-\x1f\x7f-\x9f]+$"))
+            .description(Some("The library's own id."));
+        let mut line = lines::with_field::<Written>("A line of the request: a book with its id.", "id", id);
+        line.required.push("id".to_owned());
+        line.into()
+    }
+}
+
+impl ToSchema for Fed {
+    fn schemas(all: &mut Vec<(String, RefOr<Schema>)>) {
+        Written::schemas(all);
+    }
 }
 
 /// A line of the answer.
@@ -125,7 +135,7 @@ fn read(library: &Library, line: Line) -> (u64, Option<String>, Result<NewEntry,
         Err(problem) => return (line.number, None, Err(problem)),
     };
     let named = serde_json::from_slice::<Named>(&bytes).ok().map(|named| named.id);
-    let id = named.clone().filter(|id| id.len() <= crate::index::NAME_BYTES);
+    let id = named.clone().filter(|id| id.len() <= NAME_BYTES);
     let entry = || {
         let mut written: serde_json::Value = body::json(&bytes)?;
         if let Some(fields) = written.as_object_mut() {

@@ -7,6 +7,8 @@ use actix_web::web::{self, Bytes, BytesMut, Data, Payload};
 use actix_web::{HttpRequest, HttpResponse, rt};
 use futures_util::{StreamExt, stream};
 use serde::Serialize;
+use utoipa::PartialSchema;
+use utoipa::openapi::{Object, RefOr, Schema};
 
 use super::access::Meter;
 use super::body::{self, PATIENCE};
@@ -20,6 +22,16 @@ const AT_ONCE: usize = 64;
 const BYTES_AT_ONCE: usize = 4 << 20;
 /// The content type of the answers.
 pub(super) const NDJSON: &str = "application/x-ndjson";
+
+/// What `T` is like with a field more. It allows no field that it does not name, so that it cannot be one part of two.
+pub(super) fn with_field<T: PartialSchema>(description: &str, name: &str, field: impl Into<Schema>) -> Object {
+    let RefOr::T(Schema::Object(mut object)) = T::schema() else {
+        unreachable!("what is written as an object is described as one");
+    };
+    object.properties.insert(name.to_owned(), RefOr::T(field.into()));
+    object.description = Some(description.to_owned());
+    object
+}
 
 /// A line of a body.
 pub(super) struct Line {

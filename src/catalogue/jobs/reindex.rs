@@ -181,8 +181,12 @@ impl Catalogue {
     /// Gives a book gems of the recipes that it has none of, from its own text, and says of which.
     ///
     /// # Errors
-    /// [`CatalogueError::NoSuchBook`], and [`CatalogueError::OtherText`] when it has another text.
+    /// [`CatalogueError::NoSuchBook`], [`CatalogueError::OtherText`] when it has another text, and [`CatalogueError::NoText`].
     pub fn recut(&self, key: &BookKey, text: &str) -> Result<Vec<RecipeName>, CatalogueError> {
+        // It would be the text of a book that was given as no gems.
+        if text.trim().is_empty() {
+            return Err(CatalogueError::NoText);
+        }
         self.settle_awaited()?;
         let _feed = self.feed();
         let snapshot = self.store.snapshot();
