@@ -33,16 +33,9 @@
 //! # let folder = tempfile::tempdir()?;
 //! # let text: String = (0..9_000_u64).map(|i| format!("{:x}stone ", i * 2_654_435_761 % 999_983)).collect();
 //! let catalogue = Catalogue::open_or_create(folder.path())?;
-//! catalogue.add(NewEntry {
-//!     key: BookKey { library: "mine".parse()?, id: "numbers".parse()? },
-//!     rights: Rights::Protected,
-//!     title: Some("Numbers".to_owned()),
-//!     authors: Vec::new(),
-//!     language: None,
-//!     identifiers: Vec::new(),
-//!     validity: None,
-//!     content: Content::text(text.clone()),
-//! })?;
+//! let key = BookKey { library: "mine".parse()?, id: "numbers".parse()? };
+//! let book = NewEntry::new(key, Rights::Protected, Content::text(text.clone()));
+//! catalogue.add(NewEntry { title: Some("Numbers".to_owned()), ..book })?;
 //! let report = catalogue.check(&Query::text(text), &CheckOptions::default())?;
 //! assert_eq!(report.verdict, Rights::Protected);
 //! assert_eq!(report.matches[0].book.id, "numbers");

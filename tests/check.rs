@@ -108,17 +108,8 @@ fn answered(case: &Case) -> Report {
         let past = |otherwise| Validity { from: None, until: "2000-01-01".parse().ok(), otherwise };
         let (rights, validity) = (book.rights, book.otherwise.map(past));
         let content = Content::Gems { recipe: None, gems: gems(&book.gems) };
-        let entry = NewEntry {
-            key: key.clone(),
-            rights,
-            title: None,
-            authors: vec![],
-            language: None,
-            identifiers: vec![],
-            validity,
-            content,
-        };
-        catalogue.add(entry).expect("added");
+        let entry = NewEntry::new(key.clone(), rights, content);
+        catalogue.add(NewEntry { validity, ..entry }).expect("added");
         let amendment = Amendment { disabled: Some(book.disabled), ..Amendment::default() };
         catalogue.amend(&key, &amendment).expect("amended");
     }
@@ -197,11 +188,7 @@ fn a_text_is_told_the_gems_it_has_and_not_those_it_is_looked_up_by() {
     for id in ["1", "2"] {
         let key = BookKey { library: "l".parse().expect("a name"), id: id.parse().expect("a name") };
         let content = Content::text(text.clone());
-        let (title, authors, language, validity) = (None, Vec::new(), None, None);
-        let identifiers = Vec::new();
-        let entry =
-            NewEntry { key, rights: Rights::Protected, title, authors, language, identifiers, validity, content };
-        catalogue.add(entry).expect("added");
+        catalogue.add(NewEntry::new(key, Rights::Protected, content)).expect("added");
     }
     let check = |catalogue: &Catalogue, text: &str| {
         catalogue.check(&Query::text(text.to_owned()), &CheckOptions::default()).expect("a report")
@@ -227,10 +214,7 @@ fn gems_that_stand_alone_count_half() {
     let digits = |gems: Vec<u64>| gems.into_iter().map(WrittenGem::Digits).collect::<Vec<_>>();
     let all: Vec<u64> = (1..=60).map(|i| i * 37 % 61).collect();
     let content = Content::Gems { recipe: Some(recipe.name().clone()), gems: digits(all.clone()) };
-    let (title, authors, language, identifiers, validity) = (None, Vec::new(), None, Vec::new(), None);
-    let key = key("one", 0);
-    let entry = NewEntry { key, rights: Rights::Protected, title, authors, language, identifiers, validity, content };
-    catalogue.add(entry).expect("added");
+    catalogue.add(NewEntry::new(key("one", 0), Rights::Protected, content)).expect("added");
     // With the gems at these places in common; all others are in no book.
     let total = |common: &[usize]| {
         let gems = all.iter().enumerate().map(|(at, gem)| if common.contains(&at) { *gem } else { 1_000 + gem });
@@ -251,4 +235,38 @@ fn gems_that_stand_alone_count_half() {
     // By those without a posting nothing is found, and they count only beside one that has.
     let last = *others.last().expect("more others than posted ones");
     assert_eq!([&others[..], &[beside, last]].map(total), [0, 0]);
+}
+
+/// Under `hardened` most gems of a passage that many books have stand in no list, and count as little as those that do.
+#[test]
+fn a_passage_that_too_many_books_have_accuses_none_of_them() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let catalogue = Catalogue::open_or_create(folder.path()).expect("a catalogue");
+    let recipe = Recipe::hardened();
+    catalogue.settle_recipes(std::slice::from_ref(&recipe)).expect("a recipe");
+    let digits = |gems: &[u64]| gems.iter().copied().map(WrittenGem::Digits).collect::<Vec<_>>();
+    let scattered = |from: u64| (1..=60).map(move |i| from + i * 37 % 61);
+    let passage: Vec<u64> = scattered(0).collect();
+    // Before and behind it, each book has its own.
+    let book = |number: u64| -> Vec<u64> {
+        scattered(10_000 * number).chain(passage.iter().copied()).chain(scattered(10_000 * number + 100)).collect()
+    };
+    for number in 1..=3 {
+        let content = Content::Gems { recipe: Some(recipe.name().clone()), gems: digits(&book(number)) };
+        catalogue.add(NewEntry::new(key("one", number as usize), Rights::Protected, content)).expect("added");
+    }
+    let unposted = recipe.posted(&placed(&book(1)))[60..120].iter().filter(|posted| !**posted).count();
+    assert!(unposted > 10, "{unposted}");
+    let rare = book(1).into_iter().zip(recipe.posted(&placed(&book(1)))).take(30).find(|(_, posted)| *posted);
+    let (rare, _) = rare.expect("a posted gem of its own");
+    let query: Vec<u64> = [rare].into_iter().chain(scattered(900_000)).chain(passage.iter().copied()).collect();
+    let check = |catalogue: &Catalogue| {
+        catalogue.check(&Query::Gems(digits(&query)), &CheckOptions::default()).expect("a report")
+    };
+    assert_eq!(check(&catalogue).total, 3);
+    let capped = catalogue.with_rule(RuleChanges { common_cap: Some(2), ..RuleChanges::default() });
+    let report = check(&capped);
+    assert_eq!(report.total, 0);
+    // What is next to the passage, and in no list, passes for a part of it.
+    assert!((60..64).contains(&report.common_gems), "{}", report.common_gems);
 }

@@ -36,6 +36,15 @@ pub struct NewEntry {
     pub content: Content,
 }
 
+impl NewEntry {
+    /// A book of which nothing else is known.
+    #[must_use]
+    pub fn new(key: BookKey, rights: Rights, content: Content) -> Self {
+        let (title, authors, language, identifiers, validity) = (None, Vec::new(), None, Vec::new(), None);
+        Self { key, rights, title, authors, language, identifiers, validity, content }
+    }
+}
+
 /// What is in a book.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {

@@ -4,13 +4,18 @@
 use sha2::{Digest as _, Sha256};
 
 /// The digest of a content, in hexadecimal.
-pub(crate) fn digest_of(content: &[u8]) -> String {
+pub(super) fn digest_of(content: &[u8]) -> String {
     blake3::hash(content).to_string()
 }
 
 /// The digest that older versions gave it.
-pub(crate) fn former_digest_of(content: &[u8]) -> String {
+fn former_digest_of(content: &[u8]) -> String {
     hex::encode(Sha256::digest(content))
+}
+
+/// The digests that a book of this content may have.
+pub(crate) fn digests_of(content: &[u8]) -> [String; 2] {
+    [digest_of(content), former_digest_of(content)]
 }
 
 /// The digest of a content that comes for a book with the digest `before`: that one, if it is of this content.
@@ -44,16 +49,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let catalogue = Catalogue::open_or_create(dir.path()).unwrap();
         let text = "Granite and gems lay in one chest, each in its own corner. ".repeat(50);
-        let entry = |content| NewEntry {
-            key: BookKey { library: "lib".parse().unwrap(), id: "old".parse().unwrap() },
-            rights: Rights::Free,
-            title: None,
-            authors: Vec::new(),
-            language: None,
-            identifiers: Vec::new(),
-            validity: None,
-            content,
-        };
+        let key = BookKey { library: "lib".parse().unwrap(), id: "old".parse().unwrap() };
+        let entry = |content| NewEntry::new(key.clone(), Rights::Free, content);
         let of_text = || entry(Content::text(text.clone()));
         let put = catalogue.add(of_text()).unwrap().book;
         assert_eq!(put.digest, digest_of(text.as_bytes()));

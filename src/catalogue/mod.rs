@@ -21,7 +21,7 @@ pub use add::{Added, Content, NewEntry, Outcome, Prepared};
 pub use allow::{AllowList, Allowable, Allowed};
 pub use amend::Amendment;
 pub use check::{BookRef, CheckOptions, Comparison, MAX_GEMS, Match, Query, Report, compare};
-pub(crate) use digest::{digest_of, former_digest_of};
+pub(crate) use digest::digests_of;
 pub use error::CatalogueError;
 pub use jobs::{Backups, From as CutFrom, Job, JobState, RecipeChoice, Stand, Task};
 pub use keys::{AccessDenied, Key, MadeKey, NewKey, Rate, RateError, Role, Unit, Usage};

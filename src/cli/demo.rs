@@ -195,15 +195,12 @@ impl<'o, W: Write> Demo<'o, W> {
 
 /// A book as it is put into a catalogue.
 fn entry(book: &Setting) -> Result<NewEntry, CatalogueError> {
+    let key = BookKey { library: LIBRARY.parse()?, id: book.id.parse()? };
     Ok(NewEntry {
-        key: BookKey { library: LIBRARY.parse()?, id: book.id.parse()? },
-        rights: book.rights,
         title: Some(book.title.to_owned()),
         authors: vec![book.author.to_owned()],
         language: Some(book.language.tag.to_owned()),
-        identifiers: Vec::new(),
-        validity: None,
-        content: Content::text(book.story().text(COLUMNS)),
+        ..NewEntry::new(key, book.rights, Content::text(book.story().text(COLUMNS)))
     })
 }
 

@@ -11,7 +11,7 @@ use super::arguments::{BoundariesArgument, Target};
 use super::failure::{Failure, Status};
 use super::files::{Reading, find};
 use super::jobs::{bar, perform, wait};
-use crate::catalogue::{CutFrom, RecipeChoice, Task, digest_of, former_digest_of};
+use crate::catalogue::{CutFrom, RecipeChoice, Task, digests_of};
 use crate::extract::Extracted;
 use crate::fingerprint::RecipeName;
 use crate::index::BookKey;
@@ -122,8 +122,9 @@ impl Reindex {
             for read in books {
                 match read {
                     Ok(Extracted { text, .. }) => {
-                        let digests = [digest_of(text.as_bytes()), former_digest_of(text.as_bytes())];
-                        for key in digests.iter().filter_map(|digest| lacking.remove(digest)).flatten() {
+                        let lacking =
+                            digests_of(text.as_bytes()).into_iter().filter_map(|digest| lacking.remove(&digest));
+                        for key in lacking.flatten() {
                             catalogue.recut(&key, &text)?;
                         }
                     }

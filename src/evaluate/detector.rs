@@ -49,17 +49,7 @@ impl Index {
             let id = book.to_string().parse().map_err(|e| format!("{e}"))?;
             let key = BookKey { library: self.library.clone(), id };
             let content = Content::text(text(book).map_err(|e| e.to_string())?);
-            let rights = Rights::Protected;
-            Ok(NewEntry {
-                key,
-                rights,
-                title: None,
-                authors: Vec::new(),
-                language: None,
-                identifiers: Vec::new(),
-                validity: None,
-                content,
-            })
+            Ok(NewEntry::new(key, Rights::Protected, content))
         };
         let mut refused = None;
         self.catalogue.add_all(

@@ -160,7 +160,7 @@ impl<'a> RocksSnapshot<'a> {
 
     /// Whether the postings say that a book has a gem.
     pub(super) fn has_posting(&self, recipe: &KnownRecipe, gem: Gem, book: BookNo) -> Result<bool, StoreError> {
-        let change = |sign| self.get(Family::Delta, &schema::delta_key(recipe, gem, sign, book));
+        let change = |sign| self.get(Family::Delta, schema::delta_key(recipe, gem, sign, book).as_ref());
         let main = self.main_list(recipe, gem)?.contains(&book);
         Ok(if main { change(Sign::Removed)?.is_none() } else { change(Sign::Added)?.is_some() })
     }

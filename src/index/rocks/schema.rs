@@ -3,7 +3,6 @@
 //! Numbers in keys are big-endian, so that the order of the bytes is the order of the numbers.
 
 use std::fmt;
-use std::ops::Deref;
 
 use serde::Serialize;
 
@@ -96,8 +95,8 @@ pub(super) enum Family {
     /// └────────────┴────────────────────┘
     /// ```
     Lists,
-    /// What was changed since the main index was: exactly the postings in which it differs from those that the books' gems need. So a
-    /// book's change needs no list to be read first. It is merged into the main index bit by bit ([`super::merge`]):
+    /// What was changed since the main index was: exactly the postings in which it differs from those that the books' gems
+    /// need. So a book's change needs no list to be read first. It is merged into the main index bit by bit ([`super::merge`]):
     ///
     /// ```text
     /// ┌────────────┬────────────────────┬────────────┬──────────┐
@@ -405,10 +404,8 @@ impl DeltaKey {
     }
 }
 
-impl Deref for DeltaKey {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
+impl AsRef<[u8]> for DeltaKey {
+    fn as_ref(&self) -> &[u8] {
         &self.bytes[..self.len.into()]
     }
 }
@@ -480,13 +477,13 @@ mod tests {
                     [0, 1, 256, u32::MAX].map(BookNo).into_iter().flat_map(|b| [(Sign::Added, b), (Sign::Removed, b)])
                 {
                     let key = delta_key(&recipe, gem, sign, book);
-                    assert_eq!(split_delta_key(&key), Some((gem_key(&recipe, gem).as_slice(), sign, book)));
+                    assert_eq!(split_delta_key(key.as_ref()), Some((gem_key(&recipe, gem).as_slice(), sign, book)));
                     keys.push(key);
                 }
             }
         }
         let mut as_bytes = keys.clone();
-        as_bytes.sort_by(|a, b| (**a).cmp(b));
+        as_bytes.sort_by(|a, b| a.as_ref().cmp(b.as_ref()));
         keys.sort_by_key(DeltaKey::order);
         assert_eq!(keys, as_bytes);
     }

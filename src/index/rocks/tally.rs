@@ -118,7 +118,7 @@ impl<'a> Counting<'a> {
         let Some(delta) = &mut self.delta else { return Ok(changes) };
         let gem_key = schema::gem_key(self.recipe, gem);
         // With the least of the gem's keys: RocksDB knows a gem by a whole key.
-        delta.seek(&*schema::delta_key(self.recipe, gem, Sign::Removed, BookNo(0)));
+        delta.seek(schema::delta_key(self.recipe, gem, Sign::Removed, BookNo(0)));
         while let Some((found, sign, book)) = delta.key().and_then(schema::split_delta_key)
             && found == gem_key
         {

@@ -340,7 +340,7 @@ impl<'a> Change<'a> {
             for (gem, sign, opposite) in removed.chain(added) {
                 // What the delta says the opposite of is as the main index has it.
                 let undone = schema::delta_key(recipe, *gem, opposite, book);
-                if self.before.get(Family::Delta, &undone)?.is_some() {
+                if self.before.get(Family::Delta, undone.as_ref())?.is_some() {
                     self.delta.push((undone, false));
                     postings.delta = postings.delta.saturating_sub(1);
                 } else {
@@ -421,7 +421,7 @@ impl<'a> Change<'a> {
         // In the order of the memtable, which then searches from each key to the next.
         self.delta.sort_unstable_by_key(|(key, _)| key.order());
         for (key, there) in &self.delta {
-            if *there { self.batch.put_cf(delta, &**key, []) } else { self.batch.delete_cf(delta, &**key) }
+            if *there { self.batch.put_cf(delta, key, []) } else { self.batch.delete_cf(delta, key) }
         }
         if let Some(next) = self.next {
             self.batch.put_cf(meta, schema::NEXT, schema::book_key(next));
