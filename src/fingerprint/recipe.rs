@@ -224,8 +224,8 @@ impl Recipe {
     #[must_use]
     pub fn posted(&self, gems: &[PlacedGem]) -> Vec<bool> {
         match &self.method {
-            Method::Hardened(hardened) if !hardened.posts_all() => hardened.posted(gems),
-            _ => vec![true; gems.len()],
+            Method::Exact { .. } => vec![true; gems.len()],
+            Method::Hardened(hardened) => hardened.posted(gems),
         }
     }
 

@@ -14,8 +14,8 @@ pub enum Listed {
 /// In how many books each gem of a text is taken to be, from what the lists say of it and which of the text's gems are posted.
 ///
 /// Of a gem without a posting, the lists know only the other books that have one of it. A phrase that many books have is
-/// posted in some of them. A passage that many books have is posted alike in all of them, and a gem that is not is next to
-/// some that are. So it is taken to be as frequent as the most frequent of these.
+/// posted in some of them. A passage that many books have is posted alike in most of them, but for its beginning, and a gem
+/// that is not is next to some that are. So it is taken to be as frequent as the most frequent of these.
 #[must_use]
 pub fn spread(gems: &[(Listed, bool)]) -> Vec<Listed> {
     fn nearest<'a>(gems: impl Iterator<Item = &'a (Listed, bool)>) -> Vec<Listed> {

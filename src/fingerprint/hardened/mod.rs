@@ -8,6 +8,7 @@
 //! `docs/recipes.md` has what each step is for and what was measured. All of it is fixed for ever, since gems in an index
 //! depend on it: whoever betters a step makes another recipe.
 
+mod postings;
 mod readings;
 mod selection;
 mod shingles;
@@ -24,7 +25,7 @@ use selection::Selection;
 use shingles::{Shingle, Shingles};
 use words::{Word, words};
 
-/// How many gems a text has at least, and how many of a book's have a posting, if it has as many shingles.
+/// How many gems a text has at least, if it has as many shingles.
 const LEAST: usize = 16;
 /// How many times as densely as gems the probes of a query lie.
 const PROBES: usize = 4;
@@ -56,28 +57,17 @@ impl Hardened {
         }
     }
 
-    /// Of so many gems in a row, at least one has a posting: those of [`Self::Coarse`] are as few as the exact recipes', those
-    /// of [`Self::Fine`] have one each, since a quotation has only some.
-    fn posted_window(self) -> usize {
-        match self {
-            Self::Coarse => 4,
-            Self::Fine => 1,
-        }
-    }
-
+    /// Whether all of a book's gems have a posting: of a quotation's few, each is needed.
     pub(super) fn posts_all(self) -> bool {
-        self.posted_window() == 1
+        self == Self::Fine
     }
 
     /// Which of a book's gems have a posting.
     pub(super) fn posted(self, gems: &[PlacedGem]) -> Vec<bool> {
-        let mut posted = Selection::new(self.posted_window(), LEAST);
-        for (at, placed) in (0..).zip(gems) {
-            posted.push(Shingle { rank: placed.gem.0, place: Place { start: at, end: at + 1 } });
+        match self {
+            Self::Coarse => postings::posted(gems),
+            Self::Fine => vec![true; gems.len()],
         }
-        let mut is_posted = vec![false; gems.len()];
-        posted.finish().iter().for_each(|gem| is_posted[gem.place.start as usize] = true);
-        is_posted
     }
 
     pub(super) fn gems(self, text: &str) -> Vec<PlacedGem> {

@@ -94,13 +94,13 @@ fn make_folder(dir: &Path) -> io::Result<()> {
 
 /// Brings an older version to this one. Version 3 has other buckets than version 2: the mark to make them anew and the
 /// version go to disk together, so that this is done once more when it is interrupted. Version 4 has more families, which
-/// are there already. Up to version 5 all gems of every recipe had a posting.
+/// are there already. Versions 6 and 7 post other gems than those before, under a recipe that does not post all.
 fn migrate(store: &RocksStore, recipes: &Recipes, version: u32) -> Result<(), StoreError> {
     if version == FORMAT_VERSION {
         return Ok(());
     }
     let mut batch = WriteBatch::default();
-    if version < 3 || (version < 6 && !recipes.0.iter().all(|known| known.recipe.posts_all())) {
+    if version < 3 || (version < 7 && !recipes.0.iter().all(|known| known.recipe.posts_all())) {
         batch.put_cf(store.family(Family::Meta), schema::REBUILD, []);
     }
     write_version(store, batch)

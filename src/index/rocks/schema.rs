@@ -11,7 +11,7 @@ use crate::fingerprint::Gem;
 use crate::index::{BookKey, BookNo, Library};
 
 /// The version of everything in this file. A change of a key, a value or a codec is a new version.
-pub(super) const FORMAT_VERSION: u32 = 6;
+pub(super) const FORMAT_VERSION: u32 = 7;
 /// The oldest version that is brought to this one when it is opened ([`super::open`]).
 pub(super) const OLDEST_VERSION: u32 = 2;
 
