@@ -47,6 +47,9 @@ pub struct Arguments {
     /// How many checks a second each client sends where it does not wait for the answer before
     #[arg(long, value_name = "N", default_value_t = 50.0, value_parser = positive)]
     pub rate: f64,
+    /// How many books a second come in where they come at a steady rate
+    #[arg(long, value_name = "N", default_value_t = 300.0, value_parser = positive)]
+    pub arrivals: f64,
     /// Where the indexes are built [default: in the target folder]
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,

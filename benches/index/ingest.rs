@@ -33,15 +33,18 @@ pub fn rows(arguments: &Arguments, folder: &Path, queries: &[Query], table: &mut
     let traffic = Traffic::new(server.address, queries);
     traffic.warm_up(arguments.warm_up.0, arguments.duration())?;
     let mut arrivals = Arrivals { seed: arguments.seed, address: server.address, count: 0 };
-    let paces = [
-        (Pace::Closed, "as fast as answered".to_owned()),
-        (Pace::Open { rate: arguments.rate }, format!("{}/s each", arguments.rate)),
+    let (checks, books) = (Pace::Open { rate: arguments.rate }, Pace::Open { rate: arguments.arrivals });
+    let paced = format!("{}/s each", arguments.rate);
+    let scenes = [
+        (Pace::Closed, Pace::Closed, "as fast as answered".to_owned()),
+        (checks, Pace::Closed, format!("{paced}, books as fast as taken")),
+        (checks, books, format!("{paced}, {} books/s", arguments.arrivals)),
     ];
-    for (pace, name) in paces {
+    for (pace, arriving, name) in scenes {
         tell(format_args!("checks of {CLIENTS} clients, {name}: in quiet, then while books come in"));
         let quiet = traffic.measure(CLIENTS, pace, arguments.duration())?;
         let (busy, books) = thread::scope(|scope| {
-            let feeding = scope.spawn(|| arrivals.feed(arguments.duration()));
+            let feeding = scope.spawn(|| arrivals.feed(arriving, arguments.duration()));
             let busy = traffic.measure(CLIENTS, pace, arguments.duration());
             Outcome::Ok((busy?, feeding.join().map_err(|_| "the feeding client panicked")??))
         })?;
@@ -69,11 +72,15 @@ struct Arrivals {
 
 impl Arrivals {
     /// Puts in one book after the other for so long.
-    fn feed(&mut self, duration: Duration) -> Outcome<Latencies> {
+    fn feed(&mut self, pace: Pace, duration: Duration) -> Outcome<Latencies> {
         let mut connection = Connection::open(self.address)?;
         let mut times = Vec::new();
         let begun = Instant::now();
         while begun.elapsed() < duration {
+            if let Pace::Open { rate } = pace {
+                let due = begun + Duration::from_secs_f64(times.len() as f64 / rate);
+                thread::sleep(due.saturating_duration_since(Instant::now()));
+            }
             let gems: Vec<u64> = self.gems(self.count).iter().map(|gem| gem.0).collect();
             let body = json!({ "rights": "protected", "title": "Just arrived", "gems": gems });
             let path = format!("/v1/libraries/{LIBRARY}/books/{}", data::id(self.count));

@@ -34,6 +34,7 @@ mod gem_list;
 mod merge;
 mod open;
 mod options;
+mod parallel;
 mod postings;
 mod read;
 mod rebuild;

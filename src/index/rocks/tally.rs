@@ -3,6 +3,7 @@
 use hashbrown::HashMap;
 use rocksdb::{DBRawIterator, ReadOptions};
 
+use super::parallel;
 use super::postings::{List, Reader, Unreadable};
 use super::read::RocksSnapshot;
 use super::recipes::KnownRecipe;
@@ -50,7 +51,7 @@ impl<'a> Counting<'a> {
         let of_bucket = |gem: &Gem| Bucket::of(self.recipe, *gem);
         let groups: Vec<&[Gem]> = sorted.chunk_by(|a, b| of_bucket(a) == of_bucket(b)).collect();
         let keys: Vec<_> = groups.iter().map(|gems| of_bucket(&gems[0]).key(self.recipe)).collect();
-        let buckets = self.snapshot.get_sorted(Family::Postings, &keys)?;
+        let buckets = parallel::read(&keys, |keys| self.snapshot.get_sorted(Family::Postings, keys))?;
 
         let (mut common, mut holders) = (Vec::new(), Vec::new());
         for (gems, value) in groups.into_iter().zip(buckets) {
