@@ -69,10 +69,9 @@ fn classes() -> Vec<u8> {
     }
     mark(&mut categories.iter_ranges_for_value(Category::DecimalNumber), WORD | DIGIT);
     mark(&mut assigned(), KNOWN);
-    for class in &mut classes {
-        if *class & KNOWN == 0 {
-            *class = 0;
-        }
+    // Those that have no class are not written to: most code points are not assigned, and their pages never come to be.
+    for class in classes.iter_mut().filter(|class| **class != 0 && **class & KNOWN == 0) {
+        *class = 0;
     }
     classes
 }
