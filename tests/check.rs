@@ -237,6 +237,34 @@ fn gems_that_stand_alone_count_half() {
     assert_eq!([&others[..], &[beside, last]].map(total), [0, 0]);
 }
 
+/// What stands around a passage decides which of its gems are posted where it begins and ends, so that their lists have some of
+/// the books only.
+#[test]
+fn boilerplate_of_many_books_names_none() {
+    const BOOKS: u32 = 40;
+    for words in [600, 3_000, 6_000] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let catalogue = Catalogue::open_or_create(folder.path()).expect("a catalogue");
+        catalogue.settle_recipes(&[Recipe::hardened()]).expect("a recipe");
+        let boilerplate = common::prose(1_000, words);
+        let with_boilerplate = |seed: u64, words: usize| {
+            format!("{}\n\n{boilerplate}\n\n{}", common::prose(seed, words), common::prose(seed + 1, words))
+        };
+        for number in 0..BOOKS as usize {
+            let text = with_boilerplate(2_000 + 2 * number as u64, 500 + 50 * number);
+            catalogue.add(NewEntry::new(key("one", number), Rights::Protected, Content::text(text))).expect("added");
+        }
+        drop(catalogue);
+        for (common_cap, named) in [(BOOKS, BOOKS as usize), (BOOKS - 1, 0), (BOOKS / 4, 0)] {
+            let rule = RuleChanges { common_cap: Some(common_cap), ..RuleChanges::default() };
+            let catalogue = Catalogue::open(folder.path()).expect("the catalogue").with_rule(rule);
+            let query = Query::text(with_boilerplate(1, 1_000));
+            let report = catalogue.check(&query, &CheckOptions::default()).expect("a report");
+            assert_eq!(report.total, named, "{words} words, cap {common_cap}");
+        }
+    }
+}
+
 /// Under `hardened` most gems of a passage that many books have stand in no list, and count as little as those that do.
 #[test]
 fn a_passage_that_too_many_books_have_accuses_none_of_them() {

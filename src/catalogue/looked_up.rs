@@ -92,6 +92,9 @@ impl<'a> LookedUp<'a> {
             Err(_) if self.common.contains(&gem) => Listed::Common,
             Err(_) => Listed::Not,
         };
+        if self.recipe.posts_all() {
+            return gems.iter().map(|placed| listed(placed.gem)).collect();
+        }
         let posted = gems.iter().zip(self.recipe.posted(gems));
         spread(&posted.map(|(placed, posted)| (listed(placed.gem), posted)).collect::<Vec<_>>())
     }
