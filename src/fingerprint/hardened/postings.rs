@@ -24,16 +24,14 @@ pub(super) fn posted(gems: &[PlacedGem]) -> Vec<bool> {
         count => start(count - 1).saturating_sub(start(0)).saturating_mul(FARTHEST) / (count as u64 - 1),
     };
     let mut posted = vec![false; gems.len()];
-    let mut last = None;
-    let mut next = LEAST_STEP - 1;
+    let (mut last, mut next) = (0, LEAST_STEP - 1);
     while next < gems.len() {
         let end = gems.len().min(next + 1 + MOST_STEP - LEAST_STEP);
-        let from = start(last.unwrap_or(0)).saturating_add(far);
+        let from = start(last).saturating_add(far);
         let near = (next..end).filter(|&at| start(at) <= from);
         let chosen = near.min_by_key(|&at| (length(at), gems[at].gem)).unwrap_or(next);
         posted[chosen] = true;
-        last = Some(chosen);
-        next = chosen + LEAST_STEP;
+        (last, next) = (chosen, chosen + LEAST_STEP);
     }
     let mut others: Vec<usize> = (0..gems.len()).filter(|&at| !posted[at]).collect();
     others.sort_unstable_by_key(|&at| gems[at].gem);
