@@ -10,6 +10,7 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
+use tempfile::TempDir;
 
 /// So few gems that books share them.
 const GEMS: std::ops::Range<u64> = 0..14;
@@ -176,19 +177,23 @@ proptest! {
     }
 }
 
+fn hardened_catalogue() -> (TempDir, Catalogue) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let catalogue = Catalogue::open_or_create(folder.path()).expect("a catalogue");
+    catalogue.settle_recipes(&[Recipe::hardened()]).expect("a recipe");
+    (folder, catalogue)
+}
+
 /// Under `hardened` a text is looked up by more gems than it has; a report counts those that it has, all of them alike.
 #[test]
 fn a_text_is_told_the_gems_it_has_and_not_those_it_is_looked_up_by() {
     let recipe = Recipe::hardened();
     let text = common::prose(1, 3_000);
     let (has, looked_up) = (recipe.gems(&text).len() as u32, recipe.probes(&text).len() as u32);
-    let folder = tempfile::tempdir().expect("a folder");
-    let catalogue = Catalogue::open_or_create(folder.path()).expect("a catalogue");
-    catalogue.settle_recipes(std::slice::from_ref(&recipe)).expect("a recipe");
-    for id in ["1", "2"] {
-        let key = BookKey { library: "l".parse().expect("a name"), id: id.parse().expect("a name") };
+    let (_folder, catalogue) = hardened_catalogue();
+    for number in 1..=2 {
         let content = Content::text(text.clone());
-        catalogue.add(NewEntry::new(key, Rights::Protected, content)).expect("added");
+        catalogue.add(NewEntry::new(key("one", number), Rights::Protected, content)).expect("added");
     }
     let check = |catalogue: &Catalogue, text: &str| {
         catalogue.check(&Query::text(text.to_owned()), &CheckOptions::default()).expect("a report")
@@ -207,10 +212,8 @@ fn a_text_is_told_the_gems_it_has_and_not_those_it_is_looked_up_by() {
 /// Under `hardened` two gems far from each other are two quotations, and no copy.
 #[test]
 fn gems_that_stand_alone_count_half() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let catalogue = Catalogue::open_or_create(folder.path()).expect("a catalogue");
+    let (_folder, catalogue) = hardened_catalogue();
     let recipe = Recipe::hardened();
-    catalogue.settle_recipes(std::slice::from_ref(&recipe)).expect("a recipe");
     let digits = |gems: Vec<u64>| gems.into_iter().map(WrittenGem::Digits).collect::<Vec<_>>();
     let all: Vec<u64> = (1..=60).map(|i| i * 37 % 61).collect();
     let content = Content::Gems { recipe: Some(recipe.name().clone()), gems: digits(all.clone()) };
@@ -243,9 +246,7 @@ fn gems_that_stand_alone_count_half() {
 fn boilerplate_of_many_books_names_none() {
     const BOOKS: u32 = 40;
     for words in [600, 3_000, 6_000] {
-        let folder = tempfile::tempdir().expect("a folder");
-        let catalogue = Catalogue::open_or_create(folder.path()).expect("a catalogue");
-        catalogue.settle_recipes(&[Recipe::hardened()]).expect("a recipe");
+        let (_folder, mut catalogue) = hardened_catalogue();
         let boilerplate = common::prose(1_000, words);
         let with_boilerplate = |seed: u64, words: usize| {
             format!("{}\n\n{boilerplate}\n\n{}", common::prose(seed, words), common::prose(seed + 1, words))
@@ -254,10 +255,9 @@ fn boilerplate_of_many_books_names_none() {
             let text = with_boilerplate(2_000 + 2 * number as u64, 500 + 50 * number);
             catalogue.add(NewEntry::new(key("one", number), Rights::Protected, Content::text(text))).expect("added");
         }
-        drop(catalogue);
         for (common_cap, named) in [(BOOKS, BOOKS as usize), (BOOKS - 1, 0), (BOOKS / 4, 0)] {
             let rule = RuleChanges { common_cap: Some(common_cap), ..RuleChanges::default() };
-            let catalogue = Catalogue::open(folder.path()).expect("the catalogue").with_rule(rule);
+            catalogue = catalogue.with_rule(rule);
             let query = Query::text(with_boilerplate(1, 1_000));
             let report = catalogue.check(&query, &CheckOptions::default()).expect("a report");
             assert_eq!(report.total, named, "{words} words, cap {common_cap}");
@@ -268,10 +268,8 @@ fn boilerplate_of_many_books_names_none() {
 /// Under `hardened` most gems of a passage that many books have stand in no list, and count as little as those that do.
 #[test]
 fn a_passage_that_too_many_books_have_accuses_none_of_them() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let catalogue = Catalogue::open_or_create(folder.path()).expect("a catalogue");
+    let (_folder, catalogue) = hardened_catalogue();
     let recipe = Recipe::hardened();
-    catalogue.settle_recipes(std::slice::from_ref(&recipe)).expect("a recipe");
     let digits = |gems: &[u64]| gems.iter().copied().map(WrittenGem::Digits).collect::<Vec<_>>();
     let scattered = |from: u64| (1..=60).map(move |i| from + i * 37 % 61);
     let passage: Vec<u64> = scattered(0).collect();

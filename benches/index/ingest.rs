@@ -33,12 +33,12 @@ pub fn rows(arguments: &Arguments, folder: &Path, queries: &[Query], table: &mut
     let traffic = Traffic::new(server.address, queries);
     traffic.warm_up(arguments.warm_up.0, arguments.duration())?;
     let mut arrivals = Arrivals { seed: arguments.seed, address: server.address, count: 0 };
-    let (checks, books) = (Pace::Open { rate: arguments.rate }, Pace::Open { rate: arguments.arrivals });
+    let checks = Pace::Open { rate: arguments.rate };
     let paced = format!("{}/s each", arguments.rate);
     let scenes = [
         (Pace::Closed, Pace::Closed, "as fast as answered".to_owned()),
         (checks, Pace::Closed, format!("{paced}, books as fast as taken")),
-        (checks, books, format!("{paced}, {} books/s", arguments.arrivals)),
+        (checks, Pace::Open { rate: arguments.arrivals }, format!("{paced}, {} books/s", arguments.arrivals)),
     ];
     for (pace, arriving, name) in scenes {
         tell(format_args!("checks of {CLIENTS} clients, {name}: in quiet, then while books come in"));
