@@ -174,6 +174,7 @@ mod tests {
     use crate::extract::Limits;
     use crate::server::access::Access;
     use crate::server::load::Load;
+    use crate::server::turns::Turns;
 
     fn state(min_free: u64, folder: &std::path::Path) -> State {
         let catalogue = Arc::new(Catalogue::open_or_create(folder).unwrap());
@@ -189,7 +190,8 @@ mod tests {
             health,
             tls: None,
             access: Access::new(true, None),
-            load: Load::new(1, 1, 1 << 20),
+            load: Load::new(1 << 20),
+            turns: Turns::new(1, 1),
         }
     }
 

@@ -69,7 +69,7 @@ where
                     None => meter.pace(some.len()).await,
                 }
             }
-            let turn = state.load.turn_of_stream().await;
+            let turn = state.turns.turn_of_stream().await;
             let work = move || {
                 let _turn = turn;
                 actor.act(|| written(&work(&state.catalogue, some)))

@@ -1,8 +1,6 @@
-//! How much is done at once: jobs that run, jobs that wait, and the memory that bodies take. What is beyond is refused with
-//! 503 at once, so that those inside are answered, and memory has an end.
+//! The memory that bodies take. What is beyond is refused with 503 at once, so that memory has an end.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::RETRY_AFTER;
@@ -17,9 +15,6 @@ const UNIT: usize = 1 << 10;
 
 /// What is going on.
 pub(super) struct Load {
-    running: Arc<Semaphore>,
-    waiting: AtomicUsize,
-    most_waiting: usize,
     bodies: Arc<Semaphore>,
 }
 
@@ -28,33 +23,10 @@ pub(super) struct Load {
 pub(super) struct Room(Option<OwnedSemaphorePermit>);
 
 impl Load {
-    /// So many jobs at once, so many more that wait, and so many bytes of bodies.
-    pub(super) fn new(concurrent: usize, queue: usize, bodies: usize) -> Self {
-        let limit = |permits: usize| Arc::new(Semaphore::new(permits.clamp(1, Semaphore::MAX_PERMITS)));
-        Self {
-            running: limit(concurrent),
-            waiting: AtomicUsize::new(0),
-            most_waiting: queue,
-            bodies: limit(bodies / UNIT),
-        }
-    }
-
-    /// Waits for a turn to work.
-    ///
-    /// # Errors
-    /// When too many wait already.
-    pub(super) async fn turn(&self) -> Result<OwnedSemaphorePermit, Problem> {
-        if let Ok(free) = Arc::clone(&self.running).try_acquire_owned() {
-            return Ok(free);
-        }
-        let _place = Place::take(&self.waiting, self.most_waiting)?;
-        let turn = Arc::clone(&self.running).acquire_owned().await;
-        turn.map_err(|closed| Problem::failed("internal", &closed))
-    }
-
-    /// As [`Load::turn`], for a stream that is under way: it waits as long as it must, and its client with it.
-    pub(super) async fn turn_of_stream(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.running).acquire_owned().await.ok()
+    /// So many bytes of bodies.
+    pub(super) fn new(bodies: usize) -> Self {
+        let units = (bodies / UNIT).clamp(1, Semaphore::MAX_PERMITS);
+        Self { bodies: Arc::new(Semaphore::new(units)) }
     }
 
     /// Gives a body room for so many more bytes.
@@ -73,49 +45,17 @@ impl Load {
     }
 }
 
-/// A place in the queue.
-struct Place<'a>(&'a AtomicUsize);
-
-impl<'a> Place<'a> {
-    fn take(waiting: &'a AtomicUsize, most: usize) -> Result<Self, Problem> {
-        let place = Self(waiting);
-        if waiting.fetch_add(1, Ordering::Relaxed) < most {
-            return Ok(place);
-        }
-        Err(overloaded("more requests wait than the server lets wait; try again"))
-    }
-}
-
-impl Drop for Place<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
 pub(super) fn overloaded(detail: &str) -> Problem {
     Problem::new(StatusCode::SERVICE_UNAVAILABLE, "overloaded", detail).with(RETRY_AFTER, RETRY_SECONDS)
 }
 
 #[cfg(test)]
 mod tests {
-    use futures_util::FutureExt as _;
-
     use super::{Load, Room};
 
-    #[actix_web::test]
-    async fn what_is_too_much_is_refused_and_the_rest_has_its_turn() {
-        let load = Load::new(1, 1, 10 << 10);
-        let first = load.turn().await.ok();
-        let mut second = Box::pin(load.turn());
-        assert!((&mut second).now_or_never().is_none());
-        assert!(load.turn().await.is_err());
-        drop(first);
-        assert!(second.await.is_ok());
-        // A place in the queue is given back.
-        let first = load.turn().await.ok();
-        assert!(load.turn().now_or_never().is_none());
-        drop(first);
-
+    #[test]
+    fn memory_that_is_taken_is_refused_until_it_is_given_back() {
+        let load = Load::new(10 << 10);
         let (mut a, mut b) = (Room::default(), Room::default());
         load.give(&mut a, 6 << 10).unwrap();
         load.give(&mut a, 1).unwrap();

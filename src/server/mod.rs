@@ -31,6 +31,7 @@ mod problem;
 mod requests;
 mod settings;
 mod tls;
+mod turns;
 mod webhooks;
 mod work;
 
@@ -60,6 +61,7 @@ use self::access::{Access, Needs, guarded};
 use self::health::Health;
 use self::load::Load;
 use self::tls::Tls;
+use self::turns::Turns;
 use crate::catalogue::{Catalogue, CatalogueError};
 use crate::extract::Limits;
 use crate::metrics::METRICS;
@@ -129,6 +131,7 @@ struct State {
     tls: Option<Arc<Tls>>,
     access: Access,
     load: Load,
+    turns: Turns,
 }
 
 /// Opens a catalogue and serves it until the process is told to stop (SIGTERM, SIGINT), as [`Server::run`] does. The log
@@ -171,10 +174,21 @@ impl Server {
         let Settings { max_body, slow, min_free, keyless_rate, concurrent, queue, body_memory, limits, .. } = *settings;
         let health = Health::of(&catalogue, min_free);
         let access = Access::new(loopback, keyless_rate);
-        let load = Load::new(concurrent, queue, body_memory);
+        let (load, turns) = (Load::new(body_memory), Turns::new(concurrent, queue));
         let stopping = AtomicBool::new(false);
-        let state =
-            Data::new(State { catalogue, max_body, limits, stopping, slow, min_free, health, tls, access, load });
+        let state = Data::new(State {
+            catalogue,
+            max_body,
+            limits,
+            stopping,
+            slow,
+            min_free,
+            health,
+            tls,
+            access,
+            load,
+            turns,
+        });
         Ok(Self { listener, address, state })
     }
 

@@ -61,7 +61,7 @@ where
 {
     let catalogue = Arc::clone(&state.catalogue);
     let (request, actor, waiting) = (Span::current(), requests::actor(), Waiting::begin());
-    let turn = state.load.turn().await?;
+    let turn = state.turns.turn().await?;
     let answer = web::block(move || {
         let (_running, _turn) = (waiting.end(), turn);
         request.in_scope(|| actor.act(|| job(&catalogue)))
