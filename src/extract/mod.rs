@@ -56,6 +56,7 @@ use serde::{Deserialize, Serialize};
 pub use clean::{Clean, clean};
 pub use encoding::{Encoding, UnknownEncoding};
 pub use limits::{Limit, Limits, Met};
+pub(crate) use read::reads_apart;
 pub use worker::isolate;
 
 /// A file to read.

@@ -21,6 +21,11 @@ pub(super) fn is_plain(file: &File) -> bool {
     sniff::kind(&file.bytes, file.name.as_deref()) == Kind::Plain
 }
 
+/// Whether a file without a name is read in a process of its own.
+pub(crate) fn reads_apart(bytes: &[u8]) -> bool {
+    sniff::kind(bytes, None) != Kind::Plain
+}
+
 fn books(file: File, budget: &mut Budget, depth: u64) -> Result<Vec<Book>, ExtractError> {
     let File { bytes, name, encoding } = file;
     let at = budget.limits.archives;

@@ -15,6 +15,8 @@ use utoipa::{PartialSchema, ToSchema};
 use super::State;
 use super::load::Room;
 use super::problem::{Problem, excerpt};
+use super::requests::is_work_of;
+use super::turns::Lane;
 use crate::extract::{self, Encoding, ExtractError, Extracted, File, Limits};
 use crate::metrics::METRICS;
 
@@ -22,6 +24,8 @@ use crate::metrics::METRICS;
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 /// How many bytes a second a body must come with on average, once that patience is over.
 const SLOWEST: usize = 8 << 10;
+/// What takes at most some milliseconds, whatever it is: the largest body that is no heavy work, in bytes.
+const SMALL: usize = 64 << 10;
 /// Content types of files. Which format it is tells the content.
 const FILES: [&str; 24] = [
     "",
@@ -105,6 +109,9 @@ pub(super) async fn json_or_raw(request: &HttpRequest, payload: Payload, state: 
         kind if FILES.contains(&kind) => {
             let encoding = charset.as_deref().map(encoding).transpose()?;
             let bytes = read(request, payload, state.max_body).await?;
+            if extract::reads_apart(&bytes) {
+                is_work_of(Lane::Heavy);
+            }
             Ok(Body::Raw(Raw { bytes, encoding, limits: state.limits }))
         }
         _ => Err(unknown(
@@ -203,6 +210,9 @@ async fn read(request: &HttpRequest, mut payload: Payload, limit: usize) -> Resu
         }
     }
     held.until_the_end_of(request);
+    if bytes.len() > SMALL {
+        is_work_of(Lane::Heavy);
+    }
     Ok(bytes)
 }
 

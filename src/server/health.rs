@@ -191,7 +191,7 @@ mod tests {
             tls: None,
             access: Access::new(true, None),
             load: Load::new(1 << 20),
-            turns: Turns::new(1, 1),
+            turns: Turns::new(1, 1).unwrap(),
         }
     }
 

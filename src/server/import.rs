@@ -36,7 +36,7 @@ pub(super) async fn import(
 ) -> Result<HttpResponse, Problem> {
     body::refuse_other_than_lines(&request)?;
     let (sender, receiver) = channel(WAITING);
-    let (catalogue, actor, longest) = (Arc::clone(&state.catalogue), requests::actor(), state.max_body as u64);
+    let (catalogue, actor, longest) = (Arc::clone(&state.catalogue), requests::caller().actor(), state.max_body as u64);
     let taken = rt::task::spawn_blocking(move || {
         let mut input = BufReader::new(Pieces { receiver, rest: Bytes::new() });
         actor.act(|| catalogue.take_in(&mut input, longest, UNWATCHED))

@@ -2,8 +2,9 @@
 //! is. The answers come in the order of the lines.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
-use actix_web::web::{self, Bytes, BytesMut, Data, Payload};
+use actix_web::web::{Bytes, BytesMut, Data, Payload};
 use actix_web::{HttpRequest, HttpResponse, rt};
 use futures_util::{StreamExt, stream};
 use serde::Serialize;
@@ -13,6 +14,7 @@ use utoipa::openapi::{Object, RefOr, Schema};
 use super::access::Meter;
 use super::body::{self, PATIENCE};
 use super::problem::Problem;
+use super::turns::{Lane, Patience};
 use super::{State, requests};
 use crate::catalogue::Catalogue;
 
@@ -54,10 +56,10 @@ where
 {
     body::refuse_other_than_lines(request)?;
     let lines = Lines::new(payload, state.max_body);
-    let (actor, meter) = (requests::actor(), Meter::of(request));
+    let (by, meter) = (requests::caller(), Meter::of(request));
     let state = state.clone();
     let answers = stream::unfold(lines, move |mut lines| {
-        let (state, work, actor, meter) = (state.clone(), work.clone(), actor.clone(), meter.clone());
+        let (state, work, by, meter) = (state.clone(), work.clone(), by.clone(), meter.clone());
         async move {
             let mut some = lines.some().await;
             if some.is_empty() {
@@ -69,14 +71,10 @@ where
                     None => meter.pace(some.len()).await,
                 }
             }
-            let turn = state.turns.turn_of_stream().await;
-            let work = move || {
-                let _turn = turn;
-                actor.act(|| written(&work(&state.catalogue, some)))
-            };
-            let written = web::block(work).await;
+            let (actor, catalogue) = (by.actor(), Arc::clone(&state.catalogue));
+            let work = move || actor.act(|| written(&work(&catalogue, some)));
             // A panic ends the answer in the middle, so that the client knows of it.
-            let written = written.map_err(|_| Problem::failed("internal", &"the work on a line panicked"));
+            let written = state.turns.take(Lane::Heavy, by.client, Patience::Stream, work).await;
             Some((written, lines))
         }
     });

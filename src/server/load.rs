@@ -2,14 +2,10 @@
 
 use std::sync::Arc;
 
-use actix_web::http::StatusCode;
-use actix_web::http::header::RETRY_AFTER;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::problem::Problem;
+use super::problem::{Problem, overloaded};
 
-/// When to try again, in seconds.
-const RETRY_SECONDS: &str = "1";
 /// What bodies' memory is counted in, since permits are counted in 32 bits.
 const UNIT: usize = 1 << 10;
 
@@ -43,10 +39,6 @@ impl Load {
         }
         Ok(())
     }
-}
-
-pub(super) fn overloaded(detail: &str) -> Problem {
-    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "overloaded", detail).with(RETRY_AFTER, RETRY_SECONDS)
 }
 
 #[cfg(test)]

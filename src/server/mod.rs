@@ -64,7 +64,6 @@ use self::tls::Tls;
 use self::turns::Turns;
 use crate::catalogue::{Catalogue, CatalogueError};
 use crate::extract::Limits;
-use crate::metrics::METRICS;
 
 /// How long a stop waits for the requests that are running, in seconds.
 const SHUTDOWN_SECONDS: u64 = 30;
@@ -78,8 +77,7 @@ const OTHER_FILES: u64 = 640;
 const MOST_CONNECTIONS: u64 = 50_000;
 /// How long what a client still sends is read and thrown away after a refusal, so that it comes to read the refusal.
 const LINGER: Duration = Duration::from_secs(5);
-/// The most threads that each worker fingerprints and reads the store with. More than cores, so that the system shares
-/// those out and a check does not wait behind books; few enough for the memory that each may take.
+/// The most imports and exports of each worker: each has a thread of its own.
 const THREADS_OF_WORKER: usize = 32;
 
 /// Why a server did not start, or stopped badly.
@@ -174,7 +172,7 @@ impl Server {
         let Settings { max_body, slow, min_free, keyless_rate, concurrent, queue, body_memory, limits, .. } = *settings;
         let health = Health::of(&catalogue, min_free);
         let access = Access::new(loopback, keyless_rate);
-        let (load, turns) = (Load::new(body_memory), Turns::new(concurrent, queue));
+        let (load, turns) = (Load::new(body_memory), Turns::new(concurrent, queue)?);
         let stopping = AtomicBool::new(false);
         let state = Data::new(State {
             catalogue,
@@ -210,7 +208,6 @@ impl Server {
         let catalogue = Arc::clone(&state.catalogue);
         let (told, settled, tls) = (state.clone(), state.clone(), state.tls.clone());
         let workers = available_parallelism().map_or(1, NonZero::get);
-        METRICS.work_threads(workers * THREADS_OF_WORKER);
         catalogue.resume_jobs()?;
         catalogue.start_webhooks();
         rt::System::new().block_on(async move {

@@ -4,7 +4,7 @@
 use std::fmt;
 
 use actix_web::http::StatusCode;
-use actix_web::http::header::{ALLOW, HeaderName};
+use actix_web::http::header::{ALLOW, HeaderName, RETRY_AFTER};
 use actix_web::{HttpRequest, HttpResponse, ResponseError};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -14,6 +14,9 @@ use crate::catalogue::CatalogueError;
 use crate::extract::ExtractError;
 use crate::fingerprint::RecipeError;
 use crate::index::{BadName, StoreError};
+
+/// When to try again, in seconds.
+const RETRY_SECONDS: &str = "1";
 
 /// How many characters of what a client sent an answer repeats.
 const EXCERPT: usize = 200;
@@ -119,6 +122,11 @@ pub(super) async fn nothing_here(request: HttpRequest) -> Result<HttpResponse, P
     let calls = "/v1/checks, /v1/libraries, /v1/libraries/{library}/books/{id}, /v1/allow, /v1/jobs, /v1/audit, /v1/stats, \
                  /healthz, /readyz, /metrics and /openapi.json, which has all";
     Err(Problem::missing("not_found", format!("there is nothing at {path}; there are {calls}")))
+}
+
+/// More is asked than can be done now.
+pub(super) fn overloaded(detail: &str) -> Problem {
+    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "overloaded", detail).with(RETRY_AFTER, RETRY_SECONDS)
 }
 
 /// The answer to a method that a path does not have.
@@ -247,7 +255,7 @@ impl From<ExtractError> for Problem {
                 let Self { status, code, .. } = (**why).clone().into();
                 (status, code)
             }
-            ExtractError::Busy { .. } => return super::load::overloaded(&error.to_string()),
+            ExtractError::Busy { .. } => return overloaded(&error.to_string()),
             ExtractError::Several { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "several_books"),
         };
         Self::new(status, code, error.to_string())

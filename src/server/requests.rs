@@ -2,6 +2,7 @@
 //! place in the metrics. Of what was sent, the log gets sizes only: no path, no query, no body.
 
 use std::cell::RefCell;
+use std::net::{IpAddr, Ipv4Addr};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
@@ -18,6 +19,7 @@ use uuid::Uuid;
 
 use super::State;
 use super::problem::Problem;
+use super::turns::{Client, Lane};
 use crate::index::Actor;
 use crate::metrics::METRICS;
 
@@ -37,9 +39,11 @@ pub(super) async fn observe(
 ) -> Result<ServiceResponse, Error> {
     let id = request_id(request.headers());
     let mut line = Line::begin(&request, &id);
-    let call = async { (next.call(request).await, actor()) };
-    let (answered, by) = MADE_BY.scope(RefCell::new(Actor::Anonymous), call).instrument(line.span.clone()).await;
-    line.key = if let Actor::Key(name) = by { Some(name) } else { None };
+    let address = request.peer_addr().map_or(Ipv4Addr::UNSPECIFIED.into(), |peer| peer.ip());
+    let anonymous = RefCell::new(Caller::anonymous(address));
+    let call = async { (next.call(request).await, caller()) };
+    let (answered, by) = CALLER.scope(anonymous, call).instrument(line.span.clone()).await;
+    line.key = if let Client::Key(name) = by.client { Some(name) } else { None };
     let response = match answered {
         Ok(response) => response.map_into_boxed_body(),
         Err(error) => {
@@ -60,18 +64,56 @@ pub(super) async fn observe(
     Ok(response.map_body(|_, body| BoxBody::new(Observed::new(body, line))))
 }
 
+/// Who makes a request, and what kind of work it is.
+#[derive(Clone)]
+pub(super) struct Caller {
+    pub(super) client: Client,
+    pub(super) lane: Lane,
+}
+
+impl Caller {
+    fn anonymous(address: IpAddr) -> Self {
+        Self { client: Client::Address(network(address)), lane: Lane::Reads }
+    }
+
+    /// The changes that the request brings are theirs.
+    pub(super) fn actor(&self) -> Actor {
+        match &self.client {
+            Client::Key(name) => Actor::Key(name.clone()),
+            Client::Address(_) => Actor::Anonymous,
+        }
+    }
+}
+
 tokio::task_local! {
-    static MADE_BY: RefCell<Actor>;
+    static CALLER: RefCell<Caller>;
 }
 
-/// Says who makes the request that is being answered. Until then it is nobody known.
-pub(super) fn made_by(who: Actor) {
-    let _ = MADE_BY.try_with(|by| by.replace(who));
+/// Says by which key the request is made that is being answered. Until then it is nobody known.
+pub(super) fn made_by(key: &str) {
+    let _ = CALLER.try_with(|caller| caller.borrow_mut().client = Client::Key(key.to_owned()));
 }
 
-/// Who makes the request that is being answered: the changes that it brings are theirs, and its line in the log.
-pub(super) fn actor() -> Actor {
-    MADE_BY.try_with(|by| by.borrow().clone()).unwrap_or(Actor::Anonymous)
+/// Says what kind of work the request is that is being answered.
+pub(super) fn is_work_of(lane: Lane) {
+    let _ = CALLER.try_with(|caller| caller.borrow_mut().lane = lane);
+}
+
+/// Who makes the request that is being answered.
+pub(super) fn caller() -> Caller {
+    let known = CALLER.try_with(|caller| caller.borrow().clone());
+    known.unwrap_or_else(|_| Caller::anonymous(Ipv4Addr::UNSPECIFIED.into()))
+}
+
+/// What belongs to one client: an address of IPv4, or the network that who has one of IPv6 has.
+fn network(address: IpAddr) -> IpAddr {
+    match address {
+        IpAddr::V6(address) if address.to_ipv4_mapped().is_none() => {
+            let [a, b, c, d, ..] = address.segments();
+            IpAddr::from([a, b, c, d, 0, 0, 0, 0])
+        }
+        address => address,
+    }
 }
 
 /// The same answer, the problem's text being written anew.

@@ -1,11 +1,10 @@
 //! Work off the event loop: whatever takes CPU or touches the store.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::{CONTENT_SECURITY_POLICY, ContentType, VARY};
-use actix_web::web::{self, Data};
+use actix_web::web::Data;
 use actix_web::{HttpResponse, HttpResponseBuilder};
 use serde::Serialize;
 use tracing::Span;
@@ -13,8 +12,8 @@ use tracing::Span;
 use super::State;
 use super::problem::Problem;
 use super::requests;
+use super::turns::Patience;
 use crate::catalogue::Catalogue;
-use crate::metrics::METRICS;
 
 /// An answer, written out already where that cannot hold up others.
 pub(super) struct Answer {
@@ -46,7 +45,7 @@ impl Answer {
     }
 }
 
-/// Does `job` on a thread that may take its time. Should it panic, this one request fails.
+/// Does `job` when it is its turn, on a thread that may take its time. Should it panic, this one request fails.
 pub(super) async fn work<F>(state: &Data<State>, job: F) -> Result<HttpResponse, Problem>
 where
     F: FnOnce(&Catalogue) -> Result<Answer, Problem> + Send + 'static,
@@ -60,14 +59,10 @@ where
     F: FnOnce(&Arc<Catalogue>) -> Result<Answer, Problem> + Send + 'static,
 {
     let catalogue = Arc::clone(&state.catalogue);
-    let (request, actor, waiting) = (Span::current(), requests::actor(), Waiting::begin());
-    let turn = state.turns.turn().await?;
-    let answer = web::block(move || {
-        let (_running, _turn) = (waiting.end(), turn);
-        request.in_scope(|| actor.act(|| job(&catalogue)))
-    });
-    let answer = answer.await;
-    let Answer { status, shown } = answer.map_err(|_| Problem::failed("internal", &"a request's work panicked"))??;
+    let (request, by) = (Span::current(), requests::caller());
+    let actor = by.actor();
+    let job = move || request.in_scope(|| actor.act(|| job(&catalogue)));
+    let Answer { status, shown } = state.turns.take(by.lane, by.client, Patience::Refusable, job).await??;
     let mut response = HttpResponseBuilder::new(status);
     Ok(match shown {
         Some((kind, body)) => {
@@ -79,36 +74,4 @@ where
         }
         None => response.finish(),
     })
-}
-
-/// A job that has no thread yet.
-struct Waiting(Instant);
-
-impl Waiting {
-    fn begin() -> Self {
-        METRICS.work_waiting.inc();
-        Self(Instant::now())
-    }
-
-    /// It has one now.
-    fn end(self) -> Running {
-        METRICS.work_wait.observe(self.0.elapsed().as_secs_f64());
-        METRICS.work_running.inc();
-        Running
-    }
-}
-
-impl Drop for Waiting {
-    fn drop(&mut self) {
-        METRICS.work_waiting.dec();
-    }
-}
-
-/// A job that runs.
-struct Running;
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        METRICS.work_running.dec();
-    }
 }

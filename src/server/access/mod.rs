@@ -5,7 +5,6 @@
 
 mod meter;
 
-use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -26,9 +25,9 @@ pub(super) use self::meter::Meter;
 use super::State;
 use super::parameters;
 use super::problem::Problem;
-use super::requests::made_by;
+use super::requests::{caller, is_work_of, made_by};
+use super::turns::{Client, Lane};
 use crate::catalogue::{AccessDenied, Catalogue, CatalogueError, Key, Rate, Role, Usage};
-use crate::index::Actor;
 
 /// Where clients that cannot send `Authorization` put their key.
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
@@ -59,7 +58,7 @@ pub(super) struct Access {
     /// Nobody but this machine can connect.
     loopback: bool,
     /// For those without a key, by their addresses; `None`: they may not check.
-    keyless: Option<(Rate, DefaultKeyedRateLimiter<IpAddr>)>,
+    keyless: Option<(Rate, DefaultKeyedRateLimiter<Client>)>,
     /// By the ids of keys.
     meters: RwLock<HashMap<String, Arc<Meter>>>,
 }
@@ -81,7 +80,7 @@ impl Access {
         if self.loopback && catalogue.has_no_keys()? {
             return Ok(None);
         }
-        let Some(secret) = presented(request.headers()) else { return self.without_key(request, needs) };
+        let Some(secret) = presented(request.headers()) else { return self.without_key(needs) };
         let key = match catalogue.key_of(secret)? {
             Ok(key) => key,
             Err(AccessDenied::Unknown) => {
@@ -108,16 +107,16 @@ impl Access {
         }
     }
 
-    fn without_key(&self, request: &ServiceRequest, needs: Needs) -> Result<Admitted, Refusal> {
+    fn without_key(&self, needs: Needs) -> Result<Admitted, Refusal> {
         let (Needs::CheckUnlessOpen, Some((rate, limiter))) = (needs, &self.keyless) else {
             let detail = "this call needs a key: send it as 'Authorization: Bearer KEY' or 'X-Api-Key: KEY'";
             return Err(unauthorized("no_key", detail).into());
         };
-        let address = request.peer_addr().map_or(IpAddr::from([0; 4]), |peer| network(peer.ip()));
+        let client = caller().client;
         if limiter.len() > MANY_ADDRESSES {
             limiter.retain_recent();
         }
-        limiter.check_key(&address).map(|()| None).map_err(|until| {
+        limiter.check_key(&client).map(|()| None).map_err(|until| {
             let wait = until.wait_time_from(DefaultClock::default().now());
             let detail = format!("more than {rate} from this address; wait, or ask the administrator for a key");
             too_many(&detail, wait).into()
@@ -169,10 +168,15 @@ async fn enter(request: ServiceRequest, next: Next<BoxBody>, needs: Option<Needs
     let (Some(needs), Some(state)) = (needs, request.app_data::<Data<State>>().cloned()) else {
         return next.call(request).await;
     };
+    is_work_of(match (needs, request.method()) {
+        (Needs::Admin, _) => Lane::Administration,
+        (Needs::Ingest, method) if *method != Method::GET && *method != Method::HEAD => Lane::Changes,
+        _ => Lane::Reads,
+    });
     let (mut response, allowance) = match state.access.admit(&state.catalogue, &request, needs) {
         Ok(None) => return next.call(request).await,
         Ok(Some((key, allowance))) => {
-            made_by(Actor::Key(key.name.clone()));
+            made_by(&key.name);
             (next.call(request).await?, Some(allowance))
         }
         Err(Refusal { problem, allowance }) => (request.error_response(*problem), allowance),
@@ -232,17 +236,6 @@ fn quota(rate: Rate) -> Quota {
     let count = NonZeroU32::new(rate.count).unwrap_or(NonZeroU32::MIN);
     let each = Duration::from_secs(rate.per.seconds().into()) / count.get();
     Quota::with_period(each).map_or(Quota::per_second(count), |quota| quota.allow_burst(count))
-}
-
-/// What belongs to one client: an address of IPv4, or the network that who has one of IPv6 has.
-fn network(address: IpAddr) -> IpAddr {
-    match address {
-        IpAddr::V6(address) if address.to_ipv4_mapped().is_none() => {
-            let [a, b, c, d, ..] = address.segments();
-            IpAddr::from([a, b, c, d, 0, 0, 0, 0])
-        }
-        address => address,
-    }
 }
 
 fn header(name: &'static str, value: impl std::fmt::Display) -> Option<(HeaderName, HeaderValue)> {

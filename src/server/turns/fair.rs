@@ -1,0 +1,196 @@
+//! A queue in which clients take turns.
+//!
+//! Next is the client with the fewest jobs running, and among those the one that has used the least time: start-time fair
+//! queueing (Goyal, Vin and Cheng, 1996), where each client's clock runs by the time that its jobs took, and who comes back
+//! after a pause begins at the present, so that nobody saves time up and nobody pays for having been alone. When more wait than
+//! may, the last job of the client with the most of them goes, so that one client fills only its own part of the queue.
+
+use std::collections::VecDeque;
+use std::hash::Hash;
+use std::time::Duration;
+
+use hashbrown::HashMap;
+
+/// When the queue knows of more clients than this, it forgets those that have nothing in it.
+const MANY_CLIENTS: usize = 1_000;
+
+/// Jobs of clients.
+pub(super) struct Fair<C, J> {
+    clients: HashMap<C, OfClient<J>>,
+    /// The clock of the client that was served last.
+    now: Duration,
+    /// How many jobs wait that may be refused.
+    waiting: usize,
+    most_waiting: usize,
+    most_running_of_one: usize,
+    last_number: u64,
+}
+
+struct OfClient<J> {
+    jobs: VecDeque<Waiting<J>>,
+    running: usize,
+    clock: Duration,
+}
+
+struct Waiting<J> {
+    number: u64,
+    may_be_refused: bool,
+    job: J,
+}
+
+impl<J> OfClient<J> {
+    fn is_idle(&self) -> bool {
+        self.running == 0 && self.jobs.is_empty()
+    }
+
+    fn refusable(&self) -> usize {
+        self.jobs.iter().filter(|waiting| waiting.may_be_refused).count()
+    }
+}
+
+impl<C: Clone + Eq + Hash, J> Fair<C, J> {
+    /// `most_waiting` jobs at most wait, of those that may be refused; of one client no more than `most_running_of_one` run.
+    pub(super) fn new(most_waiting: usize, most_running_of_one: usize) -> Self {
+        let (clients, now) = (HashMap::new(), Duration::ZERO);
+        Self { clients, now, waiting: 0, most_waiting, most_running_of_one, last_number: 0 }
+    }
+
+    /// Puts a job in; returns its number, and the job that is refused for it, which may be this one.
+    pub(super) fn push(&mut self, client: &C, job: J, may_be_refused: bool) -> (u64, Option<J>) {
+        if self.clients.len() > MANY_CLIENTS {
+            self.clients.retain(|_, of_client| !of_client.is_idle());
+        }
+        let now = self.now;
+        let new = || OfClient { jobs: VecDeque::new(), running: 0, clock: now };
+        let of_client = self.clients.entry(client.clone()).or_insert_with(new);
+        if of_client.is_idle() {
+            of_client.clock = of_client.clock.max(now);
+        }
+        self.last_number += 1;
+        let number = self.last_number;
+        of_client.jobs.push_back(Waiting { number, may_be_refused, job });
+        self.waiting += usize::from(may_be_refused);
+        let refused = if self.waiting > self.most_waiting { self.refuse(client) } else { None };
+        (number, refused)
+    }
+
+    /// Takes out the last job of the client that has the most waiting; of several such clients `newest` is the one.
+    fn refuse(&mut self, newest: &C) -> Option<J> {
+        let most = self.clients.iter_mut().max_by_key(|(client, of_client)| (of_client.refusable(), *client == newest));
+        let (_, of_client) = most?;
+        let last = of_client.jobs.iter().rposition(|waiting| waiting.may_be_refused)?;
+        self.waiting -= 1;
+        of_client.jobs.remove(last).map(|waiting| waiting.job)
+    }
+
+    /// The job to begin now. [`Fair::finished`] must follow.
+    pub(super) fn next(&mut self) -> Option<(C, J)> {
+        let most = self.most_running_of_one;
+        let ready = self.clients.iter_mut().filter(|(_, of)| !of.jobs.is_empty() && of.running < most);
+        let (client, of_client) = ready.min_by_key(|(_, of)| (of.running, of.clock))?;
+        let Waiting { may_be_refused, job, .. } = of_client.jobs.pop_front()?;
+        of_client.running += 1;
+        self.waiting -= usize::from(may_be_refused);
+        self.now = self.now.max(of_client.clock);
+        Some((client.clone(), job))
+    }
+
+    /// A job of this client took so long.
+    pub(super) fn finished(&mut self, client: &C, took: Duration) {
+        if let Some(of_client) = self.clients.get_mut(client) {
+            of_client.running -= 1;
+            of_client.clock += took;
+        }
+    }
+
+    /// Takes a job out that nobody waits for any more, if it has not begun.
+    pub(super) fn withdraw(&mut self, client: &C, number: u64) -> Option<J> {
+        let of_client = self.clients.get_mut(client)?;
+        let at = of_client.jobs.iter().position(|waiting| waiting.number == number)?;
+        let withdrawn = of_client.jobs.remove(at)?;
+        self.waiting -= usize::from(withdrawn.may_be_refused);
+        Some(withdrawn.job)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    /// Begins and ends one job.
+    fn serve(queue: &mut Fair<char, u32>, took: Duration) -> Option<char> {
+        let (client, _) = queue.next()?;
+        queue.finished(&client, took);
+        Some(client)
+    }
+
+    #[test]
+    fn who_comes_later_with_little_waits_for_one_job_at_most() {
+        let mut queue = Fair::new(1_000, 1);
+        for job in 0..300 {
+            queue.push(&'a', job, true);
+        }
+        assert_eq!(serve(&mut queue, 20 * SECOND), Some('a'));
+        queue.push(&'b', 0, true);
+        assert_eq!(serve(&mut queue, SECOND), Some('b'));
+        assert_eq!(serve(&mut queue, SECOND), Some('a'));
+    }
+
+    #[test]
+    fn the_fullest_queue_loses_its_last_job() {
+        let mut queue = Fair::new(3, 1);
+        for job in 0..3 {
+            assert_eq!(queue.push(&'a', job, true).1, None);
+        }
+        // One's own, when nobody has more.
+        assert_eq!(queue.push(&'a', 3, true).1, Some(3));
+        assert_eq!(queue.push(&'b', 4, true).1, Some(2));
+        assert_eq!(queue.push(&'b', 5, true).1, Some(5));
+        // What must not be refused is not, and is none of those that may wait.
+        assert_eq!(queue.push(&'c', 6, false).1, None);
+        let (number, refused) = queue.push(&'c', 7, true);
+        assert_eq!(refused, Some(1));
+        assert_eq!(queue.withdraw(&'c', number), Some(7));
+        assert_eq!(queue.withdraw(&'c', number), None);
+        assert_eq!(queue.push(&'d', 8, true).1, None);
+    }
+
+    #[test]
+    fn one_client_leaves_turns_to_others() {
+        let mut queue = Fair::new(10, 2);
+        for job in 0..3 {
+            queue.push(&'a', job, true);
+        }
+        assert!(queue.next().is_some() && queue.next().is_some() && queue.next().is_none());
+        queue.push(&'b', 3, true);
+        assert_eq!(queue.next(), Some(('b', 3)));
+        queue.finished(&'a', SECOND);
+        assert_eq!(queue.next(), Some(('a', 2)));
+    }
+
+    proptest! {
+        /// Clients that always have something waiting get equal times, whatever their jobs take, to within the longest job.
+        #[test]
+        fn busy_clients_share_time_equally(costs in prop::collection::vec(1_u64..100, 2..6), rounds in 100_usize..1_000) {
+            let mut queue = Fair::new(usize::MAX, 1);
+            let mut used: BTreeMap<usize, u64> = (0..costs.len()).map(|client| (client, 0)).collect();
+            for client in used.keys() {
+                queue.push(client, (), true);
+            }
+            for _ in 0..rounds {
+                let (client, ()) = queue.next().expect("all have one waiting");
+                queue.push(&client, (), true);
+                queue.finished(&client, Duration::from_millis(costs[client]));
+                *used.get_mut(&client).expect("known") += costs[client];
+            }
+            let (least, most) = (used.values().min().expect("some"), used.values().max().expect("some"));
+            prop_assert!(most - least <= *costs.iter().max().expect("some"), "{used:?}");
+        }
+    }
+}
