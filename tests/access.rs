@@ -49,7 +49,7 @@ fn raw(server: &Server, request: &[u8]) -> Answer {
 }
 
 fn send(server: &Server, method: &str, path: &str, headers: &str, body: &str) -> Answer {
-    let head = format!("{method} {path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n{headers}");
+    let head = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{headers}");
     raw(server, format!("{head}Content-Length: {}\r\n\r\n{body}", body.len()).as_bytes())
 }
 
@@ -219,6 +219,102 @@ fn rates_and_quotas_hold_and_a_quota_outlives_the_server() {
     let refused = check(&server, &daily);
     assert_eq!(refused.status, 429);
     assert!(refused.body["detail"].as_str().is_some_and(|detail| detail.contains("quota") && detail.contains("4/day")));
+}
+
+/// A quota is of checks and books, to the last one, and a new secret brings no new quota.
+#[test]
+fn a_quota_is_exact_by_lines_and_shared_by_the_secrets_of_a_key() {
+    let folder = Folder::new();
+    let data = folder.data();
+    let daily = key(&data, "--role check --quota 5/day daily");
+    let admin = key(&data, "--role admin boss");
+    let server = Server::start(&data);
+    let batch = |secret: &str, lines: usize| {
+        let headers = format!("X-Api-Key: {secret}\r\nContent-Type: application/x-ndjson\r\n");
+        let (status, text) = send_for_text(&server, "/v1/checks:batch", &headers, &"{\"gems\":[1]}\n".repeat(lines));
+        (status, text.matches("\"report\"").count(), text.matches("too_many_requests").count())
+    };
+    assert_eq!(batch(&daily, 2), (200, 2, 0));
+    let rotated = with_key(&server, &admin, "POST", "/v1/keys/daily/rotate", &json!({ "overlap_seconds": 3600 }));
+    let new = rotated.body["secret"].as_str().expect("a secret").to_owned();
+    assert_eq!(batch(&new, 64), (200, 3, 61));
+    for secret in [&daily, &new] {
+        assert_eq!(with_key(&server, secret, "POST", CHECK, &json!({ "gems": [1] })).status, 429);
+    }
+    assert_eq!(server.stop(), Some(0));
+    let server = Server::start(&data);
+    assert_eq!(with_key(&server, &new, "POST", CHECK, &json!({ "gems": [1] })).status, 429);
+    // Another key of the same name begins anew.
+    assert_eq!(with_key(&server, &admin, "DELETE", "/v1/keys/daily", &Value::Null).status, 204);
+    let again = json!({ "name": "daily", "role": "check", "quota": "5/day" });
+    let made = with_key(&server, &admin, "POST", "/v1/keys", &again);
+    let again = made.body["secret"].as_str().expect("a secret").to_owned();
+    let allowed = with_key(&server, &again, "POST", CHECK, &json!({ "gems": [1] }));
+    assert_eq!((allowed.status, allowed.header("ratelimit-remaining")), (200, Some("4")));
+}
+
+/// Posts a body, and gives the status and the text of the answer.
+fn send_for_text(server: &Server, path: &str, headers: &str, body: &str) -> (u16, String) {
+    let mut stream = TcpStream::connect(server.url.trim_start_matches("http://")).expect("a connection");
+    let head = format!("POST {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{headers}");
+    write!(stream, "{head}Content-Length: {}\r\n\r\n{body}", body.len()).expect("sent");
+    let mut text = String::new();
+    stream.read_to_string(&mut text).expect("an answer");
+    let status = text.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_default();
+    (status, text)
+}
+
+/// A page of the web whose name leads to this machine is no administrator, nor is one that sends requests across sites.
+#[test]
+fn without_keys_pages_of_the_web_are_refused() {
+    let folder = Folder::new();
+    let server = Server::start_with("--allowed-hosts books.example,b.example", &[], &folder.data());
+    let get = |headers: &str| {
+        let request = format!("GET /v1/stats HTTP/1.1\r\nConnection: close\r\n{headers}\r\n");
+        raw(&server, request.as_bytes())
+    };
+    for good in ["localhost", "127.0.0.1:80", "[::1]", "books.example:8093", "B.example"] {
+        assert_eq!(get(&format!("Host: {good}\r\n")).status, 200, "{good}");
+    }
+    for bad in ["evil.example", "books.example.evil.example", "10.0.0.1", ""] {
+        let refused = get(&format!("Host: {bad}\r\n"));
+        assert_eq!((refused.status, refused.code()), (421, "unknown_host"), "{bad}");
+        assert!(refused.body["detail"].as_str().is_some_and(|detail| detail.contains("--allowed-hosts")));
+    }
+    let refused = get("Host: localhost\r\nOrigin: https://evil.example\r\n");
+    assert_eq!((refused.status, refused.code()), (403, "cross_site"));
+    assert_eq!(get("Host: localhost\r\nSec-Fetch-Site: cross-site\r\n").code(), "cross_site");
+    // Whether it lives and is ready may be asked under any name.
+    let ready = raw(&server, b"GET /readyz HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n");
+    assert_eq!(ready.status, 200);
+    drop(server);
+    // Where there are keys, a key says more than a name.
+    let admin = key(&folder.data(), "--role admin boss");
+    let server = Server::start(&folder.data());
+    let head =
+        format!("GET /v1/stats HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\nX-Api-Key: {admin}\r\n\r\n");
+    assert_eq!(raw(&server, head.as_bytes()).status, 200);
+}
+
+/// What a browser and a service manager expect.
+#[test]
+fn a_head_is_answered_where_a_page_is_and_a_hangup_is_no_end() {
+    let folder = Folder::new();
+    let server = Server::start(&folder.data());
+    for path in ["/docs/", "/docs/index.html", "/docs/swagger-ui.css", "/openapi.json", "/healthz", "/v1/stats"] {
+        let [get, head] = ["GET", "HEAD"].map(|method| send(&server, method, path, "", ""));
+        assert_eq!((get.status, head.status), (200, 200), "{path}");
+        assert!(head.body.is_null(), "{path}");
+        assert_eq!(head.header("content-type"), get.header("content-type"), "{path}");
+    }
+    assert_eq!(send(&server, "HEAD", "/nothing", "", "").status, 404);
+    for _ in 0..3 {
+        let told = std::process::Command::new("kill").args(["-HUP", &server.pid().to_string()]).status();
+        assert!(told.expect("kill runs").success());
+        std::thread::sleep(Duration::from_millis(200));
+        assert_eq!(send(&server, "GET", "/healthz", "", "").status, 200);
+    }
+    assert_eq!(server.stop(), Some(0));
 }
 
 /// What the published Perl client sends: a form, no key.

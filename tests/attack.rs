@@ -30,7 +30,7 @@ fn answered(server: &Server, request: &[u8]) -> String {
 }
 
 fn lives(server: &Server) {
-    let answer = answered(server, b"GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+    let answer = answered(server, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
 }
 
@@ -40,7 +40,7 @@ fn lives(server: &Server) {
 fn no_request_is_smuggled() {
     let folder = Folder::new();
     let server = Server::start(&folder.data());
-    let hidden = "GET /v1/stats HTTP/1.1\r\nHost: a\r\n\r\n";
+    let hidden = "GET /v1/stats HTTP/1.1\r\nHost: localhost\r\n\r\n";
     let long = hidden.len();
     let forms = [
         format!("Content-Length: {long}\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n{hidden}"),
@@ -58,7 +58,8 @@ fn no_request_is_smuggled() {
         format!("X-Folded: a\r\n Content-Length: {long}\r\n\r\n{hidden}"),
     ];
     for form in forms {
-        let request = format!("POST /v1/checks HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n{form}");
+        let request =
+            format!("POST /v1/checks HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{form}");
         let answer = answered(&server, request.as_bytes());
         assert!(!answer.contains("disk_bytes"), "{form:?} lets a second request through: {answer}");
         assert!(!answer.starts_with("HTTP/1.1 2"), "{form:?}: {answer}");
@@ -70,13 +71,13 @@ fn no_request_is_smuggled() {
 fn bombs_in_the_head_and_in_the_body() {
     let folder = Folder::new();
     let server = Server::start(&folder.data());
-    let line = "GET /healthz HTTP/1.1\r\nHost: a\r\n";
+    let line = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n";
     let heads = [
         format!("{line}{}\r\n", "X-A: b\r\n".repeat(10_000)),
         format!("{line}X-Long: {}\r\n\r\n", "a".repeat(8 << 20)),
-        format!("GET /{} HTTP/1.1\r\nHost: a\r\n\r\n", "a".repeat(1 << 20)),
-        format!("{} / HTTP/1.1\r\nHost: a\r\n\r\n", "A".repeat(1 << 20)),
-        "GET /healthz HTTP/9.9\r\nHost: a\r\n\r\n".to_owned(),
+        format!("GET /{} HTTP/1.1\r\nHost: localhost\r\n\r\n", "a".repeat(1 << 20)),
+        format!("{} / HTTP/1.1\r\nHost: localhost\r\n\r\n", "A".repeat(1 << 20)),
+        "GET /healthz HTTP/9.9\r\nHost: localhost\r\n\r\n".to_owned(),
         "\0\0\0\0\r\n\r\n".to_owned(),
     ];
     for head in heads {
@@ -91,7 +92,7 @@ fn bombs_in_the_head_and_in_the_body() {
     ];
     for body in deep {
         let head = format!(
-            "POST /v1/checks HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+            "POST /v1/checks HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
             body.len()
         );
         let answer = answered(&server, format!("{head}{body}").as_bytes());
@@ -108,7 +109,7 @@ fn who_sends_slowly_is_cut_off() {
     head.write_all(b"GET /healthz HTTP/1.1\r\nHo").expect("sent");
     let mut body = connect(&server);
     body.write_all(
-        b"POST /v1/checks HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n",
+        b"POST /v1/checks HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n",
     )
     .expect("sent");
     // A byte now and then does not help.

@@ -8,33 +8,11 @@ use std::fs;
 use std::thread;
 
 use common::{Folder, Server, command, prose, run};
-use makers::{pdf_of, stream, zip};
-
-/// One page with this content, and the forms that it can draw: `/A` is object 5.
-fn pdf_that_draws(content: Vec<u8>, forms: Vec<Vec<u8>>) -> Vec<u8> {
-    let mut objects = vec![
-        b"<</Type/Catalog/Pages 2 0 R>>".to_vec(),
-        b"<</Type/Pages/Kids[3 0 R]/Count 1>>".to_vec(),
-        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]/Resources<</XObject<</A 5 0 R>>>>/Contents 4 0 R>>".to_vec(),
-        content,
-    ];
-    objects.extend(forms);
-    pdf_of(&objects, 1)
-}
-
-fn form(drawn: usize, times: usize) -> Vec<u8> {
-    let resources = format!("/Type/XObject/Subtype/Form/BBox[0 0 1 1]/Resources<</XObject<</A {drawn} 0 R>>>>");
-    stream(&resources, &b"/A Do ".repeat(times), 1)
-}
+use makers::{form, loops, pdf_that_draws, stream, zip};
 
 /// A form that draws itself: its parser calls itself until the stack is full.
 fn overflows_the_stack() -> Vec<u8> {
     pdf_that_draws(stream("", b"/A Do", 1), vec![form(5, 1)])
-}
-
-/// Forms that each draw the next ten times, twenty deep: its parser never ends.
-fn loops() -> Vec<u8> {
-    pdf_that_draws(stream("", b"/A Do", 1), (0..20).map(|i| form(6 + i, 10)).chain([form(0, 0)]).collect())
 }
 
 /// A gigabyte of blanks in a few kilobytes, packed twice: its parser unpacks it all.

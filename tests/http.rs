@@ -81,7 +81,7 @@ impl Running {
     }
 
     fn send(&self, method: &str, target: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
-        let mut head = format!("{method} {target} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n");
+        let mut head = format!("{method} {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n");
         for (name, value) in headers {
             write!(head, "{name}: {value}\r\n").unwrap();
         }
@@ -443,7 +443,7 @@ fn a_feed_answers_as_books_land() {
     let mut stream = server.connect();
     write!(
         stream,
-        "POST /v1/libraries/house/books HTTP/1.1\r\nHost: test\r\nContent-Type: {NDJSON}\r\n\
+        "POST /v1/libraries/house/books HTTP/1.1\r\nHost: localhost\r\nContent-Type: {NDJSON}\r\n\
          Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
     )
     .unwrap();
@@ -985,7 +985,7 @@ fn the_limit_holds_for_every_way_of_sending() {
         let detail = answer.problem(413, "body_too_large", what);
         assert!(detail.contains("4194304 bytes (4.0 MiB)"), "{detail}");
     };
-    let head = "POST /v1/checks HTTP/1.1\r\nHost: test\r\nContent-Type: text/plain\r\n";
+    let head = "POST /v1/checks HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\n";
     let chunks = |bytes: usize| {
         let mut sent = format!("{head}Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n").into_bytes();
         for _ in 0..bytes / 1024 {
@@ -1019,7 +1019,7 @@ fn the_limit_holds_for_every_way_of_sending() {
 #[test]
 fn broken_and_compressed_bodies() {
     let server = Running::start();
-    let head = "POST /v1/checks HTTP/1.1\r\nHost: test\r\nContent-Type: text/plain\r\n";
+    let head = "POST /v1/checks HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\n";
     for body in ["Content-Length: 100\r\n\r\nnot so many", "Transfer-Encoding: chunked\r\n\r\n5\r\nfi"] {
         let mut stream = server.connect();
         write!(stream, "{head}{body}").unwrap();
@@ -1240,12 +1240,12 @@ fn a_stop_finishes_what_runs() {
     let mut server = Running::with(|store| Box::new(Faulty { store, put: || Ok(()), read: || thread::sleep(SLOW) }));
     assert_eq!(server.get("/readyz").expect(200), json!({ "status": "ready" }));
     let mut idle = server.connect();
-    idle.write_all(b"GET /readyz HTTP/1.1\r\nHost: test\r\n\r\n").unwrap();
+    idle.write_all(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
     let mut first = [0; 15];
     idle.read_exact(&mut first).unwrap();
     assert_eq!(&first, b"HTTP/1.1 200 OK");
     let mut slow = server.connect();
-    slow.write_all(b"GET /v1/stats HTTP/1.1\r\nHost: test\r\n\r\n").unwrap();
+    slow.write_all(b"GET /v1/stats HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
     thread::sleep(Duration::from_millis(100));
     let start = Instant::now();
     let answer = thread::spawn(move || Answer::read(slow));

@@ -79,7 +79,7 @@ fn out_of_files_it_waits_for_some_and_goes_on() {
     let mut inside = TcpStream::connect(server.url.trim_start_matches("http://")).expect("a connection");
     inside.set_read_timeout(Some(Duration::from_secs(20))).expect("a time-out");
     let mut ask = || {
-        inside.write_all(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n").expect("sent");
+        inside.write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("sent");
         let (mut answer, mut piece) = (Vec::new(), [0; 4_096]);
         while !answer.ends_with(b"}") {
             let length = inside.read(&mut piece).expect("an answer");

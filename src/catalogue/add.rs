@@ -193,7 +193,7 @@ impl Catalogue {
             let book = NewBook { record: before.clone(), gems: BTreeMap::new(), folds: Vec::new() };
             return Ok(Prepared { outcome: Outcome::Unchanged, book });
         }
-        let text = Text::new(text, clean);
+        let text = Text::bounded(text, clean)?;
         let mut gems = BTreeMap::new();
         let mut folds: Vec<PackedFold> = Vec::new();
         for (name, recipe) in wanted {

@@ -162,7 +162,7 @@ impl Catalogue {
         match content {
             Content::Text { text, clean } => {
                 let recipes = self.settle_recipes(&[])?;
-                let text = Text::new(&text, clean);
+                let text = Text::bounded(&text, clean)?;
                 let gems = |recipe: &Recipe| text.gems(recipe).iter().map(|g| recipe.write(g.gem)).collect();
                 Ok(recipes.iter().map(|recipe| (recipe.name().clone(), gems(recipe))).collect())
             }

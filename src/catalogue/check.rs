@@ -206,7 +206,9 @@ impl Catalogue {
         let nothing_stored = recipes.is_empty();
         let recipe = chosen(recipes, options.recipe.as_ref())?;
         let (gems, digest) = match query {
-            Query::Text { text, clean } => (Text::new(text, *clean).probes(&recipe), Some(digest_of(text.as_bytes()))),
+            Query::Text { text, clean } => {
+                (Text::bounded(text, *clean)?.probes(&recipe), Some(digest_of(text.as_bytes())))
+            }
             Query::Gems(gems) => {
                 let placeless = |gem| Probe { placed: PlacedGem { gem, place: None }, kept: true };
                 (distinct(gems, &recipe)?.into_iter().map(placeless).collect(), None)

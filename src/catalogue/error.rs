@@ -3,7 +3,7 @@
 use jiff::civil::Date;
 
 use super::jobs::JobState;
-use crate::fingerprint::{Recipe, RecipeError, RecipeName, WrittenGem};
+use crate::fingerprint::{Costly, Recipe, RecipeError, RecipeName, WrittenGem};
 use crate::index::{BadName, BookKey, NOTE_BYTES, StoreError};
 
 /// Why a catalogue did not do what it was asked.
@@ -129,6 +129,9 @@ pub enum CatalogueError {
         /// Its name.
         name: String,
     },
+    /// A text that takes much longer to read than its length says.
+    #[error("too costly to read: {0}")]
+    Costly(#[from] Costly),
     /// More gems than one query or book may have.
     #[error("{found} gems are too many: the limit is {limit}, more than any book has")]
     TooManyGems {

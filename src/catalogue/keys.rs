@@ -330,19 +330,21 @@ impl Catalogue {
         Ok(MadeKey { key, secret })
     }
 
-    /// What was noted last of a key's use.
-    pub fn key_usage(&self, id: &str) -> Result<Option<Usage>, CatalogueError> {
-        Ok(self.kept_keys()?.get(id).and_then(|kept| kept.used))
+    /// What was noted last of a key's use, whichever of its secrets was used.
+    pub fn key_usage(&self, name: &str) -> Result<Option<Usage>, CatalogueError> {
+        let kept = self.kept_keys()?;
+        let used = kept.values().filter(|kept| kept.key.name == name).filter_map(|kept| kept.used);
+        Ok(used.max_by_key(|used| (used.day, used.count)))
     }
 
-    /// Notes how much keys were used, by their ids, so that a quota outlives the process. Those that are gone stay so.
+    /// Notes how much keys were used, by their names, so that a quota outlives the process. Those that are gone stay so.
     pub fn note_usage(&self, used: &[(String, Usage)]) -> Result<(), CatalogueError> {
         let kept = self.kept_keys()?;
         let mut keyring = self.keyring.0.write().unwrap_or_else(PoisonError::into_inner);
         // Else a key was made or revoked at this moment; the next time will do.
         if keyring.as_ref().is_some_and(|known| Arc::ptr_eq(known, &kept)) {
-            let noted = used.iter().filter_map(|(id, used)| {
-                let kept = kept.get(id)?;
+            let noted = kept.values().filter_map(|kept| {
+                let (_, used) = used.iter().find(|(name, _)| *name == kept.key.name)?;
                 Some(Kept { key: Arc::clone(&kept.key), digest: kept.digest, used: Some(*used) })
             });
             self.store.put_keys(&written(&noted.collect::<Vec<_>>())?)?;

@@ -2,8 +2,9 @@
 
 use std::cell::OnceCell;
 
+use super::CatalogueError;
 use crate::extract::{Clean, clean};
-use crate::fingerprint::{PackedFold, Place, PlacedGem, Probe, Recipe};
+use crate::fingerprint::{PackedFold, Place, PlacedGem, Probe, Recipe, bounded};
 
 /// A text, and whether it is to be read without the marks of its printing. Places are always those of the text as it stands.
 ///
@@ -28,6 +29,15 @@ impl<'a> Text<'a> {
     #[must_use]
     pub fn new(text: &'a str, clean: Option<bool>) -> Self {
         Self { stands: text, clean, cleaned: OnceCell::new() }
+    }
+
+    /// As [`Text::new`], for a text that somebody else sends.
+    ///
+    /// # Errors
+    /// [`CatalogueError::Costly`] for one that takes much longer to read than its length says.
+    pub(super) fn bounded(text: &'a str, clean: Option<bool>) -> Result<Self, CatalogueError> {
+        bounded(text)?;
+        Ok(Self::new(text, clean))
     }
 
     /// Its fold, as [`Recipe::fold`].

@@ -31,10 +31,8 @@ mod transfer;
 mod webhooks;
 
 use std::env;
-use std::num::NonZero;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::thread::available_parallelism;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand};
@@ -170,6 +168,6 @@ impl Command {
 fn isolate_readers(patience: Duration) {
     let program = if cfg!(target_os = "linux") { Ok(PathBuf::from("/proc/self/exe")) } else { env::current_exe() };
     if let Ok(program) = program {
-        isolate(program, available_parallelism().map_or(1, NonZero::get), patience);
+        isolate(program, patience);
     }
 }

@@ -44,6 +44,9 @@ struct Options {
     /// Where to listen [default: 127.0.0.1:8093]
     #[arg(long, value_name = "ADDR:PORT", env = "LAPIDARY_LISTEN")]
     listen: Option<SocketAddr>,
+    /// Names that clients without a key may call this server by, beside localhost; matters as long as there are no keys
+    #[arg(long, value_name = "HOST,…", env = "LAPIDARY_ALLOWED_HOSTS", value_delimiter = ',')]
+    allowed_hosts: Option<Vec<String>>,
     /// Speak TLS with the certificate of this PEM file, and those that signed it; read anew when it changes
     #[arg(long, value_name = "FILE.pem", env = "LAPIDARY_CERTIFICATE")]
     certificate: Option<PathBuf>,
@@ -60,10 +63,10 @@ struct Options {
     /// What the bodies of all requests together may take, in bytes; what is beyond is answered with 503 [default: 536870912]
     #[arg(long, value_name = "BYTES", env = "LAPIDARY_BODY_MEMORY")]
     body_memory: Option<usize>,
-    /// How many requests are worked on at once [default: four for each core]
+    /// How many small requests are worked on at once, and half as many large ones [default: four for each core]
     #[arg(long, value_name = "N", env = "LAPIDARY_CONCURRENT")]
     concurrent: Option<usize>,
-    /// How many more may wait for that; what is beyond is answered with 503 [default: 256]
+    /// How many more of each kind may wait; what is beyond is answered with 503 [default: 256]
     #[arg(long, value_name = "N", env = "LAPIDARY_QUEUE")]
     queue: Option<usize>,
     /// Let clients without a key check by gems (`/copyright_check_by_gems/`), so often from one address, such as 5/s
@@ -196,6 +199,7 @@ impl Options {
         let tls = tls.map(|(certificate, private_key)| CertificateFiles { certificate, private_key });
         Settings {
             listen: self.listen.unwrap_or(default.listen),
+            allowed_hosts: self.allowed_hosts.clone().unwrap_or_default(),
             tls,
             max_body: self.max_body.unwrap_or(default.max_body),
             body_memory: self.body_memory.unwrap_or_else(|| default.body_memory.max(self.max_body.unwrap_or_default())),
@@ -228,6 +232,6 @@ mod tests {
         assert_eq!((rule, options.cache), (Rule::default(), Some(CACHE_BYTES)));
         let every = Table::try_from(&options).expect("a table");
         let tables = ["rule", "limits"].map(|name| every[name].as_table().map(Table::len));
-        assert_eq!((every.len(), tables), (18, [Some(3), Some(8)]), "every key is documented");
+        assert_eq!((every.len(), tables), (19, [Some(3), Some(8)]), "every key is documented");
     }
 }

@@ -57,7 +57,7 @@ pub use clean::{Clean, clean};
 pub use encoding::{Encoding, UnknownEncoding};
 pub use limits::{Limit, Limits, Met};
 pub(crate) use read::reads_apart;
-pub use worker::isolate;
+pub use worker::{isolate, readers};
 
 /// A file to read.
 #[derive(Clone, Debug, PartialEq, Eq)]

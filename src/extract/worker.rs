@@ -5,12 +5,13 @@
 //! knows of these processes; [`super::read`] is the way to them.
 
 use std::io::{self, Read, Write};
+use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::thread;
+use std::thread::{self, available_parallelism};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -46,11 +47,17 @@ struct Order {
     limits: Limits,
 }
 
-/// From now on [`super::read`] reads all but plain text in processes of `program`, at most `workers` at once; a file that finds
+/// How many processes read files at once: one for each processor, and always two, so that no client has them all.
+#[must_use]
+pub fn readers() -> usize {
+    available_parallelism().map_or(1, NonZero::get).max(2)
+}
+
+/// From now on [`super::read`] reads all but plain text in processes of `program`, at most [`readers`] at once; a file that finds
 /// no place among them for as long as `patience` is refused with [`ExtractError::Busy`]. `program` must be the `lapidary`
 /// command. Only the first call counts.
-pub fn isolate(program: PathBuf, workers: usize, patience: Duration) {
-    let _ = POOL.set(Pool { program, patience, free: Mutex::new(workers.max(1)), freed: Condvar::new() });
+pub fn isolate(program: PathBuf, patience: Duration) {
+    let _ = POOL.set(Pool { program, patience, free: Mutex::new(readers()), freed: Condvar::new() });
 }
 
 /// Reads a file where nothing that it does can hurt.

@@ -5,6 +5,7 @@
 //! in `tests/golden` do not ask for. `hardened/` is a way of our own, which sees through disguise.
 
 mod boundaries;
+mod bounds;
 mod cut;
 mod fold;
 mod gem;
@@ -15,6 +16,7 @@ mod recipe;
 mod statistics;
 
 pub use boundaries::{Boundaries, BoundariesError};
+pub use bounds::{Costly, bounded};
 pub use gem::{Gem, Place, PlacedGem, Probe, WrittenGem, WrittenGemError};
 pub use packed::PackedFold;
 pub use recipe::{Recipe, RecipeError, RecipeName};

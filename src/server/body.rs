@@ -110,7 +110,7 @@ pub(super) async fn json_or_raw(request: &HttpRequest, payload: Payload, state: 
             let encoding = charset.as_deref().map(encoding).transpose()?;
             let bytes = read(request, payload, state.max_body).await?;
             if extract::reads_apart(&bytes) {
-                is_work_of(Lane::Heavy);
+                is_work_of(Lane::Files);
             }
             Ok(Body::Raw(Raw { bytes, encoding, limits: state.limits }))
         }

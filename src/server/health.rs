@@ -189,7 +189,7 @@ mod tests {
             min_free,
             health,
             tls: None,
-            access: Access::new(true, None),
+            access: Access::new(true, &[], None),
             load: Load::new(1 << 20),
             turns: Turns::new(1, 1).unwrap(),
         }

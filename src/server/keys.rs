@@ -46,8 +46,10 @@ pub(super) async fn rotate(
 
 #[utoipa::path(delete, path = "/v1/keys/{name}", tag = "keys", operation_id = "revoke_key", summary = "Make a key void at once", params(("name" = String, Path, description = "The key's name", min_length = 1, max_length = 100)), responses((status = 204, description = "It is void"), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")))]
 pub(super) async fn revoke(name: Path<String>, state: Data<State>) -> Result<HttpResponse, Problem> {
+    let shared = state.clone();
     work(&state, move |catalogue| {
         if catalogue.revoke_key(&name)? {
+            shared.access.forget(&name);
             Ok(Answer::done())
         } else {
             Err(CatalogueError::NoSuchKey(excerpt(&name)).into())

@@ -57,6 +57,9 @@ where
     body::refuse_other_than_lines(request)?;
     let lines = Lines::new(payload, state.max_body);
     let (by, meter) = (requests::caller(), Meter::of(request));
+    if let Some(meter) = &meter {
+        meter.count_by_lines();
+    }
     let state = state.clone();
     let answers = stream::unfold(lines, move |mut lines| {
         let (state, work, by, meter) = (state.clone(), work.clone(), by.clone(), meter.clone());
@@ -66,10 +69,11 @@ where
                 return None;
             }
             if let Some(meter) = meter {
-                match meter.count_lines(some.len() as u64) {
-                    Some(refused) => some.iter_mut().for_each(|line| line.content = Err(refused.clone())),
-                    None => meter.pace(some.len()).await,
+                let (counted, refused) = meter.count_lines(some.len());
+                if let Some(refused) = refused {
+                    some[counted..].iter_mut().for_each(|line| line.content = Err(refused.clone()));
                 }
+                meter.pace(counted).await;
             }
             let (actor, catalogue) = (by.actor(), Arc::clone(&state.catalogue));
             let work = move || actor.act(|| written(&work(&catalogue, some)));

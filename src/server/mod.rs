@@ -54,7 +54,7 @@ use actix_web::dev::HttpServiceFactory;
 use actix_web::http::Method;
 use actix_web::middleware::from_fn;
 use actix_web::web::{self, Data, ServiceConfig};
-use actix_web::{App, HttpResponse, HttpServer, Route, guard, rt};
+use actix_web::{App, HttpResponse, HttpServer, Route, rt};
 use futures_util::future::select;
 
 use self::access::{Access, Needs, guarded};
@@ -171,7 +171,7 @@ impl Server {
         }
         let Settings { max_body, slow, min_free, keyless_rate, concurrent, queue, body_memory, limits, .. } = *settings;
         let health = Health::of(&catalogue, min_free);
-        let access = Access::new(loopback, keyless_rate);
+        let access = Access::new(loopback, &settings.allowed_hosts, keyless_rate);
         let (load, turns) = (Load::new(body_memory), Turns::new(concurrent, queue)?);
         let stopping = AtomicBool::new(false);
         let state = Data::new(State {
@@ -196,10 +196,11 @@ impl Server {
         self.address
     }
 
-    /// Serves until SIGTERM or SIGINT; then takes no more requests, finishes those that run, and brings the catalogue
+    /// Serves until SIGTERM or SIGINT, and reads the certificate anew on SIGHUP; then takes no more requests, finishes those that run, and brings the catalogue
     /// to disk.
     pub fn run(self) -> Result<(), ServerError> {
-        self.run_until(told_to_stop())
+        let tls = self.state.tls.clone();
+        self.run_until(told_to_stop(tls))
     }
 
     /// As [`Self::run`], but until `stop` is ready, and with no heed of signals.
@@ -208,6 +209,8 @@ impl Server {
         let catalogue = Arc::clone(&state.catalogue);
         let (told, settled, tls) = (state.clone(), state.clone(), state.tls.clone());
         let workers = available_parallelism().map_or(1, NonZero::get);
+        // What streams and jobs share out among all cores is heavy work too. Another part of this program may have threads already.
+        let _ = rayon::ThreadPoolBuilder::new().start_handler(|_| turns::give_way()).build_global();
         catalogue.resume_jobs()?;
         catalogue.start_webhooks();
         rt::System::new().block_on(async move {
@@ -243,7 +246,7 @@ impl Server {
 }
 
 /// Ready when the process is told to stop.
-async fn told_to_stop() {
+async fn told_to_stop(tls: Option<Arc<Tls>>) {
     let interrupted = async {
         if rt::signal::ctrl_c().await.is_err() {
             pending::<()>().await;
@@ -259,7 +262,27 @@ async fn told_to_stop() {
     };
     #[cfg(not(unix))]
     let terminated = pending::<()>();
-    select(pin!(interrupted), pin!(terminated)).await;
+    let stopped = async {
+        select(pin!(interrupted), pin!(terminated)).await;
+    };
+    select(pin!(stopped), pin!(told_to_reload(tls))).await;
+}
+
+/// Reads the certificate anew whenever the process is told to (SIGHUP); never ready.
+async fn told_to_reload(tls: Option<Arc<Tls>>) {
+    #[cfg(unix)]
+    if let Some(mut signal) = opening::hangups() {
+        while signal.recv().await.is_some() {
+            tracing::info!("SIGHUP: the certificate is read anew, if there is one; all other settings take a restart");
+            if let Some(tls) = tls.clone() {
+                // What goes wrong has been logged.
+                let _ = rt::task::spawn_blocking(move || tls.renew()).await;
+            }
+        }
+    }
+    #[cfg(not(unix))]
+    drop(tls);
+    pending::<()>().await;
 }
 
 /// How many connections each worker may have, so that there are files for all; those beyond wait to be accepted.
@@ -331,8 +354,7 @@ fn routes(app: &mut ServiceConfig) {
         .default_service(web::to(problem::nothing_here));
 }
 
-/// The calls of one path; any other method is refused with the names of those that there are. What can be got can be
-/// asked for its head too.
+/// The calls of one path; any other method is refused with the names of those that there are.
 fn resource<const N: usize>(paths: &[&str], calls: [(Method, Needs, Route); N]) -> impl HttpServiceFactory + use<N> {
     let mut resource = web::resource(paths.to_vec());
     let (mut allowed, mut needs) = (Vec::new(), Vec::new());
@@ -341,11 +363,8 @@ fn resource<const N: usize>(paths: &[&str], calls: [(Method, Needs, Route); N]) 
         needs.push((method.clone(), need));
         if method == Method::GET {
             allowed.push(Method::HEAD.to_string());
-            needs.push((Method::HEAD, need));
-            resource = resource.route(route.guard(guard::Any(guard::Get()).or(guard::Head())));
-        } else {
-            resource = resource.route(route.method(method));
         }
+        resource = resource.route(route.method(method));
     }
     let allowed = allowed.join(", ");
     let refuse = move || ready(Err::<HttpResponse, _>(problem::wrong_method(&allowed)));

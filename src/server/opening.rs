@@ -63,9 +63,17 @@ impl Opening {
     }
 }
 
+/// Where it is heard that the process is told to read its settings anew. Once asked for, the signal never ends the process.
+#[cfg(unix)]
+pub(super) fn hangups() -> Option<rt::signal::unix::Signal> {
+    rt::signal::unix::signal(rt::signal::unix::SignalKind::hangup()).ok()
+}
+
 /// Answers until the other end of the channel is gone.
 fn answer_until(listener: TcpListener, tls: Option<Arc<Tls>>, over: mpsc::Receiver<()>) -> io::Result<()> {
     rt::System::new().block_on(async move {
+        #[cfg(unix)]
+        drop(hangups());
         let server = HttpServer::new(|| {
             let app = App::new().route("/healthz", web::get().to(health::alive));
             app.default_service(web::to(health::starting))

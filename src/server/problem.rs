@@ -189,6 +189,7 @@ impl From<CatalogueError> for Problem {
             E::Output(_) => return Self::failed("export_failed", &error),
             E::BadExport { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "bad_export"),
             E::BadTask(_) => (StatusCode::UNPROCESSABLE_ENTITY, "bad_task"),
+            E::Costly(_) => (StatusCode::UNPROCESSABLE_ENTITY, "over_limit"),
             E::TooManyGems { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "too_many_gems"),
         };
         Self::new(status, code, error.to_string())

@@ -34,11 +34,15 @@ const NO_ROUTE: &str = "none";
 
 /// Answers a request by `next`, and keeps account of it.
 pub(super) async fn observe(
-    request: ServiceRequest,
+    mut request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse, Error> {
     let id = request_id(request.headers());
     let mut line = Line::begin(&request, &id);
+    // What can be got can be asked for its head; the body is left out where the answer is written.
+    if request.method() == Method::HEAD {
+        request.head_mut().method = Method::GET;
+    }
     let address = request.peer_addr().map_or(Ipv4Addr::UNSPECIFIED.into(), |peer| peer.ip());
     let anonymous = RefCell::new(Caller::anonymous(address));
     let call = async { (next.call(request).await, caller()) };

@@ -27,15 +27,18 @@ const MIN_FREE: u64 = 256 << 20;
 pub struct Settings {
     /// Where to listen. Port 0 is one that the system chooses.
     pub listen: SocketAddr,
+    /// What the server may be called by those without a key, beside `localhost` and addresses of this machine: matters as long as
+    /// it has no keys.
+    pub allowed_hosts: Vec<String>,
     /// What TLS needs; `None`: plain HTTP.
     pub tls: Option<CertificateFiles>,
     /// The largest body of a request, in bytes.
     pub max_body: usize,
     /// What the bodies of all requests together may take, in bytes.
     pub body_memory: usize,
-    /// How many requests are worked on at once.
+    /// How many small requests are worked on at once, of reads and of changes; of large ones half as many.
     pub concurrent: usize,
-    /// How many more may wait for that.
+    /// How many more of each kind may wait.
     pub queue: usize,
     /// How often an address may use the check of existing clients without a key; `None`: that needs a key too.
     pub keyless_rate: Option<Rate>,
@@ -51,6 +54,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 8093)),
+            allowed_hosts: Vec::new(),
             tls: None,
             max_body: MAX_BODY,
             body_memory: BODY_MEMORY,

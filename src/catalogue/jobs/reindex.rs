@@ -198,7 +198,7 @@ impl Catalogue {
             return Err(CatalogueError::OtherText(key.clone()));
         }
         let keeps_folds = self.store.keeps_folds()?;
-        let text = Text::new(text, record.clean);
+        let text = Text::bounded(text, record.clean)?;
         let mut added = Vec::new();
         for recipe in snapshot.recipes().iter().filter(|recipe| !record.gems.contains_key(recipe.name())) {
             let fold = keeps_folds.then(|| text.folded(recipe));

@@ -8,9 +8,9 @@
 mod addresses;
 mod delivery;
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, Scope};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
@@ -31,6 +31,10 @@ const PROGRESS: &str = "webhook-progress";
 const PAGE: usize = 256;
 /// How long to wait when there is nothing to tell.
 const PAUSE: Duration = Duration::from_millis(500);
+/// How many webhooks are told at once, each by a thread; and how many of them may have failed the last time, so that receivers
+/// that are gone hold up no others.
+const AT_ONCE: usize = 16;
+const FAILING_AT_ONCE: usize = 8;
 /// How long to wait after a failure: twice as long after each, from the first to the last of these.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LAST_WAIT: Duration = Duration::from_secs(3_600);
@@ -110,12 +114,36 @@ pub(super) struct Webhooks {
     /// Whether they may lead to addresses that are not of the internet.
     private: bool,
     failing: Mutex<BTreeMap<Library, Pause>>,
+    /// Those that have their turn.
+    busy: Mutex<BTreeSet<Library>>,
+    /// One of them has had it.
+    ended: Condvar,
 }
 
 /// A webhook that waits after a failure.
 struct Pause {
     until: Instant,
     failing: Failing,
+}
+
+/// A webhook has its turn until this is dropped.
+struct Turn<'w> {
+    webhooks: &'w Webhooks,
+    library: Library,
+}
+
+impl<'w> Turn<'w> {
+    fn begin(webhooks: &'w Webhooks, library: Library) -> Self {
+        lock(&webhooks.busy).insert(library.clone());
+        Self { webhooks, library }
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        lock(&self.webhooks.busy).remove(&self.library);
+        self.webhooks.ended.notify_one();
+    }
 }
 
 impl Catalogue {
@@ -163,7 +191,7 @@ impl Catalogue {
     pub fn webhooks(&self) -> Result<Vec<Webhook>, CatalogueError> {
         let last = self.store.snapshot().last_audited()?;
         let progress = self.progress()?;
-        let failing = self.webhooks.failing.lock().unwrap_or_else(PoisonError::into_inner);
+        let failing = lock(&self.webhooks.failing);
         let kept = self.kept_webhooks()?.into_iter().map(|(library, Kept { url, since, .. })| {
             let behind = last.saturating_sub(progress.get(&library).copied().unwrap_or(last));
             let failing = failing.get(&library).map(|pause| pause.failing.clone());
@@ -172,58 +200,73 @@ impl Catalogue {
         Ok(kept.collect())
     }
 
-    /// Delivers events until [`Catalogue::stop_jobs`], in a thread of its own.
+    /// Delivers events until [`Catalogue::stop_jobs`], in threads of their own.
     pub fn start_webhooks(self: &Arc<Self>) {
         let catalogue = Arc::clone(self);
         self.jobs.run_beside(move || {
             let sender = Sender::new(catalogue.webhooks.private);
-            while !catalogue.jobs.are_stopping() {
-                match catalogue.deliver(&sender) {
-                    Ok(true) => {}
-                    Ok(false) => thread::sleep(PAUSE),
-                    Err(error) => {
+            thread::scope(|scope| {
+                while !catalogue.jobs.are_stopping() {
+                    if let Err(error) = catalogue.deliver(scope, &sender) {
                         tracing::error!("webhooks: {error}");
-                        thread::sleep(PAUSE);
                     }
+                    let busy = lock(&catalogue.webhooks.busy);
+                    let _ = catalogue.webhooks.ended.wait_timeout(busy, PAUSE);
                 }
-            }
+            });
         });
     }
 
-    /// Gives each webhook a turn; says whether one of them has more to do.
-    fn deliver(&self, sender: &Sender) -> Result<bool, CatalogueError> {
-        let webhooks = self.kept_webhooks()?;
-        let mut progress = self.progress()?;
+    /// Begins a turn of every webhook that has something to be told, as far as there are threads.
+    fn deliver<'s>(&'s self, scope: &'s Scope<'s, '_>, sender: &'s Sender) -> Result<(), CatalogueError> {
         let last = self.store.snapshot().last_audited()?;
-        let mut more = false;
-        for (library, kept) in &webhooks {
-            let done = progress.entry(library.clone()).or_insert(last);
-            let now = Instant::now();
-            let waits = |pause: &Pause| pause.until > now;
-            let waits =
-                self.webhooks.failing.lock().unwrap_or_else(PoisonError::into_inner).get(library).is_some_and(waits);
-            if waits || *done >= last || self.jobs.are_stopping() {
+        let progress = self.progress()?;
+        let mut most_behind = 0;
+        for (library, kept) in self.kept_webhooks()? {
+            let done = progress.get(&library).copied().unwrap_or(last);
+            most_behind = most_behind.max(last.saturating_sub(done));
+            if done >= last || !self.may_begin(&library) {
                 continue;
             }
-            let reached = self.turn(sender, library, kept, *done)?;
-            if reached > *done {
-                // A webhook that was set anew meanwhile begins where that says.
-                if self.kept_webhooks()?.get(library).is_some_and(|now| now.secret == kept.secret) {
-                    self.keep_progress(library, Some(reached))?;
+            let turn = Turn::begin(&self.webhooks, library);
+            let turn = move || {
+                if let Err(error) = self.turn(sender, &turn.library, &kept, done) {
+                    tracing::error!("the webhook of {}: {error}", turn.library);
+                    thread::sleep(PAUSE);
                 }
-                *done = reached;
-                more = true;
+            };
+            if let Err(error) = thread::Builder::new().name("lapidary-webhook".to_owned()).spawn_scoped(scope, turn) {
+                tracing::error!("no thread for a webhook: {error}");
             }
         }
-        let behind =
-            progress.iter().filter(|(library, _)| webhooks.contains_key(*library)).map(|(_, done)| last - done);
-        METRICS.webhooks_behind(behind.max().unwrap_or(0));
-        Ok(more)
+        METRICS.webhooks_behind(most_behind);
+        Ok(())
+    }
+
+    /// Whether a webhook may have its turn now: not while it has one, or waits after a failure.
+    fn may_begin(&self, library: &Library) -> bool {
+        let (busy, failing) = (lock(&self.webhooks.busy), lock(&self.webhooks.failing));
+        let busy_failing = busy.iter().filter(|library| failing.contains_key(*library)).count();
+        let may_fail = match failing.get(library) {
+            Some(pause) => pause.until <= Instant::now() && busy_failing < FAILING_AT_ONCE,
+            None => true,
+        };
+        may_fail && busy.len() < AT_ONCE && !busy.contains(library)
+    }
+
+    /// Tells the first event behind this entry of the audit log, or as many entries as are looked at in a turn have none.
+    fn turn(&self, sender: &Sender, library: &Library, kept: &Kept, done: u64) -> Result<(), CatalogueError> {
+        let reached = self.tell(sender, library, kept, done)?;
+        // A webhook that was set anew meanwhile begins where that says.
+        if reached > done && self.kept_webhooks()?.get(library).is_some_and(|now| now.secret == kept.secret) {
+            self.keep_progress(library, Some(reached))?;
+        }
+        Ok(())
     }
 
     /// Looks at some entries of the audit log behind this one, until one of them was told; returns the last that needs no
     /// other look.
-    fn turn(&self, sender: &Sender, library: &Library, kept: &Kept, behind: u64) -> Result<u64, CatalogueError> {
+    fn tell(&self, sender: &Sender, library: &Library, kept: &Kept, behind: u64) -> Result<u64, CatalogueError> {
         let snapshot = self.store.snapshot();
         let entries = snapshot.audit(AuditFrom::Behind(behind), PAGE)?;
         let mut done = behind;
@@ -289,7 +332,7 @@ impl Catalogue {
             Err(Undelivered::Failed(error)) => error,
         };
         METRICS.webhook("failed");
-        let mut failing = self.webhooks.failing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut failing = lock(&self.webhooks.failing);
         let attempts = failing.get(library).map_or(0, |pause| pause.failing.attempts).saturating_add(1);
         let wait = FIRST_WAIT.saturating_mul(1 << (attempts - 1).min(20)).min(LAST_WAIT);
         tracing::warn!(
@@ -300,7 +343,7 @@ impl Catalogue {
     }
 
     fn forget_failure(&self, library: &Library) {
-        self.webhooks.failing.lock().unwrap_or_else(PoisonError::into_inner).remove(library);
+        lock(&self.webhooks.failing).remove(library);
     }
 
     fn kept_webhooks(&self) -> Result<BTreeMap<Library, Kept>, CatalogueError> {
@@ -327,6 +370,10 @@ impl Catalogue {
         let number = number.map(|number| number.to_string());
         Ok(self.store.keep(PROGRESS, library.as_str(), number.as_ref().map(String::as_bytes))?)
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn json(value: &impl Serialize) -> Vec<u8> {

@@ -71,6 +71,11 @@ impl Meter {
         Self { rate: key.rate.map(limiter), quota: key.quota, used }
     }
 
+    /// The rate and the quota that it holds.
+    pub(super) fn limits(&self) -> (Option<Rate>, Option<Rate>) {
+        (self.rate.as_ref().map(|(rate, _)| *rate), self.quota)
+    }
+
     /// Counts a request, if it is within the limits.
     pub(super) fn count(&self) -> Allowance {
         self.count_at(Timestamp::now())
@@ -144,19 +149,22 @@ impl Meter {
         }
     }
 
-    /// Counts the lines of a stream into the day's quota, or says that it was used up before them.
-    pub(in crate::server) fn count_lines(&self, lines: u64) -> Option<Problem> {
-        let quota = self.quota?;
+    /// Takes back that the request was counted into the day's quota, since its lines will be, each for itself.
+    pub(in crate::server) fn count_by_lines(&self) {
+        let (mut used, _) = self.used_on(Timestamp::now());
+        used.usage.count = used.usage.count.saturating_sub(1);
+    }
+
+    /// Counts lines of a stream into the day's quota, as many as it has room for: how many these are, and what to answer to
+    /// the others.
+    pub(in crate::server) fn count_lines(&self, lines: usize) -> (usize, Option<Problem>) {
+        let Some(quota) = self.quota else { return (lines, None) };
         let (mut used, left_of_day) = self.used_on(Timestamp::now());
-        // Up to the first line over it: the request itself was counted as one.
-        if used.usage.count > quota.count.into() {
-            return Some(too_many(
-                &format!("the day's quota ({quota}) is used up; wait, or ask for more"),
-                left_of_day,
-            ));
-        }
-        used.usage.count += lines;
-        None
+        let room = u64::from(quota.count).saturating_sub(used.usage.count);
+        let counted = lines.min(usize::try_from(room).unwrap_or(usize::MAX));
+        used.usage.count += counted as u64;
+        let refused = || too_many(&format!("the day's quota ({quota}) is used up; wait, or ask for more"), left_of_day);
+        (counted, (counted < lines).then(refused))
     }
 
     /// What was used, if not all of it is on disk; it is taken to be so from now on.

@@ -3,6 +3,7 @@
 //! Every route says beside its method what it [`Needs`]. A request passes through here before its handler, and before its
 //! body is read.
 
+mod hosts;
 mod meter;
 
 use std::num::NonZeroU32;
@@ -20,6 +21,7 @@ use governor::clock::{Clock, DefaultClock};
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use hashbrown::HashMap;
 
+use self::hosts::Hosts;
 use self::meter::Allowance;
 pub(super) use self::meter::Meter;
 use super::State;
@@ -57,9 +59,10 @@ pub(super) enum Needs {
 pub(super) struct Access {
     /// Nobody but this machine can connect.
     loopback: bool,
+    hosts: Hosts,
     /// For those without a key, by their addresses; `None`: they may not check.
     keyless: Option<(Rate, DefaultKeyedRateLimiter<Client>)>,
-    /// By the ids of keys.
+    /// By the names of keys.
     meters: RwLock<HashMap<String, Arc<Meter>>>,
 }
 
@@ -67,9 +70,9 @@ pub(super) struct Access {
 type Admitted = Option<(Arc<Key>, Box<Allowance>)>;
 
 impl Access {
-    pub(super) fn new(loopback: bool, keyless: Option<Rate>) -> Self {
+    pub(super) fn new(loopback: bool, hosts: &[String], keyless: Option<Rate>) -> Self {
         let keyless = keyless.map(|rate| (rate, RateLimiter::keyed(quota(rate))));
-        Self { loopback, keyless, meters: RwLock::default() }
+        Self { loopback, hosts: Hosts::new(hosts), keyless, meters: RwLock::default() }
     }
 
     /// Lets a request in, or says why not.
@@ -78,6 +81,7 @@ impl Access {
             return Ok(None);
         }
         if self.loopback && catalogue.has_no_keys()? {
+            self.hosts.approve(request)?;
             return Ok(None);
         }
         let Some(secret) = presented(request.headers()) else { return self.without_key(needs) };
@@ -123,20 +127,31 @@ impl Access {
         })
     }
 
+    /// What a key has used: all secrets that it had one after the other share it.
     fn meter(&self, catalogue: &Catalogue, key: &Key) -> Result<Arc<Meter>, CatalogueError> {
-        let known = self.meters.read().unwrap_or_else(PoisonError::into_inner).get(&key.id).cloned();
-        if let Some(known) = known {
+        let holds = |meter: &Arc<Meter>| meter.limits() == (key.rate, key.quota);
+        let known = self.meters.read().unwrap_or_else(PoisonError::into_inner).get(&key.name).cloned();
+        if let Some(known) = known.filter(holds) {
             return Ok(known);
         }
-        let meter = Arc::new(Meter::new(key, catalogue.key_usage(&key.id)?));
+        let new = Arc::new(Meter::new(key, catalogue.key_usage(&key.name)?));
         let mut meters = self.meters.write().unwrap_or_else(PoisonError::into_inner);
-        Ok(Arc::clone(meters.entry(key.id.clone()).or_insert(meter)))
+        let meter = meters.entry(key.name.clone()).or_insert_with(|| Arc::clone(&new));
+        if !holds(meter) {
+            *meter = new;
+        }
+        Ok(Arc::clone(meter))
+    }
+
+    /// Forgets what a key has used, which is no more.
+    pub(super) fn forget(&self, name: &str) {
+        self.meters.write().unwrap_or_else(PoisonError::into_inner).remove(name);
     }
 
     /// Brings to disk how much of their quotas keys have used.
     pub(super) fn note_usage(&self, catalogue: &Catalogue) -> Result<(), CatalogueError> {
         let meters = self.meters.read().unwrap_or_else(PoisonError::into_inner);
-        let changed = meters.iter().filter_map(|(id, meter)| Some((id.clone(), meter.unnoted()?)));
+        let changed = meters.iter().filter_map(|(name, meter)| Some((name.clone(), meter.unnoted()?)));
         let changed: Vec<(String, Usage)> = changed.collect();
         drop(meters);
         if changed.is_empty() { Ok(()) } else { catalogue.note_usage(&changed) }

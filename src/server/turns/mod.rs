@@ -18,6 +18,7 @@ use tokio::sync::oneshot;
 
 use self::fair::Fair;
 use super::problem::{Problem, overloaded};
+use crate::extract::readers;
 use crate::metrics::METRICS;
 
 /// Threads for administration: more than one, since some calls wait for the disk.
@@ -44,8 +45,10 @@ pub(super) enum Lane {
     Reads,
     /// Small changes: they wait for the disk.
     Changes,
-    /// Whatever may take long: large bodies, files, streams.
+    /// Whatever may take long: large bodies, streams.
     Heavy,
+    /// Files, each of which is read in a process of its own.
+    Files,
 }
 
 impl Lane {
@@ -56,6 +59,7 @@ impl Lane {
             Self::Reads => "lapidary-read",
             Self::Changes => "lapidary-change",
             Self::Heavy => "lapidary-heavy",
+            Self::Files => "lapidary-file",
         }
     }
 }
@@ -72,7 +76,7 @@ pub(super) enum Patience {
 type Job = Box<dyn FnOnce() + Send>;
 
 /// The threads, and what waits for them.
-pub(super) struct Turns([Arc<Queue>; 4]);
+pub(super) struct Turns([Arc<Queue>; 5]);
 
 struct Queue {
     waiting: Mutex<Jobs>,
@@ -86,7 +90,7 @@ struct Jobs {
 }
 
 impl Turns {
-    /// So many threads for each kind of small work, half as many for heavy work; and so many jobs that wait in each lane.
+    /// So many threads for each kind of small work, half as many for heavy work, and one for each reader of files; and so many jobs that wait in each lane.
     ///
     /// # Errors
     /// When the system grants no more threads.
@@ -100,7 +104,7 @@ impl Turns {
             for _ in 0..threads {
                 let queue = Arc::clone(&queue);
                 thread::Builder::new().name(lane.name().to_owned()).spawn(move || {
-                    if lane == Lane::Heavy {
+                    if matches!(lane, Lane::Heavy | Lane::Files) {
                         give_way();
                     }
                     queue.work();
@@ -108,12 +112,13 @@ impl Turns {
             }
             Ok::<_, io::Error>(queue)
         };
-        METRICS.work_threads(ADMINISTRATION_THREADS + 2 * concurrent + heavy);
+        METRICS.work_threads(ADMINISTRATION_THREADS + 2 * concurrent + heavy + readers());
         Ok(Self([
             lane(Lane::Administration, ADMINISTRATION_THREADS)?,
             lane(Lane::Reads, concurrent)?,
             lane(Lane::Changes, concurrent)?,
             lane(Lane::Heavy, heavy)?,
+            lane(Lane::Files, readers())?,
         ]))
     }
 
@@ -207,7 +212,7 @@ impl Drop for Place<'_> {
 }
 
 /// Lets every other thread go first, where the system can do that for one thread.
-fn give_way() {
+pub(super) fn give_way() {
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::process::nice(NICENESS) {
         tracing::debug!("heavy work does not give way: {error}");
@@ -260,12 +265,12 @@ mod tests {
     }
 
     /// A job that has begun, and lasts until the sender is dropped.
-    async fn blocked(turns: &Turns, lane: Lane) -> (mpsc::Sender<()>, impl Future<Output = Result<(), Problem>>) {
-        let (hold, held) = mpsc::channel::<()>();
+    fn blocked(turns: &Turns, lane: Lane) -> (mpsc::Sender<()>, impl Future<Output = Result<(), Problem>>) {
+        let (hold, until) = mpsc::channel::<()>();
         let (begun, has_begun) = mpsc::channel::<()>();
         let job = move || {
             begun.send(()).unwrap();
-            let _ = held.recv();
+            let _ = until.recv();
         };
         let mut blocked = Box::pin(turns.take(lane, client("a"), Patience::Refusable, job));
         assert!((&mut blocked).now_or_never().is_none());
@@ -276,11 +281,11 @@ mod tests {
     #[actix_web::test]
     async fn heavy_work_holds_up_neither_small_work_nor_administration() {
         let turns = Turns::new(1, 10).unwrap();
-        let (hold, blocked) = blocked(&turns, Lane::Heavy).await;
+        let (hold, blocked) = blocked(&turns, Lane::Heavy);
         // Of the two threads for heavy work one is always for others.
         let mut second = Box::pin(turns.take(Lane::Heavy, client("a"), Patience::Refusable, || 3));
         assert!((&mut second).now_or_never().is_none());
-        for lane in [Lane::Heavy, Lane::Reads, Lane::Changes, Lane::Administration] {
+        for lane in [Lane::Heavy, Lane::Files, Lane::Reads, Lane::Changes, Lane::Administration] {
             let address = Client::Address(Ipv4Addr::LOCALHOST.into());
             assert_eq!(turns.take(lane, address, Patience::Refusable, || 7).await.unwrap(), 7);
         }
@@ -293,7 +298,7 @@ mod tests {
     #[actix_web::test]
     async fn what_is_too_much_is_refused_and_streams_wait() {
         let turns = Turns::new(1, 1).unwrap();
-        let (hold, blocked) = blocked(&turns, Lane::Reads).await;
+        let (hold, blocked) = blocked(&turns, Lane::Reads);
         let later = |patience| Box::pin(turns.take(Lane::Reads, client("a"), patience, || ()));
         let mut waits = later(Patience::Refusable);
         assert!((&mut waits).now_or_never().is_none());

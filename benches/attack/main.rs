@@ -1,0 +1,221 @@
+//! A server under attack: how long does a good client wait, is an administrator ever refused, and how much memory does it take?
+//!
+//! ```sh
+//! scripts/attack                               # 40 hostile clients for 10 minutes, in 1 GiB
+//! scripts/attack --minutes 1 --large 4194304
+//! ```
+//!
+//! The server is the real program in a process of its own, with the settings that fit 1 GiB. Where cgroups can be made (as root on
+//! Linux), it is put into one of that size, with the processes that it starts; elsewhere the memory of the server is looked at.
+
+mod cgroup;
+mod hostile;
+#[path = "../../tests/common/makers.rs"]
+#[allow(dead_code, reason = "a part is for tests")]
+mod makers;
+
+use std::error::Error;
+use std::fs;
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use clap::Parser;
+use lapidary::catalogue::{Catalogue, Content, NewEntry, NewKey, Role};
+use lapidary::fingerprint::Recipe;
+use lapidary::index::{BookKey, Rights};
+use tempfile::TempDir;
+
+use self::cgroup::Cgroup;
+use self::hostile::{Calls, Target, attack};
+
+/// What may fail, for any reason.
+type Fallible<T> = Result<T, Box<dyn Error + Send + Sync>>;
+
+/// What all processes of the server may take.
+const MEMORY: u64 = 1 << 30;
+/// How long a check of one gem may take, but for one in a hundred.
+const GOOD_P99: Duration = Duration::from_millis(100);
+/// What fits into the memory: two readers of files at once, bodies, the cache.
+const SETTINGS: [&str; 6] = ["--cache", "67108864", "--body-memory", "268435456", "--limit-memory", "167772160"];
+/// The books of the catalogue, and the words of each.
+const BOOKS: u64 = 500;
+const WORDS: u64 = 20_000;
+
+/// A server under attack.
+#[derive(Parser)]
+#[command(name = "scripts/attack")]
+struct Arguments {
+    /// How long
+    #[arg(long, default_value_t = 10.0)]
+    minutes: f64,
+    /// How many hostile clients, each with keys of its own
+    #[arg(long, default_value_t = 40)]
+    clients: usize,
+    /// How large the large bodies are, in bytes
+    #[arg(long, default_value_t = 60 << 20)]
+    large: usize,
+    /// What `cargo bench` adds, and `cargo test` does not
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    if !arguments.bench {
+        eprintln!("nothing is attacked in a test; run scripts/attack");
+        return ExitCode::SUCCESS;
+    }
+    match run(&arguments) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("failed: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Whether every bound held.
+fn run(arguments: &Arguments) -> Fallible<bool> {
+    let folder = TempDir::with_prefix_in("attack-", env!("CARGO_TARGET_TMPDIR"))?;
+    let data = folder.path().join("catalogue");
+    let address = format!("127.0.0.1:{}", TcpListener::bind("127.0.0.1:0")?.local_addr()?.port());
+    eprintln!("making a catalogue of {BOOKS} books and the keys");
+    let target = prepare(&data, arguments, address)?;
+    let cgroup = Cgroup::new(MEMORY);
+    match &cgroup {
+        Ok(_) => eprintln!("the server has {} MiB for all its processes", MEMORY >> 20),
+        Err(error) => eprintln!("no cgroup ({error}): the memory of the server alone is looked at"),
+    }
+    let mut server = start(&data, &target.address, cgroup.as_ref().ok())?;
+    eprintln!("{} hostile clients for {} minutes", arguments.clients, arguments.minutes);
+    let outcome = attack(&target, Duration::from_secs_f64(60.0 * arguments.minutes));
+
+    println!("| hostile requests | answers |\n|---|---|");
+    for (kind, answers) in &outcome.answers {
+        let answers: Vec<String> = answers.iter().map(|(answer, count)| format!("{count} × {answer}")).collect();
+        println!("| {kind} | {} |", answers.join(", "));
+    }
+    println!(
+        "\n| calls that must succeed | made | failed | p50, ms | p99, ms | longest, ms |\n|---|---|---|---|---|---|"
+    );
+    tell("a check of one gem", &outcome.good);
+    tell("administration", &outcome.admin);
+    let lives = server.try_wait()?.is_none();
+    let own = peak_of(server.id());
+    let all = cgroup.as_ref().ok().and_then(Cgroup::peak);
+    let killed = cgroup.as_ref().ok().and_then(Cgroup::killed).unwrap_or_default();
+    println!("\nmost memory of the server's own process: {} MiB", own.unwrap_or_default() >> 20);
+    if let Some(all) = all {
+        println!("most memory of all its processes, files in the system's cache included: {} MiB", all >> 20);
+        println!("processes that were killed for want of memory: {killed}");
+    }
+    if !lives {
+        println!("the server ended");
+    }
+    for wrong in outcome.good.failed.iter().chain(&outcome.admin.failed).take(20) {
+        println!("failed: {wrong}");
+    }
+    let p99 = outcome.good.quantile(0.99);
+    let quick = p99 <= GOOD_P99;
+    println!("the good client's p99 is {} ms: {}", p99.as_millis(), if quick { "within 100" } else { "MORE THAN 100" });
+    stop(&mut server)?;
+    let within = own.is_some_and(|own| own < MEMORY);
+    Ok(lives && quick && within && killed == 0 && outcome.good.failed.is_empty() && outcome.admin.failed.is_empty())
+}
+
+fn tell(name: &str, calls: &Calls) {
+    let ms = |part| format!("{:.1}", calls.quantile(part).as_secs_f64() * 1e3);
+    let (made, failed) = (calls.took.len(), calls.failed.len());
+    println!("| {name} | {made} | {failed} | {} | {} | {} |", ms(0.5), ms(0.99), ms(1.0));
+}
+
+/// A catalogue with books and keys.
+fn prepare(data: &Path, arguments: &Arguments, address: String) -> Fallible<Target> {
+    let catalogue = Catalogue::open_or_create(data)?;
+    let recipe = Recipe::documented();
+    let mut gem = None;
+    for book in 0..BOOKS {
+        let text = prose(book);
+        gem = gem.or_else(|| recipe.gems(&text).first().map(|placed| recipe.write(placed.gem)));
+        let key = BookKey { library: "books".parse()?, id: book.to_string().parse()? };
+        catalogue.add(NewEntry::new(key, Rights::Protected, Content::text(text)))?;
+    }
+    let key = |name: String, role, library: Option<String>| -> Fallible<String> {
+        let libraries = library.map(|library| library.parse()).transpose()?.into_iter().collect();
+        Ok(catalogue.add_key(NewKey { name, role, libraries, rate: None, quota: None, expires: None })?.secret)
+    };
+    let hostile = (0..arguments.clients).map(|client| {
+        let check = key(format!("check-{client}"), Role::Check, None)?;
+        let ingest = key(format!("ingest-{client}"), Role::Ingest, Some(format!("hostile-{client}")))?;
+        Ok([check, ingest])
+    });
+    Ok(Target {
+        address,
+        hostile: hostile.collect::<Fallible<_>>()?,
+        careless: key("careless".to_owned(), Role::Admin, None)?,
+        good: key("good".to_owned(), Role::Check, None)?,
+        admin: key("boss".to_owned(), Role::Admin, None)?,
+        large: arguments.large,
+        gem: serde_json::to_string(&gem.ok_or("a book without gems")?)?,
+    })
+}
+
+/// A text of made-up words.
+fn prose(seed: u64) -> String {
+    let mut state = seed;
+    let mut below = |end: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % end
+    };
+    let mut text = String::new();
+    for word in 0..WORDS {
+        for _ in 0..3 + below(3) {
+            text.push(char::from(b"bdfgklmnprstvz"[below(14)]));
+            text.push(char::from(b"aeiou"[below(5)]));
+        }
+        text.push_str(if word % 12 == 11 { ".\n" } else { " " });
+    }
+    text
+}
+
+fn start(data: &Path, address: &str, cgroup: Option<&Cgroup>) -> Fallible<Child> {
+    let mut command = match cgroup {
+        None => Command::new(env!("CARGO_BIN_EXE_lapidary")),
+        Some(cgroup) => {
+            // It goes in before it is the server.
+            let mut shell = Command::new("sh");
+            shell.args(["-c", "echo $$ > \"$0\" && exec \"$@\""]).arg(cgroup.processes());
+            shell.arg(env!("CARGO_BIN_EXE_lapidary"));
+            shell
+        }
+    };
+    command.args(["serve", "--listen", address]).args(SETTINGS).arg("--data").arg(data);
+    let child = command.env("RUST_LOG", "error").stdout(Stdio::null()).spawn()?;
+    let begun = Instant::now();
+    while ureq::get(format!("http://{address}/readyz")).call().is_err() {
+        if begun.elapsed() > Duration::from_secs(60) {
+            return Err("the server is not ready after a minute".into());
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    Ok(child)
+}
+
+fn stop(server: &mut Child) -> Fallible<()> {
+    let told = Command::new("kill").args(["-TERM", &server.id().to_string()]).status()?;
+    if told.success() {
+        server.wait()?;
+    }
+    Ok(())
+}
+
+/// The most memory that a process had at a time.
+fn peak_of(pid: u32) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(peak.split_whitespace().next()?.parse::<u64>().ok()? << 10)
+}

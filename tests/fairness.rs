@@ -1,0 +1,131 @@
+//! Whoever takes all that he can get leaves others theirs: small checks and administration go on beside heavy work.
+
+mod common;
+#[path = "../benches/attack/hostile.rs"]
+mod hostile;
+#[path = "common/makers.rs"]
+mod makers;
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use common::{Folder, Server, prose, run};
+use hostile::{Target, attack};
+use makers::loops;
+
+/// Makes a key, and gives its secret.
+fn key(data: &Path, arguments: &str) -> String {
+    let made = run(&format!("keys add --data {{}} {arguments}"), &[data]).expect(0);
+    made.out.lines().last().expect("the secret comes last").to_owned()
+}
+
+/// The status of an answer, and its body.
+fn call(server: &Server, secret: &str, what: &str, kind: &str, body: &[u8]) -> (u16, Value) {
+    let mut stream = TcpStream::connect(server.url.trim_start_matches("http://")).expect("a connection");
+    stream.set_read_timeout(Some(Duration::from_secs(300))).expect("a time-out");
+    let length = body.len();
+    let head = format!(
+        "{what} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer {secret}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).expect("sent");
+    // Who is refused early need not send all.
+    let _ = stream.write_all(body);
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer);
+    let answer = String::from_utf8_lossy(&answer);
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
+    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_default();
+    (status, serde_json::from_str(body).unwrap_or_default())
+}
+
+/// Files that take all the time of their readers, more than there are readers: the others are answered long before, and the
+/// key that sends them is revoked meanwhile.
+#[test]
+fn slow_files_of_one_key_hold_up_nobody_else() {
+    const FILES: usize = 6;
+    let folder = Folder::new();
+    let data = folder.data();
+    let [slow, good, admin] =
+        ["--role check slow", "--role check good", "--role admin boss"].map(|arguments| key(&data, arguments));
+    let server = Server::start_with("--limit-time 2", &[], &data);
+    let (answered, pdf) = (AtomicUsize::new(0), loops());
+    thread::scope(|scope| {
+        for _ in 0..FILES {
+            scope.spawn(|| {
+                let (status, answer) = call(&server, &slow, "POST /v1/checks", "application/pdf", &pdf);
+                assert!([422, 503].contains(&status), "{status} {answer}");
+                answered.fetch_add(1, Ordering::Relaxed);
+            });
+        }
+        // Until they are at it.
+        thread::sleep(Duration::from_secs(1));
+        for _ in 0..20 {
+            assert_eq!(call(&server, &good, "POST /v1/checks", "application/json", b"{\"gems\":[1]}").0, 200);
+        }
+        // Another client's file has its turn among them.
+        let book = makers::epub(&[prose(1, 3_000)]);
+        assert_eq!(call(&server, &good, "POST /v1/checks", "application/epub+zip", &book).0, 200);
+        assert_eq!(call(&server, &admin, "GET /v1/keys", "", b"").0, 200);
+        assert_eq!(call(&server, &admin, "DELETE /v1/keys/slow", "", b"").0, 204);
+        assert_eq!(call(&server, &admin, "GET /readyz", "", b"").0, 200);
+        assert!(answered.load(Ordering::Relaxed) < FILES, "the slow files were read before all that came after them");
+    });
+    assert_eq!(call(&server, &slow, "POST /v1/checks", "application/pdf", &pdf).0, 401);
+}
+
+/// A text that becomes many times as long when it is written out is refused; one that is only long is not.
+#[test]
+fn a_text_takes_no_longer_than_its_length_says() {
+    let folder = Folder::new();
+    let server = Server::start(&folder.data());
+    let check = |text: String| call(&server, "", "POST /v1/checks", "text/plain; charset=utf-8", text.as_bytes());
+    for bomb in ["\u{fdfa}".repeat(2 << 20), "\u{301}".repeat(2 << 20), "a\u{fdfb} ".repeat(2 << 20)] {
+        let (status, answer) = check(bomb);
+        assert_eq!((status, &answer["code"]), (422, &"over_limit".into()), "{answer}");
+    }
+    for text in ["宝物は一つの箱の中にあった。".repeat(20_000), "صلى الله عليه ﷺ وسلم ".repeat(20_000)]
+    {
+        assert_eq!(check(text).0, 200);
+    }
+    drop(server);
+    let file = folder.file("bomb.txt", "\u{fdfa}".repeat(1 << 20));
+    let refused = run("check --data {} {}", &[folder.data(), file]).expect(2);
+    assert!(refused.err.contains("more characters than bytes"), "{}", refused.err);
+}
+
+/// Some seconds of what `scripts/attack` does for minutes.
+#[test]
+fn hostile_clients_are_outlived() {
+    let folder = Folder::new();
+    let data = folder.data();
+    for book in 0..20 {
+        folder.file(&format!("books/{book}.txt"), prose(book, 20_000));
+    }
+    run("ingest --data {} --library mine --rights protected {}", &[data.clone(), folder.path("books")]).expect(0);
+    let report = run("gems {}", &[folder.path("books/0.txt")]).expect(0);
+    let gem = report.out.split_whitespace().next().expect("a gem").to_owned();
+    let hostile = (0..17).map(|client| {
+        let check = key(&data, &format!("--role check check-{client}"));
+        [check, key(&data, &format!("--role ingest --library hostile-{client} ingest-{client}"))]
+    });
+    let hostile = hostile.collect();
+    let [careless, good, admin] =
+        ["--role admin careless", "--role check good", "--role admin boss"].map(|arguments| key(&data, arguments));
+    let server = Server::start_with("--limit-time 4", &[], &data);
+    let address = server.url.trim_start_matches("http://").to_owned();
+    let target = Target { address, hostile, careless, good, admin, large: 4 << 20, gem };
+    let outcome = attack(&target, Duration::from_secs(15));
+    println!("{:#?}", outcome.answers);
+    println!("p99: good {:?}, administrator {:?}", outcome.good.quantile(0.99), outcome.admin.quantile(0.99));
+    assert!(outcome.good.failed.is_empty(), "{:?}", outcome.good.failed);
+    assert!(outcome.admin.failed.is_empty(), "{:?}", outcome.admin.failed);
+    assert!(outcome.good.took.len() > 10 && outcome.admin.took.len() > 10);
+    assert!(outcome.answers.len() == 17, "{:?}", outcome.answers.keys());
+    assert_eq!(server.stop(), Some(0));
+}
