@@ -146,8 +146,12 @@ fn parts_and_collections() {
     assert_eq!(ids, ["book-1", "book-3", "four/4"]);
 
     let only = folder.file("query.txt", text(1));
-    let none = run("check --data {} --json --library other {}", &[folder.data(), only]).expect(0).json().remove(0);
-    assert_eq!(none["matches"], json!([]));
+    run("check --data {} --json --library shelf {}", &[folder.data(), only.clone()]).expect(1);
+    for library in ["other", "Shelf"] {
+        let refused =
+            run(&format!("check --data {{}} --json --library {library} {{}}"), &[folder.data(), only.clone()]);
+        assert!(refused.expect(2).err.contains(&format!("there is no library {library:?}")), "{library}");
+    }
 }
 
 #[test]
@@ -269,7 +273,7 @@ fn one_bad_file_stops_no_other() {
     let reasons: Vec<String> = refused.iter().map(|(file, why)| format!("{file}: {why}")).collect();
     let expected = [
         "empty.txt: there is no text in it",
-        "gone.txt: line 1 of the metadata: no such file here",
+        &format!("gone.txt: {}, line 1: no such file here", folder.path("m.ndjson").display()),
         "good.txt: the id \"good\" is already that of",
         "nowhere: No such file or directory",
         "picture.txt: not a text: a PNG",
@@ -279,8 +283,144 @@ fn one_bad_file_stops_no_other() {
         assert!(reason.starts_with(expected), "{reason}");
     }
     assert_eq!(added, 4);
-    assert!(ingest.err.contains("2 of them are too short for a gem"), "{}", ingest.err);
+    let (_, short) =
+        ingest.err.split_once("2 of them are too short for a gem: no check can find these\n").expect("a count");
+    assert!(["short.txt", "cyrillic.txt"].iter().all(|name| short.contains(name)), "{short}");
     run("verify --data {}", &[folder.data()]).expect(0);
+}
+
+/// What lies beside books becomes none; and what is taken is chosen by globs.
+#[test]
+fn of_a_folder_the_books_are_taken() {
+    let folder = Folder::new();
+    let others = ["README.md", "list.csv", "list.tsv", "meta.json", "feed.xml", "cover.jpg", "deep/notes.md"];
+    for (seed, name) in (100..).zip(others) {
+        folder.file(&format!("books/{name}"), prose(seed, 2_000));
+    }
+    for (seed, name) in (0..).zip(["one.txt", "two", "Vol. 3", "draft/four.txt"]) {
+        folder.file(&format!("books/{name}"), prose(seed, 2_000));
+    }
+    folder.file("books/page.web", format!("<!DOCTYPE html><html><body><p>{}</p></body></html>", prose(9, 2_000)));
+    let ids = |options: &str, status: i32| {
+        let data = folder.path(&format!("data{}", options.replace(['*', '/', ' '], "_")));
+        let line = format!("ingest --library l --rights protected {options} --data {{}} {{}}");
+        let said = run(&line, &[data.clone(), folder.path("books")]).expect(status);
+        let books = run("books list --json --data {}", &[data]).json();
+        (books.iter().map(|book| book["id"].as_str().expect("an id").to_owned()).collect::<Vec<_>>(), said)
+    };
+    let (found, said) = ids("", 0);
+    assert_eq!(found, ["Vol", "four", "one", "page", "two"]);
+    assert!(said.out.contains("formats: 1 html, 4 text"), "{}", said.out);
+    let skipped = "skipped, being no books: 1 .csv, 1 .jpg, 1 .json, 2 .md, 1 .tsv, 1 .xml;";
+    assert!(said.out.contains(skipped), "{}", said.out);
+    assert_eq!(ids("--exclude draft/*", 0).0, ["Vol", "one", "page", "two"]);
+    assert_eq!(ids("--include *.md --include *.txt --exclude README*", 0).0, ["four", "notes", "one"]);
+    assert_eq!(ids("--id path --include *.txt", 0).0, ["draft/four.txt", "one.txt"]);
+    // One that is named is taken.
+    let named = [folder.path("named"), folder.path("books/README.md")];
+    assert!(run("ingest --library l --rights protected --data {} {}", &named).expect(0).out.contains("1 added"));
+    let bad = run("ingest --library l --rights free --include [ --data {} {}", &named).expect(2);
+    assert!(bad.err.contains("--include"), "{}", bad.err);
+}
+
+#[test]
+fn books_with_one_name_get_ids_of_their_own() {
+    let folder = Folder::new();
+    for (seed, name) in (0..).zip(["a/book.txt", "a/book.text", "b/book.txt"]) {
+        folder.file(&format!("books/{name}"), prose(seed, 2_000));
+    }
+    let paths = [folder.data(), folder.path("books")];
+    let refused = run("ingest --library l --rights free --data {} {}", &paths).expect(2);
+    assert!(refused.err.contains("is already that of") && refused.err.contains("give --id path"), "{}", refused.err);
+    let paths = [folder.path("other"), folder.path("books")];
+    run("ingest --library l --rights free --id path --data {} {}", &paths).expect(0);
+    let books = run("books list --json --data {}", &paths[..1]).json();
+    let ids: Vec<_> = books.iter().map(|book| book["id"].as_str().expect("an id")).collect();
+    assert_eq!(ids, ["a/book.text", "a/book.txt", "b/book.txt"]);
+}
+
+#[test]
+fn what_all_files_lack_is_said_once() {
+    let folder = Folder::new();
+    for seed in 0..5 {
+        folder.file(&format!("books/{seed}.txt"), prose(seed, 1_000));
+    }
+    for (options, lacks) in
+        [("--library l", "no rights: give --rights"), ("--rights free", "no library: give --library")]
+    {
+        let line = format!("ingest {options} --data {{}} {{}}");
+        let refused = run(&line, &[folder.data(), folder.path("books")]).expect(2);
+        assert_eq!((refused.err.matches(lacks).count(), refused.err.lines().count()), (1, 1), "{}", refused.err);
+    }
+    assert!(!folder.data().exists());
+    let metadata = folder.file("m.ndjson", r#"{"file": "1.txt", "rights": "free"}"#);
+    let paths = [folder.data(), metadata, folder.path("books")];
+    let refused = run("ingest --library l --data {} --metadata {} {}", &paths).expect(2);
+    assert_eq!(refused.err.matches("no rights").count(), 1, "{}", refused.err);
+    assert!(refused.err.contains("refused 4 files: no rights: give --rights, or metadata\n"), "{}", refused.err);
+    assert!(refused.out.contains("1 added"), "{}", refused.out);
+}
+
+/// What cannot be checked hides nothing that is protected, and nothing to check is no clean bill.
+#[test]
+fn the_exit_status_of_a_check_hides_nothing() {
+    let folder = Folder::new();
+    let books = shelf(&folder);
+    let (data, protected, free) = (folder.data(), books[0].clone(), books[3].clone());
+    let missing = folder.path("missing.txt");
+    let check = |files: &[&PathBuf]| {
+        let line = format!("check --data {{}}{}", " {}".repeat(files.len()));
+        let paths: Vec<&PathBuf> = [&data].into_iter().chain(files.iter().copied()).collect();
+        run(&line, &paths)
+    };
+    check(&[&free]).expect(0);
+    assert!(check(&[&free, &missing]).expect(2).err.contains("missing.txt: No such file"));
+    for files in [[&protected, &missing], [&missing, &protected]] {
+        let both = check(&files).expect(1);
+        assert!(both.err.contains("missing.txt: No such file") && both.out.contains("protected"), "{both:?}");
+    }
+    fs::create_dir_all(folder.path("nothing/in/it")).expect("a folder");
+    let empty = folder.path("nothing");
+    assert!(check(&[&empty]).expect(2).err.contains("nothing: there is no file in this folder"));
+    assert!(check(&[&free, &empty]).expect(2).err.contains("there is no file in this folder"));
+    check(&[&protected, &empty]).expect(1);
+    // What a server does not take stops no other file.
+    let server = Server::start_with("--max-body 100000", &[], &data);
+    let large = folder.file("large.txt", prose(50, 30_000));
+    for (other, status) in [(&protected, 1), (&free, 2)] {
+        let line = format!("check --server {} {{}} {{}}", server.url);
+        let both = run(&line, &[&large, other]).expect(status);
+        assert!(both.err.contains("large.txt: "), "{both:?}");
+        assert!(both.out.contains(other.file_name().and_then(|name| name.to_str()).expect("a name")), "{both:?}");
+    }
+    drop(server);
+    // Of a folder all files are checked, whatever their names.
+    folder.file("uploads/README.md", fs::read(&protected).expect("a book"));
+    check(&[&folder.path("uploads")]).expect(1);
+    let line = "check --exclude *.md --data {} {}";
+    let none = run(line, &[data.clone(), folder.path("uploads")]).expect(2);
+    assert!(none.err.contains("1 .md"), "{}", none.err);
+}
+
+/// A text without gems takes no book's place by mistake, by the command line either.
+#[test]
+fn an_ingest_empties_no_book_by_mistake() {
+    let folder = Folder::new();
+    let books = shelf(&folder);
+    fs::write(&books[0], "Nearly nothing.").expect("a file");
+    let again = |options: &str| {
+        let line = format!("ingest {options} --data {{}} --library shelf --rights protected {{}}");
+        run(&line, &[folder.data(), books[0].clone()])
+    };
+    let refused = again("").expect(2);
+    assert!(refused.err.contains("shelf/book-0 has gems of documented, and would have none"), "{}", refused.err);
+    check(&folder, 1, prose(0, 6_000));
+    let server = Server::start(&folder.data());
+    let line = format!("ingest --server {} --library shelf --rights protected {{}}", server.url);
+    assert!(run(&line, &[&books[0]]).expect(2).err.contains("would have none"));
+    drop(server);
+    again("--allow-empty").expect(0);
+    check(&folder, 0, prose(0, 6_000));
 }
 
 #[test]

@@ -50,6 +50,50 @@ fn onix_records_find_their_files() {
     assert!(!folder.path("new").exists(), "nothing is made of a feed that cannot be read");
 }
 
+/// What looks like a territory and is none, in the command or in the feed, leaves no book unprotected.
+#[test]
+fn a_territory_that_is_none_is_an_error() {
+    let folder = Folder::new();
+    folder.file("books/9780306406157.txt", prose(1, 4_000));
+    let feed = |codes: &str| {
+        let product = product("r1", "9780306406157", "First", "01").replace("<x449>DE", &format!("<x449>{codes}"));
+        folder.file("feed.xml", format!("<ONIXmessage>\n{product}</ONIXmessage>"))
+    };
+    let ingest = |territory: &str, feed: std::path::PathBuf| {
+        let line = format!("ingest --data {{}} --library l --rights unknown --onix {{}} --territory {territory} {{}}");
+        run(&line, &[folder.data(), feed, folder.path("books")])
+    };
+    for (word, meant) in [("ZZ", ""), ("UK", "GB is meant?"), ("de", "DE is meant?"), ("Germany", ""), ("ROW", "")] {
+        let refused = ingest(word, feed("DE")).expect(2);
+        assert!(refused.err.contains("is no territory") && refused.err.contains(meant), "{word}: {}", refused.err);
+    }
+    assert!(!folder.data().exists());
+    let rights = || run("books list --json --data {}", &[folder.data()]).expect(0).json()[0]["rights"].clone();
+    for (codes, territory, expected) in
+        [("DE", "DE", "protected"), ("DE", "FR", "unknown"), ("GB", "GB-SCT", "protected"), ("UK", "GB", "protected")]
+    {
+        let done = ingest(territory, feed(codes)).expect(0);
+        assert_eq!(rights(), expected, "{codes} in {territory}");
+        let warned = done.err.contains("record r1: \"UK\" is no territory of ONIX");
+        assert_eq!(warned, codes == "UK", "{}", done.err);
+    }
+}
+
+/// An ISBN that is none is named, and not passed over.
+#[test]
+fn isbns_with_wrong_check_digits_are_named() {
+    let folder = Folder::new();
+    folder.file("books/9780306406157.txt", prose(1, 4_000));
+    folder.file("books/978-0-8044-2957-4.txt", prose(2, 4_000));
+    let products = [product("r1", "9780306406157", "First", "01"), product("r2", "9780804429574", "Second", "01")];
+    let feed = folder.file("feed.xml", format!("<ONIXmessage>\n{}</ONIXmessage>", products.concat()));
+    let paths = [folder.data(), feed, folder.path("books")];
+    let done = run("ingest --data {} --library l --onix {} {}", &paths).expect(2);
+    assert!(done.err.contains("refused record r2: 9780804429574 is no ISBN: its check digit is wrong"), "{}", done.err);
+    assert!(done.err.contains("978-0-8044-2957-4 in its name is no ISBN: its check digit is wrong"), "{}", done.err);
+    assert!(done.out.contains("1 added"), "{}", done.out);
+}
+
 #[test]
 fn a_feed_of_lines_goes_into_a_folder_or_a_server() {
     let folder = Folder::new();
@@ -67,8 +111,9 @@ fn a_feed_of_lines_goes_into_a_folder_or_a_server() {
     let line = "ingest --data {} --library l --rights protected --feed {}";
     let done = run(line, &[folder.data(), feed.clone()]).expect(2);
     assert!(done.out.contains("603 added, 0 replaced, 1 unchanged, 3 refused"), "{}", done.out);
-    for refused in ["refused line 605: No such file", "refused line 606: give exactly one", "refused line 608: "] {
-        assert!(done.err.contains(refused), "{refused}: {}", done.err);
+    let name = feed.display();
+    for (line, why) in [(605, "books/gone.txt: No such file"), (606, "give exactly one"), (608, "")] {
+        assert!(done.err.contains(&format!("refused {name}, line {line}: {why}")), "{line}: {}", done.err);
     }
     let again = run(line, &[folder.data(), feed.clone()]).expect(2);
     assert!(again.out.contains("0 added, 0 replaced, 604 unchanged, 3 refused"), "{}", again.out);

@@ -44,6 +44,14 @@ impl Running {
         Self::with(|store| Box::new(store))
     }
 
+    /// With a new catalogue of another recipe than `documented`.
+    fn of_recipe(recipe: &Recipe) -> Self {
+        Self::with(|store| {
+            store.add_recipe(recipe).unwrap();
+            Box::new(store)
+        })
+    }
+
     fn with(store: impl FnOnce(RocksStore) -> Box<dyn Store>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let store = store(RocksStore::open_or_create(folder.path()).unwrap());
@@ -462,7 +470,8 @@ fn a_feed_answers_as_books_land() {
         (json!({ "id": "a/1", "rights": "free", "text": text }), "unchanged"),
         (json!({ "id": "a/1", "rights": "protected", "text": text }), "replaced"),
         (json!({ "id": "b", "rights": "free" }), "refused"),
-        (json!({ "id": "c", "rights": "free", "gems": [1, 2], "recipe": "released" }), "added"),
+        (json!({ "id": "b", "rights": "free", "gems": [1, 2], "recipe": "released" }), "refused"),
+        (json!({ "id": "c", "rights": "free", "gems": [1, 2], "recipe": "documented" }), "added"),
     ];
     for (i, (book, outcome)) in books.iter().enumerate() {
         let line = format!("{book}\n");
@@ -596,6 +605,7 @@ fn one_check_by_every_way_in() {
     }
     assert_has(&server.post("/copyright_check_by_gems/", FORM, "gems=").expect(200), json!({ "verdict": "unknown" }));
 
+    server.put_text("/v1/libraries/elsewhere/books/1", "free", &prose(2, 1_000)).expect(201);
     let table = [
         ("library=elsewhere", json!({ "verdict": "unknown", "total": 0 })),
         ("limit=0", json!({ "verdict": "protected", "total": 1, "matches": [] })),
@@ -610,7 +620,7 @@ fn one_check_by_every_way_in() {
 /// Gems of 64 bits are strings wherever there is JSON, and a catalogue of them is checked like any other.
 #[test]
 fn gems_of_64_bits_are_strings() {
-    let server = Running::start();
+    let server = Running::of_recipe(&Recipe::hardened());
     let text = prose(5, 30_000);
     let gems = gems(&Recipe::hardened(), &text);
     let strings: Vec<String> = gems.iter().map(ToString::to_string).collect();
@@ -648,7 +658,7 @@ fn gems_of_64_bits_are_strings() {
         assert_eq!(refused["code"], code, "{asked}: {refused}");
     }
     let exact = json!({ "rights": "free", "recipe": "documented", "gems": [hex] }).to_string();
-    let refused = server.put("/v1/libraries/house/books/exact", JSON, exact).expect(422);
+    let refused = Running::start().put("/v1/libraries/house/books/exact", JSON, exact).expect(422);
     assert_eq!(
         refused["detail"],
         format!("gem {hex} is not one of recipe 'documented': its gems are numbers from 0 to 4294967295")
@@ -657,7 +667,7 @@ fn gems_of_64_bits_are_strings() {
 
 #[test]
 fn a_book_of_gems_and_what_is_said_of_it() {
-    let server = Running::start();
+    let server = Running::of_recipe(&Recipe::released());
     let gems = gems(&Recipe::released(), &prose(3, 11_000));
     let book = json!({
         "rights": "public_domain", "title": "Камни", "authors": ["А", "Б"], "language": "ru",
@@ -681,6 +691,92 @@ fn a_book_of_gems_and_what_is_said_of_it() {
         assert_eq!(added["book"][name], value);
     }
     assert_eq!(added["book"]["language"], "en");
+}
+
+/// A library's feed adds no recipe: neither to a catalogue in use, nor to a new one, whose default it would be.
+#[test]
+fn putting_books_in_adds_no_recipe() {
+    let server = Running::start();
+    let text = prose(3, 6_000);
+    let refused = |id: &str| {
+        let gems = json!({ "rights": "free", "gems": [1, 2], "recipe": "released" });
+        let path = format!("/v1/libraries/house/books/{id}");
+        let said = server.put(&path, JSON, gems.to_string()).problem(422, "unknown_recipe", id);
+        assert!(said.contains("it has: documented") && said.contains("lapidary reindex"), "{said}");
+        let line = json!({ "id": id, "rights": "free", "gems": [1, 2], "recipe": "hardened" }).to_string();
+        assert_eq!(
+            server.post("/v1/libraries/house/books", NDJSON, line).lines()[0]["problem"]["code"],
+            "unknown_recipe"
+        );
+        let recipes = &server.get("/v1/stats").expect(200)["recipes"];
+        assert_eq!((recipes.as_array().map(Vec::len), &recipes[0]["recipe"]), (Some(1), &json!("documented")));
+    };
+    refused("first");
+    server.put_text("/v1/libraries/house/books/book", "protected", &text).expect(201);
+    let form = format!(
+        "gems={}",
+        gems(&Recipe::documented(), &text).iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+    );
+    let asked = || server.post("/copyright_check_by_gems/", FORM, &form).expect(200);
+    let before = asked();
+    assert_eq!(before["verdict"], "protected");
+    refused("second");
+    assert_eq!(asked(), before);
+}
+
+/// A library that is not there is no library without matches.
+#[test]
+fn a_check_against_no_library_is_refused() {
+    let server = Running::start();
+    let text = prose(3, 6_000);
+    server.put_text("/v1/libraries/house/books/book", "protected", &text).expect(201);
+    for library in ["House", "hous", "house ", "other"] {
+        let asked = json!({ "text": text, "library": library }).to_string();
+        let said = server.post("/v1/checks", JSON, &asked).problem(404, "no_such_library", library);
+        assert!(said.contains(library) && said.contains("case"), "{said}");
+        let raw = format!("/v1/checks?library={}", encoded(library));
+        server.post(&raw, TEXT, &text).problem(404, "no_such_library", library);
+        let lines = [asked, json!({ "text": text, "library": "house" }).to_string()].join("\n");
+        let answers = server.post("/v1/checks:batch", NDJSON, lines).lines();
+        assert_eq!(answers[0]["problem"]["code"], "no_such_library");
+        assert_eq!(answers[1]["report"]["verdict"], "protected");
+    }
+}
+
+/// What would take a book out of the checks must be meant.
+#[test]
+fn no_book_is_emptied_by_mistake() {
+    let server = Running::of_recipe(&Recipe::documented());
+    let (book, text) = ("/v1/libraries/house/books/book", prose(3, 6_000));
+    server.put_text(book, "protected", &text).expect(201);
+    let line = |mut book: Value| {
+        book["id"] = json!("book");
+        server.post("/v1/libraries/house/books", NDJSON, book.to_string()).lines().remove(0)
+    };
+    for empty in [json!({ "rights": "protected", "text": "…" }), json!({ "rights": "free", "gems": [] })] {
+        let said = server.put(book, JSON, empty.to_string()).problem(409, "would_be_empty", "by JSON");
+        assert!(said.contains("house/book has gems of documented"), "{said}");
+        assert_eq!(line(empty)["problem"]["code"], "would_be_empty");
+    }
+    server.put(&format!("{book}?rights=protected"), TEXT, "…").problem(409, "would_be_empty", "by a text");
+    server.put(&format!("{book}?rights=protected&allow_empty=false"), TEXT, "…").problem(409, "would_be_empty", "no");
+    server.put(&format!("{book}?rights=protected&allow_empty=no"), TEXT, "…").problem(400, "bad_query", "neither");
+    assert_eq!(server.check_text(&text)["verdict"], "protected");
+
+    let again = || server.put_text(book, "protected", &text);
+    server.put(&format!("{book}?rights=protected&allow_empty=true"), TEXT, "…").expect(200);
+    assert_eq!(server.check_text(&text)["verdict"], "unknown");
+    again().expect(200);
+    let by_body = json!({ "rights": "free", "gems": [], "allow_empty": true });
+    server.put(book, JSON, by_body.to_string()).expect(200);
+    again().expect(200);
+    assert_eq!(line(by_body)["outcome"], "replaced");
+    again().expect(200);
+    let plain = json!({ "rights": "free", "gems": [] }).to_string();
+    server.put(&format!("{book}?allow_empty=true"), JSON, &plain).expect(200);
+    server.put(book, JSON, plain).expect(200);
+    // A new book may be too short for a gem.
+    server.put_text("/v1/libraries/house/books/short", "free", "…").expect(201);
 }
 
 #[test]
@@ -1093,6 +1189,10 @@ impl Store for Faulty {
 
     fn make_default(&self, recipe: &RecipeName, anyway: bool) -> Result<u64, StoreError> {
         self.store.make_default(recipe, anyway)
+    }
+
+    fn make_ready(&self, recipe: &RecipeName) -> Result<(), StoreError> {
+        self.store.make_ready(recipe)
     }
 
     fn hide_recipe(&self, recipe: &RecipeName) -> Result<(), StoreError> {

@@ -11,6 +11,7 @@ use std::thread::{self, sleep};
 use std::time::Duration;
 
 use common::{Folder, Server, prose, run};
+use lapidary::fingerprint::Recipe;
 use serde_json::{Value, json};
 use ureq::Agent;
 
@@ -39,7 +40,9 @@ fn answers(folder: &Folder, data: &str, recipe: &str) -> Vec<String> {
     let mut answers = Vec::new();
     for book in 0..BOOKS {
         let paths = [folder.path(data), folder.path(&format!("books/{book}.txt"))];
-        let report = run(&format!("check --json --recipe {recipe} --data {{}} {{}}"), &paths).expect(0).json();
+        let report = run(&format!("check --json --allow-incomplete --recipe {recipe} --data {{}} {{}}"), &paths)
+            .expect(0)
+            .json();
         let mut matches = report[0]["matches"].clone();
         matches.as_array_mut().expect("matches").iter_mut().for_each(|found| found["chance"] = Value::Null);
         assert_eq!(matches[0]["book"]["id"], book.to_string(), "{report:?}");
@@ -439,6 +442,121 @@ fn existing_clients_keep_their_recipe() {
     assert_eq!(recipe(""), "released");
     assert_eq!(recipe("--client-recipe documented"), "documented");
     assert_eq!(recipe("--client-recipe documented@00000000"), "unknown_recipe");
+}
+
+/// A recipe that not every book has gems of answers nobody who did not ask for just that, be its job under way, cancelled or gone.
+#[test]
+fn an_incomplete_recipe_answers_nobody() {
+    let folder = shelf("");
+    let server = Server::start(&folder.data());
+    let url = server.url.as_str();
+    let gems = |recipe: &Recipe| -> Vec<String> {
+        recipe.gems(&text(0)).iter().map(|g| recipe.write(g.gem).to_string()).collect()
+    };
+    let by_form = |recipe: &Recipe| -> Value {
+        let path = format!("{url}/copyright_check_by_gems/");
+        let mut answer = agent().post(path).send_form([("gems", gems(recipe).join(","))]).expect("an answer");
+        answer.body_mut().read_json().expect("JSON")
+    };
+    let check = |more: Value| {
+        let mut asked = json!({ "text": text(0) });
+        asked.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+        post(url, "/v1/checks", &asked)
+    };
+    let before = (by_form(&Recipe::documented()), check(json!({})));
+    assert_eq!((&before.0["verdict"], &before.1.1["verdict"]), (&json!("free"), &json!("free")));
+    assert_eq!(check(json!({ "recipe": "released" })).1["code"], "unknown_recipe");
+
+    let (_, job) = post(url, "/v1/jobs", &json!({ "kind": "reindex", "recipe": "released", "from": "sources" }));
+    let recut = |book: u64| {
+        let request = agent().post(format!("{url}/v1/libraries/l/recut/{book}")).content_type("text/plain");
+        assert!(request.send(text(book)).expect("an answer").status().is_success());
+    };
+    recut(0);
+    let answers_as_before = |lacking: u64| {
+        assert_eq!((by_form(&Recipe::documented()), check(json!({}))), before);
+        let (status, problem) = check(json!({ "recipe": "released" }));
+        assert_eq!((status, &problem["code"]), (409, &json!("recipe_incomplete")), "{problem}");
+        let said = problem["detail"].as_str().expect("a sentence");
+        assert!(said.starts_with(&format!("{} of {BOOKS} books", BOOKS - lacking)), "{said}");
+        let (status, report) = check(json!({ "recipe": "released", "allow_incomplete": true }));
+        assert_eq!((status, &report["coverage"]), (200, &json!({ "books": BOOKS - lacking, "of": BOOKS })), "{report}");
+        let said = report["note"].as_str().expect("a note");
+        assert!(said.contains(&format!("{lacking} of {BOOKS} books have no gems of recipe 'released'")), "{said}");
+        let refused = run("check --recipe released --server {} {}", &[Path::new(url), &folder.path("books/1.txt")]);
+        assert!(refused.expect(2).err.contains("books have gems of recipe 'released' so far"));
+        let shown = run("stats --server {}", &[url]).expect(0).out;
+        assert!(shown.contains("recipe released (incomplete): "), "{shown}");
+        let allowed = "check --json --recipe released --allow-incomplete --server {} {}";
+        let report = run(allowed, &[Path::new(url), &folder.path("books/1.txt")]).expect(0).json().remove(0);
+        assert_eq!(report["coverage"]["of"], BOOKS, "{report}");
+    };
+    answers_as_before(BOOKS - 1);
+    run("jobs cancel --server {} 1", &[url]).expect(0);
+    assert_eq!(ended(url, &job["id"])["state"], "cancelled");
+    answers_as_before(BOOKS - 1);
+    // Nor once a library's feed has completed it: that is for administrators.
+    for book in 1..BOOKS {
+        let sent = json!({ "rights": "free", "text": text(book) });
+        let put = agent().put(format!("{url}/v1/libraries/l/books/{book}")).send_json(sent).expect("an answer");
+        assert!(put.status().is_success());
+    }
+    assert_eq!(by_form(&Recipe::documented())["matches"], before.0["matches"]);
+    assert_eq!(check(json!({ "recipe": "released" })).0, 200);
+    drop(server);
+
+    let server = Server::start(&folder.data());
+    let url = server.url.as_str();
+    let (_, job) = post(url, "/v1/jobs", &json!({ "kind": "reindex", "recipe": "released" }));
+    assert_eq!(ended(url, &job["id"])["state"], "done");
+    let path = format!("{url}/copyright_check_by_gems/");
+    let mut answer = agent().post(path).send_form([("gems", gems(&Recipe::released()).join(","))]).expect("an answer");
+    let report: Value = answer.body_mut().read_json().expect("JSON");
+    assert_eq!((&report["recipe"], &report["verdict"]), (&json!("released"), &json!("free")));
+}
+
+/// A default that some books were left behind by says so in every answer.
+#[test]
+fn what_the_default_lacks_is_told() {
+    let folder = shelf("");
+    run("reindex --recipe released --allow-missing --data {}", &[folder.data()]).expect(0);
+    let paths = [folder.data(), folder.path("books/0.txt")];
+    let report = run("check --json --data {} {}", &paths).expect(0).json().remove(0);
+    assert_eq!(report["coverage"], json!({ "books": 0, "of": BOOKS }));
+    let said = run("check --data {} {}", &paths).expect(0).out;
+    assert!(said.contains("40 of 40 books have no gems of recipe 'released'"), "{said}");
+    // The recipe before is complete, and may be named.
+    let report = run("check --json --recipe documented --data {} {}", &paths).expect(0).json().remove(0);
+    assert_eq!((&report["coverage"], &report["total"]), (&Value::Null, &json!(1)));
+}
+
+/// Half of a recipe is half of one in a copy too, and an empty server takes the recipes of what it imports.
+#[test]
+fn an_import_makes_no_recipe_ready() {
+    let folder = shelf("");
+    let [half, whole] = ["half.ndjson", "whole.ndjson"].map(|name| folder.path(name));
+    folder.file("one/0.txt", text(0));
+    let one = [folder.path("fine.txt"), folder.data(), folder.path("one")];
+    run("reindex --from sources --boundaries {} --data {} {}", &one).expect(2);
+    run("jobs cancel --data {} 1", &[folder.data()]).expect(0);
+    run("export --data {} {}", &[&folder.data(), &half]).expect(0);
+    let copy = folder.path("copy");
+    run("import --data {} {}", &[&copy, &half]).expect(0);
+    let named = format!("check --recipe {FINE} --data {{}} {{}}");
+    for data in [folder.data(), copy] {
+        let refused = run(&named, &[data, folder.path("books/0.txt")]).expect(2);
+        assert!(refused.err.starts_with("lapidary: 1 of 40 books have gems of recipe"), "{}", refused.err);
+    }
+    let fresh = [folder.path("fine.txt"), folder.path("fresh"), folder.path("books")];
+    run("ingest --library l --rights free --boundaries {} --data {} {}", &fresh).expect(0);
+    run("export --data {} {}", &[&fresh[1], &whole]).expect(0);
+    let server = Server::start(&folder.path("served"));
+    assert_eq!(get(&server.url, "/v1/stats")["recipes"][0]["recipe"], "documented");
+    run("import --server {} {}", &[Path::new(&server.url), &whole]).expect(0);
+    let recipes = get(&server.url, "/v1/stats")["recipes"].clone();
+    assert_eq!((recipes.as_array().map(Vec::len), &recipes[0]["recipe"]), (Some(1), &json!(FINE)));
+    let (status, report) = post(&server.url, "/v1/checks", &json!({ "text": text(0) }));
+    assert_eq!((status, &report["total"], &report["coverage"]), (200, &json!(1), &Value::Null));
 }
 
 #[test]

@@ -12,7 +12,7 @@ use super::check::distinct;
 use super::digest::{digest_after, digest_of};
 use super::{Catalogue, CatalogueError, Text};
 use crate::fingerprint::{Gem, PackedFold, PlacedGem, Recipe, RecipeName, WrittenGem};
-use crate::index::{BookKey, BookNo, NewBook, Record, Rights, Snapshot, Standing, Validity};
+use crate::index::{BookKey, BookNo, Coverage, NewBook, Record, Rights, Snapshot, Standing, Validity};
 use crate::metrics::METRICS;
 
 /// A book to add: what it is called, what may be done with it, and what is in it.
@@ -34,6 +34,8 @@ pub struct NewEntry {
     pub validity: Option<Validity>,
     /// What is in it.
     pub content: Content,
+    /// Whether it may take the place of a book that has gems with one that has none.
+    pub allow_empty: bool,
 }
 
 impl NewEntry {
@@ -41,7 +43,7 @@ impl NewEntry {
     #[must_use]
     pub fn new(key: BookKey, rights: Rights, content: Content) -> Self {
         let (title, authors, language, identifiers, validity) = (None, Vec::new(), None, Vec::new(), None);
-        Self { key, rights, title, authors, language, identifiers, validity, content }
+        Self { key, rights, title, authors, language, identifiers, validity, content, allow_empty: false }
     }
 }
 
@@ -102,47 +104,62 @@ pub struct Added {
 }
 
 impl Catalogue {
-    /// Makes sure the catalogue knows `recipes`, in a new one the first as its default; returns all that a new text is
-    /// to be fingerprinted under: those named, or else all that the catalogue has.
+    /// Adds recipes to the catalogue. The first of a new catalogue is its default; that is `documented` when none is given.
+    /// Returns all that the catalogue has, by which every new text is fingerprinted.
+    ///
+    /// For whoever makes the catalogue, and for administrators: putting books in adds no recipe.
     pub fn settle_recipes(&self, recipes: &[Recipe]) -> Result<Vec<Recipe>, CatalogueError> {
         let known = self.store.recipes();
-        let wanted = match (recipes, known.is_empty()) {
+        let recipes = match (recipes, known.is_empty()) {
             ([], false) => return Ok(known),
             ([], true) => &[Recipe::documented()],
             (named, _) => named,
         };
-        for recipe in wanted {
-            self.store.add_recipe(recipe)?;
+        self.between_feeds(|| {
+            let holds_none = self.store.snapshot().libraries()?.is_empty();
+            for recipe in recipes {
+                self.store.add_recipe(recipe)?;
+                if holds_none {
+                    self.store.make_ready(recipe.name())?;
+                }
+            }
+            Ok(self.store.recipes())
+        })
+    }
+
+    /// Makes those of these recipes ready that every book has gems of by now; returns the others.
+    pub fn ready_recipes(&self, recipes: &[Recipe]) -> Result<Vec<(RecipeName, Coverage)>, CatalogueError> {
+        let snapshot = self.store.snapshot();
+        let mut incomplete = Vec::new();
+        for name in recipes.iter().map(Recipe::name).filter(|name| !snapshot.is_ready(name)) {
+            match snapshot.coverage(name)? {
+                coverage if coverage.lacking() == 0 => self.store.make_ready(name)?,
+                coverage => incomplete.push((name.clone(), coverage)),
+            }
         }
-        Ok(wanted.to_vec())
+        Ok(incomplete)
     }
 
     /// Adds a book: a text under all recipes of the catalogue, gems under theirs.
     pub fn add(&self, entry: NewEntry) -> Result<Added, CatalogueError> {
+        self.settle_recipes(&[])?;
         let _feed = self.feed();
-        let recipes = self.recipes_of(&entry)?;
-        let prepared = self.prepare(entry, &recipes)?;
+        let prepared = self.prepare(entry, &self.store.recipes())?;
         let added = Added { outcome: prepared.outcome, book: prepared.book.record.clone() };
         self.commit(vec![prepared])?;
         Ok(added)
-    }
-
-    /// The recipes to fingerprint a book by; makes sure that the catalogue knows that of its gems.
-    pub(super) fn recipes_of(&self, entry: &NewEntry) -> Result<Vec<Recipe>, CatalogueError> {
-        match &entry.content {
-            Content::Gems { recipe: Some(name), .. } if self.recipe(Some(name)).is_err() => {
-                self.settle_recipes(&[name.as_str().parse()?])
-            }
-            _ => self.settle_recipes(&[]),
-        }
     }
 
     /// Makes a book's gems, unless the catalogue has the same book already. This is the part of adding that takes CPU,
     /// and changes nothing.
     ///
     /// A text that replaces another gets gems under the recipes that the other had too, so that no check loses it.
+    ///
+    /// # Errors
+    /// [`CatalogueError::WouldBeEmpty`] when a book that has gems of a recipe would have none, unless the entry allows that;
+    /// [`CatalogueError::NoSuchRecipe`] for gems of a recipe that is not there; and what is wrong with the entry.
     pub fn prepare(&self, entry: NewEntry, recipes: &[Recipe]) -> Result<Prepared, CatalogueError> {
-        let NewEntry { key, rights, title, authors, language, identifiers, validity, content } = entry;
+        let NewEntry { key, rights, title, authors, language, identifiers, validity, content, allow_empty } = entry;
         let validity = validity.map(checked).transpose()?.flatten();
         let snapshot = self.store.snapshot();
         let number = snapshot.find(&key)?;
@@ -213,8 +230,24 @@ impl Catalogue {
             record.gems.insert(name.clone(), of_recipe.len() as u32);
             gems.insert(name, of_recipe);
         }
+        if let Some(before) = before.as_ref().filter(|_| !allow_empty) {
+            self.refuse_to_empty(before, &record)?;
+        }
         let outcome = if before.is_some() { Outcome::Replaced } else { Outcome::Added };
         Ok(Prepared { outcome, book: NewBook { record, gems, folds } })
+    }
+
+    /// Refuses to take a book out of the checks by a recipe without a word.
+    fn refuse_to_empty(&self, before: &Record, after: &Record) -> Result<(), CatalogueError> {
+        let has = |record: &Record, name: &RecipeName| record.gems.get(name).is_some_and(|gems| *gems > 0);
+        let recipes = self.store.recipes();
+        let names = recipes.iter().map(Recipe::name);
+        let emptied: Vec<&str> =
+            names.filter(|name| has(before, name) && !has(after, name)).map(RecipeName::as_str).collect();
+        if emptied.is_empty() {
+            return Ok(());
+        }
+        Err(CatalogueError::WouldBeEmpty { book: after.key.clone(), recipes: emptied.join(", ") })
     }
 
     /// Puts prepared books into the store, all or none of them. When this returns they are on disk.

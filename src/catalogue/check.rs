@@ -15,7 +15,7 @@ use super::digest::digest_of;
 use super::looked_up::{LookedUp, kept, of_both};
 use super::{Catalogue, CatalogueError, Text, chosen};
 use crate::fingerprint::{Gem, PlacedGem, Probe, Recipe, RecipeName, WrittenGem};
-use crate::index::{BookKey, BookNo, Library, Limits, Outline, Record, Rights, Snapshot, Validity};
+use crate::index::{BookKey, BookNo, Coverage, Library, Limits, Outline, Record, Rights, Snapshot, Validity};
 use crate::matching::{Alignment, Calibration, Relation, Rule, Score, Span, align, chance, verdict};
 use crate::metrics::METRICS;
 
@@ -61,11 +61,13 @@ pub struct CheckOptions {
     pub detail: bool,
     /// The day whose rights decide; today, in UTC, when none is named.
     pub day: Option<Date>,
+    /// Whether the recipe may be one that not every book has gems of yet.
+    pub allow_incomplete: bool,
 }
 
 impl Default for CheckOptions {
     fn default() -> Self {
-        Self { recipe: None, library: None, limit: DEFAULT_LIMIT, detail: true, day: None }
+        Self { recipe: None, library: None, limit: DEFAULT_LIMIT, detail: true, day: None, allow_incomplete: false }
     }
 }
 
@@ -77,6 +79,9 @@ pub struct Report {
     /// The recipe used.
     #[schema(value_type = String)]
     pub recipe: RecipeName,
+    /// How many of the books have gems of that recipe, when not all do: the check could find no others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coverage: Option<Coverage>,
     /// How many different gems the query has; of a text, those that a book with all of it would have. Under `hardened` a text is
     /// looked up by more of them, so that it is found in spite of changes.
     pub gems: u32,
@@ -198,6 +203,10 @@ pub fn compare(recipe: &Recipe, rule: Rule, a: &Text<'_>, b: &Text<'_>) -> Compa
 
 impl Catalogue {
     /// Checks a text, or the gems of one, against every book of the catalogue.
+    ///
+    /// # Errors
+    /// [`CatalogueError::NoSuchRecipe`], [`CatalogueError::RecipeIncomplete`], [`CatalogueError::NoSuchLibrary`], and what is
+    /// wrong with the gems.
     pub fn check(&self, query: &Query, options: &CheckOptions) -> Result<Report, CatalogueError> {
         let begun = Instant::now();
         // All from one state, so that a change of the default recipe is never seen in part.
@@ -205,6 +214,7 @@ impl Catalogue {
         let recipes = snapshot.recipes();
         let nothing_stored = recipes.is_empty();
         let recipe = chosen(recipes, options.recipe.as_ref())?;
+        may_answer(&*snapshot, &recipe, options)?;
         let (gems, digest) = match query {
             Query::Text { text, clean } => {
                 (Text::bounded(text, *clean)?.probes(&recipe), Some(digest_of(text.as_bytes())))
@@ -256,6 +266,22 @@ impl Catalogue {
     }
 }
 
+/// Refuses a check whose answer would be about fewer books than it seems.
+fn may_answer(snapshot: &dyn Snapshot, recipe: &Recipe, options: &CheckOptions) -> Result<(), CatalogueError> {
+    if let Some(library) = &options.library
+        && snapshot.walk(library, None, 1)?.is_empty()
+    {
+        return Err(CatalogueError::NoSuchLibrary(library.to_string()));
+    }
+    if options.recipe.is_some() && !snapshot.is_ready(recipe.name()) && !options.allow_incomplete {
+        let coverage = snapshot.coverage(recipe.name())?;
+        if coverage.lacking() > 0 {
+            return Err(CatalogueError::RecipeIncomplete { recipe: recipe.name().clone(), coverage });
+        }
+    }
+    Ok(())
+}
+
 /// The day by UTC.
 fn today() -> Date {
     Timestamp::now().to_zoned(TimeZone::UTC).date()
@@ -296,6 +322,8 @@ impl Checking<'_> {
         // Of the gems that a book has in common, only one may have a posting.
         let fewest = if self.recipe.posts_all() { self.rule.fewest() } else { 1 };
         let limits = Limits { cap: self.rule.common_cap, fewest };
+        let coverage = if self.nothing_stored { None } else { Some(self.snapshot.coverage(name)?) };
+        let coverage = coverage.filter(|coverage| coverage.lacking() > 0);
         let (tally, sizes) = if self.nothing_stored {
             Default::default()
         } else {
@@ -368,6 +396,7 @@ impl Checking<'_> {
         Ok(Report {
             verdict,
             recipe: name.clone(),
+            coverage,
             gems: kept(self.gems),
             common_gems: kept_of(&|gem| query.is_common(gem)),
             allowed_gems: kept_of(&|gem| self.allowances.gem(name, gem)),
@@ -378,21 +407,27 @@ impl Checking<'_> {
             disabled,
             error_probability: evidence.and_then(|evidence| error(evidence, all_gems)),
             matches,
-            note: self.note(),
+            note: self.note(coverage),
         })
     }
 
-    fn note(&self) -> Option<String> {
+    fn note(&self, coverage: Option<Coverage>) -> Option<String> {
         let few = |fewest: u32| (self.gems.len() as u32) < fewest;
         let recipe = self.recipe.name();
-        if few(1) {
+        let short = if few(1) {
             Some(format!("no gems under '{recipe}': too short, or not prose, so nothing can be said of this text"))
         } else if few(self.rule.fewest()) {
             let (gems, fewest) = (self.gems.len(), self.rule.fewest());
             Some(format!("{gems} gems under '{recipe}', fewer than the {fewest} in common that make a match"))
         } else {
             None
-        }
+        };
+        let missed = coverage.map(|coverage| {
+            let (lacking, of) = (coverage.lacking(), coverage.of);
+            format!("{lacking} of {of} books have no gems of recipe '{recipe}': this check could not find them")
+        });
+        let notes: Vec<String> = short.into_iter().chain(missed).collect();
+        (!notes.is_empty()).then(|| notes.join("; "))
     }
 }
 

@@ -4,7 +4,7 @@ use jiff::civil::Date;
 
 use super::jobs::JobState;
 use crate::fingerprint::{Costly, Recipe, RecipeError, RecipeName, WrittenGem};
-use crate::index::{BadName, BookKey, NOTE_BYTES, StoreError};
+use crate::index::{BadName, BookKey, Coverage, NOTE_BYTES, StoreError};
 
 /// Why a catalogue did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -19,13 +19,28 @@ pub enum CatalogueError {
     /// A library or book id is wrong.
     #[error(transparent)]
     Name(#[from] BadName),
-    /// A recipe of which the catalogue holds no gems.
-    #[error("this catalogue has no gems of recipe '{asked}'; it has: {known}")]
+    /// A recipe that the catalogue does not have.
+    #[error(
+        "this catalogue has no recipe '{asked}'; it has: {known}; use one of these, or have an administrator add it \
+         (lapidary reindex)"
+    )]
     NoSuchRecipe {
         /// The recipe asked for.
         asked: String,
         /// The recipes there are.
         known: String,
+    },
+    /// A recipe that not every book has gems of yet, so that a check by it could miss the book that counts.
+    #[error(
+        "{} of {} books have gems of recipe '{recipe}' so far, and a check by it would miss the others: name another recipe, \
+         give every book gems of it (lapidary reindex; lapidary jobs list), or allow that with allow_incomplete",
+        coverage.books, coverage.of
+    )]
+    RecipeIncomplete {
+        /// The recipe.
+        recipe: RecipeName,
+        /// How many books have gems of it.
+        coverage: Coverage,
     },
     /// A job of the kind has not ended.
     #[error("job {id} ({kind}) has not ended, and there is one {kind} at a time: wait for it, or cancel it")]
@@ -80,7 +95,7 @@ pub enum CatalogueError {
     #[error("this is not the text that {0} was made of; put the book in again")]
     OtherText(BookKey),
     /// A library that holds no book.
-    #[error("there is no library {0:?}")]
+    #[error("there is no library {0:?}: names are exact, upper and lower case too")]
     NoSuchLibrary(String),
     /// A key that is not there.
     #[error("there is no key named {0:?}; `lapidary keys list` shows all")]
@@ -94,6 +109,17 @@ pub enum CatalogueError {
     /// A book without a text.
     #[error("there is no text in it")]
     NoText,
+    /// A book would be taken out of the checks by being replaced.
+    #[error(
+        "{book} has gems of {recipes}, and would have none, so that no check could find it any more; send all of its text, \
+         disable or remove the book, or replace it all the same with allow_empty"
+    )]
+    WouldBeEmpty {
+        /// The book.
+        book: BookKey,
+        /// The recipes that it would have no gems of.
+        recipes: String,
+    },
     /// A gem that no text can have under the recipe.
     #[error("gem {gem} is not one of recipe '{recipe}': its gems are {are}")]
     BadGem {

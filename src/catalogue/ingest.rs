@@ -30,7 +30,12 @@ impl Catalogue {
     /// Adds books, and says of each what became of it, in their order. They are written together; when that fails, one by
     /// one, so that one book's failure is no other's.
     pub fn add_some(&self, entries: Vec<NewEntry>) -> Vec<Result<Added, CatalogueError>> {
+        if self.settle_recipes(&[]).is_err() {
+            // Each says why.
+            return entries.into_iter().map(|entry| self.add(entry)).collect();
+        }
         let _feed = self.feed();
+        let recipes = self.store.recipes();
         let mut added = Vec::with_capacity(entries.len());
         let mut rest = VecDeque::from(entries);
         while !rest.is_empty() {
@@ -41,7 +46,7 @@ impl Catalogue {
                 .drain(..distinct)
                 .collect::<Vec<_>>()
                 .into_par_iter()
-                .map(|entry| self.prepare_new(entry))
+                .map(|entry| self.prepare(entry, &recipes))
                 .collect();
             let together = prepared.iter().flatten().cloned().collect();
             let written = self.commit(together).is_ok();
@@ -55,11 +60,6 @@ impl Catalogue {
             }));
         }
         added
-    }
-
-    fn prepare_new(&self, entry: NewEntry) -> Result<Prepared, CatalogueError> {
-        let recipes = self.recipes_of(&entry)?;
-        self.prepare(entry, &recipes)
     }
 
     /// Adds the books of every job: `load` reads them, on all cores at once, each under a name, since an archive has many;

@@ -108,12 +108,13 @@ impl Catalogue {
     }
 
     /// The recipe of gems that come without its name from clients which know no other, whatever the default is by now: the one
-    /// that was set, or `released`, as the published client computes, or `documented`; `None` when there is neither.
+    /// that was set, or `released`, as the published client computes, or `documented`, when it is ready; `None` when neither is. So
+    /// a recipe that is being added changes nothing here until every book has gems of it.
     #[must_use]
     pub fn client_recipe(&self) -> Option<RecipeName> {
-        let known = self.store.recipes();
+        let snapshot = self.store.snapshot();
         let exact = [Recipe::released(), Recipe::documented()];
-        let found = exact.iter().map(Recipe::name).find(|name| known.iter().any(|recipe| recipe.name() == *name));
+        let found = exact.iter().map(Recipe::name).find(|name| snapshot.is_ready(name));
         self.client_recipe.as_ref().or(found).cloned()
     }
 
@@ -197,7 +198,8 @@ impl Catalogue {
             let classes = snapshot.sizes(recipe.name())?.classes;
             let books = classes.iter().map(|class| class.books).sum();
             let gems = classes.iter().map(|class| class.gems).sum();
-            Ok(RecipeStats { recipe: recipe.name().clone(), default: i == 0, books, gems })
+            let ready = snapshot.is_ready(recipe.name());
+            Ok(RecipeStats { recipe: recipe.name().clone(), default: i == 0, ready, books, gems })
         });
         recipes.collect()
     }
@@ -299,6 +301,9 @@ pub struct RecipeStats {
     pub recipe: RecipeName,
     /// Whether a check uses it when none is named.
     pub default: bool,
+    /// Whether a check that names it needs no `allow_incomplete`: it was made the default, or every book had gems of it.
+    #[serde(default)]
+    pub ready: bool,
     /// How many books have gems of it, or were too short for one.
     pub books: u64,
     /// How many gems they have together: the postings of the index.

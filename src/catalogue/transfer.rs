@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Catalogue, CatalogueError};
 use crate::fingerprint::{PackedFold, Place, PlacedGem, Recipe, RecipeName, WrittenGem};
-use crate::index::{NewBook, Record, RocksStore, Snapshot, Store, StoreError, Watch};
+use crate::index::{NewBook, Record, RocksStore, Snapshot, Store, StoreError, UNWATCHED, Watch};
 
 /// The version of the format that is written; those from 1 on are read.
 const VERSION: u32 = 1;
@@ -26,6 +26,9 @@ struct Header {
     lapidary_export: u32,
     /// The default first.
     recipes: Vec<Recipe>,
+    /// Those of them that are not ready.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    incomplete: Vec<RecipeName>,
     keeps_folds: bool,
     books: u64,
 }
@@ -65,7 +68,9 @@ impl Catalogue {
         let books = libraries.iter().map(|library| library.books).sum();
         let recipes = snapshot.recipes();
         let keeps_folds = self.store.keeps_folds()?;
-        write_line(out, &Header { lapidary_export: VERSION, recipes: recipes.clone(), keeps_folds, books })?;
+        let incomplete = recipes.iter().map(Recipe::name).filter(|name| !snapshot.is_ready(name)).cloned().collect();
+        let header = Header { lapidary_export: VERSION, recipes: recipes.clone(), incomplete, keeps_folds, books };
+        write_line(out, &header)?;
         let mut done = 0;
         for library in libraries {
             let mut after = None;
@@ -97,6 +102,9 @@ impl Catalogue {
                 let header = reading.header()?;
                 let store = RocksStore::build(folder, &header.recipes, reading.books(header.books, watch))?;
                 store.keep_folds(header.keeps_folds)?;
+                for name in header.ready() {
+                    store.make_ready(name)?;
+                }
                 Ok(header.books)
             }
             store => {
@@ -109,16 +117,15 @@ impl Catalogue {
     }
 
     /// Reads an export into this catalogue, lines of up to so many bytes: each book is added, or replaces the one of its name.
-    /// Returns how many there were. Others work with the catalogue meanwhile.
+    /// Returns how many there were. Others work with the catalogue meanwhile. A catalogue without books takes the export's
+    /// recipes in the place of its own; another one adds them to its own, as not ready.
     ///
     /// # Errors
     /// [`CatalogueError::BadExport`] with the line, when the books before it are in the catalogue; and those of the store.
     pub fn take_in(&self, input: &mut dyn BufRead, line: u64, watch: Watch<'_>) -> Result<u64, CatalogueError> {
         let mut reading = Reading::new(input, line);
         let header = reading.header()?;
-        for recipe in &header.recipes {
-            self.store.add_recipe(recipe)?;
-        }
+        self.between_feeds(|| self.take_recipes(&header))?;
         let mut books = reading.books(header.books, watch);
         loop {
             let some: Vec<NewBook> = books.by_ref().take(BATCH).collect::<Result<_, CatalogueError>>()?;
@@ -128,6 +135,29 @@ impl Catalogue {
             let _feed = self.feed();
             self.store.put(some)?;
         }
+    }
+
+    fn take_recipes(&self, header: &Header) -> Result<(), CatalogueError> {
+        let holds_none = self.store.snapshot().libraries()?.is_empty();
+        for recipe in &header.recipes {
+            self.store.add_recipe(recipe)?;
+        }
+        let Some(default) = header.recipes.first().filter(|_| holds_none) else { return Ok(()) };
+        self.store.make_default(default.name(), true)?;
+        for name in header.ready() {
+            self.store.make_ready(name)?;
+        }
+        let given = |recipe: &Recipe| header.recipes.iter().any(|given| given.name() == recipe.name());
+        for recipe in self.store.recipes().iter().filter(|recipe| !given(recipe)) {
+            self.store.drop_recipe(recipe.name(), UNWATCHED)?;
+        }
+        Ok(())
+    }
+}
+
+impl Header {
+    fn ready(&self) -> impl Iterator<Item = &RecipeName> {
+        self.recipes.iter().map(Recipe::name).filter(|name| !self.incomplete.contains(name))
     }
 }
 

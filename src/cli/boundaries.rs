@@ -10,7 +10,7 @@ use clap::{Args, Subcommand};
 use rayon::prelude::*;
 
 use super::failure::{Failure, Status};
-use super::files::{Found, Reading, find, is_table};
+use super::files::{Choice, Reading, Usually, Walk};
 use super::jobs::bar;
 use crate::fingerprint::{Boundaries, Recipe, SequenceCounts, choose};
 
@@ -189,11 +189,10 @@ impl Texts {
         of: impl Fn(&str, u64) -> T + Sync,
         add: impl Fn(&mut T, T) + Sync,
     ) -> Result<BTreeMap<String, T>, Failure> {
-        let (files, refused) = find(&self.paths);
+        let Walk { found: files, refused, .. } = Walk::of(&self.paths, &Choice::default(), Usually::Books);
         if let Some((path, why)) = refused.into_iter().next() {
             return Err(Failure::Input(format!("{}: {why}", path.display())));
         }
-        let files: Vec<Found> = files.into_iter().filter(|file| !is_table(&file.path)).collect();
         let bar = bar("reading");
         bar.set_length(files.len() as u64);
         let sums: Mutex<BTreeMap<String, T>> = Mutex::default();

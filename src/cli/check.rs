@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::access::Access;
 use super::arguments::{BoundariesArgument, RuleArguments, Target};
 use super::failure::{Failure, Status};
-use super::files::{CleanArgument, Reading, find};
+use super::files::{Choice, CleanArgument, Reading, Usually, Walk};
 use crate::catalogue::{CheckOptions, Query, Report};
 use crate::fingerprint::RecipeName;
 use crate::index::{Library, Rights};
@@ -21,6 +21,9 @@ use crate::report::{html_report, print_report};
 const AT_ONCE: usize = 16;
 
 /// Check texts against a catalogue.
+///
+/// Exit status: 0 nothing is protected; 1 protected text was found, whatever else happened; 2 something could not be checked, such
+/// as a missing file; 3 the catalogue or the server failed.
 #[derive(Args)]
 pub(super) struct Check {
     #[command(flatten)]
@@ -30,12 +33,17 @@ pub(super) struct Check {
     recipe: Option<RecipeName>,
     #[command(flatten)]
     boundaries: BoundariesArgument,
+    /// Use the recipe named even if not every book has gems of it yet; the report says how many have
+    #[arg(long)]
+    allow_incomplete: bool,
     #[command(flatten)]
     rule: RuleArguments,
     #[command(flatten)]
     reading: Reading,
     #[command(flatten)]
     clean: CleanArgument,
+    #[command(flatten)]
+    choice: Choice,
     /// Only books of this library count
     #[arg(long)]
     library: Option<Library>,
@@ -75,24 +83,48 @@ impl Check {
             limit: self.limit,
             detail: true,
             day: self.day,
+            allow_incomplete: self.allow_incomplete,
         };
         let (stdin, paths): (Vec<_>, Vec<_>) = self.files.iter().cloned().partition(|path| path.as_os_str() == "-");
-        let (found, refused) = find(&paths);
+        let Walk { found, refused, .. } = Walk::of(&paths, &self.choice, Usually::All);
         let files: Vec<PathBuf> = stdin.into_iter().take(1).chain(found.into_iter().map(|f| f.path)).collect();
         if self.html.is_some() && files.len() != 1 {
             return Err(Failure::Input(format!("--html takes one file, not {}", files.len())));
         }
         let mut status = Status::Done;
+        match self.check_all(&*catalogue, &files, refused, &options, &mut status) {
+            // Whatever failed later, protected text was found.
+            Err(failure @ (Failure::Input(_) | Failure::Failed(_))) if status == Status::ProtectedFound => {
+                eprintln!("lapidary: {failure}");
+                Ok(status)
+            }
+            checked => checked.map(|()| status),
+        }
+    }
+
+    fn check_all(
+        &self,
+        catalogue: &dyn Access,
+        files: &[PathBuf],
+        refused: Vec<(PathBuf, String)>,
+        options: &CheckOptions,
+        status: &mut Status,
+    ) -> Result<(), Failure> {
+        let mut add = |one: Status| {
+            if *status != Status::ProtectedFound {
+                *status = if one == Status::ProtectedFound { one } else { one.max(*status) };
+            }
+        };
         for some in files.chunks(AT_ONCE) {
-            let checked: Vec<_> = some.par_iter().map(|path| self.check(&*catalogue, path, &options)).collect();
+            let checked: Vec<_> = some.par_iter().map(|path| self.check(catalogue, path, options)).collect();
             for (path, report) in some.iter().zip(checked) {
-                status = status.max(self.show(path, &report?)?);
+                add(self.show(path, &report?)?);
             }
         }
         for (path, why) in refused {
-            status = status.max(self.show(&path, &Err(why))?);
+            add(self.show(&path, &Err(why))?);
         }
-        Ok(status)
+        Ok(())
     }
 
     /// The report on a file and the text's length, or why there is none. A failure of the catalogue ends the command.
@@ -107,7 +139,11 @@ impl Check {
             Err(why) => return Ok(Err(why)),
         };
         let bytes = text.len() as u64;
-        Ok(Ok((catalogue.check(&Query::Text { text, clean: self.clean.clean }, options)?, bytes)))
+        match catalogue.check(&Query::Text { text, clean: self.clean.clean }, options) {
+            // Is it the text that cannot be checked, or can nothing be checked so?
+            Err(Failure::Input(why)) => catalogue.check(&Query::Gems(Vec::new()), options).map(|_| Err(why)),
+            checked => Ok(Ok((checked?, bytes))),
+        }
     }
 
     fn show(&self, path: &Path, checked: &Result<(Report, u64), String>) -> Result<Status, Failure> {

@@ -8,7 +8,7 @@ use clap::Args;
 use indicatif::ProgressBar;
 
 use super::failure::{Failure, Status};
-use super::files::{find, is_table};
+use super::files::{Choice, Usually, Walk};
 use super::jobs::bar;
 use crate::evaluate::{ATTACKS, Attack, BookFile, EvaluateError, Plan, Shelf, calibrate, evaluate};
 use crate::fingerprint::Recipe;
@@ -89,11 +89,12 @@ impl Evaluate {
     }
 
     fn shelf(&self) -> Result<Shelf, Failure> {
-        let (found, refused) = find(std::slice::from_ref(&self.books));
+        let Walk { found, refused, .. } =
+            Walk::of(std::slice::from_ref(&self.books), &Choice::default(), Usually::Books);
         if let Some((path, why)) = refused.into_iter().next() {
             return Err(Failure::Input(format!("--books: {}: {why}", path.display())));
         }
-        let books = found.into_iter().filter(|file| !is_table(&file.path)).map(|file| {
+        let books = found.into_iter().map(|file| {
             let parts: Vec<_> = file.relative.iter().map(|part| part.to_string_lossy()).collect();
             BookFile { name: parts.join("/"), path: file.path }
         });

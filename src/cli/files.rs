@@ -1,10 +1,12 @@
 //! Files as texts: which files a list of paths means, and their text.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use glob::{MatchOptions, Pattern};
 use walkdir::{DirEntry, WalkDir};
 
 use super::limits::LimitArguments;
@@ -79,38 +81,179 @@ impl Found {
     }
 }
 
-/// Whether a file that lies beside books is, by its ending, none: a table or a note.
-pub(super) fn is_table(path: &Path) -> bool {
-    let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
-    ending.is_some_and(|ending| ["tsv", "csv", "md", "json"].contains(&ending.as_str()))
+/// Which files of folders are meant. A file that is named itself always is.
+#[derive(Args, Clone, Default)]
+pub(super) struct Choice {
+    /// Of folders, only the files that this fits, such as '*.epub', or 'drafts/*' by the path from the folder on; may stand several
+    /// times
+    #[arg(long, value_name = "GLOB")]
+    pub(super) include: Vec<Pattern>,
+    /// Of folders, not the files that this fits; may stand several times
+    #[arg(long, value_name = "GLOB")]
+    exclude: Vec<Pattern>,
 }
 
-/// All files that the paths mean, a folder being all that lies in it but hidden files, in the order of their names; and
-/// the paths that cannot be read, with the reason.
-pub(super) fn find(paths: &[PathBuf]) -> (Vec<Found>, Vec<(PathBuf, String)>) {
-    let mut found = Vec::new();
-    let mut refused = Vec::new();
-    for root in paths {
+impl Choice {
+    /// Whether a file of a folder is meant, as far as that is said.
+    fn takes(&self, relative: &Path) -> bool {
+        let fits = |globs: &[Pattern]| globs.iter().any(|glob| fits(glob, relative));
+        (self.include.is_empty() || fits(&self.include)) && !fits(&self.exclude)
+    }
+}
+
+/// A glob with a slash is one of paths, another one of names, whatever the case.
+fn fits(glob: &Pattern, relative: &Path) -> bool {
+    let options = MatchOptions { case_sensitive: false, require_literal_separator: true, ..MatchOptions::new() };
+    if glob.as_str().contains('/') {
+        return glob.matches_path_with(relative, options);
+    }
+    relative.file_name().is_some_and(|name| glob.matches_with(&name.to_string_lossy(), options))
+}
+
+/// Which files of folders a command takes when nobody says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Usually {
+    /// All of them.
+    All,
+    /// Books: what is one by its content, and plain texts by their names.
+    Books,
+}
+
+/// What paths mean.
+#[derive(Default)]
+pub(super) struct Walk {
+    /// In the order of the paths, and of names.
+    pub(super) found: Vec<Found>,
+    /// What cannot be read, with the reason.
+    pub(super) refused: Vec<(PathBuf, String)>,
+    /// How many files of folders are no books, by their endings.
+    pub(super) skipped: BTreeMap<String, u64>,
+}
+
+impl Walk {
+    /// All files that the paths mean, a folder being all that lies in it but hidden files.
+    pub(super) fn of(paths: &[PathBuf], choice: &Choice, usually: Usually) -> Self {
+        let usually = if choice.include.is_empty() { usually } else { Usually::All };
+        let mut walk = Self::default();
+        for root in paths {
+            let (found, refused) = (walk.found.len(), walk.refused.len());
+            let mut others = BTreeMap::new();
+            walk.root(root, choice, usually, &mut others);
+            if (walk.found.len(), walk.refused.len()) == (found, refused) {
+                let why = if others.is_empty() {
+                    "there is no file in this folder".to_owned()
+                } else {
+                    let others = counted(&others);
+                    format!("there is no book in this folder, but {others}: name them, or take them with --include")
+                };
+                walk.refused.push((root.clone(), why));
+            }
+            for (ending, files) in others {
+                *walk.skipped.entry(ending).or_default() += files;
+            }
+        }
+        walk
+    }
+
+    fn root(&mut self, root: &Path, choice: &Choice, usually: Usually, others: &mut BTreeMap<String, u64>) {
         let visible = |entry: &DirEntry| entry.depth() == 0 || !entry.file_name().as_encoded_bytes().starts_with(b".");
         for entry in WalkDir::new(root).follow_links(true).sort_by_file_name().into_iter().filter_entry(visible) {
             match entry {
                 Ok(entry) if entry.file_type().is_dir() => {}
                 Ok(entry) if !entry.file_type().is_file() => {
-                    refused.push((entry.into_path(), "neither a file nor a folder".to_owned()));
+                    self.refused.push((entry.into_path(), "neither a file nor a folder".to_owned()));
                 }
                 Ok(entry) => {
                     let name = || entry.file_name().into();
                     let below = entry.path().strip_prefix(root).ok().filter(|path| *path != Path::new(""));
                     let relative = below.map_or_else(name, Path::to_owned);
-                    found.push(Found { relative, path: entry.into_path() });
+                    let named_itself = entry.depth() == 0;
+                    if named_itself || choice.takes(&relative) && (usually == Usually::All || is_book(entry.path())) {
+                        self.found.push(Found { relative, path: entry.into_path() });
+                    } else {
+                        *others.entry(ending(entry.path()).unwrap_or_default()).or_default() += 1;
+                    }
                 }
                 Err(error) => {
                     let path = error.path().unwrap_or(root).to_owned();
                     let why = error.io_error().map_or_else(|| error.to_string(), ToString::to_string);
-                    refused.push((path, why));
+                    self.refused.push((path, why));
                 }
             }
         }
     }
-    (found, refused)
+}
+
+/// Numbers of files by their endings, for people: `3 .md, 1 without an ending`.
+pub(super) fn counted(files: &BTreeMap<String, u64>) -> String {
+    let each = files.iter().map(|(ending, files)| match ending.as_str() {
+        "" => format!("{files} without an ending"),
+        ending => format!("{files} .{ending}"),
+    });
+    each.collect::<Vec<_>>().join(", ")
+}
+
+/// A name's ending in small letters, if what stands behind its last dot looks like one: not the `2` of `Vol. 2`.
+fn ending(path: &Path) -> Option<String> {
+    let ending = path.extension()?.to_str()?.to_ascii_lowercase();
+    let is_one = ending.len() <= 10 && ending.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    (is_one && ending.bytes().any(|byte| byte.is_ascii_alphabetic())).then_some(ending)
+}
+
+/// Whether a file that lies in a folder is a book: by its name, or else by what it begins with.
+fn is_book(path: &Path) -> bool {
+    const ENDINGS: [&str; 21] = [
+        "txt", "text", "html", "htm", "xhtml", "fb2", "fb3", "epub", "docx", "doc", "odt", "sxw", "rtf", "pdf", "mobi",
+        "prc", "azw", "azw3", "tei", "zip", "gz",
+    ];
+    let Some(ending) = ending(path) else { return true };
+    if ENDINGS.contains(&ending.as_str()) {
+        return true;
+    }
+    let mut start = Vec::new();
+    let read = fs::File::open(path).and_then(|file| file.take(extract::START as u64).read_to_end(&mut start));
+    // One that cannot be read is told of when it is tried again.
+    read.is_err() || extract::is_marked(&start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn globs_are_of_names_or_of_paths() {
+        let table = [
+            ("*.epub", "a/b.epub", true),
+            ("*.epub", "a/b.EPUB", true),
+            ("*.epub", "a.epub/b.txt", false),
+            ("a/*", "a/b.txt", true),
+            ("a/*", "a/b/c.txt", false),
+            ("a/**/*", "a/b/c.txt", true),
+            ("**/b/*", "a/b/c.txt", true),
+            ("draft?.txt", "x/draft1.txt", true),
+            ("draft?.txt", "x/draft12.txt", false),
+        ];
+        for (glob, path, takes) in table {
+            let choice = |include, exclude| Choice { include, exclude };
+            let glob = || vec![Pattern::new(glob).expect("a glob")];
+            assert_eq!(choice(glob(), Vec::new()).takes(Path::new(path)), takes, "{path}");
+            assert_eq!(choice(Vec::new(), glob()).takes(Path::new(path)), !takes, "{path}");
+            assert!(!choice(glob(), glob()).takes(Path::new(path)), "{path}");
+        }
+    }
+
+    #[test]
+    fn endings_look_like_some() {
+        let table = [
+            ("a.TXT", Some("txt")),
+            ("Vol. 2", None),
+            ("Mr. Smith", None),
+            ("a.mp3", Some("mp3")),
+            ("1869", None),
+            ("a.tar.gz", Some("gz")),
+        ];
+        for (name, expected) in table {
+            assert_eq!(ending(Path::new(name)).as_deref(), expected, "{name}");
+        }
+    }
 }

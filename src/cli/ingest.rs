@@ -4,31 +4,32 @@ mod feed;
 mod job;
 mod metadata;
 mod onix;
+mod progress;
 
-use std::collections::VecDeque;
-use std::io::{self, Write as _, stdout};
+use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::time::Instant;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use hashbrown::{HashMap, HashSet};
-use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
-use serde::Serialize;
 
-use self::job::{Job, Source};
+use self::job::{Job, Name, Source};
 use self::metadata::{Known, Metadata};
+use self::progress::Progress;
 use super::access::Access as _;
 use super::arguments::{BoundariesArgument, FoldsArgument, Target};
 use super::failure::{Failure, Status};
-use super::files::{CleanArgument, Found, Reading, find};
+use super::files::{Choice, CleanArgument, Found, Reading, Usually, Walk};
 use super::remote::Remote;
-use crate::catalogue::{Added, Catalogue, Outcome};
+use crate::catalogue::Catalogue;
 use crate::fingerprint::Recipe;
-use crate::index::{BookId, BookKey, Library, Rights};
+use crate::index::{BookId, BookKey, Coverage, Library, Rights};
+use crate::onix::Territory;
 
+/// What is wrong with books of which too little is said.
+const NO_LIBRARY: &str = "no library: give --library, or metadata";
+const NO_RIGHTS: &str = "no rights: give --rights, or metadata";
 /// How many books are on their way to a server at once, so that one far away is not waited for book by book.
 const AT_ONCE: usize = 16;
 
@@ -45,8 +46,8 @@ pub(super) struct Ingest {
     /// What may be done with the books, unless their metadata say: protected, free, `public_domain` or unknown
     #[arg(long)]
     rights: Option<Rights>,
-    /// A recipe to fingerprint the books by, such as documented or hardened; may stand several times, the first is the default
-    /// of a new catalogue [default: all recipes of the catalogue]
+    /// Add this recipe to the catalogue, such as documented or hardened; may stand several times, the first is the default of a
+    /// new catalogue [default: documented]. Books are fingerprinted by all recipes that the catalogue has
     #[arg(long = "recipe", value_name = "RECIPE")]
     recipes: Vec<String>,
     #[command(flatten)]
@@ -60,9 +61,9 @@ pub(super) struct Ingest {
     /// Take what is known of the books from this ONIX for Books 3.0 feed; the names of the files have the ISBNs
     #[arg(long, value_name = "FILE.xml", conflicts_with = "metadata")]
     onix: Option<PathBuf>,
-    /// The country or region whose sales rights decide, such as DE or RU [default: any]
+    /// The country or region whose sales rights decide, such as DE, RU or GB-SCT [default: any]
     #[arg(long, value_name = "CODE", requires = "onix")]
-    territory: Option<String>,
+    territory: Option<Territory>,
     /// Ingest this feed, a JSON object a line: {"id": …, "library", "rights", "title", "authors", "language",
     /// "identifiers", "validity", "clean"}, and one of "text", "gems" and "file"
     #[arg(long, value_name = "FILE.ndjson", conflicts_with_all = ["metadata", "onix", "paths"])]
@@ -71,6 +72,15 @@ pub(super) struct Ingest {
     reading: Reading,
     #[command(flatten)]
     clean: CleanArgument,
+    #[command(flatten)]
+    choice: Choice,
+    /// What the ids of the books are, unless their metadata say: the name of the file without its ending, or its path from the
+    /// folder on
+    #[arg(long, value_enum, value_name = "FROM", default_value_t = Id::Name)]
+    id: Id,
+    /// Let a text without gems, which no check can find, take the place of a book that has some
+    #[arg(long)]
+    allow_empty: bool,
     /// Print one JSON object for each file once its book is on disk
     #[arg(long)]
     json: bool,
@@ -79,14 +89,11 @@ pub(super) struct Ingest {
     paths: Vec<PathBuf>,
 }
 
-/// A line of `--json`.
-#[derive(Serialize)]
-struct Line<'a> {
-    file: String,
-    #[serde(flatten)]
-    added: Option<&'a Added>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    refused: Option<&'a str>,
+/// What the id of a book is that says none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Id {
+    Name,
+    Path,
 }
 
 impl Ingest {
@@ -94,18 +101,25 @@ impl Ingest {
         if let Some(feed) = &self.feed {
             return self.feed(feed);
         }
+        // Said once, and not of each file.
+        if self.metadata.is_none() && self.library.is_none() {
+            return Err(Failure::Input(NO_LIBRARY.to_owned()));
+        }
+        if self.metadata.is_none() && self.onix.is_none() && self.rights.is_none() {
+            return Err(Failure::Input(NO_RIGHTS.to_owned()));
+        }
         let mut metadata = self.metadata.as_deref().map(Metadata::read).transpose()?.unwrap_or_default();
-        let (found, unreadable) = find(&self.paths);
-        let progress = Progress::new(found.len() + unreadable.len(), self.json);
+        let Walk { found, refused: unreadable, skipped } = Walk::of(&self.paths, &self.choice, Usually::Books);
+        let progress = Progress::new(found.len() + unreadable.len(), self.json, skipped);
         for (path, why) in unreadable {
-            progress.landed(path.display().to_string(), Err(why))?;
+            progress.landed(Name::of(&path), Err(why))?;
         }
         let found: Vec<(Found, Result<Known, String>)> = match &self.onix {
             Some(feed) => {
-                let (found, refused) = onix::matched(feed, self.territory.as_deref(), found)?;
+                let (found, refused) = onix::matched(feed, self.territory.as_ref(), found)?;
                 progress.bar.set_length((found.len() + refused.len()) as u64);
                 for (name, why) in refused {
-                    progress.landed(name, Err(why))?;
+                    progress.landed(Name::from(name), Err(why))?;
                 }
                 found.into_iter().map(|(file, known)| (file, Ok(known))).collect()
             }
@@ -122,19 +136,25 @@ impl Ingest {
         for (file, known) in found {
             let path = file.path.clone();
             let job = known.and_then(|known| self.job(file, known)).and_then(|job| match first_of.get(&job.key) {
-                Some(first) => Err(format!("the id {:?} is already that of {}", job.key.id.as_str(), first.display())),
+                Some(first) => {
+                    let advice = match self.id {
+                        Id::Name => "give --id path, which makes ids of paths, or an id in the metadata",
+                        Id::Path => "give it an id in the metadata",
+                    };
+                    Err(format!("the id {:?} is already that of {}; {advice}", job.key.id.as_str(), first.display()))
+                }
                 None => Ok(job),
             });
             match job {
                 Ok(job) => {
+                    first_of.insert(job.key.clone(), path.clone());
                     jobs.push((path.display().to_string(), job));
-                    first_of.insert(jobs[jobs.len() - 1].1.key.clone(), path);
                 }
-                Err(why) => progress.landed(path.display().to_string(), Err(why))?,
+                Err(why) => progress.landed(Name::of(&path), Err(why))?,
             }
         }
         for (file, why) in metadata.unused() {
-            progress.landed(file, Err(why))?;
+            progress.landed(Name::from(file), Err(why))?;
         }
         let sink = self.sink()?;
         sink.keep_busy(|| self.add(&sink, jobs, &progress))?;
@@ -144,22 +164,20 @@ impl Ingest {
 
     /// What is known of a file: its metadata first, then the command line, then its name.
     fn job(&self, file: Found, known: Known) -> Result<Job, String> {
-        let id = match known.id {
-            Some(id) => id,
-            None => file
-                .path
-                .file_stem()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .parse::<BookId>()
-                .map_err(|e| e.to_string())?,
+        let id = match (known.id, self.id) {
+            (Some(id), _) => id,
+            (None, Id::Name) => parsed(file.path.file_stem().unwrap_or_default().to_string_lossy().into_owned())?,
+            (None, Id::Path) => {
+                let parts: Vec<_> = file.relative.iter().map(|part| part.to_string_lossy()).collect();
+                parsed(parts.join("/"))?
+            }
         };
-        let library =
-            known.library.or_else(|| self.library.clone()).ok_or("no library: give --library, or metadata")?;
-        let rights = known.rights.or(self.rights).ok_or("no rights: give --rights, or metadata")?;
+        let library = known.library.or_else(|| self.library.clone()).ok_or(NO_LIBRARY)?;
+        let rights = known.rights.or(self.rights).ok_or(NO_RIGHTS)?;
         let (source, key) = (Source::File(file), BookKey { library, id });
         let Known { title, authors, language, identifiers, validity, .. } = known;
-        Ok(Job { source, clean: self.clean.clean, key, rights, title, authors, language, identifiers, validity })
+        let (clean, allow_empty) = (self.clean.clean, self.allow_empty);
+        Ok(Job { source, clean, key, rights, title, authors, language, identifiers, validity, allow_empty })
     }
 
     /// Where the books go.
@@ -181,8 +199,8 @@ impl Ingest {
         }
         let catalogue = Catalogue::open_or_create(folder)?;
         self.folds.apply(&catalogue)?;
-        let recipes = catalogue.settle_recipes(&recipes)?;
-        Ok(Sink::Folder(Box::new(catalogue), recipes))
+        let all = catalogue.settle_recipes(&recipes)?;
+        Ok(Sink::Folder { catalogue: Box::new(catalogue), all, named: recipes })
     }
 
     /// Adds a book for every job; each comes with its name for people.
@@ -198,11 +216,11 @@ impl Ingest {
                 }
                 Ok(())
             }),
-            Sink::Folder(catalogue, recipes) => {
+            Sink::Folder { catalogue, all, .. } => {
                 let mut shown = Ok(());
                 catalogue.add_all(
                     jobs,
-                    recipes,
+                    all,
                     |(name, job)| job.load(name, self.reading),
                     |name, added| {
                         let landed = progress.landed(name, added);
@@ -218,9 +236,10 @@ impl Ingest {
 
     /// Ingests a feed of lines.
     fn feed(&self, feed: &Path) -> Result<Status, Failure> {
-        let progress = Progress::new(0, self.json);
+        let progress = Progress::new(0, self.json, BTreeMap::new());
         let sink = self.sink()?;
-        let defaults = feed::Defaults { library: self.library.as_ref(), rights: self.rights, clean: self.clean.clean };
+        let (library, clean, allow_empty) = (self.library.as_ref(), self.clean.clean, self.allow_empty);
+        let defaults = feed::Defaults { library, rights: self.rights, clean, allow_empty };
         feed::each(feed, &defaults, |lines| {
             progress.bar.inc_length(lines.len() as u64);
             let (mut rest, mut jobs) = (VecDeque::from(lines), Vec::new());
@@ -229,7 +248,7 @@ impl Ingest {
                 let mut keys = HashSet::new();
                 while let Some((name, job)) = rest.pop_front() {
                     match job {
-                        Err(why) => progress.landed(name, Err(why))?,
+                        Err(why) => progress.landed(Name::from(name), Err(why))?,
                         Ok(job) if keys.insert(job.key.clone()) => jobs.push((name, job)),
                         Ok(job) => {
                             rest.push_front((name, Ok(job)));
@@ -250,14 +269,20 @@ impl Ingest {
 /// Where books go.
 enum Sink {
     Server(Remote),
-    Folder(Box<Catalogue>, Vec<Recipe>),
+    Folder {
+        catalogue: Box<Catalogue>,
+        /// The recipes that books are fingerprinted by.
+        all: Vec<Recipe>,
+        /// Those of them that the command line names.
+        named: Vec<Recipe>,
+    },
 }
 
 impl Sink {
     /// Adds books on as many threads as it takes: those that wait for a server need no core.
     fn keep_busy(&self, add: impl FnOnce() -> Result<(), Failure> + Send) -> Result<(), Failure> {
         match self {
-            Self::Folder(..) => add(),
+            Self::Folder { .. } => add(),
             Self::Server(_) => {
                 let threads = ThreadPoolBuilder::new().num_threads(AT_ONCE).build();
                 threads.map_err(|e| Failure::Failed(format!("the system gives no threads: {e}")))?.install(add)
@@ -269,91 +294,19 @@ impl Sink {
     fn finish(&self) -> Result<(), Failure> {
         match self {
             Self::Server(_) => Ok(()),
-            Self::Folder(catalogue, _) => Ok(catalogue.flush()?),
-        }
-    }
-}
-
-/// Counts what lands, and shows it.
-struct Progress {
-    bar: ProgressBar,
-    json: bool,
-    begun: Instant,
-    counts: Mutex<Counts>,
-}
-
-#[derive(Default)]
-struct Counts {
-    added: u64,
-    replaced: u64,
-    unchanged: u64,
-    /// Books without a gem, which no check can find.
-    gemless: u64,
-    bytes: u64,
-    refused: Vec<(String, String)>,
-}
-
-impl Progress {
-    fn new(files: usize, json: bool) -> Self {
-        let bar = ProgressBar::new(files as u64);
-        if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos} of {len} files, {eta} left") {
-            bar.set_style(style);
-        }
-        Self { bar, json, begun: Instant::now(), counts: Mutex::default() }
-    }
-
-    fn landed(&self, file: String, added: Result<Added, String>) -> Result<(), Failure> {
-        let mut counts = self.counts.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if self.json {
-            let line = Line {
-                file: file.clone(),
-                added: added.as_ref().ok(),
-                refused: added.as_ref().err().map(String::as_str),
-            };
-            let mut out = stdout().lock();
-            serde_json::to_writer(&mut out, &line).map_err(io::Error::from)?;
-            writeln!(out)?;
-            out.flush()?;
-        }
-        self.bar.inc(1);
-        match added {
-            Ok(Added { outcome, book }) => {
-                *match outcome {
-                    Outcome::Added => &mut counts.added,
-                    Outcome::Replaced => &mut counts.replaced,
-                    Outcome::Unchanged => &mut counts.unchanged,
-                } += 1;
-                counts.bytes += if outcome == Outcome::Unchanged { 0 } else { book.bytes };
-                counts.gemless += u64::from(book.gems.values().all(|&gems| gems == 0));
+            Self::Folder { catalogue, named, .. } => {
+                for (recipe, Coverage { books, of }) in catalogue.ready_recipes(named)? {
+                    eprintln!(
+                        "lapidary: {books} of {of} books have gems of recipe {recipe}: checks do not use it before all have; \
+                         ingest the others too, or run lapidary reindex"
+                    );
+                }
+                Ok(catalogue.flush()?)
             }
-            Err(why) => counts.refused.push((file, why)),
         }
-        Ok(())
     }
+}
 
-    fn finish(self) -> Result<Status, Failure> {
-        self.bar.finish_and_clear();
-        let Counts { added, replaced, unchanged, gemless, bytes, refused } =
-            self.counts.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let took = self.begun.elapsed();
-        let mut summary =
-            format!("{added} added, {replaced} replaced, {unchanged} unchanged, {} refused", refused.len());
-        let seconds = took.as_secs_f64().max(1e-3);
-        let (bytes, rate) = (HumanBytes(bytes), HumanBytes((bytes as f64 / seconds) as u64));
-        summary = format!("{summary}; {bytes} of text in {seconds:.1} s, {rate}/s");
-        if gemless > 0 {
-            summary += "\n";
-            summary += &gemless.to_string();
-            summary += " of them are too short for a gem: no check can find these";
-        }
-        if self.json {
-            eprintln!("{summary}");
-        } else {
-            writeln!(stdout(), "{summary}")?;
-        }
-        for (file, why) in &refused {
-            eprintln!("refused {file}: {why}");
-        }
-        Ok(if refused.is_empty() { Status::Done } else { Status::WrongInput })
-    }
+fn parsed(id: String) -> Result<BookId, String> {
+    BookId::try_from(id).map_err(|error| error.to_string())
 }

@@ -1,7 +1,7 @@
 //! The `lapidary` command: one file a command. No logic of its own; all of it is the catalogue's.
 //!
 //! Human output and JSON go to standard output, progress and errors to standard error. Exit status: 0 done, 1 a check
-//! found protected text, 2 wrong usage or input, 3 a failure.
+//! found protected text, whatever else happened, 2 wrong usage or input, 3 a failure.
 
 mod access;
 mod allow;
@@ -57,7 +57,7 @@ enum Task {
     Serve(serve::Serve),
     /// Add files, or all files of folders, to a catalogue
     Ingest(ingest::Ingest),
-    /// Check texts against a catalogue (exit status 1: protected text found)
+    /// Check texts against a catalogue (exit status 1: protected text found, 2: something could not be checked)
     Check(check::Check),
     /// Print a text's gems
     Gems(text::Gems),

@@ -9,7 +9,7 @@ use hashbrown::HashMap;
 use super::access::Access;
 use super::arguments::{BoundariesArgument, Target};
 use super::failure::{Failure, Status};
-use super::files::{Reading, find};
+use super::files::{Choice, Reading, Usually, Walk};
 use super::jobs::{bar, perform, wait};
 use crate::catalogue::{CutFrom, RecipeChoice, Task, digests_of};
 use crate::extract::Extracted;
@@ -108,7 +108,7 @@ impl Reindex {
     /// Hands in the text of every book that has no gems of the recipe yet; returns how many were not found.
     fn hand_in(&self, catalogue: &dyn Access, recipe: &RecipeName) -> Result<usize, Failure> {
         let mut lacking = lacking(catalogue, recipe)?;
-        let (files, unreadable) = find(&self.paths);
+        let Walk { found: files, refused: unreadable, .. } = Walk::of(&self.paths, &Choice::default(), Usually::All);
         for (path, why) in unreadable {
             eprintln!("refused {}: {why}", path.display());
         }

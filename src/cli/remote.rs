@@ -184,6 +184,9 @@ impl Access for Remote {
         if let Some(library) = &options.library {
             body["library"] = library.as_str().into();
         }
+        if options.allow_incomplete {
+            body["allow_incomplete"] = true.into();
+        }
         self.parsed(self.read(self.agent.post(format!("{}/v1/checks", self.url)).send_json(body))?)
     }
 
@@ -197,6 +200,9 @@ impl Access for Remote {
         }
         if let Some(language) = entry.language {
             body["language"] = language.into();
+        }
+        if entry.allow_empty {
+            body["allow_empty"] = true.into();
         }
         match entry.content {
             Content::Text { text, clean } => {

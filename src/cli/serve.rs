@@ -72,7 +72,7 @@ struct Options {
     /// Let clients without a key check by gems (`/copyright_check_by_gems/`), so often from one address, such as 5/s
     #[arg(long, value_name = "RATE", env = "LAPIDARY_KEYLESS_RATE")]
     keyless_rate: Option<Rate>,
-    /// The recipe of the gems that come by `/copyright_check_by_gems/` [default: released, or else documented]
+    /// The recipe of the gems that come by `/copyright_check_by_gems/` [default: released once every book has gems of it, or else documented]
     #[arg(long, value_name = "RECIPE", env = "LAPIDARY_CLIENT_RECIPE")]
     client_recipe: Option<RecipeName>,
     /// How to write the log, on standard error; `RUST_LOG` says how much of it [default: text]

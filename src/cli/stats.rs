@@ -49,9 +49,13 @@ impl Stats {
         let (disk, postings) = (HumanBytes(stats.disk_bytes), HumanBytes(stats.posting_bytes));
         writeln!(out, "{} books, {disk} on disk, {postings} of them posting lists", HumanCount(stats.books))?;
         for recipe in &stats.recipes {
-            let default = if recipe.default { " (default)" } else { "" };
+            let mark = match (recipe.default, recipe.ready) {
+                (true, _) => " (default)",
+                (false, true) => "",
+                (false, false) => " (incomplete)",
+            };
             let (books, gems) = (HumanCount(recipe.books), HumanCount(recipe.gems));
-            writeln!(out, "  recipe {}{default}: {books} books, {gems} gems", recipe.recipe)?;
+            writeln!(out, "  recipe {}{mark}: {books} books, {gems} gems", recipe.recipe)?;
         }
         for library in &stats.libraries {
             let (books, bytes) = (HumanCount(library.books), HumanBytes(library.bytes));

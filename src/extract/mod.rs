@@ -101,6 +101,27 @@ pub enum Format {
     Tei,
 }
 
+impl Format {
+    /// Its name in one word.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Html => "html",
+            Self::Fb2 => "fb2",
+            Self::Fb3 => "fb3",
+            Self::Epub => "epub",
+            Self::Docx => "docx",
+            Self::Doc => "doc",
+            Self::Odt => "odt",
+            Self::Rtf => "rtf",
+            Self::Pdf => "pdf",
+            Self::Mobi => "mobi",
+            Self::Tei => "tei",
+        }
+    }
+}
+
 /// For people, with an article.
 impl fmt::Display for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -251,6 +272,15 @@ impl ExtractError {
     fn damaged(why: String) -> Self {
         Self::Damaged { why }
     }
+}
+
+/// How much of a file [`is_marked`] looks at.
+pub const START: usize = sniff::START;
+
+/// Whether a file that begins so says by that what it is, as all formats that are read but plain text do.
+#[must_use]
+pub fn is_marked(start: &[u8]) -> bool {
+    sniff::kind(start, None) != sniff::Kind::Plain
 }
 
 /// Reads a file: the book that it is, or the books that it is an archive of.

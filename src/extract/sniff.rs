@@ -3,7 +3,7 @@
 use super::encoding::Encoding;
 
 /// How much of a file is looked at.
-const START: usize = 8 << 10;
+pub(super) const START: usize = 8 << 10;
 
 /// How a file is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -49,9 +49,12 @@ pub trait Store: Send + Sync {
     /// [`StoreError::RecipeDiffers`] for another recipe of the same name.
     fn add_recipe(&self, recipe: &Recipe) -> Result<(), StoreError>;
 
-    /// Makes a recipe the default, for all who read at the same instant, and says how many books have no gems of it. When
-    /// there are any, it does so only if `anyway`.
+    /// Makes a recipe the default, and so ready, for all who read at the same instant, and says how many books have no gems of
+    /// it. When there are any, it does so only if `anyway`.
     fn make_default(&self, recipe: &RecipeName, anyway: bool) -> Result<u64, StoreError>;
+
+    /// Makes a recipe ready ([`Snapshot::is_ready`]). It stays so until it is dropped.
+    fn make_ready(&self, recipe: &RecipeName) -> Result<(), StoreError>;
 
     /// Makes a recipe one that is known no more, as [`Store::drop_recipe`] does first.
     fn hide_recipe(&self, recipe: &RecipeName) -> Result<(), StoreError>;
@@ -210,6 +213,12 @@ pub trait Snapshot: Send + Sync {
     /// Every library that holds a book, by name.
     fn libraries(&self) -> Result<Vec<LibrarySummary>, StoreError>;
 
+    /// Whether a check may use a recipe without being told that some books may have no gems of it. The default is ready.
+    fn is_ready(&self, recipe: &RecipeName) -> bool;
+
+    /// How many of the books have gems of a recipe.
+    fn coverage(&self, recipe: &RecipeName) -> Result<Coverage, StoreError>;
+
     /// How many books have how many gems under a recipe.
     fn sizes(&self, recipe: &RecipeName) -> Result<Sizes, StoreError>;
 
@@ -266,6 +275,23 @@ impl LibrarySummary {
         summary.disabled += u64::from(disabled);
         summary.bytes = summary.bytes.saturating_add(bytes);
         summary.changed = summary.changed.max(changed);
+    }
+}
+
+/// How much of a catalogue a recipe covers: a check by it finds no other books.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Coverage {
+    /// How many books have gems of the recipe, or were too short for one.
+    pub books: u64,
+    /// How many books there are.
+    pub of: u64,
+}
+
+impl Coverage {
+    /// How many books have no gems of the recipe.
+    #[must_use]
+    pub fn lacking(self) -> u64 {
+        self.of.saturating_sub(self.books)
     }
 }
 

@@ -70,9 +70,21 @@ pub fn isbns_in(name: &str) -> Vec<Isbn> {
     found
 }
 
+/// What a file's name has in the place of an ISBN: 13 digits that begin as one, with a wrong check digit.
+#[must_use]
+pub fn bad_isbns_in(name: &str) -> Vec<String> {
+    let runs = name.split(|c: char| !(c.is_ascii_digit() || c == '-'));
+    let bad = runs.filter(|run| {
+        let digits: String = run.chars().filter(char::is_ascii_digit).collect();
+        let begins_so = digits.starts_with("978") || digits.starts_with("979");
+        digits.len() == 13 && begins_so && Isbn::parse(&digits).is_none()
+    });
+    bad.map(|run| run.trim_matches('-').to_owned()).collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Isbn, isbns_in};
+    use super::{Isbn, bad_isbns_in, isbns_in};
 
     #[test]
     fn both_lengths_are_one_number() {
@@ -111,5 +123,7 @@ mod tests {
             let found: Vec<String> = isbns_in(name).iter().map(ToString::to_string).collect();
             assert_eq!(found, expected, "{name}");
         }
+        assert_eq!(bad_isbns_in("978-0-306-40615-8 (final), 9780306406157"), ["978-0-306-40615-8"]);
+        assert_eq!(bad_isbns_in("1869-12-31 and 1234567890123"), [""; 0]);
     }
 }

@@ -7,9 +7,11 @@
 mod isbn;
 mod product;
 mod tags;
+mod territory;
 
-pub use isbn::{Isbn, isbns_in};
+pub use isbn::{Isbn, bad_isbns_in, isbns_in};
 pub use product::Product;
+pub use territory::{BadTerritory, Territory};
 
 use std::io::{self, BufRead, Read};
 

@@ -2,6 +2,7 @@
 
 use super::Element;
 use super::isbn::Isbn;
+use super::territory::{Area, Holds, Territory};
 use crate::index::Rights;
 
 /// A product of a feed.
@@ -11,6 +12,8 @@ pub struct Product {
     pub reference: String,
     /// Its ISBNs, ISBN-10 and GTIN-13 among them; several where a record has several forms of one.
     pub isbns: Vec<Isbn>,
+    /// What stands where an ISBN should, and is none: most often its check digit is wrong.
+    pub bad_isbns: Vec<String>,
     /// The title, with its subtitle.
     pub title: Option<String>,
     /// The authors.
@@ -33,18 +36,28 @@ pub struct Product {
 struct Sales {
     /// List 46.
     kind: String,
-    included: Vec<String>,
-    excluded: Vec<String>,
+    area: Area,
 }
 
 impl Product {
     pub(super) fn read(product: &Element) -> Result<Self, String> {
         let reference = product.text("RecordReference").ok_or("a product has no RecordReference")?.to_owned();
-        let ids = product.all("ProductIdentifier").filter(|id| {
+        let ids = product.all("ProductIdentifier").filter_map(|id| {
             // List 5: 02 ISBN-10, 03 GTIN-13, 15 ISBN-13.
-            matches!(id.text("ProductIDType"), Some("02" | "03" | "15"))
+            let kind = id.text("ProductIDType").filter(|kind| ["02", "03", "15"].contains(kind))?;
+            Some((kind, id.text("IDValue")?))
         });
-        let mut isbns: Vec<Isbn> = ids.filter_map(|id| Isbn::parse(id.text("IDValue")?)).collect();
+        let (mut isbns, mut bad_isbns) = (Vec::new(), Vec::new());
+        for (kind, written) in ids {
+            match Isbn::parse(written) {
+                Some(isbn) => isbns.push(isbn),
+                // Not every GTIN-13 is an ISBN.
+                None if kind != "03" || written.starts_with("978") || written.starts_with("979") => {
+                    bad_isbns.push(written.to_owned());
+                }
+                None => {}
+            }
+        }
         isbns.sort_unstable();
         isbns.dedup();
         let none = Element::default();
@@ -53,6 +66,7 @@ impl Product {
         Ok(Self {
             reference,
             isbns,
+            bad_isbns,
             title: title(described),
             authors: authors(described),
             language: language(described),
@@ -71,10 +85,10 @@ impl Product {
         self.isbns.first().map_or_else(|| self.reference.clone(), ToString::to_string)
     }
 
-    /// What may be done with the book in a territory (a country of list 91 or a region of list 49), or anywhere when none is
-    /// named; `None` when the record does not say.
+    /// What may be done with the book in a territory, or anywhere when none is named; `None` when the record does not say. Where
+    /// the record leaves open whether a statement holds there, the strictest reading counts.
     #[must_use]
-    pub fn rights(&self, territory: Option<&str>) -> Option<Rights> {
+    pub fn rights(&self, territory: Option<&Territory>) -> Option<Rights> {
         if let Some(licence) = self.licence {
             return Some(licence);
         }
@@ -85,12 +99,28 @@ impl Product {
         let kinds: Vec<&str> = match territory {
             None => self.sales.iter().map(|sales| sales.kind.as_str()).chain(self.rest.as_deref()).collect(),
             Some(territory) => {
-                let here = self.sales.iter().filter(|sales| sales.holds(territory)).map(|sales| sales.kind.as_str());
-                let here: Vec<&str> = here.collect();
-                if here.is_empty() { self.rest.as_deref().into_iter().collect() } else { here }
+                let that = |holds: Holds| {
+                    let holding = self.sales.iter().filter(move |sales| sales.area.holds(territory) == holds);
+                    holding.map(|sales| sales.kind.as_str())
+                };
+                let mut kinds: Vec<&str> = that(Holds::Yes).collect();
+                if kinds.is_empty() {
+                    kinds.extend(that(Holds::AsRest).chain(self.rest.as_deref()));
+                }
+                kinds.extend(that(Holds::Perhaps));
+                kinds
             }
         };
         kinds.into_iter().map(of_sales).min()
+    }
+
+    /// The codes of its territories that no list has, and which are taken for any territory.
+    #[must_use]
+    pub fn unknown_territories(&self) -> Vec<&str> {
+        let mut unknown: Vec<&str> = self.sales.iter().flat_map(|sales| sales.area.unknown()).collect();
+        unknown.sort_unstable();
+        unknown.dedup();
+        unknown
     }
 }
 
@@ -112,14 +142,8 @@ impl Sales {
         let none = Element::default();
         let territory = sales.first("Territory").unwrap_or(&none);
         let included = words(territory, ["CountriesIncluded", "RegionsIncluded"]);
-        Some(Self { kind, included, excluded: words(territory, ["CountriesExcluded", "RegionsExcluded"]) })
-    }
-
-    fn holds(&self, territory: &str) -> bool {
-        let has = |list: &[String], word: &str| list.iter().any(|one| one == word);
-        let country = territory.split('-').next().unwrap_or(territory);
-        let included = [territory, country, "WORLD"].iter().any(|word| has(&self.included, word));
-        included && !has(&self.excluded, territory) && !has(&self.excluded, country)
+        let excluded = words(territory, ["CountriesExcluded", "RegionsExcluded"]);
+        Some(Self { kind, area: Area { included, excluded } })
     }
 }
 

@@ -54,9 +54,9 @@ fn reference_names_and_short_tags() {
         (product.authors.as_slice(), product.language.as_deref()),
         (&["Nikolai Gogol".to_owned()][..], Some("ru"))
     );
-    let table = [(None, Protected), (Some("DE"), Protected), (Some("FR"), Unknown), (Some("RU"), Protected)];
-    for (territory, rights) in table {
-        assert_eq!(product.rights(territory), Some(rights), "{territory:?}");
+    assert_eq!(product.rights(None), Some(Protected));
+    for (territory, rights) in [("DE", Protected), ("FR", Unknown), ("RU", Protected)] {
+        assert_eq!(product.rights(Some(&territory.parse().expect("a territory"))), Some(rights), "{territory}");
     }
 
     let [short, deleted] = <[Product; 2]>::try_from(products(SHORT)).expect("two");
@@ -91,6 +91,38 @@ fn what_decides_rights() {
                 </EpubLicense></DescriptiveDetail>";
     assert_eq!(with(mark), Some(PublicDomain));
     assert_eq!(with(""), None);
+}
+
+/// A territory that cannot be understood never makes a protected book one of which nothing is known.
+#[test]
+fn territories_are_read_strictly() {
+    let table = [
+        ("01 DE", "", "DE", Some(Protected)),
+        ("01 DE", "", "FR", None),
+        ("01 UK", "", "GB", Some(Protected)),
+        ("01 UK", "00", "GB", Some(Protected)),
+        ("03 UK", "01", "GB", Some(Protected)),
+        ("03 GB, 01 UK", "", "GB", Some(Protected)),
+        ("03 GB, 01 DE", "01", "GB", Some(Unknown)),
+        ("03 GB, 01 ROW", "", "GB", Some(Unknown)),
+        ("03 GB, 01 ROW", "", "DE", Some(Protected)),
+    ];
+    for (sales, rest, territory, expected) in table {
+        let statements = sales.split(", ").map(|statement| {
+            let (kind, codes) = statement.split_once(' ').expect("two words");
+            format!(
+                "<SalesRights><SalesRightsType>{kind}</SalesRightsType><Territory><CountriesIncluded>{codes}\
+                 </CountriesIncluded></Territory></SalesRights>"
+            )
+        });
+        let statements: String = statements.collect();
+        let feed = format!(
+            "<ONIXMessage><Product><RecordReference>1</RecordReference><PublishingDetail>{statements}<ROWSalesRightsType>{rest}\
+             </ROWSalesRightsType></PublishingDetail></Product></ONIXMessage>"
+        );
+        let rights = products(&feed)[0].rights(Some(&territory.parse().expect("a territory")));
+        assert_eq!(rights, expected, "{sales:?}, else {rest:?}, in {territory}");
+    }
 }
 
 #[test]

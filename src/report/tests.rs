@@ -43,6 +43,7 @@ fn report(matches: Vec<Match>) -> Report {
     Report {
         verdict: matches.iter().map(|found| found.book.rights).min().unwrap_or(Rights::Unknown),
         recipe: "documented".parse().expect("a name"),
+        coverage: None,
         gems: 20,
         common_gems: 0,
         allowed_gems: 0,

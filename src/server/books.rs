@@ -20,14 +20,15 @@ use crate::object;
 
 #[utoipa::path(put, path = "/v1/libraries/{library}/books/{id}", tag = "books", operation_id = "put_book",
     summary = "Add or replace a book",
-    description = "With a JSON body everything stands in the body, and a query is refused.",
+    description = "With a JSON body everything stands in the body, and a query is refused but for `allow_empty`.",
     params(("library" = String, Path, description = "The library", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"), ("id" = String, Path, description = "The library's own id; slashes may stand as they are", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"),
         ("rights" = Option<Rights>, Query, description = "With a raw body, and needed there: what may be done with it"),
         ("title" = Option<String>, Query, description = "With a raw body: the title"),
         ("author" = Option<Vec<String>>, Query, description = "With a raw body: an author; once for each"),
         ("language" = Option<String>, Query, description = "With a raw body: the language"),
         ("identifier" = Option<Vec<String>>, Query, description = "With a raw body: an ISBN or another identifier; once for each"),
-        ("clean" = Option<bool>, Query, description = "With a raw body: whether to read it without the marks of printing; as each recipe does, if left out")),
+        ("clean" = Option<bool>, Query, description = "With a raw body: whether to read it without the marks of printing; as each recipe does, if left out"),
+        ("allow_empty" = Option<bool>, Query, description = "Whether a book that has gems may be replaced by one that has none, which no check can find")),
     request_body(content((Written = "application/json"), (inline(AnyBytes) = "text/plain"), (inline(AnyBytes) = "application/octet-stream"))),
     responses((status = 200, description = "It was there", body = Added), (status = 201, description = "It was added", body = Added), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
 pub(super) async fn put(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
@@ -101,6 +102,17 @@ pub(super) struct Written {
     gems: Option<Vec<WrittenGem>>,
     /// The recipe that `gems` were made by.
     recipe: Option<String>,
+    /// Whether a book that has gems may be replaced by one that has none, which no check can find.
+    #[serde(default)]
+    allow_empty: bool,
+}
+
+/// What may stand in the query beside a JSON body.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Beside {
+    #[serde(default)]
+    allow_empty: bool,
 }
 
 fn entry(key: BookKey, body: Body, parameters: &str) -> Result<NewEntry, Problem> {
@@ -113,13 +125,16 @@ fn entry(key: BookKey, body: Body, parameters: &str) -> Result<NewEntry, Problem
             return Ok(about.or(metadata).entry(key, content));
         }
     };
-    parameters::none(parameters)?;
-    entry_of(key, body::json(&bytes)?)
+    let known = "allow_empty (true or false) beside a JSON body, where everything else stands in the body";
+    let Beside { allow_empty } = parameters::query(parameters, known)?;
+    let written: Written = body::json(&bytes)?;
+    entry_of(key, Written { allow_empty: written.allow_empty || allow_empty, ..written })
 }
 
 /// A book as it was sent, in the catalogue's words.
 pub(super) fn entry_of(key: BookKey, written: Written) -> Result<NewEntry, Problem> {
-    let Written { rights, validity, title, authors, language, identifiers, text, clean, gems, recipe } = written;
+    let Written { rights, validity, title, authors, language, identifiers, text, clean, gems, recipe, allow_empty } =
+        written;
     let content = match (text, gems, recipe) {
         (Some(text), None, None) => Content::Text { text, clean },
         (None, Some(_), _) if clean.is_some() => {
@@ -133,7 +148,7 @@ pub(super) fn entry_of(key: BookKey, written: Written) -> Result<NewEntry, Probl
         }
         _ => return Err(Problem::bad("bad_json", "give exactly one of 'text' and 'gems'")),
     };
-    Ok(About { rights, validity, title, authors, language, identifiers, clean }.entry(key, content))
+    Ok(About { rights, validity, title, authors, language, identifiers, clean, allow_empty }.entry(key, content))
 }
 
 /// What is said of a book beside its content.
@@ -145,14 +160,15 @@ struct About {
     language: Option<String>,
     identifiers: Vec<String>,
     clean: Option<bool>,
+    allow_empty: bool,
 }
 
 impl About {
     fn parse(query: &str) -> Result<Self, Problem> {
         let known = "rights (protected, free, public_domain or unknown), title, author (once for each), language, \
-                     identifier (once for each) and clean (true or false)";
+                     identifier (once for each), clean and allow_empty (true or false)";
         let bad = |reason: String| Problem::bad("bad_query", format!("{}; this call takes {known}", excerpt(&reason)));
-        let (mut rights, mut title, mut language, mut clean) = (None, None, None, None);
+        let (mut rights, mut title, mut language, mut clean, mut allow_empty) = (None, None, None, None, None);
         let (mut authors, mut identifiers) = (Vec::new(), Vec::new());
         for (name, value) in parameters::query::<Vec<(String, String)>>(query, known)? {
             let once = match name.as_str() {
@@ -160,6 +176,7 @@ impl About {
                 "title" => &mut title,
                 "language" => &mut language,
                 "clean" => &mut clean,
+                "allow_empty" => &mut allow_empty,
                 "author" => {
                     authors.push(value);
                     continue;
@@ -177,13 +194,14 @@ impl About {
         let rights = rights.ok_or_else(|| bad("'rights' is missing".to_owned()))?;
         let words = rights.as_str().into_deserializer();
         let rights = Rights::deserialize(words).map_err(|error: serde::de::value::Error| bad(error.to_string()))?;
-        let clean = match clean.as_deref() {
-            None => None,
-            Some("false") => Some(false),
-            Some("true") => Some(true),
-            Some(other) => return Err(bad(format!("'clean' is true or false, not '{other}'"))),
+        let flag = |name: &str, value: Option<String>| match value.as_deref() {
+            None => Ok(None),
+            Some("false") => Ok(Some(false)),
+            Some("true") => Ok(Some(true)),
+            Some(other) => Err(bad(format!("'{name}' is true or false, not '{other}'"))),
         };
-        Ok(Self { rights, validity: None, title, authors, language, identifiers, clean })
+        let (clean, allow_empty) = (flag("clean", clean)?, flag("allow_empty", allow_empty)?.unwrap_or_default());
+        Ok(Self { rights, validity: None, title, authors, language, identifiers, clean, allow_empty })
     }
 
     /// The same, with what the file says where nothing is said.
@@ -195,7 +213,7 @@ impl About {
     }
 
     fn entry(self, key: BookKey, content: Content) -> NewEntry {
-        let Self { rights, validity, title, authors, language, identifiers, .. } = self;
-        NewEntry { key, rights, title, authors, language, identifiers, validity, content }
+        let Self { rights, validity, title, authors, language, identifiers, allow_empty, .. } = self;
+        NewEntry { key, rights, title, authors, language, identifiers, validity, content, allow_empty }
     }
 }

@@ -26,6 +26,7 @@ use crate::report::html_report;
         ("limit" = Option<u32>, Query, description = "With a raw body: how many matches to show", maximum = 1000),
         ("detail" = Option<bool>, Query, description = "With a raw body: whether to show spans"),
         ("day" = Option<jiff::civil::Date>, Query, description = "With a raw body: the day whose rights decide"),
+        ("allow_incomplete" = Option<bool>, Query, description = "With a raw body: whether the recipe named may be one that not every book has gems of yet; the answer then says how many have (`coverage`)"),
         ("clean" = Option<bool>, Query, description = "With a raw body: whether to read it without the marks of printing, such as running heads; as the recipe does, if left out")),
     request_body(content((Asked = "application/json"), (inline(AnyBytes) = "text/plain"), (inline(AnyBytes) = "application/octet-stream"))),
     responses((status = 200, description = "What was found", content((Report = "application/json"), (String = "text/html"))), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
@@ -57,7 +58,7 @@ fn wants_page(request: &HttpRequest) -> bool {
 
 #[utoipa::path(post, path = "/copyright_check_by_gems/", tag = "checks", operation_id = "check_by_gems",
     summary = "Check gems, as existing clients post them",
-    description = "The gems are of the recipe that the server is set to (`client-recipe`): by default `released`, as the published client computes, or else `documented`.",
+    description = "The gems are of the recipe that the server is set to (`client-recipe`): by default `released`, as the published client computes, once every book has gems of it, or else `documented`.",
     request_body(content = Form, content_type = "application/x-www-form-urlencoded"),
     responses((status = 200, description = "What was found", body = Report), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
 pub(super) async fn check_by_gems(
@@ -97,6 +98,8 @@ pub(super) struct Asked {
     detail: Option<bool>,
     /// The day whose rights decide; today, in UTC, when none is named.
     day: Option<Date>,
+    /// Whether the recipe named may be one that not every book has gems of yet; the answer then says how many have (`coverage`).
+    allow_incomplete: Option<bool>,
 }
 
 #[derive(Deserialize)]
@@ -107,6 +110,7 @@ struct Options {
     limit: Option<usize>,
     detail: Option<bool>,
     day: Option<Date>,
+    allow_incomplete: Option<bool>,
     clean: Option<bool>,
 }
 
@@ -117,8 +121,8 @@ fn asked(body: Body, parameters: &str) -> Result<(Query, CheckOptions), Problem>
             question(body::json(&bytes)?)
         }
         Body::Raw(raw) => {
-            let known = "recipe, library, limit (a number), detail (true or false), day (such as 2026-01-31) and clean \
-                         (true or false)";
+            let known = "recipe, library, limit (a number), detail (true or false), day (such as 2026-01-31), \
+                         allow_incomplete (true or false) and clean (true or false)";
             let options: Options = parameters::query(parameters, known)?;
             let (text, clean) = (raw.text()?, options.clean);
             Ok((Query::Text { text, clean }, options.try_into()?))
@@ -128,7 +132,7 @@ fn asked(body: Body, parameters: &str) -> Result<(Query, CheckOptions), Problem>
 
 /// What is asked, in the catalogue's words.
 pub(super) fn question(asked: Asked) -> Result<(Query, CheckOptions), Problem> {
-    let Asked { gems, text, clean, recipe, library, limit, detail, day } = asked;
+    let Asked { gems, text, clean, recipe, library, limit, detail, day, allow_incomplete } = asked;
     let query = match (gems, text) {
         (Some(_), None) if clean.is_some() => {
             return Err(Problem::bad("bad_json", "'clean' says how a text is read: leave it out with gems"));
@@ -137,7 +141,7 @@ pub(super) fn question(asked: Asked) -> Result<(Query, CheckOptions), Problem> {
         (None, Some(text)) => Query::Text { text, clean },
         _ => return Err(Problem::bad("bad_json", "give exactly one of 'gems' and 'text'")),
     };
-    Ok((query, Options { recipe, library, limit, detail, day, clean: None }.try_into()?))
+    Ok((query, Options { recipe, library, limit, detail, day, allow_incomplete, clean: None }.try_into()?))
 }
 
 impl TryFrom<Options> for CheckOptions {
@@ -151,6 +155,7 @@ impl TryFrom<Options> for CheckOptions {
             limit: parameters::limit(asked.limit.unwrap_or(usual.limit), 0)?,
             detail: asked.detail.unwrap_or(usual.detail),
             day: asked.day,
+            allow_incomplete: asked.allow_incomplete.unwrap_or(usual.allow_incomplete),
         })
     }
 }

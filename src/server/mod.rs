@@ -169,6 +169,8 @@ impl Server {
         if !loopback && catalogue.has_no_keys()? {
             return Err(ServerError::Open(address));
         }
+        // Who serves a new catalogue makes it: no client of it decides which recipe is the default.
+        catalogue.settle_recipes(&[])?;
         let Settings { max_body, slow, min_free, keyless_rate, concurrent, queue, body_memory, limits, .. } = *settings;
         let health = Health::of(&catalogue, min_free);
         let access = Access::new(loopback, &settings.allowed_hosts, keyless_rate);

@@ -35,6 +35,8 @@ struct Line {
     clean: Option<bool>,
     gems: Option<Vec<WrittenGem>>,
     recipe: Option<RecipeName>,
+    #[serde(default)]
+    allow_empty: bool,
     /// From the feed's folder on.
     file: Option<std::path::PathBuf>,
 }
@@ -44,9 +46,10 @@ pub(super) struct Defaults<'a> {
     pub(super) library: Option<&'a Library>,
     pub(super) rights: Option<Rights>,
     pub(super) clean: Option<bool>,
+    pub(super) allow_empty: bool,
 }
 
-/// A job for a line, or why there is none; under the line's number.
+/// A job for a line, or why there is none; under the names of feed and line.
 pub(super) type Read = (String, Result<Job, String>);
 
 /// Reads a feed, and hands on some lines at a time.
@@ -69,7 +72,7 @@ pub(super) fn each(
         if bytes.trim_ascii().is_empty() {
             continue;
         }
-        jobs.push((format!("line {number}"), job(bytes, folder, defaults)));
+        jobs.push((format!("{}, line {number}", path.display()), job(bytes, folder, defaults)));
         if jobs.len() == AT_ONCE {
             some(std::mem::take(&mut jobs))?;
         }
@@ -99,5 +102,6 @@ fn job(line: &[u8], folder: &Path, defaults: &Defaults<'_>) -> Result<Job, Strin
         language: line.language,
         identifiers: line.identifiers,
         validity: line.validity,
+        allow_empty: line.allow_empty || defaults.allow_empty,
     })
 }

@@ -6,7 +6,7 @@ use hashbrown::{HashMap, HashSet};
 
 use super::super::files::{Found, Reading};
 use crate::catalogue::{Content, NewEntry};
-use crate::extract::{Book, Metadata};
+use crate::extract::{Book, Format, Metadata};
 use crate::fingerprint::{RecipeName, WrittenGem};
 use crate::index::{BadName, BookId, BookKey, Rights, Validity};
 
@@ -22,6 +22,8 @@ pub(super) struct Job {
     pub(super) language: Option<String>,
     pub(super) identifiers: Vec<String>,
     pub(super) validity: Option<Validity>,
+    /// Whether it may take the place of a book that has gems with one that has none.
+    pub(super) allow_empty: bool,
 }
 
 /// Where a book's content is.
@@ -31,14 +33,33 @@ pub(super) enum Source {
     Gems { recipe: Option<RecipeName>, gems: Vec<WrittenGem> },
 }
 
+/// What people call a file or a book, and the format that it was read from.
+pub(super) struct Name {
+    pub(super) name: String,
+    pub(super) format: Option<Format>,
+}
+
+impl Name {
+    pub(super) fn of(path: &Path) -> Self {
+        Self::from(path.display().to_string())
+    }
+}
+
+impl From<String> for Name {
+    fn from(name: String) -> Self {
+        Self { name, format: None }
+    }
+}
+
 /// A book, or why it is none; under its name for people.
-pub(super) type Loaded = (String, Result<NewEntry, String>);
+pub(super) type Loaded = (Name, Result<NewEntry, String>);
 
 impl Job {
     /// The books that it is: of an archive all that are in it.
     pub(super) fn load(self, name: String, reading: Reading) -> Vec<Loaded> {
-        let Self { source, clean, key, rights, title, authors, language, identifiers, validity } = self;
-        let entry = |content| NewEntry { key, rights, title, authors, language, identifiers, validity, content };
+        let Self { source, clean, key, rights, title, authors, language, identifiers, validity, allow_empty } = self;
+        let entry =
+            |content| NewEntry { key, rights, title, authors, language, identifiers, validity, content, allow_empty };
         let content = match source {
             Source::Text(text) => Content::Text { text, clean },
             Source::Gems { recipe, gems } => Content::Gems { recipe, gems },
@@ -46,30 +67,39 @@ impl Job {
                 // What is known counts more than what the file says of itself.
                 let known = entry(Content::Text { text: String::new(), clean });
                 return match reading.books(&file.path) {
-                    Err(why) => vec![(name, Err(why))],
+                    // A line of a feed has another name.
+                    Err(why) if name != file.path.display().to_string() => {
+                        let why = format!("{}: {why}", file.relative.display());
+                        vec![(name.into(), Err(why))]
+                    }
+                    Err(why) => vec![(name.into(), Err(why))],
                     Ok(books) => match <[Book; 1]>::try_from(books) {
-                        Ok([book]) => vec![(name, filled(known, book, clean))],
+                        Ok([book]) => vec![filled(name, known, book, clean)],
                         Err(books) => members(&name, &known, books, clean),
                     },
                 };
             }
         };
-        vec![(name, Ok(entry(content)))]
+        vec![(name.into(), Ok(entry(content)))]
     }
 }
 
 /// A book with its text, and with what it says of itself where nothing is known.
-fn filled(known: NewEntry, book: Book, clean: Option<bool>) -> Result<NewEntry, String> {
-    let read = book.read.map_err(|error| error.to_string())?;
+fn filled(name: String, known: NewEntry, book: Book, clean: Option<bool>) -> Loaded {
+    let read = match book.read {
+        Ok(read) => read,
+        Err(error) => return (name.into(), Err(error.to_string())),
+    };
     let Metadata { title, authors, language, identifiers } = read.metadata;
-    Ok(NewEntry {
+    let entry = NewEntry {
         title: known.title.or(title),
         authors: if known.authors.is_empty() { authors } else { known.authors },
         language: known.language.or(language),
         identifiers: if known.identifiers.is_empty() { identifiers } else { known.identifiers },
         content: Content::Text { text: read.text, clean },
         ..known
-    })
+    };
+    (Name { name, format: Some(read.format) }, Ok(entry))
 }
 
 /// The books of an archive, whose ids are its own and their paths in it, without their endings where these tell none apart.
@@ -85,19 +115,21 @@ fn members(archive: &str, known: &NewEntry, books: Vec<Book>, clean: Option<bool
     for book in books {
         let member = book.name.clone().unwrap_or_default();
         let of_member = Some(stem(&member)).filter(|stem| count[stem] == 1).unwrap_or_else(|| member.clone());
+        let name = format!("{archive}/{member}");
         let id = format!("{}/{of_member}", known.key.id).parse().map_err(|error: BadName| error.to_string());
-        let entry = id.and_then(|id: BookId| {
-            if !ids.insert(id.clone()) {
-                return Err(format!("the id {id:?} is already that of another book in the archive", id = id.as_str()));
-            }
-            let key = BookKey { id, library: known.key.library.clone() };
-            let (rights, validity) = (known.rights, known.validity.clone());
-            let (title, authors, language, identifiers) = (None, Vec::new(), None, Vec::new());
-            let content = known.content.clone();
-            let known = NewEntry { key, rights, title, authors, language, identifiers, validity, content };
-            filled(known, book, clean)
+        let id = id.and_then(|id: BookId| {
+            let taken = || format!("the id {:?} is already that of another book in the archive", id.as_str());
+            if ids.insert(id.clone()) { Ok(id) } else { Err(taken()) }
         });
-        loaded.push((format!("{archive}/{member}"), entry));
+        loaded.push(match id {
+            Err(why) => (name.into(), Err(why)),
+            Ok(id) => {
+                let key = BookKey { id, library: known.key.library.clone() };
+                let (validity, allow_empty) = (known.validity.clone(), known.allow_empty);
+                let of_archive = NewEntry::new(key, known.rights, known.content.clone());
+                filled(name, NewEntry { validity, allow_empty, ..of_archive }, book, clean)
+            }
+        });
     }
     loaded
 }

@@ -14,6 +14,8 @@ use crate::object;
 /// What is known of books, by file.
 #[derive(Default)]
 pub(super) struct Metadata {
+    /// The file it is from.
+    path: String,
     entries: HashMap<String, Line>,
 }
 
@@ -58,7 +60,7 @@ impl Metadata {
             }
             entries.insert(known.file.clone(), Line { number, known, used: false });
         }
-        Ok(Self { entries })
+        Ok(Self { path: path.display().to_string(), entries })
     }
 
     /// What is known of a file, by its path or else by its name; nothing, if no line names it.
@@ -71,8 +73,8 @@ impl Metadata {
         };
         if line.used {
             return Err(format!(
-                "line {} of the metadata names {key:?}, which are several files: give paths",
-                line.number
+                "{}, line {} names {key:?}, which are several files: give paths",
+                self.path, line.number
             ));
         }
         line.used = true;
@@ -81,10 +83,9 @@ impl Metadata {
 
     /// The files that no file was found for, with the reason to refuse them.
     pub(super) fn unused(self) -> impl Iterator<Item = (String, String)> {
-        let mut lines: Vec<Line> = self.entries.into_values().filter(|line| !line.used).collect();
+        let Self { path, entries } = self;
+        let mut lines: Vec<Line> = entries.into_values().filter(|line| !line.used).collect();
         lines.sort_by_key(|line| line.number);
-        lines
-            .into_iter()
-            .map(|line| (line.known.file, format!("line {} of the metadata: no such file here", line.number)))
+        lines.into_iter().map(move |line| (line.known.file, format!("{path}, line {}: no such file here", line.number)))
     }
 }

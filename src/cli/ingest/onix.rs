@@ -9,7 +9,10 @@ use hashbrown::HashMap;
 use super::super::failure::Failure;
 use super::super::files::Found;
 use super::metadata::Known;
-use crate::onix::{Isbn, Product, Products, isbns_in};
+use crate::onix::{Isbn, Product, Products, Territory, bad_isbns_in, isbns_in};
+
+/// What is wrong with what looks like an ISBN.
+const WRONG_DIGIT: &str = "its check digit is wrong, or digits are missing; correct it";
 
 /// A record or a file, and why there is no book for it.
 pub(super) type Refused = (String, String);
@@ -18,7 +21,7 @@ pub(super) type Refused = (String, String);
 pub(super) type Matched = (Vec<(Found, Known)>, Vec<Refused>);
 
 /// Reads a feed from beginning to end, and finds the file of each product. Only what is known of files is kept.
-pub(super) fn matched(feed: &Path, territory: Option<&str>, files: Vec<Found>) -> Result<Matched, Failure> {
+pub(super) fn matched(feed: &Path, territory: Option<&Territory>, files: Vec<Found>) -> Result<Matched, Failure> {
     let wrong = |why: String| Failure::Input(format!("{}, {why}", feed.display()));
     let opened = File::open(feed).map_err(|e| Failure::Input(format!("{}: {e}", feed.display())))?;
     let mut of_isbn: HashMap<Isbn, usize> = HashMap::new();
@@ -34,11 +37,27 @@ pub(super) fn matched(feed: &Path, territory: Option<&str>, files: Vec<Found>) -
     for product in Products::new(BufReader::new(opened)) {
         let product = product.map_err(|error| wrong(error.to_string()))?;
         let record = || format!("record {}", product.reference);
+        for unknown in product.unknown_territories() {
+            eprintln!(
+                "lapidary: {}, {}: {unknown:?} is no territory of ONIX: what is said of it is taken to hold anywhere",
+                feed.display(),
+                record()
+            );
+        }
+        for isbn in product.bad_isbns.iter().filter(|_| !product.isbns.is_empty()) {
+            eprintln!("lapidary: {}, {}: {isbn:?} is no ISBN: {WRONG_DIGIT}", feed.display(), record());
+        }
         let file = product.isbns.iter().find_map(|isbn| of_isbn.get(isbn));
         match file {
             _ if product.deleted => refused
                 .push((record(), "the record asks for deletion: see `lapidary books disable` and `remove`".to_owned())),
-            None if product.isbns.is_empty() => refused.push((record(), "it has no ISBN to find a file by".to_owned())),
+            None if product.isbns.is_empty() => {
+                let why = match product.bad_isbns.as_slice() {
+                    [] => "it has no ISBN to find a file by".to_owned(),
+                    bad => format!("{} is no ISBN: {WRONG_DIGIT}", bad.join(", ")),
+                };
+                refused.push((record(), why));
+            }
             None => {
                 let isbns: Vec<String> = product.isbns.iter().map(ToString::to_string).collect();
                 refused.push((record(), format!("no file's name has its ISBN {}", isbns.join(" or "))));
@@ -55,13 +74,21 @@ pub(super) fn matched(feed: &Path, territory: Option<&str>, files: Vec<Found>) -
         match known {
             Some(known) => found.push((file, known)),
             None if twice => refused.push((file.path.display().to_string(), "another file has its ISBN".to_owned())),
-            None => refused.push((file.path.display().to_string(), "no record of the feed has its ISBN".to_owned())),
+            None => refused.push((file.path.display().to_string(), without_record(&file))),
         }
     }
     Ok((found, refused))
 }
 
-fn of(product: &Product, territory: Option<&str>) -> Result<Known, String> {
+fn without_record(file: &Found) -> String {
+    let name = file.path.file_stem().unwrap_or_default().to_string_lossy();
+    match bad_isbns_in(&name).as_slice() {
+        [] => "no record of the feed has its ISBN".to_owned(),
+        bad => format!("{} in its name is no ISBN: {WRONG_DIGIT}", bad.join(", ")),
+    }
+}
+
+fn of(product: &Product, territory: Option<&Territory>) -> Result<Known, String> {
     let id = product.id();
     let id = id.parse().map_err(|error| format!("record {}: {error}", product.reference))?;
     Ok(Known {

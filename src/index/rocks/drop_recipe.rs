@@ -96,7 +96,7 @@ fn erase(store: &RocksStore, recipe: &KnownRecipe) -> Result<(), StoreError> {
         batch.delete_range_cf(store.family(family), &first[..], end);
     }
     let meta = store.family(Family::Meta);
-    for key in [schema::recipe_key, schema::sizes_key, schema::leaving_key] {
+    for key in [schema::recipe_key, schema::sizes_key, schema::leaving_key, schema::ready_key] {
         batch.delete_cf(meta, key(recipe.number));
     }
     batch.put_cf(meta, schema::POSTINGS, counts.write());

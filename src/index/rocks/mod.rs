@@ -177,6 +177,10 @@ impl Store for RocksStore {
         write::make_default(self, recipe, anyway)
     }
 
+    fn make_ready(&self, recipe: &RecipeName) -> Result<(), StoreError> {
+        write::make_ready(self, recipe)
+    }
+
     fn hide_recipe(&self, recipe: &RecipeName) -> Result<(), StoreError> {
         drop_recipe::mark(self, recipe).map(|_| ())
     }

@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, RwLock};
 use rocksdb::{Cache, DB, Direction, IteratorMode, Options, WriteBatch};
 
 use super::error::{damaged, from_io, from_rocksdb, show};
+use super::read::RocksSnapshot;
 use super::recipes::{KnownRecipe, Recipes};
 use super::schema::{self, FORMAT_VERSION, Family, OLDEST_VERSION};
 use super::write::durably;
@@ -75,6 +76,7 @@ pub(super) fn open(dir: &Path, absent: Absent, cache: usize) -> Result<RocksStor
         Content::Catalogue(version) => migrate(&store, &recipes, version)?,
         Content::Nothing | Content::Unfinished => finish(&store)?,
     }
+    let recipes = marked_ready(&store, recipes)?;
     let store = RocksStore { recipes: RwLock::new(Arc::new(recipes)), ..store };
     let rebuild = store.db.get_pinned_cf(store.family(Family::Meta), schema::REBUILD);
     if rebuild.map_err(|e| store.failed(&e))?.is_some() {
@@ -233,6 +235,23 @@ fn write_version(store: &RocksStore, mut batch: WriteBatch) -> Result<(), StoreE
     store.db.flush_cf(meta).map_err(|e| store.failed(&e))
 }
 
+/// Marks the recipes of a catalogue that older versions made without these marks: the default, and those that every book has.
+fn marked_ready(store: &RocksStore, mut recipes: Recipes) -> Result<Recipes, StoreError> {
+    if recipes.0.first().is_none_or(|default| default.ready) {
+        return Ok(recipes);
+    }
+    let snapshot = RocksSnapshot::new(store, store.db.snapshot(), Arc::new(recipes.clone()));
+    let mut batch = WriteBatch::default();
+    for (i, known) in recipes.0.iter_mut().enumerate().filter(|(_, known)| !known.leaving) {
+        if i == 0 || snapshot.coverage_of(known)?.lacking() == 0 {
+            known.ready = true;
+            batch.put_cf(store.family(Family::Meta), schema::ready_key(known.number), []);
+        }
+    }
+    durably(store, batch)?;
+    Ok(recipes)
+}
+
 fn load_recipes(store: &RocksStore) -> Result<Recipes, StoreError> {
     let meta = store.family(Family::Meta);
     let failed = |e| store.failed(&e);
@@ -244,7 +263,8 @@ fn load_recipes(store: &RocksStore) -> Result<Recipes, StoreError> {
         let number = schema::read_recipe(number).ok_or_else(|| unreadable(&"the number of a recipe"))?;
         let recipe = serde_json::from_slice(&value).map_err(|e| unreadable(&format_args!("recipe {number} ({e})")))?;
         let leaving = store.db.get_pinned_cf(meta, schema::leaving_key(number)).map_err(failed)?.is_some();
-        recipes.0.push(KnownRecipe { number, recipe, leaving });
+        let ready = store.db.get_pinned_cf(meta, schema::ready_key(number)).map_err(failed)?.is_some();
+        recipes.0.push(KnownRecipe { number, recipe, leaving, ready });
     }
     let default = store.db.get_pinned_cf(meta, schema::DEFAULT).map_err(failed)?;
     let default = default.map(|value| schema::read_recipe(&value).ok_or_else(|| unreadable(&"the default recipe")));

@@ -14,8 +14,8 @@ use super::tally::Counting;
 use super::{RocksStore, audit, error, gem_list, verify};
 use crate::fingerprint::{Gem, PackedFold, PlacedGem, Recipe, RecipeName};
 use crate::index::{
-    AuditEntry, AuditFrom, BookId, BookKey, BookNo, Library, LibrarySummary, Limits, Outline, Record, Sizes, Snapshot,
-    StoreError, Tally, Watch,
+    AuditEntry, AuditFrom, BookId, BookKey, BookNo, Coverage, Library, LibrarySummary, Limits, Outline, Record, Sizes,
+    Snapshot, StoreError, Tally, Watch,
 };
 
 /// A state of a [`RocksStore`].
@@ -66,6 +66,17 @@ impl<'a> RocksSnapshot<'a> {
             Some(value) => self.json(&value, format_args!("the sizes of recipe {}", recipe.name())),
             None => Ok(Sizes::default()),
         }
+    }
+
+    /// How much of the store a recipe covers. When no book was ever removed, this costs no look at the libraries.
+    pub(super) fn coverage_of(&self, recipe: &KnownRecipe) -> Result<Coverage, StoreError> {
+        let books = self.sizes_of(recipe)?.classes.iter().map(|class| class.books).sum();
+        let ever = u64::from(self.next_book()?.0);
+        if books == ever {
+            return Ok(Coverage { books, of: books });
+        }
+        let of = self.libraries()?.iter().map(|library| library.books).sum();
+        Ok(Coverage { books, of })
     }
 
     pub(super) fn summary(&self, library: &Library) -> Result<Option<LibrarySummary>, StoreError> {
@@ -336,6 +347,14 @@ impl Snapshot for RocksSnapshot<'_> {
         }
         self.end(&meta)?;
         Ok(libraries)
+    }
+
+    fn is_ready(&self, recipe: &RecipeName) -> bool {
+        self.recipes.staying(recipe).is_ok_and(|known| known.ready)
+    }
+
+    fn coverage(&self, recipe: &RecipeName) -> Result<Coverage, StoreError> {
+        self.coverage_of(self.recipes.staying(recipe)?)
     }
 
     fn sizes(&self, recipe: &RecipeName) -> Result<Sizes, StoreError> {

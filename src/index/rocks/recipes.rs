@@ -12,6 +12,8 @@ pub(super) struct KnownRecipe {
     pub(super) recipe: Recipe,
     /// Whether it is being dropped: nothing new gets gems of it, and nobody else hears of it.
     pub(super) leaving: bool,
+    /// Whether checks may use the recipe without being told that it may lack books.
+    pub(super) ready: bool,
 }
 
 impl KnownRecipe {
@@ -70,6 +72,11 @@ impl Recipes {
     /// A number that no recipe has. One of a recipe that was dropped may come again: nothing is left of that.
     pub(super) fn next_number(&self) -> Option<u16> {
         self.0.iter().map(|known| known.number).max().map_or(Some(0), |last| last.checked_add(1))
+    }
+
+    /// Marks one as ready.
+    pub(super) fn mark_ready(&mut self, number: u16) {
+        self.0.iter_mut().filter(|known| known.number == number).for_each(|known| known.ready = true);
     }
 
     /// Puts them in order.

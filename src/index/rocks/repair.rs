@@ -187,8 +187,7 @@ impl Repair<'_> {
         entries.seek_to_first();
         while let Some((key, value)) = entries.item() {
             let of_known = |number| schema::read_recipe(number).and_then(|number| known.numbered(number)).is_some();
-            let of_recipe =
-                [schema::RECIPE, schema::SIZES, schema::LEAVING].iter().find_map(|prefix| key.strip_prefix(*prefix));
+            let of_recipe = schema::OF_RECIPE.iter().find_map(|prefix| key.strip_prefix(*prefix));
             let means_something = match of_recipe {
                 Some(number) => of_known(number),
                 None if key == schema::DEFAULT => of_known(value),

@@ -45,6 +45,9 @@ pub(super) enum Family {
     /// │ "leaving\0"│recipe │ → nothing; there while the recipe is being dropped: then records name it no more, one
     /// │            │ u16   │   after the other, and its gem lists, postings and sizes stay to the end
     /// ├────────────┼───────┤
+    /// │ "ready\0"  │recipe │ → nothing; there once the recipe was the default, or was made ready: checks may name it
+    /// │            │ u16   │
+    /// ├────────────┼───────┤
     /// │ "library\0"│ name  │ → the library's summary, JSON; absent when it holds no book
     /// ├────────────┼───────┴─────┐
     /// │ "setting\0"│ kind\0 name │ → a setting, in the form of its kind
@@ -193,10 +196,14 @@ pub(super) const FOLDS: &[u8] = b"folds";
 pub(super) const REBUILD: &[u8] = b"rebuild";
 /// [`Family::Meta`]: begins the key of a mark that a recipe is being dropped.
 pub(super) const LEAVING: &[u8] = b"leaving\0";
+/// [`Family::Meta`]: begins the key of a mark that a recipe is ready.
+pub(super) const READY: &[u8] = b"ready\0";
 /// [`Family::Meta`]: begins the key of a recipe's definition.
 pub(super) const RECIPE: &[u8] = b"recipe\0";
 /// [`Family::Meta`]: begins the key of a recipe's sizes.
 pub(super) const SIZES: &[u8] = b"sizes\0";
+/// [`Family::Meta`]: what begins the keys of a recipe.
+pub(super) const OF_RECIPE: [&[u8]; 4] = [RECIPE, SIZES, LEAVING, READY];
 /// [`Family::Meta`]: begins the key of a library's summary.
 pub(super) const LIBRARY: &[u8] = b"library\0";
 
@@ -235,6 +242,10 @@ pub(super) fn sizes_key(recipe: u16) -> Vec<u8> {
 
 pub(super) fn leaving_key(recipe: u16) -> Vec<u8> {
     [LEAVING, &recipe.to_be_bytes()].concat()
+}
+
+pub(super) fn ready_key(recipe: u16) -> Vec<u8> {
+    [READY, &recipe.to_be_bytes()].concat()
 }
 
 /// Reads a recipe's number.
@@ -468,7 +479,7 @@ mod tests {
     fn the_keys_of_changes_have_one_order_as_bytes_and_as_numbers() {
         let known = |(number, name): (u16, &str)| {
             let recipe = name.parse().expect("a built-in recipe");
-            KnownRecipe { number, recipe, leaving: false }
+            KnownRecipe { number, recipe, leaving: false, ready: true }
         };
         let mut keys = Vec::new();
         for recipe in [(258, "hardened"), (1, "documented"), (3, "released")].map(known) {

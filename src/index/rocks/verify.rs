@@ -255,9 +255,7 @@ impl Check<'_> {
             if books.is_some_and(|books| books.is_empty()) {
                 self.fault(format!("library {name} has a summary, but no book"));
             }
-        } else if let Some(number) =
-            [schema::RECIPE, schema::SIZES, schema::LEAVING].iter().find_map(|prefix| key.strip_prefix(*prefix))
-        {
+        } else if let Some(number) = schema::OF_RECIPE.iter().find_map(|prefix| key.strip_prefix(*prefix)) {
             if !is_recipe(number) {
                 self.fault(format!("there is an entry for recipe {number:?}, which is not defined here"));
             }

@@ -31,8 +31,13 @@ pub(super) fn add_recipe(store: &RocksStore, recipe: &Recipe) -> Result<(), Stor
     }
     let number = recipes.next_number().ok_or_else(|| full(store, "the numbers of recipes are used up"))?;
     let mut recipes = recipes.clone();
-    recipes.0.push(KnownRecipe { number, recipe: recipe.clone(), leaving: false });
+    // The first is the default.
+    let ready = recipes.0.is_empty();
+    recipes.0.push(KnownRecipe { number, recipe: recipe.clone(), leaving: false, ready });
     change.put_json(Family::Meta, schema::recipe_key(number), recipe);
+    if ready {
+        change.batch.put_cf(store.family(Family::Meta), schema::ready_key(number), []);
+    }
     change.audit.push(Action::RecipeAdded { recipe: recipe.name().clone() });
     let mut known = store.recipes.write().unwrap_or_else(PoisonError::into_inner);
     change.commit()?;
@@ -44,11 +49,11 @@ pub(super) fn make_default(store: &RocksStore, name: &RecipeName, anyway: bool) 
     let mut change = Change::begin(store, store.turn());
     let mut recipes = change.before.known().clone();
     let recipe = recipes.staying(name)?.number;
-    let books: u64 = change.before.libraries()?.iter().map(|library| library.books).sum();
-    let with_gems: u64 = change.before.sizes(name)?.classes.iter().map(|class| class.books).sum();
-    let without = books.saturating_sub(with_gems);
+    let without = change.before.coverage(name)?.lacking();
     if without == 0 || anyway {
+        recipes.mark_ready(recipe);
         recipes.sort(Some(recipe));
+        change.batch.put_cf(store.family(Family::Meta), schema::ready_key(recipe), []);
         change.batch.put_cf(store.family(Family::Meta), schema::DEFAULT, recipe.to_be_bytes());
         change.audit.push(Action::RecipeDefault { recipe: name.clone() });
         let mut known = store.recipes.write().unwrap_or_else(PoisonError::into_inner);
@@ -56,6 +61,18 @@ pub(super) fn make_default(store: &RocksStore, name: &RecipeName, anyway: bool) 
         *known = Arc::new(recipes);
     }
     Ok(without)
+}
+
+pub(super) fn make_ready(store: &RocksStore, name: &RecipeName) -> Result<(), StoreError> {
+    let mut change = Change::begin(store, store.turn());
+    let mut recipes = change.before.known().clone();
+    let recipe = recipes.staying(name)?.number;
+    recipes.mark_ready(recipe);
+    change.batch.put_cf(store.family(Family::Meta), schema::ready_key(recipe), []);
+    let mut known = store.recipes.write().unwrap_or_else(PoisonError::into_inner);
+    change.commit()?;
+    *known = Arc::new(recipes);
+    Ok(())
 }
 
 pub(super) fn add_gems(store: &RocksStore, recipe: &RecipeName, books: Vec<LateGems>) -> Result<(), StoreError> {

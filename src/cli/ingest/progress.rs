@@ -1,0 +1,147 @@
+//! What lands is counted and shown: while it lands, and in the end.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write as _, stdout};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use hashbrown::HashMap;
+use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
+use serde::Serialize;
+
+use super::super::failure::{Failure, Status};
+use super::super::files::counted;
+use super::job::Name;
+use crate::catalogue::{Added, Outcome};
+
+/// Counts what lands, and shows it.
+pub(super) struct Progress {
+    pub(super) bar: ProgressBar,
+    json: bool,
+    begun: Instant,
+    /// How many files of folders were taken for no books, by their endings.
+    skipped: BTreeMap<String, u64>,
+    counts: Mutex<Counts>,
+}
+
+#[derive(Default)]
+struct Counts {
+    added: u64,
+    replaced: u64,
+    unchanged: u64,
+    /// Books of files, by format.
+    formats: BTreeMap<&'static str, u64>,
+    /// Books without a gem, which no check can find.
+    gemless: Vec<String>,
+    bytes: u64,
+    refused: Vec<(String, String)>,
+}
+
+/// A line of `--json`.
+#[derive(Serialize)]
+struct Line<'a> {
+    file: &'a str,
+    #[serde(flatten)]
+    added: Option<&'a Added>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refused: Option<&'a str>,
+}
+
+impl Progress {
+    pub(super) fn new(files: usize, json: bool, skipped: BTreeMap<String, u64>) -> Self {
+        let bar = ProgressBar::new(files as u64);
+        if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos} of {len} files, {eta} left") {
+            bar.set_style(style);
+        }
+        Self { bar, json, begun: Instant::now(), skipped, counts: Mutex::default() }
+    }
+
+    pub(super) fn landed(&self, name: Name, added: Result<Added, String>) -> Result<(), Failure> {
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let Name { name: file, format } = name;
+        if self.json {
+            let refused = added.as_ref().err().map(String::as_str);
+            let mut out = stdout().lock();
+            let line = Line { file: &file, added: added.as_ref().ok(), refused };
+            serde_json::to_writer(&mut out, &line).map_err(io::Error::from)?;
+            writeln!(out)?;
+            out.flush()?;
+        }
+        self.bar.inc(1);
+        match added {
+            Ok(Added { outcome, book }) => {
+                *match outcome {
+                    Outcome::Added => &mut counts.added,
+                    Outcome::Replaced => &mut counts.replaced,
+                    Outcome::Unchanged => &mut counts.unchanged,
+                } += 1;
+                if let Some(format) = format {
+                    *counts.formats.entry(format.as_str()).or_default() += 1;
+                }
+                counts.bytes += if outcome == Outcome::Unchanged { 0 } else { book.bytes };
+                if book.gems.values().all(|&gems| gems == 0) {
+                    counts.gemless.push(file);
+                }
+            }
+            Err(why) => counts.refused.push((file, why)),
+        }
+        Ok(())
+    }
+
+    pub(super) fn finish(self) -> Result<Status, Failure> {
+        self.bar.finish_and_clear();
+        let Counts { added, replaced, unchanged, formats, gemless, bytes, refused } =
+            self.counts.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let seconds = self.begun.elapsed().as_secs_f64().max(1e-3);
+        let (bytes, rate) = (HumanBytes(bytes), HumanBytes((bytes as f64 / seconds) as u64));
+        let count = refused.len();
+        let mut lines = vec![format!(
+            "{added} added, {replaced} replaced, {unchanged} unchanged, {count} refused; {bytes} of text in {seconds:.1} s, \
+             {rate}/s"
+        )];
+        if !formats.is_empty() {
+            let formats: Vec<String> = formats.iter().map(|(format, books)| format!("{books} {format}")).collect();
+            lines.push(format!("formats: {}", formats.join(", ")));
+        }
+        if !self.skipped.is_empty() {
+            let skipped = counted(&self.skipped);
+            lines.push(format!("skipped, being no books: {skipped}; name them, or give --include, to take them"));
+        }
+        if !gemless.is_empty() {
+            lines.push(format!("{} of them are too short for a gem: no check can find these", gemless.len()));
+            lines.extend(gemless.iter().map(|file| format!("  {file}")));
+        }
+        let summary = lines.join("\n");
+        if self.json {
+            eprintln!("{summary}");
+        } else {
+            writeln!(stdout(), "{summary}")?;
+        }
+        show_refused(&refused);
+        Ok(if refused.is_empty() { Status::Done } else { Status::WrongInput })
+    }
+}
+
+/// Says what was refused, and each reason once.
+fn show_refused(refused: &[(String, String)]) {
+    let mut by_reason: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut place: HashMap<&str, usize> = HashMap::new();
+    for (file, why) in refused {
+        let place = *place.entry(why).or_insert(by_reason.len());
+        match by_reason.get_mut(place) {
+            Some((_, files)) => files.push(file),
+            None => by_reason.push((why, vec![file])),
+        }
+    }
+    for (why, files) in by_reason {
+        match files.as_slice() {
+            [file] => eprintln!("refused {file}: {why}"),
+            files => {
+                eprintln!("refused {} files: {why}", files.len());
+                for file in files {
+                    eprintln!("  {file}");
+                }
+            }
+        }
+    }
+}
