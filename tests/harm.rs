@@ -10,9 +10,25 @@ use std::thread;
 use common::{Folder, Server, command, prose, run};
 use makers::{form, loops, pdf_that_draws, stream, zip};
 
-/// A form that draws itself: its parser calls itself until the stack is full.
+/// A font with procedures in procedures: its parser calls itself until the stack is full.
 fn overflows_the_stack() -> Vec<u8> {
-    pdf_that_draws(stream("", b"/A Do", 1), vec![form(5, 1)])
+    let font = "<</Type/Font/Subtype/Type1/BaseFont/Deep/FontDescriptor<</FontFile 5 0 R>>>>";
+    let page = format!("<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]/Resources<</Font<</F {font}>>>>/Contents 4 0 R>>");
+    pdf_of(
+        &[
+            b"<</Type/Catalog/Pages 2 0 R>>".to_vec(),
+            b"<</Type/Pages/Kids[3 0 R]/Count 1>>".to_vec(),
+            page.into_bytes(),
+            stream("", b"BT /F 1 Tf (A stone.) Tj ET", 1),
+            stream("", &b"{".repeat(1_000_000), 1),
+        ],
+        1,
+    )
+}
+
+/// A form that draws itself, twice.
+fn draws_itself() -> Vec<u8> {
+    pdf_that_draws(stream("", b"/A Do", 1), vec![form(5, 2)])
 }
 
 /// A gigabyte of blanks in a few kilobytes, packed twice: its parser unpacks it all.
@@ -103,6 +119,7 @@ fn a_server_outlives_them() {
     };
     let harmful = [
         (overflows_the_stack(), "not_readable"),
+        (draws_itself(), "no_text"),
         (loops(), "over_limit"),
         (exhausts_memory(), "over_limit"),
         (makers::gz(&vec![b' '; 64 << 20]), "over_limit"),

@@ -11,7 +11,7 @@ use std::panic;
 use std::time::{Duration, Instant};
 
 use lapidary::extract::{self, Book, ExtractError, Extracted, File, Limit, Limits, Met};
-use makers::{AUTHOR, ISBN, MAKERS, TITLE, gz, zip};
+use makers::{AUTHOR, Composite, ISBN, MAKERS, TITLE, gz, zip};
 use zip::unstable::write::FileOptionsExt as _;
 use zip::write::SimpleFileOptions;
 
@@ -69,6 +69,28 @@ fn what_files_say_of_themselves() {
 }
 
 #[test]
+fn word_documents_say_what_they_are_in_any_code_page() {
+    let (title, author) = ("Старый гранильщик", "А. Втор");
+    for (page, encoding) in [
+        (65001, encoding_rs::UTF_8),
+        (1251, encoding_rs::WINDOWS_1251),
+        (20866, encoding_rs::KOI8_R),
+        (28595, encoding_rs::ISO_8859_5),
+        (936, encoding_rs::GBK),
+    ] {
+        let bytes = |text| encoding.encode(text).0;
+        let metadata = one(makers::doc_with_summary(&paragraphs(), page, &bytes(title), &bytes(author)));
+        let metadata = metadata.expect("a document").metadata;
+        assert_eq!(metadata.title.as_deref(), Some(title), "code page {page}");
+        assert_eq!(metadata.authors, [author], "code page {page}");
+    }
+    // Characters below U+0100 that the code page has elsewhere.
+    let metadata =
+        one(makers::doc_with_summary(&paragraphs(), 1257, b"S\xb8ren", b"A. Uthor")).expect("a document").metadata;
+    assert_eq!(metadata.title.as_deref(), Some("S\u{f8}ren"));
+}
+
+#[test]
 fn what_files_say_is_no_longer_than_a_record() {
     let title = "Stone ".repeat(100_000);
     let page = format!("<html><head><title>{title}</title></head><body>A gem.</body></html>");
@@ -101,6 +123,117 @@ fn words_of_a_printed_page() {
     assert!(read.text.starts_with("The old cutter of stones"), "{}", read.text);
     let boxed = one(b"{\\rtf1 Text {\\shp{\\*\\shpinst{\\sp junk}{\\shptxt boxed}}}end}".to_vec());
     assert_eq!(words(&boxed.expect("a document").text).join(" "), "Text boxedend");
+}
+
+/// Two bytes a character, which are its number and 256 more.
+fn shifted(text: &str) -> Vec<u8> {
+    text.bytes().flat_map(|byte| [1, byte]).collect()
+}
+
+/// One byte a character, which is its number and 128 more.
+fn high(text: &str) -> Vec<u8> {
+    text.bytes().map(|byte| byte | 0x80).collect()
+}
+
+fn utf16(text: &str) -> Vec<u8> {
+    text.encode_utf16().flat_map(u16::to_be_bytes).collect()
+}
+
+/// Composite fonts of PDF files, in the ways that programs write them.
+fn composites() -> Vec<Composite> {
+    let map = |lines: &str| Err(format!("/CIDInit /ProcSet findresource begin begincmap\n{lines}\nendcmap"));
+    let range = || map("1 beginbfrange <0120> <017e> <0020> endbfrange");
+    let letters =
+        |digits: usize| -> String { (0x20..0x7f_u8).map(|c| format!("<01{c:02x}> <{c:0digits$x}>\n")).collect() };
+    let array: String = (0x20..0x7f_u8).map(|c| format!("<{c:04x}>")).collect();
+    let two_bytes = "1 begincodespacerange <0000> <ffff> endcodespacerange 1 begincidrange <0100> <01ff> 0 endcidrange";
+    let one_byte = "1 begincodespacerange <00> <ff> endcodespacerange 1 begincidrange <80> <ff> 1 endcidrange";
+    let of = |what, encoding, to_unicode, codes| Composite {
+        what,
+        encoding,
+        to_unicode,
+        descendant: "/FontDescriptor<<>>/W[288 382 500]/DW 1000.0".to_owned(),
+        file: Vec::new(),
+        codes,
+    };
+    let file = "/FontDescriptor<</FontFile2 8 0 R>>/CIDToGIDMap/Identity".to_owned();
+    vec![
+        of("a range", Ok("/Identity-H"), range(), shifted),
+        of("a range, written downwards", Ok("/Identity-V"), range(), shifted),
+        of("an array", Ok("/Identity-H"), map(&format!("1 beginbfrange <0120><017e>[{array}] endbfrange")), shifted),
+        of("characters", Ok("/Identity-H"), map(&format!("95 beginbfchar\n{}endbfchar", letters(4))), shifted),
+        of("one byte", Ok("/Identity-H"), map(&format!("95 beginbfchar\n{}endbfchar", letters(2))), shifted),
+        of("the wrong count", Ok("/Identity-H"), map(&format!("7 beginbfchar\n{}endbfchar", letters(4))), shifted),
+        of("codes of two bytes", Err(two_bytes), range(), shifted),
+        of("codes of one byte", Err(one_byte), map("1 beginbfrange <a0> <fe> <0020> endbfrange"), high),
+        of("named as Unicode", Ok("/Identity-H"), Ok("/Identity-H"), utf16),
+        of("Unicode", Ok("/UniGB-UCS2-H"), Ok(""), utf16),
+        of("UTF-16", Ok("/UniJIS-UTF16-H"), Ok(""), utf16),
+        of("Shift-JIS", Ok("/90ms-RKSJ-H"), Ok(""), |text| encoding_rs::SHIFT_JIS.encode(text).0.into_owned()),
+        of("GBK", Ok("/GBK-EUC-H"), Ok(""), |text| encoding_rs::GBK.encode(text).0.into_owned()),
+        of("Big5", Ok("/ETen-B5-H"), Ok(""), |text| encoding_rs::BIG5.encode(text).0.into_owned()),
+        of("Korean", Ok("/KSCms-UHC-H"), Ok(""), |text| encoding_rs::EUC_KR.encode(text).0.into_owned()),
+        Composite { descendant: String::new(), ..of("no descriptor", Ok("/Identity-H"), range(), shifted) },
+        Composite {
+            descendant: file,
+            file: makers::truetype(),
+            ..of("a font's own", Ok("/Identity-H"), Ok(""), shifted)
+        },
+    ]
+}
+
+#[test]
+fn composite_fonts_of_pdf_files_are_read() {
+    for font in composites() {
+        for show in ["{} Tj T*", "[{}] TJ T*", "{} '", "0 0 {} \""] {
+            let read = one(makers::pdf_composite(&font, &PARAGRAPHS, show));
+            let read = read.unwrap_or_else(|error| panic!("{}, {show}: {error}", font.what));
+            assert_eq!(words(&read.text), words(&PARAGRAPHS.join(" ")), "{}, {show}", font.what);
+        }
+    }
+    let of = |what| composites().into_iter().find(|font| font.what == what).expect("a font");
+    for (what, text) in
+        [("Shift-JIS", "宝石と花崗岩。"), ("GBK", "花岗岩和宝石。"), ("Korean", "화강암과 보석."), ("UTF-16", "Гранит")]
+    {
+        assert_eq!(one(makers::pdf_composite(&of(what), &[text], "{} Tj T*")).expect(what).text, text, "{what}");
+    }
+}
+
+/// A page of text that is all in forms, one in the other, as some programs write every page; a font's name means another font in
+/// each.
+#[test]
+fn forms_of_pdf_files_are_read() {
+    let map = |first: u8| {
+        makers::stream("", format!("1 beginbfrange <{first:02x}> <{:02x}> <0041> endbfrange", first + 25).as_bytes(), 1)
+    };
+    let font = |map: u8| {
+        format!("<</Type/Font/Subtype/TrueType/BaseFont/Made/Encoding/WinAnsiEncoding/ToUnicode {map} 0 R>>")
+            .into_bytes()
+    };
+    let form = |resources: &str, content: &str| {
+        makers::stream(&format!("/Type/XObject/Subtype/Form/BBox[0 0 9 9]{resources}"), content.as_bytes(), 1)
+    };
+    // All at one place, but for where the forms stand.
+    let shown = |text: &str| format!("BT /F1 10 Tf 12 TL 50 750 Td ({text}) ' ET");
+    let objects = [
+        b"<</Type/Catalog/Pages 2 0 R>>".to_vec(),
+        b"<</Type/Pages/Kids[3 0 R]/Count 1/Resources<</Font<</F1 4 0 R>>/XObject<</X 8 0 R/Y 10 0 R/I 11 0 R>>>>>>"
+            .to_vec(),
+        b"<</Type/Page/Parent 2 0 R/Contents 9 0 R>>".to_vec(),
+        font(6),
+        font(7),
+        map(b'a'),
+        map(b'A'),
+        form(
+            "/Matrix[1 0 0 1 0 100]/Resources<</Font<</F1 5 0 R>>/XObject<</X 8 0 R/Y 10 0 R>>>>",
+            &format!("{} /X Do q 1 0 0 1 0 -50 cm /Y Do Q Q Q", shown("FORM")),
+        ),
+        makers::stream("", format!("/X Do /None Do /I Do /G gs /P cs {} 3 Tm /F1 x Tf", shown("page")).as_bytes(), 1),
+        form("", &shown("inner")),
+        makers::stream("/Type/XObject/Subtype/Image", b"(image) Tj", 1),
+    ];
+    let read = one(makers::pdf_of(&objects, 1)).expect("a document");
+    assert_eq!(words(&read.text), ["FORM", "inner", "PAGE"]);
 }
 
 #[test]
@@ -260,9 +393,9 @@ fn what_is_encrypted_is_said_to_be() {
     encrypted(pdf.into_bytes());
 }
 
-/// What a fuzzer found: a font of parts that has none, and one that is no dictionary. The parser panics at both.
+/// A font that does not say which characters it shows, and one at which the parser panics.
 #[test]
-fn pages_that_a_parser_panics_at() {
+fn pages_that_cannot_be_read() {
     let pdf = |fonts: &[&str]| {
         let mut objects = vec![b"<</Type/Catalog/Pages 2 0 R>>".to_vec(), Vec::new()];
         let mut kids = String::new();
@@ -281,12 +414,15 @@ fn pages_that_a_parser_panics_at() {
     };
     let good = "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>";
     quietly(move || {
-        for bad in ["<</Type/Font/Subtype/Type0/BaseFont/X/Encoding/Identity-H>>", "17"] {
+        let nameless = "<</Type/Font/Subtype/Type0/BaseFont/X/Encoding/Identity-H>>";
+        for bad in [nameless, "<</Type/Font/Subtype/TrueType/BaseFont/X/FirstChar 0/LastChar 9/Widths[500]>>"] {
             let refused = one(pdf(&[good, bad])).expect_err("half of it is lost").to_string();
             assert!(refused.contains("1 of 2 pages cannot be read; page 2"), "{refused}");
             let fonts: Vec<&str> = std::iter::repeat_n(good, 19).chain([bad]).collect();
             assert_eq!(one(pdf(&fonts)).expect("most of it").text.matches("can be read").count(), 19);
         }
+        // Where there is no font, another one will do.
+        assert_eq!(one(pdf(&[good, "17"])).expect("all of it").text.matches("can be read").count(), 2);
     });
 }
 

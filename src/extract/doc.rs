@@ -2,8 +2,10 @@
 
 use std::io::Cursor;
 
+use office_oxide::cfb::CfbReader;
 use office_oxide::doc::DocDocument;
 
+use super::encoding::code_page;
 use super::prose::{Prose, phrase};
 use super::{ExtractError, Extracted, Format, Metadata};
 
@@ -27,14 +29,45 @@ pub(super) fn read(bytes: &[u8]) -> Result<Extracted, ExtractError> {
         text.text(paragraph);
         text.paragraph();
     }
-    Ok(Extracted { format: Format::Doc, text: text.into_text(), metadata: about(&document), encoding: None })
+    Ok(Extracted { format: Format::Doc, text: text.into_text(), metadata: about(&document, bytes), encoding: None })
 }
 
-fn about(document: &DocDocument) -> Metadata {
+fn about(document: &DocDocument, bytes: &[u8]) -> Metadata {
     let Some(summary) = document.summary_properties() else { return Metadata::default() };
+    // The parser knows these itself.
+    let unknown = |page: &u16| !matches!(page, 866 | 874 | 1200 | 1250..=1258 | 10000);
+    let encoding = summary_code_page(bytes).filter(unknown).and_then(code_page);
+    let value = |value: &Option<String>| {
+        let value = value.as_deref()?;
+        phrase(&encoding.and_then(|encoding| decoded(value, encoding)).unwrap_or_else(|| value.to_owned()))
+    };
     Metadata {
-        title: summary.title.as_deref().and_then(phrase),
-        authors: summary.author.as_deref().and_then(phrase).into_iter().collect(),
+        title: value(&summary.title),
+        authors: value(&summary.author).into_iter().collect(),
         ..Metadata::default()
     }
+}
+
+/// A value whose bytes the parser took for characters, as it does where it does not know the code page.
+fn decoded(value: &str, encoding: &'static encoding_rs::Encoding) -> Option<String> {
+    let bytes: Vec<u8> = value.chars().map(u8::try_from).collect::<Result<_, _>>().ok()?;
+    let decoded = encoding.decode_without_bom_handling_and_without_replacement(&bytes)?;
+    Some(decoded.into_owned())
+}
+
+/// The code page of what the file says of itself: the property 1 of its first set (\[MS-OLEPS\] 2.21, 2.20).
+fn summary_code_page(bytes: &[u8]) -> Option<u16> {
+    /// Where the offset of the first set of properties stands, and the number of that property.
+    const FIRST_SET: usize = 44;
+    const CODE_PAGE: u32 = 1;
+    let summary =
+        CfbReader::new(Cursor::new(bytes)).and_then(|mut file| file.open_stream("\u{5}SummaryInformation")).ok()?;
+    let number = |at: usize| Some(u32::from_le_bytes(*summary.get(at..)?.first_chunk()?));
+    let set = number(FIRST_SET)? as usize;
+    let properties = (0..number(set + 4)? as usize).map_while(|i| {
+        let property = set + 8 + 8 * i;
+        Some((number(property)?, number(property + 4)? as usize))
+    });
+    let (_, value) = properties.into_iter().find(|(id, _)| *id == CODE_PAGE)?;
+    Some(number(set + value + 4)? as u16)
 }

@@ -233,3 +233,26 @@ impl TryFrom<String> for Encoding {
         name.parse()
     }
 }
+
+/// The encoding that Windows numbers so.
+pub(super) fn code_page(number: u16) -> Option<&'static encoding_rs::Encoding> {
+    let label = match number {
+        866 => "ibm866".to_owned(),
+        874 => "windows-874".to_owned(),
+        932 => "shift_jis".to_owned(),
+        936 => "gbk".to_owned(),
+        949 | 51949 => "euc-kr".to_owned(),
+        950 => "big5".to_owned(),
+        10000 => "macintosh".to_owned(),
+        10007 => "x-mac-cyrillic".to_owned(),
+        20866 => "koi8-r".to_owned(),
+        21866 => "koi8-u".to_owned(),
+        20127 => "us-ascii".to_owned(),
+        28591..=28605 => format!("iso-8859-{}", number - 28590),
+        51932 => "euc-jp".to_owned(),
+        54936 => "gb18030".to_owned(),
+        65001 => "utf-8".to_owned(),
+        number => format!("windows-{number}"),
+    };
+    encoding_rs::Encoding::for_label(label.as_bytes())
+}

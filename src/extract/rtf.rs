@@ -3,6 +3,7 @@
 use encoding_rs::WINDOWS_1252;
 use hashbrown::HashMap;
 
+use super::encoding::code_page;
 use super::limits::Budget;
 use super::prose::{Prose, phrase};
 use super::{ExtractError, Extracted, Format, Metadata};
@@ -315,24 +316,6 @@ impl Reader<'_> {
             self.push(char);
         }
     }
-}
-
-fn code_page(number: u16) -> Option<&'static encoding_rs::Encoding> {
-    let label = match number {
-        866 => "ibm866".to_owned(),
-        874 => "windows-874".to_owned(),
-        932 => "shift_jis".to_owned(),
-        936 => "gbk".to_owned(),
-        949 => "euc-kr".to_owned(),
-        950 => "big5".to_owned(),
-        10000 => "macintosh".to_owned(),
-        10007 => "x-mac-cyrillic".to_owned(),
-        20866 => "koi8-r".to_owned(),
-        21866 => "koi8-u".to_owned(),
-        65001 => "utf-8".to_owned(),
-        number => format!("windows-{number}"),
-    };
-    encoding_rs::Encoding::for_label(label.as_bytes())
 }
 
 /// The code page of a font's character set, as Windows numbers them.

@@ -364,3 +364,108 @@ pub fn gz(content: &[u8]) -> Vec<u8> {
     encoder.write_all(content).expect("memory");
     encoder.finish().expect("memory")
 }
+
+/// A composite font of a PDF file, as some programs write it.
+pub struct Composite {
+    pub what: &'static str,
+    /// What `/Encoding` is, or the content of the stream that it is.
+    pub encoding: Result<&'static str, &'static str>,
+    /// What `/ToUnicode` is, or the content of the stream that it is; nothing if empty.
+    pub to_unicode: Result<&'static str, String>,
+    /// The rest of the descendant font.
+    pub descendant: String,
+    /// The file of the font.
+    pub file: Vec<u8>,
+    /// A text as codes.
+    pub codes: fn(&str) -> Vec<u8>,
+}
+
+/// A PDF file of one page with these lines, shown by `show`: the operators of a line, for which `{}` is the line.
+pub fn pdf_composite(font: &Composite, lines: &[&str], show: &str) -> Vec<u8> {
+    let shown: String = lines
+        .iter()
+        .map(|line| {
+            let codes: String = (font.codes)(line).iter().map(|byte| format!("{byte:02x}")).collect();
+            show.replace("{}", &format!("<{codes}>")) + "\n"
+        })
+        .collect();
+    let content = format!("BT /F1 10 Tf 12 TL 50 750 Td\n{shown}ET");
+    let encoding = font.encoding.unwrap_or("7 0 R");
+    let to_unicode = match &font.to_unicode {
+        Ok("") => String::new(),
+        Ok(name) => format!("/ToUnicode {name}"),
+        Err(_) => "/ToUnicode 6 0 R".to_owned(),
+    };
+    pdf_of(
+        &[
+            b"<</Type/Catalog/Pages 2 0 R>>".to_vec(),
+            b"<</Type/Pages/Kids[3 0 R]/Count 1>>".to_vec(),
+            b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Resources<</Font<</F1 4 0 R>>>>/Contents 9 0 R>>"
+                .to_vec(),
+            format!(
+                "<</Type/Font/Subtype/Type0/BaseFont/Made/Encoding {encoding}{to_unicode}/DescendantFonts[5 0 R]>>"
+            )
+            .into_bytes(),
+            format!("<</Type/Font/Subtype/CIDFontType2/BaseFont/Made{}>>", font.descendant).into_bytes(),
+            stream("", font.to_unicode.as_ref().err().map_or("", String::as_str).as_bytes(), 1),
+            stream("", font.encoding.err().unwrap_or_default().as_bytes(), 1),
+            stream("", &font.file, 1),
+            stream("", content.as_bytes(), 1),
+        ],
+        1,
+    )
+}
+
+/// A TrueType font without a single outline, whose glyphs have the numbers of their characters and 256 more.
+pub fn truetype() -> Vec<u8> {
+    let mut head = vec![0; 54];
+    head[18..20].copy_from_slice(&1000_u16.to_be_bytes());
+    let mut hhea = vec![0; 36];
+    hhea[34..36].copy_from_slice(&1_u16.to_be_bytes());
+    let mut maxp = vec![0, 0, 0x50, 0];
+    maxp.extend(1000_u16.to_be_bytes());
+    let mut cmap = Vec::new();
+    for half in [0, 1, 3, 10, 0, 12, 12, 0, 0, 28, 0, 0, 0, 1, 0, 0x20, 0, 0x7e, 0, 0x120_u16] {
+        cmap.extend(half.to_be_bytes());
+    }
+    let tables = [(b"cmap", cmap), (b"head", head), (b"hhea", hhea), (b"maxp", maxp)];
+    let mut file = vec![0, 1, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0];
+    let mut at = 12 + 16 * tables.len();
+    for (name, table) in &tables {
+        file.extend(*name);
+        file.extend([0; 4]);
+        file.extend((at as u32).to_be_bytes());
+        file.extend((table.len() as u32).to_be_bytes());
+        at += table.len();
+    }
+    file.extend(tables.into_iter().flat_map(|(_, table)| table));
+    file
+}
+
+/// A Word document as [`doc`] makes it, with what it says of itself in a code page.
+pub fn doc_with_summary(paragraphs: &[String], code_page: u16, title: &[u8], author: &[u8]) -> Vec<u8> {
+    let string = |bytes: &[u8]| {
+        let mut value = [&30_u32.to_le_bytes()[..], &(bytes.len() as u32 + 1).to_le_bytes(), bytes, &[0]].concat();
+        value.resize(value.len().next_multiple_of(4), 0);
+        value
+    };
+    let values = [[2_u32.to_le_bytes(), u32::from(code_page).to_le_bytes()].concat(), string(title), string(author)];
+    let (mut index, mut at) = (Vec::new(), 8 + 8 * values.len());
+    for (id, value) in [1_u32, 2, 4].into_iter().zip(&values) {
+        index.extend(id.to_le_bytes());
+        index.extend((at as u32).to_le_bytes());
+        at += value.len();
+    }
+    let mut set = [&(at as u32).to_le_bytes()[..], &3_u32.to_le_bytes(), &index].concat();
+    set.extend(values.concat());
+    let mut summary = vec![0xfe, 0xff, 0, 0];
+    summary.resize(24, 0);
+    summary.extend(1_u32.to_le_bytes());
+    summary.extend([0xE0, 0x85, 0x9F, 0xF2, 0xF9, 0x4F, 0x68, 0x10, 0xAB, 0x91, 0x08, 0x00, 0x2B, 0x27, 0xB3, 0xD9]);
+    summary.extend(48_u32.to_le_bytes());
+    summary.extend(set);
+    let mut file = cfb::CompoundFile::open(Cursor::new(doc(paragraphs))).expect("a document");
+    file.create_stream("\u{5}SummaryInformation").and_then(|mut stream| stream.write_all(&summary)).expect("memory");
+    file.flush().expect("memory");
+    file.into_inner().into_inner()
+}

@@ -1,10 +1,15 @@
 //! PDF: the characters of each page in the order that they are drawn, as lines; a form feed between pages. Where a line ends
 //! is no matter of the text: words that are broken there are joined.
 
+mod cmap;
+mod fonts;
+mod mend;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use pdf_extract::{Dictionary, Document, Object, PlainTextOutput, decode_text_string, output_doc_page};
+use pdf_extract::{Dictionary, Document, Object, ObjectId, PlainTextOutput, decode_text_string, output_doc_page};
 
+use self::mend::{Fonts, Mended, Unread};
 use super::clean::Lines;
 use super::limits::Budget;
 use super::prose::phrase;
@@ -29,11 +34,16 @@ pub(super) fn read(bytes: &[u8], budget: &Budget) -> Result<Extracted, ExtractEr
     let (room, met) = budget.room();
     let numbers = document.get_pages();
     let (mut pages, mut lost, mut size) = (Vec::new(), Vec::new(), 0);
-    for &number in numbers.keys() {
-        let page = page(&document, number).unwrap_or_else(|why| {
-            lost.push(format!("page {number}: {why}"));
-            String::new()
-        });
+    let mut fonts = Fonts::default();
+    for (&number, &id) in &numbers {
+        let page = match page(&mut document, &mut fonts, number, id, room) {
+            Ok(page) => page,
+            Err(Unread::TooMuch) => return Err(met.into()),
+            Err(Unread::Page(why)) => {
+                lost.push(format!("page {number}: {why}"));
+                String::new()
+            }
+        };
         size += page.len() as u64;
         if size > room {
             return Err(met.into());
@@ -71,12 +81,14 @@ fn text(pages: &[String]) -> String {
 }
 
 /// The text of a page. Where the parser panics, which it does at much that it does not expect, one page is lost.
-fn page(document: &Document, number: u32) -> Result<String, String> {
+fn page(document: &mut Document, fonts: &mut Fonts, number: u32, id: ObjectId, room: u64) -> Result<String, Unread> {
     let mut text = String::new();
-    let read = AssertUnwindSafe(|| output_doc_page(document, &mut PlainTextOutput::new(&mut text), number));
+    let page = Mended::page(document, fonts, id, room)?;
+    let output = &mut PlainTextOutput::new(&mut text);
+    let read = AssertUnwindSafe(|| output_doc_page(page.document(), output, number));
     match catch_unwind(read) {
-        Ok(read) => read.map_err(|error| error.to_string())?,
-        Err(_) => return Err("its parser failed".to_owned()),
+        Ok(read) => read.map_err(|error| Unread::Page(error.to_string()))?,
+        Err(_) => return Err(Unread::Page("its parser failed".to_owned())),
     }
     Ok(text)
 }

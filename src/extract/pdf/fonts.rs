@@ -1,0 +1,263 @@
+//! Fonts, written anew so that `pdf-extract` reads them: it takes composite fonts of two-byte codes with a plain map to Unicode,
+//! and panics at, or finds no text in, many others.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use encoding_rs::{BIG5, EUC_JP, EUC_KR, Encoding, GB18030, SHIFT_JIS};
+use hashbrown::HashMap;
+use pdf_extract::{Dictionary, Document, Object, ObjectId, Stream};
+use ttf_parser::Face;
+
+use super::cmap::{CMap, Codes, encoding, to_unicode};
+use super::mend::resolve;
+
+/// The widths of one font: more than it can have glyphs.
+const MOST_WIDTHS: usize = 1 << 16;
+/// The width of glyphs that nothing is said of.
+const WIDTH: i64 = 1000;
+
+/// A font as it is in the document.
+#[derive(Debug)]
+pub(super) struct Font {
+    /// As it is to be written, but for its map to Unicode.
+    dictionary: Dictionary,
+    /// Of a composite font: how its codes are told apart; none of one with a byte a code.
+    codes: Vec<Codes>,
+    characters: Characters,
+}
+
+/// Which characters codes stand for.
+#[derive(Debug)]
+enum Characters {
+    /// As the rest of the font says.
+    AsIs,
+    Map(BTreeMap<u32, String>),
+    /// UTF-16.
+    Unicode,
+    /// Bytes of an encoding.
+    Encoded(&'static Encoding),
+    /// Glyphs of the embedded font, which says what they show.
+    Glyphs(HashMap<u32, char>),
+}
+
+impl Characters {
+    fn of(&self, code: u32) -> Option<String> {
+        match self {
+            Self::AsIs => None,
+            Self::Map(characters) => characters.get(&code).cloned(),
+            Self::Unicode => char::from_u32(code).map(String::from),
+            Self::Glyphs(glyphs) => glyphs.get(&code).map(|&char| char.into()),
+            Self::Encoded(encoding) => {
+                let bytes = code.to_be_bytes();
+                let bytes = &bytes[if code > 0xff { 2 } else { 3 }..];
+                encoding.decode_without_bom_handling_and_without_replacement(bytes).map(Cow::into_owned)
+            }
+        }
+    }
+}
+
+/// A font in use on a page, under a name of its own.
+pub(super) struct InUse {
+    pub(super) id: ObjectId,
+    font: Rc<Font>,
+    used: BTreeSet<u32>,
+    /// How many characters are shown, and how many of them nobody knows.
+    shown: usize,
+    unread: usize,
+}
+
+impl InUse {
+    pub(super) fn new(id: ObjectId, font: Rc<Font>) -> Self {
+        Self { id, font, used: BTreeSet::new(), shown: 0, unread: 0 }
+    }
+
+    /// Notes the codes of a string that is shown: a map has only those, since it is read once a page.
+    pub(super) fn show(&mut self, mut bytes: &[u8]) {
+        if self.font.codes.is_empty() {
+            self.used.extend(bytes.iter().map(|&byte| u32::from(byte)));
+            self.shown += bytes.len();
+            return;
+        }
+        while !bytes.is_empty() {
+            let (code, width) = self.font.code(bytes);
+            self.used.insert(code);
+            self.shown += 1;
+            self.unread += usize::from(self.font.characters.of(code).is_none());
+            bytes = &bytes[width..];
+        }
+    }
+
+    /// How many characters are shown, and how many of them nobody knows.
+    pub(super) fn counted(&self) -> (usize, usize) {
+        (self.shown, self.unread)
+    }
+
+    /// Puts the font into the document.
+    pub(super) fn write(self, document: &mut Document, made: &mut Vec<ObjectId>) {
+        let Self { id, font, used, .. } = self;
+        let mut dictionary = font.dictionary.clone();
+        let mut add = |content: Vec<u8>| {
+            let id = document.add_object(Stream::new(Dictionary::new(), content));
+            made.push(id);
+            Object::Reference(id)
+        };
+        if !font.codes.is_empty() {
+            dictionary.set("Encoding", add(encoding(&font.codes)));
+        }
+        if !matches!(font.characters, Characters::AsIs) {
+            let characters: Vec<(u32, String)> =
+                used.into_iter().filter_map(|code| Some((code, font.characters.of(code)?))).collect();
+            let map = to_unicode(characters.iter().map(|(code, text)| (*code, text.as_str())));
+            dictionary.set("ToUnicode", add(map));
+        }
+        document.set_object(id, dictionary);
+    }
+}
+
+impl Font {
+    /// Reads a font of the document.
+    pub(super) fn read(document: &Document, font: &Dictionary) -> Self {
+        let stated = font.get(b"ToUnicode").ok().map(|object| resolve(document, object));
+        let map = stated.and_then(|object| object.as_stream().ok()).map(|stream| CMap::read(&content(stream)));
+        let map = map.filter(|map| !map.characters.is_empty());
+        let mut dictionary = font.clone();
+        dictionary.remove(b"ToUnicode");
+        if !font.has(b"BaseFont") {
+            dictionary.set("BaseFont", "Unnamed");
+        }
+        let subtype = font.get(b"Subtype").map(|object| resolve(document, object)).and_then(Object::as_name);
+        if subtype.ok() != Some(b"Type0") {
+            let characters = map.map_or(Characters::AsIs, |map| Characters::Map(map.characters));
+            return Self { dictionary, codes: Vec::new(), characters };
+        }
+        let mut descendant = descendant(document, font);
+        let encoding = font.get(b"Encoding").ok().map(|object| resolve(document, object));
+        let name = encoding.and_then(|encoding| encoding.as_name().ok()).unwrap_or_default();
+        let (codes, characters) = match encoding.and_then(|encoding| encoding.as_stream().ok()) {
+            Some(stream) => (CMap::read(&content(stream)).codes, None),
+            None => predefined(name),
+        };
+        let two_bytes = codes.is_empty();
+        let codes = if two_bytes { vec![Codes { width: 2, first: 0, last: 0xffff }] } else { codes };
+        let named = stated.and_then(|object| object.as_name().ok()).is_some_and(|name| name.starts_with(b"Identity"));
+        let characters = match (map, characters) {
+            (Some(map), _) => Characters::Map(map.characters),
+            (None, Some(characters)) => characters,
+            (None, None) if named => Characters::Unicode,
+            (None, None) => glyphs(document, &descendant).map_or(Characters::AsIs, Characters::Glyphs),
+        };
+        // Widths are of glyphs, which are codes where these have two bytes.
+        let widths = if two_bytes { widths(document, &descendant) } else { Vec::new() };
+        descendant.set("W", widths);
+        let width = descendant.get(b"DW").map(|object| resolve(document, object)).and_then(Object::as_float);
+        descendant.set("DW", width.map_or(WIDTH, |width| width as i64));
+        descendant.set("FontDescriptor", Dictionary::new());
+        dictionary.set("DescendantFonts", vec![descendant.into()]);
+        Self { dictionary, codes, characters }
+    }
+
+    /// The first code of some bytes, and how many it takes.
+    fn code(&self, bytes: &[u8]) -> (u32, usize) {
+        let mut code = 0;
+        for (width, &byte) in (1..=4).zip(bytes) {
+            code = code << 8 | u32::from(byte);
+            if self.codes.iter().any(|codes| codes.width == width && (codes.first..=codes.last).contains(&code)) {
+                return (code, width);
+            }
+        }
+        (code, bytes.len().min(4))
+    }
+}
+
+/// What a stream holds, unpacked as far as that goes.
+pub(super) fn content(stream: &Stream) -> Vec<u8> {
+    stream.get_plain_content().unwrap_or_else(|_| stream.content.clone())
+}
+
+/// The font that a composite font is made of.
+fn descendant(document: &Document, font: &Dictionary) -> Dictionary {
+    let fonts = font.get(b"DescendantFonts").map(|object| resolve(document, object)).and_then(Object::as_array);
+    let first = fonts.ok().and_then(|fonts| resolve(document, fonts.first()?).as_dict().ok());
+    first.cloned().unwrap_or_default()
+}
+
+/// How an encoding known by its name tells codes apart and what they stand for; nothing of those that say only which glyphs.
+fn predefined(name: &[u8]) -> (Vec<Codes>, Option<Characters>) {
+    let name = String::from_utf8_lossy(name);
+    let encoding = if name.contains("UCS2") || name.contains("UTF16") {
+        return (Vec::new(), Some(Characters::Unicode));
+    } else if name.contains("RKSJ") {
+        SHIFT_JIS
+    } else if name.contains("B5") {
+        BIG5
+    } else if name.starts_with("KSC") {
+        EUC_KR
+    } else if name.starts_with("GB") {
+        GB18030
+    } else if name.starts_with("EUC") {
+        EUC_JP
+    } else {
+        return (Vec::new(), None);
+    };
+    let alone = |byte: u8| encoding.decode_without_bom_handling_and_without_replacement(&[byte]).is_some();
+    let mut codes: Vec<Codes> = (0..=0xff_u8)
+        .filter(|&byte| alone(byte))
+        .map(|byte| Codes { width: 1, first: byte.into(), last: byte.into() })
+        .collect();
+    codes.dedup_by(|next, before| {
+        let follows = next.first == before.last + 1;
+        if follows {
+            before.last = next.last;
+        }
+        follows
+    });
+    codes.push(Codes { width: 2, first: 0x8000, last: 0xffff });
+    (codes, Some(Characters::Encoded(encoding)))
+}
+
+/// The glyphs of the embedded TrueType font, where codes are such: what they show, if the font kept that.
+fn glyphs(document: &Document, descendant: &Dictionary) -> Option<HashMap<u32, char>> {
+    let get = |dictionary: &Dictionary, key: &[u8]| Some(resolve(document, dictionary.get(key).ok()?).clone());
+    let descriptor = get(descendant, b"FontDescriptor")?;
+    let file = get(descriptor.as_dict().ok()?, b"FontFile2")?;
+    let font = content(file.as_stream().ok()?);
+    let face = Face::parse(&font, 0).ok()?;
+    let to_glyph = get(descendant, b"CIDToGIDMap").and_then(|map| map.as_stream().ok().map(content));
+    let mut of_glyph: HashMap<u32, char> = HashMap::new();
+    for table in face.tables().cmap?.subtables.into_iter().filter(ttf_parser::cmap::Subtable::is_unicode) {
+        table.codepoints(|point| {
+            if let (Some(glyph), Some(char)) = (table.glyph_index(point), char::from_u32(point)) {
+                of_glyph.entry(glyph.0.into()).or_insert(char);
+            }
+        });
+    }
+    let Some(to_glyph) = to_glyph else { return Some(of_glyph) };
+    let glyph = |pair: &[u8]| of_glyph.get(&u32::from(u16::from_be_bytes([pair[0], pair[1]]))).copied();
+    Some((0..).zip(to_glyph.chunks_exact(2)).filter_map(|(code, pair)| Some((code, glyph(pair)?))).collect())
+}
+
+/// The widths of glyphs, each by itself: of a range the parser takes its first glyph for the width.
+fn widths(document: &Document, descendant: &Dictionary) -> Vec<Object> {
+    let stated = descendant.get(b"W").map(|object| resolve(document, object)).and_then(Object::as_array);
+    let stated: Vec<&Object> = stated.into_iter().flatten().map(|object| resolve(document, object)).collect();
+    let (mut widths, mut rest, mut room) = (Vec::new(), &stated[..], MOST_WIDTHS);
+    while let [first, next, behind @ ..] = rest {
+        let Ok(first) = first.as_i64() else { break };
+        rest = behind;
+        let some: Vec<Object> = if let Ok(some) = next.as_array() {
+            some.iter().map_while(|width| resolve(document, width).as_float().ok()).map(Object::Real).collect()
+        } else if let (Ok(last), [width, behind @ ..]) = (next.as_i64(), rest) {
+            rest = behind;
+            let Ok(width) = width.as_float() else { break };
+            let count = usize::try_from(last.saturating_sub(first).saturating_add(1)).unwrap_or_default();
+            vec![Object::Real(width); count.min(room)]
+        } else {
+            break;
+        };
+        room = room.saturating_sub(some.len());
+        widths.extend([first.into(), some.into()]);
+    }
+    widths
+}

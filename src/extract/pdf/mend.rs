@@ -1,0 +1,277 @@
+//! Pages, written anew with nothing but what shows text, and in the form that `pdf-extract` reads: it knows no `'` and no `"`,
+//! panics at operands and resources that are not as they should be, and takes a font of a form for one of the page if they
+//! have one name. Forms stand where they are shown.
+
+use std::rc::Rc;
+
+use hashbrown::HashMap;
+use pdf_extract::content::{Content, Operation};
+use pdf_extract::{Dictionary, Document, Object, ObjectId, Stream, dictionary};
+
+use super::fonts::{Font, InUse, content};
+
+/// How deep forms may lie in each other, and trees of pages.
+const DEEPEST: usize = 50;
+
+/// Why a page has no text.
+pub(super) enum Unread {
+    /// It unpacks to more than it may.
+    TooMuch,
+    /// What is wrong with it.
+    Page(String),
+}
+
+impl From<pdf_extract::Error> for Unread {
+    fn from(error: pdf_extract::Error) -> Self {
+        Self::Page(error.to_string())
+    }
+}
+
+/// What a reference leads to.
+pub(super) fn resolve<'a>(document: &'a Document, object: &'a Object) -> &'a Object {
+    document.dereference(object).map_or(&Object::Null, |(_, object)| object)
+}
+
+/// The dictionary of this name, or an empty one.
+fn sub_dictionary(document: &Document, dictionary: &Dictionary, key: &[u8]) -> Dictionary {
+    let found = dictionary.get(key).map(|object| resolve(document, object)).and_then(Object::as_dict);
+    found.cloned().unwrap_or_default()
+}
+
+/// The fonts of a document, as far as they were read.
+#[derive(Default)]
+pub(super) struct Fonts(HashMap<ObjectId, Rc<Font>>);
+
+impl Fonts {
+    fn get(&mut self, document: &Document, object: &Object) -> Option<Rc<Font>> {
+        let read = || Some(Rc::new(Font::read(document, resolve(document, object).as_dict().ok()?)));
+        let Ok(id) = object.as_reference() else { return read() };
+        if !self.0.contains_key(&id) {
+            self.0.insert(id, read()?);
+        }
+        self.0.get(&id).cloned()
+    }
+}
+
+/// A page while it is written anew.
+pub(super) struct Mended<'a> {
+    document: &'a mut Document,
+    fonts: &'a mut Fonts,
+    in_use: Vec<InUse>,
+    /// The place in `in_use` of a font.
+    known: HashMap<ObjectId, usize>,
+    operations: Vec<Operation>,
+    /// The forms that what is read stands in.
+    within: Vec<ObjectId>,
+    /// How many bytes may yet be read: forms may show others many times over.
+    room: u64,
+    /// New objects, which go again.
+    made: Vec<ObjectId>,
+    page: ObjectId,
+    original: Object,
+}
+
+impl<'a> Mended<'a> {
+    /// Puts the page in the place of the original until this is dropped.
+    pub(super) fn page(
+        document: &'a mut Document,
+        fonts: &'a mut Fonts,
+        page: ObjectId,
+        room: u64,
+    ) -> Result<Self, Unread> {
+        let original = document.get_object(page)?.clone();
+        let bytes = document.get_page_content(page)?;
+        let resources = inherited_resources(document, page);
+        let (in_use, known, operations, within, made) =
+            (Vec::new(), HashMap::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut mended = Self { document, fonts, in_use, known, operations, within, room, made, page, original };
+        mended.read(&bytes, &resources, None)?;
+        mended.write()?;
+        Ok(mended)
+    }
+
+    pub(super) fn document(&self) -> &Document {
+        self.document
+    }
+
+    fn write(&mut self) -> Result<(), Unread> {
+        let (shown, unread) = self.in_use.iter().fold((0, 0), |(shown, unread), font| {
+            let (of_font, unread_of_font) = font.counted();
+            (shown + of_font, unread + unread_of_font)
+        });
+        if 2 * unread > shown {
+            return Err(Unread::Page("its fonts do not say which characters they show".to_owned()));
+        }
+        let content = Content { operations: std::mem::take(&mut self.operations) };
+        let content = self.add(Stream::new(Dictionary::new(), content.encode()?));
+        let mut fonts = Dictionary::new();
+        for font in std::mem::take(&mut self.in_use) {
+            fonts.set(name(font.id), font.id);
+            font.write(self.document, &mut self.made);
+        }
+        // Only distances count, so that the page may be of any size.
+        let mut dictionary = self.original.as_dict()?.clone();
+        dictionary.remove(b"ArtBox");
+        dictionary.set("MediaBox", vec![0.into(), 0.into(), 595.into(), 842.into()]);
+        dictionary.set("Resources", dictionary! { "Font" => fonts });
+        dictionary.set("Contents", content);
+        self.document.set_object(self.page, dictionary);
+        Ok(())
+    }
+
+    fn add(&mut self, object: impl Into<Object>) -> ObjectId {
+        let id = self.document.add_object(object);
+        self.made.push(id);
+        id
+    }
+
+    /// Takes what shows text of a page or a form. `font` is the one at its beginning.
+    fn read(&mut self, bytes: &[u8], resources: &Dictionary, font: Option<usize>) -> Result<(), Unread> {
+        self.room = self.room.checked_sub(bytes.len() as u64).ok_or(Unread::TooMuch)?;
+        let fonts = sub_dictionary(self.document, resources, b"Font");
+        let forms = sub_dictionary(self.document, resources, b"XObject");
+        let (mut font, mut outer) = (font, Vec::new());
+        for mut operation in Content::decode(bytes)?.operations {
+            if !is_well_formed(&operation) {
+                continue;
+            }
+            match operation.operator.as_str() {
+                "Tf" => {
+                    let place = self.font(operation.operands[0].as_name().ok().and_then(|name| fonts.get(name).ok()));
+                    operation.operands[0] = Object::Name(name(self.in_use[place].id));
+                    self.operations.push(operation);
+                    font = Some(place);
+                }
+                "q" => {
+                    outer.push(font);
+                    self.operations.push(operation);
+                }
+                "Q" => {
+                    if let Some(before) = outer.pop() {
+                        font = before;
+                        self.operations.push(operation);
+                    }
+                }
+                "Do" => {
+                    let form = operation.operands[0].as_name().and_then(|name| forms.get(name)).cloned();
+                    if let Ok(form) = form.and_then(|form| form.as_reference()) {
+                        self.form(form, resources, font)?;
+                    }
+                }
+                "Tj" | "TJ" | "'" | "\"" => {
+                    let (Some(font), Some(shown)) = (font, operation.operands.pop()) else { continue };
+                    for string in shown.as_array().map_or(std::slice::from_ref(&shown), Vec::as_slice) {
+                        self.in_use[font].show(string.as_str().unwrap_or_default());
+                    }
+                    self.operations.extend(shows(operation, shown));
+                }
+                _ => self.operations.push(operation),
+            }
+        }
+        self.operations.extend(outer.iter().map(|_| Operation::new("Q", Vec::new())));
+        Ok(())
+    }
+
+    /// The place of a font, by what the resources have under its name; of a common one where there is none.
+    fn font(&mut self, object: Option<&Object>) -> usize {
+        let id = object.and_then(|object| object.as_reference().ok());
+        if let Some(&place) = id.and_then(|id| self.known.get(&id)) {
+            return place;
+        }
+        let font = object.and_then(|object| self.fonts.get(self.document, object)).unwrap_or_else(|| {
+            let common = dictionary! {
+                "Type" => "Font", "Subtype" => "Type1", "BaseFont" => "Helvetica", "Encoding" => "WinAnsiEncoding",
+            };
+            Rc::new(Font::read(self.document, &common))
+        });
+        let place = self.in_use.len();
+        let made = self.add(Object::Null);
+        self.in_use.push(InUse::new(made, font));
+        if let Some(id) = id {
+            self.known.insert(id, place);
+        }
+        place
+    }
+
+    /// Takes what a form shows, in its place.
+    fn form(&mut self, id: ObjectId, outer: &Dictionary, font: Option<usize>) -> Result<(), Unread> {
+        let Ok(stream) = self.document.get_object(id).and_then(Object::as_stream) else { return Ok(()) };
+        let subtype = stream.dict.get(b"Subtype").and_then(Object::as_name);
+        if subtype.ok() != Some(b"Form") || self.within.contains(&id) || self.within.len() == DEEPEST {
+            return Ok(());
+        }
+        let bytes = content(stream);
+        let own = stream.dict.has(b"Resources").then(|| sub_dictionary(self.document, &stream.dict, b"Resources"));
+        let matrix = stream.dict.get(b"Matrix").map(|object| resolve(self.document, object)).and_then(Object::as_array);
+        let matrix = matrix.map(|numbers| Operation::new("cm", numbers.clone())).ok().filter(is_well_formed);
+        self.operations.push(Operation::new("q", Vec::new()));
+        self.operations.extend(matrix);
+        self.within.push(id);
+        self.read(&bytes, own.as_ref().unwrap_or(outer), font)?;
+        self.within.pop();
+        self.operations.push(Operation::new("Q", Vec::new()));
+        Ok(())
+    }
+}
+
+impl Drop for Mended<'_> {
+    fn drop(&mut self) {
+        for made in &self.made {
+            self.document.objects.remove(made);
+        }
+        self.document.set_object(self.page, std::mem::replace(&mut self.original, Object::Null));
+    }
+}
+
+fn name((number, generation): ObjectId) -> Vec<u8> {
+    format!("F{number}.{generation}").into_bytes()
+}
+
+/// The resources of a page, or of the nearest of those above it that has some.
+fn inherited_resources(document: &Document, page: ObjectId) -> Dictionary {
+    let mut node = document.get_dictionary(page);
+    for _ in 0..DEEPEST {
+        let Ok(dictionary) = node else { break };
+        if dictionary.has(b"Resources") {
+            return sub_dictionary(document, dictionary, b"Resources");
+        }
+        node = dictionary.get(b"Parent").and_then(Object::as_reference).and_then(|id| document.get_dictionary(id));
+    }
+    Dictionary::new()
+}
+
+/// Whether an operation may show text, and has the operands that it needs.
+fn is_well_formed(operation: &Operation) -> bool {
+    let operands = &operation.operands[..];
+    let numbers = |count: usize| operands.len() == count && operands.iter().all(|operand| operand.as_float().is_ok());
+    match operation.operator.as_str() {
+        "BT" | "ET" | "q" | "Q" | "T*" => true,
+        "cm" | "Tm" => numbers(6),
+        "Td" | "TD" => numbers(2),
+        "Tc" | "Tw" | "Tz" | "TL" | "Ts" => numbers(1),
+        "Tf" => matches!(operands, [Object::Name(_), size] if size.as_float().is_ok()),
+        "Do" => matches!(operands, [Object::Name(_)]),
+        "Tj" | "'" => matches!(operands, [Object::String(..)]),
+        "TJ" => matches!(operands, [Object::Array(_)]),
+        "\"" => {
+            matches!(operands, [word, character, Object::String(..)] if word.as_float().and(character.as_float()).is_ok())
+        }
+        _ => false,
+    }
+}
+
+/// What shows a string, by operators that are known: `'` is `T*` and `Tj`, and `"` sets the distances of words and characters
+/// before.
+fn shows(operation: Operation, shown: Object) -> Vec<Operation> {
+    let Operation { operator, operands } = operation;
+    let line = || Operation::new("T*", Vec::new());
+    match operator.as_str() {
+        "'" => vec![line(), Operation::new("Tj", vec![shown])],
+        "\"" => {
+            let distances = ["Tw", "Tc"].into_iter().zip(operands);
+            let distances = distances.map(|(operator, distance)| Operation::new(operator, vec![distance]));
+            distances.chain([line(), Operation::new("Tj", vec![shown])]).collect()
+        }
+        _ => vec![Operation::new(&operator, vec![shown])],
+    }
+}
