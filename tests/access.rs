@@ -412,3 +412,22 @@ fn settings_come_from_a_file_the_environment_and_flags() {
     }
     assert!(!folder.path("x").exists());
 }
+
+#[test]
+fn a_command_without_the_key_is_told_of_the_variable() {
+    let folder = Folder::new();
+    let data = folder.data();
+    key(&data, "--role admin boss");
+    let server = Server::start(&data);
+    let line = format!("stats --server {}", server.url);
+    let none: &[&Path] = &[];
+    let mut without = command(&line, none);
+    let mut wrong = command(&line, none);
+    for (command, says) in
+        [(without.env_remove("LAPIDARY_KEY"), "none is set"), (wrong.env("LAPIDARY_KEY", "lap_x"), "does not know")]
+    {
+        let refused = common::Run::from(command.output().expect("the program runs")).expect(2);
+        assert!(refused.err.contains(says) && refused.err.contains("LAPIDARY_KEY"), "{}", refused.err);
+        assert!(!refused.err.contains("Authorization"), "{}", refused.err);
+    }
+}

@@ -3,10 +3,14 @@
 mod common;
 
 use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
-use common::{Folder, Server, prose, run, run_with_input};
+use common::{Folder, Run, Server, prose, run, run_with_input};
 use lapidary::fingerprint::Recipe;
+use lapidary::server::{Opening, Settings};
 use serde_json::{Value, json};
 
 fn none() -> &'static [&'static Path] {
@@ -714,4 +718,196 @@ fn shells_and_man_know_the_commands() {
     run("man {}", &[folder.path("man")]).expect(0);
     let page = std::fs::read_to_string(folder.path("man/lapidary-serve.1")).expect("a page");
     assert!(page.contains("log\\-format"), "{page}");
+}
+
+/// A name as a partner may send it, which clears a terminal, and what of it may be shown.
+const STEERING: &str = "a\u{1b}[2J\u{9b}31m\u{202e}b.txt";
+
+#[test]
+fn nothing_from_outside_steers_a_terminal() {
+    let folder = Folder::new();
+    let (data, books) = (folder.data(), folder.path("books"));
+    folder.file(&format!("books/{STEERING}"), prose(1, 6_000));
+    folder.file(&format!("broken/{STEERING}"), [0, 1, 2, 3, 255, 254, 0, 0]);
+    let known = json!({"file": STEERING, "id": "one", "title": STEERING, "authors": [STEERING]}).to_string();
+    let known = folder.file("known.ndjson", known);
+    let steers = |text: &str| text.chars().any(|c| c == '\u{202e}' || c.is_control() && c != '\n' && c != '\t');
+    let line = "ingest --data {} --library shelf --rights protected --json --metadata {} {}";
+    let ingested = run(line, &[&data, &known, &books]).expect(0);
+    assert!(ingested.json()[0]["file"].as_str().expect("a name").ends_with(STEERING), "JSON says it exactly");
+    let (broken, book) = (folder.path("broken"), books.join(STEERING));
+    let lines: [(&str, &[&Path]); 7] = [
+        ("ingest --data {} --library shelf --rights protected {}", &[&data, &broken]),
+        ("ingest --data {} --library shelf --rights protected {}", &[&data, &books]),
+        ("check --data {} {}", &[&data, &books]),
+        ("check --data {} {}", &[&data, &broken]),
+        ("books list --data {}", &[&data]),
+        ("books show --library shelf --data {} one", &[&data]),
+        ("compare {} {}", &[&book, &book]),
+    ];
+    for (line, paths) in lines {
+        let shown = run(line, paths);
+        assert!(!steers(&shown.out) && !steers(&shown.err), "{line}: {:?} {:?}", shown.out, shown.err);
+        assert!(shown.out.contains("a [2J") || shown.err.contains("a [2J"), "{line}: {:?} {:?}", shown.out, shown.err);
+    }
+    let found = run("check --data {} --json {}", &[&data, &books]).expect(1).json().remove(0);
+    assert!(found["file"].as_str().expect("a name").ends_with(STEERING));
+}
+
+/// As after `| head -1`, and where nobody reads the errors.
+#[test]
+fn who_stops_reading_ends_a_command_quietly() {
+    let folder = Folder::new();
+    let book = shelf(&folder).remove(0);
+    let data = folder.data();
+    let lines: [(&str, &[&Path]); 12] = [
+        ("completions bash", &[]),
+        ("--help", &[]),
+        ("demo", &[]),
+        ("books list --data {}", &[&data]),
+        ("books list --json --data {}", &[&data]),
+        ("audit --data {}", &[&data]),
+        ("stats --data {}", &[&data]),
+        ("keys list --data {}", &[&data]),
+        ("verify --data {}", &[&data]),
+        ("export --data {} -", &[&data]),
+        ("gems {}", &[&book]),
+        ("serve --check-config --data {}", &[&data]),
+    ];
+    for (line, paths) in lines {
+        let mut command = common::command(line, paths);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the program starts");
+        drop(child.stdout.take());
+        let ended = Run::from(child.wait_with_output().expect("the program ends"));
+        assert_eq!((ended.status, ended.err.as_str()), (0, ""), "{line}");
+    }
+    let lines: [(&str, &[&Path], i32); 3] = [
+        ("keys add --role check --data {} shop", &[&data], 0),
+        ("check --data {} {}", &[&data, &folder.path("missing")], 2),
+        ("books show --library shelf --data {} nobody", &[&data], 2),
+    ];
+    for (line, paths, status) in lines {
+        let mut command = common::command(line, paths);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the program starts");
+        drop(child.stderr.take());
+        assert_eq!(child.wait().expect("the program ends").code(), Some(status), "{line}");
+    }
+}
+
+#[test]
+fn a_disabled_book_that_would_match_is_told_of() {
+    let folder = Folder::new();
+    let book = shelf(&folder).remove(0);
+    let data = folder.data();
+    let check = || run("check --data {} {}", &[&data, &book]);
+    assert!(!check().expect(1).out.contains("disabled"));
+    run("books disable --library shelf --data {} book-0", &[&data]).expect(0);
+    let shown = check().expect(0).out;
+    assert!(shown.contains("not counted: 1 disabled book would match"), "{shown}");
+}
+
+#[test]
+fn the_audit_log_says_what_was_changed_of_a_book() {
+    let folder = Folder::new();
+    shelf(&folder);
+    let data = folder.data();
+    let changes = [
+        ("disable --note stolen", "disabled, noted something of"),
+        ("enable", "enabled"),
+        ("note --text seen", "noted something of"),
+        ("note", "forgot the note of"),
+        ("rights --rights free", "changed the rights of"),
+        ("rights --from 2030-01-01", "changed the days of the rights of"),
+    ];
+    for (change, _) in changes {
+        run(&format!("books {change} --library shelf --data {{}} book-0"), &[&data]).expect(0);
+    }
+    let log = run("audit --data {}", &[&data]).expect(0).out;
+    let said: Vec<&str> = log.lines().rev().take(changes.len()).collect();
+    for ((_, words), line) in changes.iter().zip(said.iter().rev()) {
+        assert!(line.contains(&format!("\t{words} shelf/book-0 (")), "{words}: {line}");
+    }
+    let last = run("audit --json --data {}", &[&data]).expect(0).json().pop().expect("an entry");
+    assert_eq!((&last["action"], &last["changes"]), (&json!("amended"), &json!(["validity"])));
+}
+
+#[test]
+fn all_settings_that_hold_are_shown() {
+    let shown = |line: &str| run(&format!("serve --check-config --data /nowhere {line}"), none()).expect(0).out;
+    let settings: toml::Table = toml::from_str(&shown("")).expect("a file of settings");
+    let documented = fs::read_to_string(deployed("lapidary.toml")).expect("a file");
+    let all: Vec<&str> = documented.lines().map(|line| line.strip_prefix("#: ").unwrap_or(line)).collect();
+    let all: toml::Table = toml::from_str(&all.join("\n")).expect("settings");
+    let none_by_default = ["certificate", "private-key", "keyless-rate", "client-recipe", "backups"];
+    for name in all.keys().filter(|name| !none_by_default.contains(&name.as_str())) {
+        assert!(settings.contains_key(name), "{name} in {settings:?}");
+    }
+    for name in all["limits"].as_table().expect("a table").keys() {
+        assert!(settings["limits"].as_table().is_some_and(|limits| limits.contains_key(name)), "{name}");
+    }
+    assert_eq!(settings["rule"]["common-cap"].as_integer(), Some(10_000));
+    assert!(shown("").contains("# min-common, by recipe: 3 (documented), "), "{}", shown(""));
+    // It is itself a file of settings.
+    let folder = Folder::new();
+    let file = folder.file("all.toml", shown("--min-common 7"));
+    assert_eq!(run("serve --check-config --config {}", &[&file]).expect(0).out, shown("--min-common 7"));
+}
+
+#[test]
+fn sizes_may_have_units() {
+    let folder = Folder::new();
+    let file = folder
+        .file("l.toml", "data = \"/nowhere\"\nmin-free = \"1GB\"\nmax-body = 1000\n[limits]\ninput = \"3 MiB\"\n");
+    let line = "serve --check-config --config {} --cache 1.5GiB --limit-memory 2GiB";
+    let shown = run(line, &[&file]).expect(0).out;
+    for line in
+        ["cache = 1610612736", "min-free = 1000000000", "max-body = 1000", "input = 3145728", "memory = 2147483648"]
+    {
+        assert!(shown.lines().any(|shown| shown == line), "{line} in {shown}");
+    }
+    let refused = run("serve --check-config --data /nowhere --cache 1XB", none()).expect(2);
+    assert!(refused.err.contains("300MiB"), "{}", refused.err);
+}
+
+fn deployed(file: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy").join(file)
+}
+
+#[test]
+fn the_settings_and_the_service_name_one_folder() {
+    let settings = fs::read_to_string(deployed("lapidary.toml")).expect("a file");
+    let settings: toml::Table = toml::from_str(&settings).expect("settings");
+    let service = fs::read_to_string(deployed("systemd/lapidary.service")).expect("a file");
+    let folder = settings["data"].as_str().expect("a folder");
+    assert!(service.contains(&format!(" --data {folder} ")), "{folder}: {service}");
+}
+
+#[test]
+fn a_server_listens_at_a_name() {
+    let folder = Folder::new();
+    let mut command = common::command("serve --listen localhost:0 --data {}", &[folder.data()]);
+    let mut child = command.env_remove("RUST_LOG").stderr(Stdio::piped()).spawn().expect("the server starts");
+    let mut log = BufReader::new(child.stderr.take().expect("a pipe")).lines().map_while(Result::ok);
+    let line = log.find(|line| line.contains("listens on http://")).expect("an address");
+    let address: SocketAddr = line.rsplit('/').next().expect("an address").parse().expect("an address");
+    let connected = TcpStream::connect(address);
+    child.kill().expect("it runs");
+    child.wait().expect("it ends");
+    assert!(address.ip().is_loopback() && connected.is_ok(), "{line}");
+    let refused = run("serve --check-config --data /nowhere --listen nowhere.invalid:1", none()).expect(2);
+    assert!(refused.err.contains("localhost:8093"), "{}", refused.err);
+}
+
+#[test]
+fn a_server_listens_at_all_addresses_of_a_name() {
+    let addresses =
+        ["127.0.0.1:0", "127.0.0.2:0", "[2001:db8::1]:0"].map(|address| address.parse().expect("an address"));
+    let settings = Settings { listen: addresses.to_vec(), ..Settings::default() };
+    let opening = Opening::bind(settings).expect("two of these are here");
+    let taken = opening.addresses();
+    assert_eq!(taken.iter().map(|address| address.ip().to_string()).collect::<Vec<_>>(), ["127.0.0.1", "127.0.0.2"]);
+    assert_eq!(taken[0].port(), taken[1].port());
+    assert!(taken.iter().all(|address| TcpStream::connect(address).is_ok()));
 }

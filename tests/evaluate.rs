@@ -240,3 +240,16 @@ fn a_report_has_evidence_and_how_likely_it_errs() {
         assert!(shown.split_whitespace().collect::<Vec<_>>().join(" ").contains(said), "{shown}");
     }
 }
+
+#[test]
+fn without_a_list_of_pairs_the_page_says_what_counts_as_a_false_alarm() {
+    let folder = Folder::new();
+    let books = shelf(&folder);
+    let pairs = folder.file("pairs.tsv", PAIRS);
+    let says = "No list of related books was given (--pairs)";
+    let line = "evaluate --attacks upper-case --recipes documented --books {}";
+    let bare = run(line, &[&books]).expect(0).out;
+    let alarms = bare.split("## False alarms").nth(1).expect("a section");
+    assert!(bare.starts_with("# Evaluation") && alarms.contains(says), "{bare}");
+    assert!(!run(&format!("{line} --pairs {{}}"), &[&books, &pairs]).expect(0).out.contains(says));
+}

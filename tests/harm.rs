@@ -8,7 +8,7 @@ use std::fs;
 use std::thread;
 
 use common::{Folder, Server, command, prose, run};
-use makers::{form, loops, pdf_that_draws, stream, zip};
+use makers::{form, loops, pdf_of, pdf_that_draws, stream, zip};
 
 /// A font with procedures in procedures: its parser calls itself until the stack is full.
 fn overflows_the_stack() -> Vec<u8> {

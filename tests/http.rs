@@ -55,9 +55,10 @@ impl Running {
     fn with(store: impl FnOnce(RocksStore) -> Box<dyn Store>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let store = store(RocksStore::open_or_create(folder.path()).unwrap());
-        let settings = Settings { listen: "127.0.0.1:0".parse().unwrap(), max_body: MAX_BODY, ..Settings::default() };
+        let settings =
+            Settings { listen: vec!["127.0.0.1:0".parse().unwrap()], max_body: MAX_BODY, ..Settings::default() };
         let server = Server::bind(Arc::new(Catalogue::on(store)), settings).unwrap();
-        let address = server.address();
+        let address = server.addresses()[0];
         let stop = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&stop);
         let stopped = async move {
@@ -1363,7 +1364,7 @@ fn an_address_in_use_is_named_with_the_way_out() {
     let catalogue = Arc::new(Catalogue::open_or_create(folder.path()).unwrap());
     let table = [(listen, "--listen"), ("192.0.2.1:80".parse().unwrap(), "an address of this machine")];
     for (listen, advice) in table {
-        let settings = Settings { listen, ..Settings::default() };
+        let settings = Settings { listen: vec![listen], ..Settings::default() };
         let error = Server::bind(Arc::clone(&catalogue), settings).err().unwrap().to_string();
         assert!(error.contains(&listen.to_string()) && error.contains(advice), "{error}");
     }

@@ -1,9 +1,12 @@
-//! The API's description is that of the program, and stands in `docs/openapi.json`.
+//! The documents are right: the API's description is that of the program and stands in `docs/openapi.json`, and the tests that
+//! `docs/security.md` names exist.
 
 use std::fs;
+use std::path::Path;
 
 use lapidary::server::openapi;
 use serde_json::Value;
+use walkdir::WalkDir;
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/openapi.json");
 
@@ -38,4 +41,28 @@ fn nothing_is_composed_of_what_allows_no_other_fields() {
             assert_ne!(part.expect("it leads somewhere")["additionalProperties"], false, "{name}");
         }
     }
+}
+
+/// The tests that `docs/security.md` names, each with its file.
+#[test]
+fn every_test_that_is_named_is_there() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let sources: Vec<String> = ["src", "tests"]
+        .into_iter()
+        .flat_map(|folder| WalkDir::new(root.join(folder)))
+        .filter_map(|entry| fs::read_to_string(entry.ok().filter(|entry| entry.file_type().is_file())?.path()).ok())
+        .collect();
+    let page = fs::read_to_string(root.join("docs/security.md")).expect("a page");
+    let mut named = 0;
+    for row in page.lines().filter(|line| line.starts_with('|')) {
+        let shown_by = row.trim_end_matches(['|', ' ']).rsplit('|').next().expect("a column");
+        for name in shown_by.split('`').skip(1).step_by(2).filter(|name| name.matches('_').count() > 1) {
+            // The end of a long one may be left out.
+            let start = format!("fn {}", name.trim_end_matches('…'));
+            let end = if name.ends_with('…') { "" } else { "(" };
+            assert!(sources.iter().any(|source| source.contains(&(start.clone() + end))), "{name}");
+            named += 1;
+        }
+    }
+    assert!(named > 20, "{named}");
 }

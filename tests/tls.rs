@@ -14,7 +14,9 @@ use std::time::{Duration, Instant};
 use common::{Folder, command, prose, run};
 use lapidary::catalogue::Catalogue;
 use lapidary::server::{CertificateFiles, Opening, Settings};
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, date_time_ymd};
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType, IsCa, KeyPair, date_time_ymd,
+};
 use ureq::Agent;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
@@ -137,6 +139,34 @@ fn a_check_goes_over_tls_and_nothing_goes_without() {
     assert!(metrics.contains("\nlapidary_certificate_expiry_timestamp_seconds 67090"), "{metrics}");
 }
 
+/// A certificate as `openssl req -x509` makes it: signed by itself, marked as an authority's, and naming no address.
+#[test]
+fn a_certificate_that_is_itself_trusted_is_enough() {
+    let folder = Folder::new();
+    let sign = |files: &CertificateFiles, until: i32| {
+        let mut about = CertificateParams::default();
+        about.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        about.distinguished_name = DistinguishedName::new();
+        about.distinguished_name.push(DnType::CommonName, "books.example");
+        about.not_after = date_time_ymd(until, 1, 1);
+        let key = KeyPair::generate().expect("a key");
+        fs::write(&files.certificate, about.self_signed(&key).expect("a certificate").pem()).expect("written");
+        fs::write(&files.private_key, key.serialize_pem()).expect("written");
+    };
+    sign(&files(&folder), 4096);
+    let server = Server::start(&folder);
+    let client = |certificate: &Path| {
+        let mut command = command(&format!("stats --server {}", server.url("")), &[] as &[&Path]);
+        common::Run::from(command.env("LAPIDARY_CA", certificate).output().expect("the program runs"))
+    };
+    client(&files(&folder).certificate).expect(0);
+    // Another one of the same name is no better than none.
+    let other = CertificateFiles { certificate: folder.path("other.pem"), private_key: folder.path("other-key.pem") };
+    sign(&other, 4096);
+    let refused = client(&other.certificate).expect(3);
+    assert!(refused.err.contains("certificate"), "{}", refused.err);
+}
+
 #[test]
 fn a_renewed_certificate_is_served_without_a_restart() {
     let folder = Folder::new();
@@ -239,9 +269,10 @@ fn a_server_that_starts_speaks_tls_too() {
     let folder = Folder::new();
     let authority = Authority::new();
     authority.sign(&files(&folder), 4096);
-    let settings = Settings { listen: ([127, 0, 0, 1], 0).into(), tls: Some(files(&folder)), ..Settings::default() };
+    let settings =
+        Settings { listen: vec![([127, 0, 0, 1], 0).into()], tls: Some(files(&folder)), ..Settings::default() };
     let opening = Opening::bind(settings).expect("an address");
-    let url = format!("https://{}/readyz", opening.address());
+    let url = format!("https://{}/readyz", opening.addresses()[0]);
     let client = authority.client();
     let server = opening
         .open(|| {
@@ -251,5 +282,5 @@ fn a_server_that_starts_speaks_tls_too() {
             Catalogue::open_or_create(&folder.data())
         })
         .expect("a server");
-    assert_eq!(server.address().port().to_string(), url.rsplit([':', '/']).nth(1).expect("a port"));
+    assert_eq!(server.addresses()[0].port().to_string(), url.rsplit([':', '/']).nth(1).expect("a port"));
 }

@@ -305,8 +305,9 @@ fn a_store_that_cannot_write_is_not_ready() {
 #[test]
 fn whoever_asks_while_the_catalogue_is_opened_is_told_to_wait() {
     let folder = Folder::new();
-    let opening = Opening::bind(Settings { listen: "127.0.0.1:0".parse().unwrap(), ..Settings::default() }).unwrap();
-    let url = format!("http://{}", opening.address());
+    let opening =
+        Opening::bind(Settings { listen: vec!["127.0.0.1:0".parse().unwrap()], ..Settings::default() }).unwrap();
+    let url = format!("http://{}", opening.addresses()[0]);
     let agent: Agent = Agent::config_builder().http_status_as_error(false).build().into();
     let (go, wait) = mpsc::channel::<()>();
     let (stop, stopped) = mpsc::channel::<()>();

@@ -1,6 +1,6 @@
 //! `lapidary allow add|list|remove`.
 
-use std::io::{self, Write as _, stdout};
+use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
@@ -8,6 +8,7 @@ use clap::{Args, Subcommand};
 use super::arguments::Target;
 use super::failure::{Failure, Status};
 use super::files::{CleanArgument, Reading};
+use super::terminal::{out, tell};
 use super::text::read;
 use crate::catalogue::{AllowList, Allowable, Allowed, Content};
 use crate::fingerprint::{RecipeName, WrittenGem};
@@ -94,13 +95,13 @@ impl Add {
             _ => return Err(Failure::Input("give --text, --gems, or --library and --book".to_owned())),
         };
         let list = self.target.open()?.allow(self.name, what, self.note)?;
-        writeln!(stdout(), "{}", line(&list))?;
+        writeln!(out(false), "{}", line(&list))?;
         Ok(Status::Done)
     }
 }
 
 fn list(target: &Target, json: bool) -> Result<Status, Failure> {
-    let mut out = stdout().lock();
+    let mut out = out(json);
     for list in target.open()?.allow_lists()? {
         if json {
             serde_json::to_writer(&mut out, &list).map_err(io::Error::from)?;
@@ -129,9 +130,9 @@ fn remove(target: &Target, names: &[BookId]) -> Result<Status, Failure> {
     let mut status = Status::Done;
     for name in names {
         if catalogue.disallow(name)? {
-            writeln!(stdout(), "removed {name}")?;
+            writeln!(out(false), "removed {name}")?;
         } else {
-            eprintln!("lapidary: there is no allow-list {:?}", name.as_str());
+            tell(format_args!("lapidary: there is no allow-list {:?}", name.as_str()));
             status = Status::WrongInput;
         }
     }

@@ -1,13 +1,14 @@
 //! `lapidary audit`: who changed what, and when.
 
-use std::io::{self, Write as _, stdout};
+use std::io::{self, Write as _};
 
 use clap::Args;
 use jiff::{SignedDuration, Timestamp};
 
 use super::arguments::Target;
 use super::failure::{Failure, Status};
-use crate::index::{Action, AuditEntry, AuditFrom};
+use super::terminal::out;
+use crate::index::{Action, Amended, AuditEntry, AuditFrom};
 use crate::report::clean;
 
 /// How many entries are read at a time.
@@ -29,7 +30,7 @@ pub(super) struct Audit {
 impl Audit {
     pub(super) fn run(self) -> Result<Status, Failure> {
         let catalogue = self.target.open()?;
-        let mut out = io::BufWriter::new(stdout().lock());
+        let mut out = io::BufWriter::new(out(self.json));
         let mut from = self.since.map_or(AuditFrom::Behind(0), AuditFrom::Time);
         loop {
             let page = catalogue.audit(from, PAGE)?;
@@ -55,7 +56,11 @@ fn sentence(action: &Action) -> String {
         Action::Added(book) => format!("added {}/{} ({})", book.library, book.id, book.rights),
         Action::Replaced(book) => format!("replaced {}/{} ({})", book.library, book.id, book.rights),
         Action::Removed(book) => format!("removed {}/{} ({})", book.library, book.id, book.rights),
-        Action::Amended(book) => format!("changed what is said of {}/{} ({})", book.library, book.id, book.rights),
+        Action::Amended(book) => {
+            let changes: Vec<&str> = book.changes.iter().copied().map(amended).collect();
+            let changes = if changes.is_empty() { "changed what is said of".to_owned() } else { changes.join(", ") };
+            format!("{changes} {}/{} ({})", book.library, book.id, book.rights)
+        }
         Action::Setting { kind, name, removed: false } => format!("set {kind} {name}"),
         Action::Setting { kind, name, removed: true } => format!("removed {kind} {name}"),
         Action::KeyMade { name, id } => format!("made key {name} (id {id})"),
@@ -68,6 +73,17 @@ fn sentence(action: &Action) -> String {
         Action::FoldsKept { kept: false } => "stopped to keep folds".to_owned(),
         Action::JobStarted { job, kind } => format!("started job {job} ({kind})"),
         Action::JobCancelled { job } => format!("cancelled job {job}"),
+    }
+}
+
+fn amended(change: Amended) -> &'static str {
+    match change {
+        Amended::Disabled => "disabled",
+        Amended::Enabled => "enabled",
+        Amended::Noted => "noted something of",
+        Amended::NoteForgotten => "forgot the note of",
+        Amended::Rights => "changed the rights of",
+        Amended::Validity => "changed the days of the rights of",
     }
 }
 

@@ -1,6 +1,6 @@
 //! `lapidary backup` and `lapidary restore`.
 
-use std::io::{Write as _, stdout};
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -9,6 +9,7 @@ use indicatif::HumanBytes;
 use super::arguments::Target;
 use super::failure::{Failure, Status};
 use super::jobs::{bar, perform};
+use super::terminal::out;
 use crate::catalogue::{Catalogue, Task};
 
 /// Make a backup, while the catalogue is in use: what has changed since the one before is copied.
@@ -46,7 +47,7 @@ impl Backup {
         let to = if self.target.data.is_some() { std::path::absolute(&to)? } else { to };
         let result = perform(&*self.target.open()?, Task::Backup { to, keep: self.keep })?.result.unwrap_or_default();
         let bytes = HumanBytes(result["bytes"].as_u64().unwrap_or_default());
-        writeln!(stdout(), "backup {}: {bytes}; {} are kept", result["backup"], result["kept"])?;
+        writeln!(out(false), "backup {}: {bytes}; {} are kept", result["backup"], result["kept"])?;
         Ok(Status::Done)
     }
 }
@@ -62,7 +63,7 @@ impl Restore {
         let number = Catalogue::restore(&self.from, &self.data, self.backup, &watch)?;
         bar.finish_and_clear();
         let books = Catalogue::open(&self.data)?.stats()?.books;
-        writeln!(stdout(), "restored backup {number}: {books} books, and all fits together")?;
+        writeln!(out(false), "restored backup {number}: {books} books, and all fits together")?;
         Ok(Status::Done)
     }
 }

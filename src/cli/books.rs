@@ -1,12 +1,13 @@
 //! `lapidary books list|show|disable|enable|note|rights|remove`.
 
-use std::io::{self, Write as _, stdout};
+use std::io::{self, Write as _};
 
 use clap::{Args, Subcommand};
 use jiff::civil::Date;
 
 use super::arguments::Target;
 use super::failure::{Failure, Status};
+use super::terminal::{out, tell};
 use crate::catalogue::Amendment;
 use crate::index::{BookId, BookKey, Library, Record, Rights, Standing, Validity};
 use crate::report::clean;
@@ -146,9 +147,9 @@ impl Named {
         for id in self.ids {
             let key = BookKey { library: self.library.clone(), id };
             if catalogue.amend(&key, amendment)?.is_some() {
-                writeln!(stdout(), "{done} {key}")?;
+                writeln!(out(false), "{done} {key}")?;
             } else {
-                eprintln!("lapidary: {}", missing(&key));
+                tell(format_args!("lapidary: {}", missing(&key)));
                 status = Status::WrongInput;
             }
         }
@@ -162,7 +163,7 @@ fn list(target: &Target, library: Option<Library>, json: bool) -> Result<Status,
         Some(library) => vec![library],
         None => catalogue.stats()?.libraries.into_iter().map(|summary| summary.library).collect(),
     };
-    let mut out = io::BufWriter::new(stdout().lock());
+    let mut out = io::BufWriter::new(out(json));
     for library in libraries {
         let mut cursor = None;
         loop {
@@ -196,7 +197,7 @@ fn show(target: &Target, key: &BookKey, json: bool) -> Result<Status, Failure> {
     let Some(record) = target.open()?.book(key)? else {
         return Err(missing(key));
     };
-    let mut out = stdout().lock();
+    let mut out = out(json);
     if json {
         serde_json::to_writer(&mut out, &record).map_err(io::Error::from)?;
         writeln!(out)?;
@@ -240,9 +241,9 @@ fn remove(target: &Target, library: &Library, ids: Vec<BookId>) -> Result<Status
     for id in ids {
         let key = BookKey { library: library.clone(), id };
         if catalogue.remove(&key)? {
-            writeln!(stdout(), "removed {key}")?;
+            writeln!(out(false), "removed {key}")?;
         } else {
-            eprintln!("lapidary: {}", missing(&key));
+            tell(format_args!("lapidary: {}", missing(&key)));
             status = Status::WrongInput;
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{Write as _, stdout};
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
@@ -12,6 +12,7 @@ use rayon::prelude::*;
 use super::failure::{Failure, Status};
 use super::files::{Choice, Reading, Usually, Walk};
 use super::jobs::bar;
+use super::terminal::{out, tell};
 use crate::fingerprint::{Boundaries, Recipe, SequenceCounts, choose};
 
 /// Count 4-digit sequences of folded texts, and choose boundaries from the counts.
@@ -91,7 +92,7 @@ impl Stats {
         for counts in by_language.values() {
             all.add(counts);
         }
-        let mut out = stdout().lock();
+        let mut out = out(false);
         let names: Vec<&str> = by_language.keys().map(String::as_str).collect();
         writeln!(out, "sequence\tall\t{}", names.join("\t"))?;
         for (sequence, count) in all.sorted() {
@@ -138,7 +139,7 @@ impl Choose {
                  chunks"
             )));
         };
-        let mut out = stdout().lock();
+        let mut out = out(false);
         writeln!(
             out,
             "# Chosen for chunks of {wanted} characters. By language: how many a chunk that is long enough for a gem"
@@ -203,7 +204,7 @@ impl Texts {
                     let mut sums = sums.lock().unwrap_or_else(PoisonError::into_inner);
                     add(sums.entry(file.language()).or_default(), of_text);
                 }
-                Err(why) => bar.suspend(|| eprintln!("refused {}: {why}", file.path.display())),
+                Err(why) => bar.suspend(|| tell(format_args!("refused {}: {why}", file.path.display()))),
             }
             bar.inc(1);
         });

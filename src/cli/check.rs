@@ -12,6 +12,7 @@ use super::access::Access;
 use super::arguments::{BoundariesArgument, RuleArguments, Target};
 use super::failure::{Failure, Status};
 use super::files::{Choice, CleanArgument, Reading, Usually, Walk};
+use super::terminal::tell;
 use crate::catalogue::{CheckOptions, Query, Report};
 use crate::fingerprint::RecipeName;
 use crate::index::{Library, Rights};
@@ -95,7 +96,7 @@ impl Check {
         match self.check_all(&*catalogue, &files, refused, &options, &mut status) {
             // Whatever failed later, protected text was found.
             Err(failure @ (Failure::Input(_) | Failure::Failed(_))) if status == Status::ProtectedFound => {
-                eprintln!("lapidary: {failure}");
+                tell(format_args!("lapidary: {failure}"));
                 Ok(status)
             }
             checked => checked.map(|()| status),
@@ -150,7 +151,7 @@ impl Check {
         let mut out = stdout().lock();
         let file = path.display().to_string();
         if let Err(why) = checked {
-            eprintln!("lapidary: {file}: {why}");
+            tell(format_args!("lapidary: {file}: {why}"));
         }
         let (report, error) = (checked.as_ref().ok(), checked.as_ref().err());
         if self.json {

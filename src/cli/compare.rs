@@ -1,6 +1,6 @@
 //! `lapidary compare A B`: two texts side by side, without a catalogue.
 
-use std::io::{Write as _, stdout};
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -8,6 +8,7 @@ use clap::Args;
 use super::arguments::{RecipeArguments, RuleArguments};
 use super::failure::{Failure, Status};
 use super::files::{CleanArgument, Reading};
+use super::terminal::out;
 use super::text::read;
 use crate::catalogue::{Text, compare};
 use crate::fingerprint::Place;
@@ -40,7 +41,7 @@ impl Compare {
         let rule = self.rule.changes().on(Rule::of(&recipe));
         let text = |text| Text::new(text, self.clean.clean);
         let comparison = compare(&recipe, rule, &text(&a), &text(&b));
-        let mut out = stdout().lock();
+        let mut out = out(self.json);
         if self.json {
             serde_json::to_writer(&mut out, &comparison).map_err(std::io::Error::from)?;
             writeln!(out)?;

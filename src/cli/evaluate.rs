@@ -1,7 +1,7 @@
 //! `lapidary evaluate`: what a recipe finds, and whom it accuses.
 
 use std::fs;
-use std::io::{Write as _, stdout};
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -10,6 +10,7 @@ use indicatif::ProgressBar;
 use super::failure::{Failure, Status};
 use super::files::{Choice, Usually, Walk};
 use super::jobs::bar;
+use super::terminal::out;
 use crate::evaluate::{ATTACKS, Attack, BookFile, EvaluateError, Plan, Shelf, calibrate, evaluate};
 use crate::fingerprint::Recipe;
 
@@ -25,7 +26,7 @@ pub(super) struct Evaluate {
     #[arg(long, value_name = "DIR")]
     books: PathBuf,
     /// A list of books that are related, or only seem so: lines of two paths below DIR and a relation, with tabs between.
-    /// May be given several times.
+    /// May be given several times. Without it other editions of a book count as strangers, and naming them as false alarms.
     /// To be found: same-work-other-source, contained, revised-edition, partial-overlap. Not to be named:
     /// different-translation, unrelated. Either is right: related. More columns are ignored, as are empty lines, those that
     /// begin with '#', and a first line that begins with `file_a`
@@ -74,7 +75,7 @@ impl Evaluate {
         if let Some(folder) = &self.out {
             evaluation.write(folder)?;
         }
-        stdout().write_all(evaluation.markdown().as_bytes())?;
+        out(false).write_all(evaluation.markdown().as_bytes())?;
         Ok(Status::Done)
     }
 
@@ -84,7 +85,7 @@ impl Evaluate {
         let progress = |what, done, all| show(&bar, what, done, all);
         let counted = calibrate(&self.shelf()?, &self.pairs()?, &recipes, &progress);
         bar.finish_and_clear();
-        stdout().write_all(counted?.written().as_bytes())?;
+        out(false).write_all(counted?.written().as_bytes())?;
         Ok(Status::Done)
     }
 

@@ -55,6 +55,9 @@ impl fmt::Display for Failure {
 
 impl From<CatalogueError> for Failure {
     fn from(error: CatalogueError) -> Self {
+        if let CatalogueError::Output(error) = error {
+            return error.into();
+        }
         let input = match &error {
             CatalogueError::Store(store) => matches!(
                 store,

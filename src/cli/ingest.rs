@@ -22,6 +22,7 @@ use super::arguments::{BoundariesArgument, FoldsArgument, Target};
 use super::failure::{Failure, Status};
 use super::files::{Choice, CleanArgument, Found, Reading, Usually, Walk};
 use super::remote::Remote;
+use super::terminal::tell;
 use crate::catalogue::Catalogue;
 use crate::fingerprint::Recipe;
 use crate::index::{BookId, BookKey, Coverage, Library, Rights};
@@ -296,10 +297,10 @@ impl Sink {
             Self::Server(_) => Ok(()),
             Self::Folder { catalogue, named, .. } => {
                 for (recipe, Coverage { books, of }) in catalogue.ready_recipes(named)? {
-                    eprintln!(
+                    tell(format_args!(
                         "lapidary: {books} of {of} books have gems of recipe {recipe}: checks do not use it before all have; \
                          ingest the others too, or run lapidary reindex"
-                    );
+                    ));
                 }
                 Ok(catalogue.flush()?)
             }

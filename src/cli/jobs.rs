@@ -1,6 +1,6 @@
 //! `lapidary jobs`, and what all commands share that start a job: it is shown while it runs, and its end is theirs.
 
-use std::io::{self, Write as _, stdout};
+use std::io::{self, Write as _};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use super::access::Access;
 use super::arguments::Target;
 use super::failure::{Failure, Status};
+use super::terminal::out;
 use crate::catalogue::{Job, JobState, Task};
 
 /// How often a job is looked at.
@@ -52,15 +53,15 @@ impl Jobs {
     pub(super) fn run(self) -> Result<Status, Failure> {
         match self.action {
             Action::List { target, json } => {
-                let mut out = stdout().lock();
+                let mut out = out(json);
                 for job in target.open()?.jobs()? {
                     if json { line(&mut out, &job)? } else { writeln!(out, "{}", sentence(&job))? }
                 }
             }
-            Action::Show { target, id } => line(&mut stdout().lock(), &target.open()?.job(id)?)?,
+            Action::Show { target, id } => line(&mut out(true), &target.open()?.job(id)?)?,
             Action::Cancel { target, id } => {
                 let job = target.open()?.cancel(id)?;
-                writeln!(stdout(), "job {} ({}) ends", job.id, job.task.kind())?;
+                writeln!(out(false), "job {} ({}) ends", job.id, job.task.kind())?;
             }
         }
         Ok(Status::Done)

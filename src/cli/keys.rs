@@ -1,6 +1,6 @@
 //! `lapidary keys`: who may call a server.
 
-use std::io::{Write as _, stdout};
+use std::io::Write as _;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
@@ -10,6 +10,7 @@ use jiff::{Span, Timestamp};
 
 use super::arguments::Target;
 use super::failure::{Failure, Status};
+use super::terminal::{out, tell};
 use crate::catalogue::{Key, MadeKey, NewKey, Rate, Role};
 use crate::index::Library;
 
@@ -101,14 +102,14 @@ impl Keys {
 
 /// The secret goes to standard output by itself, so that a program can take it from there.
 fn told(made: &MadeKey) -> Result<Status, Failure> {
-    eprintln!("{}", line(&made.key));
-    eprintln!("this is shown once, and kept nowhere; its owner sends it as 'Authorization: Bearer KEY':");
-    writeln!(stdout(), "{}", made.secret)?;
+    tell(line(&made.key));
+    tell("this is shown once, and kept nowhere; its owner sends it as 'Authorization: Bearer KEY':");
+    writeln!(out(false), "{}", made.secret)?;
     Ok(Status::Done)
 }
 
 fn list(keys: &[Key], json: bool) -> Result<Status, Failure> {
-    let mut out = stdout().lock();
+    let mut out = out(json);
     for key in keys {
         if json {
             serde_json::to_writer(&mut out, key).map_err(std::io::Error::from)?;

@@ -3,6 +3,7 @@
 use clap::Args;
 use serde::{Deserialize, Serialize};
 
+use super::size::Size;
 use crate::extract::Limits;
 
 /// What a file may cost; what costs more is refused.
@@ -10,24 +11,24 @@ use crate::extract::Limits;
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 #[command(next_help_heading = "Limits on files")]
 pub(super) struct LimitArguments {
-    /// The largest file, in bytes [default: 268435456]
+    /// The largest file, in bytes or with a unit [default: 256MiB]
     #[arg(
         id = "limit-input",
         long = "limit-input",
-        value_name = "BYTES",
+        value_name = "SIZE",
         env = "LAPIDARY_LIMIT_INPUT",
         hide_short_help = true
     )]
-    input: Option<u64>,
-    /// The most that a file may unpack to, all its parts together, in bytes [default: 268435456]
+    input: Option<Size>,
+    /// The most that a file may unpack to, all its parts together [default: 256MiB]
     #[arg(
         id = "limit-unpacked",
         long = "limit-unpacked",
-        value_name = "BYTES",
+        value_name = "SIZE",
         env = "LAPIDARY_LIMIT_UNPACKED",
         hide_short_help = true
     )]
-    unpacked: Option<u64>,
+    unpacked: Option<Size>,
     /// How many times larger than the file that may be, from 8 MiB on [default: 200]
     #[arg(
         id = "limit-ratio",
@@ -64,15 +65,15 @@ pub(super) struct LimitArguments {
         hide_short_help = true
     )]
     archives: Option<u64>,
-    /// The memory of the process that reads a file, in bytes [default: 1073741824]
+    /// The memory of the process that reads a file [default: 1GiB]
     #[arg(
         id = "limit-memory",
         long = "limit-memory",
-        value_name = "BYTES",
+        value_name = "SIZE",
         env = "LAPIDARY_LIMIT_MEMORY",
         hide_short_help = true
     )]
-    memory: Option<u64>,
+    memory: Option<Size>,
     /// The processor time that reading a file may take, in seconds [default: 20]
     #[arg(
         id = "limit-time",
@@ -88,14 +89,31 @@ impl LimitArguments {
     pub(super) fn limits(&self) -> Limits {
         let default = Limits::default();
         Limits {
-            input: self.input.unwrap_or(default.input),
-            unpacked: self.unpacked.unwrap_or(default.unpacked),
+            input: self.input.map_or(default.input, |size| size.0),
+            unpacked: self.unpacked.map_or(default.unpacked, |size| size.0),
             ratio: self.ratio.unwrap_or(default.ratio),
             entries: self.entries.unwrap_or(default.entries),
             depth: self.depth.unwrap_or(default.depth),
             archives: self.archives.unwrap_or(default.archives),
-            memory: self.memory.unwrap_or(default.memory),
+            memory: self.memory.map_or(default.memory, |size| size.0),
             time: self.time.unwrap_or(default.time),
+        }
+    }
+}
+
+/// All of them set.
+impl From<Limits> for LimitArguments {
+    fn from(limits: Limits) -> Self {
+        let Limits { input, unpacked, ratio, entries, depth, archives, memory, time } = limits;
+        Self {
+            input: Some(Size(input)),
+            unpacked: Some(Size(unpacked)),
+            ratio: Some(ratio),
+            entries: Some(entries),
+            depth: Some(depth),
+            archives: Some(archives),
+            memory: Some(Size(memory)),
+            time: Some(time),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `lapidary completions` and `lapidary man`: what a shell and `man` know of the command.
 
-use std::io::stdout;
+use std::io::{Write as _, stdout};
 use std::path::PathBuf;
 
 use clap::{Args, CommandFactory as _};
@@ -24,9 +24,12 @@ pub(super) struct Man {
 }
 
 impl Completions {
-    pub(super) fn run(&self) -> Status {
-        clap_complete::generate(self.shell, &mut super::Command::command(), "lapidary", &mut stdout());
-        Status::Done
+    pub(super) fn run(&self) -> Result<Status, Failure> {
+        // It panics where it cannot write.
+        let mut script = Vec::new();
+        clap_complete::generate(self.shell, &mut super::Command::command(), "lapidary", &mut script);
+        stdout().write_all(&script)?;
+        Ok(Status::Done)
     }
 }
 

@@ -20,13 +20,17 @@ mod ingest;
 mod jobs;
 mod keys;
 mod limits;
+mod listen;
 mod log;
 mod manual;
 mod reindex;
 mod remote;
 mod serve;
+mod size;
 mod stats;
+mod terminal;
 mod text;
+mod tls;
 mod transfer;
 mod webhooks;
 
@@ -145,7 +149,7 @@ impl Command {
             Task::Verify(task) => task.run(),
             Task::Compact(task) => task.run(),
             Task::Audit(task) => task.run(),
-            Task::Completions(task) => Ok(task.run()),
+            Task::Completions(task) => task.run(),
             Task::Man(task) => task.run(),
             Task::Boundaries(task) => task.run(),
             Task::Evaluate(task) => task.run(),
@@ -156,7 +160,7 @@ impl Command {
             Ok(status) => status.into(),
             Err(Failure::ReaderGone) => Status::Done.into(),
             Err(failure) => {
-                eprintln!("lapidary: {failure}");
+                terminal::tell(format_args!("lapidary: {failure}"));
                 failure.status().into()
             }
         }

@@ -1,6 +1,6 @@
 //! `lapidary reindex` and `lapidary drop-recipe`.
 
-use std::io::{Write as _, stdout};
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
@@ -11,6 +11,7 @@ use super::arguments::{BoundariesArgument, Target};
 use super::failure::{Failure, Status};
 use super::files::{Choice, Reading, Usually, Walk};
 use super::jobs::{bar, perform, wait};
+use super::terminal::{out, tell};
 use crate::catalogue::{CutFrom, RecipeChoice, Task, digests_of};
 use crate::extract::Extracted;
 use crate::fingerprint::RecipeName;
@@ -101,7 +102,7 @@ impl Reindex {
         if let Some(without) = result["books_without"].as_u64().filter(|without| *without > 0) {
             said = format!("{said}; {without} books have no gems of it");
         }
-        writeln!(stdout(), "{said}")?;
+        writeln!(out(false), "{said}")?;
         Ok(Status::Done)
     }
 
@@ -110,7 +111,7 @@ impl Reindex {
         let mut lacking = lacking(catalogue, recipe)?;
         let Walk { found: files, refused: unreadable, .. } = Walk::of(&self.paths, &Choice::default(), Usually::All);
         for (path, why) in unreadable {
-            eprintln!("refused {}: {why}", path.display());
+            tell(format_args!("refused {}: {why}", path.display()));
         }
         let bar = bar("reading");
         bar.set_length(files.len() as u64);
@@ -128,7 +129,7 @@ impl Reindex {
                             catalogue.recut(&key, &text)?;
                         }
                     }
-                    Err(why) => eprintln!("refused {}: {why}", file.path.display()),
+                    Err(why) => tell(format_args!("refused {}: {why}", file.path.display())),
                 }
             }
             bar.inc(1);
@@ -161,7 +162,7 @@ impl DropRecipe {
     pub(super) fn run(self) -> Result<Status, Failure> {
         let catalogue = self.target.open()?;
         perform(&*catalogue, Task::DropRecipe { recipe: self.recipe.clone() })?;
-        writeln!(stdout(), "dropped recipe {}", self.recipe)?;
+        writeln!(out(false), "dropped recipe {}", self.recipe)?;
         Ok(Status::Done)
     }
 }

@@ -1,10 +1,9 @@
 //! A running server as a command sees it: the HTTP calls, and its problems as sentences.
 
-use std::fmt::Display;
 use std::io::{self, Read, Write};
 use std::path::Path;
 use std::time::Duration;
-use std::{env, fs, thread};
+use std::{env, thread};
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
@@ -13,11 +12,12 @@ use serde_json::{Value, json};
 use ureq::http::header::{AUTHORIZATION, HeaderValue, RETRY_AFTER};
 use ureq::http::{Request, StatusCode};
 use ureq::middleware::MiddlewareNext;
-use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
+use ureq::unversioned::resolver::DefaultResolver;
 use ureq::{Agent, Body, SendBody};
 
 use super::access::Access;
 use super::failure::Failure;
+use super::tls;
 use crate::catalogue::{
     Added, AllowList, Allowable, Amendment, AuditPage, CheckOptions, Content, Job, Key, MadeKey, MadeWebhook, NewEntry,
     NewKey, Page, Query, Report, Stats, Task, Webhook,
@@ -31,7 +31,8 @@ const ANSWER_BYTES: u64 = 256 << 20;
 /// The variable with the key for a server. Not an argument: those are shown to everybody on the machine.
 const KEY_VARIABLE: &str = "LAPIDARY_KEY";
 
-/// The variable with a file of the authorities that a server's certificate may be signed by, instead of the public ones.
+/// The variable with a file of certificates: of the authorities that may sign a server's, or its own, instead of the public
+/// ones.
 const AUTHORITY_VARIABLE: &str = "LAPIDARY_CA";
 
 /// How often a book is sent again when the server asks to wait, and how long it is waited for at most.
@@ -65,9 +66,6 @@ impl Remote {
             return Err(Failure::Input(sentence));
         }
         let mut config = Agent::config_builder().http_status_as_error(false);
-        if let Some(file) = env::var_os(AUTHORITY_VARIABLE) {
-            config = config.tls_config(TlsConfig::builder().root_certs(authorities(Path::new(&file))?).build());
-        }
         if let Ok(key) = env::var(KEY_VARIABLE) {
             let bearer = HeaderValue::from_str(&format!("Bearer {key}"));
             let mut bearer = bearer.map_err(|_| Failure::Input(format!("{KEY_VARIABLE} holds no key")))?;
@@ -77,7 +75,14 @@ impl Remote {
                 next.handle(request)
             });
         }
-        let agent = config.build().into();
+        let agent = match env::var_os(AUTHORITY_VARIABLE) {
+            None => config.build().into(),
+            Some(file) => {
+                let wrong = |why| Failure::Input(format!("{AUTHORITY_VARIABLE}: {why}"));
+                let connector = tls::connector(Path::new(&file)).map_err(wrong)?;
+                Agent::with_parts(config.build(), connector, DefaultResolver::default())
+            }
+        };
         Ok(Self { url: url.trim_end_matches('/').to_owned(), agent })
     }
 
@@ -123,8 +128,21 @@ impl Remote {
             return parsed.map_err(|e| Failure::Failed(format!("{} is no Lapidary of this version: {e}", self.url)));
         }
         let problem: Value = serde_json::from_str(&body).unwrap_or_default();
+        if status == StatusCode::UNAUTHORIZED {
+            return Err(Failure::Input(self.unauthorized(problem["code"].as_str().unwrap_or_default())));
+        }
         let detail = problem["detail"].as_str().map_or_else(|| status.to_string(), str::to_owned);
         Err(if status.is_client_error() { Failure::Input(detail) } else { Failure::Failed(detail) })
+    }
+
+    /// Why the server lets nobody in: it speaks of headers, which nobody sets here.
+    fn unauthorized(&self, code: &str) -> String {
+        let why = match code {
+            "no_key" => "asks for a key, and none is set",
+            "key_expired" => "says that the time of the key is over",
+            _ => "does not know the key",
+        };
+        format!("{} {why}: set {KEY_VARIABLE} to one that its administrator made (lapidary keys add)", self.url)
     }
 
     /// As [`Remote::parsed`], with `None` for something that is not there.
@@ -139,24 +157,6 @@ fn retry_after(answer: &ureq::http::Response<Body>) -> Option<Duration> {
     let busy = [StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE].contains(&answer.status());
     let seconds = answer.headers().get(RETRY_AFTER).filter(|_| busy)?.to_str().ok()?.parse().ok()?;
     Some(Duration::from_secs(seconds)).filter(|wait| *wait <= LONGEST_WAIT)
-}
-
-/// The certificates of a PEM file.
-fn authorities(file: &Path) -> Result<RootCerts, Failure> {
-    let wrong = |why: &dyn Display| Failure::Input(format!("{AUTHORITY_VARIABLE}: {}: {why}", file.display()));
-    let pem = fs::read(file).map_err(|e| wrong(&e))?;
-    let certificates: Result<Vec<Certificate<'static>>, ureq::Error> = parse_pem(&pem)
-        .filter_map(|item| match item {
-            Ok(PemItem::Certificate(certificate)) => Some(Ok(certificate)),
-            Ok(_) => None,
-            Err(error) => Some(Err(error)),
-        })
-        .collect();
-    let certificates = certificates.map_err(|e| wrong(&e))?;
-    if certificates.is_empty() {
-        return Err(wrong(&"no certificate in it; give those of the authorities as PEM"));
-    }
-    Ok(RootCerts::from(certificates))
 }
 
 /// A body with a text, and how it is to be read if somebody said so.
@@ -382,7 +382,10 @@ impl Access for Remote {
             return self.parsed(self.read(Ok(answer))?);
         }
         let copied = io::copy(&mut answer.body_mut().as_reader(), out);
-        copied.and_then(|_| out.flush()).map_err(|e| Failure::Failed(format!("the export broke off: {e}")))
+        copied.and_then(|_| out.flush()).map_err(|e| match e.kind() {
+            io::ErrorKind::BrokenPipe => Failure::ReaderGone,
+            _ => Failure::Failed(format!("the export broke off: {e}")),
+        })
     }
 
     fn settle(&self) {}

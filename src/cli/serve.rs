@@ -1,8 +1,7 @@
 //! `lapidary serve`.
 
 use std::fs;
-use std::io::{Write as _, stdout};
-use std::net::SocketAddr;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -13,10 +12,14 @@ use toml::{Table, Value};
 use super::arguments::{FoldsArgument, RuleArguments};
 use super::failure::{Failure, Status};
 use super::limits::LimitArguments;
+use super::listen::Listen;
 use super::log::{self, Format};
+use super::size::Size;
+use super::terminal::out;
 use crate::catalogue::{Backups, Catalogue, Rate};
-use crate::fingerprint::RecipeName;
+use crate::fingerprint::{Recipe, RecipeName};
 use crate::index::CACHE_BYTES;
+use crate::matching::Rule;
 use crate::server::{self, CertificateError, CertificateFiles, ServerError, Settings};
 
 /// Answer checks and take books over HTTP.
@@ -25,7 +28,7 @@ pub(super) struct Serve {
     /// Read settings from this file; flags and the environment are stronger
     #[arg(long, value_name = "FILE.toml", env = "LAPIDARY_CONFIG")]
     config: Option<PathBuf>,
-    /// Print the settings as they would be, or what is wrong with them, and stop
+    /// Print the settings that would hold, those by default too, or what is wrong with them; and stop
     #[arg(long)]
     check_config: bool,
     #[command(flatten)]
@@ -41,9 +44,10 @@ struct Options {
     /// The catalogue's folder; made if it is not there
     #[arg(long, value_name = "DIR", env = "LAPIDARY_DATA")]
     data: Option<PathBuf>,
-    /// Where to listen [default: 127.0.0.1:8093]
-    #[arg(long, value_name = "ADDR:PORT", env = "LAPIDARY_LISTEN")]
-    listen: Option<SocketAddr>,
+    /// Where to listen: an address or a host name, and a port. A name may mean several addresses, as localhost does
+    /// [default: 127.0.0.1:8093]
+    #[arg(long, value_name = "HOST:PORT", env = "LAPIDARY_LISTEN")]
+    listen: Option<Listen>,
     /// Names that clients without a key may call this server by, beside localhost; matters as long as there are no keys
     #[arg(long, value_name = "HOST,…", env = "LAPIDARY_ALLOWED_HOSTS", value_delimiter = ',')]
     allowed_hosts: Option<Vec<String>>,
@@ -53,16 +57,16 @@ struct Options {
     /// The private key of the certificate
     #[arg(long, value_name = "FILE.pem", env = "LAPIDARY_PRIVATE_KEY")]
     private_key: Option<PathBuf>,
-    /// How much memory to take for what was read of the index, in bytes; the system keeps more of it where it has room
-    /// [default: 314572800]
-    #[arg(long, value_name = "BYTES", env = "LAPIDARY_CACHE")]
-    cache: Option<usize>,
-    /// The largest body of a request, in bytes [default: 67108864]
-    #[arg(long, value_name = "BYTES", env = "LAPIDARY_MAX_BODY")]
-    max_body: Option<usize>,
-    /// What the bodies of all requests together may take, in bytes; what is beyond is answered with 503 [default: 536870912]
-    #[arg(long, value_name = "BYTES", env = "LAPIDARY_BODY_MEMORY")]
-    body_memory: Option<usize>,
+    /// How much memory to take for what was read of the index, in bytes or with a unit; the system keeps more of it where it has
+    /// room [default: 300MiB]
+    #[arg(long, value_name = "SIZE", env = "LAPIDARY_CACHE")]
+    cache: Option<Size>,
+    /// The largest body of a request [default: 64MiB]
+    #[arg(long, value_name = "SIZE", env = "LAPIDARY_MAX_BODY")]
+    max_body: Option<Size>,
+    /// What the bodies of all requests together may take; what is beyond is answered with 503 [default: 512MiB]
+    #[arg(long, value_name = "SIZE", env = "LAPIDARY_BODY_MEMORY")]
+    body_memory: Option<Size>,
     /// How many small requests are worked on at once, and half as many large ones [default: four for each core]
     #[arg(long, value_name = "N", env = "LAPIDARY_CONCURRENT")]
     concurrent: Option<usize>,
@@ -81,9 +85,9 @@ struct Options {
     /// A request that takes as many seconds is logged as a warning [default: 5]
     #[arg(long, value_name = "SECONDS", env = "LAPIDARY_SLOW")]
     slow: Option<f64>,
-    /// With less free space on the catalogue's disk, in bytes, /readyz says no [default: 268435456]
-    #[arg(long, value_name = "BYTES", env = "LAPIDARY_MIN_FREE")]
-    min_free: Option<u64>,
+    /// With less free space on the catalogue's disk /readyz says no [default: 256MiB]
+    #[arg(long, value_name = "SIZE", env = "LAPIDARY_MIN_FREE")]
+    min_free: Option<Size>,
     /// A folder for backups: jobs make them in folders right below it [default: none are made]
     #[arg(long, value_name = "DIR", env = "LAPIDARY_BACKUPS")]
     backups: Option<PathBuf>,
@@ -91,9 +95,9 @@ struct Options {
     #[arg(long, value_name = "BOOL", env = "LAPIDARY_PRIVATE_WEBHOOKS", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     private_webhooks: Option<bool>,
     #[command(flatten)]
-    rule: RuleArguments,
-    #[command(flatten)]
     limits: LimitArguments,
+    #[command(flatten)]
+    rule: RuleArguments,
 }
 
 impl Serve {
@@ -109,13 +113,12 @@ impl Serve {
         if self.check_config {
             let wrong = |error: CertificateError| Failure::Input(error.to_string());
             settings.tls.as_ref().map_or(Ok(()), CertificateFiles::verify).map_err(wrong)?;
-            let shown = toml::to_string(&options).map_err(|e| Failure::Failed(e.to_string()))?;
-            write!(stdout(), "{shown}")?;
+            write!(out(false), "{}", options.effective().map_err(|e| Failure::Failed(e.to_string()))?)?;
             return Ok(Status::Done);
         }
         log::begin(options.log_format.unwrap_or_default(), "info,actix_server=warn");
         log::take_panics();
-        let (rule, cache) = (options.rule.changes(), options.cache.unwrap_or(CACHE_BYTES));
+        let (rule, cache) = (options.rule.changes(), options.cache.map_or(CACHE_BYTES, Size::in_memory));
         let open = || {
             let catalogue = Catalogue::open_or_create_with_cache(&data, cache)?.with_rule(rule);
             let backups = options.backups.clone().map_or(Backups::Nowhere, Backups::Below);
@@ -181,7 +184,8 @@ impl Options {
         if self.rule.min_share.is_some_and(|share| !(0.0..=1.0).contains(&share)) {
             return wrong("'min-share' is a number from 0 to 1");
         }
-        for (name, value) in [("max-body", self.max_body), ("concurrent", self.concurrent)] {
+        let max_body = self.max_body.map(Size::in_memory);
+        for (name, value) in [("max-body", max_body), ("concurrent", self.concurrent)] {
             if value == Some(0) {
                 return wrong(&format!("'{name}' must be 1 or more"));
             }
@@ -197,26 +201,75 @@ impl Options {
         let default = Settings::default();
         let tls = self.certificate.clone().zip(self.private_key.clone());
         let tls = tls.map(|(certificate, private_key)| CertificateFiles { certificate, private_key });
+        let max_body = self.max_body.map_or(default.max_body, Size::in_memory);
         Settings {
-            listen: self.listen.unwrap_or(default.listen),
+            listen: self.listen.clone().map_or(default.listen, |listen| listen.addresses),
             allowed_hosts: self.allowed_hosts.clone().unwrap_or_default(),
             tls,
-            max_body: self.max_body.unwrap_or(default.max_body),
-            body_memory: self.body_memory.unwrap_or_else(|| default.body_memory.max(self.max_body.unwrap_or_default())),
+            max_body,
+            body_memory: self.body_memory.map_or_else(|| default.body_memory.max(max_body), Size::in_memory),
             concurrent: self.concurrent.unwrap_or(default.concurrent),
             queue: self.queue.unwrap_or(default.queue),
             keyless_rate: self.keyless_rate.or(default.keyless_rate),
             slow: self.slow.and_then(|slow| Duration::try_from_secs_f64(slow).ok()).unwrap_or(default.slow),
-            min_free: self.min_free.unwrap_or(default.min_free),
+            min_free: self.min_free.map_or(default.min_free, |size| size.0),
             limits: self.limits.limits(),
         }
     }
+
+    /// The settings as a file that says all of them, but for those that are none by default.
+    fn effective(self) -> Result<String, toml::ser::Error> {
+        let settings = self.settings();
+        let default = || settings.listen.first().and_then(|address| address.to_string().parse().ok());
+        let rule = self.rule;
+        let all = Self {
+            listen: self.listen.or_else(default),
+            cache: Some(self.cache.unwrap_or(CACHE_BYTES.into())),
+            max_body: Some(settings.max_body.into()),
+            body_memory: Some(settings.body_memory.into()),
+            concurrent: Some(settings.concurrent),
+            queue: Some(settings.queue),
+            log_format: Some(self.log_format.unwrap_or_default()),
+            slow: Some(settings.slow.as_secs_f64()),
+            min_free: Some(Size(settings.min_free)),
+            private_webhooks: Some(self.private_webhooks.unwrap_or_default()),
+            limits: settings.limits.into(),
+            rule: RuleArguments::default(),
+            ..self
+        };
+        // The last of the tables, whose values follow.
+        Ok(toml::to_string(&all)? + &rule_lines(&rule))
+    }
+}
+
+/// The values of the rule, and as comments those that each recipe has by itself.
+fn rule_lines(rule: &RuleArguments) -> String {
+    let recipes: Vec<Recipe> = Recipe::built_in().collect();
+    let values = |recipe: &Recipe| {
+        let Rule { min_common, min_share, common_cap, min_evidence, min_support } = rule.changes().on(Rule::of(recipe));
+        [
+            ("min-common", min_common.to_string()),
+            ("min-share", format!("{min_share:?}")),
+            ("common-cap", common_cap.to_string()),
+            ("min-evidence", format!("{min_evidence:?}")),
+            ("min-support", format!("{min_support:?}")),
+        ]
+    };
+    let of_each: Vec<_> = recipes.iter().map(values).collect();
+    let line = |(i, (name, first)): (usize, &(&str, String))| {
+        if of_each.iter().all(|values| values[i].1 == *first) {
+            return format!("{name} = {first}\n");
+        }
+        let of = |(recipe, values): (&Recipe, &[(&str, String); 5])| format!("{} ({})", values[i].1, recipe.name());
+        let of_each: Vec<String> = recipes.iter().zip(&of_each).map(of).collect();
+        format!("# {name}, by recipe: {}\n", of_each.join(", "))
+    };
+    of_each.first().into_iter().flatten().enumerate().map(line).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::matching::Rule;
 
     /// What is documented can be set, and is what holds when nothing is.
     #[test]
@@ -229,7 +282,7 @@ mod tests {
         let Settings { keyless_rate, tls, .. } = options.settings();
         assert_eq!(options.settings(), Settings { concurrent: 8, keyless_rate, tls, ..default });
         let rule = options.rule.changes().on(Rule::default());
-        assert_eq!((rule, options.cache), (Rule::default(), Some(CACHE_BYTES)));
+        assert_eq!((rule, options.cache), (Rule::default(), Some(CACHE_BYTES.into())));
         let every = Table::try_from(&options).expect("a table");
         let tables = ["rule", "limits"].map(|name| every[name].as_table().map(Table::len));
         assert_eq!((every.len(), tables), (19, [Some(3), Some(8)]), "every key is documented");

@@ -1,6 +1,6 @@
 //! `lapidary stats`, `verify` and `compact`: what a catalogue holds, whether it fits together, and how large it is.
 
-use std::io::{self, Write as _, stdout};
+use std::io::{self, Write as _};
 
 use clap::Args;
 use indicatif::{HumanBytes, HumanCount};
@@ -8,6 +8,7 @@ use indicatif::{HumanBytes, HumanCount};
 use super::arguments::Target;
 use super::failure::{Failure, Status};
 use super::jobs::perform;
+use super::terminal::out;
 use crate::catalogue::Task;
 
 /// Show what a catalogue holds.
@@ -40,7 +41,7 @@ pub(super) struct Compact {
 impl Stats {
     pub(super) fn run(self) -> Result<Status, Failure> {
         let stats = self.target.open()?.stats()?;
-        let mut out = stdout().lock();
+        let mut out = out(self.json);
         if self.json {
             serde_json::to_writer(&mut out, &stats).map_err(io::Error::from)?;
             writeln!(out)?;
@@ -75,16 +76,16 @@ impl Verify {
         let result = job.result.unwrap_or_default();
         let faults = result["faults"].as_array().map(Vec::as_slice).unwrap_or_default();
         for fault in faults.iter().filter_map(|fault| fault.as_str()) {
-            writeln!(stdout(), "{fault}")?;
+            writeln!(out(false), "{fault}")?;
         }
         let told = |name: &str| result[name].as_array().map(Vec::as_slice).unwrap_or_default();
         for lost in told("lost").iter().filter_map(|lost| lost.as_str()) {
-            writeln!(stdout(), "{lost}")?;
+            writeln!(out(false), "{lost}")?;
         }
         if faults.is_empty() {
             match told("found").len() {
-                0 => writeln!(stdout(), "all fits together")?,
-                found => writeln!(stdout(), "{found} faults were mended: all fits together now")?,
+                0 => writeln!(out(false), "all fits together")?,
+                found => writeln!(out(false), "{found} faults were mended: all fits together now")?,
             }
             return Ok(Status::Done);
         }
@@ -99,7 +100,7 @@ impl Compact {
     pub(super) fn run(self) -> Result<Status, Failure> {
         let result = perform(&*self.target.open()?, Task::Compact {})?.result.unwrap_or_default();
         let bytes = |name: &str| HumanBytes(result[name].as_u64().unwrap_or_default());
-        writeln!(stdout(), "{} on disk before, {} now", bytes("bytes_before"), bytes("bytes"))?;
+        writeln!(out(false), "{} on disk before, {} now", bytes("bytes_before"), bytes("bytes"))?;
         Ok(Status::Done)
     }
 }

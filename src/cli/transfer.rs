@@ -10,6 +10,7 @@ use indicatif::HumanCount;
 use super::arguments::Target;
 use super::failure::{Failure, Status};
 use super::jobs::bar;
+use super::terminal;
 use crate::catalogue::Catalogue;
 
 /// What a file is read and written by at a time.
@@ -75,7 +76,7 @@ impl Export {
         let file = unfinished.persist(&self.file).map_err(|e| named(e.error))?;
         bar.finish_and_clear();
         let bytes = indicatif::HumanBytes(file.metadata().map_err(named)?.len());
-        writeln!(stdout(), "{}: {bytes}", self.file.display())?;
+        writeln!(terminal::out(false), "{}: {bytes}", self.file.display())?;
         Ok(Status::Done)
     }
 }
@@ -103,7 +104,7 @@ impl Import {
             None => self.target.remote()?.import(&mut input)?,
         };
         bar.finish_and_clear();
-        writeln!(stdout(), "{} books", HumanCount(books))?;
+        writeln!(terminal::out(false), "{} books", HumanCount(books))?;
         Ok(Status::Done)
     }
 }

@@ -1,11 +1,12 @@
 //! `lapidary webhooks list|set|remove`.
 
-use std::io::{self, Write as _, stdout};
+use std::io::{self, Write as _};
 
 use clap::{Args, Subcommand};
 
 use super::arguments::Target;
 use super::failure::{Failure, Status};
+use super::terminal::out;
 use crate::catalogue::Webhook;
 use crate::index::Library;
 
@@ -54,12 +55,12 @@ impl Webhooks {
             Task::List { target, json } => list(&target, json),
             Task::Set { target, library, url } => {
                 let made = target.open()?.set_webhook(library, url)?;
-                writeln!(stdout(), "{}\n{}", line(&made.webhook), made.secret)?;
+                writeln!(out(false), "{}\n{}", line(&made.webhook), made.secret)?;
                 Ok(Status::Done)
             }
             Task::Remove { target, library } => {
                 if target.open()?.remove_webhook(&library)? {
-                    writeln!(stdout(), "removed the webhook of {library}")?;
+                    writeln!(out(false), "removed the webhook of {library}")?;
                     return Ok(Status::Done);
                 }
                 Err(Failure::Input(format!("library {:?} has no webhook", library.as_str())))
@@ -69,7 +70,7 @@ impl Webhooks {
 }
 
 fn list(target: &Target, json: bool) -> Result<Status, Failure> {
-    let mut out = stdout().lock();
+    let mut out = out(json);
     for webhook in target.open()?.webhooks()? {
         if json {
             serde_json::to_writer(&mut out, &webhook).map_err(io::Error::from)?;

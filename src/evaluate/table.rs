@@ -52,10 +52,21 @@ pub(super) fn markdown(evaluation: &Evaluation) -> String {
         evaluation.seed
     );
     let sections = [cost, all_copies, pairs_by_relation, whole_books, by_length, by_language, false_alarms];
+    page.push_str(unlisted(evaluation));
     for section in sections {
         section(evaluation, &mut page);
     }
     page
+}
+
+/// What no figure of accused strangers can be read without.
+fn unlisted(evaluation: &Evaluation) -> &'static str {
+    if evaluation.pairs.rows.is_empty() {
+        "\nNo list of related books was given (--pairs): other editions, translations and collections that hold a book count as \
+         strangers here, and naming them as false alarms.\n"
+    } else {
+        ""
+    }
 }
 
 /// Begins a table: a column for each of `first`, then for each of `rest`.
@@ -212,7 +223,9 @@ fn by_language(evaluation: &Evaluation, page: &mut String) {
 }
 
 fn false_alarms(evaluation: &Evaluation, page: &mut String) {
-    page.push_str("\n## False alarms\n\nOver all copies of all lengths.\n\n");
+    page.push_str("\n## False alarms\n\nOver all copies of all lengths.\n");
+    page.push_str(unlisted(evaluation));
+    page.push('\n');
     head(page, &["detector", "copies", "accusing strangers", "false alarms", "of pairs of a copy and a stranger"], []);
     for (number, name) in names(evaluation).enumerate() {
         let Count { copies, accused, false_alarms, strangers, .. } =

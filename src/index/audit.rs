@@ -7,7 +7,7 @@ use std::fmt;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::Rights;
+use super::{Record, Rights};
 use crate::fingerprint::RecipeName;
 
 /// On whose behalf something is changed.
@@ -143,6 +143,45 @@ pub struct AuditedBook {
     pub rights: Rights,
     /// As [`Record::digest`](super::Record::digest).
     pub digest: String,
+    /// Of [`Action::Amended`]: what was changed. Entries of older versions have none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<Amended>,
+}
+
+/// What was changed of what is said of a book.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Amended {
+    /// It is counted by no check any more.
+    Disabled,
+    /// It is counted again.
+    Enabled,
+    /// Something was noted of it.
+    Noted,
+    /// Its note was forgotten.
+    NoteForgotten,
+    /// What may be done with it.
+    Rights,
+    /// The days that its rights hold on.
+    Validity,
+}
+
+impl Amended {
+    /// What of the new record is other than it was.
+    pub(super) fn between(old: &Record, new: &Record) -> Vec<Self> {
+        let (before, after) = (&old.standing, &new.standing);
+        [
+            (!old.is_disabled() && new.is_disabled(), Self::Disabled),
+            (old.is_disabled() && !new.is_disabled(), Self::Enabled),
+            (after.note.is_some() && before.note != after.note, Self::Noted),
+            (before.note.is_some() && after.note.is_none(), Self::NoteForgotten),
+            (old.rights != new.rights, Self::Rights),
+            (before.validity != after.validity, Self::Validity),
+        ]
+        .into_iter()
+        .filter_map(|(changed, change)| changed.then_some(change))
+        .collect()
+    }
 }
 
 /// An entry without its number: what the store keeps.

@@ -9,7 +9,7 @@ mod rocks;
 mod standing;
 mod vitals;
 
-pub use audit::{Action, Actor, AuditEntry, AuditFrom, AuditedBook};
+pub use audit::{Action, Actor, Amended, AuditEntry, AuditFrom, AuditedBook};
 pub use record::{BadName, BookId, BookKey, LateGems, Library, NAME_BYTES, NewBook, Outline, Record, Rights};
 pub use rocks::{CACHE_BYTES, RocksStore};
 pub use standing::{NOTE_BYTES, Note, Standing, Validity};

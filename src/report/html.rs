@@ -6,7 +6,8 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::page::clean;
 use super::words::{
-    count, grouped, match_error, odds, percent, relation, rights, rule, subject, verdict, verdict_error, whole,
+    count, disabled, grouped, match_error, odds, percent, relation, rights, rule, subject, verdict, verdict_error,
+    whole,
 };
 use crate::catalogue::{Match, Report};
 use crate::index::Rights;
@@ -77,9 +78,8 @@ fn facts(name: &str, report: &Report, bytes: Option<u64>, when: &str) -> Markup 
                 dt { "Certainty" } dd { (verdict_error(error)) }
             }
             dt { "Matches" } dd { (grouped(report.total as u64)) }
-            @if report.disabled > 0 {
-                dt { "Not counted" }
-                dd { (count(report.disabled as u64, "disabled book", "disabled books")) " would match" }
+            @if let Some(disabled) = disabled(report) {
+                dt { "Not counted" } dd { (disabled) }
             }
             dt { "Rule" } dd { (rule(report)) }
             dt { "Recipe" } dd { (report.recipe) }

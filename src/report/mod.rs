@@ -9,7 +9,7 @@ mod tests;
 mod words;
 
 pub use self::html::html_report;
-pub(crate) use self::page::{Page, clean, wrap};
+pub(crate) use self::page::{Page, clean, harmless, wrap};
 pub use self::terminal::print_report;
 pub(crate) use self::terminal::style;
 pub(crate) use self::words::grouped;

@@ -70,11 +70,17 @@ impl<W: Write> Page<'_, W> {
 /// The text without what could steer a terminal or disguise itself: control characters become blanks, invisible ones
 /// that turn the direction of writing or carry hidden text go.
 pub(crate) fn clean(text: &str) -> String {
+    harmless(text).replace(char::is_control, " ")
+}
+
+/// As [`clean`], but lines and tabs stay.
+pub(crate) fn harmless(text: &str) -> String {
     let invisible = |c: &char| {
         matches!(c, '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{feff}')
             || matches!(c, '\u{2060}'..='\u{206f}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
     };
-    text.chars().filter(|c| !invisible(c)).map(|c| if c.is_control() { ' ' } else { c }).collect()
+    let harmless = |c: char| if c.is_control() && !matches!(c, '\n' | '\t') { ' ' } else { c };
+    text.chars().filter(|c| !invisible(c)).map(harmless).collect()
 }
 
 /// The text's words in lines of at most `width` columns; a longer word is cut off.

@@ -10,7 +10,8 @@ use crate::matching::Extent;
 
 use super::page::{Page, clean};
 use super::words::{
-    count, grouped, match_error, odds, percent, relation, rights, rule, subject, verdict, verdict_error, whole,
+    count, disabled, grouped, match_error, odds, percent, relation, rights, rule, subject, verdict, verdict_error,
+    whole,
 };
 
 /// How many matches are described; the rest are counted.
@@ -46,6 +47,9 @@ impl<W: Write> Page<'_, W> {
         }
         if let Some(error) = report.error_probability {
             self.say(INDENT, &plain, &verdict_error(error))?;
+        }
+        if let Some(disabled) = disabled(report) {
+            self.say(INDENT, &plain, &format!("not counted: {disabled}"))?;
         }
         if let Some(note) = &report.note {
             self.say(INDENT, &plain, &format!("note: {note}"))?;

@@ -45,6 +45,12 @@ pub(super) fn rule(report: &Report) -> String {
     format!("a match takes {gems} in common{alone}{share}; {}", odds(report.chance))
 }
 
+/// The books that would match if they were not disabled.
+pub(super) fn disabled(report: &Report) -> Option<String> {
+    let books = report.disabled as u64;
+    (books > 0).then(|| format!("{} would match", count(books, "disabled book", "disabled books")))
+}
+
 pub(super) fn rights(rights: Rights) -> &'static str {
     match rights {
         Rights::Protected => "protected",

@@ -137,14 +137,16 @@ struct State {
 pub fn run(open: impl FnOnce() -> Result<Catalogue, CatalogueError>, settings: Settings) -> Result<(), ServerError> {
     let server = Opening::bind(settings)?.open(open)?;
     let scheme = if server.state.tls.is_some() { "https" } else { "http" };
-    tracing::info!("lapidary listens on {scheme}://{}", server.address());
+    for address in server.addresses() {
+        tracing::info!("lapidary listens on {scheme}://{address}");
+    }
     server.run()
 }
 
-/// A server that has its address, and answers once it runs.
+/// A server that has its addresses, and answers once it runs.
 pub struct Server {
-    listener: TcpListener,
-    address: SocketAddr,
+    listeners: Vec<TcpListener>,
+    addresses: Vec<SocketAddr>,
     state: Data<State>,
 }
 
@@ -159,14 +161,17 @@ impl Server {
     }
 
     fn new(
-        listener: TcpListener,
-        address: SocketAddr,
+        listeners: Vec<TcpListener>,
+        addresses: Vec<SocketAddr>,
         tls: Option<Arc<Tls>>,
         catalogue: Arc<Catalogue>,
         settings: &Settings,
     ) -> Result<Self, ServerError> {
-        let loopback = address.ip().is_loopback();
-        if !loopback && catalogue.has_no_keys()? {
+        let open = addresses.iter().find(|address| !address.ip().is_loopback());
+        let loopback = open.is_none();
+        if let Some(&address) = open
+            && catalogue.has_no_keys()?
+        {
             return Err(ServerError::Open(address));
         }
         // Who serves a new catalogue makes it: no client of it decides which recipe is the default.
@@ -189,13 +194,13 @@ impl Server {
             load,
             turns,
         });
-        Ok(Self { listener, address, state })
+        Ok(Self { listeners, addresses, state })
     }
 
-    /// The address it listens on, with the real port.
+    /// The addresses it listens on, with the real port.
     #[must_use]
-    pub fn address(&self) -> SocketAddr {
-        self.address
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
     }
 
     /// Serves until SIGTERM or SIGINT, and reads the certificate anew on SIGHUP; then takes no more requests, finishes those that run, and brings the catalogue
@@ -207,7 +212,7 @@ impl Server {
 
     /// As [`Self::run`], but until `stop` is ready, and with no heed of signals.
     pub fn run_until(self, stop: impl Future<Output = ()> + Send + 'static) -> Result<(), ServerError> {
-        let Self { listener, state, .. } = self;
+        let Self { listeners, state, .. } = self;
         let catalogue = Arc::clone(&state.catalogue);
         let (told, settled, tls) = (state.clone(), state.clone(), state.tls.clone());
         let workers = available_parallelism().map_or(1, NonZero::get);
@@ -219,7 +224,7 @@ impl Server {
             rt::spawn(health::watch(state.clone()));
             let app = move || App::new().app_data(state.clone()).wrap(from_fn(requests::observe)).configure(routes);
             let most = connections(workers);
-            let server = HttpServer::new(app)
+            let mut server = HttpServer::new(app)
                 .workers(workers)
                 .worker_max_blocking_threads(THREADS_OF_WORKER)
                 .max_connections(most)
@@ -234,10 +239,12 @@ impl Server {
                     told.stopping.store(true, Ordering::Relaxed);
                     tracing::info!("stopping: running requests are finished first");
                 });
-            let server = match tls {
-                None => server.listen(listener)?,
-                Some(tls) => server.listen_rustls_0_23(listener, tls.config())?,
-            };
+            for listener in listeners {
+                server = match &tls {
+                    None => server.listen(listener)?,
+                    Some(tls) => server.listen_rustls_0_23(listener, tls.config())?,
+                };
+            }
             server.run().await
         })?;
         settled.access.note_usage(&catalogue)?;

@@ -17,8 +17,8 @@ const LAST_ANSWERS: Duration = Duration::from_millis(20);
 
 /// A server that has its address, but no catalogue yet.
 pub struct Opening {
-    listener: TcpListener,
-    address: SocketAddr,
+    listeners: Vec<TcpListener>,
+    addresses: Vec<SocketAddr>,
     tls: Option<Arc<Tls>>,
     settings: Settings,
 }
@@ -30,16 +30,14 @@ impl Opening {
     /// [`ServerError::Bind`], [`ServerError::Certificate`].
     pub fn bind(settings: Settings) -> Result<Self, ServerError> {
         let tls = settings.tls.clone().map(Tls::load).transpose()?;
-        let failed = |source| ServerError::Bind { address: settings.listen, source };
-        let listener = TcpListener::bind(settings.listen).map_err(failed)?;
-        let address = listener.local_addr().map_err(failed)?;
-        Ok(Self { listener, address, tls, settings })
+        let (listeners, addresses) = listen(&settings.listen)?;
+        Ok(Self { listeners, addresses, tls, settings })
     }
 
-    /// The address it listens on, with the real port.
+    /// The addresses it listens on, with the real port.
     #[must_use]
-    pub fn address(&self) -> SocketAddr {
-        self.address
+    pub fn addresses(&self) -> &[SocketAddr] {
+        &self.addresses
     }
 
     /// Opens the catalogue, which after a crash takes a while. Until then every request is answered with 503 and
@@ -49,9 +47,9 @@ impl Opening {
     /// Those of `open`, and [`ServerError::Open`].
     pub fn open(self, open: impl FnOnce() -> Result<Catalogue, CatalogueError>) -> Result<Server, ServerError> {
         let (opened, wait) = mpsc::channel::<()>();
-        let listener = self.listener.try_clone()?;
+        let listeners = self.listeners.iter().map(TcpListener::try_clone).collect::<io::Result<_>>()?;
         let tls = self.tls.clone();
-        let waiting_room = thread::spawn(move || answer_until(listener, tls, wait));
+        let waiting_room = thread::spawn(move || answer_until(listeners, tls, wait));
         let catalogue = open();
         drop(opened);
         waiting_room.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
@@ -59,7 +57,7 @@ impl Opening {
     }
 
     pub(super) fn serve(self, catalogue: Arc<Catalogue>) -> Result<Server, ServerError> {
-        Server::new(self.listener, self.address, self.tls, catalogue, &self.settings)
+        Server::new(self.listeners, self.addresses, self.tls, catalogue, &self.settings)
     }
 }
 
@@ -69,12 +67,42 @@ pub(super) fn hangups() -> Option<rt::signal::unix::Signal> {
     rt::signal::unix::signal(rt::signal::unix::SignalKind::hangup()).ok()
 }
 
+/// Listens on all addresses that this machine has.
+fn listen(addresses: &[SocketAddr]) -> Result<(Vec<TcpListener>, Vec<SocketAddr>), ServerError> {
+    let (mut listeners, mut taken, mut lacking) = (Vec::new(), Vec::<SocketAddr>::new(), None);
+    for &(mut address) in addresses {
+        if address.port() == 0 {
+            address.set_port(taken.first().map_or(0, SocketAddr::port));
+        }
+        let bound = TcpListener::bind(address).and_then(|listener| Ok((listener.local_addr()?, listener)));
+        match bound {
+            Ok((address, listener)) => {
+                taken.push(address);
+                listeners.push(listener);
+            }
+            Err(source) if is_not_here(&source) => lacking = Some(ServerError::Bind { address, source }),
+            Err(source) => return Err(ServerError::Bind { address, source }),
+        }
+    }
+    match lacking {
+        Some(error) if listeners.is_empty() => Err(error),
+        _ => Ok((listeners, taken)),
+    }
+}
+
+/// Whether this machine has no such address, or none of its kind.
+fn is_not_here(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::AddrNotAvailable || error.raw_os_error() == Some(EAFNOSUPPORT)
+}
+
+const EAFNOSUPPORT: i32 = 97;
+
 /// Answers until the other end of the channel is gone.
-fn answer_until(listener: TcpListener, tls: Option<Arc<Tls>>, over: mpsc::Receiver<()>) -> io::Result<()> {
+fn answer_until(listeners: Vec<TcpListener>, tls: Option<Arc<Tls>>, over: mpsc::Receiver<()>) -> io::Result<()> {
     rt::System::new().block_on(async move {
         #[cfg(unix)]
         drop(hangups());
-        let server = HttpServer::new(|| {
+        let mut server = HttpServer::new(|| {
             let app = App::new().route("/healthz", web::get().to(health::alive));
             app.default_service(web::to(health::starting))
         })
@@ -84,10 +112,12 @@ fn answer_until(listener: TcpListener, tls: Option<Arc<Tls>>, over: mpsc::Receiv
         .shutdown_timeout(1)
         .tls_handshake_timeout(HANDSHAKE_PATIENCE)
         .disable_signals();
-        let server = match tls {
-            None => server.listen(listener)?,
-            Some(tls) => server.listen_rustls_0_23(listener, tls.config())?,
-        };
+        for listener in listeners {
+            server = match &tls {
+                None => server.listen(listener)?,
+                Some(tls) => server.listen_rustls_0_23(listener, tls.config())?,
+            };
+        }
         let server = server.run();
         let handle = server.handle();
         rt::spawn(async move {

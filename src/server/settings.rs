@@ -25,8 +25,9 @@ const MIN_FREE: u64 = 256 << 20;
 /// How to serve.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// Where to listen. Port 0 is one that the system chooses.
-    pub listen: SocketAddr,
+    /// Where to listen. Port 0 is one that the system chooses, the same for all addresses. An address of a kind that this
+    /// machine has none of is left out, unless no other is there.
+    pub listen: Vec<SocketAddr>,
     /// What the server may be called by those without a key, beside `localhost` and addresses of this machine: matters as long as
     /// it has no keys.
     pub allowed_hosts: Vec<String>,
@@ -53,7 +54,7 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            listen: SocketAddr::from(([127, 0, 0, 1], 8093)),
+            listen: vec![SocketAddr::from(([127, 0, 0, 1], 8093))],
             allowed_hosts: Vec::new(),
             tls: None,
             max_body: MAX_BODY,

@@ -8,6 +8,7 @@ use hashbrown::HashMap;
 
 use super::super::failure::Failure;
 use super::super::files::Found;
+use super::super::terminal::tell;
 use super::metadata::Known;
 use crate::onix::{Isbn, Product, Products, Territory, bad_isbns_in, isbns_in};
 
@@ -38,14 +39,14 @@ pub(super) fn matched(feed: &Path, territory: Option<&Territory>, files: Vec<Fou
         let product = product.map_err(|error| wrong(error.to_string()))?;
         let record = || format!("record {}", product.reference);
         for unknown in product.unknown_territories() {
-            eprintln!(
+            tell(format_args!(
                 "lapidary: {}, {}: {unknown:?} is no territory of ONIX: what is said of it is taken to hold anywhere",
                 feed.display(),
                 record()
-            );
+            ));
         }
         for isbn in product.bad_isbns.iter().filter(|_| !product.isbns.is_empty()) {
-            eprintln!("lapidary: {}, {}: {isbn:?} is no ISBN: {WRONG_DIGIT}", feed.display(), record());
+            tell(format_args!("lapidary: {}, {}: {isbn:?} is no ISBN: {WRONG_DIGIT}", feed.display(), record()));
         }
         let file = product.isbns.iter().find_map(|isbn| of_isbn.get(isbn));
         match file {

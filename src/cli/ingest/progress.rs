@@ -1,7 +1,7 @@
 //! What lands is counted and shown: while it lands, and in the end.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write as _, stdout};
+use std::io::{self, Write as _};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use super::super::failure::{Failure, Status};
 use super::super::files::counted;
+use super::super::terminal::{out, tell};
 use super::job::Name;
 use crate::catalogue::{Added, Outcome};
 
@@ -61,7 +62,7 @@ impl Progress {
         let Name { name: file, format } = name;
         if self.json {
             let refused = added.as_ref().err().map(String::as_str);
-            let mut out = stdout().lock();
+            let mut out = out(true);
             let line = Line { file: &file, added: added.as_ref().ok(), refused };
             serde_json::to_writer(&mut out, &line).map_err(io::Error::from)?;
             writeln!(out)?;
@@ -113,9 +114,9 @@ impl Progress {
         }
         let summary = lines.join("\n");
         if self.json {
-            eprintln!("{summary}");
+            tell(format_args!("{summary}"));
         } else {
-            writeln!(stdout(), "{summary}")?;
+            writeln!(out(false), "{summary}")?;
         }
         show_refused(&refused);
         Ok(if refused.is_empty() { Status::Done } else { Status::WrongInput })
@@ -135,11 +136,11 @@ fn show_refused(refused: &[(String, String)]) {
     }
     for (why, files) in by_reason {
         match files.as_slice() {
-            [file] => eprintln!("refused {file}: {why}"),
+            [file] => tell(format_args!("refused {file}: {why}")),
             files => {
-                eprintln!("refused {} files: {why}", files.len());
+                tell(format_args!("refused {} files: {why}", files.len()));
                 for file in files {
-                    eprintln!("  {file}");
+                    tell(format_args!("  {file}"));
                 }
             }
         }

@@ -15,7 +15,7 @@ use super::schema::{self, DeltaKey, Family, Postings, Sign};
 use super::{RocksStore, audit, error, gem_list};
 use crate::fingerprint::{Gem, PackedFold, PlacedGem, Recipe, RecipeName};
 use crate::index::{
-    Action, AuditedBook, BookKey, BookNo, LateGems, Library, LibrarySummary, NewBook, Record, Sizes, Snapshot,
+    Action, Amended, AuditedBook, BookKey, BookNo, LateGems, Library, LibrarySummary, NewBook, Record, Sizes, Snapshot,
     StoreError,
 };
 
@@ -128,7 +128,8 @@ pub(super) fn amend(
     amendment.uncount(&old)?;
     amendment.count(&new)?;
     amendment.put_json(Family::Books, schema::book_key(number), &new);
-    amendment.audit.push(Action::Amended(audited(&new)));
+    let changes = Amended::between(&old, &new);
+    amendment.audit.push(Action::Amended(AuditedBook { changes, ..audited(&new) }));
     amendment.commit()?;
     Ok(Some(new))
 }
@@ -468,7 +469,7 @@ impl<'a> Change<'a> {
 fn audited(record: &Record) -> AuditedBook {
     let Record { key, rights, digest, .. } = record;
     let (library, id) = (key.library.to_string(), key.id.to_string());
-    AuditedBook { library, id, rights: *rights, digest: digest.clone() }
+    AuditedBook { library, id, rights: *rights, digest: digest.clone(), changes: Vec::new() }
 }
 
 /// Writes a batch and waits until it is on disk.

@@ -1,0 +1,48 @@
+//! Where a server listens.
+
+use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// A host and a port, and all addresses that this means: `localhost` is one of each kind.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub(super) struct Listen {
+    name: String,
+    pub(super) addresses: Vec<SocketAddr>,
+}
+
+impl FromStr for Listen {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let found = name.to_socket_addrs().map_err(|e| {
+            let why = if name.contains(':') { format!("{e}; ") } else { String::new() };
+            format!(
+                "{why}give an address or a name of this machine, and a port: 127.0.0.1:8093, localhost:8093, [::1]:8093"
+            )
+        })?;
+        let mut addresses: Vec<SocketAddr> = Vec::new();
+        for address in found {
+            if !addresses.contains(&address) {
+                addresses.push(address);
+            }
+        }
+        Ok(Self { name: name.to_owned(), addresses })
+    }
+}
+
+impl TryFrom<String> for Listen {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, String> {
+        name.parse()
+    }
+}
+
+impl From<Listen> for String {
+    fn from(listen: Listen) -> Self {
+        listen.name
+    }
+}
