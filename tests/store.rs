@@ -14,18 +14,18 @@ use common::prose;
 use jiff::Timestamp;
 use lapidary::fingerprint::{Boundaries, Gem, Place, PlacedGem, Recipe, RecipeName};
 use lapidary::index::{
-    AuditFrom, BookId, BookKey, BookNo, LateGems, Library, LibrarySummary, Limits, NewBook, Record, Rights, RocksStore,
-    Sizes, Snapshot, Standing, Store, StoreError, Tally, UNWATCHED,
+    AuditFrom, BookId, BookKey, BookNo, LateGems, Library, LibrarySummary, LibraryTally, Limits, NewBook, Record,
+    Rights, RocksStore, Sizes, Snapshot, Standing, Store, StoreError, Tally, UNWATCHED,
 };
 use proptest::prelude::*;
 use rocksdb::{DB, IteratorMode, Options};
 use tempfile::{TempDir, tempdir};
 
-const FAMILIES: [&str; 11] =
-    ["meta", "books", "ids", "gems", "postings", "lists", "delta", "folds", "jobs", "keys", "audit"];
+const FAMILIES: [&str; 12] =
+    ["meta", "books", "ids", "gems", "postings", "lists", "delta", "digests", "folds", "jobs", "keys", "audit"];
 const RECIPES: [&str; 3] = ["documented", "released", "hardened"];
 const NO_CAP: u32 = u32::MAX;
-const ALL: Limits = Limits { cap: NO_CAP, fewest: 1 };
+const ALL: Limits<'static> = Limits { cap: NO_CAP, fewest: 1, library: None };
 
 fn recipe(name: &str) -> Recipe {
     match name {
@@ -67,6 +67,7 @@ fn book(key: BookKey, gems: &[(&str, Vec<PlacedGem>)]) -> NewBook {
         language: None,
         identifiers: Vec::new(),
         digest: "00".repeat(32),
+        clean_digest: None,
         bytes: 1000,
         clean: None,
         gems: gems.iter().map(|(name, gems)| (name.clone(), gems.len() as u32)).collect(),
@@ -89,9 +90,15 @@ fn create(dir: &Path) -> RocksStore {
     store
 }
 
-fn tally(snapshot: &dyn Snapshot, gems: impl IntoIterator<Item = u64>, cap: u32) -> Tally {
+/// The tally of the one library `lib`.
+fn tally(snapshot: &dyn Snapshot, gems: impl IntoIterator<Item = u64>, cap: u32) -> LibraryTally {
     let gems: Vec<Gem> = gems.into_iter().map(|i| gem("documented", i)).collect();
-    snapshot.tally(&recipe_name("documented"), &gems, Limits { cap, fewest: 1 }).unwrap()
+    alone(snapshot.tally(&recipe_name("documented"), &gems, Limits { cap, ..ALL }).unwrap())
+}
+
+fn alone(mut tally: Tally) -> LibraryTally {
+    assert!(tally.libraries.len() < 2);
+    tally.libraries.pop().unwrap_or_else(|| LibraryTally::empty("lib".parse().unwrap()))
 }
 
 /// Everything a snapshot tells, to compare states; an error when any of it cannot be read.
@@ -105,7 +112,7 @@ fn dump(store: &RocksStore) -> Result<String, StoreError> {
                 let gems = number.map(|number| snapshot.gems(recipe.name(), number)).transpose()?;
                 lines.push(format!("{number:?} {gems:?}"));
             }
-            lines.push(format!("{record:?}"));
+            lines.push(format!("{record:?} {:?}", snapshot.with_digest(&record.digest, ALL)?));
         }
         lines.push(format!("{summary:?}"));
     }
@@ -266,32 +273,54 @@ impl Model {
         let asked: Vec<Gem> = (0..POOL + 3).rev().map(|i| gem(name, i)).collect();
         let (posted, name) = (|gems: &[PlacedGem]| posted(name, gems), recipe_name(name));
         let mut sizes = Sizes::default();
-        let mut lists: BTreeMap<Gem, Vec<BookNo>> = BTreeMap::new();
+        let mut libraries: BTreeMap<Library, BTreeMap<Gem, Vec<BookNo>>> = BTreeMap::new();
         for (key, book) in &self.books {
             let Some(gems) = book.gems.get(&name) else { continue };
             sizes.add(gems.len() as u32);
+            let lists = libraries.entry(key.library.clone()).or_default();
             for gem in posted(gems) {
                 lists.entry(gem).or_default().push(self.numbers[key]);
             }
         }
         assert_eq!(snapshot.sizes(&name).unwrap(), sizes);
-        for cap in [0, 1, 2, NO_CAP] {
-            let mut counts: BTreeMap<BookNo, u32> = BTreeMap::new();
-            let is_common = |gem: &&Gem| lists.get(*gem).is_some_and(|list| list.len() > cap as usize);
-            let common: Vec<Gem> = asked.iter().filter(is_common).copied().collect();
-            for book in asked.iter().filter(|gem| !is_common(gem)).filter_map(|gem| lists.get(gem)).flatten() {
-                *counts.entry(*book).or_default() += 1;
-            }
-            let counted: BTreeSet<Gem> = asked.iter().filter(|gem| !is_common(gem)).copied().collect();
-            let holders = counted.into_iter().filter_map(|gem| Some((gem, lists.get(&gem)?.len() as u32)));
-            let holders: Vec<(Gem, u32)> = holders.collect();
-            for fewest in [0, 1, 2, 5] {
-                counts.retain(|_, count| *count >= fewest);
-                let books = counts.clone().into_iter().collect();
-                let expected = Tally { books, common: common.clone(), holders: holders.clone() };
-                assert_eq!(snapshot.tally(&name, &asked, Limits { cap, fewest }).unwrap(), expected);
+        for (cap, fewest) in [0, 1, 2, NO_CAP].into_iter().flat_map(|cap| [0, 1, 2, 5].map(|fewest| (cap, fewest))) {
+            // Each library is as if it were alone.
+            let each = libraries.iter().map(|(library, lists)| Self::tally(library, lists, &asked, cap, fewest));
+            let each: Vec<LibraryTally> = each.filter(|of| !of.books.is_empty() || !of.common.is_empty()).collect();
+            let limits = Limits { cap, fewest, library: None };
+            let mut all = snapshot.tally(&name, &asked, limits).unwrap();
+            all.libraries.sort_by(|a, b| a.library.cmp(&b.library));
+            assert_eq!(all.libraries, each);
+            for library in LIBRARIES.map(|name| name.parse().unwrap()) {
+                let found = snapshot.tally(&name, &asked, Limits { library: Some(&library), ..limits }).unwrap();
+                let expected: Vec<LibraryTally> = each.iter().filter(|of| of.library == library).cloned().collect();
+                assert_eq!(found.libraries, expected);
             }
         }
+    }
+
+    fn tally(
+        library: &Library,
+        lists: &BTreeMap<Gem, Vec<BookNo>>,
+        asked: &[Gem],
+        cap: u32,
+        fewest: u32,
+    ) -> LibraryTally {
+        let mut counts: BTreeMap<BookNo, u32> = BTreeMap::new();
+        let is_common = |gem: &&Gem| lists.get(*gem).is_some_and(|list| list.len() > cap as usize);
+        let common: Vec<Gem> = asked.iter().filter(is_common).copied().collect();
+        for book in asked.iter().filter(|gem| !is_common(gem)).filter_map(|gem| lists.get(gem)).flatten() {
+            *counts.entry(*book).or_default() += 1;
+        }
+        let counted: BTreeSet<Gem> = asked.iter().filter(|gem| !is_common(gem)).copied().collect();
+        let holders = counted.into_iter().filter_map(|gem| Some((gem, lists.get(&gem)?.len() as u32)));
+        counts.retain(|_, count| *count >= fewest);
+        let mut tally = LibraryTally::empty(library.clone());
+        tally.books = counts.into_iter().collect();
+        // Asked for is what a check weighs: nothing, where no book is named.
+        tally.holders = if tally.books.is_empty() && common.is_empty() { Vec::new() } else { holders.collect() };
+        tally.common = common;
+        tally
     }
 }
 
@@ -356,9 +385,10 @@ fn a_snapshot_sees_no_later_change() {
     store.put(vec![simple("lib", "1", 0..5), simple("lib", "2", 3..8)]).unwrap();
     let before = store.snapshot();
     let numbers = [before.find(&key("lib", "1")).unwrap().unwrap(), before.find(&key("lib", "2")).unwrap().unwrap()];
+    let asked: Vec<Gem> = (0..10).map(|i| gem("documented", i)).collect();
     let see = |snapshot: &dyn Snapshot| {
         (
-            tally(snapshot, 0..10, NO_CAP),
+            snapshot.tally(&recipe_name("documented"), &asked, ALL).unwrap(),
             snapshot.fetch(&numbers).unwrap(),
             snapshot.gems(&recipe_name("documented"), numbers[0]).unwrap(),
             snapshot.walk(&"lib".parse().unwrap(), None, 10).unwrap(),
@@ -366,7 +396,7 @@ fn a_snapshot_sees_no_later_change() {
         )
     };
     let seen = see(&*before);
-    assert_eq!(seen.0.books, [(numbers[0], 5), (numbers[1], 5)]);
+    assert_eq!(alone(seen.0.clone()).books, [(numbers[0], 5), (numbers[1], 5)]);
 
     store.remove(&[key("lib", "1")]).unwrap();
     store.put(vec![simple("lib", "2", 0..1), simple("new", "3", 0..9)]).unwrap();
@@ -431,6 +461,7 @@ fn a_list_may_grow_long_and_short_again() {
     let books =
         |ids: std::ops::Range<u32>| ids.map(|i| simple("lib", &i.to_string(), [1, 2 + u64::from(i % 2)])).collect();
     let keys = |ids: std::ops::Range<u32>| ids.map(|i| key("lib", &i.to_string())).collect::<Vec<_>>();
+    let empty = || LibraryTally::empty("lib".parse().unwrap());
     let check = |there: std::ops::Range<u32>| {
         for merged in [false, true] {
             if merged {
@@ -442,9 +473,9 @@ fn a_list_may_grow_long_and_short_again() {
             let one = gem("documented", 1);
             assert_eq!(
                 tally(&*snapshot, [1], count),
-                Tally { books: all, common: vec![], holders: vec![(one, count)] }
+                LibraryTally { books: all, holders: vec![(one, count)], ..empty() }
             );
-            assert_eq!(tally(&*snapshot, [1], count - 1), Tally { books: vec![], common: vec![one], holders: vec![] });
+            assert_eq!(tally(&*snapshot, [1], count - 1), LibraryTally { common: vec![one], ..empty() });
             assert_eq!(snapshot.verify(UNWATCHED).unwrap(), Vec::<String>::new());
         }
     };
@@ -692,12 +723,12 @@ fn an_interrupted_creation_is_completed() {
 
 #[test]
 fn another_format_version_is_refused_with_advice() {
-    for (version, says) in [(8_u32, "update lapidary"), (1, "feed the books again")] {
+    for (version, says) in [(9_u32, "update lapidary"), (1, "feed the books again")] {
         let dir = tempdir().unwrap();
         create(dir.path());
         set_version(dir.path(), version);
         for error in [refusal(RocksStore::open(dir.path())), refusal(RocksStore::open_or_create(dir.path()))] {
-            assert!(matches!(&error, StoreError::Version { found, supported: 7, .. } if *found == version.to_string()));
+            assert!(matches!(&error, StoreError::Version { found, supported: 8, .. } if *found == version.to_string()));
             assert!(error.to_string().contains(says), "{error}");
         }
     }
@@ -707,7 +738,7 @@ fn another_format_version_is_refused_with_advice() {
 fn a_newer_version_may_have_more_column_families() {
     let dir = tempdir().unwrap();
     create(dir.path());
-    set_version(dir.path(), 8);
+    set_version(dir.path(), 9);
     let mut options = Options::default();
     options.create_missing_column_families(true);
     drop(DB::open_cf(&options, dir.path(), FAMILIES.into_iter().chain(["later"])).unwrap());
@@ -750,11 +781,11 @@ fn a_folder_that_may_not_be_written_is_denied() {
     assert!(matches!(error, StoreError::Denied { .. }), "{error}");
 }
 
-/// Folders that older versions made of `prose(0..6)`, with one book replaced and one removed.
+/// Folders that older versions made of `prose(0..6)`, with one book replaced and one removed; version 7 has 1,201 books more.
 #[test]
 fn a_folder_of_an_older_version_becomes_one_of_today() {
     let (exact, hardened) = (["documented", "released"], ["documented", "hardened"]);
-    for (version, names) in [(2, exact), (3, exact), (5, hardened), (6, hardened)] {
+    for (version, names) in [(2, exact), (3, exact), (5, hardened), (6, hardened), (7, hardened)] {
         let dir = tempdir().unwrap();
         let archive = format!("{}/tests/folders/format-{version}.tar.gz", env!("CARGO_MANIFEST_DIR"));
         let archive = flate2::read::GzDecoder::new(fs::File::open(archive).unwrap());
@@ -774,15 +805,21 @@ fn a_folder_of_an_older_version_becomes_one_of_today() {
                     let gems = recipe(name).gems(&prose(id.into(), 3_000));
                     let count = posted(name, &gems).len() as u32;
                     let asked: Vec<Gem> = gems.iter().map(|gem| gem.gem).collect();
-                    let tally = snapshot.tally(&recipe_name(name), &asked, ALL).unwrap();
+                    let tally = alone(snapshot.tally(&recipe_name(name), &asked, ALL).unwrap());
                     assert_eq!(tally.books, [(book, count)], "version {version}, {name}");
                     assert_eq!(snapshot.gems(&recipe_name(name), book).unwrap(), Some(gems));
                 }
+                let text = snapshot.fetch(&[book]).unwrap().pop().flatten().unwrap();
+                assert!(snapshot.with_digest(&text.digest, ALL).unwrap().contains(&book), "version {version}");
             }
+            // A list that is too long for a bucket, of a library that was fed in two parts.
+            let long = snapshot.tally(&recipe_name("documented"), &[Gem(7)], ALL).unwrap();
+            let books: Vec<usize> = long.libraries.iter().map(|of| of.books.len()).collect();
+            assert_eq!(books, if version < 7 { vec![] } else { vec![1201] });
         }
         raw(&data, |db| {
             let version = db.get_cf(db.cf_handle("meta").unwrap(), "version").unwrap();
-            assert_eq!(version, Some(7_u32.to_be_bytes().to_vec()));
+            assert_eq!(version, Some(8_u32.to_be_bytes().to_vec()));
         });
     }
 }
@@ -874,7 +911,7 @@ fn a_recipe_that_is_being_dropped_is_gone_for_all_but_verify() {
     let wide = recipe_name("hardened");
     let all: Vec<Gem> = (0..9010).map(|i| gem("hardened", i)).collect();
     let before = old.tally(&wide, &all, ALL).unwrap();
-    assert_eq!(before.books.len(), 2500);
+    assert_eq!(alone(before.clone()).books.len(), 2500);
 
     assert!(matches!(store.drop_recipe(&recipe_name("documented"), UNWATCHED), Err(StoreError::IsDefault(_))));
     // Stopped in the middle: the first thousand records name it no more.
@@ -953,7 +990,8 @@ fn verify_names_every_fault() {
     let no_posting =
         |book, i| format!("book {book} has gem {} of recipe documented, but no posting", gem("documented", i).0);
     let miscounted: &[u8] = &[[0, 0, 0, 0, 0, 0, 0, 3], [0, 0, 0, 0, 0, 0, 0, 9]].concat();
-    let faults: [Fault; 32] = [
+    let digest_of = |book: u8| [&[0; 16][..], &[0, 0, 0, book]].concat();
+    let faults: [Fault; 36] = [
         (&no_posting(1, 3), "delta", &added(3, 1), None),
         (&no_posting(0, 0), "postings", &bucket_of_0, None),
         (&no_posting(0, 1), "delta", &removed(1, 0), Some(b"")),
@@ -981,7 +1019,7 @@ fn verify_names_every_fault() {
         ("is of no recipe that is defined here", "lists", &[0, 0, 0], Some(&[0])),
         ("that nothing leads to", "lists", &[0, 0, 0, 0, 0, 77], Some(&[0])),
         ("the postings of bucket 0 (documented) cannot be read", "postings", &[0; 5], Some(&[9])),
-        ("of 2000 books, cannot be read", "postings", &[0; 5], Some(&[1, 129, 3, 0, 208, 15, 1, 0, 0])),
+        ("the list of gem 0 (documented) cannot be read", "postings", &[0; 5], Some(&[1, 129, 3, 0, 208, 15, 1, 0, 0])),
         ("lib/1 (book 0) is not found by its id", "ids", b"lib\x001", None),
         ("lib/9 leads to book 9, which is not there", "ids", b"lib\x009", Some(&[0, 0, 0, 9])),
         ("lib/9 leads to book 0, which is lib/1", "ids", b"lib\x009", Some(&[0; 4])),
@@ -995,6 +1033,10 @@ fn verify_names_every_fault() {
         ("the sizes kept for recipe documented are not those of its books", "meta", b"sizes\0\0\0", None),
         ("library lib holds 2 books, but has no summary", "meta", b"library\0lib", None),
         ("has a number that the next new book may get, 1", "meta", b"next", Some(&[0, 0, 0, 1])),
+        ("the number of lib/2 (book 1) belongs to another library", "meta", b"owner\0\0\0\0\0", None),
+        ("lib/1 (book 0) is not found by the digest of its text", "digests", &digest_of(0), None),
+        ("of book 1, which has no such text", "digests", &[&[1; 16][..], &[0, 0, 0, 1]].concat(), Some(b"")),
+        ("a digest has the key [1], which is none", "digests", &[1], Some(b"")),
         ("there is an entry \"more\", which means nothing", "meta", b"more", Some(b"")),
     ];
     for (sentence, family, key_bytes, value) in faults {

@@ -1,150 +1,262 @@
-//! What the key of one library can do to what others are told of another: nothing that weakens it.
+//! No key can weaken what others are told: whatever is done with a key of one library, the answer to a check about the books of
+//! another stays the same or becomes stricter. From outside, by the program.
 
 mod common;
 
-use std::path::Path;
+use lapidary::extract::clean;
+use serde_json::{Value, json};
 
 use common::{Folder, Random, Server, prose, run};
-use lapidary::fingerprint::Recipe;
-use serde_json::{Value, json};
-use ureq::Agent;
 
-/// A client with a key, or none.
-struct Client<'a> {
-    agent: Agent,
-    url: &'a str,
-    key: String,
+/// More books of a library than this that have a gem make it a common one.
+const CAP: u64 = 4;
+
+struct Client {
+    agent: ureq::Agent,
+    url: String,
+    secret: String,
 }
 
-impl<'a> Client<'a> {
-    fn new(url: &'a str, key: &str) -> Self {
-        let agent = Agent::config_builder().http_status_as_error(false).build().into();
-        Self { agent, url, key: format!("Bearer {key}") }
+impl Client {
+    fn new(server: &Server, secret: &str) -> Self {
+        let agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
+        Self { agent, url: server.url.clone(), secret: secret.to_owned() }
     }
 
-    fn call(&self, method: &str, path: &str, body: &Value) -> (u16, Value) {
-        let request = ureq::http::Request::builder()
-            .method(method)
-            .uri(format!("{}{path}", self.url))
-            .header("Authorization", &self.key)
-            .header("Content-Type", if path.ends_with("/books") { "application/x-ndjson" } else { "application/json" });
-        let answer = match body {
-            Value::Null => self.agent.run(request.body(()).expect("a request")),
-            body => self.agent.run(request.body(body.to_string()).expect("a request")),
-        };
-        let mut answer = answer.expect("an answer");
-        (answer.status().as_u16(), answer.body_mut().read_json().unwrap_or_default())
+    /// Sends a call; its status and answer.
+    fn call(&self, method: &str, path: &str, kind: &str, body: impl Into<String>) -> (u16, String) {
+        let request = ureq::http::Request::builder().method(method).uri(format!("{}{path}", self.url));
+        let request = request.header("authorization", format!("Bearer {}", self.secret)).header("content-type", kind);
+        let request = request.body(body.into()).expect("a request");
+        let mut answer = self.agent.run(request).expect("an answer");
+        (answer.status().as_u16(), answer.body_mut().read_to_string().expect("text"))
+    }
+
+    fn json(&self, method: &str, path: &str, body: &Value) -> (u16, Value) {
+        let (status, answer) = self.call(method, path, "application/json", body.to_string());
+        (status, serde_json::from_str(&answer).unwrap_or_default())
+    }
+
+    fn check(&self, body: &Value) -> Value {
+        let (status, report) = self.json("POST", "/v1/checks", body);
+        assert_eq!(status, 200, "{report}");
+        report
     }
 }
 
-fn key(data: &Path, arguments: &str) -> String {
-    let made = run(&format!("keys add --data {{}} {arguments}"), &[data]).expect(0);
+/// How strict a verdict is: the strictest is the least.
+fn strictness(report: &Value) -> usize {
+    let verdict = report["verdict"].as_str().expect("a verdict");
+    ["protected", "free", "public_domain", "unknown"].iter().position(|word| *word == verdict).expect("a known verdict")
+}
+
+fn key(folder: &Folder, arguments: &str) -> String {
+    let made = run(&format!("keys add --data {{}} {arguments}"), &[folder.data()]).expect(0);
     made.out.lines().last().expect("the secret comes last").to_owned()
 }
 
-fn text(book: u64) -> String {
-    prose(book, 3_000)
-}
-
-fn gems(recipe: &Recipe, text: &str) -> Vec<Value> {
-    recipe.gems(text).iter().map(|placed| json!(recipe.write(placed.gem))).collect()
-}
-
-/// Everything that a partner asks about the books of `theirs`.
-fn questions() -> Vec<(&'static str, Value)> {
-    let mut asked = Vec::new();
-    for book in 0..3 {
-        let (whole, half) = (text(book), text(book)[..12_000].to_owned());
-        let gems = gems(&Recipe::documented(), &whole);
-        asked.push(("/v1/checks", json!({ "text": whole })));
-        asked.push(("/v1/checks", json!({ "text": half })));
-        asked.push(("/v1/checks", json!({ "text": whole, "library": "theirs" })));
-        asked.push(("/v1/checks", json!({ "gems": gems, "recipe": "documented" })));
-        asked.push(("/v1/checks", json!({ "text": format!("{half}{}", prose(99, 2_000)) })));
+/// A catalogue with the books of the library `victim` under two recipes, served with keys for an attacker and a checker.
+fn served(folder: &Folder) -> (Server, Client, Client) {
+    for seed in 0..4 {
+        folder.file(&format!("books/b{seed}.txt"), text_of(seed));
     }
-    asked
+    // Boilerplate that stands in every one of these.
+    for seed in 0..=CAP {
+        folder.file(&format!("series/s{seed}.txt"), prose(900, 1500) + &prose(910 + seed, 1500));
+    }
+    let recipes = "--recipe hardened --recipe documented";
+    let ingest = format!("ingest --data {{}} --library victim --rights protected {recipes} {{}} {{}}");
+    run(&ingest, &[folder.data(), folder.path("books"), folder.path("series")]).expect(0);
+    let attacker = key(folder, "--role ingest --library attacker --library second feed");
+    let checker = key(folder, "--role check shop");
+    let server = Server::start_with(&format!("--common-cap {CAP}"), &[], &folder.data());
+    let (attacker, checker) = (Client::new(&server, &attacker), Client::new(&server, &checker));
+    (server, attacker, checker)
 }
 
-/// What an answer says of the books of `theirs`, and its verdict: the smaller, the stricter.
-fn said(answer: &(u16, Value)) -> (usize, Vec<(Value, Value, Value)>) {
-    let (status, report) = answer;
-    assert_eq!(*status, 200, "{report}");
-    let order = ["protected", "free", "public_domain", "unknown"];
-    let verdict = order.iter().position(|rights| report["verdict"] == *rights).expect("a verdict");
-    let matches = report["matches"].as_array().expect("matches").iter();
-    let theirs = matches.filter(|found| found["book"]["library"] == "theirs");
-    let mut theirs: Vec<_> =
-        theirs.map(|found| (found["book"].clone(), found["common"].clone(), found["relation"].clone())).collect();
-    theirs.sort_by_key(|(book, ..)| book.to_string());
-    (verdict, theirs)
+fn text_of(seed: u64) -> String {
+    prose(seed, 3000)
 }
 
-/// One thing that the key of `mine` may try, or may not.
-fn action(random: &mut Random) -> (&'static str, String, Value) {
-    let stolen = |random: &mut Random| {
-        let recipe = [Recipe::documented(), Recipe::released(), Recipe::hardened()][random.below(3) as usize].clone();
-        let mut gems = gems(&recipe, &text(random.below(3)));
-        gems.truncate(random.below(40) as usize);
-        json!({ "rights": "unknown", "gems": gems, "recipe": recipe.name().as_str() })
-    };
-    let content = |random: &mut Random| match random.below(5) {
-        0 => json!({ "rights": "unknown", "text": text(random.below(6)), "allow_empty": true }),
-        1 => json!({ "rights": "free", "text": "…" }),
-        2 => json!({ "rights": "public_domain", "gems": [], "allow_empty": true }),
-        _ => stolen(random),
-    };
-    let library = if random.below(5) == 0 { "theirs" } else { "mine" };
-    let id = if random.below(3) == 0 { random.below(3).to_string() } else { format!("x{}", random.below(20)) };
-    let book = format!("/v1/libraries/{library}/books/{id}");
-    match random.below(12) {
-        0..5 => ("PUT", book, content(random)),
-        5 => {
-            let mut line = content(random);
-            line["id"] = json!(id);
-            ("POST", format!("/v1/libraries/{library}/books"), line)
+fn gems_of(folder: &Folder, recipe: &str, text: &str) -> Value {
+    let file = folder.file("gems.txt", text);
+    let printed = run(&format!("gems --recipe {recipe} {{}}"), &[file]).expect(0).out;
+    let gem = |gem: &str| gem.parse::<u32>().map_or_else(|_| json!(gem), |gem| json!(gem));
+    printed.trim().split(',').map(gem).collect()
+}
+
+/// What may be asked about the victim's books, in all ways.
+fn questions(folder: &Folder) -> Vec<Value> {
+    let mut questions = Vec::new();
+    for seed in [0, 1, 9] {
+        let text = text_of(seed);
+        let disguised = text.replace(" ba", " bo");
+        for recipe in ["hardened", "documented"] {
+            questions.push(json!({ "text": text, "recipe": recipe }));
+            questions.push(json!({ "text": disguised, "recipe": recipe }));
+            questions.push(json!({ "text": &text[..text.len() / 2], "recipe": recipe, "limit": 1 }));
+            questions.push(json!({ "gems": gems_of(folder, recipe, &text), "recipe": recipe }));
         }
-        6 => ("PATCH", book, json!({ "disabled": true, "rights": "free" })),
-        7 => ("DELETE", book, Value::Null),
-        8 => ("POST", "/v1/jobs".to_owned(), json!({ "kind": "reindex", "recipe": "released", "allow_missing": true })),
-        9 => ("PUT", "/v1/allow/all".to_owned(), json!({ "text": text(random.below(3)) })),
-        10 => ("POST", "/v1/keys".to_owned(), json!({ "name": "more", "role": "admin" })),
-        _ => ("POST", "/v1/import".to_owned(), json!({ "lapidary_export": 1 })),
     }
+    questions.push(json!({ "text": prose(900, 1500) }));
+    questions
+}
+
+/// Something that the attacker may try.
+fn act(random: &mut Random, attacker: &Client, questions: &[Value]) {
+    let library = ["attacker", "second", "victim"][random.below(3) as usize];
+    let book = format!("/v1/libraries/{library}/books/{}", random.below(6));
+    let question = &questions[random.below(questions.len() as u64) as usize];
+    let rights = ["protected", "free", "public_domain", "unknown"][random.below(4) as usize];
+    let content = if question["text"].is_null() {
+        json!({ "gems": question["gems"], "recipe": question["recipe"], "rights": rights })
+    } else {
+        json!({ "text": question["text"], "rights": rights })
+    };
+    match random.below(13) {
+        0..4 => drop(attacker.json("PUT", &book, &content)),
+        4..7 => {
+            let line = |i: u64| {
+                let mut content = content.clone();
+                content["id"] = json!(i.to_string());
+                content.to_string() + "\n"
+            };
+            let lines: String = (0..2 * CAP + random.below(20)).map(line).collect();
+            attacker.call("POST", &format!("/v1/libraries/{library}/books"), "application/x-ndjson", lines);
+        }
+        7 => drop(attacker.json("DELETE", &book, &Value::Null)),
+        8 => drop(attacker.json("PATCH", &book, &json!({ "disabled": random.below(2) == 0 }))),
+        9 => {
+            let recipe = ["released", "hardened-fine", "documented"][random.below(3) as usize];
+            attacker.json("PUT", &book, &json!({ "gems": [1, 2, 3], "recipe": recipe, "rights": rights }));
+        }
+        10 => {
+            let task = ["compact", "verify", "reindex", "drop_recipe"][random.below(4) as usize];
+            let (status, _) = attacker.json("POST", "/v1/jobs", &json!({ "kind": task, "recipe": "documented" }));
+            assert_eq!(status, 403);
+        }
+        11 => drop(attacker.json("PUT", &book, &json!({ "gems": [], "rights": rights, "allow_empty": true }))),
+        _ => {
+            let forbidden = [
+                ("PUT", "/v1/allow/mine", content),
+                ("POST", "/v1/keys", json!({ "name": "more", "role": "admin" })),
+                ("POST", "/v1/import", json!({ "lapidary_export": 1 })),
+            ];
+            for (method, path, body) in forbidden {
+                assert_eq!(attacker.json(method, path, &body).0, 403, "{path}");
+            }
+        }
+    }
+}
+
+/// All that a report says of the victim's books. How likely chance is depends on how large the whole index is, rightly.
+fn of_victim(mut report: Value) -> Value {
+    for found in report["matches"].as_array_mut().expect("matches") {
+        found.as_object_mut().expect("a match").retain(|name, _| name != "chance" && name != "error_probability");
+    }
+    let fields = ["verdict", "total", "common_gems", "disabled", "matches"];
+    fields.into_iter().map(|field| (field.to_owned(), report[field].take())).collect::<serde_json::Map<_, _>>().into()
 }
 
 #[test]
 fn no_key_weakens_what_others_are_told() {
     for seed in 0..3 {
         let folder = Folder::new();
-        let data = folder.data();
-        let [mine, theirs, check] =
-            ["--role ingest --library mine mine", "--role ingest --library theirs theirs", "--role check shop"]
-                .map(|arguments| key(&data, arguments));
-        let server = Server::start(&data);
-        let [mine, theirs, shop] = [&mine, &theirs, &check].map(|secret| Client::new(&server.url, secret));
-        for book in 0..3 {
-            let rights = ["protected", "free", "protected"][book as usize];
-            let sent = json!({ "rights": rights, "title": book.to_string(), "text": text(book) });
-            assert_eq!(theirs.call("PUT", &format!("/v1/libraries/theirs/books/{book}"), &sent).0, 201);
-        }
-        let asked = questions();
-        let before: Vec<_> = asked.iter().map(|(path, body)| said(&shop.call("POST", path, body))).collect();
-        assert!(before.iter().all(|(_, theirs)| !theirs.is_empty()));
+        let (server, attacker, checker) = served(&folder);
+        let questions = questions(&folder);
+        let about_victim: Vec<Value> = questions
+            .iter()
+            .map(|question| {
+                let mut question = question.clone();
+                question["library"] = json!("victim");
+                question
+            })
+            .collect();
+        let strict = |questions: &[Value]| -> Vec<usize> {
+            questions.iter().map(|question| strictness(&checker.check(question))).collect()
+        };
+        let before = strict(&questions);
+        let alone: Vec<Value> = about_victim.iter().map(|question| of_victim(checker.check(question))).collect();
+        assert!(before.contains(&0) && before.contains(&3), "some is protected, some is unknown: {before:?}");
+        // What the attacker's own books say may come and go: what the victim's say is the least.
+        let least = strict(&about_victim);
         let mut random = Random(seed);
-        for step in 0..60 {
-            let (method, path, body) = action(&mut random);
-            let (status, answer) = mine.call(method, &path, &body);
-            assert!(status < 500, "{method} {path}: {answer}");
-            if step % 6 != 5 {
-                continue;
-            }
-            for ((path, body), before) in asked.iter().zip(&before) {
-                let now = said(&shop.call("POST", path, body));
-                assert!(now.0 <= before.0, "seed {seed}, step {step}: {now:?} after {before:?}");
-                assert_eq!(now.1, before.1, "seed {seed}, step {step}");
+        for step in 0..12 {
+            act(&mut random, &attacker, &questions);
+            let now = strict(&questions);
+            for (at, question) in about_victim.iter().enumerate() {
+                assert!(now[at] <= least[at], "seed {seed}, step {step}: {}", questions[at]);
+                assert_eq!(of_victim(checker.check(question)), alone[at], "seed {seed}, step {step}");
             }
         }
         assert_eq!(server.stop(), Some(0));
-        run("verify --data {}", &[data]).expect(0);
+        run("verify --data {}", &[folder.data()]).expect(0);
+    }
+}
+
+#[test]
+fn a_flood_of_copies_hides_no_book() {
+    let folder = Folder::new();
+    let (_server, attacker, checker) = served(&folder);
+    let text = text_of(0);
+    for recipe in ["hardened", "documented"] {
+        let gems = gems_of(&folder, recipe, &text);
+        let lines: String = (0..500)
+            .map(|i| {
+                let line = json!({ "id": format!("{recipe}{i}"), "gems": gems, "recipe": recipe, "rights": "unknown" });
+                line.to_string() + "\n"
+            })
+            .collect();
+        let (status, answer) = attacker.call("POST", "/v1/libraries/attacker/books", "application/x-ndjson", lines);
+        assert!(status == 200 && !answer.contains("problem"), "{answer}");
+        for question in
+            [json!({ "text": text, "recipe": recipe }), json!({ "gems": gems, "recipe": recipe, "limit": 1 })]
+        {
+            let report = checker.check(&question);
+            assert_eq!(report["verdict"], "protected", "{recipe}: {report}");
+            assert_eq!(report["matches"][0]["book"]["library"], "victim", "{recipe}: {report}");
+        }
+    }
+}
+
+#[test]
+fn an_exact_copy_is_found_whatever_its_gems_are() {
+    let folder = Folder::new();
+    let (_server, attacker, checker) = served(&folder);
+    // All of it is boilerplate in its own library.
+    let series = prose(900, 1500);
+    let report = checker.check(&json!({ "text": series }));
+    assert_eq!((&report["verdict"], report["matches"].as_array().map(Vec::len)), (&json!("unknown"), Some(0)));
+    assert!(report["note"].as_str().is_some_and(|note| note.contains("boilerplate")), "{report}");
+    let short = "Roses are red, and violets are blue.";
+    let printed =
+        format!("{short}\r\n\r\n\r\n{}", "A line that stands be-\nside another, broken as a printer does. ".repeat(9));
+    for (id, text) in [("series", series.as_str()), ("short", short), ("printed", &printed)] {
+        let book = json!({ "text": text, "rights": "protected" });
+        let path = format!("/v1/libraries/second/books/{id}");
+        assert_eq!(attacker.json("PUT", &path, &book).0, 201);
+        let report = checker.check(&json!({ "text": text }));
+        assert_eq!(
+            (&report["verdict"], &report["matches"][0]["book"]["id"]),
+            (&json!("protected"), &json!(id)),
+            "{report}"
+        );
+        assert_eq!(
+            (&report["matches"][0]["identical"], &report["matches"][0]["relation"]),
+            (&json!(true), &json!("same_text"))
+        );
+        assert_eq!(attacker.json("DELETE", &path, &Value::Null).0, 204);
+        assert_eq!(checker.check(&json!({ "text": text }))["verdict"], "unknown");
+    }
+    // Without the marks of its printing it is the same text.
+    assert_eq!(
+        attacker.json("PUT", "/v1/libraries/second/books/p", &json!({ "text": printed, "rights": "free" })).0,
+        201
+    );
+    let clean = clean(&printed).text().to_owned();
+    assert!(clean != printed && clean.contains("beside"), "{clean}");
+    for text in [printed.clone(), clean] {
+        let report = checker.check(&json!({ "text": text, "recipe": "documented" }));
+        assert_eq!(report["verdict"], "free", "{report}");
     }
 }

@@ -34,13 +34,14 @@ pub fn tally(
     let tally = |query: &Query| {
         let snapshot = store.snapshot();
         let begun = Instant::now();
-        let tally = snapshot.tally(recipe.name(), &query.gems, Limits { cap, fewest: 1 })?;
+        let tally = snapshot.tally(recipe.name(), &query.gems, Limits { cap, fewest: 1, library: None })?;
         let took = begun.elapsed();
-        let most = tally.books.iter().map(|(_, count)| *count).max().unwrap_or_default();
+        let most = tally.libraries.iter().flat_map(|of| &of.books).map(|(_, count)| *count).max().unwrap_or_default();
+        let commons: usize = tally.libraries.iter().map(|of| of.common.len()).sum();
         let right = match query.right {
             Right::Book { common, .. } => most == common,
-            Right::Nothing { common, .. } => most < Rule::default().min_common && tally.common.len() == common as usize,
-            Right::Common(common) => tally.common.len() == common as usize,
+            Right::Nothing { common, .. } => most < Rule::default().min_common && commons == common as usize,
+            Right::Common(common) => commons == common as usize,
         };
         if right { Ok(took) } else { Err("a tally in process is wrong".into()) }
     };

@@ -86,6 +86,7 @@ impl<'a> Shelf<'a> {
             language: Some("en".to_owned()),
             identifiers: Vec::new(),
             digest: [(); 4].map(|()| format!("{:016x}", random.next())).concat(),
+            clean_digest: None,
             bytes: end,
             clean: None,
             gems: [(name.clone(), gems.len() as u32)].into(),

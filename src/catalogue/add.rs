@@ -191,6 +191,7 @@ impl Catalogue {
             language,
             identifiers,
             digest,
+            clean_digest: None,
             bytes: text.len() as u64,
             clean,
             gems: BTreeMap::new(),
@@ -202,6 +203,13 @@ impl Catalogue {
             let Standing { disabled_since, note, .. } = before.standing.clone();
             record.standing = Standing { disabled_since, note, ..record.standing };
         }
+        let text = Text::bounded(text, clean)?;
+        record.clean_digest = match &before {
+            // The same text, read in the same way.
+            Some(before) if before.digest == record.digest && before.clean == clean => before.clean_digest.clone(),
+            _ if matches!(content, Content::Text { .. }) => text.clean_digest(),
+            _ => None,
+        };
         if let Some(before) = &before
             && wanted.keys().eq(before.gems.keys())
             && *before == (Record { gems: before.gems.clone(), changed: before.changed, ..record.clone() })
@@ -210,7 +218,6 @@ impl Catalogue {
             let book = NewBook { record: before.clone(), gems: BTreeMap::new(), folds: Vec::new() };
             return Ok(Prepared { outcome: Outcome::Unchanged, book });
         }
-        let text = Text::bounded(text, clean)?;
         let mut gems = BTreeMap::new();
         let mut folds: Vec<PackedFold> = Vec::new();
         for (name, recipe) in wanted {

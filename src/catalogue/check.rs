@@ -1,5 +1,6 @@
 //! Checks: which books a query shares gems with, and what that means.
 
+use std::cmp::Ordering;
 use std::convert::Infallible;
 use std::time::Instant;
 
@@ -11,11 +12,12 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::allow::Allowances;
-use super::digest::digest_of;
 use super::looked_up::{LookedUp, kept, of_both};
 use super::{Catalogue, CatalogueError, Text, chosen};
 use crate::fingerprint::{Gem, PlacedGem, Probe, Recipe, RecipeName, WrittenGem};
-use crate::index::{BookKey, BookNo, Coverage, Library, Limits, Outline, Record, Rights, Snapshot, Validity};
+use crate::index::{
+    BookKey, BookNo, Coverage, Library, LibraryTally, Limits, Outline, Record, Rights, Snapshot, Tally, Validity,
+};
 use crate::matching::{Alignment, Calibration, Relation, Rule, Score, Span, align, chance, verdict};
 use crate::metrics::METRICS;
 
@@ -85,7 +87,8 @@ pub struct Report {
     /// How many different gems the query has; of a text, those that a book with all of it would have. Under `hardened` a text is
     /// looked up by more of them, so that it is found in spite of changes.
     pub gems: u32,
-    /// How many of them were not counted, being in more books than the rule's cap.
+    /// How many of them were not counted in some library, being in more of its books than the rule's cap. Each library is
+    /// counted by itself, so that no library decides what counts in another.
     pub common_gems: u32,
     /// How many of them were not counted, being in an allow-list.
     #[serde(default)]
@@ -124,6 +127,10 @@ pub struct Match {
     pub score: Score,
     /// What query and book are to each other.
     pub relation: Relation,
+    /// Whether the book is the very text that was checked, to the byte or but for the marks of its printing. It is a match then,
+    /// whatever gems there are.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub identical: bool,
     /// How many unrelated books of this index would reach as many common gems by chance, on average.
     pub chance: f64,
     /// What the common gems say together: one that only this book has counts 1, one that many have less, and half of that
@@ -215,13 +222,14 @@ impl Catalogue {
         let nothing_stored = recipes.is_empty();
         let recipe = chosen(recipes, options.recipe.as_ref())?;
         may_answer(&*snapshot, &recipe, options)?;
-        let (gems, digest) = match query {
+        let (gems, digests) = match query {
             Query::Text { text, clean } => {
-                (Text::bounded(text, *clean)?.probes(&recipe), Some(digest_of(text.as_bytes())))
+                let text = Text::bounded(text, *clean)?;
+                (text.probes(&recipe), text.digests())
             }
             Query::Gems(gems) => {
                 let placeless = |gem| Probe { placed: PlacedGem { gem, place: None }, kept: true };
-                (distinct(gems, &recipe)?.into_iter().map(placeless).collect(), None)
+                (distinct(gems, &recipe)?.into_iter().map(placeless).collect(), Vec::new())
             }
         };
         let allowances = self.allowances()?;
@@ -237,7 +245,7 @@ impl Catalogue {
             nothing_stored,
             except: None,
         };
-        let report = check.report(options, digest.as_deref())?;
+        let report = check.report(options, &digests)?;
         METRICS.checked(&report, begun.elapsed());
         Ok(report)
     }
@@ -262,7 +270,8 @@ impl Catalogue {
             nothing_stored: false,
             except: Some(book),
         };
-        check.report(&CheckOptions::default(), Some(&record.digest)).map(Some)
+        let digests: Vec<String> = [&record.digest].into_iter().chain(&record.clean_digest).cloned().collect();
+        check.report(&CheckOptions::default(), &digests).map(Some)
     }
 }
 
@@ -301,10 +310,12 @@ struct Checking<'a> {
     except: Option<BookNo>,
 }
 
-/// A book that meets the rule.
+/// A book that is a match.
 struct Candidate {
     number: BookNo,
     key: BookKey,
+    /// Which of the libraries looked up it is of.
+    library: usize,
     /// On the report's day.
     rights: Rights,
     /// Whether it is the very text that is checked.
@@ -313,105 +324,154 @@ struct Candidate {
     allowed: bool,
 }
 
+impl Candidate {
+    /// The best match first: the very text, then by common gems and likeness.
+    fn order(&self, other: &Self) -> Ordering {
+        let identical = other.identical.cmp(&self.identical);
+        let common = other.score.common.cmp(&self.score.common);
+        let alike = other.score.score.total_cmp(&self.score.score);
+        identical.then(common).then(alike).then_with(|| self.key.cmp(&other.key))
+    }
+}
+
 impl Checking<'_> {
-    fn report(&self, options: &CheckOptions, digest: Option<&str>) -> Result<Report, CatalogueError> {
+    fn report(&self, options: &CheckOptions, digests: &[String]) -> Result<Report, CatalogueError> {
         let name = self.recipe.name();
-        let allowed = |probe: &Probe| self.allowances.gem(name, probe.placed.gem);
-        let probes: Vec<Probe> = self.gems.iter().filter(|probe| !allowed(probe)).copied().collect();
-        let gems: Vec<Gem> = probes.iter().map(|probe| probe.placed.gem).collect();
-        // Of the gems that a book has in common, only one may have a posting.
-        let fewest = if self.recipe.posts_all() { self.rule.fewest() } else { 1 };
-        let limits = Limits { cap: self.rule.common_cap, fewest };
+        let probes: Vec<Probe> = self.gems.iter().filter(|probe| !self.is_allowed(probe)).copied().collect();
         let coverage = if self.nothing_stored { None } else { Some(self.snapshot.coverage(name)?) };
         let coverage = coverage.filter(|coverage| coverage.lacking() > 0);
         let (tally, sizes) = if self.nothing_stored {
             Default::default()
         } else {
-            (self.snapshot.tally(name, &gems, limits)?, self.snapshot.sizes(name)?)
+            (self.tally(&probes, options, digests)?, self.snapshot.sizes(name)?)
         };
-        let books: u64 = sizes.classes.iter().map(|class| class.books).sum();
-        let all_gems: u64 = sizes.classes.iter().map(|class| class.gems).sum();
-        let query = LookedUp::new(self.recipe, self.snapshot, probes, &tally, books);
-        let counted = kept(query.probes());
-        let error = |evidence, among| Calibration::built_in().error_probability(name, counted, among, evidence);
-        let (mut found, mut disabled) = (Vec::new(), 0);
-        for some in tally.books.chunks(FETCHED_AT_ONCE) {
-            let numbers: Vec<BookNo> = some.iter().map(|(number, _)| *number).collect();
-            for (outline, &(number, count)) in self.snapshot.outline(&numbers)?.into_iter().zip(some) {
-                let Some(outline) = outline.filter(|_| self.except != Some(number)) else { continue };
-                if options.library.as_ref().is_some_and(|library| *library != outline.library) {
-                    continue;
-                }
-                let of_book = outline.gems.get(name).copied().unwrap_or_default();
-                let (score, meets) = query.judge(&self.rule, number, count, of_book)?;
-                if meets && outline.standing.disabled_since.is_some() {
-                    disabled += 1;
-                } else if meets {
-                    let Outline { library, id, rights, digest: of_text, standing, .. } = outline;
-                    let key = BookKey { library, id };
-                    let (rights, identical) = (standing.rights_on(self.day, rights), digest == Some(of_text.as_str()));
-                    let allowed = self.allowances.book(&key);
-                    found.push(Candidate { number, key, rights, identical, score, allowed });
-                }
-            }
-        }
-        found.sort_by(|a, b| {
-            let common = b.score.common.cmp(&a.score.common);
-            let alike = b.score.score.total_cmp(&a.score.score);
-            common.then(alike).then(b.identical.cmp(&a.identical)).then_with(|| a.key.cmp(&b.key))
-        });
-        let bits = self.recipe.gem_bits();
+        let look_up = |of_library| LookedUp::new(self.recipe, self.snapshot, probes.clone(), of_library);
+        let looked_up = tally.libraries.iter().map(look_up).collect::<Result<Vec<_>, _>>()?;
+        let (mut found, disabled) = self.candidates(&tally, &looked_up, digests)?;
+
+        let common: HashSet<Gem> = looked_up.iter().flat_map(LookedUp::common).collect();
+        let looked_up_by = probes.iter().filter(|probe| !common.contains(&probe.placed.gem)).count();
         // All that is looked up may be there by accident.
-        let by_chance = |common: u32| chance(&sizes, query.probes().len() as u32, common, bits);
-        let deciding = found.iter().filter(|candidate| !candidate.allowed);
-        let verdict = verdict(deciding.map(|candidate| candidate.rights));
+        let by_chance = |probes: usize, common| chance(&sizes, probes as u32, common, self.recipe.gem_bits());
+        let error =
+            |counted, among, evidence| Calibration::built_in().error_probability(name, counted, among, evidence);
+        let verdict = verdict(found.iter().filter(|candidate| !candidate.allowed).map(|candidate| candidate.rights));
         let total = found.len();
-        let decides = |c: &Candidate| !c.allowed && c.rights == verdict;
-        let best = found.iter().position(decides).map(|at| (at, found[at].number));
+        let best = show_what_decides(&mut found, verdict, options.limit);
+        let best_candidate = best.map(|at| (found[at].number, found[at].library));
         found.truncate(options.limit);
         let numbers: Vec<BookNo> = found.iter().map(|candidate| candidate.number).collect();
         let records = self.snapshot.fetch(&numbers)?;
         // A record of which an outline was read is there.
         let shown = found.into_iter().zip(records).filter_map(|(candidate, record)| Some((candidate, record?)));
-        let shown = shown.map(|(Candidate { number, score, allowed, .. }, record)| {
+        let shown = shown.map(|(Candidate { number, library, score, identical, allowed, .. }, record)| {
+            let query = &looked_up[library];
             let Alignment { relation, spans, evidence, .. } = query.aligned(number)?;
             let of_book = record.gems.get(name).copied().unwrap_or_default();
-            let error_probability = error(evidence, u64::from(of_book));
+            let error_probability = error(kept(query.probes()), u64::from(of_book), evidence);
+            let relation = if identical { Relation::SameText } else { relation };
             let spans = if options.detail { spans } else { Vec::new() };
             let book = BookRef::on(self.day, record);
-            let chance = by_chance(score.common);
-            Ok(Match { book, score, relation, chance, evidence, error_probability, spans, allowed })
+            let chance = by_chance(query.probes().len(), score.common);
+            Ok(Match { book, score, relation, identical, chance, evidence, error_probability, spans, allowed })
         });
         let matches = shown.collect::<Result<Vec<Match>, CatalogueError>>()?;
-        let evidence = match best {
+        let all_gems: u64 = sizes.classes.iter().map(|class| class.gems).sum();
+        let error_probability = match best_candidate {
             None => None,
-            Some((at, number)) => match matches.get(at) {
-                Some(shown) => Some(shown.evidence),
-                None => Some(query.aligned(number)?.evidence),
-            },
+            Some((number, library)) => {
+                let query = &looked_up[library];
+                error(kept(query.probes()), all_gems, query.aligned(number)?.evidence)
+            }
         };
-        let kept_of = |is: &dyn Fn(Gem) -> bool| {
-            self.gems.iter().filter(|probe| probe.kept && is(probe.placed.gem)).count() as u32
-        };
+        let kept_of =
+            |is: &dyn Fn(&Probe) -> bool| self.gems.iter().filter(|probe| probe.kept && is(probe)).count() as u32;
+        let common_gems = kept_of(&|probe| common.contains(&probe.placed.gem));
         Ok(Report {
             verdict,
             recipe: name.clone(),
             coverage,
             gems: kept(self.gems),
-            common_gems: kept_of(&|gem| query.is_common(gem)),
-            allowed_gems: kept_of(&|gem| self.allowances.gem(name, gem)),
+            common_gems,
+            allowed_gems: kept_of(&|probe| self.is_allowed(probe)),
             day: self.day,
             rule: self.rule,
-            chance: by_chance(self.rule.fewest()),
+            chance: by_chance(looked_up_by, self.rule.fewest()),
             total,
             disabled,
-            error_probability: evidence.and_then(|evidence| error(evidence, all_gems)),
+            error_probability,
             matches,
-            note: self.note(coverage),
+            note: self.note(common_gems, coverage),
         })
     }
 
-    fn note(&self, coverage: Option<Coverage>) -> Option<String> {
+    fn is_allowed(&self, probe: &Probe) -> bool {
+        self.allowances.gem(self.recipe.name(), probe.placed.gem)
+    }
+
+    /// Looks up the gems, and the books that have the very text. Those stand in the tally of their library too, be it
+    /// with no gem in common.
+    fn tally(&self, probes: &[Probe], options: &CheckOptions, digests: &[String]) -> Result<Tally, CatalogueError> {
+        let gems: Vec<Gem> = probes.iter().map(|probe| probe.placed.gem).collect();
+        // Of the gems that a book has in common, only one may have a posting.
+        let fewest = if self.recipe.posts_all() { self.rule.fewest() } else { 1 };
+        let limits = Limits { cap: self.rule.common_cap, fewest, library: options.library.as_ref() };
+        let mut tally = self.snapshot.tally(self.recipe.name(), &gems, limits)?;
+        // A text of which an allow-list has every gem is allowed.
+        let digests = if probes.is_empty() && !self.gems.is_empty() { &[] } else { digests };
+        for digest in digests {
+            let numbers = self.snapshot.with_digest(digest, limits)?;
+            for (outline, number) in self.snapshot.outline(&numbers)?.into_iter().zip(numbers) {
+                let Some(outline) = outline.filter(|outline| outline.is_of(digests)) else { continue };
+                let at = tally.libraries.iter().position(|of| of.library == outline.library);
+                let at = at.unwrap_or_else(|| {
+                    tally.libraries.push(LibraryTally::empty(outline.library));
+                    tally.libraries.len() - 1
+                });
+                let books = &mut tally.libraries[at].books;
+                if let Err(place) = books.binary_search_by_key(&number, |(number, _)| *number) {
+                    books.insert(place, (number, 0));
+                }
+            }
+        }
+        Ok(tally)
+    }
+
+    /// The matches, the best first, and how many more there would be if no book were disabled.
+    fn candidates(
+        &self,
+        tally: &Tally,
+        looked_up: &[LookedUp<'_>],
+        digests: &[String],
+    ) -> Result<(Vec<Candidate>, usize), CatalogueError> {
+        let (mut found, mut disabled) = (Vec::new(), 0);
+        for (library, (of_library, query)) in tally.libraries.iter().zip(looked_up).enumerate() {
+            for some in of_library.books.chunks(FETCHED_AT_ONCE) {
+                let numbers: Vec<BookNo> = some.iter().map(|(number, _)| *number).collect();
+                for (outline, &(number, count)) in self.snapshot.outline(&numbers)?.into_iter().zip(some) {
+                    let Some(outline) = outline.filter(|_| self.except != Some(number)) else { continue };
+                    let identical = outline.is_of(digests);
+                    let of_book = outline.gems.get(self.recipe.name()).copied().unwrap_or_default();
+                    let (score, meets) = query.judge(&self.rule, number, count, of_book)?;
+                    if !(meets || identical) {
+                        continue;
+                    }
+                    if outline.standing.disabled_since.is_some() {
+                        disabled += 1;
+                        continue;
+                    }
+                    let Outline { library: name, id, rights, standing, .. } = outline;
+                    let (key, rights) = (BookKey { library: name, id }, standing.rights_on(self.day, rights));
+                    let allowed = self.allowances.book(&key);
+                    found.push(Candidate { number, key, library, rights, identical, score, allowed });
+                }
+            }
+        }
+        found.sort_by(Candidate::order);
+        Ok((found, disabled))
+    }
+
+    fn note(&self, common: u32, coverage: Option<Coverage>) -> Option<String> {
         let few = |fewest: u32| (self.gems.len() as u32) < fewest;
         let recipe = self.recipe.name();
         let short = if few(1) {
@@ -419,6 +479,12 @@ impl Checking<'_> {
         } else if few(self.rule.fewest()) {
             let (gems, fewest) = (self.gems.len(), self.rule.fewest());
             Some(format!("{gems} gems under '{recipe}', fewer than the {fewest} in common that make a match"))
+        } else if 2 * common >= kept(self.gems) {
+            let (gems, cap) = (kept(self.gems), self.rule.common_cap);
+            Some(format!(
+                "{common} of {gems} gems were not counted, since each is in more than {cap} books of one library: this text is \
+                 mostly boilerplate, or was put in very often, so the answer says little about it"
+            ))
         } else {
             None
         };
@@ -428,6 +494,19 @@ impl Checking<'_> {
         });
         let notes: Vec<String> = short.into_iter().chain(missed).collect();
         (!notes.is_empty()).then(|| notes.join("; "))
+    }
+}
+
+/// Where the best match that decides the verdict stands. If that is behind those that are shown, it is moved among them, so
+/// that no number of other matches hides it.
+fn show_what_decides(found: &mut [Candidate], verdict: Rights, limit: usize) -> Option<usize> {
+    let at = found.iter().position(|candidate| !candidate.allowed && candidate.rights == verdict)?;
+    match limit.checked_sub(1) {
+        Some(last) if at > last => {
+            found[last..=at].rotate_right(1);
+            Some(last)
+        }
+        _ => Some(at),
     }
 }
 

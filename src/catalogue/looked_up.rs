@@ -1,4 +1,4 @@
-//! A query that was looked up, beside the books in which it was found.
+//! A query that was looked up, beside the books of one library in which it was found.
 
 use std::convert::Infallible;
 
@@ -6,20 +6,20 @@ use hashbrown::{HashMap, HashSet};
 
 use super::CatalogueError;
 use crate::fingerprint::{Gem, PlacedGem, Probe, Recipe};
-use crate::index::{BookNo, Snapshot, Tally};
+use crate::index::{BookNo, LibraryTally, Snapshot};
 use crate::matching::{Alignment, Listed, Rule, Score, align, spread, weight};
 
-/// A query, and what the posting lists say of it.
+/// A query, and what the posting lists of a library say of it.
 pub(super) struct LookedUp<'a> {
     recipe: &'a Recipe,
     snapshot: &'a dyn Snapshot,
-    tally: &'a Tally,
+    tally: &'a LibraryTally,
     /// The gems that do not count, being in too many books.
     common: HashSet<Gem>,
     /// The others.
     probes: Vec<Probe>,
     in_query: HashSet<Gem>,
-    /// How many books there are.
+    /// How many books the library has.
     books: u64,
 }
 
@@ -35,9 +35,9 @@ impl<'a> LookedUp<'a> {
         recipe: &'a Recipe,
         snapshot: &'a dyn Snapshot,
         mut probes: Vec<Probe>,
-        tally: &'a Tally,
-        books: u64,
-    ) -> Self {
+        tally: &'a LibraryTally,
+    ) -> Result<Self, CatalogueError> {
+        let books = snapshot.library(&tally.library)?.map_or(0, |library| library.books);
         let common = tally.common.iter().copied().collect();
         let mut query = Self { recipe, snapshot, tally, common, probes: Vec::new(), in_query: HashSet::new(), books };
         let kept: Vec<PlacedGem> = probes.iter().filter(|probe| probe.kept).map(|probe| probe.placed).collect();
@@ -47,11 +47,12 @@ impl<'a> LookedUp<'a> {
         probes.retain(|probe| !query.common.contains(&probe.placed.gem));
         query.in_query = probes.iter().map(|probe| probe.placed.gem).collect();
         query.probes = probes;
-        query
+        Ok(query)
     }
 
-    pub(super) fn is_common(&self, gem: Gem) -> bool {
-        self.common.contains(&gem)
+    /// The gems that do not count, being in too many books of the library.
+    pub(super) fn common(&self) -> impl Iterator<Item = Gem> {
+        self.common.iter().copied()
     }
 
     /// The gems that count.

@@ -3,6 +3,7 @@
 use std::cell::OnceCell;
 
 use super::CatalogueError;
+use super::digest::digest_of;
 use crate::extract::{Clean, clean};
 use crate::fingerprint::{PackedFold, Place, PlacedGem, Probe, Recipe, bounded};
 
@@ -74,6 +75,21 @@ impl<'a> Text<'a> {
             Some(clean) => recipe.folded(clean.text(), |place| source(place, clean)),
             None => recipe.folded(self.stands, |place| place),
         }
+    }
+
+    /// The digests that the same text has: as it stands, and without the marks of its printing.
+    pub(super) fn digests(&self) -> Vec<String> {
+        [digest_of(self.stands.as_bytes())].into_iter().chain(self.clean_digest()).collect()
+    }
+
+    /// The digest of the text without the marks of its printing, if that is another text, and is not blank.
+    pub(super) fn clean_digest(&self) -> Option<String> {
+        if self.clean == Some(false) {
+            return None;
+        }
+        let clean = self.cleaned.get_or_init(|| clean(self.stands)).text();
+        let differs = clean != self.stands && !clean.trim().is_empty();
+        differs.then(|| digest_of(clean.as_bytes()))
     }
 
     fn clean(&self, recipe: &Recipe) -> Option<&Clean<'a>> {

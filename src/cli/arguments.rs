@@ -147,7 +147,7 @@ pub(super) struct RuleArguments {
     /// The least share in common, of either text, that makes a match, from 0 to 1 [default: the recipe's, 0 or 0.03]
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(super) min_share: Option<f64>,
-    /// A gem in more books than this is boilerplate and not counted [default: 10000]
+    /// A gem in more books of one library than this is boilerplate there, and not counted for its books [default: 10000]
     #[arg(long, value_name = "BOOKS")]
     common_cap: Option<u32>,
     /// The least evidence that makes a match: a rare gem in order counts 1, a common or a scattered one less [default: 0]

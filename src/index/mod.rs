@@ -175,12 +175,16 @@ pub trait Snapshot: Send + Sync {
     /// The recipes there are gems of, the default first.
     fn recipes(&self) -> Vec<Recipe>;
 
-    /// For every book with enough of `gems` (equal ones count once): how many of them it has posted, by book number. Under a
-    /// recipe that posts only some ([`Recipe::posted`]), it may have more of them.
+    /// For every book with enough of `gems` (equal ones count once): how many of them it has posted. Under a recipe that
+    /// posts only some ([`Recipe::posted`]), it may have more of them.
     ///
-    /// A gem in too many books is not counted but reported in [`Tally::common`]. A gem that the recipe cannot have is
-    /// in no book.
-    fn tally(&self, recipe: &RecipeName, gems: &[Gem], limits: Limits) -> Result<Tally, StoreError>;
+    /// Each library is counted by itself, as if there were no other. A gem in too many of its books is not counted there but
+    /// reported in [`LibraryTally::common`]. A gem that the recipe cannot have is in no book.
+    fn tally(&self, recipe: &RecipeName, gems: &[Gem], limits: Limits<'_>) -> Result<Tally, StoreError>;
+
+    /// The books whose text may have this digest, by number: up to [`Limits::cap`] of each library. The first half of the
+    /// digest decides; the record has all of it.
+    fn with_digest(&self, digest: &str, limits: Limits<'_>) -> Result<Vec<BookNo>, StoreError>;
 
     /// The number of a book, if it is there.
     fn find(&self, key: &BookKey) -> Result<Option<BookNo>, StoreError>;
@@ -210,6 +214,9 @@ pub trait Snapshot: Send + Sync {
     /// The number of the last entry of the audit log; 0 when there is none.
     fn last_audited(&self) -> Result<u64, StoreError>;
 
+    /// What a library holds; `None` when it has no book.
+    fn library(&self, library: &Library) -> Result<Option<LibrarySummary>, StoreError>;
+
     /// Every library that holds a book, by name.
     fn libraries(&self) -> Result<Vec<LibrarySummary>, StoreError>;
 
@@ -229,22 +236,41 @@ pub trait Snapshot: Send + Sync {
 
 /// What [`Snapshot::tally`] leaves out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// A gem in more books than this is a common one.
+pub struct Limits<'a> {
+    /// A gem in more books of a library than this is a common one there.
     pub cap: u32,
     /// Books with fewer of the gems than this are not named.
     pub fewest: u32,
+    /// The library whose books count, if not all do.
+    pub library: Option<&'a Library>,
 }
 
-/// What [`Snapshot::tally`] counted.
+/// What [`Snapshot::tally`] counted: the libraries that have a book with enough of the gems, or a common one.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Tally {
+    /// In the order in which the libraries came to be.
+    pub libraries: Vec<LibraryTally>,
+}
+
+/// What was counted of a library.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LibraryTally {
+    /// The library.
+    pub library: Library,
     /// Books and how many of the gems each has, by book number.
     pub books: Vec<(BookNo, u32)>,
     /// The gems in more books than the cap, in the order asked for.
     pub common: Vec<Gem>,
     /// How many books have each of the gems that were counted posted, if any has, in the order of the gems.
     pub holders: Vec<(Gem, u32)>,
+}
+
+impl LibraryTally {
+    /// Nothing was counted.
+    #[must_use]
+    pub fn empty(library: Library) -> Self {
+        Self { library, books: Vec::new(), common: Vec::new(), holders: Vec::new() }
+    }
 }
 
 /// What a library holds.

@@ -166,6 +166,9 @@ pub struct Record {
     /// BLAKE3 of the text (UTF-8), or of the gems where only those are known, in hexadecimal. Books put in by
     /// versions that had SHA-256 keep that as long as their content stays.
     pub digest: String,
+    /// BLAKE3 of the text as it is read without the marks of its printing, where that differs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clean_digest: Option<String>,
     /// The text's length in bytes of UTF-8; 0 when only the gems are known.
     pub bytes: u64,
     /// Whether the text is read without the marks of its printing; missing, if each recipe does as it does by itself.
@@ -192,11 +195,22 @@ pub struct Outline {
     pub rights: Rights,
     /// As [`Record::digest`].
     pub digest: String,
+    /// As [`Record::clean_digest`].
+    #[serde(default)]
+    pub clean_digest: Option<String>,
     /// How many gems the book has under each recipe.
     pub gems: BTreeMap<RecipeName, u32>,
     /// Whether and when it counts.
     #[serde(default)]
     pub standing: Standing,
+}
+
+impl Outline {
+    /// Whether the book's text has one of these digests.
+    #[must_use]
+    pub fn is_of(&self, digests: &[String]) -> bool {
+        digests.contains(&self.digest) || self.clean_digest.as_ref().is_some_and(|digest| digests.contains(digest))
+    }
 }
 
 impl Record {

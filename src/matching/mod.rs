@@ -25,7 +25,8 @@ pub struct Rule {
     pub min_common: u32,
     /// The least share in common, from 0 to 1, of the query or of the book, whichever is larger.
     pub min_share: f64,
-    /// A gem in more books than this is boilerplate: reported as common, and not counted.
+    /// A gem in more books of one library than this is boilerplate there: reported as common, and not counted for that
+    /// library's books. What other libraries hold changes nothing.
     pub common_cap: u32,
     /// The least evidence: what the gems in common say together, a rare gem in order counting 1.
     #[serde(default, skip_serializing_if = "is_nothing")]

@@ -27,6 +27,7 @@ fn found(title: Option<&str>, rights: Rights) -> Match {
         },
         score: Score::new(15, 20, 40),
         relation: Relation::PartOfBook,
+        identical: false,
         chance: 2.5e-10,
         evidence: 14.5,
         error_probability: None,
@@ -128,7 +129,7 @@ fn narrow_long_and_missing() {
 public domain: this text, or part of it,
 is in a book in the public domain
     gems: 20 gems under 'documented', 2
-    of them in too many books to count
+    of them in too many books of a library to count
     note: the catalogue is being
     re-indexed
 

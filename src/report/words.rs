@@ -25,7 +25,7 @@ pub(super) fn subject(name: &str, report: &Report, bytes: Option<u64>) -> String
     let gems = count(report.gems.into(), "gem", "gems");
     let common = match report.common_gems {
         0 => String::new(),
-        common => format!(", {common} of them in too many books to count"),
+        common => format!(", {common} of them in too many books of a library to count"),
     };
     let allowed = match report.allowed_gems {
         0 => String::new(),

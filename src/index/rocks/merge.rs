@@ -169,15 +169,20 @@ impl Merge<'_> {
         }
         self.counts.main = (self.counts.main + added.len() as u64).saturating_sub(removed.len() as u64);
         self.rewritten += books.len() as u64;
-        let key = schema::gem_key(recipe, gem);
         let family = self.snapshot.family(Family::Lists);
+        if before.len() > LONG as usize {
+            let parts = self.snapshot.list_parts(recipe, gem, before.len() as u32)?;
+            for (library, _) in parts {
+                self.batch.delete_cf(family, schema::list_key(recipe, gem, library));
+            }
+            self.batch.delete_cf(family, schema::gem_key(recipe, gem));
+        }
         if books.len() > LONG as usize {
-            self.batch.put_cf(family, key, postings::encode_list(&books));
+            for (key, part) in postings::long_list(recipe, gem, &books, self.snapshot.owners()) {
+                self.batch.put_cf(family, key, part);
+            }
             writer.long(rest, books.len() as u32);
         } else {
-            if before.len() > LONG as usize {
-                self.batch.delete_cf(family, key);
-            }
             writer.short(rest, books);
         }
         Ok(())
@@ -193,7 +198,9 @@ mod tests {
 
     use super::*;
     use crate::fingerprint::{PlacedGem, Recipe};
-    use crate::index::{BookKey, Limits, NewBook, Record, Rights, Snapshot as _, Standing, Store, Tally, UNWATCHED};
+    use crate::index::{
+        BookKey, LibraryTally, Limits, NewBook, Record, Rights, Snapshot as _, Standing, Store, Tally, UNWATCHED,
+    };
 
     /// A book with these gems, of which some share a bucket.
     fn book(id: u8, gems: &[u64]) -> NewBook {
@@ -207,6 +214,7 @@ mod tests {
             language: None,
             identifiers: Vec::new(),
             digest: String::new(),
+            clean_digest: None,
             bytes: 0,
             clean: None,
             gems: BTreeMap::new(),
@@ -254,7 +262,7 @@ mod tests {
                 for view in [before, store.view()] {
                     prop_assert_eq!(view.verify(UNWATCHED).unwrap(), Vec::<String>::new());
                     for gem in 0..13 {
-                        let mut expected = Tally::default();
+                        let mut expected = LibraryTally::empty("lib".parse().unwrap());
                         for (id, _) in books.iter().filter(|(_, gems)| gems.contains(&gem)) {
                             expected.books.push((view.find(&key(*id)).unwrap().unwrap(), 1));
                         }
@@ -262,8 +270,10 @@ mod tests {
                         if !expected.books.is_empty() {
                             expected.holders.push((gem_of(gem), expected.books.len() as u32));
                         }
-                        let limits = Limits { cap: 4, fewest: 1 };
-                        prop_assert_eq!(view.tally(recipe.name(), &[gem_of(gem)], limits).unwrap(), expected);
+                        let limits = Limits { cap: 4, fewest: 1, library: None };
+                        let tally = view.tally(recipe.name(), &[gem_of(gem)], limits).unwrap();
+                        let libraries = if expected.books.is_empty() { vec![] } else { vec![expected] };
+                        prop_assert_eq!(tally, Tally { libraries });
                     }
                 }
             }

@@ -13,6 +13,7 @@
 //! | `options` | how `RocksDB` is set |
 //! | `gem_list`, `postings`, `varint` | values as bytes: a book's gems; posting lists; numbers |
 //! | `recipes` | recipes and their numbers |
+//! | `owners` | which library each book number belongs to |
 //! | `open` | find, make, lock and check a folder |
 //! | `read`, `tally` | a snapshot; the count of a check's gems |
 //! | `write`, `merge` | a change; the delta into the main index |
@@ -34,6 +35,7 @@ mod gem_list;
 mod merge;
 mod open;
 mod options;
+mod owners;
 mod parallel;
 mod postings;
 mod read;
@@ -56,6 +58,7 @@ use rocksdb::{
     properties,
 };
 
+use self::owners::Owners;
 use self::read::RocksSnapshot;
 use self::recipes::Recipes;
 use self::schema::Family;
@@ -77,6 +80,8 @@ pub struct RocksStore {
     dir: PathBuf,
     /// Replaced as a whole, so that it is right even when a thread panicked while it held the lock.
     recipes: RwLock<Arc<Recipes>>,
+    /// Replaced before a change that gives out numbers is written: one that is not on disk yet harms nobody.
+    owners: RwLock<Arc<Owners>>,
     /// Held by the one that writes. It guards no state: after a panic the next one begins from what is on disk.
     writing: Mutex<merge::Cursor>,
     db: DB,
@@ -147,7 +152,17 @@ impl RocksStore {
     fn view(&self) -> RocksSnapshot<'_> {
         // Both at the same time: whoever changes the recipes holds this lock until they are on disk.
         let recipes = self.recipes.read().unwrap_or_else(PoisonError::into_inner);
-        RocksSnapshot::new(self, self.db.snapshot(), recipes.clone())
+        let snapshot = self.db.snapshot();
+        // Behind the snapshot, so that all its books have owners.
+        RocksSnapshot::new(self, snapshot, recipes.clone(), self.known_owners())
+    }
+
+    fn known_owners(&self) -> Arc<Owners> {
+        self.owners.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn set_owners(&self, owners: Owners) {
+        *self.owners.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(owners);
     }
 
     /// Waits for the turn to write.

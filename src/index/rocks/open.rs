@@ -10,8 +10,10 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, RwLock};
 
 use rocksdb::{Cache, DB, Direction, IteratorMode, Options, WriteBatch};
+use serde::Deserialize;
 
 use super::error::{damaged, from_io, from_rocksdb, show};
+use super::owners::Owners;
 use super::read::RocksSnapshot;
 use super::recipes::{KnownRecipe, Recipes};
 use super::schema::{self, FORMAT_VERSION, Family, OLDEST_VERSION};
@@ -27,6 +29,9 @@ const LOCK_FILE: &str = "lapidary.lock";
 const CURRENT: &str = "CURRENT";
 /// What a new file system puts into its root: a disk mounted as the data folder is still an empty folder.
 const LOST_FOUND: &str = "lost+found";
+
+/// How many entries are written at once.
+const BATCH: usize = 10_000;
 
 /// What to do when there is no catalogue in the folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,15 +74,16 @@ pub(super) fn open(dir: &Path, absent: Absent, cache: usize) -> Result<RocksStor
     // The one that readers do not wait for each other at; 0 lets it find out how large its entries are.
     let cache = Cache::new_hyper_clock_cache(cache, 0);
     let db = DB::open_cf_descriptors(&options, dir, options::families(&cache)).map_err(|e| from_rocksdb(dir, &e))?;
-    let (dir, recipes, writing) = (dir.to_owned(), RwLock::default(), Mutex::default());
-    let store = RocksStore { dir, recipes, writing, db, options, merged: AtomicU64::new(0), _lock: lock };
+    let (dir, recipes, owners, writing) = (dir.to_owned(), RwLock::default(), RwLock::default(), Mutex::default());
+    let store = RocksStore { dir, recipes, owners, writing, db, options, merged: AtomicU64::new(0), _lock: lock };
     let recipes = load_recipes(&store)?;
     match content {
         Content::Catalogue(version) => migrate(&store, &recipes, version)?,
         Content::Nothing | Content::Unfinished => finish(&store)?,
     }
     let recipes = marked_ready(&store, recipes)?;
-    let store = RocksStore { recipes: RwLock::new(Arc::new(recipes)), ..store };
+    let owners = Owners::load(&store)?;
+    let store = RocksStore { recipes: RwLock::new(Arc::new(recipes)), owners: RwLock::new(Arc::new(owners)), ..store };
     let rebuild = store.db.get_pinned_cf(store.family(Family::Meta), schema::REBUILD);
     if rebuild.map_err(|e| store.failed(&e))?.is_some() {
         tracing::warn!("{}: the posting lists are made anew in the form of today", show(&store.dir));
@@ -96,16 +102,52 @@ fn make_folder(dir: &Path) -> io::Result<()> {
 
 /// Brings an older version to this one. Version 3 has other buckets than version 2: the mark to make them anew and the
 /// version go to disk together, so that this is done once more when it is interrupted. Version 4 has more families, which
-/// are there already. Versions 6 and 7 post other gems than those before, under a recipe that does not post all.
+/// are there already. Versions 6 and 7 post other gems than those before, under a recipe that does not post all. Version 8
+/// has long lists by library, the owners of book numbers, and digests.
 fn migrate(store: &RocksStore, recipes: &Recipes, version: u32) -> Result<(), StoreError> {
     if version == FORMAT_VERSION {
         return Ok(());
     }
     let mut batch = WriteBatch::default();
-    if version < 3 || (version < 7 && !recipes.0.iter().all(|known| known.recipe.posts_all())) {
+    if version < 8 {
+        index_books(store)?;
+    }
+    let long_lists = || store.db.iterator_cf(store.family(Family::Lists), IteratorMode::Start).next().is_some();
+    if version < 3
+        || (version < 8 && long_lists())
+        || (version < 7 && !recipes.0.iter().all(|known| known.recipe.posts_all()))
+    {
         batch.put_cf(store.family(Family::Meta), schema::REBUILD, []);
     }
     write_version(store, batch)
+}
+
+/// Writes the owners of book numbers and the digests of texts. May be done twice.
+fn index_books(store: &RocksStore) -> Result<(), StoreError> {
+    /// Of a record.
+    #[derive(Deserialize)]
+    struct Digested {
+        digest: String,
+    }
+    let snapshot = store.view();
+    let (meta, digests) = (store.family(Family::Meta), store.family(Family::Digests));
+    let mut batch = WriteBatch::default();
+    for (key, value) in Owners::derive(&snapshot)?.1 {
+        batch.put_cf(meta, key, value);
+    }
+    for entry in store.db.iterator_cf(store.family(Family::Books), IteratorMode::Start) {
+        let (key, value) = entry.map_err(|e| store.failed(&e))?;
+        // What cannot be read is for `verify` to tell.
+        let digested = serde_json::from_slice::<Digested>(&value).ok();
+        let digest = digested.zip(schema::read_book(&key)).and_then(|(of, book)| schema::digest_key(&of.digest, book));
+        if let Some(key) = digest {
+            batch.put_cf(digests, key, []);
+        }
+        if batch.len() >= BATCH {
+            store.db.write(std::mem::take(&mut batch)).map_err(|e| store.failed(&e))?;
+        }
+    }
+    durably(store, batch)
 }
 
 /// Whether the folder does not exist or holds nothing.

@@ -99,6 +99,14 @@ pub(super) fn of_family(family: Family, cache: &Cache) -> Options {
         Family::Audit | Family::Books | Family::Gems => table.set_block_size(LARGE_BLOCK_BYTES),
         // Most ids asked for while a catalogue is fed are not there yet.
         Family::Ids => table.set_bloom_filter(BLOOM_BITS, false),
+        // Most texts that are checked have a digest that no book has.
+        Family::Digests => {
+            options.set_prefix_extractor(SliceTransform::create_fixed_prefix(schema::DIGEST_BYTES));
+            table.set_bloom_filter(BLOOM_BITS, false);
+            table.set_whole_key_filtering(false);
+            options.set_compression_type(DBCompressionType::None);
+            options.set_bottommost_compression_type(DBCompressionType::None);
+        }
         // Hashes and numbers in few bytes: nothing is left to compress.
         Family::Postings | Family::Lists => {
             table.set_block_size(POSTINGS_BLOCK_BYTES);

@@ -16,8 +16,15 @@
 //! for each gem and a 0 where the next higher value begins. It takes about two bits more than the gap between two gems
 //! has, and a gem is found without a look at those before it. A book takes as many bits as the number of books. Most gems
 //! have one book; how many others have stands apart from the books, so that a common one is known without a look at
-//! them. A list of more than [`LONG`] books stands by itself: varints of book − the book before − 1.
+//! them. A list of more than [`LONG`] books stands by itself, each library's part apart: varints of book − the book
+//! before − 1.
 
+use std::collections::BTreeMap;
+
+use super::owners::{LibraryNo, Owners};
+use super::recipes::KnownRecipe;
+use super::schema;
+use crate::fingerprint::Gem;
 use crate::index::BookNo;
 use crate::varint;
 
@@ -430,6 +437,38 @@ pub(super) fn decode_list(mut bytes: &[u8]) -> Option<Vec<BookNo>> {
     Some(books)
 }
 
+/// The entries of a long list, in the order of their keys.
+pub(super) fn long_list(recipe: &KnownRecipe, gem: Gem, books: &[BookNo], owners: &Owners) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let mut parts: BTreeMap<LibraryNo, Vec<BookNo>> = BTreeMap::new();
+    let mut walk = owners.walk();
+    for book in books {
+        parts.entry(walk.of(*book)).or_default().push(*book);
+    }
+    let counts: Vec<_> = parts.iter().map(|(library, books)| (*library, books.len() as u32)).collect();
+    let lists = parts.iter().map(|(library, books)| (schema::list_key(recipe, gem, *library), encode_list(books)));
+    [(schema::gem_key(recipe, gem), encode_parts(&counts))].into_iter().chain(lists).collect()
+}
+
+/// How many books each library has in a long list, by the libraries' numbers.
+pub(super) fn encode_parts(parts: &[(LibraryNo, u32)]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for (library, count) in parts {
+        varint::put(&mut bytes, u64::from(library.0));
+        varint::put(&mut bytes, u64::from(*count));
+    }
+    bytes
+}
+
+/// Decodes those; `None` when these bytes are none.
+pub(super) fn decode_parts(mut bytes: &[u8]) -> Option<Vec<(LibraryNo, u32)>> {
+    let mut parts = Vec::new();
+    while !bytes.is_empty() {
+        let library = LibraryNo(u32::try_from(varint::take(&mut bytes)?).ok()?);
+        parts.push((library, u32::try_from(varint::take(&mut bytes)?).ok()?));
+    }
+    Some(parts)
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::{BTreeMap, BTreeSet};
@@ -496,7 +535,7 @@ mod tests {
         fn any_bytes_are_read_without_a_panic(bytes in proptest::collection::vec(any::<u8>(), 0..60), gem in any::<u64>()) {
             for rest_bits in [6, 12, 44] {
                 let found = Reader::new(&bytes, rest_bits).map(|bucket| bucket.find(gem));
-                let _ = (read(rest_bits, &bytes), found, decode_list(&bytes));
+                let _ = (read(rest_bits, &bytes), found, decode_list(&bytes), decode_parts(&bytes));
             }
         }
 
@@ -520,6 +559,13 @@ mod tests {
         let lists: Vec<_> = bucket.into_iter().map(|list| list.unwrap()).map(|(g, l)| (g, l.len())).collect();
         assert_eq!(lists, [(3, 1), (4, 5_000), (9, LONG)]);
         assert!(matches!(bucket.find(4), Ok(Some(List::Long(5_000)))));
+    }
+
+    #[test]
+    fn the_parts_of_a_list_come_back() {
+        let parts = [(LibraryNo(0), 1), (LibraryNo(300), 5_000), (LibraryNo(u32::MAX), u32::MAX)];
+        assert_eq!(decode_parts(&encode_parts(&parts)).unwrap(), parts);
+        assert_eq!(decode_parts(&[7]), None);
     }
 
     #[test]

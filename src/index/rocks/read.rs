@@ -4,9 +4,11 @@ use std::fmt::Display;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use hashbrown::HashMap;
 use rocksdb::{ColumnFamily, DBPinnableSlice, DBRawIterator, ReadOptions, WriteBatch, properties};
 use serde::de::DeserializeOwned;
 
+use super::owners::{LibraryNo, Owners};
 use super::postings::{self, List, Reader, Unreadable};
 use super::recipes::{KnownRecipe, Recipes};
 use super::schema::{self, Bucket, Family, Postings, Sign};
@@ -23,11 +25,22 @@ pub(super) struct RocksSnapshot<'a> {
     store: &'a RocksStore,
     snapshot: rocksdb::Snapshot<'a>,
     recipes: Arc<Recipes>,
+    owners: Arc<Owners>,
 }
 
 impl<'a> RocksSnapshot<'a> {
-    pub(super) fn new(store: &'a RocksStore, snapshot: rocksdb::Snapshot<'a>, recipes: Arc<Recipes>) -> Self {
-        Self { store, snapshot, recipes }
+    pub(super) fn new(
+        store: &'a RocksStore,
+        snapshot: rocksdb::Snapshot<'a>,
+        recipes: Arc<Recipes>,
+        owners: Arc<Owners>,
+    ) -> Self {
+        Self { store, snapshot, recipes, owners }
+    }
+
+    /// Whose the books are. May know numbers that were given out after this state.
+    pub(super) fn owners(&self) -> &Owners {
+        &self.owners
     }
 
     pub(super) fn known(&self) -> &Recipes {
@@ -150,12 +163,42 @@ impl<'a> RocksSnapshot<'a> {
             Some(List::Short(books)) => return Ok(books.collect()),
             Some(List::Long(count)) => count,
         };
+        let mut books = Vec::with_capacity(count as usize);
+        for (library, _) in self.list_parts(recipe, gem, count)? {
+            books.extend(self.list_part(recipe, gem, library)?);
+        }
+        books.sort_unstable();
+        if books.len() != count as usize { Err(self.unreadable_list(recipe, gem)) } else { Ok(books) }
+    }
+
+    /// How many books each library has in a long list of so many.
+    pub(super) fn list_parts(
+        &self,
+        recipe: &KnownRecipe,
+        gem: Gem,
+        count: u32,
+    ) -> Result<Vec<(LibraryNo, u32)>, StoreError> {
         let value = self.get(Family::Lists, &schema::gem_key(recipe, gem))?;
+        let parts = value.and_then(|value| postings::decode_parts(&value));
+        let all = |parts: &Vec<(LibraryNo, u32)>| parts.iter().map(|(_, count)| u64::from(*count)).sum::<u64>();
+        parts.filter(|parts| all(parts) == u64::from(count)).ok_or_else(|| self.unreadable_list(recipe, gem))
+    }
+
+    /// The books of a library in a long list.
+    pub(super) fn list_part(
+        &self,
+        recipe: &KnownRecipe,
+        gem: Gem,
+        library: LibraryNo,
+    ) -> Result<Vec<BookNo>, StoreError> {
+        let value = self.get(Family::Lists, &schema::list_key(recipe, gem, library))?;
         let books = value.and_then(|value| postings::decode_list(&value));
-        books.filter(|books| books.len() == count as usize).ok_or_else(|| {
-            let gem = recipe.shown(gem);
-            self.damaged(format!("the list of gem {gem} ({}), of {count} books, cannot be read", recipe.name()))
-        })
+        books.ok_or_else(|| self.unreadable_list(recipe, gem))
+    }
+
+    fn unreadable_list(&self, recipe: &KnownRecipe, gem: Gem) -> StoreError {
+        let gem = recipe.shown(gem);
+        self.damaged(format!("the list of gem {gem} ({}) cannot be read", recipe.name()))
     }
 
     /// The books that have a gem, by the main index alone.
@@ -251,8 +294,39 @@ impl Snapshot for RocksSnapshot<'_> {
         self.recipes.shown().cloned().collect()
     }
 
-    fn tally(&self, recipe: &RecipeName, gems: &[Gem], limits: Limits) -> Result<Tally, StoreError> {
-        Counting::new(self, self.recipes.staying(recipe)?, limits)?.tally(gems)
+    fn tally(&self, recipe: &RecipeName, gems: &[Gem], limits: Limits<'_>) -> Result<Tally, StoreError> {
+        let counting = Counting::new(self, self.recipes.staying(recipe)?, limits)?;
+        counting.map_or_else(|| Ok(Tally::default()), |counting| counting.tally(gems))
+    }
+
+    fn with_digest(&self, digest: &str, limits: Limits<'_>) -> Result<Vec<BookNo>, StoreError> {
+        let Some(prefix) = schema::digest_prefix(digest) else { return Ok(Vec::new()) };
+        let only = limits.library.map(|library| self.owners.number(library));
+        let mut found = Vec::new();
+        let (mut walk, mut counts) = (self.owners.walk(), HashMap::new());
+        let mut entries = self.iterator(Family::Digests, ReadOptions::default());
+        entries.seek(prefix);
+        while let Some(key) = entries.key().filter(|key| key.starts_with(&prefix)) {
+            let (_, book) = schema::read_digest_key(key)
+                .ok_or_else(|| self.damaged(format!("a digest has the key {key:?}, which is none")))?;
+            let library = walk.of(book);
+            let count: &mut u32 = counts.entry(library).or_default();
+            let counts_here = only.is_none_or(|only| only == Some(library));
+            if counts_here && *count < limits.cap {
+                *count += 1;
+                found.push(book);
+                entries.next();
+            } else {
+                // No more of this library's, be there a million.
+                let Some((end, key)) = walk.end().and_then(|end| Some((end, schema::digest_key(digest, end)?))) else {
+                    break;
+                };
+                debug_assert!(end > book, "a run ends behind its books");
+                entries.seek(key);
+            }
+        }
+        self.end(&entries)?;
+        Ok(found)
     }
 
     fn find(&self, key: &BookKey) -> Result<Option<BookNo>, StoreError> {
@@ -355,6 +429,10 @@ impl Snapshot for RocksSnapshot<'_> {
 
     fn coverage(&self, recipe: &RecipeName) -> Result<Coverage, StoreError> {
         self.coverage_of(self.recipes.staying(recipe)?)
+    }
+
+    fn library(&self, library: &Library) -> Result<Option<LibrarySummary>, StoreError> {
+        self.summary(library)
     }
 
     fn sizes(&self, recipe: &RecipeName) -> Result<Sizes, StoreError> {

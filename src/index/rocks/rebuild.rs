@@ -50,7 +50,7 @@ pub(super) fn postings(store: &RocksStore, _turn: &mut Cursor, watch: Watch<'_>)
         snapshot.end(&gems)?;
         runs.merge(|bucket, postings| {
             counts.main += postings.len() as u64;
-            rebuild.bucket(&Merged::new(recipe, bucket, postings), &bucket.end(recipe))?;
+            rebuild.bucket(&Merged::new(recipe, bucket, postings, snapshot.owners()), &bucket.end(recipe))?;
             watch(read, total.max(read))
         })?;
     }

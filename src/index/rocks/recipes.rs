@@ -1,5 +1,6 @@
 //! The recipes of a store, with the numbers that stand for them in keys.
 
+use super::owners::LibraryNo;
 use super::schema;
 use crate::fingerprint::{Gem, PlacedGem, Recipe, RecipeName, WrittenGem};
 use crate::index::StoreError;
@@ -89,6 +90,16 @@ impl Recipes {
         let (number, bytes, gem) = schema::read_gem_key(key)?;
         let recipe = self.numbered(number)?;
         (bytes == recipe.gem_bytes() && recipe.fits(gem)).then_some((recipe, gem))
+    }
+
+    /// Reads a key of a long list: of its counts, or of a library's part.
+    pub(super) fn read_list(&self, key: &[u8]) -> Option<(&KnownRecipe, Gem, Option<LibraryNo>)> {
+        let counts = self.read_gem(key).map(|(recipe, gem)| (recipe, gem, None));
+        counts.or_else(|| {
+            let (gem, library) = key.split_last_chunk()?;
+            let (recipe, gem) = self.read_gem(gem)?;
+            Some((recipe, gem, Some(LibraryNo(u32::from_be_bytes(*library)))))
+        })
     }
 
     pub(super) fn numbered(&self, number: u16) -> Option<&KnownRecipe> {

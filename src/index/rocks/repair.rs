@@ -7,10 +7,11 @@ use std::collections::BTreeMap;
 
 use rocksdb::{ReadOptions, WriteBatch};
 
+use super::owners::Owners;
 use super::read::RocksSnapshot;
 use super::recipes::KnownRecipe;
 use super::schema::{self, Family};
-use super::write::{durably, make_distinct};
+use super::write::{digest_keys, durably, make_distinct};
 use super::{RocksStore, gem_list, rebuild};
 use crate::fingerprint::PlacedGem;
 use crate::index::{BookNo, Library, LibrarySummary, Record, Sizes, Snapshot as _, StoreError, Watch};
@@ -23,11 +24,13 @@ pub(super) fn repair(store: &RocksStore, watch: Watch<'_>) -> Result<Vec<String>
     each(&store.view(), Family::Books, watch, |snapshot, key, value| repair.book(snapshot, key, value))?;
     let snapshot = store.view();
     repair.sums(&snapshot)?;
-    for family in [Family::Ids, Family::Gems, Family::Folds] {
+    repair.owners()?;
+    for family in [Family::Ids, Family::Gems, Family::Digests, Family::Folds] {
         each(&snapshot, family, watch, |snapshot, key, value| {
             let belongs = match family {
                 Family::Ids => is_id(snapshot, key, value)?,
                 Family::Gems => is_gem_list(snapshot, key)?,
+                Family::Digests => is_digest(snapshot, key)?,
                 _ => schema::read_fold_key(key).map(|(book, _)| snapshot.record(book)).transpose()?.flatten().is_some(),
             };
             if belongs {
@@ -67,6 +70,14 @@ fn each(
 fn is_id(snapshot: &RocksSnapshot<'_>, key: &[u8], value: &[u8]) -> Result<bool, StoreError> {
     let record = schema::read_book(value).map(|book| snapshot.record(book)).transpose()?.flatten();
     Ok(record.is_some_and(|record| schema::id_key(&record.key) == key))
+}
+
+fn is_digest(snapshot: &RocksSnapshot<'_>, key: &[u8]) -> Result<bool, StoreError> {
+    let book = schema::read_digest_key(key).map(|(_, book)| book);
+    let record = book.map(|book| Ok((book, snapshot.record(book)?))).transpose()?;
+    Ok(record.is_some_and(|(book, record)| {
+        record.is_some_and(|record| digest_keys(book, &record).any(|of_record| of_record.as_ref() == key))
+    }))
 }
 
 fn is_gem_list(snapshot: &RocksSnapshot<'_>, key: &[u8]) -> Result<bool, StoreError> {
@@ -126,10 +137,27 @@ impl Repair<'_> {
                 }
             }
         }
+        for key in digest_keys(number, &record) {
+            self.put(Family::Digests, key.as_ref(), &[])?;
+        }
         if record != before {
             self.put(Family::Books, key, &schema::json(&record))?;
         }
         LibrarySummary::count(&mut self.libraries, record);
+        Ok(())
+    }
+
+    /// Writes anew whose the numbers are, in one batch.
+    fn owners(&self) -> Result<(), StoreError> {
+        let (owners, kept) = Owners::derive(&self.store.view())?;
+        let meta = self.store.family(Family::Meta);
+        let mut batch = WriteBatch::default();
+        batch.delete_range_cf(meta, schema::owner_key(BookNo(0)), [schema::OWNER, &[0xff; 5]].concat());
+        for (key, value) in kept {
+            batch.put_cf(meta, key, value);
+        }
+        durably(self.store, batch)?;
+        self.store.set_owners(owners);
         Ok(())
     }
 

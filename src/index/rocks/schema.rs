@@ -6,12 +6,13 @@ use std::fmt;
 
 use serde::Serialize;
 
+use super::owners::LibraryNo;
 use super::recipes::KnownRecipe;
 use crate::fingerprint::Gem;
 use crate::index::{BookKey, BookNo, Library};
 
 /// The version of everything in this file. A change of a key, a value or a codec is a new version.
-pub(super) const FORMAT_VERSION: u32 = 7;
+pub(super) const FORMAT_VERSION: u32 = 8;
 /// The oldest version that is brought to this one when it is opened ([`super::open`]).
 pub(super) const OLDEST_VERSION: u32 = 2;
 
@@ -49,6 +50,9 @@ pub(super) enum Family {
     /// │            │ u16   │
     /// ├────────────┼───────┤
     /// │ "library\0"│ name  │ → the library's summary, JSON; absent when it holds no book
+    /// ├────────────┼───────┤
+    /// │ "owner\0"  │ book  │ → from this book number on, numbers belong to one library ([`super::owners`]): the number of
+    /// │            │ u32   │   its first book, u32; if that is this one, its name follows
     /// ├────────────┼───────┴─────┐
     /// │ "setting\0"│ kind\0 name │ → a setting, in the form of its kind
     /// └────────────┴─────────────┘
@@ -89,13 +93,16 @@ pub(super) enum Family {
     /// └────────────┴────────────┘
     /// ```
     Postings,
-    /// The posting lists that are too long for a bucket, which then has their length only:
+    /// The posting lists that are too long for a bucket, which then has their length only. Each library's books stand by
+    /// themselves, so that a check reads none of a library that has too many:
     ///
     /// ```text
     /// ┌────────────┬────────────────────┐
-    /// │ recipe u16 │ gem u32, or u64    │ → list of books
+    /// │ recipe u16 │ gem u32, or u64    │ → how many books each library has in the list
     /// │            │ by its recipe      │
-    /// └────────────┴────────────────────┘
+    /// ├────────────┼────────────────────┼──────────────────────┐
+    /// │ recipe u16 │ gem                │ library's number u32 │ → list of its books
+    /// └────────────┴────────────────────┴──────────────────────┘
     /// ```
     Lists,
     /// What was changed since the main index was: exactly the postings in which it differs from those that the books' gems
@@ -109,6 +116,14 @@ pub(super) enum Family {
     ///  └──────── prefix: one gem ──────┘
     /// ```
     Delta,
+    /// The books by the digests of their texts ([`crate::index::Record::digest`], [`crate::index::Record::clean_digest`]):
+    ///
+    /// ```text
+    /// ┌──────────────────────────┬──────────┐
+    /// │ first 16 bytes of digest │ book u32 │ → nothing
+    /// └──────────────────────────┴──────────┘
+    /// ```
+    Digests,
     /// The books' folds, where they are kept ([`crate::fingerprint::PackedFold`]), by the name of the recipe that folds so:
     ///
     /// ```text
@@ -145,7 +160,7 @@ pub(super) enum Family {
 
 impl Family {
     /// All of them. One that a folder lacks is made when it is opened.
-    pub(super) const ALL: [Self; 11] = [
+    pub(super) const ALL: [Self; 12] = [
         Self::Meta,
         Self::Books,
         Self::Ids,
@@ -153,6 +168,7 @@ impl Family {
         Self::Postings,
         Self::Lists,
         Self::Delta,
+        Self::Digests,
         Self::Folds,
         Self::Jobs,
         Self::Keys,
@@ -172,6 +188,7 @@ impl Family {
             Self::Postings => "postings",
             Self::Lists => "lists",
             Self::Delta => "delta",
+            Self::Digests => "digests",
             Self::Folds => "folds",
             Self::Jobs => "jobs",
             Self::Keys => "keys",
@@ -206,13 +223,16 @@ pub(super) const SIZES: &[u8] = b"sizes\0";
 pub(super) const OF_RECIPE: [&[u8]; 4] = [RECIPE, SIZES, LEAVING, READY];
 /// [`Family::Meta`]: begins the key of a library's summary.
 pub(super) const LIBRARY: &[u8] = b"library\0";
-
+/// [`Family::Meta`]: begins the key of a run of book numbers.
+pub(super) const OWNER: &[u8] = b"owner\0";
 /// [`Family::Meta`]: begins the key of a setting.
 pub(super) const SETTING: &[u8] = b"setting\0";
 
 /// Whether a key of [`Family::Meta`] means something by itself: those of a recipe or a library mean it with what they name.
 pub(super) fn is_meta(key: &[u8]) -> bool {
-    [VERSION, NEXT, POSTINGS, AUDITED, FOLDS, REBUILD].contains(&key) || key.starts_with(SETTING)
+    [VERSION, NEXT, POSTINGS, AUDITED, FOLDS, REBUILD].contains(&key)
+        || key.starts_with(SETTING)
+        || key.starts_with(OWNER)
 }
 
 /// A value kept as JSON.
@@ -265,6 +285,33 @@ pub(super) fn read_fold_key(key: &[u8]) -> Option<(BookNo, &str)> {
 
 pub(super) fn library_key(library: &Library) -> Vec<u8> {
     [LIBRARY, library.as_str().as_bytes()].concat()
+}
+
+pub(super) fn owner_key(start: BookNo) -> Vec<u8> {
+    [OWNER, &start.0.to_be_bytes()].concat()
+}
+
+/// Bytes of a digest that its keys have.
+pub(super) const DIGEST_BYTES: usize = 16;
+
+/// What the keys of all books with a text of this digest begin with; `None` for what is no digest.
+pub(super) fn digest_prefix(digest: &str) -> Option<[u8; DIGEST_BYTES]> {
+    let mut prefix = [0; DIGEST_BYTES];
+    hex::decode_to_slice(digest.get(..2 * DIGEST_BYTES)?, &mut prefix).ok()?;
+    Some(prefix)
+}
+
+pub(super) fn digest_key(digest: &str, book: BookNo) -> Option<[u8; DIGEST_BYTES + BOOK_BYTES]> {
+    let mut key = [0; DIGEST_BYTES + BOOK_BYTES];
+    key[..DIGEST_BYTES].copy_from_slice(&digest_prefix(digest)?);
+    key[DIGEST_BYTES..].copy_from_slice(&book.0.to_be_bytes());
+    Some(key)
+}
+
+/// Reads a key of [`Family::Digests`] into the start of the digest, in hexadecimal, and the book.
+pub(super) fn read_digest_key(key: &[u8]) -> Option<(String, BookNo)> {
+    let (digest, book) = key.split_first_chunk::<DIGEST_BYTES>()?;
+    Some((hex::encode(digest), read_book(book)?))
 }
 
 pub(super) fn audit_key(number: u64) -> [u8; 8] {
@@ -374,7 +421,8 @@ pub(super) fn read_bucket_key(key: &[u8]) -> Option<(u16, Bucket)> {
     (bucket >> BUCKET_BITS == 0).then_some((u16::from_be_bytes(*recipe), Bucket(bucket)))
 }
 
-/// The key of a gem's list, and what the keys of all its changes begin with. The gem fits into its recipe's bits.
+/// The key of a long list's counts, and what the keys of its parts and of all changes of the gem begin with. The gem fits
+/// into its recipe's bits.
 pub(super) fn gem_key(recipe: &KnownRecipe, gem: Gem) -> Vec<u8> {
     let gem = gem.0.to_be_bytes();
     let mut key = Vec::with_capacity(RECIPE_BYTES + gem.len() + 1 + BOOK_BYTES);
@@ -383,7 +431,14 @@ pub(super) fn gem_key(recipe: &KnownRecipe, gem: Gem) -> Vec<u8> {
     key
 }
 
-/// Reads a key of [`Family::Lists`] into the recipe's number, the bytes that its gem takes, and the gem.
+/// The key of a library's part of a gem's list.
+pub(super) fn list_key(recipe: &KnownRecipe, gem: Gem, library: LibraryNo) -> Vec<u8> {
+    let mut key = gem_key(recipe, gem);
+    key.extend(library.0.to_be_bytes());
+    key
+}
+
+/// Reads the key of a gem into the recipe's number, the bytes that its gem takes, and the gem.
 pub(super) fn read_gem_key(key: &[u8]) -> Option<(u16, usize, Gem)> {
     let (recipe, gem) = key.split_first_chunk::<RECIPE_BYTES>()?;
     let mut wide = [0; 8];

@@ -1,46 +1,73 @@
-//! Counting which books have how many of a check's gems.
+//! Counting which books have how many of a check's gems, each library by itself: how many books of one library have a gem
+//! never decides whether it counts in another.
+
+use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
 use rocksdb::{DBRawIterator, ReadOptions};
 
+use super::owners::LibraryNo;
 use super::parallel;
 use super::postings::{List, Reader, Unreadable};
 use super::read::RocksSnapshot;
 use super::recipes::KnownRecipe;
 use super::schema::{self, Bucket, Family, Sign};
 use crate::fingerprint::Gem;
-use crate::index::{BookNo, Limits, StoreError, Tally};
+use crate::index::{BookNo, LibraryTally, Limits, StoreError, Tally};
 
 /// A count under way.
 pub(super) struct Counting<'a> {
     snapshot: &'a RocksSnapshot<'a>,
     recipe: &'a KnownRecipe,
-    limits: Limits,
+    cap: usize,
+    fewest: u32,
+    /// The library that counts, if not all do.
+    only: Option<LibraryNo>,
     /// The changes since the main index; `None` when there are none.
     delta: Option<DBRawIterator<'a>>,
     counts: HashMap<BookNo, u32>,
+    common: BTreeMap<LibraryNo, Vec<Gem>>,
+    /// How many books of a library have a gem that counts there, by gems.
+    holders: Vec<(LibraryNo, Gem, u32)>,
 }
 
 /// How a gem's list differs from the main index.
 #[derive(Default)]
 struct Changes {
     removed: Vec<BookNo>,
+    /// Of a library in which the gem is common anyway, perhaps not all.
     added: Vec<BookNo>,
 }
 
 impl<'a> Counting<'a> {
+    /// `None` when only a library counts that never had a book.
     pub(super) fn new(
         snapshot: &'a RocksSnapshot<'a>,
         recipe: &'a KnownRecipe,
-        limits: Limits,
-    ) -> Result<Self, StoreError> {
+        limits: Limits<'_>,
+    ) -> Result<Option<Self>, StoreError> {
+        let only = match limits.library.map(|library| snapshot.owners().number(library)) {
+            Some(None) => return Ok(None),
+            Some(number) => number,
+            None => None,
+        };
         let mut delta = None;
         if snapshot.postings()?.delta > 0 {
             let mut options = ReadOptions::default();
             options.set_prefix_same_as_start(true);
             delta = Some(snapshot.iterator(Family::Delta, options));
         }
-        Ok(Self { snapshot, recipe, limits, delta, counts: HashMap::new() })
+        Ok(Some(Self {
+            snapshot,
+            recipe,
+            cap: limits.cap as usize,
+            fewest: limits.fewest,
+            only,
+            delta,
+            counts: HashMap::new(),
+            common: BTreeMap::new(),
+            holders: Vec::new(),
+        }))
     }
 
     pub(super) fn tally(mut self, gems: &[Gem]) -> Result<Tally, StoreError> {
@@ -52,8 +79,6 @@ impl<'a> Counting<'a> {
         let groups: Vec<&[Gem]> = sorted.chunk_by(|a, b| of_bucket(a) == of_bucket(b)).collect();
         let keys: Vec<_> = groups.iter().map(|gems| of_bucket(&gems[0]).key(self.recipe)).collect();
         let buckets = parallel::read(&keys, |keys| self.snapshot.get_sorted(Family::Postings, keys))?;
-
-        let (mut common, mut holders) = (Vec::new(), Vec::new());
         for (gems, value) in groups.into_iter().zip(buckets) {
             let (snapshot, recipe) = (self.snapshot, self.recipe);
             let unreadable = |Unreadable| snapshot.unreadable(recipe, Bucket::of(recipe, gems[0]));
@@ -62,76 +87,195 @@ impl<'a> Counting<'a> {
             for gem in gems {
                 let rest = schema::rest_of(recipe, *gem);
                 let list = bucket.as_ref().map(|bucket| bucket.find(rest)).transpose().map_err(unreadable)?.flatten();
-                match self.count(*gem, list)? {
-                    None => common.push(*gem),
-                    Some(0) => {}
-                    Some(books) => holders.push((*gem, books)),
-                }
+                self.count(*gem, list)?;
             }
         }
-
-        let fewest = self.limits.fewest;
-        let mut tally = Tally {
-            books: self.counts.into_iter().filter(|(_, count)| *count >= fewest).collect(),
-            common: Vec::with_capacity(common.len()),
-            holders,
-        };
-        tally.books.sort_unstable();
-        // `common` is sorted; those asked for are not. Each is named where it was first asked for.
-        let mut unnamed = vec![true; common.len()];
-        for gem in gems {
-            if let Ok(i) = common.binary_search(gem)
-                && std::mem::take(&mut unnamed[i])
-            {
-                tally.common.push(*gem);
-            }
-        }
-        Ok(tally)
+        self.by_library(gems)
     }
 
-    /// Counts the books of a gem, and says how many there are; `None` when it is a common one, and not counted.
-    fn count(&mut self, gem: Gem, list: Option<List<'_>>) -> Result<Option<u32>, StoreError> {
+    fn counts_in(&self, library: LibraryNo) -> bool {
+        self.only.is_none_or(|only| only == library)
+    }
+
+    /// Counts the books of a gem.
+    fn count(&mut self, gem: Gem, list: Option<List<'_>>) -> Result<(), StoreError> {
         let length = list.as_ref().map_or(0, |list| list.len() as usize);
-        let cap = self.limits.cap as usize;
-        let changes = self.changes(gem, length)?;
-        // The delta is exactly the difference, so that a list's length is known without reading it.
-        if length + changes.added.len() > cap + changes.removed.len() {
-            return Ok(None);
+        let changes = self.changes(gem)?;
+        if length + changes.added.len() > self.cap + changes.removed.len() {
+            return self.count_by_library(gem, list, &changes);
         }
-        let books = (length + changes.added.len()).saturating_sub(changes.removed.len());
-        let snapshot = self.snapshot;
-        let mut add = |book| {
-            if changes.removed.binary_search(&book).is_err() {
-                *self.counts.entry(book).or_insert(0) += 1;
-            }
+        // Too few to be common anywhere.
+        let mut books: Vec<BookNo> = match list {
+            Some(List::Short(books)) => books.collect(),
+            list => self.snapshot.books_of(self.recipe, gem, list)?,
         };
-        match list {
-            Some(List::Short(books)) => books.for_each(&mut add),
-            list => snapshot.books_of(self.recipe, gem, list)?.into_iter().for_each(&mut add),
+        if !changes.removed.is_empty() {
+            books.retain(|book| changes.removed.binary_search(book).is_err());
         }
-        changes.added.into_iter().for_each(add);
-        Ok(Some(books as u32))
+        books.extend(changes.added);
+        let owners = self.snapshot.owners();
+        if let Some(library) = owners.only() {
+            if self.counts_in(library) {
+                self.hold(library, gem, &books);
+            }
+            return Ok(());
+        }
+        let mut of_libraries: HashMap<LibraryNo, Vec<BookNo>> = HashMap::new();
+        let mut walk = owners.walk();
+        for book in books {
+            let library = walk.of(book);
+            if self.counts_in(library) {
+                of_libraries.entry(library).or_default().push(book);
+            }
+        }
+        for (library, books) in of_libraries {
+            self.hold(library, gem, &books);
+        }
+        Ok(())
     }
 
-    /// What has changed in a gem's list of this length: all of it, or as much as makes the gem a common one.
-    fn changes(&mut self, gem: Gem, length: usize) -> Result<Changes, StoreError> {
+    /// Counts the books of a library that has few enough of them.
+    fn hold(&mut self, library: LibraryNo, gem: Gem, books: &[BookNo]) {
+        if !books.is_empty() {
+            self.holders.push((library, gem, books.len() as u32));
+        }
+        for book in books {
+            *self.counts.entry(*book).or_insert(0) += 1;
+        }
+    }
+
+    /// As [`Counting::count`], of a gem with more books than the cap: no part of a library is read that has too many.
+    fn count_by_library(&mut self, gem: Gem, list: Option<List<'_>>, changes: &Changes) -> Result<(), StoreError> {
+        let (snapshot, recipe) = (self.snapshot, self.recipe);
+        let owners = snapshot.owners();
+        let (mut counts, mut short): (BTreeMap<LibraryNo, usize>, BTreeMap<LibraryNo, Vec<BookNo>>) =
+            Default::default();
+        let long = matches!(list, Some(List::Long(_)));
+        match list {
+            Some(List::Short(books)) => {
+                let mut walk = owners.walk();
+                for book in books {
+                    short.entry(walk.of(book)).or_default().push(book);
+                }
+                counts.extend(short.iter().map(|(library, books)| (*library, books.len())));
+            }
+            Some(List::Long(count)) => {
+                let parts = snapshot.list_parts(recipe, gem, count)?;
+                counts.extend(parts.into_iter().map(|(library, count)| (library, count as usize)));
+            }
+            None => {}
+        }
+        let mut added: BTreeMap<LibraryNo, Vec<BookNo>> = BTreeMap::new();
+        let mut walk = owners.walk();
+        for book in &changes.added {
+            added.entry(walk.of(*book)).or_default().push(*book);
+        }
+        let mut removed: BTreeMap<LibraryNo, usize> = BTreeMap::new();
+        for book in &changes.removed {
+            *removed.entry(walk.of(*book)).or_default() += 1;
+        }
+        for (library, added) in &added {
+            *counts.entry(*library).or_default() += added.len();
+        }
+        for (library, count) in counts {
+            let count = count.saturating_sub(removed.get(&library).copied().unwrap_or(0));
+            if !self.counts_in(library) {
+                continue;
+            }
+            if count > self.cap {
+                self.common.entry(library).or_default().push(gem);
+                continue;
+            }
+            let mut books = short.remove(&library).unwrap_or_default();
+            if long {
+                books = snapshot.list_part(recipe, gem, library)?;
+            }
+            books.retain(|book| changes.removed.binary_search(book).is_err());
+            books.extend(added.remove(&library).unwrap_or_default());
+            self.hold(library, gem, &books);
+        }
+        Ok(())
+    }
+
+    /// What has changed in a gem's list. Of a library that has so many added books that the gem is common there, the rest is
+    /// passed over, run by run.
+    fn changes(&mut self, gem: Gem) -> Result<Changes, StoreError> {
         let mut changes = Changes::default();
         let Some(delta) = &mut self.delta else { return Ok(changes) };
         let gem_key = schema::gem_key(self.recipe, gem);
         // With the least of the gem's keys: RocksDB knows a gem by a whole key.
         delta.seek(schema::delta_key(self.recipe, gem, Sign::Removed, BookNo(0)));
+        let mut walk = self.snapshot.owners().walk();
+        let mut added: HashMap<LibraryNo, usize> = HashMap::new();
         while let Some((found, sign, book)) = delta.key().and_then(schema::split_delta_key)
             && found == gem_key
         {
             // What was removed comes first.
             match sign {
                 Sign::Removed => changes.removed.push(book),
-                Sign::Added if length + changes.added.len() > self.limits.cap as usize + changes.removed.len() => break,
-                Sign::Added => changes.added.push(book),
+                Sign::Added => {
+                    let library = walk.of(book);
+                    let of_library = added.entry(library).or_default();
+                    *of_library += 1;
+                    changes.added.push(book);
+                    if *of_library > self.cap + changes.removed.len() {
+                        let Some(end) = walk.end() else { break };
+                        delta.seek(schema::delta_key(self.recipe, gem, Sign::Added, end));
+                        continue;
+                    }
+                }
             }
             delta.next();
         }
         self.snapshot.end(delta)?;
         Ok(changes)
+    }
+
+    /// Puts together what was counted.
+    fn by_library(self, gems: &[Gem]) -> Result<Tally, StoreError> {
+        let snapshot = self.snapshot;
+        let owners = snapshot.owners();
+        let mut tallies: BTreeMap<LibraryNo, LibraryTally> = BTreeMap::new();
+        let tally_of = |library: LibraryNo| {
+            let name = owners.name(library).cloned();
+            let name = name.ok_or_else(|| snapshot.damaged(format!("the name of library {} is lost", library.0)))?;
+            Ok::<_, StoreError>(LibraryTally {
+                library: name,
+                books: Vec::new(),
+                common: Vec::new(),
+                holders: Vec::new(),
+            })
+        };
+        let mut walk = owners.walk();
+        let mut books: Vec<(BookNo, u32)> =
+            self.counts.into_iter().filter(|(_, count)| *count >= self.fewest).collect();
+        books.sort_unstable();
+        for (book, count) in books {
+            let library = walk.of(book);
+            let tally = match tallies.entry(library) {
+                std::collections::btree_map::Entry::Occupied(entry) => entry.into_mut(),
+                std::collections::btree_map::Entry::Vacant(entry) => entry.insert(tally_of(library)?),
+            };
+            tally.books.push((book, count));
+        }
+        for (library, common) in self.common {
+            // These are sorted; those asked for are not. Each is named where it was first asked for.
+            let mut unnamed = vec![true; common.len()];
+            let named =
+                gems.iter().filter(|gem| common.binary_search(gem).is_ok_and(|at| std::mem::take(&mut unnamed[at])));
+            let named = named.copied().collect();
+            match tallies.get_mut(&library) {
+                Some(tally) => tally.common = named,
+                None => {
+                    tallies.insert(library, LibraryTally { common: named, ..tally_of(library)? });
+                }
+            }
+        }
+        for (library, gem, books) in self.holders {
+            if let Some(tally) = tallies.get_mut(&library) {
+                tally.holders.push((gem, books));
+            }
+        }
+        Ok(Tally { libraries: tallies.into_values().collect() })
     }
 }

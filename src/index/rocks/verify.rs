@@ -15,6 +15,7 @@ use super::postings::{LONG, Reader, Unreadable};
 use super::read::RocksSnapshot;
 use super::recipes::KnownRecipe;
 use super::schema::{self, Family, Postings, Sign};
+use super::write::digest_keys;
 use crate::fingerprint::Gem;
 use crate::index::{BookNo, Library, LibrarySummary, Record, Sizes, Snapshot, StoreError, Watch};
 
@@ -43,6 +44,7 @@ pub(super) fn verify(snapshot: &RocksSnapshot<'_>, watch: Watch<'_>) -> Result<V
     check.pass(Family::Meta, Check::meta)?;
     check.pass(Family::Ids, Check::id)?;
     check.pass(Family::Gems, Check::gem_list)?;
+    check.pass(Family::Digests, Check::digest)?;
     check.pass(Family::Folds, Check::fold)?;
     check.pass(Family::Audit, Check::audited)?;
     check.postings()?;
@@ -54,11 +56,12 @@ pub(super) fn verify(snapshot: &RocksSnapshot<'_>, watch: Watch<'_>) -> Result<V
 }
 
 /// The families that are read when nothing is wrong.
-const PASSES: [Family; 8] = [
+const PASSES: [Family; 9] = [
     Family::Books,
     Family::Meta,
     Family::Ids,
     Family::Gems,
+    Family::Digests,
     Family::Folds,
     Family::Postings,
     Family::Lists,
@@ -178,6 +181,14 @@ impl Check<'_> {
                 Ok(recipe) if recipe.leaving => {}
                 Ok(recipe) => self.gems(&name, number, recipe, *count)?,
                 Err(_) => self.fault(format!("{name} has gems of recipe {recipe}, which is not defined here")),
+            }
+        }
+        if self.snapshot.owners().number(&record.key.library) != Some(self.snapshot.owners().of(number)) {
+            self.fault(format!("the number of {name} belongs to another library"));
+        }
+        for key in digest_keys(number, &record) {
+            if self.or_fault(self.snapshot.get(Family::Digests, key.as_ref()))?.is_some_and(|found| found.is_none()) {
+                self.fault(format!("{name} is not found by the digest of its text"));
             }
         }
         LibrarySummary::count(&mut self.libraries, record);
@@ -320,6 +331,20 @@ impl Check<'_> {
         Ok(())
     }
 
+    fn digest(&mut self, key: &[u8], _: &[u8]) -> Result<(), StoreError> {
+        let Some((digest, book)) = schema::read_digest_key(key) else {
+            self.fault(format!("a digest has the key {key:?}, which is none"));
+            return Ok(());
+        };
+        match self.snapshot.record(book) {
+            Ok(Some(record)) if digest_keys(book, &record).any(|of_record| of_record.as_ref() == key) => {}
+            Ok(_) => self.fault(format!("there is a digest {digest}… of book {}, which has no such text", book.0)),
+            Err(StoreError::Damaged { .. }) => {}
+            Err(e) => return Err(e),
+        }
+        Ok(())
+    }
+
     fn fold(&mut self, key: &[u8], _: &[u8]) -> Result<(), StoreError> {
         let Some((book, base)) = schema::read_fold_key(key) else {
             self.fault(format!("a fold has the key {key:?}, which is none"));
@@ -430,13 +455,24 @@ impl Check<'_> {
     /// Looks for a list that no bucket knows.
     fn list(&mut self, key: &[u8], _: &[u8]) -> Result<(), StoreError> {
         let snapshot = self.snapshot;
-        let Some((recipe, gem)) = snapshot.known().read_gem(key) else {
+        let Some((recipe, gem, library)) = snapshot.known().read_list(key) else {
             self.fault(format!("the list {key:?} is of no recipe that is defined here"));
             return Ok(());
         };
         // A list that a bucket knows was read with it.
         match snapshot.main_list(recipe, gem) {
-            Ok(books) if books.len() > LONG as usize => {}
+            Ok(books) if books.len() > LONG as usize => {
+                let Some(library) = library else { return Ok(()) };
+                let part = self.or_fault(snapshot.list_part(recipe, gem, library))?;
+                let owners = snapshot.owners();
+                if part.is_some_and(|part| part.is_empty() || part.iter().any(|book| owners.of(*book) != library)) {
+                    let (gem, name) = (recipe.shown(gem), recipe.name());
+                    self.fault(format!(
+                        "the part of library {} in the list of gem {gem} ({name}) is not its own",
+                        library.0
+                    ));
+                }
+            }
             Ok(_) => {
                 let (gem, name) = (recipe.shown(gem), recipe.name());
                 self.fault(format!("there is a list of gem {gem} ({name}) that nothing leads to"));

@@ -9,6 +9,7 @@ use rocksdb::{ReadOptions, WriteBatch, WriteOptions};
 use serde::Serialize;
 
 use super::merge::{self, Cursor};
+use super::owners::Owners;
 use super::read::RocksSnapshot;
 use super::recipes::KnownRecipe;
 use super::schema::{self, DeltaKey, Family, Postings, Sign};
@@ -199,6 +200,8 @@ struct Change<'a> {
     postings: Option<Postings>,
     /// What the audit log will tell of it.
     audit: Vec<Action>,
+    /// Whose the numbers are, when one was given out that begins a run.
+    owners: Option<Owners>,
     /// Behind `before`: the next change begins when this one is all over.
     _turn: MutexGuard<'a, Cursor>,
 }
@@ -221,6 +224,7 @@ impl<'a> Change<'a> {
             libraries: BTreeMap::new(),
             postings: None,
             audit: Vec::new(),
+            owners: None,
             _turn: turn,
         }
     }
@@ -238,7 +242,7 @@ impl<'a> Change<'a> {
         let present = self.present(&record.key)?;
         let number = match &present {
             Some(present) => present.number,
-            None => self.take_number()?,
+            None => self.take_number(&record.key.library)?,
         };
         let old = present.map(|present| present.record);
         let had = old.as_ref().map(|old| &old.gems);
@@ -249,6 +253,7 @@ impl<'a> Change<'a> {
         if let Some(old) = &old {
             self.uncount(old)?;
             self.remove_folds(number)?;
+            self.remove_digests(number, old);
             let (standing, before) = (&mut record.standing, &old.standing);
             standing.disabled_since = standing.disabled_since.or(before.disabled_since);
             standing.note = standing.note.take().or_else(|| before.note.clone());
@@ -258,6 +263,7 @@ impl<'a> Change<'a> {
         for fold in folds {
             self.put_fold(number, &fold);
         }
+        self.put_digests(number, &record);
         self.count(&record)?;
         let told = audited(&record);
         self.audit.push(if old.is_some() { Action::Replaced(told) } else { Action::Added(told) });
@@ -304,6 +310,7 @@ impl<'a> Change<'a> {
             self.change_gems(recipe, number, Some(&record), None)?;
         }
         self.remove_folds(number)?;
+        self.remove_digests(number, &record);
         self.uncount(&record)?;
         self.touch(&record.key.library, Timestamp::now())?;
         self.audit.push(Action::Removed(audited(&record)));
@@ -322,13 +329,31 @@ impl<'a> Change<'a> {
         }
     }
 
-    fn take_number(&mut self) -> Result<BookNo, StoreError> {
+    fn put_digests(&mut self, book: BookNo, record: &Record) {
+        for key in digest_keys(book, record) {
+            self.batch.put_cf(self.store.family(Family::Digests), key, []);
+        }
+    }
+
+    fn remove_digests(&mut self, book: BookNo, record: &Record) {
+        for key in digest_keys(book, record) {
+            self.batch.delete_cf(self.store.family(Family::Digests), key);
+        }
+    }
+
+    fn take_number(&mut self, library: &Library) -> Result<BookNo, StoreError> {
         let number = match self.next {
             Some(next) => next,
             None => self.before.next_book()?,
         };
         let next = number.0.checked_add(1);
         self.next = Some(BookNo(next.ok_or_else(|| full(self.store, "the numbers of books are used up"))?));
+        if !self.owners.as_ref().unwrap_or(self.before.owners()).continues(number, library) {
+            let owners = self.owners.get_or_insert_with(|| self.before.owners().clone());
+            if let Some((key, value)) = owners.give(number, library) {
+                self.batch.put_cf(self.store.family(Family::Meta), key, value);
+            }
+        }
         Ok(number)
     }
 
@@ -461,8 +486,17 @@ impl<'a> Change<'a> {
         if self.batch.is_empty() {
             return Ok(());
         }
+        if let Some(owners) = self.owners {
+            self.store.set_owners(owners);
+        }
         durably(self.store, self.batch)
     }
+}
+
+/// The keys of a book's digests.
+pub(super) fn digest_keys(book: BookNo, record: &Record) -> impl Iterator<Item = impl AsRef<[u8]> + use<>> {
+    let digests = [Some(&record.digest), record.clean_digest.as_ref()];
+    digests.map(|digest| schema::digest_key(digest?, book)).into_iter().flatten()
 }
 
 /// What the audit log tells of a book.

@@ -17,12 +17,16 @@ use rocksdb::{Cache, WriteBatch};
 pub(super) use self::runs::{Merged, Runs};
 use self::tables::Tables;
 use super::open;
+use super::owners::Owners;
 use super::recipes::KnownRecipe;
 use super::schema::{self, Family, Postings};
-use super::write::{durably, full, make_distinct};
+use super::write::{digest_keys, durably, full, make_distinct};
 use super::{RocksStore, audit, error, gem_list, options};
 use crate::fingerprint::Recipe;
 use crate::index::{Action, BookNo, LibrarySummary, NewBook, Sizes, Store, StoreError};
+
+/// How many entries that come in no order are written at once.
+const BATCH: usize = 10_000;
 
 /// Makes a catalogue in `dir` and opens it.
 pub(super) fn build<E: From<StoreError>>(
@@ -70,12 +74,22 @@ fn fill<E: From<StoreError>>(
     }
 
     let mut libraries = BTreeMap::new();
+    let (mut owners, mut batch) = (Owners::default(), WriteBatch::default());
     let mut key_before = Vec::new();
     let mut next = BookNo(0);
     for book in books {
         let NewBook { mut record, mut gems, folds: kept } = book?;
         let number = next;
         next = BookNo(number.0.checked_add(1).ok_or_else(|| full(store, "the numbers of books are used up"))?);
+        if let Some((key, value)) = owners.give(number, &record.key.library) {
+            batch.put_cf(store.family(Family::Meta), key, value);
+        }
+        for key in digest_keys(number, &record) {
+            batch.put_cf(store.family(Family::Digests), key, []);
+        }
+        if batch.len() >= BATCH {
+            store.db.write(std::mem::take(&mut batch)).map_err(|e| store.failed(&e))?;
+        }
         record.gems.clear();
         for OfRecipe { recipe, gems: lists, runs, sizes } in &mut of_recipes {
             let Some(mut list) = gems.remove(recipe.name()) else { continue };
@@ -106,13 +120,12 @@ fn fill<E: From<StoreError>>(
         LibrarySummary::count(&mut libraries, record);
     }
 
-    let mut batch = WriteBatch::default();
     let meta = store.family(Family::Meta);
     let mut main = 0;
     for OfRecipe { recipe, gems, runs, sizes } in of_recipes {
         runs.merge(|bucket, postings| {
             main += postings.len() as u64;
-            let bucket = Merged::new(recipe, bucket, postings);
+            let bucket = Merged::new(recipe, bucket, postings, &owners);
             for (key, list) in &bucket.lists {
                 lists.put(key, list)?;
             }

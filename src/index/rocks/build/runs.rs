@@ -7,6 +7,7 @@ use std::path::Path;
 use rayon::slice::ParallelSliceMut;
 
 use crate::fingerprint::Gem;
+use crate::index::rocks::owners::Owners;
 use crate::index::rocks::postings::{self, LONG, Writer};
 use crate::index::rocks::recipes::KnownRecipe;
 use crate::index::rocks::schema::{self, Bucket};
@@ -93,7 +94,12 @@ pub(in crate::index::rocks) struct Merged {
 
 impl Merged {
     /// Of all its postings, in rising order.
-    pub(in crate::index::rocks) fn new(recipe: &KnownRecipe, bucket: Bucket, postings: &[Posting]) -> Self {
+    pub(in crate::index::rocks) fn new(
+        recipe: &KnownRecipe,
+        bucket: Bucket,
+        postings: &[Posting],
+        owners: &Owners,
+    ) -> Self {
         let mut writer = Writer::new(schema::rest_bits(recipe));
         let mut lists = Vec::new();
         for list in postings.chunk_by(|a, b| a.0 == b.0) {
@@ -102,7 +108,7 @@ impl Merged {
             let books = list.iter().map(|(_, book)| *book);
             if list.len() > LONG as usize {
                 let books: Vec<BookNo> = books.collect();
-                lists.push((schema::gem_key(recipe, gem), postings::encode_list(&books)));
+                lists.extend(postings::long_list(recipe, gem, &books, owners));
                 writer.long(rest, books.len() as u32);
             } else {
                 writer.short(rest, books);

@@ -1,0 +1,211 @@
+//! Which library each book number belongs to.
+//!
+//! Numbers are given out in rising order and never again, and a book never changes its library, so the map from numbers to
+//! libraries is a list of runs that only grows. It is small (a library that is fed at once is one run), so it is kept in
+//! memory, and a check can count a gem's books by library without reading a record.
+
+use std::collections::BTreeMap;
+
+use hashbrown::HashMap;
+use rocksdb::{Direction, IteratorMode};
+
+use super::error::damaged;
+use super::schema::{self, Family};
+use super::{RocksStore, read::RocksSnapshot};
+use crate::index::{BookNo, Library, StoreError};
+
+/// What stands for a library: the number of its first book.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct LibraryNo(pub(super) u32);
+
+/// Runs of book numbers, each of one library.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(super) struct Owners {
+    /// Where a run begins, and whose it is; it ends where the next begins. Neighbouring runs have different owners.
+    runs: Vec<(BookNo, LibraryNo)>,
+    libraries: BTreeMap<LibraryNo, Library>,
+    numbers: HashMap<Library, LibraryNo>,
+}
+
+/// An entry of [`Family::Meta`].
+type Entry = (Vec<u8>, Vec<u8>);
+
+impl Owners {
+    /// Whose number this is. A number that was never given out belongs to the last run before it.
+    pub(super) fn of(&self, book: BookNo) -> LibraryNo {
+        self.run(book).library
+    }
+
+    fn run(&self, book: BookNo) -> OwnedRun {
+        let next = self.runs.partition_point(|(start, _)| *start <= book);
+        let (start, library) = next.checked_sub(1).map_or((BookNo(0), LibraryNo(0)), |at| self.runs[at]);
+        OwnedRun { start, end: self.runs.get(next).map(|(start, _)| *start), library }
+    }
+
+    /// The owners of books that come in rising order, mostly.
+    pub(super) fn walk(&self) -> Walk<'_> {
+        Walk { owners: self, run: self.run(BookNo(0)) }
+    }
+
+    /// Whether all books are of one library.
+    pub(super) fn only(&self) -> Option<LibraryNo> {
+        match *self.runs.as_slice() {
+            [] => Some(LibraryNo(0)),
+            [(_, library)] => Some(library),
+            _ => None,
+        }
+    }
+
+    pub(super) fn name(&self, library: LibraryNo) -> Option<&Library> {
+        self.libraries.get(&library)
+    }
+
+    pub(super) fn number(&self, library: &Library) -> Option<LibraryNo> {
+        self.numbers.get(library).copied()
+    }
+
+    /// Whether this number can be given to the library without a new run.
+    pub(super) fn continues(&self, book: BookNo, library: &Library) -> bool {
+        let last = self.runs.last();
+        last.is_some_and(|(start, owner)| *start < book && self.libraries.get(owner) == Some(library))
+    }
+
+    /// Gives a number, higher than all that books have, to a library; returns what is to be kept of it, if a run begins.
+    pub(super) fn give(&mut self, book: BookNo, library: &Library) -> Option<Entry> {
+        // What a change gave that was not written.
+        self.runs.truncate(self.runs.partition_point(|(start, _)| *start < book));
+        self.libraries.retain(|library, _| library.0 < book.0);
+        self.numbers.retain(|_, number| number.0 < book.0);
+        if self.continues(book, library) {
+            return None;
+        }
+        let number = self.number(library).unwrap_or(LibraryNo(book.0));
+        self.add(book, number, library);
+        let name = if number.0 == book.0 { library.as_str().as_bytes() } else { &[] };
+        Some((schema::owner_key(book), [&number.0.to_be_bytes(), name].concat()))
+    }
+
+    fn add(&mut self, start: BookNo, number: LibraryNo, library: &Library) {
+        self.runs.push((start, number));
+        if !self.libraries.contains_key(&number) {
+            self.libraries.insert(number, library.clone());
+            self.numbers.insert(library.clone(), number);
+        }
+    }
+
+    /// Reads what is kept.
+    pub(super) fn load(store: &RocksStore) -> Result<Self, StoreError> {
+        let mut owners = Self::default();
+        let meta = store.family(Family::Meta);
+        for entry in store.db.iterator_cf(meta, IteratorMode::From(schema::OWNER, Direction::Forward)) {
+            let (key, value) = entry.map_err(|e| store.failed(&e))?;
+            let Some(start) = key.strip_prefix(schema::OWNER) else { break };
+            let read = schema::read_book(start).and_then(|start| Some((start, owners.read(start, &value)?)));
+            let Some((start, (number, library))) = read else {
+                return Err(damaged(
+                    &store.dir,
+                    format!("whose the books from number {start:?} on are cannot be read"),
+                ));
+            };
+            owners.add(start, number, &library);
+        }
+        Ok(owners)
+    }
+
+    fn read(&self, start: BookNo, value: &[u8]) -> Option<(LibraryNo, Library)> {
+        let (number, name) = value.split_first_chunk()?;
+        let number = LibraryNo(u32::from_be_bytes(*number));
+        let library = if number.0 == start.0 {
+            str::from_utf8(name).ok()?.parse().ok()?
+        } else {
+            self.libraries.get(&number).filter(|_| name.is_empty())?.clone()
+        };
+        Some((number, library))
+    }
+
+    /// The owners by the books' names, and all that is to be kept of them.
+    pub(super) fn derive(snapshot: &RocksSnapshot<'_>) -> Result<(Self, Vec<Entry>), StoreError> {
+        let mut books: Vec<(BookNo, Library)> = Vec::new();
+        let mut ids = snapshot.iterator(Family::Ids, rocksdb::ReadOptions::default());
+        ids.seek_to_first();
+        while let Some((key, value)) = ids.item() {
+            let library = key.split(|byte| *byte == 0).next().and_then(|name| str::from_utf8(name).ok()?.parse().ok());
+            // What cannot be read is for `verify` to tell.
+            books.extend(schema::read_book(value).zip(library));
+            ids.next();
+        }
+        snapshot.end(&ids)?;
+        books.sort_unstable_by_key(|(book, _)| *book);
+        let mut owners = Self::default();
+        let kept = books.iter().filter_map(|(book, library)| owners.give(*book, library)).collect();
+        Ok((owners, kept))
+    }
+}
+
+/// A run of numbers: from `start` to before `end`.
+#[derive(Debug, Clone, Copy)]
+struct OwnedRun {
+    start: BookNo,
+    end: Option<BookNo>,
+    library: LibraryNo,
+}
+
+/// Looks up one owner after the other.
+pub(super) struct Walk<'a> {
+    owners: &'a Owners,
+    run: OwnedRun,
+}
+
+impl Walk<'_> {
+    pub(super) fn of(&mut self, book: BookNo) -> LibraryNo {
+        if book < self.run.start || self.run.end.is_some_and(|end| book >= end) {
+            self.run = self.owners.run(book);
+        }
+        self.run.library
+    }
+
+    /// Where the run of the number asked for last ends.
+    pub(super) fn end(&self) -> Option<BookNo> {
+        self.run.end
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn numbers_belong_to_whom_they_were_given(
+            given in proptest::collection::vec((0..4_u8, 1..4_u32, any::<bool>()), 0..40),
+        ) {
+            let (mut owners, mut model, mut next) = (Owners::default(), Vec::new(), 0);
+            for (library, skip, lost) in given {
+                let name: Library = format!("library {library}").parse().unwrap();
+                let before = owners.clone();
+                let continues = owners.continues(BookNo(next), &name);
+                let entry = owners.give(BookNo(next), &name);
+                prop_assert_eq!(entry.is_none(), continues);
+                if lost {
+                    // A change that was not written: the same number is given again.
+                    owners.give(BookNo(next), &"another".parse().unwrap());
+                    owners.give(BookNo(next), &name);
+                    let mut again = before;
+                    again.give(BookNo(next), &name);
+                    prop_assert_eq!(&owners, &again);
+                }
+                model.push((BookNo(next), name));
+                next += skip;
+            }
+            let mut walk = owners.walk();
+            for (book, library) in &model {
+                let number = owners.of(*book);
+                prop_assert_eq!(owners.name(number), Some(library));
+                prop_assert_eq!(owners.number(library), Some(number));
+                prop_assert_eq!(walk.of(*book), number);
+            }
+        }
+    }
+}
