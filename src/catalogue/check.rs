@@ -25,6 +25,8 @@ use crate::metrics::METRICS;
 pub const MAX_GEMS: usize = 100_000;
 /// How many matches a report shows when no limit is given.
 const DEFAULT_LIMIT: usize = 100;
+/// How many exact copies are looked at of each library.
+const MOST_COPIES: u32 = 10_000;
 /// How many records are read at a time.
 const FETCHED_AT_ONCE: usize = 1_000;
 
@@ -420,7 +422,7 @@ impl Checking<'_> {
         // A text of which an allow-list has every gem is allowed.
         let digests = if probes.is_empty() && !self.gems.is_empty() { &[] } else { digests };
         for digest in digests {
-            let numbers = self.snapshot.with_digest(digest, limits)?;
+            let numbers = self.snapshot.with_digest(digest, Limits { cap: MOST_COPIES, ..limits })?;
             for (outline, number) in self.snapshot.outline(&numbers)?.into_iter().zip(numbers) {
                 let Some(outline) = outline.filter(|outline| outline.is_of(digests)) else { continue };
                 let at = tally.libraries.iter().position(|of| of.library == outline.library);
