@@ -282,7 +282,7 @@ fn marked_ready(store: &RocksStore, mut recipes: Recipes) -> Result<Recipes, Sto
     if recipes.0.first().is_none_or(|default| default.ready) {
         return Ok(recipes);
     }
-    let snapshot = RocksSnapshot::new(store, store.db.snapshot(), Arc::new(recipes.clone()));
+    let snapshot = RocksSnapshot::new(store, store.db.snapshot(), Arc::new(recipes.clone()), Arc::default());
     let mut batch = WriteBatch::default();
     for (i, known) in recipes.0.iter_mut().enumerate().filter(|(_, known)| !known.leaving) {
         if i == 0 || snapshot.coverage_of(known)?.lacking() == 0 {
