@@ -5,6 +5,7 @@
 //! memory, and a check can count a gem's books by library without reading a record.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use hashbrown::HashMap;
 use rocksdb::{Direction, IteratorMode};
@@ -28,7 +29,7 @@ pub(super) struct Owners {
 }
 
 /// An entry of [`Family::Meta`].
-type Entry = (Vec<u8>, Vec<u8>);
+type Kept = (Vec<u8>, Vec<u8>);
 
 impl Owners {
     /// Whose number this is. A number that was never given out belongs to the last run before it.
@@ -71,7 +72,7 @@ impl Owners {
     }
 
     /// Gives a number, higher than all that books have, to a library; returns what is to be kept of it, if a run begins.
-    pub(super) fn give(&mut self, book: BookNo, library: &Library) -> Option<Entry> {
+    pub(super) fn give(&mut self, book: BookNo, library: &Library) -> Option<Kept> {
         // What a change gave that was not written.
         self.runs.truncate(self.runs.partition_point(|(start, _)| *start < book));
         self.libraries.retain(|library, _| library.0 < book.0);
@@ -87,8 +88,8 @@ impl Owners {
 
     fn add(&mut self, start: BookNo, number: LibraryNo, library: &Library) {
         self.runs.push((start, number));
-        if !self.libraries.contains_key(&number) {
-            self.libraries.insert(number, library.clone());
+        if let Entry::Vacant(new) = self.libraries.entry(number) {
+            new.insert(library.clone());
             self.numbers.insert(library.clone(), number);
         }
     }
@@ -124,7 +125,7 @@ impl Owners {
     }
 
     /// The owners by the books' names, and all that is to be kept of them.
-    pub(super) fn derive(snapshot: &RocksSnapshot<'_>) -> Result<(Self, Vec<Entry>), StoreError> {
+    pub(super) fn derive(snapshot: &RocksSnapshot<'_>) -> Result<(Self, Vec<Kept>), StoreError> {
         let mut books: Vec<(BookNo, Library)> = Vec::new();
         let mut ids = snapshot.iterator(Family::Ids, rocksdb::ReadOptions::default());
         ids.seek_to_first();

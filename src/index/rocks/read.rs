@@ -168,7 +168,7 @@ impl<'a> RocksSnapshot<'a> {
             books.extend(self.list_part(recipe, gem, library)?);
         }
         books.sort_unstable();
-        if books.len() != count as usize { Err(self.unreadable_list(recipe, gem)) } else { Ok(books) }
+        if books.len() == count as usize { Ok(books) } else { Err(self.unreadable_list(recipe, gem)) }
     }
 
     /// How many books each library has in a long list of so many.

@@ -2,6 +2,7 @@
 //! never decides whether it counts in another.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use hashbrown::HashMap;
 use rocksdb::{DBRawIterator, ReadOptions};
@@ -253,8 +254,8 @@ impl<'a> Counting<'a> {
         for (book, count) in books {
             let library = walk.of(book);
             let tally = match tallies.entry(library) {
-                std::collections::btree_map::Entry::Occupied(entry) => entry.into_mut(),
-                std::collections::btree_map::Entry::Vacant(entry) => entry.insert(tally_of(library)?),
+                Entry::Occupied(entry) => entry.into_mut(),
+                Entry::Vacant(entry) => entry.insert(tally_of(library)?),
             };
             tally.books.push((book, count));
         }
