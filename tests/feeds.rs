@@ -143,4 +143,6 @@ fn a_report_is_a_page_that_can_be_filed() {
     assert!(written.contains("PROTECTED") && written.contains("l/book") && written.contains("<svg"), "{written}");
     let two = run("check --data {} --html {} {} {}", &[&folder.data(), &page, &book, &page]).expect(2);
     assert!(two.err.contains("--html takes one file"), "{}", two.err);
+    let gone = run("check --data {} --html {} {}", &[&folder.data(), &page, &folder.path("gone.txt")]).expect(2);
+    assert!(gone.err.contains("gone.txt: No such file"), "{}", gone.err);
 }

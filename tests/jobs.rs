@@ -530,6 +530,35 @@ fn what_the_default_lacks_is_told() {
     assert_eq!((&report["coverage"], &report["total"]), (&Value::Null, &json!(1)));
 }
 
+/// A catalogue that older versions made has no marks of which recipes are ready: what every book has gems of is.
+#[test]
+fn recipes_of_before_there_were_marks_are_ready_when_complete() {
+    let folder = shelf("--recipe documented --recipe released");
+    folder.file("one/0.txt", text(0));
+    let one = [folder.path("fine.txt"), folder.data(), folder.path("one")];
+    run("reindex --from sources --boundaries {} --data {} {}", &one).expect(2);
+    run("jobs cancel --data {} 1", &[folder.data()]).expect(0);
+    {
+        let options = rocksdb::Options::default();
+        let families = rocksdb::DB::list_cf(&options, folder.data()).expect("families");
+        let db = rocksdb::DB::open_cf(&options, folder.data(), families).expect("a database");
+        let meta = db.cf_handle("meta").expect("a family");
+        let keys = db.iterator_cf(meta, rocksdb::IteratorMode::Start).map(|entry| entry.expect("an entry").0);
+        let marks: Vec<_> = keys.filter(|key| key.starts_with(b"ready\0")).collect();
+        assert_eq!(marks.len(), 2, "those that the new catalogue began with");
+        for mark in marks {
+            db.delete_cf(meta, mark).expect("it can be written");
+        }
+    }
+    for (recipe, status) in [("documented", 0), ("released", 0), (FINE, 2)] {
+        let paths = [folder.data(), folder.path("books/0.txt")];
+        run(&format!("check --recipe {recipe} --data {{}} {{}}"), &paths).expect(status);
+    }
+    run("verify --data {}", &[folder.data()]).expect(0);
+    run("drop-recipe --data {} released", &[folder.data()]).expect(0);
+    run("verify --data {}", &[folder.data()]).expect(0);
+}
+
 /// Half of a recipe is half of one in a copy too, and an empty server takes the recipes of what it imports.
 #[test]
 fn an_import_makes_no_recipe_ready() {

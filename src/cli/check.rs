@@ -89,8 +89,9 @@ impl Check {
         let (stdin, paths): (Vec<_>, Vec<_>) = self.files.iter().cloned().partition(|path| path.as_os_str() == "-");
         let Walk { found, refused, .. } = Walk::of(&paths, &self.choice, Usually::All);
         let files: Vec<PathBuf> = stdin.into_iter().take(1).chain(found.into_iter().map(|f| f.path)).collect();
-        if self.html.is_some() && files.len() != 1 {
-            return Err(Failure::Input(format!("--html takes one file, not {}", files.len())));
+        let count = files.len() + refused.len();
+        if self.html.is_some() && count != 1 {
+            return Err(Failure::Input(format!("--html takes one file, not {count}")));
         }
         let mut status = Status::Done;
         match self.check_all(&*catalogue, &files, refused, &options, &mut status) {
