@@ -183,9 +183,19 @@ fn keys_are_made_listed_rotated_and_revoked_while_it_serves() {
     keys("revoke shop", &admin).expect(0);
     assert_eq!(opens(&newest), 401);
     assert!(keys("revoke shop", &admin).expect(2).err.contains("no key named"));
-    // On loopback, who has no keys is open again.
+    // Without the last key nobody is an administrator, now and later, until one is made in the folder.
     keys("revoke boss", &admin).expect(0);
-    assert_eq!(opens(&admin), 200);
+    assert_eq!(opens(&admin), 401);
+    let keyless = |server: &Server| send(server, "GET", "/v1/stats", "", "");
+    assert_eq!((keyless(&server).status, keyless(&server).code()), (401, "no_key"));
+    assert!(keyless(&server).body["detail"].as_str().is_some_and(|detail| detail.contains("lapidary keys add")));
+    assert_eq!(server.stop(), Some(0));
+    let server = Server::start(&data);
+    assert_eq!(keyless(&server).status, 401);
+    assert_eq!(server.stop(), Some(0));
+    let admin = key(&data, "--role admin boss");
+    let server = Server::start(&data);
+    assert_eq!(with_key(&server, &admin, "GET", "/v1/stats", &Value::Null).status, 200);
 }
 
 #[test]

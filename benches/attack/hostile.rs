@@ -84,7 +84,11 @@ pub fn attack(target: &Target, duration: Duration) -> Outcome {
                         break;
                     }
                     let attacker = Attacker { target, client, bodies, over };
-                    let answer = (kind.1)(&attacker).unwrap_or_else(|error| format!("{:?}", error.kind()));
+                    let answer = (kind.1)(&attacker).unwrap_or_else(|error| {
+                        // Not as often as a loop can.
+                        thread::sleep(Duration::from_millis(100));
+                        format!("{:?}", error.kind())
+                    });
                     let mut outcome = outcome.lock().expect("nobody panics with it");
                     *outcome.answers.entry(kind.0).or_default().entry(answer).or_default() += 1;
                 }

@@ -34,8 +34,6 @@ use self::hostile::{Calls, Target, attack};
 /// What may fail, for any reason.
 type Fallible<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
-/// What all processes of the server may take.
-const MEMORY: u64 = 1 << 30;
 /// How long a check of one gem may take, but for one in a hundred.
 const GOOD_P99: Duration = Duration::from_millis(100);
 /// What fits into the memory: two readers of files at once, bodies, the cache.
@@ -57,6 +55,9 @@ struct Arguments {
     /// How large the large bodies are, in bytes
     #[arg(long, default_value_t = 60 << 20)]
     large: usize,
+    /// What all processes of the server may take, in bytes
+    #[arg(long, default_value_t = 1 << 30)]
+    memory: u64,
     /// What `cargo bench` adds, and `cargo test` does not
     #[arg(long, hide = true)]
     bench: bool,
@@ -85,9 +86,9 @@ fn run(arguments: &Arguments) -> Fallible<bool> {
     let address = format!("127.0.0.1:{}", TcpListener::bind("127.0.0.1:0")?.local_addr()?.port());
     eprintln!("making a catalogue of {BOOKS} books and the keys");
     let target = prepare(&data, arguments, address)?;
-    let cgroup = Cgroup::new(MEMORY);
+    let cgroup = Cgroup::new(arguments.memory);
     match &cgroup {
-        Ok(_) => eprintln!("the server has {} MiB for all its processes", MEMORY >> 20),
+        Ok(_) => eprintln!("the server has {} MiB for all its processes", arguments.memory >> 20),
         Err(error) => eprintln!("no cgroup ({error}): the memory of the server alone is looked at"),
     }
     let mut server = start(&data, &target.address, cgroup.as_ref().ok())?;
@@ -123,7 +124,7 @@ fn run(arguments: &Arguments) -> Fallible<bool> {
     let quick = p99 <= GOOD_P99;
     println!("the good client's p99 is {} ms: {}", p99.as_millis(), if quick { "within 100" } else { "MORE THAN 100" });
     stop(&mut server)?;
-    let within = own.is_some_and(|own| own < MEMORY);
+    let within = own.is_some_and(|own| own < arguments.memory);
     Ok(lives && quick && within && killed == 0 && outcome.good.failed.is_empty() && outcome.admin.failed.is_empty())
 }
 

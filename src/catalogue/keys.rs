@@ -25,6 +25,8 @@ const ID_BYTES: usize = 4;
 const SECRET_BYTES: usize = 32;
 /// The longest name of a key in bytes.
 const NAME_BYTES: usize = 100;
+/// The setting that says that there have been keys.
+const HAS_HAD_KEYS: (&str, &str) = ("access", "has-had-keys");
 
 /// What a key lets its owner do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -247,6 +249,12 @@ impl Catalogue {
         Ok(self.kept_keys()?.is_empty())
     }
 
+    /// Whether those without a key may do all: until the first key is made, and never again, be there any left or not.
+    pub fn is_open(&self) -> Result<bool, CatalogueError> {
+        let (kind, _) = HAS_HAD_KEYS;
+        Ok(self.has_no_keys()? && self.store.settings(kind)?.is_empty())
+    }
+
     /// Makes a key.
     ///
     /// # Errors
@@ -274,6 +282,7 @@ impl Catalogue {
         let revoked: Vec<_> = kept.values().filter(|kept| kept.key.name == name).collect();
         let changes: Vec<_> = revoked.iter().map(|kept| (kept.key.id.as_str(), None)).collect();
         if !changes.is_empty() {
+            self.close()?;
             self.put_keys(&changes)?;
             self.store.note(Action::KeyRevoked { name: name.to_owned() })?;
         }
@@ -325,9 +334,16 @@ impl Catalogue {
         let key = Key { id, name, role, libraries, rate, quota, expires, created: Timestamp::now() };
         let digest = Sha256::digest(secret.as_bytes()).into();
         changed.push(Kept { key: Arc::new(key.clone()), digest, used: None });
+        self.close()?;
         self.put_keys(&written(&changed)?)?;
         self.store.note(Action::KeyMade { name: key.name.clone(), id: key.id.clone() })?;
         Ok(MadeKey { key, secret })
+    }
+
+    /// Keeps that there have been keys; on disk when the change of keys is that follows.
+    fn close(&self) -> Result<(), CatalogueError> {
+        let (kind, name) = HAS_HAD_KEYS;
+        Ok(self.store.keep(kind, name, Some(b"true"))?)
     }
 
     /// What was noted last of a key's use, whichever of its secrets was used.
@@ -411,7 +427,7 @@ mod tests {
     #[test]
     fn a_secret_opens_until_it_is_revoked_and_is_kept_nowhere() {
         let (folder, catalogue) = catalogue();
-        assert!(catalogue.has_no_keys().unwrap());
+        assert!(catalogue.has_no_keys().unwrap() && catalogue.is_open().unwrap());
         let made = catalogue.add_key(new("shop", Role::Ingest, &["mine"])).unwrap();
         assert_eq!(*catalogue.key_of(&made.secret).unwrap().unwrap(), made.key);
         for wrong in ["", "lap_", "shop", &made.secret[..made.secret.len() - 1], &made.secret.replace("lap", "lop")] {
@@ -443,6 +459,7 @@ mod tests {
         assert_eq!(catalogue.key_of(&alone.secret).unwrap().unwrap().expires, None);
         assert!(matches!(catalogue.rotate_key("b", SignedDuration::ZERO), Err(CatalogueError::NoSuchKey(_))));
         assert!(catalogue.revoke_key("a").unwrap() && catalogue.has_no_keys().unwrap());
+        assert!(!catalogue.is_open().unwrap());
     }
 
     #[test]

@@ -80,11 +80,11 @@ impl Access {
         if needs == Needs::Nothing {
             return Ok(None);
         }
-        if self.loopback && catalogue.has_no_keys()? {
+        if self.loopback && catalogue.is_open()? {
             self.hosts.approve(request)?;
             return Ok(None);
         }
-        let Some(secret) = presented(request.headers()) else { return self.without_key(needs) };
+        let Some(secret) = presented(request.headers()) else { return self.without_key(catalogue, needs) };
         let key = match catalogue.key_of(secret)? {
             Ok(key) => key,
             Err(AccessDenied::Unknown) => {
@@ -111,9 +111,14 @@ impl Access {
         }
     }
 
-    fn without_key(&self, needs: Needs) -> Result<Admitted, Refusal> {
+    fn without_key(&self, catalogue: &Catalogue, needs: Needs) -> Result<Admitted, Refusal> {
         let (Needs::CheckUnlessOpen, Some((rate, limiter))) = (needs, &self.keyless) else {
-            let detail = "this call needs a key: send it as 'Authorization: Bearer KEY' or 'X-Api-Key: KEY'";
+            let detail = if catalogue.has_no_keys()? {
+                "the last key was revoked, and nobody may do this without one; stop the server and make one (lapidary keys \
+                 add --data DIR --role admin NAME)"
+            } else {
+                "this call needs a key: send it as 'Authorization: Bearer KEY' or 'X-Api-Key: KEY'"
+            };
             return Err(unauthorized("no_key", detail).into());
         };
         let client = caller().client;

@@ -21,8 +21,8 @@ use super::problem::{Problem, overloaded};
 use crate::extract::readers;
 use crate::metrics::METRICS;
 
-/// Threads for administration: more than one, since some calls wait for the disk.
-const ADMINISTRATION_THREADS: usize = 2;
+/// Threads for administration: some for each administrator, since some calls read much or wait for the disk.
+const ADMINISTRATION_THREADS: usize = 4;
 /// How much heavy work gives way: at 10, to a tenth of a processor that others want too.
 #[cfg(target_os = "linux")]
 const NICENESS: i32 = 10;
