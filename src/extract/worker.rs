@@ -244,6 +244,9 @@ fn private_stdout() -> io::Result<impl Write> {
 #[cfg(unix)]
 fn confine(limits: Limits) -> io::Result<()> {
     use rustix::process::{Resource, Rlimit, setrlimit};
+    // Nobody waits for it any more when the program that started it is gone.
+    #[cfg(target_os = "linux")]
+    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
     let seconds = limits.time.max(1);
     for (resource, soft, hard) in [
         (Resource::As, limits.memory, limits.memory),

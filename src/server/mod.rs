@@ -77,6 +77,8 @@ const OTHER_FILES: u64 = 640;
 const MOST_CONNECTIONS: u64 = 50_000;
 /// How long what a client still sends is read and thrown away after a refusal, so that it comes to read the refusal.
 const LINGER: Duration = Duration::from_secs(5);
+/// At least so many threads serve connections: one that takes in a large body keeps the others of its thread waiting for moments.
+const LEAST_WORKERS: usize = 4;
 /// The most imports and exports of each worker: each has a thread of its own.
 const THREADS_OF_WORKER: usize = 32;
 
@@ -215,7 +217,7 @@ impl Server {
         let Self { listeners, state, .. } = self;
         let catalogue = Arc::clone(&state.catalogue);
         let (told, settled, tls) = (state.clone(), state.clone(), state.tls.clone());
-        let workers = available_parallelism().map_or(1, NonZero::get);
+        let workers = available_parallelism().map_or(1, NonZero::get).max(LEAST_WORKERS);
         // What streams and jobs share out among all cores is heavy work too. Another part of this program may have threads already.
         let _ = rayon::ThreadPoolBuilder::new().start_handler(|_| turns::give_way()).build_global();
         catalogue.resume_jobs()?;
