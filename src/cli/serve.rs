@@ -224,6 +224,7 @@ impl Options {
         let rule = self.rule;
         let all = Self {
             listen: self.listen.or_else(default),
+            allowed_hosts: Some(settings.allowed_hosts.clone()),
             cache: Some(self.cache.unwrap_or(CACHE_BYTES.into())),
             max_body: Some(settings.max_body.into()),
             body_memory: Some(settings.body_memory.into()),
