@@ -441,3 +441,54 @@ fn a_command_without_the_key_is_told_of_the_variable() {
         assert!(!refused.err.contains("Authorization"), "{}", refused.err);
     }
 }
+
+/// Sends requests at the same time, and gives their answers.
+fn at_once(server: &Server, secret: &str, requests: &[(&str, &str, Value)]) -> Vec<Answer> {
+    let begin = std::sync::Barrier::new(requests.len());
+    std::thread::scope(|scope| {
+        let sent: Vec<_> = requests
+            .iter()
+            .map(|(method, path, body)| {
+                scope.spawn(|| {
+                    begin.wait();
+                    with_key(server, secret, method, path, body)
+                })
+            })
+            .collect();
+        sent.into_iter().map(|answer| answer.join().expect("no panic")).collect()
+    })
+}
+
+#[test]
+fn a_key_made_changed_and_revoked_at_once_is_in_one_state() {
+    let folder = Folder::new();
+    let data = folder.data();
+    let boss = key(&data, "--role admin boss");
+    let server = Server::start(&data);
+    for round in 0..20 {
+        let name = format!("shop{round}");
+        let new = ("POST", "/v1/keys", json!({ "name": name, "role": "check" }));
+        let made = at_once(&server, &boss, &[new.clone(), new.clone(), new.clone(), new]);
+        let mut statuses: Vec<u16> = made.iter().map(|answer| answer.status).collect();
+        statuses.sort_unstable();
+        assert_eq!(statuses, [201, 409, 409, 409], "round {round}");
+        let first = made.iter().find_map(|answer| answer.body["secret"].as_str()).expect("a secret").to_owned();
+        let works = |secret: &str| with_key(&server, secret, "POST", CHECK, &json!({ "gems": [1] })).status;
+        assert_eq!(works(&first), 200);
+
+        let (rotate, revoke) = (format!("/v1/keys/{name}/rotate"), format!("/v1/keys/{name}"));
+        let changes =
+            [("POST", rotate.as_str(), json!({ "overlap_seconds": 3600 })), ("DELETE", revoke.as_str(), Value::Null)];
+        let answers = at_once(&server, &boss, &changes);
+        assert_eq!(answers[1].status, 204, "round {round}: {}", answers[1].body);
+        // Whichever came first, nothing of the key is left.
+        assert!([200, 201, 404].contains(&answers[0].status), "round {round}: {}", answers[0].body);
+        let second = answers[0].body["secret"].as_str().unwrap_or(&first);
+        assert_eq!((works(&first), works(second)), (401, 401), "round {round}");
+    }
+    drop(server);
+    let entries = run("audit --json --data {}", &[&data]).expect(0).json();
+    let made = entries.iter().filter(|entry| entry["action"] == "key_made").count();
+    let revoked = entries.iter().filter(|entry| entry["action"] == "key_revoked").count();
+    assert!((21..=41).contains(&made) && revoked == 20, "{made} {revoked}");
+}

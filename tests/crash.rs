@@ -2,7 +2,7 @@
 
 mod common;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
@@ -10,7 +10,7 @@ use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
 use common::{Folder, LAPIDARY, Random, Server, command, prose, run};
-use lapidary::catalogue::{Catalogue, CheckOptions, Query};
+use lapidary::catalogue::{Catalogue, CheckOptions, JobState, Query};
 use lapidary::fingerprint::{Boundaries, Recipe};
 use lapidary::index::{Action, AuditFrom, BookId, BookKey, Library};
 use serde_json::{Value, json};
@@ -253,6 +253,137 @@ fn a_server_killed_under_load_loses_nothing_it_acknowledged() {
     }
     println!("{acknowledged} changes acknowledged, {reindexed} re-indexes done; the slowest start took {slowest:?}");
     assert!(acknowledged > 3 * kills() && reindexed > 0, "{acknowledged} {reindexed}");
+}
+
+/// What an administrator may make and remove, by path; whether it is there.
+type Made = BTreeMap<String, bool>;
+
+/// Makes, changes and removes keys, allow-lists, webhooks and jobs until the server is gone. What is acknowledged goes to `made`;
+/// gives what was being tried last, and how many calls were acknowledged.
+fn administer(url: &str, secret: &str, lane: u64, random: &mut Random, made: &mut Made) -> (Option<String>, u64) {
+    let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
+    let bearer = format!("Bearer {secret}");
+    let mut acknowledged = 0;
+    loop {
+        let name = format!("{lane}-{}", random.below(3));
+        let (path, method, at, body) = match random.below(9) {
+            0..2 => (format!("keys/{name}"), "POST", "keys".to_owned(), json!({ "name": name, "role": "check" })),
+            2 => (format!("keys/{name}"), "POST", format!("keys/{name}/rotate"), json!({ "overlap_seconds": 60 })),
+            3 => (format!("keys/{name}"), "DELETE", format!("keys/{name}"), Value::Null),
+            4 => (format!("allow/{name}"), "PUT", format!("allow/{name}"), json!({ "gems": [random.below(9)] })),
+            5 => (format!("allow/{name}"), "DELETE", format!("allow/{name}"), Value::Null),
+            6 => {
+                let path = format!("libraries/{name}/webhook");
+                (path.clone(), "PUT", path, json!({ "url": "https://books.example/told" }))
+            }
+            7 => {
+                let path = format!("libraries/{name}/webhook");
+                (path.clone(), "DELETE", path, Value::Null)
+            }
+            _ => {
+                let kind = ["verify", "compact"][random.below(2) as usize];
+                (String::new(), "POST", "jobs".to_owned(), json!({ "kind": kind }))
+            }
+        };
+        let send = |method: &str, at: &str, body: &Value| {
+            let url = format!("{url}/v1/{at}");
+            match method {
+                "POST" => agent.post(url).header("Authorization", &bearer).send_json(body),
+                "PUT" => agent.put(url).header("Authorization", &bearer).send_json(body),
+                _ => agent.delete(url).header("Authorization", &bearer).call(),
+            }
+        };
+        let Ok(mut answer) = send(method, &at, &body) else { return (Some(path), acknowledged) };
+        let (status, answer) = (answer.status().as_u16(), answer.body_mut().read_json::<Value>().unwrap_or_default());
+        assert!(status < 500, "{method} {at}: {status} {answer}");
+        acknowledged += 1;
+        if path.is_empty() {
+            // Half of the jobs are told to end.
+            if let Some(job) = answer["id"].as_u64().filter(|job| job % 2 == 0)
+                && send("DELETE", &format!("jobs/{job}"), &Value::Null).is_err()
+            {
+                return (None, acknowledged);
+            }
+        } else if !(at.ends_with("/rotate") && status == 404) {
+            made.insert(path, method != "DELETE");
+        }
+    }
+}
+
+/// Keys, allow-lists, webhooks and jobs are those that the audit log tells of; gives the paths of the first three.
+fn administered_in_step(catalogue: &Catalogue) -> BTreeSet<String> {
+    let (mut keys, mut settings) = (BTreeSet::new(), BTreeSet::new());
+    let (mut started, mut cancelled) = (BTreeSet::new(), BTreeSet::new());
+    for entry in catalogue.audit(AuditFrom::Behind(0), usize::MAX - 1).expect("it can be read").entries {
+        match entry.action {
+            Action::KeyMade { name, id } => assert!(keys.insert((name, id))),
+            Action::KeyRevoked { name } => keys.retain(|(of, _)| *of != name),
+            Action::Setting { kind, name, removed: false } => _ = settings.insert((kind, name)),
+            Action::Setting { kind, name, removed: true } => assert!(settings.remove(&(kind, name))),
+            Action::JobStarted { job, .. } => _ = started.insert(job),
+            Action::JobCancelled { job } => assert!(cancelled.insert(job)),
+            _ => {}
+        }
+    }
+    let there: BTreeSet<_> =
+        catalogue.keys().expect("they can be read").into_iter().map(|key| (key.name, key.id)).collect();
+    assert_eq!(there, keys);
+    let allowed = catalogue.allow_lists().expect("they can be read").into_iter();
+    let allowed = allowed.map(|list| ("allow".to_owned(), list.name.to_string()));
+    let webhooks = catalogue.webhooks().expect("they can be read").into_iter();
+    let webhooks = webhooks.map(|webhook| ("webhook".to_owned(), webhook.library.to_string()));
+    assert_eq!(allowed.chain(webhooks).collect::<BTreeSet<_>>(), settings);
+    let jobs = catalogue.jobs().expect("they can be read");
+    // Of many, the oldest are forgotten.
+    assert!(jobs.iter().all(|job| started.contains(&job.id)) && jobs.len() >= started.len().min(100));
+    for job in jobs {
+        assert_eq!(job.state == JobState::Cancelled, cancelled.contains(&job.id), "{job:?}");
+    }
+    let path = |(kind, name): (String, String)| match kind.as_str() {
+        "allow" => format!("allow/{name}"),
+        _ => format!("libraries/{name}/webhook"),
+    };
+    keys.into_iter().map(|(name, _)| format!("keys/{name}")).chain(settings.into_iter().map(path)).collect()
+}
+
+/// What an administrator changes is one fact with its entry of the audit log, whenever the server is killed.
+#[test]
+fn a_server_killed_while_it_is_administered_is_in_step_with_its_audit_log() {
+    let folder = Folder::new();
+    let made = run("keys add --data {} --role admin boss", &[folder.data()]).expect(0);
+    let boss = made.out.lines().last().expect("a secret").to_owned();
+    let mut random = Random(15);
+    let mut lanes: Vec<Made> = vec![Made::new(); 4];
+    let mut acknowledged = 0;
+    for round in 0..kills() {
+        let server = Server::start(&folder.data());
+        let url = server.url.clone();
+        let tried = thread::scope(|scope| {
+            let (url, boss) = (&url, &boss);
+            let running: Vec<_> = (0..)
+                .zip(&mut lanes)
+                .map(|(lane, made)| {
+                    let mut random = Random(random.below(u64::MAX));
+                    scope.spawn(move || administer(url, boss, lane, &mut random, made))
+                })
+                .collect();
+            sleep(Duration::from_millis(20 + random.below(300)));
+            drop(server);
+            running.into_iter().map(|lane| lane.join().expect("no wrong answer")).collect::<Vec<_>>()
+        });
+        let catalogue = Catalogue::open(&folder.data()).expect("a catalogue");
+        let there = administered_in_step(&catalogue);
+        for (made, (tried, count)) in lanes.iter_mut().zip(tried) {
+            acknowledged += count;
+            for (path, is_there) in made.iter().filter(|(path, _)| Some(*path) != tried.as_ref()) {
+                assert_eq!(there.contains(path), *is_there, "round {round}: {path}");
+            }
+            // What was being tried is from now on as it was found.
+            made.extend(tried.map(|path| (path.clone(), there.contains(&path))));
+        }
+    }
+    println!("{acknowledged} changes acknowledged");
+    assert!(acknowledged > 3 * kills(), "{acknowledged}");
 }
 
 #[test]

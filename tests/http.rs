@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 use lapidary::catalogue::Catalogue;
 use lapidary::fingerprint::{Recipe, RecipeName, WrittenGem};
 use lapidary::index::{
-    Action, Backup, BookKey, DiskUse, LateGems, NewBook, Record, RocksStore, Snapshot, Store, StoreError, Vitals, Watch,
+    Action, Backup, BookKey, DiskUse, LateGems, NewBook, Record, RocksStore, Small, Snapshot, Store, StoreError,
+    Vitals, Watch,
 };
 use lapidary::server::{Server, ServerError, Settings};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
@@ -1171,8 +1172,8 @@ impl Store for Faulty {
         self.store.settings(kind)
     }
 
-    fn set(&self, kind: &str, name: &str, value: Option<&[u8]>) -> Result<bool, StoreError> {
-        self.store.set(kind, name, value)
+    fn apply(&self, changes: &[(Small<'_>, Option<Vec<u8>>)], actions: &[Action]) -> Result<(), StoreError> {
+        self.store.apply(changes, actions)
     }
 
     fn keep(&self, kind: &str, name: &str, value: Option<&[u8]>) -> Result<(), StoreError> {
@@ -1220,16 +1221,8 @@ impl Store for Faulty {
         self.store.keys()
     }
 
-    fn put_keys(&self, keys: &[(&str, Option<Vec<u8>>)]) -> Result<(), StoreError> {
-        self.store.put_keys(keys)
-    }
-
     fn jobs(&self) -> Result<Vec<(u32, Vec<u8>)>, StoreError> {
         self.store.jobs()
-    }
-
-    fn put_job(&self, number: u32, job: Option<&[u8]>) -> Result<(), StoreError> {
-        self.store.put_job(number, job)
     }
 
     fn compact(&self, watch: Watch<'_>) -> Result<(), StoreError> {
@@ -1240,8 +1233,8 @@ impl Store for Faulty {
         self.store.repair(watch)
     }
 
-    fn backup(&self, to: &Path, keep: usize) -> Result<Backup, StoreError> {
-        self.store.backup(to, keep)
+    fn backup(&self, to: &Path, keep: u32, watch: Watch<'_>) -> Result<Backup, StoreError> {
+        self.store.backup(to, keep, watch)
     }
 
     fn stop(&self) {
@@ -1256,12 +1249,16 @@ impl Store for Faulty {
         self.store.vitals()
     }
 
-    fn note(&self, action: Action) -> Result<(), StoreError> {
-        self.store.note(action)
-    }
-
     fn writable(&self) -> Result<(), StoreError> {
         self.store.writable()
+    }
+
+    fn hold_reserve(&self) -> Result<(), StoreError> {
+        self.store.hold_reserve()
+    }
+
+    fn wants_reopening(&self) -> bool {
+        self.store.wants_reopening()
     }
 }
 

@@ -198,7 +198,9 @@ fn a_clock_that_jumps_ends_no_more_than_it_must() {
     };
     let check = || keyed(&shop, "/v1/checks", Some(json!({ "gems": [1, 2, 3] })));
     for (book, (days, status)) in
-        [(0, 200), (1, 200), (-1, 200), (-3_650, 200), (29, 200), (31, 401), (0, 200)].iter().enumerate()
+        [(0, 200), (1, 200), (-1, 200), (-3_650, 200), (-40_000, 200), (29, 200), (31, 401), (0, 200)]
+            .iter()
+            .enumerate()
     {
         folder.file("jump", (days * DAY).to_string());
         let put = json!({ "rights": "protected", "gems": [1, 2, 3] });
@@ -221,4 +223,108 @@ fn a_clock_that_jumps_ends_no_more_than_it_must() {
         .map(|entry| entry["number"].as_u64().expect("a number"))
         .collect();
     assert!(numbers.windows(2).all(|two| two[0] < two[1]), "{numbers:?}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_server_is_not_started_by_a_clock_before_1970() {
+    let folder = Folder::new();
+    let (jump, library) = (folder.file("jump", (-60 * 366 * 86_400_i64).to_string()), folder.path("clock.so"));
+    let source = folder.file("clock.c", JUMPING_CLOCK);
+    let compiled = Command::new("cc").args(["-shared", "-fPIC", "-o"]).args([&library, &source]).status();
+    assert!(compiled.expect("a C compiler, which building RocksDB takes too").success());
+    let mut serve = common::command("serve --listen 127.0.0.1:0 --data {}", &[folder.data()]);
+    let ended = serve.env("JUMP", jump).env("LD_PRELOAD", library).output().expect("the program runs");
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert!(ended.status.code() == Some(3) && said.contains("before 1970"), "{said}");
+}
+
+/// A server on a disk of its own, where the system lets its users mount one, and that disk as it is seen from here.
+#[cfg(target_os = "linux")]
+fn server_on_a_disk(folder: &Folder, size: &str, options: &str) -> Option<(Server, std::path::PathBuf)> {
+    let unshare = "unshare --mount --map-root-user sh -c";
+    let disk = folder.path("disk");
+    std::fs::create_dir(&disk).expect("a folder");
+    let mount = format!("mount -t tmpfs -o size={size} none {}", disk.display());
+    if !Command::new("sh").args(["-c", &format!("{unshare} '{mount}'")]).status().is_ok_and(|status| status.success()) {
+        println!("cannot mount");
+        return None;
+    }
+    let script = format!("exec {unshare} '{mount} && exec $SERVE {options}' \"$0\" \"$1\"");
+    let server = Server::start_by_shell(&script, &disk.join("data"));
+    let seen = format!("/proc/{}/root{}", server.pid(), disk.display());
+    Some((server, seen.into()))
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_key_is_revoked_on_a_full_disk() {
+    let folder = Folder::new();
+    let Some((server, disk)) = server_on_a_disk(&folder, "300m", "--min-free 1000000") else { return };
+    let call = |key: &str, method: &str, path: &str, body: Option<Value>| {
+        let request = ureq::http::Request::builder().method(method).uri(format!("{}{path}", server.url));
+        let request = request.header("X-Api-Key", key).header("Content-Type", "application/json");
+        let body = body.map(|body| body.to_string()).unwrap_or_default();
+        answer(agent().run(request.body(body).expect("a request"))).expect("an answer")
+    };
+    let make = |by: &str, name: &str, role: &str| {
+        let (status, made) = call(by, "POST", "/v1/keys", Some(json!({ "name": name, "role": role })));
+        assert_eq!(status, 201, "{made}");
+        made["secret"].as_str().expect("a secret").to_owned()
+    };
+    let boss = make("", "boss", "admin");
+    let shop = make(&boss, "shop", "check");
+    let put = |book: u64| {
+        let body = json!({ "rights": "protected", "text": prose(book, WORDS) });
+        call(&boss, "PUT", &format!("/v1/libraries/l/books/{book}"), Some(body)).0
+    };
+    let check = || call(&shop, "POST", "/v1/checks", Some(json!({ "gems": [1] }))).0;
+    assert_eq!((put(0), check()), (201, 200));
+    eventually("room is set aside", || disk.join("data/lapidary.reserve").exists());
+
+    let mut ballast = std::fs::File::create(disk.join("ballast")).expect("a file");
+    while ballast.write_all(&[0; 4_096]).is_ok() {}
+    // Its log has room of its own, which many gems fill soon.
+    let mut book = 0;
+    eventually("the disk is full", || {
+        book += 1;
+        let gems: Vec<u64> = (0..50_000).map(|gem| book * 50_000 + gem).collect();
+        let body = json!({ "rights": "protected", "gems": gems });
+        call(&boss, "PUT", &format!("/v1/libraries/l/books/{book}"), Some(body)).0 == 507
+    });
+    // A key is void at once; what room was left for that is not for books.
+    assert_eq!(call(&boss, "DELETE", "/v1/keys/shop", None).0, 204);
+    assert_eq!(check(), 401);
+    assert_eq!(put(book), 507);
+    let last = make(&boss, "last", "check");
+    assert_eq!(call(&boss, "DELETE", "/v1/keys/last", None).0, 204);
+    assert_eq!(call(&last, "POST", "/v1/checks", Some(json!({ "gems": [1] }))).0, 401);
+
+    drop(ballast);
+    std::fs::remove_file(disk.join("ballast")).expect("it is removed");
+    eventually("it goes on", || put(book) == 201);
+    eventually("it is ready", || get(&server, "/readyz").is_some_and(|(status, _)| status == 200));
+    eventually("room is set aside again", || disk.join("data/lapidary.reserve").exists());
+    assert_eq!(check(), 401);
+}
+
+/// After a limit on the size of files, `RocksDB` writes no more until it is opened anew.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_server_that_could_not_write_goes_on_when_it_can() {
+    let folder = Folder::new();
+    let server = Server::start_by_shell("trap '' XFSZ; ulimit -S -f 1000; exec $SERVE", &folder.data());
+    let mut books = 0;
+    eventually("it can write no more", || {
+        let status = put(&server, books).expect("an answer").0;
+        books += u64::from(status == 201);
+        status == 507
+    });
+    eventually("it says so", || get(&server, "/readyz").is_some_and(|(_, problem)| problem["code"] == "disk_full"));
+    let lifted = Command::new("prlimit").args(["--fsize=unlimited", "--pid", &server.pid().to_string()]).status();
+    assert!(lifted.expect("prlimit").success());
+    eventually("it goes on", || put(&server, books).is_some_and(|(status, _)| status == 201));
+    eventually("it is ready", || get(&server, "/readyz").is_some_and(|(status, _)| status == 200));
+    assert_eq!(server.stop(), Some(0));
+    all_there(&folder.data(), books + 1, &folder);
 }

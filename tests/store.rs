@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use common::prose;
 use jiff::Timestamp;
+use lapidary::catalogue::{Amendment, Catalogue, Content, NewEntry, Prepared};
 use lapidary::fingerprint::{Boundaries, Gem, Place, PlacedGem, Recipe, RecipeName};
 use lapidary::index::{
     AuditFrom, BookId, BookKey, BookNo, LateGems, Library, LibrarySummary, LibraryTally, Limits, NewBook, Record,
@@ -1277,4 +1278,196 @@ fn a_limit_on_file_size_takes_nothing_half() {
     let output = command.output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(said.contains("filled and freed"), "{said}{}", String::from_utf8_lossy(&output.stderr));
+}
+
+// ------------------------------------------------------------------------------------------- any order of changes ----
+
+/// What may be done to a store, books of it and recipes alike.
+#[derive(Debug, Clone)]
+enum Change {
+    Put(Vec<NewBook>),
+    Remove(Vec<BookKey>),
+    AddRecipe(&'static str),
+    /// Gives all books that lack them gems of the recipe, and makes it the default.
+    Reindex(&'static str, Vec<PlacedGem>),
+    DropRecipe(&'static str),
+    Compact,
+    Reopen,
+}
+
+fn any_change() -> impl Strategy<Value = Change> {
+    let any_recipe = || proptest::sample::select(RECIPES.as_slice());
+    prop_oneof![
+        6 => proptest::collection::vec(any_book(), 1..4).prop_map(Change::Put),
+        2 => proptest::collection::vec(any_key(), 1..4).prop_map(Change::Remove),
+        2 => any_recipe().prop_map(Change::AddRecipe),
+        2 => any_recipe().prop_flat_map(|name| any_gems(name).prop_map(move |gems| Change::Reindex(name, gems))),
+        3 => any_recipe().prop_map(Change::DropRecipe),
+        2 => Just(Change::Compact),
+        1 => Just(Change::Reopen),
+    ]
+}
+
+/// Gives books gems of a recipe that was added after them.
+fn reindex(store: &RocksStore, name: &str, gems: &[PlacedGem]) {
+    let recipe = recipe_name(name);
+    let late =
+        |(book, record): (BookNo, Record)| LateGems { book, digest: record.digest, gems: gems.to_vec(), fold: None };
+    let books = store.snapshot().books(BookNo(0), usize::MAX).unwrap();
+    store.add_gems(&recipe, books.into_iter().map(late).collect()).unwrap();
+    assert_eq!(store.make_default(&recipe, false).unwrap(), 0);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    /// With recipes that post all gems (of 32 bits) and one that posts some (of 64).
+    #[test]
+    fn no_order_of_changes_leaves_a_fault(changes in proptest::collection::vec(any_change(), 1..16)) {
+        let (dir, backups, empty) = (tempdir().unwrap(), tempdir().unwrap(), tempdir().unwrap());
+        let mut store = create(dir.path());
+        for change in changes {
+            let known: Vec<RecipeName> = store.recipes().iter().map(|recipe| recipe.name().clone()).collect();
+            let is_known = |name: &str| known.contains(&recipe_name(name));
+            match change {
+                Change::Put(mut books) => {
+                    for book in &mut books {
+                        book.gems.retain(|name, _| known.contains(name));
+                    }
+                    store.put(books).unwrap();
+                }
+                Change::Remove(keys) => { store.remove(&keys).unwrap(); }
+                Change::AddRecipe(name) => store.add_recipe(&recipe(name)).unwrap(),
+                Change::Reindex(name, gems) if is_known(name) => reindex(&store, name, &gems),
+                Change::DropRecipe(name) if known[0] != recipe_name(name) => {
+                    store.drop_recipe(&recipe_name(name), UNWATCHED).unwrap();
+                }
+                Change::Compact => store.compact(UNWATCHED).unwrap(),
+                Change::Reopen => {
+                    drop(store);
+                    store = RocksStore::open(dir.path()).unwrap();
+                }
+                Change::Reindex(..) | Change::DropRecipe(_) => {}
+            }
+            prop_assert_eq!(store.snapshot().verify(UNWATCHED).unwrap(), Vec::<String>::new());
+        }
+        // And what is backed up can be restored.
+        store.backup(backups.path(), 1, UNWATCHED).unwrap();
+        let restored = empty.path().join("restored");
+        RocksStore::restore(backups.path(), &restored, None).unwrap();
+        let restored = RocksStore::open(&restored).unwrap();
+        prop_assert_eq!(restored.snapshot().verify(UNWATCHED).unwrap(), Vec::<String>::new());
+        prop_assert_eq!(dump(&restored).unwrap(), dump(&store).unwrap());
+    }
+}
+
+#[test]
+fn what_could_not_be_restored_is_no_backup() {
+    let (dir, backups) = (tempdir().unwrap(), tempdir().unwrap());
+    let store = create(dir.path());
+    store.put(vec![simple("lib", "a", 0..20)]).unwrap();
+    let first = store.backup(backups.path(), 1, UNWATCHED).unwrap();
+    assert_eq!((first.number, first.kept), (1, 1));
+    drop(store);
+    // A fault of the catalogue.
+    raw(dir.path(), |db| db.delete_cf(db.cf_handle("books").unwrap(), 0_u32.to_be_bytes()).unwrap());
+    let store = RocksStore::open(dir.path()).unwrap();
+    let refused = store.backup(backups.path(), 1, UNWATCHED).unwrap_err().to_string();
+    assert!(refused.contains("faults, such as: ") && refused.contains("--fix"), "{refused}");
+    store.repair(UNWATCHED).unwrap();
+    store.put(vec![simple("lib", "a", 0..20)]).unwrap();
+    // The one before is there, and alone.
+    let to = tempdir().unwrap();
+    let missing = RocksStore::restore(backups.path(), &to.path().join("2"), Some(2)).unwrap_err();
+    assert!(missing.to_string().contains("there are: 1"), "{missing}");
+    RocksStore::restore(backups.path(), &to.path().join("1"), Some(1)).unwrap();
+    let second = store.backup(backups.path(), 2, UNWATCHED).unwrap();
+    assert_eq!(second.kept, 2);
+
+    // A file that went bad where it lies, and that the next backup shares.
+    let shared = fs::read_dir(backups.path().join("shared_checksum")).unwrap();
+    let largest = shared.map(|file| file.unwrap().path()).max_by_key(|path| path.metadata().unwrap().len()).unwrap();
+    let mut bytes = fs::read(&largest).unwrap();
+    bytes.iter_mut().take(200).for_each(|byte| *byte ^= 0x55);
+    fs::write(&largest, bytes).unwrap();
+    assert!(store.backup(backups.path(), 2, UNWATCHED).is_err());
+    // A new folder takes nothing over.
+    let anew = tempdir().unwrap();
+    assert_eq!(store.backup(anew.path(), 2, UNWATCHED).unwrap().kept, 1);
+    let left: Vec<_> = fs::read_dir(anew.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(left.iter().all(|name| !name.to_string_lossy().starts_with('.')), "{left:?}");
+}
+
+#[test]
+fn a_lost_end_of_the_log_is_noticed() {
+    let dir = tempdir().unwrap();
+    let mut feeder = child("feed", dir.path()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(feeder.stdout.take().unwrap()).lines().map(Result::unwrap);
+    lines.find(|line| line == "put 20").unwrap();
+    feeder.kill().unwrap();
+    feeder.wait().unwrap();
+    let newest = || {
+        let files = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().path());
+        files.filter(|path| path.extension().is_some_and(|kind| kind == "log")).max().unwrap()
+    };
+    let lost = fs::read(newest()).unwrap();
+    for damage in [None, Some(&lost[..lost.len() / 2])] {
+        let copied = copy(dir.path());
+        let log = copied.path().join(newest().file_name().unwrap());
+        match damage {
+            None => fs::remove_file(log).unwrap(),
+            Some(rest) => fs::write(log, rest).unwrap(),
+        }
+        for _ in 0..2 {
+            let refused = refusal(RocksStore::open(copied.path()));
+            assert!(
+                matches!(&refused, StoreError::Damaged { detail, .. } if detail.contains("acknowledged")),
+                "{refused}"
+            );
+        }
+        // Whoever can do without goes on.
+        fs::remove_file(copied.path().join("lapidary.sequence")).unwrap();
+        let store = RocksStore::open(copied.path()).unwrap();
+        assert_eq!(store.snapshot().verify(UNWATCHED).unwrap(), Vec::<String>::new());
+    }
+    // What was not damaged opens.
+    assert!(RocksStore::open(dir.path()).is_ok());
+}
+
+// --------------------------------------------------------------------------------------------------- amendments ----
+
+/// A book that is put in, by its text and its rights, and how an amendment changes it meanwhile.
+#[test]
+fn a_book_put_in_undoes_no_amendment_made_meanwhile() {
+    let dir = tempdir().unwrap();
+    let catalogue = Catalogue::open_or_create(dir.path()).unwrap();
+    let key = key("lib", "1");
+    let prepared = |text: u64, rights: Rights| -> Prepared {
+        let entry = NewEntry::new(key.clone(), rights, Content::text(prose(text, 2_000)));
+        catalogue.prepare(entry, &catalogue.settle_recipes(&[]).unwrap()).unwrap()
+    };
+    let amend = |amendment: Amendment| catalogue.amend(&key, &amendment).unwrap().unwrap();
+    let (disabled, note) = (|disabled| Amendment { disabled: Some(disabled), ..Amendment::default() }, "held back");
+    let note = Amendment { note: Some(note.to_owned()), ..Amendment::default() };
+    let rights = Amendment { rights: Some(Rights::Free), ..Amendment::default() };
+    let amendments = [disabled(true), disabled(false), note, rights];
+    catalogue.commit(vec![prepared(0, Rights::Protected)]).unwrap();
+    for (text, amendment) in (1..).zip(amendments) {
+        let put = prepared(text, Rights::Protected);
+        let amended = amend(amendment.clone());
+        catalogue.commit(vec![put]).unwrap();
+        let now = catalogue.book(&key).unwrap().unwrap();
+        assert_ne!(now.digest, amended.digest, "the new text is there");
+        assert_eq!((now.rights, &now.standing), (amended.rights, &amended.standing), "{amendment:?}");
+        // A book that is put in afterwards says what its rights are; whether it counts and its note stay.
+        catalogue.commit(vec![prepared(100 + text, Rights::Protected)]).unwrap();
+        let now = catalogue.book(&key).unwrap().unwrap();
+        assert_eq!((now.rights, &now.standing), (Rights::Protected, &amended.standing), "{amendment:?}");
+    }
+    // Of two that are put in at once, the last counts, whatever was amended before.
+    let (first, second) = (prepared(200, Rights::Free), prepared(201, Rights::PublicDomain));
+    catalogue.commit(vec![first]).unwrap();
+    catalogue.commit(vec![second]).unwrap();
+    assert_eq!(catalogue.book(&key).unwrap().unwrap().rights, Rights::PublicDomain);
+    assert_eq!(catalogue.verify().unwrap(), Vec::<String>::new());
 }

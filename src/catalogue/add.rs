@@ -200,8 +200,7 @@ impl Catalogue {
         };
         if let Some(before) = &before {
             // As the store has it: a feed that is sent again makes no disabled book count again.
-            let Standing { disabled_since, note, .. } = before.standing.clone();
-            record.standing = Standing { disabled_since, note, ..record.standing };
+            record.standing = Standing { validity: record.standing.validity, ..before.standing.clone() };
         }
         let text = Text::bounded(text, clean)?;
         record.clean_digest = match &before {

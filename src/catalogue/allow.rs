@@ -122,7 +122,7 @@ impl Catalogue {
             }
         };
         let list = AllowList { name, allowed, note, since: Timestamp::now() };
-        let replaced = self.change_allowances(&list.name, Some(&written(&list)))?;
+        let replaced = self.change_allowances(&list.name, Some(written(&list)))?;
         Ok((list, replaced))
     }
 
@@ -152,10 +152,10 @@ impl Catalogue {
         Ok(read)
     }
 
-    fn change_allowances(&self, name: &BookId, value: Option<&[u8]>) -> Result<bool, CatalogueError> {
-        let mut kept = self.allowances.write().unwrap_or_else(PoisonError::into_inner);
-        *kept = None;
-        Ok(self.store.set(KIND, name.as_str(), value)?)
+    fn change_allowances(&self, name: &BookId, value: Option<Vec<u8>>) -> Result<bool, CatalogueError> {
+        let changed = self.change_setting(KIND, name.as_str(), value, None);
+        *self.allowances.write().unwrap_or_else(PoisonError::into_inner) = None;
+        changed
     }
 
     fn gems_of(&self, content: Content) -> Result<BTreeMap<RecipeName, Vec<WrittenGem>>, CatalogueError> {

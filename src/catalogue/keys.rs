@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use hashbrown::HashMap;
 use jiff::civil::Date;
@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use super::{Catalogue, CatalogueError};
-use crate::index::{Action, Library};
+use crate::index::{Action, Library, Small};
 
 /// What every key begins with, so that one that was published by mistake can be found by programs.
 const PREFIX: &str = "lap_";
@@ -232,9 +232,15 @@ pub enum AccessDenied {
     Expired,
 }
 
-/// The keys of a catalogue, in memory once they were asked for.
+/// The keys of a catalogue.
 #[derive(Default)]
-pub(super) struct Keyring(RwLock<Option<Arc<HashMap<String, Kept>>>>);
+pub(super) struct Keyring {
+    /// In memory once they were asked for.
+    known: RwLock<Option<Arc<HashMap<String, Kept>>>>,
+    /// Held from the reading of the keys to the end of a change that depends on it. Requests that need a key do not wait
+    /// for it.
+    changing: Mutex<()>,
+}
 
 impl Catalogue {
     /// All keys, by name.
@@ -270,6 +276,7 @@ impl Catalogue {
         if new.quota.is_some_and(|quota| quota.per != Unit::Day) {
             return bad("a quota is for a day, such as 100000/day; a shorter time is a rate");
         }
+        let _changing = self.changing_keys();
         if self.kept_keys()?.values().any(|kept| kept.key.name == new.name) {
             return Err(CatalogueError::KeyExists(new.name));
         }
@@ -278,15 +285,15 @@ impl Catalogue {
 
     /// Takes a key's right away at once, and says whether there was one.
     pub fn revoke_key(&self, name: &str) -> Result<bool, CatalogueError> {
+        let _changing = self.changing_keys();
         let kept = self.kept_keys()?;
-        let revoked: Vec<_> = kept.values().filter(|kept| kept.key.name == name).collect();
-        let changes: Vec<_> = revoked.iter().map(|kept| (kept.key.id.as_str(), None)).collect();
-        if !changes.is_empty() {
-            self.close()?;
-            self.put_keys(&changes)?;
-            self.store.note(Action::KeyRevoked { name: name.to_owned() })?;
+        let revoked = kept.values().filter(|kept| kept.key.name == name);
+        let changes: Vec<_> = revoked.map(|kept| (Small::Key(&kept.key.id), None)).collect();
+        let was_there = !changes.is_empty();
+        if was_there {
+            self.change_keys(changes, &[Action::KeyRevoked { name: name.to_owned() }])?;
         }
-        Ok(!changes.is_empty())
+        Ok(was_there)
     }
 
     /// Makes a new secret for a key; the one before is good for `overlap` yet.
@@ -294,6 +301,7 @@ impl Catalogue {
     /// # Errors
     /// [`CatalogueError::NoSuchKey`].
     pub fn rotate_key(&self, name: &str, overlap: SignedDuration) -> Result<MadeKey, CatalogueError> {
+        let _changing = self.changing_keys();
         let kept = self.kept_keys()?;
         let of_name = || kept.values().filter(|kept| kept.key.name == name);
         let newest = of_name().max_by_key(|kept| kept.key.created);
@@ -334,16 +342,8 @@ impl Catalogue {
         let key = Key { id, name, role, libraries, rate, quota, expires, created: Timestamp::now() };
         let digest = Sha256::digest(secret.as_bytes()).into();
         changed.push(Kept { key: Arc::new(key.clone()), digest, used: None });
-        self.close()?;
-        self.put_keys(&written(&changed)?)?;
-        self.store.note(Action::KeyMade { name: key.name.clone(), id: key.id.clone() })?;
+        self.change_keys(written(&changed)?, &[Action::KeyMade { name: key.name.clone(), id: key.id.clone() }])?;
         Ok(MadeKey { key, secret })
-    }
-
-    /// Keeps that there have been keys; on disk when the change of keys is that follows.
-    fn close(&self) -> Result<(), CatalogueError> {
-        let (kind, name) = HAS_HAD_KEYS;
-        Ok(self.store.keep(kind, name, Some(b"true"))?)
     }
 
     /// What was noted last of a key's use, whichever of its secrets was used.
@@ -355,33 +355,36 @@ impl Catalogue {
 
     /// Notes how much keys were used, by their names, so that a quota outlives the process. Those that are gone stay so.
     pub fn note_usage(&self, used: &[(String, Usage)]) -> Result<(), CatalogueError> {
+        // A key is being made or revoked at this moment: the next time will do.
+        let Ok(_changing) = self.keyring.changing.try_lock() else { return Ok(()) };
         let kept = self.kept_keys()?;
-        let mut keyring = self.keyring.0.write().unwrap_or_else(PoisonError::into_inner);
-        // Else a key was made or revoked at this moment; the next time will do.
-        if keyring.as_ref().is_some_and(|known| Arc::ptr_eq(known, &kept)) {
-            let noted = kept.values().filter_map(|kept| {
-                let (_, used) = used.iter().find(|(name, _)| *name == kept.key.name)?;
-                Some(Kept { key: Arc::clone(&kept.key), digest: kept.digest, used: Some(*used) })
-            });
-            self.store.put_keys(&written(&noted.collect::<Vec<_>>())?)?;
-            *keyring = None;
-        }
-        Ok(())
+        let noted = kept.values().filter_map(|kept| {
+            let (_, used) = used.iter().find(|(name, _)| *name == kept.key.name)?;
+            Some(Kept { key: Arc::clone(&kept.key), digest: kept.digest, used: Some(*used) })
+        });
+        self.change_keys(written(&noted.collect::<Vec<_>>())?, &[])
     }
 
-    fn put_keys(&self, changes: &[(&str, Option<Vec<u8>>)]) -> Result<(), CatalogueError> {
-        let mut keyring = self.keyring.0.write().unwrap_or_else(PoisonError::into_inner);
-        self.store.put_keys(changes)?;
-        *keyring = None;
-        Ok(())
+    fn changing_keys(&self) -> MutexGuard<'_, ()> {
+        self.keyring.changing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes keys, and keeps that there have been some; the caller holds the lock from its reading of them.
+    fn change_keys(&self, mut changes: Written<'_>, actions: &[Action]) -> Result<(), CatalogueError> {
+        let (kind, name) = HAS_HAD_KEYS;
+        changes.push((Small::Setting(kind, name), Some(b"true".to_vec())));
+        let done = self.store.apply(&changes, actions);
+        // Read anew whatever came of it.
+        *self.keyring.known.write().unwrap_or_else(PoisonError::into_inner) = None;
+        Ok(done?)
     }
 
     fn kept_keys(&self) -> Result<Arc<HashMap<String, Kept>>, CatalogueError> {
-        let known = self.keyring.0.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let known = self.keyring.known.read().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(known) = known {
             return Ok(known);
         }
-        let mut keyring = self.keyring.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut keyring = self.keyring.known.write().unwrap_or_else(PoisonError::into_inner);
         let mut keys = HashMap::new();
         for json in self.store.keys()? {
             let kept: Kept = serde_json::from_slice(&json)
@@ -393,12 +396,12 @@ impl Catalogue {
 }
 
 /// Keys by their ids, as they are written; `None` for one that goes.
-type Written<'a> = Vec<(&'a str, Option<Vec<u8>>)>;
+type Written<'a> = Vec<(Small<'a>, Option<Vec<u8>>)>;
 
 fn written(keys: &[Kept]) -> Result<Written<'_>, CatalogueError> {
     let json =
         |kept| serde_json::to_vec(kept).map_err(|e| CatalogueError::BadKey(format!("a key cannot be kept: {e}")));
-    keys.iter().map(|kept| Ok((kept.key.id.as_str(), Some(json(kept)?)))).collect()
+    keys.iter().map(|kept| Ok((Small::Key(&kept.key.id), Some(json(kept)?)))).collect()
 }
 
 /// So many random bytes in hexadecimal.

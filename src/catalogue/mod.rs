@@ -29,15 +29,15 @@ pub use text::Text;
 pub use webhooks::{Failing, MadeWebhook, Webhook};
 
 use std::path::Path;
-use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::fingerprint::{Recipe, RecipeName};
 use crate::index::{
-    AuditEntry, AuditFrom, BookId, BookKey, Library, LibrarySummary, Record, RocksStore, Snapshot, Store, UNWATCHED,
-    Vitals,
+    Action, AuditEntry, AuditFrom, BookId, BookKey, Library, LibrarySummary, Record, RocksStore, Small, Snapshot,
+    Store, UNWATCHED, Vitals,
 };
 use crate::matching::{Rule, RuleChanges};
 use crate::metrics::METRICS;
@@ -52,6 +52,7 @@ pub struct Catalogue {
     backups: Backups,
     webhooks: webhooks::Webhooks,
     client_recipe: Option<RecipeName>,
+    changing_settings: Mutex<()>,
     /// Shared by those who put books in, from the choice of their recipes until they are on disk; held alone by those who
     /// change which recipes there are. So no book is put in by recipes of the day before.
     feeding: RwLock<()>,
@@ -85,6 +86,7 @@ impl Catalogue {
             backups: Backups::Nowhere,
             webhooks: webhooks::Webhooks::default(),
             client_recipe: None,
+            changing_settings: Mutex::default(),
             feeding: RwLock::new(()),
         }
     }
@@ -220,6 +222,17 @@ impl Catalogue {
         Ok(self.store.writable()?)
     }
 
+    /// Sets room on the disk aside for when it is full, as [`Store::hold_reserve`] does.
+    pub fn hold_reserve(&self) -> Result<(), CatalogueError> {
+        Ok(self.store.hold_reserve()?)
+    }
+
+    /// Whether opening it anew would let it be changed again, as [`Store::wants_reopening`] says.
+    #[must_use]
+    pub fn wants_reopening(&self) -> bool {
+        self.store.wants_reopening()
+    }
+
     /// A page of the audit log: up to `limit` entries.
     pub fn audit(&self, from: AuditFrom, limit: usize) -> Result<AuditPage, CatalogueError> {
         let mut entries = self.store.snapshot().audit(from, limit.saturating_add(1))?;
@@ -238,6 +251,30 @@ impl Catalogue {
     /// and adding.
     pub fn compact(&self) -> Result<(), CatalogueError> {
         Ok(self.store.compact(UNWATCHED)?)
+    }
+
+    /// Makes a setting, or with no value removes it; says whether it was there. What goes `along` is changed in the same step.
+    fn change_setting(
+        &self,
+        kind: &str,
+        name: &str,
+        value: Option<Vec<u8>>,
+        along: Option<(Small<'_>, Option<Vec<u8>>)>,
+    ) -> Result<bool, CatalogueError> {
+        let _changing = self.changing_settings();
+        let was_there = self.store.settings(kind)?.iter().any(|(there, _)| there == name);
+        let removed = value.is_none();
+        if was_there || !removed {
+            let action = Action::Setting { kind: kind.to_owned(), name: name.to_owned(), removed };
+            let changes: Vec<_> = [(Small::Setting(kind, name), value)].into_iter().chain(along).collect();
+            self.store.apply(&changes, &[action])?;
+        }
+        Ok(was_there)
+    }
+
+    /// Held from the reading of settings to the end of a change that depends on it.
+    fn changing_settings(&self) -> MutexGuard<'_, ()> {
+        self.changing_settings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Writes what is in memory to disk, for a clean stop.

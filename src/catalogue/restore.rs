@@ -12,8 +12,10 @@ impl Catalogue {
     pub fn restore(from: &Path, to: &Path, number: Option<u32>, watch: Watch<'_>) -> Result<u32, CatalogueError> {
         match RocksStore::open(to) {
             Err(StoreError::Missing(_)) => {}
+            Ok(_) | Err(StoreError::InUse { .. } | StoreError::Version { .. }) => {
+                return Err(StoreError::Occupied(to.display().to_string()).into());
+            }
             Err(error) => return Err(error.into()),
-            Ok(_) => return Err(StoreError::Foreign(to.display().to_string()).into()),
         }
         let failed = |e: std::io::Error| StoreError::Io { path: to.display().to_string(), detail: e.to_string() };
         let parent = to.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."));

@@ -17,6 +17,8 @@ use crate::index::{NewBook, Record, RocksStore, Snapshot, Store, StoreError, UNW
 const VERSION: u32 = 1;
 /// How many books are read, or put in, at a time.
 const BATCH: usize = 64;
+/// The longest text that a book may say it has: all books together can then be summed up.
+const TEXT_BYTES: u64 = u32::MAX as u64;
 /// The longest line of a file: a book of hundreds of megabytes.
 const LINE: u64 = 2 << 30;
 
@@ -279,6 +281,9 @@ impl<'a> Reading<'a> {
         let gems = gems.into_iter().map(|(name, gems)| (name, gems.into_iter().map(PlacedGem::from).collect()));
         let unpacked = folds.iter().map(|(base, bytes)| PackedFold::new(base, BASE64_STANDARD.decode(bytes).ok()?));
         let folds = unpacked.collect::<Option<Vec<_>>>().ok_or_else(|| self.bad("a fold cannot be read"))?;
+        if book.bytes > TEXT_BYTES {
+            return Err(self.bad(format!("no text has {} bytes: the limit is {TEXT_BYTES}", book.bytes)));
+        }
         self.books += 1;
         Ok(Some(NewBook { record: book, gems: gems.collect(), folds }))
     }

@@ -22,7 +22,7 @@ pub(super) struct Backup {
     to: Option<PathBuf>,
     /// How many backups to keep there, this one included
     #[arg(long, value_name = "N", default_value_t = 7)]
-    keep: usize,
+    keep: u32,
 }
 
 /// Make a catalogue of a backup, and read all of it to see that it is whole.

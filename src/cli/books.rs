@@ -204,7 +204,7 @@ fn show(target: &Target, key: &BookKey, json: bool) -> Result<Status, Failure> {
         return Ok(Status::Done);
     }
     writeln!(out, "{}", record.key)?;
-    let Standing { disabled_since, note, validity } = &record.standing;
+    let Standing { disabled_since, note, validity, .. } = &record.standing;
     let rows = [
         ("title", record.title.clone()),
         ("authors", (!record.authors.is_empty()).then(|| record.authors.join("; "))),

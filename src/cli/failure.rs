@@ -63,6 +63,7 @@ impl From<CatalogueError> for Failure {
                 store,
                 StoreError::Missing(_)
                     | StoreError::Foreign(_)
+                    | StoreError::Occupied(_)
                     | StoreError::UnknownRecipe { .. }
                     | StoreError::NoBackup(_)
                     | StoreError::Unordered(_)

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
@@ -117,6 +118,11 @@ impl Serve {
             return Ok(Status::Done);
         }
         log::begin(options.log_format.unwrap_or_default(), "info,actix_server=warn");
+        if Timestamp::now() < Timestamp::UNIX_EPOCH {
+            // No answer over HTTP could be dated.
+            let sentence = "this machine's clock is set to before 1970; set it right, and start again";
+            return Err(Failure::Failed(sentence.to_owned()));
+        }
         log::take_panics();
         let (rule, cache) = (options.rule.changes(), options.cache.map_or(CACHE_BYTES, Size::in_memory));
         let open = || {

@@ -28,6 +28,17 @@ use crate::fingerprint::{Gem, PackedFold, PlacedGem, Recipe, RecipeName, Written
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BookNo(pub u32);
 
+/// What names a small record that is kept beside the books.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Small<'a> {
+    /// A key, by its id.
+    Key(&'a str),
+    /// A job, by its number.
+    Job(u32),
+    /// A setting, by its kind and its name.
+    Setting(&'a str, &'a str),
+}
+
 /// Hears of long work how much of how much is done, and may end it with an error of its own, as
 /// [`StoreError::Stopped`].
 pub type Watch<'a> = &'a (dyn Fn(u64, u64) -> Result<(), StoreError> + Sync);
@@ -79,18 +90,24 @@ pub trait Store: Send + Sync {
     /// Every job that was kept, by number.
     fn jobs(&self) -> Result<Vec<(u32, Vec<u8>)>, StoreError>;
 
-    /// Keeps a job, or forgets it.
-    fn put_job(&self, number: u32, job: Option<&[u8]>) -> Result<(), StoreError>;
-
     /// Every key that was kept.
     fn keys(&self) -> Result<Vec<Vec<u8>>, StoreError>;
 
-    /// Keeps keys by their ids, or forgets them, all at once.
-    fn put_keys(&self, keys: &[(&str, Option<Vec<u8>>)]) -> Result<(), StoreError>;
+    /// The settings of one kind: names and values, by name.
+    fn settings(&self, kind: &str) -> Result<Vec<(String, Vec<u8>)>, StoreError>;
+
+    /// Changes small records and writes the entries of the audit log that tell of it, in one step: after a crash all of it
+    /// is there, or nothing. Does not wait for changes of books, however long those take.
+    fn apply(&self, changes: &[(Small<'_>, Option<Vec<u8>>)], actions: &[Action]) -> Result<(), StoreError>;
+
+    /// Sets where some work stands: the audit log does not tell of it, and after a crash an older value may be back.
+    fn keep(&self, kind: &str, name: &str, value: Option<&[u8]>) -> Result<(), StoreError>;
 
     /// Puts books in; one whose key is there already is replaced with all its gems and postings. When a key stands
     /// twice in one call, the last one stays. A book has a gem once: the first place stays, and the record counts it
-    /// so. A book that takes the place of a disabled one is disabled too, and keeps its note, unless it has its own.
+    /// so. A book that takes the place of a disabled one is disabled too, and keeps its note, unless it has its own. What was
+    /// amended of the one before since [`Standing::amended`] of the new one stays, rights too: a change that took long to
+    /// prepare undoes no amendment.
     ///
     /// # Errors
     /// [`StoreError::UnknownRecipe`] for gems of a recipe that was not added first, [`StoreError::GemTooLarge`] for
@@ -100,22 +117,9 @@ pub trait Store: Send + Sync {
     /// Removes books, and says for each key whether it was there before the call.
     fn remove(&self, keys: &[BookKey]) -> Result<Vec<bool>, StoreError>;
 
-    /// Writes an entry of the audit log on what changed elsewhere; the changes of a store by itself have theirs.
-    fn note(&self, action: Action) -> Result<(), StoreError>;
-
     /// Changes what is said of a book, and not its gems: `change` gets its record, of which key, gems and digest stay as
     /// they are. Returns the new record; `None` when there is no such book.
     fn amend(&self, key: &BookKey, change: &mut dyn FnMut(&mut Record)) -> Result<Option<Record>, StoreError>;
-
-    /// The settings of one kind, which are kept beside the books: names and values, by name.
-    fn settings(&self, kind: &str) -> Result<Vec<(String, Vec<u8>)>, StoreError>;
-
-    /// Keeps a setting, or with no value forgets it; says whether it was there.
-    fn set(&self, kind: &str, name: &str, value: Option<&[u8]>) -> Result<bool, StoreError>;
-
-    /// As [`Store::set`], for where some work stands: the audit log does not tell of it, and after a crash an older value may
-    /// be back.
-    fn keep(&self, kind: &str, name: &str, value: Option<&[u8]>) -> Result<(), StoreError>;
 
     /// A state of the whole store that no later change alters.
     fn snapshot(&self) -> Box<dyn Snapshot + '_>;
@@ -130,9 +134,10 @@ pub trait Store: Send + Sync {
     /// what could not be mended. Others wait with changes, and read on.
     fn repair(&self, watch: Watch<'_>) -> Result<Vec<String>, StoreError>;
 
-    /// Adds a backup to those in a folder, and keeps the newest so many of them. Reading and writing go on; what was
-    /// acknowledged before the call is in it.
-    fn backup(&self, to: &Path, keep: usize) -> Result<Backup, StoreError>;
+    /// Adds a backup to those in a folder, reads all of it as [`Snapshot::verify`] does, and keeps the newest so many of them.
+    /// Reading and writing go on; what was acknowledged before the call is in it. One that could not be restored is no backup:
+    /// it is taken away again, the others stay, and the error says what is wrong.
+    fn backup(&self, to: &Path, keep: u32, watch: Watch<'_>) -> Result<Backup, StoreError>;
 
     /// Ends what runs in the background, so that a [`Store::compact`] under way returns. Nothing is written after this.
     fn stop(&self);
@@ -148,6 +153,14 @@ pub trait Store: Send + Sync {
     /// # Errors
     /// Why not, as a change would fail.
     fn writable(&self) -> Result<(), StoreError>;
+
+    /// Sets room on the disk aside, unless that is so or there is too little: when the disk is full, [`Store::apply`] works
+    /// once more with it. Then books are refused until there is room to set aside again.
+    fn hold_reserve(&self) -> Result<(), StoreError>;
+
+    /// Whether what the store refuses could be written: its disk was full or could not be written, and can be again. It goes
+    /// on by itself after most such failures, and else when it is opened anew.
+    fn wants_reopening(&self) -> bool;
 }
 
 /// A backup that was made.
@@ -394,6 +407,9 @@ pub enum StoreError {
     /// The folder does not exist or holds no store.
     #[error("{0}: no catalogue here; `lapidary ingest --data {0} …` makes one")]
     Missing(String),
+    /// There is a catalogue where a new one was to be made.
+    #[error("{0}: there is a catalogue here already; name an empty or a new folder")]
+    Occupied(String),
     /// The folder holds other files.
     #[error("{0} holds files that are not a Lapidary catalogue; name an empty or a new folder")]
     Foreign(String),

@@ -22,6 +22,9 @@ pub struct Standing {
     /// The days that its rights hold on, if not all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub validity: Option<Validity>,
+    /// When its rights, their days, the note or whether it counts were last amended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub amended: Option<Timestamp>,
 }
 
 impl Standing {

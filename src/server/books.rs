@@ -20,7 +20,7 @@ use crate::object;
 
 #[utoipa::path(put, path = "/v1/libraries/{library}/books/{id}", tag = "books", operation_id = "put_book",
     summary = "Add or replace a book",
-    description = "With a JSON body everything stands in the body, and a query is refused but for `allow_empty`.",
+    description = "With a JSON body everything stands in the body, and a query is refused but for `allow_empty`. A book that is replaced stays disabled if it was, and keeps its note; what is amended of it meanwhile stays, too.",
     params(("library" = String, Path, description = "The library", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"), ("id" = String, Path, description = "The library's own id; slashes may stand as they are", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"),
         ("rights" = Option<Rights>, Query, description = "With a raw body, and needed there: what may be done with it"),
         ("title" = Option<String>, Query, description = "With a raw body: the title"),

@@ -1,7 +1,7 @@
 //! Whether the server lives, and whether it can do what it is there for.
 
-use std::sync::atomic::Ordering;
-use std::sync::{PoisonError, RwLock};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use actix_web::HttpResponse;
@@ -10,6 +10,7 @@ use actix_web::http::header::RETRY_AFTER;
 use actix_web::rt;
 use actix_web::web::Data;
 use serde_json::json;
+use tokio::sync::Notify;
 
 use super::problem::{Details, Problem};
 use super::{SHUTDOWN_SECONDS, State};
@@ -20,6 +21,8 @@ use crate::index::StoreError;
 const INTERVAL: Duration = Duration::from_secs(2);
 /// A look that takes longer is a disk that does not answer.
 const PATIENCE: Duration = Duration::from_secs(15);
+/// How long a store that refuses changes, though its folder can be written again, has to come round by itself.
+const CHANCE: Duration = Duration::from_secs(15);
 /// When to ask again.
 const RETRY_SECONDS: u64 = 5;
 
@@ -66,10 +69,14 @@ impl From<Fault> for Problem {
             }
             Fault::Silent => ("store_silent", "the disk of the catalogue does not answer; look at it", RETRY_SECONDS),
             Fault::ReadOnly => {
-                let detail = "the catalogue's folder cannot be written; mount it for writing, or mend its permissions";
+                let detail = "the catalogue's folder cannot be written; mount it for writing, or mend its permissions: \
+                              the server then goes on by itself";
                 ("read_only", detail, RETRY_SECONDS)
             }
-            Fault::DiskFull => ("disk_full", "the catalogue's disk is full; free some space", RETRY_SECONDS),
+            Fault::DiskFull => {
+                let detail = "the catalogue's disk is full; free some space: the server then goes on by itself";
+                ("disk_full", detail, RETRY_SECONDS)
+            }
             Fault::StoreFailed => {
                 let detail =
                     "the catalogue cannot be changed; the server's log says why: mend that, then start it anew";
@@ -84,17 +91,47 @@ impl From<Fault> for Problem {
     }
 }
 
-/// What the last look at the catalogue found.
-pub(super) struct Health(RwLock<(Instant, Option<Fault>)>);
+/// What the looks at the catalogue found.
+pub(super) struct Health {
+    last: RwLock<(Instant, Option<Fault>)>,
+    /// Since when the store refuses changes, though its folder can be written.
+    refusing: Mutex<Option<Instant>>,
+    /// Whether the catalogue is to be opened anew; who waits for that is told.
+    reopening: AtomicBool,
+    told: Notify,
+}
 
 impl Health {
     /// What a look finds now.
     pub(super) fn of(catalogue: &Catalogue, min_free: u64) -> Self {
-        Self(RwLock::new((Instant::now(), look(catalogue, min_free))))
+        let last = RwLock::new((Instant::now(), look(catalogue, min_free)));
+        Self { last, refusing: Mutex::default(), reopening: AtomicBool::new(false), told: Notify::new() }
     }
 
     fn last(&self) -> (Instant, Option<Fault>) {
-        *self.0.read().unwrap_or_else(PoisonError::into_inner)
+        *self.last.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ready when the catalogue is to be opened anew.
+    pub(super) async fn reopen(&self) {
+        self.told.notified().await;
+    }
+
+    pub(super) fn is_reopening(&self) -> bool {
+        self.reopening.load(Ordering::Relaxed)
+    }
+
+    /// Has the catalogue opened anew when it does not come round by itself.
+    fn look_after(&self, catalogue: &Catalogue) {
+        let mut refusing = self.refusing.lock().unwrap_or_else(PoisonError::into_inner);
+        if !catalogue.wants_reopening() {
+            *refusing = None;
+        } else if refusing.get_or_insert_with(Instant::now).elapsed() > CHANCE
+            && !self.reopening.swap(true, Ordering::Relaxed)
+        {
+            tracing::warn!("the catalogue's folder can be written again: the catalogue is opened anew");
+            self.told.notify_one();
+        }
     }
 }
 
@@ -115,6 +152,10 @@ impl State {
         if let Err(error) = self.access.note_usage(&self.catalogue) {
             tracing::error!("what keys have used of their quotas could not be noted: {error}");
         }
+        if let Err(error) = self.catalogue.hold_reserve() {
+            tracing::warn!("no room could be set aside for when the disk is full: {error}");
+        }
+        self.health.look_after(&self.catalogue);
         let found = look(&self.catalogue, self.min_free);
         let (_, before) = self.health.last();
         match found {
@@ -122,7 +163,7 @@ impl State {
             None if found != before => tracing::info!("ready again"),
             _ => {}
         }
-        *self.health.0.write().unwrap_or_else(PoisonError::into_inner) = (Instant::now(), found);
+        *self.health.last.write().unwrap_or_else(PoisonError::into_inner) = (Instant::now(), found);
     }
 }
 
@@ -210,7 +251,7 @@ mod tests {
     fn a_disk_that_does_not_answer_is_no_ready_one() {
         let folder = tempfile::tempdir().unwrap();
         let state = state(0, folder.path());
-        state.health.0.write().unwrap().0 = Instant::now().checked_sub(PATIENCE + INTERVAL).unwrap();
+        state.health.last.write().unwrap().0 = Instant::now().checked_sub(PATIENCE + INTERVAL).unwrap();
         assert_eq!(state.fault(), Some(Fault::Silent));
         state.look();
         assert_eq!(state.fault(), None);

@@ -134,15 +134,30 @@ struct State {
     turns: Turns,
 }
 
-/// Opens a catalogue and serves it until the process is told to stop (SIGTERM, SIGINT), as [`Server::run`] does. The log
-/// says where it listens.
-pub fn run(open: impl FnOnce() -> Result<Catalogue, CatalogueError>, settings: Settings) -> Result<(), ServerError> {
-    let server = Opening::bind(settings)?.open(open)?;
-    let scheme = if server.state.tls.is_some() { "https" } else { "http" };
-    for address in server.addresses() {
-        tracing::info!("lapidary listens on {scheme}://{address}");
+/// Opens a catalogue and serves it until the process is told to stop (SIGTERM, SIGINT), as [`Server::run`] does; opens it anew
+/// when that lets it be changed again after its disk failed. The log says where it listens.
+pub fn run(open: impl Fn() -> Result<Catalogue, CatalogueError>, settings: Settings) -> Result<(), ServerError> {
+    let opening = Opening::bind(settings)?;
+    loop {
+        let server = opening.try_clone()?.open(&open)?;
+        let scheme = if server.state.tls.is_some() { "https" } else { "http" };
+        for address in server.addresses() {
+            tracing::info!("lapidary listens on {scheme}://{address}");
+        }
+        let tls = server.state.tls.clone();
+        if server.serve(told_to_stop(tls))? == Ended::Stopped {
+            return Ok(());
+        }
     }
-    server.run()
+}
+
+/// Why a server has ended.
+#[derive(Debug, PartialEq, Eq)]
+enum Ended {
+    /// It was told to.
+    Stopped,
+    /// The catalogue is to be opened anew.
+    Reopening,
 }
 
 /// A server that has its addresses, and answers once it runs.
@@ -214,6 +229,10 @@ impl Server {
 
     /// As [`Self::run`], but until `stop` is ready, and with no heed of signals.
     pub fn run_until(self, stop: impl Future<Output = ()> + Send + 'static) -> Result<(), ServerError> {
+        self.serve(stop).map(|_| ())
+    }
+
+    fn serve(self, stop: impl Future<Output = ()> + Send + 'static) -> Result<Ended, ServerError> {
         let Self { listeners, state, .. } = self;
         let catalogue = Arc::clone(&state.catalogue);
         let (told, settled, tls) = (state.clone(), state.clone(), state.tls.clone());
@@ -237,7 +256,7 @@ impl Server {
                 .client_disconnect_timeout(LINGER)
                 .shutdown_timeout(SHUTDOWN_SECONDS)
                 .shutdown_signal(async move {
-                    stop.await;
+                    select(pin!(stop), pin!(told.health.reopen())).await;
                     told.stopping.store(true, Ordering::Relaxed);
                     tracing::info!("stopping: running requests are finished first");
                 });
@@ -249,10 +268,16 @@ impl Server {
             }
             server.run().await
         })?;
-        settled.access.note_usage(&catalogue)?;
+        let noted = settled.access.note_usage(&catalogue);
         let flushed = catalogue.flush();
         catalogue.stop_jobs();
-        Ok(flushed?)
+        if settled.health.is_reopening() {
+            // It could not be written, which is why.
+            return Ok(Ended::Reopening);
+        }
+        noted?;
+        flushed?;
+        Ok(Ended::Stopped)
     }
 }
 

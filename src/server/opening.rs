@@ -40,6 +40,13 @@ impl Opening {
         &self.addresses
     }
 
+    /// The same again, for the time after this one.
+    pub(super) fn try_clone(&self) -> io::Result<Self> {
+        let Self { listeners, addresses, tls, settings } = self;
+        let listeners = listeners.iter().map(TcpListener::try_clone).collect::<io::Result<_>>()?;
+        Ok(Self { listeners, addresses: addresses.clone(), tls: tls.clone(), settings: settings.clone() })
+    }
+
     /// Opens the catalogue, which after a crash takes a while. Until then every request is answered with 503 and
     /// `starting`, but for whether it lives.
     ///

@@ -218,6 +218,7 @@ impl From<StoreError> for Problem {
             | E::Version { .. }
             | E::Missing(_)
             | E::Foreign(_)
+            | E::Occupied(_)
             | E::Damaged { .. }
             | E::Denied { .. }
             | E::Stopped

@@ -14,8 +14,9 @@ use actix_web::http::header::{CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue
 use actix_web::http::{Method, StatusCode};
 use actix_web::middleware::Next;
 use actix_web::web::{Bytes, Data};
+use jiff::Timestamp;
 use tracing::{Instrument, Span};
-use uuid::Uuid;
+use uuid::{NoContext, Uuid};
 
 use super::State;
 use super::problem::Problem;
@@ -130,10 +131,14 @@ fn with_body_of(response: ServiceResponse, problem: &Problem) -> ServiceResponse
 fn request_id(headers: &HeaderMap) -> String {
     let sane = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:/+=@".contains(&byte);
     let given = headers.get(REQUEST_ID).and_then(|id| id.to_str().ok());
-    match given.filter(|id| (1..=ID_BYTES).contains(&id.len()) && id.bytes().all(sane)) {
-        Some(id) => id.to_owned(),
-        None => Uuid::now_v7().to_string(),
+    if let Some(id) = given.filter(|id| (1..=ID_BYTES).contains(&id.len()) && id.bytes().all(sane)) {
+        return id.to_owned();
     }
+    // `Uuid::now_v7` panics by a clock that is set to before 1970.
+    let now = Timestamp::now();
+    let (seconds, nanoseconds) = (now.as_second().try_into(), now.subsec_nanosecond().try_into());
+    let now = uuid::Timestamp::from_unix(NoContext, seconds.unwrap_or(0), nanoseconds.unwrap_or(0));
+    Uuid::new_v7(now).to_string()
 }
 
 /// What is told of a request, when this is dropped: once, whatever became of it.

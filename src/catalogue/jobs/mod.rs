@@ -20,10 +20,12 @@ use serde_json::{Value, json};
 pub use self::reindex::{From, RecipeChoice};
 use super::{Catalogue, CatalogueError};
 use crate::fingerprint::RecipeName;
-use crate::index::{Action, Actor, Backup, StoreError, Watch};
+use crate::index::{Action, Actor, Backup, Small, StoreError, Watch};
 
 /// How many jobs that have ended are remembered.
 const REMEMBERED: usize = 100;
+/// The most backups that a folder keeps.
+const MOST_BACKUPS: u32 = 1000;
 /// How often a job's progress goes to disk.
 const SAVED_EVERY: Duration = Duration::from_secs(1);
 
@@ -63,7 +65,7 @@ pub enum Task {
         to: PathBuf,
         /// How many backups are kept there, this one included.
         #[serde(default = "Backups::usual_number")]
-        keep: usize,
+        keep: u32,
     },
     /// Brings everything into the form that takes the least space and is read the fastest.
     Compact {},
@@ -99,7 +101,7 @@ impl Backups {
         PathBuf::from("catalogue")
     }
 
-    fn usual_number() -> usize {
+    fn usual_number() -> u32 {
         7
     }
 
@@ -224,6 +226,10 @@ impl Begun {
     fn job(&self) -> Job {
         lock(&self.job).clone()
     }
+
+    fn is_cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -246,22 +252,22 @@ impl Catalogue {
             let job = known.unwrap_or_else(|| job.clone());
             (job.state == JobState::Running).then_some((job, runs))
         });
+        let mut changes = Vec::new();
         let job = match unended {
             Some((job, false)) if job.task == task => job,
             Some((job, _)) => return Err(CatalogueError::JobRuns { id: job.id, kind: task.kind() }),
             None => {
                 let id = kept.last().map_or(1, |job| job.id.saturating_add(1));
                 let forgotten = kept.len().saturating_sub(REMEMBERED);
-                for job in kept.iter().filter(|job| job.state != JobState::Running).take(forgotten) {
-                    self.store.put_job(job.id, None)?;
-                }
+                let ended = kept.iter().filter(|job| job.state != JobState::Running);
+                changes.extend(ended.take(forgotten).map(|job| (Small::Job(job.id), None)));
                 let started = Timestamp::now();
                 let (state, stand) = (JobState::Running, Stand::default());
                 Job { id, task, state, done: 0, total: 0, started, ended: None, result: None, error: None, stand }
             }
         };
-        self.keep(&job)?;
-        self.store.note(Action::JobStarted { job: job.id, kind: job.task.kind().to_owned() })?;
+        changes.push((Small::Job(job.id), Some(written(&job))));
+        self.store.apply(&changes, &[Action::JobStarted { job: job.id, kind: job.task.kind().to_owned() }])?;
         self.begin(&mut begun, job.clone());
         Ok(job)
     }
@@ -302,19 +308,25 @@ impl Catalogue {
     /// # Errors
     /// [`CatalogueError::NoSuchJob`], [`CatalogueError::JobEnded`].
     pub fn cancel(&self, id: u32) -> Result<Job, CatalogueError> {
-        let begun = lock(&self.jobs.begun).iter().find(|begun| lock(&begun.job).id == id).cloned();
-        let mut job = self.job(id)?;
+        let all = lock(&self.jobs.begun);
+        let begun = all.iter().find(|begun| lock(&begun.job).id == id);
+        // Held to the end, so that what it does meanwhile is not kept in place of this.
+        let current = begun.map(|begun| lock(&begun.job));
+        let job = match &current {
+            Some(job) => Job::clone(job),
+            None => self.kept_jobs()?.into_iter().find(|job| job.id == id).ok_or(CatalogueError::NoSuchJob(id))?,
+        };
         if job.state != JobState::Running {
             return Err(CatalogueError::JobEnded { id, state: job.state });
         }
-        self.store.note(Action::JobCancelled { job: id })?;
-        if let Some(begun) = begun {
-            begun.cancelled.store(true, Ordering::Relaxed);
-        } else {
-            job.state = JobState::Cancelled;
-            job.ended = Some(Timestamp::now());
-            self.keep(&job)?;
+        if begun.is_some_and(|begun| begun.is_cancelled()) {
+            return Ok(job);
         }
+        let cancelled = Job { state: JobState::Cancelled, ended: Some(Timestamp::now()), ..job.clone() };
+        let change = (Small::Job(id), Some(written(&cancelled)));
+        self.store.apply(&[change], &[Action::JobCancelled { job: id }])?;
+        let Some(begun) = begun else { return Ok(cancelled) };
+        begun.cancelled.store(true, Ordering::Relaxed);
         Ok(job)
     }
 
@@ -356,6 +368,9 @@ impl Catalogue {
                     None => Err(CatalogueError::no_such_recipe(recipe, &known)),
                 }
             }
+            Task::Backup { keep, .. } if !(1..=MOST_BACKUPS).contains(keep) => {
+                Err(CatalogueError::BadTask(format!("1 to {MOST_BACKUPS} backups can be kept, not {keep}")))
+            }
             Task::Backup { to, .. } => self.backups.folder(to).map(|_| ()),
             Task::Verify { .. } | Task::Compact {} => Ok(()),
         }
@@ -378,8 +393,9 @@ impl Catalogue {
         let ended = catch_unwind(AssertUnwindSafe(|| self.perform(&begun.job(), &work)));
         let mut job = lock(&begun.job);
         match ended {
+            // The audit log says so; also of one that had just come to its end.
+            Ok(_) if begun.is_cancelled() => job.state = JobState::Cancelled,
             Ok(Ok(result)) => (job.state, job.result) = (JobState::Done, Some(result)),
-            Ok(Err(_)) if begun.cancelled.load(Ordering::Relaxed) => job.state = JobState::Cancelled,
             // It goes on with the next start.
             Ok(Err(_)) if self.jobs.stopping.load(Ordering::Relaxed) => {}
             Ok(Err(error)) => (job.state, job.error) = (JobState::Failed, Some(error.to_string())),
@@ -420,7 +436,8 @@ impl Catalogue {
             }
             Task::Backup { to, keep } => {
                 let folder = self.backups.folder(to)?;
-                let Backup { number, bytes, kept } = self.store.backup(&folder, *keep)?;
+                let watch: Watch<'_> = &|done, total| work.step(done, total);
+                let Backup { number, bytes, kept } = self.store.backup(&folder, *keep, watch)?;
                 Ok(json!({ "backup": number, "bytes": bytes, "kept": kept }))
             }
             Task::Compact {} => {
@@ -444,9 +461,12 @@ impl Catalogue {
     }
 
     fn keep(&self, job: &Job) -> Result<(), CatalogueError> {
-        let json = serde_json::to_vec(job).expect("a job has text keys only and is written to memory");
-        Ok(self.store.put_job(job.id, Some(&json))?)
+        Ok(self.store.apply(&[(Small::Job(job.id), Some(written(job)))], &[])?)
     }
+}
+
+fn written(job: &Job) -> Vec<u8> {
+    serde_json::to_vec(job).expect("a job has text keys only and is written to memory")
 }
 
 /// What a job tells of itself while it runs.
@@ -465,7 +485,7 @@ impl Work<'_> {
         let mut job = lock(&self.begun.job);
         (job.done, job.total) = (done, total);
         let stopping = &self.catalogue.jobs.stopping;
-        if self.begun.cancelled.load(Ordering::Relaxed) || stopping.load(Ordering::Relaxed) {
+        if self.begun.is_cancelled() || stopping.load(Ordering::Relaxed) {
             return Err(StoreError::Stopped);
         }
         Ok(())
@@ -476,7 +496,8 @@ impl Work<'_> {
         let mut job = lock(&self.begun.job);
         change(&mut job.stand);
         let mut saved = lock(&self.saved);
-        if now || saved.elapsed() >= SAVED_EVERY {
+        // Of a job that was cancelled, that is kept already.
+        if !self.begun.is_cancelled() && (now || saved.elapsed() >= SAVED_EVERY) {
             self.catalogue.keep(&job)?;
             *saved = Instant::now();
         }

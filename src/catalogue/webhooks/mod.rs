@@ -20,7 +20,7 @@ use utoipa::ToSchema;
 
 use self::delivery::{Sender, Undelivered, new_secret};
 use super::{BookRef, Catalogue, CatalogueError, Report};
-use crate::index::{Action, AuditEntry, AuditFrom, AuditedBook, BookKey, Library, Snapshot};
+use crate::index::{Action, AuditEntry, AuditFrom, AuditedBook, BookKey, Library, Small, Snapshot};
 use crate::metrics::METRICS;
 
 /// The kind of setting that webhooks are.
@@ -172,17 +172,17 @@ impl Catalogue {
             new_secret().map_err(|e| CatalogueError::BadKey(format!("no random numbers for a secret: {e}")))?;
         let since = Timestamp::now();
         let last = self.store.snapshot().last_audited()?;
-        self.keep_progress(&library, Some(last))?;
         let kept = Kept { url: url.clone(), secret: secret.clone(), since };
-        let replaced = self.store.set(KIND, library.as_str(), Some(&json(&kept)))?;
+        let progress = (Small::Setting(PROGRESS, library.as_str()), Some(last.to_string().into_bytes()));
+        let replaced = self.change_setting(KIND, library.as_str(), Some(json(&kept)), Some(progress))?;
         self.forget_failure(&library);
         Ok((MadeWebhook { webhook: Webhook { library, url, since, behind: 0, failing: None }, secret }, replaced))
     }
 
     /// Removes a library's webhook; says whether there was one.
     pub fn remove_webhook(&self, library: &Library) -> Result<bool, CatalogueError> {
-        let was_there = self.store.set(KIND, library.as_str(), None)?;
-        self.keep_progress(library, None)?;
+        let progress = (Small::Setting(PROGRESS, library.as_str()), None);
+        let was_there = self.change_setting(KIND, library.as_str(), None, Some(progress))?;
         self.forget_failure(library);
         Ok(was_there)
     }
@@ -258,8 +258,9 @@ impl Catalogue {
     fn turn(&self, sender: &Sender, library: &Library, kept: &Kept, done: u64) -> Result<(), CatalogueError> {
         let reached = self.tell(sender, library, kept, done)?;
         // A webhook that was set anew meanwhile begins where that says.
+        let _changing = self.changing_settings();
         if reached > done && self.kept_webhooks()?.get(library).is_some_and(|now| now.secret == kept.secret) {
-            self.keep_progress(library, Some(reached))?;
+            self.store.keep(PROGRESS, library.as_str(), Some(reached.to_string().as_bytes()))?;
         }
         Ok(())
     }
@@ -364,11 +365,6 @@ impl Catalogue {
             read.ok_or(CatalogueError::BadSetting { kind, name })
         };
         self.store.settings(kind)?.into_iter().map(read).collect()
-    }
-
-    fn keep_progress(&self, library: &Library, number: Option<u64>) -> Result<(), CatalogueError> {
-        let number = number.map(|number| number.to_string());
-        Ok(self.store.keep(PROGRESS, library.as_str(), number.as_ref().map(String::as_bytes))?)
     }
 }
 

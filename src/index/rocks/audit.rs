@@ -1,5 +1,7 @@
 //! The audit log in its family.
 
+use std::sync::{Arc, PoisonError};
+
 use jiff::Timestamp;
 use rocksdb::{ReadOptions, WriteBatch};
 
@@ -15,35 +17,43 @@ const KEPT: u64 = if cfg!(test) { 300 } else { 10_000_000 };
 /// How many go at a time.
 const STEP: u64 = KEPT / 100;
 
-/// Adds entries to a batch. The caller has the turn to write, and `before` is a state within it.
-pub(super) fn append(
-    before: &RocksSnapshot<'_>,
-    batch: &mut WriteBatch,
-    actions: impl IntoIterator<Item = Action>,
-) -> Result<(), StoreError> {
+/// Writes a batch together with the entries that tell of it, and waits until both are on disk.
+///
+/// Entries are numbered in the order in which their batches are written. No other lock is waited for within, so that what
+/// needs no turn to change the books, such as the revocation of a key, does not wait for a long merge.
+pub(super) fn commit(store: &RocksStore, mut batch: WriteBatch, actions: Vec<Action>) -> Result<(), StoreError> {
+    if actions.is_empty() {
+        return if batch.is_empty() { Ok(()) } else { durably(store, batch) };
+    }
+    let _numbering = store.numbering.lock().unwrap_or_else(PoisonError::into_inner);
     let (at, actor) = (Timestamp::now(), Actor::current().to_string());
-    let first = before.last_audited()?;
+    // Whoever changes the recipes holds their lock meanwhile.
+    let first = RocksSnapshot::new(store, store.db.snapshot(), Arc::default(), Arc::default()).last_audited()?;
     let mut number = first;
     for action in actions {
         number += 1;
         let entry = Audited { at, actor: actor.clone(), action };
-        batch.put_cf(before.family(Family::Audit), schema::audit_key(number), schema::json(&entry));
+        batch.put_cf(store.family(Family::Audit), schema::audit_key(number), schema::json(&entry));
     }
-    if number > first {
-        batch.put_cf(before.family(Family::Meta), schema::AUDITED, schema::audit_key(number));
-    }
+    batch.put_cf(store.family(Family::Meta), schema::AUDITED, schema::audit_key(number));
     if number / STEP > first / STEP && number > KEPT {
         let gone = schema::audit_key(0)..schema::audit_key(number - KEPT);
-        batch.delete_range_cf(before.family(Family::Audit), gone.start, gone.end);
+        batch.delete_range_cf(store.family(Family::Audit), gone.start, gone.end);
     }
-    Ok(())
+    durably(store, batch)
 }
 
-/// Writes an entry of what changed elsewhere.
-pub(super) fn note(store: &RocksStore, action: Action) -> Result<(), StoreError> {
-    let _turn = store.turn();
+/// Makes the number of the last entry that of the last one there is, so that none is used again.
+pub(super) fn renumber(store: &RocksStore) -> Result<(), StoreError> {
+    let _numbering = store.numbering.lock().unwrap_or_else(PoisonError::into_inner);
+    let snapshot = store.view();
+    let mut entries = snapshot.iterator(Family::Audit, ReadOptions::default());
+    entries.seek_to_last();
     let mut batch = WriteBatch::default();
-    append(&store.view(), &mut batch, [action])?;
+    if let Some(last) = entries.key() {
+        batch.put_cf(store.family(Family::Meta), schema::AUDITED, last);
+    }
+    snapshot.end(&entries)?;
     durably(store, batch)
 }
 
@@ -105,7 +115,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let store = RocksStore::open_or_create(dir.path()).unwrap();
         for job in 1..=2 * KEPT as u32 {
-            store.note(Action::JobCancelled { job }).unwrap();
+            store.apply(&[], &[Action::JobCancelled { job }]).unwrap();
             let all = read(&store.view(), AuditFrom::Behind(0), usize::MAX).unwrap();
             let (first, last) = (all[0].number, u64::from(job));
             assert_eq!(all.len() as u64, last + 1 - first);
@@ -121,7 +131,7 @@ mod tests {
         let past = AuditFrom::Time(Timestamp::UNIX_EPOCH);
         assert_eq!(read(&store.view(), past, 9).unwrap(), []);
         for job in 0..40 {
-            store.note(Action::JobCancelled { job }).unwrap();
+            store.apply(&[], &[Action::JobCancelled { job }]).unwrap();
         }
         let all = read(&store.view(), AuditFrom::Behind(0), usize::MAX).unwrap();
         for entry in &all {

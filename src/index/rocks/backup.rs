@@ -4,6 +4,7 @@
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write as _};
+use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use rocksdb::Env;
@@ -11,7 +12,7 @@ use rocksdb::backup::{BackupEngine, BackupEngineOptions, RestoreOptions};
 
 use super::error::{damaged, from_io, from_rocksdb, show};
 use super::{RocksStore, open};
-use crate::index::{Backup, StoreError};
+use crate::index::{Backup, Snapshot as _, StoreError, Watch};
 
 /// Names the catalogue whose backups a folder holds, by the identity that `RocksDB` gave it.
 const OF: &str = "lapidary.backups";
@@ -20,16 +21,53 @@ const IDENTITY: &str = "IDENTITY";
 /// `RocksDB`'s folder with what it knows of each backup.
 const META: &str = "meta";
 
-pub(super) fn backup(store: &RocksStore, to: &Path, keep: usize) -> Result<Backup, StoreError> {
+pub(super) fn backup(store: &RocksStore, to: &Path, keep: u32, watch: Watch<'_>) -> Result<Backup, StoreError> {
     claim(store, to)?;
     let failed = |e: rocksdb::Error| from_rocksdb(to, &e);
     let mut engine = engine(to)?;
     engine.create_new_backup_flush(&store.db, true).map_err(failed)?;
-    engine.purge_old_backups(keep.max(1)).map_err(failed)?;
     let all = engine.get_backup_info();
     let Some(newest) = all.last() else { return Err(damaged(to, "the backup just made is not listed")) };
-    engine.verify_backup(newest.backup_id).map_err(failed)?;
-    Ok(Backup { number: newest.backup_id, bytes: newest.size, kept: all.len() })
+    let number = newest.backup_id;
+    if let Err(error) = engine.verify_backup(number).map_err(failed).and_then(|()| verify(to, number, watch)) {
+        // Without this file there is no such backup, and the next one takes its files away.
+        drop(engine);
+        fs::remove_file(to.join(META).join(number.to_string())).map_err(|e| from_io(to, &e))?;
+        return Err(error);
+    }
+    // Those before only go when this one can take their place.
+    engine.purge_old_backups(keep.max(1) as usize).map_err(failed)?;
+    Ok(Backup { number, bytes: newest.size, kept: engine.get_backup_info().len() })
+}
+
+/// Reads all of a backup where it lies, by links, as it is read when it is restored.
+fn verify(backups: &Path, number: u32, watch: Watch<'_>) -> Result<(), StoreError> {
+    let failed = |e| from_io(backups, &e);
+    let backups = backups.canonicalize().map_err(failed)?;
+    let list = fs::read_to_string(backups.join(META).join(number.to_string())).map_err(failed)?;
+    let links = tempfile::Builder::new().prefix(".lapidary-").tempdir_in(&backups).map_err(failed)?;
+    let files = list.lines().filter_map(|line| line.split_whitespace().next());
+    for file in files.filter(|file| file.starts_with("private/") || file.starts_with("shared")) {
+        symlink(backups.join(file), links.path().join(own_name(file))).map_err(failed)?;
+    }
+    let store = open::read_only(links.path())?;
+    let faults = store.view().verify(watch)?;
+    let Some(first) = faults.first() else { return Ok(()) };
+    let detail = format!(
+        "the backup just made has {} faults, such as: {first}; `lapidary verify` says whether the catalogue has them too, and \
+         mends them with --fix; if not, back up into a new folder. Earlier backups are kept",
+        faults.len()
+    );
+    Err(StoreError::Io { path: show(&backups), detail })
+}
+
+/// A file's name in the catalogue: shared ones have a checksum or more in theirs, as in `000012_s0AB_345.sst`.
+fn own_name(file: &str) -> String {
+    let name = file.rsplit('/').next().unwrap_or(file);
+    match (file.starts_with("shared"), name.split_once('_'), name.rsplit_once('.')) {
+        (true, Some((number, _)), Some((_, kind))) => format!("{number}.{kind}"),
+        _ => name.to_owned(),
+    }
 }
 
 /// Makes sure that the folder is one for backups of this catalogue.

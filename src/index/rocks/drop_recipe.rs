@@ -1,14 +1,16 @@
 //! Dropping a recipe: marked first, so that nobody finds it any more; then no record names it; then all else goes at once.
 //!
 //! Gem lists, postings and sizes of the recipe stay to the end, and are as they would be if no book had changed since it was
-//! marked, but for those whose records named it still: their sum stays right.
+//! marked, but for those whose records named it still. How many postings go is counted where they are deleted.
 
 use std::sync::{Arc, PoisonError};
 
 use rocksdb::{ReadOptions, WriteBatch};
 
+use super::postings::{Reader, Unreadable};
+use super::read::RocksSnapshot;
 use super::recipes::KnownRecipe;
-use super::schema::{self, Family, Sign};
+use super::schema::{self, Family, Postings};
 use super::write::durably;
 use super::{RocksStore, audit};
 use crate::fingerprint::RecipeName;
@@ -31,8 +33,6 @@ pub(super) fn drop_recipe(store: &RocksStore, name: &RecipeName, watch: Watch<'_
 /// Marks the recipe; `None` when it is not there.
 pub(super) fn mark(store: &RocksStore, name: &RecipeName) -> Result<Option<KnownRecipe>, StoreError> {
     let _turn = store.turn();
-    // Before the lock, which it takes too.
-    let before = store.view();
     let mut recipes = store.recipes.write().unwrap_or_else(PoisonError::into_inner);
     let Ok(recipe) = recipes.named(name).cloned() else { return Ok(None) };
     if recipe.leaving {
@@ -43,8 +43,7 @@ pub(super) fn mark(store: &RocksStore, name: &RecipeName) -> Result<Option<Known
     }
     let mut batch = WriteBatch::default();
     batch.put_cf(store.family(Family::Meta), schema::leaving_key(recipe.number), []);
-    audit::append(&before, &mut batch, [Action::RecipeDropped { recipe: name.clone() }])?;
-    durably(store, batch)?;
+    audit::commit(store, batch, vec![Action::RecipeDropped { recipe: name.clone() }])?;
     let mut changed = (**recipes).clone();
     changed.0.iter_mut().filter(|known| known.number == recipe.number).for_each(|known| known.leaving = true);
     *recipes = Arc::new(changed);
@@ -74,22 +73,9 @@ fn erase(store: &RocksStore, recipe: &KnownRecipe) -> Result<(), StoreError> {
     // The numbers would have to be used up for the last one to be there.
     let end = end.as_ref().map_or(&[0xff; 3][..], |end| end.as_slice());
     let mut counts = snapshot.postings()?;
-    let gems: u64 = snapshot.sizes_of(recipe)?.classes.iter().map(|class| class.gems).sum();
-    let (mut added, mut removed) = (0, 0);
-    let mut options = ReadOptions::default();
-    options.set_total_order_seek(true);
-    let mut delta = snapshot.iterator(Family::Delta, options);
-    delta.seek(first);
-    while let Some(key) = delta.key().filter(|key| key.starts_with(&first)) {
-        match schema::split_delta_key(key) {
-            Some((_, Sign::Removed, _)) => removed += 1,
-            _ => added += 1,
-        }
-        delta.next();
-    }
-    snapshot.end(&delta)?;
-    counts.delta = counts.delta.saturating_sub(added + removed);
-    counts.main = (counts.main + added).saturating_sub(gems + removed);
+    let gone = count(&snapshot, recipe)?;
+    counts.main = counts.main.saturating_sub(gone.main);
+    counts.delta = counts.delta.saturating_sub(gone.delta);
 
     let mut batch = WriteBatch::default();
     for family in [Family::Gems, Family::Postings, Family::Lists, Family::Delta] {
@@ -106,4 +92,38 @@ fn erase(store: &RocksStore, recipe: &KnownRecipe) -> Result<(), StoreError> {
     left.0.retain(|known| known.number != recipe.number);
     *recipes = Arc::new(left);
     Ok(())
+}
+
+/// How many postings of a recipe there are, by reading how long its lists are. Its books' gems do not tell: not every gem has
+/// a posting.
+fn count(snapshot: &RocksSnapshot<'_>, recipe: &KnownRecipe) -> Result<Postings, StoreError> {
+    let first = recipe.number.to_be_bytes();
+    let of_recipe = |family| {
+        let mut options = ReadOptions::default();
+        options.set_total_order_seek(true);
+        options.fill_cache(false);
+        let mut entries = snapshot.iterator(family, options);
+        entries.seek(first);
+        entries
+    };
+    let mut counts = Postings::default();
+    let mut buckets = of_recipe(Family::Postings);
+    while let Some((_, value)) = buckets.item().filter(|(key, _)| key.starts_with(&first)) {
+        let lists = Reader::new(value, schema::rest_bits(recipe));
+        let sum = |lists: Reader<'_>| {
+            lists.into_iter().try_fold(0, |sum, list| list.map(|(_, list)| sum + u64::from(list.len())))
+        };
+        counts.main += lists.and_then(sum).map_err(|Unreadable| {
+            snapshot.damaged(format!("the postings of recipe {} cannot be read", recipe.name()))
+        })?;
+        buckets.next();
+    }
+    snapshot.end(&buckets)?;
+    let mut delta = of_recipe(Family::Delta);
+    while delta.key().is_some_and(|key| key.starts_with(&first)) {
+        counts.delta += 1;
+        delta.next();
+    }
+    snapshot.end(&delta)?;
+    Ok(counts)
 }

@@ -17,15 +17,17 @@
 //! | `open` | find, make, lock and check a folder |
 //! | `read`, `tally` | a snapshot; the count of a check's gems |
 //! | `write`, `merge` | a change; the delta into the main index |
-//! | `audit` | who changed what |
+//! | `audit`, `acknowledged` | who changed what; whether the last change is there |
 //! | `drop_recipe` | a recipe and all that is of it |
 //! | `rebuild` | the postings anew from the gem lists |
 //! | `build` | a whole catalogue at once |
 //! | `verify`, `repair` | the check of everything; mending what it finds |
 //! | `backup` | backups, and their way back |
+//! | `reserve` | room on the disk for when it is full |
 //! | `vitals` | what is watched: sizes, the cache, what goes on in the background |
 //! | `error` | what `RocksDB` and the file system report |
 
+mod acknowledged;
 mod audit;
 mod backup;
 mod build;
@@ -42,6 +44,7 @@ mod read;
 mod rebuild;
 mod recipes;
 mod repair;
+mod reserve;
 mod schema;
 mod tally;
 mod verify;
@@ -58,13 +61,15 @@ use rocksdb::{
     properties,
 };
 
+use self::acknowledged::Acknowledged;
 use self::owners::Owners;
 use self::read::RocksSnapshot;
 use self::recipes::Recipes;
+use self::reserve::Reserve;
 use self::schema::Family;
 use crate::fingerprint::{Recipe, RecipeName};
 use crate::index::{
-    Action, Backup, BookKey, DiskUse, LateGems, NewBook, Record, Snapshot, Store, StoreError, Vitals, Watch,
+    Action, Backup, BookKey, DiskUse, LateGems, NewBook, Record, Small, Snapshot, Store, StoreError, Vitals, Watch,
 };
 
 /// How much memory a store takes for what it read of its tables, unless told otherwise: four fifths of the posting lists of
@@ -75,7 +80,8 @@ pub const CACHE_BYTES: usize = 300 << 20;
 /// may read while one writes.
 ///
 /// After a full disk, reading goes on; writing does again some seconds after 32 MiB were freed. After another failure to
-/// write, as at a limit on the size of files, `RocksDB` may refuse to write until the store is opened anew.
+/// write, as at a limit on the size of files, `RocksDB` may refuse to write until the store is opened anew
+/// ([`Store::wants_reopening`]).
 pub struct RocksStore {
     dir: PathBuf,
     /// Replaced as a whole, so that it is right even when a thread panicked while it held the lock.
@@ -85,6 +91,11 @@ pub struct RocksStore {
     /// Held by the one that writes. It guards no state: after a panic the next one begins from what is on disk.
     writing: Mutex<merge::Cursor>,
     db: DB,
+    acknowledged: Acknowledged,
+    reserve: Reserve,
+    /// Held while entries of the audit log get their numbers and are written. Whoever has the turn may take it, and not the
+    /// reverse.
+    numbering: Mutex<()>,
     /// The database's, which count what it does.
     options: Options,
     /// Postings that merges have rewritten.
@@ -215,17 +226,17 @@ impl Store for RocksStore {
 
     fn keep_folds(&self, keep: bool) -> Result<(), StoreError> {
         let _turn = self.turn();
+        if keep == self.keeps_folds()? {
+            return Ok(());
+        }
         let mut batch = WriteBatch::default();
         let meta = self.family(Family::Meta);
-        if keep != self.keeps_folds()? {
-            audit::append(&self.view(), &mut batch, [Action::FoldsKept { kept: keep }])?;
-        }
         if keep {
             batch.put_cf(meta, schema::FOLDS, []);
         } else {
             batch.delete_cf(meta, schema::FOLDS);
         }
-        write::durably(self, batch)
+        audit::commit(self, batch, vec![Action::FoldsKept { kept: keep }])
     }
 
     fn jobs(&self) -> Result<Vec<(u32, Vec<u8>)>, StoreError> {
@@ -239,29 +250,9 @@ impl Store for RocksStore {
         Ok(jobs)
     }
 
-    fn put_job(&self, number: u32, job: Option<&[u8]>) -> Result<(), StoreError> {
-        let mut batch = WriteBatch::default();
-        match job {
-            Some(job) => batch.put_cf(self.family(Family::Jobs), number.to_be_bytes(), job),
-            None => batch.delete_cf(self.family(Family::Jobs), number.to_be_bytes()),
-        }
-        write::durably(self, batch)
-    }
-
     fn keys(&self) -> Result<Vec<Vec<u8>>, StoreError> {
         let keys = self.db.iterator_cf(self.family(Family::Keys), IteratorMode::Start);
         keys.map(|entry| Ok(entry.map_err(|e| self.failed(&e))?.1.into_vec())).collect()
-    }
-
-    fn put_keys(&self, keys: &[(&str, Option<Vec<u8>>)]) -> Result<(), StoreError> {
-        let mut batch = WriteBatch::default();
-        for (id, key) in keys {
-            match key {
-                Some(key) => batch.put_cf(self.family(Family::Keys), id, key),
-                None => batch.delete_cf(self.family(Family::Keys), id),
-            }
-        }
-        write::durably(self, batch)
     }
 
     fn put(&self, books: Vec<NewBook>) -> Result<(), StoreError> {
@@ -272,10 +263,6 @@ impl Store for RocksStore {
         write::remove(self, keys)
     }
 
-    fn note(&self, action: Action) -> Result<(), StoreError> {
-        audit::note(self, action)
-    }
-
     fn amend(&self, key: &BookKey, change: &mut dyn FnMut(&mut Record)) -> Result<Option<Record>, StoreError> {
         write::amend(self, key, change)
     }
@@ -284,8 +271,8 @@ impl Store for RocksStore {
         self.view().settings(kind)
     }
 
-    fn set(&self, kind: &str, name: &str, value: Option<&[u8]>) -> Result<bool, StoreError> {
-        write::set(self, kind, name, value)
+    fn apply(&self, changes: &[(Small<'_>, Option<Vec<u8>>)], actions: &[Action]) -> Result<(), StoreError> {
+        write::apply(self, changes, actions)
     }
 
     fn keep(&self, kind: &str, name: &str, value: Option<&[u8]>) -> Result<(), StoreError> {
@@ -319,8 +306,8 @@ impl Store for RocksStore {
         repair::repair(self, watch)
     }
 
-    fn backup(&self, to: &Path, keep: usize) -> Result<Backup, StoreError> {
-        backup::backup(self, to, keep)
+    fn backup(&self, to: &Path, keep: u32, watch: Watch<'_>) -> Result<Backup, StoreError> {
+        backup::backup(self, to, keep, watch)
     }
 
     fn stop(&self) {
@@ -343,5 +330,15 @@ impl Store for RocksStore {
 
     fn writable(&self) -> Result<(), StoreError> {
         vitals::writable(self)
+    }
+
+    fn hold_reserve(&self) -> Result<(), StoreError> {
+        let free = vitals::disk(self)?.free;
+        self.reserve.hold(free).map_err(|e| error::from_io(&self.dir, &e))
+    }
+
+    fn wants_reopening(&self) -> bool {
+        let refused = matches!(self.writable(), Err(StoreError::DiskFull(_) | StoreError::Denied { .. }));
+        refused && reserve::has_room(&self.dir)
     }
 }

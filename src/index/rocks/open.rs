@@ -12,10 +12,12 @@ use std::sync::{Arc, Mutex, RwLock};
 use rocksdb::{Cache, DB, Direction, IteratorMode, Options, WriteBatch};
 use serde::Deserialize;
 
+use super::acknowledged::Acknowledged;
 use super::error::{damaged, from_io, from_rocksdb, show};
 use super::owners::Owners;
 use super::read::RocksSnapshot;
 use super::recipes::{KnownRecipe, Recipes};
+use super::reserve::Reserve;
 use super::schema::{self, FORMAT_VERSION, Family, OLDEST_VERSION};
 use super::write::durably;
 use super::{RocksStore, options, rebuild};
@@ -32,6 +34,8 @@ const LOST_FOUND: &str = "lost+found";
 
 /// How many entries are written at once.
 const BATCH: usize = 10_000;
+/// Memory for what is read of a folder that is read once, from beginning to end.
+const READ_ONLY_CACHE_BYTES: usize = 32 << 20;
 
 /// What to do when there is no catalogue in the folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,8 +78,7 @@ pub(super) fn open(dir: &Path, absent: Absent, cache: usize) -> Result<RocksStor
     // The one that readers do not wait for each other at; 0 lets it find out how large its entries are.
     let cache = Cache::new_hyper_clock_cache(cache, 0);
     let db = DB::open_cf_descriptors(&options, dir, options::families(&cache)).map_err(|e| from_rocksdb(dir, &e))?;
-    let (dir, recipes, owners, writing) = (dir.to_owned(), RwLock::default(), RwLock::default(), Mutex::default());
-    let store = RocksStore { dir, recipes, owners, writing, db, options, merged: AtomicU64::new(0), _lock: lock };
+    let store = assemble(dir, db, options, lock)?;
     let recipes = load_recipes(&store)?;
     match content {
         Content::Catalogue(version) => migrate(&store, &recipes, version)?,
@@ -90,6 +93,33 @@ pub(super) fn open(dir: &Path, absent: Absent, cache: usize) -> Result<RocksStor
         rebuild::postings(&store, &mut store.turn(), UNWATCHED)?;
     }
     Ok(store)
+}
+
+/// A store on a database that was opened, which knows no recipes yet.
+fn assemble(dir: &Path, db: DB, options: Options, lock: File) -> Result<RocksStore, StoreError> {
+    Ok(RocksStore {
+        dir: dir.to_owned(),
+        recipes: RwLock::default(),
+        owners: RwLock::default(),
+        writing: Mutex::default(),
+        reserve: Reserve::none(dir),
+        acknowledged: Acknowledged::open(dir, db.latest_sequence_number())?,
+        db,
+        numbering: Mutex::default(),
+        options,
+        merged: AtomicU64::new(0),
+        _lock: lock,
+    })
+}
+
+/// Opens a folder of today's version that is only read.
+pub(super) fn read_only(dir: &Path) -> Result<RocksStore, StoreError> {
+    let lock = lock(dir)?;
+    let (options, cache) = (options::database(), Cache::new_lru_cache(READ_ONLY_CACHE_BYTES));
+    let db = DB::open_cf_descriptors_read_only(&options, dir, options::families(&cache), false);
+    let store = assemble(dir, db.map_err(|e| from_rocksdb(dir, &e))?, options, lock)?;
+    let (recipes, owners) = (load_recipes(&store)?, Owners::load(&store)?);
+    Ok(RocksStore { recipes: RwLock::new(Arc::new(recipes)), owners: RwLock::new(Arc::new(owners)), ..store })
 }
 
 /// Makes a folder for its user alone: gems tell much of a book that is not out yet.

@@ -12,7 +12,7 @@ use super::read::RocksSnapshot;
 use super::recipes::KnownRecipe;
 use super::schema::{self, Family};
 use super::write::{digest_keys, durably, make_distinct};
-use super::{RocksStore, gem_list, rebuild};
+use super::{RocksStore, audit, gem_list, rebuild};
 use crate::fingerprint::PlacedGem;
 use crate::index::{BookNo, Library, LibrarySummary, Record, Sizes, Snapshot as _, StoreError, Watch};
 
@@ -227,13 +227,7 @@ impl Repair<'_> {
             entries.next();
         }
         snapshot.end(&entries)?;
-        // No number is used again, whatever was lost.
-        let mut audited = snapshot.iterator(Family::Audit, ReadOptions::default());
-        audited.seek_to_last();
-        if let Some(last) = audited.key() {
-            batch.put_cf(family, schema::AUDITED, last);
-        }
-        snapshot.end(&audited)?;
+        audit::renumber(self.store)?;
         for recipe in known.0.iter().filter(|recipe| !recipe.leaving) {
             let sizes = self.sizes.remove(&recipe.number).unwrap_or_default();
             batch.put_cf(family, schema::sizes_key(recipe.number), schema::json(&sizes));

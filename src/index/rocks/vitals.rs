@@ -10,7 +10,7 @@ use rocksdb::{WriteBatch, WriteOptions, properties};
 use rustix::fs::{Access, StatVfsMountFlags};
 
 use super::schema::{Family, Postings};
-use super::{RocksStore, error};
+use super::{RocksStore, error, reserve};
 use crate::index::{Background, CacheUse, Disk, PostingCounts, StoreError, Vitals};
 
 pub(super) fn vitals(store: &RocksStore) -> Result<Vitals, StoreError> {
@@ -56,7 +56,7 @@ pub(super) fn vitals(store: &RocksStore) -> Result<Vitals, StoreError> {
     })
 }
 
-fn disk(store: &RocksStore) -> Result<Disk, StoreError> {
+pub(super) fn disk(store: &RocksStore) -> Result<Disk, StoreError> {
     let failed = |e: rustix::io::Errno| error::from_io(&store.dir, &e.into());
     let system = rustix::fs::statvfs(&store.dir).map_err(failed)?;
     let read_only =
@@ -65,12 +65,16 @@ fn disk(store: &RocksStore) -> Result<Disk, StoreError> {
     Ok(Disk { used: files(store)?, free: bytes(system.f_bavail), size: bytes(system.f_blocks), read_only })
 }
 
-/// The size of all files.
+/// The size of all files, but for room that is set aside.
 pub(super) fn files(store: &RocksStore) -> Result<u64, StoreError> {
     let sizes = || -> io::Result<u64> {
         let mut sum = 0;
         for entry in fs::read_dir(&store.dir)? {
-            match entry?.metadata() {
+            let entry = entry?;
+            if entry.file_name() == reserve::FILE {
+                continue;
+            }
+            match entry.metadata() {
                 Ok(file) if file.is_file() => sum += file.len(),
                 Ok(_) => {}
                 // A compaction deletes files at any time.

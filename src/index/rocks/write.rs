@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, MutexGuard, PoisonError};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use hashbrown::HashSet;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use rocksdb::{ReadOptions, WriteBatch, WriteOptions};
 use serde::Serialize;
 
@@ -13,13 +15,16 @@ use super::owners::Owners;
 use super::read::RocksSnapshot;
 use super::recipes::KnownRecipe;
 use super::schema::{self, DeltaKey, Family, Postings, Sign};
-use super::{RocksStore, audit, error, gem_list};
+use super::{RocksStore, audit, error, gem_list, vitals};
 use crate::fingerprint::{Gem, PackedFold, PlacedGem, Recipe, RecipeName};
 use crate::index::{
-    Action, Amended, AuditedBook, BookKey, BookNo, LateGems, Library, LibrarySummary, NewBook, Record, Sizes, Snapshot,
-    StoreError,
+    Action, Amended, AuditedBook, BookKey, BookNo, LateGems, Library, LibrarySummary, NewBook, Record, Sizes, Small,
+    Snapshot, StoreError,
 };
 
+/// How long `RocksDB` may take to write again after room was freed: it looks every 5 seconds.
+const RECOVERY: Duration = Duration::from_secs(15);
+const RECOVERY_STEP: Duration = Duration::from_millis(50);
 /// How many postings a removed book is taken to have had.
 const REMOVED_GEMS: u64 = 200;
 
@@ -77,6 +82,7 @@ pub(super) fn make_ready(store: &RocksStore, name: &RecipeName) -> Result<(), St
 }
 
 pub(super) fn add_gems(store: &RocksStore, recipe: &RecipeName, books: Vec<LateGems>) -> Result<(), StoreError> {
+    has_room_for_books(store)?;
     let mut turn = store.turn();
     let gems: usize = books.iter().map(|book| book.gems.len()).sum();
     merge::keep_up(store, &mut turn, gems as u64)?;
@@ -89,6 +95,7 @@ pub(super) fn add_gems(store: &RocksStore, recipe: &RecipeName, books: Vec<LateG
 }
 
 pub(super) fn put(store: &RocksStore, books: Vec<NewBook>) -> Result<(), StoreError> {
+    has_room_for_books(store)?;
     let mut turn = store.turn();
     let gems: usize = books.iter().flat_map(|book| book.gems.values()).map(Vec::len).sum();
     merge::keep_up(store, &mut turn, gems as u64)?;
@@ -124,8 +131,11 @@ pub(super) fn amend(
     };
     let mut new = old.clone();
     change(&mut new);
-    let new =
+    let mut new =
         Record { key: old.key.clone(), gems: old.gems.clone(), digest: old.digest.clone(), bytes: old.bytes, ..new };
+    // Later than the one before, whatever the clock says.
+    let next = old.standing.amended.and_then(|before| before.checked_add(SignedDuration::from_nanos(1)).ok());
+    new.standing.amended = Some(Timestamp::now()).max(next);
     amendment.uncount(&old)?;
     amendment.count(&new)?;
     amendment.put_json(Family::Books, schema::book_key(number), &new);
@@ -135,19 +145,44 @@ pub(super) fn amend(
     Ok(Some(new))
 }
 
-pub(super) fn set(store: &RocksStore, kind: &str, name: &str, value: Option<&[u8]>) -> Result<bool, StoreError> {
-    let mut change = Change::begin(store, store.turn());
-    let key = schema::setting_key(kind, name);
-    let was_there = change.before.get(Family::Meta, &key)?.is_some();
-    let meta = store.family(Family::Meta);
-    match value {
-        Some(value) => change.batch.put_cf(meta, key, value),
-        None if was_there => change.batch.delete_cf(meta, key),
-        None => return Ok(false),
+pub(super) fn apply(
+    store: &RocksStore,
+    changes: &[(Small<'_>, Option<Vec<u8>>)],
+    actions: &[Action],
+) -> Result<(), StoreError> {
+    let commit = || audit::commit(store, batch_of(store, changes), actions.to_vec());
+    match commit() {
+        Err(StoreError::DiskFull(_)) if store.reserve.release() => {
+            tracing::warn!("{}: the disk is full; its reserve is used", error::show(&store.dir));
+            let until = Instant::now() + RECOVERY;
+            while vitals::writable(store).is_err() && Instant::now() < until {
+                sleep(RECOVERY_STEP);
+            }
+            commit()
+        }
+        done => done,
     }
-    change.audit.push(Action::Setting { kind: kind.to_owned(), name: name.to_owned(), removed: value.is_none() });
-    change.commit()?;
-    Ok(was_there)
+}
+
+fn batch_of(store: &RocksStore, changes: &[(Small<'_>, Option<Vec<u8>>)]) -> WriteBatch {
+    let mut batch = WriteBatch::default();
+    for (small, value) in changes {
+        let (family, key) = match small {
+            Small::Key(id) => (Family::Keys, id.as_bytes().to_vec()),
+            Small::Job(number) => (Family::Jobs, number.to_be_bytes().to_vec()),
+            Small::Setting(kind, name) => (Family::Meta, schema::setting_key(kind, name)),
+        };
+        match value {
+            Some(value) => batch.put_cf(store.family(family), key, value),
+            None => batch.delete_cf(store.family(family), key),
+        }
+    }
+    batch
+}
+
+/// Leaves what room is left on a full disk to small records.
+fn has_room_for_books(store: &RocksStore) -> Result<(), StoreError> {
+    if store.reserve.is_released() { Err(StoreError::DiskFull(error::show(&store.dir))) } else { Ok(()) }
 }
 
 pub(super) fn keep(store: &RocksStore, kind: &str, name: &str, value: Option<&[u8]>) -> Result<(), StoreError> {
@@ -254,9 +289,7 @@ impl<'a> Change<'a> {
             self.uncount(old)?;
             self.remove_folds(number)?;
             self.remove_digests(number, old);
-            let (standing, before) = (&mut record.standing, &old.standing);
-            standing.disabled_since = standing.disabled_since.or(before.disabled_since);
-            standing.note = standing.note.take().or_else(|| before.note.clone());
+            keep_amendments(&mut record, old);
         } else {
             self.batch.put_cf(self.store.family(Family::Ids), schema::id_key(&record.key), schema::book_key(number));
         }
@@ -482,14 +515,23 @@ impl<'a> Change<'a> {
         if let Some(postings) = self.postings {
             self.batch.put_cf(meta, schema::POSTINGS, postings.write());
         }
-        audit::append(&self.before, &mut self.batch, self.audit)?;
-        if self.batch.is_empty() {
-            return Ok(());
-        }
         if let Some(owners) = self.owners {
             self.store.set_owners(owners);
         }
-        durably(self.store, self.batch)
+        audit::commit(self.store, self.batch, self.audit)
+    }
+}
+
+/// Leaves in place what was amended of a book since the record that replaces its own was made. Otherwise rights and their days
+/// are those of the new record; disabled books stay disabled and keep their note, unless they get another one.
+fn keep_amendments(record: &mut Record, old: &Record) {
+    let (standing, before) = (&mut record.standing, &old.standing);
+    if before.amended > standing.amended {
+        record.rights = old.rights;
+        *standing = before.clone();
+    } else {
+        standing.disabled_since = standing.disabled_since.or(before.disabled_since);
+        standing.note = standing.note.take().or_else(|| before.note.clone());
     }
 }
 
@@ -510,7 +552,11 @@ fn audited(record: &Record) -> AuditedBook {
 pub(super) fn durably(store: &RocksStore, batch: WriteBatch) -> Result<(), StoreError> {
     let mut durable = WriteOptions::default();
     durable.set_sync(true);
-    store.db.write_opt(batch, &durable).map_err(|e| store.failed(&e))
+    // What others write meanwhile without waiting for the disk is not counted.
+    let last = store.db.latest_sequence_number() + batch.len() as u64;
+    store.db.write_opt(batch, &durable).map_err(|e| store.failed(&e))?;
+    store.acknowledged.set(last);
+    Ok(())
 }
 
 pub(super) fn full(store: &RocksStore, detail: &str) -> StoreError {

@@ -20,7 +20,7 @@ use super::open;
 use super::owners::Owners;
 use super::recipes::KnownRecipe;
 use super::schema::{self, Family, Postings};
-use super::write::{digest_keys, durably, full, make_distinct};
+use super::write::{digest_keys, full, make_distinct};
 use super::{RocksStore, audit, error, gem_list, options};
 use crate::fingerprint::Recipe;
 use crate::index::{Action, BookNo, LibrarySummary, NewBook, Sizes, Store, StoreError};
@@ -142,8 +142,7 @@ fn fill<E: From<StoreError>>(
     for (library, summary) in &libraries {
         batch.put_cf(meta, schema::library_key(library), schema::json(summary));
     }
-    audit::append(&store.view(), &mut batch, [Action::Built { books: u64::from(next.0) }])?;
-    durably(store, batch)?;
+    audit::commit(store, batch, vec![Action::Built { books: u64::from(next.0) }])?;
     Ok(store.flush()?)
 }
 
