@@ -371,6 +371,9 @@ impl Catalogue {
 
     /// Changes keys, and keeps that there have been some; the caller holds the lock from its reading of them.
     fn change_keys(&self, mut changes: Written<'_>, actions: &[Action]) -> Result<(), CatalogueError> {
+        if changes.is_empty() {
+            return Ok(());
+        }
         let (kind, name) = HAS_HAD_KEYS;
         changes.push((Small::Setting(kind, name), Some(b"true".to_vec())));
         let done = self.store.apply(&changes, actions);
