@@ -48,6 +48,7 @@ pub mod evaluate;
 pub mod extract;
 pub mod fingerprint;
 pub mod index;
+mod json;
 pub mod matching;
 mod metrics;
 mod object;

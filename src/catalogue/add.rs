@@ -12,7 +12,7 @@ use super::check::distinct;
 use super::digest::{digest_after, digest_of};
 use super::{Catalogue, CatalogueError, Text};
 use crate::fingerprint::{Gem, PackedFold, PlacedGem, Recipe, RecipeName, WrittenGem};
-use crate::index::{BookKey, BookNo, Coverage, NewBook, Record, Rights, Snapshot, Standing, Validity};
+use crate::index::{BookKey, BookNo, Coverage, NewBook, Record, Rights, Snapshot, Standing, Validity, described};
 use crate::metrics::METRICS;
 
 /// A book to add: what it is called, what may be done with it, and what is in it.
@@ -71,6 +71,14 @@ impl Content {
     #[must_use]
     pub fn text(text: String) -> Self {
         Self::Text { text, clean: None }
+    }
+
+    /// The text, if it is one.
+    pub(crate) fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text { text, .. } => Some(text),
+            Self::Gems { .. } => None,
+        }
     }
 }
 
@@ -160,6 +168,7 @@ impl Catalogue {
     /// [`CatalogueError::NoSuchRecipe`] for gems of a recipe that is not there; and what is wrong with the entry.
     pub fn prepare(&self, entry: NewEntry, recipes: &[Recipe]) -> Result<Prepared, CatalogueError> {
         let NewEntry { key, rights, title, authors, language, identifiers, validity, content, allow_empty } = entry;
+        described(title.as_deref(), &authors, language.as_deref(), &identifiers)?;
         let validity = validity.map(checked).transpose()?.flatten();
         let snapshot = self.store.snapshot();
         let number = snapshot.find(&key)?;

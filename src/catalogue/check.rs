@@ -13,6 +13,7 @@ use utoipa::ToSchema;
 
 use super::allow::Allowances;
 use super::looked_up::{LookedUp, kept, of_both};
+use super::shown::Shown;
 use super::{Catalogue, CatalogueError, Text, chosen};
 use crate::fingerprint::{Gem, PlacedGem, Probe, Recipe, RecipeName, WrittenGem};
 use crate::index::{
@@ -49,6 +50,14 @@ impl Query {
     #[must_use]
     pub fn text(text: String) -> Self {
         Self::Text { text, clean: None }
+    }
+
+    /// The text, if it is one.
+    pub(crate) fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text { text, .. } => Some(text),
+            Self::Gems(_) => None,
+        }
     }
 }
 
@@ -366,7 +375,9 @@ impl Checking<'_> {
         let records = self.snapshot.fetch(&numbers)?;
         // A record of which an outline was read is there.
         let shown = found.into_iter().zip(records).filter_map(|(candidate, record)| Some((candidate, record?)));
-        let shown = shown.map(|(Candidate { number, library, score, identical, allowed, .. }, record)| {
+        let mut matches = Shown::default();
+        for (at, (candidate, record)) in shown.enumerate() {
+            let Candidate { number, library, score, identical, allowed, .. } = candidate;
             let query = &looked_up[library];
             let Alignment { relation, spans, evidence, .. } = query.aligned(number)?;
             let of_book = record.gems.get(name).copied().unwrap_or_default();
@@ -375,9 +386,10 @@ impl Checking<'_> {
             let spans = if options.detail { spans } else { Vec::new() };
             let book = BookRef::on(self.day, record);
             let chance = by_chance(query.probes().len(), score.common);
-            Ok(Match { book, score, relation, identical, chance, evidence, error_probability, spans, allowed })
-        });
-        let matches = shown.collect::<Result<Vec<Match>, CatalogueError>>()?;
+            let found = Match { book, score, relation, identical, chance, evidence, error_probability, spans, allowed };
+            matches.add(found, best == Some(at));
+        }
+        let (matches, left_out) = matches.finish();
         let all_gems: u64 = sizes.classes.iter().map(|class| class.gems).sum();
         let error_probability = match best_candidate {
             None => None,
@@ -403,7 +415,7 @@ impl Checking<'_> {
             disabled,
             error_probability,
             matches,
-            note: self.note(common_gems, coverage),
+            note: noted(self.note(common_gems, coverage), left_out),
         })
     }
 
@@ -496,6 +508,14 @@ impl Checking<'_> {
         });
         let notes: Vec<String> = short.into_iter().chain(missed).collect();
         (!notes.is_empty()).then(|| notes.join("; "))
+    }
+}
+
+/// Both notes, where there are two.
+fn noted(first: Option<String>, second: Option<String>) -> Option<String> {
+    match (first, second) {
+        (Some(first), Some(second)) => Some(format!("{first}; {second}")),
+        (first, second) => first.or(second),
     }
 }
 

@@ -4,7 +4,7 @@ use jiff::civil::Date;
 
 use super::jobs::JobState;
 use crate::fingerprint::{Costly, Recipe, RecipeError, RecipeName, WrittenGem};
-use crate::index::{BadName, BookKey, Coverage, NOTE_BYTES, StoreError};
+use crate::index::{BadName, BookKey, Coverage, NOTE_BYTES, StoreError, TooLong};
 
 /// Why a catalogue did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -130,6 +130,9 @@ pub enum CatalogueError {
         /// What its gems are.
         are: &'static str,
     },
+    /// What is said of a book is too long.
+    #[error(transparent)]
+    TooLong(#[from] TooLong),
     /// A note that is too long.
     #[error("the note is longer than {NOTE_BYTES} bytes; say it in fewer words")]
     LongNote,

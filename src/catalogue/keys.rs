@@ -318,6 +318,11 @@ impl Catalogue {
         self.make_key(NewKey { name, role, libraries, rate, quota, expires }, shortened)
     }
 
+    /// Whether the key with this id opens something now.
+    pub fn is_good_key(&self, id: &str) -> Result<bool, CatalogueError> {
+        Ok(self.kept_keys()?.get(id).is_some_and(|kept| !kept.key.has_expired()))
+    }
+
     /// Whose secret this is.
     ///
     /// # Errors

@@ -13,6 +13,7 @@ mod jobs;
 mod keys;
 mod looked_up;
 mod restore;
+mod shown;
 mod text;
 mod transfer;
 mod webhooks;
@@ -26,6 +27,7 @@ pub use error::CatalogueError;
 pub use jobs::{Backups, From as CutFrom, Job, JobState, RecipeChoice, Stand, Task};
 pub use keys::{AccessDenied, Key, MadeKey, NewKey, Rate, RateError, Role, Unit, Usage};
 pub use text::Text;
+use text::memory_for;
 pub use webhooks::{Failing, MadeWebhook, Webhook};
 
 use std::path::Path;
@@ -41,6 +43,9 @@ use crate::index::{
 };
 use crate::matching::{Rule, RuleChanges};
 use crate::metrics::METRICS;
+
+/// How many records are read at a time for a page.
+const READ_AT_ONCE: usize = 100;
 
 /// A catalogue of books: a store, and what is other than usual in the rule it is checked by. Any number of threads may use one at once.
 pub struct Catalogue {
@@ -145,6 +150,11 @@ impl Catalogue {
         Ok(self.store.keep_folds(keep)?)
     }
 
+    /// About how much memory putting in a text takes at most beside the text; it may stand in a line of JSON.
+    pub(crate) fn memory_for(&self, text: &[u8]) -> Result<usize, CatalogueError> {
+        Ok(memory_for(text, self.store.keeps_folds()?))
+    }
+
     /// Removes books, and says for each whether it was there.
     pub fn remove(&self, keys: &[BookKey]) -> Result<Vec<bool>, CatalogueError> {
         let were_there = self.store.remove(keys)?;
@@ -161,18 +171,31 @@ impl Catalogue {
         }
     }
 
-    /// A page of a library: up to `limit` records in the order of their ids, beginning behind `cursor`.
+    /// A page of a library: up to `limit` records in the order of their ids, beginning behind `cursor`; fewer, if they are long.
     ///
     /// # Errors
     /// [`CatalogueError::NoSuchLibrary`] for a library that holds no book.
     pub fn books(&self, library: &Library, cursor: Option<&BookId>, limit: usize) -> Result<Page, CatalogueError> {
         let snapshot = self.store.snapshot();
-        let mut books = snapshot.walk(library, cursor, limit.saturating_add(1))?;
+        let mut books: Vec<Record> = Vec::new();
+        // Some at a time, since a page may be full before it has as many.
+        let wanted = limit.saturating_add(1);
+        while books.len() < wanted && shown::fitting(&books) >= books.len() {
+            let after = books.last().map(|record| record.key.id.clone());
+            let some = (wanted - books.len()).min(READ_AT_ONCE);
+            let read = snapshot.walk(library, after.as_ref().or(cursor), some)?;
+            let is_last = read.len() < some;
+            books.extend(read);
+            if is_last {
+                break;
+            }
+        }
         if books.is_empty() && !snapshot.libraries()?.iter().any(|summary| summary.library == *library) {
             return Err(CatalogueError::NoSuchLibrary(library.to_string()));
         }
-        let more = books.len() > limit;
-        books.truncate(limit);
+        let shown = limit.min(shown::fitting(&books));
+        let more = books.len() > shown;
+        books.truncate(shown);
         let next_cursor = books.last().filter(|_| more).map(|record| record.key.id.clone());
         Ok(Page { books, next_cursor })
     }

@@ -98,6 +98,31 @@ impl<'a> Text<'a> {
     }
 }
 
+/// About how much memory reading a text takes at most beside the text itself. It may be a text in
+/// a line of JSON, with escapes. `folds`: whether its folds are kept.
+pub(crate) fn memory_for(text: &[u8], folds: bool) -> usize {
+    /// Bytes for each byte of any text, and of one whose folds are kept.
+    const ANY: usize = 2;
+    const FOLDED: usize = 40;
+    /// For a page, and for a piece of the text without the marks of its printing.
+    const PAGE: usize = 24;
+    const PIECE: usize = 56;
+    let marks: usize = text
+        .windows(3)
+        .map(|three| match three {
+            [b'\x0C', ..] | [b'\\', b'f', _] => PAGE,
+            [b'-', b'\n' | b'\r' | b'\\', _]
+            | [b'\\', b'u', _]
+            | [0xC2, 0xAD, _]
+            | [0xEF, 0xAC | 0xB7 | 0xBB, _]
+            | [0xE2, 0x80, 0x8B..=0x8D]
+            | [0xE2, 0x81, 0xA0] => PIECE,
+            _ => 0,
+        })
+        .sum();
+    text.len() * if folds { FOLDED } else { ANY } + marks
+}
+
 fn replace(gem: &mut PlacedGem, clean: &Clean<'_>) {
     gem.place = gem.place.map(|place| source(place, clean));
 }

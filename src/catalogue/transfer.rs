@@ -15,10 +15,13 @@ use crate::index::{NewBook, Record, RocksStore, Snapshot, Store, StoreError, UNW
 
 /// The version of the format that is written; those from 1 on are read.
 const VERSION: u32 = 1;
-/// How many books are read, or put in, at a time.
+/// How many books are read, or put in, at a time; fewer, once their lines together are this long.
 const BATCH: usize = 64;
 /// The longest text that a book may say it has: all books together can then be summed up.
 const TEXT_BYTES: u64 = u32::MAX as u64;
+const BATCH_BYTES: usize = 4 << 20;
+/// How much of a line is read at a time.
+const STEP: u64 = 256 << 10;
 /// The longest line of a file: a book of hundreds of megabytes.
 const LINE: u64 = 2 << 30;
 
@@ -43,6 +46,11 @@ struct Line {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     folds: BTreeMap<String, String>,
 }
+
+/// Is told how much memory an import takes by now, in bytes, and may refuse that.
+pub type Account<'a> = &'a dyn Fn(usize) -> bool;
+/// For an import that may take as much as it must.
+const UNCOUNTED: Account<'static> = &|_| true;
 
 /// A gem as it is written, and where it is from if that is known.
 #[derive(Serialize, Deserialize)]
@@ -100,7 +108,7 @@ impl Catalogue {
     pub fn import(folder: &Path, input: &mut dyn BufRead, watch: Watch<'_>) -> Result<u64, CatalogueError> {
         match RocksStore::open(folder) {
             Err(StoreError::Missing(_)) => {
-                let mut reading = Reading::new(input, LINE);
+                let mut reading = Reading::new(input, LINE, UNCOUNTED);
                 let header = reading.header()?;
                 let store = RocksStore::build(folder, &header.recipes, reading.books(header.books, watch))?;
                 store.keep_folds(header.keeps_folds)?;
@@ -111,7 +119,7 @@ impl Catalogue {
             }
             store => {
                 let catalogue = Self::on(Box::new(store?));
-                let books = catalogue.take_in(input, LINE, watch)?;
+                let books = catalogue.take_in(input, LINE, watch, UNCOUNTED)?;
                 catalogue.flush()?;
                 Ok(books)
             }
@@ -124,16 +132,28 @@ impl Catalogue {
     ///
     /// # Errors
     /// [`CatalogueError::BadExport`] with the line, when the books before it are in the catalogue; and those of the store.
-    pub fn take_in(&self, input: &mut dyn BufRead, line: u64, watch: Watch<'_>) -> Result<u64, CatalogueError> {
-        let mut reading = Reading::new(input, line);
+    pub fn take_in(
+        &self,
+        input: &mut dyn BufRead,
+        line: u64,
+        watch: Watch<'_>,
+        account: Account<'_>,
+    ) -> Result<u64, CatalogueError> {
+        let mut reading = Reading::new(input, line, account);
         let header = reading.header()?;
         self.between_feeds(|| self.take_recipes(&header))?;
-        let mut books = reading.books(header.books, watch);
         loop {
-            let some: Vec<NewBook> = books.by_ref().take(BATCH).collect::<Result<_, CatalogueError>>()?;
+            let mut some = Vec::new();
+            reading.held = 0;
+            while !reading.ended && some.len() < BATCH && reading.held < BATCH_BYTES {
+                let Some(book) = reading.book()? else { break };
+                reading.held += size(&book);
+                some.push(book);
+            }
             if some.is_empty() {
                 return Ok(header.books);
             }
+            watch(reading.books, header.books)?;
             let _feed = self.feed();
             self.store.put(some)?;
         }
@@ -161,6 +181,12 @@ impl Header {
     fn ready(&self) -> impl Iterator<Item = &RecipeName> {
         self.recipes.iter().map(Recipe::name).filter(|name| !self.incomplete.contains(name))
     }
+}
+
+/// About how much memory a book takes.
+fn size(book: &NewBook) -> usize {
+    let gems: usize = book.gems.values().map(Vec::len).sum();
+    gems * size_of::<PlacedGem>() + book.folds.iter().map(|fold| fold.as_bytes().len()).sum::<usize>()
 }
 
 fn write_line(out: &mut dyn Write, line: &impl Serialize) -> Result<(), CatalogueError> {
@@ -212,11 +238,20 @@ struct Reading<'a> {
     longest: u64,
     number: u64,
     books: u64,
+    ended: bool,
+    account: Account<'a>,
+    /// What the books take that were read and are not put in.
+    held: usize,
 }
 
 impl<'a> Reading<'a> {
-    fn new(input: &'a mut dyn BufRead, longest: u64) -> Self {
-        Self { input, line: Vec::new(), longest, number: 0, books: 0 }
+    fn new(input: &'a mut dyn BufRead, longest: u64, account: Account<'a>) -> Self {
+        Self { input, line: Vec::new(), longest, number: 0, books: 0, ended: false, account, held: 0 }
+    }
+
+    /// Accounts for so much beside the books that are held.
+    fn take(&self, bytes: usize) -> Result<(), CatalogueError> {
+        if (self.account)(self.held + bytes) { Ok(()) } else { Err(self.bad("there is not enough memory for it")) }
     }
 
     /// The books behind the header, up to the end or the first error.
@@ -237,15 +272,21 @@ impl<'a> Reading<'a> {
 
     /// Reads a line; `false` at the end.
     fn next(&mut self) -> Result<bool, CatalogueError> {
-        self.line.clear();
+        self.line = Vec::new();
         self.number += 1;
-        let mut limited = io::Read::take(&mut *self.input, self.longest);
-        let read = limited.read_until(b'\n', &mut self.line);
-        let read = read.map_err(|e| self.bad(format!("it cannot be read: {e}")))?;
-        if read as u64 == self.longest {
-            return Err(self.bad("it is too long"));
+        loop {
+            // It is there twice while it grows.
+            self.take(2 * (self.line.len() + STEP as usize))?;
+            let mut step = io::Read::take(&mut *self.input, STEP);
+            let read = step.read_until(b'\n', &mut self.line);
+            let read = read.map_err(|e| self.bad(format!("it cannot be read: {e}")))?;
+            if self.line.len() as u64 >= self.longest {
+                return Err(self.bad("it is too long"));
+            }
+            if (read as u64) < STEP || self.line.ends_with(b"\n") {
+                return Ok(!self.line.is_empty());
+            }
         }
-        Ok(read > 0)
     }
 
     fn header(&mut self) -> Result<Header, CatalogueError> {
@@ -271,13 +312,19 @@ impl<'a> Reading<'a> {
         }
         if let Ok(End { end }) = serde_json::from_slice(&self.line) {
             let books = self.books;
+            self.ended = true;
             return match self.next()? {
                 false if end == books => Ok(None),
                 false => Err(self.bad(format!("there are {books} books, but there were {end}"))),
                 true => Err(self.bad("there is more behind the end")),
             };
         }
+        // Each list is a gem, or as little, and so is what stands between commas.
+        let lists =
+            memchr::memchr2_iter(b'[', b'{', &self.line).count() * 2 + memchr::memchr_iter(b',', &self.line).count();
+        self.take(2 * self.line.len() + lists * size_of::<PlacedGem>())?;
         let Line { book, gems, folds } = serde_json::from_slice(&self.line).map_err(|e| self.bad(e.to_string()))?;
+        book.within_bounds().map_err(|e| self.bad(e.to_string()))?;
         let gems = gems.into_iter().map(|(name, gems)| (name, gems.into_iter().map(PlacedGem::from).collect()));
         let unpacked = folds.iter().map(|(base, bytes)| PackedFold::new(base, BASE64_STANDARD.decode(bytes).ok()?));
         let folds = unpacked.collect::<Option<Vec<_>>>().ok_or_else(|| self.bad("a fold cannot be read"))?;

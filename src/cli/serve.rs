@@ -65,7 +65,8 @@ struct Options {
     /// The largest body of a request [default: 64MiB]
     #[arg(long, value_name = "SIZE", env = "LAPIDARY_MAX_BODY")]
     max_body: Option<Size>,
-    /// What the bodies of all requests together may take; what is beyond is answered with 503 [default: 512MiB]
+    /// What all requests together may take, with what is made of their bodies; what is beyond is answered with 503
+    /// [default: 512MiB]
     #[arg(long, value_name = "SIZE", env = "LAPIDARY_BODY_MEMORY")]
     body_memory: Option<Size>,
     /// How many small requests are worked on at once, and half as many large ones [default: four for each core]

@@ -156,16 +156,29 @@ pub struct Metadata {
 }
 
 impl Metadata {
-    /// The same, no longer than a record has use for: a file may call a library its title.
+    /// The same, no longer than a record may be: a file may call a library its title. Long values are cut, and those that do
+    /// not fit are left out.
     fn bounded(self) -> Self {
-        /// Characters of a value, and values.
-        const MOST: (usize, usize) = (1_000, 100);
-        let value = |value: String| value.chars().take(MOST.0).collect::<String>();
-        let values = |values: Vec<String>| values.into_iter().take(MOST.1).map(value).collect();
+        /// Bytes of a value, of a list, and of a language.
+        const MOST: (usize, usize, usize) = (1_000, 3_000, 64);
+        let value = |mut value: String, most: usize| {
+            let end = (0..=most.min(value.len())).rev().find(|end| value.is_char_boundary(*end));
+            value.truncate(end.unwrap_or(0));
+            value
+        };
+        let values = |values: Vec<String>| {
+            let mut left = MOST.1;
+            let fits = |value: &String| {
+                let fits = value.len() <= left;
+                left = left.saturating_sub(value.len().max(MOST.1 / 100));
+                fits
+            };
+            values.into_iter().map(|one| value(one, MOST.0)).take_while(fits).collect()
+        };
         Self {
-            title: self.title.map(value),
+            title: self.title.map(|title| value(title, MOST.0)),
             authors: values(self.authors),
-            language: self.language.map(value),
+            language: self.language.filter(|language| language.len() <= MOST.2),
             identifiers: values(self.identifiers),
         }
     }
@@ -288,7 +301,15 @@ pub fn is_marked(start: &[u8]) -> bool {
 /// # Errors
 /// Any [`ExtractError`] but [`ExtractError::Several`]. One book of an archive that cannot be read stops no other.
 pub fn read(file: File, limits: Limits) -> Result<Vec<Book>, ExtractError> {
-    worker::read_apart(file, limits)
+    read_charged(file, limits, &mut |_| Ok(()))
+}
+
+/// Is told of memory, in bytes, before a reader takes it in this process, and may refuse that.
+pub(crate) type Charge<'a> = &'a mut dyn FnMut(u64) -> Result<(), ExtractError>;
+
+/// As [`read`], with an account of the memory that it takes beside the file.
+pub(crate) fn read_charged(file: File, limits: Limits, charge: Charge<'_>) -> Result<Vec<Book>, ExtractError> {
+    worker::read_apart(file, limits, charge)
 }
 
 /// Reads a file that must be one book.
@@ -296,9 +317,13 @@ pub fn read(file: File, limits: Limits) -> Result<Vec<Book>, ExtractError> {
 /// # Errors
 /// Any [`ExtractError`].
 pub fn read_one(file: File, limits: Limits) -> Result<Extracted, ExtractError> {
+    one(read(file, limits)?)
+}
+
+/// The only one of these books.
+pub(crate) fn one(books: Vec<Book>) -> Result<Extracted, ExtractError> {
     /// How many names are shown.
     const SHOWN: usize = 3;
-    let books = read(file, limits)?;
     let names: Vec<String> = books.iter().filter_map(|book| book.name.clone()).take(SHOWN).collect();
     match <[Book; 1]>::try_from(books) {
         Ok([book]) => book.read,
@@ -312,15 +337,24 @@ pub fn read_one(file: File, limits: Limits) -> Result<Extracted, ExtractError> {
 /// Any [`ExtractError`] but [`ExtractError::Several`]. A book of an archive that cannot be read is an error, since it may be
 /// the one that counts.
 pub fn read_whole(file: File, limits: Limits) -> Result<String, ExtractError> {
+    whole(read(file, limits)?)
+}
+
+/// The text of all of these books.
+pub(crate) fn whole(books: Vec<Book>) -> Result<String, ExtractError> {
     let mut whole = String::new();
-    for Book { name, read } in read(file, limits)? {
+    let mut left: usize = books.iter().flat_map(|book| &book.read).map(|read| read.text.len() + 2).sum();
+    for Book { name, read } in books {
         let text = match (read, name) {
             (Ok(read), _) => read.text,
             (Err(why), None) => return Err(why),
             (Err(why), Some(name)) => return Err(ExtractError::Member { name, why: Box::new(why) }),
         };
+        left = left.saturating_sub(text.len() + 2);
         if whole.is_empty() {
             whole = text;
+            // Once for all, so that they are never there twice.
+            whole.reserve_exact(left);
         } else {
             whole.push_str("\n\n");
             whole.push_str(&text);

@@ -17,15 +17,17 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::limits::{Limit, Limits, Met};
-use super::{Book, Encoding, ExtractError, File, read};
+use super::{Book, Charge, Encoding, ExtractError, File, read};
 
 /// The hidden subcommand that a worker is started with.
 pub(crate) const SUBCOMMAND: &str = "extract-worker";
 /// Its processor time is what counts. On a busy machine a worker may live so many times longer, and this much besides.
 const PATIENCE: u32 = 3;
 const GRACE: Duration = Duration::from_secs(2);
-/// How many bytes of JSON a byte of text may become, at the very most.
-const ESCAPED: u64 = 8;
+/// The longest head of a frame: all that is said of a book beside its text.
+const HEAD: u64 = 1 << 20;
+/// How many bytes of UTF-8 a byte of text in another encoding may become.
+const UTF_8_OF_BYTE: u64 = 3;
 /// How much of what a worker says when it dies is read.
 const LAST_WORDS: u64 = 4 << 10;
 
@@ -47,6 +49,17 @@ struct Order {
     limits: Limits,
 }
 
+/// What a worker answers: frames, each a length, a head of JSON so long, and the text of the book if it has one.
+#[derive(Serialize, Deserialize)]
+enum Frame {
+    /// A book, and how long its text is, which follows.
+    Book(Book, u64),
+    /// The file cannot be read.
+    Failed(ExtractError),
+    /// There are no more books.
+    End,
+}
+
 /// How many processes read files at once: one for each processor, and always two, so that no client has them all.
 #[must_use]
 pub fn readers() -> usize {
@@ -61,10 +74,14 @@ pub fn isolate(program: PathBuf, patience: Duration) {
 }
 
 /// Reads a file where nothing that it does can hurt.
-pub(super) fn read_apart(file: File, limits: Limits) -> Result<Vec<Book>, ExtractError> {
+pub(super) fn read_apart(file: File, limits: Limits, charge: Charge<'_>) -> Result<Vec<Book>, ExtractError> {
     match POOL.get() {
-        Some(pool) if !read::is_plain(&file) => pool.read(&file, limits),
-        _ => read_here(file, limits),
+        Some(pool) if !read::is_plain(&file) => pool.read(&file, limits, charge),
+        _ => {
+            let size = file.bytes.len() as u64;
+            charge(if simdutf8::basic::from_utf8(&file.bytes).is_ok() { size } else { UTF_8_OF_BYTE * size })?;
+            read_here(file, limits)
+        }
     }
 }
 
@@ -78,16 +95,17 @@ fn stopped(why: &str) -> ExtractError {
 }
 
 impl Pool {
-    fn read(&self, file: &File, limits: Limits) -> Result<Vec<Book>, ExtractError> {
+    fn read(&self, file: &File, limits: Limits, charge: Charge<'_>) -> Result<Vec<Book>, ExtractError> {
         if file.bytes.len() as u64 > limits.input {
             return Err(Met { limit: Limit::Input, at: limits.input }.into());
         }
         let busy = |why: String| ExtractError::Busy { why };
         let _turn = Turn::take(self).ok_or_else(|| busy("other files are being read that take long".to_owned()))?;
-        self.run(file, limits).unwrap_or_else(|error| Err(busy(format!("no process could be had to read it: {error}"))))
+        self.run(file, limits, charge)
+            .unwrap_or_else(|error| Err(busy(format!("no process could be had to read it: {error}"))))
     }
 
-    fn run(&self, file: &File, limits: Limits) -> io::Result<Result<Vec<Book>, ExtractError>> {
+    fn run(&self, file: &File, limits: Limits, charge: Charge<'_>) -> io::Result<Result<Vec<Book>, ExtractError>> {
         let order = Order { name: file.name.clone(), encoding: file.encoding, limits };
         let order = serde_json::to_vec(&order)?;
         let mut child = Command::new(&self.program)
@@ -114,11 +132,10 @@ impl Pool {
             let last_words = scope.spawn(|| last_words(stderr));
             // A worker that died before it read all has something else to say.
             let _ = send(stdin, &order, &file.bytes);
-            let mut answer = Vec::new();
-            let most = ESCAPED * limits.unpacked.max(limits.input);
-            let heard = stdout.take(most).read_to_end(&mut answer);
-            if answer.len() as u64 == most {
-                lock(child).kill()?;
+            let heard = hear(stdout, limits, charge);
+            if !matches!(heard, Ok(Some(_))) {
+                // What it still has to say is of no use, and it may have none: then this changes nothing.
+                let _ = lock(child).kill();
             }
             let status = loop {
                 // Waiting for it would keep the watch from it.
@@ -130,9 +147,9 @@ impl Pool {
             drop(done);
             let late = watch.join().unwrap_or_default();
             let last_words = last_words.join().unwrap_or_default();
-            heard?;
-            Ok(match serde_json::from_slice(&answer) {
-                Ok(read) if status.success() => read,
+            Ok(match heard {
+                Ok(Some(books)) if status.success() => Ok(books),
+                Err(Heard::Refused(why)) => Err(why),
                 _ => Err(obituary(status, late, &last_words, limits)),
             })
         })
@@ -148,6 +165,78 @@ fn send(mut stdin: impl Write, order: &[u8], bytes: &[u8]) -> io::Result<()> {
     stdin.write_all(order)?;
     stdin.write_all(bytes)?;
     stdin.flush()
+}
+
+/// Why there are no books in what a worker says.
+enum Heard {
+    /// It said why, or it says more than it may.
+    Refused(ExtractError),
+    /// It does not make sense.
+    Nonsense,
+}
+
+impl From<io::Error> for Heard {
+    fn from(_: io::Error) -> Self {
+        Self::Nonsense
+    }
+}
+
+/// Reads what a worker answers; `None`: it ended in the middle. Texts are read into memory that was charged for them.
+fn hear(mut answer: impl Read, limits: Limits, charge: Charge<'_>) -> Result<Option<Vec<Book>>, Heard> {
+    let at = limits.unpacked.max(limits.input);
+    let mut left = at;
+    let mut books = Vec::new();
+    loop {
+        let mut length = [0; 8];
+        if answer.read_exact(&mut length).is_err() {
+            return Ok(None);
+        }
+        let head = exactly(&mut answer, Some(u64::from_le_bytes(length)).filter(|length| *length <= HEAD))?;
+        match serde_json::from_slice(&head).map_err(|_| Heard::Nonsense)? {
+            Frame::End => return Ok(Some(books)),
+            Frame::Failed(why) => return Err(Heard::Refused(why)),
+            Frame::Book(mut book, length) => {
+                let too_much = Heard::Refused(Met { limit: Limit::Unpacked, at }.into());
+                left = left.checked_sub(length).ok_or(too_much)?;
+                charge(length + head.len() as u64).map_err(Heard::Refused)?;
+                if let Ok(read) = &mut book.read {
+                    let text = exactly(&mut answer, Some(length))?;
+                    read.text = String::from_utf8(text).map_err(|_| Heard::Nonsense)?;
+                }
+                books.push(book);
+            }
+        }
+    }
+}
+
+fn exactly(answer: &mut impl Read, length: Option<u64>) -> Result<Vec<u8>, Heard> {
+    let length = length.ok_or(Heard::Nonsense)?;
+    let mut bytes = Vec::with_capacity(length as usize);
+    answer.take(length).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 == length { Ok(bytes) } else { Err(Heard::Nonsense) }
+}
+
+/// Says what was read.
+fn say(answer: &mut impl Write, read: Result<Vec<Book>, ExtractError>) -> io::Result<()> {
+    let mut head = |frame: &Frame, text: &str| {
+        let head = serde_json::to_vec(frame)?;
+        answer.write_all(&(head.len() as u64).to_le_bytes())?;
+        answer.write_all(&head)?;
+        answer.write_all(text.as_bytes())
+    };
+    match read {
+        Err(why) => head(&Frame::Failed(why), ""),
+        Ok(books) => {
+            for Book { name, read } in books {
+                let (text, read) = match read {
+                    Ok(mut read) => (std::mem::take(&mut read.text), Ok(read)),
+                    Err(why) => (String::new(), Err(why)),
+                };
+                head(&Frame::Book(Book { name, read }, text.len() as u64), &text)?;
+            }
+            head(&Frame::End, "")
+        }
+    }
 }
 
 /// The beginning of what a worker says as it dies; the rest is read too, so that it need not wait to say it.
@@ -223,7 +312,7 @@ pub(crate) fn work() -> io::Result<()> {
     stdin.read_to_end(&mut bytes)?;
     let read = read_here(File { bytes, name, encoding }, limits);
     let mut answer = io::BufWriter::new(answer);
-    serde_json::to_writer(&mut answer, &read)?;
+    say(&mut answer, read)?;
     answer.flush()
 }
 

@@ -4,12 +4,16 @@
 //! scores or verdicts: the catalogue joins those.
 
 mod audit;
+mod bounds;
 mod record;
 mod rocks;
 mod standing;
 mod vitals;
 
 pub use audit::{Action, Actor, Amended, AuditEntry, AuditFrom, AuditedBook};
+pub use bounds::{
+    AUTHOR_BYTES, DESCRIPTION_BYTES, IDENTIFIER_BYTES, LANGUAGE_BYTES, MOST_LISTED, TITLE_BYTES, TooLong, described,
+};
 pub use record::{BadName, BookId, BookKey, LateGems, Library, NAME_BYTES, NewBook, Outline, Record, Rights};
 pub use rocks::{CACHE_BYTES, RocksStore};
 pub use standing::{NOTE_BYTES, Note, Standing, Validity};

@@ -56,9 +56,10 @@ pub(super) async fn all(state: Data<State>) -> Result<HttpResponse, Problem> {
 pub(super) async fn put(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
     let name = name(&request)?;
     parameters::none(request.query_string())?;
-    let body = body::json_only(&request, payload, state.max_body).await?;
+    let body = body::json_only(&request, payload, &state, state.max_body).await?;
     work(&state, move |catalogue| {
-        let Asked { text, clean, gems, recipe, book, note } = body::json(&body)?;
+        let (Asked { text, clean, gems, recipe, book, note }, mut room) = body.json()?;
+        room.grow_for(text.as_deref(), catalogue)?;
         let what = match (text, gems, book, recipe) {
             (Some(text), None, None, None) => Allowable::Gems(Content::Text { text, clean }),
             (None, ..) if clean.is_some() => {

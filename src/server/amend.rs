@@ -19,9 +19,8 @@ use crate::index::Record;
 pub(super) async fn patch(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
     let key = parameters::book(&request)?;
     parameters::none(request.query_string())?;
-    let body = body::json_only(&request, payload, state.max_body).await?;
+    let amendment: Amendment = body::words(&request, payload, &state).await?;
     work(&state, move |catalogue| {
-        let amendment: Amendment = body::json(&body)?;
         let amended = catalogue.amend(&key, &amendment)?;
         Answer::ok(&amended.ok_or_else(|| no_such_book(&key))?)
     })

@@ -1,5 +1,7 @@
 //! Many checks in one request: `POST /v1/checks:batch`.
 
+use std::sync::{Mutex, PoisonError};
+
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use rayon::prelude::*;
@@ -11,9 +13,11 @@ use utoipa::{PartialSchema, ToSchema};
 
 use super::checks::{Asked, question};
 use super::lines::{self, Line};
+use super::memory::Room;
 use super::problem::{Details, Problem};
 use super::{State, body, parameters};
 use crate::catalogue::{Catalogue, Report};
+use crate::json;
 
 /// The most lines of one request.
 const MOST_CHECKS: u64 = 10_000;
@@ -60,12 +64,12 @@ pub(super) struct Answered {
     responses((status = 200, description = "An answer a line", body = Answered, content_type = "application/x-ndjson"), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
 pub(super) async fn check(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
     parameters::none(request.query_string())?;
-    lines::answer(&request, payload, &state, |catalogue, lines| {
-        lines.into_par_iter().map(|line| answered(catalogue, line)).collect::<Vec<_>>()
+    lines::answer(&request, payload, &state, |catalogue, lines, room| {
+        lines.into_par_iter().map(|line| answered(catalogue, line, room)).collect::<Vec<_>>()
     })
 }
 
-fn answered(catalogue: &Catalogue, line: Line) -> Answered {
+fn answered(catalogue: &Catalogue, line: Line, room: &Mutex<Room>) -> Answered {
     let number = line.number;
     let (mark, report) = match line.content {
         _ if number > MOST_CHECKS => (None, Err(too_many())),
@@ -75,6 +79,11 @@ fn answered(catalogue: &Catalogue, line: Line) -> Answered {
             Err(problem) => (None, Err(problem)),
         },
     };
+    // As it is, and as it is written.
+    let report = report.and_then(|report| {
+        room.lock().unwrap_or_else(PoisonError::into_inner).grow(2 * json::length(&report))?;
+        Ok(report)
+    });
     let (report, problem) = match report {
         Ok(report) => (Some(report), None),
         Err(problem) => (None, Some(problem.details())),
@@ -83,13 +92,7 @@ fn answered(catalogue: &Catalogue, line: Line) -> Answered {
 }
 
 fn checked(catalogue: &Catalogue, line: &[u8]) -> Result<Report, Problem> {
-    // Twice, since what is flattened cannot be told from what is unknown.
-    let mut asked: Value = body::json(line)?;
-    if let Some(fields) = asked.as_object_mut() {
-        fields.remove("ref");
-    }
-    let asked = Asked::deserialize(asked).map_err(|error| body::bad_json(&error))?;
-    let (query, options) = question(asked)?;
+    let (query, options) = question(body::json(line)?)?;
     Ok(catalogue.check(&query, &options)?)
 }
 
@@ -100,9 +103,10 @@ fn mark(line: &[u8]) -> Result<Option<Value>, Problem> {
         #[serde(default, rename = "ref")]
         mark: Option<Value>,
     }
+    body::measure(line)?;
     let mark = serde_json::from_slice::<Marked>(line).ok().and_then(|marked| marked.mark);
     match mark {
-        Some(mark) if mark.to_string().len() > REF_BYTES => {
+        Some(mark) if json::length(&mark) > REF_BYTES => {
             Err(Problem::bad("bad_ref", format!("a 'ref' has at most {REF_BYTES} bytes of JSON")))
         }
         mark => Ok(mark),

@@ -2,9 +2,10 @@
 
 use std::time::{Duration, Instant};
 
+use actix_web::error::PayloadError;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH};
-use actix_web::web::{Data, Payload};
+use actix_web::web::{Bytes, Payload};
 use actix_web::{HttpMessage, HttpRequest, rt};
 use futures_util::StreamExt;
 use serde::de::DeserializeOwned;
@@ -13,11 +14,12 @@ use utoipa::openapi::schema::{ObjectBuilder, Schema, SchemaType};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::State;
-use super::load::Room;
+use super::memory::Room;
 use super::problem::{Problem, excerpt};
 use super::requests::is_work_of;
 use super::turns::Lane;
-use crate::extract::{self, Encoding, ExtractError, Extracted, File, Limits};
+use crate::extract::{self, Book, Encoding, ExtractError, Extracted, File, Limits};
+use crate::json::{self, Excess};
 use crate::metrics::METRICS;
 
 /// How long a client may send nothing in the middle of a body.
@@ -65,39 +67,73 @@ impl PartialSchema for AnyBytes {
 impl ToSchema for AnyBytes {}
 
 const MIB: f64 = (1 << 20) as f64;
+/// The largest body of a call that takes a few words, such as one that makes a key.
+pub(super) const WORDS: usize = 256 << 10;
+/// The largest form: the gems of the largest query, each as long as can be.
+pub(super) const FORM: usize = 2 << 20;
+
+/// What was sent, with the memory that it takes.
+pub(super) struct Sent {
+    pub(super) bytes: Vec<u8>,
+    pub(super) room: Room,
+}
+
+impl Sent {
+    /// Parses a JSON object. What is left to it is as much memory as its strings may take.
+    pub(super) fn json<T: DeserializeOwned>(mut self) -> Result<(T, Room), Problem> {
+        self.room.grow(self.bytes.len())?;
+        let parsed = json(&self.bytes)?;
+        self.room.shrink_to(self.bytes.len());
+        Ok((parsed, self.room))
+    }
+}
 
 /// A body that was read.
 pub(super) enum Body {
     /// JSON.
-    Json(Vec<u8>),
+    Json(Sent),
     /// A text or a file.
     Raw(Raw),
 }
 
 /// A text or a file.
 pub(super) struct Raw {
-    bytes: Vec<u8>,
+    sent: Sent,
     encoding: Option<Encoding>,
     limits: Limits,
 }
 
 impl Raw {
-    /// Its text; of an archive that of all books in it.
-    pub(super) fn text(self) -> Result<String, Problem> {
-        self.read_by(extract::read_whole)
+    /// Its text, with the memory that it takes; of an archive that of all books in it.
+    pub(super) fn text(self) -> Result<(String, Room), Problem> {
+        let (text, mut room) = self.read_by(extract::whole)?;
+        room.shrink_to(text.len());
+        Ok((text, room))
     }
 
-    /// The book that it is.
-    pub(super) fn book(self) -> Result<Extracted, Problem> {
-        self.read_by(extract::read_one)
+    /// The book that it is, with the memory that its text takes.
+    pub(super) fn book(self) -> Result<(Extracted, Room), Problem> {
+        let (book, mut room) = self.read_by(extract::one)?;
+        room.shrink_to(book.text.len());
+        Ok((book, room))
     }
 
-    fn read_by<T>(self, reader: fn(File, Limits) -> Result<T, ExtractError>) -> Result<T, Problem> {
-        let size = self.bytes.len();
-        let file = File { bytes: self.bytes, name: None, encoding: self.encoding };
-        let read = reader(file, self.limits).map_err(Problem::from);
+    fn read_by<T>(self, made_of: fn(Vec<Book>) -> Result<T, ExtractError>) -> Result<(T, Room), Problem> {
+        let Sent { bytes, room: mut of_file } = self.sent;
+        let mut room = of_file.another();
+        let size = bytes.len();
+        let file = File { bytes, name: None, encoding: self.encoding };
+        let mut refused = None;
+        let books = extract::read_charged(file, self.limits, &mut |more| {
+            room.grow(usize::try_from(more).unwrap_or(usize::MAX)).map_err(|problem| {
+                refused = Some(problem);
+                ExtractError::Busy { why: "there is not enough memory".to_owned() }
+            })
+        });
+        of_file.shrink_to(0);
+        let read = books.and_then(made_of).map_err(|error| refused.unwrap_or_else(|| error.into()));
         METRICS.text(size, read.as_ref().err().map(Problem::code));
-        read
+        Ok((read?, room))
     }
 }
 
@@ -105,14 +141,14 @@ impl Raw {
 pub(super) async fn json_or_raw(request: &HttpRequest, payload: Payload, state: &State) -> Result<Body, Problem> {
     let (kind, charset) = content_type(request)?;
     match kind.as_str() {
-        "application/json" => Ok(Body::Json(read(request, payload, state.max_body).await?)),
+        "application/json" => Ok(Body::Json(read(request, payload, state, state.max_body).await?)),
         kind if FILES.contains(&kind) => {
             let encoding = charset.as_deref().map(encoding).transpose()?;
-            let bytes = read(request, payload, state.max_body).await?;
-            if extract::reads_apart(&bytes) {
+            let sent = read(request, payload, state, state.max_body).await?;
+            if extract::reads_apart(&sent.bytes) {
                 is_work_of(Lane::Files);
             }
-            Ok(Body::Raw(Raw { bytes, encoding, limits: state.limits }))
+            Ok(Body::Raw(Raw { sent, encoding, limits: state.limits }))
         }
         _ => Err(unknown(
             &kind,
@@ -121,33 +157,39 @@ pub(super) async fn json_or_raw(request: &HttpRequest, payload: Payload, state: 
     }
 }
 
-/// Reads a body that must be JSON.
-pub(super) async fn only_json<T: DeserializeOwned>(
+/// Reads a body of a few words of JSON.
+pub(super) async fn words<T: DeserializeOwned>(
     request: &HttpRequest,
     payload: Payload,
-    limit: usize,
+    state: &State,
 ) -> Result<T, Problem> {
-    json(&json_only(request, payload, limit).await?)
+    json(&json_only(request, payload, state, WORDS).await?.bytes)
 }
 
 /// Reads a body of JSON.
-pub(super) async fn json_only(request: &HttpRequest, payload: Payload, limit: usize) -> Result<Vec<u8>, Problem> {
+pub(super) async fn json_only(
+    request: &HttpRequest,
+    payload: Payload,
+    state: &State,
+    limit: usize,
+) -> Result<Sent, Problem> {
     match content_type(request)?.0.as_str() {
-        "application/json" | "application/merge-patch+json" => read(request, payload, limit).await,
+        "application/json" | "application/merge-patch+json" => read(request, payload, state, limit).await,
         kind => Err(unknown(kind, "application/json")),
     }
 }
 
 /// Reads the body of a form.
-pub(super) async fn form(request: &HttpRequest, payload: Payload, limit: usize) -> Result<Vec<u8>, Problem> {
+pub(super) async fn form(request: &HttpRequest, payload: Payload, state: &State) -> Result<Sent, Problem> {
     match content_type(request)?.0.as_str() {
-        "application/x-www-form-urlencoded" | "" => read(request, payload, limit).await,
+        "application/x-www-form-urlencoded" | "" => read(request, payload, state, FORM).await,
         kind => Err(unknown(kind, "application/x-www-form-urlencoded")),
     }
 }
 
-/// Parses a JSON object.
+/// Parses a JSON object, once it is known to cost little more than its strings.
 pub(super) fn json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    measure(bytes)?;
     // A list of its values would be taken for an object.
     if bytes.trim_ascii_start().starts_with(b"[") {
         return Err(Problem::bad("bad_json", "the body is a list; this call takes a JSON object"));
@@ -155,8 +197,20 @@ pub(super) fn json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     serde_json::from_slice(bytes).map_err(|error| bad_json(&error))
 }
 
+/// Refuses JSON that costs more than anything this server takes.
+pub(super) fn measure(bytes: &[u8]) -> Result<(), Problem> {
+    json::measure(bytes).map_err(|excess| {
+        let (status, code) = match excess {
+            Excess::Depth | Excess::Name => (StatusCode::BAD_REQUEST, "bad_json"),
+            Excess::Elements => (StatusCode::PAYLOAD_TOO_LARGE, "too_many_elements"),
+            Excess::String => (StatusCode::UNPROCESSABLE_ENTITY, "too_long"),
+        };
+        Problem::new(status, code, format!("the JSON is not read: {excess}"))
+    })
+}
+
 /// What is not the JSON that a call takes.
-pub(super) fn bad_json(error: &serde_json::Error) -> Problem {
+fn bad_json(error: &serde_json::Error) -> Problem {
     let error = excerpt(&error.to_string());
     Problem::bad("bad_json", format!("the body is not the JSON that this call takes: {error}"))
 }
@@ -187,60 +241,68 @@ fn encoding(charset: &str) -> Result<Encoding, Problem> {
     excerpt(charset).parse::<Encoding>().map_err(unknown)
 }
 
-/// Reads a whole body, and never keeps more than `limit` bytes of it.
-async fn read(request: &HttpRequest, mut payload: Payload, limit: usize) -> Result<Vec<u8>, Problem> {
+/// Reads a whole body, and never keeps more than `limit` bytes of it. Memory is taken as they come, whatever length is announced.
+async fn read(request: &HttpRequest, mut payload: Payload, state: &State, limit: usize) -> Result<Sent, Problem> {
     refuse_compressed(request)?;
+    let limit = limit.min(state.max_body);
     let declared = request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
     if declared.is_some_and(|length: u64| length > limit as u64) {
         return Err(too_large(limit));
     }
-    let mut bytes = Vec::new();
-    let mut held = Held::of(request);
-    held.grow_to(declared.map_or(0, |length| length as usize))?;
-    let begun = Instant::now();
-    while let Some(chunk) = rt::time::timeout(PATIENCE, payload.next()).await.map_err(|_| stalled())? {
+    let most = declared.map_or(limit, |length| length as usize);
+    let mut sent = Sent { bytes: Vec::new(), room: state.memory.room() };
+    let mut pace = Pace::new();
+    while let Some(chunk) = pace.next(&mut payload).await? {
         let chunk = chunk.map_err(|error| Problem::bad("broken_body", format!("the body broke off: {error}")))?;
-        if chunk.len() > limit - bytes.len() {
+        let length = sent.bytes.len() + chunk.len();
+        if length > limit {
             return Err(too_large(limit));
         }
-        bytes.extend_from_slice(&chunk);
-        held.grow_to(bytes.len())?;
-        if begun.elapsed() > PATIENCE + Duration::from_secs((bytes.len() / SLOWEST) as u64) {
-            return Err(stalled());
+        sent.room.grow_to(length)?;
+        if length > sent.bytes.capacity() {
+            // Of a large body at once: the system gives memory as it is filled, and nothing is ever copied.
+            sent.bytes.reserve_exact(if length < SMALL { chunk.len() } else { most.max(length) - sent.bytes.len() });
         }
+        sent.bytes.extend_from_slice(&chunk);
     }
-    held.until_the_end_of(request);
-    if bytes.len() > SMALL {
+    if sent.bytes.len() > SMALL {
         is_work_of(Lane::Heavy);
     }
-    Ok(bytes)
+    Ok(sent)
 }
 
-/// The memory that a body has been given.
-struct Held {
-    state: Option<Data<State>>,
-    room: Room,
+/// How fast something goes to or comes from a client. Only the time counts that the client is waited for.
+pub(super) struct Pace {
+    waited: Duration,
     bytes: usize,
 }
 
-impl Held {
-    fn of(request: &HttpRequest) -> Self {
-        Self { state: request.app_data::<Data<State>>().cloned(), room: Room::default(), bytes: 0 }
+impl Pace {
+    pub(super) fn new() -> Self {
+        Self { waited: Duration::ZERO, bytes: 0 }
     }
 
-    fn grow_to(&mut self, bytes: usize) -> Result<(), Problem> {
-        if let Some(state) = self.state.as_ref().filter(|_| bytes > self.bytes) {
-            // Ahead, so that small pieces do not ask each time.
-            let more = (bytes - self.bytes).max(self.bytes / 2);
-            state.load.give(&mut self.room, more)?;
-            self.bytes += more;
-        }
-        Ok(())
+    /// So many bytes were waited for so long.
+    ///
+    /// # Errors
+    /// When that is too slow.
+    pub(super) fn took(&mut self, waited: Duration, bytes: usize) -> Result<(), Problem> {
+        self.waited += waited;
+        self.bytes += bytes;
+        let patience = PATIENCE + Duration::from_secs((self.bytes / SLOWEST) as u64);
+        if self.waited > patience { Err(stalled()) } else { Ok(()) }
     }
 
-    /// The request has it until it is answered.
-    fn until_the_end_of(self, request: &HttpRequest) {
-        request.extensions_mut().insert(self.room);
+    /// The next piece of a body.
+    ///
+    /// # Errors
+    /// When it does not come, or the body comes too slowly.
+    pub(super) async fn next(&mut self, payload: &mut Payload) -> Result<Option<Result<Bytes, PayloadError>>, Problem> {
+        let begun = Instant::now();
+        let next = rt::time::timeout(PATIENCE, payload.next()).await.map_err(|_| stalled())?;
+        let bytes = next.as_ref().and_then(|piece| piece.as_ref().ok()).map_or(0, Bytes::len);
+        self.took(begun.elapsed(), bytes)?;
+        Ok(next)
     }
 }
 

@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 
 use super::State;
 use super::body::{self, AnyBytes, Body};
+use super::memory::Room;
 use super::parameters;
 use super::problem::{Details, Problem, excerpt};
 use super::work::{Answer, work};
@@ -36,7 +37,9 @@ pub(super) async fn put(request: HttpRequest, payload: Payload, state: Data<Stat
     let parameters = request.query_string().to_owned();
     let body = body::json_or_raw(&request, payload, &state).await?;
     work(&state, move |catalogue| {
-        let added = catalogue.add(entry(key, body, &parameters)?)?;
+        let (entry, mut room) = entry(key, body, &parameters)?;
+        room.grow_for(entry.content.as_text(), catalogue)?;
+        let added = catalogue.add(entry)?;
         let status = if added.outcome == Outcome::Added { StatusCode::CREATED } else { StatusCode::OK };
         Answer::json(status, &added)
     })
@@ -105,6 +108,9 @@ pub(super) struct Written {
     /// Whether a book that has gems may be replaced by one that has none, which no check can find.
     #[serde(default)]
     allow_empty: bool,
+    /// The library's own id, in a line of many: that of a book by itself stands in the path.
+    #[schema(ignore)]
+    pub(super) id: Option<String>,
 }
 
 /// What may stand in the query beside a JSON body.
@@ -115,26 +121,42 @@ struct Beside {
     allow_empty: bool,
 }
 
-fn entry(key: BookKey, body: Body, parameters: &str) -> Result<NewEntry, Problem> {
-    let bytes = match body {
-        Body::Json(bytes) => bytes,
+fn entry(key: BookKey, body: Body, parameters: &str) -> Result<(NewEntry, Room), Problem> {
+    Ok(match body {
+        Body::Json(sent) => {
+            let known = "allow_empty (true or false) beside a JSON body, where everything else stands in the body";
+            let Beside { allow_empty } = parameters::query(parameters, known)?;
+            let (written, room) = sent.json::<Written>()?;
+            if written.id.is_some() {
+                return Err(Problem::bad("bad_json", "the 'id' stands in the path; leave it out of the body"));
+            }
+            (entry_of(key, Written { allow_empty: written.allow_empty || allow_empty, ..written })?, room)
+        }
         Body::Raw(raw) => {
             let about = About::parse(parameters)?;
-            let Extracted { text, metadata, .. } = raw.book()?;
+            let (Extracted { text, metadata, .. }, room) = raw.book()?;
             let content = Content::Text { text, clean: about.clean };
-            return Ok(about.or(metadata).entry(key, content));
+            (about.or(metadata).entry(key, content), room)
         }
-    };
-    let known = "allow_empty (true or false) beside a JSON body, where everything else stands in the body";
-    let Beside { allow_empty } = parameters::query(parameters, known)?;
-    let written: Written = body::json(&bytes)?;
-    entry_of(key, Written { allow_empty: written.allow_empty || allow_empty, ..written })
+    })
 }
 
 /// A book as it was sent, in the catalogue's words.
 pub(super) fn entry_of(key: BookKey, written: Written) -> Result<NewEntry, Problem> {
-    let Written { rights, validity, title, authors, language, identifiers, text, clean, gems, recipe, allow_empty } =
-        written;
+    let Written {
+        rights,
+        validity,
+        title,
+        authors,
+        language,
+        identifiers,
+        text,
+        clean,
+        gems,
+        recipe,
+        allow_empty,
+        id: _,
+    } = written;
     let content = match (text, gems, recipe) {
         (Some(text), None, None) => Content::Text { text, clean },
         (None, Some(_), _) if clean.is_some() => {

@@ -7,10 +7,12 @@ use actix_web::{HttpRequest, HttpResponse};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use utoipa::ToSchema;
 
 use super::State;
 use super::body::{self, AnyBytes, Body};
+use super::memory::Room;
 use super::parameters;
 use super::problem::{Details, Problem, excerpt};
 use super::work::{Answer, work};
@@ -35,7 +37,8 @@ pub(super) async fn check(request: HttpRequest, payload: Payload, state: Data<St
     let body = body::json_or_raw(&request, payload, &state).await?;
     let page = wants_page(&request);
     work(&state, move |catalogue| {
-        let (query, options) = asked(body, &parameters)?;
+        let (query, options, mut room) = asked(body, &parameters)?;
+        room.grow_for(query.as_text(), catalogue)?;
         let report = catalogue.check(&query, &options)?;
         if !page {
             return Answer::ok(&report);
@@ -66,9 +69,9 @@ pub(super) async fn check_by_gems(
     payload: Payload,
     state: Data<State>,
 ) -> Result<HttpResponse, Problem> {
-    let body = body::form(&request, payload, state.max_body).await?;
+    let sent = body::form(&request, payload, &state).await?;
     work(&state, move |catalogue| {
-        let query = Query::Gems(listed(&body)?);
+        let query = Query::Gems(listed(&sent.bytes)?);
         let options = CheckOptions { recipe: catalogue.client_recipe(), ..CheckOptions::default() };
         Answer::ok(&catalogue.check(&query, &options)?)
     })
@@ -100,6 +103,10 @@ pub(super) struct Asked {
     day: Option<Date>,
     /// Whether the recipe named may be one that not every book has gems of yet; the answer then says how many have (`coverage`).
     allow_incomplete: Option<bool>,
+    /// The mark of a line, which no check by itself has.
+    #[serde(rename = "ref")]
+    #[schema(ignore)]
+    mark: Option<IgnoredAny>,
 }
 
 #[derive(Deserialize)]
@@ -114,25 +121,30 @@ struct Options {
     clean: Option<bool>,
 }
 
-fn asked(body: Body, parameters: &str) -> Result<(Query, CheckOptions), Problem> {
+fn asked(body: Body, parameters: &str) -> Result<(Query, CheckOptions, Room), Problem> {
     match body {
-        Body::Json(bytes) => {
+        Body::Json(sent) => {
             parameters::none(parameters)?;
-            question(body::json(&bytes)?)
+            let (asked, room) = sent.json::<Asked>()?;
+            if asked.mark.is_some() {
+                return Err(Problem::bad("bad_json", "a 'ref' marks a line of /v1/checks:batch; leave it out here"));
+            }
+            let (query, options) = question(asked)?;
+            Ok((query, options, room))
         }
         Body::Raw(raw) => {
             let known = "recipe, library, limit (a number), detail (true or false), day (such as 2026-01-31), \
                          allow_incomplete (true or false) and clean (true or false)";
             let options: Options = parameters::query(parameters, known)?;
-            let (text, clean) = (raw.text()?, options.clean);
-            Ok((Query::Text { text, clean }, options.try_into()?))
+            let ((text, room), clean) = (raw.text()?, options.clean);
+            Ok((Query::Text { text, clean }, options.try_into()?, room))
         }
     }
 }
 
 /// What is asked, in the catalogue's words.
 pub(super) fn question(asked: Asked) -> Result<(Query, CheckOptions), Problem> {
-    let Asked { gems, text, clean, recipe, library, limit, detail, day, allow_incomplete } = asked;
+    let Asked { gems, text, clean, recipe, library, limit, detail, day, allow_incomplete, mark: _ } = asked;
     let query = match (gems, text) {
         (Some(_), None) if clean.is_some() => {
             return Err(Problem::bad("bad_json", "'clean' says how a text is read: leave it out with gems"));

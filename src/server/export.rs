@@ -2,44 +2,89 @@
 
 use std::io::{self, Write};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use actix_web::web::{Bytes, Data};
-use actix_web::{HttpResponse, rt};
+use actix_web::{HttpRequest, HttpResponse, rt};
 use futures_util::stream::unfold;
+use tokio::runtime::Handle;
 use tokio::sync::mpsc::{Sender, channel};
 
 use super::State;
+use super::access::Guest;
+use super::body::{PATIENCE, Pace};
+use super::outgoing::PIECE;
+use super::problem::{Details, Problem, overloaded};
+use crate::catalogue::Catalogue;
 use crate::index::UNWATCHED;
 
-/// What goes out at a time.
-const PIECE: usize = 256 << 10;
 /// How many pieces may wait for a slow client.
 const WAITING: usize = 4;
 
-#[utoipa::path(get, path = "/v1/export", tag = "server", operation_id = "export", summary = "Fetch the whole catalogue", responses((status = 200, description = "NDJSON, as docs/export-format.md has it", body = Object, content_type = "application/x-ndjson")))]
-pub(super) async fn export(state: Data<State>) -> HttpResponse {
+#[utoipa::path(get, path = "/v1/export", tag = "server", operation_id = "export", summary = "Fetch the whole catalogue",
+    description = "Two at a time; one that is not read for 30 seconds, or slower than 8 KiB a second, is cut off.",
+    responses((status = 200, description = "NDJSON, as docs/export-format.md has it", body = Object, content_type = "application/x-ndjson"), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")))]
+pub(super) async fn export(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, Problem> {
+    let transfer = Arc::clone(&state.transfers).try_acquire_owned();
+    let transfer =
+        transfer.map_err(|_| overloaded("other exports and imports are under way; try again when they are done"))?;
     let (sender, receiver) = channel(WAITING);
-    let catalogue = Arc::clone(&state.catalogue);
+    let is_whole = Arc::new(AtomicBool::new(false));
+    let (catalogue, guest, client) = (Arc::clone(&state.catalogue), Guest::of(&request), Handle::current());
+    let done = Arc::clone(&is_whole);
     rt::task::spawn_blocking(move || {
-        let mut out = io::BufWriter::with_capacity(PIECE, Pieces(sender.clone()));
-        if let Err(error) = catalogue.export(&mut out, UNWATCHED) {
-            tracing::warn!("an export broke off: {error}");
-            // The client sees an answer that was cut short, and no end in it.
-            let _ = sender.blocking_send(Err(io::Error::other("the export broke off")));
+        let _transfer = transfer;
+        let pieces = Pieces { sender, client, pace: Pace::new(), guest, catalogue: Arc::clone(&catalogue) };
+        let mut out = io::BufWriter::with_capacity(PIECE, pieces);
+        match catalogue.export(&mut out, UNWATCHED) {
+            Ok(_) => done.store(true, Ordering::Relaxed),
+            Err(error) => tracing::warn!("an export broke off: {error}"),
+        }
+        // What is left of one that broke off is not sent.
+        let _ = out.into_parts();
+    });
+    let pieces = unfold(Some(receiver), move |receiver| {
+        let is_whole = Arc::clone(&is_whole);
+        async move {
+            let mut receiver = receiver?;
+            match receiver.recv().await {
+                Some(piece) => Some((Ok(piece), Some(receiver))),
+                None if is_whole.load(Ordering::Relaxed) => None,
+                // The client sees an answer that was cut short, and no end in it.
+                None => Some((Err(io::Error::other("the export broke off")), None)),
+            }
         }
     });
-    let pieces = unfold(receiver, |mut receiver| async move { Some((receiver.recv().await?, receiver)) });
-    HttpResponse::Ok().content_type("application/x-ndjson").streaming(pieces)
+    Ok(HttpResponse::Ok().content_type("application/x-ndjson").streaming(Box::pin(pieces)))
 }
 
-/// Sends what is written to it.
-struct Pieces(Sender<io::Result<Bytes>>);
+/// Sends what is written to it, as long as its client takes it and may have it.
+struct Pieces {
+    sender: Sender<Bytes>,
+    client: Handle,
+    pace: Pace,
+    guest: Guest,
+    catalogue: Arc<Catalogue>,
+}
+
+impl Pieces {
+    fn send(&mut self, bytes: &[u8]) -> Result<(), Problem> {
+        self.guest.is_still_let_in(&self.catalogue)?;
+        let begun = Instant::now();
+        let place = self.client.block_on(async { rt::time::timeout(PATIENCE, self.sender.reserve()).await });
+        let place = place.map_err(|_| overloaded("its client does not read it"))?;
+        let place = place.map_err(|_| overloaded("its client is gone"))?;
+        place.send(Bytes::copy_from_slice(bytes));
+        self.pace.took(begun.elapsed(), bytes.len())
+    }
+}
 
 impl Write for Pieces {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let sent = self.0.blocking_send(Ok(Bytes::copy_from_slice(bytes)));
-        sent.map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))?;
-        Ok(bytes.len())
+        let some = &bytes[..bytes.len().min(PIECE)];
+        self.send(some).map_err(|problem| io::Error::other(problem.to_string()))?;
+        Ok(some.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {

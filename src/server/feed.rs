@@ -79,7 +79,7 @@ enum Fate {
 pub(super) async fn add(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
     let library = parameters::library(&request)?;
     parameters::none(request.query_string())?;
-    lines::answer(&request, payload, &state, move |catalogue, lines| landed(catalogue, &library, lines))
+    lines::answer(&request, payload, &state, move |catalogue, lines, _| landed(catalogue, &library, lines))
 }
 
 fn landed(catalogue: &Catalogue, library: &Library, lines: Vec<Line>) -> Vec<Landed> {
@@ -134,16 +134,12 @@ fn read(library: &Library, line: Line) -> (u64, Option<String>, Result<NewEntry,
         Ok(bytes) => bytes,
         Err(problem) => return (line.number, None, Err(problem)),
     };
+    // Whatever else is wrong with the line.
     let named = serde_json::from_slice::<Named>(&bytes).ok().map(|named| named.id);
-    let id = named.clone().filter(|id| id.len() <= NAME_BYTES);
     let entry = || {
-        let mut written: serde_json::Value = body::json(&bytes)?;
-        if let Some(fields) = written.as_object_mut() {
-            fields.remove("id");
-        }
-        let written = Written::deserialize(written).map_err(|error| body::bad_json(&error))?;
-        let id = named.ok_or_else(|| Problem::bad("bad_json", "the 'id' is missing, or no string"))?;
+        let mut written: Written = body::json(&bytes)?;
+        let id = written.id.take().ok_or_else(|| Problem::bad("bad_json", "the 'id' is missing, or no string"))?;
         entry_of(BookKey { library: library.clone(), id: BookId::try_from(id)? }, written)
     };
-    (line.number, id, entry())
+    (line.number, named.filter(|id| id.len() <= NAME_BYTES), entry())
 }

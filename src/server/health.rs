@@ -214,7 +214,7 @@ mod tests {
     use super::*;
     use crate::extract::Limits;
     use crate::server::access::Access;
-    use crate::server::load::Load;
+    use crate::server::memory::Memory;
     use crate::server::turns::Turns;
 
     fn state(min_free: u64, folder: &std::path::Path) -> State {
@@ -231,7 +231,8 @@ mod tests {
             health,
             tls: None,
             access: Access::new(true, &[], None),
-            load: Load::new(1 << 20),
+            memory: Memory::new(1 << 20),
+            transfers: Arc::new(tokio::sync::Semaphore::new(1)),
             turns: Turns::new(1, 1).unwrap(),
         }
     }

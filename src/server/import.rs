@@ -1,17 +1,18 @@
 //! An export taken into the catalogue.
 
+use std::cell::RefCell;
 use std::io::{self, BufReader, Read};
 use std::sync::Arc;
 
 use actix_web::web::{Bytes, Data, Payload};
 use actix_web::{HttpRequest, HttpResponse, rt};
-use futures_util::StreamExt as _;
 use serde::Serialize;
 use tokio::sync::mpsc::{Receiver, channel};
 use utoipa::ToSchema;
 
-use super::body::{self, PATIENCE};
-use super::problem::{Details, Problem};
+use super::access::Guest;
+use super::body::{self, Pace};
+use super::problem::{Details, Problem, overloaded};
 use super::{State, requests};
 use crate::index::UNWATCHED;
 
@@ -35,20 +36,43 @@ pub(super) async fn import(
     state: Data<State>,
 ) -> Result<HttpResponse, Problem> {
     body::refuse_other_than_lines(&request)?;
+    let transfer = Arc::clone(&state.transfers).try_acquire_owned();
+    let transfer =
+        transfer.map_err(|_| overloaded("other exports and imports are under way; try again when they are done"))?;
     let (sender, receiver) = channel(WAITING);
     let (catalogue, actor, longest) = (Arc::clone(&state.catalogue), requests::caller().actor(), state.max_body as u64);
+    let room = state.memory.room();
     let taken = rt::task::spawn_blocking(move || {
+        let _transfer = transfer;
         let mut input = BufReader::new(Pieces { receiver, rest: Bytes::new() });
-        actor.act(|| catalogue.take_in(&mut input, longest, UNWATCHED))
+        let (room, refused) = (RefCell::new(room), RefCell::new(None));
+        let account = |bytes| {
+            let mut room = room.borrow_mut();
+            room.shrink_to(bytes);
+            room.grow_to(bytes).map_err(|problem| refused.replace(Some(problem))).is_ok()
+        };
+        let taken = actor.act(|| catalogue.take_in(&mut input, longest, UNWATCHED, &account));
+        taken.map_err(|error| refused.take().unwrap_or_else(|| error.into()))
     });
-    while let Ok(Some(Ok(piece))) = rt::time::timeout(PATIENCE, payload.next()).await {
-        // When it has failed already, what is still sent is read all the same, so that the client comes to read why.
-        let _ = sender.send(piece).await;
-    }
-    // A body that broke off lacks the line that ends an export, which is what the client is told then.
+    let (guest, mut pace) = (Guest::of(&request), Pace::new());
+    let ended = loop {
+        match pace.next(&mut payload).await {
+            Ok(Some(Ok(piece))) => {
+                if let Err(problem) = guest.is_still_let_in(&state.catalogue) {
+                    break Err(problem);
+                }
+                // When it has failed already, what is still sent is read all the same, so that the client comes to read why.
+                let _ = sender.send(piece).await;
+            }
+            Err(stalled) => break Err(stalled),
+            // A body that broke off lacks the line that ends an export, which is what the client is told then.
+            Ok(None | Some(Err(_))) => break Ok(()),
+        }
+    };
     drop(sender);
-    let books = taken.await.map_err(|_| Problem::failed("internal", &"an import panicked"))??;
-    Ok(HttpResponse::Ok().json(Imported { books }))
+    let books = taken.await.map_err(|_| Problem::failed("internal", &"an import panicked"))?;
+    ended?;
+    Ok(HttpResponse::Ok().json(Imported { books: books? }))
 }
 
 /// What is received, to be read.

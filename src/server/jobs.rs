@@ -14,7 +14,7 @@ use crate::catalogue::Task;
 
 #[utoipa::path(post, path = "/v1/jobs", tag = "jobs", operation_id = "start_job", summary = "Start long work", description = "Such as `{\"kind\": \"verify\"}`, `{\"kind\": \"compact\"}`, a re-index, or the dropping of a recipe.", request_body = Object, responses((status = 202, description = "The job", body = Object), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")))]
 pub(super) async fn start(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
-    let task: Task = body::only_json(&request, payload, state.max_body).await?;
+    let task: Task = body::words(&request, payload, &state).await?;
     work_shared(&state, move |catalogue| Answer::json(StatusCode::ACCEPTED, &catalogue.start(task)?)).await
 }
 
@@ -44,7 +44,12 @@ pub(super) async fn recut(request: HttpRequest, payload: Payload, state: Data<St
             "a book is cut anew from its text; send it with Content-Type: text/plain",
         ));
     };
-    work_shared(&state, move |catalogue| Answer::ok(&json!({ "added": catalogue.recut(&key, &raw.text()?)? }))).await
+    work_shared(&state, move |catalogue| {
+        let (text, mut room) = raw.text()?;
+        room.grow_for(Some(&text), catalogue)?;
+        Answer::ok(&json!({ "added": catalogue.recut(&key, &text)? }))
+    })
+    .await
 }
 
 fn number(id: &str) -> Result<u32, Problem> {

@@ -21,7 +21,7 @@ pub(super) async fn all(state: Data<State>) -> Result<HttpResponse, Problem> {
 
 #[utoipa::path(post, path = "/v1/keys", tag = "keys", operation_id = "make_key", summary = "Make a key", description = "Such as `{\"name\": \"shop\", \"role\": \"check\", \"rate\": \"50/s\", \"quota\": \"100000/day\", \"expires\": \"2030-01-31T00:00:00Z\"}`; a role is check, ingest (with `libraries`) or admin. The secret is told this once.", request_body = Object, responses((status = 201, description = "The key and its secret", body = Object), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")))]
 pub(super) async fn make(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
-    let new: NewKey = body::only_json(&request, payload, state.max_body).await?;
+    let new: NewKey = body::words(&request, payload, &state).await?;
     work(&state, move |catalogue| Answer::json(StatusCode::CREATED, &catalogue.add_key(new)?)).await
 }
 
@@ -39,7 +39,7 @@ pub(super) async fn rotate(
     payload: Payload,
     state: Data<State>,
 ) -> Result<HttpResponse, Problem> {
-    let rotation: Rotation = body::only_json(&request, payload, state.max_body).await?;
+    let rotation: Rotation = body::words(&request, payload, &state).await?;
     let overlap = SignedDuration::from_secs(rotation.overlap_seconds.into());
     work(&state, move |catalogue| Answer::json(StatusCode::CREATED, &catalogue.rotate_key(&name, overlap)?)).await
 }

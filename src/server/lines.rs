@@ -2,18 +2,22 @@
 //! is. The answers come in the order of the lines.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use actix_web::web::{Bytes, BytesMut, Data, Payload};
 use actix_web::{HttpRequest, HttpResponse, rt};
-use futures_util::{StreamExt, stream};
+use futures_util::stream;
 use serde::Serialize;
 use utoipa::PartialSchema;
 use utoipa::openapi::{Object, RefOr, Schema};
 
-use super::access::Meter;
-use super::body::{self, PATIENCE};
+use super::access::{Guest, Meter};
+use super::body::{self, PATIENCE, Pace};
+use super::memory::Room;
+use super::outgoing::{PIECE, Taken};
 use super::problem::Problem;
+use super::requests::Caller;
 use super::turns::{Lane, Patience};
 use super::{State, requests};
 use crate::catalogue::Catalogue;
@@ -22,6 +26,8 @@ use crate::catalogue::Catalogue;
 const AT_ONCE: usize = 64;
 /// And the most bytes, unless one line has more.
 const BYTES_AT_ONCE: usize = 4 << 20;
+/// How long a stream waits before it asks for memory again.
+const RETRY: Duration = Duration::from_millis(50);
 /// The content type of the answers.
 pub(super) const NDJSON: &str = "application/x-ndjson";
 
@@ -43,7 +49,7 @@ pub(super) struct Line {
     pub(super) content: Result<Bytes, Problem>,
 }
 
-/// Answers a body of lines by what `work` makes of some of them at a time: for each an answer.
+/// Answers a body of lines by what `work` makes of some of them at a time: for each an answer, for which it takes memory.
 pub(super) fn answer<A, F>(
     request: &HttpRequest,
     payload: Payload,
@@ -52,37 +58,122 @@ pub(super) fn answer<A, F>(
 ) -> Result<HttpResponse, Problem>
 where
     A: Serialize + 'static,
-    F: Fn(&Catalogue, Vec<Line>) -> Vec<A> + Clone + Send + 'static,
+    F: Fn(&Catalogue, Vec<Line>, &Mutex<Room>) -> Vec<A> + Clone + Send + 'static,
 {
     body::refuse_other_than_lines(request)?;
-    let lines = Lines::new(payload, state.max_body);
-    let (by, meter) = (requests::caller(), Meter::of(request));
+    let meter = Meter::of(request);
     if let Some(meter) = &meter {
         meter.count_by_lines();
     }
-    let state = state.clone();
-    let answers = stream::unfold(lines, move |mut lines| {
-        let (state, work, by, meter) = (state.clone(), work.clone(), by.clone(), meter.clone());
-        async move {
-            let mut some = lines.some().await;
-            if some.is_empty() {
-                return None;
-            }
-            if let Some(meter) = meter {
-                let (counted, refused) = meter.count_lines(some.len());
-                if let Some(refused) = refused {
-                    some[counted..].iter_mut().for_each(|line| line.content = Err(refused.clone()));
-                }
-                meter.pace(counted).await;
-            }
-            let (actor, catalogue) = (by.actor(), Arc::clone(&state.catalogue));
-            let work = move || actor.act(|| written(&work(&catalogue, some)));
-            // A panic ends the answer in the middle, so that the client knows of it.
-            let written = state.turns.take(Lane::Heavy, by.client, Patience::Stream, work).await;
-            Some((written, lines))
-        }
-    });
+    let answering = Answering {
+        lines: Lines::new(payload, state.max_body, state.memory.room()),
+        written: Written::default(),
+        taken: Taken::new(),
+        by: requests::caller(),
+        guest: Guest::of(request),
+        meter,
+        state: state.clone(),
+        work,
+    };
+    let answers = stream::unfold(answering, |mut answering| async { Some((answering.next().await?, answering)) });
     Ok(HttpResponse::Ok().content_type(NDJSON).streaming(Box::pin(answers)))
+}
+
+/// A stream of lines that is being answered.
+struct Answering<F> {
+    lines: Lines,
+    written: Written,
+    taken: Taken,
+    by: Caller,
+    guest: Guest,
+    meter: Option<Arc<Meter>>,
+    state: Data<State>,
+    work: F,
+}
+
+/// Answers, with the memory that they take.
+#[derive(Default)]
+struct Written {
+    bytes: Bytes,
+    _room: Option<Room>,
+}
+
+impl<F> Answering<F> {
+    /// The next piece of the answers; `None` at the end.
+    async fn next<A>(&mut self) -> Option<Result<Bytes, Problem>>
+    where
+        A: Serialize + 'static,
+        F: Fn(&Catalogue, Vec<Line>, &Mutex<Room>) -> Vec<A> + Clone + Send + 'static,
+    {
+        if self.written.bytes.is_empty() {
+            self.written = Written::default();
+            self.taken.rest();
+            match self.answered().await? {
+                Ok(written) => self.written = written,
+                // A panic ends the answer in the middle, so that the client knows of it.
+                Err(problem) => return Some(Err(problem)),
+            }
+        }
+        let piece = self.written.bytes.split_to(self.written.bytes.len().min(PIECE));
+        Some(self.taken.next(piece.len()).map(|()| piece))
+    }
+
+    async fn answered<A>(&mut self) -> Option<Result<Written, Problem>>
+    where
+        A: Serialize + 'static,
+        F: Fn(&Catalogue, Vec<Line>, &Mutex<Room>) -> Vec<A> + Clone + Send + 'static,
+    {
+        let mut some = self.lines.some().await;
+        if some.is_empty() {
+            return None;
+        }
+        let refuse = |lines: &mut [Line], problem: &Problem| {
+            for line in lines {
+                line.content = Err(problem.clone());
+            }
+        };
+        if let Err(problem) = self.guest.is_still_let_in(&self.state.catalogue) {
+            self.lines.end();
+            refuse(&mut some, &problem);
+        } else if let Some(meter) = &self.meter {
+            let (counted, refused) = meter.count_lines(some.len());
+            if let Some(problem) = refused {
+                refuse(&mut some[counted..], &problem);
+            }
+            meter.pace(counted).await;
+        }
+        let mut room = self.lines.room.another();
+        if let Err(problem) = room_for(&some, &mut room, &self.state.catalogue).await {
+            refuse(&mut some, &problem);
+        }
+        let (actor, catalogue, work) = (self.by.actor(), Arc::clone(&self.state.catalogue), self.work.clone());
+        let job = move || {
+            let room = Mutex::new(room);
+            let answers = actor.act(|| work(&catalogue, some, &room));
+            let mut room = room.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let bytes = written(&answers);
+            drop(answers);
+            room.shrink_to(bytes.len());
+            Written { bytes, _room: Some(room) }
+        };
+        Some(self.state.turns.take(Lane::Heavy, self.by.client.clone(), Patience::Stream, job).await)
+    }
+}
+
+/// Takes the memory that the work on lines takes. A stream waits for it a while, since it has been let in.
+async fn room_for(lines: &[Line], room: &mut Room, catalogue: &Catalogue) -> Result<(), Problem> {
+    let mut bytes = 0;
+    for line in lines.iter().filter_map(|line| line.content.as_ref().ok()) {
+        bytes += 2 * line.len() + catalogue.memory_for(line)?;
+    }
+    let begun = Instant::now();
+    loop {
+        match room.grow(bytes) {
+            Err(problem) if begun.elapsed() > PATIENCE || !problem.is_overload() => return Err(problem),
+            Err(_) => rt::time::sleep(RETRY).await,
+            Ok(()) => return Ok(()),
+        }
+    }
 }
 
 fn written(answers: &[impl Serialize]) -> Bytes {
@@ -105,15 +196,31 @@ struct Lines {
     number: u64,
     /// The largest line.
     limit: usize,
-    /// Whether the line under way is too long and is thrown away.
-    skipping: bool,
+    /// Why the line under way is thrown away, if it is.
+    refused: Option<Problem>,
+    /// Lines that are whole, and their bytes together.
     ready: VecDeque<Line>,
+    ready_bytes: usize,
+    /// What the buffer takes.
+    room: Room,
+    /// How fast the line under way comes.
+    pace: Pace,
 }
 
 impl Lines {
-    fn new(payload: Payload, limit: usize) -> Self {
-        let (buffer, ready) = (BytesMut::new(), VecDeque::new());
-        Self { payload: Some(payload), buffer, searched: 0, number: 0, limit, skipping: false, ready }
+    fn new(payload: Payload, limit: usize, room: Room) -> Self {
+        Self {
+            payload: Some(payload),
+            buffer: BytesMut::new(),
+            searched: 0,
+            number: 0,
+            limit,
+            refused: None,
+            ready: VecDeque::new(),
+            ready_bytes: 0,
+            room,
+            pace: Pace::new(),
+        }
     }
 
     /// The next lines that are here already, at least one; none at the end.
@@ -129,20 +236,19 @@ impl Lines {
             bytes += line.content.as_ref().map_or(0, Bytes::len);
             some.push(line);
         }
+        self.ready_bytes = self.ready_bytes.saturating_sub(bytes);
+        self.room.shrink_to(self.held());
         some
     }
 
     async fn read(&mut self) {
         let Some(payload) = &mut self.payload else { return };
-        match rt::time::timeout(PATIENCE, payload.next()).await {
-            Ok(Some(Ok(chunk))) => {
-                self.buffer.extend_from_slice(&chunk);
-                self.split();
-            }
+        match self.pace.next(payload).await {
+            Ok(Some(Ok(chunk))) => self.take(&chunk),
             Ok(None) => {
                 self.payload = None;
                 let rest = self.buffer.split().freeze();
-                if self.skipping || !rest.is_empty() {
+                if self.refused.is_some() || !rest.is_empty() {
                     self.end_line(rest);
                 }
             }
@@ -150,8 +256,14 @@ impl Lines {
                 let detail = format!("the body broke off in this line: {error}; send it and what follows again");
                 self.stop(Problem::bad("broken_body", detail));
             }
-            Err(_) => self.stop(body::stalled()),
+            Err(stalled) => self.stop(stalled),
         }
+    }
+
+    /// There are no more.
+    fn end(&mut self) {
+        self.payload = None;
+        self.ready.clear();
     }
 
     fn stop(&mut self, problem: Problem) {
@@ -160,15 +272,32 @@ impl Lines {
         self.ready.push_back(Line { number: self.number, content: Err(problem) });
     }
 
-    /// Takes whole lines out of the buffer.
-    fn split(&mut self) {
+    /// How much memory the lines take that are here. A buffer that grows is there twice for a moment; a small one is no more than
+    /// any connection has.
+    fn held(&self) -> usize {
+        match self.buffer.len() + self.ready_bytes {
+            small @ ..=PIECE => small,
+            bytes => 2 * bytes,
+        }
+    }
+
+    /// Takes a piece of the body, and the whole lines out of the buffer.
+    fn take(&mut self, chunk: &[u8]) {
+        if let Err(problem) = self.room.grow_to(self.held() + 2 * chunk.len()) {
+            self.refused = self.refused.take().or(Some(problem));
+            self.buffer.clear();
+            self.searched = 0;
+        }
+        self.buffer.extend_from_slice(chunk);
         while let Some(end) = memchr::memchr(b'\n', &self.buffer[self.searched..]) {
             let line = self.buffer.split_to(self.searched + end + 1).freeze();
             self.searched = 0;
             self.end_line(line);
         }
         if self.buffer.len() > self.limit {
-            self.skipping = true;
+            self.refused = self.refused.take().or_else(|| Some(body::too_large(self.limit)));
+        }
+        if self.refused.is_some() {
             self.buffer.clear();
         }
         self.searched = self.buffer.len();
@@ -176,10 +305,14 @@ impl Lines {
 
     fn end_line(&mut self, line: Bytes) {
         self.number += 1;
-        let too_long = std::mem::take(&mut self.skipping) || line.len() > self.limit;
-        if too_long || !line.trim_ascii().is_empty() {
-            let content = if too_long { Err(body::too_large(self.limit)) } else { Ok(line) };
-            self.ready.push_back(Line { number: self.number, content });
-        }
+        self.pace = Pace::new();
+        let content = match self.refused.take() {
+            Some(problem) => Err(problem),
+            None if line.len() > self.limit => Err(body::too_large(self.limit)),
+            None if line.trim_ascii().is_empty() => return,
+            None => Ok(line),
+        };
+        self.ready_bytes += content.as_ref().map_or(0, Bytes::len);
+        self.ready.push_back(Line { number: self.number, content });
     }
 }

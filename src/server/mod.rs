@@ -22,10 +22,11 @@ mod jobs;
 mod keys;
 mod libraries;
 mod lines;
-mod load;
+mod memory;
 mod metrics;
 mod openapi;
 mod opening;
+mod outgoing;
 mod parameters;
 mod problem;
 mod requests;
@@ -56,10 +57,11 @@ use actix_web::middleware::from_fn;
 use actix_web::web::{self, Data, ServiceConfig};
 use actix_web::{App, HttpResponse, HttpServer, Route, rt};
 use futures_util::future::select;
+use tokio::sync::Semaphore;
 
 use self::access::{Access, Needs, guarded};
 use self::health::Health;
-use self::load::Load;
+use self::memory::Memory;
 use self::tls::Tls;
 use self::turns::Turns;
 use crate::catalogue::{Catalogue, CatalogueError};
@@ -79,8 +81,10 @@ const MOST_CONNECTIONS: u64 = 50_000;
 const LINGER: Duration = Duration::from_secs(5);
 /// At least so many threads serve connections: one that takes in a large body keeps the others of its thread waiting for moments.
 const LEAST_WORKERS: usize = 4;
-/// The most imports and exports of each worker: each has a thread of its own.
-const THREADS_OF_WORKER: usize = 32;
+/// How many exports and imports may be under way: each has a thread of its own.
+const TRANSFERS: usize = 2;
+/// The most threads of each worker, for exports and imports and for looking at the catalogue's health.
+const THREADS_OF_WORKER: usize = 8;
 
 /// Why a server did not start, or stopped badly.
 #[derive(Debug, thiserror::Error)]
@@ -130,7 +134,9 @@ struct State {
     health: Health,
     tls: Option<Arc<Tls>>,
     access: Access,
-    load: Load,
+    memory: Arc<Memory>,
+    /// Exports and imports that are not under way: each takes a thread.
+    transfers: Arc<Semaphore>,
     turns: Turns,
 }
 
@@ -196,7 +202,7 @@ impl Server {
         let Settings { max_body, slow, min_free, keyless_rate, concurrent, queue, body_memory, limits, .. } = *settings;
         let health = Health::of(&catalogue, min_free);
         let access = Access::new(loopback, &settings.allowed_hosts, keyless_rate);
-        let (load, turns) = (Load::new(body_memory), Turns::new(concurrent, queue)?);
+        let (memory, turns) = (Memory::new(body_memory), Turns::new(concurrent, queue)?);
         let stopping = AtomicBool::new(false);
         let state = Data::new(State {
             catalogue,
@@ -208,7 +214,8 @@ impl Server {
             health,
             tls,
             access,
-            load,
+            memory,
+            transfers: Arc::new(Semaphore::new(TRANSFERS)),
             turns,
         });
         Ok(Self { listeners, addresses, state })
@@ -241,6 +248,7 @@ impl Server {
         let _ = rayon::ThreadPoolBuilder::new().start_handler(|_| turns::give_way()).build_global();
         catalogue.resume_jobs()?;
         catalogue.start_webhooks();
+        listeners.iter().for_each(outgoing::give_up);
         rt::System::new().block_on(async move {
             rt::spawn(health::watch(state.clone()));
             let app = move || App::new().app_data(state.clone()).wrap(from_fn(requests::observe)).configure(routes);

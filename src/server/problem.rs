@@ -96,6 +96,11 @@ impl Problem {
         Self { request: Some(id.to_owned()), ..self.clone() }
     }
 
+    /// Whether there is more to do than can be done now.
+    pub(super) fn is_overload(&self) -> bool {
+        self.status == StatusCode::SERVICE_UNAVAILABLE
+    }
+
     /// The word for programs.
     pub(super) fn code(&self) -> &'static str {
         self.code
@@ -175,6 +180,7 @@ impl From<CatalogueError> for Problem {
             E::NoSuchKey(_) => (StatusCode::NOT_FOUND, "no_such_key"),
             E::KeyExists(_) => (StatusCode::CONFLICT, "key_exists"),
             E::BadKey(_) => (StatusCode::UNPROCESSABLE_ENTITY, "bad_key"),
+            E::TooLong(_) => (StatusCode::UNPROCESSABLE_ENTITY, "too_long"),
             E::LongNote => (StatusCode::UNPROCESSABLE_ENTITY, "long_note"),
             E::BadValidity { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "bad_validity"),
             E::BadWebhook => (StatusCode::UNPROCESSABLE_ENTITY, "bad_webhook"),

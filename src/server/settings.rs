@@ -11,7 +11,7 @@ use crate::extract::Limits;
 
 /// The largest body that is taken when the settings say nothing: a text of 64 MiB is some fifty thick novels.
 const MAX_BODY: usize = 64 << 20;
-/// What all bodies together may take: eight of the largest.
+/// What all requests together may take: enough for one client to send the largest body as JSON.
 const BODY_MEMORY: usize = 8 * MAX_BODY;
 /// Jobs at once for each core: more than one, as some wait for the disk.
 const JOBS_OF_CORE: usize = 4;
@@ -35,7 +35,7 @@ pub struct Settings {
     pub tls: Option<CertificateFiles>,
     /// The largest body of a request, in bytes.
     pub max_body: usize,
-    /// What the bodies of all requests together may take, in bytes.
+    /// What all requests together may take, in bytes, with what is made of their bodies.
     pub body_memory: usize,
     /// How many small requests are worked on at once, of reads and of changes; of large ones half as many.
     pub concurrent: usize,

@@ -43,7 +43,7 @@ pub(super) async fn all(state: Data<State>) -> Result<HttpResponse, Problem> {
 pub(super) async fn put(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
     let library = parameters::library(&request)?;
     parameters::none(request.query_string())?;
-    let Asked { url } = body::only_json(&request, payload, state.max_body).await?;
+    let Asked { url } = body::words(&request, payload, &state).await?;
     work(&state, move |catalogue| {
         let (made, replaced) = catalogue.set_webhook(library, url)?;
         Answer::json(if replaced { StatusCode::OK } else { StatusCode::CREATED }, &made)

@@ -10,6 +10,7 @@ use serde::Serialize;
 use tracing::Span;
 
 use super::State;
+use super::outgoing::{Outgoing, PIECE};
 use super::problem::Problem;
 use super::requests;
 use super::turns::Patience;
@@ -70,7 +71,13 @@ where
                 // Nothing of a page comes from elsewhere or runs.
                 response.insert_header((CONTENT_SECURITY_POLICY, "default-src 'none'; style-src 'unsafe-inline'"));
             }
-            response.insert_header((VARY, "accept")).insert_header(kind).body(body)
+            response.insert_header((VARY, "accept")).insert_header(kind);
+            if body.len() <= PIECE {
+                return Ok(response.body(body));
+            }
+            let mut room = state.memory.room();
+            room.grow(body.len())?;
+            response.body(Outgoing::new(body, room))
         }
         None => response.finish(),
     })

@@ -11,10 +11,12 @@ use super::super::files::Found;
 use super::{Job, Source};
 use crate::fingerprint::{RecipeName, WrittenGem};
 use crate::index::{BookId, BookKey, Library, Rights, Validity};
+use crate::json;
 use crate::object;
 
-/// How many lines are ingested at a time.
+/// How many lines are ingested at a time; fewer, once they have so many bytes together.
 const AT_ONCE: usize = 256;
+const BYTES_AT_ONCE: usize = 64 << 20;
 
 /// A line: exactly one of `text`, `gems` and `file`.
 #[derive(Deserialize)]
@@ -62,18 +64,20 @@ pub(super) fn each(
     let folder = path.parent().unwrap_or(Path::new(""));
     let mut jobs = Vec::new();
     let mut lines = BufReader::new(File::open(path).map_err(failed)?);
-    let mut line = Vec::new();
+    let (mut line, mut bytes) = (Vec::new(), 0);
     for number in 1_u64.. {
         line.clear();
         if lines.read_until(b'\n', &mut line).map_err(failed)? == 0 {
             break;
         }
-        let bytes = if number == 1 { line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&line) } else { &line };
-        if bytes.trim_ascii().is_empty() {
+        bytes += line.len();
+        let content = if number == 1 { line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&line) } else { &line };
+        if content.trim_ascii().is_empty() {
             continue;
         }
-        jobs.push((format!("{}, line {number}", path.display()), job(bytes, folder, defaults)));
-        if jobs.len() == AT_ONCE {
+        jobs.push((format!("{}, line {number}", path.display()), job(content, folder, defaults)));
+        if jobs.len() == AT_ONCE || bytes > BYTES_AT_ONCE {
+            bytes = 0;
             some(std::mem::take(&mut jobs))?;
         }
     }
@@ -81,6 +85,7 @@ pub(super) fn each(
 }
 
 fn job(line: &[u8], folder: &Path, defaults: &Defaults<'_>) -> Result<Job, String> {
+    json::measure(line).map_err(|excess| excess.to_string())?;
     let line: Line = serde_json::from_slice(line).map_err(|error| error.to_string())?;
     let source = match (line.text, line.gems, line.file, line.recipe) {
         (_, Some(_), ..) if line.clean.is_some() => {

@@ -16,7 +16,7 @@ use actix_web::http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue,
 use actix_web::http::{Method, StatusCode};
 use actix_web::middleware::{Next, from_fn};
 use actix_web::web::Data;
-use actix_web::{Error, HttpMessage, Resource};
+use actix_web::{Error, HttpMessage, HttpRequest, Resource};
 use governor::clock::{Clock, DefaultClock};
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use hashbrown::HashMap;
@@ -97,6 +97,7 @@ impl Access {
             }
         };
         may(&key, request, needs)?;
+        request.extensions_mut().insert(Guest(Some(key.id.clone())));
         let meter = self.meter(catalogue, &key)?;
         let allowance = Box::new(meter.count());
         request.extensions_mut().insert(meter);
@@ -160,6 +161,29 @@ impl Access {
         let changed: Vec<(String, Usage)> = changed.collect();
         drop(meters);
         if changed.is_empty() { Ok(()) } else { catalogue.note_usage(&changed) }
+    }
+}
+
+/// The key that a request was let in by, by its id: a stream may last longer than it.
+#[derive(Clone, Default)]
+pub(super) struct Guest(Option<String>);
+
+impl Guest {
+    pub(super) fn of(request: &HttpRequest) -> Self {
+        request.extensions().get::<Self>().cloned().unwrap_or_default()
+    }
+
+    /// Whether the request would be let in now, too.
+    ///
+    /// # Errors
+    /// Why not.
+    pub(super) fn is_still_let_in(&self, catalogue: &Catalogue) -> Result<(), Problem> {
+        let detail = "the key that this stream was let in by is good no more; ask the administrator for one";
+        let is_good = match &self.0 {
+            Some(id) => catalogue.is_good_key(id)?,
+            None => catalogue.is_open()?,
+        };
+        if is_good { Ok(()) } else { Err(unauthorized("bad_key", detail)) }
     }
 }
 

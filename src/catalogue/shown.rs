@@ -1,0 +1,65 @@
+//! How much one answer shows: what does not fit is left out, and the answer says so.
+
+use super::Match;
+use crate::index::Record;
+use crate::json::length;
+
+/// The largest answer, in bytes of JSON, give or take one book.
+pub(super) const ANSWER_BYTES: usize = 4 << 20;
+
+/// The matches of a report, the best first, as far as they fit.
+#[derive(Default)]
+pub(super) struct Shown {
+    matches: Vec<Match>,
+    bytes: usize,
+    left_out: usize,
+    spans_left_out: usize,
+}
+
+impl Shown {
+    /// Shows a match, with as many of its spans as there is room for. The one that `decides` the verdict is always shown.
+    pub(super) fn add(&mut self, mut found: Match, decides: bool) {
+        let spans = std::mem::take(&mut found.spans);
+        let alone = length(&found);
+        if !decides && (self.left_out > 0 || self.bytes + alone > ANSWER_BYTES) {
+            self.left_out += 1;
+            return;
+        }
+        self.bytes += alone;
+        let all = spans.len();
+        found.spans = spans
+            .into_iter()
+            .take_while(|span| {
+                let fits = self.bytes + length(span) < ANSWER_BYTES;
+                self.bytes += if fits { length(span) + 1 } else { 0 };
+                fits
+            })
+            .collect();
+        found.spans.shrink_to_fit();
+        self.spans_left_out += all - found.spans.len();
+        self.matches.push(found);
+    }
+
+    /// The matches, and what a reader must know of those that are not there.
+    pub(super) fn finish(self) -> (Vec<Match>, Option<String>) {
+        let Self { matches, left_out, spans_left_out, .. } = self;
+        let mib = ANSWER_BYTES >> 20;
+        let note = (left_out + spans_left_out > 0).then(|| {
+            format!(
+                "{left_out} matches and {spans_left_out} spans are not shown, as an answer has at most {mib} MiB; \
+                 ask with a smaller limit, or without detail"
+            )
+        });
+        (matches, note)
+    }
+}
+
+/// How many of these records fit into one page: at least one, so that the next page gets on.
+pub(super) fn fitting(records: &[Record]) -> usize {
+    let mut bytes = 0;
+    let fits = |record: &&Record| {
+        bytes += length(record) + 1;
+        bytes <= ANSWER_BYTES
+    };
+    records.iter().take_while(fits).count().max(1)
+}

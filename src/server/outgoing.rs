@@ -1,0 +1,87 @@
+//! Answers on their way: in pieces, so that of a large one little is copied at a time, and with the memory that they take. Who
+//! reads too slowly does not get the rest.
+//!
+//! Who reads nothing at all is noticed by the system ([`give_up`]): the connection ends, and with it whatever waits for it.
+
+use std::net::TcpListener;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use actix_web::body::{BodySize, MessageBody};
+use actix_web::web::Bytes;
+
+use super::body::{PATIENCE, Pace};
+use super::memory::Room;
+use super::problem::Problem;
+
+/// The largest piece.
+pub(super) const PIECE: usize = 64 << 10;
+
+/// Has the system end connections over which nothing could be sent for as long as a client may be silent.
+pub(super) fn give_up(listener: &TcpListener) {
+    // Connections have it from the one that takes them.
+    #[cfg(target_os = "linux")]
+    if let Err(error) = socket2::SockRef::from(listener).set_tcp_user_timeout(Some(PATIENCE)) {
+        tracing::warn!("who reads no answer keeps the connection for ever: {error}");
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = listener;
+}
+
+/// What is taken by a client, and how fast.
+pub(super) struct Taken {
+    pace: Pace,
+    /// When the last piece was handed over.
+    last: Option<Instant>,
+}
+
+impl Taken {
+    pub(super) fn new() -> Self {
+        Self { pace: Pace::new(), last: None }
+    }
+
+    /// Another piece can be taken now.
+    ///
+    /// # Errors
+    /// When that took too long.
+    pub(super) fn next(&mut self, bytes: usize) -> Result<(), Problem> {
+        let waited = self.last.replace(Instant::now()).map(|last| last.elapsed());
+        self.pace.took(waited.unwrap_or_default(), bytes)
+    }
+
+    /// Nothing is waiting to be taken.
+    pub(super) fn rest(&mut self) {
+        self.last = None;
+    }
+}
+
+/// An answer, with the memory that it takes.
+pub(super) struct Outgoing {
+    bytes: Bytes,
+    taken: Taken,
+    _room: Room,
+}
+
+impl Outgoing {
+    pub(super) fn new(bytes: Vec<u8>, room: Room) -> Self {
+        Self { bytes: bytes.into(), taken: Taken::new(), _room: room }
+    }
+}
+
+impl MessageBody for Outgoing {
+    type Error = Problem;
+
+    fn size(&self) -> BodySize {
+        BodySize::Sized(self.bytes.len() as u64)
+    }
+
+    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Bytes, Problem>>> {
+        if self.bytes.is_empty() {
+            return Poll::Ready(None);
+        }
+        let length = self.bytes.len().min(PIECE);
+        let piece = self.bytes.split_to(length);
+        Poll::Ready(Some(self.taken.next(length).map(|()| piece)))
+    }
+}
