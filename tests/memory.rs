@@ -262,7 +262,7 @@ fn what_is_said_of_a_book_is_short_wherever_it_comes_from() {
     drop(server);
     // The command line, too.
     let feed = folder.file("feed.jsonl", &feed);
-    run("ingest --data {} --library l --feed {}", &[&data, &feed]).expect(1);
+    run("ingest --data {} --library l --feed {}", &[&data, &feed]).expect(2);
     let forged = folder.file("export", forged);
     run("import --data {} {}", &[&folder.path("new"), &forged]).expect(2);
 }

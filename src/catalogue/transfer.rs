@@ -17,9 +17,9 @@ use crate::index::{NewBook, Record, RocksStore, Snapshot, Store, StoreError, UNW
 const VERSION: u32 = 1;
 /// How many books are read, or put in, at a time; fewer, once their lines together are this long.
 const BATCH: usize = 64;
+const BATCH_BYTES: usize = 4 << 20;
 /// The longest text that a book may say it has: all books together can then be summed up.
 const TEXT_BYTES: u64 = u32::MAX as u64;
-const BATCH_BYTES: usize = 4 << 20;
 /// How much of a line is read at a time.
 const STEP: u64 = 256 << 10;
 /// The longest line of a file: a book of hundreds of megabytes.

@@ -129,7 +129,8 @@ fn narrow_long_and_missing() {
 public domain: this text, or part of it,
 is in a book in the public domain
     gems: 20 gems under 'documented', 2
-    of them in too many books of a library to count
+    of them in too many books of a
+    library to count
     note: the catalogue is being
     re-indexed
 

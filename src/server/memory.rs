@@ -94,6 +94,9 @@ impl Room {
     /// # Errors
     /// When others have them, or when they are more than one client may have.
     pub(super) fn grow(&mut self, more: usize) -> Result<(), Problem> {
+        if more == 0 {
+            return Ok(());
+        }
         let most = self.most();
         if self.bytes.saturating_add(more) > most {
             let mib = most as f64 / MIB;
