@@ -8,12 +8,13 @@ use rocksdb::{
 
 use super::schema::{self, Family};
 
-/// One memtable. Larger ones make fewer and longer flushes, but every memtable is read again after a crash.
+/// One memtable. Larger ones make fewer and longer flushes.
 const MEMTABLE_BYTES: usize = 32 << 20;
 /// All memtables together: two full ones of the postings and one each of the families that grow with them.
 const ALL_MEMTABLES_BYTES: usize = 128 << 20;
-/// The write-ahead log: the bound on what is read again after a crash.
-const WAL_BYTES: u64 = 256 << 20;
+/// The write-ahead log: beyond this, all that it has goes into tables. It bounds what is read again after a crash, but for what
+/// is written while those tables are made (`docs/measurements.md` has what it costs).
+const WAL_BYTES: u64 = 24 << 20;
 /// Open files: half of what Linux gives a process without being asked, so that connections have the other half.
 const OPEN_FILES: i32 = 512;
 /// `RocksDB`'s own log: enough for the last incidents.
