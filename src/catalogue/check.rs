@@ -415,7 +415,7 @@ impl Checking<'_> {
             disabled,
             error_probability,
             matches,
-            note: noted(self.note(common_gems, coverage), left_out),
+            note: self.note(common_gems, coverage, left_out),
         })
     }
 
@@ -485,7 +485,8 @@ impl Checking<'_> {
         Ok((found, disabled))
     }
 
-    fn note(&self, common: u32, coverage: Option<Coverage>) -> Option<String> {
+    /// What a reader must know to understand the answer.
+    fn note(&self, common: u32, coverage: Option<Coverage>, left_out: Option<String>) -> Option<String> {
         let few = |fewest: u32| (self.gems.len() as u32) < fewest;
         let recipe = self.recipe.name();
         let short = if few(1) {
@@ -506,16 +507,8 @@ impl Checking<'_> {
             let (lacking, of) = (coverage.lacking(), coverage.of);
             format!("{lacking} of {of} books have no gems of recipe '{recipe}': this check could not find them")
         });
-        let notes: Vec<String> = short.into_iter().chain(missed).collect();
+        let notes: Vec<String> = [short, missed, left_out].into_iter().flatten().collect();
         (!notes.is_empty()).then(|| notes.join("; "))
-    }
-}
-
-/// Both notes, where there are two.
-fn noted(first: Option<String>, second: Option<String>) -> Option<String> {
-    match (first, second) {
-        (Some(first), Some(second)) => Some(format!("{first}; {second}")),
-        (first, second) => first.or(second),
     }
 }
 
