@@ -18,8 +18,6 @@ const VERSION: u32 = 1;
 /// How many books are read, or put in, at a time; fewer, once their lines together are this long.
 const BATCH: usize = 64;
 const BATCH_BYTES: usize = 4 << 20;
-/// The longest text that a book may say it has: all books together can then be summed up.
-const TEXT_BYTES: u64 = u32::MAX as u64;
 /// How much of a line is read at a time.
 const STEP: u64 = 256 << 10;
 /// The longest line of a file: a book of hundreds of megabytes.
@@ -328,9 +326,6 @@ impl<'a> Reading<'a> {
         let gems = gems.into_iter().map(|(name, gems)| (name, gems.into_iter().map(PlacedGem::from).collect()));
         let unpacked = folds.iter().map(|(base, bytes)| PackedFold::new(base, BASE64_STANDARD.decode(bytes).ok()?));
         let folds = unpacked.collect::<Option<Vec<_>>>().ok_or_else(|| self.bad("a fold cannot be read"))?;
-        if book.bytes > TEXT_BYTES {
-            return Err(self.bad(format!("no text has {} bytes: the limit is {TEXT_BYTES}", book.bytes)));
-        }
         self.books += 1;
         Ok(Some(NewBook { record: book, gems: gems.collect(), folds }))
     }

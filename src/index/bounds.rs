@@ -17,6 +17,8 @@ pub const IDENTIFIER_BYTES: usize = 1_000;
 pub const MOST_LISTED: usize = 100;
 /// The most bytes of title, authors, language and identifiers together.
 pub const DESCRIPTION_BYTES: usize = 8_000;
+/// The longest text that a record may claim, in bytes: the lengths of all books can then be added up.
+pub const TEXT_BYTES: u32 = u32::MAX;
 
 /// What is longer than it may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -61,9 +63,12 @@ pub fn described(
 }
 
 impl Record {
-    /// As [`described`], with its note.
+    /// As [`described`], with its note, and the length that it claims for its text.
     pub fn within_bounds(&self) -> Result<(), TooLong> {
         described(self.title.as_deref(), &self.authors, self.language.as_deref(), &self.identifiers)?;
+        if self.bytes > u64::from(TEXT_BYTES) {
+            return Err(TooLong { what: "the text", most: TEXT_BYTES as usize, unit: "bytes" });
+        }
         match &self.standing.note {
             Some(note) if note.text.len() > super::NOTE_BYTES => {
                 Err(TooLong { what: "the note", most: super::NOTE_BYTES, unit: "bytes" })

@@ -12,7 +12,8 @@ mod vitals;
 
 pub use audit::{Action, Actor, Amended, AuditEntry, AuditFrom, AuditedBook};
 pub use bounds::{
-    AUTHOR_BYTES, DESCRIPTION_BYTES, IDENTIFIER_BYTES, LANGUAGE_BYTES, MOST_LISTED, TITLE_BYTES, TooLong, described,
+    AUTHOR_BYTES, DESCRIPTION_BYTES, IDENTIFIER_BYTES, LANGUAGE_BYTES, MOST_LISTED, TEXT_BYTES, TITLE_BYTES, TooLong,
+    described,
 };
 pub use record::{BadName, BookId, BookKey, LateGems, Library, NAME_BYTES, NewBook, Outline, Record, Rights};
 pub use rocks::{CACHE_BYTES, RocksStore};
