@@ -7,6 +7,7 @@ use std::{io, thread};
 
 use actix_web::http::KeepAlive;
 use actix_web::{App, HttpServer, rt, web};
+use rustix::io::Errno;
 
 use super::tls::Tls;
 use super::{HANDSHAKE_PATIENCE, Server, ServerError, Settings, health};
@@ -99,10 +100,8 @@ fn listen(addresses: &[SocketAddr]) -> Result<(Vec<TcpListener>, Vec<SocketAddr>
 
 /// Whether this machine has no such address, or none of its kind.
 fn is_not_here(error: &io::Error) -> bool {
-    error.kind() == io::ErrorKind::AddrNotAvailable || error.raw_os_error() == Some(EAFNOSUPPORT)
+    error.kind() == io::ErrorKind::AddrNotAvailable || Errno::from_io_error(error) == Some(Errno::AFNOSUPPORT)
 }
-
-const EAFNOSUPPORT: i32 = 97;
 
 /// Answers until the other end of the channel is gone.
 fn answer_until(listeners: Vec<TcpListener>, tls: Option<Arc<Tls>>, over: mpsc::Receiver<()>) -> io::Result<()> {
