@@ -9,13 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use common::{Folder, Server, command, prose, run};
-
-/// Makes a key, and gives its secret.
-fn key(data: &Path, arguments: &str) -> String {
-    let made = run(&format!("keys add --data {{}} {arguments}"), &[data]).expect(0);
-    made.out.lines().last().expect("the secret comes last").to_owned()
-}
+use common::{Folder, Server, command, key, prose, run};
 
 /// An answer: its status, its head in small letters, and its body.
 struct Answer {

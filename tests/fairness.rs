@@ -8,22 +8,15 @@ mod makers;
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
-use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use serde_json::Value;
 
-use common::{Folder, Server, prose, run};
+use common::{Folder, Server, key, prose, run};
 use hostile::{Target, attack};
 use makers::loops;
-
-/// Makes a key, and gives its secret.
-fn key(data: &Path, arguments: &str) -> String {
-    let made = run(&format!("keys add --data {{}} {arguments}"), &[data]).expect(0);
-    made.out.lines().last().expect("the secret comes last").to_owned()
-}
 
 /// The status of an answer, and its body.
 fn call(server: &Server, secret: &str, what: &str, kind: &str, body: &[u8]) -> (u16, Value) {

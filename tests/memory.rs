@@ -7,14 +7,13 @@ use std::fmt::Write as _;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Shutdown, TcpStream};
-use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use ureq::Agent;
 
-use common::{Folder, Server, prose, run};
+use common::{Folder, Server, key, prose, run};
 
 const MIB: u64 = 1 << 20;
 /// What the servers here may take for requests, and the largest body.
@@ -62,12 +61,6 @@ fn get(server: &Server, key: &str, path: &str) -> (u16, Value) {
     let mut answer = agent().get(format!("{}{path}", server.url)).header("X-Api-Key", key).call().expect("an answer");
     let text = answer.body_mut().with_config().limit(1 << 30).read_to_string().expect("text");
     (answer.status().as_u16(), serde_json::from_str(&text).unwrap_or(Value::String(text)))
-}
-
-/// Makes a key, and gives its secret.
-fn key(data: &Path, arguments: &str) -> String {
-    let made = run(&format!("keys add --data {{}} {arguments}"), &[data]).expect(0);
-    made.out.lines().last().expect("the secret comes last").to_owned()
 }
 
 /// A part so often that a body is full.
@@ -265,6 +258,29 @@ fn what_is_said_of_a_book_is_short_wherever_it_comes_from() {
     run("ingest --data {} --library l --feed {}", &[&data, &feed]).expect(2);
     let forged = folder.file("export", forged);
     run("import --data {} {}", &[&folder.path("new"), &forged]).expect(2);
+}
+
+/// What a file says of itself is cut to fit: its book is taken.
+#[test]
+fn what_a_file_says_of_itself_fits() {
+    let folder = Folder::new();
+    let author = |i: usize| format!("<author><last-name>А{i}</last-name></author>");
+    let few = "<author><last-name>".to_owned() + &"Я".repeat(4_000) + "</last-name></author>";
+    for (name, authors) in [("few", few), ("many", (0..300).map(author).collect())] {
+        let about = format!("{authors}<book-title>{}</book-title><lang>{}</lang>", "Ы".repeat(9_000), "x".repeat(900));
+        let body = format!("<section><p>{}</p></section>", prose(1, 3_000));
+        let head = "<description><title-info>".to_owned() + &about + "</title-info></description>";
+        let book = format!("<?xml version=\"1.0\"?><FictionBook>{head}<body>{body}</body></FictionBook>");
+        folder.file(&format!("books/{name}.fb2"), book);
+    }
+    run("ingest --data {} --library l --rights free {}", &[folder.data(), folder.path("books")]).expect(0);
+    let books = run("books list --json --data {}", &[folder.data()]).expect(0).json();
+    assert_eq!(books.len(), 2);
+    for book in books {
+        let title = book["title"].as_str().expect("a title");
+        assert!(title.starts_with("ЫЫЫ") && title.len() <= 2_000, "{title}");
+        assert!((1..=100).contains(&book["authors"].as_array().expect("authors").len()), "{book}");
+    }
 }
 
 fn post_export(server: &Server) -> String {

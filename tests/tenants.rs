@@ -6,7 +6,7 @@ mod common;
 use lapidary::extract::clean;
 use serde_json::{Value, json};
 
-use common::{Folder, Random, Server, prose, run};
+use common::{Folder, Random, Server, key, prose, run};
 
 /// More books of a library than this that have a gem make it a common one.
 const CAP: u64 = 4;
@@ -50,11 +50,6 @@ fn strictness(report: &Value) -> usize {
     ["protected", "free", "public_domain", "unknown"].iter().position(|word| *word == verdict).expect("a known verdict")
 }
 
-fn key(folder: &Folder, arguments: &str) -> String {
-    let made = run(&format!("keys add --data {{}} {arguments}"), &[folder.data()]).expect(0);
-    made.out.lines().last().expect("the secret comes last").to_owned()
-}
-
 /// A catalogue with the books of the library `victim` under two recipes, served with keys for an attacker and a checker.
 fn served(folder: &Folder) -> (Server, Client, Client) {
     for seed in 0..4 {
@@ -67,8 +62,8 @@ fn served(folder: &Folder) -> (Server, Client, Client) {
     let recipes = "--recipe hardened --recipe documented";
     let ingest = format!("ingest --data {{}} --library victim --rights protected {recipes} {{}} {{}}");
     run(&ingest, &[folder.data(), folder.path("books"), folder.path("series")]).expect(0);
-    let attacker = key(folder, "--role ingest --library attacker --library second feed");
-    let checker = key(folder, "--role check shop");
+    let attacker = key(&folder.data(), "--role ingest --library attacker --library second feed");
+    let checker = key(&folder.data(), "--role check shop");
     let server = Server::start_with(&format!("--common-cap {CAP}"), &[], &folder.data());
     let (attacker, checker) = (Client::new(&server, &attacker), Client::new(&server, &checker));
     (server, attacker, checker)

@@ -103,6 +103,12 @@ pub fn run_with_input(line: &str, input: impl AsRef<[u8]>) -> Run {
     child.wait_with_output().expect("the program ends").into()
 }
 
+/// Makes a key, and gives its secret.
+pub fn key(data: &Path, arguments: &str) -> String {
+    let made = run(&format!("keys add --data {{}} {arguments}"), &[data]).expect(0);
+    made.out.lines().last().expect("the secret comes last").to_owned()
+}
+
 pub fn command<P: AsRef<Path>>(line: &str, paths: &[P]) -> Command {
     let mut command = Command::new(LAPIDARY);
     let mut paths = paths.iter();
