@@ -75,7 +75,7 @@ fn book(key: BookKey, gems: &[(&str, Vec<PlacedGem>)]) -> NewBook {
         changed: Timestamp::from_second(1_000_000).unwrap(),
         standing: Standing::default(),
     };
-    NewBook { record, gems, folds: Vec::new() }
+    NewBook { record, gems, folds: Vec::new(), allow_empty: true }
 }
 
 /// A book with these gems of the first recipe.
@@ -1470,4 +1470,22 @@ fn a_book_put_in_undoes_no_amendment_made_meanwhile() {
     catalogue.commit(vec![second]).unwrap();
     assert_eq!(catalogue.book(&key).unwrap().unwrap().rights, Rights::PublicDomain);
     assert_eq!(catalogue.verify().unwrap(), Vec::<String>::new());
+}
+
+#[test]
+fn a_book_is_emptied_by_nobody_who_did_not_ask_for_it() {
+    let dir = tempdir().unwrap();
+    let store = create(dir.path());
+    // Prepared when there was no such book yet.
+    let empty = NewBook { allow_empty: false, ..simple("lib", "a", []) };
+    store.put(vec![simple("lib", "a", [1, 2])]).unwrap();
+
+    let before = dump(&store).unwrap();
+    let refused = store.put(vec![simple("lib", "b", [3]), empty.clone()]).unwrap_err();
+    assert!(matches!(refused, StoreError::WouldBeEmpty { .. }), "{refused}");
+    assert_eq!(dump(&store).unwrap(), before, "all or nothing");
+
+    store.put(vec![NewBook { allow_empty: false, ..simple("lib", "a", [4]) }]).unwrap();
+    store.put(vec![NewBook { allow_empty: true, ..empty }]).unwrap();
+    assert!(tally(&*store.snapshot(), [1, 2, 4], 10).books.is_empty());
 }

@@ -93,6 +93,6 @@ impl<'a> Shelf<'a> {
             changed: self.now,
             standing: Standing::default(),
         };
-        NewBook { record, gems: [(name, gems)].into(), folds: Vec::new() }
+        NewBook { record, gems: [(name, gems)].into(), folds: Vec::new(), allow_empty: true }
     }
 }

@@ -164,7 +164,7 @@ impl Catalogue {
     /// A text that replaces another gets gems under the recipes that the other had too, so that no check loses it.
     ///
     /// # Errors
-    /// [`CatalogueError::WouldBeEmpty`] when a book that has gems of a recipe would have none, unless the entry allows that;
+    /// [`StoreError::WouldBeEmpty`](crate::index::StoreError::WouldBeEmpty) when a book that has gems of a recipe would have none, unless the entry allows that;
     /// [`CatalogueError::NoSuchRecipe`] for gems of a recipe that is not there; and what is wrong with the entry.
     pub fn prepare(&self, entry: NewEntry, recipes: &[Recipe]) -> Result<Prepared, CatalogueError> {
         let NewEntry { key, rights, title, authors, language, identifiers, validity, content, allow_empty } = entry;
@@ -223,7 +223,7 @@ impl Catalogue {
             && *before == (Record { gems: before.gems.clone(), changed: before.changed, ..record.clone() })
             && (!keeps_folds || has_folds(&*snapshot, number, &wanted)?)
         {
-            let book = NewBook { record: before.clone(), gems: BTreeMap::new(), folds: Vec::new() };
+            let book = NewBook { record: before.clone(), gems: BTreeMap::new(), folds: Vec::new(), allow_empty };
             return Ok(Prepared { outcome: Outcome::Unchanged, book });
         }
         let mut gems = BTreeMap::new();
@@ -246,23 +246,11 @@ impl Catalogue {
             gems.insert(name, of_recipe);
         }
         if let Some(before) = before.as_ref().filter(|_| !allow_empty) {
-            self.refuse_to_empty(before, &record)?;
+            // The store asks again, when nothing can change any more; here it concerns this book alone.
+            before.not_emptied_by(&record, self.store.recipes().iter().map(Recipe::name))?;
         }
         let outcome = if before.is_some() { Outcome::Replaced } else { Outcome::Added };
-        Ok(Prepared { outcome, book: NewBook { record, gems, folds } })
-    }
-
-    /// Refuses to take a book out of the checks by a recipe without a word.
-    fn refuse_to_empty(&self, before: &Record, after: &Record) -> Result<(), CatalogueError> {
-        let has = |record: &Record, name: &RecipeName| record.gems.get(name).is_some_and(|gems| *gems > 0);
-        let recipes = self.store.recipes();
-        let names = recipes.iter().map(Recipe::name);
-        let emptied: Vec<&str> =
-            names.filter(|name| has(before, name) && !has(after, name)).map(RecipeName::as_str).collect();
-        if emptied.is_empty() {
-            return Ok(());
-        }
-        Err(CatalogueError::WouldBeEmpty { book: after.key.clone(), recipes: emptied.join(", ") })
+        Ok(Prepared { outcome, book: NewBook { record, gems, folds, allow_empty } })
     }
 
     /// Puts prepared books into the store, all or none of them. When this returns they are on disk.

@@ -109,17 +109,6 @@ pub enum CatalogueError {
     /// A book without a text.
     #[error("there is no text in it")]
     NoText,
-    /// A book would be taken out of the checks by being replaced.
-    #[error(
-        "{book} has gems of {recipes}, and would have none, so that no check could find it any more; send all of its text, \
-         disable or remove the book, or replace it all the same with allow_empty"
-    )]
-    WouldBeEmpty {
-        /// The book.
-        book: BookKey,
-        /// The recipes that it would have no gems of.
-        recipes: String,
-    },
     /// A gem that no text can have under the recipe.
     #[error("gem {gem} is not one of recipe '{recipe}': its gems are {are}")]
     BadGem {

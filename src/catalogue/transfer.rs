@@ -327,6 +327,6 @@ impl<'a> Reading<'a> {
         let unpacked = folds.iter().map(|(base, bytes)| PackedFold::new(base, BASE64_STANDARD.decode(bytes).ok()?));
         let folds = unpacked.collect::<Option<Vec<_>>>().ok_or_else(|| self.bad("a fold cannot be read"))?;
         self.books += 1;
-        Ok(Some(NewBook { record: book, gems: gems.collect(), folds }))
+        Ok(Some(NewBook { record: book, gems: gems.collect(), folds, allow_empty: true }))
     }
 }

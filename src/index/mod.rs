@@ -116,7 +116,8 @@ pub trait Store: Send + Sync {
     ///
     /// # Errors
     /// [`StoreError::UnknownRecipe`] for gems of a recipe that was not added first, [`StoreError::GemTooLarge`] for
-    /// one that its recipe cannot have; nothing is changed then.
+    /// one that its recipe cannot have, [`StoreError::WouldBeEmpty`] for a book whose gems would go without
+    /// [`NewBook::allow_empty`]; nothing is changed then.
     fn put(&self, books: Vec<NewBook>) -> Result<(), StoreError>;
 
     /// Removes books, and says for each key whether it was there before the call.
@@ -461,6 +462,17 @@ pub enum StoreError {
         gem: WrittenGem,
         /// How many bits the recipe's gems have.
         bits: u32,
+    },
+    /// A book would be taken out of the checks by being replaced.
+    #[error(
+        "{book} has gems of {recipes}, and would have none, so that no check could find it any more; send all of its text, \
+         disable or remove the book, or replace it all the same with allow_empty"
+    )]
+    WouldBeEmpty {
+        /// The book.
+        book: BookKey,
+        /// The recipes that it would have no gems of.
+        recipes: String,
     },
     /// Two books of one key where each must have its own.
     #[error("{0} is there twice; give each book an id of its own")]

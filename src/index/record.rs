@@ -9,7 +9,7 @@ use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::Standing;
+use super::{Standing, StoreError};
 use crate::fingerprint::{PackedFold, PlacedGem, RecipeName};
 use crate::index::BookNo;
 
@@ -225,6 +225,22 @@ impl Record {
     pub fn is_disabled(&self) -> bool {
         self.standing.disabled_since.is_some()
     }
+
+    /// # Errors
+    /// [`StoreError::WouldBeEmpty`] when the book has gems of one of these recipes, and `after` has none.
+    pub(crate) fn not_emptied_by<'a>(
+        &self,
+        after: &Self,
+        recipes: impl IntoIterator<Item = &'a RecipeName>,
+    ) -> Result<(), StoreError> {
+        let has = |record: &Self, name| record.gems.get(name).is_some_and(|gems| *gems > 0);
+        let emptied = recipes.into_iter().filter(|name| has(self, name) && !has(after, name));
+        let emptied: Vec<&str> = emptied.map(RecipeName::as_str).collect();
+        if emptied.is_empty() {
+            return Ok(());
+        }
+        Err(StoreError::WouldBeEmpty { book: after.key.clone(), recipes: emptied.join(", ") })
+    }
 }
 
 /// A book to be put into a store: its record, and its gems under every recipe that `record.gems` names.
@@ -236,6 +252,8 @@ pub struct NewBook {
     pub gems: BTreeMap<RecipeName, Vec<PlacedGem>>,
     /// Folds to be kept, one a base.
     pub folds: Vec<PackedFold>,
+    /// Whether it may take the place of a book that has gems of a recipe with none of it.
+    pub allow_empty: bool,
 }
 
 /// The gems of a recipe for a book that is there.

@@ -186,7 +186,6 @@ impl From<CatalogueError> for Problem {
             E::BadWebhook => (StatusCode::UNPROCESSABLE_ENTITY, "bad_webhook"),
             E::NothingToAllow => (StatusCode::UNPROCESSABLE_ENTITY, "nothing_to_allow"),
             E::BadSetting { .. } => return Self::failed("store_failed", &error),
-            E::WouldBeEmpty { .. } => (StatusCode::CONFLICT, "would_be_empty"),
             E::NoText => (StatusCode::UNPROCESSABLE_ENTITY, "no_text"),
             E::NoSuchJob(_) => (StatusCode::NOT_FOUND, "no_such_job"),
             E::NoSuchBook(_) => (StatusCode::NOT_FOUND, "no_such_book"),
@@ -210,6 +209,7 @@ impl From<StoreError> for Problem {
         let (status, code) = match &error {
             E::UnknownRecipe { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "unknown_recipe"),
             E::GemTooLarge { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "bad_gem"),
+            E::WouldBeEmpty { .. } => (StatusCode::CONFLICT, "would_be_empty"),
             E::RecipeDiffers(_) => (StatusCode::CONFLICT, "recipe_differs"),
             E::IsDefault(_) => (StatusCode::CONFLICT, "is_default"),
             E::Duplicate(_) | E::Unordered(_) => (StatusCode::CONFLICT, "duplicate"),

@@ -221,7 +221,7 @@ mod tests {
             changed: Timestamp::UNIX_EPOCH,
             standing: Standing::default(),
         };
-        NewBook { record, gems: BTreeMap::from([(recipe, gems)]), folds: Vec::new() }
+        NewBook { record, gems: BTreeMap::from([(recipe, gems)]), folds: Vec::new(), allow_empty: true }
     }
 
     fn gem_of(i: u64) -> Gem {

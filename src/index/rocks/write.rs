@@ -265,7 +265,7 @@ impl<'a> Change<'a> {
     }
 
     fn put(&mut self, book: NewBook) -> Result<(), StoreError> {
-        let NewBook { mut record, mut gems, folds } = book;
+        let NewBook { mut record, mut gems, folds, allow_empty } = book;
         // Those may have been made before the recipe was to be dropped.
         let known = self.before.known();
         gems.retain(|name, _| known.named(name).map_or(true, |recipe| !recipe.leaving));
@@ -280,6 +280,10 @@ impl<'a> Change<'a> {
             None => self.take_number(&record.key.library)?,
         };
         let old = present.map(|present| present.record);
+        if let Some(old) = old.as_ref().filter(|_| !allow_empty) {
+            let staying = self.before.known().0.iter().filter(|known| !known.leaving);
+            old.not_emptied_by(&record, staying.map(KnownRecipe::name))?;
+        }
         let had = old.as_ref().map(|old| &old.gems);
         let recipes: BTreeSet<&RecipeName> = had.into_iter().flat_map(BTreeMap::keys).chain(gems.keys()).collect();
         for recipe in recipes {

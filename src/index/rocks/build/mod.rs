@@ -78,7 +78,7 @@ fn fill<E: From<StoreError>>(
     let mut key_before = Vec::new();
     let mut next = BookNo(0);
     for book in books {
-        let NewBook { mut record, mut gems, folds: kept } = book?;
+        let NewBook { mut record, mut gems, folds: kept, .. } = book?;
         let number = next;
         next = BookNo(number.0.checked_add(1).ok_or_else(|| full(store, "the numbers of books are used up"))?);
         if let Some((key, value)) = owners.give(number, &record.key.library) {
