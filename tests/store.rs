@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -782,16 +782,42 @@ fn a_folder_that_may_not_be_written_is_denied() {
     assert!(matches!(error, StoreError::Denied { .. }), "{error}");
 }
 
+/// A folder that an older version made.
+fn unpacked(version: u32, into: &Path) -> PathBuf {
+    let archive = format!("{}/tests/folders/format-{version}.tar.gz", env!("CARGO_MANIFEST_DIR"));
+    let archive = flate2::read::GzDecoder::new(fs::File::open(archive).unwrap());
+    tar::Archive::new(archive).unpack(into).unwrap();
+    into.join(format!("format-{version}"))
+}
+
+#[test]
+fn the_file_with_the_version_deceives_nobody() {
+    let dir = tempdir().unwrap();
+    let data = unpacked(7, dir.path());
+    let file = data.join("lapidary.version");
+    fs::write(&file, "8").unwrap();
+    let refused = refusal(RocksStore::open(&data));
+    let says_what_to_do = |detail: &str| detail.contains("delete that file");
+    assert!(matches!(&refused, StoreError::Damaged { detail, .. } if says_what_to_do(detail)), "{refused}");
+
+    for of_another in [None, Some("7"), Some("eight"), Some("")] {
+        match of_another {
+            None => fs::remove_file(&file).unwrap(),
+            Some(content) => fs::write(&file, content).unwrap(),
+        }
+        let store = RocksStore::open(&data).unwrap();
+        assert_eq!(store.snapshot().verify(UNWATCHED).unwrap(), Vec::<String>::new());
+        assert_eq!(fs::read(&file).unwrap(), b"8");
+    }
+}
+
 /// Folders that older versions made of `prose(0..6)`, with one book replaced and one removed; version 7 has 1,201 books more.
 #[test]
 fn a_folder_of_an_older_version_becomes_one_of_today() {
     let (exact, hardened) = (["documented", "released"], ["documented", "hardened"]);
     for (version, names) in [(2, exact), (3, exact), (5, hardened), (6, hardened), (7, hardened)] {
         let dir = tempdir().unwrap();
-        let archive = format!("{}/tests/folders/format-{version}.tar.gz", env!("CARGO_MANIFEST_DIR"));
-        let archive = flate2::read::GzDecoder::new(fs::File::open(archive).unwrap());
-        tar::Archive::new(archive).unpack(dir.path()).unwrap();
-        let data = dir.path().join(format!("format-{version}"));
+        let data = unpacked(version, dir.path());
         // Twice: what is brought to this version is one of it.
         for _ in 0..2 {
             let store = RocksStore::open(&data).unwrap();

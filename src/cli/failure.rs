@@ -65,6 +65,7 @@ impl From<CatalogueError> for Failure {
                     | StoreError::Foreign(_)
                     | StoreError::Occupied(_)
                     | StoreError::UnknownRecipe { .. }
+                    | StoreError::WouldBeEmpty { .. }
                     | StoreError::NoBackup(_)
                     | StoreError::Unordered(_)
                     | StoreError::Duplicate(_)

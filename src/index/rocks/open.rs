@@ -27,6 +27,9 @@ use crate::index::{StoreError, UNWATCHED};
 /// folder as ours, also when its making was interrupted. The system ends the lock with the process, so that a file
 /// left behind locks nobody out.
 const LOCK_FILE: &str = "lapidary.lock";
+/// The file with the format version. With it the version is known before the log is read, which takes long after a crash; without
+/// it, or when it names another version than today's, the store is asked.
+const VERSION_FILE: &str = "lapidary.version";
 /// `RocksDB`'s file that names the newest manifest; a `RocksDB` folder without it counts as empty.
 const CURRENT: &str = "CURRENT";
 /// What a new file system puts into its root: a disk mounted as the data folder is still an empty folder.
@@ -84,6 +87,7 @@ pub(super) fn open(dir: &Path, absent: Absent, cache: usize) -> Result<RocksStor
         Content::Catalogue(version) => migrate(&store, &recipes, version)?,
         Content::Nothing | Content::Unfinished => finish(&store)?,
     }
+    confirm_version(&store)?;
     let recipes = marked_ready(&store, recipes)?;
     let owners = Owners::load(&store)?;
     let store = RocksStore { recipes: RwLock::new(Arc::new(recipes)), owners: RwLock::new(Arc::new(owners)), ..store };
@@ -92,6 +96,8 @@ pub(super) fn open(dir: &Path, absent: Absent, cache: usize) -> Result<RocksStor
         tracing::warn!("{}: the posting lists are made anew in the form of today", show(&store.dir));
         rebuild::postings(&store, &mut store.turn(), UNWATCHED)?;
     }
+    // A disk that cannot take it is found out, and told, by the next change.
+    let _ = store.to_tables(false);
     Ok(store)
 }
 
@@ -243,6 +249,19 @@ fn content(dir: &Path) -> Result<Content, StoreError> {
         let tables = has_tables(dir)?;
         return if tables { Err(damaged(dir, "the list of its files is lost")) } else { Ok(Content::Unfinished) };
     };
+    let version = supported(dir, &version)?;
+    let families = DB::list_cf(&Options::default(), dir).map_err(|e| from_rocksdb(dir, &e))?;
+    match Family::OLDEST.iter().find(|family| !families.iter().any(|name| name == family.name())) {
+        Some(lost) => Err(damaged(dir, format!("its column family '{}' is lost", lost.name()))),
+        None => Ok(Content::Catalogue(version)),
+    }
+}
+
+/// Reads a format version.
+///
+/// # Errors
+/// When a catalogue of it cannot be opened.
+fn supported(dir: &Path, version: &[u8]) -> Result<u32, StoreError> {
     let Ok(version) = version.try_into().map(u32::from_be_bytes) else {
         return Err(damaged(dir, "the format version cannot be read"));
     };
@@ -250,22 +269,37 @@ fn content(dir: &Path) -> Result<Content, StoreError> {
         |advice| StoreError::Version { path: show(dir), found: version.to_string(), supported: FORMAT_VERSION, advice };
     match version.cmp(&FORMAT_VERSION) {
         Ordering::Greater => Err(refuse("update lapidary")),
-        _ if version >= OLDEST_VERSION => {
-            let families = DB::list_cf(&Options::default(), dir).map_err(|e| from_rocksdb(dir, &e))?;
-            if let Some(lost) = Family::OLDEST.iter().find(|family| !families.iter().any(|name| name == family.name()))
-            {
-                return Err(damaged(dir, format!("its column family '{}' is lost", lost.name())));
-            }
-            Ok(Content::Catalogue(version))
-        }
+        _ if version >= OLDEST_VERSION => Ok(version),
         _ => Err(refuse("use the version of lapidary that made it, or feed the books again into a new folder")),
     }
+}
+
+/// Refuses a store of another version than today's, which a file of another catalogue can make pass for it; and writes the file
+/// for the next opening. That costs time only when it does not succeed.
+fn confirm_version(store: &RocksStore) -> Result<(), StoreError> {
+    let version = store.db.get_cf(store.family(Family::Meta), schema::VERSION).map_err(|e| store.failed(&e))?;
+    let version = supported(&store.dir, &version.unwrap_or_default())?;
+    if version != FORMAT_VERSION {
+        return Err(damaged(&store.dir, format!("{VERSION_FILE} is of another catalogue: delete that file")));
+    }
+    if !is_of_today(&store.dir) {
+        let _ = fs::write(store.dir.join(VERSION_FILE), FORMAT_VERSION.to_string());
+    }
+    Ok(())
+}
+
+/// Whether the file says that the folder has today's version.
+fn is_of_today(dir: &Path) -> bool {
+    fs::read(dir.join(VERSION_FILE)).is_ok_and(|version| version == FORMAT_VERSION.to_string().as_bytes())
 }
 
 /// The format version, if it was written yet.
 fn version(dir: &Path) -> Result<Option<Vec<u8>>, StoreError> {
     if !fs::exists(dir.join(CURRENT)).map_err(|e| from_io(dir, &e))? {
         return Ok(None);
+    }
+    if is_of_today(dir) {
+        return Ok(Some(FORMAT_VERSION.to_be_bytes().to_vec()));
     }
     let options = options::database();
     let meta = Family::Meta.name();

@@ -14,7 +14,10 @@ const MEMTABLE_BYTES: usize = 32 << 20;
 const ALL_MEMTABLES_BYTES: usize = 128 << 20;
 /// The write-ahead log: beyond this, all that it has goes into tables. It bounds what is read again after a crash, but for what
 /// is written while those tables are made (`docs/measurements.md` has what it costs).
-const WAL_BYTES: u64 = 24 << 20;
+const WAL_BYTES: u64 = 16 << 20;
+/// What was read again from the log after a crash stays in memory, so that the store is open sooner; it goes into tables
+/// behind that.
+const NO_FLUSH_IN_RECOVERY: &str = "avoid_flush_during_recovery=true";
 /// Open files: half of what Linux gives a process without being asked, so that connections have the other half.
 const OPEN_FILES: i32 = 512;
 /// `RocksDB`'s own log: enough for the last incidents.
@@ -38,7 +41,9 @@ const POSTINGS_BLOCK_BYTES: usize = 3840;
 
 /// The options of the whole database.
 pub(super) fn database() -> Options {
-    let mut options = Options::default();
+    // The binding has no function for this one.
+    let mut options =
+        Options::default().get_options_from_string(NO_FLUSH_IN_RECOVERY).expect("RocksDB knows this option");
     options.set_paranoid_checks(true);
     // A torn record at the end is a change that was never acknowledged and is dropped. A broken one elsewhere was
     // acknowledged: the default would drop it and all behind it without a word.
