@@ -156,14 +156,6 @@ impl RocksStore {
         if open::is_empty(to)? { backup::restore(from, to, number) } else { Err(StoreError::Foreign(error::show(to))) }
     }
 
-    /// Writes what is in memory to tables, and waits for it or lets it be done behind what follows.
-    fn to_tables(&self, wait: bool) -> Result<(), StoreError> {
-        let mut options = FlushOptions::default();
-        options.set_wait(wait);
-        let families = Family::ALL.map(|family| self.family(family));
-        self.db.flush_cfs_opt(&families, &options).map_err(|e| self.failed(&e))
-    }
-
     fn known_recipes(&self) -> Arc<Recipes> {
         self.recipes.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -292,7 +284,8 @@ impl Store for RocksStore {
     }
 
     fn flush(&self) -> Result<(), StoreError> {
-        self.to_tables(true)
+        let families = Family::ALL.map(|family| self.family(family));
+        self.db.flush_cfs_opt(&families, &FlushOptions::default()).map_err(|e| self.failed(&e))
     }
 
     fn compact(&self, watch: Watch<'_>) -> Result<(), StoreError> {

@@ -96,8 +96,6 @@ pub(super) fn open(dir: &Path, absent: Absent, cache: usize) -> Result<RocksStor
         tracing::warn!("{}: the posting lists are made anew in the form of today", show(&store.dir));
         rebuild::postings(&store, &mut store.turn(), UNWATCHED)?;
     }
-    // A disk that cannot take it is found out, and told, by the next change.
-    let _ = store.to_tables(false);
     Ok(store)
 }
 

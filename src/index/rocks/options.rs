@@ -15,8 +15,8 @@ const ALL_MEMTABLES_BYTES: usize = 128 << 20;
 /// The write-ahead log: beyond this, all that it has goes into tables. It bounds what is read again after a crash, but for what
 /// is written while those tables are made (`docs/measurements.md` has what it costs).
 const WAL_BYTES: u64 = 16 << 20;
-/// What was read again from the log after a crash stays in memory, so that the store is open sooner; it goes into tables
-/// behind that.
+/// What was read again from the log after a crash stays in memory, so that the store is open sooner. It goes into tables as
+/// other changes do.
 const NO_FLUSH_IN_RECOVERY: &str = "avoid_flush_during_recovery=true";
 /// Open files: half of what Linux gives a process without being asked, so that connections have the other half.
 const OPEN_FILES: i32 = 512;
