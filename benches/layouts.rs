@@ -1,7 +1,7 @@
 //! Three ways to keep posting lists in RocksDB, side by side: how large, how fast to load, to ask and to change.
 //!
 //! `cargo bench --bench layouts [-- POSTINGS]` takes 10 million random postings, 200 a book, unless told otherwise. What was
-//! chosen from it is written in `docs/measurements.md`.
+//! chosen from it is written in `docs/lab/posting-lists.md`.
 
 use std::path::Path;
 use std::time::Instant;

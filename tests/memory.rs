@@ -20,7 +20,7 @@ const MIB: u64 = 1 << 20;
 const BUDGET: u64 = 160 * MIB;
 const BODY: usize = 16 << 20;
 const SETTINGS: &str = "--body-memory 167772160 --max-body 16777216 --cache 33554432";
-/// What a server takes beside that (docs/security.md).
+/// What a server takes beside that (docs/reference/security.md).
 const BESIDE: u64 = 160 * MIB;
 
 const JSON: &str = "application/json";

@@ -1,5 +1,5 @@
 //! The documents are right: the API's description is that of the program and stands in `docs/openapi.json`, and the tests that
-//! `docs/security.md` names exist.
+//! `docs/reference/security.md` names exist.
 
 use std::fs;
 use std::path::Path;
@@ -43,7 +43,7 @@ fn nothing_is_composed_of_what_allows_no_other_fields() {
     }
 }
 
-/// The tests that `docs/security.md` names, each with its file.
+/// The tests that `docs/reference/security.md` names, each with its file.
 #[test]
 fn every_test_that_is_named_is_there() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -52,7 +52,7 @@ fn every_test_that_is_named_is_there() {
         .flat_map(|folder| WalkDir::new(root.join(folder)))
         .filter_map(|entry| fs::read_to_string(entry.ok().filter(|entry| entry.file_type().is_file())?.path()).ok())
         .collect();
-    let page = fs::read_to_string(root.join("docs/security.md")).expect("a page");
+    let page = fs::read_to_string(root.join("docs/reference/security.md")).expect("a page");
     let mut named = 0;
     for row in page.lines().filter(|line| line.starts_with('|')) {
         let shown_by = row.trim_end_matches(['|', ' ']).rsplit('|').next().expect("a column");

@@ -1,4 +1,4 @@
-//! Export and import: a catalogue as lines of JSON (`docs/export-format.md`), written and read in memory that does not grow
+//! Export and import: a catalogue as lines of JSON (`docs/reference/export.md`), written and read in memory that does not grow
 //! with it.
 
 use std::collections::BTreeMap;

@@ -49,7 +49,7 @@ impl Default for Rule {
 }
 
 impl Rule {
-    /// The rule that a recipe comes with. That of `hardened` was measured on unrelated books (`docs/recipes.md`): one gem is
+    /// The rule that a recipe comes with. That of `hardened` was measured on unrelated books (`docs/explanation/recipes.md`): one gem is
     /// no more than a quotation, two far from each other are two quotations, and two books that share some have a small share
     /// of each other.
     #[must_use]

@@ -2,7 +2,7 @@
 //!
 //! Both forms are read, with reference names and with short tags. A feed is streamed: only the product under way is in
 //! memory. Of a DTD nothing is read, so that no entity but XML's own five and numbers of characters is resolved. Which code
-//! means what is in `docs/feeds.md`.
+//! means what is in `docs/reference/onix.md`.
 
 mod isbn;
 mod product;

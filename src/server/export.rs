@@ -24,7 +24,7 @@ const WAITING: usize = 4;
 
 #[utoipa::path(get, path = "/v1/export", tag = "server", operation_id = "export", summary = "Fetch the whole catalogue",
     description = "Two at a time; one that is not read for 30 seconds, or slower than 8 KiB a second, is cut off.",
-    responses((status = 200, description = "NDJSON, as docs/export-format.md has it", body = Object, content_type = "application/x-ndjson"), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")))]
+    responses((status = 200, description = "NDJSON, as docs/reference/export.md has it", body = Object, content_type = "application/x-ndjson"), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")))]
 pub(super) async fn export(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, Problem> {
     let transfer = Arc::clone(&state.transfers).try_acquire_owned();
     let transfer =

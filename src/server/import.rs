@@ -27,7 +27,7 @@ pub(super) struct Imported {
 }
 
 #[utoipa::path(post, path = "/v1/import", tag = "server", operation_id = "import", summary = "Take in the books of an export",
-    description = "Lines as docs/export-format.md has them, of any number. Each book is added, or replaces the one of its name. When a line is wrong, the books before it are in the catalogue.",
+    description = "Lines as docs/reference/export.md has them, of any number. Each book is added, or replaces the one of its name. When a line is wrong, the books before it are in the catalogue.",
     request_body(content = Object, content_type = "application/x-ndjson"),
     responses((status = 200, description = "All are in the catalogue", body = Imported), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
 pub(super) async fn import(

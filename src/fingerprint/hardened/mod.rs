@@ -5,7 +5,7 @@
 //!      readings   sounds                                                              winnowing
 //! ```
 //!
-//! `docs/recipes.md` has what each step is for and what was measured. All of it is fixed for ever, since gems in an index
+//! `docs/explanation/recipes.md` has what each step is for and what was measured. All of it is fixed for ever, since gems in an index
 //! depend on it: whoever betters a step makes another recipe.
 
 mod postings;
