@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use lapidary::extract::clean;
-use lapidary::fingerprint::Recipe;
+use lapidary_gems::Recipe;
 
 /// Texts by name.
 fn texts() -> Vec<(String, String)> {

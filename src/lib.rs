@@ -2,9 +2,9 @@
 //! be published?
 //!
 //! ```text
-//! bytes ──extract──▶ text ──fingerprint──▶ gems ──index──▶ matches ──matching──▶ report + verdict
-//!        format,            fold, cut,            posting           count, score,
-//!        encoding           hash                  lists             align, decide
+//! bytes ──extract──▶ text ──lapidary_gems──▶ gems ──index──▶ matches ──matching──▶ report + verdict
+//!        format,            fold, cut,              posting           count, score,
+//!        encoding           hash                    lists             align, decide
 //! ```
 //!
 //! [`catalogue`] joins these steps to the operations that people ask for; [`server`] and [`cli`] are its two faces.
@@ -13,15 +13,14 @@
 //!
 //! ```
 //! use lapidary::catalogue::{Text, compare};
-//! use lapidary::fingerprint::Recipe;
-//! use lapidary::matching::Rule;
+//! use lapidary_gems::Recipe;
 //!
 //! let recipe = Recipe::documented();
 //! let text: String = (0..9_000_u64).map(|i| format!("{:x}stone ", i * 2_654_435_761 % 999_983)).collect();
 //! assert!(recipe.gems(&text).len() > 10);
 //! let copy = text.to_uppercase().replace(' ', ",\n");
 //! let [copy, text] = [&copy, &text].map(|text| Text::new(text, None));
-//! assert!(compare(&recipe, Rule::default(), &copy, &text).matches);
+//! assert!(compare(&recipe, recipe.rule(), &copy, &text).matches);
 //! ```
 //!
 //! A catalogue of books in a folder, and a check against it:
@@ -46,7 +45,6 @@ pub mod catalogue;
 pub mod cli;
 pub mod evaluate;
 pub mod extract;
-pub mod fingerprint;
 pub mod index;
 mod json;
 pub mod matching;
@@ -57,4 +55,3 @@ pub mod report;
 pub mod server;
 
 mod random;
-mod varint;

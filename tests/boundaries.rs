@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Folder, prose, run};
-use lapidary::fingerprint::{Boundaries, Recipe};
+use lapidary_gems::{Boundaries, Recipe};
 
 /// Two languages of three texts each, the second with other letters more frequent than the first.
 fn texts(folder: &Folder) {

@@ -5,9 +5,9 @@ mod common;
 use lapidary::catalogue::{
     Allowable, Amendment, Catalogue, CatalogueError, CheckOptions, Content, NewEntry, Query, Report,
 };
-use lapidary::fingerprint::{Gem, PlacedGem, Recipe, WrittenGem};
 use lapidary::index::{BookKey, Library, Rights, Validity};
-use lapidary::matching::{Rule, RuleChanges, Score, align};
+use lapidary::matching::{RuleChanges, Score, align};
+use lapidary_gems::{Gem, PlacedGem, Recipe, Rule, WrittenGem};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -200,7 +200,7 @@ proptest! {
 fn hardened_catalogue() -> (TempDir, Catalogue) {
     let folder = tempfile::tempdir().expect("a folder");
     let catalogue = Catalogue::open_or_create(folder.path()).expect("a catalogue");
-    catalogue.settle_recipes(&[Recipe::hardened()]).expect("a recipe");
+    catalogue.ensure_recipes(&[Recipe::hardened()]).expect("a recipe");
     (folder, catalogue)
 }
 

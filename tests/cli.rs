@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use common::{Folder, Run, Server, prose, run, run_with_input};
-use lapidary::fingerprint::Recipe;
 use lapidary::server::{Opening, Settings};
+use lapidary_gems::Recipe;
 use serde_json::{Value, json};
 
 fn none() -> &'static [&'static Path] {

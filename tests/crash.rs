@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use common::{Folder, LAPIDARY, Random, Server, command, prose, run};
 use lapidary::catalogue::{Catalogue, CheckOptions, JobState, Query};
-use lapidary::fingerprint::{Boundaries, Recipe};
 use lapidary::index::{Action, AuditFrom, BookId, BookKey, Library};
+use lapidary_gems::{Boundaries, Recipe};
 use serde_json::{Value, json};
 
 const BOOKS: u64 = 24;

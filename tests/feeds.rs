@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Folder, Server, prose, run};
-use lapidary::fingerprint::Recipe;
+use lapidary_gems::Recipe;
 use serde_json::{Value, json};
 
 fn product(reference: &str, isbn: &str, title: &str, sales: &str) -> String {

@@ -8,7 +8,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use lapidary::extract::{self, File, Format, Limits};
-use lapidary::fingerprint::{Gem, Recipe};
+use lapidary_gems::{Gem, Recipe};
 
 /// The least share of a book's gems that a file made of that very text has.
 fn least(format: Format) -> f64 {

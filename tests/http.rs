@@ -12,12 +12,12 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use lapidary::catalogue::Catalogue;
-use lapidary::fingerprint::{Recipe, RecipeName, WrittenGem};
 use lapidary::index::{
     Action, Backup, BookKey, DiskUse, LateGems, NewBook, Record, RocksStore, Small, Snapshot, Store, StoreError,
     Vitals, Watch,
 };
 use lapidary::server::{Server, ServerError, Settings};
+use lapidary_gems::{Recipe, RecipeName, WrittenGem};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -58,7 +58,7 @@ impl Running {
         let store = store(RocksStore::open_or_create(folder.path()).unwrap());
         let settings =
             Settings { listen: vec!["127.0.0.1:0".parse().unwrap()], max_body: MAX_BODY, ..Settings::default() };
-        let server = Server::bind(Arc::new(Catalogue::on(store)), settings).unwrap();
+        let server = Server::bind(Arc::new(Catalogue::with_store(store)), settings).unwrap();
         let address = server.addresses()[0];
         let stop = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&stop);
@@ -745,6 +745,10 @@ fn a_check_against_no_library_is_refused() {
         assert_eq!(answers[0]["problem"]["code"], "no_such_library");
         assert_eq!(answers[1]["report"]["verdict"], "protected");
     }
+    // One whose last book was removed is there, and has no matches.
+    assert_eq!(server.send("DELETE", "/v1/libraries/house/books/book", &[], b"").status, 204);
+    let asked = json!({ "text": text, "library": "house" }).to_string();
+    assert_eq!(server.post("/v1/checks", JSON, &asked).expect(200)["verdict"], "unknown");
 }
 
 /// What would take a book out of the checks must be meant.

@@ -11,7 +11,7 @@ use std::thread::{self, sleep};
 use std::time::Duration;
 
 use common::{Folder, Server, prose, run};
-use lapidary::fingerprint::Recipe;
+use lapidary_gems::Recipe;
 use serde_json::{Value, json};
 use ureq::Agent;
 

@@ -13,11 +13,11 @@ use std::time::{Duration, Instant};
 use common::prose;
 use jiff::Timestamp;
 use lapidary::catalogue::{Amendment, Catalogue, Content, NewEntry, Prepared};
-use lapidary::fingerprint::{Boundaries, Gem, Place, PlacedGem, Recipe, RecipeName};
 use lapidary::index::{
     AuditFrom, BookId, BookKey, BookNo, LateGems, Library, LibrarySummary, LibraryTally, Limits, NewBook, Record,
     Rights, RocksStore, Sizes, Snapshot, Standing, Store, StoreError, Tally, UNWATCHED,
 };
+use lapidary_gems::{Boundaries, Gem, Place, PlacedGem, Recipe, RecipeName};
 use proptest::prelude::*;
 use rocksdb::{DB, IteratorMode, Options};
 use tempfile::{TempDir, tempdir};
@@ -1470,7 +1470,7 @@ fn a_book_put_in_undoes_no_amendment_made_meanwhile() {
     let key = key("lib", "1");
     let prepared = |text: u64, rights: Rights| -> Prepared {
         let entry = NewEntry::new(key.clone(), rights, Content::text(prose(text, 2_000)));
-        catalogue.prepare(entry, &catalogue.settle_recipes(&[]).unwrap()).unwrap()
+        catalogue.prepare(entry, &catalogue.ensure_recipes(&[]).unwrap()).unwrap()
     };
     let amend = |amendment: Amendment| catalogue.amend(&key, &amendment).unwrap().unwrap();
     let (disabled, note) = (|disabled| Amendment { disabled: Some(disabled), ..Amendment::default() }, "held back");

@@ -24,8 +24,8 @@ use std::time::{Duration, Instant};
 
 use clap::Parser;
 use lapidary::catalogue::{Catalogue, Content, NewEntry, NewKey, Role};
-use lapidary::fingerprint::Recipe;
 use lapidary::index::{BookKey, Rights};
+use lapidary_gems::Recipe;
 use tempfile::TempDir;
 
 use self::cgroup::Cgroup;

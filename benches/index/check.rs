@@ -5,9 +5,9 @@ use std::path::Path;
 use std::time::Instant;
 
 use lapidary::catalogue::{Catalogue, CheckOptions, Query as Asked};
-use lapidary::fingerprint::{Recipe, WrittenGem};
 use lapidary::index::{Limits, RocksStore, Store as _};
-use lapidary::matching::{Rule, RuleChanges};
+use lapidary::matching::RuleChanges;
+use lapidary_gems::{Recipe, Rule, WrittenGem};
 
 use crate::arguments::Arguments;
 use crate::latency::Latencies;

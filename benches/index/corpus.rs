@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use lapidary::extract;
-use lapidary::fingerprint::Recipe;
+use lapidary_gems::Recipe;
 use rayon::prelude::*;
 use walkdir::{DirEntry, WalkDir};
 

@@ -1,8 +1,8 @@
 //! What is in an index: books made up from a seed, each without the others.
 
 use jiff::Timestamp;
-use lapidary::fingerprint::{Gem, Place, PlacedGem, Recipe};
 use lapidary::index::{BookId, BookKey, Library, NewBook, Record, Rights, Standing};
+use lapidary_gems::{Gem, Place, PlacedGem, Recipe};
 
 use crate::random::{Purpose, Random};
 

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lapidary::fingerprint::Gem;
 use lapidary::index::{Library, RocksStore, Store as _, UNWATCHED};
+use lapidary_gems::Gem;
 use serde_json::json;
 
 use crate::arguments::Arguments;

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use lapidary::fingerprint::Recipe;
 use lapidary::index::{RocksStore, Store as _, StoreError, UNWATCHED};
+use lapidary_gems::Recipe;
 use tempfile::TempDir;
 
 use crate::arguments::{Arguments, Rows};

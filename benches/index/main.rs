@@ -32,7 +32,7 @@ use std::fmt::Display;
 use std::process::ExitCode;
 
 use clap::Parser as _;
-use lapidary::fingerprint::Recipe;
+use lapidary_gems::Recipe;
 
 use self::arguments::{Arguments, Rows, Size};
 use self::data::{GEMS, Uniform};

@@ -1,6 +1,6 @@
 //! Checks made beforehand, and what the right answer to each is.
 
-use lapidary::fingerprint::Gem;
+use lapidary_gems::Gem;
 use serde::Deserialize;
 use serde_json::json;
 

@@ -1,6 +1,6 @@
 //! Books whose gems follow a Zipf law: the gem of rank r is in C/r books, at most in all.
 
-use lapidary::fingerprint::Gem;
+use lapidary_gems::Gem;
 
 use crate::Outcome;
 use crate::data::{Data, GEMS};

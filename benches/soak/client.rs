@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use lapidary::fingerprint::Recipe;
+use lapidary_gems::Recipe;
 use serde_json::{Value, json};
 use ureq::Agent;
 
@@ -69,6 +69,8 @@ pub struct Client<'a> {
     random: Random,
     texts: Vec<String>,
     books: Vec<Option<State>>,
+    /// Whether its library ever had a book.
+    is_known: bool,
     agent: Agent,
     pub timed: BTreeMap<&'static str, Timed>,
 }
@@ -88,6 +90,7 @@ impl<'a> Client<'a> {
             random,
             texts: (0..BOOKS * VERSIONS).map(text).collect(),
             books: vec![None; BOOKS as usize],
+            is_known: false,
             agent: agent.build().into(),
             timed: BTreeMap::new(),
         }
@@ -160,6 +163,9 @@ impl<'a> Client<'a> {
         let version = state.map_or(0, |state| state.version);
         let body = json!({ "text": self.text(book, version), "library": self.library });
         let (status, report) = self.post("/v1/checks", &body)?;
+        if !self.is_known {
+            return right(status == 404 && report["code"] == "no_such_library", status, &report);
+        }
         let name = book.to_string();
         let found = report["matches"]
             .as_array()
@@ -198,6 +204,7 @@ impl<'a> Client<'a> {
             Some(State { version: before, .. }) if before == version => "unchanged",
             Some(_) => "replaced",
         };
+        self.is_known = true;
         self.books[book] = Some(State { version, disabled: state.is_some_and(|state| state.disabled) });
         right((status == 200 || status == 201) && answer["outcome"] == outcome, status, &answer)
     }

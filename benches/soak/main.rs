@@ -28,8 +28,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
-use lapidary::fingerprint::Recipe;
 use lapidary::index::{RocksStore, Store as _, StoreError, UNWATCHED};
+use lapidary_gems::Recipe;
 use tempfile::TempDir;
 
 use self::client::{Client, Timed};

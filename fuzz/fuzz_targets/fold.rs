@@ -2,7 +2,7 @@
 
 #![no_main]
 
-use lapidary::fingerprint::Recipe;
+use lapidary_gems::Recipe;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
+use lapidary_gems::{Gem, PackedFold, PlacedGem, Recipe, RecipeName, WrittenGem};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -11,7 +12,6 @@ use super::amend::checked;
 use super::check::distinct;
 use super::digest::{digest_after, digest_of};
 use super::{Catalogue, CatalogueError, Text};
-use crate::fingerprint::{Gem, PackedFold, PlacedGem, Recipe, RecipeName, WrittenGem};
 use crate::index::{BookKey, BookNo, Coverage, NewBook, Record, Rights, Snapshot, Standing, Validity, described};
 use crate::metrics::METRICS;
 
@@ -116,7 +116,7 @@ impl Catalogue {
     /// Returns all that the catalogue has, by which every new text is fingerprinted.
     ///
     /// For whoever makes the catalogue, and for administrators: putting books in adds no recipe.
-    pub fn settle_recipes(&self, recipes: &[Recipe]) -> Result<Vec<Recipe>, CatalogueError> {
+    pub fn ensure_recipes(&self, recipes: &[Recipe]) -> Result<Vec<Recipe>, CatalogueError> {
         let known = self.store.recipes();
         let recipes = match (recipes, known.is_empty()) {
             ([], false) => return Ok(known),
@@ -150,7 +150,7 @@ impl Catalogue {
 
     /// Adds a book: a text under all recipes of the catalogue, gems under theirs.
     pub fn add(&self, entry: NewEntry) -> Result<Added, CatalogueError> {
-        self.settle_recipes(&[])?;
+        self.ensure_recipes(&[])?;
         let _feed = self.feed();
         let prepared = self.prepare(entry, &self.store.recipes())?;
         let added = Added { outcome: prepared.outcome, book: prepared.book.record.clone() };
@@ -226,25 +226,8 @@ impl Catalogue {
             let book = NewBook { record: before.clone(), gems: BTreeMap::new(), folds: Vec::new(), allow_empty };
             return Ok(Prepared { outcome: Outcome::Unchanged, book });
         }
-        let mut gems = BTreeMap::new();
-        let mut folds: Vec<PackedFold> = Vec::new();
-        for (name, recipe) in wanted {
-            let of_recipe = match &content {
-                Content::Text { .. } if keeps_folds => {
-                    if folds.iter().all(|fold| fold.base() != recipe.base()) {
-                        folds.push(text.folded(&recipe));
-                    }
-                    folds.iter().find_map(|fold| recipe.recut(fold)).unwrap_or_else(|| text.gems(&recipe))
-                }
-                Content::Text { .. } => text.gems(&recipe),
-                Content::Gems { gems, .. } => {
-                    let placeless = |gem| PlacedGem { gem, place: None };
-                    distinct(gems, &recipe)?.into_iter().map(placeless).collect()
-                }
-            };
-            record.gems.insert(name.clone(), of_recipe.len() as u32);
-            gems.insert(name, of_recipe);
-        }
+        let (gems, folds) = gems_of(&content, &text, wanted, keeps_folds)?;
+        record.gems = gems.iter().map(|(name, gems)| (name.clone(), gems.len() as u32)).collect();
         if let Some(before) = before.as_ref().filter(|_| !allow_empty) {
             // The store asks again, when nothing can change any more; here it concerns this book alone.
             before.not_emptied_by(&record, self.store.recipes().iter().map(Recipe::name))?;
@@ -266,6 +249,37 @@ impl Catalogue {
         }
         Ok(())
     }
+}
+
+/// The gems of a book, by recipe.
+type GemsByRecipe = BTreeMap<RecipeName, Vec<PlacedGem>>;
+
+/// The gems of a book, and the folds that they were cut from, if those are to be kept.
+fn gems_of(
+    content: &Content,
+    text: &Text<'_>,
+    recipes: BTreeMap<RecipeName, Recipe>,
+    keeps_folds: bool,
+) -> Result<(GemsByRecipe, Vec<PackedFold>), CatalogueError> {
+    let mut gems = BTreeMap::new();
+    let mut folds: Vec<PackedFold> = Vec::new();
+    for (name, recipe) in recipes {
+        let of_recipe = match content {
+            Content::Text { .. } if keeps_folds => {
+                if folds.iter().all(|fold| fold.base() != recipe.base()) {
+                    folds.push(text.folded(&recipe));
+                }
+                folds.iter().find_map(|fold| recipe.recut(fold)).unwrap_or_else(|| text.gems(&recipe))
+            }
+            Content::Text { .. } => text.gems(&recipe),
+            Content::Gems { gems, .. } => {
+                let placeless = |gem| PlacedGem { gem, place: None };
+                distinct(gems, &recipe)?.into_iter().map(placeless).collect()
+            }
+        };
+        gems.insert(name, of_recipe);
+    }
+    Ok((gems, folds))
 }
 
 /// Whether a fold is kept of a book for each of these recipes.

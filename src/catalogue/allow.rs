@@ -6,12 +6,12 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use hashbrown::{HashMap, HashSet};
 use jiff::Timestamp;
+use lapidary_gems::{Gem, Recipe, RecipeName, WrittenGem};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::check::distinct;
 use super::{Catalogue, CatalogueError, Content, Text};
-use crate::fingerprint::{Gem, Recipe, RecipeName, WrittenGem};
 use crate::index::{BookId, BookKey, NOTE_BYTES};
 
 /// The kind of setting that allow-lists are.
@@ -161,7 +161,7 @@ impl Catalogue {
     fn gems_of(&self, content: Content) -> Result<BTreeMap<RecipeName, Vec<WrittenGem>>, CatalogueError> {
         match content {
             Content::Text { text, clean } => {
-                let recipes = self.settle_recipes(&[])?;
+                let recipes = self.ensure_recipes(&[])?;
                 let text = Text::bounded(&text, clean)?;
                 let gems = |recipe: &Recipe| text.gems(recipe).iter().map(|g| recipe.write(g.gem)).collect();
                 Ok(recipes.iter().map(|recipe| (recipe.name().clone(), gems(recipe))).collect())

@@ -28,8 +28,8 @@ pub(super) fn digest_after(before: &str, content: &[u8]) -> String {
 mod tests {
     use super::super::{Catalogue, CatalogueError, Content, NewEntry, Outcome, Text};
     use super::*;
-    use crate::fingerprint::Recipe;
     use crate::index::{BookKey, NewBook, Rights};
+    use lapidary_gems::Recipe;
 
     /// The first vectors that the two standards give, of no byte.
     const EMPTY: [&str; 2] = [

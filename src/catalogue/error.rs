@@ -1,9 +1,9 @@
 //! What an operation on a catalogue can fail with.
 
 use jiff::civil::Date;
+use lapidary_gems::{Costly, Recipe, RecipeError, RecipeName, WrittenGem};
 
 use super::jobs::JobState;
-use crate::fingerprint::{Costly, Recipe, RecipeError, RecipeName, WrittenGem};
 use crate::index::{BadName, BookKey, Coverage, NOTE_BYTES, StoreError, TooLong};
 
 /// Why a catalogue did not do what it was asked.

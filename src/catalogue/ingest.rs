@@ -8,10 +8,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use hashbrown::HashSet;
+use lapidary_gems::Recipe;
 use rayon::prelude::*;
 
 use super::{Added, Catalogue, CatalogueError, NewEntry, Prepared};
-use crate::fingerprint::Recipe;
 use crate::index::Actor;
 
 /// The most books in one write. A write waits for the disk once, so that many books share the wait; and the postings of many
@@ -30,7 +30,7 @@ impl Catalogue {
     /// Adds books, and says of each what became of it, in their order. They are written together; when that fails, one by
     /// one, so that one book's failure is no other's.
     pub fn add_some(&self, entries: Vec<NewEntry>) -> Vec<Result<Added, CatalogueError>> {
-        if self.settle_recipes(&[]).is_err() {
+        if self.ensure_recipes(&[]).is_err() {
             // Each says why.
             return entries.into_iter().map(|entry| self.add(entry)).collect();
         }

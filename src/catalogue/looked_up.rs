@@ -3,11 +3,11 @@
 use std::convert::Infallible;
 
 use hashbrown::{HashMap, HashSet};
+use lapidary_gems::{Gem, PlacedGem, Probe, Recipe, Rule};
 
 use super::CatalogueError;
-use crate::fingerprint::{Gem, PlacedGem, Probe, Recipe};
 use crate::index::{BookNo, LibraryTally, Snapshot};
-use crate::matching::{Alignment, Listed, Rule, Score, align, spread, weight};
+use crate::matching::{Alignment, Listed, Score, align, is_match, spread, weight};
 
 /// A query, and what the posting lists of a library say of it.
 pub(super) struct LookedUp<'a> {
@@ -72,11 +72,11 @@ impl<'a> LookedUp<'a> {
         let counted = kept(&self.probes);
         if self.recipe.posts_all() {
             let score = Score::new(found, counted, of_book);
-            return Ok((score, rule.is_met(&score, || self.aligned(book))?));
+            return Ok((score, is_match(rule, &score, || self.aligned(book))?));
         }
         let beside = self.beside(book)?;
         let score = Score::new(beside.holders.len() as u32, counted, of_book);
-        let Ok::<bool, Infallible>(meets) = rule.is_met(&score, || Ok(self.align(&beside)));
+        let Ok::<bool, Infallible>(meets) = is_match(rule, &score, || Ok(self.align(&beside)));
         Ok((score, meets))
     }
 

@@ -5,6 +5,7 @@
 mod add;
 mod allow;
 mod amend;
+mod answer;
 mod check;
 mod digest;
 mod error;
@@ -21,11 +22,13 @@ mod webhooks;
 pub use add::{Added, Content, NewEntry, Outcome, Prepared};
 pub use allow::{AllowList, Allowable, Allowed};
 pub use amend::Amendment;
-pub use check::{BookRef, CheckOptions, Comparison, MAX_GEMS, Match, Query, Report, compare};
+pub use answer::{BookRef, CheckOptions, Comparison, Match, Query, Report};
+pub use check::{MAX_GEMS, compare};
 pub(crate) use digest::digests_of;
 pub use error::CatalogueError;
-pub use jobs::{Backups, From as CutFrom, Job, JobState, RecipeChoice, Stand, Task};
+pub use jobs::{Backups, Checkpoint, CutFrom, Job, JobState, RecipeChoice, Task};
 pub use keys::{AccessDenied, Key, MadeKey, NewKey, Rate, RateError, Role, Unit, Usage};
+use lapidary_gems::{Recipe, RecipeName, Rule};
 pub use text::Text;
 use text::memory_for;
 pub use webhooks::{Failing, MadeWebhook, Webhook};
@@ -36,12 +39,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::fingerprint::{Recipe, RecipeName};
 use crate::index::{
     Action, AuditEntry, AuditFrom, BookId, BookKey, Library, LibrarySummary, Record, RocksStore, Small, Snapshot,
     Store, UNWATCHED, Vitals,
 };
-use crate::matching::{Rule, RuleChanges};
+use crate::matching::RuleChanges;
 use crate::metrics::METRICS;
 
 /// How many records are read at a time for a page.
@@ -66,22 +68,22 @@ pub struct Catalogue {
 impl Catalogue {
     /// Opens the catalogue in a folder.
     pub fn open(folder: &Path) -> Result<Self, CatalogueError> {
-        Ok(Self::on(Box::new(RocksStore::open(folder)?)))
+        Ok(Self::with_store(Box::new(RocksStore::open(folder)?)))
     }
 
     /// Opens the catalogue in a folder, or makes one there.
     pub fn open_or_create(folder: &Path) -> Result<Self, CatalogueError> {
-        Ok(Self::on(Box::new(RocksStore::open_or_create(folder)?)))
+        Ok(Self::with_store(Box::new(RocksStore::open_or_create(folder)?)))
     }
 
     /// As [`Catalogue::open_or_create`], with so many bytes of memory for what was read of the index.
     pub fn open_or_create_with_cache(folder: &Path, cache: usize) -> Result<Self, CatalogueError> {
-        Ok(Self::on(Box::new(RocksStore::open_or_create_with_cache(folder, cache)?)))
+        Ok(Self::with_store(Box::new(RocksStore::open_or_create_with_cache(folder, cache)?)))
     }
 
     /// A catalogue on a store.
     #[must_use]
-    pub fn on(store: Box<dyn Store>) -> Self {
+    pub fn with_store(store: Box<dyn Store>) -> Self {
         Self {
             store,
             rule: RuleChanges::default(),
@@ -214,7 +216,7 @@ impl Catalogue {
         let disabled = libraries.iter().map(|library| library.disabled).sum();
         let disk = self.store.disk()?;
         let (disk_bytes, posting_bytes) = (disk.total, disk.postings);
-        let rule = self.rule.on(Rule::of(&self.recipe(None)?));
+        let rule = self.rule.on(self.recipe(None)?.rule());
         Ok(Stats { books, disabled, recipes, libraries, disk_bytes, posting_bytes, rule })
     }
 
@@ -233,7 +235,7 @@ impl Catalogue {
     /// have it from now on.
     pub fn vitals(&self) -> Result<Vitals, CatalogueError> {
         let vitals = self.store.vitals()?;
-        METRICS.store(&vitals, &Self::recipe_stats(&*self.store.snapshot())?);
+        METRICS.store.set(&vitals, &Self::recipe_stats(&*self.store.snapshot())?);
         Ok(vitals)
     }
 

@@ -29,7 +29,7 @@ impl Catalogue {
             let detail = format!("backup {number} has {} faults, such as: {first}", faults.len());
             return Err(StoreError::Damaged { path: from.display().to_string(), detail }.into());
         }
-        let restored = Self::on(Box::new(store));
+        let restored = Self::with_store(Box::new(store));
         restored.end_interrupted()?;
         restored.flush()?;
         drop(restored);

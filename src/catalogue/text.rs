@@ -2,16 +2,17 @@
 
 use std::cell::OnceCell;
 
+use lapidary_gems::{PackedFold, Place, PlacedGem, Probe, Recipe, bounded};
+
 use super::CatalogueError;
 use super::digest::digest_of;
 use crate::extract::{Clean, clean};
-use crate::fingerprint::{PackedFold, Place, PlacedGem, Probe, Recipe, bounded};
 
 /// A text, and whether it is to be read without the marks of its printing. Places are always those of the text as it stands.
 ///
 /// ```
 /// use lapidary::catalogue::Text;
-/// use lapidary::fingerprint::Recipe;
+/// use lapidary_gems::Recipe;
 ///
 /// let printed = "The trea-\nsure lay in a box";
 /// assert_eq!(Text::new(printed, None).fold(&Recipe::documented()), Recipe::documented().fold(printed));

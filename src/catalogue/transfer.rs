@@ -7,10 +7,10 @@ use std::path::Path;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use lapidary_gems::{PackedFold, Place, PlacedGem, Recipe, RecipeName, WrittenGem};
 use serde::{Deserialize, Serialize};
 
 use super::{Catalogue, CatalogueError};
-use crate::fingerprint::{PackedFold, Place, PlacedGem, Recipe, RecipeName, WrittenGem};
 use crate::index::{NewBook, Record, RocksStore, Snapshot, Store, StoreError, UNWATCHED, Watch};
 
 /// The version of the format that is written; those from 1 on are read.
@@ -38,7 +38,7 @@ struct Header {
 
 /// A line for a book.
 #[derive(Serialize, Deserialize)]
-struct Line {
+struct BookLine {
     book: Record,
     gems: BTreeMap<RecipeName, Vec<Written>>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -116,8 +116,8 @@ impl Catalogue {
                 Ok(header.books)
             }
             store => {
-                let catalogue = Self::on(Box::new(store?));
-                let books = catalogue.take_in(input, LINE, watch, UNCOUNTED)?;
+                let catalogue = Self::with_store(Box::new(store?));
+                let books = catalogue.import_into(input, LINE, watch, UNCOUNTED)?;
                 catalogue.flush()?;
                 Ok(books)
             }
@@ -130,7 +130,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// [`CatalogueError::BadExport`] with the line, when the books before it are in the catalogue; and those of the store.
-    pub fn take_in(
+    pub fn import_into(
         &self,
         input: &mut dyn BufRead,
         line: u64,
@@ -192,7 +192,7 @@ fn write_line(out: &mut dyn Write, line: &impl Serialize) -> Result<(), Catalogu
     out.write_all(b"\n").map_err(CatalogueError::Output)
 }
 
-fn line(snapshot: &dyn Snapshot, recipes: &[Recipe], mut book: Record) -> Result<Line, CatalogueError> {
+fn line(snapshot: &dyn Snapshot, recipes: &[Recipe], mut book: Record) -> Result<BookLine, CatalogueError> {
     let number = snapshot.find(&book.key)?.ok_or_else(|| CatalogueError::NoSuchBook(book.key.clone()))?;
     let mut gems = BTreeMap::new();
     let mut folds = BTreeMap::new();
@@ -207,7 +207,7 @@ fn line(snapshot: &dyn Snapshot, recipes: &[Recipe], mut book: Record) -> Result
         }
     }
     book.gems.retain(|name, _| gems.contains_key(name));
-    Ok(Line { book, gems, folds })
+    Ok(BookLine { book, gems, folds })
 }
 
 impl Written {
@@ -321,7 +321,7 @@ impl<'a> Reading<'a> {
         let lists =
             memchr::memchr2_iter(b'[', b'{', &self.line).count() * 2 + memchr::memchr_iter(b',', &self.line).count();
         self.take(2 * self.line.len() + lists * size_of::<PlacedGem>())?;
-        let Line { book, gems, folds } = serde_json::from_slice(&self.line).map_err(|e| self.bad(e.to_string()))?;
+        let BookLine { book, gems, folds } = serde_json::from_slice(&self.line).map_err(|e| self.bad(e.to_string()))?;
         book.within_bounds().map_err(|e| self.bad(e.to_string()))?;
         let gems = gems.into_iter().map(|(name, gems)| (name, gems.into_iter().map(PlacedGem::from).collect()));
         let unpacked = folds.iter().map(|(base, bytes)| PackedFold::new(base, BASE64_STANDARD.decode(bytes).ok()?));

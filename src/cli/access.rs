@@ -4,13 +4,13 @@ use std::io::Write;
 use std::sync::Arc;
 
 use jiff::SignedDuration;
+use lapidary_gems::RecipeName;
 
 use super::failure::Failure;
 use crate::catalogue::{
     Added, AllowList, Allowable, Amendment, AuditPage, Catalogue, CheckOptions, Job, Key, MadeKey, MadeWebhook,
     NewEntry, NewKey, Page, Query, Report, Stats, Task, Webhook,
 };
-use crate::fingerprint::RecipeName;
 use crate::index::{AuditFrom, BookId, BookKey, Library, Record, Watch};
 
 /// A catalogue that a command works with.

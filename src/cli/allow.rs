@@ -4,6 +4,7 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use lapidary_gems::{RecipeName, WrittenGem};
 
 use super::arguments::Target;
 use super::failure::{Failure, Status};
@@ -11,7 +12,6 @@ use super::files::{CleanArgument, Reading};
 use super::terminal::{out, tell};
 use super::text::read;
 use crate::catalogue::{AllowList, Allowable, Allowed, Content};
-use crate::fingerprint::{RecipeName, WrittenGem};
 use crate::index::{BookId, BookKey, Library};
 use crate::report::clean;
 
@@ -19,11 +19,11 @@ use crate::report::clean;
 #[derive(Args)]
 pub(super) struct Allow {
     #[command(subcommand)]
-    task: Task,
+    command: AllowCommand,
 }
 
 #[derive(Subcommand)]
-enum Task {
+enum AllowCommand {
     /// Make a list, or replace the one of the same name
     Add(Box<Add>),
     /// List all lists
@@ -76,10 +76,10 @@ struct Add {
 
 impl Allow {
     pub(super) fn run(self) -> Result<Status, Failure> {
-        match self.task {
-            Task::Add(add) => add.run(),
-            Task::List { target, json } => list(&target, json),
-            Task::Remove { target, names } => remove(&target, &names),
+        match self.command {
+            AllowCommand::Add(add) => add.run(),
+            AllowCommand::List { target, json } => list(&target, json),
+            AllowCommand::Remove { target, names } => remove(&target, &names),
         }
     }
 }

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
+use lapidary_gems::{Boundaries, Recipe, RecipeName};
 use serde::{Deserialize, Serialize};
 
 use super::access::Access;
 use super::failure::Failure;
 use super::remote::Remote;
 use crate::catalogue::{Backups, Catalogue, CatalogueError};
-use crate::fingerprint::{Boundaries, Recipe, RecipeName};
 use crate::matching::RuleChanges;
 
 /// Which catalogue.

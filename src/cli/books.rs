@@ -19,11 +19,11 @@ const PAGE: usize = 1_000;
 #[derive(Args)]
 pub(super) struct Books {
     #[command(subcommand)]
-    task: Task,
+    command: BooksCommand,
 }
 
 #[derive(Subcommand)]
-enum Task {
+enum BooksCommand {
     /// List the books of one library, or of all
     List {
         #[command(flatten)]
@@ -117,17 +117,19 @@ struct Named {
 
 impl Books {
     pub(super) fn run(self) -> Result<Status, Failure> {
-        match self.task {
-            Task::List { target, library, json } => list(&target, library, json),
-            Task::Show { target, library, json, id } => show(&target, &BookKey { library, id }, json),
-            Task::Disable { books, note } => {
+        match self.command {
+            BooksCommand::List { target, library, json } => list(&target, library, json),
+            BooksCommand::Show { target, library, json, id } => show(&target, &BookKey { library, id }, json),
+            BooksCommand::Disable { books, note } => {
                 books.amend("disabled", &Amendment { disabled: Some(true), note, ..Amendment::default() })
             }
-            Task::Enable { books } => {
+            BooksCommand::Enable { books } => {
                 books.amend("enabled", &Amendment { disabled: Some(false), ..Amendment::default() })
             }
-            Task::Note { books, note } => books.amend("noted", &Amendment { note: Some(note), ..Amendment::default() }),
-            Task::Rights { books, rights, from, until, otherwise, always } => {
+            BooksCommand::Note { books, note } => {
+                books.amend("noted", &Amendment { note: Some(note), ..Amendment::default() })
+            }
+            BooksCommand::Rights { books, rights, from, until, otherwise, always } => {
                 let given = always || from.is_some() || until.is_some();
                 if rights.is_none() && !given {
                     return Err(Failure::Input("give --rights, --from, --until or --always".to_owned()));
@@ -135,7 +137,7 @@ impl Books {
                 let validity = given.then_some(Validity { from, until, otherwise });
                 books.amend("changed", &Amendment { rights, validity, ..Amendment::default() })
             }
-            Task::Remove { target, library, ids } => remove(&target, &library, ids),
+            BooksCommand::Remove { target, library, ids } => remove(&target, &library, ids),
         }
     }
 }

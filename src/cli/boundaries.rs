@@ -7,23 +7,23 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
 use clap::{Args, Subcommand};
+use lapidary_gems::{Boundaries, Recipe, SequenceCounts, choose};
 use rayon::prelude::*;
 
 use super::failure::{Failure, Status};
 use super::files::{Choice, Reading, Usually, Walk};
 use super::jobs::bar;
 use super::terminal::{out, tell};
-use crate::fingerprint::{Boundaries, Recipe, SequenceCounts, choose};
 
 /// Count 4-digit sequences of folded texts, and choose boundaries from the counts.
 #[derive(Args)]
 pub(super) struct BoundaryTool {
     #[command(subcommand)]
-    task: Task,
+    command: BoundariesCommand,
 }
 
 #[derive(Subcommand)]
-enum Task {
+enum BoundariesCommand {
     /// Count how often each sequence stands in the folds of texts, by language
     ///
     /// Prints a table with tabs between its columns: a sequence a line, the most frequent first.
@@ -78,9 +78,9 @@ struct Chunks {
 
 impl BoundaryTool {
     pub(super) fn run(self) -> Result<Status, Failure> {
-        match self.task {
-            Task::Stats(task) => task.run(),
-            Task::Choose(task) => task.run(),
+        match self.command {
+            BoundariesCommand::Stats(task) => task.run(),
+            BoundariesCommand::Choose(task) => task.run(),
         }
     }
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use jiff::Timestamp;
+use lapidary_gems::RecipeName;
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -14,7 +15,6 @@ use super::failure::{Failure, Status};
 use super::files::{Choice, CleanArgument, Reading, Usually, Walk};
 use super::terminal::tell;
 use crate::catalogue::{CheckOptions, Query, Report};
-use crate::fingerprint::RecipeName;
 use crate::index::{Library, Rights};
 use crate::report::{html_report, print_report};
 
@@ -67,7 +67,7 @@ pub(super) struct Check {
 
 /// A line of `--json`: what HTTP answers with, and the file.
 #[derive(Serialize)]
-struct Line<'a> {
+struct FileLine<'a> {
     file: String,
     #[serde(flatten)]
     report: Option<&'a Report>,
@@ -156,7 +156,7 @@ impl Check {
         }
         let (report, error) = (checked.as_ref().ok(), checked.as_ref().err());
         if self.json {
-            let line = Line { file, report: report.map(|(report, _)| report), error: error.map(String::as_str) };
+            let line = FileLine { file, report: report.map(|(report, _)| report), error: error.map(String::as_str) };
             serde_json::to_writer(&mut out, &line).map_err(io::Error::from)?;
             writeln!(out)?;
         } else if let Some((report, bytes)) = report {

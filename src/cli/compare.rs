@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::Args;
+use lapidary_gems::Place;
 
 use super::arguments::{RecipeArguments, RuleArguments};
 use super::failure::{Failure, Status};
@@ -11,8 +12,6 @@ use super::files::{CleanArgument, Reading};
 use super::terminal::out;
 use super::text::read;
 use crate::catalogue::{Text, compare};
-use crate::fingerprint::Place;
-use crate::matching::Rule;
 
 /// Compare two texts with each other.
 #[derive(Args)]
@@ -38,7 +37,7 @@ impl Compare {
     pub(super) fn run(self) -> Result<Status, Failure> {
         let (a, b) = (read(self.reading, &self.a)?, read(self.reading, &self.b)?);
         let recipe = self.recipe.recipe()?;
-        let rule = self.rule.changes().on(Rule::of(&recipe));
+        let rule = self.rule.changes().on(recipe.rule());
         let text = |text| Text::new(text, self.clean.clean);
         let comparison = compare(&recipe, rule, &text(&a), &text(&b));
         let mut out = out(self.json);

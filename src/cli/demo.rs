@@ -97,7 +97,7 @@ impl<'o, W: Write> Demo<'o, W> {
             Content::Gems { .. } => (0, 0),
         });
         let (characters, bytes) = length.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
-        let recipes = catalogue.settle_recipes(&[])?;
+        let recipes = catalogue.ensure_recipes(&[])?;
         let start = Instant::now();
         let prepared = entries.into_iter().map(|entry| catalogue.prepare(entry, &recipes));
         let prepared = prepared.collect::<Result<Vec<_>, _>>()?;

@@ -6,13 +6,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 use indicatif::ProgressBar;
+use lapidary_gems::Recipe;
 
 use super::failure::{Failure, Status};
 use super::files::{Choice, Usually, Walk};
 use super::jobs::bar;
 use super::terminal::out;
 use crate::evaluate::{ATTACKS, Attack, BookFile, EvaluateError, Plan, Shelf, calibrate, evaluate};
-use crate::fingerprint::Recipe;
 
 /// Measure what a recipe finds, and whom it accuses, on books and disguised copies of them.
 ///

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use hashbrown::{HashMap, HashSet};
+use lapidary_gems::Recipe;
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 
@@ -24,7 +25,6 @@ use super::files::{Choice, CleanArgument, Found, Reading, Usually, Walk};
 use super::remote::Remote;
 use super::terminal::tell;
 use crate::catalogue::Catalogue;
-use crate::fingerprint::Recipe;
 use crate::index::{BookId, BookKey, Coverage, Library, Rights};
 use crate::onix::Territory;
 
@@ -200,7 +200,7 @@ impl Ingest {
         }
         let catalogue = Catalogue::open_or_create(folder)?;
         self.folds.apply(&catalogue)?;
-        let all = catalogue.settle_recipes(&recipes)?;
+        let all = catalogue.ensure_recipes(&recipes)?;
         Ok(Sink::Folder { catalogue: Box::new(catalogue), all, named: recipes })
     }
 

@@ -18,11 +18,11 @@ use crate::index::Library;
 #[derive(Args)]
 pub(super) struct Keys {
     #[command(subcommand)]
-    task: Task,
+    command: KeysCommand,
 }
 
 #[derive(Subcommand)]
-enum Task {
+enum KeysCommand {
     /// Make a key, and print it last, this once
     Add(Add),
     /// List the keys
@@ -77,18 +77,18 @@ struct Add {
 
 impl Keys {
     pub(super) fn run(self) -> Result<Status, Failure> {
-        match self.task {
-            Task::Add(Add { target, role, libraries, rate, quota, expires, name }) => {
+        match self.command {
+            KeysCommand::Add(Add { target, role, libraries, rate, quota, expires, name }) => {
                 let libraries = libraries.into_iter().collect();
                 told(&target.open_or_create()?.add_key(NewKey { name, role, libraries, rate, quota, expires })?)
             }
-            Task::List { target, json } => list(&target.open()?.keys()?, json),
-            Task::Rotate { target, overlap, name } => {
+            KeysCommand::List { target, json } => list(&target.open()?.keys()?, json),
+            KeysCommand::Rotate { target, overlap, name } => {
                 let seconds = u32::try_from(overlap.as_secs());
                 let seconds = seconds.map_err(|_| Failure::Input("--overlap: give a shorter time".to_owned()))?;
                 told(&target.open()?.rotate_key(&name, seconds)?)
             }
-            Task::Revoke { target, name } => {
+            KeysCommand::Revoke { target, name } => {
                 if !target.open()?.revoke_key(&name)? {
                     return Err(Failure::Input(format!(
                         "there is no key named {name:?}; `lapidary keys list` shows all"

@@ -52,11 +52,11 @@ const BUSY: Duration = Duration::from_secs(5);
 #[command(name = "lapidary", version, about, max_term_width = 100)]
 pub struct Command {
     #[command(subcommand)]
-    task: Task,
+    command: Commands,
 }
 
 #[derive(Subcommand)]
-enum Task {
+enum Commands {
     /// Answer checks and take books over HTTP
     Serve(serve::Serve),
     /// Add files, or all files of folders, to a catalogue
@@ -118,43 +118,43 @@ impl Command {
     /// Does what the command line says; returns the exit status.
     #[must_use]
     pub fn run(self) -> ExitCode {
-        if matches!(self.task, Task::ExtractWorker) {
+        if matches!(self.command, Commands::ExtractWorker) {
             return if worker::work().is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
         }
         // Who is at a command waits; a client of a server is told to come again.
-        isolate_readers(if matches!(self.task, Task::Serve(_)) { BUSY } else { Duration::MAX });
+        isolate_readers(if matches!(self.command, Commands::Serve(_)) { BUSY } else { Duration::MAX });
         // A server's log is as its settings say.
-        if !matches!(self.task, Task::Serve(_)) {
+        if !matches!(self.command, Commands::Serve(_)) {
             log::begin(log::Format::Text, "warn");
         }
-        let done = match self.task {
-            Task::Serve(task) => task.run(),
-            Task::Ingest(task) => task.run(),
-            Task::Check(task) => task.run(),
-            Task::Gems(task) => task.run(),
-            Task::Fold(task) => task.run(),
-            Task::Compare(task) => task.run(),
-            Task::Books(task) => task.run(),
-            Task::Keys(task) => task.run(),
-            Task::Allow(task) => task.run(),
-            Task::Webhooks(task) => task.run(),
-            Task::Stats(task) => task.run(),
-            Task::Reindex(task) => task.run(),
-            Task::DropRecipe(task) => task.run(),
-            Task::Backup(task) => task.run(),
-            Task::Restore(task) => task.run(),
-            Task::Export(task) => task.run(),
-            Task::Import(task) => task.run(),
-            Task::Jobs(task) => task.run(),
-            Task::Verify(task) => task.run(),
-            Task::Compact(task) => task.run(),
-            Task::Audit(task) => task.run(),
-            Task::Completions(task) => task.run(),
-            Task::Man(task) => task.run(),
-            Task::Boundaries(task) => task.run(),
-            Task::Evaluate(task) => task.run(),
-            Task::ExtractWorker => Ok(Status::Done),
-            Task::Demo => demo::run(&mut std::io::stdout().lock()).map(|()| Status::Done).map_err(Failure::from),
+        let done = match self.command {
+            Commands::Serve(task) => task.run(),
+            Commands::Ingest(task) => task.run(),
+            Commands::Check(task) => task.run(),
+            Commands::Gems(task) => task.run(),
+            Commands::Fold(task) => task.run(),
+            Commands::Compare(task) => task.run(),
+            Commands::Books(task) => task.run(),
+            Commands::Keys(task) => task.run(),
+            Commands::Allow(task) => task.run(),
+            Commands::Webhooks(task) => task.run(),
+            Commands::Stats(task) => task.run(),
+            Commands::Reindex(task) => task.run(),
+            Commands::DropRecipe(task) => task.run(),
+            Commands::Backup(task) => task.run(),
+            Commands::Restore(task) => task.run(),
+            Commands::Export(task) => task.run(),
+            Commands::Import(task) => task.run(),
+            Commands::Jobs(task) => task.run(),
+            Commands::Verify(task) => task.run(),
+            Commands::Compact(task) => task.run(),
+            Commands::Audit(task) => task.run(),
+            Commands::Completions(task) => task.run(),
+            Commands::Man(task) => task.run(),
+            Commands::Boundaries(task) => task.run(),
+            Commands::Evaluate(task) => task.run(),
+            Commands::ExtractWorker => Ok(Status::Done),
+            Commands::Demo => demo::run(&mut std::io::stdout().lock()).map(|()| Status::Done).map_err(Failure::from),
         };
         match done {
             Ok(status) => status.into(),

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use hashbrown::HashMap;
+use lapidary_gems::RecipeName;
 
 use super::access::Access;
 use super::arguments::{BoundariesArgument, Target};
@@ -14,7 +15,6 @@ use super::jobs::{bar, perform, wait};
 use super::terminal::{out, tell};
 use crate::catalogue::{CutFrom, RecipeChoice, Task, digests_of};
 use crate::extract::Extracted;
-use crate::fingerprint::RecipeName;
 use crate::index::BookKey;
 
 /// How many records are read at a time.

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 use std::{env, thread};
 
+use lapidary_gems::RecipeName;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -22,7 +23,6 @@ use crate::catalogue::{
     Added, AllowList, Allowable, Amendment, AuditPage, CheckOptions, Content, Job, Key, MadeKey, MadeWebhook, NewEntry,
     NewKey, Page, Query, Report, Stats, Task, Webhook,
 };
-use crate::fingerprint::RecipeName;
 use crate::index::{AuditFrom, BookId, BookKey, Library, Record, Watch};
 
 /// The largest answer that is read: a report may name many books.

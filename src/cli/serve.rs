@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 use jiff::Timestamp;
+use lapidary_gems::{Recipe, RecipeName, Rule};
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
@@ -18,9 +19,7 @@ use super::log::{self, Format};
 use super::size::Size;
 use super::terminal::out;
 use crate::catalogue::{Backups, Catalogue, Rate};
-use crate::fingerprint::{Recipe, RecipeName};
 use crate::index::CACHE_BYTES;
-use crate::matching::Rule;
 use crate::server::{self, CertificateError, CertificateFiles, ServerError, Settings};
 
 /// Answer checks and take books over HTTP.
@@ -254,7 +253,7 @@ impl Options {
 fn rule_lines(rule: &RuleArguments) -> String {
     let recipes: Vec<Recipe> = Recipe::built_in().collect();
     let values = |recipe: &Recipe| {
-        let Rule { min_common, min_share, common_cap, min_evidence, min_support } = rule.changes().on(Rule::of(recipe));
+        let Rule { min_common, min_share, common_cap, min_evidence, min_support } = rule.changes().on(recipe.rule());
         [
             ("min-common", min_common.to_string()),
             ("min-share", format!("{min_share:?}")),

@@ -41,7 +41,7 @@ pub(super) struct Gems {
 
 impl Fold {
     pub(super) fn run(self) -> Result<Status, Failure> {
-        let recipe: crate::fingerprint::Recipe =
+        let recipe: lapidary_gems::Recipe =
             self.recipe.parse().map_err(|e| Failure::Input(format!("--recipe: {e}")))?;
         let text = read(self.reading, &self.file)?;
         writeln!(stdout(), "{}", Text::new(&text, self.clean.clean).fold(&recipe))?;

@@ -16,11 +16,11 @@ use crate::index::Library;
 #[derive(Args)]
 pub(super) struct Webhooks {
     #[command(subcommand)]
-    task: Task,
+    command: WebhooksCommand,
 }
 
 #[derive(Subcommand)]
-enum Task {
+enum WebhooksCommand {
     /// List all webhooks, and whether they work
     List {
         #[command(flatten)]
@@ -51,14 +51,14 @@ enum Task {
 
 impl Webhooks {
     pub(super) fn run(self) -> Result<Status, Failure> {
-        match self.task {
-            Task::List { target, json } => list(&target, json),
-            Task::Set { target, library, url } => {
+        match self.command {
+            WebhooksCommand::List { target, json } => list(&target, json),
+            WebhooksCommand::Set { target, library, url } => {
                 let made = target.open()?.set_webhook(library, url)?;
                 writeln!(out(false), "{}\n{}", line(&made.webhook), made.secret)?;
                 Ok(Status::Done)
             }
-            Task::Remove { target, library } => {
+            WebhooksCommand::Remove { target, library } => {
                 if target.open()?.remove_webhook(&library)? {
                     writeln!(out(false), "removed the webhook of {library}")?;
                     return Ok(Status::Done);

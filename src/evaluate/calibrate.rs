@@ -9,13 +9,13 @@ use std::env;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use lapidary_gems::{Recipe, RecipeName};
 use rayon::prelude::*;
 
 use super::detector::Index;
 use super::pairs::Pairs;
 use super::shelf::Shelf;
 use super::{EvaluateError, Progress};
-use crate::fingerprint::{Recipe, RecipeName};
 use crate::matching::{Calibration, Level, RuleChanges};
 
 /// How many times another part of the books is held back.

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use jiff::civil::Date;
+use lapidary_gems::{Recipe, RecipeName};
 
 use super::EvaluateError;
 use crate::catalogue::{Catalogue, CheckOptions, Content, NewEntry, Query, Report};
-use crate::fingerprint::{Recipe, RecipeName};
 use crate::index::{BookKey, Library, Rights};
 use crate::matching::RuleChanges;
 
@@ -27,7 +27,7 @@ pub(super) struct Index {
 impl Index {
     pub(super) fn create(folder: &Path, recipes: &[Recipe]) -> Result<Self, EvaluateError> {
         let catalogue = Catalogue::open_or_create(folder)?;
-        catalogue.settle_recipes(recipes)?;
+        catalogue.ensure_recipes(recipes)?;
         let library = "books".parse().map_err(|e| EvaluateError::Internal(format!("{e}")))?;
         Ok(Self { catalogue, library })
     }

@@ -19,6 +19,7 @@ mod table;
 
 pub use attacks::{ATTACKS, Attack};
 pub use calibrate::calibrate;
+use lapidary_gems::{PlacedGem, Recipe};
 pub use shelf::{BookFile, Shelf};
 
 use std::env;
@@ -39,7 +40,6 @@ use self::findings::{Attacks, Cost, Count, Detected, FalseAlarm, Findings, Key, 
 use self::pairs::{Expected, Pairs};
 use self::pieces::{Length, piece};
 use crate::catalogue::CatalogueError;
-use crate::fingerprint::{PlacedGem, Recipe};
 use crate::random::Random;
 
 /// How many pieces of one length are taken from a book.

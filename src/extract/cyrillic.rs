@@ -144,7 +144,7 @@ const FEWEST_NEIGHBOURS: u32 = 2;
 
 /// What a byte is in an encoding.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum CharacterKind {
     /// ASCII, but for letters.
     Blank,
     Latin,
@@ -159,7 +159,7 @@ enum Kind {
 struct Reading {
     encoding: Encoding,
     rarity: f32,
-    kinds: [Kind; 256],
+    kinds: [CharacterKind; 256],
     /// Bits for each byte in each language.
     bits: [[f32; 256]; LANGUAGES.len()],
 }
@@ -207,7 +207,7 @@ impl Reading {
         let bytes: Vec<u8> = (0..=u8::MAX).collect();
         // Each of these encodings gives each byte one character.
         let text = encoding.decode_lossy(bytes);
-        let mut kinds = [Kind::Blank; 256];
+        let mut kinds = [CharacterKind::Blank; 256];
         let mut bits = [[0.0; 256]; LANGUAGES.len()];
         for (byte, char) in text.chars().enumerate().take(256) {
             kinds[byte] = kind(char);
@@ -225,7 +225,7 @@ impl Reading {
         let mut counts = [0_u32; 256];
         let mut places = 0.0;
         let mut neighbours = 0;
-        let mut before = Kind::Blank;
+        let mut before = CharacterKind::Blank;
         for &byte in sample {
             let kind = self.kinds[usize::from(byte)];
             counts[usize::from(byte)] += 1;
@@ -242,46 +242,47 @@ impl Reading {
     }
 }
 
-fn is_cyrillic(kind: Kind) -> bool {
-    matches!(kind, Kind::Small | Kind::Capital)
+fn is_cyrillic(kind: CharacterKind) -> bool {
+    matches!(kind, CharacterKind::Small | CharacterKind::Capital)
 }
 
-fn kind(char: char) -> Kind {
+fn kind(char: char) -> CharacterKind {
     match char {
-        'A'..='Z' | 'a'..='z' => Kind::Latin,
-        '\0'..='\x7F' => Kind::Blank,
-        '\u{400}'..='\u{4FF}' if char.is_lowercase() => Kind::Small,
-        '\u{400}'..='\u{4FF}' => Kind::Capital,
-        '—' => Kind::Dash,
-        _ if PUNCTUATION_MARKS.contains(char) => Kind::Punctuation,
-        _ => Kind::Sign,
+        'A'..='Z' | 'a'..='z' => CharacterKind::Latin,
+        '\0'..='\x7F' => CharacterKind::Blank,
+        '\u{400}'..='\u{4FF}' if char.is_lowercase() => CharacterKind::Small,
+        '\u{400}'..='\u{4FF}' => CharacterKind::Capital,
+        '—' => CharacterKind::Dash,
+        _ if PUNCTUATION_MARKS.contains(char) => CharacterKind::Punctuation,
+        _ => CharacterKind::Sign,
     }
 }
 
 fn percent(char: char, letters: &[(char, f32)]) -> f32 {
     match kind(char) {
-        Kind::Small | Kind::Capital => {
+        CharacterKind::Small | CharacterKind::Capital => {
             let small = char.to_lowercase().next();
             letters.iter().find(|(letter, _)| Some(*letter) == small).map_or(OTHER_LETTER, |(_, percent)| *percent)
         }
-        Kind::Dash => DASH,
-        Kind::Punctuation if matches!(char, '«' | '»') => QUOTE,
-        Kind::Punctuation => PUNCTUATION,
+        CharacterKind::Dash => DASH,
+        CharacterKind::Punctuation if matches!(char, '«' | '»') => QUOTE,
+        CharacterKind::Punctuation => PUNCTUATION,
         _ => SIGN,
     }
 }
 
 /// Bits for where a character stands: how seldom it follows one of the kind before, beyond how seldom it is.
-fn place_bits(before: Kind, kind: Kind) -> f32 {
+fn place_bits(before: CharacterKind, kind: CharacterKind) -> f32 {
     match (before, kind) {
-        (Kind::Small, Kind::Capital) => 9.0,
-        (Kind::Latin, Kind::Small | Kind::Capital) | (Kind::Small | Kind::Capital, Kind::Latin) => 6.0,
+        (CharacterKind::Small, CharacterKind::Capital) => 9.0,
+        (CharacterKind::Latin, CharacterKind::Small | CharacterKind::Capital)
+        | (CharacterKind::Small | CharacterKind::Capital, CharacterKind::Latin) => 6.0,
         // A text in capitals must not cost much more than one in small letters.
-        (Kind::Capital, Kind::Capital) => 0.5,
+        (CharacterKind::Capital, CharacterKind::Capital) => 0.5,
         // A dash stands between words, and where Mac Cyrillic has it windows-1251 has С.
-        (Kind::Small | Kind::Capital, Kind::Sign | Kind::Dash)
-        | (Kind::Sign | Kind::Dash, Kind::Small)
-        | (_, Kind::Capital) => 3.0,
+        (CharacterKind::Small | CharacterKind::Capital, CharacterKind::Sign | CharacterKind::Dash)
+        | (CharacterKind::Sign | CharacterKind::Dash, CharacterKind::Small)
+        | (_, CharacterKind::Capital) => 3.0,
         _ => 0.0,
     }
 }

@@ -25,10 +25,10 @@ use super::{cp855, utf32};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
-pub struct Encoding(Kind);
+pub struct Encoding(Decoder);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum Decoder {
     Web(&'static encoding_rs::Encoding),
     Utf32Le,
     Utf32Be,
@@ -65,15 +65,15 @@ const COPIED: usize = 4 << 20;
 
 impl Encoding {
     /// UTF-8.
-    pub const UTF_8: Self = Self(Kind::Web(encoding_rs::UTF_8));
-    pub(super) const UTF_16LE: Self = Self(Kind::Web(encoding_rs::UTF_16LE));
-    pub(super) const UTF_16BE: Self = Self(Kind::Web(encoding_rs::UTF_16BE));
-    pub(super) const UTF_32LE: Self = Self(Kind::Utf32Le);
-    pub(super) const UTF_32BE: Self = Self(Kind::Utf32Be);
-    pub(super) const CP855: Self = Self(Kind::Cp855);
+    pub const UTF_8: Self = Self(Decoder::Web(encoding_rs::UTF_8));
+    pub(super) const UTF_16LE: Self = Self(Decoder::Web(encoding_rs::UTF_16LE));
+    pub(super) const UTF_16BE: Self = Self(Decoder::Web(encoding_rs::UTF_16BE));
+    pub(super) const UTF_32LE: Self = Self(Decoder::Utf32Le);
+    pub(super) const UTF_32BE: Self = Self(Decoder::Utf32Be);
+    pub(super) const CP855: Self = Self(Decoder::Cp855);
 
     pub(super) const fn web(encoding: &'static encoding_rs::Encoding) -> Self {
-        Self(Kind::Web(encoding))
+        Self(Decoder::Web(encoding))
     }
 
     /// Is it UTF-8, UTF-16 or UTF-32?
@@ -133,10 +133,10 @@ impl Encoding {
     /// Decodes; `invalid` is called with the offset of whatever is invalid, and gives what stands for it.
     fn decode_with<E>(self, bytes: &[u8], invalid: impl FnMut(usize) -> Result<char, E>) -> Result<String, E> {
         match self.0 {
-            Kind::Web(encoding) => decode_web(encoding, bytes, invalid),
-            Kind::Utf32Le => utf32::decode(bytes, u32::from_le_bytes, invalid),
-            Kind::Utf32Be => utf32::decode(bytes, u32::from_be_bytes, invalid),
-            Kind::Cp855 => Ok(bytes.iter().map(|&byte| cp855::char(byte)).collect()),
+            Decoder::Web(encoding) => decode_web(encoding, bytes, invalid),
+            Decoder::Utf32Le => utf32::decode(bytes, u32::from_le_bytes, invalid),
+            Decoder::Utf32Be => utf32::decode(bytes, u32::from_be_bytes, invalid),
+            Decoder::Cp855 => Ok(bytes.iter().map(|&byte| cp855::char(byte)).collect()),
         }
     }
 }
@@ -212,10 +212,10 @@ fn by_label(label: &str) -> Option<Encoding> {
 impl fmt::Display for Encoding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self.0 {
-            Kind::Web(encoding) => encoding.name(),
-            Kind::Utf32Le => "UTF-32LE",
-            Kind::Utf32Be => "UTF-32BE",
-            Kind::Cp855 => "IBM855",
+            Decoder::Web(encoding) => encoding.name(),
+            Decoder::Utf32Le => "UTF-32LE",
+            Decoder::Utf32Be => "UTF-32BE",
+            Decoder::Cp855 => "IBM855",
         })
     }
 }

@@ -293,7 +293,7 @@ pub const START: usize = sniff::START;
 /// Whether a file that begins so says by that what it is, as all formats that are read but plain text do.
 #[must_use]
 pub fn is_marked(start: &[u8]) -> bool {
-    sniff::kind(start, None) != sniff::Kind::Plain
+    sniff::kind(start, None) != sniff::FileKind::Plain
 }
 
 /// Reads a file: the book that it is, or the books that it is an archive of.

@@ -34,11 +34,11 @@ pub(super) struct Body {
     in_notes: usize,
     runs: usize,
     /// The kinds of the elements from the root on.
-    path: Vec<Kind>,
+    path: Vec<ElementKind>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ElementKind {
     Skipped,
     Note,
     Run,
@@ -73,15 +73,15 @@ impl Visitor for Body {
         let elements = self.elements;
         let kind = if elements.skipped.contains(&name) {
             self.skipped += 1;
-            Kind::Skipped
+            ElementKind::Skipped
         } else if elements.notes.contains(&name) {
             self.in_notes += 1;
-            Kind::Note
+            ElementKind::Note
         } else if elements.runs.contains(&name) {
             self.runs += 1;
-            Kind::Run
+            ElementKind::Run
         } else {
-            Kind::Other
+            ElementKind::Other
         };
         self.path.push(kind);
         if self.skipped > 0 {
@@ -103,10 +103,10 @@ impl Visitor for Body {
             self.prose().paragraph();
         }
         match self.path.pop() {
-            Some(Kind::Skipped) => self.skipped -= 1,
-            Some(Kind::Note) => self.in_notes -= 1,
-            Some(Kind::Run) => self.runs -= 1,
-            Some(Kind::Other) | None => {}
+            Some(ElementKind::Skipped) => self.skipped -= 1,
+            Some(ElementKind::Note) => self.in_notes -= 1,
+            Some(ElementKind::Run) => self.runs -= 1,
+            Some(ElementKind::Other) | None => {}
         }
     }
 

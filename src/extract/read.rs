@@ -3,7 +3,7 @@
 use super::archive::{Archive, gunzip};
 use super::encoding::Encoding;
 use super::limits::{Budget, Limit, Limits, Met};
-use super::sniff::{self, Kind, Packed};
+use super::sniff::{self, FileKind, Packed};
 use super::{Book, ExtractError, Extracted, File, Format};
 use super::{doc, docx, epub, fb2, fb3, format, html, mobi, odt, pdf, plain, rtf, tei};
 
@@ -18,12 +18,12 @@ pub(super) fn read(file: File, limits: Limits) -> Result<Vec<Book>, ExtractError
 
 /// Is it one of the formats that need no third-party parser?
 pub(super) fn is_plain(file: &File) -> bool {
-    sniff::kind(&file.bytes, file.name.as_deref()) == Kind::Plain
+    sniff::kind(&file.bytes, file.name.as_deref()) == FileKind::Plain
 }
 
 /// Whether a file without a name is read in a process of its own.
 pub(crate) fn reads_apart(bytes: &[u8]) -> bool {
-    sniff::kind(bytes, None) != Kind::Plain
+    sniff::kind(bytes, None) != FileKind::Plain
 }
 
 fn books(file: File, budget: &mut Budget, depth: u64) -> Result<Vec<Book>, ExtractError> {
@@ -33,20 +33,20 @@ fn books(file: File, budget: &mut Budget, depth: u64) -> Result<Vec<Book>, Extra
         return Err(Met { limit: Limit::Archives, at }.into());
     }
     let read = match sniff::kind(&bytes, name.as_deref()) {
-        Kind::Zip => return zip(&bytes, encoding, budget, depth),
-        Kind::Gzip => {
+        FileKind::Zip => return zip(&bytes, encoding, budget, depth),
+        FileKind::Gzip => {
             let name = name.map(|name| name.strip_suffix(".gz").map(str::to_owned).unwrap_or(name));
             let bytes = gunzip(&bytes, budget)?;
             return books(File { bytes, name, encoding }, budget, depth + 1);
         }
-        Kind::Rtf => rtf::read(&bytes, budget),
-        Kind::Pdf => pdf::read(&bytes, budget),
-        Kind::Ole => doc::read(&bytes),
-        Kind::Palm => mobi::read(&bytes, budget),
-        Kind::Html => html::read(bytes, encoding, budget),
-        Kind::Fb2 => fb2::read(&bytes, encoding, budget),
-        Kind::Tei => tei::read(&bytes, encoding, budget),
-        Kind::Plain => plain::text(bytes, encoding).map(|read| Extracted {
+        FileKind::Rtf => rtf::read(&bytes, budget),
+        FileKind::Pdf => pdf::read(&bytes, budget),
+        FileKind::Ole => doc::read(&bytes),
+        FileKind::Palm => mobi::read(&bytes, budget),
+        FileKind::Html => html::read(bytes, encoding, budget),
+        FileKind::Fb2 => fb2::read(&bytes, encoding, budget),
+        FileKind::Tei => tei::read(&bytes, encoding, budget),
+        FileKind::Plain => plain::text(bytes, encoding).map(|read| Extracted {
             format: Format::Text,
             text: read.text,
             metadata: super::Metadata::default(),

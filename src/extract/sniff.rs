@@ -7,7 +7,7 @@ pub(super) const START: usize = 8 << 10;
 
 /// How a file is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum FileKind {
     Zip,
     Gzip,
     Rtf,
@@ -22,29 +22,29 @@ pub(super) enum Kind {
 }
 
 /// What a file is. `name` decides only what the content leaves open: whether a piece of markup without a root is HTML.
-pub(super) fn kind(bytes: &[u8], name: Option<&str>) -> Kind {
+pub(super) fn kind(bytes: &[u8], name: Option<&str>) -> FileKind {
     let trimmed = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
     if bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(b"PK\x05\x06") {
-        Kind::Zip
+        FileKind::Zip
     } else if bytes.starts_with(b"\x1f\x8b\x08") {
-        Kind::Gzip
+        FileKind::Gzip
     } else if trimmed.starts_with(b"{\\rtf") {
-        Kind::Rtf
+        FileKind::Rtf
     } else if trimmed.starts_with(b"%PDF-") {
-        Kind::Pdf
+        FileKind::Pdf
     } else if bytes.starts_with(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1") {
-        Kind::Ole
+        FileKind::Ole
     } else if bytes.get(60..68) == Some(b"BOOKMOBI") {
-        Kind::Palm
+        FileKind::Palm
     } else {
         markup(&bytes[..bytes.len().min(START)], name)
     }
 }
 
-fn markup(start: &[u8], name: Option<&str>) -> Kind {
+fn markup(start: &[u8], name: Option<&str>) -> FileKind {
     let text = match Encoding::of_mark(start) {
         Some((encoding, mark)) => encoding.decode_part(&start[mark..]).into_owned(),
-        None if !start.contains(&b'<') => return Kind::Plain,
+        None if !start.contains(&b'<') => return FileKind::Plain,
         None => String::from_utf8_lossy(start).into_owned(),
     };
     let mut rest = text.trim_start();
@@ -60,7 +60,7 @@ fn markup(start: &[u8], name: Option<&str>) -> Kind {
                 && keyword.eq_ignore_ascii_case("doctype")
                 && root.trim_end_matches('>').eq_ignore_ascii_case("html")
             {
-                return Kind::Html;
+                return FileKind::Html;
             }
             // What a document defines for itself stands in brackets.
             let subset = rest.find('[').is_some_and(|open| rest.find('>').is_some_and(|close| open < close));
@@ -68,17 +68,17 @@ fn markup(start: &[u8], name: Option<&str>) -> Kind {
         } else {
             break;
         };
-        let Some(at) = rest.find(end) else { return Kind::Plain };
+        let Some(at) = rest.find(end) else { return FileKind::Plain };
         rest = rest[at + end.len()..].trim_start();
     }
-    let Some(root) = rest.strip_prefix('<') else { return Kind::Plain };
+    let Some(root) = rest.strip_prefix('<') else { return FileKind::Plain };
     let root = root.split(|char: char| char.is_whitespace() || matches!(char, '>' | '/')).next().unwrap_or_default();
     match root.rsplit(':').next().unwrap_or_default() {
-        "FictionBook" => Kind::Fb2,
-        "TEI" | "TEI.2" | "teiCorpus" => Kind::Tei,
-        root if ["html", "head", "body"].iter().any(|name| root.eq_ignore_ascii_case(name)) => Kind::Html,
-        _ if !is_xml && name.is_some_and(is_name_of_html) => Kind::Html,
-        _ => Kind::Plain,
+        "FictionBook" => FileKind::Fb2,
+        "TEI" | "TEI.2" | "teiCorpus" => FileKind::Tei,
+        root if ["html", "head", "body"].iter().any(|name| root.eq_ignore_ascii_case(name)) => FileKind::Html,
+        _ if !is_xml && name.is_some_and(is_name_of_html) => FileKind::Html,
+        _ => FileKind::Plain,
     }
 }
 

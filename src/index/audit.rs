@@ -5,10 +5,10 @@ use std::cell::RefCell;
 use std::fmt;
 
 use jiff::Timestamp;
+use lapidary_gems::RecipeName;
 use serde::{Deserialize, Serialize};
 
 use super::{Record, Rights};
-use crate::fingerprint::RecipeName;
 
 /// On whose behalf something is changed.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -15,6 +15,7 @@ pub use bounds::{
     AUTHOR_BYTES, DESCRIPTION_BYTES, IDENTIFIER_BYTES, LANGUAGE_BYTES, MOST_LISTED, TEXT_BYTES, TITLE_BYTES, TooLong,
     described,
 };
+use lapidary_gems::{Gem, PackedFold, PlacedGem, Recipe, RecipeName, WrittenGem};
 pub use record::{BadName, BookId, BookKey, LateGems, Library, NAME_BYTES, NewBook, Outline, Record, Rights};
 pub use rocks::{CACHE_BYTES, RocksStore};
 pub use standing::{NOTE_BYTES, Note, Standing, Validity};
@@ -26,8 +27,6 @@ use std::path::Path;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
-
-use crate::fingerprint::{Gem, PackedFold, PlacedGem, Recipe, RecipeName, WrittenGem};
 
 /// A book's internal number. People see its [`BookKey`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -235,6 +234,9 @@ pub trait Snapshot: Send + Sync {
 
     /// What a library holds; `None` when it has no book.
     fn library(&self, library: &Library) -> Result<Option<LibrarySummary>, StoreError>;
+
+    /// Whether a library has a book, or ever had one.
+    fn knows(&self, library: &Library) -> bool;
 
     /// Every library that holds a book, by name.
     fn libraries(&self) -> Result<Vec<LibrarySummary>, StoreError>;

@@ -6,11 +6,11 @@ use std::str::FromStr;
 
 use jiff::Timestamp;
 use jiff::civil::Date;
+use lapidary_gems::{PackedFold, PlacedGem, RecipeName};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{Standing, StoreError};
-use crate::fingerprint::{PackedFold, PlacedGem, RecipeName};
 use crate::index::BookNo;
 
 /// The longest library name or book id, in bytes of UTF-8.

@@ -1,11 +1,11 @@
 //! Which part of a query matches which part of a book, and what the two are to each other.
 
 use hashbrown::HashMap;
+use lapidary_gems::{Gem, Place, PlacedGem};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::ALONE;
-use crate::fingerprint::{Gem, Place, PlacedGem};
 
 /// Two matching gems belong to one span when at most so many gems, in either text, lie from one to the next. Eight gems
 /// are about 16,000 characters: enough to bridge gems lost to small edits, too little to join two chapters.
@@ -153,7 +153,7 @@ fn extent(gems: &[PlacedGem], (first, last): (usize, usize)) -> Extent {
 #[cfg(test)]
 mod tests {
     use super::{Alignment, Place, PlacedGem, Relation, align};
-    use crate::fingerprint::Gem;
+    use lapidary_gems::Gem;
 
     fn side_by_side(query: &[PlacedGem], book: &[PlacedGem]) -> Alignment {
         align(query, book, |_| Some(1.0))

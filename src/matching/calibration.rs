@@ -7,7 +7,7 @@
 
 use std::sync::LazyLock;
 
-use crate::fingerprint::RecipeName;
+use lapidary_gems::RecipeName;
 
 /// What was counted.
 #[derive(Debug, Clone, PartialEq)]

@@ -10,76 +10,27 @@ mod listed;
 pub use align::{Alignment, Extent, Range, Relation, Span, align};
 pub use calibration::{Calibration, Level};
 pub use chance::chance;
+use lapidary_gems::Rule;
 pub use listed::{Listed, spread};
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::fingerprint::Recipe;
 use crate::index::Rights;
 
-/// When a book counts as a match. Each recipe comes with one ([`Rule::of`]).
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct Rule {
-    /// The fewest gems in common.
-    pub min_common: u32,
-    /// The least share in common, from 0 to 1, of the query or of the book, whichever is larger.
-    pub min_share: f64,
-    /// A gem in more books of one library than this is boilerplate there: reported as common, and not counted for that
-    /// library's books. What other libraries hold changes nothing.
-    pub common_cap: u32,
-    /// The least evidence: what the gems in common say together, a rare gem in order counting 1.
-    #[serde(default, skip_serializing_if = "is_nothing")]
-    pub min_evidence: f64,
-    /// The least support: how many gems in common there are, one that stands alone counting half.
-    #[serde(default, skip_serializing_if = "is_nothing")]
-    pub min_support: f64,
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
-fn is_nothing(least: &f64) -> bool {
-    *least <= 0.0
-}
-
-impl Default for Rule {
-    /// The rule of the exact recipes: with 32 bits, fewer gems in common come about by chance in a large index.
-    fn default() -> Self {
-        Self { min_common: 3, min_share: 0.0, common_cap: 10_000, min_evidence: 0.0, min_support: 0.0 }
+/// Whether a score and an alignment make a match by a rule; the alignment is not asked for where the score decides.
+///
+/// # Errors
+/// Those of the alignment.
+pub fn is_match<E>(rule: &Rule, score: &Score, aligned: impl FnOnce() -> Result<Alignment, E>) -> Result<bool, E> {
+    if score.common < rule.fewest() || score.share_of_query.max(score.share_of_book) < rule.min_share {
+        return Ok(false);
     }
-}
-
-impl Rule {
-    /// The rule that a recipe comes with. That of `hardened` was measured on unrelated books (`docs/explanation/recipes.md`): one gem is
-    /// no more than a quotation, two far from each other are two quotations, and two books that share some have a small share
-    /// of each other.
-    #[must_use]
-    pub fn of(recipe: &Recipe) -> Self {
-        match recipe.gem_bits() {
-            64 => Self { min_common: 2, min_share: 0.03, min_support: 2.0, ..Self::default() },
-            _ => Self::default(),
-        }
+    if rule.min_evidence <= 0.0 && ALONE * f64::from(score.common) >= rule.min_support {
+        return Ok(true);
     }
-
-    /// The fewest gems in common that can make a match.
-    #[must_use]
-    pub fn fewest(&self) -> u32 {
-        self.min_common.max(1)
-    }
-
-    /// Whether a score and an alignment make a match; the alignment is not asked for where the score decides.
-    ///
-    /// # Errors
-    /// Those of the alignment.
-    pub fn is_met<E>(&self, score: &Score, aligned: impl FnOnce() -> Result<Alignment, E>) -> Result<bool, E> {
-        if score.common < self.fewest() || score.share_of_query.max(score.share_of_book) < self.min_share {
-            return Ok(false);
-        }
-        if self.min_evidence <= 0.0 && ALONE * f64::from(score.common) >= self.min_support {
-            return Ok(true);
-        }
-        let Alignment { evidence, support, .. } = aligned()?;
-        Ok(evidence >= self.min_evidence && support >= self.min_support)
-    }
+    let Alignment { evidence, support, .. } = aligned()?;
+    Ok(evidence >= rule.min_evidence && support >= rule.min_support)
 }
 
 /// What somebody wants other than usual in a rule.
@@ -157,11 +108,11 @@ pub fn verdict(rights: impl IntoIterator<Item = Rights>) -> Rights {
 
 #[cfg(test)]
 mod tests {
-    use super::{Alignment, Relation, Rule, Score, verdict, weight};
+    use super::{Alignment, Relation, Rule, Score, is_match, verdict, weight};
     use crate::index::Rights::{Free, Protected, PublicDomain, Unknown};
 
     fn by_score(rule: &Rule, score: Score) -> bool {
-        rule.is_met(&score, || Err(())).expect("the score decides")
+        is_match(rule, &score, || Err(())).expect("the score decides")
     }
 
     #[test]
@@ -169,7 +120,7 @@ mod tests {
         let rule = Rule { min_common: 2, min_support: 2.0, ..Rule::default() };
         let met = |common, support| {
             let alignment = Alignment { relation: Relation::Overlap, spans: Vec::new(), evidence: 0.0, support };
-            rule.is_met::<()>(&Score::new(common, 100, 100), || Ok(alignment))
+            is_match(&rule, &Score::new(common, 100, 100), || Ok::<_, ()>(alignment))
         };
         assert_eq!(
             [met(2, 1.0), met(2, 2.0), met(3, 1.5), met(3, 2.5)].map(Result::unwrap),
@@ -177,7 +128,7 @@ mod tests {
         );
         assert!(by_score(&rule, Score::new(4, 100, 100)), "four are enough wherever they stand");
         let asks = Rule { min_evidence: 0.1, ..rule };
-        assert_eq!(asks.is_met(&Score::new(4, 100, 100), || Err("read")), Err("read"));
+        assert_eq!(is_match(&asks, &Score::new(4, 100, 100), || Err("read")), Err("read"));
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! Reports made by hand, and what is printed of them.
 
+use lapidary_gems::{Place, Rule};
+
 use super::terminal::map;
 use super::words::{many, odds, percent};
 use super::{Page, html_report, print_report};
 use crate::catalogue::{BookRef, Match, Report};
-use crate::fingerprint::Place;
 use crate::index::Rights;
-use crate::matching::{Extent, Range, Relation, Rule, Score, Span};
+use crate::matching::{Extent, Range, Relation, Score, Span};
 
 fn extent(gems: (u32, u32), bytes: Option<(u64, u64)>) -> Extent {
     let bytes = bytes.map(|(start, end)| Place { start, end });

@@ -3,6 +3,7 @@
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
+use lapidary_gems::WrittenGem;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -10,7 +11,6 @@ use super::problem::{Details, Problem, excerpt};
 use super::work::{Answer, work};
 use super::{State, body, parameters};
 use crate::catalogue::{AllowList, Allowable, Content};
-use crate::fingerprint::WrittenGem;
 use crate::index::{BookId, BookKey};
 use crate::object;
 

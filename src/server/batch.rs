@@ -12,7 +12,7 @@ use utoipa::openapi::{ObjectBuilder, RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::checks::{Asked, question};
-use super::lines::{self, Line};
+use super::lines::{self, StreamLine};
 use super::memory::Room;
 use super::problem::{Details, Problem};
 use super::{State, body, parameters};
@@ -69,7 +69,7 @@ pub(super) async fn check(request: HttpRequest, payload: Payload, state: Data<St
     })
 }
 
-fn answered(catalogue: &Catalogue, line: Line, room: &Mutex<Room>) -> Answered {
+fn answered(catalogue: &Catalogue, line: StreamLine, room: &Mutex<Room>) -> Answered {
     let number = line.number;
     let (mark, report) = match line.content {
         _ if number > MOST_CHECKS => (None, Err(too_many())),

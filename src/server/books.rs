@@ -3,6 +3,7 @@
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
+use lapidary_gems::WrittenGem;
 use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use utoipa::ToSchema;
@@ -15,7 +16,6 @@ use super::problem::{Details, Problem, excerpt};
 use super::work::{Answer, work};
 use crate::catalogue::{Added, Content, NewEntry, Outcome};
 use crate::extract::{Extracted, Metadata};
-use crate::fingerprint::WrittenGem;
 use crate::index::{BookKey, Record, Rights, Validity};
 use crate::object;
 

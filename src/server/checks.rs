@@ -6,6 +6,7 @@ use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use jiff::Timestamp;
 use jiff::civil::Date;
+use lapidary_gems::WrittenGem;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use utoipa::ToSchema;
@@ -17,7 +18,6 @@ use super::parameters;
 use super::problem::{Details, Problem, excerpt};
 use super::work::{Answer, work};
 use crate::catalogue::{CatalogueError, CheckOptions, MAX_GEMS, Query, Report};
-use crate::fingerprint::WrittenGem;
 use crate::report::html_report;
 
 #[utoipa::path(post, path = "/v1/checks", tag = "checks", operation_id = "check",

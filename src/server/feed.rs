@@ -9,7 +9,7 @@ use utoipa::openapi::{ObjectBuilder, RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::books::{Written, entry_of};
-use super::lines::{self, Line};
+use super::lines::{self, StreamLine};
 use super::problem::{Details, Problem};
 use super::{State, body, parameters};
 use crate::catalogue::{Added, Catalogue, NewEntry, Outcome};
@@ -47,7 +47,7 @@ pub(super) struct Landed {
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<String>,
     /// What became of the book.
-    outcome: Fate,
+    outcome: FeedOutcome,
     /// How many gems it has under the recipe that gave it most: none can be found by.
     #[serde(skip_serializing_if = "Option::is_none")]
     gems: Option<u32>,
@@ -59,7 +59,7 @@ pub(super) struct Landed {
 /// What became of a book: it is on disk unless it was refused.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-enum Fate {
+enum FeedOutcome {
     /// It was not there before.
     Added,
     /// It took the place of another text or other metadata.
@@ -82,7 +82,7 @@ pub(super) async fn add(request: HttpRequest, payload: Payload, state: Data<Stat
     lines::answer(&request, payload, &state, move |catalogue, lines, _| landed(catalogue, &library, lines))
 }
 
-fn landed(catalogue: &Catalogue, library: &Library, lines: Vec<Line>) -> Vec<Landed> {
+fn landed(catalogue: &Catalogue, library: &Library, lines: Vec<StreamLine>) -> Vec<Landed> {
     let read: Vec<(u64, Option<String>, Result<NewEntry, Problem>)> =
         lines.into_par_iter().map(|line| read(library, line)).collect();
     let mut names = Vec::with_capacity(read.len());
@@ -114,18 +114,20 @@ impl Landed {
         match fate {
             Ok(Added { outcome, book }) => {
                 let outcome = match outcome {
-                    Outcome::Added => Fate::Added,
-                    Outcome::Replaced => Fate::Replaced,
-                    Outcome::Unchanged => Fate::Unchanged,
+                    Outcome::Added => FeedOutcome::Added,
+                    Outcome::Replaced => FeedOutcome::Replaced,
+                    Outcome::Unchanged => FeedOutcome::Unchanged,
                 };
                 Self { line, id, outcome, gems: book.gems.values().max().copied(), problem: None }
             }
-            Err(problem) => Self { line, id, outcome: Fate::Refused, gems: None, problem: Some(problem.details()) },
+            Err(problem) => {
+                Self { line, id, outcome: FeedOutcome::Refused, gems: None, problem: Some(problem.details()) }
+            }
         }
     }
 }
 
-fn read(library: &Library, line: Line) -> (u64, Option<String>, Result<NewEntry, Problem>) {
+fn read(library: &Library, line: StreamLine) -> (u64, Option<String>, Result<NewEntry, Problem>) {
     #[derive(Deserialize)]
     struct Named {
         id: String,

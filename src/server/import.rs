@@ -51,7 +51,7 @@ pub(super) async fn import(
             room.shrink_to(bytes);
             room.grow_to(bytes).map_err(|problem| refused.replace(Some(problem))).is_ok()
         };
-        let taken = actor.act(|| catalogue.take_in(&mut input, longest, UNWATCHED, &account));
+        let taken = actor.act(|| catalogue.import_into(&mut input, longest, UNWATCHED, &account));
         taken.map_err(|error| refused.take().unwrap_or_else(|| error.into()))
     });
     let (guest, mut pace) = (Guest::of(&request), Pace::new());

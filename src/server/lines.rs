@@ -42,7 +42,7 @@ pub(super) fn with_field<T: PartialSchema>(description: &str, name: &str, field:
 }
 
 /// A line of a body.
-pub(super) struct Line {
+pub(super) struct StreamLine {
     /// Its number, from 1 on; blank lines count.
     pub(super) number: u64,
     /// What stands in it, or why that is not read.
@@ -58,7 +58,7 @@ pub(super) fn answer<A, F>(
 ) -> Result<HttpResponse, Problem>
 where
     A: Serialize + 'static,
-    F: Fn(&Catalogue, Vec<Line>, &Mutex<Room>) -> Vec<A> + Clone + Send + 'static,
+    F: Fn(&Catalogue, Vec<StreamLine>, &Mutex<Room>) -> Vec<A> + Clone + Send + 'static,
 {
     body::refuse_other_than_lines(request)?;
     let meter = Meter::of(request);
@@ -103,7 +103,7 @@ impl<F> Answering<F> {
     async fn next<A>(&mut self) -> Option<Result<Bytes, Problem>>
     where
         A: Serialize + 'static,
-        F: Fn(&Catalogue, Vec<Line>, &Mutex<Room>) -> Vec<A> + Clone + Send + 'static,
+        F: Fn(&Catalogue, Vec<StreamLine>, &Mutex<Room>) -> Vec<A> + Clone + Send + 'static,
     {
         if self.written.bytes.is_empty() {
             self.written = Written::default();
@@ -121,13 +121,13 @@ impl<F> Answering<F> {
     async fn answered<A>(&mut self) -> Option<Result<Written, Problem>>
     where
         A: Serialize + 'static,
-        F: Fn(&Catalogue, Vec<Line>, &Mutex<Room>) -> Vec<A> + Clone + Send + 'static,
+        F: Fn(&Catalogue, Vec<StreamLine>, &Mutex<Room>) -> Vec<A> + Clone + Send + 'static,
     {
         let mut some = self.lines.some().await;
         if some.is_empty() {
             return None;
         }
-        let refuse = |lines: &mut [Line], problem: &Problem| {
+        let refuse = |lines: &mut [StreamLine], problem: &Problem| {
             for line in lines {
                 line.content = Err(problem.clone());
             }
@@ -161,7 +161,7 @@ impl<F> Answering<F> {
 }
 
 /// Takes the memory that the work on lines takes. A stream waits for it a while, since it has been let in.
-async fn room_for(lines: &[Line], room: &mut Room, catalogue: &Catalogue) -> Result<(), Problem> {
+async fn room_for(lines: &[StreamLine], room: &mut Room, catalogue: &Catalogue) -> Result<(), Problem> {
     let mut bytes = 0;
     for line in lines.iter().filter_map(|line| line.content.as_ref().ok()) {
         bytes += 2 * line.len() + catalogue.memory_for(line)?;
@@ -199,7 +199,7 @@ struct Lines {
     /// Why the line under way is thrown away, if it is.
     refused: Option<Problem>,
     /// Lines that are whole, and their bytes together.
-    ready: VecDeque<Line>,
+    ready: VecDeque<StreamLine>,
     ready_bytes: usize,
     /// What the buffer takes.
     room: Room,
@@ -224,7 +224,7 @@ impl Lines {
     }
 
     /// The next lines that are here already, at least one; none at the end.
-    async fn some(&mut self) -> Vec<Line> {
+    async fn some(&mut self) -> Vec<StreamLine> {
         while self.ready.is_empty() && self.payload.is_some() {
             self.read().await;
         }
@@ -269,7 +269,7 @@ impl Lines {
     fn stop(&mut self, problem: Problem) {
         self.payload = None;
         self.number += 1;
-        self.ready.push_back(Line { number: self.number, content: Err(problem) });
+        self.ready.push_back(StreamLine { number: self.number, content: Err(problem) });
     }
 
     /// How much memory the lines take that are here. A buffer that grows is there twice for a moment; a small one is no more than
@@ -313,6 +313,6 @@ impl Lines {
             None => Ok(line),
         };
         self.ready_bytes += content.as_ref().map_or(0, Bytes::len);
-        self.ready.push_back(Line { number: self.number, content });
+        self.ready.push_back(StreamLine { number: self.number, content });
     }
 }

@@ -198,7 +198,7 @@ impl Server {
             return Err(ServerError::Open(address));
         }
         // Who serves a new catalogue makes it: no client of it decides which recipe is the default.
-        catalogue.settle_recipes(&[])?;
+        catalogue.ensure_recipes(&[])?;
         let Settings { max_body, slow, min_free, keyless_rate, concurrent, queue, body_memory, limits, .. } = *settings;
         let health = Health::of(&catalogue, min_free);
         let access = Access::new(loopback, &settings.allowed_hosts, keyless_rate);

@@ -6,13 +6,13 @@ use std::fmt;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{ALLOW, HeaderName, RETRY_AFTER};
 use actix_web::{HttpRequest, HttpResponse, ResponseError};
+use lapidary_gems::RecipeError;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::requests::REQUEST_ID;
 use crate::catalogue::CatalogueError;
 use crate::extract::ExtractError;
-use crate::fingerprint::RecipeError;
 use crate::index::{BadName, StoreError};
 
 /// When to try again, in seconds.
@@ -239,7 +239,8 @@ impl From<RecipeError> for Problem {
     fn from(error: RecipeError) -> Self {
         let code = match &error {
             RecipeError::Name(_) | RecipeError::Unknown(_) => "unknown_recipe",
-            RecipeError::Boundaries(_) | RecipeError::Renamed(..) => "bad_recipe",
+            // What else may be wrong with one is wrong with its content.
+            _ => "bad_recipe",
         };
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, code, error.to_string())
     }

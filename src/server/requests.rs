@@ -39,7 +39,7 @@ pub(super) async fn observe(
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse, Error> {
     let id = request_id(request.headers());
-    let mut line = Line::begin(&request, &id);
+    let mut line = AccessLine::begin(&request, &id);
     // What can be got can be asked for its head; the body is left out where the answer is written.
     if request.method() == Method::HEAD {
         request.head_mut().method = Method::GET;
@@ -142,7 +142,7 @@ fn request_id(headers: &HeaderMap) -> String {
 }
 
 /// What is told of a request, when this is dropped: once, whatever became of it.
-struct Line {
+struct AccessLine {
     span: Span,
     begun: Instant,
     slow: Duration,
@@ -156,7 +156,7 @@ struct Line {
     disconnected: bool,
 }
 
-impl Line {
+impl AccessLine {
     fn begin(request: &ServiceRequest, id: &str) -> Self {
         METRICS.requests_running.inc();
         let length = request.headers().get(CONTENT_LENGTH);
@@ -182,7 +182,7 @@ impl Line {
     }
 }
 
-impl Drop for Line {
+impl Drop for AccessLine {
     fn drop(&mut self) {
         let Self { begun, slow, method, route, received, status, code, key, sent, disconnected, .. } = self;
         let took = begun.elapsed();
@@ -222,11 +222,11 @@ fn known(method: &Method) -> &'static str {
 /// The body of an answer, with which the request ends.
 struct Observed {
     body: BoxBody,
-    line: Line,
+    line: AccessLine,
 }
 
 impl Observed {
-    fn new(body: BoxBody, mut line: Line) -> Self {
+    fn new(body: BoxBody, mut line: AccessLine) -> Self {
         match body.size() {
             BodySize::Sized(bytes) => line.sent = bytes,
             BodySize::None => {}

@@ -3,23 +3,21 @@
 //! A job is in the store from its start on, with how far it is, so that it goes on where it stood when the catalogue is
 //! served again. One job of a kind runs at a time, each on a thread of its own; all of them work beside checks and changes.
 
+mod job;
 mod reindex;
 
-use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-pub use self::reindex::{From, RecipeChoice};
+pub use self::job::{Backups, Checkpoint, Job, JobState, Task};
+pub use self::reindex::{CutFrom, RecipeChoice};
 use super::{Catalogue, CatalogueError};
-use crate::fingerprint::RecipeName;
 use crate::index::{Action, Actor, Backup, Small, StoreError, Watch};
 
 /// How many jobs that have ended are remembered.
@@ -29,177 +27,16 @@ const MOST_BACKUPS: u32 = 1000;
 /// How often a job's progress goes to disk.
 const SAVED_EVERY: Duration = Duration::from_secs(1);
 
-/// What a job does.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Task {
-    /// Gives every book gems of a recipe, and makes that the default when every book has them.
-    Reindex {
-        /// The recipe.
-        recipe: RecipeChoice,
-        /// What the books are cut from.
-        #[serde(default)]
-        from: From,
-        /// Whether the recipe that was the default before is dropped at the end.
-        #[serde(default)]
-        drop_old: bool,
-        /// Whether the recipe becomes the default even if some books cannot have gems of it.
-        #[serde(default)]
-        allow_missing: bool,
-    },
-    /// Drops a recipe with all its gems.
-    DropRecipe {
-        /// The recipe.
-        recipe: RecipeName,
-    },
-    /// Reads everything and says what does not fit together.
-    Verify {
-        /// Whether that is mended, from the records and the gems of the books.
-        #[serde(default)]
-        fix: bool,
-    },
-    /// Makes a backup.
-    Backup {
-        /// Where to: for a server a name, below the folder that it was given for backups.
-        #[serde(default = "Backups::usual_name")]
-        to: PathBuf,
-        /// How many backups are kept there, this one included.
-        #[serde(default = "Backups::usual_number")]
-        keep: u32,
-    },
-    /// Brings everything into the form that takes the least space and is read the fastest.
-    Compact {},
-}
-
-impl Task {
-    /// The word for its kind.
-    #[must_use]
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::Reindex { .. } => "reindex",
-            Self::DropRecipe { .. } => "drop_recipe",
-            Self::Verify { .. } => "verify",
-            Self::Backup { .. } => "backup",
-            Self::Compact {} => "compact",
-        }
-    }
-}
-
-/// Where backups may go.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Backups {
-    /// No place is known.
-    Nowhere,
-    /// Into folders right below this one.
-    Below(PathBuf),
-    /// Wherever they are wanted: who asks could write there without us.
-    Anywhere,
-}
-
-impl Backups {
-    fn usual_name() -> PathBuf {
-        PathBuf::from("catalogue")
-    }
-
-    fn usual_number() -> u32 {
-        7
-    }
-
-    /// The folder for a backup.
-    fn folder(&self, to: &Path) -> Result<PathBuf, CatalogueError> {
-        match self {
-            Self::Nowhere => {
-                let sentence = "this server has no folder for backups: start it with --backups DIR";
-                Err(CatalogueError::BadTask(sentence.to_owned()))
-            }
-            Self::Anywhere => Ok(to.to_owned()),
-            Self::Below(folder) => {
-                let name = to.to_str().unwrap_or_default();
-                let allowed = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-                if (1..=64).contains(&name.len()) && name.chars().all(allowed) {
-                    return Ok(folder.join(name));
-                }
-                let sentence = "a server's backups have a name of 1 to 64 letters, digits, '-' and '_'";
-                Err(CatalogueError::BadTask(sentence.to_owned()))
-            }
-        }
-    }
-}
-
-/// What became of a job.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum JobState {
-    /// It has not ended. After a crash it goes on when the catalogue is served again.
-    Running,
-    /// It did what it was to do.
-    Done,
-    /// It could not.
-    Failed,
-    /// It was told to end.
-    Cancelled,
-}
-
-impl fmt::Display for JobState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Running => "running",
-            Self::Done => "done",
-            Self::Failed => "failed",
-            Self::Cancelled => "cancelled",
-        })
-    }
-}
-
-/// A job.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Job {
-    /// Its number.
-    pub id: u32,
-    /// What it does.
-    pub task: Task,
-    /// What became of it.
-    pub state: JobState,
-    /// How much of `total` is done, in units of its own.
-    pub done: u64,
-    /// How much there is to do.
-    pub total: u64,
-    /// When it was started.
-    pub started: Timestamp,
-    /// When it ended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ended: Option<Timestamp>,
-    /// What came out of it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub result: Option<Value>,
-    /// Why it failed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
-    /// Where it stands, for the time after a crash.
-    #[serde(default)]
-    pub stand: Stand,
-}
-
-/// Where a job stands.
-#[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Stand {
-    /// The number of the next book to look at.
-    pub book: u32,
-    /// The recipe that was the default when it was started.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub before: Option<RecipeName>,
-}
-
 /// The jobs that this process has begun or gone on with.
 #[derive(Default)]
 pub(super) struct Jobs {
-    begun: Mutex<Vec<Arc<Begun>>>,
+    begun: Mutex<Vec<Arc<RunningJob>>>,
     stopping: AtomicBool,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
 /// A job that this process has begun.
-struct Begun {
+struct RunningJob {
     job: Mutex<Job>,
     cancelled: AtomicBool,
 }
@@ -222,7 +59,7 @@ impl Jobs {
     }
 }
 
-impl Begun {
+impl RunningJob {
     fn job(&self) -> Job {
         lock(&self.job).clone()
     }
@@ -262,8 +99,8 @@ impl Catalogue {
                 let ended = kept.iter().filter(|job| job.state != JobState::Running);
                 changes.extend(ended.take(forgotten).map(|job| (Small::Job(job.id), None)));
                 let started = Timestamp::now();
-                let (state, stand) = (JobState::Running, Stand::default());
-                Job { id, task, state, done: 0, total: 0, started, ended: None, result: None, error: None, stand }
+                let (state, checkpoint) = (JobState::Running, Checkpoint::default());
+                Job { id, task, state, done: 0, total: 0, started, ended: None, result: None, error: None, checkpoint }
             }
         };
         changes.push((Small::Job(job.id), Some(written(&job))));
@@ -376,9 +213,9 @@ impl Catalogue {
         }
     }
 
-    fn begin(self: &Arc<Self>, all: &mut Vec<Arc<Begun>>, job: Job) {
+    fn begin(self: &Arc<Self>, all: &mut Vec<Arc<RunningJob>>, job: Job) {
         all.retain(|begun| lock(&begun.job).id != job.id);
-        let begun = Arc::new(Begun { job: Mutex::new(job), cancelled: AtomicBool::new(false) });
+        let begun = Arc::new(RunningJob { job: Mutex::new(job), cancelled: AtomicBool::new(false) });
         all.push(Arc::clone(&begun));
         let catalogue = Arc::clone(self);
         let actor = Actor::current();
@@ -388,7 +225,7 @@ impl Catalogue {
         threads.push(thread);
     }
 
-    fn run_job(&self, begun: &Begun) {
+    fn run_job(&self, begun: &RunningJob) {
         let work = Work { catalogue: self, begun, saved: Mutex::new(Instant::now()) };
         let ended = catch_unwind(AssertUnwindSafe(|| self.perform(&begun.job(), &work)));
         let mut job = lock(&begun.job);
@@ -472,7 +309,7 @@ fn written(job: &Job) -> Vec<u8> {
 /// What a job tells of itself while it runs.
 struct Work<'a> {
     catalogue: &'a Catalogue,
-    begun: &'a Begun,
+    begun: &'a RunningJob,
     saved: Mutex<Instant>,
 }
 
@@ -492,9 +329,9 @@ impl Work<'_> {
     }
 
     /// Says where it stands: kept on disk when `now`, else from time to time.
-    fn stand(&self, now: bool, change: impl FnOnce(&mut Stand)) -> Result<(), CatalogueError> {
+    fn checkpoint(&self, now: bool, change: impl FnOnce(&mut Checkpoint)) -> Result<(), CatalogueError> {
         let mut job = lock(&self.begun.job);
-        change(&mut job.stand);
+        change(&mut job.checkpoint);
         let mut saved = lock(&self.saved);
         // Of a job that was cancelled, that is kept already.
         if !self.begun.is_cancelled() && (now || saved.elapsed() >= SAVED_EVERY) {

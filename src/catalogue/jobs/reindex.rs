@@ -7,6 +7,7 @@
 use std::thread::sleep;
 use std::time::Duration;
 
+use lapidary_gems::{Recipe, RecipeName};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -15,7 +16,6 @@ use super::super::Text;
 use super::super::digest::digest_after;
 use super::{Job, Task, Work};
 use crate::catalogue::{Catalogue, CatalogueError};
-use crate::fingerprint::{Recipe, RecipeName};
 use crate::index::{BookKey, BookNo, LateGems, Record, StoreError};
 
 /// How many books are cut and written together.
@@ -28,7 +28,7 @@ const NAMED: usize = 5;
 /// What books are cut from.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum From {
+pub enum CutFrom {
     /// The folds that are kept of them.
     #[default]
     Folds,
@@ -56,14 +56,14 @@ impl RecipeChoice {
     }
 }
 
-pub(super) fn approve(from: From, drop_old: bool, allow_missing: bool) -> Result<(), CatalogueError> {
+pub(super) fn approve(from: CutFrom, drop_old: bool, allow_missing: bool) -> Result<(), CatalogueError> {
     let wrong = |sentence: &str| Err(CatalogueError::BadTask(sentence.to_owned()));
     if allow_missing && drop_old {
         return wrong(
             "books without gems of the new recipe keep the old one: choose one of allow_missing and drop_old",
         );
     }
-    if allow_missing && from == From::Sources {
+    if allow_missing && from == CutFrom::Sources {
         return wrong("allow_missing goes with folds: with sources, the job waits for the texts that are missing");
     }
     Ok(())
@@ -73,33 +73,33 @@ impl Catalogue {
     pub(super) fn reindex(
         &self,
         recipe: &Recipe,
-        from: From,
+        from: CutFrom,
         drop_old: bool,
         allow_missing: bool,
         job: &Job,
         work: &Work<'_>,
     ) -> Result<Value, CatalogueError> {
-        let before = match &job.stand.before {
+        let before = match &job.checkpoint.before {
             Some(before) => before.clone(),
             None => self.store.recipes().first().unwrap_or(recipe).name().clone(),
         };
         self.between_feeds(|| self.store.add_recipe(recipe))?;
-        work.stand(true, |stand| stand.before = Some(before.clone()))?;
-        let (mut done, mut book) = (job.done, job.stand.book);
+        work.checkpoint(true, |checkpoint| checkpoint.before = Some(before.clone()))?;
+        let (mut done, mut book) = (job.done, job.checkpoint.book);
         let without = loop {
             let cut = match from {
-                From::Folds => self.cut_folds(recipe, &mut done, book, work)?,
-                From::Sources => 0,
+                CutFrom::Folds => self.cut_folds(recipe, &mut done, book, work)?,
+                CutFrom::Sources => 0,
             };
             let without = self.store.make_default(recipe.name(), allow_missing)?;
             let total = self.books_there()?;
             work.step(total.saturating_sub(without), total)?;
             match from {
                 _ if without == 0 || allow_missing => break without,
-                From::Sources => sleep(WAIT),
+                CutFrom::Sources => sleep(WAIT),
                 // Books that were prepared before the recipe was there, and put in behind our back.
-                From::Folds if cut > 0 || book > 0 => (done, book) = (0, 0),
-                From::Folds => return Err(self.not_all(recipe, without)?),
+                CutFrom::Folds if cut > 0 || book > 0 => (done, book) = (0, 0),
+                CutFrom::Folds => return Err(self.not_all(recipe, without)?),
             }
         };
         if drop_old && before != *recipe.name() {
@@ -139,7 +139,7 @@ impl Catalogue {
                 self.store.add_gems(recipe.name(), gems)?;
             }
             if let Some(book) = next {
-                work.stand(false, |stand| stand.book = book)?;
+                work.checkpoint(false, |checkpoint| checkpoint.book = book)?;
             }
             work.step(*done, self.books_there()?.max(*done))?;
         }
@@ -169,7 +169,7 @@ impl Catalogue {
     /// Makes the recipes known that jobs wait for texts for: such a job may have begun without having come so far.
     fn settle_awaited(&self) -> Result<(), CatalogueError> {
         for task in self.jobs.running() {
-            let Task::Reindex { recipe, from: From::Sources, .. } = task else { continue };
+            let Task::Reindex { recipe, from: CutFrom::Sources, .. } = task else { continue };
             let recipe = recipe.recipe()?;
             if self.store.recipes().iter().all(|known| known.name() != recipe.name()) {
                 self.between_feeds(|| self.store.add_recipe(&recipe))?;

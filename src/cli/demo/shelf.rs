@@ -142,7 +142,7 @@ mod tests {
     use std::collections::HashMap;
 
     use super::{SHELF, STRANGER};
-    use crate::fingerprint::Recipe;
+    use lapidary_gems::Recipe;
 
     #[test]
     fn no_two_books_have_a_gem_in_common() {

@@ -4,12 +4,12 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
+use lapidary_gems::{RecipeName, WrittenGem};
 use serde::Deserialize;
 
 use super::super::failure::Failure;
 use super::super::files::Found;
 use super::{Job, Source};
-use crate::fingerprint::{RecipeName, WrittenGem};
 use crate::index::{BookId, BookKey, Library, Rights, Validity};
 use crate::json;
 use crate::object;
@@ -21,7 +21,7 @@ const BYTES_AT_ONCE: usize = 64 << 20;
 /// A line: exactly one of `text`, `gems` and `file`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Line {
+struct FeedLine {
     id: BookId,
     library: Option<Library>,
     rights: Option<Rights>,
@@ -86,7 +86,7 @@ pub(super) fn each(
 
 fn job(line: &[u8], folder: &Path, defaults: &Defaults<'_>) -> Result<Job, String> {
     json::measure(line).map_err(|excess| excess.to_string())?;
-    let line: Line = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+    let line: FeedLine = serde_json::from_slice(line).map_err(|error| error.to_string())?;
     let source = match (line.text, line.gems, line.file, line.recipe) {
         (_, Some(_), ..) if line.clean.is_some() => {
             return Err("'clean' says how a text is read: leave it out with gems".to_owned());

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use hashbrown::{HashMap, HashSet};
+use lapidary_gems::{RecipeName, WrittenGem};
 
 use super::super::files::{Found, Reading};
 use crate::catalogue::{Content, NewEntry};
 use crate::extract::{Book, Format, Metadata};
-use crate::fingerprint::{RecipeName, WrittenGem};
 use crate::index::{BadName, BookId, BookKey, Rights, Validity};
 
 /// What is known of it, and where it is.

@@ -16,7 +16,7 @@ use crate::object;
 pub(super) struct Metadata {
     /// The file it is from.
     path: String,
-    entries: HashMap<String, Line>,
+    entries: HashMap<String, MetadataLine>,
 }
 
 /// What is known of one book.
@@ -38,7 +38,7 @@ pub(super) struct Known {
     pub(super) validity: Option<Validity>,
 }
 
-struct Line {
+struct MetadataLine {
     number: usize,
     known: Known,
     used: bool,
@@ -48,7 +48,7 @@ impl Metadata {
     pub(super) fn read(path: &Path) -> Result<Self, Failure> {
         let wrong = |why: String| Failure::Input(format!("{}{why}", path.display()));
         let text = fs::read_to_string(path).map_err(|e| wrong(format!(": {e}")))?;
-        let mut entries: HashMap<String, Line> = HashMap::new();
+        let mut entries: HashMap<String, MetadataLine> = HashMap::new();
         for (number, line) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
             if line.trim().is_empty() {
                 continue;
@@ -58,7 +58,7 @@ impl Metadata {
                 let (file, first) = (&known.file, first.number);
                 return Err(wrong(format!(", line {number}: {file:?} stands in line {first} already")));
             }
-            entries.insert(known.file.clone(), Line { number, known, used: false });
+            entries.insert(known.file.clone(), MetadataLine { number, known, used: false });
         }
         Ok(Self { path: path.display().to_string(), entries })
     }
@@ -84,7 +84,7 @@ impl Metadata {
     /// The files that no file was found for, with the reason to refuse them.
     pub(super) fn unused(self) -> impl Iterator<Item = (String, String)> {
         let Self { path, entries } = self;
-        let mut lines: Vec<Line> = entries.into_values().filter(|line| !line.used).collect();
+        let mut lines: Vec<MetadataLine> = entries.into_values().filter(|line| !line.used).collect();
         lines.sort_by_key(|line| line.number);
         lines.into_iter().map(move |line| (line.known.file, format!("{path}, line {}: no such file here", line.number)))
     }

@@ -40,7 +40,7 @@ struct Counts {
 
 /// A line of `--json`.
 #[derive(Serialize)]
-struct Line<'a> {
+struct FileLine<'a> {
     file: &'a str,
     #[serde(flatten)]
     added: Option<&'a Added>,
@@ -63,7 +63,7 @@ impl Progress {
         if self.json {
             let refused = added.as_ref().err().map(String::as_str);
             let mut out = out(true);
-            let line = Line { file: &file, added: added.as_ref().ok(), refused };
+            let line = FileLine { file: &file, added: added.as_ref().ok(), refused };
             serde_json::to_writer(&mut out, &line).map_err(io::Error::from)?;
             writeln!(out)?;
             out.flush()?;

@@ -5,6 +5,7 @@
 
 use std::sync::{Arc, PoisonError};
 
+use lapidary_gems::RecipeName;
 use rocksdb::{ReadOptions, WriteBatch};
 
 use super::postings::{Reader, Unreadable};
@@ -13,7 +14,6 @@ use super::recipes::KnownRecipe;
 use super::schema::{self, Family, Postings};
 use super::write::durably;
 use super::{RocksStore, audit};
-use crate::fingerprint::RecipeName;
 use crate::index::{Action, BookNo, Snapshot, StoreError, Watch};
 
 /// How many records are rewritten in one batch.

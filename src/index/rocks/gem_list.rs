@@ -12,8 +12,8 @@
 //! Gems are hashes and do not compress; chunks follow each other, so that most gaps are 0 and a place takes 3 bytes
 //! in place of 16. Differences wrap around, so that every list has an encoding.
 
-use crate::fingerprint::{Gem, Place, PlacedGem};
-use crate::varint;
+use lapidary_gems::varint;
+use lapidary_gems::{Gem, Place, PlacedGem};
 
 /// Encodes gems of `width` (4 or 8) bytes.
 pub(super) fn encode(gems: &[PlacedGem], width: usize) -> Vec<u8> {

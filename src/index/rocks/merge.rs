@@ -6,6 +6,7 @@
 
 use std::cmp::Ordering;
 
+use lapidary_gems::Gem;
 use rocksdb::{DBRawIterator, ReadOptions, WriteBatch};
 
 use super::RocksStore;
@@ -13,7 +14,6 @@ use super::postings::{self, LONG, List, Reader, Unreadable, Writer};
 use super::read::RocksSnapshot;
 use super::recipes::KnownRecipe;
 use super::schema::{self, Bucket, Family, Postings, Sign};
-use crate::fingerprint::Gem;
 use crate::index::{BookNo, StoreError};
 
 /// A delta up to this size is left alone: it fits into memory.
@@ -197,10 +197,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::fingerprint::{PlacedGem, Recipe};
     use crate::index::{
         BookKey, LibraryTally, Limits, NewBook, Record, Rights, Snapshot as _, Standing, Store, Tally, UNWATCHED,
     };
+    use lapidary_gems::{PlacedGem, Recipe};
 
     /// A book with these gems, of which some share a bucket.
     fn book(id: u8, gems: &[u64]) -> NewBook {

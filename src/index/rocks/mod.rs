@@ -31,6 +31,7 @@ mod acknowledged;
 mod audit;
 mod backup;
 mod build;
+mod change;
 mod drop_recipe;
 mod error;
 mod gem_list;
@@ -56,6 +57,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
+use lapidary_gems::{Recipe, RecipeName};
 use rocksdb::{
     BottommostLevelCompaction, ColumnFamily, CompactOptions, DB, FlushOptions, IteratorMode, Options, WriteBatch,
     properties,
@@ -67,7 +69,6 @@ use self::read::RocksSnapshot;
 use self::recipes::Recipes;
 use self::reserve::Reserve;
 use self::schema::Family;
-use crate::fingerprint::{Recipe, RecipeName};
 use crate::index::{
     Action, Backup, BookKey, DiskUse, LateGems, NewBook, Record, Small, Snapshot, Store, StoreError, Vitals, Watch,
 };

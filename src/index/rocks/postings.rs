@@ -21,12 +21,13 @@
 
 use std::collections::BTreeMap;
 
+use lapidary_gems::Gem;
+use lapidary_gems::varint;
+
 use super::owners::{LibraryNo, Owners};
 use super::recipes::KnownRecipe;
 use super::schema;
-use crate::fingerprint::Gem;
 use crate::index::BookNo;
-use crate::varint;
 
 /// The longest list of a bucket. Longer ones are few, and would have to be read with every neighbour.
 pub(super) const LONG: u32 = 1024;

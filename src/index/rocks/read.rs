@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use hashbrown::HashMap;
+use lapidary_gems::{Gem, PackedFold, PlacedGem, Recipe, RecipeName};
 use rocksdb::{ColumnFamily, DBPinnableSlice, DBRawIterator, ReadOptions, WriteBatch, properties};
 use serde::de::DeserializeOwned;
 
@@ -14,7 +15,6 @@ use super::recipes::{KnownRecipe, Recipes};
 use super::schema::{self, Bucket, Family, Postings, Sign};
 use super::tally::Counting;
 use super::{RocksStore, audit, error, gem_list, verify};
-use crate::fingerprint::{Gem, PackedFold, PlacedGem, Recipe, RecipeName};
 use crate::index::{
     AuditEntry, AuditFrom, BookId, BookKey, BookNo, Coverage, Library, LibrarySummary, Limits, Outline, Record, Sizes,
     Snapshot, StoreError, Tally, Watch,
@@ -407,6 +407,10 @@ impl Snapshot for RocksSnapshot<'_> {
 
     fn last_audited(&self) -> Result<u64, StoreError> {
         RocksSnapshot::last_audited(self)
+    }
+
+    fn knows(&self, library: &Library) -> bool {
+        self.owners.number(library).is_some()
     }
 
     fn libraries(&self) -> Result<Vec<LibrarySummary>, StoreError> {

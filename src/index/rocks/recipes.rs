@@ -1,8 +1,9 @@
 //! The recipes of a store, with the numbers that stand for them in keys.
 
+use lapidary_gems::{Gem, PlacedGem, Recipe, RecipeName, WrittenGem};
+
 use super::owners::LibraryNo;
 use super::schema;
-use crate::fingerprint::{Gem, PlacedGem, Recipe, RecipeName, WrittenGem};
 use crate::index::StoreError;
 
 /// A recipe of this store.

@@ -5,15 +5,16 @@
 
 use std::collections::BTreeMap;
 
+use lapidary_gems::PlacedGem;
 use rocksdb::{ReadOptions, WriteBatch};
 
+use super::change::{digest_keys, make_distinct};
 use super::owners::Owners;
 use super::read::RocksSnapshot;
 use super::recipes::KnownRecipe;
 use super::schema::{self, Family};
-use super::write::{digest_keys, durably, make_distinct};
+use super::write::durably;
 use super::{RocksStore, audit, gem_list, rebuild};
-use crate::fingerprint::PlacedGem;
 use crate::index::{BookNo, Library, LibrarySummary, Record, Sizes, Snapshot as _, StoreError, Watch};
 
 /// Mends the store; says of each book what it has lost.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use hashbrown::HashMap;
+use lapidary_gems::Gem;
 use rocksdb::{DBRawIterator, ReadOptions};
 
 use super::owners::LibraryNo;
@@ -13,7 +14,6 @@ use super::postings::{List, Reader, Unreadable};
 use super::read::RocksSnapshot;
 use super::recipes::KnownRecipe;
 use super::schema::{self, Bucket, Family, Sign};
-use crate::fingerprint::Gem;
 use crate::index::{BookNo, LibraryTally, Limits, StoreError, Tally};
 
 /// A count under way.

@@ -12,18 +12,19 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
+use lapidary_gems::{PlacedGem, Recipe};
 use rocksdb::{Cache, WriteBatch};
 
 pub(super) use self::runs::{Merged, Runs};
 use self::tables::Tables;
+use super::change::{digest_keys, make_distinct};
 use super::open;
 use super::owners::Owners;
 use super::recipes::KnownRecipe;
 use super::schema::{self, Family, Postings};
-use super::write::{digest_keys, full, make_distinct};
+use super::write::full;
 use super::{RocksStore, audit, error, gem_list, options};
-use crate::fingerprint::Recipe;
-use crate::index::{Action, BookNo, LibrarySummary, NewBook, Sizes, Store, StoreError};
+use crate::index::{Action, BookNo, LibrarySummary, NewBook, Record, Sizes, Store, StoreError};
 
 /// How many entries that come in no order are written at once.
 const BATCH: usize = 10_000;
@@ -91,24 +92,18 @@ fn fill<E: From<StoreError>>(
             store.db.write(std::mem::take(&mut batch)).map_err(|e| store.failed(&e))?;
         }
         record.gems.clear();
-        for OfRecipe { recipe, gems: lists, runs, sizes } in &mut of_recipes {
-            let Some(mut list) = gems.remove(recipe.name()) else { continue };
-            make_distinct(recipe, &record.key, &mut list)?;
-            for gem in recipe.posted(&list) {
-                runs.push(gem, number)?;
+        for of_recipe in &mut of_recipes {
+            if let Some(gems) = gems.remove(of_recipe.recipe.name()) {
+                of_recipe.put(number, &mut record, gems)?;
             }
-            lists.put(&schema::gems_key(recipe, number), &gem_list::encode(&list, recipe.gem_bytes()))?;
-            sizes.add(list.len() as u32);
-            record.gems.insert(recipe.name().clone(), list.len() as u32);
         }
         if let Some(other) = gems.keys().next() {
             recipes.staying(other)?;
         }
-        let mut kept: Vec<_> = kept.iter().map(|fold| (schema::fold_key(number, fold.base()), fold)).collect();
-        kept.sort_by(|(a, _), (b, _)| a.cmp(b));
-        for (key, fold) in kept {
-            folds.put(&key, fold.as_bytes())?;
-        }
+        let mut kept: Vec<_> =
+            kept.iter().map(|fold| (schema::fold_key(number, fold.base()), fold.as_bytes())).collect();
+        kept.sort_unstable();
+        kept.into_iter().try_for_each(|(key, fold)| folds.put(&key, fold))?;
         records.put(&schema::book_key(number), &schema::json(&record))?;
         let key = schema::id_key(&record.key);
         match key.cmp(&key_before) {
@@ -122,17 +117,9 @@ fn fill<E: From<StoreError>>(
 
     let meta = store.family(Family::Meta);
     let mut main = 0;
-    for OfRecipe { recipe, gems, runs, sizes } in of_recipes {
-        runs.merge(|bucket, postings| {
-            main += postings.len() as u64;
-            let bucket = Merged::new(recipe, bucket, postings, &owners);
-            for (key, list) in &bucket.lists {
-                lists.put(key, list)?;
-            }
-            bucket.value.map_or(Ok(()), |value| buckets.put(&bucket.key, &value))
-        })?;
-        gems.ingest()?;
-        batch.put_cf(meta, schema::sizes_key(recipe.number), schema::json(&sizes));
+    for of_recipe in of_recipes {
+        batch.put_cf(meta, schema::sizes_key(of_recipe.recipe.number), schema::json(&of_recipe.sizes));
+        main += of_recipe.finish(buckets, lists, &owners)?;
     }
     for table in tables {
         table.ingest()?;
@@ -152,4 +139,33 @@ struct OfRecipe<'a> {
     gems: Tables<'a>,
     runs: Runs<'a>,
     sizes: Sizes,
+}
+
+impl OfRecipe<'_> {
+    /// Puts the gems of a book.
+    fn put(&mut self, book: BookNo, record: &mut Record, mut gems: Vec<PlacedGem>) -> Result<(), StoreError> {
+        make_distinct(self.recipe, &record.key, &mut gems)?;
+        for gem in self.recipe.posted(&gems) {
+            self.runs.push(gem, book)?;
+        }
+        self.gems.put(&schema::gems_key(self.recipe, book), &gem_list::encode(&gems, self.recipe.gem_bytes()))?;
+        self.sizes.add(gems.len() as u32);
+        record.gems.insert(self.recipe.name().clone(), gems.len() as u32);
+        Ok(())
+    }
+
+    /// Merges its postings into the main index, and returns how many there are.
+    fn finish(self, buckets: &mut Tables<'_>, lists: &mut Tables<'_>, owners: &Owners) -> Result<u64, StoreError> {
+        let mut count = 0;
+        self.runs.merge(|bucket, postings| {
+            count += postings.len() as u64;
+            let bucket = Merged::new(self.recipe, bucket, postings, owners);
+            for (key, list) in &bucket.lists {
+                lists.put(key, list)?;
+            }
+            bucket.value.map_or(Ok(()), |value| buckets.put(&bucket.key, &value))
+        })?;
+        self.gems.ingest()?;
+        Ok(count)
+    }
 }

@@ -4,9 +4,9 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Seek, Write};
 use std::path::Path;
 
+use lapidary_gems::Gem;
 use rayon::slice::ParallelSliceMut;
 
-use crate::fingerprint::Gem;
 use crate::index::rocks::owners::Owners;
 use crate::index::rocks::postings::{self, LONG, Writer};
 use crate::index::rocks::recipes::KnownRecipe;

@@ -1,0 +1,218 @@
+//! Steps 1 to 4: the characters of a text, each normalised, in lower case, set apart and simplified, with its place.
+
+use std::char::ToLowercase;
+use std::iter::{self, Map};
+use std::str::{CharIndices, Chars};
+
+use unicode_normalization::char::{canonical_combining_class, decompose_compatible};
+use unicode_normalization::{IsNormalized, Recompositions, UnicodeNormalization, is_nfkc_quick};
+
+use super::classes::{is_blank, is_word, known};
+use super::letters::Letters;
+use crate::gem::Place;
+
+/// A character and the bytes of the source that it came from.
+pub(super) type Placed = (char, Place);
+
+/// The characters that the later steps see.
+pub(super) fn characters<'a>(text: &'a str, letters: &'a Letters) -> impl Iterator<Item = Placed> + 'a {
+    SetApart::new(Lower::new(Nfkc::new(text))).map(|(c, place)| (letters.simplify(c), place))
+}
+
+/// A piece in normal form, as it is made.
+type Normal<'a> = Recompositions<Map<Chars<'a>, fn(char) -> char>>;
+
+/// Step 1: NFKC, piece by piece. What a piece of several characters becomes has the place of the whole piece.
+struct Nfkc<'a> {
+    pieces: Pieces<'a>,
+    several: Option<(Normal<'a>, Place)>,
+}
+
+impl<'a> Nfkc<'a> {
+    fn new(text: &'a str) -> Self {
+        Self { pieces: Pieces { text, chars: text.char_indices(), start: 0, first: None }, several: None }
+    }
+}
+
+impl Iterator for Nfkc<'_> {
+    type Item = Placed;
+
+    fn next(&mut self) -> Option<Placed> {
+        loop {
+            if let Some((normal, place)) = &mut self.several {
+                if let Some(c) = normal.next() {
+                    return Some((c, *place));
+                }
+                self.several = None;
+            }
+            match self.pieces.next()? {
+                Piece::Single(c, place) => return Some((c, place)),
+                Piece::Several(text, place) => {
+                    let known: fn(char) -> char = known;
+                    self.several = Some((text.chars().map(known).nfkc(), place));
+                }
+            }
+        }
+    }
+}
+
+/// Step 2: lower case by the full mapping, each character for itself (so `Σ` is always `σ`).
+struct Lower<I> {
+    inner: I,
+    /// What is left of a character that becomes several.
+    rest: Option<(ToLowercase, Place)>,
+}
+
+impl<I> Lower<I> {
+    fn new(inner: I) -> Self {
+        Self { inner, rest: None }
+    }
+}
+
+impl<I: Iterator<Item = Placed>> Iterator for Lower<I> {
+    type Item = Placed;
+
+    fn next(&mut self) -> Option<Placed> {
+        if let Some((rest, place)) = &mut self.rest {
+            if let Some(c) = rest.next() {
+                return Some((c, *place));
+            }
+            self.rest = None;
+        }
+        let (c, place) = self.inner.next()?;
+        if c.is_ascii() {
+            return Some((c.to_ascii_lowercase(), place));
+        }
+        let mut lower = c.to_lowercase();
+        let first = lower.next().unwrap_or(c);
+        if lower.len() > 0 {
+            self.rest = Some((lower, place));
+        }
+        Some((first, place))
+    }
+}
+
+/// A part of a text whose normal form does not depend on what stands around it.
+enum Piece<'a> {
+    /// One character, in normal form.
+    Single(char, Place),
+    /// One or more characters, to be normalised together.
+    Several(&'a str, Place),
+}
+
+/// Cuts a text before every character that can neither combine with nor be reordered before what stands before it
+/// (Unicode Standard Annex 15, section 9).
+struct Pieces<'a> {
+    text: &'a str,
+    chars: CharIndices<'a>,
+    start: usize,
+    /// The first character of the next piece, once it is read.
+    first: Option<char>,
+}
+
+impl<'a> Iterator for Pieces<'a> {
+    type Item = Piece<'a>;
+
+    fn next(&mut self) -> Option<Piece<'a>> {
+        let first = match self.first.take() {
+            Some(first) => first,
+            None => known(self.chars.next()?.1),
+        };
+        let start = self.start;
+        let mut single = true;
+        loop {
+            let next = self.chars.next().map(|(at, c)| (at, known(c)));
+            // Nothing combines with an ASCII blank: a mark behind one belongs to the token that it begins.
+            let after_blank = single && first.is_ascii() && is_blank(first);
+            if let Some((_, c)) = next
+                && !after_blank
+                && !starts_piece(c)
+            {
+                single = false;
+                continue;
+            }
+            let end = next.map_or(self.text.len(), |(at, _)| at);
+            self.start = end;
+            self.first = next.map(|(_, c)| c);
+            let place = Place { start: start as u64, end: end as u64 };
+            return Some(if single && is_normal(first) {
+                Piece::Single(first, place)
+            } else {
+                Piece::Several(&self.text[start..end], place)
+            });
+        }
+    }
+}
+
+/// Whether a character is a piece of its own, in normal form, whatever stands around it but what combines with it.
+pub(super) fn is_plain_form(c: char) -> bool {
+    known(c) == c && starts_piece(c) && is_normal(c)
+}
+
+fn starts_piece(c: char) -> bool {
+    if c < '\u{300}' || is_plain_cyrillic(c) {
+        return true;
+    }
+    let mut first = None;
+    decompose_compatible(c, |part| first = first.or(Some(part)));
+    let first = first.unwrap_or(c);
+    canonical_combining_class(first) == 0 && is_nfkc_quick(iter::once(first)) == IsNormalized::Yes
+}
+
+fn is_normal(c: char) -> bool {
+    c < '\u{a0}' || is_plain_cyrillic(c) || is_nfkc_quick(iter::once(c)) == IsNormalized::Yes
+}
+
+/// The letters most texts in Cyrillic have: all in normal form, none combining.
+fn is_plain_cyrillic(c: char) -> bool {
+    ('\u{400}'..='\u{482}').contains(&c)
+}
+
+/// Step 3: a blank after each mark that stands between two word characters, none of which stands for two such marks.
+struct SetApart<I> {
+    inner: I,
+    seen: Seen,
+    held: Option<Placed>,
+}
+
+/// What stands before the next character, as far as no earlier blank has used it up.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Seen {
+    Nothing,
+    Word,
+    WordAndMark,
+}
+
+impl<I> SetApart<I> {
+    fn new(inner: I) -> Self {
+        Self { inner, seen: Seen::Nothing, held: None }
+    }
+}
+
+impl<I: Iterator<Item = Placed>> Iterator for SetApart<I> {
+    type Item = Placed;
+
+    fn next(&mut self) -> Option<Placed> {
+        if let Some(held) = self.held.take() {
+            return Some(held);
+        }
+        let (c, place) = self.inner.next()?;
+        let word = is_word(c);
+        if self.seen == Seen::WordAndMark && word {
+            self.seen = Seen::Nothing;
+            self.held = Some((c, place));
+            return Some((' ', Place { start: place.start, end: place.start }));
+        }
+        self.seen = match self.seen {
+            _ if word => Seen::Word,
+            Seen::Word if sets_apart(c) => Seen::WordAndMark,
+            _ => Seen::Nothing,
+        };
+        Some((c, place))
+    }
+}
+
+/// Whether step 3 sets apart the words around the mark.
+pub(super) fn sets_apart(c: char) -> bool {
+    matches!(c, '.' | ',' | ';' | ':' | '&' | '?' | '!' | '*' | '#' | '%' | '+' | '^' | '\\' | '/')
+}

@@ -1,0 +1,83 @@
+//! Character classes as the reference's regular expressions see them, frozen at Unicode 14.
+
+use std::ops::RangeInclusive;
+use std::sync::LazyLock;
+
+use icu_properties::props::{Alphabetic, BinaryProperty, GeneralCategory, JoinControl, WhiteSpace};
+use icu_properties::{CodePointMapData, CodePointSetData};
+
+/// Stands for every character that Unicode 14 does not know: private use, so neither of a word nor blank, and
+/// untouched by normalisation.
+pub(super) const UNKNOWN: char = '\u{e000}';
+
+const WORD: u8 = 1;
+const BLANK: u8 = 2;
+const DIGIT: u8 = 4;
+const KNOWN: u8 = 8;
+
+/// `\w`: Alphabetic, marks, decimal digits, connector punctuation, joiners.
+pub(super) fn is_word(c: char) -> bool {
+    has(c, WORD)
+}
+
+/// `\s`: `White_Space`.
+pub(super) fn is_blank(c: char) -> bool {
+    has(c, BLANK)
+}
+
+/// `\s` of ASCII.
+pub(super) fn is_ascii_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t'..=b'\r')
+}
+
+/// `\d`: decimal digits of any script.
+pub(super) fn is_digit(c: char) -> bool {
+    has(c, DIGIT)
+}
+
+/// The character itself, or [`UNKNOWN`] if it came into Unicode after version 14.
+pub(super) fn known(c: char) -> char {
+    if has(c, KNOWN) { c } else { UNKNOWN }
+}
+
+fn has(c: char, class: u8) -> bool {
+    static CLASSES: LazyLock<Vec<u8>> = LazyLock::new(classes);
+    CLASSES[c as usize] & class != 0
+}
+
+fn classes() -> Vec<u8> {
+    use GeneralCategory as Category;
+    fn set<P: BinaryProperty>() -> impl Iterator<Item = RangeInclusive<u32>> {
+        CodePointSetData::new::<P>().iter_ranges()
+    }
+    let mut classes = vec![0; char::MAX as usize + 1];
+    let mut mark = |ranges: &mut dyn Iterator<Item = RangeInclusive<u32>>, class: u8| {
+        for range in ranges {
+            for c in &mut classes[*range.start() as usize..=*range.end() as usize] {
+                *c |= class;
+            }
+        }
+    };
+    mark(&mut set::<Alphabetic>(), WORD);
+    mark(&mut set::<JoinControl>(), WORD);
+    mark(&mut set::<WhiteSpace>(), BLANK);
+    let categories = CodePointMapData::<Category>::new();
+    for category in
+        [Category::NonspacingMark, Category::SpacingMark, Category::EnclosingMark, Category::ConnectorPunctuation]
+    {
+        mark(&mut categories.iter_ranges_for_value(category), WORD);
+    }
+    mark(&mut categories.iter_ranges_for_value(Category::DecimalNumber), WORD | DIGIT);
+    mark(&mut assigned(), KNOWN);
+    // Those that have no class are not written to: most code points are not assigned, and their pages never come to be.
+    for class in classes.iter_mut().filter(|class| **class != 0 && **class & KNOWN == 0) {
+        *class = 0;
+    }
+    classes
+}
+
+fn assigned() -> impl Iterator<Item = RangeInclusive<u32>> {
+    let code = |hex: &str| u32::from_str_radix(hex, 16).ok();
+    let lines = include_str!("../../data/assigned.txt").lines().filter(|l| !l.starts_with('#'));
+    lines.filter_map(move |line| line.split_once('\t').and_then(|(a, b)| Some(code(a)?..=code(b)?)))
+}

@@ -1,0 +1,140 @@
+//! The letter tables of the two exact recipes: simplified letters, letter classes, transliteration.
+
+use std::sync::{LazyLock, OnceLock};
+
+use deunicode::deunicode_char;
+use hashbrown::HashMap;
+
+use super::plain::Plain;
+use crate::recipe::Base;
+
+/// Above the last code point that `simplify.txt` or `soundex.txt` names.
+const LETTERS: usize = 0x2000;
+/// Above the last code point that the reference transliterates; what lies above becomes [`BEYOND`].
+const TRANSLITERATED: u32 = 0x1_0000;
+const BEYOND: &str = "[] ";
+
+/// What a recipe does to single characters.
+pub(super) struct Letters {
+    simplified: Vec<char>,
+    classes: Vec<Class>,
+    base: Base,
+    /// The ASCII forms of all characters below [`TRANSLITERATED`], one behind the other, and where each ends.
+    ascii: OnceLock<(String, Vec<u32>)>,
+    plain: OnceLock<Plain>,
+}
+
+/// What becomes of a letter when letters become classes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Class {
+    /// Vowels and the like: deleted.
+    Deleted,
+    /// The digit of its class.
+    Digit(char),
+    /// Not a letter of the table: stays.
+    Kept,
+}
+
+impl Letters {
+    pub(super) fn of(base: Base) -> &'static Self {
+        static DOCUMENTED: LazyLock<Letters> = LazyLock::new(|| Letters::read(Base::Documented));
+        static RELEASED: LazyLock<Letters> = LazyLock::new(|| Letters::read(Base::Released));
+        match base {
+            Base::Documented => &DOCUMENTED,
+            Base::Released => &RELEASED,
+        }
+    }
+
+    fn read(base: Base) -> Self {
+        let mut simplified: Vec<char> = (0..LETTERS as u32).filter_map(char::from_u32).collect();
+        for (c, value) in rows(include_str!("../../data/simplify.txt"), base) {
+            if let Some(simple) = u32::from_str_radix(value, 16).ok().and_then(char::from_u32) {
+                simplified[c as usize] = simple;
+            }
+        }
+        let mut classes = vec![Class::Kept; LETTERS];
+        for (c, value) in rows(include_str!("../../data/soundex.txt"), base) {
+            classes[c as usize] = value.chars().next().filter(|&d| d != '-').map_or(Class::Deleted, Class::Digit);
+        }
+        Self { base, simplified, classes, ascii: OnceLock::new(), plain: OnceLock::new() }
+    }
+
+    /// The tables of the fast way.
+    pub(super) fn plain(&self) -> &Plain {
+        self.plain.get_or_init(|| Plain::new(self))
+    }
+
+    /// Step 4: the simple form of a letter.
+    pub(super) fn simplify(&self, c: char) -> char {
+        self.simplified.get(c as usize).copied().unwrap_or(c)
+    }
+
+    /// Step 6: whether six of these make a short word.
+    pub(super) fn is_of_six(&self, c: char) -> bool {
+        match self.base {
+            Base::Documented => matches!(c, 'а'..='я'),
+            // The bytes of `[а-я]` in UTF-8, each read as a character.
+            Base::Released => matches!(c, '\u{8f}' | '\u{b0}'..='\u{d1}'),
+        }
+    }
+
+    /// Step 9: the class of a letter.
+    pub(super) fn class(&self, c: char) -> Class {
+        class(&self.classes, c)
+    }
+
+    /// Step 10: the transliteration of a character, lower-cased and with its letters turned to classes.
+    pub(super) fn transliterate(&self, c: char) -> &str {
+        let (text, ends) = self.ascii.get_or_init(|| ascii(self.base, &self.classes));
+        let code = c as usize;
+        match ends.get(code) {
+            Some(&end) => {
+                let start = code.checked_sub(1).map_or(0, |before| ends[before]);
+                &text[start as usize..end as usize]
+            }
+            None => BEYOND,
+        }
+    }
+}
+
+fn class(classes: &[Class], c: char) -> Class {
+    classes.get(c as usize).copied().unwrap_or(Class::Kept)
+}
+
+/// The rows of a table that say something for this recipe: character and value.
+fn rows(table: &'static str, base: Base) -> impl Iterator<Item = (char, &'static str)> {
+    let column = match base {
+        Base::Documented => 1,
+        Base::Released => 2,
+    };
+    table.lines().filter(|line| !line.starts_with('#')).filter_map(move |line| {
+        let code = u32::from_str_radix(line.split('\t').next()?, 16).ok()?;
+        let value = line.split('\t').nth(column).filter(|&v| v != "=")?;
+        Some((char::from_u32(code)?, value))
+    })
+}
+
+fn ascii(base: Base, classes: &[Class]) -> (String, Vec<u32>) {
+    let table = include_str!("../../data/translit.txt");
+    let differing: HashMap<char, String> =
+        rows(table, base).filter_map(|(c, json)| Some((c, serde_json::from_str(json).ok()?))).collect();
+    let mut text = String::new();
+    let mut ends = Vec::with_capacity(TRANSLITERATED as usize);
+    for code in 0..TRANSLITERATED {
+        if let Some(c) = char::from_u32(code) {
+            if let Some(value) = differing.get(&c) {
+                text.push_str(value);
+            } else {
+                for c in deunicode_char(c).unwrap_or_default().to_lowercase().chars() {
+                    match class(classes, c) {
+                        Class::Deleted => {}
+                        Class::Digit(digit) => text.push(digit),
+                        Class::Kept => text.push(c),
+                    }
+                }
+            }
+        }
+        ends.push(text.len() as u32);
+    }
+    (text, ends)
+}

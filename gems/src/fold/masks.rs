@@ -1,0 +1,258 @@
+//! What the bytes of a stretch of text are, 64 at a time: a bit a byte.
+//!
+//! Vectors tell ASCII and Cyrillic apart, which is all of most blocks; each character else goes through the table. After
+//! Langdale and Lemire, "Parsing Gigabytes of JSON per Second" (2019).
+
+use wide::u8x16;
+
+use super::bits::{BLOCK, Bits, Mask, SPAN, through};
+use super::characters::sets_apart;
+use super::plain::{Kind, Plain};
+
+/// A stretch of text of at most [`SPAN`] bytes.
+pub(super) struct Masks {
+    /// All bytes of blanks: ASCII, and U+00A0.
+    pub(super) blank: Mask,
+    /// All bytes of letters.
+    pub(super) letter: Mask,
+    /// The last byte of each letter that may become anything, of one or two. Most vowels are not here.
+    pub(super) last: Mask,
+    /// Those of letters that the byte alone does not tell, see [`Plain::by_last_byte`].
+    pub(super) rare: Mask,
+    /// As many bytes of each character as the steps count characters: nearly always its first.
+    pub(super) first: Mask,
+    /// The second byte of each letter of which six are a short word. All of them have two bytes.
+    pub(super) six: Mask,
+    /// A byte of each token that needs the steps: characters that are not plain, marks that step 3 acts on.
+    pub(super) odd: Mask,
+}
+
+/// What the bytes of a block are as far as vectors see.
+#[derive(Default)]
+struct Block {
+    blank: u64,
+    /// ASCII letters and digits.
+    alphanumeric: u64,
+    /// The first bytes of U+0400 to U+047F.
+    cyrillic: u64,
+    /// Those of them from U+0440 on.
+    upper: u64,
+    /// Bytes behind the first of a character.
+    behind: u64,
+    /// Those of them from 0x90 on.
+    late: u64,
+    /// First bytes of all other characters outside ASCII.
+    other: u64,
+    underscore: u64,
+    /// Vowels of Latin.
+    latin_vowel: u64,
+    /// Last bytes of most vowels from `А` to `Я` and `а` to `я`, and bytes of others.
+    cyrillic_vowel: u64,
+}
+
+impl Block {
+    #[inline]
+    fn of(bytes: &[u8; BLOCK]) -> Self {
+        let mut block = Self::default();
+        for (i, sixteen) in bytes.as_chunks().0.iter().enumerate() {
+            let b = u8x16::new(*sixteen);
+            let of = |value| u8x16::splat(value);
+            // Below `count` from `start` on.
+            let range = |b: u8x16, start, count: u8| {
+                let offset = b - of(start);
+                offset.min(of(count - 1)).simd_eq(offset)
+            };
+            let put = |bits: u8x16| u64::from(bits.to_bitmask()) << (16 * i);
+            let any = |b: u8x16, bytes: &[u8]| bytes.iter().fold(of(0), |any, &byte| any | b.simd_eq(of(byte)));
+            let high = put(b);
+            block.blank |= put(b.simd_eq(of(b' ')) | range(b, b'\t', 5));
+            block.alphanumeric |= put(range(b | of(0x20), b'a', 26) | range(b, b'0', 10));
+            block.underscore |= put(b.simd_eq(of(b'_')));
+            block.latin_vowel |= put(any(b | of(0x20), b"aehiouwy"));
+            if high != 0 {
+                let cyrillic = put((b | of(1)).simd_eq(of(0xd1)));
+                let behind = put(range(b, 0x80, 0x40));
+                block.cyrillic |= cyrillic;
+                block.upper |= put(b.simd_eq(of(0xd1)));
+                block.behind |= behind;
+                block.late |= put(range(b, 0x90, 0x30));
+                // Of both cases of а, е, и, о; у, ы, э, ю, я.
+                let vowels = [0x10, 0x15, 0x18, 0x1e, 0x03, 0x0b, 0x0d, 0x0e, 0x0f];
+                block.cyrillic_vowel |= put(any(b & of(0x1f), &vowels));
+                block.other |= high & !cyrillic & !behind;
+            }
+        }
+        block
+    }
+}
+
+/// What characters that begin in a block have in the next.
+#[derive(Default)]
+struct Next {
+    cyrillic: u64,
+    upper: u64,
+    blank: u64,
+    letter: u64,
+    first: u64,
+    six: u64,
+    odd: u64,
+}
+
+impl Masks {
+    pub(super) fn new() -> Self {
+        Self {
+            blank: Mask::new(),
+            letter: Mask::new(),
+            last: Mask::new(),
+            rare: Mask::new(),
+            first: Mask::new(),
+            six: Mask::new(),
+            odd: Mask::new(),
+        }
+    }
+
+    /// Reads the beginning of `text`, which is the beginning of a character. `joined` is whether step 5 lies behind; if
+    /// not, tokens that it could act on are odd.
+    pub(super) fn read(&mut self, plain: &Plain, text: &[u8], joined: bool) {
+        let blocks = text.len().min(SPAN).div_ceil(BLOCK);
+        let mut next = Next::default();
+        for block in 0..blocks {
+            let rest = &text[block * BLOCK..];
+            let is = if let Some(bytes) = rest.first_chunk() {
+                Block::of(bytes)
+            } else {
+                let mut last = [b' '; BLOCK];
+                last[..rest.len()].copy_from_slice(rest);
+                Block::of(&last)
+            };
+            next = self.block(plain, text, block, &is, &next);
+        }
+        // Behind the end of a text stand blanks.
+        self.blank.set_block(blocks, u64::MAX);
+        self.letter.set_block(blocks, next.letter);
+        self.first.set_block(blocks, u64::MAX);
+        self.inner_marks(text, blocks, joined);
+    }
+
+    #[inline]
+    fn block(&mut self, plain: &Plain, text: &[u8], block: usize, is: &Block, before: &Next) -> Next {
+        let top = |bits: u64| bits >> (BLOCK - 1);
+        let cyrillic = is.cyrillic << 1 | before.cyrillic;
+        let upper = is.upper << 1 | before.upper;
+        // А to Я and а to п are 0xd0 and 0x90 to 0xbf, р to я are 0xd1 and 0x80 to 0x8f.
+        let usual = cyrillic & (is.late ^ upper);
+        let mut next = Next { cyrillic: top(is.cyrillic), upper: top(is.upper), ..Next::default() };
+        let mut blank = is.blank | before.blank;
+        let mut letter = is.alphanumeric | is.cyrillic | cyrillic | before.letter;
+        let mut rare = cyrillic & !usual | before.letter;
+        let mut first = !is.behind | before.first;
+        let mut six = before.six;
+        let mut odd = is.underscore | before.odd;
+        let mut vowel = is.latin_vowel;
+        if plain.knows_cyrillic() {
+            vowel |= is.cyrillic_vowel & usual;
+            six |= usual;
+            for place in Bits(cyrillic & !usual) {
+                let start = block * BLOCK + place - 1;
+                six |= u64::from(plain.kind(&text[start..]).0 == Kind::OfSix) << place;
+            }
+        }
+        for place in Bits(is.other) {
+            let (kind, length) = plain.kind(&text[block * BLOCK + place..]);
+            let bytes = ((1_u128 << length) - 1) << place;
+            let (here, there) = (bytes as u64, (bytes >> BLOCK) as u64);
+            let second = here & !(1 << place);
+            if matches!(kind, Kind::Letter | Kind::OfSix) {
+                (letter, next.letter) = (letter | here, next.letter | there);
+                rare |= second;
+            }
+            match kind {
+                Kind::Letter | Kind::Mark => {}
+                Kind::OfSix => (six, next.six) = (six | second, next.six | there),
+                Kind::Marks => (first, next.first) = (first | here, next.first | there),
+                // The end of a stretch must not cut it.
+                Kind::Blank if block * BLOCK + place + 1 < SPAN => {
+                    (blank, next.blank) = (blank | here, next.blank | there);
+                }
+                Kind::Blank | Kind::Odd => (odd, next.odd) = (odd | here, next.odd | there),
+            }
+        }
+        self.blank.set_block(block, blank);
+        self.letter.set_block(block, letter);
+        self.last.set_block(block, (is.alphanumeric | usual | rare) & !vowel);
+        self.rare.set_block(block, rare);
+        self.first.set_block(block, first);
+        self.six.set_block(block, six);
+        self.odd.set_block(block, odd);
+        next
+    }
+
+    /// Tokens are odd too where a mark stands between letters and step 3 or 5 may act.
+    fn inner_marks(&mut self, text: &[u8], blocks: usize, joined: bool) {
+        let (mut before, mut open) = (0, false);
+        for block in 0..blocks {
+            let letter = self.letter.block(block);
+            let mark = !letter & !self.blank.block(block);
+            let behind_letter = (letter << 1 | before) & mark;
+            let before_letter = letter >> 1 | self.letter.block(block + 1) << (BLOCK - 1);
+            before = letter >> (BLOCK - 1);
+            let mut odd = 0;
+            for place in Bits(behind_letter & before_letter) {
+                odd |= u64::from(sets_apart(char::from(text[block * BLOCK + place]))) << place;
+            }
+            if !joined {
+                odd |= letter & through(behind_letter, mark, &mut open);
+            }
+            if odd != 0 {
+                self.odd.set_block(block, self.odd.block(block) | odd);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::letters::Letters;
+    use super::{Kind, Masks};
+    use crate::recipe::Base;
+
+    #[test]
+    fn vectors_leave_out_what_becomes_nothing() {
+        for base in [Base::Documented, Base::Released] {
+            let plain = Letters::of(base).plain();
+            let mut masks = Masks::new();
+            for c in ('\u{1}'..='\u{7f}').chain('\u{400}'..='\u{47f}') {
+                let text = c.to_string();
+                masks.read(plain, text.as_bytes(), true);
+                let last = text.len() - 1;
+                if masks.letter.has(last) && !masks.last.has(last) {
+                    assert!(plain.letter(text.as_bytes(), last).is_nothing_at_all(), "{c:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn vectors_see_what_the_table_says() {
+        for base in [Base::Documented, Base::Released] {
+            let plain = Letters::of(base).plain();
+            let mut masks = Masks::new();
+            // NUL is unknown to the table, and so a mark by the steps.
+            for c in ('\u{1}'..='\u{7f}').chain('\u{400}'..='\u{47f}') {
+                let text = c.to_string();
+                masks.read(plain, text.as_bytes(), true);
+                let bytes = (1 << text.len()) - 1;
+                let [letter, blank, six, odd] =
+                    [&masks.letter, &masks.blank, &masks.six, &masks.odd].map(|mask| mask.block(0) & bytes);
+                let seen = match (letter == bytes, blank == bytes, six == 2, odd == 1) {
+                    (true, false, false, false) => Kind::Letter,
+                    (true, false, true, false) => Kind::OfSix,
+                    (false, false, false, false) => Kind::Mark,
+                    // The table does not have blanks.
+                    _ => Kind::Odd,
+                };
+                assert_eq!(seen, plain.kind(text.as_bytes()).0, "{c:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Which few of a book's gems have a posting, and stand for the others in an index.
+
+use crate::gem::PlacedGem;
+
+/// The next posted gem is at least the second behind the last one ...
+const LEAST_STEP: usize = 2;
+/// ... at most the fourth, and ...
+const MOST_STEP: usize = 4;
+/// ... if there is any, one that begins at most so many times the mean distance of two gems behind it.
+const FARTHEST: u64 = 5;
+/// How many gems of a book have a posting at least, if it has as many.
+const LEAST: usize = 16;
+
+/// Of the gems that may be the next, the shortest: the fewer letters it is made of, the more likely a copy has them all. Of
+/// equal ones, and where no places are known, the smallest. Of a short book, the smallest ones too.
+///
+/// Each choice depends on the one before. Yet two books with the same passage choose alike from some way into it: sooner or
+/// later both happen to choose the same gem.
+pub(super) fn posted(gems: &[PlacedGem]) -> Vec<bool> {
+    let start = |at: usize| gems[at].place.map_or(0, |place| place.start);
+    let length = |at: usize| gems[at].place.map_or(0, |place| place.end.saturating_sub(place.start));
+    let far = match gems.len() {
+        0 | 1 => 0,
+        count => start(count - 1).saturating_sub(start(0)).saturating_mul(FARTHEST) / (count as u64 - 1),
+    };
+    let mut posted = vec![false; gems.len()];
+    let (mut last, mut next) = (0, LEAST_STEP - 1);
+    while next < gems.len() {
+        let end = gems.len().min(next + 1 + MOST_STEP - LEAST_STEP);
+        let from = start(last).saturating_add(far);
+        let near = (next..end).filter(|&at| start(at) <= from);
+        let chosen = near.min_by_key(|&at| (length(at), gems[at].gem)).unwrap_or(next);
+        posted[chosen] = true;
+        (last, next) = (chosen, chosen + LEAST_STEP);
+    }
+    let mut others: Vec<usize> = (0..gems.len()).filter(|&at| !posted[at]).collect();
+    others.sort_unstable_by_key(|&at| gems[at].gem);
+    let missing = LEAST.saturating_sub(gems.len() - others.len());
+    others.into_iter().take(missing).for_each(|at| posted[at] = true);
+    posted
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{LEAST, posted};
+    use crate::gem::{Gem, Place, PlacedGem};
+
+    /// Sixty gems 100 bytes apart, the smallest last, of 50 bytes but for some that are shorter or farther away.
+    fn gems(shorter: &[(usize, u64)], farther: &[(usize, u64)]) -> Vec<PlacedGem> {
+        let of = |list: &[(usize, u64)], at| list.iter().find(|(of, _)| *of == at).map_or(0, |(_, bytes)| *bytes);
+        let gem = |at: usize| {
+            let start = at as u64 * 100 + (0..=at).map(|before| of(farther, before)).sum::<u64>();
+            let place = Place { start, end: start + 50 - of(shorter, at) };
+            PlacedGem { gem: Gem(900 - at as u64), place: Some(place) }
+        };
+        (0..60).map(gem).collect()
+    }
+
+    fn first(gems: &[PlacedGem]) -> Vec<usize> {
+        posted(gems).into_iter().enumerate().filter_map(|(at, posted)| posted.then_some(at)).take(4).collect()
+    }
+
+    #[test]
+    fn the_shortest_of_those_that_may_be_the_next() {
+        // All are alike: the smallest of the second to the fourth.
+        assert_eq!(first(&gems(&[], &[])), [3, 7, 11, 15]);
+        let placeless: Vec<_> = gems(&[], &[]).iter().map(|gem| PlacedGem { place: None, ..*gem }).collect();
+        assert_eq!(first(&placeless), [3, 7, 11, 15]);
+        assert_eq!(first(&gems(&[(0, 9), (1, 9)], &[])), [1, 5, 9, 13]);
+        assert_eq!(first(&gems(&[(4, 9), (5, 1), (6, 2)], &[])), [3, 6, 10, 14]);
+        // What is too far away is no choice, unless nothing else is one.
+        assert_eq!(first(&gems(&[], &[(6, 2_000)])), [3, 5, 7, 11]);
+        assert_eq!(first(&gems(&[], &[(4, 2_000)])), [3, 5, 9, 13]);
+    }
+
+    #[test]
+    fn a_short_book_has_sixteen_postings_if_it_has_as_many_gems() {
+        let all = gems(&[], &[]);
+        for count in [0, 1, 15, 16] {
+            assert_eq!(posted(&all[..count]), vec![true; count]);
+        }
+        // Those that are chosen, and the smallest.
+        let of_twenty: Vec<usize> =
+            posted(&all[..20]).into_iter().enumerate().filter_map(|(at, posted)| (!posted).then_some(at)).collect();
+        assert_eq!(of_twenty, [0, 1, 2, 4]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_list_has_a_larger_gap(list in prop::collection::vec((any::<u64>(), prop::option::of(any::<(u64, u64)>())), 0..200)) {
+            let gem = |(gem, place): (u64, Option<(u64, u64)>)| {
+                PlacedGem { gem: Gem(gem), place: place.map(|(start, end)| Place { start, end }) }
+            };
+            let posted = posted(&list.iter().copied().map(gem).collect::<Vec<_>>());
+            prop_assert_eq!(posted.len(), list.len());
+            prop_assert!(posted.split(|posted| *posted).all(|gap| gap.len() <= 3));
+            prop_assert!(posted.iter().filter(|posted| **posted).count() >= list.len().min(LEAST));
+        }
+    }
+}

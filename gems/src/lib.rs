@@ -1,0 +1,113 @@
+//! Text to gems: the fingerprints of books that [Lapidary](https://crates.io/crates/lapidary) indexes.
+//!
+//! A *gem* is a number that stands for a stretch of text. Two texts that share a stretch share its gem, though case,
+//! punctuation, accents or line breaks differ. So partners can compute gems and keep their texts: a service compares the
+//! numbers. The crate is plain Rust, reads no files, starts no threads, and builds for `wasm32-unknown-unknown`.
+//!
+//! # Which recipe
+//!
+//! A [`Recipe`] is everything that decides which gems a text has. Gems of different recipes never compare.
+//!
+//! | recipe | use it for | a gem |
+//! |---|---|---|
+//! | [`Recipe::hardened`] | texts of strangers, who may disguise a copy | 64 bits |
+//! | [`Recipe::hardened_fine`] | short quotations; ten times as many gems | 64 bits |
+//! | [`Recipe::released`] | services that take the gems of [Text::Distill], as the published module computes them | 32 bits |
+//! | [`Recipe::documented`] | the same by the authors' description of the algorithm | 32 bits |
+//! | [`Recipe::documented_second`] | as `documented`, cut in other places, to tell chance from copies | 32 bits |
+//!
+//! # The gems of a text
+//!
+//! ```
+//! use lapidary_gems::Recipe;
+//!
+//! # let text: String = (0..9_000_u64).map(|i| format!("{:x}stone ", i * 2_654_435_761 % 999_983)).collect();
+//! let recipe = Recipe::hardened();
+//! for placed in recipe.gems(&text).into_iter().take(3) {
+//!     // As JSON and services take it: a number of 32 bits, or 16 hexadecimal digits.
+//!     let written = recipe.write(placed.gem);
+//!     let place = placed.place.expect("a gem of a text has a place");
+//!     println!("{written} from byte {} to {}", place.start, place.end);
+//! }
+//! ```
+//!
+//! # How much two texts share
+//!
+//! ```
+//! use std::collections::HashSet;
+//!
+//! use lapidary_gems::{Gem, Recipe};
+//!
+//! # let text: String = (0..9_000_u64).map(|i| format!("{:x}stone ", i * 2_654_435_761 % 999_983)).collect();
+//! let recipe = Recipe::documented();
+//! let gems = |text: &str| recipe.gems(text).into_iter().map(|placed| placed.gem).collect::<HashSet<Gem>>();
+//! let (original, copy) = (gems(&text), gems(&text.to_uppercase().replace(' ', ",\n")));
+//! assert!(copy.intersection(&original).count() > 10);
+//! ```
+//!
+//! # Boundaries of your own
+//!
+//! The exact recipes cut a text where its fold has one of some chosen 4-digit sequences. Another set makes another recipe,
+//! with a name of its own.
+//!
+//! ```
+//! use std::collections::BTreeMap;
+//!
+//! use lapidary_gems::{Boundaries, Recipe, SequenceCounts, choose};
+//!
+//! # let text: String = (0..90_000_u64).map(|i| format!("{:x}stone ", i * 2_654_435_761 % 999_983)).collect();
+//! let recipe = Recipe::documented();
+//! let counts = SequenceCounts::of_fold(&recipe.fold(&text), text.chars().count() as u64);
+//! let by_language = BTreeMap::from([("en".to_owned(), counts)]);
+//! // Chunks of about 2,000 characters, and of at least 150 digits.
+//! if let Some(sequences) = choose(&by_language, |_language| 2_000.0, 150, None) {
+//!     println!("{}", recipe.with_boundaries(Boundaries::new(sequences, 150)?).name());
+//! }
+//! # Ok::<(), lapidary_gems::BoundariesError>(())
+//! ```
+//!
+//! # A fold, kept
+//!
+//! Cutting is cheap and folding is not. A [`PackedFold`] is a folded text in a form to keep, from which any recipe with the
+//! same base is cut again.
+//!
+//! ```
+//! use lapidary_gems::Recipe;
+//!
+//! # let text: String = (0..9_000_u64).map(|i| format!("{:x}stone ", i * 2_654_435_761 % 999_983)).collect();
+//! let fold = Recipe::documented().folded(&text, |place| place);
+//! let second = Recipe::documented_second();
+//! assert_eq!(second.recut(&fold), Some(second.gems(&text)));
+//! ```
+//!
+//! The exact recipes compute what another program computes, quirk for quirk: nothing changes in `fold/`, `cut` and `hash` that
+//! the tables in `tests/golden` do not ask for.
+//!
+//! # Texts of strangers
+//!
+//! [`bounded`] refuses the few texts whose gems would take longer than their length says.
+//!
+//! [Text::Distill]: https://metacpan.org/pod/Text::Distill
+
+mod boundaries;
+mod bounds;
+mod cut;
+mod fold;
+mod gem;
+mod hardened;
+mod hash;
+mod packed;
+mod recipe;
+mod rule;
+#[cfg(feature = "utoipa")]
+mod schema;
+mod statistics;
+pub mod varint;
+
+pub use boundaries::{Boundaries, BoundariesError};
+pub use bounds::{Costly, bounded};
+pub use gem::{Gem, Place, PlacedGem, Probe, WrittenGem, WrittenGemError};
+pub use packed::PackedFold;
+pub use recipe::{Recipe, RecipeError, RecipeName};
+pub use rule::Rule;
+pub use statistics::{SequenceCounts, choose};

@@ -1,0 +1,480 @@
+//! A recipe: everything that decides which gems a text has.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::boundaries::{Boundaries, BoundariesError};
+use super::cut::Cutter;
+#[cfg(fuzzing)]
+use super::fold::plainly;
+use super::fold::{Sink as _, fold};
+use super::gem::{Gem, Place, PlacedGem, Probe, WrittenGem};
+use super::hardened::Hardened;
+use super::packed::PackedFold;
+use super::rule::Rule;
+
+/// What `documented` with the second boundaries is called.
+const SECOND: &str = "documented-second";
+
+/// The base of the recipes that fold a text into words.
+pub(super) const WORDS: &str = "hardened";
+
+/// The letter tables and steps that an exact recipe folds with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Base {
+    /// As the authors of the algorithm describe it.
+    Documented,
+    /// As the published Perl module computes it.
+    Released,
+}
+
+impl Base {
+    const ALL: [Self; 2] = [Self::Documented, Self::Released];
+
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|base| base.name() == name)
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Documented => "documented",
+            Self::Released => "released",
+        }
+    }
+}
+
+/// How a text becomes gems. Gems of two recipes never compare.
+///
+/// `documented` and `released` are exact to another program's output, quirk for quirk, and have gems of 32 bits; `hardened`
+/// and `hardened-fine` are made to see through disguise, and have gems of 64 bits. An exact recipe with other boundaries than
+/// the standard ones is another recipe with a name of its own, made from what it cuts by: `documented@` and eight hexadecimal
+/// digits.
+///
+/// ```
+/// use lapidary_gems::Recipe;
+///
+/// let recipe: Recipe = "documented".parse()?;
+/// assert_eq!(recipe.fold("Lapidary folds longer words"), "41364526");
+/// # Ok::<(), lapidary_gems::RecipeError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Definition", into = "Definition")]
+pub struct Recipe {
+    /// Always what [`Method::name`] says.
+    name: RecipeName,
+    method: Method,
+}
+
+/// The ways to make gems of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Method {
+    /// Digits, cut at boundary sequences.
+    Exact { base: Base, boundaries: Boundaries },
+    /// Words, every few in a row.
+    Hardened(Hardened),
+}
+
+impl Method {
+    fn standard(base: Base) -> Self {
+        Self::Exact { base, boundaries: Boundaries::standard().clone() }
+    }
+
+    fn name(&self) -> RecipeName {
+        match self {
+            Self::Exact { base, boundaries } => name_of(*base, boundaries),
+            Self::Hardened(hardened) => RecipeName(hardened.name().to_owned()),
+        }
+    }
+}
+
+impl Recipe {
+    /// The recipe `documented`, the default of a new catalogue.
+    #[must_use]
+    pub fn documented() -> Self {
+        Self::by(Method::standard(Base::Documented))
+    }
+
+    /// The recipe `released`.
+    #[must_use]
+    pub fn released() -> Self {
+        Self::by(Method::standard(Base::Released))
+    }
+
+    /// The recipe `documented-second`: the fold of `documented`, cut at other sequences. What a change spoils under one may
+    /// survive under the other.
+    #[must_use]
+    pub fn documented_second() -> Self {
+        Self::by(Method::Exact { base: Base::Documented, boundaries: Boundaries::second().clone() })
+    }
+
+    /// The recipe `hardened`: for books, whole or in part, however they are disguised.
+    #[must_use]
+    pub fn hardened() -> Self {
+        Self::by(Method::Hardened(Hardened::Coarse))
+    }
+
+    /// The recipe `hardened-fine`: for quotations of a few sentences. Its gems are those of `hardened`, and many more.
+    #[must_use]
+    pub fn hardened_fine() -> Self {
+        Self::by(Method::Hardened(Hardened::Fine))
+    }
+
+    fn by(method: Method) -> Self {
+        Self { name: method.name(), method }
+    }
+
+    /// Every recipe that has a name of its own.
+    pub fn built_in() -> impl Iterator<Item = Self> {
+        let exact = Base::ALL.into_iter().map(Method::standard);
+        exact.chain(Hardened::ALL.map(Method::Hardened)).map(Self::by).chain([Self::documented_second()])
+    }
+
+    /// Whether it cuts a text at boundary sequences.
+    #[must_use]
+    pub fn has_boundaries(&self) -> bool {
+        matches!(self.method, Method::Exact { .. })
+    }
+
+    /// This recipe with other boundaries, and with the name that goes with them; just as it is if it
+    /// [has none](Self::has_boundaries).
+    #[must_use]
+    pub fn with_boundaries(&self, boundaries: Boundaries) -> Self {
+        match self.method {
+            Method::Exact { base, .. } => Self::by(Method::Exact { base, boundaries }),
+            Method::Hardened(_) => self.clone(),
+        }
+    }
+
+    /// Whether texts are read without the marks of their printing, unless somebody says otherwise: not by the exact recipes,
+    /// whose gems are those of the text as it stands.
+    #[must_use]
+    pub fn reads_clean(&self) -> bool {
+        matches!(self.method, Method::Hardened(_))
+    }
+
+    /// When a text and a book are a match by gems of this recipe.
+    #[must_use]
+    pub fn rule(&self) -> Rule {
+        match self.method {
+            Method::Exact { .. } => Rule::EXACT,
+            Method::Hardened(_) => Rule::HARDENED,
+        }
+    }
+
+    /// The recipe's name.
+    #[must_use]
+    pub fn name(&self) -> &RecipeName {
+        &self.name
+    }
+
+    /// How many bits a gem of this recipe has: 32 or 64.
+    #[must_use]
+    pub fn gem_bits(&self) -> u32 {
+        match self.method {
+            Method::Exact { .. } => 32,
+            Method::Hardened(_) => 64,
+        }
+    }
+
+    /// A gem of this recipe as it is written in JSON and elsewhere.
+    #[must_use]
+    pub fn write(&self, gem: Gem) -> WrittenGem {
+        match self.method {
+            Method::Exact { .. } => WrittenGem::Number(gem.0),
+            Method::Hardened(_) => WrittenGem::Digits(gem.0),
+        }
+    }
+
+    /// The gem that is written so; `None` if it cannot be one of this recipe.
+    #[must_use]
+    pub fn read(&self, written: WrittenGem) -> Option<Gem> {
+        match (written, self.gem_bits()) {
+            (WrittenGem::Number(number), 32) => u32::try_from(number).ok().map(|number| Gem(number.into())),
+            (WrittenGem::Digits(gem), 64) => Some(Gem(gem)),
+            _ => None,
+        }
+    }
+
+    /// The text as digits, nearly always ASCII digits; a text without any letter may keep digits of other scripts. Under
+    /// `hardened`: the words that count, as their first consonants.
+    #[must_use]
+    pub fn fold(&self, text: &str) -> String {
+        match self.method {
+            Method::Exact { base, .. } => fold(text, base, String::new),
+            Method::Hardened(_) => Hardened::fold(text),
+        }
+    }
+
+    /// The digits and their places by the fast way, and by the thirteen steps alone, for an exact recipe.
+    #[cfg(fuzzing)]
+    #[doc(hidden)]
+    #[must_use]
+    pub fn folded_both_ways(&self, text: &str) -> [Vec<(char, Place)>; 2] {
+        match self.method {
+            Method::Exact { base, .. } => [fold(text, base, Vec::new), plainly(text, base, Vec::new)],
+            Method::Hardened(_) => Default::default(),
+        }
+    }
+
+    /// The text's gems in order of first place, none twice.
+    #[must_use]
+    pub fn gems(&self, text: &str) -> Vec<PlacedGem> {
+        match &self.method {
+            Method::Exact { base, boundaries } => fold(text, *base, || Cutter::new(boundaries)).finish(),
+            Method::Hardened(hardened) => hardened.gems(text),
+        }
+    }
+
+    /// Which of a book's gems have a posting: with `hardened` as few as stand for the others in an index. A check finds a book
+    /// by those, and then looks at all that the book has.
+    #[must_use]
+    pub fn posted(&self, gems: &[PlacedGem]) -> Vec<bool> {
+        match &self.method {
+            Method::Exact { .. } => vec![true; gems.len()],
+            Method::Hardened(hardened) => hardened.posted(gems),
+        }
+    }
+
+    /// Whether all of a book's gems have a posting.
+    #[must_use]
+    pub fn posts_all(&self) -> bool {
+        match &self.method {
+            Method::Exact { .. } => true,
+            Method::Hardened(hardened) => hardened.posts_all(),
+        }
+    }
+
+    /// The gems by which a text is looked up: those of [`Self::gems`], and under `hardened` more, so that changes to the text
+    /// cost less while an index stays as small.
+    #[must_use]
+    pub fn probes(&self, text: &str) -> Vec<Probe> {
+        match &self.method {
+            Method::Exact { .. } => self.gems(text).into_iter().map(|placed| Probe { placed, kept: true }).collect(),
+            Method::Hardened(hardened) => hardened.probes(text),
+        }
+    }
+
+    /// The text's fold, to be kept: any recipe of the same base can cut it later. `source` says what a place in the text is to
+    /// be called, where that was made of another.
+    #[must_use]
+    pub fn folded(&self, text: &str, source: impl Fn(Place) -> Place) -> PackedFold {
+        match self.method {
+            Method::Exact { base, .. } => {
+                let mut digits = fold(text, base, Vec::new);
+                for (_, place) in &mut digits {
+                    *place = source(*place);
+                }
+                PackedFold::pack(base, &digits)
+            }
+            Method::Hardened(_) => Hardened::folded(text, source),
+        }
+    }
+
+    /// The name of the built-in recipe that folds as this one does.
+    #[must_use]
+    pub fn base(&self) -> &'static str {
+        match self.method {
+            Method::Exact { base, .. } => base.name(),
+            Method::Hardened(_) => WORDS,
+        }
+    }
+
+    /// The gems of a text from its fold, just those of [`Self::gems`]; `None` for a fold of another base, and for one that
+    /// cannot be read.
+    #[must_use]
+    pub fn recut(&self, packed: &PackedFold) -> Option<Vec<PlacedGem>> {
+        match &self.method {
+            Method::Exact { base, boundaries } => {
+                let mut cutter = Cutter::new(boundaries);
+                for (digit, place) in packed.digits(*base)? {
+                    cutter.digit(digit, place);
+                }
+                Some(cutter.finish())
+            }
+            Method::Hardened(hardened) => hardened.recut(packed),
+        }
+    }
+}
+
+impl FromStr for Recipe {
+    type Err = RecipeError;
+
+    /// A built-in recipe by its name.
+    fn from_str(name: &str) -> Result<Self, RecipeError> {
+        Self::built_in().find(|recipe| recipe.name.as_str() == name).ok_or_else(|| RecipeError::Unknown(name.into()))
+    }
+}
+
+/// A recipe as it is written down.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Definition {
+    Exact {
+        name: RecipeName,
+        base: Base,
+        shortest: usize,
+        boundaries: Vec<String>,
+    },
+    /// All that is behind the name is fixed; the window is there for people.
+    Hardened {
+        name: RecipeName,
+        window: usize,
+    },
+}
+
+impl From<Recipe> for Definition {
+    fn from(Recipe { name, method }: Recipe) -> Self {
+        match method {
+            Method::Exact { base, boundaries } => {
+                let (shortest, boundaries) = (boundaries.shortest(), boundaries.sequences().collect());
+                Self::Exact { name, base, shortest, boundaries }
+            }
+            Method::Hardened(hardened) => Self::Hardened { name, window: hardened.window() },
+        }
+    }
+}
+
+impl TryFrom<Definition> for Recipe {
+    type Error = RecipeError;
+
+    fn try_from(written: Definition) -> Result<Self, RecipeError> {
+        let (name, recipe) = match written {
+            Definition::Exact { name, base, shortest, boundaries } => {
+                (name, Self::by(Method::Exact { base, boundaries: Boundaries::new(boundaries, shortest)? }))
+            }
+            Definition::Hardened { name, window } => {
+                let found = Hardened::ALL.into_iter().find(|hardened| hardened.window() == window);
+                let hardened =
+                    found.ok_or_else(|| RecipeError::Unknown(format!("{name} with a window of {window}")))?;
+                (name, Self::by(Method::Hardened(hardened)))
+            }
+        };
+        if recipe.name == name { Ok(recipe) } else { Err(RecipeError::Renamed(name, recipe.name)) }
+    }
+}
+
+/// The base's own name for the standard boundaries, a name for the second ones; for others, with a digest of them.
+fn name_of(base: Base, boundaries: &Boundaries) -> RecipeName {
+    if boundaries == Boundaries::standard() {
+        return RecipeName(base.name().to_owned());
+    }
+    if base == Base::Documented && boundaries == Boundaries::second() {
+        return RecipeName(SECOND.to_owned());
+    }
+    let mut written = boundaries.shortest().to_string();
+    for sequence in boundaries.sequences() {
+        written.push(' ');
+        written.push_str(&sequence);
+    }
+    let digest = hex::encode(Sha256::digest(written.as_bytes()));
+    RecipeName(format!("{}@{}", base.name(), &digest[..8]))
+}
+
+/// A recipe's name, such as `documented`: 1 to 64 of `a-z 0-9 - @`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct RecipeName(String);
+
+impl RecipeName {
+    /// The name as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for RecipeName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+impl FromStr for RecipeName {
+    type Err = RecipeError;
+
+    fn from_str(name: &str) -> Result<Self, RecipeError> {
+        let allowed = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'@';
+        if (1..=64).contains(&name.len()) && name.bytes().all(allowed) {
+            Ok(Self(name.to_owned()))
+        } else {
+            Err(RecipeError::Name(name.chars().take(80).collect()))
+        }
+    }
+}
+
+impl TryFrom<String> for RecipeName {
+    type Error = RecipeError;
+
+    fn try_from(name: String) -> Result<Self, RecipeError> {
+        name.parse()
+    }
+}
+
+impl From<RecipeName> for String {
+    fn from(name: RecipeName) -> String {
+        name.0
+    }
+}
+
+/// What is wrong with a recipe.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecipeError {
+    /// The name has characters a recipe's name cannot have.
+    #[error("{0:?} is not a recipe's name: 1 to 64 of a-z, 0-9, '-' and '@'")]
+    Name(String),
+    /// There is no built-in recipe of that name.
+    #[error("there is no recipe '{0}'; built in are: documented, documented-second, released, hardened, hardened-fine")]
+    Unknown(String),
+    /// Its boundaries are wrong.
+    #[error(transparent)]
+    Boundaries(#[from] BoundariesError),
+    /// A written recipe has a name that does not go with what it says.
+    #[error("a recipe is written down as '{0}', but its content is that of '{1}'")]
+    Renamed(RecipeName, RecipeName),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Boundaries, Recipe, RecipeError};
+
+    #[test]
+    fn other_boundaries_are_another_recipe() {
+        let documented = Recipe::documented();
+        let same = Boundaries::new(Boundaries::standard().sequences(), 150).expect("good");
+        assert_eq!(documented.with_boundaries(same), documented);
+        let shorter = Boundaries::new(Boundaries::standard().sequences(), 149).expect("good");
+        let fewer = Boundaries::new(Boundaries::standard().sequences().skip(1), 150).expect("good");
+        let names = [shorter, fewer].map(|b| documented.with_boundaries(b).name().to_string());
+        assert!(names.iter().all(|name| name.starts_with("documented@")) && names[0] != names[1], "{names:?}");
+    }
+
+    #[test]
+    fn a_written_recipe_comes_back() {
+        let fine = Recipe::released().with_boundaries(Boundaries::new(["1234"], 60).expect("good"));
+        for recipe in Recipe::built_in().chain([fine]) {
+            let written = serde_json::to_string(&recipe).expect("plain data");
+            assert_eq!(serde_json::from_str::<Recipe>(&written).expect("what was written"), recipe);
+        }
+        let written = serde_json::to_string(&Recipe::released()).expect("plain data");
+        let renamed = written.replace("\"name\":\"released\"", "\"name\":\"mine\"");
+        let refused = serde_json::from_str::<Recipe>(&renamed).expect_err("a name that its content does not have");
+        assert!(
+            refused.to_string().contains("written down as 'mine', but its content is that of 'released'"),
+            "{refused}"
+        );
+    }
+
+    #[test]
+    fn names() {
+        for recipe in Recipe::built_in() {
+            assert_eq!(recipe.name().as_str().parse::<Recipe>(), Ok(recipe));
+        }
+        assert_eq!(Recipe::documented_second().base(), "documented", "cut from folds kept for documented");
+        assert_eq!("hard".parse::<Recipe>(), Err(RecipeError::Unknown("hard".into())));
+    }
+}

@@ -1,0 +1,371 @@
+//! A change of books in the making: what it reads is the state before, what it writes is one batch.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::MutexGuard;
+
+use hashbrown::HashSet;
+use jiff::Timestamp;
+use lapidary_gems::{Gem, PackedFold, PlacedGem, RecipeName};
+use rocksdb::{ReadOptions, WriteBatch};
+use serde::Serialize;
+
+use super::merge::Cursor;
+use super::owners::Owners;
+use super::read::RocksSnapshot;
+use super::recipes::KnownRecipe;
+use super::schema::{self, DeltaKey, Family, Postings, Sign};
+use super::write::full;
+use super::{RocksStore, audit, gem_list};
+use crate::index::{
+    Action, AuditedBook, BookKey, BookNo, LateGems, Library, LibrarySummary, NewBook, Record, Sizes, Snapshot,
+    StoreError,
+};
+
+/// A change in the making. Each key is changed at most once, so that all it reads is the state before.
+pub(super) struct Change<'a> {
+    store: &'a RocksStore,
+    pub(super) before: RocksSnapshot<'a>,
+    pub(super) batch: WriteBatch,
+    /// Keys of the delta: whether each will be there.
+    delta: Vec<(DeltaKey, bool)>,
+    /// What is summed up over books, as it will be: read when first needed.
+    next: Option<BookNo>,
+    sizes: BTreeMap<u16, Sizes>,
+    libraries: BTreeMap<Library, LibrarySummary>,
+    postings: Option<Postings>,
+    /// What the audit log will tell of it.
+    pub(super) audit: Vec<Action>,
+    /// Whose the numbers are, when one was given out that begins a run.
+    owners: Option<Owners>,
+    /// Behind `before`: the next change begins when this one is all over.
+    _turn: MutexGuard<'a, Cursor>,
+}
+
+/// A book that is there already.
+pub(super) struct Present {
+    pub(super) number: BookNo,
+    pub(super) record: Record,
+}
+
+impl<'a> Change<'a> {
+    pub(super) fn begin(store: &'a RocksStore, turn: MutexGuard<'a, Cursor>) -> Self {
+        Self {
+            store,
+            before: store.view(),
+            batch: WriteBatch::default(),
+            delta: Vec::new(),
+            next: None,
+            sizes: BTreeMap::new(),
+            libraries: BTreeMap::new(),
+            postings: None,
+            audit: Vec::new(),
+            owners: None,
+            _turn: turn,
+        }
+    }
+
+    pub(super) fn put(&mut self, book: NewBook) -> Result<(), StoreError> {
+        let NewBook { mut record, mut gems, folds, allow_empty } = book;
+        // Those may have been made before the recipe was to be dropped.
+        let known = self.before.known();
+        gems.retain(|name, _| known.named(name).map_or(true, |recipe| !recipe.leaving));
+        for (name, gems) in &mut gems {
+            make_distinct(self.before.known().named(name)?, &record.key, gems)?;
+        }
+        record.gems = gems.iter().map(|(name, gems)| (name.clone(), gems.len() as u32)).collect();
+
+        let present = self.present(&record.key)?;
+        let number = match &present {
+            Some(present) => present.number,
+            None => self.take_number(&record.key.library)?,
+        };
+        let old = present.map(|present| present.record);
+        if let Some(old) = old.as_ref().filter(|_| !allow_empty) {
+            let staying = self.before.known().0.iter().filter(|known| !known.leaving);
+            old.not_emptied_by(&record, staying.map(KnownRecipe::name))?;
+        }
+        let had = old.as_ref().map(|old| &old.gems);
+        let recipes: BTreeSet<&RecipeName> = had.into_iter().flat_map(BTreeMap::keys).chain(gems.keys()).collect();
+        for recipe in recipes {
+            self.change_gems(recipe, number, old.as_ref(), gems.get(recipe).map(Vec::as_slice))?;
+        }
+        if let Some(old) = &old {
+            self.uncount(old)?;
+            self.remove_folds(number)?;
+            self.remove_digests(number, old);
+            keep_amendments(&mut record, old);
+        } else {
+            self.batch.put_cf(self.store.family(Family::Ids), schema::id_key(&record.key), schema::book_key(number));
+        }
+        for fold in folds {
+            self.put_fold(number, &fold);
+        }
+        self.put_digests(number, &record);
+        self.count(&record)?;
+        let told = audited(&record);
+        self.audit.push(if old.is_some() { Action::Replaced(told) } else { Action::Added(told) });
+        self.put_json(Family::Books, schema::book_key(number), &record);
+        Ok(())
+    }
+
+    pub(super) fn add_gems(&mut self, name: &RecipeName, late: LateGems) -> Result<(), StoreError> {
+        let LateGems { book, digest, mut gems, fold } = late;
+        let Some(mut record) = self.before.record(book)? else { return Ok(()) };
+        if record.digest != digest || record.gems.contains_key(name) {
+            return Ok(());
+        }
+        make_distinct(self.before.known().named(name)?, &record.key, &mut gems)?;
+        self.change_gems(name, book, Some(&record), Some(&gems))?;
+        self.sizes(name)?.add(gems.len() as u32);
+        record.gems.insert(name.clone(), gems.len() as u32);
+        if let Some(fold) = fold {
+            self.put_fold(book, &fold);
+        }
+        self.put_json(Family::Books, schema::book_key(book), &record);
+        Ok(())
+    }
+
+    fn put_fold(&mut self, book: BookNo, fold: &PackedFold) {
+        self.batch.put_cf(self.store.family(Family::Folds), schema::fold_key(book, fold.base()), fold.as_bytes());
+    }
+
+    fn remove_folds(&mut self, book: BookNo) -> Result<(), StoreError> {
+        let mut folds = self.before.iterator(Family::Folds, ReadOptions::default());
+        folds.seek(schema::book_key(book));
+        while let Some(key) = folds.key().filter(|key| key.starts_with(&schema::book_key(book))) {
+            self.batch.delete_cf(self.store.family(Family::Folds), key);
+            folds.next();
+        }
+        self.before.end(&folds)
+    }
+
+    pub(super) fn remove(&mut self, key: &BookKey) -> Result<bool, StoreError> {
+        let Some(Present { number, record }) = self.present(key)? else {
+            return Ok(false);
+        };
+        for recipe in record.gems.keys() {
+            self.change_gems(recipe, number, Some(&record), None)?;
+        }
+        self.remove_folds(number)?;
+        self.remove_digests(number, &record);
+        self.uncount(&record)?;
+        self.touch(&record.key.library, Timestamp::now())?;
+        self.audit.push(Action::Removed(audited(&record)));
+        self.batch.delete_cf(self.store.family(Family::Ids), schema::id_key(key));
+        self.batch.delete_cf(self.store.family(Family::Books), schema::book_key(number));
+        Ok(true)
+    }
+
+    pub(super) fn present(&self, key: &BookKey) -> Result<Option<Present>, StoreError> {
+        let Some(number) = self.before.find(key)? else {
+            return Ok(None);
+        };
+        match self.before.record(number)? {
+            Some(record) if record.key == *key => Ok(Some(Present { number, record })),
+            _ => Err(self.before.damaged(format!("{key} has no record"))),
+        }
+    }
+
+    fn put_digests(&mut self, book: BookNo, record: &Record) {
+        for key in digest_keys(book, record) {
+            self.batch.put_cf(self.store.family(Family::Digests), key, []);
+        }
+    }
+
+    fn remove_digests(&mut self, book: BookNo, record: &Record) {
+        for key in digest_keys(book, record) {
+            self.batch.delete_cf(self.store.family(Family::Digests), key);
+        }
+    }
+
+    fn take_number(&mut self, library: &Library) -> Result<BookNo, StoreError> {
+        let number = match self.next {
+            Some(next) => next,
+            None => self.before.next_book()?,
+        };
+        let next = number.0.checked_add(1);
+        self.next = Some(BookNo(next.ok_or_else(|| full(self.store, "the numbers of books are used up"))?));
+        if !self.owners.as_ref().unwrap_or(self.before.owners()).continues(number, library) {
+            let owners = self.owners.get_or_insert_with(|| self.before.owners().clone());
+            if let Some((key, value)) = owners.give(number, library) {
+                self.batch.put_cf(self.store.family(Family::Meta), key, value);
+            }
+        }
+        Ok(number)
+    }
+
+    /// Changes a book's gems under a recipe, and the postings that differ. `before` is its record, unless it is new.
+    fn change_gems(
+        &mut self,
+        recipe: &RecipeName,
+        book: BookNo,
+        before: Option<&Record>,
+        new: Option<&[PlacedGem]>,
+    ) -> Result<(), StoreError> {
+        let had = before.is_some_and(|before| before.gems.contains_key(recipe));
+        let recipe = self.before.known().named(recipe)?;
+        let old = if had { self.before.gem_list(recipe, book)? } else { None };
+        if had && old.is_none() {
+            return Err(self.before.damaged(format!("the gems of book {} ({}) are lost", book.0, recipe.name())));
+        }
+        let set = |gems: Option<&[PlacedGem]>| -> HashSet<Gem> { recipe.posted(gems.unwrap_or_default()).collect() };
+        let postings = match &mut self.postings {
+            Some(postings) => postings,
+            none => none.insert(self.before.postings()?),
+        };
+        if before.is_some() {
+            let (old, now) = (set(old.as_deref()), set(new));
+            let removed = old.difference(&now).map(|gem| (gem, Sign::Removed, Sign::Added));
+            let added = now.difference(&old).map(|gem| (gem, Sign::Added, Sign::Removed));
+            for (gem, sign, opposite) in removed.chain(added) {
+                // What the delta says the opposite of is as the main index has it.
+                let undone = schema::delta_key(recipe, *gem, opposite, book);
+                if self.before.get(Family::Delta, undone.as_ref())?.is_some() {
+                    self.delta.push((undone, false));
+                    postings.delta = postings.delta.saturating_sub(1);
+                } else {
+                    self.delta.push((schema::delta_key(recipe, *gem, sign, book), true));
+                    postings.delta += 1;
+                }
+            }
+        } else {
+            // A new book is in no list, and no change of it is in the delta.
+            for gem in recipe.posted(new.unwrap_or_default()) {
+                self.delta.push((schema::delta_key(recipe, gem, Sign::Added, book), true));
+                postings.delta += 1;
+            }
+        }
+        let (gems, key) = (self.store.family(Family::Gems), schema::gems_key(recipe, book));
+        match new {
+            Some(new) => self.batch.put_cf(gems, key, gem_list::encode(new, recipe.gem_bytes())),
+            None => self.batch.delete_cf(gems, key),
+        }
+        Ok(())
+    }
+
+    /// Adds a book to the sums.
+    pub(super) fn count(&mut self, record: &Record) -> Result<(), StoreError> {
+        for (recipe, gems) in &record.gems {
+            self.sizes(recipe)?.add(*gems);
+        }
+        let library = self.touch(&record.key.library, record.changed)?;
+        library.books += 1;
+        library.disabled += u64::from(record.is_disabled());
+        library.bytes = library.bytes.saturating_add(record.bytes);
+        Ok(())
+    }
+
+    /// Takes a book out of the sums.
+    pub(super) fn uncount(&mut self, record: &Record) -> Result<(), StoreError> {
+        for (recipe, gems) in &record.gems {
+            if self.sizes(recipe)?.take(*gems).is_none() {
+                return Err(self.before.damaged(format!("the sizes of recipe {recipe} lack a book")));
+            }
+        }
+        let library = self.touch(&record.key.library, record.changed)?;
+        let disabled = library.disabled.checked_sub(u64::from(record.is_disabled()));
+        let sums = (library.books.checked_sub(1), disabled, library.bytes.checked_sub(record.bytes));
+        let (Some(books), Some(disabled), Some(bytes)) = sums else {
+            return Err(self.before.damaged(format!("the summary of library {} lacks a book", record.key.library)));
+        };
+        (library.books, library.disabled, library.bytes) = (books, disabled, bytes);
+        Ok(())
+    }
+
+    fn sizes(&mut self, recipe: &RecipeName) -> Result<&mut Sizes, StoreError> {
+        let recipe = self.before.known().named(recipe)?;
+        if !self.sizes.contains_key(&recipe.number) {
+            self.sizes.insert(recipe.number, self.before.sizes_of(recipe)?);
+        }
+        Ok(self.sizes.entry(recipe.number).or_default())
+    }
+
+    /// The library's summary, changed at this time or later.
+    fn touch(&mut self, library: &Library, changed: Timestamp) -> Result<&mut LibrarySummary, StoreError> {
+        if !self.libraries.contains_key(library) {
+            let empty = || LibrarySummary { library: library.clone(), books: 0, disabled: 0, bytes: 0, changed };
+            self.libraries.insert(library.clone(), self.before.summary(library)?.unwrap_or_else(empty));
+        }
+        let summary = self.libraries.get_mut(library).expect("it was there or has just been inserted");
+        summary.changed = summary.changed.max(changed);
+        Ok(summary)
+    }
+
+    pub(super) fn put_json(&mut self, family: Family, key: impl AsRef<[u8]>, value: &impl Serialize) {
+        self.batch.put_cf(self.store.family(family), key, schema::json(value));
+    }
+
+    /// Writes the change and waits until it is on disk.
+    pub(super) fn commit(mut self) -> Result<(), StoreError> {
+        let (meta, delta) = (self.store.family(Family::Meta), self.store.family(Family::Delta));
+        // In the order of the memtable, which then searches from each key to the next.
+        self.delta.sort_unstable_by_key(|(key, _)| key.order());
+        for (key, there) in &self.delta {
+            if *there { self.batch.put_cf(delta, key, []) } else { self.batch.delete_cf(delta, key) }
+        }
+        if let Some(next) = self.next {
+            self.batch.put_cf(meta, schema::NEXT, schema::book_key(next));
+        }
+        for (recipe, sizes) in std::mem::take(&mut self.sizes) {
+            self.put_json(Family::Meta, schema::sizes_key(recipe), &sizes);
+        }
+        for (library, summary) in std::mem::take(&mut self.libraries) {
+            if summary.books > 0 {
+                self.put_json(Family::Meta, schema::library_key(&library), &summary);
+            } else {
+                self.batch.delete_cf(meta, schema::library_key(&library));
+            }
+        }
+        if let Some(postings) = self.postings {
+            self.batch.put_cf(meta, schema::POSTINGS, postings.write());
+        }
+        if let Some(owners) = self.owners {
+            self.store.set_owners(owners);
+        }
+        audit::commit(self.store, self.batch, self.audit)
+    }
+}
+
+/// Leaves in place what was amended of a book since the record that replaces its own was made. Otherwise rights and their days
+/// are those of the new record; disabled books stay disabled and keep their note, unless they get another one.
+fn keep_amendments(record: &mut Record, old: &Record) {
+    let (standing, before) = (&mut record.standing, &old.standing);
+    if before.amended > standing.amended {
+        record.rights = old.rights;
+        *standing = before.clone();
+    } else {
+        standing.disabled_since = standing.disabled_since.or(before.disabled_since);
+        standing.note = standing.note.take().or_else(|| before.note.clone());
+    }
+}
+
+/// The keys of a book's digests.
+pub(super) fn digest_keys(book: BookNo, record: &Record) -> impl Iterator<Item = impl AsRef<[u8]> + use<>> {
+    let digests = [Some(&record.digest), record.clean_digest.as_ref()];
+    digests.map(|digest| schema::digest_key(digest?, book)).into_iter().flatten()
+}
+
+/// What the audit log tells of a book.
+pub(super) fn audited(record: &Record) -> AuditedBook {
+    let Record { key, rights, digest, .. } = record;
+    let (library, id) = (key.library.to_string(), key.id.to_string());
+    AuditedBook { library, id, rights: *rights, digest: digest.clone(), changes: Vec::new() }
+}
+
+/// Leaves each gem where it is first.
+///
+/// # Errors
+/// When one cannot be of the recipe.
+pub(super) fn make_distinct(recipe: &KnownRecipe, book: &BookKey, gems: &mut Vec<PlacedGem>) -> Result<(), StoreError> {
+    if let Some(PlacedGem { gem, .. }) = gems.iter().find(|gem| !recipe.fits(gem.gem)) {
+        return Err(StoreError::GemTooLarge {
+            book: book.clone(),
+            recipe: recipe.name().clone(),
+            gem: recipe.shown(*gem),
+            bits: recipe.recipe.gem_bits(),
+        });
+    }
+    let mut seen = HashSet::with_capacity(gems.len());
+    gems.retain(|gem| seen.insert(gem.gem));
+    Ok(())
+}

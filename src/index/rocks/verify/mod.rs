@@ -1,0 +1,361 @@
+//! The check of everything against everything else.
+//!
+//! Each family is read once in the order of its keys, with look-ups in the others; only the sums are in memory.
+//! Postings are too many for look-ups: those that the books need and those that are there are summed up, and only when
+//! the sums differ, further passes look for what is missing and what is too much.
+
+mod lists;
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use hashbrown::HashSet;
+use lapidary_gems::Gem;
+use rocksdb::ReadOptions;
+
+use super::audit;
+use super::change::digest_keys;
+use super::read::RocksSnapshot;
+use super::recipes::KnownRecipe;
+use super::schema::{self, Family};
+use crate::index::{BookNo, Library, LibrarySummary, Record, Sizes, Snapshot, StoreError, Watch};
+
+/// How many faults are told: a person reads no more, and a broken index could have as many as it has postings.
+const MOST_FAULTS: usize = 1000;
+/// What a pass reads ahead: passes go through whole families.
+const READAHEAD_BYTES: usize = 2 << 20;
+
+pub(super) fn verify(snapshot: &RocksSnapshot<'_>, watch: Watch<'_>) -> Result<Vec<String>, StoreError> {
+    let mut check = Check {
+        snapshot,
+        watch,
+        read: 0,
+        to_read: PASSES.iter().map(|family| snapshot.estimate(*family)).sum(),
+        faults: Vec::new(),
+        needed: Sum::default(),
+        next: BookNo(u32::MAX),
+        sizes: BTreeMap::new(),
+        libraries: BTreeMap::new(),
+    };
+    if let Some(next) = check.or_fault(snapshot.next_book())? {
+        check.next = next;
+    }
+    check.pass(Family::Books, Check::book)?;
+    check.sums()?;
+    check.pass(Family::Meta, Check::meta)?;
+    check.pass(Family::Ids, Check::id)?;
+    check.pass(Family::Gems, Check::gem_list)?;
+    check.pass(Family::Digests, Check::digest)?;
+    check.pass(Family::Folds, Check::fold)?;
+    check.pass(Family::Audit, Check::audited)?;
+    check.postings()?;
+    if check.faults.len() > MOST_FAULTS {
+        check.faults.truncate(MOST_FAULTS);
+        check.faults.push(format!("there are more faults than these {MOST_FAULTS}"));
+    }
+    Ok(check.faults)
+}
+
+/// The families that are read when nothing is wrong.
+const PASSES: [Family; 9] = [
+    Family::Books,
+    Family::Meta,
+    Family::Ids,
+    Family::Gems,
+    Family::Digests,
+    Family::Folds,
+    Family::Postings,
+    Family::Lists,
+    Family::Delta,
+];
+/// How many entries are read before the watch hears of them.
+const WATCHED: u64 = 256;
+
+/// A posting: recipe, gem and book.
+type Posting = (u16, Gem, BookNo);
+
+/// A set of postings, told from another by its size and the sum of their hashes: in whatever order they come.
+#[derive(Default, PartialEq)]
+struct Sum {
+    count: u64,
+    hashes: u64,
+}
+
+impl Sum {
+    fn add(&mut self, posting: Posting) {
+        self.count = self.count.wrapping_add(1);
+        self.hashes = self.hashes.wrapping_add(Self::hash(posting));
+    }
+
+    fn take(&mut self, posting: Posting) {
+        self.count = self.count.wrapping_sub(1);
+        self.hashes = self.hashes.wrapping_sub(Self::hash(posting));
+    }
+
+    fn hash(posting: Posting) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        posting.hash(&mut hasher);
+        hasher.finish()
+    }
+}
+
+struct Check<'a> {
+    snapshot: &'a RocksSnapshot<'a>,
+    watch: Watch<'a>,
+    /// How many entries were read, and about how many there are to read.
+    read: u64,
+    to_read: u64,
+    faults: Vec<String>,
+    /// The postings that books need.
+    needed: Sum,
+    next: BookNo,
+    sizes: BTreeMap<u16, Sizes>,
+    libraries: BTreeMap<Library, LibrarySummary>,
+}
+
+impl Check<'_> {
+    fn fault(&mut self, sentence: impl Into<String>) {
+        if self.faults.len() <= MOST_FAULTS {
+            self.faults.push(sentence.into());
+        }
+    }
+
+    /// Makes damage a fault like others; what keeps from reading at all stays an error.
+    fn or_fault<T>(&mut self, result: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
+        match result {
+            Ok(value) => Ok(Some(value)),
+            Err(StoreError::Damaged { detail, .. }) => {
+                self.fault(detail);
+                Ok(None)
+            }
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Shows every entry of a family to `each`.
+    fn pass(
+        &mut self,
+        family: Family,
+        mut each: impl FnMut(&mut Self, &[u8], &[u8]) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let snapshot = self.snapshot;
+        let mut options = ReadOptions::default();
+        options.fill_cache(false);
+        options.set_readahead_size(READAHEAD_BYTES);
+        options.set_total_order_seek(true);
+        let mut entries = snapshot.iterator(family, options);
+        entries.seek_to_first();
+        while let Some((key, value)) = entries.item() {
+            each(self, key, value)?;
+            entries.next();
+            self.read += 1;
+            if self.read.is_multiple_of(WATCHED) {
+                (self.watch)(self.read, self.to_read.max(self.read))?;
+            }
+        }
+        self.or_fault(snapshot.end(&entries))?;
+        Ok(())
+    }
+
+    fn book(&mut self, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
+        let Some(number) = schema::read_book(key) else {
+            self.fault(format!("a record has the key {key:?}, which is no book's number"));
+            return Ok(());
+        };
+        let record = self.snapshot.json(value, format_args!("the record of book {}", number.0));
+        let Some(record): Option<Record> = self.or_fault(record)? else {
+            return Ok(());
+        };
+        let name = format!("{} (book {})", record.key, number.0);
+        if number >= self.next {
+            self.fault(format!("{name} has a number that the next new book may get, {}", self.next.0));
+        }
+        let found = self.snapshot.find(&record.key);
+        if let Some(found) = self.or_fault(found)?
+            && found != Some(number)
+        {
+            self.fault(format!("{name} is not found by its id"));
+        }
+        for (recipe, count) in &record.gems {
+            match self.snapshot.known().named(recipe) {
+                // What is left of it fits together only when no record names it any more.
+                Ok(recipe) if recipe.leaving => {}
+                Ok(recipe) => self.gems(&name, number, recipe, *count)?,
+                Err(_) => self.fault(format!("{name} has gems of recipe {recipe}, which is not defined here")),
+            }
+        }
+        if self.snapshot.owners().number(&record.key.library) != Some(self.snapshot.owners().of(number)) {
+            self.fault(format!("the number of {name} belongs to another library"));
+        }
+        for key in digest_keys(number, &record) {
+            if self.or_fault(self.snapshot.get(Family::Digests, key.as_ref()))?.is_some_and(|found| found.is_none()) {
+                self.fault(format!("{name} is not found by the digest of its text"));
+            }
+        }
+        LibrarySummary::count(&mut self.libraries, record);
+        Ok(())
+    }
+
+    /// Compares what a record says of a recipe with the gems and the postings.
+    fn gems(&mut self, name: &str, book: BookNo, recipe: &KnownRecipe, count: u32) -> Result<(), StoreError> {
+        self.sizes.entry(recipe.number).or_default().add(count);
+        let Some(list) = self.or_fault(self.snapshot.gem_list(recipe, book))? else {
+            return Ok(());
+        };
+        let Some(list) = list else {
+            self.fault(format!("{name} has no gems of recipe {}, but its record counts {count}", recipe.name()));
+            return Ok(());
+        };
+        let distinct = list.iter().map(|gem| gem.gem).collect::<HashSet<Gem>>().len();
+        if list.len() != count as usize {
+            let found = list.len();
+            self.fault(format!("{name} has {found} gems of recipe {}, but its record counts {count}", recipe.name()));
+        }
+        if distinct != list.len() {
+            self.fault(format!("{name} has a gem of recipe {} twice", recipe.name()));
+        }
+        for gem in recipe.posted(&list).collect::<HashSet<Gem>>() {
+            self.needed.add((recipe.number, gem, book));
+        }
+        Ok(())
+    }
+
+    /// Compares the sums kept with those just made.
+    fn sums(&mut self) -> Result<(), StoreError> {
+        for recipe in self.snapshot.known().0.iter().filter(|recipe| !recipe.leaving) {
+            let made = self.sizes.remove(&recipe.number).unwrap_or_default();
+            if let Some(kept) = self.or_fault(self.snapshot.sizes_of(recipe))?
+                && kept != made
+            {
+                self.fault(format!("the sizes kept for recipe {} are not those of its books", recipe.name()));
+            }
+        }
+        for (library, made) in std::mem::take(&mut self.libraries) {
+            let Some(kept) = self.or_fault(self.snapshot.summary(&library))? else {
+                continue;
+            };
+            let Some(kept) = kept else {
+                self.fault(format!("library {library} holds {} books, but has no summary", made.books));
+                continue;
+            };
+            if (kept.books, kept.disabled, kept.bytes) != (made.books, made.disabled, made.bytes) {
+                self.fault(format!(
+                    "library {library} holds {} books, {} of them disabled, with {} bytes, but its summary says {}, {} and {}",
+                    made.books, made.disabled, made.bytes, kept.books, kept.disabled, kept.bytes
+                ));
+            }
+            if kept.changed < made.changed || kept.library != library {
+                self.fault(format!("the summary of library {library} is not that of its books"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks for what nothing else asks for.
+    fn meta(&mut self, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
+        let recipes = self.snapshot.known();
+        let is_recipe = |number: &[u8]| {
+            let number = number.try_into().map(u16::from_be_bytes);
+            number.is_ok_and(|number| recipes.numbered(number).is_some())
+        };
+        if let Some(name) = key.strip_prefix(schema::LIBRARY) {
+            let name = String::from_utf8_lossy(name).into_owned();
+            let books = match name.parse() {
+                Ok(library) => self.or_fault(self.snapshot.walk(&library, None, 1))?,
+                Err(_) => Some(Vec::new()),
+            };
+            if books.is_some_and(|books| books.is_empty()) {
+                self.fault(format!("library {name} has a summary, but no book"));
+            }
+        } else if let Some(number) = schema::OF_RECIPE.iter().find_map(|prefix| key.strip_prefix(*prefix)) {
+            if !is_recipe(number) {
+                self.fault(format!("there is an entry for recipe {number:?}, which is not defined here"));
+            }
+        } else if key == schema::DEFAULT {
+            if !is_recipe(value) {
+                self.fault(format!("the default recipe is {value:?}, which is not defined here"));
+            }
+        } else if !schema::is_meta(key) {
+            self.fault(format!("there is an entry {:?}, which means nothing", String::from_utf8_lossy(key)));
+        }
+        Ok(())
+    }
+
+    fn audited(&mut self, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
+        let last = self.snapshot.last_audited();
+        let entry = self.or_fault(audit::entry(self.snapshot, key, value))?;
+        if let (Some(entry), Ok(last)) = (entry, last)
+            && entry.number > last
+        {
+            self.fault(format!("entry {} of the audit log is behind its last, {last}", entry.number));
+        }
+        Ok(())
+    }
+
+    fn id(&mut self, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
+        let name = schema::show_id_key(key);
+        let Some(number) = schema::read_book(value) else {
+            self.fault(format!("the number of {name} cannot be read"));
+            return Ok(());
+        };
+        // A record that cannot be read was told with the records.
+        match self.snapshot.record(number) {
+            Ok(Some(record)) if schema::id_key(&record.key) == key => {}
+            Ok(Some(record)) => self.fault(format!("{name} leads to book {}, which is {}", number.0, record.key)),
+            Ok(None) => self.fault(format!("{name} leads to book {}, which is not there", number.0)),
+            Err(StoreError::Damaged { .. }) => {}
+            Err(e) => return Err(e),
+        }
+        Ok(())
+    }
+
+    fn gem_list(&mut self, key: &[u8], _: &[u8]) -> Result<(), StoreError> {
+        let Some((number, book)) = schema::read_gems_key(key) else {
+            self.fault(format!("a gem list has the key {key:?}, which is none"));
+            return Ok(());
+        };
+        let Some(recipe) = self.snapshot.known().numbered(number) else {
+            self.fault(format!("book {} has gems of recipe number {number}, which is not defined here", book.0));
+            return Ok(());
+        };
+        match self.snapshot.record(book) {
+            _ if recipe.leaving => {}
+            Ok(Some(record)) if record.gems.contains_key(recipe.name()) => {}
+            Ok(_) => self.fault(format!(
+                "there are gems of recipe {} for book {}, but no record says so",
+                recipe.name(),
+                book.0
+            )),
+            Err(StoreError::Damaged { .. }) => {}
+            Err(e) => return Err(e),
+        }
+        Ok(())
+    }
+
+    fn digest(&mut self, key: &[u8], _: &[u8]) -> Result<(), StoreError> {
+        let Some((digest, book)) = schema::read_digest_key(key) else {
+            self.fault(format!("a digest has the key {key:?}, which is none"));
+            return Ok(());
+        };
+        match self.snapshot.record(book) {
+            Ok(Some(record)) if digest_keys(book, &record).any(|of_record| of_record.as_ref() == key) => {}
+            Ok(_) => self.fault(format!("there is a digest {digest}… of book {}, which has no such text", book.0)),
+            Err(StoreError::Damaged { .. }) => {}
+            Err(e) => return Err(e),
+        }
+        Ok(())
+    }
+
+    fn fold(&mut self, key: &[u8], _: &[u8]) -> Result<(), StoreError> {
+        let Some((book, base)) = schema::read_fold_key(key) else {
+            self.fault(format!("a fold has the key {key:?}, which is none"));
+            return Ok(());
+        };
+        match self.snapshot.record(book) {
+            Ok(Some(_)) | Err(StoreError::Damaged { .. }) => {}
+            Ok(None) => self.fault(format!("there is a fold ({base}) of book {}, which is not there", book.0)),
+            Err(e) => return Err(e),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,194 @@
+//! Every metric of the program, as Prometheus reads them at `/metrics`: names and meanings here, counted where the facts
+//! arise. The registry is the process's own, as is that of the process metrics (memory, open files, start) that stand
+//! beside these.
+//!
+//! A label has few values, all of the program's own making: never a path, a name or an id that somebody sent.
+
+mod store;
+
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use prometheus::{
+    Encoder, Histogram, HistogramVec, IntCounter, IntCounterVec, IntGauge, TextEncoder, register_histogram,
+    register_histogram_vec, register_int_counter, register_int_counter_vec, register_int_gauge, register_int_gauge_vec,
+};
+
+use self::store::StoreMetrics;
+use crate::catalogue::{Outcome, Report};
+use crate::index::Rights;
+
+/// From a look-up in memory to a thick novel fingerprinted on a machine that has other things to do.
+const SECONDS: [f64; 16] =
+    [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0];
+/// From a page of text to the most gems that a query may have.
+const GEMS: [f64; 11] = [0.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1_000.0, 3_000.0, 10_000.0, 30_000.0, 100_000.0];
+const MATCHES: [f64; 9] = [0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1_000.0];
+
+/// The metrics of this process.
+pub(crate) static METRICS: LazyLock<Metrics> =
+    LazyLock::new(|| Metrics::register().expect("each metric is registered once, with a name of its own"));
+
+/// All metrics but those that Prometheus' library makes by itself (`process_…`).
+pub(crate) struct Metrics {
+    ready: IntGauge,
+    /// Method, route (a pattern, or `none`) and status (`disconnected` where the client did not wait for one).
+    pub(crate) requests: HistogramVec,
+    pub(crate) requests_running: IntGauge,
+    work_threads: IntGauge,
+    pub(crate) work_running: IntGauge,
+    pub(crate) work_waiting: IntGauge,
+    pub(crate) work_wait: Histogram,
+    checks: IntCounterVec,
+    check_seconds: Histogram,
+    check_gems: Histogram,
+    check_matches: Histogram,
+    changes: IntCounterVec,
+    texts: IntCounterVec,
+    text_bytes: IntCounter,
+    pub(crate) store: StoreMetrics,
+    certificate_expiry: IntGauge,
+    webhooks: IntCounterVec,
+    webhooks_behind: IntGauge,
+}
+
+impl Metrics {
+    fn register() -> prometheus::Result<Self> {
+        let build = register_int_gauge_vec!("lapidary_build_info", "1, with the program's version.", &["version"])?;
+        build.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1);
+        let metrics = Self {
+            ready: register_int_gauge!("lapidary_ready", "1 when /readyz says that the server is ready, else 0.")?,
+            requests: register_histogram_vec!(
+                "lapidary_http_request_duration_seconds",
+                "Time from a request's head to the end of its answer.",
+                &["method", "route", "status"],
+                SECONDS.to_vec()
+            )?,
+            requests_running: register_int_gauge!("lapidary_http_requests_running", "Requests being answered.")?,
+            work_threads: register_int_gauge!("lapidary_work_threads", "The most jobs that run at once.")?,
+            work_running: register_int_gauge!(
+                "lapidary_work_running",
+                "Jobs that have a thread: checks, books, reads."
+            )?,
+            work_waiting: register_int_gauge!("lapidary_work_waiting", "Jobs that wait for a thread.")?,
+            work_wait: register_histogram!(
+                "lapidary_work_wait_seconds",
+                "How long jobs waited for a thread.",
+                SECONDS.to_vec()
+            )?,
+            checks: register_int_counter_vec!("lapidary_checks_total", "Checks, by their verdict.", &["verdict"])?,
+            check_seconds: register_histogram!(
+                "lapidary_check_duration_seconds",
+                "Time to fingerprint a query, look it up and report, without the transport.",
+                SECONDS.to_vec()
+            )?,
+            check_gems: register_histogram!("lapidary_check_gems", "Different gems of a query.", GEMS.to_vec())?,
+            check_matches: register_histogram!("lapidary_check_matches", "Books that match.", MATCHES.to_vec())?,
+            changes: register_int_counter_vec!(
+                "lapidary_book_changes_total",
+                "Books put in or removed, by what that did: added, replaced, unchanged or removed.",
+                &["change"]
+            )?,
+            texts: register_int_counter_vec!(
+                "lapidary_texts_read_total",
+                "Texts and files read from requests: read, or the code of the problem.",
+                &["outcome"]
+            )?,
+            text_bytes: register_int_counter!("lapidary_text_bytes_total", "Bytes of the texts and files read.")?,
+            store: StoreMetrics::register()?,
+            certificate_expiry: register_int_gauge!(
+                "lapidary_certificate_expiry_timestamp_seconds",
+                "When the certificate that is served ends, in seconds of Unix time; 0 without TLS."
+            )?,
+            webhooks: register_int_counter_vec!(
+                "lapidary_webhook_deliveries_total",
+                "Attempts to deliver an event, by what became of it: delivered, refused (for good) or failed (it is tried again).",
+                &["outcome"]
+            )?,
+            webhooks_behind: register_int_gauge!(
+                "lapidary_webhook_behind_changes",
+                "Changes of the catalogue that a webhook has not come to yet: of the one with the most."
+            )?,
+        };
+        // What can be known of a label is there from the start, as 0.
+        for verdict in [Rights::Protected, Rights::Free, Rights::PublicDomain, Rights::Unknown] {
+            metrics.checks.with_label_values(&[verdict.as_str()]);
+        }
+        for outcome in ["delivered", "refused", "failed"] {
+            metrics.webhooks.with_label_values(&[outcome]);
+        }
+        for change in [ADDED, REPLACED, UNCHANGED, REMOVED] {
+            metrics.changes.with_label_values(&[change]);
+        }
+        metrics.texts.with_label_values(&[READ]);
+        Ok(metrics)
+    }
+
+    /// How many jobs may run at once.
+    pub(crate) fn work_threads(&self, most: usize) {
+        self.work_threads.set(gauge(most as u64));
+    }
+
+    /// The certificate that is served ends then.
+    pub(crate) fn certificate(&self, until: Timestamp) {
+        self.certificate_expiry.set(until.as_second());
+    }
+
+    /// An attempt to deliver an event.
+    pub(crate) fn webhook(&self, outcome: &str) {
+        self.webhooks.with_label_values(&[outcome]).inc();
+    }
+
+    /// How many changes the webhook with the most has not come to yet.
+    pub(crate) fn webhooks_behind(&self, changes: u64) {
+        self.webhooks_behind.set(gauge(changes));
+    }
+
+    /// A check that was answered.
+    pub(crate) fn checked(&self, report: &Report, took: Duration) {
+        self.checks.with_label_values(&[report.verdict.as_str()]).inc();
+        self.check_seconds.observe(took.as_secs_f64());
+        self.check_gems.observe(report.gems.into());
+        self.check_matches.observe(report.total as f64);
+    }
+
+    /// A book that was put in.
+    pub(crate) fn put(&self, outcome: Outcome) {
+        let change = match outcome {
+            Outcome::Added => ADDED,
+            Outcome::Replaced => REPLACED,
+            Outcome::Unchanged => UNCHANGED,
+        };
+        self.changes.with_label_values(&[change]).inc();
+    }
+
+    /// Books that were removed.
+    pub(crate) fn removed(&self, books: u64) {
+        self.changes.with_label_values(&[REMOVED]).inc_by(books);
+    }
+
+    /// A text or a file of so many bytes that was read, or refused with this code.
+    pub(crate) fn text(&self, bytes: usize, refused: Option<&str>) {
+        self.texts.with_label_values(&[refused.unwrap_or(READ)]).inc();
+        self.text_bytes.inc_by(bytes as u64);
+    }
+
+    /// All of them in the text format of Prometheus, and whether the server is ready.
+    pub(crate) fn text_format(&self, ready: bool) -> prometheus::Result<Vec<u8>> {
+        self.ready.set(ready.into());
+        let mut text = Vec::new();
+        TextEncoder::new().encode(&prometheus::gather(), &mut text)?;
+        Ok(text)
+    }
+}
+
+const READ: &str = "read";
+const ADDED: &str = "added";
+const REPLACED: &str = "replaced";
+const UNCHANGED: &str = "unchanged";
+const REMOVED: &str = "removed";
+
+fn gauge(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
