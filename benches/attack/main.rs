@@ -11,7 +11,6 @@
 mod cgroup;
 mod hostile;
 #[path = "../../tests/common/makers.rs"]
-#[allow(dead_code, reason = "a part is for tests")]
 mod makers;
 
 use std::error::Error;
