@@ -1,4 +1,4 @@
-//! In how many books a gem is taken to be, where a recipe posts only some of a text's gems.
+//! Estimates how many books have a gem, for recipes that post only some of a text's gems.
 
 /// What the posting lists say about a gem, rarest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -31,7 +31,7 @@ const PROGRESS: &str = "webhook-progress";
 const PAGE: usize = 256;
 /// How long to wait when there is nothing to deliver.
 const PAUSE: Duration = Duration::from_millis(500);
-/// Maximum number of webhooks served at once, one thread each. Also the maximum number of those whose last delivery
+/// Maximum number of webhooks served at once, one thread each, and how many of these may be ones whose last delivery
 /// failed, so that dead receivers do not hold up the others.
 const AT_ONCE: usize = 16;
 const FAILING_AT_ONCE: usize = 8;
