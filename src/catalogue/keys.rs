@@ -166,7 +166,7 @@ pub struct NewKey {
 /// A key, without its secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Key {
-    /// Identifies it in the store; also part of the secret.
+    /// Identifies it in the store, and is the first part of the secret.
     pub id: String,
     /// Its name.
     pub name: String,

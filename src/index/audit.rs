@@ -198,11 +198,11 @@ pub(super) struct Audited {
 pub struct AuditEntry {
     /// Its number; numbers increase by 1.
     pub number: u64,
-    /// When.
+    /// When the change was made.
     pub at: Timestamp,
     /// Who: `local`, `anonymous`, or `key:` and the name of a key.
     pub actor: String,
-    /// What.
+    /// What was changed.
     #[serde(flatten)]
     pub action: Action,
 }

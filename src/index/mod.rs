@@ -124,8 +124,8 @@ pub trait Store: Send + Sync {
     /// Removes books. Returns whether each key existed before the call.
     fn remove(&self, keys: &[BookKey]) -> Result<Vec<bool>, StoreError>;
 
-    /// Changes a book's metadata but not its gems. `change` receives the record; its changes to key, gems and digest
-    /// are ignored. Returns the new record, or `None` if there is no such book.
+    /// Changes a book's metadata but not its gems. `change` receives the record; its changes to key, gems, digest
+    /// and length are ignored. Returns the new record, or `None` if there is no such book.
     fn amend(&self, key: &BookKey, change: &mut dyn FnMut(&mut Record)) -> Result<Option<Record>, StoreError>;
 
     /// Returns a snapshot of the whole store, which later changes do not alter.
