@@ -243,7 +243,8 @@ impl Catalogue {
         Ok(())
     }
 
-    /// Whether a webhook can start a turn: not during its turn or while it waits after a failure.
+    /// Whether a webhook can start a turn: not during its turn, while it waits after a failure, or when all places are
+    /// taken.
     fn may_begin(&self, library: &Library) -> bool {
         let (busy, failing) = (lock(&self.webhooks.busy), lock(&self.webhooks.failing));
         let busy_failing = busy.iter().filter(|library| failing.contains_key(*library)).count();
