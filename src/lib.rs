@@ -1,5 +1,5 @@
-//! Lapidary: a fingerprint index for books. Which books share parts with a text, how much, which parts, and may the text
-//! be published?
+//! Lapidary: a fingerprint index for books. It finds the books that share parts with a text, how much and which parts they
+//! share, and says whether the text may be published.
 //!
 //! ```text
 //! bytes ──extract──▶ text ──lapidary_gems──▶ gems ──index──▶ matches ──matching──▶ report + verdict
@@ -7,9 +7,9 @@
 //!        encoding           hash                    lists             align, decide
 //! ```
 //!
-//! [`catalogue`] joins these steps to the operations that people ask for; [`server`] and [`cli`] are its two faces.
+//! [`catalogue`] combines these steps into operations; [`server`] and [`cli`] are its two front ends.
 //!
-//! A text's gems, and two texts side by side:
+//! Compute the gems of a text and compare two texts:
 //!
 //! ```
 //! use lapidary::catalogue::{Text, compare};
@@ -23,7 +23,7 @@
 //! assert!(compare(&recipe, recipe.rule(), &copy, &text).matches);
 //! ```
 //!
-//! A catalogue of books in a folder, and a check against it:
+//! Create a catalogue in a folder, add a book, and check a text against it:
 //!
 //! ```
 //! use lapidary::catalogue::{Catalogue, CheckOptions, Content, NewEntry, Query};

@@ -15,12 +15,12 @@ use super::{Catalogue, CatalogueError, Text};
 use crate::index::{BookKey, BookNo, Coverage, NewBook, Record, Rights, Snapshot, Standing, Validity, described};
 use crate::metrics::METRICS;
 
-/// A book to add: what it is called, what may be done with it, and what is in it.
+/// A book to add: its metadata, rights and content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewEntry {
     /// Library and id.
     pub key: BookKey,
-    /// What may be done with it.
+    /// Its rights.
     pub rights: Rights,
     /// The title, if known.
     pub title: Option<String>,
@@ -28,18 +28,18 @@ pub struct NewEntry {
     pub authors: Vec<String>,
     /// The language as a BCP 47 tag, if known.
     pub language: Option<String>,
-    /// ISBNs and other identifiers, as they were given.
+    /// ISBNs and other identifiers, as given.
     pub identifiers: Vec<String>,
-    /// The days that its rights hold on, if not all.
+    /// The days on which its rights are in effect, if limited.
     pub validity: Option<Validity>,
-    /// What is in it.
+    /// The content.
     pub content: Content,
-    /// Whether it may take the place of a book that has gems with one that has none.
+    /// Whether it may replace a book that has gems even if it has none itself.
     pub allow_empty: bool,
 }
 
 impl NewEntry {
-    /// A book of which nothing else is known.
+    /// Creates an entry without metadata.
     #[must_use]
     pub fn new(key: BookKey, rights: Rights, content: Content) -> Self {
         let (title, authors, language, identifiers, validity) = (None, Vec::new(), None, Vec::new(), None);
@@ -47,33 +47,33 @@ impl NewEntry {
     }
 }
 
-/// What is in a book.
+/// The content of a book.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
     /// Its text.
     Text {
         /// The text.
         text: String,
-        /// Whether it is read without the marks of its printing; `None`: as each recipe does.
+        /// Whether to strip print artefacts such as running heads and page numbers. `None`: each recipe decides.
         clean: Option<bool>,
     },
-    /// Only its gems, under one recipe.
+    /// Only its gems, of one recipe.
     Gems {
-        /// The recipe; the catalogue's default when none is named.
+        /// The recipe. Default: the catalogue's default.
         recipe: Option<RecipeName>,
-        /// The gems, in the order of the text.
+        /// The gems, in text order.
         gems: Vec<WrittenGem>,
     },
 }
 
 impl Content {
-    /// A text, read as each recipe does.
+    /// A text; each recipe decides whether print artefacts are stripped.
     #[must_use]
     pub fn text(text: String) -> Self {
         Self::Text { text, clean: None }
     }
 
-    /// The text, if it is one.
+    /// The text, unless only gems are known.
     pub(crate) fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text { text, .. } => Some(text),
@@ -86,36 +86,36 @@ impl Content {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// It was not there before.
+    /// The book is new.
     Added,
-    /// It took the place of another text, other metadata, fewer recipes, or a book without its fold; a disabled book stays
-    /// disabled.
+    /// The book replaced an earlier version: another text, other metadata, fewer recipes, or no fold. A disabled book
+    /// stays disabled.
     Replaced,
-    /// It was there already, just so.
+    /// An identical book was already there.
     Unchanged,
 }
 
-/// A book with its gems, ready to be put into the store by [`Catalogue::commit`].
+/// A book with its computed gems, ready for [`Catalogue::commit`].
 #[derive(Debug, Clone)]
 pub struct Prepared {
     outcome: Outcome,
     book: NewBook,
 }
 
-/// What became of a book.
+/// The result of adding a book.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Added {
-    /// What adding it did.
+    /// What was done.
     pub outcome: Outcome,
-    /// Its record.
+    /// The book's record.
     pub book: Record,
 }
 
 impl Catalogue {
-    /// Adds recipes to the catalogue. The first of a new catalogue is its default; that is `documented` when none is given.
-    /// Returns all that the catalogue has, by which every new text is fingerprinted.
+    /// Adds recipes to the catalogue. The first one of a new catalogue becomes its default; without any, that is
+    /// `documented`. Returns all recipes of the catalogue; new texts get gems of each of them.
     ///
-    /// For whoever makes the catalogue, and for administrators: putting books in adds no recipe.
+    /// This is for administrators and for creating a catalogue. Adding books never adds recipes.
     pub fn ensure_recipes(&self, recipes: &[Recipe]) -> Result<Vec<Recipe>, CatalogueError> {
         let known = self.store.recipes();
         let recipes = match (recipes, known.is_empty()) {
@@ -135,7 +135,7 @@ impl Catalogue {
         })
     }
 
-    /// Makes those of these recipes ready that every book has gems of by now; returns the others.
+    /// Marks as ready those of these recipes that every book now has gems of. Returns the others.
     pub fn ready_recipes(&self, recipes: &[Recipe]) -> Result<Vec<(RecipeName, Coverage)>, CatalogueError> {
         let snapshot = self.store.snapshot();
         let mut incomplete = Vec::new();
@@ -148,7 +148,7 @@ impl Catalogue {
         Ok(incomplete)
     }
 
-    /// Adds a book: a text under all recipes of the catalogue, gems under theirs.
+    /// Adds a book. A text gets gems of all recipes of the catalogue; a list of gems stays under its own recipe.
     pub fn add(&self, entry: NewEntry) -> Result<Added, CatalogueError> {
         self.ensure_recipes(&[])?;
         let _feed = self.feed();
@@ -158,14 +158,15 @@ impl Catalogue {
         Ok(added)
     }
 
-    /// Makes a book's gems, unless the catalogue has the same book already. This is the part of adding that takes CPU,
-    /// and changes nothing.
+    /// Computes a book's gems, unless the catalogue already has the same book. This is the CPU-bound part of adding a
+    /// book; it changes nothing.
     ///
-    /// A text that replaces another gets gems under the recipes that the other had too, so that no check loses it.
+    /// A text that replaces a book also gets gems of every recipe that the book had, so that no check loses it.
     ///
     /// # Errors
-    /// [`StoreError::WouldBeEmpty`](crate::index::StoreError::WouldBeEmpty) when a book that has gems of a recipe would have none, unless the entry allows that;
-    /// [`CatalogueError::NoSuchRecipe`] for gems of a recipe that is not there; and what is wrong with the entry.
+    /// [`StoreError::WouldBeEmpty`](crate::index::StoreError::WouldBeEmpty) if a book would lose all its gems of a
+    /// recipe and the entry does not allow that; [`CatalogueError::NoSuchRecipe`] for gems of an unknown recipe; and
+    /// the errors of an invalid entry.
     pub fn prepare(&self, entry: NewEntry, recipes: &[Recipe]) -> Result<Prepared, CatalogueError> {
         let NewEntry { key, rights, title, authors, language, identifiers, validity, content, allow_empty } = entry;
         described(title.as_deref(), &authors, language.as_deref(), &identifiers)?;
@@ -208,12 +209,12 @@ impl Catalogue {
             standing: Standing { validity, ..Standing::default() },
         };
         if let Some(before) = &before {
-            // As the store has it: a feed that is sent again makes no disabled book count again.
+            // Keep the stored standing: adding a disabled book again does not enable it.
             record.standing = Standing { validity: record.standing.validity, ..before.standing.clone() };
         }
         let text = Text::bounded(text, clean)?;
         record.clean_digest = match &before {
-            // The same text, read in the same way.
+            // Same text, cleaned the same way.
             Some(before) if before.digest == record.digest && before.clean == clean => before.clean_digest.clone(),
             _ if matches!(content, Content::Text { .. }) => text.clean_digest(),
             _ => None,
@@ -229,14 +230,14 @@ impl Catalogue {
         let (gems, folds) = gems_of(&content, &text, wanted, keeps_folds)?;
         record.gems = gems.iter().map(|(name, gems)| (name.clone(), gems.len() as u32)).collect();
         if let Some(before) = before.as_ref().filter(|_| !allow_empty) {
-            // The store asks again, when nothing can change any more; here it concerns this book alone.
+            // Fail early for this book alone. The store checks again when it writes.
             before.not_emptied_by(&record, self.store.recipes().iter().map(Recipe::name))?;
         }
         let outcome = if before.is_some() { Outcome::Replaced } else { Outcome::Added };
         Ok(Prepared { outcome, book: NewBook { record, gems, folds, allow_empty } })
     }
 
-    /// Puts prepared books into the store, all or none of them. When this returns they are on disk.
+    /// Writes prepared books to the store, all or none. They are on disk when this returns.
     pub fn commit(&self, prepared: Vec<Prepared>) -> Result<(), CatalogueError> {
         let outcomes: Vec<Outcome> = prepared.iter().map(Prepared::outcome).collect();
         let changed = prepared.into_iter().filter(|p| p.outcome != Outcome::Unchanged).map(|p| p.book);
@@ -251,10 +252,10 @@ impl Catalogue {
     }
 }
 
-/// The gems of a book, by recipe.
+/// A book's gems by recipe.
 type GemsByRecipe = BTreeMap<RecipeName, Vec<PlacedGem>>;
 
-/// The gems of a book, and the folds that they were cut from, if those are to be kept.
+/// Computes a book's gems, and the folds they were cut from if those are kept.
 fn gems_of(
     content: &Content,
     text: &Text<'_>,
@@ -282,7 +283,7 @@ fn gems_of(
     Ok((gems, folds))
 }
 
-/// Whether a fold is kept of a book for each of these recipes.
+/// Whether a fold of the book is stored for each of these recipes.
 fn has_folds(
     snapshot: &dyn Snapshot,
     book: Option<BookNo>,
@@ -298,13 +299,13 @@ fn has_folds(
 }
 
 impl Prepared {
-    /// What putting it in will do.
+    /// What committing it will do.
     #[must_use]
     pub fn outcome(&self) -> Outcome {
         self.outcome
     }
 
-    /// The book's record, as it will be.
+    /// The book's record as it will be stored.
     #[must_use]
     pub fn record(&self) -> &Record {
         &self.book.record

@@ -1,5 +1,5 @@
-//! Allow-lists: gems that are not counted and books that decide no verdict, so that a publisher's boilerplate or a licensed
-//! quotation never causes a block.
+//! Allow-lists: gems that are not counted and books that do not affect verdicts, so that a publisher's boilerplate or
+//! a licensed quotation never blocks a text.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -14,13 +14,13 @@ use super::check::distinct;
 use super::{Catalogue, CatalogueError, Content, Text};
 use crate::index::{BookId, BookKey, NOTE_BYTES};
 
-/// The kind of setting that allow-lists are.
+/// The setting kind of allow-lists.
 const KIND: &str = "allow";
 
-/// What an allow-list is made of.
+/// What to put in an allow-list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Allowable {
-    /// The gems of a text, or such as are given.
+    /// The gems of a text, or a list of gems.
     Gems(Content),
     /// A book.
     Book(BookKey),
@@ -32,24 +32,24 @@ pub struct AllowList {
     /// Its name: 1 to 512 bytes without control characters.
     #[schema(value_type = String)]
     pub name: BookId,
-    /// What is in it.
+    /// Its content.
     #[serde(flatten)]
     pub allowed: Allowed,
-    /// Why it is there.
+    /// The reason for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// When it was made.
+    /// When it was created.
     pub since: Timestamp,
 }
 
-/// What is allowed.
+/// The content of an allow-list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Allowed {
-    /// Gems, by recipe: they are not counted.
+    /// Gems by recipe. They are not counted.
     #[schema(value_type = BTreeMap<String, Vec<WrittenGem>>)]
     Gems(BTreeMap<RecipeName, Vec<WrittenGem>>),
-    /// A book: it is shown as a match, and decides no verdict.
+    /// A book. It is shown as a match but does not affect the verdict.
     Book(BookKey),
 }
 
@@ -57,7 +57,7 @@ fn written(list: &AllowList) -> Vec<u8> {
     serde_json::to_vec(list).expect("its keys are text, and it is written to memory")
 }
 
-/// All allow-lists together, as a check needs them.
+/// All allow-lists combined, as a check needs them.
 #[derive(Debug, Default)]
 pub(super) struct Allowances {
     gems: HashMap<RecipeName, HashSet<Gem>>,
@@ -91,16 +91,16 @@ impl Allowances {
     }
 }
 
-/// What was last read of the allow-lists; nothing, until they are asked for.
+/// Cache of the combined allow-lists; empty until first needed.
 pub(super) type AllowancesRead = RwLock<Option<Arc<Allowances>>>;
 
 impl Catalogue {
-    /// Makes an allow-list, or replaces that of the same name; says whether there was one.
+    /// Creates an allow-list, or replaces the one of the same name. Returns whether one existed.
     ///
-    /// A text's gems are kept under every recipe that the catalogue has now, and the text is not.
+    /// The gems of a text are stored for every recipe that the catalogue has now. The text itself is not stored.
     ///
     /// # Errors
-    /// [`CatalogueError::NothingToAllow`] when there are no gems in it, [`CatalogueError::LongNote`].
+    /// [`CatalogueError::NothingToAllow`] if there are no gems, [`CatalogueError::LongNote`].
     pub fn allow(
         &self,
         name: BookId,
@@ -126,7 +126,7 @@ impl Catalogue {
         Ok((list, replaced))
     }
 
-    /// Removes an allow-list; says whether there was one.
+    /// Removes an allow-list. Returns whether it existed.
     pub fn disallow(&self, name: &BookId) -> Result<bool, CatalogueError> {
         self.change_allowances(name, None)
     }
@@ -140,12 +140,12 @@ impl Catalogue {
         settings.into_iter().map(read).collect()
     }
 
-    /// All allow-lists together.
+    /// All allow-lists combined.
     pub(super) fn allowances(&self) -> Result<Arc<Allowances>, CatalogueError> {
         if let Some(read) = &*self.allowances.read().unwrap_or_else(PoisonError::into_inner) {
             return Ok(Arc::clone(read));
         }
-        // Nobody changes them between this reading and its keeping.
+        // The write lock keeps them from changing between reading and caching.
         let mut kept = self.allowances.write().unwrap_or_else(PoisonError::into_inner);
         let read = Arc::new(Allowances::of(self.allow_lists()?));
         *kept = Some(Arc::clone(&read));

@@ -1,4 +1,4 @@
-//! Changing what is said of a book, without its text.
+//! Changing a book's metadata without sending its text.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -8,27 +8,27 @@ use super::{Catalogue, CatalogueError};
 use crate::index::{BookKey, NOTE_BYTES, Note, Record, Rights, Validity};
 use crate::object;
 
-/// What to change of a book. What is left out stays.
+/// The changes to make. Fields that are left out keep their value.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Amendment {
-    /// Whether the book is disabled: kept, and counted by no check.
+    /// Whether the book is disabled. A disabled book is kept, but checks do not count it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disabled: Option<bool>,
-    /// What to note; empty: forget the note.
+    /// The new note; empty to remove the note.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 4000)]
     pub note: Option<String>,
-    /// What may be done with the book.
+    /// The new rights.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rights: Option<Rights>,
-    /// The days that its rights hold on; `{}`: all.
+    /// The days on which its rights are in effect; `{}` for all days.
     #[serde(default, deserialize_with = "object::optional", skip_serializing_if = "Option::is_none")]
     pub validity: Option<Validity>,
 }
 
 impl Catalogue {
-    /// Changes what is said of a book; `None` when there is no such book.
+    /// Changes a book's metadata. Returns `None` if there is no such book.
     ///
     /// # Errors
     /// [`CatalogueError::LongNote`] and [`CatalogueError::BadValidity`].
@@ -58,7 +58,7 @@ impl Catalogue {
     }
 }
 
-/// A validity that can be; `None` when it limits nothing.
+/// Checks a validity. Returns `None` if it limits nothing.
 pub(super) fn checked(validity: Validity) -> Result<Option<Validity>, CatalogueError> {
     match (validity.from, validity.until) {
         (None, None) => Ok(None),

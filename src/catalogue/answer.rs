@@ -1,4 +1,4 @@
-//! What a check is asked, and what it answers.
+//! The input and output of a check.
 
 use jiff::civil::Date;
 use lapidary_gems::{RecipeName, Rule, WrittenGem};
@@ -8,31 +8,31 @@ use utoipa::ToSchema;
 use crate::index::{Coverage, Library, Record, Rights, Validity};
 use crate::matching::{Relation, Score, Span};
 
-/// How many matches a report shows when no limit is given.
+/// Number of matches in a report if no limit is given.
 const DEFAULT_LIMIT: usize = 100;
 
-/// What is to be checked.
+/// What to check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Query {
     /// A text.
     Text {
         /// The text.
         text: String,
-        /// Whether it is read without the marks of its printing; `None`: as the recipe does.
+        /// Whether to strip print artefacts such as running heads and page numbers. `None`: the recipe decides.
         clean: Option<bool>,
     },
-    /// The gems of a text, in its order.
+    /// The gems of a text, in text order.
     Gems(Vec<WrittenGem>),
 }
 
 impl Query {
-    /// A text, read as the recipe does.
+    /// A text; the recipe decides whether print artefacts are stripped.
     #[must_use]
     pub fn text(text: String) -> Self {
         Self::Text { text, clean: None }
     }
 
-    /// The text, if it is one.
+    /// The text, unless the query is a list of gems.
     pub(crate) fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text { text, .. } => Some(text),
@@ -41,20 +41,20 @@ impl Query {
     }
 }
 
-/// How to check, and what to show.
+/// Options of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckOptions {
-    /// The recipe; the catalogue's default when none is named.
+    /// The recipe. Default: the catalogue's default.
     pub recipe: Option<RecipeName>,
-    /// Only books of this library count.
+    /// Consider only books of this library.
     pub library: Option<Library>,
-    /// How many matches to show, the best first. The verdict always heeds all.
+    /// Maximum number of matches to show, best first. The verdict always considers all matches.
     pub limit: usize,
-    /// Whether to show spans.
+    /// Whether to return spans.
     pub detail: bool,
-    /// The day whose rights decide; today, in UTC, when none is named.
+    /// Use the rights in effect on this day. Default: today, in UTC.
     pub day: Option<Date>,
-    /// Whether the recipe may be one that not every book has gems of yet.
+    /// Whether to accept a recipe that some books have no gems of yet.
     pub allow_incomplete: bool,
 }
 
@@ -64,51 +64,51 @@ impl Default for CheckOptions {
     }
 }
 
-/// The answer to a check.
+/// The result of a check.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Report {
-    /// The strictest rights among the matches; `unknown` without a match.
+    /// The strictest rights among the matches; `unknown` if there are none.
     pub verdict: Rights,
     /// The recipe used.
     #[schema(value_type = String)]
     pub recipe: RecipeName,
-    /// How many of the books have gems of that recipe, when not all do: the check could find no others.
+    /// How many books have gems of the recipe, if not all do. The check could not find the others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coverage: Option<Coverage>,
-    /// How many different gems the query has; of a text, those that a book with all of it would have. Under `hardened` a text is
-    /// looked up by more of them, so that it is found in spite of changes.
+    /// Number of distinct gems in the query. For a text, this is the number that a book with all of it would have.
+    /// `hardened` looks a text up by more gems than these, to find it despite changes.
     pub gems: u32,
-    /// How many of them were not counted in some library, being in more of its books than the rule's cap. Each library is
-    /// counted by itself, so that no library decides what counts in another.
+    /// Number of query gems that some library did not count because more of its books have them than the rule's cap
+    /// allows. Each library counts for itself, so none affects what counts in another.
     pub common_gems: u32,
-    /// How many of them were not counted, being in an allow-list.
+    /// Number of query gems not counted because they are in an allow-list.
     #[serde(default)]
     pub allowed_gems: u32,
-    /// The day whose rights decided, in UTC.
+    /// The day whose rights were used, in UTC.
     pub day: Date,
-    /// The rule that says what a match is.
+    /// The rule that decides what is a match.
     pub rule: Rule,
-    /// How many unrelated books of this index would meet the rule's fewest common gems by chance, on average.
+    /// Expected number of unrelated books in this index that reach the rule's minimum of common gems by chance.
     pub chance: f64,
-    /// How many books match, shown or not.
+    /// Number of matching books, including those not shown.
     pub total: usize,
-    /// How many books would match, but are disabled and do not count.
+    /// Number of disabled books that would match. They do not count.
     #[serde(default)]
     pub disabled: usize,
-    /// How likely the verdict is wrong, at most: that any book of the index reaches the evidence of the best match that
-    /// decides it, though nothing relates it to the text. With 95 % confidence, as counted on unrelated books; near 1
-    /// when those are too few to say anything of an index of this size. Absent when no match decides, and for a recipe that nobody
-    /// counted for.
+    /// Upper bound on the probability that the verdict is wrong: that any book of the index, though unrelated to the
+    /// text, reaches the evidence of the best match behind the verdict. It holds with 95 % confidence, measured on
+    /// unrelated books, and is close to 1 if too few were measured for an index of this size. Absent if no match
+    /// decides the verdict, or if the recipe was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_probability: Option<f64>,
-    /// The matches, the best first.
+    /// The matches, best first.
     pub matches: Vec<Match>,
-    /// What a reader must know to understand the verdict, if anything.
+    /// A caveat about the verdict, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
-/// A book that the query shares gems with.
+/// A book that shares gems with the query.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Match {
     /// The book.
@@ -116,72 +116,72 @@ pub struct Match {
     /// Common gems and shares.
     #[serde(flatten)]
     pub score: Score,
-    /// What query and book are to each other.
+    /// How query and book relate.
     pub relation: Relation,
-    /// Whether the book is the very text that was checked, to the byte or but for the marks of its printing. It is a match then,
-    /// whatever gems there are.
+    /// Whether the book's text is the query's text, byte for byte or after stripping print artefacts. It is then a
+    /// match regardless of its gems.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub identical: bool,
-    /// How many unrelated books of this index would reach as many common gems by chance, on average.
+    /// Expected number of unrelated books in this index that reach as many common gems by chance.
     pub chance: f64,
-    /// What the common gems say together: one that only this book has counts 1, one that many have less, and half of that
-    /// when it stands alone, out of the order of the others.
+    /// Combined weight of the common gems. A gem found only in this book weighs 1; the more books have it, the less
+    /// it weighs. A gem that stands alone, out of sequence with the others, weighs half.
     #[serde(default)]
     pub evidence: f64,
-    /// How likely an unrelated book of this size reaches this evidence, at most: with 95 % confidence, as counted on unrelated
-    /// books. Absent for a recipe that nobody counted for.
+    /// Upper bound on the probability that an unrelated book of this size reaches this evidence. It holds with 95 %
+    /// confidence, measured on unrelated books. Absent if the recipe was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_probability: Option<f64>,
-    /// Which parts match; empty when the check was asked for no detail.
+    /// The matching parts; empty unless the check asked for detail.
     pub spans: Vec<Span>,
-    /// Whether an allow-list has the book, so that it did not decide the verdict.
+    /// Whether the book is in an allow-list and so did not affect the verdict.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub allowed: bool,
 }
 
-/// What a report says of a book.
+/// A book, as shown in a report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct BookRef {
-    /// Its library.
+    /// The library.
     pub library: String,
-    /// Its id there.
+    /// The book's id in its library.
     pub id: String,
-    /// What may be done with it on the report's day.
+    /// The rights in effect on the report's day.
     pub rights: Rights,
-    /// The days that the rights it was given hold on, if not all.
+    /// The days on which the book's assigned rights are in effect, if limited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub validity: Option<Validity>,
-    /// Its title, if known.
+    /// The title, if known.
     pub title: Option<String>,
-    /// Its authors.
+    /// The authors.
     pub authors: Vec<String>,
-    /// Its language, if known.
+    /// The language, if known.
     pub language: Option<String>,
-    /// Its length in bytes of UTF-8; 0 when only its gems are known.
+    /// Length in bytes of UTF-8; 0 if only the gems are known.
     pub bytes: u64,
 }
 
-/// Two texts side by side.
+/// A comparison of two texts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Comparison {
     /// The recipe used.
     #[schema(value_type = String)]
     pub recipe: RecipeName,
-    /// How many gems the first text has, as in a report; in the score it is the query.
+    /// Number of gems of the first text, counted as in a report. The score treats this text as the query.
     pub gems_a: u32,
-    /// How many gems the second text has; in the score it is the book.
+    /// Number of gems of the second text. The score treats this text as the book.
     pub gems_b: u32,
     /// Common gems and shares.
     #[serde(flatten)]
     pub score: Score,
-    /// Whether the rule calls them a match.
+    /// Whether the texts match under the rule.
     #[serde(rename = "match")]
     pub matches: bool,
     /// The rule.
     pub rule: Rule,
-    /// What the first is to the second.
+    /// How the first text relates to the second.
     pub relation: Relation,
-    /// Which parts match.
+    /// The matching parts.
     pub spans: Vec<Span>,
 }
 

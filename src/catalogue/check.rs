@@ -1,4 +1,4 @@
-//! Checks: which books a query shares gems with, and what that means.
+//! Checks: which books a query shares gems with, and what follows from that.
 
 use std::cmp::Ordering;
 use std::convert::Infallible;
@@ -19,11 +19,11 @@ use crate::index::{BookKey, BookNo, Coverage, LibraryTally, Limits, Outline, Rec
 use crate::matching::{Alignment, Calibration, Relation, Score, align, chance, is_match, verdict};
 use crate::metrics::METRICS;
 
-/// The most gems a query or a book given as gems may have: many times those of the longest novels.
+/// Maximum number of gems in a query, or in a book given as gems: many times that of the longest novels.
 pub const MAX_GEMS: usize = 100_000;
-/// How many exact copies are looked at of each library.
+/// Maximum number of exact copies considered per library.
 const MOST_COPIES: u32 = 10_000;
-/// How many records are read at a time.
+/// Number of records fetched at a time.
 const FETCHED_AT_ONCE: usize = 1_000;
 
 /// Compares two texts, the first as the query and the second as the book.
@@ -41,14 +41,14 @@ pub fn compare(recipe: &Recipe, rule: Rule, a: &Text<'_>, b: &Text<'_>) -> Compa
 }
 
 impl Catalogue {
-    /// Checks a text, or the gems of one, against every book of the catalogue.
+    /// Checks a text, or its gems, against every book of the catalogue.
     ///
     /// # Errors
-    /// [`CatalogueError::NoSuchRecipe`], [`CatalogueError::RecipeIncomplete`], [`CatalogueError::NoSuchLibrary`], and what is
-    /// wrong with the gems.
+    /// [`CatalogueError::NoSuchRecipe`], [`CatalogueError::RecipeIncomplete`], [`CatalogueError::NoSuchLibrary`], and
+    /// the errors of invalid gems.
     pub fn check(&self, query: &Query, options: &CheckOptions) -> Result<Report, CatalogueError> {
         let begun = Instant::now();
-        // All from one state, so that a change of the default recipe is never seen in part.
+        // Read everything from one snapshot, so that a change of the default recipe is never seen halfway.
         let snapshot = self.store.snapshot();
         let recipes = snapshot.recipes();
         let nothing_stored = recipes.is_empty();
@@ -82,7 +82,7 @@ impl Catalogue {
         Ok(report)
     }
 
-    /// What a book of the catalogue shares with the others; `None` when it has no gems of the default recipe.
+    /// Checks a stored book against all others. Returns `None` if it has no gems of the default recipe.
     pub(super) fn check_book(
         &self,
         snapshot: &dyn Snapshot,
@@ -107,7 +107,7 @@ impl Catalogue {
     }
 }
 
-/// Refuses a check whose answer would be about fewer books than it seems.
+/// Refuses a check that would silently cover fewer books than expected.
 fn may_answer(snapshot: &dyn Snapshot, recipe: &Recipe, options: &CheckOptions) -> Result<(), CatalogueError> {
     if let Some(library) = &options.library
         && !snapshot.knows(library)
@@ -123,12 +123,12 @@ fn may_answer(snapshot: &dyn Snapshot, recipe: &Recipe, options: &CheckOptions) 
     Ok(())
 }
 
-/// The day by UTC.
+/// Today, in UTC.
 fn today() -> Date {
     Timestamp::now().to_zoned(TimeZone::UTC).date()
 }
 
-/// One check under way.
+/// A check in progress.
 struct Checking<'a> {
     rule: Rule,
     recipe: &'a Recipe,
@@ -136,28 +136,28 @@ struct Checking<'a> {
     gems: &'a [Probe],
     allowances: &'a Allowances,
     day: Date,
-    /// Whether the catalogue is new and knows no recipe yet.
+    /// Whether the catalogue is new and has no recipes yet.
     nothing_stored: bool,
-    /// A book that is no match: what is checked is the book itself.
+    /// A book to leave out: the one that is being checked.
     except: Option<BookNo>,
 }
 
-/// A book that is a match.
+/// A matching book.
 struct Candidate {
     number: BookNo,
     key: BookKey,
-    /// Which of the libraries looked up it is of.
+    /// Index of its library in the tally.
     library: usize,
     /// On the report's day.
     rights: Rights,
-    /// Whether it is the very text that is checked.
+    /// Whether its text is identical to the query.
     identical: bool,
     score: Score,
     allowed: bool,
 }
 
 impl Candidate {
-    /// The best match first: the very text, then by common gems and likeness.
+    /// Best match first: identical texts, then by number of common gems, then by score.
     fn order(&self, other: &Self) -> Ordering {
         let identical = other.identical.cmp(&self.identical);
         let common = other.score.common.cmp(&self.score.common);
@@ -183,7 +183,7 @@ impl Checking<'_> {
 
         let common: HashSet<Gem> = looked_up.iter().flat_map(LookedUp::common).collect();
         let looked_up_by = probes.iter().filter(|probe| !common.contains(&probe.placed.gem)).count();
-        // All that is looked up may be there by accident.
+        // Any of the probes may match by chance.
         let by_chance = |probes: usize, common| chance(&sizes, probes as u32, common, self.recipe.gem_bits());
         let error =
             |counted, among, evidence| Calibration::built_in().error_probability(name, counted, among, evidence);
@@ -194,7 +194,7 @@ impl Checking<'_> {
         found.truncate(options.limit);
         let numbers: Vec<BookNo> = found.iter().map(|candidate| candidate.number).collect();
         let records = self.snapshot.fetch(&numbers)?;
-        // A record of which an outline was read is there.
+        // A record whose outline was read exists in the same snapshot.
         let shown = found.into_iter().zip(records).filter_map(|(candidate, record)| Some((candidate, record?)));
         let mut matches = Shown::default();
         for (at, (candidate, record)) in shown.enumerate() {
@@ -244,15 +244,15 @@ impl Checking<'_> {
         self.allowances.gem(self.recipe.name(), probe.placed.gem)
     }
 
-    /// Looks up the gems, and the books that have the very text. Those stand in the tally of their library too, be it
-    /// with no gem in common.
+    /// Looks up the gems, and the books with an identical text. Those are added to the tally of their library even if
+    /// they have no gem in common.
     fn tally(&self, probes: &[Probe], options: &CheckOptions, digests: &[String]) -> Result<Tally, CatalogueError> {
         let gems: Vec<Gem> = probes.iter().map(|probe| probe.placed.gem).collect();
-        // Of the gems that a book has in common, only one may have a posting.
+        // If not all gems are posted, only one of the common gems may have a posting.
         let fewest = if self.recipe.posts_all() { self.rule.fewest() } else { 1 };
         let limits = Limits { cap: self.rule.common_cap, fewest, library: options.library.as_ref() };
         let mut tally = self.snapshot.tally(self.recipe.name(), &gems, limits)?;
-        // A text of which an allow-list has every gem is allowed.
+        // A text whose gems are all in an allow-list is allowed.
         let digests = if probes.is_empty() && !self.gems.is_empty() { &[] } else { digests };
         for digest in digests {
             let numbers = self.snapshot.with_digest(digest, Limits { cap: MOST_COPIES, ..limits })?;
@@ -272,7 +272,7 @@ impl Checking<'_> {
         Ok(tally)
     }
 
-    /// The matches, the best first, and how many more there would be if no book were disabled.
+    /// The matches, best first, and how many more there would be without disabled books.
     fn candidates(
         &self,
         tally: &Tally,
@@ -306,7 +306,7 @@ impl Checking<'_> {
         Ok((found, disabled))
     }
 
-    /// What a reader must know to understand the answer.
+    /// The caveats to show with the answer.
     fn note(&self, common: u32, coverage: Option<Coverage>, left_out: Option<String>) -> Option<String> {
         let few = |fewest: u32| (self.gems.len() as u32) < fewest;
         let recipe = self.recipe.name();
@@ -333,8 +333,8 @@ impl Checking<'_> {
     }
 }
 
-/// Where the best match that decides the verdict stands. If that is behind those that are shown, it is moved among them, so
-/// that no number of other matches hides it.
+/// Returns the position of the best match that decides the verdict. A match beyond `limit` is first moved among those
+/// shown, so that other matches cannot hide it.
 fn show_what_decides(found: &mut [Candidate], verdict: Rights, limit: usize) -> Option<usize> {
     let at = found.iter().position(|candidate| !candidate.allowed && candidate.rights == verdict)?;
     match limit.checked_sub(1) {
@@ -346,7 +346,7 @@ fn show_what_decides(found: &mut [Candidate], verdict: Rights, limit: usize) -> 
     }
 }
 
-/// Gems from outside: each within the recipe's range, equal ones once, not too many.
+/// Validates external gems: checks their range and number, and removes duplicates.
 pub(super) fn distinct(gems: &[WrittenGem], recipe: &Recipe) -> Result<Vec<Gem>, CatalogueError> {
     if gems.len() > MAX_GEMS {
         return Err(CatalogueError::TooManyGems { found: gems.len(), limit: MAX_GEMS });

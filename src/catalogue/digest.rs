@@ -1,24 +1,24 @@
-//! The digest by which a book's content is known to be the same: BLAKE3, as `b3sum` has it. Books put in by older versions
-//! have SHA-256, and keep it as long as their content stays, so that a feed that is sent again changes nothing.
+//! The digest that identifies a book's content: BLAKE3, as printed by `b3sum`. Books added by older versions have a
+//! SHA-256 digest and keep it until their content changes, so adding the same feed again changes nothing.
 
 use sha2::{Digest as _, Sha256};
 
-/// The digest of a content, in hexadecimal.
+/// The digest of some content, in hexadecimal.
 pub(super) fn digest_of(content: &[u8]) -> String {
     blake3::hash(content).to_string()
 }
 
-/// The digest that older versions gave it.
+/// The SHA-256 digest that older versions used.
 fn former_digest_of(content: &[u8]) -> String {
     hex::encode(Sha256::digest(content))
 }
 
-/// The digests that a book of this content may have.
+/// The digests that a book with this content may have.
 pub(crate) fn digests_of(content: &[u8]) -> [String; 2] {
     [digest_of(content), former_digest_of(content)]
 }
 
-/// The digest of a content that comes for a book with the digest `before`: that one, if it is of this content.
+/// The digest of new content for a book with the digest `before`. This is `before` if the content is the same.
 pub(super) fn digest_after(before: &str, content: &[u8]) -> String {
     let digest = digest_of(content);
     if before != digest && before == former_digest_of(content) { before.to_owned() } else { digest }
@@ -31,7 +31,7 @@ mod tests {
     use crate::index::{BookKey, NewBook, Rights};
     use lapidary_gems::Recipe;
 
-    /// The first vectors that the two standards give, of no byte.
+    /// The first test vectors of the two standards: empty input.
     const EMPTY: [&str; 2] = [
         "af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262",
         "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",

@@ -1,4 +1,4 @@
-//! What an operation on a catalogue can fail with.
+//! Errors of catalogue operations.
 
 use jiff::civil::Date;
 use lapidary_gems::{Costly, Recipe, RecipeError, RecipeName, WrittenGem};
@@ -6,20 +6,20 @@ use lapidary_gems::{Costly, Recipe, RecipeError, RecipeName, WrittenGem};
 use super::jobs::JobState;
 use crate::index::{BadName, BookKey, Coverage, NOTE_BYTES, StoreError, TooLong};
 
-/// Why a catalogue did not do what it was asked.
+/// Why a catalogue operation failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CatalogueError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A recipe is wrong.
+    /// An invalid recipe.
     #[error(transparent)]
     Recipe(#[from] RecipeError),
-    /// A library or book id is wrong.
+    /// An invalid library name or book id.
     #[error(transparent)]
     Name(#[from] BadName),
-    /// A recipe that the catalogue does not have.
+    /// The catalogue does not have the recipe.
     #[error(
         "this catalogue has no recipe '{asked}'; it has: {known}; use one of these, or have an administrator add it \
          (lapidary reindex)"
@@ -27,10 +27,10 @@ pub enum CatalogueError {
     NoSuchRecipe {
         /// The recipe asked for.
         asked: String,
-        /// The recipes there are.
+        /// The known recipes.
         known: String,
     },
-    /// A recipe that not every book has gems of yet, so that a check by it could miss the book that counts.
+    /// Not every book has gems of the recipe yet, so a check with it could miss the book that matters.
     #[error(
         "{} of {} books have gems of recipe '{recipe}' so far, and a check by it would miss the others: name another recipe, \
          give every book gems of it (lapidary reindex; lapidary jobs list), or allow that with allow_incomplete",
@@ -42,7 +42,7 @@ pub enum CatalogueError {
         /// How many books have gems of it.
         coverage: Coverage,
     },
-    /// A job of the kind has not ended.
+    /// A job of the same kind is still running.
     #[error("job {id} ({kind}) has not ended, and there is one {kind} at a time: wait for it, or cancel it")]
     JobRuns {
         /// Its number.
@@ -50,32 +50,32 @@ pub enum CatalogueError {
         /// Its kind.
         kind: &'static str,
     },
-    /// There is no such job.
+    /// No such job.
     #[error("there is no job {0}")]
     NoSuchJob(u32),
-    /// A job that has ended cannot be cancelled.
+    /// A finished job cannot be cancelled.
     #[error("job {id} has ended: {state}")]
     JobEnded {
         /// Its number.
         id: u32,
-        /// What became of it.
+        /// Its final state.
         state: JobState,
     },
-    /// A job that cannot be done.
+    /// A job that cannot be run.
     #[error("{0}")]
     BadTask(String),
-    /// An export cannot be written.
+    /// An export could not be written.
     #[error("cannot write the export: {0}")]
     Output(std::io::Error),
-    /// What was to be imported is no export, or not all of one.
+    /// The input of an import is not an export, or is incomplete.
     #[error("line {line}: {why}")]
     BadExport {
-        /// The line.
+        /// The line number.
         line: u64,
         /// What is wrong with it.
         why: String,
     },
-    /// Some books have no gems of a recipe that was to be the default.
+    /// Some books have no gems of the recipe that was to become the default.
     #[error(
         "{without} books have no gems of recipe '{recipe}', as no fold is kept of them ({examples}): checks go on by the \
          recipe before; give their texts (--from sources), or leave those books behind (--allow-missing)"
@@ -83,49 +83,49 @@ pub enum CatalogueError {
     NotRecut {
         /// The recipe.
         recipe: RecipeName,
-        /// How many books.
+        /// Number of books without gems of it.
         without: u64,
-        /// Some of them.
+        /// Some of these books.
         examples: String,
     },
-    /// There is no such book.
+    /// No such book.
     #[error("there is no book {0}")]
     NoSuchBook(BookKey),
-    /// The text of a book was another one.
+    /// The text is not the one that the book was added with.
     #[error("this is not the text that {0} was made of; put the book in again")]
     OtherText(BookKey),
-    /// A library that holds no book.
+    /// The library holds no books.
     #[error("there is no library {0:?}: names are exact, upper and lower case too")]
     NoSuchLibrary(String),
-    /// A key that is not there.
+    /// No such key.
     #[error("there is no key named {0:?}; `lapidary keys list` shows all")]
     NoSuchKey(String),
-    /// A name that a key has already.
+    /// The name is already used by another key.
     #[error("there is a key named {0:?} already; rotate or revoke it, or choose another name")]
     KeyExists(String),
-    /// A key that cannot be.
+    /// An invalid key.
     #[error("{0}")]
     BadKey(String),
     /// A book without a text.
     #[error("there is no text in it")]
     NoText,
-    /// A gem that no text can have under the recipe.
+    /// No text can have this gem under the recipe.
     #[error("gem {gem} is not one of recipe '{recipe}': its gems are {are}")]
     BadGem {
         /// The gem.
         gem: WrittenGem,
         /// The recipe.
         recipe: RecipeName,
-        /// What its gems are.
+        /// What gems of the recipe look like.
         are: &'static str,
     },
-    /// What is said of a book is too long.
+    /// The metadata of a book is too long.
     #[error(transparent)]
     TooLong(#[from] TooLong),
-    /// A note that is too long.
+    /// The note is too long.
     #[error("the note is longer than {NOTE_BYTES} bytes; say it in fewer words")]
     LongNote,
-    /// Rights that end before they begin.
+    /// The rights end before they start.
     #[error("rights cannot hold from {from} until {until}: the last day is before the first")]
     BadValidity {
         /// The first day.
@@ -133,13 +133,13 @@ pub enum CatalogueError {
         /// The last day.
         until: Date,
     },
-    /// A text or list for an allow-list that has no gems.
+    /// A text or list for an allow-list has no gems.
     #[error("there are no gems in it, so that there is nothing to allow; give a longer text, or the book itself")]
     NothingToAllow,
-    /// An address that events cannot be posted to.
+    /// Events cannot be posted to this address.
     #[error("this is no address for a webhook; give one such as https://books.example/lapidary, without a user's name")]
     BadWebhook,
-    /// A setting that is kept in another form than this program's.
+    /// A setting is stored in a format that this version cannot read.
     #[error("the {kind} setting {name:?} cannot be read; remove it and make it anew")]
     BadSetting {
         /// The kind of setting.
@@ -147,15 +147,15 @@ pub enum CatalogueError {
         /// Its name.
         name: String,
     },
-    /// A text that takes much longer to read than its length says.
+    /// A text that takes far longer to read than its length suggests.
     #[error("too costly to read: {0}")]
     Costly(#[from] Costly),
-    /// More gems than one query or book may have.
+    /// A query or book has too many gems.
     #[error("{found} gems are too many: the limit is {limit}, more than any book has")]
     TooManyGems {
-        /// How many there are.
+        /// Number of gems.
         found: usize,
-        /// How many there may be.
+        /// The limit.
         limit: usize,
     },
 }

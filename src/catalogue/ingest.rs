@@ -1,4 +1,4 @@
-//! Adding many books: read and fingerprinted side by side, written together.
+//! Adding many books: read and fingerprinted in parallel, written in batches.
 
 use std::collections::VecDeque;
 use std::iter;
@@ -14,24 +14,25 @@ use rayon::prelude::*;
 use super::{Added, Catalogue, CatalogueError, NewEntry, Prepared};
 use crate::index::Actor;
 
-/// The most books in one write. A write waits for the disk once, so that many books share the wait; and the postings of many
-/// lie close together, which makes each cheaper.
+/// Most books per write. Each write waits for the disk once, so a batch shares the wait. The postings of many books
+/// are also close together, which makes each cheaper to write.
 const BATCH: usize = 256;
-/// The most bytes of text that these were made of: where folds are kept, they are in memory until they are written.
+/// Most bytes of source text per write. If folds are kept, they stay in memory until written.
 const BATCH_TEXT: u64 = 256 << 20;
 /// How long a book waits for others to be written with.
 const GATHERING: Duration = Duration::from_millis(200);
-/// How long the writer sleeps when no book waits for it. To be woken by each would take a core from the fold as often.
+/// How long the writer sleeps if no book is waiting. Waking it for every book would take a core away from folding
+/// each time.
 const PAUSE: Duration = Duration::from_millis(5);
-/// How many fingerprinted books may wait for the writer.
+/// Number of fingerprinted books that may wait for the writer.
 const WAITING: usize = 128;
 
 impl Catalogue {
-    /// Adds books, and says of each what became of it, in their order. They are written together; when that fails, one by
-    /// one, so that one book's failure is no other's.
+    /// Adds books and returns the result for each, in order. The books are written together. If that fails they are
+    /// written one by one, so that one failing book does not affect the others.
     pub fn add_some(&self, entries: Vec<NewEntry>) -> Vec<Result<Added, CatalogueError>> {
         if self.ensure_recipes(&[]).is_err() {
-            // Each says why.
+            // Each returns its own error.
             return entries.into_iter().map(|entry| self.add(entry)).collect();
         }
         let _feed = self.feed();
@@ -40,7 +41,7 @@ impl Catalogue {
         let mut rest = VecDeque::from(entries);
         while !rest.is_empty() {
             let mut keys = HashSet::new();
-            // A book that comes again is compared with what it was before.
+            // A repeated key starts a new batch, so that it is compared with the stored version.
             let distinct = rest.iter().take_while(|entry| keys.insert(entry.key.clone())).count();
             let prepared: Vec<_> = rest
                 .drain(..distinct)
@@ -62,11 +63,12 @@ impl Catalogue {
         added
     }
 
-    /// Adds the books of every job: `load` reads them, on all cores at once, each under a name, since an archive has many;
-    /// `landed` hears of each once it is on disk, or why it is not. A job without a book stops no other.
+    /// Adds the books of all jobs. `load` reads them in parallel on all cores; it names each book, as an archive
+    /// contains many. `landed` is called for each book once it is on disk, or with the reason that it is not. A job
+    /// without books does not stop the others.
     ///
     /// # Errors
-    /// When the store fails. Every book that `landed` heard of is in the catalogue all the same.
+    /// If the store fails. Every book reported as added to `landed` is in the catalogue even then.
     pub fn add_all<J: Send, N: Send>(
         &self,
         jobs: Vec<J>,
@@ -82,11 +84,11 @@ impl Catalogue {
             let writer = scope.spawn(|| {
                 let written = actor.act(|| self.write_all(&receiver, landed));
                 failed.store(written.is_err(), Ordering::Relaxed);
-                // Whoever waits for a place in the queue is let go.
+                // Releases threads that wait for a place in the queue.
                 drop(receiver);
                 written
             });
-            // Each job can go to an idle core, so that none is left at the end to one core alone.
+            // Split down to single jobs, so that at the end no core is left with several while others idle.
             let jobs = jobs.into_par_iter().with_max_len(1);
             let loaded = jobs.try_for_each_with(sender, |sender, job| {
                 if failed.load(Ordering::Relaxed) {
@@ -100,7 +102,7 @@ impl Catalogue {
                         },
                         Err(why) => Err(why),
                     };
-                    // The writer hears no more only when it failed, and then it says so itself.
+                    // The receiver is gone only if the writer failed, and the writer returns that error.
                     let _ = sender.send((name, prepared));
                 }
                 Ok(())

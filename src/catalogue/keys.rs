@@ -1,7 +1,7 @@
-//! Keys: who may call a server, in which role, and how much.
+//! Access keys: who may call a server, in which role, and how often.
 //!
-//! A key is a secret of 256 random bits that is shown once, when it is made. The catalogue keeps its SHA-256 alone: a
-//! random secret needs no slow hash, for nobody can try enough of them.
+//! A key is a secret of 256 random bits. It is shown once, when it is created; the catalogue stores only its SHA-256.
+//! A random secret this long needs no slow hash because it cannot be guessed.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -18,25 +18,25 @@ use subtle::ConstantTimeEq;
 use super::{Catalogue, CatalogueError};
 use crate::index::{Action, Library, Small};
 
-/// What every key begins with, so that one that was published by mistake can be found by programs.
+/// Prefix of every key, so that scanners can find keys that were published by mistake.
 const PREFIX: &str = "lap_";
-/// Bytes of a key's id, and of its secret, which are written in hexadecimal.
+/// Length in bytes of a key's id and of its secret. Both are written in hexadecimal.
 const ID_BYTES: usize = 4;
 const SECRET_BYTES: usize = 32;
-/// The longest name of a key in bytes.
+/// Maximum length of a key's name in bytes.
 const NAME_BYTES: usize = 100;
-/// The setting that says that there have been keys.
+/// The setting that records that keys have existed.
 const HAS_HAD_KEYS: (&str, &str) = ("access", "has-had-keys");
 
-/// What a key lets its owner do.
+/// What a key permits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
     /// Check texts.
     Check,
-    /// Put in, show and remove the books of some libraries.
+    /// Add, show and remove the books of some libraries.
     Ingest,
-    /// All there is.
+    /// Everything.
     Admin,
 }
 
@@ -67,26 +67,26 @@ impl fmt::Display for Role {
     }
 }
 
-/// How many requests in a time, such as `50/s`, `600/min`, `1000/h` or `100000/day`.
+/// A rate limit, such as `50/s`, `600/min`, `1000/h` or `100000/day`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Rate {
-    /// At least 1.
+    /// Number of requests, at least 1.
     pub count: u32,
-    /// The time.
+    /// The unit of time.
     pub per: Unit,
 }
 
-/// A time that requests are counted in.
+/// The unit of time of a rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
-    /// A second.
+    /// Per second.
     Second,
-    /// A minute.
+    /// Per minute.
     Minute,
-    /// An hour.
+    /// Per hour.
     Hour,
-    /// A day.
+    /// Per day.
     Day,
 }
 
@@ -94,14 +94,14 @@ impl Unit {
     const ALL: [(Self, &str, u32); 4] =
         [(Self::Second, "s", 1), (Self::Minute, "min", 60), (Self::Hour, "h", 3_600), (Self::Day, "day", 86_400)];
 
-    /// Its length.
+    /// Its length in seconds.
     #[must_use]
     pub fn seconds(self) -> u32 {
         Self::ALL.iter().find(|(unit, ..)| *unit == self).map_or(1, |(.., seconds)| *seconds)
     }
 }
 
-/// What is no rate.
+/// An invalid rate.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "'{0}' is no rate; write a whole number from 1 to 4294967295 and a time, such as 50/s, 600/min, 1000/h or 100000/day"
@@ -141,104 +141,104 @@ impl fmt::Display for Rate {
     }
 }
 
-/// A key to be made.
+/// A key to create.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NewKey {
-    /// What people call it.
+    /// Its name.
     pub name: String,
-    /// What it lets its owner do.
+    /// What it permits.
     pub role: Role,
-    /// The libraries of a key to ingest.
+    /// The libraries of an ingest key.
     #[serde(default)]
     pub libraries: BTreeSet<Library>,
-    /// How many requests in a short time; as many may come at once.
+    /// Rate limit. A burst of this many requests is allowed.
     #[serde(default)]
     pub rate: Option<Rate>,
-    /// How many requests in a day (UTC).
+    /// Number of requests per day (UTC).
     #[serde(default)]
     pub quota: Option<Rate>,
-    /// From when on it is void.
+    /// When it expires.
     #[serde(default)]
     pub expires: Option<Timestamp>,
 }
 
-/// A key as people see it.
+/// A key, without its secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Key {
-    /// Names it in the store and at the beginning of the secret.
+    /// Identifies it in the store, and is the first part of the secret.
     pub id: String,
-    /// What people call it.
+    /// Its name.
     pub name: String,
-    /// What it lets its owner do.
+    /// What it permits.
     pub role: Role,
-    /// The libraries of a key to ingest.
+    /// The libraries of an ingest key.
     pub libraries: BTreeSet<Library>,
-    /// How many requests in a short time.
+    /// Rate limit.
     pub rate: Option<Rate>,
-    /// How many requests in a day (UTC).
+    /// Number of requests per day (UTC).
     pub quota: Option<Rate>,
-    /// From when on it is void.
+    /// When it expires.
     pub expires: Option<Timestamp>,
-    /// When it was made.
+    /// When it was created.
     pub created: Timestamp,
 }
 
 impl Key {
-    /// Whether it is void.
+    /// Whether it has expired.
     #[must_use]
     pub fn has_expired(&self) -> bool {
         self.expires.is_some_and(|expires| expires <= Timestamp::now())
     }
 }
 
-/// A key that was just made.
+/// A new key with its secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MadeKey {
     /// The key.
     #[serde(flatten)]
     pub key: Key,
-    /// What its owner sends, told this once.
+    /// The secret that its owner sends. It is shown only once.
     pub secret: String,
 }
 
-/// A key as it is kept.
+/// A key as stored.
 #[derive(Serialize, Deserialize)]
 struct Kept {
     key: Arc<Key>,
-    /// Of the whole secret, SHA-256.
+    /// SHA-256 of the whole secret.
     #[serde(with = "hex")]
     digest: [u8; 32],
-    /// As far as it was noted.
+    /// Last recorded usage.
     #[serde(default)]
     used: Option<Usage>,
 }
 
-/// How much of a day's quota is used up.
+/// Usage of a daily quota.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
-    /// The day, by UTC.
+    /// The day, in UTC.
     pub day: Date,
-    /// How many requests.
+    /// Number of requests.
     pub count: u64,
 }
 
-/// Why a secret opens nothing.
+/// Why a secret was rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AccessDenied {
-    /// There is no such key.
+    /// No such key.
     Unknown,
-    /// It is void by now.
+    /// The key has expired.
     Expired,
 }
 
 /// The keys of a catalogue.
 #[derive(Default)]
 pub(super) struct Keyring {
-    /// In memory once they were asked for.
+    /// Cache of the keys; empty until first needed.
     known: RwLock<Option<Arc<HashMap<String, Kept>>>>,
-    /// Held from the reading of the keys to the end of a change that depends on it. Requests that need a key do not wait
-    /// for it.
+    /// Held from reading the keys until a change that depends on them is written. Requests that need a key do not
+    /// wait for it.
     changing: Mutex<()>,
 }
 
@@ -250,18 +250,19 @@ impl Catalogue {
         Ok(keys)
     }
 
-    /// Whether there is no key at all, not even a void one.
+    /// Whether there are no keys at all, not even expired ones.
     pub fn has_no_keys(&self) -> Result<bool, CatalogueError> {
         Ok(self.kept_keys()?.is_empty())
     }
 
-    /// Whether those without a key may do all: until the first key is made, and never again, be there any left or not.
+    /// Whether requests without a key may do everything. This is so until the first key is created, and never again,
+    /// even if all keys are removed.
     pub fn is_open(&self) -> Result<bool, CatalogueError> {
         let (kind, _) = HAS_HAD_KEYS;
         Ok(self.has_no_keys()? && self.store.settings(kind)?.is_empty())
     }
 
-    /// Makes a key.
+    /// Creates a key.
     ///
     /// # Errors
     /// [`CatalogueError::KeyExists`], [`CatalogueError::BadKey`].
@@ -283,7 +284,7 @@ impl Catalogue {
         self.make_key(new, Vec::new())
     }
 
-    /// Takes a key's right away at once, and says whether there was one.
+    /// Revokes a key immediately. Returns whether it existed.
     pub fn revoke_key(&self, name: &str) -> Result<bool, CatalogueError> {
         let _changing = self.changing_keys();
         let kept = self.kept_keys()?;
@@ -296,7 +297,7 @@ impl Catalogue {
         Ok(was_there)
     }
 
-    /// Makes a new secret for a key; the one before is good for `overlap` yet.
+    /// Creates a new secret for a key. The old secret stays valid for `overlap`.
     ///
     /// # Errors
     /// [`CatalogueError::NoSuchKey`].
@@ -318,15 +319,15 @@ impl Catalogue {
         self.make_key(NewKey { name, role, libraries, rate, quota, expires }, shortened)
     }
 
-    /// Whether the key with this id opens something now.
+    /// Whether the key with this id is valid now.
     pub fn is_good_key(&self, id: &str) -> Result<bool, CatalogueError> {
         Ok(self.kept_keys()?.get(id).is_some_and(|kept| !kept.key.has_expired()))
     }
 
-    /// Whose secret this is.
+    /// Finds the key of a secret.
     ///
     /// # Errors
-    /// The inner one says why it opens nothing.
+    /// The inner error says why the secret was rejected.
     pub fn key_of(&self, secret: &str) -> Result<Result<Arc<Key>, AccessDenied>, CatalogueError> {
         let keys = self.kept_keys()?;
         let id = secret.strip_prefix(PREFIX).and_then(|rest| rest.split('_').next());
@@ -351,16 +352,16 @@ impl Catalogue {
         Ok(MadeKey { key, secret })
     }
 
-    /// What was noted last of a key's use, whichever of its secrets was used.
+    /// The last recorded usage of a key, over all of its secrets.
     pub fn key_usage(&self, name: &str) -> Result<Option<Usage>, CatalogueError> {
         let kept = self.kept_keys()?;
         let used = kept.values().filter(|kept| kept.key.name == name).filter_map(|kept| kept.used);
         Ok(used.max_by_key(|used| (used.day, used.count)))
     }
 
-    /// Notes how much keys were used, by their names, so that a quota outlives the process. Those that are gone stay so.
+    /// Records the usage of keys by name, so that quotas survive a restart. Keys that no longer exist are ignored.
     pub fn note_usage(&self, used: &[(String, Usage)]) -> Result<(), CatalogueError> {
-        // A key is being made or revoked at this moment: the next time will do.
+        // A key is being created or revoked right now: skip this time.
         let Ok(_changing) = self.keyring.changing.try_lock() else { return Ok(()) };
         let kept = self.kept_keys()?;
         let noted = kept.values().filter_map(|kept| {
@@ -374,7 +375,7 @@ impl Catalogue {
         self.keyring.changing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes keys, and keeps that there have been some; the caller holds the lock from its reading of them.
+    /// Writes changes of keys, and records that keys have existed. The caller holds the lock since it read them.
     fn change_keys(&self, mut changes: Written<'_>, actions: &[Action]) -> Result<(), CatalogueError> {
         if changes.is_empty() {
             return Ok(());
@@ -382,7 +383,7 @@ impl Catalogue {
         let (kind, name) = HAS_HAD_KEYS;
         changes.push((Small::Setting(kind, name), Some(b"true".to_vec())));
         let done = self.store.apply(&changes, actions);
-        // Read anew whatever came of it.
+        // Drop the cache whether or not the write succeeded.
         *self.keyring.known.write().unwrap_or_else(PoisonError::into_inner) = None;
         Ok(done?)
     }
@@ -403,7 +404,7 @@ impl Catalogue {
     }
 }
 
-/// Keys by their ids, as they are written; `None` for one that goes.
+/// Keys by id, in stored form; `None` removes a key.
 type Written<'a> = Vec<(Small<'a>, Option<Vec<u8>>)>;
 
 fn written(keys: &[Kept]) -> Result<Written<'_>, CatalogueError> {
@@ -412,7 +413,7 @@ fn written(keys: &[Kept]) -> Result<Written<'_>, CatalogueError> {
     keys.iter().map(|kept| Ok((Small::Key(&kept.key.id), Some(json(kept)?)))).collect()
 }
 
-/// So many random bytes in hexadecimal.
+/// Returns `N` random bytes in hexadecimal.
 fn random<const N: usize>() -> Result<String, CatalogueError> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes)

@@ -1,4 +1,4 @@
-//! A query that was looked up, beside the books of one library in which it was found.
+//! A query that was looked up in one library, and its comparison with the books found.
 
 use std::convert::Infallible;
 
@@ -9,24 +9,24 @@ use super::CatalogueError;
 use crate::index::{BookNo, LibraryTally, Snapshot};
 use crate::matching::{Alignment, Listed, Score, align, is_match, spread, weight};
 
-/// A query, and what the posting lists of a library say of it.
+/// A query, and the result of its lookup in the posting lists of one library.
 pub(super) struct LookedUp<'a> {
     recipe: &'a Recipe,
     snapshot: &'a dyn Snapshot,
     tally: &'a LibraryTally,
-    /// The gems that do not count, being in too many books.
+    /// Gems that do not count because too many books have them.
     common: HashSet<Gem>,
-    /// The others.
+    /// All other probes.
     probes: Vec<Probe>,
     in_query: HashSet<Gem>,
-    /// How many books the library has.
+    /// Number of books in the library.
     books: u64,
 }
 
-/// A book beside the query.
+/// A book being compared with the query.
 struct Beside {
     gems: Vec<PlacedGem>,
-    /// The gems in common that count, and how many books are taken to have each.
+    /// The common gems that count, with the assumed number of books that have each.
     holders: HashMap<Gem, u32>,
 }
 
@@ -50,7 +50,7 @@ impl<'a> LookedUp<'a> {
         Ok(query)
     }
 
-    /// The gems that do not count, being in too many books of the library.
+    /// Gems that do not count because too many books of the library have them.
     pub(super) fn common(&self) -> impl Iterator<Item = Gem> {
         self.common.iter().copied()
     }
@@ -60,8 +60,8 @@ impl<'a> LookedUp<'a> {
         &self.probes
     }
 
-    /// The score of a book with so many gems, of which the query was found to have so many that are posted, and whether it
-    /// meets the rule.
+    /// Computes a book's score from its number of gems and the number of query gems with a posting for it, and
+    /// whether the book meets the rule.
     pub(super) fn judge(
         &self,
         rule: &Rule,
@@ -80,12 +80,12 @@ impl<'a> LookedUp<'a> {
         Ok((score, meets))
     }
 
-    /// Query and book side by side.
+    /// Aligns the query with a book.
     pub(super) fn aligned(&self, book: BookNo) -> Result<Alignment, CatalogueError> {
         Ok(self.align(&self.beside(book)?))
     }
 
-    /// In how many books each gem of a text is taken to be.
+    /// The assumed number of books that have each gem of a text.
     fn listed(&self, gems: &[PlacedGem]) -> Vec<Listed> {
         let holders = &self.tally.holders;
         let listed = |gem: Gem| match holders.binary_search_by_key(&gem, |(gem, _)| *gem) {
@@ -116,14 +116,13 @@ impl<'a> LookedUp<'a> {
     }
 }
 
-/// How many gems a book that has all of a query in it would have of it, at least one if there are any.
+/// The number of gems that a book containing the whole query would have of it: at least one if there are any probes.
 pub(super) fn kept(probes: &[Probe]) -> u32 {
     let kept = probes.iter().filter(|probe| probe.kept).count() as u32;
     kept.max(u32::from(!probes.is_empty()))
 }
 
-/// The gems of a query that are laid side by side with those of a book: those that a book would have, and those that this one
-/// has.
+/// The query gems to align with a book: those that a copy of the query would have, and those that this book has.
 pub(super) fn of_both(probes: &[Probe], book: &[PlacedGem]) -> Vec<PlacedGem> {
     let in_book: HashSet<Gem> = book.iter().map(|placed| placed.gem).collect();
     let laid = probes.iter().filter(|probe| probe.kept || in_book.contains(&probe.placed.gem));

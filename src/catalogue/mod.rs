@@ -1,6 +1,8 @@
-//! The operations that people ask for: add, remove, check, list. The only place that joins the steps behind the text; the
-//! server and the command line are two faces of it, which read bytes to a text by [`crate::extract`] and have no other
-//! logic, so that both always give the same answer.
+//! Catalogue operations: add, remove, check, list and so on.
+//!
+//! This is the only module that combines the steps behind an answer. The server and the command line are thin layers
+//! over it: they turn bytes into text with [`crate::extract`] and contain no other logic, so both always give the
+//! same answer.
 
 mod add;
 mod allow;
@@ -46,10 +48,11 @@ use crate::index::{
 use crate::matching::RuleChanges;
 use crate::metrics::METRICS;
 
-/// How many records are read at a time for a page.
+/// Number of records fetched at a time while filling a page.
 const READ_AT_ONCE: usize = 100;
 
-/// A catalogue of books: a store, and what is other than usual in the rule it is checked by. Any number of threads may use one at once.
+/// A catalogue of books: a store, plus any changes to the rule that checks use. It can be used from any number of
+/// threads at once.
 pub struct Catalogue {
     store: Box<dyn Store>,
     rule: RuleChanges,
@@ -60,8 +63,8 @@ pub struct Catalogue {
     webhooks: webhooks::Webhooks,
     client_recipe: Option<RecipeName>,
     changing_settings: Mutex<()>,
-    /// Shared by those who put books in, from the choice of their recipes until they are on disk; held alone by those who
-    /// change which recipes there are. So no book is put in by recipes of the day before.
+    /// Writers of books hold this shared lock from choosing the recipes until the books are on disk. Adding or hiding
+    /// a recipe holds it exclusively. So no book is written with an outdated set of recipes.
     feeding: RwLock<()>,
 }
 
@@ -71,17 +74,17 @@ impl Catalogue {
         Ok(Self::with_store(Box::new(RocksStore::open(folder)?)))
     }
 
-    /// Opens the catalogue in a folder, or makes one there.
+    /// Opens the catalogue in a folder, or creates one there.
     pub fn open_or_create(folder: &Path) -> Result<Self, CatalogueError> {
         Ok(Self::with_store(Box::new(RocksStore::open_or_create(folder)?)))
     }
 
-    /// As [`Catalogue::open_or_create`], with so many bytes of memory for what was read of the index.
+    /// Like [`Catalogue::open_or_create`], with a read cache of `cache` bytes.
     pub fn open_or_create_with_cache(folder: &Path, cache: usize) -> Result<Self, CatalogueError> {
         Ok(Self::with_store(Box::new(RocksStore::open_or_create_with_cache(folder, cache)?)))
     }
 
-    /// A catalogue on a store.
+    /// Creates a catalogue on top of a store.
     #[must_use]
     pub fn with_store(store: Box<dyn Store>) -> Self {
         Self {
@@ -98,27 +101,30 @@ impl Catalogue {
         }
     }
 
-    /// This catalogue with other rules than those that its recipes come with.
+    /// Overrides parts of the rule that each recipe comes with.
     #[must_use]
     pub fn with_rule(self, rule: RuleChanges) -> Self {
         Self { rule, ..self }
     }
 
-    /// This catalogue with a place for its backups.
+    /// Sets where backups go.
     #[must_use]
     pub fn with_backups(self, backups: Backups) -> Self {
         Self { backups, ..self }
     }
 
-    /// This catalogue with a recipe that the gems of existing clients are of ([`Catalogue::client_recipe`]).
+    /// Sets the recipe assumed for gems of existing clients; see [`Catalogue::client_recipe`].
     #[must_use]
     pub fn with_client_recipe(self, recipe: Option<RecipeName>) -> Self {
         Self { client_recipe: recipe, ..self }
     }
 
-    /// The recipe of gems that come without its name from clients which know no other, whatever the default is by now: the one
-    /// that was set, or `released`, as the published client computes, or `documented`, when it is ready; `None` when neither is. So
-    /// a recipe that is being added changes nothing here until every book has gems of it.
+    /// The recipe assumed for gems that arrive without a recipe name. Such clients know only one recipe, whatever the
+    /// default is now.
+    ///
+    /// It is the recipe that was set with [`Catalogue::with_client_recipe`]; otherwise `released`, which the
+    /// published client computes, or `documented`, whichever is ready first; `None` if neither is. A recipe that is
+    /// still being added therefore changes nothing here until every book has gems of it.
     #[must_use]
     pub fn client_recipe(&self) -> Option<RecipeName> {
         let snapshot = self.store.snapshot();
@@ -127,44 +133,45 @@ impl Catalogue {
         self.client_recipe.as_ref().or(found).cloned()
     }
 
-    /// Held while books are put in.
+    /// The shared lock, held while books are added.
     fn feed(&self) -> RwLockReadGuard<'_, ()> {
         self.feeding.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does what changes which recipes there are, while nobody puts books in.
+    /// Runs a change of the set of recipes while no books are being added.
     fn between_feeds<T>(&self, change: impl FnOnce() -> T) -> T {
         let _alone = self.feeding.write().unwrap_or_else(PoisonError::into_inner);
         change()
     }
 
-    /// The recipe to use when `asked` for one, or the default; of a new catalogue that is `documented`.
+    /// The recipe `asked` for, or the default. The default of a new catalogue is `documented`.
     ///
     /// # Errors
-    /// When the catalogue holds no gems of that recipe.
+    /// If the catalogue has no gems of that recipe.
     pub fn recipe(&self, asked: Option<&RecipeName>) -> Result<Recipe, CatalogueError> {
         chosen(self.store.recipes(), asked)
     }
 
-    /// Says whether folds are kept of the books put in from now on, from which another recipe can cut them without their
-    /// texts ([`Task::Reindex`]).
+    /// Sets whether folds are kept of books added from now on. With its fold, a book can get gems of another recipe
+    /// without its text ([`Task::Reindex`]).
     pub fn keep_folds(&self, keep: bool) -> Result<(), CatalogueError> {
         Ok(self.store.keep_folds(keep)?)
     }
 
-    /// About how much memory putting in a text takes at most beside the text; it may stand in a line of JSON.
+    /// Estimates the most memory that adding a text takes, besides the text itself. The text may be part of a line of
+    /// JSON.
     pub(crate) fn memory_for(&self, text: &[u8]) -> Result<usize, CatalogueError> {
         Ok(memory_for(text, self.store.keeps_folds()?))
     }
 
-    /// Removes books, and says for each whether it was there.
+    /// Removes books. Returns whether each of them existed.
     pub fn remove(&self, keys: &[BookKey]) -> Result<Vec<bool>, CatalogueError> {
         let were_there = self.store.remove(keys)?;
         METRICS.removed(were_there.iter().filter(|there| **there).count() as u64);
         Ok(were_there)
     }
 
-    /// A book's record.
+    /// Returns a book's record.
     pub fn book(&self, key: &BookKey) -> Result<Option<Record>, CatalogueError> {
         let snapshot = self.store.snapshot();
         match snapshot.find(key)? {
@@ -173,14 +180,15 @@ impl Catalogue {
         }
     }
 
-    /// A page of a library: up to `limit` records in the order of their ids, beginning behind `cursor`; fewer, if they are long.
+    /// Returns a page of a library: up to `limit` records in order of their ids, starting after `cursor`. A page has
+    /// fewer if the records are long.
     ///
     /// # Errors
-    /// [`CatalogueError::NoSuchLibrary`] for a library that holds no book.
+    /// [`CatalogueError::NoSuchLibrary`] if the library holds no books.
     pub fn books(&self, library: &Library, cursor: Option<&BookId>, limit: usize) -> Result<Page, CatalogueError> {
         let snapshot = self.store.snapshot();
         let mut books: Vec<Record> = Vec::new();
-        // Some at a time, since a page may be full before it has as many.
+        // Fetch in small batches: long records can fill the page early.
         let wanted = limit.saturating_add(1);
         while books.len() < wanted && shown::fitting(&books) >= books.len() {
             let after = books.last().map(|record| record.key.id.clone());
@@ -202,12 +210,12 @@ impl Catalogue {
         Ok(Page { books, next_cursor })
     }
 
-    /// Every library that holds a book.
+    /// Returns every library that holds a book.
     pub fn libraries(&self) -> Result<Vec<LibrarySummary>, CatalogueError> {
         Ok(self.store.snapshot().libraries()?)
     }
 
-    /// The catalogue in numbers.
+    /// Returns statistics of the catalogue.
     pub fn stats(&self) -> Result<Stats, CatalogueError> {
         let snapshot = self.store.snapshot();
         let recipes = Self::recipe_stats(&*snapshot)?;
@@ -231,34 +239,34 @@ impl Catalogue {
         recipes.collect()
     }
 
-    /// What an administrator watches; costs no more in a large catalogue than in a small one. The metrics of this process
-    /// have it from now on.
+    /// Returns what an administrator monitors, and updates this process's metrics with it. The cost does not depend
+    /// on the size of the catalogue.
     pub fn vitals(&self) -> Result<Vitals, CatalogueError> {
         let vitals = self.store.vitals()?;
         METRICS.store.set(&vitals, &Self::recipe_stats(&*self.store.snapshot())?);
         Ok(vitals)
     }
 
-    /// Whether a change could be written now.
+    /// Checks whether a change could be written now.
     ///
     /// # Errors
-    /// Why not, as a change would fail.
+    /// The error that a change would fail with.
     pub fn writable(&self) -> Result<(), CatalogueError> {
         Ok(self.store.writable()?)
     }
 
-    /// Sets room on the disk aside for when it is full, as [`Store::hold_reserve`] does.
+    /// Reserves disk space for when the disk is full; see [`Store::hold_reserve`].
     pub fn hold_reserve(&self) -> Result<(), CatalogueError> {
         Ok(self.store.hold_reserve()?)
     }
 
-    /// Whether opening it anew would let it be changed again, as [`Store::wants_reopening`] says.
+    /// Whether reopening the catalogue would make it writable again; see [`Store::wants_reopening`].
     #[must_use]
     pub fn wants_reopening(&self) -> bool {
         self.store.wants_reopening()
     }
 
-    /// A page of the audit log: up to `limit` entries.
+    /// Returns a page of the audit log: up to `limit` entries.
     pub fn audit(&self, from: AuditFrom, limit: usize) -> Result<AuditPage, CatalogueError> {
         let mut entries = self.store.snapshot().audit(from, limit.saturating_add(1))?;
         let more = entries.len() > limit;
@@ -267,18 +275,18 @@ impl Catalogue {
         Ok(AuditPage { entries, next })
     }
 
-    /// Reads everything and says what does not fit together, a sentence a fault.
+    /// Reads everything and returns the inconsistencies found, one sentence each.
     pub fn verify(&self) -> Result<Vec<String>, CatalogueError> {
         Ok(self.store.snapshot().verify(UNWATCHED)?)
     }
 
-    /// Brings everything into the form that takes the least space and is read the fastest, while others go on reading
-    /// and adding.
+    /// Compacts the store into its smallest and fastest form. Reads and writes continue meanwhile.
     pub fn compact(&self) -> Result<(), CatalogueError> {
         Ok(self.store.compact(UNWATCHED)?)
     }
 
-    /// Makes a setting, or with no value removes it; says whether it was there. What goes `along` is changed in the same step.
+    /// Changes a setting, or removes it if `value` is `None`. Returns whether it existed. The changes in `along` are
+    /// part of the same atomic write.
     fn change_setting(
         &self,
         kind: &str,
@@ -297,18 +305,18 @@ impl Catalogue {
         Ok(was_there)
     }
 
-    /// Held from the reading of settings to the end of a change that depends on it.
+    /// Held from reading settings until a change that depends on them is written.
     fn changing_settings(&self) -> MutexGuard<'_, ()> {
         self.changing_settings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes what is in memory to disk, for a clean stop.
+    /// Flushes memory to disk, for a clean shutdown.
     pub fn flush(&self) -> Result<(), CatalogueError> {
         Ok(self.store.flush()?)
     }
 }
 
-/// The recipe asked for, or the first of these; where there is none yet, `documented`.
+/// The recipe asked for, or the first of `recipes`, or `documented` if there are none yet.
 fn chosen(recipes: Vec<Recipe>, asked: Option<&RecipeName>) -> Result<Recipe, CatalogueError> {
     let Some(name) = asked else {
         return Ok(recipes.into_iter().next().unwrap_or_else(Recipe::documented));
@@ -322,52 +330,53 @@ fn chosen(recipes: Vec<Recipe>, asked: Option<&RecipeName>) -> Result<Recipe, Ca
 pub struct Page {
     /// The records.
     pub books: Vec<Record>,
-    /// The cursor of the next page; `null` on the last.
+    /// The cursor of the next page; `null` on the last page.
     pub next_cursor: Option<BookId>,
 }
 
 /// A page of the audit log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditPage {
-    /// The entries, the oldest first.
+    /// The entries, oldest first.
     pub entries: Vec<AuditEntry>,
-    /// The number behind which the next page begins; `null` on the last.
+    /// The number to continue after for the next page; `null` on the last page.
     pub next: Option<u64>,
 }
 
-/// A catalogue in numbers.
+/// Statistics of a catalogue.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Stats {
-    /// How many books it holds.
+    /// Number of books.
     pub books: u64,
-    /// How many of them are disabled, and counted by no check.
+    /// Number of disabled books, which checks do not count.
     #[serde(default)]
     pub disabled: u64,
-    /// What it holds under each recipe, the default first.
+    /// Statistics per recipe, the default first.
     pub recipes: Vec<RecipeStats>,
-    /// Its libraries.
+    /// The libraries.
     pub libraries: Vec<LibrarySummary>,
-    /// The size of its files.
+    /// Size of all files, in bytes.
     pub disk_bytes: u64,
-    /// The size of the posting lists among them.
+    /// Size of the posting lists, in bytes; part of `disk_bytes`.
     pub posting_bytes: u64,
-    /// The rule it checks by under the default recipe.
+    /// The rule that checks use with the default recipe.
     pub rule: Rule,
 }
 
-/// What a catalogue holds under one recipe.
+/// Statistics of one recipe.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RecipeStats {
     /// The recipe.
     #[schema(value_type = String)]
     pub recipe: RecipeName,
-    /// Whether a check uses it when none is named.
+    /// Whether checks use it by default.
     pub default: bool,
-    /// Whether a check that names it needs no `allow_incomplete`: it was made the default, or every book had gems of it.
+    /// Whether a check can name it without `allow_incomplete`. A recipe is ready once it has been the default or
+    /// every book has had gems of it.
     #[serde(default)]
     pub ready: bool,
-    /// How many books have gems of it, or were too short for one.
+    /// Number of books that have gems of it, or are too short to have any.
     pub books: u64,
-    /// How many gems they have together: the postings of the index.
+    /// Total number of gems of those books, which is the number of postings in the index.
     pub gems: u64,
 }

@@ -7,8 +7,9 @@ use super::{Catalogue, CatalogueError};
 use crate::index::{RocksStore, Store, StoreError, Watch};
 
 impl Catalogue {
-    /// Copies a backup, the newest if none is named, into a folder that is empty or does not exist, and reads all of it to see
-    /// that it fits together: then it gets its name. Jobs that were running are cancelled. Returns the backup's number.
+    /// Copies a backup, by default the newest, into a folder that is empty or does not exist. The copy is read
+    /// completely and checked before the folder gets its name. Jobs that were running are cancelled. Returns the
+    /// backup's number.
     pub fn restore(from: &Path, to: &Path, number: Option<u32>, watch: Watch<'_>) -> Result<u32, CatalogueError> {
         match RocksStore::open(to) {
             Err(StoreError::Missing(_)) => {}

@@ -1,13 +1,13 @@
-//! How much one answer shows: what does not fit is left out, and the answer says so.
+//! Limits the size of an answer. What does not fit is left out, and the answer says so.
 
 use super::Match;
 use crate::index::Record;
 use crate::json::length;
 
-/// The largest answer, in bytes of JSON, give or take one book.
+/// Maximum size of an answer in bytes of JSON, plus or minus one book.
 pub(super) const ANSWER_BYTES: usize = 4 << 20;
 
-/// The matches of a report, the best first, as far as they fit.
+/// The matches of a report, best first, as far as they fit.
 #[derive(Default)]
 pub(super) struct Shown {
     matches: Vec<Match>,
@@ -17,7 +17,7 @@ pub(super) struct Shown {
 }
 
 impl Shown {
-    /// Shows a match, with as many of its spans as there is room for. The one that `decides` the verdict is always shown.
+    /// Adds a match, with as many of its spans as fit. A match that `decides` the verdict is always added.
     pub(super) fn add(&mut self, mut found: Match, decides: bool) {
         let spans = std::mem::take(&mut found.spans);
         let alone = length(&found);
@@ -40,7 +40,7 @@ impl Shown {
         self.matches.push(found);
     }
 
-    /// The matches, and what a reader must know of those that are not there.
+    /// Returns the matches, and a note on what was left out.
     pub(super) fn finish(self) -> (Vec<Match>, Option<String>) {
         let Self { matches, left_out, spans_left_out, .. } = self;
         let mib = ANSWER_BYTES >> 20;
@@ -54,7 +54,7 @@ impl Shown {
     }
 }
 
-/// How many of these records fit into one page: at least one, so that the next page gets on.
+/// How many of these records fit into a page: at least one, so that paging makes progress.
 pub(super) fn fitting(records: &[Record]) -> usize {
     let mut bytes = 0;
     let fits = |record: &&Record| {

@@ -1,4 +1,4 @@
-//! A text as the recipes read it.
+//! A text as read by the recipes.
 
 use std::cell::OnceCell;
 
@@ -8,7 +8,8 @@ use super::CatalogueError;
 use super::digest::digest_of;
 use crate::extract::{Clean, clean};
 
-/// A text, and whether it is to be read without the marks of its printing. Places are always those of the text as it stands.
+/// A text, and whether to strip print artefacts such as running heads and page numbers. Positions always refer to the
+/// original text.
 ///
 /// ```
 /// use lapidary::catalogue::Text;
@@ -27,28 +28,28 @@ pub struct Text<'a> {
 }
 
 impl<'a> Text<'a> {
-    /// A text, to be read [`clean`]; `None`: if [the recipe does so](Recipe::reads_clean).
+    /// Creates a text, to be [cleaned](clean) or not; with `None`, [the recipe decides](Recipe::reads_clean).
     #[must_use]
     pub fn new(text: &'a str, clean: Option<bool>) -> Self {
         Self { stands: text, clean, cleaned: OnceCell::new() }
     }
 
-    /// As [`Text::new`], for a text that somebody else sends.
+    /// Like [`Text::new`], for a text from an untrusted sender.
     ///
     /// # Errors
-    /// [`CatalogueError::Costly`] for one that takes much longer to read than its length says.
+    /// [`CatalogueError::Costly`] if the text takes far longer to read than its length suggests.
     pub(super) fn bounded(text: &'a str, clean: Option<bool>) -> Result<Self, CatalogueError> {
         bounded(text)?;
         Ok(Self::new(text, clean))
     }
 
-    /// Its fold, as [`Recipe::fold`].
+    /// Its fold; see [`Recipe::fold`].
     #[must_use]
     pub fn fold(&self, recipe: &Recipe) -> String {
         recipe.fold(self.clean(recipe).map_or(self.stands, Clean::text))
     }
 
-    /// Its gems, as [`Recipe::gems`].
+    /// Its gems; see [`Recipe::gems`].
     #[must_use]
     pub fn gems(&self, recipe: &Recipe) -> Vec<PlacedGem> {
         let Some(clean) = self.clean(recipe) else { return recipe.gems(self.stands) };
@@ -59,7 +60,7 @@ impl<'a> Text<'a> {
         gems
     }
 
-    /// What it is looked up by, as [`Recipe::probes`].
+    /// The probes that it is looked up by; see [`Recipe::probes`].
     #[must_use]
     pub fn probes(&self, recipe: &Recipe) -> Vec<Probe> {
         let Some(clean) = self.clean(recipe) else { return recipe.probes(self.stands) };
@@ -70,7 +71,7 @@ impl<'a> Text<'a> {
         probes
     }
 
-    /// Its fold to be kept, as [`Recipe::folded`].
+    /// Its fold in stored form; see [`Recipe::folded`].
     pub(super) fn folded(&self, recipe: &Recipe) -> PackedFold {
         match self.clean(recipe) {
             Some(clean) => recipe.folded(clean.text(), |place| source(place, clean)),
@@ -78,12 +79,12 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// The digests that the same text has: as it stands, and without the marks of its printing.
+    /// The digests that an identical text may have: of the original and of the cleaned text.
     pub(super) fn digests(&self) -> Vec<String> {
         [digest_of(self.stands.as_bytes())].into_iter().chain(self.clean_digest()).collect()
     }
 
-    /// The digest of the text without the marks of its printing, if that is another text, and is not blank.
+    /// The digest of the cleaned text, if it differs from the original and is not blank.
     pub(super) fn clean_digest(&self) -> Option<String> {
         if self.clean == Some(false) {
             return None;
@@ -99,13 +100,13 @@ impl<'a> Text<'a> {
     }
 }
 
-/// About how much memory reading a text takes at most beside the text itself. It may be a text in
-/// a line of JSON, with escapes. `folds`: whether its folds are kept.
+/// Estimates the most memory that reading a text takes, besides the text itself. The text may be part of a line of
+/// JSON, with escapes. `folds`: whether its folds are kept.
 pub(crate) fn memory_for(text: &[u8], folds: bool) -> usize {
-    /// Bytes for each byte of any text, and of one whose folds are kept.
+    /// Bytes per byte of text: in general, and if folds are kept.
     const ANY: usize = 2;
     const FOLDED: usize = 40;
-    /// For a page, and for a piece of the text without the marks of its printing.
+    /// Bytes per page, and per piece of the cleaned text.
     const PAGE: usize = 24;
     const PIECE: usize = 56;
     let marks: usize = text

@@ -1,5 +1,5 @@
-//! Export and import: a catalogue as lines of JSON (`docs/reference/export.md`), written and read in memory that does not grow
-//! with it.
+//! Export and import of a catalogue as JSON Lines (`docs/reference/export.md`). Memory use does not depend on the
+//! size of the catalogue.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
@@ -13,14 +13,14 @@ use serde::{Deserialize, Serialize};
 use super::{Catalogue, CatalogueError};
 use crate::index::{NewBook, Record, RocksStore, Snapshot, Store, StoreError, UNWATCHED, Watch};
 
-/// The version of the format that is written; those from 1 on are read.
+/// The format version written. All versions from 1 up to it can be read.
 const VERSION: u32 = 1;
-/// How many books are read, or put in, at a time; fewer, once their lines together are this long.
+/// Number of books read or written at a time; fewer if together they take more than `BATCH_BYTES`.
 const BATCH: usize = 64;
 const BATCH_BYTES: usize = 4 << 20;
-/// How much of a line is read at a time.
+/// Number of bytes read of a line at a time.
 const STEP: u64 = 256 << 10;
-/// The longest line of a file: a book of hundreds of megabytes.
+/// Maximum length of a line: a book of hundreds of megabytes.
 const LINE: u64 = 2 << 30;
 
 /// The first line.
@@ -29,14 +29,14 @@ struct Header {
     lapidary_export: u32,
     /// The default first.
     recipes: Vec<Recipe>,
-    /// Those of them that are not ready.
+    /// The recipes that are not ready.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     incomplete: Vec<RecipeName>,
     keeps_folds: bool,
     books: u64,
 }
 
-/// A line for a book.
+/// The line of a book.
 #[derive(Serialize, Deserialize)]
 struct BookLine {
     book: Record,
@@ -45,12 +45,12 @@ struct BookLine {
     folds: BTreeMap<String, String>,
 }
 
-/// Is told how much memory an import takes by now, in bytes, and may refuse that.
+/// Receives the current memory use of an import in bytes. Returns `false` to refuse it.
 pub type Account<'a> = &'a dyn Fn(usize) -> bool;
-/// For an import that may take as much as it must.
+/// An [`Account`] without a limit.
 const UNCOUNTED: Account<'static> = &|_| true;
 
-/// A gem as it is written, and where it is from if that is known.
+/// A gem as written in the file, with its position if known.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum Written {
@@ -58,7 +58,7 @@ enum Written {
     Placeless([WrittenGem; 1]),
 }
 
-/// The last line: without it the file was cut short.
+/// The last line. If it is missing, the file was truncated.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct End {
@@ -66,10 +66,11 @@ struct End {
 }
 
 impl Catalogue {
-    /// Writes the catalogue as it is now; returns how many books it has. The same books make the same bytes.
+    /// Writes the current state of the catalogue and returns the number of books. The same books always produce the
+    /// same bytes.
     ///
     /// # Errors
-    /// [`CatalogueError::Output`] when it cannot be written.
+    /// [`CatalogueError::Output`] if writing fails.
     pub fn export(&self, out: &mut dyn Write, watch: Watch<'_>) -> Result<u64, CatalogueError> {
         let snapshot = self.store.snapshot();
         let libraries = snapshot.libraries()?;
@@ -98,11 +99,12 @@ impl Catalogue {
         Ok(done)
     }
 
-    /// Reads an export into a catalogue in a folder, and returns how many books it has. An empty folder, or one that does not
-    /// exist, becomes a catalogue at once or not at all; in another one each book is added, or replaces the one of its name.
+    /// Imports an export into a folder and returns the number of books. If the folder is empty or does not exist, it
+    /// becomes a complete catalogue or stays as it is. Otherwise each book is added to the catalogue there, replacing
+    /// any book with the same key.
     ///
     /// # Errors
-    /// [`CatalogueError::BadExport`] with the line, and those of the store.
+    /// [`CatalogueError::BadExport`] with the line number, and errors of the store.
     pub fn import(folder: &Path, input: &mut dyn BufRead, watch: Watch<'_>) -> Result<u64, CatalogueError> {
         match RocksStore::open(folder) {
             Err(StoreError::Missing(_)) => {
@@ -124,12 +126,13 @@ impl Catalogue {
         }
     }
 
-    /// Reads an export into this catalogue, lines of up to so many bytes: each book is added, or replaces the one of its name.
-    /// Returns how many there were. Others work with the catalogue meanwhile. A catalogue without books takes the export's
-    /// recipes in the place of its own; another one adds them to its own, as not ready.
+    /// Imports an export into this catalogue, with lines of at most `line` bytes, and returns the number of books.
+    /// Each book is added, replacing any book with the same key. The catalogue stays usable meanwhile. A catalogue
+    /// without books takes over the export's recipes; any other one adds them to its own, as not ready.
     ///
     /// # Errors
-    /// [`CatalogueError::BadExport`] with the line, when the books before it are in the catalogue; and those of the store.
+    /// [`CatalogueError::BadExport`] with the line number; the books before that line are imported. Errors of the
+    /// store.
     pub fn import_into(
         &self,
         input: &mut dyn BufRead,
@@ -181,7 +184,7 @@ impl Header {
     }
 }
 
-/// About how much memory a book takes.
+/// Estimates the memory that a book takes.
 fn size(book: &NewBook) -> usize {
     let gems: usize = book.gems.values().map(Vec::len).sum();
     gems * size_of::<PlacedGem>() + book.folds.iter().map(|fold| fold.as_bytes().len()).sum::<usize>()
@@ -229,7 +232,7 @@ impl From<Written> for PlacedGem {
     }
 }
 
-/// An export that is being read.
+/// An export being read.
 struct Reading<'a> {
     input: &'a mut dyn BufRead,
     line: Vec<u8>,
@@ -238,7 +241,7 @@ struct Reading<'a> {
     books: u64,
     ended: bool,
     account: Account<'a>,
-    /// What the books take that were read and are not put in.
+    /// Bytes of books that were read but not yet written.
     held: usize,
 }
 
@@ -247,12 +250,12 @@ impl<'a> Reading<'a> {
         Self { input, line: Vec::new(), longest, number: 0, books: 0, ended: false, account, held: 0 }
     }
 
-    /// Accounts for so much beside the books that are held.
+    /// Reports the memory use of the held books plus `bytes`.
     fn take(&self, bytes: usize) -> Result<(), CatalogueError> {
         if (self.account)(self.held + bytes) { Ok(()) } else { Err(self.bad("there is not enough memory for it")) }
     }
 
-    /// The books behind the header, up to the end or the first error.
+    /// The books after the header, up to the end or the first error.
     fn books(&mut self, total: u64, watch: Watch<'_>) -> impl Iterator<Item = Result<NewBook, CatalogueError>> {
         std::iter::from_fn(move || {
             let book = self.book().transpose()?;
@@ -268,12 +271,12 @@ impl<'a> Reading<'a> {
         CatalogueError::BadExport { line: self.number, why: why.into() }
     }
 
-    /// Reads a line; `false` at the end.
+    /// Reads a line. Returns `false` at the end.
     fn next(&mut self) -> Result<bool, CatalogueError> {
         self.line = Vec::new();
         self.number += 1;
         loop {
-            // It is there twice while it grows.
+            // Growing the buffer holds it twice.
             self.take(2 * (self.line.len() + STEP as usize))?;
             let mut step = io::Read::take(&mut *self.input, STEP);
             let read = step.read_until(b'\n', &mut self.line);
@@ -303,7 +306,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// The next book; `None` behind the last.
+    /// The next book; `None` after the last.
     fn book(&mut self) -> Result<Option<NewBook>, CatalogueError> {
         if !self.next()? {
             return Err(self.bad("the end is missing: the file was cut short; export again"));
@@ -317,7 +320,7 @@ impl<'a> Reading<'a> {
                 true => Err(self.bad("there is more behind the end")),
             };
         }
-        // Each list is a gem, or as little, and so is what stands between commas.
+        // An upper bound: each list, and each item between commas, is at most one gem.
         let lists =
             memchr::memchr2_iter(b'[', b'{', &self.line).count() * 2 + memchr::memchr_iter(b',', &self.line).count();
         self.take(2 * self.line.len() + lists * size_of::<PlacedGem>())?;

@@ -1,5 +1,5 @@
-//! The audit log: who changed what, and when. An entry is written in the same batch as the change that it tells of, so that
-//! neither is ever there without the other.
+//! The audit log: who changed what, and when. An entry is written in the same batch as its change, so neither exists
+//! without the other.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{Record, Rights};
 
-/// On whose behalf something is changed.
+/// Who a change is made for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Actor {
-    /// Someone at this machine: a command that works on the folder, or the server by itself.
+    /// A local user: a command that works on the folder, or the server itself.
     Local,
     /// A request without a key.
     Anonymous,
@@ -26,15 +26,15 @@ thread_local! {
 }
 
 impl Actor {
-    /// On whose behalf this thread works: [`Actor::Local`] unless it is within [`Actor::act`].
+    /// The actor of this thread: [`Actor::Local`] unless within [`Actor::act`].
     #[must_use]
     pub fn current() -> Self {
         CURRENT.with_borrow(Self::clone)
     }
 
-    /// Does `job` on this one's behalf. A thread that the job starts has to be told by itself.
+    /// Runs `job` as this actor. Threads that the job starts do not inherit the actor.
     pub fn act<T>(self, job: impl FnOnce() -> T) -> T {
-        /// Who was there before comes back, also after a panic.
+        /// Restores the previous actor, even after a panic.
         struct Before(Option<Actor>);
 
         impl Drop for Before {
@@ -66,22 +66,22 @@ impl fmt::Display for Actor {
 pub enum Action {
     /// A book was added.
     Added(AuditedBook),
-    /// A book took the place of one with the same id.
+    /// A book replaced one with the same id.
     Replaced(AuditedBook),
     /// A book was removed.
     Removed(AuditedBook),
-    /// What is said of a book was changed: whether it counts, its rights, their days, a note.
+    /// A book's metadata was changed: whether it counts, its rights, their days, a note.
     Amended(AuditedBook),
-    /// A setting that is kept beside the books was made, changed or removed.
+    /// A setting was created, changed or removed.
     Setting {
-        /// Of which kind.
+        /// The kind of setting.
         kind: String,
         /// Its name.
         name: String,
-        /// Whether it is gone now.
+        /// Whether it was removed.
         removed: bool,
     },
-    /// A key was made, or got a new secret.
+    /// A key was created, or got a new secret.
     KeyMade {
         /// Its name.
         name: String,
@@ -93,9 +93,9 @@ pub enum Action {
         /// Its name.
         name: String,
     },
-    /// Many books were built into a new catalogue at once.
+    /// A new catalogue was built from many books at once.
     Built {
-        /// How many.
+        /// Number of books.
         books: u64,
     },
     /// A recipe was added.
@@ -108,21 +108,21 @@ pub enum Action {
         /// Its name.
         recipe: RecipeName,
     },
-    /// A recipe, and all gems of it, began to be dropped.
+    /// Dropping a recipe, with all its gems, was started.
     RecipeDropped {
         /// Its name.
         recipe: RecipeName,
     },
-    /// Folds are kept from now on, or not any more.
+    /// Keeping folds was turned on or off.
     FoldsKept {
-        /// Whether they are.
+        /// Whether folds are kept.
         kept: bool,
     },
     /// A job was started.
     JobStarted {
         /// Its number.
         job: u32,
-        /// What it does.
+        /// The kind of job.
         kind: String,
     },
     /// A job was cancelled.
@@ -132,42 +132,42 @@ pub enum Action {
     },
 }
 
-/// What is told of a changed book.
+/// A changed book, as shown in the audit log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditedBook {
     /// Its library.
     pub library: String,
-    /// Its id there.
+    /// Its id in the library.
     pub id: String,
-    /// What may be done with it; of a removed one, what might have been.
+    /// Its rights; for a removed book, its last rights.
     pub rights: Rights,
-    /// As [`Record::digest`](super::Record::digest).
+    /// See [`Record::digest`](super::Record::digest).
     pub digest: String,
-    /// Of [`Action::Amended`]: what was changed. Entries of older versions have none.
+    /// For [`Action::Amended`]: what was changed. Entries of older versions have none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Amended>,
 }
 
-/// What was changed of what is said of a book.
+/// A change to a book's metadata.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Amended {
-    /// It is counted by no check any more.
+    /// The book was disabled: checks no longer count it.
     Disabled,
-    /// It is counted again.
+    /// The book was enabled again.
     Enabled,
-    /// Something was noted of it.
+    /// A note was added.
     Noted,
-    /// Its note was forgotten.
+    /// The note was removed.
     NoteForgotten,
-    /// What may be done with it.
+    /// The rights were changed.
     Rights,
-    /// The days that its rights hold on.
+    /// The days on which the rights are in effect were changed.
     Validity,
 }
 
 impl Amended {
-    /// What of the new record is other than it was.
+    /// The differences between two records.
     pub(super) fn between(old: &Record, new: &Record) -> Vec<Self> {
         let (before, after) = (&old.standing, &new.standing);
         [
@@ -184,7 +184,7 @@ impl Amended {
     }
 }
 
-/// An entry without its number: what the store keeps.
+/// An entry without its number, as stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Audited {
     pub(super) at: Timestamp,
@@ -196,22 +196,22 @@ pub(super) struct Audited {
 /// An entry of the audit log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditEntry {
-    /// Its number; numbers rise by 1.
+    /// Its number; numbers increase by 1.
     pub number: u64,
-    /// When.
+    /// When the change was made.
     pub at: Timestamp,
     /// Who: `local`, `anonymous`, or `key:` and the name of a key.
     pub actor: String,
-    /// What.
+    /// What was changed.
     #[serde(flatten)]
     pub action: Action,
 }
 
-/// Where to begin to read the audit log.
+/// Where to start reading the audit log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AuditFrom {
-    /// Behind the entry of this number; 0 is before the first.
+    /// After the entry with this number; 0 is before the first.
     Behind(u64),
-    /// At the first entry of this time or later.
+    /// At the first entry at or after this time.
     Time(Timestamp),
 }

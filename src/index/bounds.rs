@@ -1,26 +1,27 @@
-//! How long what is said of books may be, wherever it comes from: a request, a line of a feed, an import, ONIX, the command line.
-//! A report shows a thousand books at most, and is never larger than what these allow.
+//! Length limits for the metadata of books, whatever its source: a request, a line of a feed, an import, ONIX, the
+//! command line. A report shows at most a thousand books, so these limits also bound the size of a report.
 //!
-//! Names have their own bound ([`NAME_BYTES`](super::NAME_BYTES)), and so do notes ([`NOTE_BYTES`](super::NOTE_BYTES)).
+//! Names have their own limit ([`NAME_BYTES`](super::NAME_BYTES)), and so do notes
+//! ([`NOTE_BYTES`](super::NOTE_BYTES)).
 
 use super::Record;
 
-/// The longest title, in bytes of UTF-8.
+/// Maximum length of a title, in bytes of UTF-8.
 pub const TITLE_BYTES: usize = 2_000;
-/// The longest name of an author, in bytes of UTF-8.
+/// Maximum length of an author's name, in bytes of UTF-8.
 pub const AUTHOR_BYTES: usize = 1_000;
-/// The longest language, in bytes: a BCP 47 tag of 35 is rare.
+/// Maximum length of a language, in bytes. BCP 47 tags of 35 bytes are rare.
 pub const LANGUAGE_BYTES: usize = 64;
-/// The longest identifier, in bytes of UTF-8.
+/// Maximum length of an identifier, in bytes of UTF-8.
 pub const IDENTIFIER_BYTES: usize = 1_000;
-/// The most authors, and the most identifiers.
+/// Maximum number of authors, and of identifiers.
 pub const MOST_LISTED: usize = 100;
-/// The most bytes of title, authors, language and identifiers together.
+/// Maximum total length of title, authors, language and identifiers, in bytes.
 pub const DESCRIPTION_BYTES: usize = 8_000;
-/// The longest text that a record may claim, in bytes: the lengths of all books can then be added up.
+/// Maximum text length that a record may claim, in bytes. It keeps the sum over all books from overflowing.
 pub const TEXT_BYTES: u32 = u32::MAX;
 
-/// What is longer than it may be.
+/// What is too long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{what} may have at most {most} {unit}; make it shorter")]
 pub struct TooLong {
@@ -29,7 +30,7 @@ pub struct TooLong {
     unit: &'static str,
 }
 
-/// Says what is too long of what is said of a book, if anything is.
+/// Checks the metadata of a book against the limits.
 pub fn described(
     title: Option<&str>,
     authors: &[String],
@@ -63,7 +64,7 @@ pub fn described(
 }
 
 impl Record {
-    /// As [`described`], with its note, and the length that it claims for its text.
+    /// Like [`described`], and also checks the note and the claimed length of the text.
     pub fn within_bounds(&self) -> Result<(), TooLong> {
         described(self.title.as_deref(), &self.authors, self.language.as_deref(), &self.identifiers)?;
         if self.bytes > u64::from(TEXT_BYTES) {

@@ -1,7 +1,7 @@
-//! Gems to books: the store that keeps books, their gems and the posting lists, behind one interface.
+//! The index: a store of books, their gems and the posting lists, behind one interface.
 //!
-//! [`Store`] changes books, [`Snapshot`] reads a state of the store that no later change alters. Neither knows texts,
-//! scores or verdicts: the catalogue joins those.
+//! [`Store`] changes books. [`Snapshot`] reads a state of the store that no later change alters. Neither knows texts,
+//! scores or verdicts; the catalogue combines those.
 
 mod audit;
 mod bounds;
@@ -28,158 +28,160 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// A book's internal number. People see its [`BookKey`].
+/// A book's internal number. Users see its [`BookKey`] instead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BookNo(pub u32);
 
-/// What names a small record that is kept beside the books.
+/// Identifies a small record stored next to the books.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Small<'a> {
-    /// A key, by its id.
+    /// An access key, by id.
     Key(&'a str),
-    /// A job, by its number.
+    /// A job, by number.
     Job(u32),
-    /// A setting, by its kind and its name.
+    /// A setting, by kind and name.
     Setting(&'a str, &'a str),
 }
 
-/// Hears of long work how much of how much is done, and may end it with an error of its own, as
-/// [`StoreError::Stopped`].
+/// Progress callback of a long operation: receives the units done and the total. It can stop the operation by
+/// returning an error such as [`StoreError::Stopped`].
 pub type Watch<'a> = &'a (dyn Fn(u64, u64) -> Result<(), StoreError> + Sync);
 
-/// For work that nobody watches.
+/// A [`Watch`] that ignores progress.
 pub const UNWATCHED: Watch<'static> = &|_, _| Ok(());
 
 /// A store of books, their gems and the posting lists.
 ///
-/// One call is one atomic change: after a crash each of its books is there wholly or not at all, and once the call has
-/// returned they are on disk.
+/// Each call is one atomic change. After a crash, each of its books is either completely there or not at all. Changes
+/// are on disk when the call returns.
 pub trait Store: Send + Sync {
-    /// The recipes this store holds gems of, the default first. Empty in a new store.
+    /// The recipes that this store holds gems of, the default first. Empty for a new store.
     fn recipes(&self) -> Vec<Recipe>;
 
-    /// Adds a recipe; the first becomes the store's default. Adding one that is there already changes nothing.
+    /// Adds a recipe. The first one becomes the store's default. Adding a known recipe changes nothing.
     ///
     /// # Errors
-    /// [`StoreError::RecipeDiffers`] for another recipe of the same name.
+    /// [`StoreError::RecipeDiffers`] if another recipe has the same name.
     fn add_recipe(&self, recipe: &Recipe) -> Result<(), StoreError>;
 
-    /// Makes a recipe the default, and so ready, for all who read at the same instant, and says how many books have no gems of
-    /// it. When there are any, it does so only if `anyway`.
+    /// Makes a recipe the default, and thereby ready, atomically for all readers. Returns the number of books without
+    /// gems of it. If there are any, the default changes only if `anyway` is set.
     fn make_default(&self, recipe: &RecipeName, anyway: bool) -> Result<u64, StoreError>;
 
-    /// Makes a recipe ready ([`Snapshot::is_ready`]). It stays so until it is dropped.
+    /// Marks a recipe as ready ([`Snapshot::is_ready`]). It stays ready until it is dropped.
     fn make_ready(&self, recipe: &RecipeName) -> Result<(), StoreError>;
 
-    /// Makes a recipe one that is known no more, as [`Store::drop_recipe`] does first.
+    /// Hides a recipe, the first step of [`Store::drop_recipe`].
     fn hide_recipe(&self, recipe: &RecipeName) -> Result<(), StoreError>;
 
-    /// Drops a recipe with all gems and postings of it. It is known no more once this has begun; what is left of it when
-    /// this is stopped, another call takes away.
+    /// Drops a recipe with all its gems and postings. The recipe is hidden from the start. If this is stopped early,
+    /// another call removes the rest.
     ///
     /// # Errors
     /// [`StoreError::IsDefault`] for the default recipe.
     fn drop_recipe(&self, recipe: &RecipeName, watch: Watch<'_>) -> Result<(), StoreError>;
 
-    /// Gives books their gems of a recipe that was added after them. A book whose record does not have the digest, or that
-    /// has gems of the recipe, was changed meanwhile, and stays as it is.
+    /// Adds gems of a recipe to books that were stored before the recipe was added. Skips books that changed in the
+    /// meantime: those whose record has another digest, or already has gems of the recipe.
     fn add_gems(&self, recipe: &RecipeName, books: Vec<LateGems>) -> Result<(), StoreError>;
 
-    /// Whether folds are to be kept of the books put in.
+    /// Whether folds of added books are kept.
     fn keeps_folds(&self) -> Result<bool, StoreError>;
 
-    /// Says whether folds are to be kept from now on. Those that are there stay.
+    /// Sets whether folds are kept from now on. Existing folds stay.
     fn keep_folds(&self, keep: bool) -> Result<(), StoreError>;
 
-    /// Every job that was kept, by number.
+    /// Returns every stored job, by number.
     fn jobs(&self) -> Result<Vec<(u32, Vec<u8>)>, StoreError>;
 
-    /// Every key that was kept.
+    /// Returns every stored access key.
     fn keys(&self) -> Result<Vec<Vec<u8>>, StoreError>;
 
-    /// The settings of one kind: names and values, by name.
+    /// Returns the settings of one kind, as names and values sorted by name.
     fn settings(&self, kind: &str) -> Result<Vec<(String, Vec<u8>)>, StoreError>;
 
-    /// Changes small records and writes the entries of the audit log that tell of it, in one step: after a crash all of it
-    /// is there, or nothing. Does not wait for changes of books, however long those take.
+    /// Changes small records and writes the audit log entries for them in one atomic write. Does not wait for changes
+    /// of books, however long those take.
     fn apply(&self, changes: &[(Small<'_>, Option<Vec<u8>>)], actions: &[Action]) -> Result<(), StoreError>;
 
-    /// Sets where some work stands: the audit log does not tell of it, and after a crash an older value may be back.
+    /// Saves the progress of some work. This is not in the audit log, and a crash can bring back an older value.
     fn keep(&self, kind: &str, name: &str, value: Option<&[u8]>) -> Result<(), StoreError>;
 
-    /// Puts books in; one whose key is there already is replaced with all its gems and postings. When a key stands
-    /// twice in one call, the last one stays. A book has a gem once: the first place stays, and the record counts it
-    /// so. A book that takes the place of a disabled one is disabled too, and keeps its note, unless it has its own. What was
-    /// amended of the one before since [`Standing::amended`] of the new one stays, rights too: a change that took long to
-    /// prepare undoes no amendment.
+    /// Stores books. A book whose key exists replaces that book with all its gems and postings. If a key occurs more
+    /// than once in a call, the last one wins. Duplicate gems of a book are dropped: the first occurrence stays, and
+    /// the record's counts follow.
+    ///
+    /// A book that replaces a disabled one is disabled too, and keeps its note unless the new one has its own.
+    /// Amendments made to the old book since the new one's [`Standing::amended`] are kept, including its rights, so a
+    /// change that took long to prepare does not undo them.
     ///
     /// # Errors
-    /// [`StoreError::UnknownRecipe`] for gems of a recipe that was not added first, [`StoreError::GemTooLarge`] for
-    /// one that its recipe cannot have, [`StoreError::WouldBeEmpty`] for a book whose gems would go without
-    /// [`NewBook::allow_empty`]; nothing is changed then.
+    /// [`StoreError::UnknownRecipe`] for gems of a recipe that was not added, [`StoreError::GemTooLarge`] for a gem
+    /// that its recipe cannot produce, [`StoreError::WouldBeEmpty`] for a book that would lose its gems without
+    /// [`NewBook::allow_empty`]. Nothing is changed then.
     fn put(&self, books: Vec<NewBook>) -> Result<(), StoreError>;
 
-    /// Removes books, and says for each key whether it was there before the call.
+    /// Removes books. Returns whether each key existed before the call.
     fn remove(&self, keys: &[BookKey]) -> Result<Vec<bool>, StoreError>;
 
-    /// Changes what is said of a book, and not its gems: `change` gets its record, of which key, gems and digest stay as
-    /// they are. Returns the new record; `None` when there is no such book.
+    /// Changes a book's metadata but not its gems. `change` receives the record; its changes to key, gems, digest
+    /// and length are ignored. Returns the new record, or `None` if there is no such book.
     fn amend(&self, key: &BookKey, change: &mut dyn FnMut(&mut Record)) -> Result<Option<Record>, StoreError>;
 
-    /// A state of the whole store that no later change alters.
+    /// Returns a snapshot of the whole store, which later changes do not alter.
     fn snapshot(&self) -> Box<dyn Snapshot + '_>;
 
-    /// Writes what is in memory to disk, for a clean stop.
+    /// Flushes memory to disk, for a clean shutdown.
     fn flush(&self) -> Result<(), StoreError>;
 
-    /// Brings everything into the form that takes the least space and is read the fastest. Reading and writing go on.
+    /// Compacts the store into its smallest and fastest form. Reads and writes continue meanwhile.
     fn compact(&self, watch: Watch<'_>) -> Result<(), StoreError>;
 
-    /// Mends what [`Snapshot::verify`] finds, from the records and the gems of the books; says what each book has lost by
-    /// what could not be mended. Others wait with changes, and read on.
+    /// Repairs what [`Snapshot::verify`] finds, from the books' records and gems. Returns what could not be repaired
+    /// and was lost, by book. Reads continue; writes wait.
     fn repair(&self, watch: Watch<'_>) -> Result<Vec<String>, StoreError>;
 
-    /// Adds a backup to those in a folder, reads all of it as [`Snapshot::verify`] does, and keeps the newest so many of them.
-    /// Reading and writing go on; what was acknowledged before the call is in it. One that could not be restored is no backup:
-    /// it is taken away again, the others stay, and the error says what is wrong.
+    /// Adds a backup to a folder, reads all of it as [`Snapshot::verify`] does, and keeps the newest `keep` backups.
+    /// Reads and writes continue. The backup contains everything acknowledged before the call. A backup that could
+    /// not be restored is removed again, older ones are kept, and the error says what is wrong.
     fn backup(&self, to: &Path, keep: u32, watch: Watch<'_>) -> Result<Backup, StoreError>;
 
-    /// Ends what runs in the background, so that a [`Store::compact`] under way returns. Nothing is written after this.
+    /// Stops background work, so that a running [`Store::compact`] returns. Nothing is written after this.
     fn stop(&self);
 
-    /// The size of the store's files.
+    /// Returns the size of the store's files.
     fn disk(&self) -> Result<DiskUse, StoreError>;
 
-    /// What an administrator watches. Costs no more in a large store than in a small one.
+    /// Returns what an administrator monitors. The cost does not depend on the size of the store.
     fn vitals(&self) -> Result<Vitals, StoreError>;
 
-    /// Whether a change could be written now.
+    /// Checks whether a change could be written now.
     ///
     /// # Errors
-    /// Why not, as a change would fail.
+    /// The error that a change would fail with.
     fn writable(&self) -> Result<(), StoreError>;
 
-    /// Sets room on the disk aside, unless that is so or there is too little: when the disk is full, [`Store::apply`] works
-    /// once more with it. Then books are refused until there is room to set aside again.
+    /// Reserves disk space, unless it is already reserved or there is too little. When the disk is full,
+    /// [`Store::apply`] can use the reserve once. Books are then refused until there is room to reserve space again.
     fn hold_reserve(&self) -> Result<(), StoreError>;
 
-    /// Whether what the store refuses could be written: its disk was full or could not be written, and can be again. It goes
-    /// on by itself after most such failures, and else when it is opened anew.
+    /// Whether the store refuses changes that could be written again: its disk was full or unwritable and no longer
+    /// is. The store recovers by itself from most such failures; from the others, when it is reopened.
     fn wants_reopening(&self) -> bool;
 }
 
-/// A backup that was made.
+/// A finished backup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Backup {
-    /// Its number among those of the folder.
+    /// Its number in the folder.
     pub number: u32,
-    /// What it takes by itself; files that others have too lie there once.
+    /// The size of its own files. Files shared between backups are stored once.
     pub bytes: u64,
-    /// How many backups the folder has.
+    /// Number of backups in the folder.
     pub kept: usize,
 }
 
-/// What a store takes on disk, in bytes.
+/// Disk use of a store, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DiskUse {
     /// All files.
@@ -188,130 +190,130 @@ pub struct DiskUse {
     pub postings: u64,
 }
 
-/// One state of a [`Store`].
+/// A fixed state of a [`Store`].
 pub trait Snapshot: Send + Sync {
-    /// The recipes there are gems of, the default first.
+    /// The recipes that the store holds gems of, the default first.
     fn recipes(&self) -> Vec<Recipe>;
 
-    /// For every book with enough of `gems` (equal ones count once): how many of them it has posted. Under a recipe that
-    /// posts only some ([`Recipe::posted`]), it may have more of them.
+    /// Counts, for every book with enough of `gems`, how many of them have a posting for the book. Duplicates count
+    /// once. Under a recipe that posts only some gems ([`Recipe::posted`]), the book may have more of them.
     ///
-    /// Each library is counted by itself, as if there were no other. A gem in too many of its books is not counted there but
-    /// reported in [`LibraryTally::common`]. A gem that the recipe cannot have is in no book.
+    /// Each library is counted on its own. A gem in too many books of a library is not counted there but reported in
+    /// [`LibraryTally::common`]. A gem that the recipe cannot produce is in no book.
     fn tally(&self, recipe: &RecipeName, gems: &[Gem], limits: Limits<'_>) -> Result<Tally, StoreError>;
 
-    /// The books whose text may have this digest, by number: up to [`Limits::cap`] of each library. The first half of the
-    /// digest decides; the record has all of it.
+    /// Returns the books whose text may have this digest: up to [`Limits::cap`] per library. Only the first half of
+    /// the digest is compared; the record has all of it.
     fn with_digest(&self, digest: &str, limits: Limits<'_>) -> Result<Vec<BookNo>, StoreError>;
 
-    /// The number of a book, if it is there.
+    /// Returns the number of a book, if it exists.
     fn find(&self, key: &BookKey) -> Result<Option<BookNo>, StoreError>;
 
-    /// The records of books, in the order asked for; `None` for a number no book has.
+    /// Returns the records of books in the requested order; `None` for an unknown number.
     fn fetch(&self, books: &[BookNo]) -> Result<Vec<Option<Record>>, StoreError>;
 
-    /// As [`Snapshot::fetch`], but only of each record what decides whether and where a report shows the book: many are read
-    /// for a few that are shown.
+    /// Like [`Snapshot::fetch`], but reads only the fields that decide whether and where a report shows the book.
+    /// Many are read for the few that are shown.
     fn outline(&self, books: &[BookNo]) -> Result<Vec<Option<Outline>>, StoreError>;
 
-    /// A book's gems under a recipe, in order of first place; `None` when it has none under that recipe.
+    /// Returns a book's gems under a recipe in order of first occurrence, or `None` if it has none.
     fn gems(&self, recipe: &RecipeName, book: BookNo) -> Result<Option<Vec<PlacedGem>>, StoreError>;
 
-    /// Up to `limit` records of a library in the order of their ids (by bytes), beginning behind `after`.
+    /// Returns up to `limit` records of a library, sorted by id (bytewise), starting after `after`.
     fn walk(&self, library: &Library, after: Option<&BookId>, limit: usize) -> Result<Vec<Record>, StoreError>;
 
-    /// Up to `limit` books in the order of their numbers, from this number on.
+    /// Returns up to `limit` books sorted by number, starting at `from`.
     fn books(&self, from: BookNo, limit: usize) -> Result<Vec<(BookNo, Record)>, StoreError>;
 
-    /// The fold that is kept of a book, by the built-in recipe of this name.
+    /// Returns the stored fold of a book; `base` names the built-in recipe that made it.
     fn fold(&self, base: &str, book: BookNo) -> Result<Option<PackedFold>, StoreError>;
 
-    /// Up to `limit` entries of the audit log, in their order. The oldest of a long log are gone.
+    /// Returns up to `limit` entries of the audit log, in order. A long log has lost its oldest entries.
     fn audit(&self, from: AuditFrom, limit: usize) -> Result<Vec<AuditEntry>, StoreError>;
 
-    /// The number of the last entry of the audit log; 0 when there is none.
+    /// Returns the number of the last audit log entry, or 0 if there is none.
     fn last_audited(&self) -> Result<u64, StoreError>;
 
-    /// What a library holds; `None` when it has no book.
+    /// Returns the summary of a library, or `None` if it holds no books.
     fn library(&self, library: &Library) -> Result<Option<LibrarySummary>, StoreError>;
 
-    /// Whether a library has a book, or ever had one.
+    /// Whether a library holds, or ever held, a book.
     fn knows(&self, library: &Library) -> bool;
 
-    /// Every library that holds a book, by name.
+    /// Returns every library that holds a book, sorted by name.
     fn libraries(&self) -> Result<Vec<LibrarySummary>, StoreError>;
 
-    /// Whether a check may use a recipe without being told that some books may have no gems of it. The default is ready.
+    /// Whether checks may use a recipe without explicitly accepting missing books. The default is always ready.
     fn is_ready(&self, recipe: &RecipeName) -> bool;
 
-    /// How many of the books have gems of a recipe.
+    /// Returns how many books have gems of a recipe.
     fn coverage(&self, recipe: &RecipeName) -> Result<Coverage, StoreError>;
 
-    /// How many books have how many gems under a recipe.
+    /// Returns the distribution of gem counts under a recipe.
     fn sizes(&self, recipe: &RecipeName) -> Result<Sizes, StoreError>;
 
-    /// Reads everything and says what does not fit together, a sentence a fault: a posting without its book or the
-    /// reverse, a record without its id, sums that are not the sum.
+    /// Reads everything and returns the inconsistencies found, one sentence each: a posting without its book or the
+    /// reverse, a record without its id, wrong totals.
     fn verify(&self, watch: Watch<'_>) -> Result<Vec<String>, StoreError>;
 }
 
 /// What [`Snapshot::tally`] leaves out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits<'a> {
-    /// A gem in more books of a library than this is a common one there.
+    /// A gem in more books of a library than this is common there.
     pub cap: u32,
-    /// Books with fewer of the gems than this are not named.
+    /// Books with fewer of the gems are left out.
     pub fewest: u32,
-    /// The library whose books count, if not all do.
+    /// Count only the books of this library.
     pub library: Option<&'a Library>,
 }
 
-/// What [`Snapshot::tally`] counted: the libraries that have a book with enough of the gems, or a common one.
+/// The result of [`Snapshot::tally`]: the libraries that have a common gem, or a book with enough of the gems.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Tally {
-    /// In the order in which the libraries came to be.
+    /// The libraries, in order of creation.
     pub libraries: Vec<LibraryTally>,
 }
 
-/// What was counted of a library.
+/// The tally of one library.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LibraryTally {
     /// The library.
     pub library: Library,
-    /// Books and how many of the gems each has, by book number.
+    /// Books with the number of gems each has, sorted by book number.
     pub books: Vec<(BookNo, u32)>,
-    /// The gems in more books than the cap, in the order asked for.
+    /// The gems in more books than the cap, in query order.
     pub common: Vec<Gem>,
-    /// How many books have each of the gems that were counted posted, if any has, in the order of the gems.
+    /// Number of books with a posting for each counted gem, sorted by gem. Gems without a posting are absent.
     pub holders: Vec<(Gem, u32)>,
 }
 
 impl LibraryTally {
-    /// Nothing was counted.
+    /// An empty tally.
     #[must_use]
     pub fn empty(library: Library) -> Self {
         Self { library, books: Vec::new(), common: Vec::new(), holders: Vec::new() }
     }
 }
 
-/// What a library holds.
+/// Summary of a library.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct LibrarySummary {
     /// The library.
     pub library: Library,
-    /// How many books it holds.
+    /// Number of books.
     pub books: u64,
-    /// How many of them are disabled.
+    /// Number of disabled books.
     #[serde(default)]
     pub disabled: u64,
-    /// How long their texts are together, in bytes of UTF-8.
+    /// Total length of the texts, in bytes of UTF-8.
     pub bytes: u64,
     /// When one of its books was last added, replaced (both by the books' own `changed`), amended or removed.
     pub changed: Timestamp,
 }
 
 impl LibrarySummary {
-    /// Counts a book in the summary of its library.
+    /// Adds a book to the summary of its library.
     fn count(summaries: &mut BTreeMap<Library, Self>, record: Record) {
         let disabled = record.is_disabled();
         let Record { key, changed, bytes, .. } = record;
@@ -325,33 +327,33 @@ impl LibrarySummary {
     }
 }
 
-/// How much of a catalogue a recipe covers: a check by it finds no other books.
+/// How much of a catalogue a recipe covers. A check with the recipe cannot find other books.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Coverage {
-    /// How many books have gems of the recipe, or were too short for one.
+    /// Number of books that have gems of the recipe, or are too short to have any.
     pub books: u64,
-    /// How many books there are.
+    /// Number of all books.
     pub of: u64,
 }
 
 impl Coverage {
-    /// How many books have no gems of the recipe.
+    /// Number of books without gems of the recipe.
     #[must_use]
     pub fn lacking(self) -> u64 {
         self.of.saturating_sub(self.books)
     }
 }
 
-/// How many books have how many gems: the basis of every statement on chance.
+/// Distribution of gem counts over the books. All chance estimates are based on it.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sizes {
-    /// `classes[i]` is the number of books with `2^(i-1) .. 2^i` gems (`classes[0]`: with none), and how many gems
-    /// those books have together. The last class has a book.
+    /// `classes[i]` counts the books with `2^(i-1) .. 2^i` gems (`classes[0]`: without gems) and their total gems.
+    /// The last class is never empty.
     pub classes: Vec<SizeClass>,
 }
 
 impl Sizes {
-    /// Counts a book with so many gems.
+    /// Adds a book with this many gems.
     pub fn add(&mut self, gems: u32) {
         let class = Self::class(gems);
         if self.classes.len() <= class {
@@ -361,7 +363,7 @@ impl Sizes {
         self.classes[class].gems += u64::from(gems);
     }
 
-    /// Takes out a book with so many gems; `None`, and nothing is changed, when none was counted.
+    /// Removes a book with this many gems. Returns `None`, and changes nothing, if no such book was counted.
     #[must_use]
     pub fn take(&mut self, gems: u32) -> Option<()> {
         let class = self.classes.get_mut(Self::class(gems))?;
@@ -379,16 +381,16 @@ impl Sizes {
     }
 }
 
-/// Books of about one size.
+/// Books of similar size.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SizeClass {
-    /// How many books.
+    /// Number of books.
     pub books: u64,
-    /// How many gems they have together.
+    /// Total number of gems.
     pub gems: u64,
 }
 
-/// Why the store could not do what it was asked.
+/// Why a store operation failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
@@ -397,17 +399,17 @@ pub enum StoreError {
     InUse {
         /// The data folder.
         path: String,
-        /// `process 1234`, or `another process` when it left no trace.
+        /// `process 1234`, or `another process` if it is unknown.
         owner: String,
     },
-    /// The folder is of another format version.
+    /// The folder has another format version.
     #[error("{path} has format version {found}, this program reads version {supported}; {advice}")]
     Version {
         /// The data folder.
         path: String,
         /// The version found.
         found: String,
-        /// The version this program reads and writes.
+        /// The version that this program reads and writes.
         supported: u32,
         /// What to do.
         advice: &'static str,
@@ -415,13 +417,13 @@ pub enum StoreError {
     /// The folder does not exist or holds no store.
     #[error("{0}: no catalogue here; `lapidary ingest --data {0} …` makes one")]
     Missing(String),
-    /// There is a catalogue where a new one was to be made.
+    /// A catalogue exists where a new one was to be created.
     #[error("{0}: there is a catalogue here already; name an empty or a new folder")]
     Occupied(String),
-    /// The folder holds other files.
+    /// The folder holds unrelated files.
     #[error("{0} holds files that are not a Lapidary catalogue; name an empty or a new folder")]
     Foreign(String),
-    /// What is on disk does not fit together.
+    /// The data on disk is inconsistent.
     #[error("the data in {path} is damaged ({detail}); restore a backup, or feed the books again into a new folder")]
     Damaged {
         /// The data folder.
@@ -432,26 +434,26 @@ pub enum StoreError {
     /// The disk is full.
     #[error("no space left on the disk of {0}: nothing of this change was kept; free some space and try again")]
     DiskFull(String),
-    /// The folder may not be read or written.
+    /// No permission to read or write the folder.
     #[error("{path}: {detail}; check the folder's owner and permissions")]
     Denied {
         /// The data folder.
         path: String,
-        /// What the system said.
+        /// The system's message.
         detail: String,
     },
-    /// A recipe that the store holds nothing of.
+    /// The store does not know the recipe.
     #[error("there are no gems of recipe '{asked}' here; there are: {known}")]
     UnknownRecipe {
         /// The recipe asked for.
         asked: RecipeName,
-        /// The recipes there are, or `none yet`.
+        /// The known recipes, or `none yet`.
         known: String,
     },
-    /// A recipe of the same name, but with another definition, is there.
+    /// A recipe of the same name has another definition.
     #[error("there is another recipe '{0}' here already; give this one another name")]
     RecipeDiffers(RecipeName),
-    /// A gem with more bits than its recipe's gems have.
+    /// A gem has more bits than its recipe allows.
     #[error(
         "{book} has the gem {gem}, but gems of recipe '{recipe}' have {bits} bits; name the recipe it was made with"
     )]
@@ -462,10 +464,10 @@ pub enum StoreError {
         recipe: RecipeName,
         /// The gem.
         gem: WrittenGem,
-        /// How many bits the recipe's gems have.
+        /// Number of bits of the recipe's gems.
         bits: u32,
     },
-    /// A book would be taken out of the checks by being replaced.
+    /// Replacing the book would make it impossible to find.
     #[error(
         "{book} has gems of {recipes}, and would have none, so that no check could find it any more; send all of its text, \
          disable or remove the book, or replace it all the same with allow_empty"
@@ -476,27 +478,27 @@ pub enum StoreError {
         /// The recipes that it would have no gems of.
         recipes: String,
     },
-    /// Two books of one key where each must have its own.
+    /// Several books have the same key where keys must be unique.
     #[error("{0} is there twice; give each book an id of its own")]
     Duplicate(String),
-    /// A book that does not come in its place.
+    /// A book is out of order.
     #[error("{0} does not come in the order of libraries and ids; sort the books")]
     Unordered(String),
     /// The default recipe cannot be dropped.
     #[error("'{0}' is the default recipe; make another one the default before it is dropped")]
     IsDefault(RecipeName),
-    /// There is no backup in a folder.
+    /// The folder contains no backup.
     #[error("{0}: no backup of a catalogue here; `lapidary backup` makes one")]
     NoBackup(String),
-    /// What was to be done was stopped before its end.
+    /// The operation was stopped early.
     #[error("stopped before the end")]
     Stopped,
-    /// Anything else that `RocksDB` reports.
+    /// Any other error from `RocksDB`.
     #[error("{path}: {detail}")]
     Io {
         /// The data folder.
         path: String,
-        /// What `RocksDB` said.
+        /// The message from `RocksDB`.
         detail: String,
     },
 }

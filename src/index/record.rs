@@ -1,4 +1,4 @@
-//! A book's record and its names.
+//! A book's record, library name and id.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,10 +13,10 @@ use utoipa::ToSchema;
 use super::{Standing, StoreError};
 use crate::index::BookNo;
 
-/// The longest library name or book id, in bytes of UTF-8.
+/// Maximum length of a library name or book id, in bytes of UTF-8.
 pub const NAME_BYTES: usize = 512;
 
-/// A name that cannot be used for a library or a book.
+/// An invalid library name or book id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what} must have 1 to {NAME_BYTES} bytes and no control characters, not {value:?}")]
 pub struct BadName {
@@ -33,7 +33,7 @@ macro_rules! name {
         pub struct $name(String);
 
         impl $name {
-            /// The name as text.
+            /// The name as a string.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
@@ -80,17 +80,17 @@ name!(
     "a library's name"
 );
 name!(
-    /// A book's id within its library: 1 to 512 bytes without control characters; slashes and any script are fine.
+    /// A book's id within its library: 1 to 512 bytes without control characters. Slashes and any script are allowed.
     BookId,
     "a book's id"
 );
 
-/// What names a book for people.
+/// Identifies a book: its library and its id there.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
 pub struct BookKey {
     /// The library.
     pub library: Library,
-    /// The library's own id.
+    /// The book's id in the library.
     pub id: BookId,
 }
 
@@ -100,17 +100,17 @@ impl fmt::Display for BookKey {
     }
 }
 
-/// What may be done with a book, the strictest first. A verdict is one of these too.
+/// What may be done with a book, strictest first. A verdict is also one of these.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Rights {
-    /// Under copyright: may not be published by others.
+    /// Under copyright; others may not publish it.
     Protected,
-    /// Free to publish by its owner's will.
+    /// Free to publish with its owner's permission.
     Free,
     /// In the public domain.
     PublicDomain,
-    /// Nothing is known.
+    /// Not known.
     Unknown,
 }
 
@@ -143,62 +143,62 @@ impl fmt::Display for Rights {
     }
 }
 
-/// A book as the store keeps and shows it: all but its gems.
+/// A book as stored and shown: everything except its gems.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Record {
     /// Library and id.
     #[serde(flatten)]
     pub key: BookKey,
-    /// What may be done with it.
+    /// Its rights.
     pub rights: Rights,
     /// The title, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// The authors, in the order of the title page.
+    /// The authors, in title page order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub authors: Vec<String>,
     /// The language as a BCP 47 tag, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
-    /// ISBNs and other identifiers, as they were given or stand in the file.
+    /// ISBNs and other identifiers, as given or as found in the file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub identifiers: Vec<String>,
-    /// BLAKE3 of the text (UTF-8), or of the gems where only those are known, in hexadecimal. Books put in by
-    /// versions that had SHA-256 keep that as long as their content stays.
+    /// BLAKE3 of the text (UTF-8) in hexadecimal; of the gems if only those are known. Books added by versions that
+    /// used SHA-256 keep that digest until their content changes.
     pub digest: String,
-    /// BLAKE3 of the text as it is read without the marks of its printing, where that differs.
+    /// BLAKE3 of the text after stripping print artefacts, if that differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clean_digest: Option<String>,
-    /// The text's length in bytes of UTF-8; 0 when only the gems are known.
+    /// Length of the text in bytes of UTF-8; 0 if only the gems are known.
     pub bytes: u64,
-    /// Whether the text is read without the marks of its printing; missing, if each recipe does as it does by itself.
+    /// Whether print artefacts are stripped from the text. If missing, each recipe decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clean: Option<bool>,
-    /// How many gems the book has under each recipe.
+    /// Number of gems of the book, by recipe.
     #[schema(value_type = BTreeMap<String, u32>)]
     pub gems: BTreeMap<RecipeName, u32>,
-    /// When the book, or what is said of it, was last changed.
+    /// When the book or its metadata last changed.
     pub changed: Timestamp,
-    /// Whether and when it counts, and what was noted of it.
+    /// Whether and when the book counts, and any note on it.
     #[serde(default, skip_serializing_if = "Standing::is_usual")]
     pub standing: Standing,
 }
 
-/// What of a record decides whether and where a report shows the book.
+/// The part of a record that decides whether and where a report shows the book.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Outline {
     /// The library.
     pub library: Library,
-    /// The library's own id.
+    /// The book's id in the library.
     pub id: BookId,
-    /// What may be done with it.
+    /// Its rights.
     pub rights: Rights,
-    /// As [`Record::digest`].
+    /// See [`Record::digest`].
     pub digest: String,
-    /// As [`Record::clean_digest`].
+    /// See [`Record::clean_digest`].
     #[serde(default)]
     pub clean_digest: Option<String>,
-    /// How many gems the book has under each recipe.
+    /// Number of gems of the book, by recipe.
     pub gems: BTreeMap<RecipeName, u32>,
     /// Whether and when it counts.
     #[serde(default)]
@@ -214,20 +214,20 @@ impl Outline {
 }
 
 impl Record {
-    /// What may be done with the book on this day.
+    /// The rights in effect on a day.
     #[must_use]
     pub fn rights_on(&self, day: Date) -> Rights {
         self.standing.rights_on(day, self.rights)
     }
 
-    /// Whether no check counts the book.
+    /// Whether checks ignore the book.
     #[must_use]
     pub fn is_disabled(&self) -> bool {
         self.standing.disabled_since.is_some()
     }
 
     /// # Errors
-    /// [`StoreError::WouldBeEmpty`] when the book has gems of one of these recipes, and `after` has none.
+    /// [`StoreError::WouldBeEmpty`] if the book has gems of one of these recipes and `after` has none.
     pub(crate) fn not_emptied_by<'a>(
         &self,
         after: &Self,
@@ -243,28 +243,28 @@ impl Record {
     }
 }
 
-/// A book to be put into a store: its record, and its gems under every recipe that `record.gems` names.
+/// A book to store: its record, and its gems of every recipe named in `record.gems`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewBook {
-    /// The record; its `gems` counts are those of `gems`.
+    /// The record. Its `gems` counts match `gems`.
     pub record: Record,
-    /// The gems by recipe, none twice, in order of first place.
+    /// The gems by recipe, without duplicates, in order of first occurrence.
     pub gems: BTreeMap<RecipeName, Vec<PlacedGem>>,
-    /// Folds to be kept, one a base.
+    /// Folds to store, one for each base.
     pub folds: Vec<PackedFold>,
-    /// Whether it may take the place of a book that has gems of a recipe with none of it.
+    /// Whether the book may replace one that has gems of a recipe that this one has none of.
     pub allow_empty: bool,
 }
 
-/// The gems of a recipe for a book that is there.
+/// Gems of a recipe for an existing book.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LateGems {
     /// The book.
     pub book: BookNo,
-    /// The digest of the text that they were made of.
+    /// The digest of the text that the gems were computed from.
     pub digest: String,
     /// The gems.
     pub gems: Vec<PlacedGem>,
-    /// The fold they were cut from, if it is to be kept.
+    /// The fold they were cut from, if it is to be stored.
     pub fold: Option<PackedFold>,
 }

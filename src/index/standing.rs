@@ -1,4 +1,4 @@
-//! How a book stands beside its rights: whether it counts at all, from which day to which, and what was noted of it.
+//! A book's standing besides its rights: whether it counts, on which days its rights are in effect, and any note.
 
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -7,34 +7,34 @@ use utoipa::ToSchema;
 
 use super::Rights;
 
-/// The longest note, in bytes of UTF-8.
+/// Maximum length of a note, in bytes of UTF-8.
 pub const NOTE_BYTES: usize = 4_000;
 
-/// How a book stands: usually it counts, always, and there is nothing to note.
+/// A book's standing. Usually a book counts, without date limits or a note.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Standing {
-    /// Since when the book is disabled: kept, and counted by no check.
+    /// When the book was disabled. A disabled book is kept, but checks do not count it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disabled_since: Option<Timestamp>,
-    /// Why, or whatever else its library wants to remember.
+    /// The reason, or anything else the library wants to remember.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<Note>,
-    /// The days that its rights hold on, if not all.
+    /// The days on which its rights are in effect, if limited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub validity: Option<Validity>,
-    /// When its rights, their days, the note or whether it counts were last amended.
+    /// When the rights, their days, the note or the disabled state were last amended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub amended: Option<Timestamp>,
 }
 
 impl Standing {
-    /// Whether there is nothing to say.
+    /// Whether everything has its default value.
     #[must_use]
     pub fn is_usual(&self) -> bool {
         *self == Self::default()
     }
 
-    /// What may be done on this day with a book of these rights.
+    /// The rights in effect on a day for a book with these rights.
     #[must_use]
     pub fn rights_on(&self, day: Date, rights: Rights) -> Rights {
         match &self.validity {
@@ -44,26 +44,26 @@ impl Standing {
     }
 }
 
-/// A remark on a book.
+/// A note on a book.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Note {
-    /// What is remarked.
+    /// The text.
     pub text: String,
     /// When it was written.
     pub since: Timestamp,
 }
 
-/// The days that a book's rights hold on, in UTC, and what holds on all others.
+/// The days on which a book's rights are in effect, in UTC, and the rights on all other days.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Validity {
-    /// The first day; without it, from ever.
+    /// The first day; if missing, there is no start date.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<Date>,
-    /// The last day; without it, for ever.
+    /// The last day; if missing, there is no end date.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Date>,
-    /// What may be done with the book on all other days: `unknown` unless told otherwise.
+    /// The rights on all other days. Default: `unknown`.
     #[serde(default = "unknown")]
     pub otherwise: Rights,
 }
@@ -73,7 +73,7 @@ fn unknown() -> Rights {
 }
 
 impl Validity {
-    /// Whether a book's rights hold on this day.
+    /// Whether the book's rights are in effect on a day.
     #[must_use]
     pub fn holds(&self, day: Date) -> bool {
         self.from.is_none_or(|from| from <= day) && self.until.is_none_or(|until| day <= until)

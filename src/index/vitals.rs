@@ -1,82 +1,82 @@
-//! What a store tells of itself to whoever watches it.
+//! Monitoring data of a store.
 
 use std::time::Duration;
 
-/// A store in numbers. What is counted is counted since the store was opened.
+/// Statistics of a store. Counters start when the store is opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Vitals {
-    /// The bytes of tables, by what they hold.
+    /// Size of the tables in bytes, by content.
     pub tables: Vec<(&'static str, u64)>,
-    /// Bytes of memory that hold what is not in tables yet.
+    /// Bytes of memory holding data that is not in tables yet.
     pub memtables: u64,
     /// The postings.
     pub postings: PostingCounts,
-    /// How many postings were rewritten to merge the delta into the main index.
+    /// Number of postings rewritten to merge the delta into the main index.
     pub merged_postings: u64,
     /// The disk.
     pub disk: Disk,
-    /// The cache of what was read of tables.
+    /// The cache of table blocks.
     pub cache: CacheUse,
-    /// What goes on in the background.
+    /// Background work.
     pub background: Background,
 }
 
-/// How many postings there are.
+/// Number of postings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PostingCounts {
-    /// In the main index.
+    /// Postings in the main index.
     pub main: u64,
-    /// Changes that are not merged into it yet.
+    /// Changes not merged into it yet.
     pub delta: u64,
 }
 
-/// The disk that a store lies on, in bytes.
+/// The disk that a store is on, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Disk {
-    /// All files of the store.
+    /// Size of all files of the store.
     pub used: u64,
-    /// What may still be written to the file system.
+    /// Free space of the file system.
     pub free: u64,
-    /// The whole file system.
+    /// Size of the file system.
     pub size: u64,
-    /// Whether it can be read only.
+    /// Whether the file system is read-only.
     pub read_only: bool,
 }
 
 /// A cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CacheUse {
-    /// How many bytes it may hold.
+    /// Capacity in bytes.
     pub capacity: u64,
-    /// How many it holds.
+    /// Bytes used.
     pub used: u64,
-    /// How many of those are in use at this moment.
+    /// Bytes of those that are pinned right now.
     pub pinned: u64,
-    /// How many blocks were found in it.
+    /// Number of blocks found in the cache.
     pub hits: u64,
-    /// How many were not.
+    /// Number of blocks not found in the cache.
     pub misses: u64,
 }
 
-/// What a store does by itself.
+/// Background work of a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Background {
-    /// Compactions that run now.
+    /// Number of running compactions.
     pub compactions: u64,
-    /// Flushes that run now.
+    /// Number of running flushes.
     pub flushes: u64,
     /// Bytes that compactions still have to rewrite.
     pub pending: u64,
-    /// Bytes that compactions have read.
+    /// Bytes read by compactions.
     pub compaction_read: u64,
-    /// Bytes that compactions have written.
+    /// Bytes written by compactions.
     pub compaction_written: u64,
-    /// Bytes that flushes have written.
+    /// Bytes written by flushes.
     pub flush_written: u64,
-    /// How long writes were held back, all together.
+    /// Total time that writes were stalled.
     pub stalled: Duration,
-    /// Whether they are held back now.
+    /// Whether writes are stopped right now.
     pub write_stopped: bool,
-    /// How many flushes and compactions failed.
+    /// Number of failed flushes and compactions.
     pub errors: u64,
 }

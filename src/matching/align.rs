@@ -1,4 +1,4 @@
-//! Which part of a query matches which part of a book, and what the two are to each other.
+//! Alignment: which parts of a query match which parts of a book, and how the two relate.
 
 use hashbrown::HashMap;
 use lapidary_gems::{Gem, Place, PlacedGem};
@@ -7,65 +7,65 @@ use utoipa::ToSchema;
 
 use super::ALONE;
 
-/// Two matching gems belong to one span when at most so many gems, in either text, lie from one to the next. Eight gems
-/// are about 16,000 characters: enough to bridge gems lost to small edits, too little to join two chapters.
+/// Two matching gems belong to the same span if, in both texts, at most this many gems lie from one to the next.
+/// Eight gems are about 16,000 characters: enough to bridge gems lost to small edits, too few to join two chapters.
 const REACH: usize = 8;
-/// A text lies in another when spans cover at least this part of it.
+/// A text is contained in another if spans cover at least this share of it.
 const COVERED: f64 = 0.5;
 
-/// A query and a book side by side.
+/// The alignment of a query and a book.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Alignment {
-    /// What they are to each other.
+    /// How they relate.
     pub relation: Relation,
-    /// The stretches that match, in the order of the query.
+    /// The matching passages, in query order.
     pub spans: Vec<Span>,
-    /// The weights of the gems in common together; those that stand alone count half.
+    /// Total weight of the common gems. Gems that stand alone count half.
     pub evidence: f64,
-    /// How many gems there are in common; those that stand alone count half.
+    /// Number of common gems. Gems that stand alone count half.
     pub support: f64,
 }
 
-/// A stretch of the query and the stretch of the book that it matches.
+/// A passage of the query and the passage of the book that it matches.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Span {
-    /// How many gems the two stretches have in common, in the same order.
+    /// Number of gems that the two passages have in common, in the same order.
     pub common: u32,
-    /// The stretch of the query.
+    /// The passage of the query.
     pub query: Extent,
-    /// The stretch of the book.
+    /// The passage of the book.
     pub book: Extent,
 }
 
-/// A stretch of a text.
+/// A passage of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Extent {
-    /// Which of the text's gems, counted from 0: `start..end`.
+    /// The range of gems in the text, counted from 0: `start..end`.
     pub gems: Range,
-    /// Which bytes of the text in UTF-8; `null` where only the gems are known.
+    /// The range of bytes in the text as UTF-8; `null` if only the gems are known.
     pub bytes: Option<Place>,
 }
 
 /// A half-open range of gems.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Range {
-    /// The first.
+    /// The first gem.
     pub start: u32,
-    /// The one behind the last.
+    /// One past the last gem.
     pub end: u32,
 }
 
-/// What a query and a book are to each other.
+/// How a query and a book relate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Relation {
     /// Each covers most of the other.
     SameText,
-    /// The query lies inside the book.
+    /// The query is contained in the book.
     PartOfBook,
-    /// The book lies inside the query.
+    /// The book is contained in the query.
     ContainsBook,
-    /// They share parts.
+    /// They share passages.
     Overlap,
 }
 
@@ -82,16 +82,16 @@ impl Relation {
     }
 }
 
-/// Finds the spans of a query and a book, the relation that follows from how much of each they cover, and what the gems in
-/// common say together, each by its weight; one without a weight does not count. Both lists are in order of place, no gem
-/// twice.
+/// Aligns a query with a book: finds the spans, the relation that follows from how much of each text they cover, and
+/// the evidence from the weights of the common gems. Gems without a weight do not count. Both lists must be in text
+/// order and free of duplicates.
 #[must_use]
 pub fn align(query: &[PlacedGem], book: &[PlacedGem], weight: impl Fn(Gem) -> Option<f64>) -> Alignment {
     let in_book: HashMap<Gem, usize> = book.iter().enumerate().map(|(at, g)| (g.gem, at)).collect();
     let mut runs: Vec<Run> = Vec::new();
     for (q, placed) in query.iter().enumerate() {
         let Some((&b, weight)) = in_book.get(&placed.gem).zip(weight(placed.gem)) else { continue };
-        // A run may be interrupted by a gem that lies elsewhere; every run that is still in reach may go on.
+        // A gem from elsewhere may interrupt a run, so any run still within reach can be extended.
         let open = runs.iter_mut().rev().take(REACH).filter(|run| run.reaches(q, b)).min_by_key(|run| b - run.book.1);
         match open {
             Some(run) => run.extend(q, b, weight),
@@ -109,13 +109,13 @@ pub fn align(query: &[PlacedGem], book: &[PlacedGem], weight: impl Fn(Gem) -> Op
         (false, false) => Relation::Overlap,
     };
     let spans = runs.iter().map(|run| run.span(query, book)).collect();
-    // From 0.0, as a sum of nothing is -0.0.
+    // Start from 0.0: the sum of nothing is -0.0.
     let sum = |of: fn(&Run) -> f64| runs.iter().fold(0.0, |sum, run| sum + run.firmness() * of(run));
     let (evidence, support) = (sum(|run| run.weight), sum(|run| f64::from(run.common)));
     Alignment { relation, spans, evidence, support }
 }
 
-/// A span in the making: first and last gem in either text.
+/// A span being built: the first and last gem in either text.
 struct Run {
     common: u32,
     weight: f64,
@@ -135,7 +135,7 @@ impl Run {
         self.book.1 = b;
     }
 
-    /// What each of its gems counts.
+    /// How much each of its gems counts.
     fn firmness(&self) -> f64 {
         if self.common == 1 { ALONE } else { 1.0 }
     }
@@ -221,7 +221,7 @@ mod tests {
             |query: Vec<PlacedGem>, weight: fn(Gem) -> Option<f64>| align(&query, &text(0..100), weight).evidence;
         let alike = |_| Some(1.0);
         let in_order = evidence(text(10..20), alike);
-        // The same gems, far apart and backwards.
+        // The same gems, far apart and in reverse order.
         let scattered =
             evidence(text((10..20).rev().flat_map(|gem| (0..9).map(move |i| 1_000 * gem + i).chain([gem]))), alike);
         assert_eq!((in_order, scattered), (10.0, 5.0));

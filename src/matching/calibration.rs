@@ -1,35 +1,35 @@
-//! How likely a match is an error: counted on books that have nothing to do with each other, not guessed.
+//! The probability that a match is an error, measured on unrelated books rather than guessed.
 //!
-//! `data/calibration.tsv` says how many unrelated pairs of a text and a book reached how much evidence, and how many pairs of
-//! their gems were compared for it. As for sequences of genes (Karlin and Altschul 1990), errors are expected in proportion to
-//! that search space: a long text, or a large index, has more of them. What follows is an upper bound, and never less than
-//! three errors in the whole space that was counted: no corpus can show less.
+//! `data/calibration.tsv` records how many unrelated pairs of a text and a book reached how much evidence, and how
+//! many pairs of their gems were compared. As with gene sequences (Karlin and Altschul 1990), the expected number of
+//! errors is proportional to that search space, so a long text or a large index has more of them. The result is an
+//! upper bound, and never less than three errors in the whole space measured: no corpus can show less.
 
 use std::sync::LazyLock;
 
 use lapidary_gems::RecipeName;
 
-/// What was counted.
+/// A measured level of evidence.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Level {
     /// The recipe.
     pub recipe: RecipeName,
-    /// How many pairs of a gem of a text and a gem of an unrelated book were compared.
+    /// Number of pairs compared of a gem of a text and a gem of an unrelated book.
     pub gem_pairs: u64,
     /// The evidence.
     pub evidence: f64,
-    /// How many times a text and an unrelated book reached it.
+    /// Number of times a text and an unrelated book reached it.
     pub reached: u64,
 }
 
-/// What was counted, by recipe.
+/// The measurements, by recipe.
 #[derive(Debug, Default, Clone, PartialEq)]
 pub struct Calibration {
     levels: Vec<Level>,
 }
 
 impl Calibration {
-    /// That of the built-in recipes.
+    /// The measurements of the built-in recipes.
     #[must_use]
     pub fn built_in() -> &'static Self {
         static BUILT_IN: LazyLock<Calibration> = LazyLock::new(|| {
@@ -39,23 +39,23 @@ impl Calibration {
         &BUILT_IN
     }
 
-    /// Reads what [`Self::written`] wrote.
+    /// Parses the output of [`Self::written`].
     ///
     /// # Errors
-    /// The number of the first line that is not as it should be.
+    /// The number of the first invalid line.
     pub fn parse(table: &str) -> Result<Self, usize> {
         let rows = (1_usize..).zip(table.lines()).filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
         let levels = rows.map(|(number, line)| level(line).ok_or(number));
         Ok(Self { levels: levels.collect::<Result<_, _>>()? })
     }
 
-    /// A calibration of these levels.
+    /// Creates a calibration from these levels.
     #[must_use]
     pub fn new(levels: Vec<Level>) -> Self {
         Self { levels }
     }
 
-    /// The table, a level a line: recipe, gem pairs, evidence, how many reached it, with tabs between.
+    /// Formats the table with one level per line, separated by tabs: recipe, gem pairs, evidence, times reached.
     #[must_use]
     pub fn written(&self) -> String {
         let line = |level: &Level| {
@@ -65,8 +65,8 @@ impl Calibration {
         self.levels.iter().map(line).collect()
     }
 
-    /// How likely a text of `query` gems reaches this evidence with any of unrelated books that have `books` gems together,
-    /// at most, with 95 % confidence. `None` for a recipe that was not counted.
+    /// Upper bound, with 95 % confidence, on the probability that a text of `query` gems reaches this evidence with
+    /// any of the unrelated books that have `books` gems in total. `None` if the recipe was not measured.
     #[must_use]
     pub fn error_probability(&self, recipe: &RecipeName, query: u32, books: u64, evidence: f64) -> Option<f64> {
         let mut of_recipe = self.levels.iter().filter(|level| level.recipe == *recipe).peekable();
@@ -75,7 +75,7 @@ impl Calibration {
         let highest = reached.max_by(|a, b| a.evidence.total_cmp(&b.evidence));
         let expected =
             |level: &Level| upper_bound(level.reached) / level.gem_pairs as f64 * f64::from(query) * books as f64;
-        // The probability of one or more, of a Poisson variable of this mean.
+        // The probability that a Poisson variable with this mean is at least one.
         Some(highest.map_or(1.0, |level| -(-expected(level)).exp_m1()))
     }
 }
@@ -91,8 +91,8 @@ fn level(line: &str) -> Option<Level> {
     })
 }
 
-/// The greatest mean that fits, with 95 % confidence, to so many hits: the upper bound of Garwood (1936) for a Poisson
-/// variable, by the approximation of Wilson and Hilferty (1931), which is right to 1 %.
+/// The greatest mean consistent with this many hits at 95 % confidence: the upper bound of Garwood (1936) for a
+/// Poisson variable, by the approximation of Wilson and Hilferty (1931), which is accurate to 1 %.
 fn upper_bound(hits: u64) -> f64 {
     /// The 95 % quantile of the normal distribution.
     const Z: f64 = 1.6449;

@@ -1,12 +1,12 @@
-//! How many books would have so many gems in common with a query by chance alone.
+//! How many books share a given number of gems with a query by chance alone.
 
 use crate::index::Sizes;
 
-/// The expected number of unrelated books in the index that have `common` or more gems in common with a query of
-/// `query` gems, when a gem has `bits` bits.
+/// The expected number of unrelated books in the index that have at least `common` gems in common with a query of
+/// `query` gems, where a gem has `bits` bits.
 ///
-/// Gems of unrelated texts are random numbers, so the common gems of a query and a book of `n` gems are Poisson
-/// distributed with mean `query · n / 2^bits`. Books are taken at the mean size of their class in `sizes`.
+/// Gems of unrelated texts are random numbers, so the number of common gems of a query and a book of `n` gems has a
+/// Poisson distribution with mean `query · n / 2^bits`. Each book counts with the mean size of its class in `sizes`.
 #[must_use]
 pub fn chance(sizes: &Sizes, query: u32, common: u32, bits: u32) -> f64 {
     let gems = 2_f64.powi(bits.cast_signed());
@@ -16,20 +16,20 @@ pub fn chance(sizes: &Sizes, query: u32, common: u32, bits: u32) -> f64 {
         let mean = f64::from(query) * (class.gems as f64 / books) / gems;
         books * at_least(common, mean)
     });
-    // From 0.0, as a sum of nothing is -0.0.
+    // Start from 0.0: the sum of nothing is -0.0.
     expected.fold(0.0, |sum, books| sum + books)
 }
 
-/// The probability that a Poisson variable of this mean is `count` or more.
+/// The probability that a Poisson variable with this mean is at least `count`.
 fn at_least(count: u32, mean: f64) -> f64 {
     if count == 0 {
         return 1.0;
     }
-    // In logarithms, since mean^count / count! leaves the range of f64 on both sides.
+    // Use logarithms: mean^count / count! overflows f64 in both directions.
     let log_factorial: f64 = (1..=count).map(|i| f64::from(i).ln()).sum();
     let mut term = (f64::from(count) * mean.ln() - mean - log_factorial).exp();
     if f64::from(count) <= mean {
-        // The sum from below is the shorter one.
+        // The sum from below is shorter.
         let mut below = 0.0;
         for i in (1..=count).rev() {
             term *= f64::from(i) / mean;
@@ -69,7 +69,7 @@ mod tests {
         assert!(at_least(1_000_000, 1.0) < f64::MIN_POSITIVE);
     }
 
-    /// Random gems of few bits in many small books: what happens is what the formula expects.
+    /// Random gems of few bits in many small books agree with the formula.
     #[test]
     fn as_counted_on_random_gems() {
         let (bits, books, size) = (12, 20_000_u64, 60);

@@ -1,22 +1,24 @@
-//! In how many books a gem is taken to be, where a recipe posts only some of a text's gems.
+//! Estimates how many books have a gem, for recipes that post only some of a text's gems.
 
-/// What the posting lists say of a gem, the rarest first.
+/// What the posting lists say about a gem, rarest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Listed {
-    /// Nothing: the query or every list lacks it.
+    /// Nothing: the gem is not in the query or not in any list.
     Not,
-    /// It is in so many books.
+    /// It is in this many books.
     In(u32),
     /// It is in more books than the rule's cap.
     Common,
 }
 
-/// In how many books each gem of a text is taken to be, from what the lists say of it and which of the text's gems are posted.
+/// Estimates the number of books that have each gem of a text, from the posting lists and from which of the gems are
+/// posted.
 ///
-/// Of a gem without a posting, the lists know only the other books that have one of it. A phrase that many books have is
-/// posted in some of them. Of a passage that many books have, other gems are posted in each where it begins and ends, as what
-/// stands around it decides, and further in the same ones in most of them. So a gem is taken to be as frequent as the most
-/// frequent of itself and the two posted ones around it. One that is posted and that the query lacks is in no book.
+/// For a gem without a posting, the lists show only those other books that do post it. A phrase found in many books
+/// is posted in some of them. In a passage found in many books, the posted gems differ between books at the start and
+/// end, where the surrounding text decides, and are the same in most books further inside. So a gem is assumed to be
+/// as frequent as the most frequent of itself and the two posted gems around it. A posted gem that is not in the
+/// query is in no book.
 #[must_use]
 pub fn spread(gems: &[(Listed, bool)]) -> Vec<Listed> {
     fn posted_before<'a>(gems: impl Iterator<Item = &'a (Listed, bool)>) -> Vec<Listed> {

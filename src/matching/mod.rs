@@ -1,4 +1,5 @@
-//! Candidate counts to a report: how much is shared, where, in which relation, what may be done, and what chance says.
+//! Matching: from candidate counts to a report. Computes how much is shared, where, how the texts relate, the
+//! resulting rights and the role of chance.
 //!
 //! Everything here is arithmetic on gems and rights; nothing reads a store.
 
@@ -18,10 +19,10 @@ use utoipa::ToSchema;
 
 use crate::index::Rights;
 
-/// Whether a score and an alignment make a match by a rule; the alignment is not asked for where the score decides.
+/// Whether a score and an alignment meet a rule. The alignment is computed only if the score does not already decide.
 ///
 /// # Errors
-/// Those of the alignment.
+/// The errors of computing the alignment.
 pub fn is_match<E>(rule: &Rule, score: &Score, aligned: impl FnOnce() -> Result<Alignment, E>) -> Result<bool, E> {
     if score.common < rule.fewest() || score.share_of_query.max(score.share_of_book) < rule.min_share {
         return Ok(false);
@@ -33,23 +34,23 @@ pub fn is_match<E>(rule: &Rule, score: &Score, aligned: impl FnOnce() -> Result<
     Ok(evidence >= rule.min_evidence && support >= rule.min_support)
 }
 
-/// What somebody wants other than usual in a rule.
+/// Overrides for parts of a rule.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
 pub struct RuleChanges {
-    /// The fewest gems in common.
+    /// Minimum number of common gems.
     pub min_common: Option<u32>,
-    /// The least share in common.
+    /// Minimum share in common.
     pub min_share: Option<f64>,
-    /// The most books that a gem that counts is in.
+    /// A gem in more books than this does not count.
     pub common_cap: Option<u32>,
-    /// The least evidence.
+    /// Minimum evidence.
     pub min_evidence: Option<f64>,
-    /// The least support.
+    /// Minimum support.
     pub min_support: Option<f64>,
 }
 
 impl RuleChanges {
-    /// The rule with these changes.
+    /// Applies these overrides to a rule.
     #[must_use]
     pub fn on(self, rule: Rule) -> Rule {
         Rule {
@@ -62,21 +63,21 @@ impl RuleChanges {
     }
 }
 
-/// What a query and a book have in common, in numbers.
+/// How much a query and a book have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Score {
-    /// How many gems both have.
+    /// Number of common gems.
     pub common: u32,
-    /// The part of the query's gems that the book has, from 0 to 1.
+    /// Share of the query's gems that the book has, from 0 to 1.
     pub share_of_query: f64,
-    /// The part of the book's gems that the query has, from 0 to 1.
+    /// Share of the book's gems that the query has, from 0 to 1.
     pub share_of_book: f64,
-    /// How alike the two are as wholes, from 0 to 1: twice the common gems over both gem counts (Dice 1945).
+    /// Overall similarity, from 0 to 1: twice the common gems over the gems of both (Dice 1945).
     pub score: f64,
 }
 
 impl Score {
-    /// The score of `common` gems between a query of `query` gems and a book of `book` gems.
+    /// The score for `common` gems between a query of `query` gems and a book of `book` gems.
     #[must_use]
     pub fn new(common: u32, query: u32, book: u32) -> Self {
         let part = |of: f64| {
@@ -87,12 +88,13 @@ impl Score {
     }
 }
 
-/// What a gem that stands alone counts, against one near another in the order of both texts: chance, quotations and forgers
-/// scatter gems, a copy keeps their order.
+/// How much a gem that stands alone counts, compared with one that is near another in the order of both texts.
+/// Chance, quotations and forgers scatter gems; a copy keeps their order.
 const ALONE: f64 = 0.5;
 
-/// What a gem says that so many books of an index have: 1 when it is in one book, 0 when it were in all and the index
-/// without end (the inverse document frequency of Spärck Jones 1972, as a part of its greatest value).
+/// The weight of a gem that this many books of an index have: 1 if it is in one book, and towards 0 if it is in all
+/// books of an unlimited index. This is the inverse document frequency of Spärck Jones (1972), relative to its
+/// maximum.
 #[must_use]
 pub fn weight(holders: u32, books: u64) -> f64 {
     let books = books.max(1) as f64;
@@ -100,7 +102,7 @@ pub fn weight(holders: u32, books: u64) -> f64 {
     (1.0 + books / frequency).log2() / (1.0 + books).log2()
 }
 
-/// The strictest rights among the matches; `unknown` when there are none.
+/// The strictest rights among the matches; `unknown` if there are none.
 #[must_use]
 pub fn verdict(rights: impl IntoIterator<Item = Rights>) -> Rights {
     rights.into_iter().min().unwrap_or(Rights::Unknown)

@@ -1,4 +1,4 @@
-//! A job: what it does, and how far it is.
+//! A job: its task and progress.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -11,21 +11,21 @@ use serde_json::Value;
 use super::{CutFrom, RecipeChoice};
 use crate::catalogue::CatalogueError;
 
-/// What a job does.
+/// The task of a job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Task {
-    /// Gives every book gems of a recipe, and makes that the default when every book has them.
+    /// Computes gems of a recipe for every book, then makes the recipe the default.
     Reindex {
         /// The recipe.
         recipe: RecipeChoice,
-        /// What the books are cut from.
+        /// What the gems are computed from.
         #[serde(default)]
         from: CutFrom,
-        /// Whether the recipe that was the default before is dropped at the end.
+        /// Whether to drop the previous default recipe at the end.
         #[serde(default)]
         drop_old: bool,
-        /// Whether the recipe becomes the default even if some books cannot have gems of it.
+        /// Whether the recipe becomes the default even if some books cannot get gems of it.
         #[serde(default)]
         allow_missing: bool,
     },
@@ -34,27 +34,27 @@ pub enum Task {
         /// The recipe.
         recipe: RecipeName,
     },
-    /// Reads everything and says what does not fit together.
+    /// Reads everything and reports inconsistencies.
     Verify {
-        /// Whether that is mended, from the records and the gems of the books.
+        /// Whether to repair them, using the books' records and gems.
         #[serde(default)]
         fix: bool,
     },
     /// Makes a backup.
     Backup {
-        /// Where to: for a server a name, below the folder that it was given for backups.
+        /// The destination. On a server, a name below the configured backup folder.
         #[serde(default = "Backups::usual_name")]
         to: PathBuf,
-        /// How many backups are kept there, this one included.
+        /// Number of backups to keep there, including this one.
         #[serde(default = "Backups::usual_number")]
         keep: u32,
     },
-    /// Brings everything into the form that takes the least space and is read the fastest.
+    /// Compacts the store into its smallest and fastest form.
     Compact {},
 }
 
 impl Task {
-    /// The word for its kind.
+    /// The name of its kind.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -67,14 +67,14 @@ impl Task {
     }
 }
 
-/// Where backups may go.
+/// Where backups may be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Backups {
-    /// No place is known.
+    /// Nowhere: no folder is configured.
     Nowhere,
-    /// Into folders right below this one.
+    /// To folders directly below this one.
     Below(PathBuf),
-    /// Wherever they are wanted: who asks could write there without us.
+    /// Anywhere: the caller could write there anyway.
     Anywhere,
 }
 
@@ -108,17 +108,17 @@ impl Backups {
     }
 }
 
-/// What became of a job.
+/// The state of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JobState {
-    /// It has not ended. After a crash it goes on when the catalogue is served again.
+    /// Not finished. After a crash it resumes when the catalogue is served again.
     Running,
-    /// It did what it was to do.
+    /// Finished successfully.
     Done,
-    /// It could not.
+    /// Failed.
     Failed,
-    /// It was told to end.
+    /// Cancelled.
     Cancelled,
 }
 
@@ -138,36 +138,36 @@ impl fmt::Display for JobState {
 pub struct Job {
     /// Its number.
     pub id: u32,
-    /// What it does.
+    /// Its task.
     pub task: Task,
-    /// What became of it.
+    /// Its state.
     pub state: JobState,
-    /// How much of `total` is done, in units of its own.
+    /// How much of `total` is done. The unit depends on the task.
     pub done: u64,
-    /// How much there is to do.
+    /// Total amount of work.
     pub total: u64,
     /// When it was started.
     pub started: Timestamp,
-    /// When it ended.
+    /// When it finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<Timestamp>,
-    /// What came out of it.
+    /// Its result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<Value>,
     /// Why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// Where it stands, for the time after a crash.
+    /// The point to resume from after a crash.
     #[serde(default, rename = "stand")]
     pub checkpoint: Checkpoint,
 }
 
-/// Where a job stands.
+/// The point to resume a job from.
 #[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Checkpoint {
-    /// The number of the next book to look at.
+    /// Number of the next book to process.
     pub book: u32,
-    /// The recipe that was the default when it was started.
+    /// The default recipe when the job was started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<RecipeName>,
 }

@@ -1,7 +1,7 @@
-//! Long work: started, watched, cancelled, and taken up again after a crash.
+//! Long-running jobs: start, watch, cancel, and resume after a crash.
 //!
-//! A job is in the store from its start on, with how far it is, so that it goes on where it stood when the catalogue is
-//! served again. One job of a kind runs at a time, each on a thread of its own; all of them work beside checks and changes.
+//! A job is stored with its progress from the start, so it resumes where it was when the catalogue is served again.
+//! Only one job of each kind runs at a time. Each has its own thread, and all run alongside checks and changes.
 
 mod job;
 mod reindex;
@@ -20,14 +20,14 @@ pub use self::reindex::{CutFrom, RecipeChoice};
 use super::{Catalogue, CatalogueError};
 use crate::index::{Action, Actor, Backup, Small, StoreError, Watch};
 
-/// How many jobs that have ended are remembered.
+/// Number of finished jobs to remember.
 const REMEMBERED: usize = 100;
-/// The most backups that a folder keeps.
+/// Maximum number of backups in a folder.
 const MOST_BACKUPS: u32 = 1000;
-/// How often a job's progress goes to disk.
+/// How often a job's progress is saved to disk.
 const SAVED_EVERY: Duration = Duration::from_secs(1);
 
-/// The jobs that this process has begun or gone on with.
+/// The jobs started or resumed by this process.
 #[derive(Default)]
 pub(super) struct Jobs {
     begun: Mutex<Vec<Arc<RunningJob>>>,
@@ -35,25 +35,25 @@ pub(super) struct Jobs {
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
-/// A job that this process has begun.
+/// A job started or resumed by this process.
 struct RunningJob {
     job: Mutex<Job>,
     cancelled: AtomicBool,
 }
 
 impl Jobs {
-    /// What the jobs do that this process has begun and that have not ended.
+    /// The tasks of the unfinished jobs of this process.
     fn running(&self) -> Vec<Task> {
         let jobs: Vec<Job> = lock(&self.begun).iter().map(|begun| begun.job()).collect();
         jobs.into_iter().filter(|job| job.state == JobState::Running).map(|job| job.task).collect()
     }
 
-    /// Whether all that runs in the background is to end.
+    /// Whether background work must stop.
     pub(super) fn are_stopping(&self) -> bool {
         self.stopping.load(Ordering::Relaxed)
     }
 
-    /// Runs something that is no job beside them, until they stop.
+    /// Runs other background work alongside the jobs, until they are stopped.
     pub(super) fn run_beside(&self, work: impl FnOnce() + Send + 'static) {
         lock(&self.threads).push(thread::spawn(work));
     }
@@ -74,10 +74,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Catalogue {
-    /// Starts a job; one like it that was interrupted goes on.
+    /// Starts a job. If the same task was interrupted, resumes it instead.
     ///
     /// # Errors
-    /// [`CatalogueError::JobRuns`] when one of the kind has not ended, and what is wrong with the task.
+    /// [`CatalogueError::JobRuns`] if a job of the same kind is unfinished, and the errors of an invalid task.
     pub fn start(self: &Arc<Self>, task: Task) -> Result<Job, CatalogueError> {
         self.approve(&task)?;
         let mut begun = lock(&self.jobs.begun);
@@ -109,7 +109,7 @@ impl Catalogue {
         Ok(job)
     }
 
-    /// Goes on with the jobs that were interrupted.
+    /// Resumes interrupted jobs.
     pub fn resume_jobs(self: &Arc<Self>) -> Result<(), CatalogueError> {
         let mut begun = lock(&self.jobs.begun);
         for job in self.kept_jobs()?.into_iter().filter(|job| job.state == JobState::Running) {
@@ -119,7 +119,7 @@ impl Catalogue {
         Ok(())
     }
 
-    /// All jobs that are remembered, the newest first.
+    /// All remembered jobs, newest first.
     pub fn jobs(&self) -> Result<Vec<Job>, CatalogueError> {
         let mut jobs = self.kept_jobs()?;
         for begun in lock(&self.jobs.begun).iter().map(|begun| begun.job()) {
@@ -132,7 +132,7 @@ impl Catalogue {
         Ok(jobs)
     }
 
-    /// A job.
+    /// Returns a job.
     ///
     /// # Errors
     /// [`CatalogueError::NoSuchJob`].
@@ -140,14 +140,14 @@ impl Catalogue {
         self.jobs()?.into_iter().find(|job| job.id == id).ok_or(CatalogueError::NoSuchJob(id))
     }
 
-    /// Tells a job to end. It does so within moments, but for a compaction, which ends the step it is at.
+    /// Cancels a job. It stops within moments, except for a compaction, which finishes its current step.
     ///
     /// # Errors
     /// [`CatalogueError::NoSuchJob`], [`CatalogueError::JobEnded`].
     pub fn cancel(&self, id: u32) -> Result<Job, CatalogueError> {
         let all = lock(&self.jobs.begun);
         let begun = all.iter().find(|begun| lock(&begun.job).id == id);
-        // Held to the end, so that what it does meanwhile is not kept in place of this.
+        // Held to the end, so that the job cannot overwrite this with its own progress.
         let current = begun.map(|begun| lock(&begun.job));
         let job = match &current {
             Some(job) => Job::clone(job),
@@ -167,7 +167,7 @@ impl Catalogue {
         Ok(job)
     }
 
-    /// Cancels the jobs that another process has left.
+    /// Cancels jobs left behind by another process.
     pub(super) fn end_interrupted(&self) -> Result<(), CatalogueError> {
         for job in self.kept_jobs()?.into_iter().filter(|job| job.state == JobState::Running) {
             self.cancel(job.id)?;
@@ -175,7 +175,7 @@ impl Catalogue {
         Ok(())
     }
 
-    /// Has all jobs stop where they are and waits for it. They go on when the catalogue is served again.
+    /// Stops all jobs and waits for them. They resume when the catalogue is served again.
     pub fn stop_jobs(&self) {
         self.jobs.stopping.store(true, Ordering::Relaxed);
         if lock(&self.jobs.begun).iter().any(|begun| lock(&begun.job).state == JobState::Running) {
@@ -186,7 +186,7 @@ impl Catalogue {
         }
     }
 
-    /// Whether a task can be done at all.
+    /// Checks whether a task can be run at all.
     fn approve(&self, task: &Task) -> Result<(), CatalogueError> {
         match task {
             Task::Reindex { recipe, from, drop_old, allow_missing } => {
@@ -230,10 +230,10 @@ impl Catalogue {
         let ended = catch_unwind(AssertUnwindSafe(|| self.perform(&begun.job(), &work)));
         let mut job = lock(&begun.job);
         match ended {
-            // The audit log says so; also of one that had just come to its end.
+            // The audit log says that it was cancelled, so this holds even for a job that had just finished.
             Ok(_) if begun.is_cancelled() => job.state = JobState::Cancelled,
             Ok(Ok(result)) => (job.state, job.result) = (JobState::Done, Some(result)),
-            // It goes on with the next start.
+            // It resumes at the next start.
             Ok(Err(_)) if self.jobs.stopping.load(Ordering::Relaxed) => {}
             Ok(Err(error)) => (job.state, job.error) = (JobState::Failed, Some(error.to_string())),
             Err(_) => (job.state, job.error) = (JobState::Failed, Some("it panicked; the log says where".to_owned())),
@@ -285,7 +285,7 @@ impl Catalogue {
         }
     }
 
-    /// The jobs in the store, by number.
+    /// The stored jobs, by number.
     fn kept_jobs(&self) -> Result<Vec<Job>, CatalogueError> {
         let mut jobs = Vec::new();
         for (number, kept) in self.store.jobs()? {
@@ -306,7 +306,7 @@ fn written(job: &Job) -> Vec<u8> {
     serde_json::to_vec(job).expect("a job has text keys only and is written to memory")
 }
 
-/// What a job tells of itself while it runs.
+/// Progress reporting of a running job.
 struct Work<'a> {
     catalogue: &'a Catalogue,
     begun: &'a RunningJob,
@@ -314,10 +314,10 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// Says how far it is.
+    /// Reports progress.
     ///
     /// # Errors
-    /// [`StoreError::Stopped`] when it is to end.
+    /// [`StoreError::Stopped`] if the job must stop.
     fn step(&self, done: u64, total: u64) -> Result<(), StoreError> {
         let mut job = lock(&self.begun.job);
         (job.done, job.total) = (done, total);
@@ -328,12 +328,12 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Says where it stands: kept on disk when `now`, else from time to time.
+    /// Updates the checkpoint. It is saved at once if `now`, otherwise from time to time.
     fn checkpoint(&self, now: bool, change: impl FnOnce(&mut Checkpoint)) -> Result<(), CatalogueError> {
         let mut job = lock(&self.begun.job);
         change(&mut job.checkpoint);
         let mut saved = lock(&self.saved);
-        // Of a job that was cancelled, that is kept already.
+        // A cancelled job is already stored.
         if !self.begun.is_cancelled() && (now || saved.elapsed() >= SAVED_EVERY) {
             self.catalogue.keep(&job)?;
             *saved = Instant::now();

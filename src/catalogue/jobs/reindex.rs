@@ -1,8 +1,8 @@
-//! Another recipe for a catalogue that is in use.
+//! Changing the recipe of a catalogue while it is in use.
 //!
-//! From the start on, books that are put in get gems of the new recipe beside those of the others. Every book that is there
-//! already gets them from its fold, or from its text, which someone hands in ([`Catalogue::recut`]). Checks go by the old
-//! recipe until every book has gems of the new one; then, at one instant, by that.
+//! From the start of the job, new books get gems of the new recipe as well as the others. Existing books get theirs
+//! from their folds, or from their texts if someone sends them ([`Catalogue::recut`]). Checks use the old recipe
+//! until every book has gems of the new one, then all switch at the same instant.
 
 use std::thread::sleep;
 use std::time::Duration;
@@ -18,31 +18,31 @@ use super::{Job, Task, Work};
 use crate::catalogue::{Catalogue, CatalogueError};
 use crate::index::{BookKey, BookNo, LateGems, Record, StoreError};
 
-/// How many books are cut and written together.
+/// Number of books computed and written together.
 const BATCH: usize = 64;
-/// How often is looked whether all texts have come.
+/// How often to check whether all texts have arrived.
 const WAIT: Duration = Duration::from_millis(200);
-/// How many books without gems are named.
+/// Number of books without gems to name in a message.
 const NAMED: usize = 5;
 
-/// What books are cut from.
+/// What to compute gems from.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CutFrom {
-    /// The folds that are kept of them.
+    /// The stored folds.
     #[default]
     Folds,
-    /// Their texts, handed in one by one; the job waits for them.
+    /// Texts that are sent one by one. The job waits for them.
     Sources,
 }
 
-/// A recipe: by the name of a built-in one, or by its definition.
+/// A recipe, given by the name of a built-in one or by its definition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum RecipeChoice {
-    /// A built-in one.
+    /// A built-in recipe.
     Named(String),
-    /// Any, by all that makes it.
+    /// Any recipe, by its full definition.
     Defined(Recipe),
 }
 
@@ -97,7 +97,7 @@ impl Catalogue {
             match from {
                 _ if without == 0 || allow_missing => break without,
                 CutFrom::Sources => sleep(WAIT),
-                // Books that were prepared before the recipe was there, and put in behind our back.
+                // Books prepared before the recipe was added may have been written after this pass went by.
                 CutFrom::Folds if cut > 0 || book > 0 => (done, book) = (0, 0),
                 CutFrom::Folds => return Err(self.not_all(recipe, without)?),
             }
@@ -109,13 +109,14 @@ impl Catalogue {
         Ok(json!({ "default": recipe.name(), "before": before, "dropped": dropped, "books_without": without }))
     }
 
-    /// Drops a recipe that is not the default.
+    /// Drops a recipe other than the default.
     pub(super) fn drop_recipe(&self, recipe: &RecipeName, work: &Work<'_>) -> Result<(), CatalogueError> {
         self.between_feeds(|| self.store.hide_recipe(recipe))?;
         Ok(self.store.drop_recipe(recipe, &|done, total| work.step(done, total))?)
     }
 
-    /// Cuts the fold of every book from number `from` on that has no gems of the recipe; says of how many.
+    /// Computes gems from the fold of every book from number `from` on that has none of the recipe. Returns the
+    /// number of books.
     fn cut_folds(&self, recipe: &Recipe, done: &mut u64, from: u32, work: &Work<'_>) -> Result<u64, CatalogueError> {
         let mut cut = 0;
         let mut next = Some(from);
@@ -150,7 +151,7 @@ impl Catalogue {
         Ok(self.store.snapshot().libraries()?.iter().map(|library| library.books).sum())
     }
 
-    /// Why the recipe cannot be the default yet.
+    /// The reason that the recipe cannot become the default yet.
     fn not_all(&self, recipe: &Recipe, without: u64) -> Result<CatalogueError, CatalogueError> {
         let snapshot = self.store.snapshot();
         let mut examples = Vec::new();
@@ -166,7 +167,7 @@ impl Catalogue {
         Ok(CatalogueError::NotRecut { recipe: recipe.name().clone(), without, examples: examples.join(", ") })
     }
 
-    /// Makes the recipes known that jobs wait for texts for: such a job may have begun without having come so far.
+    /// Adds the recipes that jobs await texts for: such a job may have started without getting that far.
     fn settle_awaited(&self) -> Result<(), CatalogueError> {
         for task in self.jobs.running() {
             let Task::Reindex { recipe, from: CutFrom::Sources, .. } = task else { continue };
@@ -178,12 +179,13 @@ impl Catalogue {
         Ok(())
     }
 
-    /// Gives a book gems of the recipes that it has none of, from its own text, and says of which.
+    /// Computes a book's missing gems from its text. Returns the recipes that were missing.
     ///
     /// # Errors
-    /// [`CatalogueError::NoSuchBook`], [`CatalogueError::OtherText`] when it has another text, and [`CatalogueError::NoText`].
+    /// [`CatalogueError::NoSuchBook`], [`CatalogueError::OtherText`] if this is not the book's text, and
+    /// [`CatalogueError::NoText`].
     pub fn recut(&self, key: &BookKey, text: &str) -> Result<Vec<RecipeName>, CatalogueError> {
-        // It would be the text of a book that was given as no gems.
+        // An empty text would match a book that was added as an empty list of gems.
         if text.trim().is_empty() {
             return Err(CatalogueError::NoText);
         }

@@ -1,5 +1,5 @@
-//! Where a webhook may lead: to the internet, and not to what only this server can reach. Looked at after the name was
-//! resolved, with the very addresses that are then connected to, so that no name leads elsewhere at the second look.
+//! Restricts webhooks to addresses on the internet, so that they cannot reach what only this server can. The check is
+//! made on the very addresses that are then connected to, so a name cannot resolve to something else afterwards.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -10,7 +10,7 @@ use ureq::http::Uri;
 use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::NextTimeout;
 
-/// Resolves names, but to public addresses only, unless private ones are allowed.
+/// A resolver that returns only public addresses, unless private ones are allowed.
 #[derive(Debug)]
 pub(super) struct Addresses {
     pub(super) private: bool,
@@ -32,12 +32,12 @@ impl Resolver for Addresses {
     }
 }
 
-/// Whether an address is one of the internet (the special ones are those of IANA's registries, RFC 6890).
+/// Whether an address is on the public internet. Special addresses are those of IANA's registries (RFC 6890).
 fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
         IpAddr::V6(address) => match address.segments() {
-            // Addresses of IPv4 written in IPv6: mapped, translated (NAT64), and 6to4.
+            // IPv4 addresses embedded in IPv6: mapped, translated (NAT64), and 6to4.
             [0, 0, 0, 0, 0, 0xffff, a, b] | [0x64, 0xff9b, 0, 0, 0, 0, a, b] | [0x2002, a, b, ..] => {
                 is_public_v4(Ipv4Addr::from_bits(u32::from(a) << 16 | u32::from(b)))
             }
@@ -61,7 +61,7 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
     !special
 }
 
-/// Global unicast is all of `2000::/3`, but for Teredo, ORCHID, benchmarks and documentation.
+/// Global unicast is all of `2000::/3` except Teredo, ORCHID, benchmarks and documentation.
 fn is_public_v6(address: Ipv6Addr) -> bool {
     match address.segments() {
         [0x2001, 0..=0x01ff | 0x0db8, ..] | [0x3fff, 0..=0x0fff, ..] => false,

@@ -1,5 +1,5 @@
-//! Sending an event: signed as [Standard Webhooks](https://www.standardwebhooks.com/) says, so that receivers have libraries
-//! for it.
+//! Sending an event, signed according to [Standard Webhooks](https://www.standardwebhooks.com/), for which receivers
+//! can use existing libraries.
 
 use std::time::Duration;
 
@@ -14,34 +14,34 @@ use ureq::unversioned::transport::DefaultConnector;
 
 use super::addresses::Addresses;
 
-/// How long a receiver may take, from the look-up of its name to its answer.
+/// Time limit for a delivery, from the name lookup to the answer.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// What every secret begins with.
+/// Prefix of every secret.
 const PREFIX: &str = "whsec_";
-/// The bytes of a secret: as many as the hash has.
+/// Length of a secret in bytes, the same as that of the hash.
 const SECRET_BYTES: usize = 32;
 
 /// Sends events.
 pub(super) struct Sender(Agent);
 
-/// Why an event did not arrive.
+/// Why an event was not delivered.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Undelivered {
-    /// The receiver does not want it.
+    /// The receiver refused it.
     Refused(StatusCode),
-    /// It may arrive another time.
+    /// Delivery failed and can be retried.
     Failed(String),
 }
 
 impl Sender {
-    /// Sends to the internet, and to private addresses too if that is allowed.
+    /// Creates a sender for public addresses, and for private ones if allowed.
     pub(super) fn new(private: bool) -> Self {
         let config = Agent::config_builder()
             .http_status_as_error(false)
-            // A redirect would lead to where nobody looked.
+            // A redirect could lead to an unchecked address.
             .max_redirects(0)
             .max_redirects_will_error(false)
-            // A proxy would look names up by itself.
+            // A proxy would resolve names itself.
             .proxy(None)
             .timeout_global(Some(PATIENCE))
             .user_agent(concat!("lapidary/", env!("CARGO_PKG_VERSION")))
@@ -49,7 +49,7 @@ impl Sender {
         Self(Agent::with_parts(config.build(), DefaultConnector::default(), Addresses { private }))
     }
 
-    /// Sends an event under its id; what the receiver answers beside a status is not read.
+    /// Sends an event under its id. Only the status of the response is read.
     pub(super) fn send(&self, url: &str, secret: &str, id: &str, body: &[u8]) -> Result<(), Undelivered> {
         let at = Timestamp::now().as_second();
         let sent = self
@@ -72,14 +72,14 @@ impl Sender {
     }
 }
 
-/// A new secret.
+/// Creates a secret.
 pub(super) fn new_secret() -> Result<String, getrandom::Error> {
     let mut bytes = [0; SECRET_BYTES];
     getrandom::fill(&mut bytes)?;
     Ok(format!("{PREFIX}{}", BASE64_STANDARD.encode(bytes)))
 }
 
-/// HMAC-SHA256 of id, time and body, in base 64.
+/// HMAC-SHA256 of id, time and body, in Base64.
 fn signature(secret: &str, id: &str, at: i64, body: &[u8]) -> String {
     let key = secret.strip_prefix(PREFIX).and_then(|key| BASE64_STANDARD.decode(key).ok()).unwrap_or_default();
     let mut mac = Hmac::<Sha256>::new_from_slice(&key).expect("a key of HMAC has any length");

@@ -1,9 +1,9 @@
-//! Webhooks: a library is told when a book that was added or replaced in it matches others of the catalogue.
+//! Webhooks: notify a library when a book added or replaced in it matches other books of the catalogue.
 //!
-//! The queue is the audit log, which has every change in the batch that made it: a webhook keeps the number of the entry that it
-//! has come to. So nothing is lost when the server is killed or a receiver is gone for days, memory does not grow with what
-//! waits, and books that were put in while no server ran are told of by the next one. What is told twice, after a crash, has the
-//! same id both times.
+//! The audit log is the queue. It contains every change, written in the same batch as the change itself, and each
+//! webhook stores the number of the last entry it has processed. So no event is lost if the server is killed or a
+//! receiver is down for days; memory does not grow with the backlog; and books added while no server was running are
+//! reported by the next one. An event that is sent twice, after a crash, has the same id both times.
 
 mod addresses;
 mod delivery;
@@ -23,25 +23,25 @@ use super::{BookRef, Catalogue, CatalogueError, Report};
 use crate::index::{Action, AuditEntry, AuditFrom, AuditedBook, BookKey, Library, Small, Snapshot};
 use crate::metrics::METRICS;
 
-/// The kind of setting that webhooks are.
+/// The setting kind of webhooks.
 const KIND: &str = "webhook";
-/// The kind under which the number is kept of the last entry of the audit log that a webhook needs no more.
+/// The kind under which the last audit log entry processed by a webhook is stored.
 const PROGRESS: &str = "webhook-progress";
-/// How many entries of the audit log are looked at before another webhook has its turn.
+/// Number of audit log entries to look at before the next webhook gets its turn.
 const PAGE: usize = 256;
-/// How long to wait when there is nothing to tell.
+/// How long to wait when there is nothing to deliver.
 const PAUSE: Duration = Duration::from_millis(500);
-/// How many webhooks are told at once, each by a thread; and how many of them may have failed the last time, so that receivers
-/// that are gone hold up no others.
+/// Maximum number of webhooks served at once, one thread each, and how many of these may be ones whose last delivery
+/// failed, so that dead receivers do not hold up the others.
 const AT_ONCE: usize = 16;
 const FAILING_AT_ONCE: usize = 8;
-/// How long to wait after a failure: twice as long after each, from the first to the last of these.
+/// How long to wait after a failure. The delay doubles with each failure, from the first to the last of these.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LAST_WAIT: Duration = Duration::from_secs(3_600);
-/// The longest address.
+/// Maximum length of an address.
 const URL_BYTES: usize = 2_000;
 
-/// Where a library's events go.
+/// The destination of a library's events.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Webhook {
     /// The library.
@@ -49,43 +49,43 @@ pub struct Webhook {
     pub library: Library,
     /// The address that events are posted to.
     pub url: String,
-    /// Since when. Books that were put in before are not told of.
+    /// When it was set. Books added earlier are not reported.
     pub since: Timestamp,
-    /// How many changes of the catalogue have not been looked at yet.
+    /// Number of changes of the catalogue not processed yet.
     pub behind: u64,
-    /// What keeps events from being delivered, if anything does.
+    /// The current delivery failure, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failing: Option<Failing>,
 }
 
-/// Why events are not delivered.
+/// Why events are not being delivered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Failing {
-    /// How often the event that comes next was sent in vain since the server started.
+    /// Failed attempts to deliver the next event since the server started.
     pub attempts: u32,
-    /// What happened the last time.
+    /// The last error.
     pub error: String,
 }
 
-/// A webhook that was just made.
+/// A new webhook with its secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct MadeWebhook {
     /// The webhook.
     #[serde(flatten)]
     pub webhook: Webhook,
-    /// What its events are signed with, told this once.
+    /// The secret that its events are signed with. It is shown only once.
     pub secret: String,
 }
 
-/// What is posted.
+/// The body of an event.
 #[derive(Debug, Serialize)]
 struct Event {
     /// `book.matched`.
     #[serde(rename = "type")]
     kind: &'static str,
-    /// When the book was put in.
+    /// When the book was added.
     timestamp: Timestamp,
-    /// The book and what it matches.
+    /// The book and its matches.
     data: Found,
 }
 
@@ -96,11 +96,11 @@ struct Found {
     book: BookRef,
     /// The number of the change in the audit log.
     change: u64,
-    /// What a check of it finds, itself left out.
+    /// The result of checking it against all other books.
     report: Report,
 }
 
-/// A webhook as it is kept.
+/// A webhook as stored.
 #[derive(Serialize, Deserialize)]
 struct Kept {
     url: String,
@@ -108,25 +108,25 @@ struct Kept {
     since: Timestamp,
 }
 
-/// What is known of the webhooks of a catalogue in this process.
+/// The webhook state of a catalogue in this process.
 #[derive(Default)]
 pub(super) struct Webhooks {
-    /// Whether they may lead to addresses that are not of the internet.
+    /// Whether webhooks may use addresses that are not on the public internet.
     private: bool,
     failing: Mutex<BTreeMap<Library, Pause>>,
-    /// Those that have their turn.
+    /// Webhooks being served right now.
     busy: Mutex<BTreeSet<Library>>,
-    /// One of them has had it.
+    /// Signals that one of them is finished.
     ended: Condvar,
 }
 
-/// A webhook that waits after a failure.
+/// A webhook waiting after a failure.
 struct Pause {
     until: Instant,
     failing: Failing,
 }
 
-/// A webhook has its turn until this is dropped.
+/// A webhook's turn; ends when dropped.
 struct Turn<'w> {
     webhooks: &'w Webhooks,
     library: Library,
@@ -147,18 +147,18 @@ impl Drop for Turn<'_> {
 }
 
 impl Catalogue {
-    /// This catalogue with webhooks that may lead to private addresses, as those of this machine and its network.
+    /// Allows or forbids webhooks to private addresses, such as those of this machine and its network.
     #[must_use]
     pub fn with_private_webhooks(mut self, allowed: bool) -> Self {
         self.webhooks.private = allowed;
         self
     }
 
-    /// Tells a library's books from now on to this address; in place of the one before, if there was one, which the second
-    /// value says.
+    /// Sends events of a library's books to this address from now on. The returned flag says whether this replaced an
+    /// earlier webhook.
     ///
     /// # Errors
-    /// [`CatalogueError::BadWebhook`] for what is no address of HTTP.
+    /// [`CatalogueError::BadWebhook`] if this is not an HTTP address.
     pub fn set_webhook(&self, library: Library, url: String) -> Result<(MadeWebhook, bool), CatalogueError> {
         let parsed = url.parse::<Uri>().ok().filter(|_| url.len() <= URL_BYTES);
         let good = parsed.is_some_and(|url| {
@@ -179,7 +179,7 @@ impl Catalogue {
         Ok((MadeWebhook { webhook: Webhook { library, url, since, behind: 0, failing: None }, secret }, replaced))
     }
 
-    /// Removes a library's webhook; says whether there was one.
+    /// Removes a library's webhook. Returns whether it existed.
     pub fn remove_webhook(&self, library: &Library) -> Result<bool, CatalogueError> {
         let progress = (Small::Setting(PROGRESS, library.as_str()), None);
         let was_there = self.change_setting(KIND, library.as_str(), None, Some(progress))?;
@@ -200,7 +200,7 @@ impl Catalogue {
         Ok(kept.collect())
     }
 
-    /// Delivers events until [`Catalogue::stop_jobs`], in threads of their own.
+    /// Delivers events in background threads until [`Catalogue::stop_jobs`].
     pub fn start_webhooks(self: &Arc<Self>) {
         let catalogue = Arc::clone(self);
         self.jobs.run_beside(move || {
@@ -217,7 +217,7 @@ impl Catalogue {
         });
     }
 
-    /// Begins a turn of every webhook that has something to be told, as far as there are threads.
+    /// Starts a turn for every webhook with pending entries, as far as threads are available.
     fn deliver<'s>(&'s self, scope: &'s Scope<'s, '_>, sender: &'s Sender) -> Result<(), CatalogueError> {
         let last = self.store.snapshot().last_audited()?;
         let progress = self.progress()?;
@@ -243,7 +243,8 @@ impl Catalogue {
         Ok(())
     }
 
-    /// Whether a webhook may have its turn now: not while it has one, or waits after a failure.
+    /// Whether a webhook can start a turn: not during its turn, while it waits after a failure, or when all places are
+    /// taken.
     fn may_begin(&self, library: &Library) -> bool {
         let (busy, failing) = (lock(&self.webhooks.busy), lock(&self.webhooks.failing));
         let busy_failing = busy.iter().filter(|library| failing.contains_key(*library)).count();
@@ -254,10 +255,10 @@ impl Catalogue {
         may_fail && busy.len() < AT_ONCE && !busy.contains(library)
     }
 
-    /// Tells the first event behind this entry of the audit log, or as many entries as are looked at in a turn have none.
+    /// Delivers the first event after entry `done` of the audit log, unless a turn's worth of entries has none.
     fn turn(&self, sender: &Sender, library: &Library, kept: &Kept, done: u64) -> Result<(), CatalogueError> {
         let reached = self.tell(sender, library, kept, done)?;
-        // A webhook that was set anew meanwhile begins where that says.
+        // If the webhook was set again in the meantime, its new starting point stays.
         let _changing = self.changing_settings();
         if reached > done && self.kept_webhooks()?.get(library).is_some_and(|now| now.secret == kept.secret) {
             self.store.keep(PROGRESS, library.as_str(), Some(reached.to_string().as_bytes()))?;
@@ -265,8 +266,8 @@ impl Catalogue {
         Ok(())
     }
 
-    /// Looks at some entries of the audit log behind this one, until one of them was told; returns the last that needs no
-    /// other look.
+    /// Processes audit log entries after entry `behind` until one event was sent. Returns the last entry that is done
+    /// with.
     fn tell(&self, sender: &Sender, library: &Library, kept: &Kept, behind: u64) -> Result<u64, CatalogueError> {
         let snapshot = self.store.snapshot();
         let entries = snapshot.audit(AuditFrom::Behind(behind), PAGE)?;
@@ -284,7 +285,7 @@ impl Catalogue {
         Ok(done)
     }
 
-    /// What there is to tell of an entry.
+    /// The event to send for an entry, if any.
     fn event(
         &self,
         snapshot: &dyn Snapshot,
@@ -302,7 +303,7 @@ impl Catalogue {
         let key = BookKey { library: library.clone(), id: id.parse()? };
         let Some(number) = snapshot.find(&key)? else { return Ok(None) };
         let record = snapshot.fetch(&[number])?.pop().flatten();
-        // Of one that was replaced since, a later entry tells.
+        // If the book was replaced since, a later entry reports it.
         let Some(record) = record.filter(|record| record.digest == *digest && !record.is_disabled()) else {
             return Ok(None);
         };
@@ -314,7 +315,7 @@ impl Catalogue {
         }))
     }
 
-    /// Whether an event needs no other attempt.
+    /// Whether an event is done with and needs no further attempt.
     fn settle(&self, library: &Library, change: u64, delivered: Result<(), Undelivered>) -> bool {
         let error = match delivered {
             Ok(()) => {

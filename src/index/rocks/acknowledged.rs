@@ -1,8 +1,8 @@
-//! The number of the last change that was acknowledged, in a file of its own: so that it shows when the log is not all there.
+//! Stores the number of the last acknowledged change in a file of its own, to detect a truncated write-ahead log.
 //!
-//! `RocksDB` notices a log file that is missing before others, and none that is missing at the end: what it had is then gone
-//! without a word. The number is written behind each change that is on disk, and is not waited for. After a power cut it may be
-//! an older one, never a newer, so that it raises no false alarm.
+//! `RocksDB` notices a missing log file if a later one exists, but silently loses the changes of one that is missing
+//! at the end. The number is written after each change is on disk, without waiting. After a power failure it may be
+//! too old but never too new, so it raises no false alarm.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -13,19 +13,19 @@ use std::sync::{Mutex, PoisonError};
 use super::error::{damaged, from_io};
 use crate::index::StoreError;
 
-/// The file. Without it, as in a restored backup, nothing is known.
+/// The file. It is optional: a restored backup has none.
 const FILE: &str = "lapidary.sequence";
-/// Digits of the largest number.
+/// Number of digits of the largest number.
 const DIGITS: usize = 20;
 
 /// The file, and the number in it.
 pub(super) struct Acknowledged(Mutex<(File, u64)>);
 
 impl Acknowledged {
-    /// Opens the file of a catalogue whose last change has this number.
+    /// Opens the file of a catalogue whose last change has the number `last`.
     ///
     /// # Errors
-    /// [`StoreError::Damaged`] when there was a later one.
+    /// [`StoreError::Damaged`] if a later change was acknowledged.
     pub(super) fn open(dir: &Path, last: u64) -> Result<Self, StoreError> {
         let failed = |e| from_io(dir, &e);
         let path = dir.join(FILE);
@@ -45,13 +45,14 @@ impl Acknowledged {
         Ok(acknowledged)
     }
 
-    /// Notes that everything up to this number is on disk.
+    /// Records that everything up to this number is on disk.
     pub(super) fn set(&self, number: u64) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (file, last) = &mut *kept;
         if number > *last {
             *last = number;
-            // It serves to notice a loss: a full disk must not keep a change from being acknowledged that is kept.
+            // Ignore errors: this only helps to detect a loss. A full disk must not fail a change that is already on
+            // disk.
             let _ = file.write_all_at(format!("{number:0DIGITS$}\n").as_bytes(), 0);
         }
     }

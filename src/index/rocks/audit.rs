@@ -1,4 +1,4 @@
-//! The audit log in its family.
+//! The audit log in its column family.
 
 use std::sync::{Arc, PoisonError};
 
@@ -12,22 +12,22 @@ use super::write::durably;
 use crate::index::audit::Audited;
 use crate::index::{Action, Actor, AuditEntry, AuditFrom, StoreError};
 
-/// How many entries are kept: some hundred bytes each on disk.
+/// Number of entries to keep, some hundred bytes each on disk.
 const KEPT: u64 = if cfg!(test) { 300 } else { 10_000_000 };
-/// How many go at a time.
+/// Number of entries to delete at a time.
 const STEP: u64 = KEPT / 100;
 
-/// Writes a batch together with the entries that tell of it, and waits until both are on disk.
+/// Writes a batch together with its audit log entries, and waits until both are on disk.
 ///
-/// Entries are numbered in the order in which their batches are written. No other lock is waited for within, so that what
-/// needs no turn to change the books, such as the revocation of a key, does not wait for a long merge.
+/// Entries are numbered in the order in which their batches are written. No other lock is taken here, so changes that
+/// do not need the write lock, such as revoking a key, do not wait for a long merge.
 pub(super) fn commit(store: &RocksStore, mut batch: WriteBatch, actions: Vec<Action>) -> Result<(), StoreError> {
     if actions.is_empty() {
         return if batch.is_empty() { Ok(()) } else { durably(store, batch) };
     }
     let _numbering = store.numbering.lock().unwrap_or_else(PoisonError::into_inner);
     let (at, actor) = (Timestamp::now(), Actor::current().to_string());
-    // Whoever changes the recipes holds their lock meanwhile.
+    // Not `view`: a caller that changes the recipes holds their lock.
     let first = RocksSnapshot::new(store, store.db.snapshot(), Arc::default(), Arc::default()).last_audited()?;
     let mut number = first;
     for action in actions {
@@ -43,7 +43,7 @@ pub(super) fn commit(store: &RocksStore, mut batch: WriteBatch, actions: Vec<Act
     durably(store, batch)
 }
 
-/// Makes the number of the last entry that of the last one there is, so that none is used again.
+/// Resets the number of the last entry to that of the last existing entry, so that no number is reused.
 pub(super) fn renumber(store: &RocksStore) -> Result<(), StoreError> {
     let _numbering = store.numbering.lock().unwrap_or_else(PoisonError::into_inner);
     let snapshot = store.view();
@@ -57,7 +57,7 @@ pub(super) fn renumber(store: &RocksStore) -> Result<(), StoreError> {
     durably(store, batch)
 }
 
-/// Up to `limit` entries, in the order of their numbers.
+/// Returns up to `limit` entries sorted by number.
 pub(super) fn read(snapshot: &RocksSnapshot<'_>, from: AuditFrom, limit: usize) -> Result<Vec<AuditEntry>, StoreError> {
     let mut entries = snapshot.iterator(Family::Audit, ReadOptions::default());
     let first = match from {
@@ -68,7 +68,7 @@ pub(super) fn read(snapshot: &RocksSnapshot<'_>, from: AuditFrom, limit: usize) 
                 snapshot.end(&entries)?;
                 return Ok(Vec::new());
             };
-            // Times rise with the numbers, but for those of a clock that was set back.
+            // Times increase with numbers, unless the clock was set back.
             let (mut from, mut to) = (number(snapshot, key)?, snapshot.last_audited()?.saturating_add(1));
             while from < to {
                 let middle = from + (to - from) / 2;

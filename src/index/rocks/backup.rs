@@ -1,6 +1,7 @@
-//! Backups: the store's files copied while it is in use, each file once however many backups have it.
+//! Backups: copies of the store's files, made while it is in use. A file is stored once however many backups contain
+//! it.
 //!
-//! A folder holds the backups of one catalogue: a file in it names which.
+//! A folder holds the backups of one catalogue, which a file in it identifies.
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write as _};
@@ -14,11 +15,11 @@ use super::error::{damaged, from_io, from_rocksdb, show};
 use super::{RocksStore, open};
 use crate::index::{Backup, Snapshot as _, StoreError, Watch};
 
-/// Names the catalogue whose backups a folder holds, by the identity that `RocksDB` gave it.
+/// Identifies the catalogue whose backups a folder holds, by the identity that `RocksDB` gave it.
 const OF: &str = "lapidary.backups";
 /// `RocksDB`'s file with that identity.
 const IDENTITY: &str = "IDENTITY";
-/// `RocksDB`'s folder with what it knows of each backup.
+/// `RocksDB`'s folder with its metadata of each backup.
 const META: &str = "meta";
 
 pub(super) fn backup(store: &RocksStore, to: &Path, keep: u32, watch: Watch<'_>) -> Result<Backup, StoreError> {
@@ -30,17 +31,17 @@ pub(super) fn backup(store: &RocksStore, to: &Path, keep: u32, watch: Watch<'_>)
     let Some(newest) = all.last() else { return Err(damaged(to, "the backup just made is not listed")) };
     let number = newest.backup_id;
     if let Err(error) = engine.verify_backup(number).map_err(failed).and_then(|()| verify(to, number, watch)) {
-        // Without this file there is no such backup, and the next one takes its files away.
+        // Without this file the backup does not exist, and the next one deletes its files.
         drop(engine);
         fs::remove_file(to.join(META).join(number.to_string())).map_err(|e| from_io(to, &e))?;
         return Err(error);
     }
-    // Those before only go when this one can take their place.
+    // Delete older backups only once this one can replace them.
     engine.purge_old_backups(keep.max(1) as usize).map_err(failed)?;
     Ok(Backup { number, bytes: newest.size, kept: engine.get_backup_info().len() })
 }
 
-/// Reads all of a backup where it lies, by links, as it is read when it is restored.
+/// Reads all of a backup in place, through links, the way a restored one is read.
 fn verify(backups: &Path, number: u32, watch: Watch<'_>) -> Result<(), StoreError> {
     let failed = |e| from_io(backups, &e);
     let backups = backups.canonicalize().map_err(failed)?;
@@ -61,7 +62,7 @@ fn verify(backups: &Path, number: u32, watch: Watch<'_>) -> Result<(), StoreErro
     Err(StoreError::Io { path: show(&backups), detail })
 }
 
-/// A file's name in the catalogue: shared ones have a checksum or more in theirs, as in `000012_s0AB_345.sst`.
+/// A file's name in the catalogue. Shared files have a checksum and more in theirs, as in `000012_s0AB_345.sst`.
 fn own_name(file: &str) -> String {
     let name = file.rsplit('/').next().unwrap_or(file);
     match (file.starts_with("shared"), name.split_once('_'), name.rsplit_once('.')) {
@@ -70,7 +71,7 @@ fn own_name(file: &str) -> String {
     }
 }
 
-/// Makes sure that the folder is one for backups of this catalogue.
+/// Ensures that the folder is for backups of this catalogue.
 fn claim(store: &RocksStore, to: &Path) -> Result<(), StoreError> {
     let failed = |e| from_io(to, &e);
     fs::create_dir_all(to).map_err(failed)?;
@@ -106,7 +107,7 @@ fn engine(dir: &Path) -> Result<BackupEngine, StoreError> {
     open().map_err(|e| from_rocksdb(dir, &e))
 }
 
-/// Copies a backup, the newest if none is named, into a folder that does not exist. The folder is one of a catalogue then,
+/// Copies a backup, by default the newest, into a folder that does not exist. The folder then holds a catalogue,
 /// which is not opened yet.
 pub(super) fn restore(from: &Path, to: &Path, number: Option<u32>) -> Result<u32, StoreError> {
     if !fs::exists(from.join(OF))

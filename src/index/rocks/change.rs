@@ -1,4 +1,4 @@
-//! A change of books in the making: what it reads is the state before, what it writes is one batch.
+//! A change of books being assembled: it reads the state before, and writes one batch.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::MutexGuard;
@@ -21,27 +21,27 @@ use crate::index::{
     StoreError,
 };
 
-/// A change in the making. Each key is changed at most once, so that all it reads is the state before.
+/// A change being assembled. Each key is changed at most once, so all it reads is the state before.
 pub(super) struct Change<'a> {
     store: &'a RocksStore,
     pub(super) before: RocksSnapshot<'a>,
     pub(super) batch: WriteBatch,
-    /// Keys of the delta: whether each will be there.
+    /// Keys of the delta, and whether each will exist afterwards.
     delta: Vec<(DeltaKey, bool)>,
-    /// What is summed up over books, as it will be: read when first needed.
+    /// The totals over books after the change, read when first needed.
     next: Option<BookNo>,
     sizes: BTreeMap<u16, Sizes>,
     libraries: BTreeMap<Library, LibrarySummary>,
     postings: Option<Postings>,
-    /// What the audit log will tell of it.
+    /// The audit log entries of the change.
     pub(super) audit: Vec<Action>,
-    /// Whose the numbers are, when one was given out that begins a run.
+    /// The owners of book numbers, if the change starts a new run.
     owners: Option<Owners>,
-    /// Behind `before`: the next change begins when this one is all over.
+    /// Declared after `before`: the next change must not begin until this one is completely over.
     _turn: MutexGuard<'a, Cursor>,
 }
 
-/// A book that is there already.
+/// An existing book.
 pub(super) struct Present {
     pub(super) number: BookNo,
     pub(super) record: Record,
@@ -66,7 +66,7 @@ impl<'a> Change<'a> {
 
     pub(super) fn put(&mut self, book: NewBook) -> Result<(), StoreError> {
         let NewBook { mut record, mut gems, folds, allow_empty } = book;
-        // Those may have been made before the recipe was to be dropped.
+        // The gems may have been computed before dropping the recipe started.
         let known = self.before.known();
         gems.retain(|name, _| known.named(name).map_or(true, |recipe| !recipe.leaving));
         for (name, gems) in &mut gems {
@@ -194,7 +194,8 @@ impl<'a> Change<'a> {
         Ok(number)
     }
 
-    /// Changes a book's gems under a recipe, and the postings that differ. `before` is its record, unless it is new.
+    /// Changes a book's gems under a recipe, and the postings that differ. `before` is the book's record, or `None`
+    /// for a new book.
     fn change_gems(
         &mut self,
         recipe: &RecipeName,
@@ -218,7 +219,7 @@ impl<'a> Change<'a> {
             let removed = old.difference(&now).map(|gem| (gem, Sign::Removed, Sign::Added));
             let added = now.difference(&old).map(|gem| (gem, Sign::Added, Sign::Removed));
             for (gem, sign, opposite) in removed.chain(added) {
-                // What the delta says the opposite of is as the main index has it.
+                // If the delta has the opposite change, removing that restores what the main index says.
                 let undone = schema::delta_key(recipe, *gem, opposite, book);
                 if self.before.get(Family::Delta, undone.as_ref())?.is_some() {
                     self.delta.push((undone, false));
@@ -229,7 +230,7 @@ impl<'a> Change<'a> {
                 }
             }
         } else {
-            // A new book is in no list, and no change of it is in the delta.
+            // A new book is in no list and has no changes in the delta.
             for gem in recipe.posted(new.unwrap_or_default()) {
                 self.delta.push((schema::delta_key(recipe, gem, Sign::Added, book), true));
                 postings.delta += 1;
@@ -243,7 +244,7 @@ impl<'a> Change<'a> {
         Ok(())
     }
 
-    /// Adds a book to the sums.
+    /// Adds a book to the totals.
     pub(super) fn count(&mut self, record: &Record) -> Result<(), StoreError> {
         for (recipe, gems) in &record.gems {
             self.sizes(recipe)?.add(*gems);
@@ -255,7 +256,7 @@ impl<'a> Change<'a> {
         Ok(())
     }
 
-    /// Takes a book out of the sums.
+    /// Removes a book from the totals.
     pub(super) fn uncount(&mut self, record: &Record) -> Result<(), StoreError> {
         for (recipe, gems) in &record.gems {
             if self.sizes(recipe)?.take(*gems).is_none() {
@@ -280,7 +281,7 @@ impl<'a> Change<'a> {
         Ok(self.sizes.entry(recipe.number).or_default())
     }
 
-    /// The library's summary, changed at this time or later.
+    /// The library's summary, with its time of change set to `changed` or later.
     fn touch(&mut self, library: &Library, changed: Timestamp) -> Result<&mut LibrarySummary, StoreError> {
         if !self.libraries.contains_key(library) {
             let empty = || LibrarySummary { library: library.clone(), books: 0, disabled: 0, bytes: 0, changed };
@@ -298,7 +299,7 @@ impl<'a> Change<'a> {
     /// Writes the change and waits until it is on disk.
     pub(super) fn commit(mut self) -> Result<(), StoreError> {
         let (meta, delta) = (self.store.family(Family::Meta), self.store.family(Family::Delta));
-        // In the order of the memtable, which then searches from each key to the next.
+        // Sort in memtable order, so that the memtable searches from each key to the next.
         self.delta.sort_unstable_by_key(|(key, _)| key.order());
         for (key, there) in &self.delta {
             if *there { self.batch.put_cf(delta, key, []) } else { self.batch.delete_cf(delta, key) }
@@ -326,8 +327,8 @@ impl<'a> Change<'a> {
     }
 }
 
-/// Leaves in place what was amended of a book since the record that replaces its own was made. Otherwise rights and their days
-/// are those of the new record; disabled books stay disabled and keep their note, unless they get another one.
+/// Keeps amendments made to a book after the record that replaces it was created. Otherwise the new record decides
+/// the rights and their days; a disabled book stays disabled and keeps its note, unless it gets another one.
 fn keep_amendments(record: &mut Record, old: &Record) {
     let (standing, before) = (&mut record.standing, &old.standing);
     if before.amended > standing.amended {
@@ -345,17 +346,17 @@ pub(super) fn digest_keys(book: BookNo, record: &Record) -> impl Iterator<Item =
     digests.map(|digest| schema::digest_key(digest?, book)).into_iter().flatten()
 }
 
-/// What the audit log tells of a book.
+/// A book as shown in the audit log.
 pub(super) fn audited(record: &Record) -> AuditedBook {
     let Record { key, rights, digest, .. } = record;
     let (library, id) = (key.library.to_string(), key.id.to_string());
     AuditedBook { library, id, rights: *rights, digest: digest.clone(), changes: Vec::new() }
 }
 
-/// Leaves each gem where it is first.
+/// Removes duplicate gems and keeps the first occurrence of each.
 ///
 /// # Errors
-/// When one cannot be of the recipe.
+/// If the recipe cannot produce one of them.
 pub(super) fn make_distinct(recipe: &KnownRecipe, book: &BookKey, gems: &mut Vec<PlacedGem>) -> Result<(), StoreError> {
     if let Some(PlacedGem { gem, .. }) = gems.iter().find(|gem| !recipe.fits(gem.gem)) {
         return Err(StoreError::GemTooLarge {

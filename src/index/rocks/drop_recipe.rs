@@ -1,7 +1,9 @@
-//! Dropping a recipe: marked first, so that nobody finds it any more; then no record names it; then all else goes at once.
+//! Dropping a recipe, in three steps: it is marked, so that it is hidden; it is removed from all records; then
+//! everything else is deleted at once.
 //!
-//! Gem lists, postings and sizes of the recipe stay to the end, and are as they would be if no book had changed since it was
-//! marked, but for those whose records named it still. How many postings go is counted where they are deleted.
+//! Until the last step, the recipe's gem lists, postings and sizes stay as if no book had changed since the recipe
+//! was marked, except for changed books whose records still named it. The number of postings to delete is counted in
+//! the last step.
 
 use std::sync::{Arc, PoisonError};
 
@@ -16,7 +18,7 @@ use super::write::durably;
 use super::{RocksStore, audit};
 use crate::index::{Action, BookNo, Snapshot, StoreError, Watch};
 
-/// How many records are rewritten in one batch.
+/// Number of records rewritten in one batch.
 const BATCH: usize = 1000;
 
 pub(super) fn drop_recipe(store: &RocksStore, name: &RecipeName, watch: Watch<'_>) -> Result<(), StoreError> {
@@ -30,7 +32,7 @@ pub(super) fn drop_recipe(store: &RocksStore, name: &RecipeName, watch: Watch<'_
     erase(store, &recipe)
 }
 
-/// Marks the recipe; `None` when it is not there.
+/// Marks the recipe. Returns `None` if it does not exist.
 pub(super) fn mark(store: &RocksStore, name: &RecipeName) -> Result<Option<KnownRecipe>, StoreError> {
     let _turn = store.turn();
     let mut recipes = store.recipes.write().unwrap_or_else(PoisonError::into_inner);
@@ -50,7 +52,7 @@ pub(super) fn mark(store: &RocksStore, name: &RecipeName) -> Result<Option<Known
     Ok(Some(KnownRecipe { leaving: true, ..recipe }))
 }
 
-/// Takes the name out of some records from `from` on; returns the last book that was looked at, `None` at the end.
+/// Removes the name from some records, starting at `from`. Returns the last book processed, or `None` at the end.
 fn strip(store: &RocksStore, name: &RecipeName, from: BookNo) -> Result<Option<BookNo>, StoreError> {
     let _turn = store.turn();
     let books = store.view().books(from, BATCH)?;
@@ -65,12 +67,12 @@ fn strip(store: &RocksStore, name: &RecipeName, from: BookNo) -> Result<Option<B
     Ok(last)
 }
 
-/// Takes away all that is left.
+/// Deletes everything that is left.
 fn erase(store: &RocksStore, recipe: &KnownRecipe) -> Result<(), StoreError> {
     let _turn = store.turn();
     let snapshot = store.view();
     let (first, end) = (recipe.number.to_be_bytes(), recipe.number.checked_add(1).map(u16::to_be_bytes));
-    // The numbers would have to be used up for the last one to be there.
+    // The last number is only assigned when all others are used up.
     let end = end.as_ref().map_or(&[0xff; 3][..], |end| end.as_slice());
     let mut counts = snapshot.postings()?;
     let gone = count(&snapshot, recipe)?;
@@ -94,8 +96,8 @@ fn erase(store: &RocksStore, recipe: &KnownRecipe) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// How many postings of a recipe there are, by reading how long its lists are. Its books' gems do not tell: not every gem has
-/// a posting.
+/// Counts the postings of a recipe by reading the lengths of its lists. The books' gem counts are no substitute,
+/// because not every gem has a posting.
 fn count(snapshot: &RocksSnapshot<'_>, recipe: &KnownRecipe) -> Result<Postings, StoreError> {
     let first = recipe.number.to_be_bytes();
     let of_recipe = |family| {

@@ -1,4 +1,4 @@
-//! What `RocksDB` and the file system report, as [`StoreError`]s.
+//! Converts errors of `RocksDB` and the file system to [`StoreError`]s.
 
 use std::path::Path;
 
@@ -7,14 +7,15 @@ use rocksdb::ErrorKind;
 use super::schema::FORMAT_VERSION;
 use crate::index::StoreError;
 
-/// Why `RocksDB` failed. It reports text only, so that the words of the system (always in English here) decide.
+/// Converts a `RocksDB` error. It contains only text, so this looks for the system's messages, which are always in
+/// English here.
 pub(super) fn from_rocksdb(dir: &Path, error: &rocksdb::Error) -> StoreError {
     let text: &str = error.as_ref();
     let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
     let damaged = error.kind() == ErrorKind::Corruption
         || says(&["No such file or directory", "Column family not found", "Corruption:"]);
     if text.contains("LOCK") && says(&["lock hold by", "Resource temporarily unavailable"]) {
-        // RocksDB's own lock: held by a program that opened the folder as a RocksDB database.
+        // `RocksDB`'s own lock, held by a program that opened the folder as a plain `RocksDB` database.
         StoreError::InUse { path: show(dir), owner: "another process".to_owned() }
     } else if text.contains("Column families not opened") {
         let found = format!("{FORMAT_VERSION} with more in it");
@@ -24,23 +25,23 @@ pub(super) fn from_rocksdb(dir: &Path, error: &rocksdb::Error) -> StoreError {
     }
 }
 
-/// Why the file system failed.
+/// Converts an error of the file system.
 pub(super) fn from_io(dir: &Path, error: &std::io::Error) -> StoreError {
     from_text(dir, &error.to_string(), false)
 }
 
-/// What is on disk does not fit together.
+/// The data on disk is inconsistent.
 pub(super) fn damaged(dir: &Path, detail: impl Into<String>) -> StoreError {
     StoreError::Damaged { path: show(dir), detail: detail.into() }
 }
 
-/// The folder as people name it.
+/// The folder as shown to users.
 pub(super) fn show(dir: &Path) -> String {
     dir.display().to_string()
 }
 
 fn from_text(dir: &Path, text: &str, damaged: bool) -> StoreError {
-    // A file-size limit and a quota fill up as a disk does, and the way out is the same.
+    // File size limits and quotas are treated like a full disk: the remedy is the same.
     const FULL: [&str; 3] = ["No space left", "File too large", "Disk quota exceeded"];
     const DENIED: [&str; 3] = ["Permission denied", "Operation not permitted", "Read-only file system"];
     let says = |words: [&str; 3]| words.iter().any(|word| text.contains(word));

@@ -9,8 +9,8 @@
 //! └────────┴───────────────────┴───────────────────────┴──────────────────────────────────────┘
 //! ```
 //!
-//! Gems are hashes and do not compress; chunks follow each other, so that most gaps are 0 and a place takes 3 bytes
-//! in place of 16. Differences wrap around, so that every list has an encoding.
+//! Gems are hashes and do not compress. Chunks follow each other, so most gaps are 0 and a position takes 3 bytes instead
+//! of 16. Differences wrap around, so every list has an encoding.
 
 use lapidary_gems::varint;
 use lapidary_gems::{Gem, Place, PlacedGem};
@@ -35,7 +35,7 @@ pub(super) fn encode(gems: &[PlacedGem], width: usize) -> Vec<u8> {
     out
 }
 
-/// Decodes gems of `width` (4 or 8) bytes; `None` when these bytes are not what [`encode`] makes.
+/// Decodes gems of `width` (4 or 8) bytes. Returns `None` if the bytes are not an output of [`encode`].
 pub(super) fn decode(mut bytes: &[u8], width: usize) -> Option<Vec<PlacedGem>> {
     let count = usize::try_from(varint::take(&mut bytes)?).ok()?;
     let gems = bytes.split_off(..count.checked_mul(width)?)?;

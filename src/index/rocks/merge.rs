@@ -1,8 +1,8 @@
-//! Merging the delta into the main index: a bucket at a time, each with the changes it took in one batch, so that no reader
-//! ever sees a difference.
+//! Merges the delta into the main index, one bucket at a time. A bucket and the changes merged into it are written in
+//! one batch, so readers never see a difference.
 //!
-//! Every change pays for a part of the merging that its postings will need, so that the delta stays a small part of the
-//! main index, no reader waits for a long merge, and no thread of its own is needed.
+//! Every change does part of the merging that its postings will need. So the delta stays a small fraction of the main
+//! index, no reader waits for a long merge, and no extra thread is needed.
 
 use std::cmp::Ordering;
 
@@ -18,26 +18,26 @@ use crate::index::{BookNo, StoreError};
 
 /// A delta up to this size is left alone: it fits into memory.
 const SMALL: u64 = 1 << 19;
-/// Beyond that, how many times smaller than the main index the delta is kept. A merge rewrites about as many postings of the
-/// main index for each of the delta.
+/// A larger delta is kept this many times smaller than the main index. A merge rewrites about this many postings of
+/// the main index for each one of the delta.
 const PART: u64 = 8;
-/// As how many postings a bucket counts, beside those it has.
+/// Fixed cost of a bucket, in postings, on top of those it contains.
 const BUCKET_COST: u64 = 8;
-/// How many postings a batch rewrites when all is merged.
+/// Number of postings that a batch rewrites when everything is merged.
 const BATCH: u64 = 1 << 18;
 
-/// Where the next merge begins. It is not kept on disk: any place is right.
+/// Where the next merge starts. It is not stored on disk: any position is correct.
 #[derive(Default)]
 pub(super) struct Cursor(Vec<u8>);
 
-/// Merges as much as a change of so many postings should pay for.
+/// Merges as much as a change of this many postings should pay for.
 pub(super) fn keep_up(store: &RocksStore, cursor: &mut Cursor, changed: u64) -> Result<(), StoreError> {
     let snapshot = store.view();
     let Postings { main, delta } = snapshot.postings()?;
     if delta < SMALL.max(main / PART) {
         return Ok(());
     }
-    // Twice what would keep the delta as it is.
+    // Twice what would keep the size of the delta constant.
     merge(&snapshot, cursor, 2 * PART * changed)
 }
 
@@ -52,10 +52,11 @@ pub(super) fn merge_all(store: &RocksStore, cursor: &mut Cursor) -> Result<(), S
     }
 }
 
-/// A posting of a bucket that the delta has: the gem's lower bits, what became of it, the book.
+/// A change of a bucket in the delta: the lower bits of the gem, added or removed, and the book.
 type Change = (u64, Sign, BookNo);
 
-/// Merges whole buckets, from the cursor on and round once at most, until about `budget` postings are rewritten.
+/// Merges whole buckets, starting at the cursor and wrapping around at most once, until about `budget` postings are
+/// rewritten.
 fn merge(snapshot: &RocksSnapshot<'_>, cursor: &mut Cursor, budget: u64) -> Result<(), StoreError> {
     let mut options = ReadOptions::default();
     options.set_total_order_seek(true);
@@ -72,7 +73,7 @@ fn merge(snapshot: &RocksSnapshot<'_>, cursor: &mut Cursor, budget: u64) -> Resu
     snapshot.end(&delta)?;
     cursor.0 = delta.key().unwrap_or_default().to_vec();
     merge.batch.put_cf(snapshot.family(Family::Meta), schema::POSTINGS, merge.counts.write());
-    // Not waited for: nothing is told that was not told before. The next change waits for both.
+    // No need to wait for the disk: a merge alters no answer. The next change waits for both.
     snapshot.write(merge.batch)?;
     snapshot.merged(merge.rewritten);
     Ok(())
@@ -86,7 +87,7 @@ struct Merge<'a> {
 }
 
 impl Merge<'_> {
-    /// Merges the bucket that the next change is of, and leaves `delta` behind its last.
+    /// Merges the bucket of the next change, and moves `delta` past the bucket's last change.
     fn bucket(&mut self, delta: &mut DBRawIterator<'_>) -> Result<(), StoreError> {
         let snapshot = self.snapshot;
         let mut merged: Option<(&KnownRecipe, Bucket)> = None;
@@ -147,7 +148,7 @@ impl Merge<'_> {
         Ok(())
     }
 
-    /// Writes a list that has changed.
+    /// Writes a changed list.
     fn list(
         &mut self,
         recipe: &KnownRecipe,
@@ -202,7 +203,7 @@ mod tests {
     };
     use lapidary_gems::{PlacedGem, Recipe};
 
-    /// A book with these gems, of which some share a bucket.
+    /// A book with these gems, some of which share a bucket.
     fn book(id: u8, gems: &[u64]) -> NewBook {
         let recipe = Recipe::documented().name().clone();
         let gems: Vec<PlacedGem> = gems.iter().map(|gem| PlacedGem { gem: gem_of(*gem), place: None }).collect();

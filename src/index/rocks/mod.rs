@@ -1,31 +1,31 @@
-//! The store on `RocksDB`, in one folder of this machine.
+//! The store on top of `RocksDB`, in one local folder.
 //!
-//! All state is in `RocksDB`: a change reads what it must know from the state before, writes one batch, and returns when
-//! that is on disk, so that there is nothing in memory that a failure could leave different from the disk.
+//! All state is in `RocksDB`. A change reads what it needs from the state before, writes one batch, and returns once
+//! that is on disk. So a failure cannot leave memory and disk in different states.
 //!
-//! The posting lists are in two parts: the main index, packed by buckets of neighbouring gems, and the delta, a key for each
-//! posting that was added or removed since. A change writes to the delta, a check reads both, and a merge brings the one
-//! into the other.
+//! The posting lists have two parts: the main index, packed into buckets of neighbouring gems, and the delta, with
+//! one key for each posting added or removed since. A change writes to the delta, a check reads both, and a merge
+//! moves the delta into the main index.
 //!
-//! | file | its job |
+//! | file | content |
 //! |---|---|
 //! | `schema` | column families and keys |
-//! | `options` | how `RocksDB` is set |
-//! | `gem_list`, `postings`, `varint` | values as bytes: a book's gems; posting lists; numbers |
+//! | `options` | `RocksDB` settings |
+//! | `gem_list`, `postings`, `varint` | encodings: a book's gems, posting lists, numbers |
 //! | `recipes` | recipes and their numbers |
 //! | `owners` | which library each book number belongs to |
-//! | `open` | find, make, lock and check a folder |
-//! | `read`, `tally` | a snapshot; the count of a check's gems |
-//! | `write`, `merge` | a change; the delta into the main index |
-//! | `audit`, `acknowledged` | who changed what; whether the last change is there |
-//! | `drop_recipe` | a recipe and all that is of it |
-//! | `rebuild` | the postings anew from the gem lists |
-//! | `build` | a whole catalogue at once |
-//! | `verify`, `repair` | the check of everything; mending what it finds |
-//! | `backup` | backups, and their way back |
-//! | `reserve` | room on the disk for when it is full |
-//! | `vitals` | what is watched: sizes, the cache, what goes on in the background |
-//! | `error` | what `RocksDB` and the file system report |
+//! | `open` | find, create, lock and check a folder |
+//! | `read`, `tally` | a snapshot; counting a check's gems |
+//! | `write`, `merge` | a change; merging the delta into the main index |
+//! | `audit`, `acknowledged` | the audit log; detecting lost changes |
+//! | `drop_recipe` | dropping a recipe with everything that belongs to it |
+//! | `rebuild` | rebuilding the postings from the gem lists |
+//! | `build` | bulk loading of a whole catalogue |
+//! | `verify`, `repair` | checking everything; repairing what that finds |
+//! | `backup` | making and restoring backups |
+//! | `reserve` | disk space reserved for when the disk is full |
+//! | `vitals` | monitoring: sizes, the cache, background work |
+//! | `error` | errors of `RocksDB` and the file system |
 
 mod acknowledged;
 mod audit;
@@ -73,35 +73,34 @@ use crate::index::{
     Action, Backup, BookKey, DiskUse, LateGems, NewBook, Record, Small, Snapshot, Store, StoreError, Vitals, Watch,
 };
 
-/// How much memory a store takes for what it read of its tables, unless told otherwise: four fifths of the posting lists of
-/// 100 million postings.
+/// Default size of the read cache: four fifths of the posting lists of 100 million postings.
 pub const CACHE_BYTES: usize = 300 << 20;
 
-/// A [`Store`] in a folder of this machine. One process at a time has a folder open; within it any number of threads
-/// may read while one writes.
+/// A [`Store`] in a local folder. Only one process at a time can open a folder. Within it, any number of threads can
+/// read while one writes.
 ///
-/// After a full disk, reading goes on; writing does again some seconds after 32 MiB were freed. After another failure to
-/// write, as at a limit on the size of files, `RocksDB` may refuse to write until the store is opened anew
+/// When the disk is full, reads continue. Writes work again some seconds after 32 MiB have been freed. After other
+/// write failures, such as a file size limit, `RocksDB` may refuse to write until the store is reopened
 /// ([`Store::wants_reopening`]).
 pub struct RocksStore {
     dir: PathBuf,
-    /// Replaced as a whole, so that it is right even when a thread panicked while it held the lock.
+    /// Always replaced as a whole, so it is valid even if a thread panicked while holding the lock.
     recipes: RwLock<Arc<Recipes>>,
-    /// Replaced before a change that gives out numbers is written: one that is not on disk yet harms nobody.
+    /// Replaced before a change that assigns numbers is written. Numbers that are not on disk yet do no harm.
     owners: RwLock<Arc<Owners>>,
-    /// Held by the one that writes. It guards no state: after a panic the next one begins from what is on disk.
+    /// The write lock. It guards no state: after a panic, the next writer starts from what is on disk.
     writing: Mutex<merge::Cursor>,
     db: DB,
     acknowledged: Acknowledged,
     reserve: Reserve,
-    /// Held while entries of the audit log get their numbers and are written. Whoever has the turn may take it, and not the
-    /// reverse.
+    /// Held while audit log entries are numbered and written. A holder of the write lock may take it, but not the
+    /// other way round.
     numbering: Mutex<()>,
-    /// The database's, which count what it does.
+    /// The options of the database, which hold its statistics.
     options: Options,
-    /// Postings that merges have rewritten.
+    /// Number of postings rewritten by merges.
     merged: AtomicU64,
-    /// Behind the database, so that the folder is free only once that is closed.
+    /// Declared after the database, so that the folder is unlocked only once that is closed.
     _lock: File,
 }
 
@@ -109,38 +108,38 @@ impl RocksStore {
     /// Opens the catalogue in a folder.
     ///
     /// # Errors
-    /// [`StoreError::Missing`] when there is none, [`StoreError::Foreign`] when the folder holds something else,
+    /// [`StoreError::Missing`] if there is none, [`StoreError::Foreign`] if the folder holds something else,
     /// [`StoreError::InUse`], [`StoreError::Version`], [`StoreError::Damaged`], [`StoreError::Denied`]. A folder that
-    /// is not a catalogue stays as it is.
+    /// is not a catalogue is left unchanged.
     pub fn open(dir: &Path) -> Result<Self, StoreError> {
         open::open(dir, open::Absent::Refuse, CACHE_BYTES)
     }
 
-    /// Opens the catalogue in a folder, or makes an empty one when the folder is empty or does not exist.
+    /// Opens the catalogue in a folder, or creates one if the folder is empty or does not exist.
     ///
     /// # Errors
-    /// As [`RocksStore::open`].
+    /// See [`RocksStore::open`].
     pub fn open_or_create(dir: &Path) -> Result<Self, StoreError> {
         Self::open_or_create_with_cache(dir, CACHE_BYTES)
     }
 
-    /// As [`RocksStore::open_or_create`], with so many bytes of memory for what was read of the tables instead of
-    /// [`CACHE_BYTES`].
+    /// Like [`RocksStore::open_or_create`], with a read cache of `cache` bytes instead of [`CACHE_BYTES`].
     ///
     /// # Errors
-    /// As [`RocksStore::open`].
+    /// See [`RocksStore::open`].
     pub fn open_or_create_with_cache(dir: &Path, cache: usize) -> Result<Self, StoreError> {
         open::open(dir, open::Absent::Create, cache)
     }
 
-    /// Makes a catalogue of many books, many times faster than [`Store::put`], in memory that does not grow with their
-    /// number. The books come in the order of their libraries and ids, by bytes; an error among them is the result. The
-    /// folder must be empty or not exist; it is there with all books when this returns, or with none. While it is made,
-    /// its files are in a folder `.lapidary-…` beside it, which stays if the process is killed, and can be deleted then.
+    /// Builds a catalogue of many books, many times faster than [`Store::put`], with memory use that does not depend
+    /// on their number. The books must be sorted by library and id, bytewise; an error among them is returned. The
+    /// folder must be empty or not exist. When this returns, it holds either all of the books or none. Meanwhile the
+    /// files are in a folder `.lapidary-…` next to it. If the process is killed, that folder stays and can be
+    /// deleted.
     ///
     /// # Errors
-    /// [`StoreError::Duplicate`] when two books have the same key, [`StoreError::Unordered`], those of [`Store::put`],
-    /// and [`StoreError::Foreign`] when there is something in the folder.
+    /// [`StoreError::Duplicate`] if two books have the same key, [`StoreError::Unordered`], the errors of
+    /// [`Store::put`], and [`StoreError::Foreign`] if the folder is not empty.
     pub fn build<E: From<StoreError>>(
         dir: &Path,
         recipes: &[Recipe],
@@ -149,10 +148,10 @@ impl RocksStore {
         build::build(dir, recipes, books)
     }
 
-    /// Copies a backup, the newest if none is named, into a folder that does not exist, and returns its number.
+    /// Copies a backup, by default the newest, into a folder that does not exist. Returns its number.
     ///
     /// # Errors
-    /// [`StoreError::NoBackup`], [`StoreError::Foreign`] when there is something in the folder, [`StoreError::Damaged`].
+    /// [`StoreError::NoBackup`], [`StoreError::Foreign`] if the folder is not empty, [`StoreError::Damaged`].
     pub fn restore(from: &Path, to: &Path, number: Option<u32>) -> Result<u32, StoreError> {
         if open::is_empty(to)? { backup::restore(from, to, number) } else { Err(StoreError::Foreign(error::show(to))) }
     }
@@ -162,10 +161,10 @@ impl RocksStore {
     }
 
     fn view(&self) -> RocksSnapshot<'_> {
-        // Both at the same time: whoever changes the recipes holds this lock until they are on disk.
+        // Snapshot and recipes must match: recipes change under this lock until they are on disk.
         let recipes = self.recipes.read().unwrap_or_else(PoisonError::into_inner);
         let snapshot = self.db.snapshot();
-        // Behind the snapshot, so that all its books have owners.
+        // Read the owners after taking the snapshot, so that all its books have one.
         RocksSnapshot::new(self, snapshot, recipes.clone(), self.known_owners())
     }
 
@@ -177,7 +176,7 @@ impl RocksStore {
         *self.owners.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(owners);
     }
 
-    /// Waits for the turn to write.
+    /// Takes the write lock.
     fn turn(&self) -> MutexGuard<'_, merge::Cursor> {
         self.writing.lock().unwrap_or_else(PoisonError::into_inner)
     }

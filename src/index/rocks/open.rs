@@ -1,4 +1,4 @@
-//! Opening a folder: what is in it, whose it is, which version it has.
+//! Opening a folder: what it contains, who has it open, and its version.
 
 use std::cmp::Ordering;
 use std::fmt::Display;
@@ -23,37 +23,37 @@ use super::write::durably;
 use super::{RocksStore, options, rebuild};
 use crate::index::{StoreError, UNWATCHED};
 
-/// The file whose lock means "in use", with the number of the process that has it. It is made first and marks a
-/// folder as ours, also when its making was interrupted. The system ends the lock with the process, so that a file
-/// left behind locks nobody out.
+/// The lock file. It is locked while the folder is in use and contains the number of the process that holds it. It is
+/// created first and marks a folder as a catalogue, even if creating that was interrupted. The system releases the
+/// lock when the process ends, so a file left behind locks nobody out.
 const LOCK_FILE: &str = "lapidary.lock";
-/// The file with the format version. With it the version is known before the log is read, which takes long after a crash; without
-/// it, or when it names another version than today's, the store is asked.
+/// The file with the format version. It tells the version before the log is read, which takes long after a crash. If
+/// it is missing or names another version, the store is asked.
 const VERSION_FILE: &str = "lapidary.version";
-/// `RocksDB`'s file that names the newest manifest; a `RocksDB` folder without it counts as empty.
+/// `RocksDB`'s file that names the newest manifest. A `RocksDB` folder without it counts as empty.
 const CURRENT: &str = "CURRENT";
-/// What a new file system puts into its root: a disk mounted as the data folder is still an empty folder.
+/// Created in the root of a new file system: a disk mounted as the data folder still counts as empty.
 const LOST_FOUND: &str = "lost+found";
 
-/// How many entries are written at once.
+/// Number of entries written at once.
 const BATCH: usize = 10_000;
-/// Memory for what is read of a folder that is read once, from beginning to end.
+/// Cache size for a folder that is read once, from beginning to end.
 const READ_ONLY_CACHE_BYTES: usize = 32 << 20;
 
-/// What to do when there is no catalogue in the folder.
+/// What to do if there is no catalogue in the folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Absent {
     Refuse,
     Create,
 }
 
-/// What a folder holds.
+/// What a folder contains.
 enum Content {
     /// Nothing, or it does not exist.
     Nothing,
-    /// The start of a catalogue, whose making was interrupted.
+    /// A catalogue whose creation was interrupted.
     Unfinished,
-    /// A catalogue of this version, or of one that is brought to it.
+    /// A catalogue of this version, or of one that can be migrated.
     Catalogue(u32),
 }
 
@@ -78,7 +78,7 @@ pub(super) fn open(dir: &Path, absent: Absent, cache: usize) -> Result<RocksStor
     let mut options = options::database();
     options.create_if_missing(create);
     options.create_missing_column_families(true);
-    // The one that readers do not wait for each other at; 0 lets it find out how large its entries are.
+    // This kind of cache does not block readers; 0 lets it find out how large its entries are.
     let cache = Cache::new_hyper_clock_cache(cache, 0);
     let db = DB::open_cf_descriptors(&options, dir, options::families(&cache)).map_err(|e| from_rocksdb(dir, &e))?;
     let store = assemble(dir, db, options, lock)?;
@@ -99,7 +99,7 @@ pub(super) fn open(dir: &Path, absent: Absent, cache: usize) -> Result<RocksStor
     Ok(store)
 }
 
-/// A store on a database that was opened, which knows no recipes yet.
+/// Creates a store on an opened database. Its recipes are not loaded yet.
 fn assemble(dir: &Path, db: DB, options: Options, lock: File) -> Result<RocksStore, StoreError> {
     Ok(RocksStore {
         dir: dir.to_owned(),
@@ -116,7 +116,7 @@ fn assemble(dir: &Path, db: DB, options: Options, lock: File) -> Result<RocksSto
     })
 }
 
-/// Opens a folder of today's version that is only read.
+/// Opens a folder of the current version for reading only.
 pub(super) fn read_only(dir: &Path) -> Result<RocksStore, StoreError> {
     let lock = lock(dir)?;
     let (options, cache) = (options::database(), Cache::new_lru_cache(READ_ONLY_CACHE_BYTES));
@@ -126,7 +126,7 @@ pub(super) fn read_only(dir: &Path) -> Result<RocksStore, StoreError> {
     Ok(RocksStore { recipes: RwLock::new(Arc::new(recipes)), owners: RwLock::new(Arc::new(owners)), ..store })
 }
 
-/// Makes a folder for its user alone: gems tell much of a book that is not out yet.
+/// Creates a folder that only its owner can access, because gems reveal much about an unpublished book.
 fn make_folder(dir: &Path) -> io::Result<()> {
     if let Some(parent) = dir.parent() {
         fs::create_dir_all(parent)?;
@@ -134,10 +134,12 @@ fn make_folder(dir: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(dir)
 }
 
-/// Brings an older version to this one. Version 3 has other buckets than version 2: the mark to make them anew and the
-/// version go to disk together, so that this is done once more when it is interrupted. Version 4 has more families, which
-/// are there already. Versions 6 and 7 post other gems than those before, under a recipe that does not post all. Version 8
-/// has long lists by library, the owners of book numbers, and digests.
+/// Migrates an older version to the current one. All steps can be repeated if interrupted.
+///
+/// - Version 3 has other buckets than version 2. The mark to rebuild them is written together with the version.
+/// - Version 4 has more families, which exist already.
+/// - Versions 6 and 7 post other gems than earlier ones, under a recipe that does not post all.
+/// - Version 8 has long lists by library, the owners of book numbers, and digests.
 fn migrate(store: &RocksStore, recipes: &Recipes, version: u32) -> Result<(), StoreError> {
     if version == FORMAT_VERSION {
         return Ok(());
@@ -156,9 +158,9 @@ fn migrate(store: &RocksStore, recipes: &Recipes, version: u32) -> Result<(), St
     write_version(store, batch)
 }
 
-/// Writes the owners of book numbers and the digests of texts. May be done twice.
+/// Writes the owners of book numbers and the digests of texts. Can be repeated.
 fn index_books(store: &RocksStore) -> Result<(), StoreError> {
-    /// Of a record.
+    /// The fields needed of a record.
     #[derive(Deserialize)]
     struct Digested {
         digest: String,
@@ -171,7 +173,7 @@ fn index_books(store: &RocksStore) -> Result<(), StoreError> {
     }
     for entry in store.db.iterator_cf(store.family(Family::Books), IteratorMode::Start) {
         let (key, value) = entry.map_err(|e| store.failed(&e))?;
-        // What cannot be read is for `verify` to tell.
+        // Unreadable entries are reported by `verify`.
         let digested = serde_json::from_slice::<Digested>(&value).ok();
         let digest = digested.zip(schema::read_book(&key)).and_then(|(of, book)| schema::digest_key(&of.digest, book));
         if let Some(key) = digest {
@@ -184,7 +186,7 @@ fn index_books(store: &RocksStore) -> Result<(), StoreError> {
     durably(store, batch)
 }
 
-/// Whether the folder does not exist or holds nothing.
+/// Whether the folder is empty or does not exist.
 pub(super) fn is_empty(dir: &Path) -> Result<bool, StoreError> {
     let entries = match fs::read_dir(dir) {
         Ok(entries) => entries,
@@ -203,7 +205,7 @@ pub(super) fn is_empty(dir: &Path) -> Result<bool, StoreError> {
     Ok(true)
 }
 
-/// Whether a folder that holds something holds a catalogue. A copy or a restored back-up may lack the lock file.
+/// Whether a non-empty folder holds a catalogue. A copy or restored backup may lack the lock file.
 fn is_ours(dir: &Path) -> Result<bool, StoreError> {
     let has = |name| fs::exists(dir.join(name)).map_err(|e| from_io(dir, &e));
     if has(LOCK_FILE)? {
@@ -222,7 +224,7 @@ fn lock(dir: &Path) -> Result<File, StoreError> {
     let mut file = open.map_err(|e| from_io(dir, &e))?;
     match file.try_lock() {
         Ok(()) => {
-            // The number serves a message only: a full disk must not keep anyone from reading.
+            // Ignore errors: the number is only shown in a message, and a full disk must not prevent reading.
             let _ = file.set_len(0).and_then(|()| write!(file, "{}", std::process::id()));
             Ok(file)
         }
@@ -239,11 +241,11 @@ fn lock(dir: &Path) -> Result<File, StoreError> {
     }
 }
 
-/// What a locked folder of ours holds. Changes nothing, so that a folder of another version stays as it is.
+/// Determines the content of a locked folder. Changes nothing, so a folder of another version is left as it is.
 fn content(dir: &Path) -> Result<Content, StoreError> {
     let Some(version) = version(dir)? else {
-        // The version is the first thing in a table. With tables but without it, `RocksDB` has lost its list of them,
-        // and would delete them all if it began anew.
+        // The version is the first thing written to a table. Tables without a version mean that `RocksDB` has lost
+        // its list of tables. If it started over, it would delete them all.
         let tables = has_tables(dir)?;
         return if tables { Err(damaged(dir, "the list of its files is lost")) } else { Ok(Content::Unfinished) };
     };
@@ -255,10 +257,10 @@ fn content(dir: &Path) -> Result<Content, StoreError> {
     }
 }
 
-/// Reads a format version.
+/// Parses a format version.
 ///
 /// # Errors
-/// When a catalogue of it cannot be opened.
+/// If this version cannot be opened.
 fn supported(dir: &Path, version: &[u8]) -> Result<u32, StoreError> {
     let Ok(version) = version.try_into().map(u32::from_be_bytes) else {
         return Err(damaged(dir, "the format version cannot be read"));
@@ -272,8 +274,8 @@ fn supported(dir: &Path, version: &[u8]) -> Result<u32, StoreError> {
     }
 }
 
-/// Refuses a store of another version than today's, which a file of another catalogue can make pass for it; and writes the file
-/// for the next opening. That costs time only when it does not succeed.
+/// Refuses a store of another version whose version file came from another catalogue. Also writes a missing version
+/// file for the next time; if that fails, the next opening only takes longer.
 fn confirm_version(store: &RocksStore) -> Result<(), StoreError> {
     let version = store.db.get_cf(store.family(Family::Meta), schema::VERSION).map_err(|e| store.failed(&e))?;
     let version = supported(&store.dir, &version.unwrap_or_default())?;
@@ -286,12 +288,12 @@ fn confirm_version(store: &RocksStore) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Whether the file says that the folder has today's version.
+/// Whether the version file has the current version.
 fn is_of_today(dir: &Path) -> bool {
     fs::read(dir.join(VERSION_FILE)).is_ok_and(|version| version == FORMAT_VERSION.to_string().as_bytes())
 }
 
-/// The format version, if it was written yet.
+/// The format version, if it was written already.
 fn version(dir: &Path) -> Result<Option<Vec<u8>>, StoreError> {
     if !fs::exists(dir.join(CURRENT)).map_err(|e| from_io(dir, &e))? {
         return Ok(None);
@@ -310,7 +312,7 @@ fn version(dir: &Path) -> Result<Option<Vec<u8>>, StoreError> {
     db.get_cf(handle, schema::VERSION).map_err(|e| from_rocksdb(dir, &e))
 }
 
-/// Whether there are files of tables.
+/// Whether there are table files.
 fn has_tables(dir: &Path) -> Result<bool, StoreError> {
     for entry in fs::read_dir(dir).map_err(|e| from_io(dir, &e))? {
         let path = entry.map_err(|e| from_io(dir, &e))?.path();
@@ -321,7 +323,7 @@ fn has_tables(dir: &Path) -> Result<bool, StoreError> {
     Ok(false)
 }
 
-/// Makes a new folder a catalogue: the version is written when all else is there.
+/// Finishes creating a catalogue: the version is written after everything else.
 fn finish(store: &RocksStore) -> Result<(), StoreError> {
     let dir = &store.dir;
     if store.db.iterator_cf(store.family(Family::Books), IteratorMode::Start).next().is_some() {
@@ -330,8 +332,8 @@ fn finish(store: &RocksStore) -> Result<(), StoreError> {
     write_version(store, WriteBatch::default())
 }
 
-/// Writes the version of today together with a batch: into a table, so that whatever happens to the log, the folder is seen
-/// as what it is.
+/// Writes the current version together with a batch, and flushes it to a table, so that the folder is recognised
+/// whatever happens to the log.
 fn write_version(store: &RocksStore, mut batch: WriteBatch) -> Result<(), StoreError> {
     let meta = store.family(Family::Meta);
     batch.put_cf(meta, schema::VERSION, FORMAT_VERSION.to_be_bytes());
@@ -339,7 +341,8 @@ fn write_version(store: &RocksStore, mut batch: WriteBatch) -> Result<(), StoreE
     store.db.flush_cf(meta).map_err(|e| store.failed(&e))
 }
 
-/// Marks the recipes of a catalogue that older versions made without these marks: the default, and those that every book has.
+/// Marks recipes as ready in a catalogue of an older version that has no such marks: the default, and those that
+/// every book has gems of.
 fn marked_ready(store: &RocksStore, mut recipes: Recipes) -> Result<Recipes, StoreError> {
     if recipes.0.first().is_none_or(|default| default.ready) {
         return Ok(recipes);

@@ -1,4 +1,4 @@
-//! How `RocksDB` is set, and why.
+//! `RocksDB` settings and the reasons for them.
 
 use rocksdb::statistics::StatsLevel;
 use rocksdb::{
@@ -8,35 +8,35 @@ use rocksdb::{
 
 use super::schema::{self, Family};
 
-/// One memtable. Larger ones make fewer and longer flushes.
+/// Size of one memtable. Larger ones make fewer and longer flushes.
 const MEMTABLE_BYTES: usize = 32 << 20;
-/// All memtables together: two full ones of the postings and one each of the families that grow with them.
+/// Size of all memtables: two full ones of the postings and one each of the families that grow with them.
 const ALL_MEMTABLES_BYTES: usize = 128 << 20;
-/// The write-ahead log: beyond this, all that it has goes into tables. It bounds what is read again after a crash, but for what
-/// is written while those tables are made (`docs/measurements.md` has what it costs).
+/// Maximum size of the write-ahead log; beyond it, everything in it is flushed to tables. It bounds what is replayed
+/// after a crash, except for what is written during that flush (`docs/measurements.md` has the cost).
 const WAL_BYTES: u64 = 16 << 20;
-/// What was read again from the log after a crash stays in memory, so that the store is open sooner. It goes into tables as
-/// other changes do.
+/// Keeps what was replayed from the log after a crash in memory, so that the store opens sooner. It is flushed to
+/// tables like other changes.
 const NO_FLUSH_IN_RECOVERY: &str = "avoid_flush_during_recovery=true";
-/// Open files: half of what Linux gives a process without being asked, so that connections have the other half.
+/// Maximum number of open files: half of Linux's default limit for a process, to leave the other half to connections.
 const OPEN_FILES: i32 = 512;
-/// `RocksDB`'s own log: enough for the last incidents.
+/// Number of `RocksDB`'s own log files: enough for the latest incidents.
 const LOG_FILES: usize = 3;
 const LOG_BYTES: usize = 1 << 20;
-/// Threads for flushes and compactions; more would compete with the checks.
+/// Threads for flushes and compactions. More would compete with checks.
 const MOST_JOBS: i32 = 4;
-/// Bloom filters of 10 bits a key let 1 in 100 absent keys through.
+/// Bloom filters of 10 bits per key have a false positive rate of 1 %.
 const BLOOM_BITS: f64 = 10.0;
-/// The part of a memtable of changes that its filter takes.
+/// Share of a memtable of the delta that its filter takes.
 const MEMTABLE_BLOOM_RATIO: f64 = 0.05;
-/// A memtable of changes remembers of each recipe, by the first 2 bytes of its keys, where it put the last key: the next one,
-/// which follows it in a batch, is looked for from there, and not from the top.
+/// A memtable of the delta remembers, per recipe (the first 2 bytes of its keys), where it inserted the last key. The
+/// search for the next one, which follows it in a batch, starts from there instead of the top.
 const INSERT_HINTS: &str = "memtable_insert_with_hint_prefix_extractor=fixed:2";
-/// Blocks of records and gem lists, which are read whole and by the book: larger ones compress better.
+/// Block size for records and gem lists. These are read whole, one book at a time; larger blocks compress better.
 const LARGE_BLOCK_BYTES: usize = 16 << 10;
 
-/// Blocks of postings: a check reads as many as it has gems, each for one bucket. With what belongs to them they take a
-/// page.
+/// Block size for postings. A check reads about one block per gem, each for one bucket. With its overhead a block
+/// fills one page.
 const POSTINGS_BLOCK_BYTES: usize = 3840;
 
 /// The options of the whole database.
@@ -45,8 +45,8 @@ pub(super) fn database() -> Options {
     let mut options =
         Options::default().get_options_from_string(NO_FLUSH_IN_RECOVERY).expect("RocksDB knows this option");
     options.set_paranoid_checks(true);
-    // A torn record at the end is a change that was never acknowledged and is dropped. A broken one elsewhere was
-    // acknowledged: the default would drop it and all behind it without a word.
+    // A torn record at the end of the log belongs to a change that was never acknowledged; it is dropped. A broken
+    // record elsewhere was acknowledged: by default, it and everything after it would be dropped silently.
     options.set_wal_recovery_mode(DBRecoveryMode::TolerateCorruptedTailRecords);
     options.set_track_and_verify_wals_in_manifest(true);
     options.set_max_total_wal_size(WAL_BYTES);
@@ -59,16 +59,16 @@ pub(super) fn database() -> Options {
     options.set_log_level(LogLevel::Warn);
     options.set_stats_dump_period_sec(0);
     options.set_stats_persist_period_sec(0);
-    // For the metrics: counts of the cache and of compactions, and no times, which cost more.
+    // Statistics for the metrics: counts of the cache and of compactions. Times are left out because they cost more.
     options.enable_statistics();
     options.set_statistics_level(StatsLevel::ExceptHistogramOrTimers);
     options
 }
 
-/// Every family with its options.
+/// Every column family with its options.
 pub(super) fn families(cache: &Cache) -> Vec<ColumnFamilyDescriptor> {
-    // `RocksDB` always has this one. It stays empty, but its memtable counts: after a full disk, writing begins again
-    // when the largest memtable of all has room on the disk.
+    // `RocksDB` always has this family. It stays empty, but its memtable counts: after a full disk, writes resume
+    // when there is room for the largest memtable.
     let mut unused = Options::default();
     unused.set_write_buffer_size(MEMTABLE_BYTES);
     let unused = ColumnFamilyDescriptor::new(DEFAULT_COLUMN_FAMILY_NAME, unused);
@@ -76,7 +76,7 @@ pub(super) fn families(cache: &Cache) -> Vec<ColumnFamilyDescriptor> {
     used.into_iter().chain([unused]).collect()
 }
 
-/// The options of a family.
+/// The options of a column family.
 pub(super) fn of_family(family: Family, cache: &Cache) -> Options {
     let mut options = Options::default();
     if family == Family::Delta {
@@ -84,26 +84,26 @@ pub(super) fn of_family(family: Family, cache: &Cache) -> Options {
         options = options.get_options_from_string(INSERT_HINTS).expect("RocksDB knows this option");
     }
     options.set_write_buffer_size(MEMTABLE_BYTES);
-    // Most data lies on the last level, where it is written seldom: there size counts, above it speed.
+    // Most data is on the last level, which is rarely written: there size matters, above it speed.
     options.set_compression_type(DBCompressionType::Lz4);
     options.set_bottommost_compression_type(DBCompressionType::Zstd);
 
     let mut table = BlockBasedOptions::default();
     table.set_block_cache(cache);
-    // In the cache, so that memory stays bounded however large the index grows.
+    // Keep these in the cache, so that memory stays bounded as the index grows.
     table.set_cache_index_and_filter_blocks(true);
     table.set_pin_l0_filter_and_index_blocks_in_cache(true);
     match family {
         Family::Meta | Family::Jobs | Family::Keys => {}
         Family::Folds => {
-            // A fold is large and read once in its life: outside of the tables, no compaction copies it.
+            // A fold is large and read once in its life. In a blob file, no compaction copies it.
             options.set_enable_blob_files(true);
             options.set_min_blob_size(LARGE_BLOCK_BYTES as u64);
             options.set_blob_compression_type(DBCompressionType::Zstd);
             options.set_enable_blob_gc(true);
         }
         Family::Audit | Family::Books | Family::Gems => table.set_block_size(LARGE_BLOCK_BYTES),
-        // Most ids asked for while a catalogue is fed are not there yet.
+        // Most ids looked up while adding books do not exist yet.
         Family::Ids => table.set_bloom_filter(BLOOM_BITS, false),
         // Most texts that are checked have a digest that no book has.
         Family::Digests => {
@@ -113,11 +113,11 @@ pub(super) fn of_family(family: Family, cache: &Cache) -> Options {
             options.set_compression_type(DBCompressionType::None);
             options.set_bottommost_compression_type(DBCompressionType::None);
         }
-        // Hashes and numbers in few bytes: nothing is left to compress.
+        // Hashes and packed numbers do not compress.
         Family::Postings | Family::Lists => {
             table.set_block_size(POSTINGS_BLOCK_BYTES);
-            // A bucket is found by its hash and not by reading through its block; and index entries lie close together,
-            // since a check's time is that of the memory it touches.
+            // Find a bucket by its hash instead of scanning the block. Keep index entries close together, as the time
+            // of a check is dominated by memory access.
             table.set_block_restart_interval(1);
             table.set_index_block_restart_interval(8);
             table.set_data_block_index_type(DataBlockIndexType::BinaryAndHash);
@@ -126,7 +126,7 @@ pub(super) fn of_family(family: Family, cache: &Cache) -> Options {
             options.set_bottommost_compression_type(DBCompressionType::None);
         }
         Family::Delta => {
-            // Most gems asked for have not changed: the filter knows gems, not postings.
+            // Most gems looked up have not changed: the filter holds gems, not postings.
             options.set_prefix_extractor(SliceTransform::create("lapidary.gem", gem_of_delta, Some(is_delta)));
             options.set_memtable_prefix_bloom_ratio(MEMTABLE_BLOOM_RATIO);
             table.set_bloom_filter(BLOOM_BITS, false);

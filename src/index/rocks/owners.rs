@@ -1,8 +1,8 @@
 //! Which library each book number belongs to.
 //!
-//! Numbers are given out in rising order and never again, and a book never changes its library, so the map from numbers to
-//! libraries is a list of runs that only grows. It is small (a library that is fed at once is one run), so it is kept in
-//! memory, and a check can count a gem's books by library without reading a record.
+//! Numbers are assigned in ascending order and never reused, and a book never changes its library. So the map from
+//! numbers to libraries is a list of runs that only grows. It is small (a library added in one go is one run), so it
+//! is kept in memory, and a check can count a gem's books by library without reading a record.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -15,14 +15,15 @@ use super::schema::{self, Family};
 use super::{RocksStore, read::RocksSnapshot};
 use crate::index::{BookNo, Library, StoreError};
 
-/// What stands for a library: the number of its first book.
+/// Identifies a library by the number of its first book.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct LibraryNo(pub(super) u32);
 
-/// Runs of book numbers, each of one library.
+/// Runs of book numbers, each belonging to one library.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct Owners {
-    /// Where a run begins, and whose it is; it ends where the next begins. Neighbouring runs have different owners.
+    /// The start and the owner of each run, which ends where the next one starts. Neighbouring runs have different
+    /// owners.
     runs: Vec<(BookNo, LibraryNo)>,
     libraries: BTreeMap<LibraryNo, Library>,
     numbers: HashMap<Library, LibraryNo>,
@@ -32,7 +33,7 @@ pub(super) struct Owners {
 type Kept = (Vec<u8>, Vec<u8>);
 
 impl Owners {
-    /// Whose number this is. A number that was never given out belongs to the last run before it.
+    /// The owner of a number. An unassigned number belongs to the last run before it.
     pub(super) fn of(&self, book: BookNo) -> LibraryNo {
         self.run(book).library
     }
@@ -43,12 +44,12 @@ impl Owners {
         OwnedRun { start, end: self.runs.get(next).map(|(start, _)| *start), library }
     }
 
-    /// The owners of books that come in rising order, mostly.
+    /// Looks up the owners of books that are mostly in ascending order.
     pub(super) fn walk(&self) -> Walk<'_> {
         Walk { owners: self, run: self.run(BookNo(0)) }
     }
 
-    /// Whether all books are of one library.
+    /// The only library, if all books belong to one.
     pub(super) fn only(&self) -> Option<LibraryNo> {
         match *self.runs.as_slice() {
             [] => Some(LibraryNo(0)),
@@ -65,15 +66,15 @@ impl Owners {
         self.numbers.get(library).copied()
     }
 
-    /// Whether this number can be given to the library without a new run.
+    /// Whether this number can be assigned to the library without starting a new run.
     pub(super) fn continues(&self, book: BookNo, library: &Library) -> bool {
         let last = self.runs.last();
         last.is_some_and(|(start, owner)| *start < book && self.libraries.get(owner) == Some(library))
     }
 
-    /// Gives a number, higher than all that books have, to a library; returns what is to be kept of it, if a run begins.
+    /// Assigns a number, higher than that of any book, to a library. Returns the entry to store if this starts a run.
     pub(super) fn give(&mut self, book: BookNo, library: &Library) -> Option<Kept> {
-        // What a change gave that was not written.
+        // Drop assignments of changes that were not written.
         self.runs.truncate(self.runs.partition_point(|(start, _)| *start < book));
         self.libraries.retain(|library, _| library.0 < book.0);
         self.numbers.retain(|_, number| number.0 < book.0);
@@ -94,7 +95,7 @@ impl Owners {
         }
     }
 
-    /// Reads what is kept.
+    /// Loads the stored runs.
     pub(super) fn load(store: &RocksStore) -> Result<Self, StoreError> {
         let mut owners = Self::default();
         let meta = store.family(Family::Meta);
@@ -124,14 +125,14 @@ impl Owners {
         Some((number, library))
     }
 
-    /// The owners by the books' names, and all that is to be kept of them.
+    /// Derives the owners from the books' ids. Also returns all entries to store.
     pub(super) fn derive(snapshot: &RocksSnapshot<'_>) -> Result<(Self, Vec<Kept>), StoreError> {
         let mut books: Vec<(BookNo, Library)> = Vec::new();
         let mut ids = snapshot.iterator(Family::Ids, rocksdb::ReadOptions::default());
         ids.seek_to_first();
         while let Some((key, value)) = ids.item() {
             let library = key.split(|byte| *byte == 0).next().and_then(|name| str::from_utf8(name).ok()?.parse().ok());
-            // What cannot be read is for `verify` to tell.
+            // Unreadable entries are reported by `verify`.
             books.extend(schema::read_book(value).zip(library));
             ids.next();
         }
@@ -143,7 +144,7 @@ impl Owners {
     }
 }
 
-/// A run of numbers: from `start` to before `end`.
+/// A run of numbers: `start..end`.
 #[derive(Debug, Clone, Copy)]
 struct OwnedRun {
     start: BookNo,
@@ -151,7 +152,7 @@ struct OwnedRun {
     library: LibraryNo,
 }
 
-/// Looks up one owner after the other.
+/// Looks up owners one after another.
 pub(super) struct Walk<'a> {
     owners: &'a Owners,
     run: OwnedRun,
@@ -165,7 +166,7 @@ impl Walk<'_> {
         self.run.library
     }
 
-    /// Where the run of the number asked for last ends.
+    /// The end of the run found last.
     pub(super) fn end(&self) -> Option<BookNo> {
         self.run.end
     }
@@ -190,7 +191,7 @@ mod tests {
                 let entry = owners.give(BookNo(next), &name);
                 prop_assert_eq!(entry.is_none(), continues);
                 if lost {
-                    // A change that was not written: the same number is given again.
+                    // After a change that was not written, the same number is assigned again.
                     owners.give(BookNo(next), &"another".parse().unwrap());
                     owners.give(BookNo(next), &name);
                     let mut again = before;

@@ -1,4 +1,4 @@
-//! The reads of one check, shared with the processors that have nothing to do.
+//! Spreads the reads of one check over idle processors.
 
 use std::num::NonZero;
 use std::sync::LazyLock;
@@ -7,16 +7,16 @@ use std::thread::available_parallelism;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-/// No processor is woken for fewer keys: it would save little more time than waking it takes.
+/// Minimum number of keys per processor. With fewer, waking it would take about as much time as it saves.
 const LEAST_KEYS: usize = 64;
 
 static PROCESSORS: LazyLock<usize> = LazyLock::new(|| available_parallelism().map_or(1, NonZero::get));
-/// Threads of their own, so that no check waits for a text being read. `None` when there are none to be had.
+/// A thread pool of its own, so that no check waits behind the reading of a text. `None` if it could not be started.
 static HELPERS: LazyLock<Option<ThreadPool>> = LazyLock::new(|| {
     let named = ThreadPoolBuilder::new().thread_name(|i| format!("lapidary-read-{i}"));
     named.num_threads(*PROCESSORS - 1).build().ok()
 });
-/// How many reads are under way.
+/// Number of reads in progress.
 static READING: AtomicUsize = AtomicUsize::new(0);
 
 struct Reading;
@@ -27,7 +27,8 @@ impl Drop for Reading {
     }
 }
 
-/// Reads keys in parts, one here and one on each processor that no other check needs; the values are in the order of the keys.
+/// Reads keys in parts, one on this thread and one on each processor that no other check needs. Returns the values in
+/// the order of the keys.
 pub(super) fn read<K: Sync, V: Send, E: Send>(
     keys: &[K],
     read: impl Fn(&[K]) -> Result<Vec<V>, E> + Sync,

@@ -1,6 +1,7 @@
 //! Posting lists as bytes: the values of the families `postings` and `lists`.
 //!
-//! A bucket has the lists of neighbouring gems, whose lower bits are a rising sequence of numbers below 2^`rest_bits`:
+//! A bucket contains the lists of neighbouring gems. Their lower bits are an ascending sequence of numbers below
+//! 2^`rest_bits`:
 //!
 //! ```text
 //! ┌────────┬─────────────┬──────────────────────────┬───────────┬────────────┬──────────────────────┐
@@ -11,13 +12,13 @@
 //! └────────┴─────────────┴──────────────────────────┴───────────┴────────────┴──────────────────────┘
 //! ```
 //!
-//! Gems are hashes, so that nothing is gained over the code of Elias and Fano (Elias 1974, "Efficient storage and
-//! retrieval by content and address of static files"): the lower bits of each as they are, and the higher in unary, a 1
-//! for each gem and a 0 where the next higher value begins. It takes about two bits more than the gap between two gems
-//! has, and a gem is found without a look at those before it. A book takes as many bits as the number of books. Most gems
-//! have one book; how many others have stands apart from the books, so that a common one is known without a look at
-//! them. A list of more than [`LONG`] books stands by itself, each library's part apart: varints of book − the book
-//! before − 1.
+//! Gems are hashes, so no encoding gains over that of Elias and Fano (Elias 1974, "Efficient storage and retrieval by
+//! content and address of static files"): the lower bits of each gem as they are, and the higher bits in unary, a 1 for
+//! each gem and a 0 where the next higher value begins. This takes about two bits more than the gap between two gems,
+//! and finds a gem without reading those before it. A book takes as many bits as the number of books needs. Most gems
+//! have one book; the counts of the others are stored apart from the books, so that a common gem is recognised without
+//! reading them. A list of more than [`LONG`] books is stored separately, in one part per library: varints of
+//! book − previous book − 1.
 
 use std::collections::BTreeMap;
 
@@ -29,17 +30,18 @@ use super::recipes::KnownRecipe;
 use super::schema;
 use crate::index::BookNo;
 
-/// The longest list of a bucket. Longer ones are few, and would have to be read with every neighbour.
+/// Maximum length of a list inside a bucket. Longer ones are few, and would have to be read along with every
+/// neighbour.
 pub(super) const LONG: u32 = 1024;
 
-/// In the byte of the width: there are gems of several books.
+/// Flag in the width byte: some gems have several books.
 const SEVERAL: u8 = 0x80;
 
-/// Bytes that are not what the writer makes.
+/// The bytes were not produced by the writer.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Unreadable;
 
-/// A bucket to read.
+/// A bucket being read.
 #[derive(Clone, Copy)]
 pub(super) struct Reader<'a> {
     gems: usize,
@@ -52,13 +54,13 @@ pub(super) struct Reader<'a> {
 /// A list of a bucket.
 #[derive(Debug, Clone)]
 pub(super) enum List<'a> {
-    /// It stands here.
+    /// The list is in the bucket.
     Short(Books<'a>),
-    /// It stands by itself, and has so many books.
+    /// The list is stored separately and has this many books.
     Long(u32),
 }
 
-/// The books of a list, in rising order.
+/// The books of a list, in ascending order.
 #[derive(Debug, Clone)]
 pub(super) struct Books<'a> {
     all: Numbers<'a>,
@@ -70,12 +72,12 @@ pub(super) struct Books<'a> {
 #[derive(Debug, Clone, Copy)]
 struct Numbers<'a> {
     bytes: &'a [u8],
-    /// In bits; 57 at most.
+    /// In bits; at most 57.
     width: usize,
 }
 
 impl<'a> Numbers<'a> {
-    /// Takes so many from the front of `bytes`.
+    /// Takes `count` numbers from the front of `bytes`.
     fn take(bytes: &mut &'a [u8], count: usize, width: usize) -> Option<Self> {
         let bytes = bytes.split_off(..count.checked_mul(width)?.div_ceil(8))?;
         Some(Self { bytes, width })
@@ -88,7 +90,7 @@ impl<'a> Numbers<'a> {
     }
 }
 
-/// Eight bytes, the first the lowest; what stands behind the end is 0.
+/// Reads eight bytes as little-endian. Bytes past the end are 0.
 #[inline]
 fn word(bytes: &[u8], at: usize) -> u64 {
     let rest = bytes.get(at..).unwrap_or_default();
@@ -98,18 +100,18 @@ fn word(bytes: &[u8], at: usize) -> u64 {
     )
 }
 
-/// The higher bits of all gems in unary.
+/// The higher bits of all gems, in unary.
 #[derive(Clone, Copy)]
 struct Highs<'a>(&'a [u8]);
 
 impl Highs<'_> {
-    /// Whether a gem stands at this bit.
+    /// Whether this bit stands for a gem.
     #[inline]
     fn has(self, bit: usize) -> bool {
         self.0.get(bit / 8).is_some_and(|byte| byte >> (bit % 8) & 1 != 0)
     }
 
-    /// The bit behind the zero that so many others stand before.
+    /// The position after the zero that `before` other zeros precede.
     #[inline]
     fn behind_zero(self, mut before: usize) -> usize {
         for at in (0..self.0.len()).step_by(8) {
@@ -125,11 +127,11 @@ impl Highs<'_> {
     }
 }
 
-/// The gems of several books, in rising order.
+/// The gems of several books, in ascending order.
 #[derive(Clone, Copy)]
 struct Several<'a> {
     bytes: &'a [u8],
-    /// Which gem the next is; behind the last, there is none.
+    /// The index of the next such gem; `usize::MAX` after the last.
     gem: usize,
 }
 
@@ -148,36 +150,36 @@ impl<'a> Several<'a> {
         Some(())
     }
 
-    /// How many books the next has.
+    /// The number of books of the next such gem.
     fn take(&mut self) -> Option<u32> {
         let count = u32::try_from(varint::take(&mut self.bytes)?).ok().filter(|count| *count > 1)?;
         self.pass(self.gem.checked_add(1)?)?;
         Some(count)
     }
 
-    /// How many books this gem has; it is none behind the next.
+    /// The number of books of this gem, which must not be after the next such gem.
     fn of(&mut self, gem: usize) -> Option<u32> {
         if gem == self.gem { self.take() } else { Some(1) }
     }
 }
 
-/// How many of the books of a list stand in its bucket.
+/// How many books of a list are stored in its bucket.
 fn stored(count: u32) -> usize {
     if count > LONG { 0 } else { count as usize }
 }
 
-/// How many bits of a gem are low ones where there are so many gems.
+/// The number of low bits of a gem in a bucket of `gems` gems.
 fn low_bits(rest_bits: u32, gems: usize) -> Option<u32> {
     rest_bits.checked_sub(gems.checked_next_power_of_two()?.ilog2())
 }
 
-/// How many bits the high ones take.
+/// The number of bits taken by the high parts.
 fn high_bits(rest_bits: u32, low: u32, gems: usize) -> usize {
     gems + (1 << (rest_bits - low))
 }
 
 impl<'a> Reader<'a> {
-    /// A bucket of gems with lower bits of this width.
+    /// Reads a bucket whose gems have lower bits of this width.
     pub(super) fn new(bytes: &'a [u8], rest_bits: u32) -> Result<Self, Unreadable> {
         Self::parse(bytes, rest_bits).ok_or(Unreadable)
     }
@@ -192,7 +194,7 @@ impl<'a> Reader<'a> {
         }
         let width = usize::from(width & !SEVERAL);
         let low = low_bits(rest_bits, gems)?;
-        // So many that they cannot stand here are not even counted up.
+        // A count too large for the remaining bytes fails here.
         let highs = Highs(bytes.split_off(..high_bits(rest_bits, low, gems).div_ceil(8))?);
         let lows = Numbers::take(&mut bytes, gems, low as usize)?;
         let mut stored_books = gems;
@@ -205,13 +207,13 @@ impl<'a> Reader<'a> {
         all.then_some(Self { gems, several, highs, lows, books })
     }
 
-    /// The list of the gem with these lower bits. Reads no other.
+    /// The list of the gem with these lower bits. Reads no other list.
     pub(super) fn find(&self, rest: u64) -> Result<Option<List<'a>>, Unreadable> {
         let high = usize::try_from(rest >> self.lows.width).map_err(|_| Unreadable)?;
         let low = rest & ((1 << self.lows.width) - 1);
         let mut bit = if high == 0 { 0 } else { self.highs.behind_zero(high - 1) };
         while self.highs.has(bit) {
-            // Before it stand as many gems as bits, but for the zeros.
+            // The bits before it are one for each gem, plus the zeros.
             let gem = bit - high;
             let found = self.lows.get(gem);
             if found == low {
@@ -252,17 +254,17 @@ impl<'a> IntoIterator for Reader<'a> {
     }
 }
 
-/// All lists of a bucket in rising order of gems, each with the lower bits of its gem. Ends behind an error.
+/// All lists of a bucket in ascending order of gems, each with the lower bits of its gem. Ends after an error.
 pub(super) struct Lists<'a> {
     bucket: Reader<'a>,
     several: Several<'a>,
-    /// The next gem.
+    /// Index of the next gem.
     gem: usize,
-    /// Where the next is sought among the high bits.
+    /// Position in the high bits from which to look for it.
     bit: usize,
-    /// How many books belong to those before.
+    /// Number of books of the gems before it.
     books: usize,
-    /// One more than the gem before.
+    /// One more than the previous gem.
     least: u64,
 }
 
@@ -303,7 +305,7 @@ impl<'a> Iterator for Lists<'a> {
 }
 
 impl List<'_> {
-    /// How many books it has.
+    /// Number of books.
     pub(super) fn len(&self) -> u32 {
         match self {
             Self::Short(books) => books.len() as u32,
@@ -330,23 +332,23 @@ impl Iterator for Books<'_> {
 
 impl ExactSizeIterator for Books<'_> {}
 
-/// A bucket in the making.
+/// A bucket being written.
 pub(super) struct Writer {
     rest_bits: u32,
     gems: Vec<u64>,
     several: Vec<u8>,
-    /// How many gems there were up to the last of several books.
+    /// Number of gems up to and including the last one with several books.
     passed: usize,
     books: Vec<BookNo>,
 }
 
 impl Writer {
-    /// For gems with lower bits of this width.
+    /// Creates a writer for gems with lower bits of this width.
     pub(super) fn new(rest_bits: u32) -> Self {
         Self { rest_bits, gems: Vec::new(), several: Vec::new(), passed: 0, books: Vec::new() }
     }
 
-    /// Adds a list of at most [`LONG`] books, in rising order; gems rise from call to call.
+    /// Adds a list of at most [`LONG`] books, in ascending order. Gems must be ascending over all calls.
     pub(super) fn short(&mut self, rest: u64, books: impl IntoIterator<Item = BookNo>) {
         let before = self.books.len();
         self.books.extend(books);
@@ -356,7 +358,7 @@ impl Writer {
         }
     }
 
-    /// Adds a list that stands by itself.
+    /// Adds a list that is stored separately.
     pub(super) fn long(&mut self, rest: u64, count: u32) {
         self.gem(rest, u64::from(count));
     }
@@ -370,7 +372,7 @@ impl Writer {
         self.gems.push(rest);
     }
 
-    /// The bucket; `None` when it has no list. The writer is as new then.
+    /// Returns the bucket, or `None` if it has no lists, and resets the writer.
     pub(super) fn finish(&mut self) -> Option<Vec<u8>> {
         let low = low_bits(self.rest_bits, self.gems.len()).filter(|_| !self.gems.is_empty())?;
         let largest = self.books.iter().max().map_or(0, |book| book.0);
@@ -398,7 +400,7 @@ impl Writer {
     }
 }
 
-/// Appends numbers of so many bits, 57 at most, each.
+/// Appends numbers of `width` bits each, at most 57.
 fn pack(bytes: &mut Vec<u8>, numbers: impl Iterator<Item = u64>, width: u32) {
     let (mut word, mut bits) = (0_u64, 0);
     for number in numbers {
@@ -415,7 +417,7 @@ fn pack(bytes: &mut Vec<u8>, numbers: impl Iterator<Item = u64>, width: u32) {
     }
 }
 
-/// Encodes a list that stands by itself: books in rising order.
+/// Encodes a separate list; the books must be in ascending order.
 pub(super) fn encode_list(books: &[BookNo]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(books.len() * 2);
     let mut least = 0;
@@ -426,7 +428,7 @@ pub(super) fn encode_list(books: &[BookNo]) -> Vec<u8> {
     bytes
 }
 
-/// Decodes a list that stands by itself; `None` when these bytes are none.
+/// Decodes a separate list. Returns `None` if the bytes are invalid.
 pub(super) fn decode_list(mut bytes: &[u8]) -> Option<Vec<BookNo>> {
     let mut books = Vec::with_capacity(bytes.len());
     let mut least = 0_u64;
@@ -438,7 +440,7 @@ pub(super) fn decode_list(mut bytes: &[u8]) -> Option<Vec<BookNo>> {
     Some(books)
 }
 
-/// The entries of a long list, in the order of their keys.
+/// The entries of a long list, sorted by key.
 pub(super) fn long_list(recipe: &KnownRecipe, gem: Gem, books: &[BookNo], owners: &Owners) -> Vec<(Vec<u8>, Vec<u8>)> {
     let mut parts: BTreeMap<LibraryNo, Vec<BookNo>> = BTreeMap::new();
     let mut walk = owners.walk();
@@ -450,7 +452,7 @@ pub(super) fn long_list(recipe: &KnownRecipe, gem: Gem, books: &[BookNo], owners
     [(schema::gem_key(recipe, gem), encode_parts(&counts))].into_iter().chain(lists).collect()
 }
 
-/// How many books each library has in a long list, by the libraries' numbers.
+/// Encodes how many books each library has in a long list, by library number.
 pub(super) fn encode_parts(parts: &[(LibraryNo, u32)]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (library, count) in parts {
@@ -460,7 +462,7 @@ pub(super) fn encode_parts(parts: &[(LibraryNo, u32)]) -> Vec<u8> {
     bytes
 }
 
-/// Decodes those; `None` when these bytes are none.
+/// Decodes the output of [`encode_parts`]. Returns `None` if the bytes are invalid.
 pub(super) fn decode_parts(mut bytes: &[u8]) -> Option<Vec<(LibraryNo, u32)>> {
     let mut parts = Vec::new();
     while !bytes.is_empty() {

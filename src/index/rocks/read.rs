@@ -1,4 +1,4 @@
-//! Reading a state of the store.
+//! Reading a snapshot of the store.
 
 use std::fmt::Display;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::index::{
     Snapshot, StoreError, Tally, Watch,
 };
 
-/// A state of a [`RocksStore`].
+/// A snapshot of a [`RocksStore`].
 pub(super) struct RocksSnapshot<'a> {
     store: &'a RocksStore,
     snapshot: rocksdb::Snapshot<'a>,
@@ -38,7 +38,7 @@ impl<'a> RocksSnapshot<'a> {
         Self { store, snapshot, recipes, owners }
     }
 
-    /// Whose the books are. May know numbers that were given out after this state.
+    /// The owners of book numbers. May include numbers assigned after the snapshot.
     pub(super) fn owners(&self) -> &Owners {
         &self.owners
     }
@@ -54,7 +54,7 @@ impl<'a> RocksSnapshot<'a> {
         self.json(&value, format_args!("the record of book {}", book.0)).map(Some)
     }
 
-    /// The records of books, or of each a part.
+    /// The records of books, or only some of their fields.
     fn records<T: DeserializeOwned>(&self, books: &[BookNo]) -> Result<Vec<Option<T>>, StoreError> {
         let keys: Vec<_> = books.iter().map(|book| schema::book_key(*book)).collect();
         let values = self.get_many(Family::Books, &keys, books.is_sorted())?;
@@ -81,7 +81,7 @@ impl<'a> RocksSnapshot<'a> {
         }
     }
 
-    /// How much of the store a recipe covers. When no book was ever removed, this costs no look at the libraries.
+    /// How much of the store a recipe covers. If no book was ever removed, this need not read the libraries.
     pub(super) fn coverage_of(&self, recipe: &KnownRecipe) -> Result<Coverage, StoreError> {
         let books = self.sizes_of(recipe)?.classes.iter().map(|class| class.books).sum();
         let ever = u64::from(self.next_book()?.0);
@@ -99,7 +99,7 @@ impl<'a> RocksSnapshot<'a> {
         }
     }
 
-    /// The settings of a kind: names and values, by name.
+    /// The settings of a kind, as names and values sorted by name.
     pub(super) fn settings(&self, kind: &str) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
         let prefix = schema::settings_prefix(kind);
         let mut meta = self.iterator(Family::Meta, ReadOptions::default());
@@ -115,7 +115,7 @@ impl<'a> RocksSnapshot<'a> {
         Ok(settings)
     }
 
-    /// The number that the next new book gets.
+    /// The number for the next new book.
     pub(super) fn next_book(&self) -> Result<BookNo, StoreError> {
         match self.get(Family::Meta, schema::NEXT)? {
             Some(value) => {
@@ -125,7 +125,7 @@ impl<'a> RocksSnapshot<'a> {
         }
     }
 
-    /// The number of the last entry of the audit log.
+    /// The number of the last audit log entry.
     pub(super) fn last_audited(&self) -> Result<u64, StoreError> {
         match self.get(Family::Meta, schema::AUDITED)? {
             Some(value) => schema::read_audit_key(&value)
@@ -134,7 +134,7 @@ impl<'a> RocksSnapshot<'a> {
         }
     }
 
-    /// How many postings there are.
+    /// The number of postings.
     pub(super) fn postings(&self) -> Result<Postings, StoreError> {
         match self.get(Family::Meta, schema::POSTINGS)? {
             Some(value) => Postings::read(&value).ok_or_else(|| self.damaged("the number of postings cannot be read")),
@@ -142,7 +142,7 @@ impl<'a> RocksSnapshot<'a> {
         }
     }
 
-    /// Reads a key of the delta.
+    /// Parses a key of the delta.
     pub(super) fn read_delta(&self, key: &[u8]) -> Result<(&KnownRecipe, Gem, Sign, BookNo), StoreError> {
         let change = schema::split_delta_key(key).and_then(|(gem, sign, book)| {
             let (recipe, gem) = self.recipes.read_gem(gem)?;
@@ -171,7 +171,7 @@ impl<'a> RocksSnapshot<'a> {
         if books.len() == count as usize { Ok(books) } else { Err(self.unreadable_list(recipe, gem)) }
     }
 
-    /// How many books each library has in a long list of so many.
+    /// How many books each library has in a long list of `count` books.
     pub(super) fn list_parts(
         &self,
         recipe: &KnownRecipe,
@@ -201,7 +201,7 @@ impl<'a> RocksSnapshot<'a> {
         self.damaged(format!("the list of gem {gem} ({}) cannot be read", recipe.name()))
     }
 
-    /// The books that have a gem, by the main index alone.
+    /// The books that have a gem according to the main index alone.
     pub(super) fn main_list(&self, recipe: &KnownRecipe, gem: Gem) -> Result<Vec<BookNo>, StoreError> {
         let bucket = Bucket::of(recipe, gem);
         let Some(value) = self.get(Family::Postings, &bucket.key(recipe))? else {
@@ -212,14 +212,14 @@ impl<'a> RocksSnapshot<'a> {
         self.books_of(recipe, gem, list.map_err(|Unreadable| self.unreadable(recipe, bucket))?)
     }
 
-    /// Whether the postings say that a book has a gem.
+    /// Whether there is a posting of a gem for a book.
     pub(super) fn has_posting(&self, recipe: &KnownRecipe, gem: Gem, book: BookNo) -> Result<bool, StoreError> {
         let change = |sign| self.get(Family::Delta, schema::delta_key(recipe, gem, sign, book).as_ref());
         let main = self.main_list(recipe, gem)?.contains(&book);
         Ok(if main { change(Sign::Removed)?.is_none() } else { change(Sign::Added)?.is_some() })
     }
 
-    /// About how many entries a family has.
+    /// Estimates the number of entries of a family.
     pub(super) fn estimate(&self, family: Family) -> u64 {
         let estimate = self.store.db.property_int_value_cf(self.family(family), properties::ESTIMATE_NUM_KEYS);
         estimate.ok().flatten().unwrap_or(0)
@@ -238,7 +238,7 @@ impl<'a> RocksSnapshot<'a> {
         self.store.db.write(batch).map_err(|e| self.store.failed(&e))
     }
 
-    /// Counts postings that a merge has rewritten.
+    /// Counts postings rewritten by a merge.
     pub(super) fn merged(&self, postings: u64) {
         self.store.merged.fetch_add(postings, Ordering::Relaxed);
     }
@@ -247,7 +247,7 @@ impl<'a> RocksSnapshot<'a> {
         self.snapshot.get_pinned_cf(self.store.family(family), key).map_err(|e| self.store.failed(&e))
     }
 
-    /// The values of keys in rising order, of which many are read at once.
+    /// Gets the values of many keys in ascending order at once.
     pub(super) fn get_sorted<K: AsRef<[u8]>>(
         &self,
         family: Family,
@@ -269,17 +269,17 @@ impl<'a> RocksSnapshot<'a> {
         values.into_iter().collect::<Result<_, _>>().map_err(|e| self.store.failed(&e))
     }
 
-    /// An iterator that is nowhere yet.
+    /// Creates an iterator that is not positioned yet.
     pub(super) fn iterator(&self, family: Family, options: ReadOptions) -> DBRawIterator<'_> {
         self.snapshot.raw_iterator_cf_opt(self.store.family(family), options)
     }
 
-    /// Why an iterator is at no entry: because it is at the end, or because reading failed.
+    /// Returns the error of an exhausted iterator, if it stopped because reading failed.
     pub(super) fn end(&self, iterator: &DBRawIterator<'_>) -> Result<(), StoreError> {
         iterator.status().map_err(|e| self.store.failed(&e))
     }
 
-    /// Reads a value kept as JSON.
+    /// Parses a JSON value.
     pub(super) fn json<T: DeserializeOwned>(&self, value: &[u8], what: impl Display) -> Result<T, StoreError> {
         serde_json::from_slice(value).map_err(|e| self.damaged(format!("{what} cannot be read: {e}")))
     }
@@ -317,7 +317,7 @@ impl Snapshot for RocksSnapshot<'_> {
                 found.push(book);
                 entries.next();
             } else {
-                // No more of this library's, be there a million.
+                // Skip the rest of this library's run, however long.
                 let Some((end, key)) = walk.end().and_then(|end| Some((end, schema::digest_key(digest, end)?))) else {
                     break;
                 };
@@ -353,7 +353,7 @@ impl Snapshot for RocksSnapshot<'_> {
         let prefix = schema::ids_prefix(library);
         let mut from = prefix.clone();
         if let Some(id) = after {
-            // The least key behind that of the id.
+            // The smallest key after that of the id.
             from.extend(id.as_str().as_bytes());
             from.push(0);
         }

@@ -1,6 +1,7 @@
-//! The postings made anew from the books' gems, while others read: a bucket at a time, each as it ought to be in one batch.
+//! Rebuilds the postings from the books' gems while others read. Each bucket is replaced in one batch.
 //!
-//! What is right already is read and not written, so that a rebuild may be stopped and begun again at any point.
+//! Postings that are already correct are read but not written, so a rebuild can be stopped and restarted at any
+//! point.
 
 use rocksdb::{DBRawIterator, ReadOptions, WriteBatch};
 
@@ -13,11 +14,11 @@ use super::write::durably;
 use super::{RocksStore, gem_list};
 use crate::index::{StoreError, Watch};
 
-/// How many entries one batch changes, about.
+/// Approximate number of entries that a batch changes.
 const BATCH: usize = 10_000;
 
-/// Makes the postings those of the gem lists, and empties the delta. The turn is the caller's; a gem list that cannot be
-/// read counts as empty.
+/// Makes the postings match the gem lists, and empties the delta. The caller holds the write lock. An unreadable gem
+/// list counts as empty.
 pub(super) fn postings(store: &RocksStore, _turn: &mut Cursor, watch: Watch<'_>) -> Result<(), StoreError> {
     let snapshot = store.view();
     let mut counts = Postings::default();
@@ -70,7 +71,7 @@ fn whole<'a>(snapshot: &'a RocksSnapshot<'_>, family: Family) -> DBRawIterator<'
     entries
 }
 
-/// What is there, from the next bucket on, and the batch that changes what is before it.
+/// Existing entries from the next bucket on, and the batch that changes those before it.
 struct Rebuild<'a> {
     store: &'a RocksStore,
     batch: WriteBatch,
@@ -80,8 +81,8 @@ struct Rebuild<'a> {
 }
 
 impl Rebuild<'_> {
-    /// Makes a bucket as it ought to be, and takes away what stands before it and in its part of the delta. `end` is behind
-    /// all keys of its gems.
+    /// Writes a bucket if it differs, and deletes stale entries before it and in its part of the delta. `end` is
+    /// greater than all keys of its gems.
     fn bucket(&mut self, bucket: &Merged, end: &[u8]) -> Result<(), StoreError> {
         let [postings, lists, delta] =
             [Family::Postings, Family::Lists, Family::Delta].map(|family| self.store.family(family));
@@ -123,7 +124,7 @@ impl Rebuild<'_> {
         Ok(())
     }
 
-    /// Takes away what stands behind the last bucket.
+    /// Deletes everything after the last bucket.
     fn rest(&mut self, snapshot: &RocksSnapshot<'_>) -> Result<(), StoreError> {
         let entries =
             [(&mut self.buckets, Family::Postings), (&mut self.lists, Family::Lists), (&mut self.delta, Family::Delta)];

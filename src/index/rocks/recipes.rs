@@ -1,4 +1,4 @@
-//! The recipes of a store, with the numbers that stand for them in keys.
+//! The recipes of a store, with the numbers that represent them in keys.
 
 use lapidary_gems::{Gem, PlacedGem, Recipe, RecipeName, WrittenGem};
 
@@ -9,12 +9,12 @@ use crate::index::StoreError;
 /// A recipe of this store.
 #[derive(Debug, Clone)]
 pub(super) struct KnownRecipe {
-    /// What stands for the recipe in keys.
+    /// The number that represents the recipe in keys.
     pub(super) number: u16,
     pub(super) recipe: Recipe,
-    /// Whether it is being dropped: nothing new gets gems of it, and nobody else hears of it.
+    /// Whether it is being dropped. It is then hidden, and gets no new gems.
     pub(super) leaving: bool,
-    /// Whether checks may use the recipe without being told that it may lack books.
+    /// Whether checks can use the recipe without explicitly accepting missing books.
     pub(super) ready: bool,
 }
 
@@ -23,7 +23,7 @@ impl KnownRecipe {
         self.recipe.name()
     }
 
-    /// How many bytes a gem takes in keys and lists: 4 or 8.
+    /// Size of a gem in keys and lists, in bytes: 4 or 8.
     pub(super) fn gem_bytes(&self) -> usize {
         if self.recipe.gem_bits() <= u32::BITS { 4 } else { 8 }
     }
@@ -34,12 +34,12 @@ impl KnownRecipe {
         list.iter().zip(posted).filter_map(|(placed, posted)| posted.then_some(placed.gem))
     }
 
-    /// A gem as people know it.
+    /// A gem as shown to users.
     pub(super) fn shown(&self, gem: Gem) -> WrittenGem {
         self.recipe.write(gem)
     }
 
-    /// Whether this recipe can have such a gem at all.
+    /// Whether this recipe can produce the gem.
     pub(super) fn fits(&self, gem: Gem) -> bool {
         gem.0.checked_shr(self.recipe.gem_bits()).unwrap_or(0) == 0
     }
@@ -50,12 +50,12 @@ impl KnownRecipe {
 pub(super) struct Recipes(pub(super) Vec<KnownRecipe>);
 
 impl Recipes {
-    /// A recipe by its name, be it leaving or not.
+    /// A recipe by name, even if it is being dropped.
     pub(super) fn named(&self, name: &RecipeName) -> Result<&KnownRecipe, StoreError> {
         self.0.iter().find(|known| known.name() == name).ok_or_else(|| self.unknown(name))
     }
 
-    /// A recipe by its name, unless it is leaving.
+    /// A recipe by name, unless it is being dropped.
     pub(super) fn staying(&self, name: &RecipeName) -> Result<&KnownRecipe, StoreError> {
         self.0.iter().find(|known| known.name() == name && !known.leaving).ok_or_else(|| self.unknown(name))
     }
@@ -66,34 +66,34 @@ impl Recipes {
         StoreError::UnknownRecipe { asked: name.clone(), known }
     }
 
-    /// Those that are not leaving, the default first.
+    /// The recipes that are not being dropped, the default first.
     pub(super) fn shown(&self) -> impl Iterator<Item = &Recipe> {
         self.0.iter().filter(|known| !known.leaving).map(|known| &known.recipe)
     }
 
-    /// A number that no recipe has. One of a recipe that was dropped may come again: nothing is left of that.
+    /// An unused number. The number of a dropped recipe can be reused, as nothing of it is left.
     pub(super) fn next_number(&self) -> Option<u16> {
         self.0.iter().map(|known| known.number).max().map_or(Some(0), |last| last.checked_add(1))
     }
 
-    /// Marks one as ready.
+    /// Marks a recipe as ready.
     pub(super) fn mark_ready(&mut self, number: u16) {
         self.0.iter_mut().filter(|known| known.number == number).for_each(|known| known.ready = true);
     }
 
-    /// Puts them in order.
+    /// Sorts the recipes.
     pub(super) fn sort(&mut self, default: Option<u16>) {
         self.0.sort_by_key(|known| (Some(known.number) != default, known.number));
     }
 
-    /// Reads what a gem's keys begin with.
+    /// Parses the beginning of a gem's keys.
     pub(super) fn read_gem(&self, key: &[u8]) -> Option<(&KnownRecipe, Gem)> {
         let (number, bytes, gem) = schema::read_gem_key(key)?;
         let recipe = self.numbered(number)?;
         (bytes == recipe.gem_bytes() && recipe.fits(gem)).then_some((recipe, gem))
     }
 
-    /// Reads a key of a long list: of its counts, or of a library's part.
+    /// Parses a key of a long list: that of its counts, or that of a library's part.
     pub(super) fn read_list(&self, key: &[u8]) -> Option<(&KnownRecipe, Gem, Option<LibraryNo>)> {
         let counts = self.read_gem(key).map(|(recipe, gem)| (recipe, gem, None));
         counts.or_else(|| {

@@ -1,7 +1,8 @@
-//! Mending what [`super::verify`] finds: records and gem lists are what counts, and all else is made to fit them.
+//! Repairs what [`super::verify`] finds. Records and gem lists are the truth; everything else is made to match them.
 //!
-//! What cannot be made again, a record or a gem list that cannot be read, is taken out and named, so that the book can be put
-//! in again. A gem list is cut anew where a fold is kept. Writers wait; readers see each book, name and bucket change at once.
+//! A record or gem list that cannot be read cannot be restored: it is removed and reported, so that the book can be
+//! added again. If a fold is stored, the gem list is recomputed from it. Writers wait; readers see each book, name
+//! and bucket change atomically.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +18,7 @@ use super::write::durably;
 use super::{RocksStore, audit, gem_list, rebuild};
 use crate::index::{BookNo, Library, LibrarySummary, Record, Sizes, Snapshot as _, StoreError, Watch};
 
-/// Mends the store; says of each book what it has lost.
+/// Repairs the store. Returns what was lost, by book.
 pub(super) fn repair(store: &RocksStore, watch: Watch<'_>) -> Result<Vec<String>, StoreError> {
     let mut turn = store.turn();
     let mut repair =
@@ -48,7 +49,7 @@ pub(super) fn repair(store: &RocksStore, watch: Watch<'_>) -> Result<Vec<String>
     Ok(repair.said)
 }
 
-/// Shows every entry of a family.
+/// Calls back for every entry of a family.
 fn each(
     snapshot: &RocksSnapshot<'_>,
     family: Family,
@@ -91,7 +92,7 @@ fn is_gem_list(snapshot: &RocksSnapshot<'_>, key: &[u8]) -> Result<bool, StoreEr
 struct Repair<'a> {
     store: &'a RocksStore,
     said: Vec<String>,
-    /// Behind the books there are.
+    /// One past the highest book number.
     next: BookNo,
     sizes: BTreeMap<u16, Sizes>,
     libraries: BTreeMap<Library, LibrarySummary>,
@@ -117,7 +118,7 @@ impl Repair<'_> {
         };
         self.next = BookNo(number.0.saturating_add(1));
         let Ok(mut record) = serde_json::from_slice::<Record>(value) else {
-            // One with a name is told of by that.
+            // A book that has a name is reported by that.
             if !has_name(snapshot, number)? {
                 self.say(format!("book {} was taken out, since its record cannot be read", number.0));
             }
@@ -148,7 +149,7 @@ impl Repair<'_> {
         Ok(())
     }
 
-    /// Writes anew whose the numbers are, in one batch.
+    /// Rewrites the owners of book numbers in one batch.
     fn owners(&self) -> Result<(), StoreError> {
         let (owners, kept) = Owners::derive(&self.store.view())?;
         let meta = self.store.family(Family::Meta);
@@ -162,7 +163,7 @@ impl Repair<'_> {
         Ok(())
     }
 
-    /// Whether this is the book that its key leads to, now or from now on.
+    /// Whether this is the book that its id points to, after pointing the id to it if no other book claims it.
     fn is_the_one(&self, number: BookNo, record: &Record) -> Result<bool, StoreError> {
         let now = self.store.view();
         let id = schema::id_key(&record.key);
@@ -180,7 +181,7 @@ impl Repair<'_> {
         Ok(true)
     }
 
-    /// Makes the gem list and the count of a recipe fit each other.
+    /// Makes the gem list and the gem count of a recipe match.
     fn gems(
         &mut self,
         snapshot: &RocksSnapshot<'_>,
@@ -207,7 +208,7 @@ impl Repair<'_> {
         Ok(())
     }
 
-    /// Writes the sums anew, and takes away what means nothing.
+    /// Rewrites the totals, and deletes meaningless entries.
     fn sums(&mut self, snapshot: &RocksSnapshot<'_>) -> Result<(), StoreError> {
         let mut batch = WriteBatch::default();
         let family = self.store.family(Family::Meta);
@@ -245,7 +246,7 @@ impl Repair<'_> {
     }
 }
 
-/// Whether a name leads to a book.
+/// Whether an id points to a book.
 fn has_name(snapshot: &RocksSnapshot<'_>, book: BookNo) -> Result<bool, StoreError> {
     let mut ids = snapshot.iterator(Family::Ids, ReadOptions::default());
     ids.seek_to_first();

@@ -1,4 +1,4 @@
-//! Room on the disk that is set aside, so that keys can be revoked when there is no other left.
+//! Reserves disk space, so that keys can be revoked when the disk is full.
 
 use std::fs::{self, File};
 use std::io;
@@ -8,34 +8,34 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::fs::{FallocateFlags, fallocate};
 
-/// The file that takes the room.
+/// The file that holds the space.
 pub(super) const FILE: &str = "lapidary.reserve";
-/// Enough for what is in memory to go to disk, before which `RocksDB` writes nothing else after a full disk.
+/// Enough to flush memory to disk, which `RocksDB` does before any other write after a full disk.
 const BYTES: u64 = 64 << 20;
-/// A file that is made to see whether there is room.
+/// A file written to test whether there is space.
 const TRIAL: &str = "lapidary.trial";
-/// The room it looks for.
+/// Its size.
 const TRIAL_BYTES: u64 = 32 << 20;
 
 /// The reserve of a catalogue.
 pub(super) struct Reserve {
     dir: PathBuf,
     state: Mutex<State>,
-    /// Whether it was said that there can be none.
+    /// Whether it was already reported that no space can be reserved.
     told: AtomicBool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Nobody asked for one, or there was no room.
+    /// Never requested, or there was no space.
     Missing,
     Held,
-    /// Given up for small records: what is left of it is for them until it can be set aside again.
+    /// Released for small records. What is left of it is for them until it can be reserved again.
     Released,
 }
 
 impl Reserve {
-    /// A folder without a reserve. What a server before has left there goes: it is asked for anew, or not.
+    /// Starts without a reserve, and deletes one left by an earlier server. It is reserved again if requested.
     pub(super) fn none(dir: &Path) -> Self {
         let _ = fs::remove_file(dir.join(FILE));
         Self { dir: dir.to_owned(), state: Mutex::new(State::Missing), told: AtomicBool::new(false) }
@@ -45,7 +45,8 @@ impl Reserve {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sets the room aside, unless that is so. As much must be free beside it. Why it cannot be is said once.
+    /// Reserves the space, unless that is done already. The same amount must remain free. Returns an error only the
+    /// first time.
     pub(super) fn hold(&self, free: u64) -> io::Result<()> {
         let mut state = self.state();
         if *state == State::Held || free < 2 * BYTES {
@@ -59,7 +60,7 @@ impl Reserve {
         Ok(())
     }
 
-    /// Gives the room up; whether there was any.
+    /// Releases the space. Returns whether there was any.
     pub(super) fn release(&self) -> bool {
         let mut state = self.state();
         let released = *state == State::Held && fs::remove_file(self.dir.join(FILE)).is_ok();
@@ -69,13 +70,13 @@ impl Reserve {
         released
     }
 
-    /// Whether what room there is, is left for small records.
+    /// Whether the remaining space is left to small records.
     pub(super) fn is_released(&self) -> bool {
         *self.state() == State::Released
     }
 }
 
-/// Whether the folder has room, and can be written.
+/// Whether the folder has space and can be written.
 pub(super) fn has_room(dir: &Path) -> bool {
     let path = dir.join(TRIAL);
     let made = allocate(&path, TRIAL_BYTES);
@@ -83,7 +84,7 @@ pub(super) fn has_room(dir: &Path) -> bool {
     made.is_ok() && removed.is_ok()
 }
 
-/// Makes a file that takes so much of the disk.
+/// Creates a file with this much space allocated.
 fn allocate(path: &Path, bytes: u64) -> io::Result<()> {
     let file = File::create(path)?;
     let allocated = fallocate(&file, FallocateFlags::empty(), 0, bytes).map_err(io::Error::from);

@@ -1,5 +1,5 @@
-//! Counting which books have how many of a check's gems, each library by itself: how many books of one library have a gem
-//! never decides whether it counts in another.
+//! Counts which books have how many of a check's gems. Each library is counted on its own: how common a gem is in one
+//! library never affects whether it counts in another.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -16,19 +16,19 @@ use super::recipes::KnownRecipe;
 use super::schema::{self, Bucket, Family, Sign};
 use crate::index::{BookNo, LibraryTally, Limits, StoreError, Tally};
 
-/// A count under way.
+/// A count in progress.
 pub(super) struct Counting<'a> {
     snapshot: &'a RocksSnapshot<'a>,
     recipe: &'a KnownRecipe,
     cap: usize,
     fewest: u32,
-    /// The library that counts, if not all do.
+    /// The only library to count, if limited to one.
     only: Option<LibraryNo>,
-    /// The changes since the main index; `None` when there are none.
+    /// The changes since the last merge into the main index; `None` if there are none.
     delta: Option<DBRawIterator<'a>>,
     counts: HashMap<BookNo, u32>,
     common: BTreeMap<LibraryNo, Vec<Gem>>,
-    /// How many books of a library have a gem that counts there, by gems.
+    /// Number of books of a library that have a gem that counts there.
     holders: Vec<(LibraryNo, Gem, u32)>,
 }
 
@@ -36,12 +36,12 @@ pub(super) struct Counting<'a> {
 #[derive(Default)]
 struct Changes {
     removed: Vec<BookNo>,
-    /// Of a library in which the gem is common anyway, perhaps not all.
+    /// May be incomplete for a library in which the gem is common anyway.
     added: Vec<BookNo>,
 }
 
 impl<'a> Counting<'a> {
-    /// `None` when only a library counts that never had a book.
+    /// Starts a count. Returns `None` if it is limited to a library that never had a book.
     pub(super) fn new(
         snapshot: &'a RocksSnapshot<'a>,
         recipe: &'a KnownRecipe,
@@ -72,7 +72,7 @@ impl<'a> Counting<'a> {
     }
 
     pub(super) fn tally(mut self, gems: &[Gem]) -> Result<Tally, StoreError> {
-        // In the order of the keys, so that what lies together is read together.
+        // In key order, so that neighbouring gems are read together.
         let mut sorted: Vec<Gem> = gems.iter().copied().filter(|gem| self.recipe.fits(*gem)).collect();
         sorted.sort_unstable();
         sorted.dedup();
@@ -145,7 +145,8 @@ impl<'a> Counting<'a> {
         }
     }
 
-    /// As [`Counting::count`], of a gem with more books than the cap: no part of a library is read that has too many.
+    /// Like [`Counting::count`], for a gem with more books than the cap. Reads no part of a library that has too
+    /// many.
     fn count_by_library(&mut self, gem: Gem, list: Option<List<'_>>, changes: &Changes) -> Result<(), StoreError> {
         let (snapshot, recipe) = (self.snapshot, self.recipe);
         let owners = snapshot.owners();
@@ -198,20 +199,20 @@ impl<'a> Counting<'a> {
         Ok(())
     }
 
-    /// What has changed in a gem's list. Of a library that has so many added books that the gem is common there, the rest is
-    /// passed over, run by run.
+    /// Reads the changes of a gem's list. Once a library has so many added books that the gem is common there, the
+    /// rest of each of its runs is skipped.
     fn changes(&mut self, gem: Gem) -> Result<Changes, StoreError> {
         let mut changes = Changes::default();
         let Some(delta) = &mut self.delta else { return Ok(changes) };
         let gem_key = schema::gem_key(self.recipe, gem);
-        // With the least of the gem's keys: RocksDB knows a gem by a whole key.
+        // Seek to the smallest key of the gem: the prefix filter of `RocksDB` needs a complete key.
         delta.seek(schema::delta_key(self.recipe, gem, Sign::Removed, BookNo(0)));
         let mut walk = self.snapshot.owners().walk();
         let mut added: HashMap<LibraryNo, usize> = HashMap::new();
         while let Some((found, sign, book)) = delta.key().and_then(schema::split_delta_key)
             && found == gem_key
         {
-            // What was removed comes first.
+            // Removals sort first.
             match sign {
                 Sign::Removed => changes.removed.push(book),
                 Sign::Added => {
@@ -232,7 +233,7 @@ impl<'a> Counting<'a> {
         Ok(changes)
     }
 
-    /// Puts together what was counted.
+    /// Groups the counts by library.
     fn by_library(self, gems: &[Gem]) -> Result<Tally, StoreError> {
         let snapshot = self.snapshot;
         let owners = snapshot.owners();
@@ -260,7 +261,7 @@ impl<'a> Counting<'a> {
             tally.books.push((book, count));
         }
         for (library, common) in self.common {
-            // These are sorted; those asked for are not. Each is named where it was first asked for.
+            // These are sorted but the query is not: report each gem where it first occurs in the query.
             let mut unnamed = vec![true; common.len()];
             let named =
                 gems.iter().filter(|gem| common.binary_search(gem).is_ok_and(|at| std::mem::take(&mut unnamed[at])));

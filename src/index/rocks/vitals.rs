@@ -1,4 +1,4 @@
-//! What is watched of a store: from `RocksDB`'s own counts and properties, and from the file system.
+//! Monitoring data of a store, from `RocksDB`'s statistics and properties, and from the file system.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -21,7 +21,7 @@ pub(super) fn vitals(store: &RocksStore) -> Result<Vitals, StoreError> {
     let of_all = |name: &properties::PropName| -> Result<u64, StoreError> {
         Family::ALL.into_iter().try_fold(0, |sum, family| Ok(sum + of(family, name)?))
     };
-    // One cache and one background for all: any family tells of them.
+    // All families share one cache and background, so any family can report them.
     let of_database = |name| of(Family::Meta, name);
     let mut tables = Vec::new();
     for family in Family::ALL {
@@ -65,7 +65,7 @@ pub(super) fn disk(store: &RocksStore) -> Result<Disk, StoreError> {
     Ok(Disk { used: files(store)?, free: bytes(system.f_bavail), size: bytes(system.f_blocks), read_only })
 }
 
-/// The size of all files, but for room that is set aside.
+/// Size of all files, except reserved space.
 pub(super) fn files(store: &RocksStore) -> Result<u64, StoreError> {
     let sizes = || -> io::Result<u64> {
         let mut sum = 0;
@@ -77,7 +77,7 @@ pub(super) fn files(store: &RocksStore) -> Result<u64, StoreError> {
             match entry.metadata() {
                 Ok(file) if file.is_file() => sum += file.len(),
                 Ok(_) => {}
-                // A compaction deletes files at any time.
+                // A compaction may delete files at any time.
                 Err(e) if e.kind() == ErrorKind::NotFound => {}
                 Err(e) => return Err(e),
             }
@@ -87,8 +87,8 @@ pub(super) fn files(store: &RocksStore) -> Result<u64, StoreError> {
     sizes().map_err(|e| error::from_io(&store.dir, &e))
 }
 
-/// Writes nothing, which `RocksDB` refuses when it would refuse something: it has no other way to say so. A write that is
-/// held back is not refused.
+/// Writes an empty batch. `RocksDB` rejects it if it would reject other writes; there is no other way to ask. Stalled
+/// writes are not rejected.
 pub(super) fn writable(store: &RocksStore) -> Result<(), StoreError> {
     let mut options = WriteOptions::default();
     options.disable_wal(true);

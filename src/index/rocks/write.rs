@@ -1,4 +1,4 @@
-//! Changing the store: each call one batch, written whole or not at all.
+//! Changing the store. Each call is one batch, written completely or not at all.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
@@ -17,10 +17,10 @@ use super::schema::{self, Family};
 use super::{RocksStore, audit, error, vitals};
 use crate::index::{Action, Amended, AuditedBook, BookKey, LateGems, NewBook, Record, Small, Snapshot, StoreError};
 
-/// How long `RocksDB` may take to write again after room was freed: it looks every 5 seconds.
+/// How long to wait for `RocksDB` to resume writing after space was freed. It checks every 5 seconds.
 const RECOVERY: Duration = Duration::from_secs(15);
 const RECOVERY_STEP: Duration = Duration::from_millis(50);
-/// How many postings a removed book is taken to have had.
+/// Assumed number of postings of a removed book.
 const REMOVED_GEMS: u64 = 200;
 
 pub(super) fn add_recipe(store: &RocksStore, recipe: &Recipe) -> Result<(), StoreError> {
@@ -32,7 +32,7 @@ pub(super) fn add_recipe(store: &RocksStore, recipe: &Recipe) -> Result<(), Stor
     }
     let number = recipes.next_number().ok_or_else(|| full(store, "the numbers of recipes are used up"))?;
     let mut recipes = recipes.clone();
-    // The first is the default.
+    // The first recipe is the default.
     let ready = recipes.0.is_empty();
     recipes.0.push(KnownRecipe { number, recipe: recipe.clone(), leaving: false, ready });
     change.put_json(Family::Meta, schema::recipe_key(number), recipe);
@@ -128,7 +128,7 @@ pub(super) fn amend(
     change(&mut new);
     let mut new =
         Record { key: old.key.clone(), gems: old.gems.clone(), digest: old.digest.clone(), bytes: old.bytes, ..new };
-    // Later than the one before, whatever the clock says.
+    // Always later than the previous amendment, whatever the clock says.
     let next = old.standing.amended.and_then(|before| before.checked_add(SignedDuration::from_nanos(1)).ok());
     new.standing.amended = Some(Timestamp::now()).max(next);
     amendment.uncount(&old)?;
@@ -175,7 +175,7 @@ fn batch_of(store: &RocksStore, changes: &[(Small<'_>, Option<Vec<u8>>)]) -> Wri
     batch
 }
 
-/// Leaves what room is left on a full disk to small records.
+/// Refuses books if the remaining space of a full disk is left to small records.
 fn has_room_for_books(store: &RocksStore) -> Result<(), StoreError> {
     if store.reserve.is_released() { Err(StoreError::DiskFull(error::show(&store.dir))) } else { Ok(()) }
 }
@@ -189,7 +189,7 @@ pub(super) fn keep(store: &RocksStore, kind: &str, name: &str, value: Option<&[u
     kept.map_err(|e| store.failed(&e))
 }
 
-/// Leaves the last of the books with the same key.
+/// Keeps the last of the books with the same key.
 fn last_of_each_key(mut books: Vec<NewBook>) -> Vec<NewBook> {
     let mut seen = HashSet::new();
     let last: Vec<bool> = books.iter().rev().map(|book| seen.insert(book.record.key.clone())).collect();
@@ -202,7 +202,7 @@ fn last_of_each_key(mut books: Vec<NewBook>) -> Vec<NewBook> {
 pub(super) fn durably(store: &RocksStore, batch: WriteBatch) -> Result<(), StoreError> {
     let mut durable = WriteOptions::default();
     durable.set_sync(true);
-    // What others write meanwhile without waiting for the disk is not counted.
+    // Does not include what others write meanwhile without waiting for the disk.
     let last = store.db.latest_sequence_number() + batch.len() as u64;
     store.db.write_opt(batch, &durable).map_err(|e| store.failed(&e))?;
     store.acknowledged.set(last);

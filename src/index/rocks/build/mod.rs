@@ -1,7 +1,7 @@
-//! A whole catalogue at once: sorted tables, written outside of the store and taken in as they are.
+//! Bulk loading of a whole catalogue: writes sorted tables outside the store and ingests them as they are.
 //!
-//! Books come in the order of their keys and get their numbers so, so that records, ids and gem lists are sorted as they are. Postings are
-//! sorted in runs of what memory holds, which go to disk and are merged bucket by bucket.
+//! Books arrive in key order and are numbered in that order, so records, ids and gem lists are already sorted.
+//! Postings are sorted in runs that fit into memory; the runs go to disk and are merged bucket by bucket.
 
 mod runs;
 mod tables;
@@ -26,10 +26,10 @@ use super::write::full;
 use super::{RocksStore, audit, error, gem_list, options};
 use crate::index::{Action, BookNo, LibrarySummary, NewBook, Record, Sizes, Store, StoreError};
 
-/// How many entries that come in no order are written at once.
+/// Number of unsorted entries written at once.
 const BATCH: usize = 10_000;
 
-/// Makes a catalogue in `dir` and opens it.
+/// Builds a catalogue in `dir` and opens it.
 pub(super) fn build<E: From<StoreError>>(
     dir: &Path,
     recipes: &[Recipe],
@@ -54,7 +54,7 @@ pub(super) fn build<E: From<StoreError>>(
     Ok(RocksStore::open(dir)?)
 }
 
-/// Puts all books into an empty store, with files in `place` meanwhile.
+/// Adds all books to an empty store, with temporary files in `place`.
 fn fill<E: From<StoreError>>(
     store: &RocksStore,
     place: &Path,
@@ -133,7 +133,7 @@ fn fill<E: From<StoreError>>(
     Ok(store.flush()?)
 }
 
-/// What is made of a recipe.
+/// Data collected for a recipe.
 struct OfRecipe<'a> {
     recipe: &'a KnownRecipe,
     gems: Tables<'a>,
@@ -142,7 +142,7 @@ struct OfRecipe<'a> {
 }
 
 impl OfRecipe<'_> {
-    /// Puts the gems of a book.
+    /// Adds the gems of a book.
     fn put(&mut self, book: BookNo, record: &mut Record, mut gems: Vec<PlacedGem>) -> Result<(), StoreError> {
         make_distinct(self.recipe, &record.key, &mut gems)?;
         for gem in self.recipe.posted(&gems) {
@@ -154,7 +154,7 @@ impl OfRecipe<'_> {
         Ok(())
     }
 
-    /// Merges its postings into the main index, and returns how many there are.
+    /// Merges the postings into the main index and returns their number.
     fn finish(self, buckets: &mut Tables<'_>, lists: &mut Tables<'_>, owners: &Owners) -> Result<u64, StoreError> {
         let mut count = 0;
         self.runs.merge(|bucket, postings| {

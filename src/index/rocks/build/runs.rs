@@ -1,4 +1,4 @@
-//! Postings sorted outside of memory.
+//! External sorting of postings.
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Seek, Write};
@@ -14,26 +14,26 @@ use crate::index::rocks::schema::{self, Bucket};
 use crate::index::rocks::{RocksStore, error};
 use crate::index::{BookNo, StoreError};
 
-/// How many postings the runs have that are in memory: 256 MiB.
+/// Number of postings of the runs in memory: 256 MiB.
 const RUN: usize = 1 << 24;
-/// What is read of a run at a time.
+/// Number of bytes read of a run at a time.
 const BUFFER: usize = 256 << 10;
 
 pub(in crate::index::rocks) type Posting = (Gem, BookNo);
 
-/// Sorted runs of the postings of a recipe, and the start of the next.
+/// Sorted runs of the postings of a recipe, and the beginning of the next.
 pub(in crate::index::rocks) struct Runs<'a> {
     store: &'a RocksStore,
     recipe: &'a KnownRecipe,
     place: &'a Path,
     next: Vec<Posting>,
-    /// How many postings a run has.
+    /// Number of postings in a run.
     length: usize,
     done: Vec<Run>,
 }
 
 impl<'a> Runs<'a> {
-    /// Runs of a recipe, which share the memory with so many others.
+    /// Creates the runs of a recipe. The memory is shared with this many others.
     pub(in crate::index::rocks) fn new(
         store: &'a RocksStore,
         recipe: &'a KnownRecipe,
@@ -59,7 +59,7 @@ impl<'a> Runs<'a> {
         Ok(())
     }
 
-    /// Shows each bucket with its postings, in rising order.
+    /// Calls back for each bucket with its postings, in ascending order.
     pub(in crate::index::rocks) fn merge(
         mut self,
         mut each: impl FnMut(Bucket, &[Posting]) -> Result<(), StoreError>,
@@ -84,7 +84,7 @@ impl<'a> Runs<'a> {
     }
 }
 
-/// A bucket as it is kept.
+/// A bucket in stored form.
 pub(in crate::index::rocks) struct Merged {
     pub(in crate::index::rocks) key: Vec<u8>,
     pub(in crate::index::rocks) value: Option<Vec<u8>>,
@@ -93,7 +93,7 @@ pub(in crate::index::rocks) struct Merged {
 }
 
 impl Merged {
-    /// Of all its postings, in rising order.
+    /// Builds the bucket from all of its postings, in ascending order.
     pub(in crate::index::rocks) fn new(
         recipe: &KnownRecipe,
         bucket: Bucket,
@@ -122,7 +122,7 @@ fn failed(store: &RocksStore, error: &io::Error) -> StoreError {
     error::from_io(&store.dir, error)
 }
 
-/// Postings in rising order, in a file.
+/// Postings in ascending order, in a file.
 struct Run {
     next: Option<Posting>,
     file: BufReader<File>,

@@ -1,4 +1,4 @@
-//! Sorted tables, written one after the other and taken into the store together.
+//! Sorted tables, written one after another and ingested into the store together.
 
 use std::path::{Path, PathBuf};
 
@@ -8,14 +8,14 @@ use crate::index::StoreError;
 use crate::index::rocks::RocksStore;
 use crate::index::rocks::schema::Family;
 
-/// A table that is as large ends.
+/// Size at which a table is finished.
 const TABLE_BYTES: u64 = 64 << 20;
 
-/// The tables of a family.
+/// The tables of a column family.
 pub(super) struct Tables<'a> {
     store: &'a RocksStore,
     family: Family,
-    /// Tells the files from those of other tables of the family.
+    /// Distinguishes the files from those of other tables of the family.
     number: usize,
     options: &'a Options,
     place: &'a Path,
@@ -24,12 +24,12 @@ pub(super) struct Tables<'a> {
 }
 
 impl<'a> Tables<'a> {
-    /// Tables with the options of the family, to be kept in `place` until they are ingested.
+    /// Creates tables with the options of the family. They stay in `place` until they are ingested.
     pub(super) fn new(store: &'a RocksStore, family: Family, options: &'a Options, place: &'a Path) -> Self {
         Self::numbered(store, family, 0, options, place)
     }
 
-    /// As [`Tables::new`], for one of several parts of a family.
+    /// Like [`Tables::new`], for one of several parts of a family.
     pub(super) fn numbered(
         store: &'a RocksStore,
         family: Family,
@@ -40,7 +40,7 @@ impl<'a> Tables<'a> {
         Self { store, family, number, options, place, writer: None, files: Vec::new() }
     }
 
-    /// Adds an entry; keys rise from call to call.
+    /// Adds an entry. Keys must be ascending over all calls.
     pub(super) fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
         if self.writer.as_ref().is_some_and(|writer| writer.file_size() >= TABLE_BYTES) {
             self.finish()?;
@@ -64,7 +64,7 @@ impl<'a> Tables<'a> {
         finished.map_err(|e| self.store.failed(&e))
     }
 
-    /// Makes the tables part of the store.
+    /// Ingests the tables into the store.
     pub(super) fn ingest(mut self) -> Result<(), StoreError> {
         self.finish()?;
         if self.files.is_empty() {

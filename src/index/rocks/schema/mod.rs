@@ -1,6 +1,6 @@
-//! The column families, their keys and small values, all in this one place.
+//! The column families, with all their keys and small values.
 //!
-//! Numbers in keys are big-endian, so that the order of the bytes is the order of the numbers.
+//! Numbers in keys are big-endian, so the order of the bytes is the order of the numbers.
 
 mod postings;
 
@@ -13,15 +13,15 @@ pub(super) use self::postings::{
 use super::recipes::KnownRecipe;
 use crate::index::{BookKey, BookNo, Library};
 
-/// The version of everything in this file. A change of a key, a value or a codec is a new version.
+/// The version of everything in this module. Any change of a key, a value or an encoding needs a new version.
 pub(super) const FORMAT_VERSION: u32 = 8;
-/// The oldest version that is brought to this one when it is opened ([`super::open`]).
+/// The oldest version that is migrated when it is opened ([`super::open`]).
 pub(super) const OLDEST_VERSION: u32 = 2;
 
 /// A column family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Family {
-    /// What the store knows of itself:
+    /// Metadata of the store:
     ///
     /// ```text
     /// ┌────────────────────┐
@@ -31,36 +31,36 @@ pub(super) enum Family {
     /// ├────────────────────┤
     /// │ "audited"          │ → the number of the last entry of the audit log, u64 (absent: 0)
     /// ├────────────────────┤
-    /// │ "postings"         │ → how many postings the main index has, and how many the delta, each u64 (absent: 0)
+    /// │ "postings"         │ → number of postings in the main index, and in the delta, each u64 (absent: 0)
     /// ├────────────────────┤
     /// │ "default"          │ → the default recipe, u16 (absent: the recipe with the lowest number)
     /// ├────────────────────┤
-    /// │ "folds"            │ → nothing; there when folds are kept of the books put in
+    /// │ "folds"            │ → nothing; present if folds of added books are kept
     /// ├────────────────────┤
-    /// │ "rebuild"          │ → nothing; there while the postings are those of an older version
+    /// │ "rebuild"          │ → nothing; present while the postings are those of an older version
     /// ├────────────┬───────┤
-    /// │ "recipe\0" │recipe │ → the recipe's definition, JSON; its number, u16, stands for it in keys
+    /// │ "recipe\0" │recipe │ → the recipe's definition, JSON; its number, u16, represents it in keys
     /// │            │ u16   │
     /// ├────────────┼───────┤
-    /// │ "sizes\0"  │recipe │ → how many books have how many gems of the recipe, JSON
+    /// │ "sizes\0"  │recipe │ → distribution of gem counts under the recipe, JSON
     /// │            │ u16   │
     /// ├────────────┼───────┤
-    /// │ "leaving\0"│recipe │ → nothing; there while the recipe is being dropped: then records name it no more, one
-    /// │            │ u16   │   after the other, and its gem lists, postings and sizes stay to the end
+    /// │ "leaving\0"│recipe │ → nothing; present while the recipe is being dropped: records then stop naming it, one
+    /// │            │ u16   │   after another, and its gem lists, postings and sizes stay until the end
     /// ├────────────┼───────┤
-    /// │ "ready\0"  │recipe │ → nothing; there once the recipe was the default, or was made ready: checks may name it
+    /// │ "ready\0"  │recipe │ → nothing; present once the recipe was the default, or was made ready: checks may name it
     /// │            │ u16   │
     /// ├────────────┼───────┤
-    /// │ "library\0"│ name  │ → the library's summary, JSON; absent when it holds no book
+    /// │ "library\0"│ name  │ → the library's summary, JSON; absent if it holds no books
     /// ├────────────┼───────┤
-    /// │ "owner\0"  │ book  │ → from this book number on, numbers belong to one library ([`super::owners`]): the number of
+    /// │ "owner\0"  │ book  │ → numbers from this one on belong to one library ([`super::owners`]): the number of
     /// │            │ u32   │   its first book, u32; if that is this one, its name follows
     /// ├────────────┼───────┴─────┐
     /// │ "setting\0"│ kind\0 name │ → a setting, in the form of its kind
     /// └────────────┴─────────────┘
     /// ```
     Meta,
-    /// The records:
+    /// Records:
     ///
     /// ```text
     /// ┌──────────┐
@@ -68,8 +68,8 @@ pub(super) enum Family {
     /// └──────────┘
     /// ```
     Books,
-    /// The books' names, in the order of libraries and ids. A name has no control characters, so that no library's
-    /// keys lie among those of another:
+    /// Book ids, sorted by library and id. Names contain no control characters, so the keys of different libraries do
+    /// not interleave:
     ///
     /// ```text
     /// ┌─────────┬──────┬────┐
@@ -77,8 +77,8 @@ pub(super) enum Family {
     /// └─────────┴──────┴────┘
     /// ```
     Ids,
-    /// Each book's gems in order of first place, with their places ([`super::gem_list`]), be they posted or not
-    /// ([`lapidary_gems::Recipe::posted`]):
+    /// Each book's gems in order of first occurrence, with their positions ([`super::gem_list`]), whether or not they
+    /// are posted ([`lapidary_gems::Recipe::posted`]):
     ///
     /// ```text
     /// ┌────────────┬──────────┐
@@ -86,8 +86,8 @@ pub(super) enum Family {
     /// └────────────┴──────────┘
     /// ```
     Gems,
-    /// The main index: the posting lists of neighbouring gems together, a key a bucket ([`super::postings`]). A bucket is
-    /// named by the upper 20 bits of its gems:
+    /// The main index: the posting lists of neighbouring gems, packed into one bucket per key ([`super::postings`]).
+    /// The bucket number is the upper 20 bits of its gems:
     ///
     /// ```text
     /// ┌────────────┬────────────┐
@@ -95,8 +95,8 @@ pub(super) enum Family {
     /// └────────────┴────────────┘
     /// ```
     Postings,
-    /// The posting lists that are too long for a bucket, which then has their length only. Each library's books stand by
-    /// themselves, so that a check reads none of a library that has too many:
+    /// Posting lists that are too long for a bucket; the bucket only has their length. Each library's books are
+    /// stored separately, so that a check reads none of a library that has too many:
     ///
     /// ```text
     /// ┌────────────┬────────────────────┐
@@ -107,8 +107,8 @@ pub(super) enum Family {
     /// └────────────┴────────────────────┴──────────────────────┘
     /// ```
     Lists,
-    /// What was changed since the main index was: exactly the postings in which it differs from those that the books' gems
-    /// need. So a book's change needs no list to be read first. It is merged into the main index bit by bit ([`super::merge`]):
+    /// The delta: exactly the postings in which the main index differs from what the books' gems require. With it,
+    /// changing a book reads no list. It is merged into the main index step by step ([`super::merge`]):
     ///
     /// ```text
     /// ┌────────────┬────────────────────┬────────────┬──────────┐
@@ -118,7 +118,8 @@ pub(super) enum Family {
     ///  └──────── prefix: one gem ──────┘
     /// ```
     Delta,
-    /// The books by the digests of their texts ([`crate::index::Record::digest`], [`crate::index::Record::clean_digest`]):
+    /// Books by the digests of their texts ([`crate::index::Record::digest`],
+    /// [`crate::index::Record::clean_digest`]):
     ///
     /// ```text
     /// ┌──────────────────────────┬──────────┐
@@ -126,7 +127,7 @@ pub(super) enum Family {
     /// └──────────────────────────┴──────────┘
     /// ```
     Digests,
-    /// The books' folds, where they are kept ([`lapidary_gems::PackedFold`]), by the name of the recipe that folds so:
+    /// Stored folds of books ([`lapidary_gems::PackedFold`]), by the name of the recipe that makes them:
     ///
     /// ```text
     /// ┌──────────┬──────┐
@@ -134,7 +135,7 @@ pub(super) enum Family {
     /// └──────────┴──────┘
     /// ```
     Folds,
-    /// Long work, done and under way:
+    /// Jobs, finished and running:
     ///
     /// ```text
     /// ┌─────────┐
@@ -142,7 +143,7 @@ pub(super) enum Family {
     /// └─────────┘
     /// ```
     Jobs,
-    /// Who may call the server:
+    /// Access keys of the server:
     ///
     /// ```text
     /// ┌────────┐
@@ -150,7 +151,7 @@ pub(super) enum Family {
     /// └────────┘
     /// ```
     Keys,
-    /// The audit log; of a long one the oldest entries go ([`super::audit`]):
+    /// The audit log. A long one loses its oldest entries ([`super::audit`]):
     ///
     /// ```text
     /// ┌────────────┐
@@ -161,7 +162,7 @@ pub(super) enum Family {
 }
 
 impl Family {
-    /// All of them. One that a folder lacks is made when it is opened.
+    /// All families. Those that a folder lacks are created when it is opened.
     pub(super) const ALL: [Self; 12] = [
         Self::Meta,
         Self::Books,
@@ -176,7 +177,7 @@ impl Family {
         Self::Keys,
         Self::Audit,
     ];
-    /// Those that every folder has had from the oldest version on: without one of them, a folder is damaged.
+    /// The families that every folder has had since the oldest version. A folder without one of them is damaged.
     pub(super) const OLDEST: [Self; 7] =
         [Self::Meta, Self::Books, Self::Ids, Self::Gems, Self::Postings, Self::Lists, Self::Delta];
 
@@ -203,55 +204,56 @@ impl Family {
 pub(super) const VERSION: &[u8] = b"version";
 /// [`Family::Meta`]: the next book's number.
 pub(super) const NEXT: &[u8] = b"next";
-/// [`Family::Meta`]: how many postings there are.
+/// [`Family::Meta`]: the number of postings.
 pub(super) const POSTINGS: &[u8] = b"postings";
-/// [`Family::Meta`]: the number of the last entry of the audit log, as its key.
+/// [`Family::Meta`]: the number of the last audit log entry, as its key.
 pub(super) const AUDITED: &[u8] = b"audited";
 /// [`Family::Meta`]: the default recipe.
 pub(super) const DEFAULT: &[u8] = b"default";
 /// [`Family::Meta`]: folds are kept.
 pub(super) const FOLDS: &[u8] = b"folds";
-/// [`Family::Meta`]: the postings must be made anew.
+/// [`Family::Meta`]: the postings must be rebuilt.
 pub(super) const REBUILD: &[u8] = b"rebuild";
-/// [`Family::Meta`]: begins the key of a mark that a recipe is being dropped.
+/// [`Family::Meta`]: key prefix of the mark that a recipe is being dropped.
 pub(super) const LEAVING: &[u8] = b"leaving\0";
-/// [`Family::Meta`]: begins the key of a mark that a recipe is ready.
+/// [`Family::Meta`]: key prefix of the mark that a recipe is ready.
 pub(super) const READY: &[u8] = b"ready\0";
-/// [`Family::Meta`]: begins the key of a recipe's definition.
+/// [`Family::Meta`]: key prefix of a recipe's definition.
 pub(super) const RECIPE: &[u8] = b"recipe\0";
-/// [`Family::Meta`]: begins the key of a recipe's sizes.
+/// [`Family::Meta`]: key prefix of a recipe's sizes.
 pub(super) const SIZES: &[u8] = b"sizes\0";
-/// [`Family::Meta`]: what begins the keys of a recipe.
+/// [`Family::Meta`]: all key prefixes of a recipe.
 pub(super) const OF_RECIPE: [&[u8]; 4] = [RECIPE, SIZES, LEAVING, READY];
-/// [`Family::Meta`]: begins the key of a library's summary.
+/// [`Family::Meta`]: key prefix of a library's summary.
 pub(super) const LIBRARY: &[u8] = b"library\0";
-/// [`Family::Meta`]: begins the key of a run of book numbers.
+/// [`Family::Meta`]: key prefix of a run of book numbers.
 pub(super) const OWNER: &[u8] = b"owner\0";
-/// [`Family::Meta`]: begins the key of a setting.
+/// [`Family::Meta`]: key prefix of a setting.
 pub(super) const SETTING: &[u8] = b"setting\0";
 
-/// Whether a key of [`Family::Meta`] means something by itself: those of a recipe or a library mean it with what they name.
+/// Whether a key of [`Family::Meta`] is valid on its own. The keys of a recipe or library depend on what they name.
 pub(super) fn is_meta(key: &[u8]) -> bool {
     [VERSION, NEXT, POSTINGS, AUDITED, FOLDS, REBUILD].contains(&key)
         || key.starts_with(SETTING)
         || key.starts_with(OWNER)
 }
 
-/// A value kept as JSON.
+/// Serializes a value as JSON.
 pub(super) fn json(value: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(value).expect("these types have text keys only and write to memory")
 }
 
-/// Bytes of a recipe's number.
+/// Size of a recipe's number.
 const RECIPE_BYTES: usize = 2;
-/// Bytes of a book's number.
+/// Size of a book's number.
 const BOOK_BYTES: usize = 4;
-/// Bytes of a bucket's number.
+/// Size of a bucket's number.
 const BUCKET_BYTES: usize = 3;
-/// How many upper bits of a gem name its bucket. With 2^20 of them, a bucket of 100 million postings has 300 bytes, so that
-/// what its key costs does not count, and one of a billion 4 KB, so that a gem in it is found within a microsecond.
+/// Number of upper bits of a gem that form its bucket number. With 2^20 buckets, each has 300 bytes for 100 million
+/// postings, so the size of its key is negligible, and 4 KB for a billion, so a gem in it is found within a
+/// microsecond.
 const BUCKET_BITS: u32 = 20;
-/// Bytes of the shortest key of a delta.
+/// Size of the shortest key of the delta.
 pub(super) const DELTA_BYTES: usize = RECIPE_BYTES + 4 + 1 + BOOK_BYTES;
 
 pub(super) fn recipe_key(recipe: u16) -> Vec<u8> {
@@ -270,7 +272,7 @@ pub(super) fn ready_key(recipe: u16) -> Vec<u8> {
     [READY, &recipe.to_be_bytes()].concat()
 }
 
-/// Reads a recipe's number.
+/// Parses a recipe's number.
 pub(super) fn read_recipe(bytes: &[u8]) -> Option<u16> {
     Some(u16::from_be_bytes(bytes.try_into().ok()?))
 }
@@ -279,7 +281,7 @@ pub(super) fn fold_key(book: BookNo, base: &str) -> Vec<u8> {
     [&book.0.to_be_bytes(), base.as_bytes()].concat()
 }
 
-/// Reads a key of [`Family::Folds`] into the book and the name of the base.
+/// Parses a key of [`Family::Folds`] into the book and the name of the base.
 pub(super) fn read_fold_key(key: &[u8]) -> Option<(BookNo, &str)> {
     let (book, base) = key.split_first_chunk::<BOOK_BYTES>()?;
     Some((BookNo(u32::from_be_bytes(*book)), str::from_utf8(base).ok()?))
@@ -293,10 +295,10 @@ pub(super) fn owner_key(start: BookNo) -> Vec<u8> {
     [OWNER, &start.0.to_be_bytes()].concat()
 }
 
-/// Bytes of a digest that its keys have.
+/// Number of bytes of a digest used in keys.
 pub(super) const DIGEST_BYTES: usize = 16;
 
-/// What the keys of all books with a text of this digest begin with; `None` for what is no digest.
+/// Key prefix of all books with a text of this digest; `None` if the digest is invalid.
 pub(super) fn digest_prefix(digest: &str) -> Option<[u8; DIGEST_BYTES]> {
     let mut prefix = [0; DIGEST_BYTES];
     hex::decode_to_slice(digest.get(..2 * DIGEST_BYTES)?, &mut prefix).ok()?;
@@ -310,7 +312,7 @@ pub(super) fn digest_key(digest: &str, book: BookNo) -> Option<[u8; DIGEST_BYTES
     Some(key)
 }
 
-/// Reads a key of [`Family::Digests`] into the start of the digest, in hexadecimal, and the book.
+/// Parses a key of [`Family::Digests`] into the start of the digest, in hexadecimal, and the book.
 pub(super) fn read_digest_key(key: &[u8]) -> Option<(String, BookNo)> {
     let (digest, book) = key.split_first_chunk::<DIGEST_BYTES>()?;
     Some((hex::encode(digest), read_book(book)?))
@@ -324,7 +326,7 @@ pub(super) fn read_audit_key(key: &[u8]) -> Option<u64> {
     Some(u64::from_be_bytes(key.try_into().ok()?))
 }
 
-/// What the keys of all settings of a kind begin with.
+/// Key prefix of all settings of a kind.
 pub(super) fn settings_prefix(kind: &str) -> Vec<u8> {
     [SETTING, kind.as_bytes(), b"\0"].concat()
 }
@@ -337,12 +339,12 @@ pub(super) fn book_key(book: BookNo) -> [u8; BOOK_BYTES] {
     book.0.to_be_bytes()
 }
 
-/// Reads a book's number, as a key of [`Family::Books`] or a value of [`Family::Ids`].
+/// Parses a book's number, as in a key of [`Family::Books`] or a value of [`Family::Ids`].
 pub(super) fn read_book(bytes: &[u8]) -> Option<BookNo> {
     Some(BookNo(u32::from_be_bytes(bytes.try_into().ok()?)))
 }
 
-/// What the keys of all the library's ids begin with.
+/// Key prefix of all ids of a library.
 pub(super) fn ids_prefix(library: &Library) -> Vec<u8> {
     [library.as_str().as_bytes(), b"\0"].concat()
 }
@@ -351,7 +353,7 @@ pub(super) fn id_key(key: &BookKey) -> Vec<u8> {
     [key.library.as_str().as_bytes(), b"\0", key.id.as_str().as_bytes()].concat()
 }
 
-/// A key of [`Family::Ids`] as people name the book.
+/// Formats a key of [`Family::Ids`] for users.
 pub(super) fn show_id_key(key: &[u8]) -> String {
     String::from_utf8_lossy(key).replacen('\0', "/", 1)
 }
@@ -360,7 +362,7 @@ pub(super) fn gems_key(recipe: &KnownRecipe, book: BookNo) -> Vec<u8> {
     [&recipe.number.to_be_bytes()[..], &book.0.to_be_bytes()].concat()
 }
 
-/// Reads a key of [`Family::Gems`] into the recipe's number and the book.
+/// Parses a key of [`Family::Gems`] into the recipe's number and the book.
 pub(super) fn read_gems_key(key: &[u8]) -> Option<(u16, BookNo)> {
     let (recipe, book) = key.split_first_chunk::<RECIPE_BYTES>()?;
     Some((u16::from_be_bytes(*recipe), read_book(book)?))

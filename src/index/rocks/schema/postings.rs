@@ -20,7 +20,7 @@ impl fmt::Display for Bucket {
 }
 
 impl Bucket {
-    /// The bucket of a gem that fits into its recipe's bits.
+    /// The bucket of a gem. The gem must fit its recipe's bits.
     pub(in crate::index::rocks) fn of(recipe: &KnownRecipe, gem: Gem) -> Self {
         Self((gem.0 >> rest_bits(recipe)) as u32)
     }
@@ -33,7 +33,7 @@ impl Bucket {
         key
     }
 
-    /// Behind the keys of all lists and changes of its gems.
+    /// The end of the key range of all lists and changes of its gems.
     pub(in crate::index::rocks) fn end(self, recipe: &KnownRecipe) -> Vec<u8> {
         let bits = rest_bits(recipe);
         let mut key = gem_key(recipe, Gem(u64::from(self.0) << bits | ((1 << bits) - 1)));
@@ -41,24 +41,24 @@ impl Bucket {
         key
     }
 
-    /// The gem of this bucket with these lower bits; `None` when it cannot have such.
+    /// The gem of this bucket with these lower bits; `None` if there can be no such gem.
     pub(in crate::index::rocks) fn gem(self, recipe: &KnownRecipe, rest: u64) -> Option<Gem> {
         let bits = rest_bits(recipe);
         (rest >> bits == 0).then_some(Gem(u64::from(self.0) << bits | rest))
     }
 }
 
-/// The bits of a gem that its bucket's number lacks.
+/// The lower bits of a gem, which are not in its bucket's number.
 pub(in crate::index::rocks) fn rest_of(recipe: &KnownRecipe, gem: Gem) -> u64 {
     gem.0 & ((1 << rest_bits(recipe)) - 1)
 }
 
-/// How many these are.
+/// The number of these lower bits.
 pub(in crate::index::rocks) fn rest_bits(recipe: &KnownRecipe) -> u32 {
     recipe.recipe.gem_bits() - BUCKET_BITS
 }
 
-/// Reads a key of [`Family::Postings`] into the recipe's number and the bucket.
+/// Parses a key of [`Family::Postings`] into the recipe's number and the bucket.
 pub(in crate::index::rocks) fn read_bucket_key(key: &[u8]) -> Option<(u16, Bucket)> {
     let (recipe, bucket) = key.split_first_chunk::<RECIPE_BYTES>()?;
     let &[a, b, c] = bucket else { return None };
@@ -66,8 +66,8 @@ pub(in crate::index::rocks) fn read_bucket_key(key: &[u8]) -> Option<(u16, Bucke
     (bucket >> BUCKET_BITS == 0).then_some((u16::from_be_bytes(*recipe), Bucket(bucket)))
 }
 
-/// The key of a long list's counts, and what the keys of its parts and of all changes of the gem begin with. The gem fits
-/// into its recipe's bits.
+/// The key of a long list's counts, and the prefix of the keys of its parts and of all changes of the gem. The gem
+/// must fit its recipe's bits.
 pub(in crate::index::rocks) fn gem_key(recipe: &KnownRecipe, gem: Gem) -> Vec<u8> {
     let gem = gem.0.to_be_bytes();
     let mut key = Vec::with_capacity(RECIPE_BYTES + gem.len() + 1 + BOOK_BYTES);
@@ -83,7 +83,7 @@ pub(in crate::index::rocks) fn list_key(recipe: &KnownRecipe, gem: Gem, library:
     key
 }
 
-/// Reads the key of a gem into the recipe's number, the bytes that its gem takes, and the gem.
+/// Parses the key of a gem into the recipe's number, the size of the gem in bytes, and the gem.
 pub(in crate::index::rocks) fn read_gem_key(key: &[u8]) -> Option<(u16, usize, Gem)> {
     let (recipe, gem) = key.split_first_chunk::<RECIPE_BYTES>()?;
     let mut wide = [0; 8];
@@ -98,16 +98,16 @@ pub(in crate::index::rocks) enum Sign {
     Added,
 }
 
-/// A key of [`Family::Delta`], of which a change has many: so it takes no memory of its own, and sorts as a number.
+/// A key of [`Family::Delta`]. A change has many of these, so a key allocates no memory and sorts as a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::index::rocks) struct DeltaKey {
-    /// The key, and zeros.
+    /// The key, padded with zeros.
     bytes: [u8; 15],
     len: u8,
 }
 
 impl DeltaKey {
-    /// The order of the keys. No key of a recipe is longer than another.
+    /// The sort order of keys. All keys of a recipe have the same length.
     pub(in crate::index::rocks) fn order(&self) -> u128 {
         let mut wide = [0; 16];
         wide[..self.bytes.len()].copy_from_slice(&self.bytes);
@@ -133,7 +133,7 @@ pub(in crate::index::rocks) fn delta_key(recipe: &KnownRecipe, gem: Gem, sign: S
     key
 }
 
-/// Splits a key of [`Family::Delta`] into what is common to its gem's keys, and the change.
+/// Splits a key of [`Family::Delta`] into the common prefix of its gem, and the change.
 pub(in crate::index::rocks) fn split_delta_key(key: &[u8]) -> Option<(&[u8], Sign, BookNo)> {
     let (key, book) = key.split_last_chunk::<BOOK_BYTES>()?;
     let (sign, gem) = key.split_last()?;
@@ -145,7 +145,7 @@ pub(in crate::index::rocks) fn split_delta_key(key: &[u8]) -> Option<(&[u8], Sig
     Some((gem, sign, BookNo(u32::from_be_bytes(*book))))
 }
 
-/// How many postings there are.
+/// Numbers of postings.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(in crate::index::rocks) struct Postings {
     /// In the main index.

@@ -1,4 +1,4 @@
-//! Whether the posting lists are those of the books.
+//! Checks that the posting lists match the books.
 
 use super::{Check, Posting, Sum};
 use crate::index::StoreError;
@@ -41,7 +41,7 @@ impl Check<'_> {
             self.pass(Family::Gems, Self::missing_postings)?;
             self.pass(Family::Postings, |check, key, value| check.bucket(key, value, Self::posting))?;
             self.pass(Family::Delta, |check, key, _| {
-                // What cannot be read was told in the first pass.
+                // Unreadable keys were reported in the first pass.
                 let Ok((recipe, gem, sign, book)) = check.snapshot.read_delta(key) else { return Ok(()) };
                 let (changed, there) = match sign {
                     Sign::Added => ("added to", "in"),
@@ -65,7 +65,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Shows every posting of a bucket to `each`.
+    /// Calls `each` for every posting of a bucket.
     fn bucket(
         &mut self,
         key: &[u8],
@@ -100,14 +100,14 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Looks for a list that no bucket knows.
+    /// Looks for a list that no bucket refers to.
     fn list(&mut self, key: &[u8], _: &[u8]) -> Result<(), StoreError> {
         let snapshot = self.snapshot;
         let Some((recipe, gem, library)) = snapshot.known().read_list(key) else {
             self.fault(format!("the list {key:?} is of no recipe that is defined here"));
             return Ok(());
         };
-        // A list that a bucket knows was read with it.
+        // A list that a bucket refers to was read with the bucket.
         match snapshot.main_list(recipe, gem) {
             Ok(books) if books.len() > LONG as usize => {
                 let Some(library) = library else { return Ok(()) };
@@ -131,16 +131,16 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Reads a change of the delta.
+    /// Parses a change of the delta.
     fn change(&mut self, key: &[u8]) -> Result<Option<(Posting, Sign)>, StoreError> {
         let change = self.or_fault(self.snapshot.read_delta(key))?;
         Ok(change.map(|(recipe, gem, sign, book)| ((recipe.number, gem, book), sign)))
     }
 
-    /// Tells of a book's gems that have no posting.
+    /// Reports a book's gems that have no posting.
     fn missing_postings(&mut self, key: &[u8], _: &[u8]) -> Result<(), StoreError> {
         let snapshot = self.snapshot;
-        // What cannot be read was told with the gem lists and the records.
+        // Unreadable entries were reported with the gem lists and the records.
         let Some((number, book)) = schema::read_gems_key(key) else {
             return Ok(());
         };
@@ -162,11 +162,11 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Tells of a posting that no book needs.
+    /// Reports a posting that no book needs.
     fn posting(&mut self, (number, gem, book): Posting) -> Result<(), StoreError> {
         let snapshot = self.snapshot;
         let Some(recipe) = snapshot.known().numbered(number) else { return Ok(()) };
-        // A list that cannot be read was told with the records, or has none.
+        // An unreadable list was reported with the records, or belongs to none.
         match snapshot.gem_list(recipe, book) {
             Ok(Some(list)) if recipe.posted(&list).any(|posted| posted == gem) => {}
             Ok(_) if snapshot.has_posting(recipe, gem, book)? => self.fault(format!(

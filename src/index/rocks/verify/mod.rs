@@ -1,8 +1,8 @@
-//! The check of everything against everything else.
+//! Checks everything against everything else.
 //!
-//! Each family is read once in the order of its keys, with look-ups in the others; only the sums are in memory.
-//! Postings are too many for look-ups: those that the books need and those that are there are summed up, and only when
-//! the sums differ, further passes look for what is missing and what is too much.
+//! Each family is read once in key order, with lookups in the others; only totals are kept in memory. Postings are
+//! too many for lookups, so the required and the existing postings are each reduced to a checksum. Only if the
+//! checksums differ do further passes look for missing and superfluous postings.
 
 mod lists;
 
@@ -20,9 +20,9 @@ use super::recipes::KnownRecipe;
 use super::schema::{self, Family};
 use crate::index::{BookNo, Library, LibrarySummary, Record, Sizes, Snapshot, StoreError, Watch};
 
-/// How many faults are told: a person reads no more, and a broken index could have as many as it has postings.
+/// Maximum number of faults reported. Nobody reads more, and a broken index could have one for each posting.
 const MOST_FAULTS: usize = 1000;
-/// What a pass reads ahead: passes go through whole families.
+/// Read-ahead size; passes read whole families.
 const READAHEAD_BYTES: usize = 2 << 20;
 
 pub(super) fn verify(snapshot: &RocksSnapshot<'_>, watch: Watch<'_>) -> Result<Vec<String>, StoreError> {
@@ -56,7 +56,7 @@ pub(super) fn verify(snapshot: &RocksSnapshot<'_>, watch: Watch<'_>) -> Result<V
     Ok(check.faults)
 }
 
-/// The families that are read when nothing is wrong.
+/// The families read if nothing is wrong.
 const PASSES: [Family; 9] = [
     Family::Books,
     Family::Meta,
@@ -68,13 +68,13 @@ const PASSES: [Family; 9] = [
     Family::Lists,
     Family::Delta,
 ];
-/// How many entries are read before the watch hears of them.
+/// Number of entries read between progress reports.
 const WATCHED: u64 = 256;
 
 /// A posting: recipe, gem and book.
 type Posting = (u16, Gem, BookNo);
 
-/// A set of postings, told from another by its size and the sum of their hashes: in whatever order they come.
+/// A checksum of a set of postings: its size and the sum of their hashes. It does not depend on their order.
 #[derive(Default, PartialEq)]
 struct Sum {
     count: u64,
@@ -102,7 +102,7 @@ impl Sum {
 struct Check<'a> {
     snapshot: &'a RocksSnapshot<'a>,
     watch: Watch<'a>,
-    /// How many entries were read, and about how many there are to read.
+    /// Number of entries read, and an estimate of the total.
     read: u64,
     to_read: u64,
     faults: Vec<String>,
@@ -120,7 +120,7 @@ impl Check<'_> {
         }
     }
 
-    /// Makes damage a fault like others; what keeps from reading at all stays an error.
+    /// Reports damage as a fault. Errors that prevent reading stay errors.
     fn or_fault<T>(&mut self, result: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
         match result {
             Ok(value) => Ok(Some(value)),
@@ -132,7 +132,7 @@ impl Check<'_> {
         }
     }
 
-    /// Shows every entry of a family to `each`.
+    /// Calls `each` for every entry of a family.
     fn pass(
         &mut self,
         family: Family,
@@ -178,7 +178,7 @@ impl Check<'_> {
         }
         for (recipe, count) in &record.gems {
             match self.snapshot.known().named(recipe) {
-                // What is left of it fits together only when no record names it any more.
+                // Its remains are consistent only once no record names it.
                 Ok(recipe) if recipe.leaving => {}
                 Ok(recipe) => self.gems(&name, number, recipe, *count)?,
                 Err(_) => self.fault(format!("{name} has gems of recipe {recipe}, which is not defined here")),
@@ -196,7 +196,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Compares what a record says of a recipe with the gems and the postings.
+    /// Compares a record's gem count for a recipe with the gem list, and adds its postings to the checksum.
     fn gems(&mut self, name: &str, book: BookNo, recipe: &KnownRecipe, count: u32) -> Result<(), StoreError> {
         self.sizes.entry(recipe.number).or_default().add(count);
         let Some(list) = self.or_fault(self.snapshot.gem_list(recipe, book))? else {
@@ -220,7 +220,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Compares the sums kept with those just made.
+    /// Compares the stored totals with those just computed.
     fn sums(&mut self) -> Result<(), StoreError> {
         for recipe in self.snapshot.known().0.iter().filter(|recipe| !recipe.leaving) {
             let made = self.sizes.remove(&recipe.number).unwrap_or_default();
@@ -251,7 +251,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Looks for what nothing else asks for.
+    /// Looks for entries that nothing else reads.
     fn meta(&mut self, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
         let recipes = self.snapshot.known();
         let is_recipe = |number: &[u8]| {
@@ -298,7 +298,7 @@ impl Check<'_> {
             self.fault(format!("the number of {name} cannot be read"));
             return Ok(());
         };
-        // A record that cannot be read was told with the records.
+        // An unreadable record was reported with the records.
         match self.snapshot.record(number) {
             Ok(Some(record)) if schema::id_key(&record.key) == key => {}
             Ok(Some(record)) => self.fault(format!("{name} leads to book {}, which is {}", number.0, record.key)),
