@@ -37,7 +37,7 @@ impl Target {
     pub(super) fn remote(&self) -> Result<Remote, Failure> {
         match &self.server {
             Some(url) => Remote::new(url),
-            None => Err(Failure::Input("name a server with --server URL".to_owned())),
+            None => Err(Failure::Input("give a server with --server URL".to_owned())),
         }
     }
 
@@ -58,7 +58,7 @@ impl Target {
     pub(super) fn open_with(&self, rule: Option<RuleChanges>) -> Result<Box<dyn Access>, Failure> {
         match (&self.data, &self.server, rule) {
             (_, Some(_), Some(_)) => {
-                Err(Failure::Input("a server checks by its own rule: give the rule to `serve`".to_owned()))
+                Err(Failure::Input("a server applies its own rule: give these options to `serve` instead".to_owned()))
             }
             (_, Some(url), None) => Ok(Box::new(Remote::new(url)?)),
             (Some(folder), None, rule) => {
@@ -66,7 +66,7 @@ impl Target {
                     Catalogue::open(folder)?.with_rule(rule.unwrap_or_default()).with_backups(Backups::Anywhere);
                 Ok(Box::new(Arc::new(catalogue)))
             }
-            (None, None, _) => Err(Failure::Input("name a catalogue with --data DIR or --server URL".to_owned())),
+            (None, None, _) => Err(Failure::Input("give a catalogue with --data DIR or --server URL".to_owned())),
         }
     }
 }
@@ -173,10 +173,10 @@ impl RuleArguments {
 
 fn sum(text: &str) -> Result<f64, String> {
     let sum = text.parse().ok().filter(|sum: &f64| sum.is_finite() && *sum >= 0.0);
-    sum.ok_or_else(|| "it is a number from 0 on".to_owned())
+    sum.ok_or_else(|| "give a number of 0 or more".to_owned())
 }
 
 fn share(text: &str) -> Result<f64, String> {
     let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
-    share.ok_or_else(|| "a share is a number from 0 to 1".to_owned())
+    share.ok_or_else(|| "give a number from 0 to 1".to_owned())
 }

@@ -139,10 +139,10 @@ impl Ingest {
             let job = known.and_then(|known| self.job(file, known)).and_then(|job| match first_of.get(&job.key) {
                 Some(first) => {
                     let advice = match self.id {
-                        Id::Name => "give --id path, which makes ids of paths, or an id in the metadata",
+                        Id::Name => "give --id path, to use paths as ids, or an id in the metadata",
                         Id::Path => "give it an id in the metadata",
                     };
-                    Err(format!("the id {:?} is already that of {}; {advice}", job.key.id.as_str(), first.display()))
+                    Err(format!("the id {:?} is already used by {}; {advice}", job.key.id.as_str(), first.display()))
                 }
                 None => Ok(job),
             });
@@ -191,7 +191,7 @@ impl Ingest {
             return Ok(Sink::Server(Remote::new(url)?));
         }
         let Some(folder) = &self.target.data else {
-            return Err(Failure::Input("name a catalogue with --data DIR or --server URL".to_owned()));
+            return Err(Failure::Input("give a catalogue with --data DIR or --server URL".to_owned()));
         };
         let mut recipes =
             self.recipes.iter().map(|name| self.boundaries.apply(name)).collect::<Result<Vec<Recipe>, _>>()?;
@@ -286,7 +286,7 @@ impl Sink {
             Self::Folder { .. } => add(),
             Self::Server(_) => {
                 let threads = ThreadPoolBuilder::new().num_threads(AT_ONCE).build();
-                threads.map_err(|e| Failure::Failed(format!("the system gives no threads: {e}")))?.install(add)
+                threads.map_err(|e| Failure::Failed(format!("cannot start threads: {e}")))?.install(add)
             }
         }
     }
@@ -298,7 +298,7 @@ impl Sink {
             Self::Folder { catalogue, named, .. } => {
                 for (recipe, Coverage { books, of }) in catalogue.ready_recipes(named)? {
                     tell(format_args!(
-                        "lapidary: {books} of {of} books have gems of recipe {recipe}: checks do not use it before all have; \
+                        "lapidary: {books} of {of} books have gems of recipe {recipe}: checks use it only when all do; \
                          ingest the others too, or run lapidary reindex"
                     ));
                 }
