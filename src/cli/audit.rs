@@ -63,7 +63,7 @@ fn sentence(action: &Action) -> String {
         }
         Action::Setting { kind, name, removed: false } => format!("set {kind} {name}"),
         Action::Setting { kind, name, removed: true } => format!("removed {kind} {name}"),
-        Action::KeyMade { name, id } => format!("made key {name} (id {id})"),
+        Action::KeyMade { name, id } => format!("created key {name} (id {id})"),
         Action::KeyRevoked { name } => format!("revoked key {name}"),
         Action::Built { books } => format!("built with {books} books"),
         Action::RecipeAdded { recipe } => format!("added recipe {recipe}"),

@@ -12,7 +12,9 @@ use super::jobs::{bar, perform};
 use super::terminal::out;
 use crate::catalogue::{Catalogue, Task};
 
-/// Back up a catalogue, even while it is in use. Backups are incremental.
+/// Back up a catalogue, even while it is in use.
+///
+/// Backups are incremental: only what has changed since the previous one is copied.
 #[derive(Args)]
 pub(super) struct Backup {
     #[command(flatten)]
@@ -25,7 +27,9 @@ pub(super) struct Backup {
     keep: u32,
 }
 
-/// Restore a catalogue from a backup, and verify all of it.
+/// Restore a catalogue from a backup.
+///
+/// The restored catalogue is read completely, to verify it.
 #[derive(Args)]
 pub(super) struct Restore {
     /// The folder with the backups

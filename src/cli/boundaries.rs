@@ -142,9 +142,9 @@ impl Choose {
         let mut out = out(false);
         writeln!(
             out,
-            "# Chosen for chunks of {wanted} characters. By language: how many a chunk that is long enough for a gem"
+            "# Chosen for chunks of {wanted} characters. By language: the average number of characters of a chunk that is"
         )?;
-        writeln!(out, "# has on average, and how many such chunks 1,000 characters have.")?;
+        writeln!(out, "# long enough for a gem, and the number of such chunks per 1,000 characters.")?;
         for Chunks { language, characters, density } in chunks {
             writeln!(out, "#   {language}: {characters:.0}, {density:.2}")?;
         }

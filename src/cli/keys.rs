@@ -127,9 +127,9 @@ fn line(key: &Key) -> String {
     words.extend(key.libraries.iter().map(|library| format!("of {library}")));
     words.extend(key.rate.iter().chain(&key.quota).map(ToString::to_string));
     words.extend(
-        key.expires.map(|expires| format!("{} {expires}", if key.has_expired() { "expired" } else { "until" })),
+        key.expires.map(|expires| format!("{} {expires}", if key.has_expired() { "expired" } else { "expires" })),
     );
-    format!("{} (id {}, made {})", words.join(", "), key.id, key.created)
+    format!("{} (id {}, created {})", words.join(", "), key.id, key.created)
 }
 
 fn instant(text: &str) -> Result<Timestamp, String> {

@@ -57,55 +57,31 @@ pub struct Command {
 
 #[derive(Subcommand)]
 enum Commands {
-    /// Serve the HTTP API
+    // The help of these commands is the doc comment of their struct, which a doc comment here would replace.
     Serve(serve::Serve),
-    /// Add files or folders of files to a catalogue
     Ingest(ingest::Ingest),
-    /// Check texts against a catalogue (exit status 1: protected text found, 2: some text could not be checked)
     Check(check::Check),
-    /// Print a text's gems
     Gems(text::Gems),
-    /// Print a text's fold: its normalized form, from which gems are made
     Fold(text::Fold),
-    /// Compare two texts
     Compare(compare::Compare),
-    /// List, show, disable, annotate or remove books
     Books(books::Books),
-    /// Create, list, rotate or revoke API keys
     Keys(keys::Keys),
-    /// Manage allow-lists: gems or books that checks ignore
     Allow(allow::Allow),
-    /// Manage webhooks: notify a URL when a book added to a library matches others
     Webhooks(webhooks::Webhooks),
-    /// Show a catalogue's size, recipes and libraries
     Stats(stats::Stats),
-    /// Give every book gems of another recipe, then switch to it
     Reindex(reindex::Reindex),
-    /// Drop a non-default recipe with all its gems and postings
     DropRecipe(reindex::DropRecipe),
-    /// Back up a catalogue, even while it is in use
     Backup(backup::Backup),
-    /// Restore a catalogue from a backup
     Restore(backup::Restore),
-    /// Export a catalogue as JSON Lines
     Export(transfer::Export),
-    /// Import an export into a catalogue
     Import(transfer::Import),
-    /// List, show or cancel jobs, such as re-indexing, verification and compaction
     Jobs(jobs::Jobs),
-    /// Read a whole catalogue and report inconsistencies
     Verify(stats::Verify),
-    /// Compact a catalogue, to save space and speed up reads
     Compact(stats::Compact),
-    /// Show the audit log: who changed what, and when
     Audit(audit::Audit),
-    /// Print a shell completion script
     Completions(manual::Completions),
-    /// Write a manual page for each command
     Man(manual::Man),
-    /// Count 4-digit sequences in folded texts and choose boundaries from the counts
     Boundaries(boundaries::BoundaryTool),
-    /// Measure a recipe's hits and false alarms on books and disguised copies
     Evaluate(evaluate::Evaluate),
     /// Run a demo on a small made-up shelf
     Demo,

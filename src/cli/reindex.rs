@@ -97,7 +97,7 @@ impl Reindex {
         let result = job.result.unwrap_or_default();
         let mut said = format!("checks now use recipe {name}");
         if let Some(before) = result["dropped"].as_str() {
-            said = format!("{said}; {before} was dropped");
+            said = format!("{said}; dropped {before}");
         }
         if let Some(without) = result["books_without"].as_u64().filter(|without| *without > 0) {
             said = format!("{said}; {without} books have no gems of it");

@@ -31,7 +31,10 @@ pub(super) struct Export {
     file: PathBuf,
 }
 
-/// Import an export into a catalogue. Creates the catalogue if missing; replaces books with the same library and id.
+/// Import an export into a catalogue.
+///
+/// A missing catalogue is created, completely or not at all. In an existing one, books with the same library and id are
+/// replaced.
 #[derive(Args)]
 pub(super) struct Import {
     #[command(flatten)]
