@@ -46,7 +46,7 @@ impl Reading {
         Ok(File { bytes: bytes.map_err(|e| e.to_string())?, name, encoding: self.encoding })
     }
 
-    /// Reads all bytes, but of a too large file only one more than the limit.
+    /// Reads all bytes, up to one more than the limit, which is enough to detect a file that is too large.
     fn all(self, file: impl Read, size: u64) -> io::Result<Vec<u8>> {
         let most = self.limits.limits().input.saturating_add(1);
         let mut bytes = Vec::with_capacity(size.min(most) as usize);

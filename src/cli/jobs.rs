@@ -25,7 +25,7 @@ pub(super) struct Jobs {
 
 #[derive(Subcommand)]
 enum Action {
-    /// List jobs, newest first
+    /// List running and recent jobs, newest first
     List {
         #[command(flatten)]
         target: Target,

@@ -59,7 +59,7 @@ struct Add {
     /// What the key permits: check, ingest or admin
     #[arg(long)]
     role: Role,
-    /// Restrict an ingest key to this library. Can be given several times
+    /// A library that an ingest key gives access to. Required for ingest keys. Can be given several times
     #[arg(long = "library", value_name = "LIBRARY")]
     libraries: Vec<Library>,
     /// The maximum request rate, such as 50/s or 600/min

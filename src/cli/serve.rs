@@ -48,7 +48,7 @@ struct Options {
     /// [default: 127.0.0.1:8093]
     #[arg(long, value_name = "HOST:PORT", env = "LAPIDARY_LISTEN")]
     listen: Option<Listen>,
-    /// While there are no keys, also answer to these host names, besides localhost
+    /// While there are no keys, answer to these host names too, besides localhost and the machine's addresses
     #[arg(long, value_name = "HOST,…", env = "LAPIDARY_ALLOWED_HOSTS", value_delimiter = ',')]
     allowed_hosts: Option<Vec<String>>,
     /// Serve HTTPS with the certificate chain in this PEM file. It is reloaded when it changes
