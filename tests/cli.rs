@@ -278,7 +278,7 @@ fn one_bad_file_stops_no_other() {
     let expected = [
         "empty.txt: there is no text in it",
         &format!("gone.txt: {}, line 1: no such file here", folder.path("m.ndjson").display()),
-        "good.txt: the id \"good\" is already that of",
+        "good.txt: the id \"good\" is already used by",
         "nowhere: No such file or directory",
         "picture.txt: not a text: a PNG",
     ];
@@ -287,8 +287,7 @@ fn one_bad_file_stops_no_other() {
         assert!(reason.starts_with(expected), "{reason}");
     }
     assert_eq!(added, 4);
-    let (_, short) =
-        ingest.err.split_once("2 of them are too short for a gem: no check can find these\n").expect("a count");
+    let (_, short) = ingest.err.split_once("2 are too short for a gem, so no check can find them\n").expect("a count");
     assert!(["short.txt", "cyrillic.txt"].iter().all(|name| short.contains(name)), "{short}");
     run("verify --data {}", &[folder.data()]).expect(0);
 }
@@ -315,7 +314,7 @@ fn of_a_folder_the_books_are_taken() {
     let (found, said) = ids("", 0);
     assert_eq!(found, ["Vol", "four", "one", "page", "two"]);
     assert!(said.out.contains("formats: 1 html, 4 text"), "{}", said.out);
-    let skipped = "skipped, being no books: 1 .csv, 1 .jpg, 1 .json, 2 .md, 1 .tsv, 1 .xml;";
+    let skipped = "skipped, not books: 1 .csv, 1 .jpg, 1 .json, 2 .md, 1 .tsv, 1 .xml;";
     assert!(said.out.contains(skipped), "{}", said.out);
     assert_eq!(ids("--exclude draft/*", 0).0, ["Vol", "one", "page", "two"]);
     assert_eq!(ids("--include *.md --include *.txt --exclude README*", 0).0, ["four", "notes", "one"]);
@@ -335,7 +334,7 @@ fn books_with_one_name_get_ids_of_their_own() {
     }
     let paths = [folder.data(), folder.path("books")];
     let refused = run("ingest --library l --rights free --data {} {}", &paths).expect(2);
-    assert!(refused.err.contains("is already that of") && refused.err.contains("give --id path"), "{}", refused.err);
+    assert!(refused.err.contains("is already used by") && refused.err.contains("give --id path"), "{}", refused.err);
     let paths = [folder.path("other"), folder.path("books")];
     run("ingest --library l --rights free --id path --data {} {}", &paths).expect(0);
     let books = run("books list --json --data {}", &paths[..1]).json();
@@ -435,7 +434,7 @@ fn metadata_that_cannot_be_right_is_refused_before_anything_else() {
         ("{\"file\": \"book.txt\", \"titel\": \"x\"}", "line 1: unknown field `titel`"),
         ("\n{\"file\": \"book.txt\"", "line 2: EOF"),
         ("{\"file\": \"book.txt\", \"rights\": \"mine\"}", "unknown variant `mine`"),
-        ("{\"file\": \"a\"}\n{\"file\": \"a\"}", "line 2: \"a\" stands in line 1 already"),
+        ("{\"file\": \"a\"}\n{\"file\": \"a\"}", "line 2: \"a\" is already in line 1"),
     ] {
         let metadata = folder.file("m.ndjson", metadata);
         let paths = [folder.data(), metadata, book.clone()];
@@ -814,12 +813,12 @@ fn the_audit_log_says_what_was_changed_of_a_book() {
     shelf(&folder);
     let data = folder.data();
     let changes = [
-        ("disable --note stolen", "disabled, noted something of"),
+        ("disable --note stolen", "disabled, added a note to"),
         ("enable", "enabled"),
-        ("note --text seen", "noted something of"),
-        ("note", "forgot the note of"),
+        ("note --text seen", "added a note to"),
+        ("note", "removed the note of"),
         ("rights --rights free", "changed the rights of"),
-        ("rights --from 2030-01-01", "changed the days of the rights of"),
+        ("rights --from 2030-01-01", "changed the validity period of"),
     ];
     for (change, _) in changes {
         run(&format!("books {change} --library shelf --data {{}} book-0"), &[&data]).expect(0);

@@ -161,7 +161,7 @@ fn what_is_wrong_is_said() {
         ("evaluate --books {}", vec![&none], "1 books; an evaluation takes three at least"),
         ("evaluate --books {} --pairs {}", vec![&books, &pairs], "pairs.tsv: line 1: there is no book 'la/9.txt'"),
         ("evaluate --books {} --recipes soft", vec![&books], "--recipes: there is no recipe 'soft'"),
-        ("evaluate --books {} --attacks fire", vec![&books], "there is no attack 'fire'; there are: none, letters"),
+        ("evaluate --books {} --attacks fire", vec![&books], "unknown attack 'fire'; known attacks: none, letters"),
         ("evaluate --books {} --recipes none --detector false", vec![&books], "the detector 'false': it"),
         ("evaluate --books {} --recipes none --detector cat", vec![&books], "'{\"add\":0"),
     ];

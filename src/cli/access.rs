@@ -1,4 +1,4 @@
-//! What commands do with a catalogue, be it a folder or a running server.
+//! The operations of commands on a catalogue, whether a folder or a running server.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -13,40 +13,40 @@ use crate::catalogue::{
 };
 use crate::index::{AuditFrom, BookId, BookKey, Library, Record, Watch};
 
-/// A catalogue that a command works with.
+/// A catalogue to work on.
 pub(super) trait Access: Sync {
     fn check(&self, query: &Query, options: &CheckOptions) -> Result<Report, Failure>;
     fn add(&self, entry: NewEntry) -> Result<Added, Failure>;
     fn book(&self, key: &BookKey) -> Result<Option<Record>, Failure>;
-    /// The new record, if there is such a book.
+    /// Returns the new record, or `None` if there is no such book.
     fn amend(&self, key: &BookKey, amendment: &Amendment) -> Result<Option<Record>, Failure>;
     fn allow(&self, name: BookId, what: Allowable, note: Option<String>) -> Result<AllowList, Failure>;
     fn allow_lists(&self) -> Result<Vec<AllowList>, Failure>;
-    /// Whether the list was there.
+    /// Returns whether the list existed.
     fn disallow(&self, name: &BookId) -> Result<bool, Failure>;
-    /// Whether the book was there.
+    /// Returns whether the book existed.
     fn remove(&self, key: &BookKey) -> Result<bool, Failure>;
     fn books(&self, library: &Library, cursor: Option<&BookId>, limit: usize) -> Result<Page, Failure>;
     fn stats(&self) -> Result<Stats, Failure>;
     fn keys(&self) -> Result<Vec<Key>, Failure>;
     fn add_key(&self, new: NewKey) -> Result<MadeKey, Failure>;
     fn rotate_key(&self, name: &str, overlap_seconds: u32) -> Result<MadeKey, Failure>;
-    /// Whether there was such a key.
+    /// Returns whether the key existed.
     fn revoke_key(&self, name: &str) -> Result<bool, Failure>;
     fn webhooks(&self) -> Result<Vec<Webhook>, Failure>;
     fn set_webhook(&self, library: Library, url: String) -> Result<MadeWebhook, Failure>;
-    /// Whether there was one.
+    /// Returns whether the webhook existed.
     fn remove_webhook(&self, library: &Library) -> Result<bool, Failure>;
     fn audit(&self, from: AuditFrom, limit: usize) -> Result<AuditPage, Failure>;
     fn start(&self, task: Task) -> Result<Job, Failure>;
     fn jobs(&self) -> Result<Vec<Job>, Failure>;
     fn job(&self, id: u32) -> Result<Job, Failure>;
     fn cancel(&self, id: u32) -> Result<Job, Failure>;
-    /// Gives a book gems of the recipes it has none of, from its text, and says of which.
+    /// Computes a book's missing gems from its text. Returns the recipes of the added gems.
     fn recut(&self, key: &BookKey, text: &str) -> Result<Vec<RecipeName>, Failure>;
-    /// Writes all of it to `out`.
+    /// Exports the catalogue to `out`.
     fn export(&self, out: &mut dyn Write, watch: Watch<'_>) -> Result<(), Failure>;
-    /// Has what this process began for the catalogue end; a job that has not goes on another time.
+    /// Stops the jobs that this process runs for the catalogue. An unfinished job resumes later.
     fn settle(&self);
 }
 

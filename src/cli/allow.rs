@@ -15,7 +15,7 @@ use crate::catalogue::{AllowList, Allowable, Allowed, Content};
 use crate::index::{BookId, BookKey, Library};
 use crate::report::clean;
 
-/// Allow gems or books, which then cause no block.
+/// Manage allow-lists: gems or books that checks ignore.
 #[derive(Args)]
 pub(super) struct Allow {
     #[command(subcommand)]
@@ -24,17 +24,17 @@ pub(super) struct Allow {
 
 #[derive(Subcommand)]
 enum AllowCommand {
-    /// Make a list, or replace the one of the same name
+    /// Create an allow-list, or replace the one with this name
     Add(Box<Add>),
-    /// List all lists
+    /// List all allow-lists
     List {
         #[command(flatten)]
         target: Target,
-        /// Print one JSON object a line
+        /// Print JSON Lines
         #[arg(long)]
         json: bool,
     },
-    /// Remove lists
+    /// Remove allow-lists
     Remove {
         #[command(flatten)]
         target: Target,
@@ -48,26 +48,26 @@ enum AllowCommand {
 struct Add {
     #[command(flatten)]
     target: Target,
-    /// The gems of this text are not counted; the text is not kept
+    /// Ignore the gems of this text in checks. The text is not kept
     #[arg(long, value_name = "FILE", required_unless_present_any = ["gems", "book"])]
     text: Option<PathBuf>,
     #[command(flatten)]
     reading: Reading,
     #[command(flatten)]
     clean: CleanArgument,
-    /// These gems are not counted
+    /// Ignore these gems in checks
     #[arg(long, value_name = "N,N…", value_delimiter = ',', conflicts_with = "text")]
     gems: Option<Vec<WrittenGem>>,
-    /// The recipe the gems were made by [default: the catalogue's]
+    /// The recipe of the gems [default: the catalogue's]
     #[arg(long, value_name = "RECIPE", requires = "gems")]
     recipe: Option<RecipeName>,
-    /// This book decides no verdict
+    /// Ignore this book in verdicts
     #[arg(long, value_name = "ID", requires = "library", conflicts_with_all = ["text", "gems"])]
     book: Option<BookId>,
     /// The book's library
     #[arg(long, requires = "book")]
     library: Option<Library>,
-    /// Why
+    /// Why they are allowed
     #[arg(long, value_name = "WORDS")]
     note: Option<String>,
     /// The list's name

@@ -1,4 +1,4 @@
-//! Arguments that several commands share.
+//! Arguments shared by several commands.
 
 use std::fs;
 use std::path::PathBuf;
@@ -14,14 +14,14 @@ use super::remote::Remote;
 use crate::catalogue::{Backups, Catalogue, CatalogueError};
 use crate::matching::RuleChanges;
 
-/// Which catalogue.
+/// The catalogue to work on.
 #[derive(Args)]
 #[group(required = true, multiple = false)]
 pub(super) struct Target {
     /// The catalogue's folder
     #[arg(long, value_name = "DIR")]
     pub(super) data: Option<PathBuf>,
-    /// A running server instead, such as <http://127.0.0.1:8093>
+    /// The URL of a running server to use instead, such as `http://127.0.0.1:8093`
     #[arg(long, value_name = "URL")]
     pub(super) server: Option<String>,
 }
@@ -33,20 +33,20 @@ impl Target {
         folder.or_else(|| self.server.clone()).unwrap_or_default()
     }
 
-    /// The server.
+    /// The server given with `--server`.
     pub(super) fn remote(&self) -> Result<Remote, Failure> {
         match &self.server {
             Some(url) => Remote::new(url),
-            None => Err(Failure::Input("name a server with --server URL".to_owned())),
+            None => Err(Failure::Input("give a server with --server URL".to_owned())),
         }
     }
 
-    /// Opens a catalogue that exists.
+    /// Opens an existing catalogue.
     pub(super) fn open(&self) -> Result<Box<dyn Access>, Failure> {
         self.open_with(None)
     }
 
-    /// Opens a catalogue, or makes one in the folder.
+    /// Opens a catalogue, or creates one in the folder.
     pub(super) fn open_or_create(&self) -> Result<Box<dyn Access>, Failure> {
         match &self.data {
             Some(folder) => Ok(Box::new(Arc::new(Catalogue::open_or_create(folder)?))),
@@ -54,11 +54,11 @@ impl Target {
         }
     }
 
-    /// As [`Target::open`], to check by this rule rather than by the default one.
+    /// Like [`Target::open`], but checks apply this rule instead of the default.
     pub(super) fn open_with(&self, rule: Option<RuleChanges>) -> Result<Box<dyn Access>, Failure> {
         match (&self.data, &self.server, rule) {
             (_, Some(_), Some(_)) => {
-                Err(Failure::Input("a server checks by its own rule: give the rule to `serve`".to_owned()))
+                Err(Failure::Input("a server applies its own rule: give these options to `serve` instead".to_owned()))
             }
             (_, Some(url), None) => Ok(Box::new(Remote::new(url)?)),
             (Some(folder), None, rule) => {
@@ -66,12 +66,12 @@ impl Target {
                     Catalogue::open(folder)?.with_rule(rule.unwrap_or_default()).with_backups(Backups::Anywhere);
                 Ok(Box::new(Arc::new(catalogue)))
             }
-            (None, None, _) => Err(Failure::Input("name a catalogue with --data DIR or --server URL".to_owned())),
+            (None, None, _) => Err(Failure::Input("give a catalogue with --data DIR or --server URL".to_owned())),
         }
     }
 }
 
-/// A recipe for a command that needs no catalogue.
+/// The recipe of a command that needs no catalogue.
 #[derive(Args)]
 pub(super) struct RecipeArguments {
     /// The recipe: documented, released, hardened or hardened-fine
@@ -87,16 +87,16 @@ impl RecipeArguments {
     }
 }
 
-/// Boundary sequences other than the standard ones.
+/// Custom boundary sequences.
 #[derive(Args)]
 pub(super) struct BoundariesArgument {
-    /// Cut at the boundary sequences of this file, which makes another recipe
+    /// Cut at the boundary sequences in this file. This makes a different recipe
     #[arg(long, value_name = "FILE")]
     pub(super) boundaries: Option<PathBuf>,
 }
 
 impl BoundariesArgument {
-    /// The built-in recipe of this name, with the boundaries of the file if one is given.
+    /// The built-in recipe of this name, with the boundaries from the file if one is given.
     pub(super) fn apply(&self, recipe: &str) -> Result<Recipe, Failure> {
         let recipe: Recipe = recipe.parse().map_err(|e| Failure::Input(format!("--recipe: {e}")))?;
         let Some(path) = &self.boundaries else {
@@ -110,7 +110,7 @@ impl BoundariesArgument {
         Ok(recipe.with_boundaries(Boundaries::parse(&file).map_err(|e| wrong(&e))?))
     }
 
-    /// The name of the recipe asked for, if any is: by its own name, or by that of its base and its boundaries.
+    /// The name of the requested recipe, if any: given directly, or as a base recipe and boundaries.
     pub(super) fn name(&self, recipe: Option<&RecipeName>) -> Result<Option<RecipeName>, Failure> {
         match (&self.boundaries, recipe) {
             (None, recipe) => Ok(recipe.cloned()),
@@ -122,11 +122,11 @@ impl BoundariesArgument {
     }
 }
 
-/// Whether folds are kept.
+/// Whether to keep folds.
 #[derive(Args)]
 pub(super) struct FoldsArgument {
-    /// Keep the folds of the books put in from now on, so that `reindex` needs no texts; true or false, which the catalogue
-    /// remembers
+    /// Keep the folds of books added from now on, so that `reindex` does not need their texts. The catalogue remembers the
+    /// setting, true or false
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(super) keep_folds: Option<bool>,
 }
@@ -137,34 +137,34 @@ impl FoldsArgument {
     }
 }
 
-/// What is other than usual in the rule that says what a match is.
+/// Changes to the rule that defines a match.
 #[derive(Args, Default, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) struct RuleArguments {
-    /// The fewest gems in common that make a match [default: the recipe's, 3 or 2]
+    /// Minimum number of common gems for a match [default: the recipe's, 3 or 2]
     #[arg(long, value_name = "N")]
     min_common: Option<u32>,
-    /// The least share in common, of either text, that makes a match, from 0 to 1 [default: the recipe's, 0 or 0.03]
+    /// Minimum share of common gems in either text for a match, from 0 to 1 [default: the recipe's, 0 or 0.03]
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(super) min_share: Option<f64>,
-    /// A gem in more books of one library than this is boilerplate there, and not counted for its books [default: 10000]
+    /// Ignore a gem for a library's books if more than this many of them have it: it is boilerplate [default: 10000]
     #[arg(long, value_name = "BOOKS")]
     common_cap: Option<u32>,
-    /// The least evidence that makes a match: a rare gem in order counts 1, a common or a scattered one less [default: 0]
+    /// Minimum evidence for a match: a rare gem in order counts 1, a common or scattered one less [default: 0]
     #[arg(long, value_name = "EVIDENCE", value_parser = sum)]
     min_evidence: Option<f64>,
-    /// The least support that makes a match: a gem in common counts 1, one far from all others half [default: the recipe's, 0 or 2]
+    /// Minimum support for a match: a common gem counts 1, or half if it is far from all others [default: the recipe's, 0 or 2]
     #[arg(long, value_name = "SUPPORT", value_parser = sum)]
     min_support: Option<f64>,
 }
 
 impl RuleArguments {
-    /// The rule, if any of it is given.
+    /// The changes, if any are given.
     pub(super) fn given(&self) -> Option<RuleChanges> {
         Some(self.changes()).filter(|changes| *changes != RuleChanges::default())
     }
 
-    /// What of the rule is given.
+    /// The changes that are given.
     pub(super) fn changes(&self) -> RuleChanges {
         let Self { min_common, min_share, common_cap, min_evidence, min_support } = *self;
         RuleChanges { min_common, min_share, common_cap, min_evidence, min_support }
@@ -173,10 +173,10 @@ impl RuleArguments {
 
 fn sum(text: &str) -> Result<f64, String> {
     let sum = text.parse().ok().filter(|sum: &f64| sum.is_finite() && *sum >= 0.0);
-    sum.ok_or_else(|| "it is a number from 0 on".to_owned())
+    sum.ok_or_else(|| "give a number of 0 or more".to_owned())
 }
 
 fn share(text: &str) -> Result<f64, String> {
     let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
-    share.ok_or_else(|| "a share is a number from 0 to 1".to_owned())
+    share.ok_or_else(|| "give a number from 0 to 1".to_owned())
 }

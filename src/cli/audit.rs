@@ -11,18 +11,18 @@ use super::terminal::out;
 use crate::index::{Action, Amended, AuditEntry, AuditFrom};
 use crate::report::clean;
 
-/// How many entries are read at a time.
+/// How many entries to read at a time.
 const PAGE: usize = 1_000;
 
-/// Show who changed what, and when, the oldest first.
+/// Show the audit log: who changed what, and when, oldest first.
 #[derive(Args)]
 pub(super) struct Audit {
     #[command(flatten)]
     target: Target,
-    /// Only what was changed since: a time such as 2030-01-31T08:00:00Z, or how long ago it was, such as 12h or 7d
+    /// Show only changes since this time: 2030-01-31T08:00:00Z, or how long ago, such as 12h or 7d
     #[arg(long, value_name = "TIME", value_parser = time)]
     since: Option<Timestamp>,
-    /// Print one JSON object a line
+    /// Print JSON Lines
     #[arg(long)]
     json: bool,
 }
@@ -58,19 +58,19 @@ fn sentence(action: &Action) -> String {
         Action::Removed(book) => format!("removed {}/{} ({})", book.library, book.id, book.rights),
         Action::Amended(book) => {
             let changes: Vec<&str> = book.changes.iter().copied().map(amended).collect();
-            let changes = if changes.is_empty() { "changed what is said of".to_owned() } else { changes.join(", ") };
+            let changes = if changes.is_empty() { "updated metadata of".to_owned() } else { changes.join(", ") };
             format!("{changes} {}/{} ({})", book.library, book.id, book.rights)
         }
         Action::Setting { kind, name, removed: false } => format!("set {kind} {name}"),
         Action::Setting { kind, name, removed: true } => format!("removed {kind} {name}"),
-        Action::KeyMade { name, id } => format!("made key {name} (id {id})"),
+        Action::KeyMade { name, id } => format!("created key {name} (id {id})"),
         Action::KeyRevoked { name } => format!("revoked key {name}"),
         Action::Built { books } => format!("built with {books} books"),
         Action::RecipeAdded { recipe } => format!("added recipe {recipe}"),
         Action::RecipeDefault { recipe } => format!("made recipe {recipe} the default"),
         Action::RecipeDropped { recipe } => format!("dropped recipe {recipe}"),
-        Action::FoldsKept { kept: true } => "began to keep folds".to_owned(),
-        Action::FoldsKept { kept: false } => "stopped to keep folds".to_owned(),
+        Action::FoldsKept { kept: true } => "started keeping folds".to_owned(),
+        Action::FoldsKept { kept: false } => "stopped keeping folds".to_owned(),
         Action::JobStarted { job, kind } => format!("started job {job} ({kind})"),
         Action::JobCancelled { job } => format!("cancelled job {job}"),
     }
@@ -80,10 +80,10 @@ fn amended(change: Amended) -> &'static str {
     match change {
         Amended::Disabled => "disabled",
         Amended::Enabled => "enabled",
-        Amended::Noted => "noted something of",
-        Amended::NoteForgotten => "forgot the note of",
+        Amended::Noted => "added a note to",
+        Amended::NoteForgotten => "removed the note of",
         Amended::Rights => "changed the rights of",
-        Amended::Validity => "changed the days of the rights of",
+        Amended::Validity => "changed the validity period of",
     }
 }
 

@@ -12,29 +12,33 @@ use super::jobs::{bar, perform};
 use super::terminal::out;
 use crate::catalogue::{Catalogue, Task};
 
-/// Make a backup, while the catalogue is in use: what has changed since the one before is copied.
+/// Back up a catalogue, even while it is in use.
+///
+/// Backups are incremental: only what has changed since the previous one is copied.
 #[derive(Args)]
 pub(super) struct Backup {
     #[command(flatten)]
     target: Target,
-    /// The folder for the backups of this catalogue; for a server a name, below the folder of its --backups
+    /// The folder for this catalogue's backups. With --server, the name of a folder below the server's --backups
     #[arg(long, value_name = "DIR", default_value_if("server", clap::builder::ArgPredicate::IsPresent, "catalogue"))]
     to: Option<PathBuf>,
-    /// How many backups to keep there, this one included
+    /// How many backups to keep there, including this one
     #[arg(long, value_name = "N", default_value_t = 7)]
     keep: u32,
 }
 
-/// Make a catalogue of a backup, and read all of it to see that it is whole.
+/// Restore a catalogue from a backup.
+///
+/// The restored catalogue is read completely, to verify it.
 #[derive(Args)]
 pub(super) struct Restore {
     /// The folder with the backups
     #[arg(long, value_name = "DIR")]
     from: PathBuf,
-    /// The folder for the catalogue, which is empty or does not exist
+    /// The catalogue's folder, which must be empty or missing
     #[arg(long, value_name = "DIR")]
     data: PathBuf,
-    /// Which backup, by its number [default: the newest]
+    /// The number of the backup [default: the newest]
     #[arg(long, value_name = "N")]
     backup: Option<u32>,
 }
@@ -42,12 +46,12 @@ pub(super) struct Restore {
 impl Backup {
     pub(super) fn run(self) -> Result<Status, Failure> {
         let Some(to) = self.to else {
-            return Err(Failure::Input("name a folder for the backups of this catalogue with --to DIR".to_owned()));
+            return Err(Failure::Input("give a folder for this catalogue's backups with --to DIR".to_owned()));
         };
         let to = if self.target.data.is_some() { std::path::absolute(&to)? } else { to };
         let result = perform(&*self.target.open()?, Task::Backup { to, keep: self.keep })?.result.unwrap_or_default();
         let bytes = HumanBytes(result["bytes"].as_u64().unwrap_or_default());
-        writeln!(out(false), "backup {}: {bytes}; {} are kept", result["backup"], result["kept"])?;
+        writeln!(out(false), "backup {}: {bytes}; {} kept", result["backup"], result["kept"])?;
         Ok(Status::Done)
     }
 }
@@ -63,7 +67,7 @@ impl Restore {
         let number = Catalogue::restore(&self.from, &self.data, self.backup, &watch)?;
         bar.finish_and_clear();
         let books = Catalogue::open(&self.data)?.stats()?.books;
-        writeln!(out(false), "restored backup {number}: {books} books, and all fits together")?;
+        writeln!(out(false), "restored backup {number}: {books} books, no inconsistencies found")?;
         Ok(Status::Done)
     }
 }

@@ -12,10 +12,10 @@ use crate::catalogue::Amendment;
 use crate::index::{BookId, BookKey, Library, Record, Rights, Standing, Validity};
 use crate::report::clean;
 
-/// How many records are read at a time.
+/// How many records to read at a time.
 const PAGE: usize = 1_000;
 
-/// List, show, disable, note or remove books.
+/// List, show, disable, annotate or remove books.
 #[derive(Args)]
 pub(super) struct Books {
     #[command(subcommand)]
@@ -24,14 +24,14 @@ pub(super) struct Books {
 
 #[derive(Subcommand)]
 enum BooksCommand {
-    /// List the books of one library, or of all
+    /// List books
     List {
         #[command(flatten)]
         target: Target,
-        /// Only this library
+        /// List only books of this library
         #[arg(long)]
         library: Option<Library>,
-        /// Print one JSON object a line
+        /// Print JSON Lines
         #[arg(long)]
         json: bool,
     },
@@ -48,44 +48,44 @@ enum BooksCommand {
         /// The book's id
         id: BookId,
     },
-    /// Disable books: they are kept, and counted by no check
+    /// Disable books: they are kept, but checks ignore them
     Disable {
         #[command(flatten)]
         books: Named,
-        /// Why: kept as the books' note
+        /// Why, stored as the books' note
         #[arg(long, value_name = "WORDS")]
         note: Option<String>,
     },
-    /// Have disabled books counted again
+    /// Enable disabled books again
     Enable {
         #[command(flatten)]
         books: Named,
     },
-    /// Note something of books; nothing: forget the note
+    /// Set a note on books; without --text, remove it
     Note {
         #[command(flatten)]
         books: Named,
-        /// What to note
+        /// The note
         #[arg(long = "text", value_name = "WORDS", default_value = "")]
         note: String,
     },
-    /// Change the rights of books, or the days that they hold on
+    /// Change the rights of books, or the days on which they are valid
     Rights {
         #[command(flatten)]
         books: Named,
-        /// What may be done with the books: protected, free, `public_domain` or unknown
+        /// The rights: protected, free, `public_domain` or unknown
         #[arg(long)]
         rights: Option<Rights>,
-        /// The first day that the rights hold on, in UTC
+        /// The first day on which the rights are valid, in UTC
         #[arg(long, value_name = "YYYY-MM-DD")]
         from: Option<Date>,
-        /// The last day
+        /// The last day on which the rights are valid, in UTC
         #[arg(long, value_name = "YYYY-MM-DD")]
         until: Option<Date>,
-        /// What may be done with the books on all other days
+        /// The rights on all other days
         #[arg(long, value_name = "RIGHTS", default_value = "unknown")]
         otherwise: Rights,
-        /// The rights hold on all days
+        /// Make the rights valid on all days
         #[arg(long, conflicts_with_all = ["from", "until", "otherwise"])]
         always: bool,
     },
@@ -211,13 +211,13 @@ fn show(target: &Target, key: &BookKey, json: bool) -> Result<Status, Failure> {
         ("title", record.title.clone()),
         ("authors", (!record.authors.is_empty()).then(|| record.authors.join("; "))),
         ("language", record.language.clone()),
-        ("known as", (!record.identifiers.is_empty()).then(|| record.identifiers.join("; "))),
+        ("other ids", (!record.identifiers.is_empty()).then(|| record.identifiers.join("; "))),
         ("rights", Some(record.rights.to_string())),
         ("valid", validity.as_ref().map(days)),
         ("disabled", disabled_since.map(|since| format!("since {since}"))),
         ("note", note.as_ref().map(|note| format!("{} ({})", note.text, note.since))),
         ("length", Some(format!("{} bytes of UTF-8", record.bytes))),
-        ("read", record.clean.map(|clean| if clean { "clean" } else { "as it stands" }.to_owned())),
+        ("read", record.clean.map(|clean| if clean { "clean" } else { "exact" }.to_owned())),
         ("digest", Some(record.digest.clone())),
         ("changed", Some(record.changed.to_string())),
     ];

@@ -1,4 +1,4 @@
-//! `lapidary boundaries`: how frequent 4-digit sequences are, and a set of them to cut at.
+//! `lapidary boundaries`: counts 4-digit sequences, and chooses a set of them to cut at.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,7 +15,7 @@ use super::files::{Choice, Reading, Usually, Walk};
 use super::jobs::bar;
 use super::terminal::{out, tell};
 
-/// Count 4-digit sequences of folded texts, and choose boundaries from the counts.
+/// Count 4-digit sequences in folded texts and choose boundaries from the counts.
 #[derive(Args)]
 pub(super) struct BoundaryTool {
     #[command(subcommand)]
@@ -24,13 +24,13 @@ pub(super) struct BoundaryTool {
 
 #[derive(Subcommand)]
 enum BoundariesCommand {
-    /// Count how often each sequence stands in the folds of texts, by language
+    /// Count how often each sequence occurs in folded texts, by language
     ///
-    /// Prints a table with tabs between its columns: a sequence a line, the most frequent first.
+    /// Prints a tab-separated table with one sequence per line, the most frequent first.
     Stats(Stats),
-    /// Choose a set by which the chunks of every language are about equally long
+    /// Choose boundaries that give chunks of about equal length in every language
     ///
-    /// Prints a file for --boundaries, with the lengths that the set really gives as comments.
+    /// Prints a file for --boundaries, with the measured chunk lengths as comments.
     Choose(Choose),
 }
 
@@ -42,13 +42,13 @@ struct Stats {
 
 #[derive(Args)]
 struct Choose {
-    /// How many characters of text a chunk that is long enough for a gem should have, on average
+    /// The target average length, in characters of text, of a chunk that is long enough for a gem
     #[arg(long, value_name = "N", default_value_t = 2_000, value_parser = clap::value_parser!(u32).range(10..))]
     target_chars: u32,
-    /// Take no sequence of this file: a set that cuts elsewhere
+    /// Use no sequence in this file, to get a set that cuts elsewhere
     #[arg(long, value_name = "FILE")]
     avoid: Option<PathBuf>,
-    /// Take no sequence of the standard set
+    /// Use no sequence of the standard set
     #[arg(long, conflicts_with = "avoid")]
     avoid_standard: bool,
     #[command(flatten)]
@@ -57,12 +57,12 @@ struct Choose {
 
 #[derive(Args)]
 struct Texts {
-    /// The recipe by which texts are folded
+    /// The recipe to fold texts with
     #[arg(long, value_name = "RECIPE", default_value = "documented")]
     recipe: Recipe,
     #[command(flatten)]
     reading: Reading,
-    /// Texts, or folders of them; the first folder below a folder named here is a language
+    /// Files, or folders to read recursively. The first folder level below a PATH is the language
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
 }
@@ -70,9 +70,9 @@ struct Texts {
 /// The chunks of a language that are long enough for a gem.
 struct Chunks {
     language: String,
-    /// How long one is on average.
+    /// Their average length.
     characters: f64,
-    /// How many 1,000 characters have.
+    /// Chunks per 1,000 characters.
     density: f64,
 }
 
@@ -106,8 +106,8 @@ impl Stats {
     }
 }
 
-/// How often a set is chosen anew, corrected by what the one before really gave: sequences do not come as evenly as chance has
-/// it.
+/// How often a set is chosen again, corrected by the chunk lengths that the previous one gave: sequences are not distributed
+/// as evenly as by chance.
 const CORRECTIONS: usize = 6;
 
 impl Choose {
@@ -142,9 +142,9 @@ impl Choose {
         let mut out = out(false);
         writeln!(
             out,
-            "# Chosen for chunks of {wanted} characters. By language: how many a chunk that is long enough for a gem"
+            "# Chosen for chunks of {wanted} characters. By language: the average number of characters of a chunk that is"
         )?;
-        writeln!(out, "# has on average, and how many such chunks 1,000 characters have.")?;
+        writeln!(out, "# long enough for a gem, and the number of such chunks per 1,000 characters.")?;
         for Chunks { language, characters, density } in chunks {
             writeln!(out, "#   {language}: {characters:.0}, {density:.2}")?;
         }
@@ -155,7 +155,7 @@ impl Choose {
         Ok(Status::Done)
     }
 
-    /// What a set really gives, language by language: a cut that overlaps with another one is none.
+    /// Measures the chunks that a set gives, by language. A cut that overlaps another one does not count.
     fn chunks(&self, set: &Boundaries, by_language: &BTreeMap<String, SequenceCounts>) -> Result<Vec<Chunks>, Failure> {
         let add = |sum: &mut (u64, u64), more: (u64, u64)| *sum = (sum.0 + more.0, sum.1 + more.1);
         let found = self.texts.by_language(|fold, _| set.chunks(fold), add)?;
@@ -184,7 +184,7 @@ impl Texts {
         self.by_language(SequenceCounts::of_fold, count)
     }
 
-    /// What `of` makes of every text's fold and its number of characters, added up by language.
+    /// Applies `of` to every text's fold and number of characters, and sums the results by language.
     fn by_language<T: Default + Send>(
         &self,
         of: impl Fn(&str, u64) -> T + Sync,

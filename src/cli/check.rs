@@ -18,23 +18,23 @@ use crate::catalogue::{CheckOptions, Query, Report};
 use crate::index::{Library, Rights};
 use crate::report::{html_report, print_report};
 
-/// How many files are checked side by side before their reports are printed in order.
+/// How many files are checked in parallel before their reports are printed in order.
 const AT_ONCE: usize = 16;
 
 /// Check texts against a catalogue.
 ///
-/// Exit status: 0 nothing is protected; 1 protected text was found, whatever else happened; 2 something could not be checked, such
-/// as a missing file; 3 the catalogue or the server failed.
+/// Exit status: 0 no protected text was found; 1 protected text was found, whatever else happened; 2 something could not be
+/// checked, such as a missing file; 3 the catalogue or the server failed.
 #[derive(Args)]
 pub(super) struct Check {
     #[command(flatten)]
     target: Target,
-    /// The recipe [default: the catalogue's]
+    /// The recipe to check with [default: the catalogue's]
     #[arg(long, value_name = "RECIPE")]
     recipe: Option<RecipeName>,
     #[command(flatten)]
     boundaries: BoundariesArgument,
-    /// Use the recipe named even if not every book has gems of it yet; the report says how many have
+    /// Use the recipe even if some books do not have gems of it yet. The report says how many do
     #[arg(long)]
     allow_incomplete: bool,
     #[command(flatten)]
@@ -45,27 +45,27 @@ pub(super) struct Check {
     clean: CleanArgument,
     #[command(flatten)]
     choice: Choice,
-    /// Only books of this library count
+    /// Check only against books of this library
     #[arg(long)]
     library: Option<Library>,
-    /// Check by the rights of this day [default: today, in UTC]
+    /// Use the rights as of this day [default: today, in UTC]
     #[arg(long, value_name = "YYYY-MM-DD")]
     day: Option<jiff::civil::Date>,
-    /// How many matches to show for a file
+    /// The maximum number of matches to show per file
     #[arg(long, value_name = "N", default_value_t = CheckOptions::default().limit)]
     limit: usize,
-    /// Print one JSON object a line
+    /// Print JSON Lines: one object per file
     #[arg(long)]
     json: bool,
-    /// Write the report on the one FILE as a page that can be filed
+    /// Check a single FILE and write the report as a self-contained HTML page
     #[arg(long, value_name = "REPORT.html", conflicts_with = "json")]
     html: Option<PathBuf>,
-    /// Texts, or folders of them; `-` is standard input
+    /// Files, or folders to read recursively; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 }
 
-/// A line of `--json`: what HTTP answers with, and the file.
+/// A line of `--json`: the file, and the report as in the HTTP API.
 #[derive(Serialize)]
 struct FileLine<'a> {
     file: String,
@@ -95,7 +95,7 @@ impl Check {
         }
         let mut status = Status::Done;
         match self.check_all(&*catalogue, &files, refused, &options, &mut status) {
-            // Whatever failed later, protected text was found.
+            // Protected text was found, whatever failed later.
             Err(failure @ (Failure::Input(_) | Failure::Failed(_))) if status == Status::ProtectedFound => {
                 tell(format_args!("lapidary: {failure}"));
                 Ok(status)
@@ -129,7 +129,7 @@ impl Check {
         Ok(())
     }
 
-    /// The report on a file and the text's length, or why there is none. A failure of the catalogue ends the command.
+    /// The report on a file and the text's length, or why the file cannot be checked. A failed catalogue ends the command.
     fn check(
         &self,
         catalogue: &dyn Access,
@@ -142,7 +142,7 @@ impl Check {
         };
         let bytes = text.len() as u64;
         match catalogue.check(&Query::Text { text, clean: self.clean.clean }, options) {
-            // Is it the text that cannot be checked, or can nothing be checked so?
+            // Tell a text that cannot be checked from options with which no text can be.
             Err(Failure::Input(why)) => catalogue.check(&Query::Gems(Vec::new()), options).map(|_| Err(why)),
             checked => Ok(Ok((checked?, bytes))),
         }

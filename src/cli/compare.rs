@@ -1,4 +1,4 @@
-//! `lapidary compare A B`: two texts side by side, without a catalogue.
+//! `lapidary compare A B`: compares two texts without a catalogue.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use super::terminal::out;
 use super::text::read;
 use crate::catalogue::{Text, compare};
 
-/// Compare two texts with each other.
+/// Compare two texts.
 #[derive(Args)]
 pub(super) struct Compare {
     #[command(flatten)]
@@ -58,7 +58,7 @@ impl Compare {
         for span in &comparison.spans {
             let bytes = |place: Option<Place>| place.map_or_else(String::new, |p| format!("{}..{}", p.start, p.end));
             let (in_a, in_b) = (bytes(span.query.bytes), bytes(span.book.bytes));
-            writeln!(out, "  {:>4} gems: bytes {in_a} of A are like bytes {in_b} of B", span.common)?;
+            writeln!(out, "  {:>4} gems: bytes {in_a} of A match bytes {in_b} of B", span.common)?;
         }
         Ok(Status::Done)
     }

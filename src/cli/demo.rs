@@ -1,4 +1,4 @@
-//! `lapidary demo`: what Lapidary does, shown on a small shelf made up for the purpose.
+//! `lapidary demo`: demonstrates Lapidary on a small made-up shelf.
 
 mod disguise;
 mod shelf;
@@ -19,32 +19,32 @@ use crate::catalogue::{Catalogue, CatalogueError, CheckOptions, Content, NewEntr
 use crate::index::{BookKey, Record};
 use crate::report::{Page, clean, grouped, style, wrap};
 
-/// The library that the shelf is filed under.
+/// The library of the shelf.
 const LIBRARY: &str = "demo";
-/// How wide the lines of the books are.
+/// The line width of the books.
 const COLUMNS: usize = 72;
-/// How many lines of the original and the copy are shown.
+/// How many lines of the original and the copy to show.
 const SAMPLE_LINES: usize = 6;
-/// How far lists are indented, what a book's rights and gems take, and what stands between two columns.
+/// The indentation of lists, the width of a book's rights and gems, and the column separator.
 const INDENT: usize = 4;
 const FIGURES: usize = 25;
 const GUTTER: &str = " │ ";
-/// What this program is called.
+/// The name of this program.
 const PROGRAM: &str = "lapidary";
 
-/// Why the demo could not be shown.
+/// Why the demo failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DemoError {
     /// The catalogue in the temporary folder failed.
     #[error(transparent)]
     Catalogue(#[from] CatalogueError),
-    /// The temporary folder could not be made or removed.
-    #[error("{}: {error}; name another folder for temporary files with TMPDIR", .folder.display())]
+    /// The temporary folder could not be created or removed.
+    #[error("{}: {error}; set another folder for temporary files with TMPDIR", .folder.display())]
     Folder {
-        /// The folder for temporary files.
+        /// The system's folder for temporary files.
         folder: PathBuf,
-        /// What the system said.
+        /// The system's error.
         error: io::Error,
     },
     /// The output could not be written.
@@ -52,8 +52,8 @@ pub enum DemoError {
     Output(#[from] io::Error),
 }
 
-/// Fills a catalogue in a temporary folder with made-up books, checks a disguised copy of one and a book it does not
-/// know, and prints what it finds, with the times it took. Nothing is left behind.
+/// Runs the demo: fills a catalogue in a temporary folder with made-up books, checks a disguised copy of one and an unknown
+/// book, and prints the results with timings. The folder is removed at the end.
 pub fn run(out: &mut impl Write) -> Result<(), DemoError> {
     let folder_failed = |error| DemoError::Folder { folder: env::temp_dir(), error };
     let folder = tempfile::tempdir().map_err(folder_failed)?;
@@ -61,7 +61,7 @@ pub fn run(out: &mut impl Write) -> Result<(), DemoError> {
     folder.close().map_err(folder_failed)
 }
 
-/// The demo as it is told.
+/// The state of a running demo.
 struct Demo<'o, W> {
     page: Page<'o, W>,
     plain: Style,
@@ -80,7 +80,7 @@ impl<'o, W: Write> Demo<'o, W> {
         let copy = disguise(VICTIM, &victim);
         self.introduce(&copy, &victim.text(COLUMNS))?;
         self.page.gap()?;
-        self.head("Is the copy known?")?;
+        self.head("Does the catalogue find the copy?")?;
         self.check(&catalogue, "midnight.txt", copy.text)?;
         self.page.gap()?;
         self.head(&format!("And \"{}\", which is on no shelf?", STRANGER.title))?;
@@ -88,7 +88,7 @@ impl<'o, W: Write> Demo<'o, W> {
         Ok(self.invite()?)
     }
 
-    /// Puts the shelf into the catalogue.
+    /// Adds the shelf to the catalogue.
     fn fill(&mut self, catalogue: &Catalogue) -> Result<(), DemoError> {
         self.head("A shelf of books that nobody wrote")?;
         let entries = SHELF.iter().map(entry).collect::<Result<Vec<_>, _>>()?;
@@ -112,7 +112,7 @@ impl<'o, W: Write> Demo<'o, W> {
         let speed = bytes as f64 / 1e6 / fingerprinted.as_secs_f64();
         let sentence = format!(
             "{} characters ({:.1} MB) became {} gems in {}, which is {speed:.0} MB/s, and were safe on disk {} later. A gem \
-             is a number that stands for a stretch of text; the catalogue keeps those, not the texts.",
+             is a number that represents a passage of text; the catalogue stores gems, not texts.",
             grouped(characters as u64),
             bytes as f64 / 1e6,
             grouped(gems.into()),
@@ -123,7 +123,7 @@ impl<'o, W: Write> Demo<'o, W> {
         Ok(())
     }
 
-    /// Shows a book of the shelf; returns how many gems it has.
+    /// Shows a book of the shelf. Returns its number of gems.
     fn list(&mut self, book: &Record) -> io::Result<u32> {
         let gems = book.gems.values().sum();
         let title = book.title.as_deref().unwrap_or_default();
@@ -133,16 +133,16 @@ impl<'o, W: Write> Demo<'o, W> {
         Ok(gems)
     }
 
-    /// Shows what became of the book.
+    /// Shows the disguised copy next to the original.
     fn introduce(&mut self, copy: &Forgery, original: &str) -> Result<(), DemoError> {
         self.page.gap()?;
         self.head(&format!("A disguised copy of \"{}\"", VICTIM.title))?;
         let lines: HashSet<&str> = original.lines().collect();
         let written = || copy.text.lines().filter(|line| !line.is_empty());
         let sentence = format!(
-            "Its title page, first and last chapter are gone; another title and an advertisement stand in front; vowels \
+            "Its title page, first and last chapter are gone; another title and an advertisement were put in front; vowels \
              are mistyped, short words dropped and added, capitals, accents, quotes and line width changed. Of its {} \
-             lines, {} stand in the original.",
+             lines, {} are in the original.",
             grouped(written().count() as u64),
             grouped(written().filter(|line| lines.contains(line)).count() as u64),
         );
@@ -160,7 +160,7 @@ impl<'o, W: Write> Demo<'o, W> {
         Ok(())
     }
 
-    /// Checks a text, and shows the report.
+    /// Checks a text and shows the report.
     fn check(&mut self, catalogue: &Catalogue, name: &str, text: String) -> Result<Report, DemoError> {
         let bytes = text.len() as u64;
         let start = Instant::now();
@@ -171,7 +171,7 @@ impl<'o, W: Write> Demo<'o, W> {
         Ok(report)
     }
 
-    /// Says what to type next.
+    /// Suggests what to run next.
     fn invite(&mut self) -> io::Result<()> {
         self.page.gap()?;
         self.head("Now with your books")?;
@@ -182,7 +182,7 @@ impl<'o, W: Write> Demo<'o, W> {
             "check --data ./catalogue FILE",
             "serve --data ./catalogue --listen 127.0.0.1:8093",
         ] {
-            // Not wrapped: it is to be copied.
+            // Not wrapped, so that it can be copied.
             self.page.line(INDENT, &self.plain, &format!("{program} {task}"))?;
         }
         Ok(())
@@ -193,7 +193,7 @@ impl<'o, W: Write> Demo<'o, W> {
     }
 }
 
-/// A book as it is put into a catalogue.
+/// A book of the shelf as a catalogue entry.
 fn entry(book: &Setting) -> Result<NewEntry, CatalogueError> {
     let key = BookKey { library: LIBRARY.parse()?, id: book.id.parse()? };
     Ok(NewEntry {
@@ -204,13 +204,13 @@ fn entry(book: &Setting) -> Result<NewEntry, CatalogueError> {
     })
 }
 
-/// A time in the unit that fits.
+/// Formats a duration in milliseconds.
 fn time(took: Duration) -> String {
     let milliseconds = took.as_secs_f64() * 1e3;
     if milliseconds < 10.0 { format!("{milliseconds:.1} ms") } else { format!("{milliseconds:.0} ms") }
 }
 
-/// What to type to run this program again: its name if the shell finds it by that, else where it is.
+/// The command that runs this program: its name if the shell finds it on `PATH`, otherwise its path.
 fn command(exe: &Path, search: Option<&OsStr>) -> String {
     let found = search.and_then(|path| env::split_paths(path).map(|folder| folder.join(PROGRAM)).find(|p| p.is_file()));
     let same = |found: &Path| found.canonicalize().ok().zip(exe.canonicalize().ok()).is_some_and(|(a, b)| a == b);

@@ -1,4 +1,4 @@
-//! `lapidary evaluate`: what a recipe finds, and whom it accuses.
+//! `lapidary evaluate`: measures a recipe's hits and false alarms.
 
 use std::fs;
 use std::io::Write as _;
@@ -14,43 +14,42 @@ use super::jobs::bar;
 use super::terminal::out;
 use crate::evaluate::{ATTACKS, Attack, BookFile, EvaluateError, Plan, Shelf, calibrate, evaluate};
 
-/// Measure what a recipe finds, and whom it accuses, on books and disguised copies of them.
+/// Measure a recipe's hits and false alarms on books and disguised copies.
 ///
-/// All books are put into an index in a temporary folder. Then copies of them are disguised, whole and in pieces, and
-/// checked. The tables go to standard output; --out writes them with all counts (CSV) and plots (SVG) into a folder. The
-/// same seed gives the same copies.
+/// Adds all books to an index in a temporary folder, then checks disguised copies of them, whole and in pieces. Prints the
+/// result tables; --out also writes them to a folder, with all counts (CSV) and plots (SVG). The same seed gives the same
+/// copies.
 #[derive(Args)]
 pub(super) struct Evaluate {
-    /// A folder of books; the first folder below it is a book's language. Files that end in .tsv, .csv, .md or .json are
-    /// no books
+    /// A folder of books. The first folder level below it is the language. Files ending in .tsv, .csv, .md or .json are
+    /// skipped
     #[arg(long, value_name = "DIR")]
     books: PathBuf,
-    /// A list of books that are related, or only seem so: lines of two paths below DIR and a relation, with tabs between.
-    /// May be given several times. Without it other editions of a book count as strangers, and naming them as false alarms.
-    /// To be found: same-work-other-source, contained, revised-edition, partial-overlap. Not to be named:
-    /// different-translation, unrelated. Either is right: related. More columns are ignored, as are empty lines, those that
-    /// begin with '#', and a first line that begins with `file_a`
+    /// A list of pairs of books that are related or only seem so. Each line has two paths below DIR and a relation, separated
+    /// by tabs. Can be given several times. Without it, a match with another edition of the book counts as a false alarm.
+    /// Expected to match: same-work-other-source, contained, revised-edition, partial-overlap. Expected not to match:
+    /// different-translation, unrelated. Either is right: related. Further columns are ignored, as are empty lines, lines that
+    /// start with '#', and a first line that starts with `file_a`
     #[arg(long, value_name = "FILE")]
     pairs: Vec<PathBuf>,
-    /// The recipes, with commas between; two with '+' between them find what either finds; `none` for none
+    /// The recipes to measure, separated by commas; a '+' combines two to find what either finds; `none` for none
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_values = ["documented", "released"])]
     recipes: Vec<String>,
-    /// The attacks, with commas between [default: all]
+    /// The attacks, separated by commas [default: all]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     attacks: Vec<String>,
-    /// Where all randomness comes from
+    /// The seed of the random number generator
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Another program that takes part, as a command line of the shell. It reads lines of JSON: {"add": 17, "text": "…"} for
-    /// each book, then {"check": "…"}, and answers each of these with a line such as [17, 4], the books that match. May be
-    /// given several times
+    /// Also measure another program, given as a shell command. It reads JSON Lines: {"add": 17, "text": "…"} for each book, then
+    /// {"check": "…"} for each check, which it answers with a line of matching books such as [17, 4]. Can be given several times
     #[arg(long, value_name = "CMD")]
     detector: Vec<String>,
-    /// Instead of all else, count how much evidence unrelated texts and books reach, and print the table by which reports
-    /// bound the probability of an error: recipe, pairs of gems compared, evidence, how often it was reached
+    /// Only count how much evidence unrelated texts and books reach, and print the table from which reports bound the
+    /// probability of an error: recipe, pairs of gems compared, evidence, how often it was reached
     #[arg(long, conflicts_with_all = ["attacks", "seed", "detector", "out"])]
     calibrate: bool,
-    /// Write evaluation.md, copies.csv, pairs.csv and plots into this folder
+    /// Write evaluation.md, copies.csv, pairs.csv and plots to this folder
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
@@ -126,7 +125,7 @@ impl Evaluate {
         let attack = |name: &String| {
             Attack::named(name).ok_or_else(|| {
                 let known: Vec<&str> = ATTACKS.iter().map(|attack| attack.name).collect();
-                Failure::Input(format!("--attacks: there is no attack '{name}'; there are: {}", known.join(", ")))
+                Failure::Input(format!("--attacks: unknown attack '{name}'; known attacks: {}", known.join(", ")))
             })
         };
         self.attacks.iter().map(attack).collect()

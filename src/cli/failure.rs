@@ -1,4 +1,4 @@
-//! How a command ends.
+//! Exit statuses and errors of commands.
 
 use std::fmt;
 use std::io;
@@ -23,14 +23,14 @@ impl From<Status> for ExitCode {
     }
 }
 
-/// Why a command could not do what it was asked, in a sentence for the person who typed it.
+/// Why a command failed, as a message for the user.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// What was asked cannot be done so.
+    /// Wrong usage or input.
     Input(String),
-    /// It could have been done, but something failed.
+    /// The input was right, but something failed.
     Failed(String),
-    /// Nobody reads the output any more, as after `| head`.
+    /// The reader of the output closed the pipe, as `| head` does.
     ReaderGone,
 }
 
@@ -48,7 +48,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Input(sentence) | Self::Failed(sentence) => f.write_str(sentence),
-            Self::ReaderGone => f.write_str("nobody reads the output"),
+            Self::ReaderGone => f.write_str("the output was closed"),
         }
     }
 }

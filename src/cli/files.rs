@@ -1,4 +1,4 @@
-//! Files as texts: which files a list of paths means, and their text.
+//! Finds the files that paths stand for, and reads their text.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,7 +15,7 @@ use crate::extract::{self, Book, Encoding, File};
 /// How to read a text.
 #[derive(Args, Clone, Copy)]
 pub(super) struct Reading {
-    /// The texts' encoding, such as windows-1251 [default: detected]
+    /// The character encoding, such as windows-1251 [default: detected]
     #[arg(long, value_name = "NAME")]
     pub(super) encoding: Option<Encoding>,
     #[command(flatten)]
@@ -23,12 +23,12 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    /// The text of a file, or of standard input when the path is `-`; or a sentence that says why there is none.
+    /// Reads the text of a file, or of standard input if the path is `-`. The error is a message for the user.
     pub(super) fn text(self, path: &Path) -> Result<String, String> {
         extract::read_whole(self.file(path)?, self.limits.limits()).map_err(|e| e.to_string())
     }
 
-    /// The books of a file.
+    /// Reads the books in a file.
     pub(super) fn books(self, path: &Path) -> Result<Vec<Book>, String> {
         extract::read(self.file(path)?, self.limits.limits()).map_err(|e| e.to_string())
     }
@@ -46,7 +46,7 @@ impl Reading {
         Ok(File { bytes: bytes.map_err(|e| e.to_string())?, name, encoding: self.encoding })
     }
 
-    /// All bytes, but of a file that is too large only so many that this is seen.
+    /// Reads all bytes, up to one more than the limit, which is enough to detect a file that is too large.
     fn all(self, file: impl Read, size: u64) -> io::Result<Vec<u8>> {
         let most = self.limits.limits().input.saturating_add(1);
         let mut bytes = Vec::with_capacity(size.min(most) as usize);
@@ -55,25 +55,25 @@ impl Reading {
     }
 }
 
-/// Whether texts are cleaned.
+/// Whether to clean texts.
 #[derive(Args, Clone, Copy)]
 pub(super) struct CleanArgument {
-    /// Read texts without the marks of their printing: running heads, page numbers, hyphens at the ends of lines, ligatures; or
-    /// with them: --clean=false [default: without them by hardened, with them by the exact recipes]
+    /// Ignore print artifacts: running heads, page numbers, hyphens at line ends, ligatures. --clean=false keeps them
+    /// [default: true for hardened recipes, false for exact recipes]
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(super) clean: Option<bool>,
 }
 
-/// A file that a command was asked to work on.
+/// A file to work on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Found {
     pub(super) path: PathBuf,
-    /// Its path from the folder that was named on; its name, if it was named itself.
+    /// Its path relative to the folder on the command line, or its name if the file itself was given.
     pub(super) relative: PathBuf,
 }
 
 impl Found {
-    /// The first folder of its relative path, where books lie sorted by language; `-` for a file in none.
+    /// The first folder of its relative path, for books sorted by language; `-` if there is none.
     pub(super) fn language(&self) -> String {
         let mut parts = self.relative.iter();
         let first = parts.next().filter(|_| parts.next().is_some());
@@ -81,27 +81,27 @@ impl Found {
     }
 }
 
-/// Which files of folders are meant. A file that is named itself always is.
+/// Which files in folders to take. A file given by its own path is always taken.
 #[derive(Args, Clone, Default)]
 pub(super) struct Choice {
-    /// Of folders, only the files that this fits, such as '*.epub', or 'drafts/*' by the path from the folder on; may stand several
-    /// times
+    /// In folders, take only files that match this glob: of names, such as '*.epub', or of paths relative to the folder, such as
+    /// 'drafts/*'. Can be given several times
     #[arg(long, value_name = "GLOB")]
     pub(super) include: Vec<Pattern>,
-    /// Of folders, not the files that this fits; may stand several times
+    /// In folders, skip files that match this glob. Can be given several times
     #[arg(long, value_name = "GLOB")]
     exclude: Vec<Pattern>,
 }
 
 impl Choice {
-    /// Whether a file of a folder is meant, as far as that is said.
+    /// Whether the globs select a file of a folder.
     fn takes(&self, relative: &Path) -> bool {
         let fits = |globs: &[Pattern]| globs.iter().any(|glob| fits(glob, relative));
         (self.include.is_empty() || fits(&self.include)) && !fits(&self.exclude)
     }
 }
 
-/// A glob with a slash is one of paths, another one of names, whatever the case.
+/// Matches a glob with a slash against the path, and any other against the file name, ignoring case.
 fn fits(glob: &Pattern, relative: &Path) -> bool {
     let options = MatchOptions { case_sensitive: false, require_literal_separator: true, ..MatchOptions::new() };
     if glob.as_str().contains('/') {
@@ -110,28 +110,28 @@ fn fits(glob: &Pattern, relative: &Path) -> bool {
     relative.file_name().is_some_and(|name| glob.matches_with(&name.to_string_lossy(), options))
 }
 
-/// Which files of folders a command takes when nobody says.
+/// Which files in folders a command takes without `--include`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Usually {
-    /// All of them.
+    /// All files.
     All,
-    /// Books: what is one by its content, and plain texts by their names.
+    /// Books, recognized by name or content.
     Books,
 }
 
-/// What paths mean.
+/// The files that paths stand for.
 #[derive(Default)]
 pub(super) struct Walk {
-    /// In the order of the paths, and of names.
+    /// In the order of the paths, then by name.
     pub(super) found: Vec<Found>,
-    /// What cannot be read, with the reason.
+    /// Paths that cannot be read, with the reason.
     pub(super) refused: Vec<(PathBuf, String)>,
-    /// How many files of folders are no books, by their endings.
+    /// How many files in folders are not books, by extension.
     pub(super) skipped: BTreeMap<String, u64>,
 }
 
 impl Walk {
-    /// All files that the paths mean, a folder being all that lies in it but hidden files.
+    /// Finds all files at the paths. Folders are walked recursively, without hidden files.
     pub(super) fn of(paths: &[PathBuf], choice: &Choice, usually: Usually) -> Self {
         let usually = if choice.include.is_empty() { usually } else { Usually::All };
         let mut walk = Self::default();
@@ -144,7 +144,7 @@ impl Walk {
                     "there is no file in this folder".to_owned()
                 } else {
                     let others = counted(&others);
-                    format!("there is no book in this folder, but {others}: name them, or take them with --include")
+                    format!("there is no book in this folder, but {others}: name them, or select them with --include")
                 };
                 walk.refused.push((root.clone(), why));
             }
@@ -184,23 +184,23 @@ impl Walk {
     }
 }
 
-/// Numbers of files by their endings, for people: `3 .md, 1 without an ending`.
+/// Formats file counts by extension: `3 .md, 1 without an extension`.
 pub(super) fn counted(files: &BTreeMap<String, u64>) -> String {
     let each = files.iter().map(|(ending, files)| match ending.as_str() {
-        "" => format!("{files} without an ending"),
+        "" => format!("{files} without an extension"),
         ending => format!("{files} .{ending}"),
     });
     each.collect::<Vec<_>>().join(", ")
 }
 
-/// A name's ending in small letters, if what stands behind its last dot looks like one: not the `2` of `Vol. 2`.
+/// A name's extension in lower case, if it looks like one: the `2` in `Vol. 2` does not.
 fn ending(path: &Path) -> Option<String> {
     let ending = path.extension()?.to_str()?.to_ascii_lowercase();
     let is_one = ending.len() <= 10 && ending.bytes().all(|byte| byte.is_ascii_alphanumeric());
     (is_one && ending.bytes().any(|byte| byte.is_ascii_alphabetic())).then_some(ending)
 }
 
-/// Whether a file that lies in a folder is a book: by its name, or else by what it begins with.
+/// Whether a file in a folder is a book, judging by its name or its first bytes.
 fn is_book(path: &Path) -> bool {
     const ENDINGS: [&str; 21] = [
         "txt", "text", "html", "htm", "xhtml", "fb2", "fb3", "epub", "docx", "doc", "odt", "sxw", "rtf", "pdf", "mobi",
@@ -212,7 +212,7 @@ fn is_book(path: &Path) -> bool {
     }
     let mut start = Vec::new();
     let read = fs::File::open(path).and_then(|file| file.take(extract::START as u64).read_to_end(&mut start));
-    // One that cannot be read is told of when it is tried again.
+    // An unreadable file counts as a book, so that the error is reported when it is read again.
     read.is_err() || extract::is_marked(&start)
 }
 

@@ -28,45 +28,45 @@ use crate::catalogue::Catalogue;
 use crate::index::{BookId, BookKey, Coverage, Library, Rights};
 use crate::onix::Territory;
 
-/// What is wrong with books of which too little is said.
+/// Reasons to refuse books with missing metadata.
 const NO_LIBRARY: &str = "no library: give --library, or metadata";
 const NO_RIGHTS: &str = "no rights: give --rights, or metadata";
-/// How many books are on their way to a server at once, so that one far away is not waited for book by book.
+/// How many books are sent to a server concurrently, to hide the latency of a distant one.
 const AT_ONCE: usize = 16;
 
-/// Add files, or all files of folders, to a catalogue.
+/// Add files or folders of files to a catalogue.
 ///
-/// Files whose text is in the catalogue already are skipped, so that an ingest that was stopped goes on where it was.
+/// Unchanged books are skipped, so an interrupted ingest continues where it stopped.
 #[derive(Args)]
 pub(super) struct Ingest {
     #[command(flatten)]
     target: Target,
-    /// The library the books belong to, unless their metadata name another
+    /// The library to add the books to, unless their metadata names another
     #[arg(long)]
     library: Option<Library>,
-    /// What may be done with the books, unless their metadata say: protected, free, `public_domain` or unknown
+    /// The rights of the books, unless set in their metadata: protected, free, `public_domain` or unknown
     #[arg(long)]
     rights: Option<Rights>,
-    /// Add this recipe to the catalogue, such as documented or hardened; may stand several times, the first is the default of a
-    /// new catalogue [default: documented]. Books are fingerprinted by all recipes that the catalogue has
+    /// Add this recipe to the catalogue, such as documented or hardened. Can be given several times; the first becomes the
+    /// default of a new catalogue [default: documented]. Books are fingerprinted with every recipe of the catalogue
     #[arg(long = "recipe", value_name = "RECIPE")]
     recipes: Vec<String>,
     #[command(flatten)]
     boundaries: BoundariesArgument,
     #[command(flatten)]
     folds: FoldsArgument,
-    /// What is known of the books, a JSON object a line: {"file": …, "id", "library", "rights", "title", "authors",
-    /// "language", "identifiers", "validity"}
+    /// Add metadata with a JSON Lines file: {"file": …, "id", "library", "rights", "title", "authors", "language",
+    /// "identifiers", "validity"}
     #[arg(long, value_name = "FILE.ndjson")]
     metadata: Option<PathBuf>,
-    /// Take what is known of the books from this ONIX for Books 3.0 feed; the names of the files have the ISBNs
+    /// Take metadata from this ONIX for Books 3.0 feed. Files are matched by the ISBN in their names
     #[arg(long, value_name = "FILE.xml", conflicts_with = "metadata")]
     onix: Option<PathBuf>,
-    /// The country or region whose sales rights decide, such as DE, RU or GB-SCT [default: any]
+    /// Use the sales rights for this country or region, such as DE, RU or GB-SCT [default: any]
     #[arg(long, value_name = "CODE", requires = "onix")]
     territory: Option<Territory>,
-    /// Ingest this feed, a JSON object a line: {"id": …, "library", "rights", "title", "authors", "language",
-    /// "identifiers", "validity", "clean"}, and one of "text", "gems" and "file"
+    /// Ingest this JSON Lines feed: {"id": …, "library", "rights", "title", "authors", "language", "identifiers", "validity",
+    /// "clean"}, and one of "text", "gems" and "file"
     #[arg(long, value_name = "FILE.ndjson", conflicts_with_all = ["metadata", "onix", "paths"])]
     feed: Option<PathBuf>,
     #[command(flatten)]
@@ -75,22 +75,22 @@ pub(super) struct Ingest {
     clean: CleanArgument,
     #[command(flatten)]
     choice: Choice,
-    /// What the ids of the books are, unless their metadata say: the name of the file without its ending, or its path from the
-    /// folder on
+    /// Take book ids from the file's name without its extension, or from its path relative to the folder. Ids in the metadata
+    /// come first
     #[arg(long, value_enum, value_name = "FROM", default_value_t = Id::Name)]
     id: Id,
-    /// Let a text without gems, which no check can find, take the place of a book that has some
+    /// Let a text without gems, which no check can find, replace a book that has gems
     #[arg(long)]
     allow_empty: bool,
-    /// Print one JSON object for each file once its book is on disk
+    /// Print one JSON object per file, once its book is on disk
     #[arg(long)]
     json: bool,
-    /// Texts, or folders of them
+    /// Files, or folders to read recursively
     #[arg(required_unless_present = "feed", value_name = "PATH")]
     paths: Vec<PathBuf>,
 }
 
-/// What the id of a book is that says none.
+/// The id of a book whose metadata does not set one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Id {
     Name,
@@ -102,7 +102,7 @@ impl Ingest {
         if let Some(feed) = &self.feed {
             return self.feed(feed);
         }
-        // Said once, and not of each file.
+        // Report this once rather than for each file.
         if self.metadata.is_none() && self.library.is_none() {
             return Err(Failure::Input(NO_LIBRARY.to_owned()));
         }
@@ -139,10 +139,10 @@ impl Ingest {
             let job = known.and_then(|known| self.job(file, known)).and_then(|job| match first_of.get(&job.key) {
                 Some(first) => {
                     let advice = match self.id {
-                        Id::Name => "give --id path, which makes ids of paths, or an id in the metadata",
+                        Id::Name => "give --id path, to use paths as ids, or an id in the metadata",
                         Id::Path => "give it an id in the metadata",
                     };
-                    Err(format!("the id {:?} is already that of {}; {advice}", job.key.id.as_str(), first.display()))
+                    Err(format!("the id {:?} is already used by {}; {advice}", job.key.id.as_str(), first.display()))
                 }
                 None => Ok(job),
             });
@@ -163,7 +163,7 @@ impl Ingest {
         progress.finish()
     }
 
-    /// What is known of a file: its metadata first, then the command line, then its name.
+    /// Combines what is known about a file: its metadata first, then the command line, then its name.
     fn job(&self, file: Found, known: Known) -> Result<Job, String> {
         let id = match (known.id, self.id) {
             (Some(id), _) => id,
@@ -181,7 +181,7 @@ impl Ingest {
         Ok(Job { source, clean, key, rights, title, authors, language, identifiers, validity, allow_empty })
     }
 
-    /// Where the books go.
+    /// Opens the destination of the books.
     fn sink(&self) -> Result<Sink, Failure> {
         if let Some(url) = &self.target.server {
             if !self.recipes.is_empty() || self.boundaries.boundaries.is_some() || self.folds.keep_folds.is_some() {
@@ -191,7 +191,7 @@ impl Ingest {
             return Ok(Sink::Server(Remote::new(url)?));
         }
         let Some(folder) = &self.target.data else {
-            return Err(Failure::Input("name a catalogue with --data DIR or --server URL".to_owned()));
+            return Err(Failure::Input("give a catalogue with --data DIR or --server URL".to_owned()));
         };
         let mut recipes =
             self.recipes.iter().map(|name| self.boundaries.apply(name)).collect::<Result<Vec<Recipe>, _>>()?;
@@ -204,7 +204,7 @@ impl Ingest {
         Ok(Sink::Folder { catalogue: Box::new(catalogue), all, named: recipes })
     }
 
-    /// Adds a book for every job; each comes with its name for people.
+    /// Adds a book for every job. Each job comes with its display name.
     fn add(&self, sink: &Sink, jobs: Vec<(String, Job)>, progress: &Progress) -> Result<(), Failure> {
         match sink {
             Sink::Server(server) => jobs.into_par_iter().with_max_len(1).try_for_each(|(name, job)| {
@@ -235,7 +235,7 @@ impl Ingest {
         }
     }
 
-    /// Ingests a feed of lines.
+    /// Ingests a JSON Lines feed.
     fn feed(&self, feed: &Path) -> Result<Status, Failure> {
         let progress = Progress::new(0, self.json, BTreeMap::new());
         let sink = self.sink()?;
@@ -245,7 +245,7 @@ impl Ingest {
             progress.bar.inc_length(lines.len() as u64);
             let (mut rest, mut jobs) = (VecDeque::from(lines), Vec::new());
             while !rest.is_empty() {
-                // A book that comes again is compared with what it was before.
+                // One batch holds a book only once, so that a repeated book is compared with its previous version.
                 let mut keys = HashSet::new();
                 while let Some((name, job)) = rest.pop_front() {
                     match job {
@@ -267,38 +267,38 @@ impl Ingest {
     }
 }
 
-/// Where books go.
+/// The destination of the books.
 enum Sink {
     Server(Remote),
     Folder {
         catalogue: Box<Catalogue>,
-        /// The recipes that books are fingerprinted by.
+        /// The recipes to fingerprint books with.
         all: Vec<Recipe>,
-        /// Those of them that the command line names.
+        /// The recipes named on the command line.
         named: Vec<Recipe>,
     },
 }
 
 impl Sink {
-    /// Adds books on as many threads as it takes: those that wait for a server need no core.
+    /// Runs `add` with enough threads. Threads that wait for a server need no core.
     fn keep_busy(&self, add: impl FnOnce() -> Result<(), Failure> + Send) -> Result<(), Failure> {
         match self {
             Self::Folder { .. } => add(),
             Self::Server(_) => {
                 let threads = ThreadPoolBuilder::new().num_threads(AT_ONCE).build();
-                threads.map_err(|e| Failure::Failed(format!("the system gives no threads: {e}")))?.install(add)
+                threads.map_err(|e| Failure::Failed(format!("cannot start threads: {e}")))?.install(add)
             }
         }
     }
 
-    /// Brings what was added to disk for good.
+    /// Flushes the added books to disk.
     fn finish(&self) -> Result<(), Failure> {
         match self {
             Self::Server(_) => Ok(()),
             Self::Folder { catalogue, named, .. } => {
                 for (recipe, Coverage { books, of }) in catalogue.ready_recipes(named)? {
                     tell(format_args!(
-                        "lapidary: {books} of {of} books have gems of recipe {recipe}: checks do not use it before all have; \
+                        "lapidary: {books} of {of} books have gems of recipe {recipe}: checks use it only when all do; \
                          ingest the others too, or run lapidary reindex"
                     ));
                 }

@@ -1,4 +1,4 @@
-//! `lapidary jobs`, and what all commands share that start a job: it is shown while it runs, and its end is theirs.
+//! `lapidary jobs`, and the code shared by commands that start a job: they show its progress and end when it ends.
 
 use std::io::{self, Write as _};
 use std::thread::sleep;
@@ -13,10 +13,10 @@ use super::failure::{Failure, Status};
 use super::terminal::out;
 use crate::catalogue::{Job, JobState, Task};
 
-/// How often a job is looked at.
+/// How often to poll a job.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// List, show or cancel jobs: re-indexing, verification, compaction.
+/// List, show or cancel jobs, such as re-indexing, verification and compaction.
 #[derive(Args)]
 pub(super) struct Jobs {
     #[command(subcommand)]
@@ -25,11 +25,11 @@ pub(super) struct Jobs {
 
 #[derive(Subcommand)]
 enum Action {
-    /// List the jobs that are remembered, the newest first
+    /// List running and recent jobs, newest first
     List {
         #[command(flatten)]
         target: Target,
-        /// Print one JSON object a line
+        /// Print JSON Lines
         #[arg(long)]
         json: bool,
     },
@@ -40,7 +40,7 @@ enum Action {
         /// The job's number
         id: u32,
     },
-    /// Have a job end
+    /// Cancel a job
     Cancel {
         #[command(flatten)]
         target: Target,
@@ -61,7 +61,7 @@ impl Jobs {
             Action::Show { target, id } => line(&mut out(true), &target.open()?.job(id)?)?,
             Action::Cancel { target, id } => {
                 let job = target.open()?.cancel(id)?;
-                writeln!(out(false), "job {} ({}) ends", job.id, job.task.kind())?;
+                writeln!(out(false), "cancelling job {} ({})", job.id, job.task.kind())?;
             }
         }
         Ok(Status::Done)
@@ -79,13 +79,13 @@ fn sentence(job: &Job) -> String {
     format!("{id}\t{}\t{state}\t{done} of {total}\t{started:.0}{error}", task.kind())
 }
 
-/// Starts a job and shows how far it is until it has ended well.
+/// Starts a job and shows its progress until it succeeds.
 pub(super) fn perform(catalogue: &dyn Access, task: Task) -> Result<Job, Failure> {
     let job = catalogue.start(task)?;
     wait(catalogue, job)
 }
 
-/// Shows how far a job is until it has ended well.
+/// Shows a job's progress until it succeeds.
 pub(super) fn wait(catalogue: &dyn Access, mut job: Job) -> Result<Job, Failure> {
     let bar = bar(job.task.kind());
     while job.state == JobState::Running {
@@ -103,7 +103,7 @@ pub(super) fn wait(catalogue: &dyn Access, mut job: Job) -> Result<Job, Failure>
     }
 }
 
-/// A bar for work that is called so.
+/// A progress bar with this label.
 pub(super) fn bar(what: &str) -> ProgressBar {
     let bar = ProgressBar::new(0);
     if let Ok(style) = ProgressStyle::with_template("{prefix} {bar:30} {human_pos} of {human_len}, {eta} left") {

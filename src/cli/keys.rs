@@ -1,4 +1,4 @@
-//! `lapidary keys`: who may call a server.
+//! `lapidary keys`: manages API keys.
 
 use std::io::Write as _;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use super::terminal::{out, tell};
 use crate::catalogue::{Key, MadeKey, NewKey, Rate, Role};
 use crate::index::Library;
 
-/// Make, list, rotate or revoke the keys that a server's clients need.
+/// Create, list, rotate or revoke API keys.
 #[derive(Args)]
 pub(super) struct Keys {
     #[command(subcommand)]
@@ -23,27 +23,27 @@ pub(super) struct Keys {
 
 #[derive(Subcommand)]
 enum KeysCommand {
-    /// Make a key, and print it last, this once
+    /// Create a key and print its secret, which is shown only once
     Add(Add),
-    /// List the keys
+    /// List all keys
     List {
         #[command(flatten)]
         target: Target,
-        /// A JSON object a line
+        /// Print JSON Lines
         #[arg(long)]
         json: bool,
     },
-    /// Make a new secret for a key, and print it last; the old one is good for a while yet
+    /// Create a new secret for a key and print it. The old one stays valid for the overlap time
     Rotate {
         #[command(flatten)]
         target: Target,
-        /// How long the old one is good yet, such as 1d, 12h or 0s
+        /// How long the old secret stays valid, such as 1d, 12h or 0s
         #[arg(long, value_name = "TIME", value_parser = seconds, default_value = "1d")]
         overlap: Duration,
         /// The key's name
         name: String,
     },
-    /// Make a key void at once
+    /// Revoke a key immediately
     Revoke {
         #[command(flatten)]
         target: Target,
@@ -56,22 +56,22 @@ enum KeysCommand {
 struct Add {
     #[command(flatten)]
     target: Target,
-    /// What it lets its owner do: check, ingest or admin
+    /// What the key permits: check, ingest or admin
     #[arg(long)]
     role: Role,
-    /// A library that a key to ingest is for; may be repeated
+    /// A library that an ingest key gives access to. Required for ingest keys. Can be given several times
     #[arg(long = "library", value_name = "LIBRARY")]
     libraries: Vec<Library>,
-    /// The most requests in a short time, such as 50/s or 600/min
+    /// The maximum request rate, such as 50/s or 600/min
     #[arg(long)]
     rate: Option<Rate>,
-    /// The most requests in a day, such as 100000/day
+    /// The maximum number of requests per day, such as 100000/day
     #[arg(long)]
     quota: Option<Rate>,
-    /// When it becomes void: a day (2027-01-31), an instant (2027-01-31T12:00:00Z), or a time from now (90d)
+    /// When the key expires: a day (2027-01-31), a time (2027-01-31T12:00:00Z), or a time from now (90d)
     #[arg(long, value_name = "WHEN", value_parser = instant)]
     expires: Option<Timestamp>,
-    /// What people call it
+    /// The key's name
     name: String,
 }
 
@@ -100,10 +100,10 @@ impl Keys {
     }
 }
 
-/// The secret goes to standard output by itself, so that a program can take it from there.
+/// Prints a new key. Only the secret goes to standard output, so that a program can read it from there.
 fn told(made: &MadeKey) -> Result<Status, Failure> {
     tell(line(&made.key));
-    tell("this is shown once, and kept nowhere; its owner sends it as 'Authorization: Bearer KEY':");
+    tell("this secret is shown only once and is not stored; clients send it as 'Authorization: Bearer KEY':");
     writeln!(out(false), "{}", made.secret)?;
     Ok(Status::Done)
 }
@@ -121,15 +121,15 @@ fn list(keys: &[Key], json: bool) -> Result<Status, Failure> {
     Ok(Status::Done)
 }
 
-/// A key in words.
+/// Describes a key in one line.
 fn line(key: &Key) -> String {
     let mut words = vec![format!("{}: {}", key.name, key.role)];
     words.extend(key.libraries.iter().map(|library| format!("of {library}")));
     words.extend(key.rate.iter().chain(&key.quota).map(ToString::to_string));
     words.extend(
-        key.expires.map(|expires| format!("{} {expires}", if key.has_expired() { "void since" } else { "until" })),
+        key.expires.map(|expires| format!("{} {expires}", if key.has_expired() { "expired" } else { "expires" })),
     );
-    format!("{} (id {}, made {})", words.join(", "), key.id, key.created)
+    format!("{} (id {}, created {})", words.join(", "), key.id, key.created)
 }
 
 fn instant(text: &str) -> Result<Timestamp, String> {
@@ -142,7 +142,7 @@ fn instant(text: &str) -> Result<Timestamp, String> {
     let from_now = text.parse::<Span>().and_then(|span| Timestamp::now().to_zoned(TimeZone::UTC).checked_add(span));
     from_now
         .map(|end| end.timestamp())
-        .map_err(|_| "give a day (2027-01-31), an instant (2027-01-31T12:00:00Z), or a time from now (90d)".to_owned())
+        .map_err(|_| "give a day (2027-01-31), a time (2027-01-31T12:00:00Z), or a time from now (90d)".to_owned())
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {

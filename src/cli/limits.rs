@@ -1,4 +1,4 @@
-//! Arguments for what a file may cost.
+//! Arguments that limit the resources used to read a file.
 
 use clap::Args;
 use serde::{Deserialize, Serialize};
@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 use super::size::Size;
 use crate::extract::Limits;
 
-/// What a file may cost; what costs more is refused.
+/// Limits on the resources used to read a file. A file that exceeds one is refused.
 #[derive(Args, Clone, Copy, Default, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 #[command(next_help_heading = "Limits on files")]
 pub(super) struct LimitArguments {
-    /// The largest file, in bytes or with a unit [default: 256MiB]
+    /// The maximum file size, in bytes or with a unit [default: 256MiB]
     #[arg(
         id = "limit-input",
         long = "limit-input",
@@ -20,7 +20,7 @@ pub(super) struct LimitArguments {
         hide_short_help = true
     )]
     input: Option<Size>,
-    /// The most that a file may unpack to, all its parts together [default: 256MiB]
+    /// The maximum unpacked size of a file, all its parts together [default: 256MiB]
     #[arg(
         id = "limit-unpacked",
         long = "limit-unpacked",
@@ -29,7 +29,7 @@ pub(super) struct LimitArguments {
         hide_short_help = true
     )]
     unpacked: Option<Size>,
-    /// How many times larger than the file that may be, from 8 MiB on [default: 200]
+    /// The maximum ratio of unpacked size to file size, applied from 8 MiB unpacked [default: 200]
     #[arg(
         id = "limit-ratio",
         long = "limit-ratio",
@@ -38,7 +38,7 @@ pub(super) struct LimitArguments {
         hide_short_help = true
     )]
     ratio: Option<u64>,
-    /// The most entries of an archive [default: 20000]
+    /// The maximum number of entries in an archive [default: 20000]
     #[arg(
         id = "limit-entries",
         long = "limit-entries",
@@ -47,7 +47,7 @@ pub(super) struct LimitArguments {
         hide_short_help = true
     )]
     entries: Option<u64>,
-    /// How deep elements or groups may lie in each other [default: 1000]
+    /// The maximum nesting depth of elements or groups [default: 1000]
     #[arg(
         id = "limit-depth",
         long = "limit-depth",
@@ -56,7 +56,7 @@ pub(super) struct LimitArguments {
         hide_short_help = true
     )]
     depth: Option<u64>,
-    /// How deep archives may lie in each other [default: 3]
+    /// The maximum nesting depth of archives [default: 3]
     #[arg(
         id = "limit-archives",
         long = "limit-archives",
@@ -65,7 +65,7 @@ pub(super) struct LimitArguments {
         hide_short_help = true
     )]
     archives: Option<u64>,
-    /// The memory of the process that reads a file [default: 1GiB]
+    /// The maximum memory of the process that reads a file [default: 1GiB]
     #[arg(
         id = "limit-memory",
         long = "limit-memory",
@@ -74,7 +74,7 @@ pub(super) struct LimitArguments {
         hide_short_help = true
     )]
     memory: Option<Size>,
-    /// The processor time that reading a file may take, in seconds [default: 20]
+    /// The maximum CPU time to read a file, in seconds [default: 20]
     #[arg(
         id = "limit-time",
         long = "limit-time",
@@ -101,7 +101,7 @@ impl LimitArguments {
     }
 }
 
-/// All of them set.
+/// Sets all of the limits.
 impl From<Limits> for LimitArguments {
     fn from(limits: Limits) -> Self {
         let Limits { input, unpacked, ratio, entries, depth, archives, memory, time } = limits;

@@ -1,11 +1,11 @@
-//! Where a server listens.
+//! The address on which a server listens.
 
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// A host and a port, and all addresses that this means: `localhost` is one of each kind.
+/// A host and a port, with all addresses that they resolve to: `localhost` has an IPv4 and an IPv6 address.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub(super) struct Listen {
@@ -20,7 +20,7 @@ impl FromStr for Listen {
         let found = name.to_socket_addrs().map_err(|e| {
             let why = if name.contains(':') { format!("{e}; ") } else { String::new() };
             format!(
-                "{why}give an address or a name of this machine, and a port: 127.0.0.1:8093, localhost:8093, [::1]:8093"
+                "{why}give an address or host name of this machine, and a port: 127.0.0.1:8093, localhost:8093, [::1]:8093"
             )
         })?;
         let mut addresses: Vec<SocketAddr> = Vec::new();

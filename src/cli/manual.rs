@@ -1,4 +1,4 @@
-//! `lapidary completions` and `lapidary man`: what a shell and `man` know of the command.
+//! `lapidary completions` and `lapidary man`: shell completions and manual pages.
 
 use std::io::{Write as _, stdout};
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use clap_complete::Shell;
 
 use super::failure::{Failure, Status};
 
-/// Print what a shell needs to complete command lines.
+/// Print a shell completion script.
 #[derive(Args)]
 pub(super) struct Completions {
     /// The shell
@@ -25,7 +25,7 @@ pub(super) struct Man {
 
 impl Completions {
     pub(super) fn run(&self) -> Result<Status, Failure> {
-        // It panics where it cannot write.
+        // `generate` panics if it cannot write, so it gets a buffer.
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut super::Command::command(), "lapidary", &mut script);
         stdout().write_all(&script)?;
@@ -35,7 +35,7 @@ impl Completions {
 
 impl Man {
     pub(super) fn run(&self) -> Result<Status, Failure> {
-        let failed = |e| Failure::Input(format!("{}: {e}; name a folder that can be written", self.folder.display()));
+        let failed = |e| Failure::Input(format!("{}: {e}; give a writable folder", self.folder.display()));
         std::fs::create_dir_all(&self.folder).map_err(failed)?;
         clap_mangen::generate_to(super::Command::command(), &self.folder).map_err(failed)?;
         Ok(Status::Done)

@@ -1,7 +1,7 @@
-//! The `lapidary` command: one file a command. No logic of its own; all of it is the catalogue's.
+//! The `lapidary` command, one file per command. All logic is in the catalogue.
 //!
-//! Human output and JSON go to standard output, progress and errors to standard error. Exit status: 0 done, 1 a check
-//! found protected text, whatever else happened, 2 wrong usage or input, 3 a failure.
+//! Human output and JSON go to standard output, progress and errors to standard error. Exit status: 0 success, 1 a check
+//! found protected text (whatever else happened), 2 wrong usage or input, 3 failure.
 
 mod access;
 mod allow;
@@ -44,10 +44,10 @@ use clap::{Parser, Subcommand};
 use self::failure::{Failure, Status};
 use crate::extract::{isolate, worker};
 
-/// How long a request waits for the readers of files.
+/// How long a server request waits for a free file reader.
 const BUSY: Duration = Duration::from_secs(5);
 
-/// A fingerprint index for books: which books share parts with this text, how much, which parts, and may it be published.
+/// A fingerprint index for books: find which books share text with a file, how much, where, and whether it may be published.
 #[derive(Parser)]
 #[command(name = "lapidary", version, about, max_term_width = 100)]
 pub struct Command {
@@ -57,73 +57,49 @@ pub struct Command {
 
 #[derive(Subcommand)]
 enum Commands {
-    /// Answer checks and take books over HTTP
+    // The help of these commands is the doc comment of their struct, which a doc comment here would replace.
     Serve(serve::Serve),
-    /// Add files, or all files of folders, to a catalogue
     Ingest(ingest::Ingest),
-    /// Check texts against a catalogue (exit status 1: protected text found, 2: something could not be checked)
     Check(check::Check),
-    /// Print a text's gems
     Gems(text::Gems),
-    /// Print a text as digits
     Fold(text::Fold),
-    /// Compare two texts with each other
     Compare(compare::Compare),
-    /// List, show, disable, note or remove books
     Books(books::Books),
-    /// Make, list, rotate or revoke the keys that a server's clients need
     Keys(keys::Keys),
-    /// Allow gems or books, which then cause no block
     Allow(allow::Allow),
-    /// Have an address told when a book that is put into a library matches others
     Webhooks(webhooks::Webhooks),
-    /// Show what a catalogue holds
     Stats(stats::Stats),
-    /// Give every book gems of another recipe, and check by that from then on
     Reindex(reindex::Reindex),
-    /// Drop a recipe that is not the default, with all its gems and postings
     DropRecipe(reindex::DropRecipe),
-    /// Make a backup, while the catalogue is in use
     Backup(backup::Backup),
-    /// Make a catalogue of a backup
     Restore(backup::Restore),
-    /// Write a catalogue to a file, as lines of JSON
     Export(transfer::Export),
-    /// Read an export into a catalogue
     Import(transfer::Import),
-    /// List, show or cancel jobs: re-indexing, verification, compaction
     Jobs(jobs::Jobs),
-    /// Read a whole catalogue and say what does not fit together
     Verify(stats::Verify),
-    /// Bring a catalogue into the form that takes the least space and is read the fastest
     Compact(stats::Compact),
-    /// Show who changed what, and when
     Audit(audit::Audit),
-    /// Print what a shell needs to complete command lines
     Completions(manual::Completions),
-    /// Write a manual page for each command
     Man(manual::Man),
-    /// Count 4-digit sequences of folded texts, and choose boundaries from the counts
     Boundaries(boundaries::BoundaryTool),
-    /// Measure what a recipe finds, and whom it accuses, on books and disguised copies of them
     Evaluate(evaluate::Evaluate),
-    /// See it work on a small shelf made up for the purpose
+    /// Run a demo on a small made-up shelf
     Demo,
-    /// Read one file, for another process of this program
+    /// Read one file for another `lapidary` process
     #[command(name = worker::SUBCOMMAND, hide = true)]
     ExtractWorker,
 }
 
 impl Command {
-    /// Does what the command line says; returns the exit status.
+    /// Runs the command and returns the exit status.
     #[must_use]
     pub fn run(self) -> ExitCode {
         if matches!(self.command, Commands::ExtractWorker) {
             return if worker::work().is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
         }
-        // Who is at a command waits; a client of a server is told to come again.
+        // A person at a terminal waits. A client of a server is told to retry.
         isolate_readers(if matches!(self.command, Commands::Serve(_)) { BUSY } else { Duration::MAX });
-        // A server's log is as its settings say.
+        // `serve` sets up its log from its settings.
         if !matches!(self.command, Commands::Serve(_)) {
             log::begin(log::Format::Text, "warn");
         }
@@ -167,8 +143,8 @@ impl Command {
     }
 }
 
-/// Files are read in processes of this very program, even if another version has its path by now. `patience` is how long one
-/// waits for others.
+/// Reads files in processes of this same executable, even if another version has since been installed at its path.
+/// `patience` is how long a read waits for a free process.
 fn isolate_readers(patience: Duration) {
     let program = if cfg!(target_os = "linux") { Ok(PathBuf::from("/proc/self/exe")) } else { env::current_exe() };
     if let Ok(program) = program {

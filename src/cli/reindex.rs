@@ -17,34 +17,34 @@ use crate::catalogue::{CutFrom, RecipeChoice, Task, digests_of};
 use crate::extract::Extracted;
 use crate::index::BookKey;
 
-/// How many records are read at a time.
+/// How many records to read at a time.
 const PAGE: usize = 1_000;
 
-/// Give every book gems of another recipe, and check by that from then on.
+/// Give every book gems of another recipe, then switch to it.
 ///
-/// Checks go on meanwhile, by the recipe before, and change over at one instant when every book has gems of the new one.
-/// What was interrupted goes on with the same command, and on a server by itself.
+/// Checks continue with the old recipe meanwhile, and switch atomically once every book has gems of the new one. To resume
+/// after an interruption, run the same command again; a server resumes by itself.
 #[derive(Args)]
 pub(super) struct Reindex {
     #[command(flatten)]
     target: Target,
-    /// The recipe: documented, released, hardened or hardened-fine
+    /// The new recipe: documented, released, hardened or hardened-fine
     #[arg(long, value_name = "RECIPE", default_value = "documented")]
     recipe: String,
     #[command(flatten)]
     boundaries: BoundariesArgument,
-    /// What to cut the books from: the folds kept of them (--keep-folds), or their texts in the files named
+    /// Compute gems from the stored folds (--keep-folds), or from source files with the books' texts
     #[arg(long, value_enum, default_value_t = Source::Folds)]
     from: Source,
-    /// Drop the recipe before at the end
+    /// Drop the old recipe at the end
     #[arg(long)]
     drop_old: bool,
-    /// Change over even if some books cannot be cut: those are found by the recipe before only
+    /// Switch even if some books cannot be re-indexed. Those are found with the old recipe only
     #[arg(long)]
     allow_missing: bool,
     #[command(flatten)]
     reading: Reading,
-    /// With --from sources: files with the books' texts, or folders of them, known by what is in them
+    /// With --from sources: files with the books' texts, or folders of them. Books are matched by content
     #[arg(value_name = "PATH", required_if_eq("from", "sources"))]
     paths: Vec<PathBuf>,
 }
@@ -55,12 +55,12 @@ enum Source {
     Sources,
 }
 
-/// Drop a recipe that is not the default, with all its gems and postings.
+/// Drop a non-default recipe with all its gems and postings.
 #[derive(Args)]
 pub(super) struct DropRecipe {
     #[command(flatten)]
     target: Target,
-    /// The recipe's name, as `lapidary stats` shows it
+    /// The recipe's name, as shown by `lapidary stats`
     recipe: RecipeName,
 }
 
@@ -69,7 +69,7 @@ impl Reindex {
         let recipe = self.boundaries.apply(&self.recipe)?;
         let from = match self.from {
             Source::Folds if !self.paths.is_empty() => {
-                return Err(Failure::Input("files are read with --from sources only".to_owned()));
+                return Err(Failure::Input("files can only be given with --from sources".to_owned()));
             }
             Source::Folds => CutFrom::Folds,
             Source::Sources => CutFrom::Sources,
@@ -87,7 +87,7 @@ impl Reindex {
                     catalogue.settle();
                     return Err(Failure::Input(format!(
                         "{without} books were not among these files: job {} waits for them; run this again with the others, \
-                         or end it with `lapidary jobs cancel {}`",
+                         or cancel it with `lapidary jobs cancel {}`",
                         job.id, job.id
                     )));
                 }
@@ -95,9 +95,9 @@ impl Reindex {
             }
         };
         let result = job.result.unwrap_or_default();
-        let mut said = format!("checks go by recipe {name} now");
+        let mut said = format!("checks now use recipe {name}");
         if let Some(before) = result["dropped"].as_str() {
-            said = format!("{said}; {before} was dropped");
+            said = format!("{said}; dropped {before}");
         }
         if let Some(without) = result["books_without"].as_u64().filter(|without| *without > 0) {
             said = format!("{said}; {without} books have no gems of it");
@@ -106,7 +106,7 @@ impl Reindex {
         Ok(Status::Done)
     }
 
-    /// Hands in the text of every book that has no gems of the recipe yet; returns how many were not found.
+    /// Submits the text of every book that has no gems of the recipe yet. Returns how many texts were not found.
     fn hand_in(&self, catalogue: &dyn Access, recipe: &RecipeName) -> Result<usize, Failure> {
         let mut lacking = lacking(catalogue, recipe)?;
         let Walk { found: files, refused: unreadable, .. } = Walk::of(&self.paths, &Choice::default(), Usually::All);
@@ -139,7 +139,7 @@ impl Reindex {
     }
 }
 
-/// The books that have no gems of a recipe, by the digest of their texts.
+/// The books without gems of a recipe, by the digest of their texts.
 fn lacking(catalogue: &dyn Access, recipe: &RecipeName) -> Result<HashMap<String, Vec<BookKey>>, Failure> {
     let mut lacking: HashMap<String, Vec<BookKey>> = HashMap::new();
     for library in catalogue.stats()?.libraries {

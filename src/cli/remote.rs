@@ -1,4 +1,4 @@
-//! A running server as a command sees it: the HTTP calls, and its problems as sentences.
+//! A client for a running server: makes the HTTP calls, and turns the server's problems into messages.
 
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -25,23 +25,23 @@ use crate::catalogue::{
 };
 use crate::index::{AuditFrom, BookId, BookKey, Library, Record, Watch};
 
-/// The largest answer that is read: a report may name many books.
+/// The largest response to read: a report may name many books.
 const ANSWER_BYTES: u64 = 256 << 20;
 
-/// The variable with the key for a server. Not an argument: those are shown to everybody on the machine.
+/// The environment variable with the API key. It is not an argument, because other users of the machine can read those.
 const KEY_VARIABLE: &str = "LAPIDARY_KEY";
 
-/// The variable with a file of certificates: of the authorities that may sign a server's, or its own, instead of the public
-/// ones.
+/// The environment variable with a file of certificates to trust instead of the public authorities: those that sign the
+/// server's certificate, or the certificate itself.
 const AUTHORITY_VARIABLE: &str = "LAPIDARY_CA";
 
-/// How often a book is sent again when the server asks to wait, and how long it is waited for at most.
+/// How often to resend a book when the server asks to wait, and the longest wait.
 const ATTEMPTS: u32 = 20;
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 /// A running server.
 pub(super) struct Remote {
-    /// Without a slash at its end.
+    /// Without a trailing slash.
     url: String,
     agent: Agent,
 }
@@ -68,7 +68,7 @@ impl Remote {
         let mut config = Agent::config_builder().http_status_as_error(false);
         if let Ok(key) = env::var(KEY_VARIABLE) {
             let bearer = HeaderValue::from_str(&format!("Bearer {key}"));
-            let mut bearer = bearer.map_err(|_| Failure::Input(format!("{KEY_VARIABLE} holds no key")))?;
+            let mut bearer = bearer.map_err(|_| Failure::Input(format!("{KEY_VARIABLE} is not a valid key")))?;
             bearer.set_sensitive(true);
             config = config.middleware(move |mut request: Request<SendBody>, next: MiddlewareNext| {
                 request.headers_mut().insert(AUTHORIZATION, bearer.clone());
@@ -92,7 +92,7 @@ impl Remote {
         format!("{}/v1/libraries/{}/books{id}", self.url, encoded(library.as_str()))
     }
 
-    /// Has the server take in an export, and says how many books it had.
+    /// Imports an export into the server. Returns its number of books.
     pub(super) fn import(&self, export: &mut dyn Read) -> Result<u64, Failure> {
         #[derive(Deserialize)]
         struct Imported {
@@ -112,7 +112,7 @@ impl Remote {
         format!("{}/v1/allow/{}", self.url, utf8_percent_encode(name.as_str(), NON_ALPHANUMERIC))
     }
 
-    /// The status and body of an answer, or what kept the server from giving one.
+    /// The status and body of a response, or why there is none.
     fn read(&self, answer: Answer) -> Result<(StatusCode, String), Failure> {
         let failed = |e: ureq::Error| {
             Failure::Failed(format!("no answer from {}: {e}; is `lapidary serve` running there?", self.url))
@@ -125,7 +125,8 @@ impl Remote {
     fn parsed<T: DeserializeOwned>(&self, (status, body): (StatusCode, String)) -> Result<T, Failure> {
         if status.is_success() {
             let parsed = serde_json::from_str(&body);
-            return parsed.map_err(|e| Failure::Failed(format!("{} is no Lapidary of this version: {e}", self.url)));
+            return parsed
+                .map_err(|e| Failure::Failed(format!("{} is not a Lapidary server of this version: {e}", self.url)));
         }
         let problem: Value = serde_json::from_str(&body).unwrap_or_default();
         if status == StatusCode::UNAUTHORIZED {
@@ -135,31 +136,31 @@ impl Remote {
         Err(if status.is_client_error() { Failure::Input(detail) } else { Failure::Failed(detail) })
     }
 
-    /// Why the server lets nobody in: it speaks of headers, which nobody sets here.
+    /// Why the server refused access. The server's own message is about headers, which users of this command do not set.
     fn unauthorized(&self, code: &str) -> String {
         let why = match code {
-            "no_key" => "asks for a key, and none is set",
-            "key_expired" => "says that the time of the key is over",
+            "no_key" => "requires a key, and none is set",
+            "key_expired" => "says that the key has expired",
             _ => "does not know the key",
         };
-        format!("{} {why}: set {KEY_VARIABLE} to one that its administrator made (lapidary keys add)", self.url)
+        format!("{} {why}: set {KEY_VARIABLE} to a key from its administrator (lapidary keys add)", self.url)
     }
 
-    /// As [`Remote::parsed`], with `None` for something that is not there.
+    /// Like [`Remote::parsed`], with `None` for 404.
     fn found<T: DeserializeOwned>(&self, answer: Answer) -> Result<Option<T>, Failure> {
         let read = self.read(answer)?;
         if read.0 == StatusCode::NOT_FOUND { Ok(None) } else { self.parsed(read).map(Some) }
     }
 }
 
-/// How long a server that has too much to do, or to which a key sends too much, asks to wait; not for a day's end.
+/// How long the server asks to wait when it is overloaded or a rate limit is exceeded; `None` if that is too long.
 fn retry_after(answer: &ureq::http::Response<Body>) -> Option<Duration> {
     let busy = [StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE].contains(&answer.status());
     let seconds = answer.headers().get(RETRY_AFTER).filter(|_| busy)?.to_str().ok()?.parse().ok()?;
     Some(Duration::from_secs(seconds)).filter(|wait| *wait <= LONGEST_WAIT)
 }
 
-/// A body with a text, and how it is to be read if somebody said so.
+/// Adds the `clean` option to a body with a text, if it is given.
 fn with_clean(mut body: Value, clean: Option<bool>) -> Value {
     if let Some(clean) = clean {
         body["clean"] = clean.into();
@@ -384,7 +385,7 @@ impl Access for Remote {
         let copied = io::copy(&mut answer.body_mut().as_reader(), out);
         copied.and_then(|_| out.flush()).map_err(|e| match e.kind() {
             io::ErrorKind::BrokenPipe => Failure::ReaderGone,
-            _ => Failure::Failed(format!("the export broke off: {e}")),
+            _ => Failure::Failed(format!("the export was interrupted: {e}")),
         })
     }
 

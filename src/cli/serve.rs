@@ -22,13 +22,13 @@ use crate::catalogue::{Backups, Catalogue, Rate};
 use crate::index::CACHE_BYTES;
 use crate::server::{self, CertificateError, CertificateFiles, ServerError, Settings};
 
-/// Answer checks and take books over HTTP.
+/// Serve the HTTP API.
 #[derive(Args)]
 pub(super) struct Serve {
-    /// Read settings from this file; flags and the environment are stronger
+    /// Read settings from this file. Flags and environment variables override it
     #[arg(long, value_name = "FILE.toml", env = "LAPIDARY_CONFIG")]
     config: Option<PathBuf>,
-    /// Print the settings that would hold, those by default too, or what is wrong with them; and stop
+    /// Print the effective settings, including defaults, or what is wrong with them, and exit
     #[arg(long)]
     check_config: bool,
     #[command(flatten)]
@@ -37,62 +37,61 @@ pub(super) struct Serve {
     folds: FoldsArgument,
 }
 
-/// What can be set: by a flag, a variable of the environment, or a key of the file, the strongest first.
+/// The settings. A flag overrides an environment variable, which overrides a key in the file.
 #[derive(Args, Default, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 struct Options {
-    /// The catalogue's folder; made if it is not there
+    /// The catalogue's folder, created if missing
     #[arg(long, value_name = "DIR", env = "LAPIDARY_DATA")]
     data: Option<PathBuf>,
-    /// Where to listen: an address or a host name, and a port. A name may mean several addresses, as localhost does
+    /// Listen on this address or host name, and port. A name may stand for several addresses, as localhost does
     /// [default: 127.0.0.1:8093]
     #[arg(long, value_name = "HOST:PORT", env = "LAPIDARY_LISTEN")]
     listen: Option<Listen>,
-    /// Names that clients without a key may call this server by, beside localhost; matters as long as there are no keys
+    /// While there are no keys, answer to these host names too, besides localhost and the machine's addresses
     #[arg(long, value_name = "HOST,…", env = "LAPIDARY_ALLOWED_HOSTS", value_delimiter = ',')]
     allowed_hosts: Option<Vec<String>>,
-    /// Speak TLS with the certificate of this PEM file, and those that signed it; read anew when it changes
+    /// Serve HTTPS with the certificate chain in this PEM file. It is reloaded when it changes
     #[arg(long, value_name = "FILE.pem", env = "LAPIDARY_CERTIFICATE")]
     certificate: Option<PathBuf>,
     /// The private key of the certificate
     #[arg(long, value_name = "FILE.pem", env = "LAPIDARY_PRIVATE_KEY")]
     private_key: Option<PathBuf>,
-    /// How much memory to take for what was read of the index, in bytes or with a unit; the system keeps more of it where it has
-    /// room [default: 300MiB]
+    /// The size of the index cache, in bytes or with a unit. The system may cache more in free memory [default: 300MiB]
     #[arg(long, value_name = "SIZE", env = "LAPIDARY_CACHE")]
     cache: Option<Size>,
-    /// The largest body of a request [default: 64MiB]
+    /// The largest request body [default: 64MiB]
     #[arg(long, value_name = "SIZE", env = "LAPIDARY_MAX_BODY")]
     max_body: Option<Size>,
-    /// What all requests together may take, with what is made of their bodies; what is beyond is answered with 503
+    /// The memory of all requests together: their bodies and what is made of them. Requests beyond it get a 503
     /// [default: 512MiB]
     #[arg(long, value_name = "SIZE", env = "LAPIDARY_BODY_MEMORY")]
     body_memory: Option<Size>,
-    /// How many small requests are worked on at once, and half as many large ones [default: four for each core]
+    /// How many small requests to process at once, and half as many large ones [default: four per core]
     #[arg(long, value_name = "N", env = "LAPIDARY_CONCURRENT")]
     concurrent: Option<usize>,
-    /// How many more of each kind may wait; what is beyond is answered with 503 [default: 256]
+    /// How many more requests of each kind may wait. Requests beyond that get a 503 [default: 256]
     #[arg(long, value_name = "N", env = "LAPIDARY_QUEUE")]
     queue: Option<usize>,
-    /// Let clients without a key check by gems (`/copyright_check_by_gems/`), so often from one address, such as 5/s
+    /// Let clients without a key check by gems (`/copyright_check_by_gems/`), up to this rate per address, such as 5/s
     #[arg(long, value_name = "RATE", env = "LAPIDARY_KEYLESS_RATE")]
     keyless_rate: Option<Rate>,
-    /// The recipe of the gems that come by `/copyright_check_by_gems/` [default: released once every book has gems of it, or else documented]
+    /// The recipe of gems sent to `/copyright_check_by_gems/` [default: released once every book has gems of it, else documented]
     #[arg(long, value_name = "RECIPE", env = "LAPIDARY_CLIENT_RECIPE")]
     client_recipe: Option<RecipeName>,
-    /// How to write the log, on standard error; `RUST_LOG` says how much of it [default: text]
+    /// The format of the log on standard error. `RUST_LOG` sets the level [default: text]
     #[arg(long, value_name = "FORMAT", env = "LAPIDARY_LOG_FORMAT", value_enum)]
     log_format: Option<Format>,
-    /// A request that takes as many seconds is logged as a warning [default: 5]
+    /// Log requests that take this many seconds as warnings [default: 5]
     #[arg(long, value_name = "SECONDS", env = "LAPIDARY_SLOW")]
     slow: Option<f64>,
-    /// With less free space on the catalogue's disk /readyz says no [default: 256MiB]
+    /// Report not ready at /readyz with less free disk space than this [default: 256MiB]
     #[arg(long, value_name = "SIZE", env = "LAPIDARY_MIN_FREE")]
     min_free: Option<Size>,
-    /// A folder for backups: jobs make them in folders right below it [default: none are made]
+    /// Allow backup jobs, which write to folders directly below this one [default: no backups]
     #[arg(long, value_name = "DIR", env = "LAPIDARY_BACKUPS")]
     backups: Option<PathBuf>,
-    /// Let webhooks lead to addresses that are not of the internet, such as those of this machine and its network
+    /// Allow webhooks to private addresses, such as this machine's and its network's
     #[arg(long, value_name = "BOOL", env = "LAPIDARY_PRIVATE_WEBHOOKS", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     private_webhooks: Option<bool>,
     #[command(flatten)]
@@ -119,8 +118,8 @@ impl Serve {
         }
         log::begin(options.log_format.unwrap_or_default(), "info,actix_server=warn");
         if Timestamp::now() < Timestamp::UNIX_EPOCH {
-            // No answer over HTTP could be dated.
-            let sentence = "this machine's clock is set to before 1970; set it right, and start again";
+            // HTTP cannot express such a date.
+            let sentence = "the system clock is set to before 1970; correct it and start again";
             return Err(Failure::Failed(sentence.to_owned()));
         }
         log::take_panics();
@@ -143,7 +142,7 @@ impl Serve {
         }
     }
 
-    /// The folder, and all that was set, by flags and variables or else by the file.
+    /// The catalogue's folder, and the settings from flags, variables and the file, merged.
     fn settled(&self) -> Result<(PathBuf, Options), Failure> {
         let mut table = self.config.as_deref().map(read).transpose()?.unwrap_or_default();
         let stronger = Table::try_from(&self.options).map_err(|e| Failure::Input(format!("the settings: {e}")))?;
@@ -151,22 +150,22 @@ impl Serve {
         let options: Options = table.try_into().map_err(|e| Failure::Input(format!("the settings: {e}")))?;
         options.verify()?;
         let missing = || {
-            Failure::Input("name the catalogue's folder: --data DIR, LAPIDARY_DATA, or data = … in the file".to_owned())
+            Failure::Input("no catalogue: give --data DIR, set LAPIDARY_DATA, or set data = … in the file".to_owned())
         };
         Ok((options.data.clone().ok_or_else(missing)?, options))
     }
 }
 
-/// The settings of a file.
+/// Reads a settings file.
 fn read(file: &Path) -> Result<Table, Failure> {
     let wrong = |why: &dyn std::fmt::Display| Failure::Input(format!("{}: {why}", file.display()));
     let text = fs::read_to_string(file).map_err(|e| wrong(&e))?;
-    // Read as what it must be, for an error that shows the line.
+    // Parsed as `Options` first, for errors that show the line.
     toml::from_str::<Options>(&text).map_err(|e| wrong(&e))?;
     toml::from_str(&text).map_err(|e| wrong(&e))
 }
 
-/// Puts what is in `stronger` in the place of what is in `table`.
+/// Overrides the values in `table` with those in `stronger`.
 fn lay_over(table: &mut Table, stronger: Table) {
     for (key, value) in stronger {
         match (table.get_mut(&key), value) {
@@ -223,7 +222,7 @@ impl Options {
         }
     }
 
-    /// The settings as a file that says all of them, but for those that are none by default.
+    /// The effective settings as TOML. Settings that are off by default are left out.
     fn effective(self) -> Result<String, toml::ser::Error> {
         let settings = self.settings();
         let default = || settings.listen.first().and_then(|address| address.to_string().parse().ok());
@@ -244,12 +243,12 @@ impl Options {
             rule: RuleArguments::default(),
             ..self
         };
-        // The last of the tables, whose values follow.
+        // `rule` is the last table, so its values can be appended.
         Ok(toml::to_string(&all)? + &rule_lines(&rule))
     }
 }
 
-/// The values of the rule, and as comments those that each recipe has by itself.
+/// The values of the rule. Those that differ by recipe are comments.
 fn rule_lines(rule: &RuleArguments) -> String {
     let recipes: Vec<Recipe> = Recipe::built_in().collect();
     let values = |recipe: &Recipe| {
@@ -278,14 +277,14 @@ fn rule_lines(rule: &RuleArguments) -> String {
 mod tests {
     use super::*;
 
-    /// What is documented can be set, and is what holds when nothing is.
+    /// Every documented setting is valid, and its documented value is the default.
     #[test]
     fn the_documented_file_has_the_defaults() {
         let file = include_str!("../../deploy/lapidary.toml");
         let uncommented: Vec<&str> = file.lines().map(|line| line.strip_prefix("#: ").unwrap_or(line)).collect();
         let options: Options = toml::from_str(&uncommented.join("\n")).expect("settings");
         let default = Settings::default();
-        // What is none by default has an example.
+        // Settings that are off by default have an example value.
         let Settings { keyless_rate, tls, .. } = options.settings();
         assert_eq!(options.settings(), Settings { concurrent: 8, keyless_rate, tls, ..default });
         let rule = options.rule.changes().on(Rule::default());

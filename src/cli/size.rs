@@ -6,12 +6,12 @@ use bytesize::ByteSize;
 use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// A number of bytes: a bare one, or with a unit, such as `300MiB` or `1GB`.
+/// A number of bytes, parsed with or without a unit: `300MiB`, `1GB`, `4096`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(super) struct Size(pub(super) u64);
 
 impl Size {
-    /// As much of it as memory can have.
+    /// The size as a `usize`, capped at its maximum.
     pub(super) fn in_memory(self) -> usize {
         usize::try_from(self.0).unwrap_or(usize::MAX)
     }
@@ -48,7 +48,7 @@ impl<'de> Deserialize<'de> for Size {
             }
 
             fn visit_i64<E: Error>(self, bytes: i64) -> Result<Size, E> {
-                u64::try_from(bytes).map(Size).map_err(|_| E::custom("a size is not below 0"))
+                u64::try_from(bytes).map(Size).map_err(|_| E::custom("a size cannot be negative"))
             }
 
             fn visit_str<E: Error>(self, text: &str) -> Result<Size, E> {

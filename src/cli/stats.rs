@@ -1,4 +1,4 @@
-//! `lapidary stats`, `verify` and `compact`: what a catalogue holds, whether it fits together, and how large it is.
+//! `lapidary stats`, `verify` and `compact`: a catalogue's contents, consistency and size.
 
 use std::io::{self, Write as _};
 
@@ -11,7 +11,7 @@ use super::jobs::perform;
 use super::terminal::out;
 use crate::catalogue::Task;
 
-/// Show what a catalogue holds.
+/// Show a catalogue's size, recipes and libraries.
 #[derive(Args)]
 pub(super) struct Stats {
     #[command(flatten)]
@@ -21,17 +21,17 @@ pub(super) struct Stats {
     json: bool,
 }
 
-/// Read a whole catalogue and say what does not fit together.
+/// Read a whole catalogue and report inconsistencies.
 #[derive(Args)]
 pub(super) struct Verify {
     #[command(flatten)]
     target: Target,
-    /// Mend what does not fit together, from the records and the gems of the books
+    /// Repair inconsistencies from the books' records and gems
     #[arg(long)]
     fix: bool,
 }
 
-/// Bring a catalogue into the form that takes the least space and is read the fastest.
+/// Compact a catalogue, to save space and speed up reads.
 #[derive(Args)]
 pub(super) struct Compact {
     #[command(flatten)]
@@ -84,14 +84,14 @@ impl Verify {
         }
         if faults.is_empty() {
             match told("found").len() {
-                0 => writeln!(out(false), "all fits together")?,
-                found => writeln!(out(false), "{found} faults were mended: all fits together now")?,
+                0 => writeln!(out(false), "no inconsistencies found")?,
+                found => writeln!(out(false), "{found} faults repaired; no inconsistencies left")?,
             }
             return Ok(Status::Done);
         }
         let (count, name) = (faults.len(), self.target.name());
         Err(Failure::Failed(format!(
-            "{name}: {count} faults; mend them with --fix, restore a backup, or feed the books into a new folder"
+            "{name}: {count} faults; repair them with --fix, restore a backup, or ingest the books into a new folder"
         )))
     }
 }

@@ -1,4 +1,4 @@
-//! What is printed: nothing in it that comes from outside steers a terminal, but JSON goes out as it is.
+//! Output. Terminal control characters from untrusted input are removed, except in JSON, which is written unchanged.
 
 use std::fmt::Display;
 use std::io::{self, StdoutLock, Write};
@@ -11,7 +11,7 @@ pub(super) struct Out {
     exact: bool,
 }
 
-/// Standard output for people; or, of JSON, exactly what is written.
+/// Standard output, sanitized for a terminal, or unchanged for JSON.
 pub(super) fn out(json: bool) -> Out {
     Out { stdout: io::stdout().lock(), exact: json }
 }
@@ -30,7 +30,7 @@ impl Write for Out {
     }
 }
 
-/// Prints a line to standard error. That nobody reads it is no reason to stop.
+/// Prints a line to standard error, ignoring write errors.
 pub(super) fn tell(what: impl Display) {
     let _ = writeln!(io::stderr(), "{}", harmless(&what.to_string()));
 }

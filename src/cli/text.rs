@@ -1,4 +1,4 @@
-//! `lapidary fold` and `lapidary gems`: what a recipe makes of a text.
+//! `lapidary fold` and `lapidary gems`: print a text's fold and gems.
 
 use std::io::{Write as _, stdout};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use super::failure::{Failure, Status};
 use super::files::{CleanArgument, Reading};
 use crate::catalogue::Text;
 
-/// Print a text as digits, or as the consonants of its words under hardened.
+/// Print a text's fold: digits, or for hardened recipes the consonants of its words.
 #[derive(Args)]
 pub(super) struct Fold {
     /// The recipe: documented, released or hardened
@@ -20,12 +20,12 @@ pub(super) struct Fold {
     reading: Reading,
     #[command(flatten)]
     clean: CleanArgument,
-    /// The text; `-` is standard input
+    /// The file; `-` is standard input
     #[arg(default_value = "-")]
     file: PathBuf,
 }
 
-/// Print a text's gems, in decimal or those of 64 bits in hexadecimal, with commas between them.
+/// Print a text's gems, separated by commas: in decimal, or in hexadecimal for 64-bit gems.
 #[derive(Args)]
 pub(super) struct Gems {
     #[command(flatten)]
@@ -34,7 +34,7 @@ pub(super) struct Gems {
     reading: Reading,
     #[command(flatten)]
     clean: CleanArgument,
-    /// The text; `-` is standard input
+    /// The file; `-` is standard input
     #[arg(default_value = "-")]
     file: PathBuf,
 }
@@ -60,7 +60,7 @@ impl Gems {
     }
 }
 
-/// The text of a file that a command cannot do without.
+/// Reads the text of a file, or fails.
 pub(super) fn read(reading: Reading, path: &Path) -> Result<String, Failure> {
     reading.text(path).map_err(|why| Failure::Input(format!("{}: {why}", path.display())))
 }

@@ -1,7 +1,7 @@
-//! TLS to a server whose certificate was signed by an authority of one's own, or which is itself trusted.
+//! TLS to a server whose certificate is signed by a private authority, or is itself trusted.
 //!
-//! What `openssl req -x509` makes is a certificate that is marked as an authority's, and need not name the server. No path of
-//! signatures ends in such a one, so that it is compared with those that are trusted.
+//! `openssl req -x509` makes a certificate that is marked as an authority's and need not name the server. No chain can be
+//! verified for such a server certificate, so it is compared with the trusted ones directly.
 
 use std::fmt::{self, Display};
 use std::fs;
@@ -26,14 +26,14 @@ use ureq::unversioned::transport::{
 use x509_cert::Certificate;
 use x509_cert::der::Decode as _;
 
-/// Connects to servers that have one of the certificates of a PEM file, or one that is signed by these.
+/// Connects to servers with one of the certificates in a PEM file, or with one signed by them.
 pub(super) fn connector(file: &Path) -> Result<impl Connector, String> {
     let wrong = |why: &dyn Display| format!("{}: {why}", file.display());
     let pem = fs::read(file).map_err(|e| wrong(&e))?;
     let trusted: Result<Vec<CertificateDer<'static>>, _> = CertificateDer::pem_slice_iter(&pem).collect();
     let trusted = trusted.map_err(|e| wrong(&e))?;
     if trusted.is_empty() {
-        return Err(wrong(&"no certificate in it; give those of the authorities, or the server's own, as PEM"));
+        return Err(wrong(&"no certificate in it; give the authorities' certificates, or the server's own, as PEM"));
     }
     let (provider, mut roots) = (Arc::new(default_provider()), RootCertStore::empty());
     roots.add_parsable_certificates(trusted.iter().cloned());
@@ -45,7 +45,7 @@ pub(super) fn connector(file: &Path) -> Result<impl Connector, String> {
     Ok(ConnectProxyConnector::default().chain(TcpConnector::default()).chain(tls))
 }
 
-/// Whom to believe.
+/// The trusted certificates.
 #[derive(Debug)]
 struct Trusted {
     certificates: Vec<CertificateDer<'static>>,
@@ -90,7 +90,7 @@ impl ServerCertVerifier for Trusted {
     }
 }
 
-/// Whether the time of a certificate has come, and is not over.
+/// Checks a certificate's validity period.
 fn holds(certificate: &CertificateDer<'_>, now: UnixTime) -> Result<(), CertificateError> {
     let certificate = Certificate::from_der(certificate).map_err(|_| CertificateError::BadEncoding)?;
     let validity = certificate.tbs_certificate().validity();
@@ -104,7 +104,7 @@ fn holds(certificate: &CertificateDer<'_>, now: UnixTime) -> Result<(), Certific
     }
 }
 
-/// The end of a chain of connectors: speaks TLS where the address asks for it.
+/// The last connector of the chain: adds TLS if the URL requires it.
 struct Tls(Arc<ClientConfig>);
 
 impl fmt::Debug for Tls {
@@ -132,7 +132,7 @@ impl<In: Transport> Connector<In> for Tls {
     }
 }
 
-/// A connection that speaks TLS.
+/// A TLS connection.
 struct Encrypted {
     buffers: LazyBuffers,
     stream: StreamOwned<ClientConnection, TransportAdapter>,

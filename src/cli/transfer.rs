@@ -13,29 +13,33 @@ use super::jobs::bar;
 use super::terminal;
 use crate::catalogue::Catalogue;
 
-/// What a file is read and written by at a time.
+/// The buffer size for reading and writing files.
 const BUFFER: usize = 1 << 20;
-/// A file with this ending is compressed.
+/// The extension of compressed files.
 const COMPRESSED: &str = "zst";
 
-/// Write a catalogue to a file, as lines of JSON that any version and other programs can read.
+/// Export a catalogue as JSON Lines, readable by any version and by other programs.
 ///
-/// Books, metadata, gems with their places, and folds where they are kept; not the texts, which no catalogue has.
+/// An export has the books' metadata, their gems with positions, and their folds where kept. It has no texts: a catalogue
+/// does not store them.
 #[derive(Args)]
 pub(super) struct Export {
     #[command(flatten)]
     target: Target,
-    /// The file, compressed if its name ends in .zst; - is standard output
+    /// The file to write, compressed if its name ends in .zst; `-` is standard output
     #[arg(value_name = "FILE.ndjson[.zst]")]
     file: PathBuf,
 }
 
-/// Read an export into a catalogue; an empty one is made at once, in another one books of the same names are replaced.
+/// Import an export into a catalogue.
+///
+/// A missing catalogue is created, completely or not at all. In an existing one, books with the same library and id are
+/// replaced.
 #[derive(Args)]
 pub(super) struct Import {
     #[command(flatten)]
     target: Target,
-    /// The file, compressed if its name ends in .zst; - is standard input
+    /// The file to read, compressed if its name ends in .zst; `-` is standard input
     #[arg(value_name = "FILE.ndjson[.zst]")]
     file: PathBuf,
 }
@@ -59,7 +63,7 @@ impl Export {
             return Ok(Status::Done);
         }
         let named = |e: io::Error| Failure::Failed(format!("{}: {e}", self.file.display()));
-        // Under another name until all is there.
+        // Written to a temporary file, which is renamed once complete.
         let folder = self.file.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
         let unfinished = tempfile::NamedTempFile::new_in(folder).map_err(named)?;
         let mut out = BufWriter::with_capacity(BUFFER, unfinished.as_file());

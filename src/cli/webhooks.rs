@@ -10,9 +10,9 @@ use super::terminal::out;
 use crate::catalogue::Webhook;
 use crate::index::Library;
 
-/// Have an address told when a book that is put into a library matches others.
+/// Manage webhooks: notify a URL when a book added to a library matches others.
 ///
-/// A running server tells it.
+/// Events are sent by a running server.
 #[derive(Args)]
 pub(super) struct Webhooks {
     #[command(subcommand)]
@@ -21,22 +21,22 @@ pub(super) struct Webhooks {
 
 #[derive(Subcommand)]
 enum WebhooksCommand {
-    /// List all webhooks, and whether they work
+    /// List all webhooks and their state
     List {
         #[command(flatten)]
         target: Target,
-        /// Print one JSON object a line
+        /// Print JSON Lines
         #[arg(long)]
         json: bool,
     },
-    /// Make a library's webhook, or replace it; the secret that events are signed with comes last, this once
+    /// Create or replace a library's webhook, and print the secret that signs its events, which is shown only once
     Set {
         #[command(flatten)]
         target: Target,
         /// The library
         #[arg(long)]
         library: Library,
-        /// Where events are posted to, such as <https://books.example/lapidary>
+        /// The URL to post events to, such as `https://books.example/lapidary`
         url: String,
     },
     /// Remove a library's webhook
@@ -85,7 +85,7 @@ fn list(target: &Target, json: bool) -> Result<Status, Failure> {
 fn line(webhook: &Webhook) -> String {
     let Webhook { library, url, since, behind, failing } = webhook;
     let state = match failing {
-        Some(failing) => format!("fails ({} times): {}", failing.attempts, failing.error),
+        Some(failing) => format!("failing ({} attempts): {}", failing.attempts, failing.error),
         None => "works".to_owned(),
     };
     format!("{library}\t{url}\tsince {since}\t{behind} changes behind\t{state}")

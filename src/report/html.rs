@@ -1,4 +1,4 @@
-//! A report as one page: nothing in it comes from elsewhere or runs, so that it can be filed and read years later.
+//! Reports as self-contained HTML pages, without scripts or external resources, so that they can be archived.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -13,9 +13,9 @@ use crate::catalogue::{Match, Report};
 use crate::index::Rights;
 use crate::matching::Extent;
 
-/// How many spans of a match are listed with their places; the map shows all.
+/// The maximum number of spans to list with their positions for each match. The map shows all.
 const LISTED_SPANS: usize = 200;
-/// The map's width and heights, in units of its own.
+/// The map's dimensions, in SVG user units.
 const WIDTH: f64 = 1000.0;
 const BAR: f64 = 18.0;
 const GAP: f64 = 46.0;
@@ -36,9 +36,10 @@ text { font: 13px system-ui, sans-serif; fill: #57606a }
 @media print { body { margin: 0; max-width: none } }
 ";
 
-/// A check's report as a page of HTML.
+/// Formats a check's report as an HTML page.
 ///
-/// `name` says what was checked, `bytes` how long it is where a text was checked, not its gems; `when` it was.
+/// `name` is the name of what was checked. `bytes` is its length, or `None` if gems rather than a text were checked. `when` is
+/// the time of the check.
 #[must_use]
 pub fn html_report(name: &str, report: &Report, bytes: Option<u64>, when: Timestamp) -> String {
     let name = clean(name);
@@ -72,7 +73,7 @@ fn facts(name: &str, report: &Report, bytes: Option<u64>, when: &str) -> Markup 
     html! {
         dl {
             dt { "Checked" } dd { (subject(name, report, bytes)) }
-            dt { "When" } dd { (when) "; by the rights of " (report.day) }
+            dt { "When" } dd { (when) "; rights as of " (report.day) }
             dt { "Verdict" } dd class=(report.verdict) { (rights(report.verdict)) }
             @if let Some(error) = report.error_probability {
                 dt { "Certainty" } dd { (verdict_error(error)) }
@@ -102,10 +103,10 @@ fn one_match(number: usize, found: &Match, report: &Report, bytes: Option<u64>) 
             p class=(book.rights) {
                 (clean(&book.library)) "/" (clean(&book.id)) ", " (rights(book.rights))
                 @if let Some(validity) = &book.validity {
-                    @if let Some(from) = validity.from { "; what it was given holds from " (from) }
-                    @if let Some(until) = validity.until { "; what it was given holds until " (until) }
+                    @if let Some(from) = validity.from { "; assigned rights valid from " (from) }
+                    @if let Some(until) = validity.until { "; assigned rights valid until " (until) }
                 }
-                @if found.allowed { "; allowed: it does not decide" }
+                @if found.allowed { "; on an allow-list: not part of the verdict" }
             }
             p { (relation(found.relation)) }
             p {
@@ -125,7 +126,7 @@ fn one_match(number: usize, found: &Match, report: &Report, bytes: Option<u64>) 
     }
 }
 
-/// The text above, the book below, and between them which part is like which.
+/// Draws the text above, the book below, and bands between the parts that match.
 fn map(found: &Match, bytes: Option<u64>, gems: u32, book_bytes: Option<u64>, book_gems: u32) -> Markup {
     let text = Scale::of(found.spans.iter().map(|span| span.query), bytes, gems);
     let book = Scale::of(found.spans.iter().map(|span| span.book), book_bytes, book_gems);
@@ -133,7 +134,7 @@ fn map(found: &Match, bytes: Option<u64>, gems: u32, book_bytes: Option<u64>, bo
     let colour = if found.book.rights == Rights::Protected { "protected" } else { "free" };
     html! {
         svg viewBox=(format!("0 0 {WIDTH} {}", 2.0 * (BAR + 18.0) + GAP)) class=(colour) role="img"
-            aria-label="which part of the text is like which part of the book" {
+            aria-label="which parts of the text match which parts of the book" {
             g transform="translate(0 18)" {
                 text x="0" y="-5" { "text" }
                 rect class="bar" x="0" y="0" width=(WIDTH) height=(BAR) {}
@@ -169,12 +170,12 @@ fn places(found: &Match) -> Markup {
     }
 }
 
-/// A number as the map has it: no finer than is seen.
+/// A coordinate, rounded to visible precision.
 fn figure(number: f64) -> String {
     format!("{number:.1}")
 }
 
-/// Where extents of one text lie on the map: by bytes where all are known, else by gems.
+/// The scale of one text on the map: by bytes if all are known, otherwise by gems.
 struct Scale {
     by_bytes: bool,
     length: f64,
@@ -190,7 +191,7 @@ impl Scale {
         }
     }
 
-    /// Left and right end; never narrower than is seen.
+    /// The left and right ends, at least one unit apart so that the extent is visible.
     fn place(&self, extent: Extent) -> (f64, f64) {
         let (start, end) = match extent.bytes {
             Some(bytes) if self.by_bytes => (bytes.start as f64, bytes.end as f64),

@@ -1,5 +1,5 @@
-//! A check's report for people: at a terminal, or as a page that can be filed. Programs read the JSON of the
-//! [`Report`](crate::catalogue::Report) itself.
+//! Human-readable check reports: on a terminal, or as an HTML page. Programs read the JSON of the
+//! [`Report`](crate::catalogue::Report) instead.
 
 mod html;
 mod page;

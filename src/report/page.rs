@@ -1,15 +1,15 @@
-//! Text on a terminal: wrapped, indented, coloured, and never a control character from outside.
+//! Text on a terminal: wrapped, indented and coloured, without control characters from untrusted input.
 
 use std::io::{self, Write};
 
 use console::{Style, Term, measure_text_width, truncate_str};
 
-/// Narrower terminals are written to as if they had so many columns: the maps need some.
+/// The minimum line width, also on narrower terminals: the maps need some columns.
 const NARROWEST: usize = 40;
-/// Wider ones leave the rest empty: longer lines are hard to read.
+/// The maximum line width: longer lines are hard to read.
 const WIDEST: usize = 80;
 
-/// Where text for a person goes.
+/// A writer of human-readable text.
 pub(crate) struct Page<'o, W> {
     out: &'o mut W,
     width: usize,
@@ -17,28 +17,28 @@ pub(crate) struct Page<'o, W> {
 }
 
 impl<'o, W: Write> Page<'o, W> {
-    /// A page as wide as the terminal; of 80 columns where there is none.
+    /// Creates a page as wide as the terminal, or 80 columns wide without one.
     pub(crate) fn new(out: &'o mut W, colour: bool) -> Self {
         let columns = Term::stdout().size_checked().map_or(WIDEST, |(_, columns)| columns.into());
         Self { out, width: columns.clamp(NARROWEST, WIDEST), colour }
     }
 
-    /// How many columns there are.
+    /// The width in columns.
     pub(crate) fn width(&self) -> usize {
         self.width
     }
 
-    /// An empty line.
+    /// Writes an empty line.
     pub(crate) fn gap(&mut self) -> io::Result<()> {
         writeln!(self.out)
     }
 
-    /// A text of any length and from anywhere, wrapped.
+    /// Writes a text of any length, wrapped. Untrusted text is cleaned.
     pub(crate) fn say(&mut self, indent: usize, style: &Style, text: &str) -> io::Result<()> {
         self.say_at_most(usize::MAX, indent, style, text)
     }
 
-    /// A text of any length and from anywhere, wrapped; what does not fit into so many lines is cut off.
+    /// Like [`Page::say`], truncated to this many lines.
     pub(crate) fn say_at_most(&mut self, lines: usize, indent: usize, style: &Style, text: &str) -> io::Result<()> {
         let mut wrapped = wrap(&clean(text), self.width - indent);
         if wrapped.len() > lines {
@@ -53,7 +53,7 @@ impl<'o, W: Write> Page<'o, W> {
         Ok(())
     }
 
-    /// One line of our own making, as it is.
+    /// Writes one trusted line as it is.
     pub(crate) fn line(&mut self, indent: usize, style: &Style, line: &str) -> io::Result<()> {
         let styled = style.clone().force_styling(self.colour).apply_to(line);
         writeln!(self.out, "{:indent$}{styled}", "")
@@ -67,13 +67,13 @@ impl<W: Write> Page<'_, W> {
     }
 }
 
-/// The text without what could steer a terminal or disguise itself: control characters become blanks, invisible ones
-/// that turn the direction of writing or carry hidden text go.
+/// Makes a text safe to print: replaces control characters with spaces, and removes invisible characters that change the
+/// writing direction or carry hidden text.
 pub(crate) fn clean(text: &str) -> String {
     harmless(text).replace(char::is_control, " ")
 }
 
-/// As [`clean`], but lines and tabs stay.
+/// Like [`clean`], but keeps newlines and tabs.
 pub(crate) fn harmless(text: &str) -> String {
     let invisible = |c: &char| {
         matches!(c, '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{feff}')
@@ -83,7 +83,7 @@ pub(crate) fn harmless(text: &str) -> String {
     text.chars().filter(|c| !invisible(c)).map(harmless).collect()
 }
 
-/// The text's words in lines of at most `width` columns; a longer word is cut off.
+/// Wraps a text into lines of at most `width` columns. Longer words are truncated.
 pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut used = 0;

@@ -1,4 +1,4 @@
-//! A report for a person at a terminal.
+//! Reports on a terminal.
 
 use std::io::{self, Write};
 
@@ -14,18 +14,18 @@ use super::words::{
     whole,
 };
 
-/// How many matches are described; the rest are counted.
+/// The maximum number of matches to describe. The rest are only counted.
 const DESCRIBED: usize = 10;
-/// How many lines a title or the authors may take.
+/// The maximum number of lines for a title or the authors.
 const TITLE_LINES: usize = 2;
-/// How far the lines of a match are indented, and the columns of a map's label.
+/// The indentation of a match's lines, and the width of a map's label, in columns.
 const INDENT: usize = 4;
 const LABEL: usize = 6;
 
-/// Prints what a check found: the verdict, what was checked, the best matches, and an empty line.
+/// Prints a check's report: the verdict, what was checked, the best matches, and an empty line.
 ///
-/// `name` says what was checked, `bytes` how long it is where a text was checked, not its gems. `colour` asks for
-/// colours; without it no escape sequence is written.
+/// `name` is the name of what was checked. `bytes` is its length, or `None` if gems rather than a text were checked. Escape
+/// sequences are written only with `colour`.
 pub fn print_report(
     out: &mut impl Write,
     name: &str,
@@ -37,7 +37,7 @@ pub fn print_report(
 }
 
 impl<W: Write> Page<'_, W> {
-    /// What [`print_report`] prints.
+    /// Writes a report, as [`print_report`] prints it.
     pub(crate) fn report(&mut self, name: &str, report: &Report, bytes: Option<u64>) -> io::Result<()> {
         let plain = Style::new();
         self.say(0, &style(report.verdict).bold(), verdict(report))?;
@@ -80,7 +80,7 @@ impl<W: Write> Page<'_, W> {
         if !book.authors.is_empty() {
             self.say_at_most(TITLE_LINES, INDENT, &plain, &book.authors.join(", "))?;
         }
-        let allowed = if found.allowed { ", allowed: it does not decide" } else { "" };
+        let allowed = if found.allowed { ", on an allow-list: not part of the verdict" } else { "" };
         self.say(
             INDENT,
             &style(book.rights),
@@ -109,7 +109,7 @@ impl<W: Write> Page<'_, W> {
     }
 }
 
-/// The colour of rights.
+/// The style for rights.
 pub(crate) fn style(rights: Rights) -> Style {
     match rights {
         Rights::Protected => Style::new().red(),
@@ -118,8 +118,8 @@ pub(crate) fn style(rights: Rights) -> Style {
     }
 }
 
-/// The extents within a text of `bytes`, or where those are not known, of `gems`: a column is full when it is covered
-/// by half or more, and half full when at all.
+/// Draws the extents within a text, by bytes if they are known, otherwise by gems. A column is full if at least half of it
+/// is covered, and half full if any of it is.
 pub(super) fn map(extents: &[Extent], bytes: Option<u64>, gems: u32, columns: usize) -> String {
     let by_bytes = |e: &Extent| e.bytes.map(|b| (b.start as f64, b.end as f64));
     let by_gems = |e: &Extent| (f64::from(e.gems.start), f64::from(e.gems.end));

@@ -1,4 +1,4 @@
-//! Reports made by hand, and what is printed of them.
+//! Tests of reports on the terminal and as HTML.
 
 use lapidary_gems::{Place, Rule};
 
@@ -264,7 +264,7 @@ fn a_page_shows_all_and_nothing_of_it_is_markup() {
     }
     for element in ["rect", "polygon", "g", "svg"] {
         let count = |tag: &str| page.matches(tag).count();
-        // A browser takes what follows an open element of SVG to be in it.
+        // Browsers put whatever follows an unclosed SVG element inside it.
         assert_eq!(count(&format!("<{element} ")), count(&format!("</{element}>")), "{element}");
     }
     for never in ["<script", "<b>", "http://", "https://", "src=", "NaN"] {

@@ -1,4 +1,4 @@
-//! What a report says, in words: the same at a terminal and on a page.
+//! The wording of reports, shared by the terminal and the HTML page.
 
 use crate::catalogue::Report;
 use crate::index::Rights;
@@ -10,11 +10,9 @@ pub(super) fn verdict(report: &Report) -> &'static str {
         Rights::Free => "free: this text, or part of it, is in a book that is free to publish",
         Rights::PublicDomain => "public domain: this text, or part of it, is in a book in the public domain",
         Rights::Unknown if report.total > 0 && report.total == report.matches.iter().filter(|m| m.allowed).count() => {
-            "unknown: it matches, but only books that are allowed"
+            "unknown: it matches only books on an allow-list"
         }
-        Rights::Unknown if report.total > 0 => {
-            "unknown: it matches, but nobody has said what may be done with the book"
-        }
+        Rights::Unknown if report.total > 0 => "unknown: it matches a book whose rights are unknown",
         Rights::Unknown if report.gems == 0 => "unknown: there is nothing in this text to check",
         Rights::Unknown => "unknown: nothing in the catalogue matches",
     }
@@ -34,7 +32,7 @@ pub(super) fn subject(name: &str, report: &Report, bytes: Option<u64>) -> String
     format!("{name}: {bytes}{gems} under '{}'{common}{allowed}", report.recipe)
 }
 
-/// What it takes to match, for one who wonders why nothing does.
+/// Describes the rule for a match, to explain why nothing matches.
 pub(super) fn rule(report: &Report) -> String {
     let gems = count(report.rule.min_common.into(), "gem", "gems");
     let share = match report.rule.min_share {
@@ -45,7 +43,7 @@ pub(super) fn rule(report: &Report) -> String {
     format!("a match takes {gems} in common{alone}{share}; {}", odds(report.chance))
 }
 
-/// The books that would match if they were not disabled.
+/// The number of disabled books that would match otherwise.
 pub(super) fn disabled(report: &Report) -> Option<String> {
     let books = report.disabled as u64;
     (books > 0).then(|| format!("{} would match", count(books, "disabled book", "disabled books")))
@@ -69,9 +67,9 @@ pub(super) fn relation(relation: Relation) -> &'static str {
     }
 }
 
-/// The expected number of unrelated books with so many common gems, in words.
+/// The expected number of unrelated books with this many common gems, in words.
 ///
-/// A small one is also the probability that a check meets such a book at all, which is easier to grasp.
+/// A small number is also the probability that a check finds any such book, which is easier to understand.
 pub(super) fn odds(expected: f64) -> String {
     if expected >= 0.5 {
         let books = count(expected.round() as u64, "unrelated book", "unrelated books");
@@ -83,7 +81,7 @@ pub(super) fn odds(expected: f64) -> String {
     }
 }
 
-/// The bound on the probability that the verdict is wrong, in words.
+/// The upper bound on the probability that the verdict is wrong, in words.
 pub(super) fn verdict_error(error: f64) -> String {
     if error >= 0.5 {
         return "how often such a verdict is wrong cannot be said: too few unrelated books were counted".to_owned();
@@ -94,7 +92,7 @@ pub(super) fn verdict_error(error: f64) -> String {
     )
 }
 
-/// The bound on the probability that an unrelated book matches as well, in words.
+/// The upper bound on the probability that an unrelated book matches as well, in words.
 pub(super) fn match_error(evidence: f64, error: f64) -> String {
     if error >= 0.5 {
         return format!("evidence {evidence:.1}, as unrelated books have");
@@ -102,7 +100,7 @@ pub(super) fn match_error(evidence: f64, error: f64) -> String {
     format!("evidence {evidence:.1}: at most one in {} unrelated books has as much", many(error.recip()))
 }
 
-/// A large number to two digits, in words as far as they are known to everybody.
+/// A large number rounded to two digits, in words up to trillions.
 pub(super) fn many(number: f64) -> String {
     const WORDS: [(f64, &str); 3] = [(1e12, "trillion"), (1e9, "billion"), (1e6, "million")];
     if number >= 1e15 {
@@ -122,7 +120,7 @@ pub(super) fn superscript(number: u32) -> String {
     number.to_string().bytes().map(|digit| raised[usize::from(digit - b'0')]).collect()
 }
 
-/// A part of 1 as a percentage that says 0 or 100 only when it is.
+/// A share as a percentage. Shows 0 or 100 only if the share is exactly that.
 pub(super) fn percent(share: f64) -> String {
     match (share * 100.0).round() {
         0.0 if share > 0.0 => "<1 %".to_owned(),
@@ -135,7 +133,7 @@ pub(super) fn count(number: u64, one: &str, several: &str) -> String {
     format!("{} {}", grouped(number), if number == 1 { one } else { several })
 }
 
-/// A number with a comma between thousands.
+/// A number with thousands separators.
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut written = String::new();
@@ -148,7 +146,7 @@ pub(crate) fn grouped(number: u64) -> String {
     written
 }
 
-/// How many gems there are if `common` are this share of them.
+/// The total number of gems, if `common` of them are this share.
 pub(super) fn whole(common: u32, share: f64) -> u32 {
     if share > 0.0 { (f64::from(common) / share).round() as u32 } else { 0 }
 }

@@ -1,29 +1,29 @@
-//! A copy made to look like another book: all that the recipe `documented` sees through, and nothing that it does not.
+//! Disguises a copy of a book, using only changes that the recipe `documented` sees through.
 
 use super::shelf::Setting;
 use super::story::{Chapter, Story, chapters, page};
 use crate::random::Random;
 
-/// The lines of a copy are so much shorter than any of the original's.
+/// The line width of a copy, shorter than the original's.
 const COLUMNS: usize = 54;
-/// Words of more letters are left in place, and their vowels mistyped: the recipe drops the shorter ones.
+/// The maximum number of letters in a short word, which the recipe drops. Longer words are kept, with mistyped vowels.
 const SHORT: usize = 5;
 const LATIN: &[char] = &['a', 'e', 'i', 'o', 'u'];
 const CYRILLIC: &[char] = &['а', 'е', 'ё', 'и', 'о', 'у', 'ы', 'э', 'ю', 'я'];
-/// Letters that a reader takes for the same, and so does the recipe.
+/// Letters that readers and the recipe treat as equal.
 const ACCENTS: [(char, char); 8] =
     [('a', 'á'), ('e', 'é'), ('i', 'ï'), ('o', 'ö'), ('u', 'ü'), ('c', 'ç'), ('n', 'ñ'), ('е', 'ё')];
 
 /// A disguised copy.
 pub(super) struct Forgery {
-    /// The copy as one file.
+    /// The full text of the copy.
     pub(super) text: String,
-    /// A paragraph of the original, and what became of it.
+    /// A paragraph of the original, and the same paragraph of the copy.
     pub(super) sample: (String, String),
 }
 
-/// Disguises a book: other words on the title page, an advertisement in front, the first and the last chapter gone,
-/// and all the rest retyped.
+/// Disguises a book: changes the title page, puts an advertisement in front, removes the first and last chapters, and
+/// retypes the rest.
 pub(super) fn disguise(setting: &Setting, story: &Story) -> Forgery {
     let mut typist = Typist { random: Random::new(11), fillers: Vec::new() };
     let mut teller = setting.teller(13);
@@ -39,7 +39,7 @@ pub(super) fn disguise(setting: &Setting, story: &Story) -> Forgery {
     Forgery { text: page(&front, COLUMNS) + &chapters(&retyped, COLUMNS), sample: (first(kept), first(&retyped)) }
 }
 
-/// Somebody who copies in a hurry and wants not to be noticed.
+/// Retypes text with changes that hide the copy.
 struct Typist {
     random: Random,
     fillers: Vec<String>,
@@ -50,7 +50,7 @@ impl Typist {
         let words: Vec<&str> = paragraph.split(' ').collect();
         let mut typed: Vec<String> = Vec::new();
         for (i, word) in words.iter().enumerate() {
-            // Only between words without punctuation: with it the recipe takes some words for ornaments.
+            // Only between words without punctuation: the recipe treats some words with punctuation as ornaments.
             let bare = |at: Option<usize>| {
                 at.and_then(|at| words.get(at)).is_some_and(|word| word.chars().all(char::is_alphabetic))
             };
@@ -67,7 +67,7 @@ impl Typist {
         typed.join(" ")
     }
 
-    /// A word with other vowels, accents, capitals and punctuation marks.
+    /// Changes a word's vowels, accents, case and punctuation.
     fn dress(&mut self, word: &str) -> String {
         let long = word.chars().filter(|c| c.is_alphabetic()).count() > SHORT;
         let letters = word.chars().map(|c| match c {

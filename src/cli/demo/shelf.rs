@@ -1,9 +1,9 @@
-//! The books of the demo: who wrote them, what may be done with them, and what they are about.
+//! The books of the demo: their authors, rights and subjects.
 
 use super::story::{Story, Teller};
 use crate::index::Rights;
 
-/// A book to be told.
+/// A book to generate.
 pub(super) struct Setting {
     pub(super) id: &'static str,
     pub(super) title: &'static str,
@@ -17,9 +17,9 @@ pub(super) struct Setting {
     treasures: &'static [&'static str],
 }
 
-/// A language to tell in.
+/// The language of a book.
 pub(super) struct Language {
-    /// As a BCP 47 tag.
+    /// A BCP 47 tag.
     pub(super) tag: &'static str,
     vocabulary: &'static str,
 }
@@ -28,7 +28,7 @@ static ENGLISH: Language = Language { tag: "en", vocabulary: include_str!("../..
 static RUSSIAN: Language = Language { tag: "ru", vocabulary: include_str!("../../../data/demo/russian.txt") };
 
 impl Setting {
-    /// Somebody who can tell of this setting; another `seed` tells otherwise.
+    /// A text generator for this setting. Different seeds give different texts.
     pub(super) fn teller(&self, seed: u64) -> Teller<'static> {
         let mut teller = Teller::new(self.language.vocabulary, self.seed ^ seed);
         teller.learn("hero", self.heroes);
@@ -38,13 +38,13 @@ impl Setting {
         teller
     }
 
-    /// The book, the same every time.
+    /// Generates the book, the same every time.
     pub(super) fn story(&self) -> Story {
         self.teller(0).tell(self.title, self.author)
     }
 }
 
-/// The book that is copied: the first of the [`SHELF`].
+/// The book to copy: the first of the [`SHELF`].
 pub(super) static VICTIM: &Setting = &SHELF[0];
 
 /// The books of the catalogue.

@@ -1,15 +1,15 @@
-//! Stories nobody wrote: sentences from templates, the same for the same seed.
+//! Generates stories from sentence templates. The same seed gives the same story.
 
 use std::collections::HashMap;
 
 use crate::random::Random;
 use crate::report::wrap;
 
-/// How long a story is.
+/// The number of chapters, and of paragraphs in each.
 const CHAPTERS: usize = 12;
 const PARAGRAPHS: usize = 14;
 
-/// A told story.
+/// A generated story.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Story {
     pub(super) title: &'static str,
@@ -24,26 +24,26 @@ pub(super) struct Chapter {
 }
 
 impl Story {
-    /// The whole book, in lines of so many columns.
+    /// The whole book, wrapped to this many columns.
     pub(super) fn text(&self, columns: usize) -> String {
         page(&[self.author, self.title], columns) + &chapters(&self.chapters, columns)
     }
 }
 
-/// Paragraphs in lines of so many columns, an empty line behind each.
+/// Paragraphs wrapped to this many columns, each followed by an empty line.
 pub(super) fn page(paragraphs: &[impl AsRef<str>], columns: usize) -> String {
     paragraphs.iter().map(|paragraph| wrap(paragraph.as_ref(), columns).join("\n") + "\n\n").collect()
 }
 
-/// Chapters in lines of so many columns.
+/// Chapters wrapped to this many columns.
 pub(super) fn chapters(chapters: &[Chapter], columns: usize) -> String {
     chapters.iter().map(|c| page(&[&c.heading], columns) + &page(&c.paragraphs, columns)).collect()
 }
 
-/// Says things in the ways that a vocabulary has for them.
+/// Generates text from the templates of a vocabulary.
 ///
-/// A vocabulary's sections are headed `[name]`, and each line of one is a way to say `{name}`; `{Name}` says it with a
-/// capital. All ways are used before one is used again, so that no word stands twice in a sentence by chance.
+/// A vocabulary has sections with a `[name]` header. Each line of a section is an alternative for `{name}`; `{Name}` capitalizes
+/// it. All alternatives are used before one is used again, so that words do not repeat in a sentence by chance.
 pub(super) struct Teller<'v> {
     sections: HashMap<&'v str, Section<'v>>,
     random: Random,
@@ -73,13 +73,13 @@ impl<'v> Teller<'v> {
         teller
     }
 
-    /// Learns the ways to say something.
+    /// Sets the alternatives for a name.
     pub(super) fn learn(&mut self, name: &'v str, ways: &[&'v str]) {
         let used = ways.len();
         self.sections.insert(name, Section { ways: ways.to_vec(), used });
     }
 
-    /// Tells a story.
+    /// Generates a story.
     pub(super) fn tell(&mut self, title: &'static str, author: &'static str) -> Story {
         let chapters = (1..=CHAPTERS).map(|number| self.chapter(number)).collect();
         Story { title, author, chapters }
@@ -102,14 +102,14 @@ impl<'v> Teller<'v> {
         Chapter { heading, paragraphs }
     }
 
-    /// A paragraph that begins with one kind of sentence and goes on with so many plain ones.
+    /// A paragraph of one sentence of this kind, and `more` plain ones.
     fn paragraph(&mut self, first: &str, more: usize) -> String {
         let mut sentences = vec![self.say(first)];
         sentences.extend((0..more).map(|_| self.say("sentence")));
         sentences.join(" ")
     }
 
-    /// One way to say it. What the vocabulary does not know stays in braces.
+    /// Expands a name. Names that are not in the vocabulary stay in braces.
     pub(super) fn say(&mut self, name: &str) -> String {
         let mut said = String::new();
         self.write(name, &mut said);
@@ -147,7 +147,7 @@ impl<'v> Teller<'v> {
     }
 }
 
-/// What stands before the first name in braces, the name, and what stands behind.
+/// Splits a template into the text before the first name in braces, the name, and the text after it.
 fn next_name(template: &str) -> Option<(&str, &str, &str)> {
     let (before, rest) = template.split_once('{')?;
     let (name, after) = rest.split_once('}')?;
@@ -159,7 +159,7 @@ fn capital(text: &str) -> String {
     chars.next().into_iter().flat_map(char::to_uppercase).chain(chars).collect()
 }
 
-/// `an` for `a` where the next word asks for it.
+/// Replaces `a` with `an` where the next word needs it.
 fn with_articles(text: &str) -> String {
     let mut words = text.split(' ').peekable();
     let mut written = Vec::new();

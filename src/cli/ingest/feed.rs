@@ -1,4 +1,4 @@
-//! A feed of books: a JSON object a line, with the text, the gems or the path of a file. It is read as it is ingested.
+//! A JSON Lines feed of books, each with its text, its gems or the path of a file. It is ingested while it is read.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -14,7 +14,7 @@ use crate::index::{BookId, BookKey, Library, Rights, Validity};
 use crate::json;
 use crate::object;
 
-/// How many lines are ingested at a time; fewer, once they have so many bytes together.
+/// How many lines are ingested at a time: up to this number, or to this number of bytes.
 const AT_ONCE: usize = 256;
 const BYTES_AT_ONCE: usize = 64 << 20;
 
@@ -39,11 +39,11 @@ struct FeedLine {
     recipe: Option<RecipeName>,
     #[serde(default)]
     allow_empty: bool,
-    /// From the feed's folder on.
+    /// Relative to the feed's folder.
     file: Option<std::path::PathBuf>,
 }
 
-/// What holds for lines that do not say.
+/// The values for lines that do not set them.
 pub(super) struct Defaults<'a> {
     pub(super) library: Option<&'a Library>,
     pub(super) rights: Option<Rights>,
@@ -51,10 +51,10 @@ pub(super) struct Defaults<'a> {
     pub(super) allow_empty: bool,
 }
 
-/// A job for a line, or why there is none; under the names of feed and line.
+/// A line's job or the reason why it is refused, with the names of feed and line.
 pub(super) type Read = (String, Result<Job, String>);
 
-/// Reads a feed, and hands on some lines at a time.
+/// Reads a feed and passes on batches of lines.
 pub(super) fn each(
     path: &Path,
     defaults: &Defaults<'_>,
@@ -98,10 +98,10 @@ fn job(line: &[u8], folder: &Path, defaults: &Defaults<'_>) -> Result<Job, Strin
     };
     let library = line.library.or_else(|| defaults.library.cloned());
     Ok(Job {
-        key: BookKey { library: library.ok_or("no library: give --library, or one in the line")?, id: line.id },
+        key: BookKey { library: library.ok_or("no library: give --library, or \"library\" in the line")?, id: line.id },
         source,
         clean: line.clean.or(defaults.clean),
-        rights: line.rights.or(defaults.rights).ok_or("no rights: give --rights, or some in the line")?,
+        rights: line.rights.or(defaults.rights).ok_or("no rights: give --rights, or \"rights\" in the line")?,
         title: line.title,
         authors: line.authors,
         language: line.language,

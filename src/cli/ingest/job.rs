@@ -1,4 +1,4 @@
-//! A file, a text or a list of gems on its way into the catalogue, and the books that it is.
+//! A file, a text or a list of gems to ingest, and the books in it.
 
 use std::path::Path;
 
@@ -10,10 +10,10 @@ use crate::catalogue::{Content, NewEntry};
 use crate::extract::{Book, Format, Metadata};
 use crate::index::{BadName, BookId, BookKey, Rights, Validity};
 
-/// What is known of it, and where it is.
+/// A source of one or more books, with their metadata.
 pub(super) struct Job {
     pub(super) source: Source,
-    /// Whether its texts are read without the marks of their printing, where that is said.
+    /// Whether to ignore print artifacts in its texts, if given.
     pub(super) clean: Option<bool>,
     pub(super) key: BookKey,
     pub(super) rights: Rights,
@@ -22,7 +22,7 @@ pub(super) struct Job {
     pub(super) language: Option<String>,
     pub(super) identifiers: Vec<String>,
     pub(super) validity: Option<Validity>,
-    /// Whether it may take the place of a book that has gems with one that has none.
+    /// Whether it may replace a book that has gems with one that has none.
     pub(super) allow_empty: bool,
 }
 
@@ -33,7 +33,7 @@ pub(super) enum Source {
     Gems { recipe: Option<RecipeName>, gems: Vec<WrittenGem> },
 }
 
-/// What people call a file or a book, and the format that it was read from.
+/// The display name of a file or a book, and the format it was read from.
 pub(super) struct Name {
     pub(super) name: String,
     pub(super) format: Option<Format>,
@@ -51,11 +51,11 @@ impl From<String> for Name {
     }
 }
 
-/// A book, or why it is none; under its name for people.
+/// A book or the reason why it is refused, with its display name.
 pub(super) type Loaded = (Name, Result<NewEntry, String>);
 
 impl Job {
-    /// The books that it is: of an archive all that are in it.
+    /// Loads the book, or all books of an archive.
     pub(super) fn load(self, name: String, reading: Reading) -> Vec<Loaded> {
         let Self { source, clean, key, rights, title, authors, language, identifiers, validity, allow_empty } = self;
         let entry =
@@ -64,10 +64,10 @@ impl Job {
             Source::Text(text) => Content::Text { text, clean },
             Source::Gems { recipe, gems } => Content::Gems { recipe, gems },
             Source::File(file) => {
-                // What is known counts more than what the file says of itself.
+                // Given metadata overrides the file's own.
                 let known = entry(Content::Text { text: String::new(), clean });
                 return match reading.books(&file.path) {
-                    // A line of a feed has another name.
+                    // For a line of a feed, the name is not the path, so add the path.
                     Err(why) if name != file.path.display().to_string() => {
                         let why = format!("{}: {why}", file.relative.display());
                         vec![(name.into(), Err(why))]
@@ -84,7 +84,7 @@ impl Job {
     }
 }
 
-/// A book with its text, and with what it says of itself where nothing is known.
+/// A book with its text. The file's own metadata fills what is not given.
 fn filled(name: String, known: NewEntry, book: Book, clean: Option<bool>) -> Loaded {
     let read = match book.read {
         Ok(read) => read,
@@ -102,8 +102,8 @@ fn filled(name: String, known: NewEntry, book: Book, clean: Option<bool>) -> Loa
     (Name { name, format: Some(read.format) }, Ok(entry))
 }
 
-/// The books of an archive, whose ids are its own and their paths in it, without their endings where these tell none apart.
-/// Its rights are theirs; its title is not.
+/// The books of an archive. Their ids are the archive's id and their paths in it, without extensions unless these tell books
+/// apart. They inherit the archive's rights but not its title.
 fn members(archive: &str, known: &NewEntry, books: Vec<Book>, clean: Option<bool>) -> Vec<Loaded> {
     let stem = |member: &str| Path::new(member).with_extension("").to_string_lossy().into_owned();
     let mut count: HashMap<String, usize> = HashMap::new();
@@ -118,7 +118,7 @@ fn members(archive: &str, known: &NewEntry, books: Vec<Book>, clean: Option<bool
         let name = format!("{archive}/{member}");
         let id = format!("{}/{of_member}", known.key.id).parse().map_err(|error: BadName| error.to_string());
         let id = id.and_then(|id: BookId| {
-            let taken = || format!("the id {:?} is already that of another book in the archive", id.as_str());
+            let taken = || format!("the id {:?} is already used by another book in the archive", id.as_str());
             if ids.insert(id.clone()) { Ok(id) } else { Err(taken()) }
         });
         loaded.push(match id {

@@ -1,4 +1,4 @@
-//! What is known of the books of an ingest: a file of JSON objects, one a line.
+//! Metadata for the books of an ingest, from a JSON Lines file.
 
 use std::fs;
 use std::path::Path;
@@ -11,19 +11,19 @@ use super::super::files::Found;
 use crate::index::{BookId, Library, Rights, Validity};
 use crate::object;
 
-/// What is known of books, by file.
+/// Metadata by file.
 #[derive(Default)]
 pub(super) struct Metadata {
-    /// The file it is from.
+    /// The metadata file.
     path: String,
     entries: HashMap<String, MetadataLine>,
 }
 
-/// What is known of one book.
+/// The metadata of one book.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Known {
-    /// The file: its path from the folder that is ingested on, or its name.
+    /// The book's file: its path relative to the ingested folder, or its name.
     pub(super) file: String,
     pub(super) id: Option<BookId>,
     pub(super) library: Option<Library>,
@@ -56,14 +56,14 @@ impl Metadata {
             let known: Known = serde_json::from_str(line).map_err(|e| wrong(format!(", line {number}: {e}")))?;
             if let Some(first) = entries.get(&known.file) {
                 let (file, first) = (&known.file, first.number);
-                return Err(wrong(format!(", line {number}: {file:?} stands in line {first} already")));
+                return Err(wrong(format!(", line {number}: {file:?} is already in line {first}")));
             }
             entries.insert(known.file.clone(), MetadataLine { number, known, used: false });
         }
         Ok(Self { path: path.display().to_string(), entries })
     }
 
-    /// What is known of a file, by its path or else by its name; nothing, if no line names it.
+    /// The metadata of a file, looked up by path, then by name. Empty if no line names the file.
     pub(super) fn of(&mut self, file: &Found) -> Result<Known, String> {
         let path = file.relative.to_str().unwrap_or_default();
         let name = file.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
@@ -73,7 +73,7 @@ impl Metadata {
         };
         if line.used {
             return Err(format!(
-                "{}, line {} names {key:?}, which are several files: give paths",
+                "{}, line {}: {key:?} matches several files: give their paths",
                 self.path, line.number
             ));
         }
@@ -81,7 +81,7 @@ impl Metadata {
         Ok(line.known.clone())
     }
 
-    /// The files that no file was found for, with the reason to refuse them.
+    /// The entries for which there is no file, with the reason to refuse them.
     pub(super) fn unused(self) -> impl Iterator<Item = (String, String)> {
         let Self { path, entries } = self;
         let mut lines: Vec<MetadataLine> = entries.into_values().filter(|line| !line.used).collect();

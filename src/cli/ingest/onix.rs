@@ -1,4 +1,4 @@
-//! What is known of the books of an ingest from an ONIX feed, matched to files by the ISBN in their names.
+//! Metadata for the books of an ingest from an ONIX feed, matched to files by the ISBN in their names.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -12,16 +12,16 @@ use super::super::terminal::tell;
 use super::metadata::Known;
 use crate::onix::{Isbn, Product, Products, Territory, bad_isbns_in, isbns_in};
 
-/// What is wrong with what looks like an ISBN.
+/// Why an apparent ISBN is refused.
 const WRONG_DIGIT: &str = "its check digit is wrong, or digits are missing; correct it";
 
-/// A record or a file, and why there is no book for it.
+/// A record or a file, and why it is refused.
 pub(super) type Refused = (String, String);
 
-/// The files that have a record, with what is known of them; and what is refused.
+/// The files that have a record, with their metadata; and what is refused.
 pub(super) type Matched = (Vec<(Found, Known)>, Vec<Refused>);
 
-/// Reads a feed from beginning to end, and finds the file of each product. Only what is known of files is kept.
+/// Streams a feed and finds the file of each product. Only products with a file are kept in memory.
 pub(super) fn matched(feed: &Path, territory: Option<&Territory>, files: Vec<Found>) -> Result<Matched, Failure> {
     let wrong = |why: String| Failure::Input(format!("{}, {why}", feed.display()));
     let opened = File::open(feed).map_err(|e| Failure::Input(format!("{}: {e}", feed.display())))?;
@@ -40,22 +40,22 @@ pub(super) fn matched(feed: &Path, territory: Option<&Territory>, files: Vec<Fou
         let record = || format!("record {}", product.reference);
         for unknown in product.unknown_territories() {
             tell(format_args!(
-                "lapidary: {}, {}: {unknown:?} is no territory of ONIX: what is said of it is taken to hold anywhere",
+                "lapidary: {}, {}: {unknown:?} is not an ONIX territory: its sales rights are taken to apply anywhere",
                 feed.display(),
                 record()
             ));
         }
         for isbn in product.bad_isbns.iter().filter(|_| !product.isbns.is_empty()) {
-            tell(format_args!("lapidary: {}, {}: {isbn:?} is no ISBN: {WRONG_DIGIT}", feed.display(), record()));
+            tell(format_args!("lapidary: {}, {}: {isbn:?} is not an ISBN: {WRONG_DIGIT}", feed.display(), record()));
         }
         let file = product.isbns.iter().find_map(|isbn| of_isbn.get(isbn));
         match file {
             _ if product.deleted => refused
-                .push((record(), "the record asks for deletion: see `lapidary books disable` and `remove`".to_owned())),
+                .push((record(), "the record is a deletion: see `lapidary books disable` and `remove`".to_owned())),
             None if product.isbns.is_empty() => {
                 let why = match product.bad_isbns.as_slice() {
-                    [] => "it has no ISBN to find a file by".to_owned(),
-                    bad => format!("{} is no ISBN: {WRONG_DIGIT}", bad.join(", ")),
+                    [] => "it has no ISBN, so no file can be found for it".to_owned(),
+                    bad => format!("{} is not an ISBN: {WRONG_DIGIT}", bad.join(", ")),
                 };
                 refused.push((record(), why));
             }
@@ -65,7 +65,7 @@ pub(super) fn matched(feed: &Path, territory: Option<&Territory>, files: Vec<Fou
             }
             Some(i) if known[*i].is_some() => {
                 let file = files[*i].path.display();
-                refused.push((record(), format!("{file} is already that of another record")));
+                refused.push((record(), format!("{file} already belongs to another record")));
             }
             Some(i) => known[*i] = Some(of(&product, territory).map_err(wrong)?),
         }
@@ -85,7 +85,7 @@ fn without_record(file: &Found) -> String {
     let name = file.path.file_stem().unwrap_or_default().to_string_lossy();
     match bad_isbns_in(&name).as_slice() {
         [] => "no record of the feed has its ISBN".to_owned(),
-        bad => format!("{} in its name is no ISBN: {WRONG_DIGIT}", bad.join(", ")),
+        bad => format!("{} in its name is not an ISBN: {WRONG_DIGIT}", bad.join(", ")),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What lands is counted and shown: while it lands, and in the end.
+//! Counts ingested files, and shows the progress and a summary.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
@@ -15,12 +15,12 @@ use super::super::terminal::{out, tell};
 use super::job::Name;
 use crate::catalogue::{Added, Outcome};
 
-/// Counts what lands, and shows it.
+/// The progress of an ingest.
 pub(super) struct Progress {
     pub(super) bar: ProgressBar,
     json: bool,
     begun: Instant,
-    /// How many files of folders were taken for no books, by their endings.
+    /// How many files in folders were skipped as not being books, by extension.
     skipped: BTreeMap<String, u64>,
     counts: Mutex<Counts>,
 }
@@ -30,9 +30,9 @@ struct Counts {
     added: u64,
     replaced: u64,
     unchanged: u64,
-    /// Books of files, by format.
+    /// Books read from files, by format.
     formats: BTreeMap<&'static str, u64>,
-    /// Books without a gem, which no check can find.
+    /// Books without gems, which no check can find.
     gemless: Vec<String>,
     bytes: u64,
     refused: Vec<(String, String)>,
@@ -106,10 +106,10 @@ impl Progress {
         }
         if !self.skipped.is_empty() {
             let skipped = counted(&self.skipped);
-            lines.push(format!("skipped, being no books: {skipped}; name them, or give --include, to take them"));
+            lines.push(format!("skipped, not books: {skipped}; to add them, name them or give --include"));
         }
         if !gemless.is_empty() {
-            lines.push(format!("{} of them are too short for a gem: no check can find these", gemless.len()));
+            lines.push(format!("{} are too short for a gem, so no check can find them", gemless.len()));
             lines.extend(gemless.iter().map(|file| format!("  {file}")));
         }
         let summary = lines.join("\n");
@@ -123,7 +123,7 @@ impl Progress {
     }
 }
 
-/// Says what was refused, and each reason once.
+/// Lists what was refused, grouped by reason.
 fn show_refused(refused: &[(String, String)]) {
     let mut by_reason: Vec<(&str, Vec<&str>)> = Vec::new();
     let mut place: HashMap<&str, usize> = HashMap::new();
