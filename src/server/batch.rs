@@ -58,10 +58,10 @@ pub(super) struct Answered {
 }
 
 #[utoipa::path(post, path = "/v1/checks:batch", tag = "checks", operation_id = "check_batch",
-    summary = "Make many checks: a line each",
-    description = "Up to 10,000 lines, each a JSON object. Answers come in the order of the lines while the rest is still sent; a line that is wrong is answered by a problem, and stops no other.",
+    summary = "Run many checks, one per line",
+    description = "Up to 10,000 lines, each a JSON object. Results are streamed in the order of the lines, while the request is still being sent. An invalid line gets a problem as its result and does not affect other lines.",
     request_body(content = Question, content_type = "application/x-ndjson"),
-    responses((status = 200, description = "An answer a line", body = Answered, content_type = "application/x-ndjson"), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
+    responses((status = 200, description = "One result per line", body = Answered, content_type = "application/x-ndjson"), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
 pub(super) async fn check(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
     parameters::none(request.query_string())?;
     lines::answer(&request, payload, &state, |catalogue, lines, room| {

@@ -21,17 +21,17 @@ use crate::object;
 
 #[utoipa::path(put, path = "/v1/libraries/{library}/books/{id}", tag = "books", operation_id = "put_book",
     summary = "Add or replace a book",
-    description = "With a JSON body everything stands in the body, and a query is refused but for `allow_empty`. A book that is replaced stays disabled if it was, and keeps its note; what is amended of it meanwhile stays, too.",
-    params(("library" = String, Path, description = "The library", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"), ("id" = String, Path, description = "The library's own id; slashes may stand as they are", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"),
-        ("rights" = Option<Rights>, Query, description = "With a raw body, and needed there: what may be done with it"),
+    description = "With a JSON body, all fields are in the body, and `allow_empty` is the only query parameter accepted. A replaced book stays disabled if it was, and keeps its note. Updates made to the book in the meantime are kept, too.",
+    params(("library" = String, Path, description = "The library", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"), ("id" = String, Path, description = "The library's own id; slashes need no escaping", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"),
+        ("rights" = Option<Rights>, Query, description = "With a raw body, where it is required: the rights in the book"),
         ("title" = Option<String>, Query, description = "With a raw body: the title"),
-        ("author" = Option<Vec<String>>, Query, description = "With a raw body: an author; once for each"),
+        ("author" = Option<Vec<String>>, Query, description = "With a raw body: an author; can be given several times"),
         ("language" = Option<String>, Query, description = "With a raw body: the language"),
-        ("identifier" = Option<Vec<String>>, Query, description = "With a raw body: an ISBN or another identifier; once for each"),
-        ("clean" = Option<bool>, Query, description = "With a raw body: whether to read it without the marks of printing; as each recipe does, if left out"),
-        ("allow_empty" = Option<bool>, Query, description = "Whether a book that has gems may be replaced by one that has none, which no check can find")),
+        ("identifier" = Option<Vec<String>>, Query, description = "With a raw body: an ISBN or another identifier; can be given several times"),
+        ("clean" = Option<bool>, Query, description = "With a raw body: whether to remove print artifacts, such as running heads; the default depends on the recipe"),
+        ("allow_empty" = Option<bool>, Query, description = "Whether a book with gems can be replaced by one without gems, which checks cannot find")),
     request_body(content((Written = "application/json"), (inline(AnyBytes) = "text/plain"), (inline(AnyBytes) = "application/octet-stream"))),
-    responses((status = 200, description = "It was there", body = Added), (status = 201, description = "It was added", body = Added), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
+    responses((status = 200, description = "The book already existed", body = Added), (status = 201, description = "The book was added", body = Added), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
 pub(super) async fn put(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
     let key = parameters::book(&request)?;
     let parameters = request.query_string().to_owned();
@@ -47,8 +47,8 @@ pub(super) async fn put(request: HttpRequest, payload: Payload, state: Data<Stat
 }
 
 #[utoipa::path(get, path = "/v1/libraries/{library}/books/{id}", tag = "books", operation_id = "book", summary = "Show a book",
-    params(("library" = String, Path, description = "The library", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"), ("id" = String, Path, description = "The library's own id; slashes may stand as they are", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")),
-    responses((status = 200, description = "Its record", body = Record), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
+    params(("library" = String, Path, description = "The library", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"), ("id" = String, Path, description = "The library's own id; slashes need no escaping", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")),
+    responses((status = 200, description = "The book's record", body = Record), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
 pub(super) async fn get(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, Problem> {
     let key = parameters::book(&request)?;
     work(&state, move |catalogue| match catalogue.book(&key)? {
@@ -59,8 +59,8 @@ pub(super) async fn get(request: HttpRequest, state: Data<State>) -> Result<Http
 }
 
 #[utoipa::path(delete, path = "/v1/libraries/{library}/books/{id}", tag = "books", operation_id = "delete_book", summary = "Remove a book",
-    params(("library" = String, Path, description = "The library", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"), ("id" = String, Path, description = "The library's own id; slashes may stand as they are", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")),
-    responses((status = 204, description = "It is removed"), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
+    params(("library" = String, Path, description = "The library", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"), ("id" = String, Path, description = "The library's own id; slashes need no escaping", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")),
+    responses((status = 204, description = "It was removed"), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
 pub(super) async fn delete(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, Problem> {
     let key = parameters::book(&request)?;
     work(&state, move |catalogue| match catalogue.remove(std::slice::from_ref(&key))?.as_slice() {

@@ -22,16 +22,16 @@ use crate::report::html_report;
 
 #[utoipa::path(post, path = "/v1/checks", tag = "checks", operation_id = "check",
     summary = "Check a text, a file or gems",
-    description = "With a JSON body everything stands in the body, and a query is refused. `Accept: text/html` gives the report as a page that can be filed.",
+    description = "With a JSON body, all fields are in the body, and query parameters are refused. With `Accept: text/html`, the report is a page suitable for filing.",
     params(("recipe" = Option<String>, Query, description = "With a raw body: the recipe"),
-        ("library" = Option<String>, Query, description = "With a raw body: only books of this library count", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"),
-        ("limit" = Option<u32>, Query, description = "With a raw body: how many matches to show", maximum = 1000),
+        ("library" = Option<String>, Query, description = "With a raw body: check only against the books of this library", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"),
+        ("limit" = Option<u32>, Query, description = "With a raw body: the maximum number of matches to show", maximum = 1000),
         ("detail" = Option<bool>, Query, description = "With a raw body: whether to show spans"),
-        ("day" = Option<jiff::civil::Date>, Query, description = "With a raw body: the day whose rights decide"),
-        ("allow_incomplete" = Option<bool>, Query, description = "With a raw body: whether the recipe named may be one that not every book has gems of yet; the answer then says how many have (`coverage`)"),
-        ("clean" = Option<bool>, Query, description = "With a raw body: whether to read it without the marks of printing, such as running heads; as the recipe does, if left out")),
+        ("day" = Option<jiff::civil::Date>, Query, description = "With a raw body: use the rights in effect on this day"),
+        ("allow_incomplete" = Option<bool>, Query, description = "With a raw body: whether to allow a recipe for which some books do not have gems yet; the report then says how many have (`coverage`)"),
+        ("clean" = Option<bool>, Query, description = "With a raw body: whether to remove print artifacts, such as running heads; the default depends on the recipe")),
     request_body(content((Asked = "application/json"), (inline(AnyBytes) = "text/plain"), (inline(AnyBytes) = "application/octet-stream"))),
-    responses((status = 200, description = "What was found", content((Report = "application/json"), (String = "text/html"))), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
+    responses((status = 200, description = "The report", content((Report = "application/json"), (String = "text/html"))), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
 pub(super) async fn check(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
     let parameters = request.query_string().to_owned();
     let body = body::json_or_raw(&request, payload, &state).await?;
@@ -60,10 +60,10 @@ fn wants_page(request: &HttpRequest) -> bool {
 }
 
 #[utoipa::path(post, path = "/copyright_check_by_gems/", tag = "checks", operation_id = "check_by_gems",
-    summary = "Check gems, as existing clients post them",
-    description = "The gems are of the recipe that the server is set to (`client-recipe`): by default `released`, as the published client computes, once every book has gems of it, or else `documented`.",
+    summary = "Check gems posted as a form by existing clients",
+    description = "The server setting `client-recipe` determines the recipe of the gems. The default is `released`, which the published client computes, if every book has gems of that recipe, and `documented` otherwise.",
     request_body(content = Form, content_type = "application/x-www-form-urlencoded"),
-    responses((status = 200, description = "What was found", body = Report), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
+    responses((status = 200, description = "The report", body = Report), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
 pub(super) async fn check_by_gems(
     request: HttpRequest,
     payload: Payload,

@@ -22,9 +22,9 @@ use crate::index::UNWATCHED;
 /// How many pieces may wait for a slow client.
 const WAITING: usize = 4;
 
-#[utoipa::path(get, path = "/v1/export", tag = "server", operation_id = "export", summary = "Fetch the whole catalogue",
-    description = "Two at a time; one that is not read for 30 seconds, or slower than 8 KiB a second, is cut off.",
-    responses((status = 200, description = "NDJSON, as docs/reference/export.md has it", body = Object, content_type = "application/x-ndjson"), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")))]
+#[utoipa::path(get, path = "/v1/export", tag = "server", operation_id = "export", summary = "Export the whole catalogue",
+    description = "At most two exports and imports run at a time. An export is aborted if the client reads nothing for 30 seconds, or reads slower than 8 KiB per second.",
+    responses((status = 200, description = "NDJSON in the format of docs/reference/export.md", body = Object, content_type = "application/x-ndjson"), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")))]
 pub(super) async fn export(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, Problem> {
     let transfer = Arc::clone(&state.transfers).try_acquire_owned();
     let transfer =

@@ -71,11 +71,11 @@ enum FeedOutcome {
 }
 
 #[utoipa::path(post, path = "/v1/libraries/{library}/books", tag = "books", operation_id = "add_books",
-    summary = "Add many books: a line each",
-    description = "A stream of any length, each line a JSON object. A book's answer is written once the book is on disk, in the order of the lines; who does not read the answers is not read from. A feed that is sent again changes nothing and says so.",
+    summary = "Add many books, one per line",
+    description = "A stream of any length, each line a JSON object. Results are sent in the order of the lines, each as soon as its book is on disk. The server stops reading the request while the client does not read the results. Sending the same feed again changes nothing, and its results say so.",
     params(("library" = String, Path, description = "The library", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")),
     request_body(content = Fed, content_type = "application/x-ndjson"),
-    responses((status = 200, description = "An answer a line", body = Landed, content_type = "application/x-ndjson"), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
+    responses((status = 200, description = "One result per line", body = Landed, content_type = "application/x-ndjson"), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
 pub(super) async fn add(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
     let library = parameters::library(&request)?;
     parameters::none(request.query_string())?;

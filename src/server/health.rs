@@ -26,14 +26,14 @@ const CHANCE: Duration = Duration::from_secs(15);
 /// When to ask again.
 const RETRY_SECONDS: u64 = 5;
 
-#[utoipa::path(get, path = "/healthz", tag = "server", operation_id = "alive", summary = "Whether the server lives",
-    responses((status = 200, description = "It lives", body = Object)),)]
+#[utoipa::path(get, path = "/healthz", tag = "server", operation_id = "alive", summary = "Liveness: whether the server is running",
+    responses((status = 200, description = "The server is running", body = Object)),)]
 pub(super) async fn alive() -> HttpResponse {
     HttpResponse::Ok().json(json!({ "status": "ok" }))
 }
 
-#[utoipa::path(get, path = "/readyz", tag = "server", operation_id = "ready", summary = "Whether the server takes requests",
-    responses((status = 200, description = "It does", body = Object), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
+#[utoipa::path(get, path = "/readyz", tag = "server", operation_id = "ready", summary = "Readiness: whether the server accepts requests",
+    responses((status = 200, description = "The server is ready", body = Object), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
 pub(super) async fn ready(state: Data<State>) -> Result<HttpResponse, Problem> {
     match state.fault() {
         None => Ok(HttpResponse::Ok().json(json!({ "status": "ready" }))),

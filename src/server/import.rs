@@ -26,10 +26,10 @@ pub(super) struct Imported {
     books: u64,
 }
 
-#[utoipa::path(post, path = "/v1/import", tag = "server", operation_id = "import", summary = "Take in the books of an export",
-    description = "Lines as docs/reference/export.md has them, of any number. Each book is added, or replaces the one of its name. When a line is wrong, the books before it are in the catalogue.",
+#[utoipa::path(post, path = "/v1/import", tag = "server", operation_id = "import", summary = "Import the books of an export",
+    description = "Any number of lines in the format of docs/reference/export.md. Each book is added, or replaces the book with the same id. If a line is invalid, the books before it have already been imported.",
     request_body(content = Object, content_type = "application/x-ndjson"),
-    responses((status = 200, description = "All are in the catalogue", body = Imported), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
+    responses((status = 200, description = "All books were imported", body = Imported), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
 pub(super) async fn import(
     request: HttpRequest,
     mut payload: Payload,
