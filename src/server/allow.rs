@@ -1,4 +1,4 @@
-//! Allow-lists: gems that are not counted, and books that decide no verdict.
+//! Allow-lists: gems that checks ignore, and books that do not affect the verdict.
 
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Payload};
@@ -17,7 +17,7 @@ use crate::object;
 /// All allow-lists.
 #[derive(Serialize, ToSchema)]
 pub(super) struct Lists {
-    /// By name.
+    /// Ordered by name.
     allow: Vec<AllowList>,
 }
 
@@ -26,18 +26,18 @@ pub(super) struct Lists {
 #[serde(deny_unknown_fields)]
 #[schema(as = ToAllow)]
 pub(super) struct Asked {
-    /// A text, whose gems are kept and which is not.
+    /// A text. Its gems are stored; the text itself is not.
     text: Option<String>,
-    /// Whether the text is read without the marks of its printing; as each recipe does, if left out.
+    /// Whether to remove print artifacts from the text; the default depends on the recipe.
     clean: Option<bool>,
     /// Gems.
     gems: Option<Vec<WrittenGem>>,
-    /// The recipe that `gems` were made by; the catalogue's default when none is named.
+    /// The recipe of `gems`; by default the catalogue's default recipe.
     recipe: Option<String>,
     /// A book.
     #[serde(default, deserialize_with = "object::optional")]
     book: Option<BookKey>,
-    /// Why.
+    /// A note on why this is allowed.
     note: Option<String>,
 }
 

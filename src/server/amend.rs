@@ -1,4 +1,4 @@
-//! What is said of a book, changed without its text: `PATCH`.
+//! `PATCH`: updates a book's metadata and rights without its text.
 
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};

@@ -1,4 +1,4 @@
-//! Who changed what.
+//! The audit log.
 
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
@@ -11,7 +11,7 @@ use super::problem::{Details, Problem};
 use super::work::{Answer, work};
 use crate::index::AuditFrom;
 
-/// How many entries a page has when no limit is given.
+/// The default number of entries per page.
 const PAGE: usize = 100;
 
 #[derive(Deserialize)]

@@ -1,4 +1,4 @@
-//! One book: put in, shown, removed.
+//! Adds, shows and removes a single book.
 
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Payload};
@@ -70,20 +70,20 @@ pub(super) async fn delete(request: HttpRequest, state: Data<State>) -> Result<H
     .await
 }
 
-/// There is no such book.
+/// The problem for an unknown book.
 pub(super) fn no_such_book(key: &BookKey) -> Problem {
     let (library, id) = (excerpt(key.library.as_str()), excerpt(key.id.as_str()));
     Problem::missing("no_such_book", format!("library '{library}' has no book '{id}'"))
 }
 
-/// A book as it is sent: exactly one of `text` and `gems`.
+/// A book to add: exactly one of `text` and `gems`.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = NewBook)]
 pub(super) struct Written {
-    /// What may be done with it.
+    /// The rights in the book.
     rights: Rights,
-    /// The days that its rights hold on, if not all.
+    /// The period in which its rights apply; by default always.
     #[serde(default, deserialize_with = "object::optional")]
     validity: Option<Validity>,
     /// The title, if known.
@@ -96,24 +96,24 @@ pub(super) struct Written {
     /// ISBNs and other identifiers.
     #[serde(default)]
     identifiers: Vec<String>,
-    /// Its text, which gets gems under every recipe of the catalogue and is not kept.
+    /// Its text. Gems of every recipe of the catalogue are computed from it; the text itself is not stored.
     text: Option<String>,
-    /// Whether the text is read without the marks of its printing; as each recipe does, if left out.
+    /// Whether to remove print artifacts from the text; the default depends on the recipe.
     clean: Option<bool>,
-    /// Only its gems.
+    /// Its gems, instead of a text.
     #[schema(max_items = 100_000)]
     gems: Option<Vec<WrittenGem>>,
-    /// The recipe that `gems` were made by.
+    /// The recipe of `gems`.
     recipe: Option<String>,
-    /// Whether a book that has gems may be replaced by one that has none, which no check can find.
+    /// Whether a book with gems can be replaced by one without gems, which checks cannot find.
     #[serde(default)]
     allow_empty: bool,
-    /// The library's own id, in a line of many: that of a book by itself stands in the path.
+    /// The library's own id, for a line of a stream. In a request for one book, the id is in the path.
     #[schema(ignore)]
     pub(super) id: Option<String>,
 }
 
-/// What may stand in the query beside a JSON body.
+/// The query parameters allowed with a JSON body.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Beside {
@@ -141,7 +141,7 @@ fn entry(key: BookKey, body: Body, parameters: &str) -> Result<(NewEntry, Room),
     })
 }
 
-/// A book as it was sent, in the catalogue's words.
+/// Converts a request into a catalogue entry.
 pub(super) fn entry_of(key: BookKey, written: Written) -> Result<NewEntry, Problem> {
     let Written {
         rights,
@@ -173,7 +173,7 @@ pub(super) fn entry_of(key: BookKey, written: Written) -> Result<NewEntry, Probl
     Ok(About { rights, validity, title, authors, language, identifiers, clean, allow_empty }.entry(key, content))
 }
 
-/// What is said of a book beside its content.
+/// A book's metadata.
 struct About {
     rights: Rights,
     validity: Option<Validity>,
@@ -226,7 +226,7 @@ impl About {
         Ok(Self { rights, validity: None, title, authors, language, identifiers, clean, allow_empty })
     }
 
-    /// The same, with what the file says where nothing is said.
+    /// Fills in missing metadata from the file.
     fn or(self, metadata: Metadata) -> Self {
         let (title, language) = (self.title.or(metadata.title), self.language.or(metadata.language));
         let authors = if self.authors.is_empty() { metadata.authors } else { self.authors };

@@ -1,4 +1,4 @@
-//! An export taken into the catalogue.
+//! Imports an export into the catalogue.
 
 use std::cell::RefCell;
 use std::io::{self, BufReader, Read};
@@ -16,13 +16,13 @@ use super::problem::{Details, Problem, overloaded};
 use super::{State, requests};
 use crate::index::UNWATCHED;
 
-/// How many pieces of the body may wait for the disk.
+/// How many pieces of the body can wait for the disk.
 const WAITING: usize = 16;
 
-/// What was taken in.
+/// The result of an import.
 #[derive(Serialize, ToSchema)]
 pub(super) struct Imported {
-    /// How many books.
+    /// The number of books imported.
     books: u64,
 }
 
@@ -61,11 +61,11 @@ pub(super) async fn import(
                 if let Err(problem) = guest.is_still_let_in(&state.catalogue) {
                     break Err(problem);
                 }
-                // When it has failed already, what is still sent is read all the same, so that the client comes to read why.
+                // After a failure, the rest of the body is still read, so that the client gets to read why.
                 let _ = sender.send(piece).await;
             }
             Err(stalled) => break Err(stalled),
-            // A body that broke off lacks the line that ends an export, which is what the client is told then.
+            // A truncated body lacks the line that ends an export; the client is told about that.
             Ok(None | Some(Err(_))) => break Ok(()),
         }
     };
@@ -75,7 +75,7 @@ pub(super) async fn import(
     Ok(HttpResponse::Ok().json(Imported { books: books? }))
 }
 
-/// What is received, to be read.
+/// The received pieces, as a reader.
 struct Pieces {
     receiver: Receiver<Bytes>,
     rest: Bytes,

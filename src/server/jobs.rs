@@ -1,4 +1,4 @@
-//! Long work: started, shown, cancelled; and the texts that a re-index waits for.
+//! Jobs: started, shown, cancelled; and the texts that a re-index waits for.
 
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Path, Payload};

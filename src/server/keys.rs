@@ -1,4 +1,4 @@
-//! Keys: made, listed, rotated, revoked.
+//! Keys: created, listed, rotated, revoked.
 
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Path, Payload};
@@ -28,7 +28,7 @@ pub(super) async fn make(request: HttpRequest, payload: Payload, state: Data<Sta
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Rotation {
-    /// How long the secret before is good yet.
+    /// How long the previous secret stays valid, in seconds.
     overlap_seconds: u32,
 }
 

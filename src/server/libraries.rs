@@ -1,4 +1,4 @@
-//! What there is: libraries, their books, and the catalogue in numbers.
+//! Lists libraries and their books, and shows catalogue statistics.
 
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
@@ -12,13 +12,13 @@ use super::work::{Answer, work};
 use crate::catalogue::{Page, Stats};
 use crate::index::{BookId, LibrarySummary};
 
-/// How many books a page has when no limit is given.
+/// The default number of books per page.
 const PAGE: usize = 100;
 
 /// All libraries.
 #[derive(Serialize, ToSchema)]
 pub(super) struct Libraries {
-    /// By name.
+    /// Ordered by name.
     libraries: Vec<LibrarySummary>,
 }
 

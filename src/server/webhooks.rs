@@ -1,4 +1,4 @@
-//! Webhooks: where the events of a library go.
+//! Webhooks: where the events of a library are posted.
 
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Payload};
@@ -14,7 +14,7 @@ use crate::catalogue::{MadeWebhook, Webhook};
 /// All webhooks.
 #[derive(Serialize, ToSchema)]
 pub(super) struct All {
-    /// By library.
+    /// Ordered by library.
     webhooks: Vec<Webhook>,
 }
 
@@ -23,7 +23,7 @@ pub(super) struct All {
 #[serde(deny_unknown_fields)]
 #[schema(as = NewWebhook)]
 pub(super) struct Asked {
-    /// An address of HTTP or HTTPS, of the internet unless the server allows others.
+    /// An HTTP or HTTPS URL. It must be on the public internet unless the server allows others.
     #[schema(max_length = 2000)]
     url: String,
 }
