@@ -2,7 +2,8 @@
 //!
 //! A *gem* is a number that represents a passage of text. Two texts that share a passage share its gem, even if case,
 //! punctuation, accents or line breaks differ. So partners can compute gems and keep their texts to themselves: a service
-//! compares only the numbers. The crate is plain Rust, reads no files, starts no threads, and builds for `wasm32-unknown-unknown`.
+//! compares only the numbers. The crate is plain Rust, reads no files, starts no threads, and builds for
+//! `wasm32-unknown-unknown`.
 //!
 //! # Which recipe
 //!

@@ -135,7 +135,7 @@ fn add(stays: &mut Traced, text: &str, line: &str, by: &Lines) {
 
 /// The text as it is seen; `None` if nothing changes.
 fn visible(text: &str) -> Option<Traced> {
-    // Most texts have no form feeds, and searching for each is fast.
+    // Most texts have none of these characters, and searching for each is fast.
     let bytes = text.as_bytes();
     let has = |start: &[u8]| memmem::find(bytes, start).is_some();
     if !has(LIGATURES) && !INVISIBLE.iter().any(|char| has(char.encode_utf8(&mut [0; 4]).as_bytes())) {

@@ -34,7 +34,7 @@ impl Traced {
         self.copied(part.as_ptr().addr() - source.as_ptr().addr(), part);
     }
 
-    /// Adds a line end in place of the next character of the source, or in place of the line end or blank before it.
+    /// Adds a line end in place of the next character of the source, which is a line end or a blank before one.
     pub(super) fn end_line(&mut self, source: &str) {
         let end = self.source(0..self.text.len()).end;
         if source.as_bytes().get(end).is_some_and(u8::is_ascii) {

@@ -329,7 +329,7 @@ fn private_stdout() -> io::Result<impl Write> {
     Ok(io::stdout())
 }
 
-/// Removes all privileges of this process that reading a file does not need.
+/// Restricts this process to the resources that reading a file needs.
 #[cfg(unix)]
 fn confine(limits: Limits) -> io::Result<()> {
     use rustix::process::{Resource, Rlimit, setrlimit};
