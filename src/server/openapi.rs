@@ -12,7 +12,7 @@ use super::{allow, amend, audit, batch, books, checks, export, feed, health, imp
 #[openapi(
     info(
         title = "Lapidary",
-        description = "Finds the books that share passages with a text, how much and which passages they share, and whether the text may be published",
+        description = "Which books share parts with a text, how much, which parts, and may it be published",
         license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0")
     ),
     paths(
@@ -50,12 +50,12 @@ use super::{allow, amend, audit, batch, books, checks, export, feed, health, imp
     ),
     tags(
         (name = "checks", description = "May this text be published?"),
-        (name = "books", description = "The books in the catalogue"),
-        (name = "allow-lists", description = "Content that never blocks publication"),
-        (name = "webhooks", description = "Notifications about new books that match others"),
-        (name = "jobs", description = "Long-running operations"),
-        (name = "keys", description = "API keys"),
-        (name = "server", description = "Server status and administration"),
+        (name = "books", description = "What the catalogue holds"),
+        (name = "allow-lists", description = "What never blocks"),
+        (name = "webhooks", description = "Who is told of books that match others"),
+        (name = "jobs", description = "Long work"),
+        (name = "keys", description = "Who may call"),
+        (name = "server", description = "How the server is"),
     ),
     security((), ("bearer" = []), ("key" = [])),
     modifiers(&Secured)

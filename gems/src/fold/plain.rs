@@ -15,7 +15,7 @@ pub(super) const PACKED: usize = 3;
 /// The result for a blank; it follows each word.
 pub(super) const END: u8 = b' ';
 
-/// Flags: it maps to digits; to a mark; only to the end of a word.
+/// Positions of flags: it maps to digits; to a mark; only to the end of a word.
 const DIGIT: u32 = 24;
 const SINGLE_MARK: u32 = 25;
 const ENDING: u32 = 26;

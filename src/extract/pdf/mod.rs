@@ -18,7 +18,7 @@ use super::{ExtractError, Extracted, Format, Metadata};
 /// One page in this many may be unreadable; if more were allowed, half of a book might go unseen.
 const MOST_LOST: usize = 10;
 
-/// The last line of a paragraph is shorter than the longest line by at least one part in this many.
+/// The last line of a paragraph is shorter than the longest line by more than one part in this many.
 const SHORTER: usize = 4;
 
 /// Reads a PDF file.
