@@ -1,44 +1,44 @@
-//! Boundary sequences: the 4-digit sequences at which a fold is cut, and how short a chunk may be.
+//! Boundary sequences: the 4-digit sequences at which a fold is cut, and the minimum length of a chunk.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 /// The length of a boundary sequence in digits.
 pub(super) const SEQUENCE: usize = 4;
-/// All values of four digits of four bits, 64 a word.
+/// A bit for every value of four 4-bit digits, 64 per word.
 const WORDS: usize = (1 << (4 * SEQUENCE)) / 64;
 
-/// Where folds are cut: a set of 4-digit sequences, and the fewest digits a chunk needs to become a gem.
+/// Where folds are cut: a set of 4-digit sequences, and the minimum number of digits for a chunk to become a gem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Boundaries {
-    /// Four decimal digits each, of four bits; there is at least one.
+    /// Four decimal digits each, of four bits; never empty.
     sequences: BTreeSet<u16>,
     /// At least 1.
     shortest: usize,
-    /// A bit for every four digits, four bits each: whether they are one of `sequences`.
+    /// A bit for every four digits of four bits each: whether they are one of `sequences`.
     ends: Box<[u64; WORDS]>,
 }
 
-/// What is wrong with a set of boundary sequences.
+/// Why a set of boundary sequences is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BoundariesError {
-    /// Not four digits.
+    /// A sequence is not four digits.
     #[error("'{0}' is not a boundary sequence: four digits 0 to 9")]
     Sequence(String),
-    /// No sequences at all.
+    /// There are no sequences.
     #[error("no boundary sequences; list them as four digits each, blanks between them")]
     Empty,
-    /// Not a length.
+    /// The minimum length is invalid.
     #[error("'shortest = {0}': the fewest digits of a chunk must be a whole number from 1 to 1000000")]
     Shortest(String),
-    /// More than one set in one file.
+    /// The file has more than one set.
     #[error("this file holds several sets ({0}); put the one to use in a file of its own")]
     Several(String),
 }
 
 impl Boundaries {
-    /// The set that both exact recipes use: 23 sequences, chunks of 150 digits or more.
+    /// The set that both exact recipes use: 23 sequences, chunks of at least 150 digits.
     #[must_use]
     pub fn standard() -> &'static Self {
         static STANDARD: LazyLock<Boundaries> = LazyLock::new(|| {
@@ -48,7 +48,7 @@ impl Boundaries {
         &STANDARD
     }
 
-    /// The set of the recipe `documented-second`, with no sequence of the standard one.
+    /// The set of the recipe `documented-second`. It has no sequence in common with the standard set.
     #[must_use]
     pub fn second() -> &'static Self {
         static SECOND: LazyLock<Boundaries> = LazyLock::new(|| {
@@ -58,10 +58,10 @@ impl Boundaries {
         &SECOND
     }
 
-    /// A set of sequences, and the fewest digits of a chunk.
+    /// A set of sequences, and the minimum number of digits in a chunk.
     ///
     /// # Errors
-    /// When a sequence is not four digits, there is none, or `shortest` is out of range.
+    /// If a sequence is not four digits, if there are no sequences, or if `shortest` is out of range.
     pub fn new<S: AsRef<str>>(
         sequences: impl IntoIterator<Item = S>,
         shortest: usize,
@@ -86,11 +86,11 @@ impl Boundaries {
         Ok(Self { sequences: set, shortest, ends })
     }
 
-    /// Reads a file of one set: `#` begins a comment, `[name]` a set, `shortest = N` is the fewest digits of a chunk
-    /// (150 when missing), and all else is sequences with blanks between them.
+    /// Reads a file with one set. `#` starts a comment, `[name]` starts a set, and `shortest = N` is the minimum
+    /// number of digits in a chunk (150 by default). Everything else is sequences, separated by blanks.
     ///
     /// # Errors
-    /// As [`Boundaries::new`], and when the file holds several sets.
+    /// The errors of [`Boundaries::new`], and an error if the file has several sets.
     pub fn parse(file: &str) -> Result<Self, BoundariesError> {
         let mut names = Vec::new();
         let mut sequences = Vec::new();
@@ -114,13 +114,13 @@ impl Boundaries {
         Self::new(sequences, shortest)
     }
 
-    /// The sequences in rising order, four digits each.
+    /// The sequences in ascending order, four digits each.
     pub fn sequences(&self) -> impl Iterator<Item = String> {
         self.sequences.iter().map(|s| format!("{s:04x}"))
     }
 
-    /// How many chunks of a fold are long enough for a gem, and how many digits they have together. The last chunk, which
-    /// no sequence ends, is not counted.
+    /// How many chunks of a fold are long enough for a gem, and their total number of digits. The last chunk is not
+    /// counted, because it does not end with a sequence.
     #[must_use]
     pub fn chunks(&self, fold: &str) -> (u64, u64) {
         let (mut chunks, mut digits) = (0, 0);
@@ -140,7 +140,7 @@ impl Boundaries {
         (chunks, digits)
     }
 
-    /// The fewest digits a chunk needs to become a gem.
+    /// The minimum number of digits for a chunk to become a gem.
     #[must_use]
     pub fn shortest(&self) -> usize {
         self.shortest

@@ -1,15 +1,16 @@
-//! What a text may cost: a bound on the characters that it becomes, so that the time for a text is at most in proportion to
-//! its bytes, and the memory too.
+//! Bounds on the cost of a text: a limit on how many characters it expands to, so that time and memory grow at most
+//! linearly with its bytes.
 
 use unicode_normalization::char::{canonical_combining_class, decompose_compatible};
 
-/// A text may become as many characters as it has bytes, and this many more, when it is written out in full (NFKD). No text in
-/// any language comes near: most characters become one, and those that become many stand alone.
+/// Written out in full (NFKD), a text may have as many characters as it has bytes, plus this many. No text in any
+/// language comes close: most characters become one, and those that become many are isolated.
 const CHARACTERS_FREE: usize = 1 << 16;
-/// The most marks in a row that combine with one letter: they are sorted together. Unicode's stream-safe form has 30.
+/// The maximum number of consecutive combining marks on one letter: they are sorted together. Unicode's stream-safe
+/// form allows 30.
 const MOST_MARKS: usize = 1_000;
 
-/// Why a text is given no gems.
+/// Why a text is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Costly {
@@ -18,12 +19,12 @@ pub enum Costly {
         "written out in full (NFKD) it has more characters than bytes; leave out what is no text, such as rows of U+FDFA"
     )]
     Expands,
-    /// Marks without an end.
+    /// Too many consecutive combining marks.
     #[error("it has more than {MOST_MARKS} combining marks in a row; leave out what is no text")]
     Marks,
 }
 
-/// Whether gems of a text can be made in a time that fits its length.
+/// Checks whether the gems of a text can be computed in time proportional to its length.
 ///
 /// ```
 /// use lapidary_gems::{Costly, bounded};
@@ -38,7 +39,8 @@ pub fn bounded(text: &str) -> Result<(), Costly> {
     let most = text.len().saturating_add(CHARACTERS_FREE);
     let (mut characters, mut marks) = (0_usize, 0);
     for c in text.chars() {
-        // Below, no character becomes more than two of its bytes, and none of those combines.
+        // Counted as their bytes, without decomposing them: none of these expands to more than three characters, and
+        // none combines.
         if c < '\u{300}' || ('\u{400}'..='\u{482}').contains(&c) {
             (characters, marks) = (characters + c.len_utf8(), 0);
             continue;

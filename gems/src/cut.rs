@@ -1,4 +1,4 @@
-//! Cut and hash: a stream of digits in, gems out.
+//! Cut and hash: turns a stream of digits into gems.
 
 use std::ops::Range;
 
@@ -11,8 +11,8 @@ use super::hash::jenkins;
 
 /// Cuts digits at boundary sequences and keeps a gem for each chunk that counts. Holds one chunk at a time.
 ///
-/// The first and the last chunk do not count, nor do short ones. "Last" is the last that is not empty, since the
-/// reference splits as Perl does, where empty fields at the end do not exist.
+/// The first and last chunks do not count, nor do short ones. "Last" means the last non-empty chunk, because the
+/// reference splits the way Perl does, which drops empty trailing fields.
 pub(super) struct Cutter<'b> {
     boundaries: &'b Boundaries,
     chunk: Chunk,
@@ -20,7 +20,7 @@ pub(super) struct Cutter<'b> {
     tail: u16,
     /// How many chunks have ended.
     ended: usize,
-    /// The gem of the last chunk that was not empty, if it is long enough: it counts only when another follows.
+    /// The gem of the last non-empty chunk, if it is long enough. It counts only when another chunk follows.
     held: Option<PlacedGem>,
     seen: HashSet<Gem>,
     gems: Vec<PlacedGem>,
@@ -29,20 +29,20 @@ pub(super) struct Cutter<'b> {
 /// The digits since the last boundary.
 #[derive(Default)]
 struct Chunk {
-    /// In UTF-8; digits outside ASCII are rare, but exist.
+    /// In UTF-8, because digits outside ASCII are rare but possible.
     digits: Vec<u8>,
-    /// How many digits that is.
+    /// The number of digits.
     count: usize,
     start: u64,
-    /// Where the last digits end in the source, digit `i` at `i % ENDS`: enough to know where what is left ends once a
-    /// boundary sequence is taken off.
+    /// Where the last digits end in the source; digit `i` is at `i % ENDS`. These are enough to find where the chunk
+    /// ends after its boundary sequence is removed.
     ends: [u64; ENDS],
 }
 
-/// More than the digits of a boundary sequence.
+/// More than the number of digits in a boundary sequence.
 const ENDS: usize = 8;
 const _: () = assert!(ENDS > SEQUENCE);
-/// A tail in which no boundary sequence has begun.
+/// A tail in which no boundary sequence has started.
 const NO_DIGITS: u16 = 0xffff;
 
 impl<'b> Cutter<'b> {
@@ -58,7 +58,7 @@ impl<'b> Cutter<'b> {
         }
     }
 
-    /// The gems in order of first place; equal ones once.
+    /// The gems, without duplicates, in order of first place.
     pub(super) fn finish(mut self) -> Vec<PlacedGem> {
         if self.chunk.count > 0 {
             self.release();
@@ -168,7 +168,7 @@ mod tests {
         cutter.finish().into_iter().map(placed).collect()
     }
 
-    /// The rules of the cut, word by word.
+    /// A naive implementation of the cut rules.
     fn naive(digits: &str, boundaries: &Boundaries) -> Vec<Gem> {
         let chars: Vec<char> = digits.chars().collect();
         let mut chunks = vec![String::new()];

@@ -1,4 +1,4 @@
-//! A gem, and where in the source text its chunk lies.
+//! Gems, and where their chunks lie in the source text.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,17 +6,17 @@ use std::str::FromStr;
 use serde::de::{self, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The hash of one piece of a text, of 32 or 64 bits by its recipe. Written down it is a [`WrittenGem`].
+/// The hash of one piece of a text: 32 or 64 bits, depending on the recipe. Its written form is a [`WrittenGem`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Gem(pub u64);
 
-/// A gem as people and programs write it: a number if it has 32 bits, and 16 hexadecimal digits if it has 64, since the
-/// numbers of JavaScript do not hold those.
+/// The written form of a gem: a number if it has 32 bits, or 16 hexadecimal digits if it has 64, because JavaScript
+/// numbers cannot hold 64 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum WrittenGem {
-    /// In JSON a number.
+    /// A JSON number.
     Number(u64),
-    /// In JSON a string.
+    /// A JSON string.
     Digits(u64),
 }
 
@@ -35,7 +35,7 @@ impl fmt::Display for WrittenGem {
     }
 }
 
-/// What is no gem.
+/// The text is not a gem.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("gems are whole numbers, and those of a recipe of 64 bits 16 hexadecimal digits each")]
 pub struct WrittenGemError;
@@ -43,7 +43,7 @@ pub struct WrittenGemError;
 impl FromStr for WrittenGem {
     type Err = WrittenGemError;
 
-    /// 16 hexadecimal digits are a gem of 64 bits: no number of 32 bits is as long.
+    /// Sixteen hexadecimal digits are always a 64-bit gem: no 32-bit number is that long.
     fn from_str(written: &str) -> Result<Self, WrittenGemError> {
         let all = |allowed: fn(&u8) -> bool| written.bytes().all(|byte| allowed(&byte));
         if written.len() == 16 && all(u8::is_ascii_hexdigit) {
@@ -90,27 +90,27 @@ impl<'de> Deserialize<'de> for WrittenGem {
     }
 }
 
-/// A range of bytes of the source text in UTF-8, without a byte-order mark: `start..end`.
+/// A byte range `start..end` of the UTF-8 source text, not counting a byte-order mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "utoipa", derive(utoipa::ToSchema))]
 pub struct Place {
     /// The first byte of the range.
     pub start: u64,
-    /// The byte behind its last.
+    /// The byte after the last one.
     pub end: u64,
 }
 
-/// A gem of a text that is looked up.
+/// A gem to look up for a query text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Probe {
-    /// The gem.
+    /// The gem and its place.
     pub placed: PlacedGem,
-    /// Whether a long text that has this one in it would be expected to have the gem; the others are looked up since, of a text
-    /// that was changed around here, it may have kept another.
+    /// Whether a longer text that contains this one is expected to have this gem. The other gems are looked up
+    /// because the longer text may have selected them instead if it was edited around here.
     pub kept: bool,
 }
 
-/// A gem as it came from a text, or, without a place, from a list of gems.
+/// A gem and its place in a text. A gem from a list of gems has no place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PlacedGem {
     /// The gem.

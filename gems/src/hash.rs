@@ -4,8 +4,8 @@ const GOLDEN_RATIO: u32 = 0x9e37_79b9;
 
 /// The hash of `key` with initial value 0.
 ///
-/// Two things differ from the published function, as in the reference: the empty key hashes to 0, and bytes count as
-/// signed, which matters only for digits outside ASCII.
+/// As in the reference, there are two differences from the published function: the empty key hashes to 0, and bytes
+/// are signed, which matters only for digits outside ASCII.
 pub(super) fn jenkins(key: &[u8]) -> u32 {
     if key.is_empty() {
         return 0;
@@ -22,7 +22,7 @@ pub(super) fn jenkins(key: &[u8]) -> u32 {
     let part = |from: usize, to: usize| word(&rest[from.min(rest.len())..to.min(rest.len())]);
     a = a.wrapping_add(part(0, 4));
     b = b.wrapping_add(part(4, 8));
-    // The lowest byte of c is the length's.
+    // The lowest byte of c is reserved for the length.
     c = c.wrapping_add(key.len() as u32).wrapping_add(part(8, 12) << 8);
     mix(&mut a, &mut b, &mut c);
     c

@@ -1,20 +1,21 @@
 //! Text to gems: the fingerprints of books that [Lapidary](https://crates.io/crates/lapidary) indexes.
 //!
-//! A *gem* is a number that stands for a stretch of text. Two texts that share a stretch share its gem, though case,
-//! punctuation, accents or line breaks differ. So partners can compute gems and keep their texts: a service compares the
-//! numbers. The crate is plain Rust, reads no files, starts no threads, and builds for `wasm32-unknown-unknown`.
+//! A *gem* is a number that represents a passage of text. Two texts that share a passage share its gem, even if case,
+//! punctuation, accents or line breaks differ. So partners can compute gems and keep their texts to themselves: a service
+//! compares only the numbers. The crate is plain Rust, reads no files, starts no threads, and builds for
+//! `wasm32-unknown-unknown`.
 //!
 //! # Which recipe
 //!
-//! A [`Recipe`] is everything that decides which gems a text has. Gems of different recipes never compare.
+//! A [`Recipe`] is everything that decides which gems a text has. Gems of different recipes cannot be compared.
 //!
 //! | recipe | use it for | a gem |
 //! |---|---|---|
-//! | [`Recipe::hardened`] | texts of strangers, who may disguise a copy | 64 bits |
+//! | [`Recipe::hardened`] | untrusted texts, which may be disguised copies | 64 bits |
 //! | [`Recipe::hardened_fine`] | short quotations; ten times as many gems | 64 bits |
 //! | [`Recipe::released`] | services that take the gems of [Text::Distill], as the published module computes them | 32 bits |
-//! | [`Recipe::documented`] | the same by the authors' description of the algorithm | 32 bits |
-//! | [`Recipe::documented_second`] | as `documented`, cut in other places, to tell chance from copies | 32 bits |
+//! | [`Recipe::documented`] | the same, following the authors' description of the algorithm | 32 bits |
+//! | [`Recipe::documented_second`] | like `documented`, but cut in other places, to tell chance from copies | 32 bits |
 //!
 //! # The gems of a text
 //!
@@ -24,14 +25,14 @@
 //! # let text: String = (0..9_000_u64).map(|i| format!("{:x}stone ", i * 2_654_435_761 % 999_983)).collect();
 //! let recipe = Recipe::hardened();
 //! for placed in recipe.gems(&text).into_iter().take(3) {
-//!     // As JSON and services take it: a number of 32 bits, or 16 hexadecimal digits.
+//!     // The form used in JSON and by services: a 32-bit number, or 16 hexadecimal digits.
 //!     let written = recipe.write(placed.gem);
 //!     let place = placed.place.expect("a gem of a text has a place");
 //!     println!("{written} from byte {} to {}", place.start, place.end);
 //! }
 //! ```
 //!
-//! # How much two texts share
+//! # What two texts have in common
 //!
 //! ```
 //! use std::collections::HashSet;
@@ -45,10 +46,10 @@
 //! assert!(copy.intersection(&original).count() > 10);
 //! ```
 //!
-//! # Boundaries of your own
+//! # Custom boundaries
 //!
-//! The exact recipes cut a text where its fold has one of some chosen 4-digit sequences. Another set makes another recipe,
-//! with a name of its own.
+//! The exact recipes cut a text wherever its fold contains one of a set of 4-digit sequences. Another set makes another
+//! recipe, with its own name.
 //!
 //! ```
 //! use std::collections::BTreeMap;
@@ -66,10 +67,10 @@
 //! # Ok::<(), lapidary_gems::BoundariesError>(())
 //! ```
 //!
-//! # A fold, kept
+//! # Storing folds
 //!
-//! Cutting is cheap and folding is not. A [`PackedFold`] is a folded text in a form to keep, from which any recipe with the
-//! same base is cut again.
+//! Cutting is cheap and folding is not. A [`PackedFold`] stores a folded text, which any recipe with the same base can cut
+//! again.
 //!
 //! ```
 //! use lapidary_gems::Recipe;
@@ -80,12 +81,12 @@
 //! assert_eq!(second.recut(&fold), Some(second.gems(&text)));
 //! ```
 //!
-//! The exact recipes compute what another program computes, quirk for quirk: nothing changes in `fold/`, `cut` and `hash` that
-//! the tables in `tests/golden` do not ask for.
+//! The exact recipes reproduce the output of another program, quirks included. So `fold/`, `cut` and `hash` change only to
+//! match the tables in `tests/golden`.
 //!
-//! # Texts of strangers
+//! # Untrusted texts
 //!
-//! [`bounded`] refuses the few texts whose gems would take longer than their length says.
+//! [`bounded`] refuses the few texts whose gems would take disproportionately long to compute.
 //!
 //! [Text::Distill]: https://metacpan.org/pod/Text::Distill
 

@@ -1,30 +1,31 @@
-//! A fold to be kept, so that a text can be cut anew without the text.
+//! A stored fold, from which a text can be cut again without the text itself.
 //!
 //! ```text
 //! ┌────────┬──────────────────┬───────────────────┬─────────────────────┬──────────────────────┐
 //! │ count  │ digits           │ others            │ gaps                │ lengths              │
-//! │ varint │ two a byte, the  │ a varint for each │ a zigzag varint a   │ a varint a digit:    │
-//! │        │ first the lower; │ 15: the character │ digit: start - that │ end - start          │
+//! │ varint │ two per byte,    │ a varint for each │ a zigzag varint per │ a varint per digit:  │
+//! │        │ low nibble first;│ 15: the character │ digit: start - that │ end - start          │
 //! │        │ 15: not ASCII    │                   │ of the digit before │                      │
 //! └────────┴──────────────────┴───────────────────┴─────────────────────┴──────────────────────┘
 //! ```
 //!
-//! The places of digits go along, since the gems of another cut begin and end at other digits. A store compresses this:
-//! most gaps and lengths are one of very few. A fold of words is the same without digits, and with all codes as others.
+//! The places of all digits are included, because the gems of another cut begin and end at other digits. A store
+//! compresses the bytes well: most gaps and lengths take one of very few values. A fold of words has the same format
+//! without digits, and with all codes as others.
 
 use super::gem::Place;
 use super::recipe::{Base, WORDS};
 use crate::varint;
 
-/// A fold with the places of its digits, packed. Any recipe of the same base cuts it into the gems that it would make of
-/// the text.
+/// A packed fold with the places of its digits. Any recipe with the same base cuts it into the gems that it would
+/// compute from the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PackedFold {
     base: &'static str,
     bytes: Vec<u8>,
 }
 
-/// Stands for a digit outside ASCII.
+/// Marks a digit outside ASCII.
 const OTHER: u8 = 15;
 
 impl PackedFold {
@@ -42,7 +43,7 @@ impl PackedFold {
         Self { base: base.name(), bytes }
     }
 
-    /// A fold of words, each a number.
+    /// Packs a fold of words, each a number.
     pub(super) fn of_words(words: &[(u32, Place)]) -> Self {
         let mut bytes = Vec::with_capacity(words.len() * 5 + 10);
         varint::put(&mut bytes, words.len() as u64);
@@ -53,14 +54,14 @@ impl PackedFold {
         Self { base: WORDS, bytes }
     }
 
-    /// A fold of these bytes, which [`Self::as_bytes`] gave, by the base of this name; `None` when there is no such base.
+    /// A fold from the bytes of [`Self::as_bytes`] and the name of its base; `None` if there is no such base.
     #[must_use]
     pub fn new(base: &str, bytes: Vec<u8>) -> Option<Self> {
         let base = Base::named(base).map(Base::name).or((base == WORDS).then_some(WORDS))?;
         Some(Self { base, bytes })
     }
 
-    /// The name of the built-in recipe that folds so.
+    /// The name of the built-in recipe that has this fold.
     #[must_use]
     pub fn base(&self) -> &'static str {
         self.base
@@ -72,7 +73,7 @@ impl PackedFold {
         &self.bytes
     }
 
-    /// The digits with their places; `None` when these bytes are no fold, or one of another base.
+    /// The digits with their places; `None` if the bytes are not a fold, or the fold has another base.
     pub(super) fn digits(&self, base: Base) -> Option<Vec<(char, Place)>> {
         let mut bytes = (self.base == base.name()).then_some(self.bytes.as_slice())?;
         let count = usize::try_from(varint::take(&mut bytes)?).ok()?;
@@ -90,11 +91,11 @@ impl PackedFold {
         Some(digits)
     }
 
-    /// The words with their places; `None` when these bytes are no fold of words.
+    /// The words with their places; `None` if the bytes are not a fold of words.
     pub(super) fn words(&self) -> Option<Vec<(u32, Place)>> {
         let mut bytes = (self.base == WORDS).then_some(self.bytes.as_slice())?;
         let count = varint::take(&mut bytes)?;
-        // Not with the capacity of a count that may be wrong.
+        // No preallocation: the count may be wrong.
         let mut words = Vec::new();
         for _ in 0..count {
             words.push((u32::try_from(varint::take(&mut bytes)?).ok()?, Place { start: 0, end: 0 }));
@@ -115,7 +116,7 @@ fn put_places<T>(bytes: &mut Vec<u8>, places: &[(T, Place)]) {
     }
 }
 
-/// `None` unless these bytes are just the places.
+/// `None` unless these bytes are exactly the places.
 fn take_places<T>(mut bytes: &[u8], places: &mut [(T, Place)]) -> Option<()> {
     let mut start = 0_u64;
     for (_, place) in places.iter_mut() {

@@ -1,4 +1,4 @@
-//! A recipe: everything that decides which gems a text has.
+//! Recipes: everything that decides which gems a text has.
 
 use std::fmt;
 use std::str::FromStr;
@@ -16,7 +16,7 @@ use super::hardened::Hardened;
 use super::packed::PackedFold;
 use super::rule::Rule;
 
-/// What `documented` with the second boundaries is called.
+/// The name of `documented` with the second boundaries.
 const SECOND: &str = "documented-second";
 
 /// The base of the recipes that fold a text into words.
@@ -47,12 +47,12 @@ impl Base {
     }
 }
 
-/// How a text becomes gems. Gems of two recipes never compare.
+/// How a text becomes gems. Gems of different recipes cannot be compared.
 ///
-/// `documented` and `released` are exact to another program's output, quirk for quirk, and have gems of 32 bits; `hardened`
-/// and `hardened-fine` are made to see through disguise, and have gems of 64 bits. An exact recipe with other boundaries than
-/// the standard ones is another recipe with a name of its own, made from what it cuts by: `documented@` and eight hexadecimal
-/// digits.
+/// `documented` and `released` reproduce another program's output exactly, quirks included, and have 32-bit gems.
+/// `hardened` and `hardened-fine` are designed to see through disguise and have 64-bit gems. An exact recipe with
+/// non-standard boundaries is a different recipe. Its name is derived from its definition: `documented@` and eight
+/// hexadecimal digits.
 ///
 /// ```
 /// use lapidary_gems::Recipe;
@@ -64,17 +64,17 @@ impl Base {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Definition", into = "Definition")]
 pub struct Recipe {
-    /// Always what [`Method::name`] says.
+    /// Always equal to [`Method::name`].
     name: RecipeName,
     method: Method,
 }
 
-/// The ways to make gems of a text.
+/// The ways to compute gems.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Method {
     /// Digits, cut at boundary sequences.
     Exact { base: Base, boundaries: Boundaries },
-    /// Words, every few in a row.
+    /// Words, hashed a few in a row.
     Hardened(Hardened),
 }
 
@@ -92,7 +92,7 @@ impl Method {
 }
 
 impl Recipe {
-    /// The recipe `documented`, the default of a new catalogue.
+    /// The recipe `documented`, the default for a new catalogue.
     #[must_use]
     pub fn documented() -> Self {
         Self::by(Method::standard(Base::Documented))
@@ -104,20 +104,21 @@ impl Recipe {
         Self::by(Method::standard(Base::Released))
     }
 
-    /// The recipe `documented-second`: the fold of `documented`, cut at other sequences. What a change spoils under one may
-    /// survive under the other.
+    /// The recipe `documented-second`: the fold of `documented`, cut at other sequences. A change that destroys a gem
+    /// of one recipe may leave the gems of the other intact.
     #[must_use]
     pub fn documented_second() -> Self {
         Self::by(Method::Exact { base: Base::Documented, boundaries: Boundaries::second().clone() })
     }
 
-    /// The recipe `hardened`: for books, whole or in part, however they are disguised.
+    /// The recipe `hardened`: for whole books and parts of books, even disguised ones.
     #[must_use]
     pub fn hardened() -> Self {
         Self::by(Method::Hardened(Hardened::Coarse))
     }
 
-    /// The recipe `hardened-fine`: for quotations of a few sentences. Its gems are those of `hardened`, and many more.
+    /// The recipe `hardened-fine`: for quotations of a few sentences. Its gems include all those of `hardened`, and
+    /// many more.
     #[must_use]
     pub fn hardened_fine() -> Self {
         Self::by(Method::Hardened(Hardened::Fine))
@@ -127,20 +128,20 @@ impl Recipe {
         Self { name: method.name(), method }
     }
 
-    /// Every recipe that has a name of its own.
+    /// All built-in recipes.
     pub fn built_in() -> impl Iterator<Item = Self> {
         let exact = Base::ALL.into_iter().map(Method::standard);
         exact.chain(Hardened::ALL.map(Method::Hardened)).map(Self::by).chain([Self::documented_second()])
     }
 
-    /// Whether it cuts a text at boundary sequences.
+    /// Whether this recipe cuts a text at boundary sequences.
     #[must_use]
     pub fn has_boundaries(&self) -> bool {
         matches!(self.method, Method::Exact { .. })
     }
 
-    /// This recipe with other boundaries, and with the name that goes with them; just as it is if it
-    /// [has none](Self::has_boundaries).
+    /// This recipe with other boundaries and the matching name. Returned unchanged if it [has no
+    /// boundaries](Self::has_boundaries).
     #[must_use]
     pub fn with_boundaries(&self, boundaries: Boundaries) -> Self {
         match self.method {
@@ -149,14 +150,14 @@ impl Recipe {
         }
     }
 
-    /// Whether texts are read without the marks of their printing, unless somebody says otherwise: not by the exact recipes,
-    /// whose gems are those of the text as it stands.
+    /// Whether print artifacts are removed from texts by default. The exact recipes keep them: their gems are those
+    /// of the text as it stands.
     #[must_use]
     pub fn reads_clean(&self) -> bool {
         matches!(self.method, Method::Hardened(_))
     }
 
-    /// When a text and a book are a match by gems of this recipe.
+    /// The rule for when a text and a book match by gems of this recipe.
     #[must_use]
     pub fn rule(&self) -> Rule {
         match self.method {
@@ -171,7 +172,7 @@ impl Recipe {
         &self.name
     }
 
-    /// How many bits a gem of this recipe has: 32 or 64.
+    /// The size of a gem of this recipe in bits: 32 or 64.
     #[must_use]
     pub fn gem_bits(&self) -> u32 {
         match self.method {
@@ -180,7 +181,7 @@ impl Recipe {
         }
     }
 
-    /// A gem of this recipe as it is written in JSON and elsewhere.
+    /// The written form of a gem of this recipe, as used in JSON and elsewhere.
     #[must_use]
     pub fn write(&self, gem: Gem) -> WrittenGem {
         match self.method {
@@ -189,7 +190,7 @@ impl Recipe {
         }
     }
 
-    /// The gem that is written so; `None` if it cannot be one of this recipe.
+    /// Reads a written gem; `None` if it cannot be a gem of this recipe.
     #[must_use]
     pub fn read(&self, written: WrittenGem) -> Option<Gem> {
         match (written, self.gem_bits()) {
@@ -199,8 +200,8 @@ impl Recipe {
         }
     }
 
-    /// The text as digits, nearly always ASCII digits; a text without any letter may keep digits of other scripts. Under
-    /// `hardened`: the words that count, as their first consonants.
+    /// The text as digits, nearly always ASCII digits; a text without any letters may keep digits of other scripts.
+    /// With `hardened`: the significant words, each as its first consonants.
     #[must_use]
     pub fn fold(&self, text: &str) -> String {
         match self.method {
@@ -209,7 +210,7 @@ impl Recipe {
         }
     }
 
-    /// The digits and their places by the fast way, and by the thirteen steps alone, for an exact recipe.
+    /// For an exact recipe, the digits and their places computed by the fast path, and by the thirteen steps alone.
     #[cfg(fuzzing)]
     #[doc(hidden)]
     #[must_use]
@@ -220,7 +221,7 @@ impl Recipe {
         }
     }
 
-    /// The text's gems in order of first place, none twice.
+    /// The text's gems, without duplicates, in order of first place.
     #[must_use]
     pub fn gems(&self, text: &str) -> Vec<PlacedGem> {
         match &self.method {
@@ -229,8 +230,8 @@ impl Recipe {
         }
     }
 
-    /// Which of a book's gems have a posting: with `hardened` as few as stand for the others in an index. A check finds a book
-    /// by those, and then looks at all that the book has.
+    /// Which of a book's gems have a posting. With `hardened`, an index holds postings for only a few gems, which
+    /// represent the others. A check finds a book by those, and then compares all the gems that the book has.
     #[must_use]
     pub fn posted(&self, gems: &[PlacedGem]) -> Vec<bool> {
         match &self.method {
@@ -248,8 +249,8 @@ impl Recipe {
         }
     }
 
-    /// The gems by which a text is looked up: those of [`Self::gems`], and under `hardened` more, so that changes to the text
-    /// cost less while an index stays as small.
+    /// The gems to look up for a query text: those of [`Self::gems`], and with `hardened` additional ones, which make
+    /// lookups more robust to edits without making the index larger.
     #[must_use]
     pub fn probes(&self, text: &str) -> Vec<Probe> {
         match &self.method {
@@ -258,8 +259,8 @@ impl Recipe {
         }
     }
 
-    /// The text's fold, to be kept: any recipe of the same base can cut it later. `source` says what a place in the text is to
-    /// be called, where that was made of another.
+    /// The text's fold, for storage: any recipe with the same base can cut it later. If the text was derived from
+    /// another source, `source` maps places in the text to places in that source.
     #[must_use]
     pub fn folded(&self, text: &str, source: impl Fn(Place) -> Place) -> PackedFold {
         match self.method {
@@ -274,7 +275,7 @@ impl Recipe {
         }
     }
 
-    /// The name of the built-in recipe that folds as this one does.
+    /// The name of the built-in recipe that has the same fold.
     #[must_use]
     pub fn base(&self) -> &'static str {
         match self.method {
@@ -283,7 +284,7 @@ impl Recipe {
         }
     }
 
-    /// The gems of a text from its fold, just those of [`Self::gems`]; `None` for a fold of another base, and for one that
+    /// The gems of a text from its fold, the same as those of [`Self::gems`]; `None` if the fold has another base or
     /// cannot be read.
     #[must_use]
     pub fn recut(&self, packed: &PackedFold) -> Option<Vec<PlacedGem>> {
@@ -303,13 +304,13 @@ impl Recipe {
 impl FromStr for Recipe {
     type Err = RecipeError;
 
-    /// A built-in recipe by its name.
+    /// Looks up a built-in recipe by name.
     fn from_str(name: &str) -> Result<Self, RecipeError> {
         Self::built_in().find(|recipe| recipe.name.as_str() == name).ok_or_else(|| RecipeError::Unknown(name.into()))
     }
 }
 
-/// A recipe as it is written down.
+/// The serialized form of a recipe.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum Definition {
@@ -319,7 +320,7 @@ enum Definition {
         shortest: usize,
         boundaries: Vec<String>,
     },
-    /// All that is behind the name is fixed; the window is there for people.
+    /// The name determines everything; the window is there for human readers.
     Hardened {
         name: RecipeName,
         window: usize,
@@ -357,7 +358,8 @@ impl TryFrom<Definition> for Recipe {
     }
 }
 
-/// The base's own name for the standard boundaries, a name for the second ones; for others, with a digest of them.
+/// The base's own name for the standard boundaries, a fixed name for the second ones, and otherwise a name with a
+/// digest of the boundaries.
 fn name_of(base: Base, boundaries: &Boundaries) -> RecipeName {
     if boundaries == Boundaries::standard() {
         return RecipeName(base.name().to_owned());
@@ -374,7 +376,7 @@ fn name_of(base: Base, boundaries: &Boundaries) -> RecipeName {
     RecipeName(format!("{}@{}", base.name(), &digest[..8]))
 }
 
-/// A recipe's name, such as `documented`: 1 to 64 of `a-z 0-9 - @`.
+/// A recipe's name, such as `documented`: 1 to 64 characters of `a-z 0-9 - @`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct RecipeName(String);
@@ -420,20 +422,20 @@ impl From<RecipeName> for String {
     }
 }
 
-/// What is wrong with a recipe.
+/// Why a recipe is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecipeError {
-    /// The name has characters a recipe's name cannot have.
+    /// The name has characters that are not allowed in a recipe's name.
     #[error("{0:?} is not a recipe's name: 1 to 64 of a-z, 0-9, '-' and '@'")]
     Name(String),
-    /// There is no built-in recipe of that name.
+    /// There is no built-in recipe with that name.
     #[error("there is no recipe '{0}'; built in are: documented, documented-second, released, hardened, hardened-fine")]
     Unknown(String),
-    /// Its boundaries are wrong.
+    /// The boundaries are invalid.
     #[error(transparent)]
     Boundaries(#[from] BoundariesError),
-    /// A written recipe has a name that does not go with what it says.
+    /// The recipe's name does not match its definition.
     #[error("a recipe is written down as '{0}', but its content is that of '{1}'")]
     Renamed(RecipeName, RecipeName),
 }

@@ -1,22 +1,22 @@
-//! When a text and a book with gems in common are a match.
+//! When a text and a book with common gems match.
 
 use serde::{Deserialize, Serialize};
 
-/// When a book counts as a match. Each recipe comes with one: `Recipe::rule`.
+/// When a book counts as a match. Each recipe has its own rule: `Recipe::rule`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "utoipa", derive(utoipa::ToSchema))]
 pub struct Rule {
-    /// The fewest gems in common.
+    /// The minimum number of common gems.
     pub min_common: u32,
-    /// The least share in common, from 0 to 1, of the query or of the book, whichever is larger.
+    /// The minimum share of common gems, from 0 to 1: of the query or of the book, whichever share is larger.
     pub min_share: f64,
-    /// A gem in more books of one library than this is boilerplate there: reported as common, and not counted for that
-    /// library's books. What other libraries hold changes nothing.
+    /// A gem in more than this many books of a library is boilerplate in that library: it is reported as common, and
+    /// does not count towards matches with that library's books. Other libraries do not affect this.
     pub common_cap: u32,
-    /// The least evidence: what the gems in common say together, a rare gem in order counting 1.
+    /// The minimum evidence: the combined weight of the common gems. A rare gem in order has weight 1.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub min_evidence: f64,
-    /// The least support: how many gems in common there are, one that stands alone counting half.
+    /// The minimum support: the number of common gems, where an isolated gem counts half.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub min_support: f64,
 }
@@ -34,14 +34,14 @@ impl Default for Rule {
 }
 
 impl Rule {
-    /// The rule of the exact recipes: with 32 bits, fewer gems in common come about by chance in a large index.
+    /// The rule of the exact recipes. With 32-bit gems, a smaller number of common gems occurs by chance in a large index.
     pub const EXACT: Self =
         Self { min_common: 3, min_share: 0.0, common_cap: 10_000, min_evidence: 0.0, min_support: 0.0 };
-    /// The rule of the hardened recipes, measured on unrelated books: one gem is no more than a quotation, two far from each
-    /// other are two quotations, and two books that share some have a small share of each other.
+    /// The rule of the hardened recipes, measured on unrelated books: one gem is no more than a quotation, two gems
+    /// far apart are two quotations, and two books that share a few quotations share only a small part of each other.
     pub const HARDENED: Self = Self { min_common: 2, min_share: 0.03, min_support: 2.0, ..Self::EXACT };
 
-    /// The fewest gems in common that can make a match.
+    /// The smallest number of common gems that can make a match.
     #[must_use]
     pub fn fewest(&self) -> u32 {
         self.min_common.max(1)

@@ -1,4 +1,4 @@
-//! What an `OpenAPI` description says of a gem.
+//! The schema of a gem in an `OpenAPI` description.
 
 use std::borrow::Cow;
 

@@ -1,30 +1,31 @@
-//! Which 4-digit sequences are how frequent in folded texts, and a set of them to cut at.
+//! Counts how often 4-digit sequences occur in folded texts, and chooses a set of them to cut at.
 //!
-//! The authors of the algorithm chose their boundary sequences from such counts over a large library: at the right set,
-//! chunks are about equally long in every language. Not for texts of one language alone: any set is right for them.
+//! The authors of the algorithm chose their boundary sequences from such counts over a large library: with the right
+//! set, chunks have about the same length in every language. This is not needed for texts in a single language: any
+//! set works for them.
 
 use std::collections::BTreeMap;
 
 use super::boundaries::{Boundaries, SEQUENCE};
 
-/// All values of a sequence.
+/// The number of possible sequences.
 const SEQUENCES: usize = 10_usize.pow(SEQUENCE as u32);
-/// The most that one sequence may contribute to the cuts of any language: a name that folds to a sequence must not decide
-/// where its book is cut.
+/// The largest fraction of a language's cuts that one sequence may contribute. Otherwise a name that folds to a
+/// sequence could decide where its book is cut.
 const LARGEST_PART: f64 = 0.12;
-/// The least that one sequence has to contribute in every language: what stands in a few books only (numbers of pages, say)
-/// fits these books and no others.
+/// The smallest fraction of cuts that a sequence must contribute in every language. Sequences that occur in only a
+/// few books (page numbers, for example) do not work for other books.
 const SMALLEST_PART: f64 = 0.005;
-/// How often the set found is gone through for exchanges that make it better.
+/// How many passes look for exchanges that improve the set.
 const ROUNDS: usize = 20;
 
-/// How often each sequence stands in some folded texts.
+/// How often each sequence occurs in a set of folded texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SequenceCounts {
     counts: Box<[u64]>,
-    /// How many characters the texts have.
+    /// The number of characters in the texts.
     pub characters: u64,
-    /// How many digits their folds have.
+    /// The number of digits in their folds.
     pub digits: u64,
 }
 
@@ -35,8 +36,8 @@ impl Default for SequenceCounts {
 }
 
 impl SequenceCounts {
-    /// Counts every place of a fold, of a text of so many characters, at which a sequence begins. Digits outside ASCII
-    /// belong to none.
+    /// Counts the sequences of a fold at every position. `characters` is the length of the text that was folded.
+    /// Digits outside ASCII are not part of any sequence.
     #[must_use]
     pub fn of_fold(fold: &str, characters: u64) -> Self {
         let mut counted = Self { characters, digits: fold.chars().count() as u64, ..Self::default() };
@@ -47,27 +48,27 @@ impl SequenceCounts {
         counted
     }
 
-    /// Adds what was counted elsewhere.
+    /// Adds the counts of `other`.
     pub fn add(&mut self, other: &Self) {
         self.counts.iter_mut().zip(other.counts.iter()).for_each(|(count, more)| *count += more);
         self.characters += other.characters;
         self.digits += other.digits;
     }
 
-    /// How many characters of text a digit stands for, on average.
+    /// The average number of text characters per digit.
     #[must_use]
     pub fn characters_per_digit(&self) -> f64 {
         self.characters as f64 / self.digits.max(1) as f64
     }
 
-    /// How often a sequence of four digits was counted; 0 for what is none.
+    /// The count of a sequence of four digits; 0 if `sequence` is not one.
     #[must_use]
     pub fn of(&self, sequence: &str) -> u64 {
         let value = sequence.parse().ok().filter(|_| sequence.len() == SEQUENCE);
         value.and_then(|value: usize| self.counts.get(value)).copied().unwrap_or_default()
     }
 
-    /// Every sequence that was counted, with its count, the most frequent first.
+    /// Every sequence that was counted, with its count, most frequent first.
     #[must_use]
     pub fn sorted(&self) -> Vec<(String, u64)> {
         let counts = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
@@ -77,12 +78,12 @@ impl SequenceCounts {
     }
 }
 
-/// Sequences that cut the texts of every language into chunks of about as many characters as `target` wants for it, not
-/// counting chunks of fewer digits than `shortest`; `None` when there are none.
+/// Chooses sequences that cut the texts of every language into chunks of about the number of characters that `target`
+/// gives for it, not counting chunks of fewer digits than `shortest`. `None` if there are no such sequences.
 ///
-/// Sequences of `avoid` are not taken, nor those that may overlap with themselves or are too rare or too frequent in a
-/// language. The set is grown by the sequence that
-/// brings the cuts of all languages nearest to the target (least squares), until none does, and then bettered by exchanges.
+/// Excludes the sequences in `avoid`, those that can overlap with themselves, and those that are too rare or too
+/// frequent in a language. The set grows by the sequence that brings the cuts of all languages nearest to the target
+/// (least squares) until no sequence improves it. Exchanges then refine it.
 #[must_use]
 pub fn choose(
     by_language: &BTreeMap<String, SequenceCounts>,
@@ -93,8 +94,8 @@ pub fn choose(
     let avoided: Vec<String> = avoid.map(|avoid| avoid.sequences().collect()).unwrap_or_default();
     let languages: Vec<(&String, &SequenceCounts)> =
         by_language.iter().filter(|(_, counts)| counts.characters > 0).collect();
-    // Cuts come about as radioactive decays do: beyond the shortest length a chunk goes on for as long as cuts are apart on
-    // average, however long it is already.
+    // Cuts occur like radioactive decays: beyond the minimum length, the expected remaining length of a chunk is the
+    // average distance between cuts, however long the chunk already is.
     let apart: Vec<f64> = languages
         .iter()
         .map(|(language, counts)| target(language) - shortest as f64 * counts.characters_per_digit())
@@ -102,7 +103,7 @@ pub fn choose(
     if apart.iter().any(|apart| *apart <= 0.0) {
         return None;
     }
-    // Of each sequence, the part of the cuts that it would make in each language.
+    // The fraction of the cuts that each sequence would make in each language.
     let parts = |sequence: &str| -> Vec<f64> {
         let languages = languages.iter().zip(&apart);
         languages.map(|((_, counts), apart)| counts.of(sequence) as f64 * apart / counts.characters as f64).collect()
@@ -171,7 +172,7 @@ mod tests {
         assert_eq!(twice.sorted(), [("1212".to_owned(), 6), ("2121".to_owned(), 4)]);
     }
 
-    /// Folds of random digits, of which each language prefers others.
+    /// Folds of random digits; each language prefers different digits.
     fn folds() -> BTreeMap<String, String> {
         let mut state = 7_u64;
         let mut random = |below: u64| {

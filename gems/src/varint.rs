@@ -1,6 +1,6 @@
-//! Numbers in as few bytes as they need: seven bits a byte, the lowest first (LEB128). Packed folds are made of them.
+//! Variable-length integers: seven bits per byte, lowest bits first (LEB128). Packed folds consist of them.
 
-/// A varint of 64 bits has at most 10 bytes of 7 bits.
+/// A 64-bit varint has at most 10 bytes of 7 bits.
 const SHIFTS: std::ops::RangeInclusive<u32> = 0..=63;
 
 /// Appends a number to `out`, in at most 10 bytes.
@@ -12,7 +12,7 @@ pub fn put(out: &mut Vec<u8>, mut value: u64) {
     out.push(value as u8);
 }
 
-/// Takes a number from the front of `bytes`; `None` where none stands.
+/// Takes a number from the front of `bytes`; `None` if there is no valid one.
 #[inline]
 pub fn take(bytes: &mut &[u8]) -> Option<u64> {
     if let [byte @ 0..0x80, rest @ ..] = *bytes {
@@ -30,13 +30,13 @@ pub fn take(bytes: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// Maps differences around 0, of either sign, to small numbers.
+/// Maps differences around 0, positive or negative, to small numbers.
 #[must_use]
 pub fn zigzag(difference: u64) -> u64 {
     (difference << 1) ^ (0_u64.wrapping_sub(difference >> 63))
 }
 
-/// The difference that [`zigzag`] mapped.
+/// The inverse of [`zigzag`].
 #[must_use]
 pub fn unzigzag(value: u64) -> u64 {
     (value >> 1) ^ (0_u64.wrapping_sub(value & 1))

@@ -1,4 +1,4 @@
-//! ZIP and gzip, unpacked within the budget. Nothing is written to disk, so that a name in an archive is no more than a name.
+//! Unpacks ZIP and gzip within the budget. Nothing is written to disk, so malicious names in an archive have no effect.
 
 use std::io::{Cursor, Read};
 
@@ -34,18 +34,19 @@ impl<'a> Archive<'a> {
         self.place(name).is_some()
     }
 
-    /// The place of an entry, by its name or else by its name in any case, as people repack on systems that know none.
+    /// The index of an entry by its name, or else by its name ignoring case, because people repack archives on
+    /// case-insensitive systems.
     fn place(&self, name: &str) -> Option<usize> {
         let same = |other: &String| other == name;
         self.names.iter().position(same).or_else(|| self.names.iter().position(|n| n.eq_ignore_ascii_case(name)))
     }
 
-    /// Unpacks the entry of this name, if there is one.
+    /// Unpacks the entry with this name, if there is one.
     pub(super) fn read(&mut self, name: &str, budget: &mut Budget) -> Result<Option<Vec<u8>>, ExtractError> {
         self.place(name).map(|place| self.read_at(place, budget)).transpose()
     }
 
-    /// Unpacks the entry of this name.
+    /// Unpacks the entry with this name.
     pub(super) fn need(&mut self, name: &str, budget: &mut Budget) -> Result<Vec<u8>, ExtractError> {
         self.read(name, budget)?.ok_or_else(|| ExtractError::damaged(format!("there is no {name:?} in it")))
     }
@@ -57,7 +58,7 @@ impl<'a> Archive<'a> {
     }
 }
 
-/// Names are in UTF-8, or else in the code page of whoever packed them, which no archive says.
+/// Names are in UTF-8, or else in the code page of the system that packed them, which archives do not record.
 fn names<'a>(raw: impl Iterator<Item = &'a [u8]>) -> Vec<String> {
     let raw: Vec<&[u8]> = raw.collect();
     let others: Vec<&[u8]> = raw.iter().copied().filter(|name| str::from_utf8(name).is_err()).collect();
@@ -79,12 +80,12 @@ fn damaged(error: &ZipError) -> ExtractError {
     }
 }
 
-/// Unpacks a gzip file, of one member or several.
+/// Unpacks a gzip file with one or more members.
 pub(super) fn gunzip(bytes: &[u8], budget: &mut Budget) -> Result<Vec<u8>, ExtractError> {
     read_all(flate2::read::MultiGzDecoder::new(bytes), budget)
 }
 
-/// Reads to the end, which is what the bytes say and not what a header says of them.
+/// Reads to the actual end, ignoring the size in the header.
 fn read_all(packed: impl Read, budget: &mut Budget) -> Result<Vec<u8>, ExtractError> {
     let (room, met) = budget.room();
     let mut bytes = Vec::new();

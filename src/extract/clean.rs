@@ -1,4 +1,4 @@
-//! A text without the marks of its printing: what stands on every page goes, words broken at the ends of lines are joined.
+//! Removes print artifacts from a text: drops what repeats on every page, and joins words hyphenated at line ends.
 
 use std::ops::Range;
 
@@ -7,26 +7,26 @@ use memchr::{memchr3_iter, memmem};
 
 use super::traced::Traced;
 
-/// How many lines at the top and at the bottom of a page may be a running head or foot.
+/// How many lines at the top and at the bottom of a page can be a running head or foot.
 const MARGIN: usize = 2;
-/// A line that is the same but for numbers on so many pages, and on one in [`OFTEN`] of all, is a running head or foot. With
-/// fewer pages nothing is.
+/// A line that is the same except for numbers on this many pages, and on one in [`OFTEN`] of all pages, is a running
+/// head or foot. With fewer pages there are none.
 const FEWEST: usize = 3;
 const OFTEN: usize = 8;
-/// Where fewer than one line in so many ends in a hyphen within a word, it is one that is written: “well-known”.
+/// If fewer than one line in this many ends in a hyphen within a word, such hyphens belong to the spelling: “well-known”.
 const RARE: usize = 50;
-/// Characters that nobody sees: the soft hyphen, blanks and joiners without width, the byte-order mark.
+/// Invisible characters: the soft hyphen, zero-width blanks and joiners, the byte-order mark.
 const INVISIBLE: [char; 6] = ['\u{AD}', '\u{200B}', '\u{200C}', '\u{200D}', '\u{2060}', '\u{FEFF}'];
-/// How the ligatures begin, of which there are seven.
+/// The first bytes of the seven ligatures.
 const LIGATURES: &[u8] = b"\xEF\xAC";
 
-/// A text without the marks of its printing, which [`clean`] makes.
+/// A text without print artifacts, made by [`clean`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Clean<'a> {
     source: &'a str,
-    /// The text as it is seen, where that is another than the source.
+    /// The text as it is seen, if that differs from the source.
     visible: Option<Traced>,
-    /// What stays of that, where that is not all.
+    /// What remains of it, if that is not all.
     stays: Option<Traced>,
 }
 
@@ -37,7 +37,7 @@ impl Clean<'_> {
         self.stays.as_ref().or(self.visible.as_ref()).map_or(self.source, Traced::text)
     }
 
-    /// Where a part of the text is in the source, both in bytes: with what was taken out inside of it.
+    /// Maps a part of the text to its place in the source, both in bytes, including anything removed inside of it.
     #[must_use]
     pub fn source(&self, part: Range<usize>) -> Range<usize> {
         let steps = [&self.stays, &self.visible];
@@ -45,13 +45,13 @@ impl Clean<'_> {
     }
 }
 
-/// A text without soft hyphens and other characters that nobody sees, without ligatures, without form feeds, without running
-/// heads and page numbers, and with the words joined that are broken at the ends of lines.
+/// Removes soft hyphens and other invisible characters, ligatures, form feeds, running heads and page numbers, and
+/// joins words that are hyphenated at line ends.
 ///
-/// Pages end at form feeds and at page numbers: lines of nothing but a number that is one more than that of the page before.
-/// Where lines with letters repeat at the top or bottom of pages, but for their numbers, they are running heads or feet. A
-/// hyphen at the end of a line before a small letter goes with the line end; where such lines are rare it stays, since then it
-/// is one that is written.
+/// Pages end at form feeds and at page numbers: lines with only a number that is one more than that of the previous
+/// page. Lines with letters that repeat at the top or bottom of pages, except for their numbers, are running heads or
+/// feet. A hyphen at the end of a line before a lower-case letter is removed together with the line end. If such
+/// lines are rare, the hyphen stays, since it then belongs to the spelling.
 ///
 /// ```
 /// let printed = "The trea\u{AD}sure lay in a bo-\nx of o\u{FB03}ce oak.";
@@ -67,7 +67,7 @@ pub fn clean(source: &str) -> Clean<'_> {
     Clean { source, visible, stays }
 }
 
-/// The text without what stands on every page, and with the words joined that are broken; `None`, if that is all of it.
+/// The text without what repeats on every page, and with hyphenated words joined; `None` if nothing changes.
 fn stays(text: &str) -> Option<Traced> {
     let mut breaks = Breaks::default();
     let pages = pages(text, &mut breaks);
@@ -95,7 +95,7 @@ fn stays(text: &str) -> Option<Traced> {
             (margins.iter().any(|margin| margin.as_ptr() == line.as_ptr()) && runs(line))
                 || (ends.contains(&Some(line.as_ptr())) && is_number(line))
         };
-        // A page is no paragraph: what is blank at its ends is none of the text.
+        // A page is not a paragraph: blank lines at its ends are not part of the text.
         let (mut is_first, mut blank) = (true, 0);
         for line in page.lines().map(str::trim_end) {
             if line.is_empty() {
@@ -133,15 +133,15 @@ fn add(stays: &mut Traced, text: &str, line: &str, by: &Lines) {
     stays.copy(text, line);
 }
 
-/// The text as it is seen; `None`, if that is as it stands.
+/// The text as it is seen; `None` if nothing changes.
 fn visible(text: &str) -> Option<Traced> {
-    // Most texts have none of it, and searching for each is fast.
+    // Most texts have none of these characters, and searching for each is fast.
     let bytes = text.as_bytes();
     let has = |start: &[u8]| memmem::find(bytes, start).is_some();
     if !has(LIGATURES) && !INVISIBLE.iter().any(|char| has(char.encode_utf8(&mut [0; 4]).as_bytes())) {
         return None;
     }
-    // All of it begins with one of these bytes.
+    // All of these characters begin with one of these bytes.
     let suspects = memchr3_iter(0xC2, 0xE2, 0xEF, bytes);
     let mut unseen =
         suspects.filter_map(|at| text[at..].chars().next().filter(|&char| is_unseen(char)).map(|c| (at, c)));
@@ -152,7 +152,7 @@ fn visible(text: &str) -> Option<Traced> {
         visible.copy(text, &text[from..at]);
         from = at + char.len_utf8();
         let instead = match char {
-            // At the end of a line it is seen, and means what a hyphen does there.
+            // At the end of a line it is visible, and acts like a hyphen there.
             '\u{AD}' if text[from..].starts_with(['\n', '\r']) => "-",
             '\u{FB00}' => "ff",
             '\u{FB01}' => "fi",
@@ -172,12 +172,12 @@ fn is_unseen(char: char) -> bool {
     INVISIBLE.contains(&char) || ('\u{FB00}'..='\u{FB06}').contains(&char)
 }
 
-/// The pages. A page number is the last line of its page, and where there is none the form feed ends it.
+/// The pages. A page number is the last line of its page; without one, the form feed ends the page.
 fn pages<'a>(text: &'a str, breaks: &mut Breaks<'a>) -> Vec<&'a str> {
     let mut pages = Vec::new();
     for leaf in text.split('\x0C') {
         let (mut start, mut at) = (0, 0);
-        // The number before: where its line ends, and whether a page does.
+        // The previous number: where its line ends, and whether a page ends there.
         let mut before: Option<(u32, usize, bool)> = None;
         for line in leaf.split_inclusive('\n') {
             at += line.len();
@@ -199,7 +199,7 @@ fn pages<'a>(text: &'a str, breaks: &mut Breaks<'a>) -> Vec<&'a str> {
     pages
 }
 
-/// The lines at the top and the bottom of a page that are not blank.
+/// The non-blank lines at the top and the bottom of a page.
 fn margins(page: &str) -> Vec<&str> {
     let written = || page.lines().map(str::trim_end).filter(|line| !line.is_empty());
     let mut lines: Vec<&str> = written().take(MARGIN).chain(written().rev().take(MARGIN)).collect();
@@ -213,9 +213,9 @@ fn shape(line: &str) -> String {
     line.chars().filter(|char| char.is_alphabetic()).collect()
 }
 
-/// The number of a page, with what may stand around it.
+/// The number of a page, without its decoration.
 fn number(line: &str) -> Option<u32> {
-    /// More than this is no line of a number.
+    /// A longer line is not a page number.
     const LONGEST: usize = 16;
     let line = line.trim();
     if line.len() > LONGEST || line.contains(char::is_alphabetic) {
@@ -247,9 +247,9 @@ impl<'a> Breaks<'a> {
     }
 }
 
-/// How a text breaks its words at the ends of lines.
+/// How a text hyphenates words at line ends.
 pub(super) struct Lines {
-    /// Does it break words at all, or are the hyphens there those of words that are written with one?
+    /// Whether it hyphenates words at all. If not, hyphens at line ends belong to the spelling.
     breaks: bool,
 }
 
@@ -260,7 +260,7 @@ impl Lines {
         breaks.lines()
     }
 
-    /// Adds a line, on a new line if `is_new`; a word that is broken at the end of the one before goes on.
+    /// Adds a line, on a new line if `is_new`; continues a word that is hyphenated at the end of the previous line.
     pub(super) fn add(&self, text: &mut String, line: &str, is_new: bool) {
         match self.joint(text, line) {
             Joint::Word { hyphen } if is_new => {
@@ -276,7 +276,7 @@ impl Lines {
         text.push_str(line);
     }
 
-    /// How a new line goes on after a text. A hyphen before a capital or a digit is one that is written.
+    /// How a new line continues a text. A hyphen before a capital or a digit belongs to the spelling.
     fn joint(&self, text: &str, line: &str) -> Joint {
         match text {
             "" => Joint::Nothing,
@@ -286,11 +286,11 @@ impl Lines {
     }
 }
 
-/// What is between two lines.
+/// What joins two lines.
 enum Joint {
     Nothing,
     Line,
-    /// A word that is broken, and whether it is written with its hyphen.
+    /// A word that continues, and whether its hyphen belongs to the spelling.
     Word {
         hyphen: bool,
     },
@@ -321,7 +321,7 @@ mod tests {
             [page(7, "Granite and am-\nber lay"), page(8, "in a trea-"), page(9, "sure box of Anna-\nMaria.\n1812")];
         let clean_pages = "Granite and amber lay\nin a treasure box of Anna-\nMaria.\n1812";
         assert_eq!(clean(&pages.join("\x0C")), clean_pages);
-        // Where there are no form feeds, the numbers tell the pages.
+        // Without form feeds, the page numbers separate the pages.
         assert_eq!(clean(&pages.concat()), clean_pages);
     }
 

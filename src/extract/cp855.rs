@@ -1,4 +1,4 @@
-//! Code page 855 (IBM855): Cyrillic under DOS before cp866, in Serbia and Bulgaria above all. `encoding_rs` lacks it.
+//! Code page 855 (IBM855): Cyrillic under DOS before cp866, mainly in Serbia and Bulgaria. `encoding_rs` lacks it.
 
 /// The characters of the bytes 0x80 to 0xFF, from the Unicode Consortium's mapping table CP855.TXT.
 const HIGH: [char; 128] = [

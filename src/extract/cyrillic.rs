@@ -1,13 +1,13 @@
-//! Tells Cyrillic encodings in one byte a letter apart, and from all others.
+//! Distinguishes the single-byte Cyrillic encodings from each other and from all other encodings.
 //!
-//! The idea is that of the detectors of Mozilla (Li and Momoi, "A composite approach to language/encoding detection",
-//! 2001): read the bytes in each encoding and take the one in which they look most like a language. Here a reading is
-//! rated by the likelihood of its letters, and of where capitals and signs stand: wrong readings have rare letters,
-//! capitals and signs inside words, and Latin letters among Cyrillic ones. The frequencies are rounded percentages as
-//! handbooks of cryptography and linguistics give them for each language; no more precision is needed, as another
-//! encoding misplaces nearly all letters.
+//! The approach is that of Mozilla's detectors (Li and Momoi, "A composite approach to language/encoding detection",
+//! 2001): decode the bytes in each encoding and choose the one whose result looks most like a language. Here a
+//! reading is rated by the likelihood of its letters, and of the positions of capitals and signs: wrong readings have
+//! rare letters, capitals and signs inside words, and Latin letters among Cyrillic ones. The frequencies are rounded
+//! percentages for each language from handbooks of cryptography and linguistics. More precision is not needed,
+//! because another encoding misplaces nearly all letters.
 //!
-//! Why not chardetng alone: it knows neither Mac Cyrillic nor cp855, and takes them for something else.
+//! chardetng alone is not enough: it knows neither Mac Cyrillic nor cp855, and mistakes them for other encodings.
 
 use std::sync::LazyLock;
 
@@ -120,32 +120,33 @@ const LANGUAGES: [&[(char, f32)]; 3] = [
     ],
 ];
 
-/// Percentages of what no language's table has: another Cyrillic letter, typographic punctuation, any other character.
+/// Percentages of characters in no language's table: another Cyrillic letter, typographic punctuation, any other character.
 const OTHER_LETTER: f32 = 0.02;
 const DASH: f32 = 1.2;
 const QUOTE: f32 = 0.7;
 const PUNCTUATION: f32 = 0.2;
 const SIGN: f32 = 0.01;
 
-/// The punctuation of books, as far as it is not ASCII.
+/// The non-ASCII punctuation of books.
 const PUNCTUATION_MARKS: &str = "\u{A0}«»„“”‘’–…№§·•";
 
-/// A text is Cyrillic if it costs fewer bits a character than this: Russian, Ukrainian and Serbian have about 4.8,
-/// Belarusian and Macedonian 5.7. It depends on what chardetng takes the text for: where it finds a Cyrillic encoding,
-/// which one is the only question …
+/// A text is Cyrillic if it costs fewer bits per character than this: Russian, Ukrainian and Serbian need about 4.8,
+/// Belarusian and Macedonian 5.7. The threshold depends on chardetng's guess. If the guess is a Cyrillic encoding,
+/// the only question is which one …
 const AFTER_CYRILLIC: f32 = 7.5;
-/// … Latin is what it finds in the encodings that it does not know …
+/// … Latin is its guess for encodings that it does not know …
 const AFTER_LATIN: f32 = 5.9;
-/// … and other scripts it seldom gets wrong: Hebrew falls upon the small letters of windows-1251, and costs 5.5.
+/// … and it is seldom wrong about other scripts: Hebrew coincides with the lower-case letters of windows-1251, and
+/// costs 5.5.
 const AFTER_OTHERS: f32 = 5.2;
 
-/// A Cyrillic text has words: fewer letters beside another are no evidence.
+/// A Cyrillic text has words: fewer adjacent letters than this are not evidence.
 const FEWEST_NEIGHBOURS: u32 = 2;
 
-/// What a byte is in an encoding.
+/// The kind of a byte's character in an encoding.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum CharacterKind {
-    /// ASCII, but for letters.
+    /// ASCII except letters.
     Blank,
     Latin,
     Small,
@@ -160,21 +161,21 @@ struct Reading {
     encoding: Encoding,
     rarity: f32,
     kinds: [CharacterKind; 256],
-    /// Bits for each byte in each language.
+    /// The cost of each byte in each language, in bits.
     bits: [[f32; 256]; LANGUAGES.len()],
 }
 
 /// How a sample looks in an encoding.
 struct Rating {
     encoding: Encoding,
-    /// Average of the non-ASCII characters.
+    /// The average over the non-ASCII characters.
     bits: f32,
-    /// How often a Cyrillic letter stands behind another.
+    /// How often a Cyrillic letter follows another.
     neighbours: u32,
 }
 
-/// The encodings, and how much rarer than the first each is, in bits. Of those that read a sample equally well, the first
-/// is taken.
+/// The encodings, and how much rarer than the first each is, in bits. Of those that rate a sample equally, the first
+/// is chosen.
 static READINGS: LazyLock<Vec<Reading>> = LazyLock::new(|| {
     let encodings = [
         (Encoding::web(encoding_rs::WINDOWS_1251), 0.0),
@@ -188,7 +189,7 @@ static READINGS: LazyLock<Vec<Reading>> = LazyLock::new(|| {
     encodings.into_iter().map(|(encoding, rarity)| Reading::new(encoding, rarity)).collect()
 });
 
-/// The Cyrillic encoding of the sample, if it is in one; `guess` is chardetng's.
+/// The Cyrillic encoding of the sample, if it has one; `guess` is chardetng's.
 pub(super) fn detect(sample: &[u8], guess: &'static encoding_rs::Encoding) -> Option<Encoding> {
     let ratings = READINGS.iter().filter_map(|reading| reading.rate(sample));
     let best = ratings.reduce(|best, other| if other.bits < best.bits { other } else { best })?;
@@ -205,7 +206,7 @@ pub(super) fn detect(sample: &[u8], guess: &'static encoding_rs::Encoding) -> Op
 impl Reading {
     fn new(encoding: Encoding, rarity: f32) -> Self {
         let bytes: Vec<u8> = (0..=u8::MAX).collect();
-        // Each of these encodings gives each byte one character.
+        // Each of these encodings maps each byte to one character.
         let text = encoding.decode_lossy(bytes);
         let mut kinds = [CharacterKind::Blank; 256];
         let mut bits = [[0.0; 256]; LANGUAGES.len()];
@@ -271,15 +272,15 @@ fn percent(char: char, letters: &[(char, f32)]) -> f32 {
     }
 }
 
-/// Bits for where a character stands: how seldom it follows one of the kind before, beyond how seldom it is.
+/// The cost of a character's position in bits: how rarely it follows one of the preceding kind, beyond its own rarity.
 fn place_bits(before: CharacterKind, kind: CharacterKind) -> f32 {
     match (before, kind) {
         (CharacterKind::Small, CharacterKind::Capital) => 9.0,
         (CharacterKind::Latin, CharacterKind::Small | CharacterKind::Capital)
         | (CharacterKind::Small | CharacterKind::Capital, CharacterKind::Latin) => 6.0,
-        // A text in capitals must not cost much more than one in small letters.
+        // A text in capitals must not cost much more than one in lower case.
         (CharacterKind::Capital, CharacterKind::Capital) => 0.5,
-        // A dash stands between words, and where Mac Cyrillic has it windows-1251 has С.
+        // A dash stands between words, and the byte of a Mac Cyrillic dash is С in windows-1251.
         (CharacterKind::Small | CharacterKind::Capital, CharacterKind::Sign | CharacterKind::Dash)
         | (CharacterKind::Sign | CharacterKind::Dash, CharacterKind::Small)
         | (_, CharacterKind::Capital) => 3.0,

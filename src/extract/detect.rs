@@ -1,4 +1,4 @@
-//! Which encoding bytes are in.
+//! Detects the encoding of bytes.
 
 use std::borrow::Cow;
 
@@ -7,24 +7,24 @@ use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use super::encoding::Encoding;
 use super::{cyrillic, latin, wide};
 
-/// What of a long text is looked at: this many bytes at its start, and as many in its middle, as the start may be a
-/// preface in another language, or a licence in ASCII.
+/// The part of a long text that is examined: this many bytes at its start, and as many in its middle, because the
+/// start may be a preface in another language, or a licence in ASCII.
 const PIECE: usize = 1 << 17;
 
-/// UTF-8 has a pattern that other encodings meet by chance in a small part of their non-ASCII characters. One broken
-/// character among this many whole ones is damage, and no sign of another encoding.
+/// Other encodings match the pattern of UTF-8 by chance in only a few of their non-ASCII characters. One broken
+/// character among this many intact ones is damage, and does not indicate another encoding.
 const WHOLE_PER_BROKEN: usize = 100;
 
 const ESCAPE: u8 = 0x1B;
 
-/// The encoding that the bytes are most likely in. There is an answer for all bytes: whether they are a text in it is
-/// another question.
+/// The most likely encoding of the bytes. There is always an answer: whether the bytes are text in that encoding is a
+/// separate question.
 pub(super) fn encoding(bytes: &[u8]) -> Encoding {
     let sample = lines(bytes);
     if let Some(encoding) = wide::detect(start(bytes)) {
         encoding
     } else if sample.is_ascii() && sample.contains(&ESCAPE) {
-        // Japanese in 7 bits, by its escape sequences, or else UTF-8.
+        // Japanese in 7 bits, recognised by its escape sequences, or else UTF-8.
         Encoding::web(guess(&sample, Iso2022JpDetection::Allow))
     } else if simdutf8::basic::from_utf8(bytes).is_ok() || is_nearly_utf8(&sample) {
         Encoding::UTF_8
@@ -41,13 +41,13 @@ fn in_bytes(sample: &[u8]) -> Encoding {
 
 fn guess(sample: &[u8], iso_2022_jp: Iso2022JpDetection) -> &'static encoding_rs::Encoding {
     let mut detector = EncodingDetector::new(iso_2022_jp);
-    // The sample may end in the middle of a character, which would rule out the right encoding if it were the end.
+    // The sample may end in the middle of a character; treating that as the end would rule out the right encoding.
     detector.feed(sample, false);
     detector
         .guess(None, if iso_2022_jp == Iso2022JpDetection::Allow { Utf8Detection::Allow } else { Utf8Detection::Deny })
 }
 
-/// A part of the bytes by which a text in `encoding` can be judged, cut between characters.
+/// A sample of a text in `encoding`, cut between characters.
 pub(super) fn sample(bytes: &[u8], encoding: Encoding) -> Cow<'_, [u8]> {
     if encoding.is_wide() { Cow::Borrowed(start(bytes)) } else { lines(bytes) }
 }
@@ -57,8 +57,8 @@ fn start(bytes: &[u8]) -> &[u8] {
     &bytes[..bytes.len().min(PIECE)]
 }
 
-/// Start and middle of the bytes, in whole lines: but for UTF-16 and UTF-32, a line feed is never a part of another
-/// character.
+/// The start and middle of the bytes, in whole lines: except in UTF-16 and UTF-32, a line feed is never part of
+/// another character.
 fn lines(bytes: &[u8]) -> Cow<'_, [u8]> {
     if bytes.len() <= 2 * PIECE {
         return Cow::Borrowed(bytes);
@@ -72,7 +72,7 @@ fn lines(bytes: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// Is it UTF-8 with a stray byte here and there?
+/// Whether it is UTF-8 with a few stray bytes.
 fn is_nearly_utf8(sample: &[u8]) -> bool {
     let mut whole = 0;
     let mut broken = 0;

@@ -11,7 +11,7 @@ use super::{ExtractError, Extracted, Format, Metadata};
 
 /// Reads a Word document in an OLE2 container.
 pub(super) fn read(bytes: &[u8]) -> Result<Extracted, ExtractError> {
-    // The name of a stream, in UTF-16: what is encrypted is wrapped in such a container.
+    // The name of a stream, in UTF-16: encrypted documents are wrapped in such a container.
     let encrypted: Vec<u8> = "EncryptedPackage".encode_utf16().flat_map(u16::to_le_bytes).collect();
     if memchr::memmem::find(bytes, &encrypted).is_some() {
         return Err(ExtractError::Encrypted { what: "an Office document that needs a password".to_owned() });
@@ -34,7 +34,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Extracted, ExtractError> {
 
 fn about(document: &DocDocument, bytes: &[u8]) -> Metadata {
     let Some(summary) = document.summary_properties() else { return Metadata::default() };
-    // The parser knows these itself.
+    // The parser handles these itself.
     let unknown = |page: &u16| !matches!(page, 866 | 874 | 1200 | 1250..=1258 | 10000);
     let encoding = summary_code_page(bytes).filter(unknown).and_then(code_page);
     let value = |value: &Option<String>| {
@@ -48,16 +48,16 @@ fn about(document: &DocDocument, bytes: &[u8]) -> Metadata {
     }
 }
 
-/// A value whose bytes the parser took for characters, as it does where it does not know the code page.
+/// A value whose bytes the parser interpreted as characters, because it does not know the code page.
 fn decoded(value: &str, encoding: &'static encoding_rs::Encoding) -> Option<String> {
     let bytes: Vec<u8> = value.chars().map(u8::try_from).collect::<Result<_, _>>().ok()?;
     let decoded = encoding.decode_without_bom_handling_and_without_replacement(&bytes)?;
     Some(decoded.into_owned())
 }
 
-/// The code page of what the file says of itself: the property 1 of its first set (\[MS-OLEPS\] 2.21, 2.20).
+/// The code page of the file's metadata: the property 1 of its first set (\[MS-OLEPS\] 2.21, 2.20).
 fn summary_code_page(bytes: &[u8]) -> Option<u16> {
-    /// Where the offset of the first set of properties stands, and the number of that property.
+    /// The position of the offset of the first property set, and the number of that property.
     const FIRST_SET: usize = 44;
     const CODE_PAGE: u32 = 1;
     let summary =

@@ -1,4 +1,4 @@
-//! DOCX: Office Open XML (ECMA-376). Footnotes and endnotes come behind the text.
+//! DOCX: Office Open XML (ECMA-376). Footnotes and endnotes follow the text.
 
 use quick_xml::events::BytesStart;
 
@@ -8,7 +8,7 @@ use super::office::{Body, Elements, about};
 use super::xml::{self, Visitor, attribute};
 use super::{ExtractError, Extracted, Format};
 
-/// Where it stands which part is the document.
+/// The file that says which part is the document.
 pub(super) const RELATIONS: &str = "_rels/.rels";
 
 const ELEMENTS: Elements = Elements {
@@ -16,7 +16,7 @@ const ELEMENTS: Elements = Elements {
     paragraphs: &["p", "tr"],
     lines: &["br", "cr"],
     blanks: &["tab", "ptab"],
-    // What a newer program draws stands there once more for older ones; what was moved away is kept by who tracks changes.
+    // `Fallback` repeats newer drawings for older programs; `moveFrom` holds moved text if changes are tracked.
     skipped: &["Fallback", "moveFrom"],
     notes: &[],
 };
@@ -37,7 +37,7 @@ pub(super) fn read(archive: &mut Archive<'_>, budget: &mut Budget) -> Result<Ext
     }
     let mut body = Body::new(ELEMENTS);
     for part in parts {
-        // Relations are to files elsewhere, too: those are never fetched.
+        // Relations can also point to external files: those are never fetched.
         if let Some(bytes) = archive.read(&part, budget)? {
             body.read(&bytes, budget)?;
         } else if part == *main {
@@ -48,7 +48,7 @@ pub(super) fn read(archive: &mut Archive<'_>, budget: &mut Budget) -> Result<Ext
     Ok(Extracted { format: Format::Docx, text: body.into_text(), metadata, encoding: None })
 }
 
-/// The parts of a kind that a list of relations names.
+/// The parts of a kind in a list of relations.
 fn related(
     archive: &mut Archive<'_>,
     list: &str,
@@ -63,7 +63,7 @@ fn related(
 }
 
 struct Relations {
-    /// How the names of the kind end; before that they differ by the edition of the standard.
+    /// How the names of the kind end; their beginning depends on the edition of the standard.
     kind: &'static str,
     targets: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! The encodings that can be read, their names, and decoding.
+//! The supported encodings, their names, and decoding.
 
 use std::borrow::Cow;
 use std::convert::Infallible;
@@ -9,13 +9,13 @@ use serde::{Deserialize, Serialize};
 
 use super::{cp855, utf32};
 
-/// An encoding of text: those of the WHATWG Encoding Standard, UTF-32 and cp855.
+/// A text encoding: one of the WHATWG Encoding Standard, UTF-32 or cp855.
 ///
-/// Parsed from a name, in any case: all labels of the standard (`windows-1251`, `cp1251`, `koi8-r`, `cp866`, `latin1`,
-/// `utf-16le` …), `utf-32`, `utf-32le`, `utf-32be`, `cp855`, `ibm855`, and other common spellings (`mac-cyrillic`,
-/// `win-1251`, `utf_16_le`). As the standard has it, `iso-8859-1` and `ascii` are names of `windows-1252`, and
-/// `iso-8859-9` of `windows-1254`: supersets that differ in control characters only. `utf-16` and `utf-32` are
-/// little-endian unless a byte-order mark says otherwise.
+/// Parsed from a name, ignoring case: all labels of the standard (`windows-1251`, `cp1251`, `koi8-r`, `cp866`,
+/// `latin1`, `utf-16le` …), `utf-32`, `utf-32le`, `utf-32be`, `cp855`, `ibm855`, and other common spellings
+/// (`mac-cyrillic`, `win-1251`, `utf_16_le`). Following the standard, `iso-8859-1` and `ascii` are names of
+/// `windows-1252`, and `iso-8859-9` of `windows-1254`: supersets that differ only in control characters. `utf-16` and
+/// `utf-32` are little-endian unless a byte-order mark says otherwise.
 ///
 /// ```
 /// use lapidary::extract::Encoding;
@@ -35,7 +35,7 @@ enum Decoder {
     Cp855,
 }
 
-/// Names that the standard does not have, and its names for them. Underscores are hyphens by then.
+/// Names that the standard lacks, and their equivalents in it. Underscores have already been replaced by hyphens.
 const ALIASES: &[(&str, &str)] = &[
     ("mac-cyrillic", "x-mac-cyrillic"),
     ("maccyrillic", "x-mac-cyrillic"),
@@ -55,12 +55,12 @@ const ALIASES: &[(&str, &str)] = &[
 /// Prefixes of the Windows code pages that are common but not in the standard.
 const WINDOWS_PREFIXES: &[&str] = &["win-", "win", "windows", ""];
 
-/// How much is decoded at a time: small enough that the worst case of `encoding_rs`'s estimate (three bytes of UTF-8 for
-/// each byte) is not paid for a whole book.
+/// The amount decoded at a time: small enough to avoid allocating the worst case of `encoding_rs`'s estimate (three
+/// bytes of UTF-8 per byte) for a whole book.
 const STEP: usize = 1 << 16;
 
-/// UTF-8 of at most this many bytes is copied, which takes a fraction of what the standard library takes to see that it
-/// is valid; a longer text would need its memory twice.
+/// UTF-8 of up to this many bytes is copied, which takes a fraction of the time that the standard library needs to
+/// validate it; a longer text would need its memory twice.
 const COPIED: usize = 4 << 20;
 
 impl Encoding {
@@ -76,17 +76,17 @@ impl Encoding {
         Self(Decoder::Web(encoding))
     }
 
-    /// Is it UTF-8, UTF-16 or UTF-32?
+    /// Whether it is UTF-8, UTF-16 or UTF-32.
     pub(super) fn is_unicode(self) -> bool {
         self == Self::UTF_8 || self.is_wide()
     }
 
-    /// Is it UTF-16 or UTF-32?
+    /// Whether it is UTF-16 or UTF-32.
     pub(super) fn is_wide(self) -> bool {
         [Self::UTF_16LE, Self::UTF_16BE, Self::UTF_32LE, Self::UTF_32BE].contains(&self)
     }
 
-    /// The encoding and the length of the byte-order mark that `bytes` begin with. The mark of UTF-32LE begins with that
+    /// The encoding and length of the byte-order mark at the start of `bytes`. The mark of UTF-32LE begins with that
     /// of UTF-16LE.
     pub(super) fn of_mark(bytes: &[u8]) -> Option<(Self, usize)> {
         const MARKS: [(&[u8], Encoding); 5] = [
@@ -100,7 +100,7 @@ impl Encoding {
         Some((*encoding, mark.len()))
     }
 
-    /// Decodes; the error is the offset of the first byte that is invalid.
+    /// Decodes; the error is the offset of the first invalid byte.
     pub(super) fn decode(self, bytes: Vec<u8>) -> Result<String, usize> {
         if self != Self::UTF_8 {
             return self.decode_with(&bytes, Err);
@@ -112,7 +112,7 @@ impl Encoding {
         String::from_utf8(bytes).map_err(|error| error.utf8_error().valid_up_to())
     }
 
-    /// Decodes; whatever is invalid becomes U+FFFD.
+    /// Decodes, replacing invalid bytes by U+FFFD.
     pub(super) fn decode_lossy(self, bytes: Vec<u8>) -> String {
         if self == Self::UTF_8 && bytes.len() > COPIED {
             return String::from_utf8(bytes)
@@ -121,7 +121,7 @@ impl Encoding {
         self.decode_part(&bytes).into_owned()
     }
 
-    /// As [`Self::decode_lossy`], of a part that is to be looked at only.
+    /// Like [`Self::decode_lossy`], for a part that is only examined.
     pub(super) fn decode_part(self, bytes: &[u8]) -> Cow<'_, str> {
         if self == Self::UTF_8 {
             return simdutf8::basic::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed);
@@ -130,7 +130,7 @@ impl Encoding {
         Cow::Owned(text)
     }
 
-    /// Decodes; `invalid` is called with the offset of whatever is invalid, and gives what stands for it.
+    /// Decodes; calls `invalid` with the offset of invalid bytes to get their replacement.
     fn decode_with<E>(self, bytes: &[u8], invalid: impl FnMut(usize) -> Result<char, E>) -> Result<String, E> {
         match self.0 {
             Decoder::Web(encoding) => decode_web(encoding, bytes, invalid),
@@ -153,7 +153,7 @@ fn decode_web<E>(
     let mut done = 0;
     loop {
         let end = bytes.len().min(done + STEP);
-        // The estimate is `None` only where it overflows, which STEP rules out.
+        // The estimate is `None` only on overflow, which STEP rules out.
         text.reserve(decoder.max_utf8_buffer_length_without_replacement(end - done).unwrap_or(STEP));
         let last = end == bytes.len();
         let (result, read) = decoder.decode_to_string_without_replacement(&bytes[done..end], &mut text, last);
@@ -168,7 +168,7 @@ fn decode_web<E>(
     }
 }
 
-/// An encoding's name that is not known.
+/// An unknown encoding name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "there is no encoding “{name}” here; known are utf-8, utf-16, utf-32 (also with le, be), windows-1250 to \
@@ -234,7 +234,7 @@ impl TryFrom<String> for Encoding {
     }
 }
 
-/// The encoding that Windows numbers so.
+/// The encoding of a Windows code page.
 pub(super) fn code_page(number: u16) -> Option<&'static encoding_rs::Encoding> {
     let label = match number {
         866 => "ibm866".to_owned(),

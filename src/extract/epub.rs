@@ -1,4 +1,4 @@
-//! EPUB 2 and 3: the pages of the spine, in its order. Where the table of contents stands in it, it is `nav` and skipped.
+//! EPUB 2 and 3: the pages of the spine, in order. A table of contents among them is a `nav` element, and skipped.
 
 use hashbrown::HashMap;
 use percent_encoding::percent_decode_str;
@@ -12,13 +12,13 @@ use super::{ExtractError, Extracted, Format, Metadata, html};
 
 const CONTAINER: &str = "META-INF/container.xml";
 const ENCRYPTION: &str = "META-INF/encryption.xml";
-/// Where the rights of protected books stand: Adobe's, Apple's and Readium's.
+/// The rights files of protected books: Adobe's, Apple's and Readium's.
 const DRM: [(&str, &str); 3] = [
     ("META-INF/rights.xml", "Adobe ADEPT"),
     ("META-INF/sinf.xml", "Apple FairPlay"),
     ("META-INF/license.lcpl", "Readium LCP"),
 ];
-/// Fonts may be obfuscated by the parts of these names in a book that anybody can read.
+/// Algorithms that obfuscate only fonts, in books that anybody can read.
 const OBFUSCATION: [&str; 2] = ["http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"];
 
 /// Reads an EPUB file.
@@ -56,8 +56,8 @@ fn refuse_encrypted(archive: &mut Archive<'_>, budget: &mut Budget) -> Result<()
     Err(ExtractError::Encrypted { what: format!("an EPUB e-book protected by {by}") })
 }
 
-/// The path in the archive that a reference in the file at `base` means. One that leads out of the archive means nothing in
-/// it, and so is not found.
+/// The path in the archive of a reference in the file at `base`. A reference that leads out of the archive resolves
+/// to nothing, and so is not found.
 fn resolve(base: &str, reference: &str) -> String {
     let reference = percent_decode_str(reference.split('#').next().unwrap_or_default()).decode_utf8_lossy();
     let folder = base.rsplit_once('/').map_or("", |(folder, _)| folder);
@@ -89,7 +89,7 @@ impl Visitor for Container {
     fn text(&mut self, _: &str) {}
 }
 
-/// The algorithms that parts of the book are encrypted by.
+/// The encryption algorithms of parts of the book.
 #[derive(Default)]
 struct Algorithms(Vec<String>);
 

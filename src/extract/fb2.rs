@@ -1,5 +1,5 @@
-//! FictionBook 2: all bodies, notes among them; not the description, nor the pictures. Also the inside of an FB3 container,
-//! whose elements are much the same.
+//! FictionBook 2: all bodies, including notes, but neither the description nor the pictures. Also the body of an FB3
+//! container, whose elements are much the same.
 
 use quick_xml::events::BytesStart;
 
@@ -9,9 +9,9 @@ use super::prose::{Prose, phrase};
 use super::xml::{self, Visitor, attribute};
 use super::{ExtractError, Extracted, Format, Metadata};
 
-/// Elements that begin and end a line, but no paragraph.
+/// Elements that begin and end a line, but not a paragraph.
 const LINES: &[&str] = &["v", "br", "td", "th"];
-/// Elements that stand in a line with others.
+/// Inline elements.
 const INLINE: &[&str] = &[
     "a",
     "strong",
@@ -53,12 +53,12 @@ pub(super) fn body(bytes: &[u8], budget: &Budget) -> Result<String, ExtractError
 }
 
 impl Reader {
-    /// Is this in the description, in a picture or in a style sheet?
+    /// Whether this is in the description, in a picture or in a style sheet.
     fn is_outside(&self) -> bool {
         !self.path.iter().any(|element| matches!(element.as_str(), "body" | "fb3-body" | "notes-body"))
     }
 
-    /// An element begins or ends.
+    /// Handles the start or end of an element.
     fn border(&mut self, name: &str) {
         if LINES.contains(&name) {
             self.prose.line();
@@ -98,7 +98,7 @@ impl Visitor for Reader {
         if self.is_outside() {
             return;
         }
-        // The number of a note stands behind a word, and is none of it.
+        // The number of a note follows a word, and is not part of it.
         if name == "a" && attribute(tag, "type").as_deref() == Some("note") {
             self.prose.blank();
         } else {
@@ -112,7 +112,7 @@ impl Visitor for Reader {
         } else {
             self.border(name);
         }
-        // What is not closed is closed with what it stands in.
+        // An unclosed element is closed together with its parent.
         if let Some(place) = self.path.iter().rposition(|element| element == name) {
             self.path.truncate(place);
         }

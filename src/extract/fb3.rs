@@ -1,4 +1,4 @@
-//! FB3: FictionBook 3, an archive with the description and the body apart.
+//! FB3: FictionBook 3, an archive with separate description and body.
 
 use quick_xml::events::BytesStart;
 
@@ -9,7 +9,7 @@ use super::xml::{self, Visitor};
 use super::{ExtractError, Extracted, Format, Metadata, fb2};
 
 const DESCRIPTION: &str = "fb3/description.xml";
-/// The name that the body has in every FB3 archive; its folder differs.
+/// The name of the body in every FB3 archive; its folder differs.
 pub(super) const BODY: &str = "fb3/body.xml";
 
 /// Reads an FB3 file.
@@ -27,7 +27,7 @@ pub(super) fn read(archive: &mut Archive<'_>, budget: &mut Budget) -> Result<Ext
 struct Description {
     metadata: Metadata,
     path: Vec<String>,
-    /// Whether the person described now is an author, and the parts of the name.
+    /// Whether the current person is an author, and the parts of the name.
     author: Option<Vec<String>>,
     captured: String,
 }

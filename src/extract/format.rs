@@ -1,11 +1,12 @@
-//! Which format a file has, by the bytes that it begins with.
+//! Detects the format of a file from its first bytes.
 
-/// Where a Palm database (MOBI, AZW3) names its type, and where tar and bzip2 have marks longer than their first bytes.
+/// The offset of the type in a Palm database (MOBI, AZW3), and the offsets of marks in tar and bzip2 beyond their
+/// first bytes.
 const PALM_TYPE: usize = 60;
 const BZIP2_MAGIC: usize = 4;
 const TAR_MAGIC: usize = 257;
 
-/// `(offset, bytes, what a file with these bytes there is)`; the first that fits counts.
+/// `(offset, bytes, what a file with these bytes there is)`; the first match counts.
 const MAGIC: &[(usize, &[u8], &str)] = &[
     (0, b"PK\x03\x04", "a ZIP archive"),
     (0, b"PK\x05\x06", "a ZIP archive"),
@@ -41,14 +42,14 @@ const MAGIC: &[(usize, &[u8], &str)] = &[
     (0, b"ID3\x04", "an MP3 recording"),
 ];
 
-/// What the file is, for people, if it is a known format that is not text.
+/// The name of the format for people, if it is a known format that is not text.
 pub(super) fn name(bytes: &[u8]) -> Option<&'static str> {
     let found =
         MAGIC.iter().find(|(offset, magic, _)| bytes.get(*offset..).is_some_and(|rest| rest.starts_with(magic)));
     found.map(|(_, _, what)| *what)
 }
 
-/// Is it a picture, such as the cover that lies beside a book?
+/// Whether it is a picture, such as a cover stored beside a book.
 pub(super) fn is_picture(bytes: &[u8]) -> bool {
     name(bytes).is_some_and(|what| what.ends_with(" image"))
 }

@@ -1,4 +1,4 @@
-//! HTML and XHTML: the tokens of the standard's tokenizer, which no input can fail, and no tree.
+//! HTML and XHTML: uses the standard's tokenizer, which accepts any input, and builds no tree.
 
 use std::convert::Infallible;
 
@@ -12,12 +12,12 @@ use super::prose::{Prose, phrase};
 use super::xml::{self, Visitor};
 use super::{ExtractError, Extracted, Format, Metadata, plain};
 
-/// What no reader reads as the text.
+/// Elements that are not part of the text.
 const SKIPPED: &[&str] =
     &["script", "style", "nav", "template", "iframe", "noscript", "noembed", "noframes", "datalist"];
-/// Elements that begin and end a line, but no paragraph.
+/// Elements that begin and end a line, but not a paragraph.
 const LINES: &[&str] = &["br", "td", "th", "dt"];
-/// Elements that stand in a line with others; all others begin and end a paragraph.
+/// Inline elements; all others begin and end a paragraph.
 const INLINE: &[&str] = &[
     "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font", "i", "ins",
     "kbd", "label", "mark", "q", "rb", "rt", "ruby", "s", "samp", "small", "span", "strike", "strong", "sub", "sup",
@@ -28,14 +28,14 @@ const INLINE: &[&str] = &[
 struct Reader {
     prose: Prose,
     metadata: Metadata,
-    /// What is skipped, and how many of these lie in each other.
+    /// The element being skipped, and its nesting depth.
     skipped: Option<(String, usize)>,
     title: Option<String>,
     language_next: bool,
     meta: Meta,
-    /// Does a tag with a slash at its end mean an empty element?
+    /// Whether a tag with a trailing slash is an empty element.
     is_xhtml: bool,
-    /// The name of the tag that is read, in XHTML.
+    /// The name of the tag being read, in XHTML.
     tag: String,
 }
 
@@ -52,7 +52,7 @@ pub(super) fn read(bytes: Vec<u8>, encoding: Option<Encoding>, budget: &Budget) 
     let declared = || declared(&bytes).filter(|declared| !xml::is_utf8(&bytes, *declared));
     let given = encoding.or_else(|| if Encoding::of_mark(&bytes).is_some() { None } else { declared() });
     let (text, encoding) = match given {
-        // What a page says of itself is often wrong; then it is as it looks.
+        // The declared encoding is often wrong; then it is detected.
         Some(given) if encoding.is_none() => match given.decode(bytes.clone()) {
             Ok(text) => (text, given),
             Err(_) => plain::read(bytes, None).map(|read| (read.text, read.encoding))?,
@@ -63,7 +63,7 @@ pub(super) fn read(bytes: Vec<u8>, encoding: Option<Encoding>, budget: &Budget) 
     Ok(Extracted { format: Format::Html, text, metadata, encoding: Some(encoding) })
 }
 
-/// The text of a page, and what it says of itself.
+/// The text of a page, and its metadata.
 pub(super) fn page(document: &str, budget: &Budget) -> Result<(String, Metadata), ExtractError> {
     let start = document.trim_start();
     let is_xhtml =
@@ -73,7 +73,7 @@ pub(super) fn page(document: &str, budget: &Budget) -> Result<(String, Metadata)
         match xml::walk(document, budget, &mut reader) {
             Ok(()) => return Ok(reader.finish()),
             Err(error @ ExtractError::OverLimit(_)) => return Err(error),
-            // It is not what it says, as many a page.
+            // Like many pages, it is not what it claims to be.
             Err(_) => reader = Reader { is_xhtml, ..Reader::default() },
         }
     }
@@ -87,7 +87,7 @@ pub(super) fn page(document: &str, budget: &Budget) -> Result<(String, Metadata)
     Ok(reader.finish())
 }
 
-/// The encoding that a `meta` element near the start names.
+/// The encoding declared by a `meta` element near the start.
 fn declared(bytes: &[u8]) -> Option<Encoding> {
     let start = String::from_utf8_lossy(&bytes[..bytes.len().min(2_048)]).to_ascii_lowercase();
     let value = start.split("charset").nth(1).or_else(|| start.strip_prefix("<?xml")?.split("encoding").nth(1))?;
@@ -155,7 +155,7 @@ impl Reader {
         }
     }
 
-    /// An element begins or ends.
+    /// Handles the start or end of an element.
     fn border(&mut self, name: &str) {
         if LINES.contains(&name) {
             self.prose.line();

@@ -1,24 +1,24 @@
 //! Corrects chardetng's guess among the encodings of Latin alphabets.
 //!
-//! chardetng rates pairs of letters and can be misled by short texts, and it does not know ISO-8859-15 and Mac Roman. A
-//! text is in one language, though, and its alphabet has few letters beyond ASCII: in the wrong encoding there are
-//! letters that no single alphabet has, and signs inside words.
+//! chardetng rates pairs of letters and can be misled by short texts, and it does not know ISO-8859-15 and Mac Roman.
+//! But a text is in one language, whose alphabet has few letters beyond ASCII. In the wrong encoding there are
+//! letters that do not occur together in any alphabet, and signs inside words.
 
 use encoding_rs::{Encoding, ISO_8859_2, ISO_8859_4, ISO_8859_13, ISO_8859_15, MACINTOSH};
 use encoding_rs::{WINDOWS_1250, WINDOWS_1252, WINDOWS_1254, WINDOWS_1257};
 
-/// The letters that are not ASCII, a language each: French, Italian, Spanish with Catalan, Portuguese, German, those of
-/// Scandinavia, Icelandic.
+/// The non-ASCII letters, one language each: French, Italian, Spanish with Catalan, Portuguese, German, the
+/// Scandinavian languages, Icelandic.
 const WESTERN: &[&str] =
     &["àâæçèéêëîïñôöùûüÿœ", "àèéìíîòóùú", "áéíñóúüïçàèò", "àáâãçéêíóôõúü", "äöüßéàèê", "åäöæøé", "áðéíóúýþæö"];
 /// Polish, Czech with Slovak, Hungarian, Croatian with Slovene, Romanian.
 const CENTRAL: &[&str] = &["ąćęłńóśźż", "áčďéěíňóřšťúůýžľôä", "áéíóöőúüű", "čćđšž", "ăâîşţ"];
 /// Latvian, Lithuanian, Estonian.
 const BALTIC: &[&str] = &["āčēģīķļņšūžōŗ", "ąčęėįšųūž", "äöõüšž"];
-/// With what İ becomes in small letters.
+/// Includes the lower-case form of İ.
 const TURKISH: &[&str] = &["çğıi\u{307}öşüâîû"];
 
-/// The encodings, and the alphabets written in them. Of equals, the first.
+/// The encodings, and the alphabets written in them. Among equals, the first wins.
 const CANDIDATES: [(&Encoding, &[&str]); 9] = [
     (WINDOWS_1252, WESTERN),
     (ISO_8859_15, WESTERN),
@@ -31,11 +31,11 @@ const CANDIDATES: [(&Encoding, &[&str]); 9] = [
     (MACINTOSH, WESTERN),
 ];
 
-/// In the other languages at least 3 % of the letters are not ASCII: one in this many or fewer is English with a foreign
-/// name, or Italian.
+/// In the other languages at least 3 % of the letters are not ASCII: a text with one in this many or fewer is English
+/// with a foreign name, or Italian.
 const LETTERS_PER_HIGH: u32 = 50;
 
-/// Is this an encoding of a Latin alphabet?
+/// Whether this is an encoding of a Latin alphabet.
 pub(super) fn knows(encoding: &'static Encoding) -> bool {
     CANDIDATES.iter().any(|(candidate, _)| *candidate == encoding)
 }
@@ -45,7 +45,7 @@ pub(super) fn refine(sample: &[u8], guess: &'static Encoding) -> &'static Encodi
     let bytes = Bytes::count(sample);
     let guessed = match CANDIDATES.iter().find(|(encoding, _)| *encoding == guess) {
         Some(candidate) => bytes.misfits(*candidate),
-        // Another script, which does not stand beside ASCII letters.
+        // Another script, which does not occur next to ASCII letters.
         None if bytes.is_mixed() => bytes.high() / 5 + 1,
         None => return guess,
     };
@@ -57,7 +57,7 @@ pub(super) fn refine(sample: &[u8], guess: &'static Encoding) -> &'static Encodi
     }
 }
 
-/// How often each byte is, and in which company.
+/// How often each byte occurs, and next to what.
 struct Bytes {
     all: [u32; 256],
     beside_letter: [u32; 256],
@@ -79,7 +79,7 @@ impl Bytes {
         bytes
     }
 
-    /// How many characters are out of place, in the alphabet that fits best.
+    /// How many characters are out of place in the alphabet that fits best.
     fn misfits(&self, (encoding, alphabets): (&'static Encoding, &[&str])) -> u32 {
         let high: Vec<u8> = (0x80..=u8::MAX).collect();
         // Each byte is one character in all candidates.
@@ -107,7 +107,7 @@ impl Bytes {
         self.all[0x80..].iter().sum()
     }
 
-    /// Do non-ASCII bytes stand beside ASCII letters?
+    /// Whether non-ASCII bytes occur next to ASCII letters.
     fn is_mixed(&self) -> bool {
         self.beside_letter[0x80..].iter().sum::<u32>() * 2 > self.high()
     }

@@ -1,4 +1,4 @@
-//! What a file may cost.
+//! Resource limits for reading a file.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,28 +8,29 @@ use serde::{Deserialize, Serialize};
 use super::ExtractError;
 
 const MIB: u64 = 1 << 20;
-/// Up to here any ratio is harmless: a page of blanks shrinks a thousandfold.
+/// Up to this size any ratio is harmless: a page of blanks shrinks a thousandfold.
 const RATIO_FREE: u64 = 8 * MIB;
 
-/// What a file may cost, so that none can take a machine down. Each has a default, and a refusal names the one that was met.
+/// Resource limits for reading a file, so that no file can take a machine down. Each has a default, and a refusal
+/// names the limit that was exceeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
-    /// The file itself, in bytes.
+    /// The size of the file, in bytes.
     pub input: u64,
-    /// All that is unpacked of it, in bytes.
+    /// The total size of everything unpacked from it, in bytes.
     pub unpacked: u64,
-    /// How many times larger than the file what is unpacked of it may be, from 8 MiB on.
+    /// The maximum ratio of unpacked size to file size; applies from 8 MiB on.
     pub ratio: u64,
-    /// How many entries an archive may have.
+    /// The number of entries in an archive.
     pub entries: u64,
-    /// How deep elements or groups may lie in each other.
+    /// The nesting depth of elements or groups.
     pub depth: u64,
-    /// How deep archives may lie in each other.
+    /// The nesting depth of archives.
     pub archives: u64,
     /// The memory of the process that reads it, in bytes.
     pub memory: u64,
-    /// The processor time that reading it may take, in seconds.
+    /// The processor time for reading it, in seconds.
     pub time: u64,
 }
 
@@ -54,7 +55,7 @@ impl Limits {
     }
 }
 
-/// A limit that a file met.
+/// A limit that a file exceeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -77,12 +78,12 @@ pub enum Limit {
     Time,
 }
 
-/// A limit that was met, and where it lies.
+/// An exceeded limit, and its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Met {
-    /// Which.
+    /// Which limit.
     pub limit: Limit,
-    /// Where it lies, in its unit.
+    /// Its value, in its unit.
     pub at: u64,
 }
 
@@ -109,7 +110,7 @@ impl From<Met> for ExtractError {
     }
 }
 
-/// What is left of the limits while a file is read.
+/// What remains of the limits while a file is read.
 pub(super) struct Budget {
     pub(super) limits: Limits,
     input: u64,
@@ -124,7 +125,7 @@ impl Budget {
         Ok(Self { limits, input, unpacked: 0 })
     }
 
-    /// How much more may be unpacked, and what is met beyond.
+    /// How much more can be unpacked, and the limit that would be exceeded beyond that.
     pub(super) fn room(&self) -> (u64, Met) {
         let Limits { unpacked, ratio, .. } = self.limits;
         let by_ratio = self.input.saturating_mul(ratio).max(RATIO_FREE);
@@ -136,7 +137,7 @@ impl Budget {
         (unpacked.min(by_ratio).saturating_sub(self.unpacked), met)
     }
 
-    /// So much was unpacked.
+    /// Records that `bytes` bytes were unpacked.
     pub(super) fn spend(&mut self, bytes: u64) {
         self.unpacked = self.unpacked.saturating_add(bytes);
     }

@@ -1,5 +1,6 @@
-//! MOBI, AZW and AZW3 (KF8): records of HTML, packed by PalmDOC or by Huffman codes. By hand: the `mobi` crate decodes each
-//! record by itself, so that of a Russian book nothing is left. After the description of the format in the MobileRead wiki.
+//! MOBI, AZW and AZW3 (KF8): records of HTML, compressed with PalmDOC or Huffman codes. Implemented here because the
+//! `mobi` crate decodes each record separately, which destroys Russian books. Based on the format's description in
+//! the MobileRead wiki.
 
 mod huffman;
 mod palmdoc;
@@ -10,7 +11,7 @@ use super::limits::Budget;
 use super::prose::phrase;
 use super::{ExtractError, Extracted, Format, Metadata, html};
 
-/// Where the list of records begins, and how long one of its entries is.
+/// The offset of the record list, and the length of its entries.
 const RECORDS: usize = 78;
 const RECORD: usize = 8;
 
@@ -18,7 +19,7 @@ const UNPACKED: u16 = 1;
 const PALMDOC: u16 = 2;
 const HUFFMAN: u16 = 17_480;
 const UTF_8: u32 = 65_001;
-/// The header says with this bit that there is a block of metadata.
+/// This bit in the header indicates a block of metadata.
 const HAS_EXTH: u32 = 0x40;
 
 /// Reads a MOBI file without DRM.
@@ -34,7 +35,7 @@ pub(super) fn read(bytes: &[u8], budget: &Budget) -> Result<Extracted, ExtractEr
         HUFFMAN => Some(Huffman::read(&palm, long(head, 112)? as usize, long(head, 116)? as usize)?),
         other => return Err(damaged(&format!("its packing {other} is not known"))),
     };
-    // What follows the text of each record; older headers end before they say so.
+    // The data after the text of each record; older headers are too short to describe it.
     let header_length = long(head, 20)?;
     let trailers = if header_length >= 228 { short(head, 242)? } else { 0 };
     let (room, met) = budget.room();
@@ -74,7 +75,7 @@ fn cut_off() -> ExtractError {
     damaged("it breaks off")
 }
 
-/// A Palm database: records, one behind the other.
+/// A Palm database: a sequence of records.
 struct Palm<'a> {
     bytes: &'a [u8],
     count: usize,
@@ -104,8 +105,8 @@ fn long(bytes: &[u8], at: usize) -> Result<u32, ExtractError> {
     Ok(u32::from_be_bytes(*four))
 }
 
-/// A record without what stands behind its text: a bit of `trailers` for each kind, whose length is at its own end; the
-/// lowest bit is for the rest of a character that the next record begins with.
+/// A record without the trailing data after its text. Each kind has a bit in `trailers`, and stores its length at its
+/// own end; the lowest bit is for the rest of a character that continues in the next record.
 fn without_trailers(record: &[u8], trailers: u16) -> &[u8] {
     let mut length = record.len();
     for _ in 0..(trailers >> 1).count_ones() {
@@ -124,7 +125,7 @@ fn without_trailers(record: &[u8], trailers: u16) -> &[u8] {
     &record[..length]
 }
 
-/// What the header says of the book.
+/// The metadata in the header.
 fn about(head: &[u8], encoding: Encoding) -> Metadata {
     read_about(head, encoding).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Bytes to text: finds out what a file is, and in which encoding, and reads it.
+//! Bytes to text: detects the format and encoding of a file, and reads it.
 //!
 //! ```
 //! use lapidary::extract;
@@ -10,12 +10,13 @@
 //! # Ok::<(), extract::ExtractError>(())
 //! ```
 //!
-//! [`read`] takes files of every format in [`Format`], alone or in archives, and tells them apart by their content (`sniff`).
-//! One file a format reads it; what costs too much, is encrypted or damaged is refused with the reason ([`Limits`]). Parsers
-//! may run in processes of their own (`worker`). [`text`] reads plain text and nothing else: known formats are refused by
-//! their name, as is data that no encoding makes a text, since what is not a text would only fill an index with noise.
+//! [`read`] reads files of every format in [`Format`], alone or in archives, and detects the format from the content
+//! (`sniff`). Each format has a source file of its own. Files that cost too much, are encrypted or damaged are
+//! refused with the reason ([`Limits`]). Parsers can run in separate processes (`worker`). [`text`] reads only plain
+//! text: it refuses known formats by name, and data that is not text in any encoding, because that would fill an
+//! index with noise.
 //!
-//! Not for text that is already a `String`: that needs no step at all.
+//! Text that is already a `String` needs none of this.
 
 mod archive;
 mod clean;
@@ -62,15 +63,15 @@ pub use worker::{isolate, readers};
 /// A file to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct File {
-    /// All of it.
+    /// The whole content.
     pub bytes: Vec<u8>,
-    /// Its name, which decides only what the content leaves open.
+    /// Its name, used only where the content is ambiguous.
     pub name: Option<String>,
-    /// The encoding of its text; `None`: as it says itself, or else as it looks.
+    /// The encoding of its text; `None` uses the encoding that the file declares, or else detects it.
     pub encoding: Option<Encoding>,
 }
 
-/// A format that is read.
+/// A supported format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -142,24 +143,24 @@ impl fmt::Display for Format {
     }
 }
 
-/// What a file says of the book in it. Nothing of it is verified.
+/// The metadata of a book in its file, not verified.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Metadata {
     /// The title.
     pub title: Option<String>,
     /// The authors.
     pub authors: Vec<String>,
-    /// The language, as it is written there.
+    /// The language, as written in the file.
     pub language: Option<String>,
-    /// ISBNs and other identifiers, as they are written there.
+    /// ISBNs and other identifiers, as written in the file.
     pub identifiers: Vec<String>,
 }
 
 impl Metadata {
-    /// The same, no longer than a record may be: a file may call a library its title. Long values are cut, and those that do
-    /// not fit are left out.
+    /// The metadata limited to the size of a record, because a file may have a title of any length. Long values are
+    /// cut, and excess values are left out.
     fn bounded(self) -> Self {
-        /// Bytes of a value, of a list, and of a language.
+        /// The maximum bytes of a value, of a list, and of a language.
         const MOST: (usize, usize, usize) = (1_000, 3_000, 64);
         let value = |mut value: String, most: usize| {
             let end = (0..=most.min(value.len())).rev().find(|end| value.is_char_boundary(*end));
@@ -184,94 +185,94 @@ impl Metadata {
     }
 }
 
-/// What was read of a book.
+/// The content of a book.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Extracted {
     /// The format.
     pub format: Format,
-    /// What a reader reads, in the order of reading.
+    /// The text that a reader sees, in reading order.
     pub text: String,
-    /// What the file says of it.
+    /// The metadata in the file.
     pub metadata: Metadata,
-    /// The encoding, where text is all that the file is.
+    /// The encoding, if the file is plain text.
     pub encoding: Option<Encoding>,
 }
 
-/// A book of a file.
+/// A book in a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Book {
-    /// Its path in the archive; `None`, if the file is the book.
+    /// Its path in the archive; `None` if the file itself is the book.
     pub name: Option<String>,
-    /// What was read of it, or why nothing was.
+    /// Its content, or why it could not be read.
     pub read: Result<Extracted, ExtractError>,
 }
 
-/// What was read from a file.
+/// The text of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Text {
     /// The text, without a byte-order mark. May be empty.
     pub text: String,
-    /// The encoding that the bytes were read in.
+    /// The encoding used to decode it.
     pub encoding: Encoding,
 }
 
-/// Why bytes did not become a text.
+/// Why bytes could not be converted to text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExtractError {
     /// The bytes are another kind of file, or noise.
     #[error("not a text: {what}")]
     NotText {
-        /// What the bytes are, or what speaks against a text, for people.
+        /// What the bytes are, or why they are not text, for people.
         what: String,
     },
-    /// A book with nothing to read in it.
+    /// The book contains no text.
     #[error("no text: there is nothing to read in {0}, or only pictures")]
     NoText(Format),
-    /// The bytes are not valid in the encoding that the caller gave.
+    /// The bytes are not valid in the encoding given by the caller.
     #[error("not valid {encoding}: the byte at offset {offset} has no meaning in it; give the right encoding, or none")]
     Undecodable {
         /// The encoding given.
         encoding: Encoding,
-        /// The place of the first byte that cannot be read, in bytes from the start of the file.
+        /// The offset of the first invalid byte from the start of the file.
         offset: usize,
     },
-    /// Nobody can read it without a key.
+    /// The file is encrypted and cannot be read without a key.
     #[error("encrypted: {what}; send it without its protection")]
     Encrypted {
         /// What it is, for people.
         what: String,
     },
-    /// The file is not whole, or not what it says.
+    /// The file is incomplete, or does not follow its format.
     #[error("damaged: {why}")]
     Damaged {
         /// What is wrong with it.
         why: String,
     },
-    /// Reading it would cost too much.
+    /// Reading it would exceed a limit.
     #[error("too costly to read: {0}")]
     OverLimit(Met),
-    /// Its reader did not survive it.
+    /// The reader crashed or was stopped.
     #[error("not readable: {why}; the file may be damaged, or made to do harm")]
     Stopped {
         /// What happened.
         why: String,
     },
-    /// No reader is free, or none could be started: nothing is said of the file.
+    /// No reader is free, or none could be started. This says nothing about the file.
     #[error("{why}; try again")]
     Busy {
-        /// What is lacking.
+        /// What is missing.
         why: String,
     },
-    /// One of the books of an archive cannot be read.
+    /// A book in an archive cannot be read.
     #[error("{name} in the archive: {why}")]
     Member {
-        /// Its path there.
+        /// Its path in the archive.
         name: String,
         /// Why it cannot be read.
         why: Box<ExtractError>,
     },
-    /// An archive of several books, where one was wanted.
+    /// The archive has several books where one was expected.
     #[error("an archive of {books} books: {names}; send one at a time")]
     Several {
         /// How many.
@@ -287,32 +288,32 @@ impl ExtractError {
     }
 }
 
-/// How much of a file [`is_marked`] looks at.
+/// The number of bytes that [`is_marked`] looks at.
 pub const START: usize = sniff::START;
 
-/// Whether a file that begins so says by that what it is, as all formats that are read but plain text do.
+/// Whether the start of a file identifies its format. It does for all supported formats except plain text.
 #[must_use]
 pub fn is_marked(start: &[u8]) -> bool {
     sniff::kind(start, None) != sniff::FileKind::Plain
 }
 
-/// Reads a file: the book that it is, or the books that it is an archive of.
+/// Reads a file: a single book, or all books of an archive.
 ///
 /// # Errors
-/// Any [`ExtractError`] but [`ExtractError::Several`]. One book of an archive that cannot be read stops no other.
+/// Any [`ExtractError`] but [`ExtractError::Several`]. An unreadable book in an archive does not affect the others.
 pub fn read(file: File, limits: Limits) -> Result<Vec<Book>, ExtractError> {
     read_charged(file, limits, &mut |_| Ok(()))
 }
 
-/// Is told of memory, in bytes, before a reader takes it in this process, and may refuse that.
+/// Called with an amount of memory, in bytes, before a reader allocates it in this process; may refuse it.
 pub(crate) type Charge<'a> = &'a mut dyn FnMut(u64) -> Result<(), ExtractError>;
 
-/// As [`read`], with an account of the memory that it takes beside the file.
+/// Like [`read`], but accounts for the memory that it takes in addition to the file.
 pub(crate) fn read_charged(file: File, limits: Limits, charge: Charge<'_>) -> Result<Vec<Book>, ExtractError> {
     worker::read_apart(file, limits, charge)
 }
 
-/// Reads a file that must be one book.
+/// Reads a file that must contain a single book.
 ///
 /// # Errors
 /// Any [`ExtractError`].
@@ -331,16 +332,16 @@ pub(crate) fn one(books: Vec<Book>) -> Result<Extracted, ExtractError> {
     }
 }
 
-/// Reads a file as one text: an archive is all of its books, one below the other.
+/// Reads a file as one text: an archive is the concatenation of all its books.
 ///
 /// # Errors
-/// Any [`ExtractError`] but [`ExtractError::Several`]. A book of an archive that cannot be read is an error, since it may be
-/// the one that counts.
+/// Any [`ExtractError`] but [`ExtractError::Several`]. An unreadable book in an archive is an error, because it may
+/// be the one that matters.
 pub fn read_whole(file: File, limits: Limits) -> Result<String, ExtractError> {
     whole(read(file, limits)?)
 }
 
-/// The text of all of these books.
+/// The concatenated text of these books.
 pub(crate) fn whole(books: Vec<Book>) -> Result<String, ExtractError> {
     let mut whole = String::new();
     let mut left: usize = books.iter().flat_map(|book| &book.read).map(|read| read.text.len() + 2).sum();
@@ -353,7 +354,7 @@ pub(crate) fn whole(books: Vec<Book>) -> Result<String, ExtractError> {
         left = left.saturating_sub(text.len() + 2);
         if whole.is_empty() {
             whole = text;
-            // Once for all, so that they are never there twice.
+            // Reserved once, so that the texts never exist twice.
             whole.reserve_exact(left);
         } else {
             whole.push_str("\n\n");
@@ -363,15 +364,15 @@ pub(crate) fn whole(books: Vec<Book>) -> Result<String, ExtractError> {
     Ok(whole)
 }
 
-/// Reads a plain text: `bytes` is all of the file.
+/// Reads a plain text: `bytes` is the whole file.
 ///
-/// Without `encoding` the encoding is detected, and bytes that are invalid in it (a broken one here and there) become
-/// U+FFFD. With `encoding` all bytes must be valid in it. A byte-order mark that says otherwise wins, as it does in
-/// browsers: no text of another encoding begins with one. A long text in UTF-8 takes over the memory of `bytes`; all
-/// others are written once, anew.
+/// Without `encoding`, the encoding is detected, and bytes that are invalid in it (an occasional broken one) become
+/// U+FFFD. With `encoding`, all bytes must be valid in it. A contradicting byte-order mark takes precedence, as it
+/// does in browsers: no text in another encoding begins with one. A long UTF-8 text reuses the memory of `bytes`; all
+/// others are written once to new memory.
 ///
-/// No bytes, or a byte-order mark alone, are a text of no characters and not an error: whether that is enough for a
-/// fingerprint is for the steps behind to say, as it is for a text of ten characters.
+/// An empty file, or a byte-order mark alone, is an empty text and not an error. Whether a text is long enough for a
+/// fingerprint is decided by later steps.
 ///
 /// # Errors
 /// [`ExtractError::NotText`] for known formats that are not text and for noise, with or without `encoding`;

@@ -1,49 +1,49 @@
-//! What tells noise from text.
+//! Tells noise from text.
 //!
-//! Almost all encodings give a meaning to almost all bytes, so that any file "can be decoded". What binary data has and
-//! texts have not are control characters and, read as text, letters and signs thrown together.
+//! Almost all encodings assign a meaning to almost all bytes, so that any file "can be decoded". Unlike text, binary
+//! data contains control characters and, decoded as text, a jumble of letters and signs.
 
 use super::encoding::Encoding;
 
-/// Control characters that a text may have: a printer's or an editor's code here and there.
+/// The share of control characters that a text may have: an occasional printer or editor code.
 const MOST_CONTROLS: f64 = 0.01;
 
-/// So few are no sign of anything in UTF-8, whose pattern binary data do not have: a short text may have one.
+/// This few are acceptable in UTF-8, whose pattern binary data does not match: a short text may have one.
 const FEW_CONTROLS: usize = 7;
 
-/// Share of the characters that a text may have broken or in no script: stray bytes, fonts with own signs.
+/// The share of a text's characters that may be broken or belong to no script: stray bytes, fonts with their own signs.
 const MOST_UNKNOWN: f64 = 0.05;
 
-/// A short text may have its first and last character cut in two.
+/// The first and last character of a short text may be cut in two.
 const FEW_UNKNOWN: usize = 2;
 
-/// Share of the neighbouring letters that may be ill-assorted in a text in bytes: books have up to 0.01.
+/// The share of adjacent letters that may not belong together in a single-byte text: books have up to 0.01.
 const MOST_ODD: f64 = 0.2;
 
-/// Fewer neighbours say nothing.
+/// Fewer pairs are not significant.
 const FEWEST_NEIGHBOURS: usize = 12;
 
-/// Is this a control character that a text has no use for?
+/// Whether this is a control character that has no use in a text.
 pub(super) fn is_control(byte: u8) -> bool {
     (byte < 0x20 && !matches!(byte, b'\t' | b'\n' | 0x0C | b'\r')) || byte == 0x7F
 }
 
-/// What speaks against a sample of a text that was read in `encoding`, for people.
+/// Why a sample that was decoded in `encoding` is not text, for people.
 pub(super) fn complaint(sample: &str, encoding: Encoding) -> Option<String> {
     controls(sample, encoding)
         .or_else(|| unknown(sample))
         .or_else(|| if encoding.is_unicode() { None } else { odd(sample) })
 }
 
-/// Says so, if `text` has too many control characters. The end mark of CP/M and DOS, and the padding behind it, are
-/// none at the end.
+/// A complaint if `text` has too many control characters. The end mark of CP/M and DOS, and the padding after it, do
+/// not count at the end.
 pub(super) fn controls(text: &str, encoding: Encoding) -> Option<String> {
     let text = Some(text.trim_end_matches(['\0', '\x1A'])).filter(|text| !text.is_empty()).unwrap_or(text);
     let bytes = text.as_bytes();
     // Counted in bytes, many at a time.
     let count = |some: &[u8]| usize::from(some.iter().map(|byte| u8::from(is_control(*byte))).sum::<u8>());
     let ascii: usize = bytes.chunks(usize::from(u8::MAX)).map(count).sum();
-    // U+0080 to U+009F, but for U+0085, which is a line end.
+    // U+0080 to U+009F, except U+0085, which is a line end.
     let is_other = |at: &usize| bytes.get(at + 1).is_some_and(|byte| *byte < 0xA0 && *byte != 0x85);
     let controls = ascii + memchr::memchr_iter(0xC2, bytes).filter(is_other).count();
     if controls == 0 || (encoding == Encoding::UTF_8 && controls <= FEW_CONTROLS) {
@@ -53,7 +53,7 @@ pub(super) fn controls(text: &str, encoding: Encoding) -> Option<String> {
     (share > MOST_CONTROLS).then(|| format!("{} of it are control characters", percent(share)))
 }
 
-/// Says so, if too many characters of `text` are broken or belong to no script.
+/// A complaint if too many characters of `text` are broken or belong to no script.
 fn unknown(text: &str) -> Option<String> {
     let is_unknown = |char| matches!(char, '\u{FFFD}' | '\u{E000}'..='\u{F8FF}' | '\u{F0000}'..);
     // The bytes that such characters begin with, found many at a time: few texts have any.
@@ -67,8 +67,8 @@ fn unknown(text: &str) -> Option<String> {
     (share > MOST_UNKNOWN).then(|| format!("{} of it are no known characters", percent(share)))
 }
 
-/// Says so, if too many neighbours in `text` are ill-assorted: only for what was read in an encoding in which any bytes
-/// are characters.
+/// A complaint if too many adjacent characters in `text` do not belong together: only for encodings in which any
+/// bytes are characters.
 fn odd(text: &str) -> Option<String> {
     let mut neighbours = 0;
     let mut odd = 0;
@@ -77,7 +77,7 @@ fn odd(text: &str) -> Option<String> {
         let classes = (Class::of(before), Class::of(char));
         if !(before.is_ascii() && char.is_ascii()) && classes.0 != Class::Neutral && classes.1 != Class::Neutral {
             neighbours += 1;
-            // Letters of two alphabets, a letter and a sign, or a capital behind a small letter.
+            // Letters of two alphabets, a letter and a sign, or a capital after a lower-case letter.
             odd += usize::from(classes.0 != classes.1 || (before.is_lowercase() && char.is_uppercase()));
         }
         before = char;
@@ -96,9 +96,9 @@ enum Class {
     Latin,
     Greek,
     Cyrillic,
-    /// What stands between words or anywhere: blanks, punctuation, digits, all other scripts.
+    /// Found between words or anywhere: blanks, punctuation, digits, all other scripts.
     Neutral,
-    /// What stands beside no letter.
+    /// Not found next to letters.
     Sign,
 }
 
@@ -117,7 +117,7 @@ impl Class {
     }
 }
 
-/// A share of a whole; of nothing it is 0.
+/// A share of a whole; 0 if the whole is 0.
 fn share(part: usize, whole: usize) -> f64 {
     part as f64 / whole.max(1) as f64
 }

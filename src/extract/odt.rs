@@ -1,4 +1,4 @@
-//! ODT (ISO/IEC 26300), and its forerunner SXW. Footnotes and endnotes come behind the text.
+//! ODT (ISO/IEC 26300), and its predecessor SXW. Footnotes and endnotes follow the text.
 
 use super::archive::Archive;
 use super::limits::Budget;

@@ -8,10 +8,10 @@ use super::prose::{Prose, phrase};
 use super::xml::{self, Visitor};
 use super::{ExtractError, Metadata};
 
-/// What the elements of a format mean.
+/// The meaning of a format's elements.
 #[derive(Clone, Copy)]
 pub(super) struct Elements {
-    /// Characters stand only in these; everywhere, if there are none.
+    /// Text occurs only in these elements; if there are none, everywhere.
     pub(super) runs: &'static [&'static str],
     /// These begin and end a paragraph.
     pub(super) paragraphs: &'static [&'static str],
@@ -19,9 +19,9 @@ pub(super) struct Elements {
     pub(super) lines: &'static [&'static str],
     /// These stand for a blank.
     pub(super) blanks: &'static [&'static str],
-    /// What is in these does not count.
+    /// The content of these is ignored.
     pub(super) skipped: &'static [&'static str],
-    /// What is in these comes behind the text.
+    /// The content of these follows the text.
     pub(super) notes: &'static [&'static str],
 }
 
@@ -117,7 +117,7 @@ impl Visitor for Body {
     }
 }
 
-/// What the file says of itself in this part.
+/// The metadata in this part.
 pub(super) fn about(archive: &mut Archive<'_>, part: &str, budget: &mut Budget) -> Result<Metadata, ExtractError> {
     let mut about = About::default();
     if let Some(bytes) = archive.read(part, budget)? {
@@ -129,7 +129,7 @@ pub(super) fn about(archive: &mut Archive<'_>, part: &str, budget: &mut Budget) 
     Ok(about.metadata)
 }
 
-/// Dublin Core, as both formats have it.
+/// Dublin Core, as used by both formats.
 #[derive(Default)]
 struct About {
     metadata: Metadata,

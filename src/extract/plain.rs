@@ -1,4 +1,4 @@
-//! Plain text, and markup of no known kind taken as that.
+//! Plain text. Unknown markup is read as plain text.
 
 use super::encoding::Encoding;
 use super::{ExtractError, Text, detect, format, noise};
@@ -17,7 +17,7 @@ pub(super) fn read(mut bytes: Vec<u8>, given: Option<Encoding>) -> Result<Text, 
     let start = mark.map_or(0, |(_, length)| length);
     let (encoding, given) = match (mark, given) {
         (Some((marked, _)), Some(given)) if marked == given => (given, true),
-        // The mark of UTF-8 is no more than a good sign: some editors put it before other text, too.
+        // The UTF-8 mark is only a strong hint: some editors also put it before other text.
         (Some((marked, _)), _) if marked != Encoding::UTF_8 => (marked, false),
         (None, Some(given)) => (given, true),
         _ => (detect::encoding(&bytes), false),
@@ -25,7 +25,7 @@ pub(super) fn read(mut bytes: Vec<u8>, given: Option<Encoding>) -> Result<Text, 
     let refuse =
         |what| ExtractError::NotText { what: if given { format!("read as {encoding}, {what}") } else { what } };
 
-    // Noise is refused by a sample, before much is spent on it.
+    // A sample is enough to refuse noise before much is spent on it.
     let sample = detect::sample(&bytes[start..], encoding);
     if let Some(complaint) = noise::complaint(&encoding.decode_part(&sample), encoding) {
         return Err(refuse(complaint));

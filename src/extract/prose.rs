@@ -1,8 +1,9 @@
-//! What a reader sees of a document with markup: words with one blank between them, and paragraphs with an empty line between
-//! them, as plain texts of books have it. That is not only for the eye: step 7 of the exact recipes tells one blank between two
-//! words from two, so that a book has the same gems in every format only if its paragraphs stand apart in the same way.
+//! The visible text of a document with markup: words separated by one blank, and paragraphs separated by an empty
+//! line, as in plain-text books. This is not only cosmetic: step 7 of the exact recipes distinguishes one blank
+//! between two words from two, so a book has the same gems in every format only if its paragraphs are separated in
+//! the same way.
 
-/// A text being put together.
+/// A text under construction.
 #[derive(Default)]
 pub(super) struct Prose {
     text: String,
@@ -10,7 +11,7 @@ pub(super) struct Prose {
 }
 
 impl Prose {
-    /// Adds a piece of text, in which any run of white space is one blank.
+    /// Adds a piece of text; any run of white space becomes one blank.
     pub(super) fn text(&mut self, piece: &str) {
         self.blank |= piece.starts_with(is_space);
         for word in piece.split(is_space).filter(|word| !word.is_empty()) {
@@ -23,7 +24,7 @@ impl Prose {
         self.blank = piece.ends_with(is_space) || (self.blank && piece.trim_matches(is_space).is_empty());
     }
 
-    /// What follows begins a line of its own.
+    /// Starts a new line.
     pub(super) fn line(&mut self) {
         if !self.text.is_empty() && !self.text.ends_with('\n') {
             self.text.push('\n');
@@ -31,7 +32,7 @@ impl Prose {
         self.blank = false;
     }
 
-    /// What follows begins a paragraph.
+    /// Starts a new paragraph.
     pub(super) fn paragraph(&mut self) {
         self.line();
         if !self.text.is_empty() && !self.text.ends_with("\n\n") {
@@ -39,12 +40,12 @@ impl Prose {
         }
     }
 
-    /// What follows is another word.
+    /// Starts a new word.
     pub(super) fn blank(&mut self) {
         self.blank = true;
     }
 
-    /// Adds another text, below.
+    /// Appends another text below.
     pub(super) fn below(&mut self, other: &Self) {
         self.paragraph();
         self.text.push_str(&other.text);
@@ -56,12 +57,12 @@ impl Prose {
     }
 }
 
-/// White space as XML and HTML have it: a no-break space is none.
+/// White space as defined by XML and HTML, which excludes the no-break space.
 fn is_space(char: char) -> bool {
     matches!(char, ' ' | '\n' | '\t' | '\r' | '\x0C')
 }
 
-/// A short text, such as a title, on one line; nothing, if there is nothing to read in it.
+/// A short text, such as a title, on one line; `None` if it is empty.
 pub(super) fn phrase(text: &str) -> Option<String> {
     let words: Vec<&str> = text.split_whitespace().collect();
     text.contains(char::is_alphanumeric).then(|| words.join(" "))

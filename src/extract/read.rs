@@ -1,4 +1,4 @@
-//! The readers behind one function.
+//! Dispatches to the readers of the formats.
 
 use super::archive::{Archive, gunzip};
 use super::encoding::Encoding;
@@ -7,7 +7,7 @@ use super::sniff::{self, FileKind, Packed};
 use super::{Book, ExtractError, Extracted, File, Format};
 use super::{doc, docx, epub, fb2, fb3, format, html, mobi, odt, pdf, plain, rtf, tei};
 
-/// What packers put beside what they pack.
+/// Files that packers add.
 const LITTER: [&str; 4] = ["__MACOSX/", ".DS_Store", "Thumbs.db", "desktop.ini"];
 
 /// Reads a file in this process.
@@ -16,12 +16,12 @@ pub(super) fn read(file: File, limits: Limits) -> Result<Vec<Book>, ExtractError
     books(file, &mut budget, 0)
 }
 
-/// Is it one of the formats that need no third-party parser?
+/// Whether it is one of the formats that need no third-party parser.
 pub(super) fn is_plain(file: &File) -> bool {
     sniff::kind(&file.bytes, file.name.as_deref()) == FileKind::Plain
 }
 
-/// Whether a file without a name is read in a process of its own.
+/// Whether a file without a name is read in a separate process.
 pub(crate) fn reads_apart(bytes: &[u8]) -> bool {
     sniff::kind(bytes, None) != FileKind::Plain
 }
@@ -56,7 +56,7 @@ fn books(file: File, budget: &mut Budget, depth: u64) -> Result<Vec<Book>, Extra
     Ok(vec![Book { name: None, read: Ok(with_text(read?)?) }])
 }
 
-/// A book of pictures is none here. What is plain text may be empty.
+/// A book without text, such as a picture book, is an error. Plain text may be empty.
 fn with_text(read: Extracted) -> Result<Extracted, ExtractError> {
     if read.format != Format::Text && !read.text.contains(char::is_alphanumeric) {
         return Err(ExtractError::NoText(read.format));
@@ -76,7 +76,7 @@ fn zip(bytes: &[u8], encoding: Option<Encoding>, budget: &mut Budget, depth: u64
     Ok(vec![Book { name: None, read: Ok(with_text(read?)?) }])
 }
 
-/// The books that are files of an archive. Pictures and what packers leave are none.
+/// The books in an archive, without pictures and the files that packers add.
 fn members(
     archive: &mut Archive<'_>,
     encoding: Option<Encoding>,

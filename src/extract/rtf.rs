@@ -1,4 +1,4 @@
-//! RTF 1.9. By hand: the crates there are know no code pages, without which a Russian RTF file is noise.
+//! RTF 1.9. Implemented here because existing crates do not support code pages, without which a Russian RTF file is noise.
 
 use encoding_rs::WINDOWS_1252;
 use hashbrown::HashMap;
@@ -8,7 +8,7 @@ use super::limits::Budget;
 use super::prose::{Prose, phrase};
 use super::{ExtractError, Extracted, Format, Metadata};
 
-/// Destinations whose text is none of the document's.
+/// Destinations whose text is not part of the document's text.
 const SKIPPED: &[&str] = &[
     "colortbl",
     "stylesheet",
@@ -60,12 +60,12 @@ enum Place {
     Nowhere,
 }
 
-/// What holds until the end of a group.
+/// State that is restored at the end of a group.
 #[derive(Clone, Copy)]
 struct Group {
     place: Place,
     encoding: &'static encoding_rs::Encoding,
-    /// How many characters stand for a `\u` that a reader does not know.
+    /// How many fallback characters follow a `\u`, for readers that do not know it.
     fallback: usize,
     font: i32,
 }
@@ -77,13 +77,13 @@ struct Reader<'a> {
     groups: Vec<Group>,
     document: &'static encoding_rs::Encoding,
     fonts: HashMap<i32, &'static encoding_rs::Encoding>,
-    /// Bytes of characters that are not decoded yet: one may be of two bytes.
+    /// Bytes that are not decoded yet: a character may have two bytes.
     pending: Vec<u8>,
-    /// The first half of a pair of `\u`.
+    /// The first half of a surrogate pair of `\u`.
     high: Option<u16>,
-    /// How many characters to pass over behind a `\u`.
+    /// How many characters to skip after a `\u`.
     pass: usize,
-    /// `\*` was read: what follows may be passed over if it is not known.
+    /// `\*` was read: the following destination is skipped if unknown.
     optional: bool,
     text: Prose,
     notes: Prose,
@@ -140,7 +140,7 @@ impl Reader<'_> {
                         self.notes.paragraph();
                     }
                     if self.groups.is_empty() {
-                        // What follows the document is none of it.
+                        // Anything after the document is ignored.
                         return Ok(());
                     }
                 }
@@ -191,7 +191,7 @@ impl Reader<'_> {
             b'_' => self.char('\u{2011}'),
             b'\\' | b'{' | b'}' => self.byte(symbol),
             b'\r' | b'\n' => self.border(Prose::paragraph),
-            // Among them the optional hyphen, which nobody sees.
+            // Including the optional hyphen, which is invisible.
             _ => {}
         }
     }
@@ -240,7 +240,7 @@ impl Reader<'_> {
             "ldblquote" => self.char('“'),
             "rdblquote" => self.char('”'),
             "bullet" => self.char('•'),
-            // The text of a box stands in a drawing, which is none.
+            // The text of a box is inside a drawing, which is otherwise skipped.
             "shptxt" if self.group.place == Place::Nowhere => self.group.place = Place::Text,
             "fonttbl" => self.group.place = Place::Fonts,
             "info" => self.group.place = Place::Nowhere,
@@ -258,7 +258,7 @@ impl Reader<'_> {
     fn unicode(&mut self, value: i64) {
         self.flush();
         self.pass = 0;
-        // Numbers above 32767 are written as negative ones.
+        // Numbers above 32767 are written as negative numbers.
         let unit = (value & 0xFFFF) as u16;
         let units = [self.high.take().unwrap_or_default(), unit];
         let units = if units[0] == 0 { &units[1..] } else { &units[..] };
@@ -318,7 +318,7 @@ impl Reader<'_> {
     }
 }
 
-/// The code page of a font's character set, as Windows numbers them.
+/// The Windows code page of a font's character set.
 fn charset(number: i64) -> Option<&'static encoding_rs::Encoding> {
     let page = match number {
         0 => 1252,

@@ -1,8 +1,8 @@
-//! What to read a file as, by its content.
+//! Decides from a file's content how to read it.
 
 use super::encoding::Encoding;
 
-/// How much of a file is looked at.
+/// How many bytes of a file are examined.
 pub(super) const START: usize = 8 << 10;
 
 /// How a file is read.
@@ -17,11 +17,11 @@ pub(super) enum FileKind {
     Html,
     Fb2,
     Tei,
-    /// Plain text, or something that is not read.
+    /// Plain text, or an unsupported file.
     Plain,
 }
 
-/// What a file is. `name` decides only what the content leaves open: whether a piece of markup without a root is HTML.
+/// The kind of a file. `name` is used only where the content is ambiguous: whether markup without a root is HTML.
 pub(super) fn kind(bytes: &[u8], name: Option<&str>) -> FileKind {
     let trimmed = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
     if bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(b"PK\x05\x06") {
@@ -62,7 +62,7 @@ fn markup(start: &[u8], name: Option<&str>) -> FileKind {
             {
                 return FileKind::Html;
             }
-            // What a document defines for itself stands in brackets.
+            // Definitions internal to the document are in brackets.
             let subset = rest.find('[').is_some_and(|open| rest.find('>').is_some_and(|close| open < close));
             if subset { "]>" } else { ">" }
         } else {
@@ -87,17 +87,17 @@ fn is_name_of_html(name: &str) -> bool {
     matches!(ending.as_str(), "html" | "htm" | "xhtml")
 }
 
-/// A book that is a ZIP archive itself.
+/// A book format that is a ZIP archive itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Packed {
     Epub,
     Fb3,
-    /// Office Open XML, of which texts are one kind.
+    /// Office Open XML, which includes other documents than texts.
     Office,
     OpenDocument,
 }
 
-/// What a ZIP archive with these entries is; `None` for one of files.
+/// What a ZIP archive with these entries is; `None` for an archive of files.
 pub(super) fn in_zip(names: &[String]) -> Option<Packed> {
     let has = |name: &str| names.iter().any(|other| other.eq_ignore_ascii_case(name));
     if has("META-INF/container.xml") {

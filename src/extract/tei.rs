@@ -1,4 +1,4 @@
-//! TEI: what stands in `text`, not the header.
+//! TEI: the content of `text`, without the header.
 
 use quick_xml::events::BytesStart;
 
@@ -47,7 +47,7 @@ const BLOCKS: &[&str] = &[
     "titlePage",
     "milestone",
 ];
-/// Of a choice between two readings the one that a reader is shown is the other.
+/// Of two alternative readings, these are the ones that readers do not see.
 const SKIPPED: &[&str] = &["sic", "orig", "abbr", "del", "fw"];
 
 #[derive(Default)]
@@ -55,7 +55,7 @@ struct Reader {
     prose: Prose,
     metadata: Metadata,
     path: Vec<String>,
-    /// How many elements deep in something skipped.
+    /// The nesting depth within a skipped element.
     skipped: usize,
     captured: String,
 }
@@ -68,7 +68,7 @@ pub(super) fn read(bytes: &[u8], encoding: Option<Encoding>, budget: &Budget) ->
 }
 
 impl Reader {
-    /// An element begins or ends.
+    /// Handles the start or end of an element.
     fn border(&mut self, name: &str) {
         if LINES.contains(&name) {
             self.prose.line();

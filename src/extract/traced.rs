@@ -1,12 +1,12 @@
-//! A text made of pieces of another, which knows where each was.
+//! A text assembled from pieces of another text, which tracks where each piece came from.
 
 use std::ops::Range;
 
-/// A text made of pieces of a source, in its order.
+/// A text assembled from pieces of a source, in source order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Traced {
     text: String,
-    /// In the order of the text, without gaps, none empty.
+    /// In text order, without gaps, none empty.
     pieces: Vec<Piece>,
 }
 
@@ -16,7 +16,7 @@ struct Piece {
     /// Where it begins in the text, and in the source.
     at: usize,
     from: usize,
-    /// How many bytes of the source it stands for, all of it for all of them; `None`: it is copied, byte by byte.
+    /// How many bytes of the source it replaces as a whole; `None` if it is a byte-for-byte copy.
     instead: Option<u16>,
 }
 
@@ -29,12 +29,12 @@ impl Traced {
         &self.text
     }
 
-    /// Adds a part of the source, which must be a slice of it.
+    /// Adds a part of the source; `part` must be a slice of `source`.
     pub(super) fn copy(&mut self, source: &str, part: &str) {
         self.copied(part.as_ptr().addr() - source.as_ptr().addr(), part);
     }
 
-    /// Adds a line's end: in the place of the character that comes next in the source, the end of a line or a blank before it.
+    /// Adds a line end in place of the next character of the source, which is a line end or a blank before one.
     pub(super) fn end_line(&mut self, source: &str) {
         let end = self.source(0..self.text.len()).end;
         if source.as_bytes().get(end).is_some_and(u8::is_ascii) {
@@ -44,13 +44,13 @@ impl Traced {
         }
     }
 
-    /// Adds what stands for so many bytes of the source.
+    /// Adds a replacement for `bytes` bytes of the source.
     pub(super) fn replace(&mut self, from: usize, bytes: u16, by: &str) {
         self.pieces.push(Piece { at: self.text.len(), from, instead: Some(bytes) });
         self.text.push_str(by);
     }
 
-    /// Takes the last character away.
+    /// Removes the last character.
     pub(super) fn pop(&mut self) {
         self.text.pop();
         while self.pieces.last().is_some_and(|last| last.at >= self.text.len()) {
@@ -58,7 +58,7 @@ impl Traced {
         }
     }
 
-    /// Where a part of the text is in the source.
+    /// Maps a part of the text to its place in the source.
     pub(super) fn source(&self, part: Range<usize>) -> Range<usize> {
         let piece = |at: usize| self.pieces[..self.pieces.partition_point(|piece| piece.at <= at)].last();
         let start = piece(part.start).map_or(part.start, |piece| match piece.instead {

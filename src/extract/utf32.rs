@@ -1,15 +1,15 @@
-//! UTF-32, which `encoding_rs` leaves out because browsers do.
+//! UTF-32, which `encoding_rs` omits because browsers do.
 
-/// Bytes a character.
+/// Bytes per character.
 const WIDTH: usize = 4;
 
-/// The character of four bytes, whose numbers `order` makes; `None` if there is no such character.
+/// The character of four bytes, converted to a number by `order`; `None` if there is no such character.
 pub(super) fn char(bytes: &[u8], order: fn([u8; WIDTH]) -> u32) -> Option<char> {
     let bytes: [u8; WIDTH] = bytes.try_into().ok()?;
     char::from_u32(order(bytes))
 }
 
-/// Decodes; `invalid` is called with the offset of whatever is no character, and gives what stands for it.
+/// Decodes; calls `invalid` with the offset of invalid bytes to get their replacement.
 pub(super) fn decode<E>(
     bytes: &[u8],
     order: fn([u8; WIDTH]) -> u32,

@@ -1,23 +1,23 @@
-//! UTF-16 and UTF-32 without a byte-order mark.
+//! Detects UTF-16 and UTF-32 without a byte-order mark.
 //!
-//! A sign of them is that bytes are NULs or control characters which no text in bytes has: ASCII characters are padded
-//! with NULs, Greek ones with 0x03, Cyrillic ones with 0x04. Each reading is then tried, and taken only if its
-//! characters are such as texts are made of.
+//! They contain NULs or control characters that no single-byte text has: ASCII characters are padded with NULs, Greek
+//! ones with 0x03, Cyrillic ones with 0x04. Each reading is then tried, and accepted only if its characters are
+//! typical of texts.
 
 use super::encoding::Encoding;
 use super::noise;
 use super::utf32;
 
-/// UTF-32 leaves 11 of 32 bits unused, so that nothing else is valid in it. The last character may be cut.
+/// UTF-32 leaves 11 of 32 bits unused, so other data is not valid in it. The last character may be cut.
 const MOST_VALID: f64 = 0.99;
 
-/// Share of UTF-16 units that must belong to living scripts. Random bytes reach 0.6.
+/// The share of UTF-16 units that must belong to living scripts. Random bytes reach 0.6.
 const MOST_KNOWN: f64 = 0.97;
 
-/// Pairs of ASCII letters are Chinese characters in UTF-16, but they seldom make a blank, or a stop: a text in UTF-16 has
-/// this share of blanks, or …
+/// Pairs of ASCII letters are Chinese characters in UTF-16, but seldom form a blank or a full stop. A text in UTF-16
+/// has this share of blanks, or …
 const SOME_BLANKS: f64 = 0.01;
-/// … this share of units in an alphabet's pages of Unicode, whose first byte is a control character's.
+/// … this share of units in an alphabet's Unicode pages, whose first byte is that of a control character.
 const MANY_ALPHABETIC: f64 = 0.8;
 
 /// The encoding, if the bytes are text in UTF-16 or UTF-32. `bytes` may be cut from a text at a multiple of four.
@@ -48,7 +48,7 @@ fn is_utf32(bytes: &[u8], order: fn([u8; 4]) -> u32) -> bool {
     count > 0 && valid as f64 >= MOST_VALID * count as f64
 }
 
-/// The share of UTF-16 units that texts are made of; 0 where nothing speaks for UTF-16 beyond that.
+/// The share of UTF-16 units that are typical of texts; 0 if nothing else indicates UTF-16.
 fn known_share(bytes: &[u8], order: fn([u8; 2]) -> u16) -> f64 {
     let (pairs, _) = bytes.as_chunks::<2>();
     let mut known = 0;
@@ -66,7 +66,7 @@ fn known_share(bytes: &[u8], order: fn([u8; 2]) -> u16) -> f64 {
     if count > 0.0 && likely { known as f64 / count } else { 0.0 }
 }
 
-/// Is this a unit of a living script, or one of a surrogate pair?
+/// Whether this is a unit of a living script, or of a surrogate pair.
 fn is_known(unit: u16) -> bool {
     matches!(unit,
         0x09 | 0x0A | 0x0C | 0x0D | 0x20..=0x7E | 0xA0..=0x024F // Latin

@@ -1,8 +1,8 @@
-//! Readers in a process of their own, so that whatever a file does to a parser costs one file: no panic, no endless loop, no
-//! exhausted memory and no overflow of the stack reaches whoever asked.
+//! Readers in separate processes, so that whatever a file does to a parser affects only that file: no panic, endless
+//! loop, memory exhaustion or stack overflow reaches the caller.
 //!
-//! A process reads one file and ends. It sets the limits on itself before it sees the file. The only part of the crate that
-//! knows of these processes; [`super::read`] is the way to them.
+//! A process reads one file and exits. It sets its own limits before it sees the file. Only this part of the crate
+//! knows about these processes; [`super::read`] is the way to use them.
 
 use std::io::{self, Read, Write};
 use std::num::NonZero;
@@ -19,21 +19,21 @@ use serde::{Deserialize, Serialize};
 use super::limits::{Limit, Limits, Met};
 use super::{Book, Charge, Encoding, ExtractError, File, read};
 
-/// The hidden subcommand that a worker is started with.
+/// The hidden subcommand that starts a worker.
 pub(crate) const SUBCOMMAND: &str = "extract-worker";
-/// Its processor time is what counts. On a busy machine a worker may live so many times longer, and this much besides.
+/// The time limit applies to processor time. On a busy machine a worker may take this many times longer, plus this much.
 const PATIENCE: u32 = 3;
 const GRACE: Duration = Duration::from_secs(2);
-/// The longest head of a frame: all that is said of a book beside its text.
+/// The maximum size of a frame's head: everything about a book except its text.
 const HEAD: u64 = 1 << 20;
-/// How many bytes of UTF-8 a byte of text in another encoding may become.
+/// The maximum number of UTF-8 bytes for a byte of text in another encoding.
 const UTF_8_OF_BYTE: u64 = 3;
-/// How much of what a worker says when it dies is read.
+/// How much of a dying worker's error output is read.
 const LAST_WORDS: u64 = 4 << 10;
 
 static POOL: OnceLock<Pool> = OnceLock::new();
 
-/// Where workers are started, and how many run.
+/// Starts workers, and limits how many run.
 struct Pool {
     program: PathBuf,
     patience: Duration,
@@ -41,7 +41,7 @@ struct Pool {
     freed: Condvar,
 }
 
-/// What a worker is told before the file.
+/// The instructions sent to a worker before the file.
 #[derive(Serialize, Deserialize)]
 struct Order {
     name: Option<String>,
@@ -49,10 +49,10 @@ struct Order {
     limits: Limits,
 }
 
-/// What a worker answers: frames, each a length, a head of JSON so long, and the text of the book if it has one.
+/// A worker's response consists of frames: a length, a JSON head of that length, and the text of the book if it has one.
 #[derive(Serialize, Deserialize)]
 enum Frame {
-    /// A book, and how long its text is, which follows.
+    /// A book, and the length of its text, which follows.
     Book(Book, u64),
     /// The file cannot be read.
     Failed(ExtractError),
@@ -60,20 +60,20 @@ enum Frame {
     End,
 }
 
-/// How many processes read files at once: one for each processor, and always two, so that no client has them all.
+/// How many processes read files at once: one per processor, and at least two, so that no client occupies all of them.
 #[must_use]
 pub fn readers() -> usize {
     available_parallelism().map_or(1, NonZero::get).max(2)
 }
 
-/// From now on [`super::read`] reads all but plain text in processes of `program`, at most [`readers`] at once; a file that finds
-/// no place among them for as long as `patience` is refused with [`ExtractError::Busy`]. `program` must be the `lapidary`
-/// command. Only the first call counts.
+/// From now on, [`super::read`] reads all files except plain text in processes of `program`, at most [`readers`] at
+/// once. A file that has to wait longer than `patience` for a process is refused with [`ExtractError::Busy`].
+/// `program` must be the `lapidary` command. Only the first call has an effect.
 pub fn isolate(program: PathBuf, patience: Duration) {
     let _ = POOL.set(Pool { program, patience, free: Mutex::new(readers()), freed: Condvar::new() });
 }
 
-/// Reads a file where nothing that it does can hurt.
+/// Reads a file in a worker.
 pub(super) fn read_apart(file: File, limits: Limits, charge: Charge<'_>) -> Result<Vec<Book>, ExtractError> {
     match POOL.get() {
         Some(pool) if !read::is_plain(&file) => pool.read(&file, limits, charge),
@@ -86,7 +86,7 @@ pub(super) fn read_apart(file: File, limits: Limits, charge: Charge<'_>) -> Resu
 }
 
 fn read_here(file: File, limits: Limits) -> Result<Vec<Book>, ExtractError> {
-    // A parser that panics leaves nothing behind that anybody uses.
+    // A parser that panics leaves no state behind that is used again.
     catch_unwind(AssertUnwindSafe(|| read::read(file, limits))).unwrap_or_else(|_| Err(stopped("its reader failed")))
 }
 
@@ -130,15 +130,15 @@ impl Pool {
                 late
             });
             let last_words = scope.spawn(|| last_words(stderr));
-            // A worker that died before it read all has something else to say.
+            // If a worker dies before it has read everything, its own error matters more.
             let _ = send(stdin, &order, &file.bytes);
             let heard = hear(stdout, limits, charge);
             if !matches!(heard, Ok(Some(_))) {
-                // What it still has to say is of no use, and it may have none: then this changes nothing.
+                // Its remaining output is of no use; if it has already ended, this has no effect.
                 let _ = lock(child).kill();
             }
             let status = loop {
-                // Waiting for it would keep the watch from it.
+                // Blocking here would keep the lock from the watchdog.
                 match lock(child).try_wait()? {
                     Some(status) => break status,
                     None => thread::sleep(Duration::from_millis(1)),
@@ -167,11 +167,11 @@ fn send(mut stdin: impl Write, order: &[u8], bytes: &[u8]) -> io::Result<()> {
     stdin.flush()
 }
 
-/// Why there are no books in what a worker says.
+/// Why a worker's response contains no books.
 enum Heard {
-    /// It said why, or it says more than it may.
+    /// It gave a reason, or its response exceeds a limit.
     Refused(ExtractError),
-    /// It does not make sense.
+    /// The response is malformed.
     Nonsense,
 }
 
@@ -181,7 +181,7 @@ impl From<io::Error> for Heard {
     }
 }
 
-/// Reads what a worker answers; `None`: it ended in the middle. Texts are read into memory that was charged for them.
+/// Reads a worker's response; `None` if it was cut short. Texts are read into memory that was charged for them.
 fn hear(mut answer: impl Read, limits: Limits, charge: Charge<'_>) -> Result<Option<Vec<Book>>, Heard> {
     let at = limits.unpacked.max(limits.input);
     let mut left = at;
@@ -216,7 +216,7 @@ fn exactly(answer: &mut impl Read, length: Option<u64>) -> Result<Vec<u8>, Heard
     if bytes.len() as u64 == length { Ok(bytes) } else { Err(Heard::Nonsense) }
 }
 
-/// Says what was read.
+/// Writes the result.
 fn say(answer: &mut impl Write, read: Result<Vec<Book>, ExtractError>) -> io::Result<()> {
     let mut head = |frame: &Frame, text: &str| {
         let head = serde_json::to_vec(frame)?;
@@ -239,7 +239,7 @@ fn say(answer: &mut impl Write, read: Result<Vec<Book>, ExtractError>) -> io::Re
     }
 }
 
-/// The beginning of what a worker says as it dies; the rest is read too, so that it need not wait to say it.
+/// The beginning of a dying worker's error output. The rest is read too, so that the worker does not block on it.
 fn last_words(mut stderr: impl Read) -> String {
     let mut words = Vec::new();
     let _ = (&mut stderr).take(LAST_WORDS).read_to_end(&mut words);
@@ -273,11 +273,11 @@ fn signal(_: ExitStatus) -> Option<i32> {
     None
 }
 
-/// A worker's place among those that run.
+/// A slot for a running worker.
 struct Turn<'a>(&'a Pool);
 
 impl<'a> Turn<'a> {
-    /// Waits for a place, but not for files that take all their time.
+    /// Waits for a slot, but not until files that take all their time are done.
     fn take(pool: &'a Pool) -> Option<Self> {
         let free = pool.free.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = pool.freed.wait_timeout_while(free, pool.patience, |free| *free == 0);
@@ -297,7 +297,7 @@ impl Drop for Turn<'_> {
     }
 }
 
-/// The worker: reads an order and a file from standard input, and writes what it read to standard output.
+/// The worker: reads an order and a file from standard input, and writes the result to standard output.
 pub(crate) fn work() -> io::Result<()> {
     std::panic::set_hook(Box::new(|_| {}));
     let mut stdin = io::stdin().lock();
@@ -316,7 +316,7 @@ pub(crate) fn work() -> io::Result<()> {
     answer.flush()
 }
 
-/// Standard output for the answer alone: what a parser prints goes where its last words go.
+/// Reserves standard output for the response: anything that a parser prints goes to standard error.
 #[cfg(unix)]
 fn private_stdout() -> io::Result<impl Write> {
     let answer = rustix::io::dup(io::stdout())?;
@@ -329,11 +329,11 @@ fn private_stdout() -> io::Result<impl Write> {
     Ok(io::stdout())
 }
 
-/// Takes from this process what reading a file does not need.
+/// Restricts this process to the resources that reading a file needs.
 #[cfg(unix)]
 fn confine(limits: Limits) -> io::Result<()> {
     use rustix::process::{Resource, Rlimit, setrlimit};
-    // Nobody waits for it any more when the program that started it is gone.
+    // If the program that started the worker ends, nobody waits for the result.
     #[cfg(target_os = "linux")]
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
     let seconds = limits.time.max(1);
@@ -342,7 +342,7 @@ fn confine(limits: Limits) -> io::Result<()> {
         (Resource::Cpu, seconds, seconds + 1),
         (Resource::Core, 0, 0),
         (Resource::Fsize, 0, 0),
-        // The three streams and the answer, and no more.
+        // Only the three standard streams and the response.
         (Resource::Nofile, 4, 4),
     ] {
         setrlimit(resource, Rlimit { current: Some(soft), maximum: Some(hard) })?;

@@ -1,4 +1,4 @@
-//! XML, an event at a time. Entities that a document defines itself are never expanded, and nothing outside it is read.
+//! XML, one event at a time. Entities defined by a document are never expanded, and no external resources are read.
 
 use std::borrow::Cow;
 
@@ -10,24 +10,24 @@ use super::encoding::Encoding;
 use super::limits::Budget;
 use super::{ExtractError, detect};
 
-/// How far into a document its declaration reaches.
+/// The maximum extent of the declaration at the start of a document.
 const DECLARATION: usize = 200;
 
-/// What is made of a document.
+/// Receives the events of a document.
 pub(super) trait Visitor {
-    /// An element begins; its name has no prefix.
+    /// Start of an element; its name has no prefix.
     fn start(&mut self, name: &str, tag: &BytesStart<'_>);
-    /// An element ends.
+    /// End of an element.
     fn end(&mut self, name: &str);
     /// Characters.
     fn text(&mut self, text: &str);
 }
 
-/// Reads a document. Mistakes that do not hide text are overlooked, as readers of e-books do: elements that are not closed,
-/// an `&` that is none.
+/// Reads a document. Errors that do not hide text are ignored, as e-book readers do: unclosed elements, or an `&`
+/// without an entity.
 ///
 /// # Errors
-/// When its elements lie too deep in each other, or it breaks off within a tag.
+/// If its elements are nested too deeply, or it is cut off within a tag.
 pub(super) fn walk(document: &str, budget: &Budget, visitor: &mut impl Visitor) -> Result<(), ExtractError> {
     let mut reader = Reader::from_str(document);
     let config = reader.config_mut();
@@ -78,12 +78,12 @@ pub(super) fn attribute(tag: &BytesStart<'_>, name: &str) -> Option<String> {
     Some(unescaped(&found.value).into_owned())
 }
 
-/// The value of an attribute as it is meant; as it is written, where it means nothing.
+/// The unescaped value of an attribute, or the raw value if it cannot be unescaped.
 pub(super) fn unescaped(value: &str) -> Cow<'_, str> {
     unescape(value).unwrap_or(Cow::Borrowed(value))
 }
 
-/// A document as a string, by its byte-order mark, its declaration, or else as it looks.
+/// A document as a string, decoded by its byte-order mark, its declaration, or else by detection.
 pub(super) fn decode(bytes: &[u8], given: Option<Encoding>) -> String {
     let (encoding, mark) = match Encoding::of_mark(bytes) {
         Some(marked) => marked,
@@ -100,12 +100,12 @@ pub(super) fn decode(bytes: &[u8], given: Option<Encoding>) -> String {
     encoding.decode_part(bytes).into_owned()
 }
 
-/// Is it UTF-8, whatever it says of itself? Text in the encodings of one byte a character is never that by accident.
+/// Whether it is UTF-8, whatever it declares. Text in a single-byte encoding is never valid UTF-8 by accident.
 pub(super) fn is_utf8(bytes: &[u8], declared: Encoding) -> bool {
     declared != Encoding::UTF_8 && !declared.is_wide() && !bytes.is_ascii() && simdutf8::basic::from_utf8(bytes).is_ok()
 }
 
-/// The encoding that the declaration names. Where it names a wide one and yet can be read as bytes, it is not in that.
+/// The declared encoding. A declaration of a wide encoding that is itself readable as bytes is wrong.
 fn declared(bytes: &[u8]) -> Option<Encoding> {
     let start = String::from_utf8_lossy(&bytes[..bytes.len().min(DECLARATION)]).into_owned();
     let declaration = start.strip_prefix("<?xml")?.split("?>").next()?;

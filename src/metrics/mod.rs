@@ -1,8 +1,8 @@
-//! Every metric of the program, as Prometheus reads them at `/metrics`: names and meanings here, counted where the facts
-//! arise. The registry is the process's own, as is that of the process metrics (memory, open files, start) that stand
-//! beside these.
+//! All metrics of the program, as served to Prometheus at `/metrics`. Names and descriptions are defined here; the
+//! values are counted where the events occur. The registry is the default one of the process, which also has the
+//! process metrics (memory, open files, start time).
 //!
-//! A label has few values, all of the program's own making: never a path, a name or an id that somebody sent.
+//! A label has few values, all defined by the program: never a path, a name or an id from a client.
 
 mod store;
 
@@ -19,10 +19,10 @@ use self::store::StoreMetrics;
 use crate::catalogue::{Outcome, Report};
 use crate::index::Rights;
 
-/// From a look-up in memory to a thick novel fingerprinted on a machine that has other things to do.
+/// From a look-up in memory to fingerprinting a thick novel on a busy machine.
 const SECONDS: [f64; 16] =
     [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0];
-/// From a page of text to the most gems that a query may have.
+/// From a page of text to the maximum number of gems in a query.
 const GEMS: [f64; 11] = [0.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1_000.0, 3_000.0, 10_000.0, 30_000.0, 100_000.0];
 const MATCHES: [f64; 9] = [0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1_000.0];
 
@@ -30,10 +30,10 @@ const MATCHES: [f64; 9] = [0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1_000.0]
 pub(crate) static METRICS: LazyLock<Metrics> =
     LazyLock::new(|| Metrics::register().expect("each metric is registered once, with a name of its own"));
 
-/// All metrics but those that Prometheus' library makes by itself (`process_…`).
+/// All metrics except those that the Prometheus library provides (`process_…`).
 pub(crate) struct Metrics {
     ready: IntGauge,
-    /// Method, route (a pattern, or `none`) and status (`disconnected` where the client did not wait for one).
+    /// Method, route (a pattern, or `none`) and status (`disconnected` if the client did not wait for one).
     pub(crate) requests: HistogramVec,
     pub(crate) requests_running: IntGauge,
     work_threads: IntGauge,
@@ -111,7 +111,7 @@ impl Metrics {
                 "Changes of the catalogue that a webhook has not come to yet: of the one with the most."
             )?,
         };
-        // What can be known of a label is there from the start, as 0.
+        // Known label values are present from the start, as 0.
         for verdict in [Rights::Protected, Rights::Free, Rights::PublicDomain, Rights::Unknown] {
             metrics.checks.with_label_values(&[verdict.as_str()]);
         }
@@ -125,27 +125,27 @@ impl Metrics {
         Ok(metrics)
     }
 
-    /// How many jobs may run at once.
+    /// Sets how many jobs can run at once.
     pub(crate) fn work_threads(&self, most: usize) {
         self.work_threads.set(gauge(most as u64));
     }
 
-    /// The certificate that is served ends then.
+    /// Sets when the served certificate expires.
     pub(crate) fn certificate(&self, until: Timestamp) {
         self.certificate_expiry.set(until.as_second());
     }
 
-    /// An attempt to deliver an event.
+    /// Counts an attempt to deliver an event.
     pub(crate) fn webhook(&self, outcome: &str) {
         self.webhooks.with_label_values(&[outcome]).inc();
     }
 
-    /// How many changes the webhook with the most has not come to yet.
+    /// Sets how many changes the slowest webhook is behind.
     pub(crate) fn webhooks_behind(&self, changes: u64) {
         self.webhooks_behind.set(gauge(changes));
     }
 
-    /// A check that was answered.
+    /// Counts an answered check.
     pub(crate) fn checked(&self, report: &Report, took: Duration) {
         self.checks.with_label_values(&[report.verdict.as_str()]).inc();
         self.check_seconds.observe(took.as_secs_f64());
@@ -153,7 +153,7 @@ impl Metrics {
         self.check_matches.observe(report.total as f64);
     }
 
-    /// A book that was put in.
+    /// Counts an added book.
     pub(crate) fn put(&self, outcome: Outcome) {
         let change = match outcome {
             Outcome::Added => ADDED,
@@ -163,18 +163,18 @@ impl Metrics {
         self.changes.with_label_values(&[change]).inc();
     }
 
-    /// Books that were removed.
+    /// Counts removed books.
     pub(crate) fn removed(&self, books: u64) {
         self.changes.with_label_values(&[REMOVED]).inc_by(books);
     }
 
-    /// A text or a file of so many bytes that was read, or refused with this code.
+    /// Counts a text or a file of this size in bytes that was read, or refused with this code.
     pub(crate) fn text(&self, bytes: usize, refused: Option<&str>) {
         self.texts.with_label_values(&[refused.unwrap_or(READ)]).inc();
         self.text_bytes.inc_by(bytes as u64);
     }
 
-    /// All of them in the text format of Prometheus, and whether the server is ready.
+    /// All metrics in the Prometheus text format, including whether the server is ready.
     pub(crate) fn text_format(&self, ready: bool) -> prometheus::Result<Vec<u8>> {
         self.ready.set(ready.into());
         let mut text = Vec::new();

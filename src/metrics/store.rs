@@ -1,4 +1,4 @@
-//! What the store tells of itself: size, cache, disk, and its work in the background.
+//! Metrics of the store: size, cache, disk, and background work.
 
 use prometheus::{
     Counter, IntCounter, IntGauge, IntGaugeVec, register_counter, register_int_counter, register_int_gauge,
@@ -85,7 +85,7 @@ impl StoreMetrics {
         })
     }
 
-    /// What a store tells of itself now.
+    /// Updates the metrics from the store's current state.
     pub(crate) fn set(&self, vitals: &Vitals, recipes: &[RecipeStats]) {
         let Vitals { tables, postings, merged_postings, disk, cache, background, memtables } = vitals;
         for RecipeStats { recipe, books, gems, .. } in recipes {
@@ -119,7 +119,7 @@ impl StoreMetrics {
     }
 }
 
-/// Brings a counter to what is counted elsewhere. Only one caller at a time.
+/// Advances a counter to a value counted elsewhere. Only one caller at a time.
 fn advance(counter: &IntCounter, to: u64) {
     counter.inc_by(to.saturating_sub(counter.get()));
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// An ISBN of 13 digits; one of 10 is the same number in an older form.
+/// A 13-digit ISBN. An ISBN of 10 characters is an older form of the same number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Isbn(u64);
 
@@ -13,7 +13,7 @@ impl fmt::Display for Isbn {
 }
 
 impl Isbn {
-    /// Reads an ISBN of 10 or 13 characters, with or without hyphens and blanks; `None` when its check digit is wrong.
+    /// Parses an ISBN of 10 or 13 characters, with or without hyphens and blanks; `None` if its check digit is wrong.
     #[must_use]
     pub fn parse(written: &str) -> Option<Self> {
         let characters: Vec<u8> = written.bytes().filter(|byte| !b"- ".contains(byte)).collect();
@@ -53,7 +53,7 @@ fn number(digits: &[u64]) -> u64 {
     digits.iter().fold(0, |number, digit| number * 10 + digit)
 }
 
-/// The ISBNs in a file's name, with or without hyphens.
+/// The ISBNs in a file name, with or without hyphens.
 #[must_use]
 pub fn isbns_in(name: &str) -> Vec<Isbn> {
     let mut found: Vec<Isbn> = Vec::new();
@@ -70,7 +70,7 @@ pub fn isbns_in(name: &str) -> Vec<Isbn> {
     found
 }
 
-/// What a file's name has in the place of an ISBN: 13 digits that begin as one, with a wrong check digit.
+/// Invalid ISBNs in a file name: 13 digits that start like an ISBN, but have a wrong check digit.
 #[must_use]
 pub fn bad_isbns_in(name: &str) -> Vec<String> {
     let runs = name.split(|c: char| !(c.is_ascii_digit() || c == '-'));

@@ -1,8 +1,8 @@
-//! ONIX for Books 3.0: what a publisher's feed says of its books, one product at a time.
+//! ONIX for Books 3.0: reads the metadata of a publisher's books from a feed, one product at a time.
 //!
-//! Both forms are read, with reference names and with short tags. A feed is streamed: only the product under way is in
-//! memory. Of a DTD nothing is read, so that no entity but XML's own five and numbers of characters is resolved. Which code
-//! means what is in `docs/reference/onix.md`.
+//! Both forms are supported: reference names and short tags. A feed is streamed: only the current product is in
+//! memory. DTDs are ignored, so that only XML's five predefined entities and numeric character references are
+//! resolved. For the meaning of the codes, see `docs/reference/onix.md`.
 
 mod isbn;
 mod product;
@@ -19,12 +19,12 @@ use quick_xml::Reader;
 use quick_xml::escape::resolve_xml_entity;
 use quick_xml::events::Event;
 
-/// The deepest nesting that is read; ONIX has ten levels.
+/// The maximum nesting depth; ONIX has ten levels.
 const DEEPEST: usize = 32;
-/// The largest product that is read, in bytes of text.
+/// The maximum size of a product, in bytes of text.
 const LARGEST: usize = 8 << 20;
 
-/// Why a feed cannot be read on.
+/// Why the rest of a feed cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("line {line}: {what}")]
 pub struct OnixError {
@@ -32,7 +32,7 @@ pub struct OnixError {
     what: String,
 }
 
-/// The products of a feed, in its order; after an error there are no more.
+/// An iterator over the products of a feed, in order; ends after an error.
 pub struct Products<R: BufRead> {
     reader: Reader<Counting<R>>,
     /// Whether the message's own tag was seen: `Some(false)` once it is closed.
@@ -40,7 +40,7 @@ pub struct Products<R: BufRead> {
     ended: bool,
 }
 
-/// An element: its reference name, its text, and what is in it.
+/// An element: its reference name, its text, and its children.
 #[derive(Debug, Default)]
 struct Element {
     name: String,
@@ -57,14 +57,14 @@ impl Element {
         self.children.iter().find(|child| child.name == name)
     }
 
-    /// The text of the first element of this name, without blanks around; `None` when there is none in it.
+    /// The trimmed text of the first child with this name; `None` if it is empty.
     fn text(&self, name: &str) -> Option<&str> {
         self.first(name).map(|child| child.text.trim()).filter(|text| !text.is_empty())
     }
 }
 
 impl<R: BufRead> Products<R> {
-    /// The products of a feed.
+    /// Iterates over the products of a feed.
     pub fn new(feed: R) -> Self {
         let mut reader = Reader::from_reader(Counting { feed, line: 1 });
         reader.config_mut().expand_empty_elements = true;
@@ -135,7 +135,7 @@ impl<R: BufRead> Products<R> {
     }
 }
 
-/// Adds text to the innermost element; returns how much.
+/// Adds text to the innermost element; returns its length.
 fn add(open: &mut [Element], text: &str) -> usize {
     if let Some(element) = open.last_mut() {
         element.text.push_str(text);
@@ -156,7 +156,7 @@ impl<R: BufRead> Iterator for Products<R> {
     }
 }
 
-/// Knows the line that is being read.
+/// Counts the lines read so far.
 struct Counting<R> {
     feed: R,
     line: u64,

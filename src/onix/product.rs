@@ -1,4 +1,4 @@
-//! One product: what ONIX says of it, in our words.
+//! Converts an ONIX product to Lapidary's terms.
 
 use super::Element;
 use super::isbn::Isbn;
@@ -10,9 +10,9 @@ use crate::index::Rights;
 pub struct Product {
     /// The sender's own name of the record.
     pub reference: String,
-    /// Its ISBNs, ISBN-10 and GTIN-13 among them; several where a record has several forms of one.
+    /// Its ISBNs, including ISBN-10 and GTIN-13; several if a record repeats a form.
     pub isbns: Vec<Isbn>,
-    /// What stands where an ISBN should, and is none: most often its check digit is wrong.
+    /// Invalid ISBNs: most often the check digit is wrong.
     pub bad_isbns: Vec<String>,
     /// The title, with its subtitle.
     pub title: Option<String>,
@@ -31,7 +31,7 @@ pub struct Product {
     rest: Option<String>,
 }
 
-/// Sales rights and where they hold.
+/// Sales rights and where they apply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Sales {
     /// List 46.
@@ -85,8 +85,8 @@ impl Product {
         self.isbns.first().map_or_else(|| self.reference.clone(), ToString::to_string)
     }
 
-    /// What may be done with the book in a territory, or anywhere when none is named; `None` when the record does not say. Where
-    /// the record leaves open whether a statement holds there, the strictest reading counts.
+    /// The rights in the book in a territory, or anywhere if none is given; `None` if the record does not say. If it
+    /// is unclear whether a statement applies there, the strictest interpretation counts.
     #[must_use]
     pub fn rights(&self, territory: Option<&Territory>) -> Option<Rights> {
         if let Some(licence) = self.licence {
@@ -114,7 +114,7 @@ impl Product {
         kinds.into_iter().map(of_sales).min()
     }
 
-    /// The codes of its territories that no list has, and which are taken for any territory.
+    /// The territory codes that are on no list; they are treated as any territory.
     #[must_use]
     pub fn unknown_territories(&self) -> Vec<&str> {
         let mut unknown: Vec<&str> = self.sales.iter().flat_map(|sales| sales.area.unknown()).collect();
@@ -124,7 +124,7 @@ impl Product {
     }
 }
 
-/// List 46. Where the publisher holds rights, the book is protected, whether it is sold there or not.
+/// List 46. If the publisher holds rights, the book is protected, whether it is sold there or not.
 fn of_sales(kind: &str) -> Rights {
     match kind {
         "01" | "02" | "04" | "05" | "07" | "08" => Rights::Protected,
@@ -165,7 +165,7 @@ fn title(described: &Element) -> Option<String> {
     })
 }
 
-/// Those who wrote it (list 17: codes that begin with A0, such as A01 author), or else all contributors.
+/// The writers (list 17: codes that begin with A0, such as A01 author), or if there are none, all contributors.
 fn authors(described: &Element) -> Vec<String> {
     let named = |wrote: bool| -> Vec<String> {
         let contributors = described.all("Contributor");
@@ -194,7 +194,7 @@ fn language(described: &Element) -> Option<String> {
     of_text.text("LanguageCode").map(bcp47)
 }
 
-/// A code of list 74 (ISO 639-2/B) as a BCP 47 tag, as far as it is one of these; any other as it is.
+/// Converts a code of list 74 (ISO 639-2/B) to a BCP 47 tag; unknown codes are returned unchanged.
 fn bcp47(code: &str) -> String {
     #[rustfmt::skip]
     const TAGS: [(&str, &str); 32] = [

@@ -1,6 +1,6 @@
-//! The names of elements: short tags as reference names. Those that are not here are not used.
+//! Maps short tags to the reference names of elements. Elements that are not listed are not used.
 
-/// The reference name of an element; any other name is as it is.
+/// The reference name of an element; other names are returned unchanged.
 pub(super) fn reference(tag: &str) -> &str {
     match tag {
         "ONIXmessage" => "ONIXMessage",

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// The countries of ISO 3166-1, in the order of their codes.
+/// The countries of ISO 3166-1, in code order.
 const COUNTRIES: &str = "AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS BT BV BW BY \
     BZ CA CC CD CF CG CH CI CK CL CM CN CO CR CU CV CW CX CY CZ DE DJ DK DM DO DZ EC EE EG EH ER ES ET FI FJ FK \
     FM FO FR GA GB GD GE GF GG GH GI GL GM GN GP GQ GR GS GT GU GW GY HK HM HN HR HT HU ID IE IL IM IN IO IQ IR \
@@ -11,9 +11,9 @@ const COUNTRIES: &str = "AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB B
     ML MM MN MO MP MQ MR MS MT MU MV MW MX MY MZ NA NC NE NF NG NI NL NO NP NR NU NZ OM PA PE PF PG PH PK PL PM \
     PN PR PS PT PW PY QA RE RO RS RU RW SA SB SC SD SE SG SH SI SJ SK SL SM SN SO SR SS ST SV SX SY SZ TC TD TF \
     TG TH TJ TK TL TM TN TO TR TT TV TW TZ UA UG UM US UY UZ VA VC VE VG VI VN VU WF WS YE YT ZA ZM ZW";
-/// Codes of countries that are no more, which list 91 still has.
+/// Codes of former countries that are still on list 91.
 const FORMER: [&str; 3] = ["AN", "CS", "YU"];
-/// What is often written instead of a code, and the code.
+/// Common mistakes, and the correct code.
 const MEANT: [(&str, &str); 8] = [
     ("UK", "GB"),
     ("EN", "GB"),
@@ -29,7 +29,7 @@ const MEANT: [(&str, &str); 8] = [
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Territory(String);
 
-/// A word that is no territory.
+/// The word is not a territory.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{word:?} is no territory{}: give a country of ISO 3166, such as DE, or a region of ONIX list 49, such as GB-SCT",
@@ -62,16 +62,16 @@ impl fmt::Display for Territory {
     }
 }
 
-/// A code of a record.
+/// A territory code in a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Code<'a> {
     World,
-    /// The world except what else the record names.
+    /// The world, except the other territories that the record names.
     Rest,
     Country(&'a str),
     /// A region, and its country.
     Region(&'a str, &'a str),
-    /// None that is known, or one whose countries change with time (`ECZ`).
+    /// An unknown code, or one whose countries change over time (`ECZ`).
     Unknown,
 }
 
@@ -88,26 +88,26 @@ impl<'a> Code<'a> {
     }
 }
 
-/// Whether it is what ISO 3166-2 calls a part of a country: one to three letters or digits.
+/// Whether it is the code of a subdivision in ISO 3166-2: one to three letters or digits.
 fn is_part(word: &str) -> bool {
     (1..=3).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
 }
 
-/// Where a statement of a record holds, by its lists of codes.
+/// Where a statement of a record applies, as lists of codes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Area {
     pub(super) included: Vec<String>,
     pub(super) excluded: Vec<String>,
 }
 
-/// Whether a statement holds in a territory.
+/// Whether a statement applies in a territory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Holds {
     Yes,
     No,
-    /// Where no other statement does.
+    /// It applies where no other statement does.
     AsRest,
-    /// It cannot be understood, or holds in a part of the territory.
+    /// It cannot be interpreted, or applies in a part of the territory.
     Perhaps,
 }
 
@@ -124,7 +124,7 @@ impl Area {
             Code::Region(code, _) => code == here,
             Code::World | Code::Rest | Code::Unknown => false,
         };
-        // A part of the country, where the whole is asked for.
+        // A part of the country, if the query is for the whole country.
         let is_part = |code: &Code<'_>| matches!(*code, Code::Region(_, of) if here == country && of == country);
         let odd = |codes: &[Code<'_>]| codes.contains(&Code::Unknown);
         if excluded.iter().any(is_here) {
@@ -140,7 +140,7 @@ impl Area {
         }
     }
 
-    /// The codes in it that are not known.
+    /// The unknown codes in it.
     pub(super) fn unknown(&self) -> impl Iterator<Item = &str> {
         let words = self.included.iter().chain(&self.excluded).map(String::as_str);
         words.filter(|word| Code::read(word) == Code::Unknown)

@@ -1,4 +1,4 @@
-//! Feeds made by hand, in both forms, and such as cannot be read.
+//! Handmade feeds in both forms, and invalid ones.
 
 use super::{Product, Products};
 use crate::index::Rights::{Free, Protected, PublicDomain, Unknown};
@@ -93,7 +93,7 @@ fn what_decides_rights() {
     assert_eq!(with(""), None);
 }
 
-/// A territory that cannot be understood never makes a protected book one of which nothing is known.
+/// A territory that cannot be interpreted never makes the rights in a protected book unknown.
 #[test]
 fn territories_are_read_strictly() {
     let table = [

@@ -1,4 +1,4 @@
-//! Allow-lists: gems that are not counted, and books that decide no verdict.
+//! Allow-lists: gems that checks ignore, and books that do not affect the verdict.
 
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Payload};
@@ -17,7 +17,7 @@ use crate::object;
 /// All allow-lists.
 #[derive(Serialize, ToSchema)]
 pub(super) struct Lists {
-    /// By name.
+    /// Ordered by name.
     allow: Vec<AllowList>,
 }
 
@@ -26,33 +26,33 @@ pub(super) struct Lists {
 #[serde(deny_unknown_fields)]
 #[schema(as = ToAllow)]
 pub(super) struct Asked {
-    /// A text, whose gems are kept and which is not.
+    /// A text. Its gems are stored; the text itself is not.
     text: Option<String>,
-    /// Whether the text is read without the marks of its printing; as each recipe does, if left out.
+    /// Whether to remove print artifacts from the text; the default depends on the recipe.
     clean: Option<bool>,
     /// Gems.
     gems: Option<Vec<WrittenGem>>,
-    /// The recipe that `gems` were made by; the catalogue's default when none is named.
+    /// The recipe of `gems`; by default the catalogue's default recipe.
     recipe: Option<String>,
     /// A book.
     #[serde(default, deserialize_with = "object::optional")]
     book: Option<BookKey>,
-    /// Why.
+    /// A note on why this is allowed.
     note: Option<String>,
 }
 
-#[utoipa::path(get, path = "/v1/allow", tag = "allow-lists", operation_id = "allow_lists", summary = "Show all allow-lists",
-    responses((status = 200, description = "All, by name", body = Lists), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
+#[utoipa::path(get, path = "/v1/allow", tag = "allow-lists", operation_id = "allow_lists", summary = "List all allow-lists",
+    responses((status = 200, description = "All allow-lists, by name", body = Lists), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
 pub(super) async fn all(state: Data<State>) -> Result<HttpResponse, Problem> {
     work(&state, |catalogue| Answer::ok(&Lists { allow: catalogue.allow_lists()? })).await
 }
 
 #[utoipa::path(put, path = "/v1/allow/{name}", tag = "allow-lists", operation_id = "put_allow_list",
-    summary = "Allow the gems of a text, gems, or a book",
-    description = "Gems in an allow-list are not counted by any check; a book in one is shown as a match and decides no verdict.",
+    summary = "Add or replace an allow-list: a text, gems, or a book",
+    description = "Checks ignore gems in an allow-list. A book in an allow-list is still shown as a match, but does not affect the verdict.",
     params(("name" = String, Path, description = "The list's name", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")),
     request_body = Asked,
-    responses((status = 200, description = "It replaced another", body = AllowList), (status = 201, description = "It is new", body = AllowList), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
+    responses((status = 200, description = "It replaced an existing one", body = AllowList), (status = 201, description = "It was created", body = AllowList), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
 pub(super) async fn put(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
     let name = name(&request)?;
     parameters::none(request.query_string())?;
@@ -82,7 +82,7 @@ pub(super) async fn put(request: HttpRequest, payload: Payload, state: Data<Stat
 
 #[utoipa::path(delete, path = "/v1/allow/{name}", tag = "allow-lists", operation_id = "delete_allow_list", summary = "Remove an allow-list",
     params(("name" = String, Path, description = "The list's name", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")),
-    responses((status = 204, description = "It is removed"), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
+    responses((status = 204, description = "It was removed"), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
 pub(super) async fn delete(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, Problem> {
     let name = name(&request)?;
     work(&state, move |catalogue| {

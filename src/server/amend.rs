@@ -1,4 +1,4 @@
-//! What is said of a book, changed without its text: `PATCH`.
+//! `PATCH`: updates a book's metadata and rights without its text.
 
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
@@ -11,11 +11,11 @@ use crate::catalogue::Amendment;
 use crate::index::Record;
 
 #[utoipa::path(patch, path = "/v1/libraries/{library}/books/{id}", tag = "books", operation_id = "amend_book",
-    summary = "Disable or enable a book, note something, change its rights",
-    description = "What is left out stays.",
-    params(("library" = String, Path, description = "The library", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"), ("id" = String, Path, description = "The library's own id; slashes may stand as they are", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")),
+    summary = "Update a book: disable or enable it, set a note, change its rights",
+    description = "Omitted fields keep their values.",
+    params(("library" = String, Path, description = "The library", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"), ("id" = String, Path, description = "The library's own id; slashes need no escaping", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")),
     request_body(content((Amendment = "application/json"), (Amendment = "application/merge-patch+json"))),
-    responses((status = 200, description = "Its new record", body = Record), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
+    responses((status = 200, description = "The updated record", body = Record), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
 pub(super) async fn patch(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
     let key = parameters::book(&request)?;
     parameters::none(request.query_string())?;

@@ -19,12 +19,12 @@ use super::{State, body, parameters};
 use crate::catalogue::{Catalogue, Report};
 use crate::json;
 
-/// The most lines of one request.
+/// The maximum number of lines per request.
 const MOST_CHECKS: u64 = 10_000;
-/// The longest `ref`, in bytes of JSON.
+/// The maximum size of a `ref`, in bytes of JSON.
 const REF_BYTES: usize = 1_000;
 
-/// A line of the request, for the description.
+/// A line of the request, for the API description.
 pub(super) struct Question;
 
 impl PartialSchema for Question {
@@ -41,27 +41,27 @@ impl ToSchema for Question {
     }
 }
 
-/// A line of the answer.
+/// A line of the response.
 #[derive(Serialize, ToSchema)]
 pub(super) struct Answered {
-    /// Which line of the request it answers, from 1 on.
+    /// The line of the request that this answers, starting at 1.
     line: u64,
     /// The `ref` of that line.
     #[serde(rename = "ref", skip_serializing_if = "Option::is_none")]
     mark: Option<Value>,
-    /// What the check found.
+    /// The report of the check.
     #[serde(skip_serializing_if = "Option::is_none")]
     report: Option<Report>,
-    /// Or why it was not made.
+    /// Or why the check was not made.
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<Details>,
 }
 
 #[utoipa::path(post, path = "/v1/checks:batch", tag = "checks", operation_id = "check_batch",
-    summary = "Make many checks: a line each",
-    description = "Up to 10,000 lines, each a JSON object. Answers come in the order of the lines while the rest is still sent; a line that is wrong is answered by a problem, and stops no other.",
+    summary = "Run many checks, one per line",
+    description = "Up to 10,000 lines, each a JSON object. Results are streamed in the order of the lines, while the request is still being sent. An invalid line gets a problem as its result and does not affect other lines.",
     request_body(content = Question, content_type = "application/x-ndjson"),
-    responses((status = 200, description = "An answer a line", body = Answered, content_type = "application/x-ndjson"), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
+    responses((status = 200, description = "One result per line", body = Answered, content_type = "application/x-ndjson"), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
 pub(super) async fn check(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
     parameters::none(request.query_string())?;
     lines::answer(&request, payload, &state, |catalogue, lines, room| {
@@ -79,7 +79,7 @@ fn answered(catalogue: &Catalogue, line: StreamLine, room: &Mutex<Room>) -> Answ
             Err(problem) => (None, Err(problem)),
         },
     };
-    // As it is, and as it is written.
+    // The report itself, and its JSON form.
     let report = report.and_then(|report| {
         room.lock().unwrap_or_else(PoisonError::into_inner).grow(2 * json::length(&report))?;
         Ok(report)
@@ -96,7 +96,7 @@ fn checked(catalogue: &Catalogue, line: &[u8]) -> Result<Report, Problem> {
     Ok(catalogue.check(&query, &options)?)
 }
 
-/// The `ref` of a line, whatever else is wrong with it.
+/// The `ref` of a line, even if the rest of the line is invalid.
 fn mark(line: &[u8]) -> Result<Option<Value>, Problem> {
     #[derive(Deserialize)]
     struct Marked {

@@ -1,4 +1,4 @@
-//! Bodies: what they are, by their content type, and reading them within the limit.
+//! Request bodies: finds their type from the content type, and reads them within the limit.
 
 use std::time::{Duration, Instant};
 
@@ -22,13 +22,13 @@ use crate::extract::{self, Book, Encoding, ExtractError, Extracted, File, Limits
 use crate::json::{self, Excess};
 use crate::metrics::METRICS;
 
-/// How long a client may send nothing in the middle of a body.
+/// How long a client may pause in the middle of a body.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
-/// How many bytes a second a body must come with on average, once that patience is over.
+/// The minimum average speed of a body in bytes per second, after the patience has run out.
 const SLOWEST: usize = 8 << 10;
-/// What takes at most some milliseconds, whatever it is: the largest body that is no heavy work, in bytes.
+/// The largest body, in bytes, that is not heavy work: whatever it contains, it takes a few milliseconds at most.
 const SMALL: usize = 64 << 10;
-/// Content types of files. Which format it is tells the content.
+/// Content types of files. The actual format is detected from the content.
 const FILES: [&str; 24] = [
     "",
     "application/octet-stream",
@@ -55,7 +55,7 @@ const FILES: [&str; 24] = [
     "application/x-zip-compressed",
     "application/gzip",
 ];
-/// A text or a file, as the API's description has it.
+/// A text or a file, for the API description.
 pub(super) struct AnyBytes;
 
 impl PartialSchema for AnyBytes {
@@ -67,19 +67,19 @@ impl PartialSchema for AnyBytes {
 impl ToSchema for AnyBytes {}
 
 const MIB: f64 = (1 << 20) as f64;
-/// The largest body of a call that takes a few words, such as one that makes a key.
+/// The largest body of a short JSON call, such as one that creates a key.
 pub(super) const WORDS: usize = 256 << 10;
-/// The largest form: the gems of the largest query, each as long as can be.
+/// The largest form: the gems of the largest query, each at its maximum length.
 pub(super) const FORM: usize = 2 << 20;
 
-/// What was sent, with the memory that it takes.
+/// The received bytes, with the memory reserved for them.
 pub(super) struct Sent {
     pub(super) bytes: Vec<u8>,
     pub(super) room: Room,
 }
 
 impl Sent {
-    /// Parses a JSON object. What is left to it is as much memory as its strings may take.
+    /// Parses a JSON object. Afterwards it keeps as much memory as its strings may take.
     pub(super) fn json<T: DeserializeOwned>(mut self) -> Result<(T, Room), Problem> {
         self.room.grow(self.bytes.len())?;
         let parsed = json(&self.bytes)?;
@@ -88,7 +88,7 @@ impl Sent {
     }
 }
 
-/// A body that was read.
+/// A complete request body.
 pub(super) enum Body {
     /// JSON.
     Json(Sent),
@@ -104,14 +104,14 @@ pub(super) struct Raw {
 }
 
 impl Raw {
-    /// Its text, with the memory that it takes; of an archive that of all books in it.
+    /// Its text, with the memory reserved for it. For an archive, the text of all books in it.
     pub(super) fn text(self) -> Result<(String, Room), Problem> {
         let (text, mut room) = self.read_by(extract::whole)?;
         room.shrink_to(text.len());
         Ok((text, room))
     }
 
-    /// The book that it is, with the memory that its text takes.
+    /// The book in it, with the memory reserved for its text.
     pub(super) fn book(self) -> Result<(Extracted, Room), Problem> {
         let (book, mut room) = self.read_by(extract::one)?;
         room.shrink_to(book.text.len());
@@ -137,7 +137,7 @@ impl Raw {
     }
 }
 
-/// Reads a body of JSON, or of a text or a file.
+/// Reads a body that is JSON, a text or a file.
 pub(super) async fn json_or_raw(request: &HttpRequest, payload: Payload, state: &State) -> Result<Body, Problem> {
     let (kind, charset) = content_type(request)?;
     match kind.as_str() {
@@ -157,7 +157,7 @@ pub(super) async fn json_or_raw(request: &HttpRequest, payload: Payload, state: 
     }
 }
 
-/// Reads a body of a few words of JSON.
+/// Reads a short JSON body.
 pub(super) async fn words<T: DeserializeOwned>(
     request: &HttpRequest,
     payload: Payload,
@@ -166,7 +166,7 @@ pub(super) async fn words<T: DeserializeOwned>(
     json(&json_only(request, payload, state, WORDS).await?.bytes)
 }
 
-/// Reads a body of JSON.
+/// Reads a JSON body.
 pub(super) async fn json_only(
     request: &HttpRequest,
     payload: Payload,
@@ -187,17 +187,17 @@ pub(super) async fn form(request: &HttpRequest, payload: Payload, state: &State)
     }
 }
 
-/// Parses a JSON object, once it is known to cost little more than its strings.
+/// Parses a JSON object, after checking that it costs little more memory than its strings.
 pub(super) fn json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     measure(bytes)?;
-    // A list of its values would be taken for an object.
+    // Serde would accept a list of the values as an object.
     if bytes.trim_ascii_start().starts_with(b"[") {
         return Err(Problem::bad("bad_json", "the body is a list; this call takes a JSON object"));
     }
     serde_json::from_slice(bytes).map_err(|error| bad_json(&error))
 }
 
-/// Refuses JSON that costs more than anything this server takes.
+/// Refuses JSON that costs more than any valid request.
 pub(super) fn measure(bytes: &[u8]) -> Result<(), Problem> {
     json::measure(bytes).map_err(|excess| {
         let (status, code) = match excess {
@@ -209,13 +209,13 @@ pub(super) fn measure(bytes: &[u8]) -> Result<(), Problem> {
     })
 }
 
-/// What is not the JSON that a call takes.
+/// The problem for JSON that a call does not accept.
 fn bad_json(error: &serde_json::Error) -> Problem {
     let error = excerpt(&error.to_string());
     Problem::bad("bad_json", format!("the body is not the JSON that this call takes: {error}"))
 }
 
-/// Refuses a body that is not lines of JSON.
+/// Refuses a body that is not JSON lines.
 pub(super) fn refuse_other_than_lines(request: &HttpRequest) -> Result<(), Problem> {
     refuse_compressed(request)?;
     match content_type(request)?.0.as_str() {
@@ -224,7 +224,7 @@ pub(super) fn refuse_other_than_lines(request: &HttpRequest) -> Result<(), Probl
     }
 }
 
-/// The content type without parameters, empty if there is none, and its charset.
+/// The content type without parameters (empty if there is none), and its charset.
 fn content_type(request: &HttpRequest) -> Result<(String, Option<String>), Problem> {
     let mime = request.mime_type().map_err(|_| unknown("one that cannot be read", "such as text/plain"))?;
     let charset = mime.as_ref().and_then(|mime| mime.get_param("charset").map(|name| name.as_str().to_owned()));
@@ -241,7 +241,8 @@ fn encoding(charset: &str) -> Result<Encoding, Problem> {
     excerpt(charset).parse::<Encoding>().map_err(unknown)
 }
 
-/// Reads a whole body, and never keeps more than `limit` bytes of it. Memory is taken as they come, whatever length is announced.
+/// Reads a whole body, and never keeps more than `limit` bytes of it. Memory is taken as the bytes arrive, whatever
+/// length is announced.
 async fn read(request: &HttpRequest, mut payload: Payload, state: &State, limit: usize) -> Result<Sent, Problem> {
     refuse_compressed(request)?;
     let limit = limit.min(state.max_body);
@@ -260,7 +261,7 @@ async fn read(request: &HttpRequest, mut payload: Payload, state: &State, limit:
         }
         sent.room.grow_to(length)?;
         if length > sent.bytes.capacity() {
-            // Of a large body at once: the system gives memory as it is filled, and nothing is ever copied.
+            // A large body is reserved in one go: the system provides memory as it is filled, and nothing is ever copied.
             sent.bytes.reserve_exact(if length < SMALL { chunk.len() } else { most.max(length) - sent.bytes.len() });
         }
         sent.bytes.extend_from_slice(&chunk);
@@ -271,7 +272,7 @@ async fn read(request: &HttpRequest, mut payload: Payload, state: &State, limit:
     Ok(sent)
 }
 
-/// How fast something goes to or comes from a client. Only the time counts that the client is waited for.
+/// The transfer speed to or from a client. Only the time spent waiting for the client counts.
 pub(super) struct Pace {
     waited: Duration,
     bytes: usize,
@@ -282,10 +283,10 @@ impl Pace {
         Self { waited: Duration::ZERO, bytes: 0 }
     }
 
-    /// So many bytes were waited for so long.
+    /// Records that `bytes` bytes took `waited` to arrive.
     ///
     /// # Errors
-    /// When that is too slow.
+    /// If that is too slow.
     pub(super) fn took(&mut self, waited: Duration, bytes: usize) -> Result<(), Problem> {
         self.waited += waited;
         self.bytes += bytes;
@@ -296,7 +297,7 @@ impl Pace {
     /// The next piece of a body.
     ///
     /// # Errors
-    /// When it does not come, or the body comes too slowly.
+    /// If nothing arrives, or the body arrives too slowly.
     pub(super) async fn next(&mut self, payload: &mut Payload) -> Result<Option<Result<Bytes, PayloadError>>, Problem> {
         let begun = Instant::now();
         let next = rt::time::timeout(PATIENCE, payload.next()).await.map_err(|_| stalled())?;

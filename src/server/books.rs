@@ -1,4 +1,4 @@
-//! One book: put in, shown, removed.
+//! Adds, shows and removes a single book.
 
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Payload};
@@ -21,17 +21,17 @@ use crate::object;
 
 #[utoipa::path(put, path = "/v1/libraries/{library}/books/{id}", tag = "books", operation_id = "put_book",
     summary = "Add or replace a book",
-    description = "With a JSON body everything stands in the body, and a query is refused but for `allow_empty`. A book that is replaced stays disabled if it was, and keeps its note; what is amended of it meanwhile stays, too.",
-    params(("library" = String, Path, description = "The library", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"), ("id" = String, Path, description = "The library's own id; slashes may stand as they are", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"),
-        ("rights" = Option<Rights>, Query, description = "With a raw body, and needed there: what may be done with it"),
+    description = "With a JSON body, all fields are in the body, and `allow_empty` is the only query parameter accepted. A replaced book stays disabled if it was, and keeps its note. Updates made to the book in the meantime are kept, too.",
+    params(("library" = String, Path, description = "The library", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"), ("id" = String, Path, description = "The library's own id; slashes need no escaping", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"),
+        ("rights" = Option<Rights>, Query, description = "With a raw body, where it is required: the rights in the book"),
         ("title" = Option<String>, Query, description = "With a raw body: the title"),
-        ("author" = Option<Vec<String>>, Query, description = "With a raw body: an author; once for each"),
+        ("author" = Option<Vec<String>>, Query, description = "With a raw body: an author; can be given several times"),
         ("language" = Option<String>, Query, description = "With a raw body: the language"),
-        ("identifier" = Option<Vec<String>>, Query, description = "With a raw body: an ISBN or another identifier; once for each"),
-        ("clean" = Option<bool>, Query, description = "With a raw body: whether to read it without the marks of printing; as each recipe does, if left out"),
-        ("allow_empty" = Option<bool>, Query, description = "Whether a book that has gems may be replaced by one that has none, which no check can find")),
+        ("identifier" = Option<Vec<String>>, Query, description = "With a raw body: an ISBN or another identifier; can be given several times"),
+        ("clean" = Option<bool>, Query, description = "With a raw body: whether to remove print artifacts, such as running heads; the default depends on the recipe"),
+        ("allow_empty" = Option<bool>, Query, description = "Whether a book with gems can be replaced by one without gems, which checks cannot find")),
     request_body(content((Written = "application/json"), (inline(AnyBytes) = "text/plain"), (inline(AnyBytes) = "application/octet-stream"))),
-    responses((status = 200, description = "It was there", body = Added), (status = 201, description = "It was added", body = Added), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
+    responses((status = 200, description = "The book already existed", body = Added), (status = 201, description = "The book was added", body = Added), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
 pub(super) async fn put(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
     let key = parameters::book(&request)?;
     let parameters = request.query_string().to_owned();
@@ -47,8 +47,8 @@ pub(super) async fn put(request: HttpRequest, payload: Payload, state: Data<Stat
 }
 
 #[utoipa::path(get, path = "/v1/libraries/{library}/books/{id}", tag = "books", operation_id = "book", summary = "Show a book",
-    params(("library" = String, Path, description = "The library", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"), ("id" = String, Path, description = "The library's own id; slashes may stand as they are", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")),
-    responses((status = 200, description = "Its record", body = Record), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
+    params(("library" = String, Path, description = "The library", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"), ("id" = String, Path, description = "The library's own id; slashes need no escaping", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")),
+    responses((status = 200, description = "The book's record", body = Record), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
 pub(super) async fn get(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, Problem> {
     let key = parameters::book(&request)?;
     work(&state, move |catalogue| match catalogue.book(&key)? {
@@ -59,8 +59,8 @@ pub(super) async fn get(request: HttpRequest, state: Data<State>) -> Result<Http
 }
 
 #[utoipa::path(delete, path = "/v1/libraries/{library}/books/{id}", tag = "books", operation_id = "delete_book", summary = "Remove a book",
-    params(("library" = String, Path, description = "The library", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"), ("id" = String, Path, description = "The library's own id; slashes may stand as they are", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")),
-    responses((status = 204, description = "It is removed"), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
+    params(("library" = String, Path, description = "The library", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"), ("id" = String, Path, description = "The library's own id; slashes need no escaping", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")),
+    responses((status = 204, description = "It was removed"), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
 pub(super) async fn delete(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, Problem> {
     let key = parameters::book(&request)?;
     work(&state, move |catalogue| match catalogue.remove(std::slice::from_ref(&key))?.as_slice() {
@@ -70,20 +70,20 @@ pub(super) async fn delete(request: HttpRequest, state: Data<State>) -> Result<H
     .await
 }
 
-/// There is no such book.
+/// The problem for an unknown book.
 pub(super) fn no_such_book(key: &BookKey) -> Problem {
     let (library, id) = (excerpt(key.library.as_str()), excerpt(key.id.as_str()));
     Problem::missing("no_such_book", format!("library '{library}' has no book '{id}'"))
 }
 
-/// A book as it is sent: exactly one of `text` and `gems`.
+/// A book to add: exactly one of `text` and `gems`.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = NewBook)]
 pub(super) struct Written {
-    /// What may be done with it.
+    /// The rights in the book.
     rights: Rights,
-    /// The days that its rights hold on, if not all.
+    /// The period in which its rights apply; by default always.
     #[serde(default, deserialize_with = "object::optional")]
     validity: Option<Validity>,
     /// The title, if known.
@@ -96,24 +96,24 @@ pub(super) struct Written {
     /// ISBNs and other identifiers.
     #[serde(default)]
     identifiers: Vec<String>,
-    /// Its text, which gets gems under every recipe of the catalogue and is not kept.
+    /// Its text. Gems of every recipe of the catalogue are computed from it; the text itself is not stored.
     text: Option<String>,
-    /// Whether the text is read without the marks of its printing; as each recipe does, if left out.
+    /// Whether to remove print artifacts from the text; the default depends on the recipe.
     clean: Option<bool>,
-    /// Only its gems.
+    /// Its gems, instead of a text.
     #[schema(max_items = 100_000)]
     gems: Option<Vec<WrittenGem>>,
-    /// The recipe that `gems` were made by.
+    /// The recipe of `gems`.
     recipe: Option<String>,
-    /// Whether a book that has gems may be replaced by one that has none, which no check can find.
+    /// Whether a book with gems can be replaced by one without gems, which checks cannot find.
     #[serde(default)]
     allow_empty: bool,
-    /// The library's own id, in a line of many: that of a book by itself stands in the path.
+    /// The library's own id, for a line of a stream. In a request for one book, the id is in the path.
     #[schema(ignore)]
     pub(super) id: Option<String>,
 }
 
-/// What may stand in the query beside a JSON body.
+/// The query parameters allowed with a JSON body.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Beside {
@@ -141,7 +141,7 @@ fn entry(key: BookKey, body: Body, parameters: &str) -> Result<(NewEntry, Room),
     })
 }
 
-/// A book as it was sent, in the catalogue's words.
+/// Converts a request into a catalogue entry.
 pub(super) fn entry_of(key: BookKey, written: Written) -> Result<NewEntry, Problem> {
     let Written {
         rights,
@@ -173,7 +173,7 @@ pub(super) fn entry_of(key: BookKey, written: Written) -> Result<NewEntry, Probl
     Ok(About { rights, validity, title, authors, language, identifiers, clean, allow_empty }.entry(key, content))
 }
 
-/// What is said of a book beside its content.
+/// A book's metadata.
 struct About {
     rights: Rights,
     validity: Option<Validity>,
@@ -226,7 +226,7 @@ impl About {
         Ok(Self { rights, validity: None, title, authors, language, identifiers, clean, allow_empty })
     }
 
-    /// The same, with what the file says where nothing is said.
+    /// Fills in missing metadata from the file.
     fn or(self, metadata: Metadata) -> Self {
         let (title, language) = (self.title.or(metadata.title), self.language.or(metadata.language));
         let authors = if self.authors.is_empty() { metadata.authors } else { self.authors };

@@ -1,4 +1,4 @@
-//! Checks: by JSON, by a text or a file, and by the form that existing clients post.
+//! Checks: with JSON, with a text or a file, and with the form that existing clients post.
 
 use actix_web::http::header::{Accept, Header as _};
 use actix_web::mime;
@@ -22,16 +22,16 @@ use crate::report::html_report;
 
 #[utoipa::path(post, path = "/v1/checks", tag = "checks", operation_id = "check",
     summary = "Check a text, a file or gems",
-    description = "With a JSON body everything stands in the body, and a query is refused. `Accept: text/html` gives the report as a page that can be filed.",
+    description = "With a JSON body, all fields are in the body, and query parameters are refused. With `Accept: text/html`, the report is a page suitable for filing.",
     params(("recipe" = Option<String>, Query, description = "With a raw body: the recipe"),
-        ("library" = Option<String>, Query, description = "With a raw body: only books of this library count", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"),
-        ("limit" = Option<u32>, Query, description = "With a raw body: how many matches to show", maximum = 1000),
+        ("library" = Option<String>, Query, description = "With a raw body: check only against the books of this library", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"),
+        ("limit" = Option<u32>, Query, description = "With a raw body: the maximum number of matches to show", maximum = 1000),
         ("detail" = Option<bool>, Query, description = "With a raw body: whether to show spans"),
-        ("day" = Option<jiff::civil::Date>, Query, description = "With a raw body: the day whose rights decide"),
-        ("allow_incomplete" = Option<bool>, Query, description = "With a raw body: whether the recipe named may be one that not every book has gems of yet; the answer then says how many have (`coverage`)"),
-        ("clean" = Option<bool>, Query, description = "With a raw body: whether to read it without the marks of printing, such as running heads; as the recipe does, if left out")),
+        ("day" = Option<jiff::civil::Date>, Query, description = "With a raw body: use the rights in effect on this day"),
+        ("allow_incomplete" = Option<bool>, Query, description = "With a raw body: whether to allow a recipe for which some books do not have gems yet; the report then says how many have (`coverage`)"),
+        ("clean" = Option<bool>, Query, description = "With a raw body: whether to remove print artifacts, such as running heads; the default depends on the recipe")),
     request_body(content((Asked = "application/json"), (inline(AnyBytes) = "text/plain"), (inline(AnyBytes) = "application/octet-stream"))),
-    responses((status = 200, description = "What was found", content((Report = "application/json"), (String = "text/html"))), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
+    responses((status = 200, description = "The report", content((Report = "application/json"), (String = "text/html"))), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
 pub(super) async fn check(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
     let parameters = request.query_string().to_owned();
     let body = body::json_or_raw(&request, payload, &state).await?;
@@ -52,7 +52,7 @@ pub(super) async fn check(request: HttpRequest, payload: Payload, state: Data<St
     .await
 }
 
-/// Whether a page for people is asked for rather than JSON.
+/// Whether the client prefers an HTML page to JSON.
 fn wants_page(request: &HttpRequest) -> bool {
     let ranked = Accept::parse(request).map(|accept| accept.ranked()).unwrap_or_default();
     let known = |mime: &&mime::Mime| ["text/html", "application/json", "*/*"].contains(&mime.essence_str());
@@ -60,10 +60,10 @@ fn wants_page(request: &HttpRequest) -> bool {
 }
 
 #[utoipa::path(post, path = "/copyright_check_by_gems/", tag = "checks", operation_id = "check_by_gems",
-    summary = "Check gems, as existing clients post them",
-    description = "The gems are of the recipe that the server is set to (`client-recipe`): by default `released`, as the published client computes, once every book has gems of it, or else `documented`.",
+    summary = "Check gems posted as a form by existing clients",
+    description = "The server setting `client-recipe` determines the recipe of the gems. The default is `released`, which the published client computes, if every book has gems of that recipe, and `documented` otherwise.",
     request_body(content = Form, content_type = "application/x-www-form-urlencoded"),
-    responses((status = 200, description = "What was found", body = Report), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
+    responses((status = 200, description = "The report", body = Report), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
 pub(super) async fn check_by_gems(
     request: HttpRequest,
     payload: Payload,
@@ -82,28 +82,29 @@ pub(super) async fn check_by_gems(
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Asked {
-    /// The gems of a text, in its order.
+    /// The gems of a text, in text order.
     #[schema(max_items = 100_000)]
     gems: Option<Vec<WrittenGem>>,
     /// A text.
     text: Option<String>,
-    /// Whether the text is read without the marks of its printing; as the recipe does, if left out.
+    /// Whether to remove print artifacts from the text; the default depends on the recipe.
     clean: Option<bool>,
-    /// The recipe that decides the gems; the catalogue's default when none is named.
+    /// The recipe of the gems; by default the catalogue's default recipe.
     recipe: Option<String>,
-    /// Only books of this library count.
+    /// Check only against the books of this library.
     #[schema(min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")]
     library: Option<String>,
-    /// How many matches to show, the best first.
+    /// The maximum number of matches to show, best first.
     #[schema(minimum = 0, maximum = 1000)]
     limit: Option<usize>,
     /// Whether to show spans.
     detail: Option<bool>,
-    /// The day whose rights decide; today, in UTC, when none is named.
+    /// Use the rights in effect on this day; by default today, in UTC.
     day: Option<Date>,
-    /// Whether the recipe named may be one that not every book has gems of yet; the answer then says how many have (`coverage`).
+    /// Whether to allow a recipe for which some books do not have gems yet; the report then says how many have
+    /// (`coverage`).
     allow_incomplete: Option<bool>,
-    /// The mark of a line, which no check by itself has.
+    /// The `ref` of a line in a batch; refused in a single check.
     #[serde(rename = "ref")]
     #[schema(ignore)]
     mark: Option<IgnoredAny>,
@@ -142,7 +143,7 @@ fn asked(body: Body, parameters: &str) -> Result<(Query, CheckOptions, Room), Pr
     }
 }
 
-/// What is asked, in the catalogue's words.
+/// Converts a request into a query and its options.
 pub(super) fn question(asked: Asked) -> Result<(Query, CheckOptions), Problem> {
     let Asked { gems, text, clean, recipe, library, limit, detail, day, allow_incomplete, mark: _ } = asked;
     let query = match (gems, text) {
@@ -172,15 +173,15 @@ impl TryFrom<Options> for CheckOptions {
     }
 }
 
-/// The form of existing clients.
+/// The form that existing clients post.
 #[derive(Deserialize, ToSchema)]
 pub(super) struct Form {
-    /// Whole numbers with commas between them; under a recipe with gems of 64 bits, 16 hexadecimal digits each.
+    /// Gems, separated by commas: decimal numbers, or for a recipe with 64-bit gems, 16 hexadecimal digits each.
     #[schema(pattern = "^([0-9A-Fa-f]+(,[0-9A-Fa-f]+)*)?$", example = "2054203394,772109542,3170125001")]
     gems: String,
 }
 
-/// The gems of a form, with commas between them.
+/// The comma-separated gems of a form.
 fn listed(form: &[u8]) -> Result<Vec<WrittenGem>, Problem> {
     let not_utf8 = |_| Problem::bad("bad_query", "the form is not UTF-8");
     let form = str::from_utf8(form).map_err(not_utf8)?;

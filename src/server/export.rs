@@ -1,4 +1,4 @@
-//! The whole catalogue as one answer.
+//! Exports the whole catalogue as one response.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -19,12 +19,12 @@ use super::problem::{Details, Problem, overloaded};
 use crate::catalogue::Catalogue;
 use crate::index::UNWATCHED;
 
-/// How many pieces may wait for a slow client.
+/// How many pieces can wait for a slow client.
 const WAITING: usize = 4;
 
-#[utoipa::path(get, path = "/v1/export", tag = "server", operation_id = "export", summary = "Fetch the whole catalogue",
-    description = "Two at a time; one that is not read for 30 seconds, or slower than 8 KiB a second, is cut off.",
-    responses((status = 200, description = "NDJSON, as docs/reference/export.md has it", body = Object, content_type = "application/x-ndjson"), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")))]
+#[utoipa::path(get, path = "/v1/export", tag = "server", operation_id = "export", summary = "Export the whole catalogue",
+    description = "At most two exports and imports run at a time. An export is aborted if the client reads nothing for 30 seconds, or reads slower than 8 KiB per second.",
+    responses((status = 200, description = "NDJSON in the format of docs/reference/export.md", body = Object, content_type = "application/x-ndjson"), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")))]
 pub(super) async fn export(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, Problem> {
     let transfer = Arc::clone(&state.transfers).try_acquire_owned();
     let transfer =
@@ -41,7 +41,7 @@ pub(super) async fn export(request: HttpRequest, state: Data<State>) -> Result<H
             Ok(_) => done.store(true, Ordering::Relaxed),
             Err(error) => tracing::warn!("an export broke off: {error}"),
         }
-        // What is left of one that broke off is not sent.
+        // After a failure, what is left in the buffer is not sent.
         let _ = out.into_parts();
     });
     let pieces = unfold(Some(receiver), move |receiver| {
@@ -51,7 +51,7 @@ pub(super) async fn export(request: HttpRequest, state: Data<State>) -> Result<H
             match receiver.recv().await {
                 Some(piece) => Some((Ok(piece), Some(receiver))),
                 None if is_whole.load(Ordering::Relaxed) => None,
-                // The client sees an answer that was cut short, and no end in it.
+                // The client sees a truncated response, without an end.
                 None => Some((Err(io::Error::other("the export broke off")), None)),
             }
         }
@@ -59,7 +59,7 @@ pub(super) async fn export(request: HttpRequest, state: Data<State>) -> Result<H
     Ok(HttpResponse::Ok().content_type("application/x-ndjson").streaming(Box::pin(pieces)))
 }
 
-/// Sends what is written to it, as long as its client takes it and may have it.
+/// Sends what is written to it, as long as the client reads it and is still authorized.
 struct Pieces {
     sender: Sender<Bytes>,
     client: Handle,

@@ -15,7 +15,7 @@ use super::{State, body, parameters};
 use crate::catalogue::{Added, Catalogue, NewEntry, Outcome};
 use crate::index::{BookId, BookKey, Library, NAME_BYTES};
 
-/// A line of the request, for the description.
+/// A line of the request, for the API description.
 pub(super) struct Fed;
 
 impl PartialSchema for Fed {
@@ -38,44 +38,44 @@ impl ToSchema for Fed {
     }
 }
 
-/// A line of the answer.
+/// A line of the response.
 #[derive(Serialize, ToSchema)]
 pub(super) struct Landed {
-    /// Which line of the request it answers, from 1 on.
+    /// The line of the request that this answers, starting at 1.
     line: u64,
-    /// The book's id, where it can be read.
+    /// The book's id, if it could be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<String>,
-    /// What became of the book.
+    /// The outcome for this book.
     outcome: FeedOutcome,
-    /// How many gems it has under the recipe that gave it most: none can be found by.
+    /// The number of gems under the recipe that produced the most; if 0, checks cannot find the book.
     #[serde(skip_serializing_if = "Option::is_none")]
     gems: Option<u32>,
-    /// Why it was refused.
+    /// Why the book was refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     problem: Option<Details>,
 }
 
-/// What became of a book: it is on disk unless it was refused.
+/// The outcome for a book. Unless it was refused, the book is on disk.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum FeedOutcome {
-    /// It was not there before.
+    /// The book is new.
     Added,
-    /// It took the place of another text or other metadata.
+    /// The book replaced one with another text or other metadata.
     Replaced,
-    /// It was there already, just so.
+    /// An identical book was already in the catalogue.
     Unchanged,
-    /// It is not in the catalogue, or as it was before.
+    /// The book was not added, or the existing one was left as it was.
     Refused,
 }
 
 #[utoipa::path(post, path = "/v1/libraries/{library}/books", tag = "books", operation_id = "add_books",
-    summary = "Add many books: a line each",
-    description = "A stream of any length, each line a JSON object. A book's answer is written once the book is on disk, in the order of the lines; who does not read the answers is not read from. A feed that is sent again changes nothing and says so.",
+    summary = "Add many books, one per line",
+    description = "A stream of any length, each line a JSON object. Results are sent in the order of the lines, each as soon as its book is on disk. The server stops reading the request while the client does not read the results. Sending the same feed again changes nothing, and its results say so.",
     params(("library" = String, Path, description = "The library", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")),
     request_body(content = Fed, content_type = "application/x-ndjson"),
-    responses((status = 200, description = "An answer a line", body = Landed, content_type = "application/x-ndjson"), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
+    responses((status = 200, description = "One result per line", body = Landed, content_type = "application/x-ndjson"), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
 pub(super) async fn add(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
     let library = parameters::library(&request)?;
     parameters::none(request.query_string())?;
@@ -136,7 +136,7 @@ fn read(library: &Library, line: StreamLine) -> (u64, Option<String>, Result<New
         Ok(bytes) => bytes,
         Err(problem) => return (line.number, None, Err(problem)),
     };
-    // Whatever else is wrong with the line.
+    // Even if the rest of the line is invalid.
     let named = serde_json::from_slice::<Named>(&bytes).ok().map(|named| named.id);
     let entry = || {
         let mut written: Written = body::json(&bytes)?;

@@ -1,4 +1,4 @@
-//! Whether the server lives, and whether it can do what it is there for.
+//! Liveness and readiness.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError, RwLock};
@@ -17,23 +17,23 @@ use super::{SHUTDOWN_SECONDS, State};
 use crate::catalogue::{Catalogue, CatalogueError};
 use crate::index::StoreError;
 
-/// How often the catalogue is looked at.
+/// How often the catalogue is checked.
 const INTERVAL: Duration = Duration::from_secs(2);
-/// A look that takes longer is a disk that does not answer.
+/// A check that takes longer means that the disk does not respond.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// How long a store that refuses changes, though its folder can be written again, has to come round by itself.
+/// How long a store that refuses changes has to recover by itself, after its folder has become writable again.
 const CHANCE: Duration = Duration::from_secs(15);
-/// When to ask again.
+/// The retry delay for clients.
 const RETRY_SECONDS: u64 = 5;
 
-#[utoipa::path(get, path = "/healthz", tag = "server", operation_id = "alive", summary = "Whether the server lives",
-    responses((status = 200, description = "It lives", body = Object)),)]
+#[utoipa::path(get, path = "/healthz", tag = "server", operation_id = "alive", summary = "Liveness: whether the server is running",
+    responses((status = 200, description = "The server is running", body = Object)),)]
 pub(super) async fn alive() -> HttpResponse {
     HttpResponse::Ok().json(json!({ "status": "ok" }))
 }
 
-#[utoipa::path(get, path = "/readyz", tag = "server", operation_id = "ready", summary = "Whether the server takes requests",
-    responses((status = 200, description = "It does", body = Object), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
+#[utoipa::path(get, path = "/readyz", tag = "server", operation_id = "ready", summary = "Readiness: whether the server accepts requests",
+    responses((status = 200, description = "The server is ready", body = Object), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
 pub(super) async fn ready(state: Data<State>) -> Result<HttpResponse, Problem> {
     match state.fault() {
         None => Ok(HttpResponse::Ok().json(json!({ "status": "ready" }))),
@@ -41,7 +41,7 @@ pub(super) async fn ready(state: Data<State>) -> Result<HttpResponse, Problem> {
     }
 }
 
-/// The answer to every request while the catalogue is being opened.
+/// The response to every request while the catalogue is being opened.
 pub(super) async fn starting() -> Result<HttpResponse, Problem> {
     Err(Fault::Starting.into())
 }
@@ -60,7 +60,7 @@ pub(super) enum Fault {
 
 impl From<Fault> for Problem {
     fn from(fault: Fault) -> Self {
-        // None names a folder: these are for everybody.
+        // These messages are public, so none of them names a folder.
         let (code, detail, seconds) = match fault {
             Fault::Starting => ("starting", "the catalogue is being opened; ask again in a moment", RETRY_SECONDS),
             Fault::Stopping => {
@@ -91,18 +91,18 @@ impl From<Fault> for Problem {
     }
 }
 
-/// What the looks at the catalogue found.
+/// The results of the catalogue checks.
 pub(super) struct Health {
     last: RwLock<(Instant, Option<Fault>)>,
-    /// Since when the store refuses changes, though its folder can be written.
+    /// The time since which the store has refused changes although its folder is writable.
     refusing: Mutex<Option<Instant>>,
-    /// Whether the catalogue is to be opened anew; who waits for that is told.
+    /// Whether the catalogue is to be reopened; `reopen` waits for this.
     reopening: AtomicBool,
     told: Notify,
 }
 
 impl Health {
-    /// What a look finds now.
+    /// Checks the catalogue now.
     pub(super) fn of(catalogue: &Catalogue, min_free: u64) -> Self {
         let last = RwLock::new((Instant::now(), look(catalogue, min_free)));
         Self { last, refusing: Mutex::default(), reopening: AtomicBool::new(false), told: Notify::new() }
@@ -112,7 +112,7 @@ impl Health {
         *self.last.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ready when the catalogue is to be opened anew.
+    /// Completes when the catalogue is to be reopened.
     pub(super) async fn reopen(&self) {
         self.told.notified().await;
     }
@@ -121,7 +121,7 @@ impl Health {
         self.reopening.load(Ordering::Relaxed)
     }
 
-    /// Has the catalogue opened anew when it does not come round by itself.
+    /// Requests that the catalogue be reopened if it does not recover by itself.
     fn look_after(&self, catalogue: &Catalogue) {
         let mut refusing = self.refusing.lock().unwrap_or_else(PoisonError::into_inner);
         if !catalogue.wants_reopening() {
@@ -167,13 +167,13 @@ impl State {
     }
 }
 
-/// Looks at the catalogue from time to time, for `/readyz` and for the metrics: both answer at once however often they are
-/// asked, and however busy the server and its disk are.
+/// Checks the catalogue periodically, for `/readyz` and for the metrics. Both respond at once, however often they are
+/// called and however busy the server and its disk are.
 pub(super) async fn watch(state: Data<State>) {
     loop {
         rt::time::sleep(INTERVAL).await;
         let state = state.clone();
-        // A look that panics has been logged, and leaves what the last one found to grow old.
+        // A panic in a check has been logged; the last result then becomes stale.
         let _ = rt::task::spawn_blocking(move || state.look()).await;
     }
 }

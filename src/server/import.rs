@@ -1,4 +1,4 @@
-//! An export taken into the catalogue.
+//! Imports an export into the catalogue.
 
 use std::cell::RefCell;
 use std::io::{self, BufReader, Read};
@@ -16,20 +16,20 @@ use super::problem::{Details, Problem, overloaded};
 use super::{State, requests};
 use crate::index::UNWATCHED;
 
-/// How many pieces of the body may wait for the disk.
+/// How many pieces of the body can wait for the disk.
 const WAITING: usize = 16;
 
-/// What was taken in.
+/// The result of an import.
 #[derive(Serialize, ToSchema)]
 pub(super) struct Imported {
-    /// How many books.
+    /// The number of books imported.
     books: u64,
 }
 
-#[utoipa::path(post, path = "/v1/import", tag = "server", operation_id = "import", summary = "Take in the books of an export",
-    description = "Lines as docs/reference/export.md has them, of any number. Each book is added, or replaces the one of its name. When a line is wrong, the books before it are in the catalogue.",
+#[utoipa::path(post, path = "/v1/import", tag = "server", operation_id = "import", summary = "Import the books of an export",
+    description = "Any number of lines in the format of docs/reference/export.md. Each book is added, or replaces the book with the same id. If a line is invalid, the books before it have already been imported.",
     request_body(content = Object, content_type = "application/x-ndjson"),
-    responses((status = 200, description = "All are in the catalogue", body = Imported), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
+    responses((status = 200, description = "All books were imported", body = Imported), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
 pub(super) async fn import(
     request: HttpRequest,
     mut payload: Payload,
@@ -61,11 +61,11 @@ pub(super) async fn import(
                 if let Err(problem) = guest.is_still_let_in(&state.catalogue) {
                     break Err(problem);
                 }
-                // When it has failed already, what is still sent is read all the same, so that the client comes to read why.
+                // After a failure, the rest of the body is still read, so that the client gets to read why.
                 let _ = sender.send(piece).await;
             }
             Err(stalled) => break Err(stalled),
-            // A body that broke off lacks the line that ends an export, which is what the client is told then.
+            // A truncated body lacks the line that ends an export; the client is told about that.
             Ok(None | Some(Err(_))) => break Ok(()),
         }
     };
@@ -75,7 +75,7 @@ pub(super) async fn import(
     Ok(HttpResponse::Ok().json(Imported { books: books? }))
 }
 
-/// What is received, to be read.
+/// The received pieces, as a reader.
 struct Pieces {
     receiver: Receiver<Bytes>,
     rest: Bytes,

@@ -1,4 +1,4 @@
-//! Long work: started, shown, cancelled; and the texts that a re-index waits for.
+//! Jobs: started, shown, cancelled; and the texts that a re-index waits for.
 
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Path, Payload};
@@ -12,13 +12,13 @@ use super::problem::{Details, Problem};
 use super::work::{Answer, work_shared};
 use crate::catalogue::Task;
 
-#[utoipa::path(post, path = "/v1/jobs", tag = "jobs", operation_id = "start_job", summary = "Start long work", description = "Such as `{\"kind\": \"verify\"}`, `{\"kind\": \"compact\"}`, a re-index, or the dropping of a recipe.", request_body = Object, responses((status = 202, description = "The job", body = Object), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")))]
+#[utoipa::path(post, path = "/v1/jobs", tag = "jobs", operation_id = "start_job", summary = "Start a job", description = "Such as `{\"kind\": \"verify\"}`, `{\"kind\": \"compact\"}`, a re-index, or dropping a recipe.", request_body = Object, responses((status = 202, description = "The job", body = Object), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")))]
 pub(super) async fn start(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
     let task: Task = body::words(&request, payload, &state).await?;
     work_shared(&state, move |catalogue| Answer::json(StatusCode::ACCEPTED, &catalogue.start(task)?)).await
 }
 
-#[utoipa::path(get, path = "/v1/jobs", tag = "jobs", operation_id = "jobs", summary = "Show all jobs", responses((status = 200, description = "The jobs", body = Object), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")))]
+#[utoipa::path(get, path = "/v1/jobs", tag = "jobs", operation_id = "jobs", summary = "List all jobs", responses((status = 200, description = "The jobs", body = Object), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")))]
 pub(super) async fn all(state: Data<State>) -> Result<HttpResponse, Problem> {
     work_shared(&state, |catalogue| Answer::ok(&json!({ "jobs": catalogue.jobs()? }))).await
 }
@@ -35,7 +35,7 @@ pub(super) async fn cancel(id: Path<String>, state: Data<State>) -> Result<HttpR
     work_shared(&state, move |catalogue| Answer::json(StatusCode::ACCEPTED, &catalogue.cancel(id)?)).await
 }
 
-#[utoipa::path(post, path = "/v1/libraries/{library}/recut/{id}", tag = "jobs", operation_id = "recut", summary = "Send the text that a re-index waits for", params(("library" = String, Path, description = "The library", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"), ("id" = String, Path, description = "The library's own id", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")), request_body(content((inline(AnyBytes) = "text/plain"), (inline(AnyBytes) = "application/octet-stream"))), responses((status = 200, description = "Whether it was waited for", body = Object), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")))]
+#[utoipa::path(post, path = "/v1/libraries/{library}/recut/{id}", tag = "jobs", operation_id = "recut", summary = "Send a text that a re-index is waiting for", params(("library" = String, Path, description = "The library", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"), ("id" = String, Path, description = "The library's own id", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")), request_body(content((inline(AnyBytes) = "text/plain"), (inline(AnyBytes) = "application/octet-stream"))), responses((status = 200, description = "Whether the re-index was waiting for it", body = Object), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")))]
 pub(super) async fn recut(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
     let key = parameters::book(&request)?;
     let Body::Raw(raw) = body::json_or_raw(&request, payload, &state).await? else {

@@ -1,4 +1,4 @@
-//! What there is: libraries, their books, and the catalogue in numbers.
+//! Lists libraries and their books, and shows catalogue statistics.
 
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
@@ -12,24 +12,24 @@ use super::work::{Answer, work};
 use crate::catalogue::{Page, Stats};
 use crate::index::{BookId, LibrarySummary};
 
-/// How many books a page has when no limit is given.
+/// The default number of books per page.
 const PAGE: usize = 100;
 
 /// All libraries.
 #[derive(Serialize, ToSchema)]
 pub(super) struct Libraries {
-    /// By name.
+    /// Ordered by name.
     libraries: Vec<LibrarySummary>,
 }
 
-#[utoipa::path(get, path = "/v1/libraries", tag = "books", operation_id = "libraries", summary = "Show all libraries",
-    responses((status = 200, description = "All that hold a book", body = Libraries), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
+#[utoipa::path(get, path = "/v1/libraries", tag = "books", operation_id = "libraries", summary = "List all libraries",
+    responses((status = 200, description = "All libraries that have books", body = Libraries), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
 pub(super) async fn all(state: Data<State>) -> Result<HttpResponse, Problem> {
     work(&state, |catalogue| Answer::ok(&Libraries { libraries: catalogue.libraries()? })).await
 }
 
-#[utoipa::path(get, path = "/v1/stats", tag = "server", operation_id = "stats", summary = "Show the catalogue in numbers",
-    responses((status = 200, description = "Its numbers", body = Stats), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
+#[utoipa::path(get, path = "/v1/stats", tag = "server", operation_id = "stats", summary = "Show catalogue statistics",
+    responses((status = 200, description = "The statistics", body = Stats), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
 pub(super) async fn stats(state: Data<State>) -> Result<HttpResponse, Problem> {
     work(&state, |catalogue| Answer::ok(&catalogue.stats()?)).await
 }
@@ -41,11 +41,11 @@ struct Wanted {
     limit: Option<usize>,
 }
 
-#[utoipa::path(get, path = "/v1/libraries/{library}/books", tag = "books", operation_id = "books", summary = "Show a page of a library's books",
+#[utoipa::path(get, path = "/v1/libraries/{library}/books", tag = "books", operation_id = "books", summary = "List the books of a library, one page at a time",
     params(("library" = String, Path, description = "The library", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"),
-        ("cursor" = Option<String>, Query, description = "The `next_cursor` of the page before", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"),
-        ("limit" = Option<u32>, Query, description = "How many books", minimum = 1, maximum = 1000)),
-    responses((status = 200, description = "Books by id", body = Page), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
+        ("cursor" = Option<String>, Query, description = "The `next_cursor` of the previous page", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"),
+        ("limit" = Option<u32>, Query, description = "The maximum number of books", minimum = 1, maximum = 1000)),
+    responses((status = 200, description = "A page of books, ordered by id", body = Page), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
 pub(super) async fn books(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, Problem> {
     let library = parameters::library(&request)?;
     let known = "cursor (the 'next_cursor' of the page before) and limit (a number)";

@@ -1,5 +1,5 @@
-//! Streams of lines: a body of NDJSON is read as far as its answers are read, so that memory stays bounded however long it
-//! is. The answers come in the order of the lines.
+//! Streams of lines. An NDJSON body is read only as fast as the client reads the responses, so that memory stays
+//! bounded for any length. Responses are sent in the order of the lines.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,16 +22,17 @@ use super::turns::{Lane, Patience};
 use super::{State, requests};
 use crate::catalogue::Catalogue;
 
-/// The most lines that are worked on at once.
+/// The maximum number of lines processed at once.
 const AT_ONCE: usize = 64;
-/// And the most bytes, unless one line has more.
+/// The maximum number of bytes processed at once, unless a single line is larger.
 const BYTES_AT_ONCE: usize = 4 << 20;
 /// How long a stream waits before it asks for memory again.
 const RETRY: Duration = Duration::from_millis(50);
-/// The content type of the answers.
+/// The content type of the responses.
 pub(super) const NDJSON: &str = "application/x-ndjson";
 
-/// What `T` is like with a field more. It allows no field that it does not name, so that it cannot be one part of two.
+/// The schema of `T` with an additional field. The schema allows no unnamed fields, so it cannot be combined with
+/// another one.
 pub(super) fn with_field<T: PartialSchema>(description: &str, name: &str, field: impl Into<Schema>) -> Object {
     let RefOr::T(Schema::Object(mut object)) = T::schema() else {
         unreachable!("what is written as an object is described as one");
@@ -43,13 +44,14 @@ pub(super) fn with_field<T: PartialSchema>(description: &str, name: &str, field:
 
 /// A line of a body.
 pub(super) struct StreamLine {
-    /// Its number, from 1 on; blank lines count.
+    /// Its number, starting at 1; blank lines count.
     pub(super) number: u64,
-    /// What stands in it, or why that is not read.
+    /// Its content, or why it was not read.
     pub(super) content: Result<Bytes, Problem>,
 }
 
-/// Answers a body of lines by what `work` makes of some of them at a time: for each an answer, for which it takes memory.
+/// Responds to a body of lines. `work` processes several lines at a time and returns one result for each; memory is
+/// reserved for the results.
 pub(super) fn answer<A, F>(
     request: &HttpRequest,
     payload: Payload,
@@ -79,7 +81,7 @@ where
     Ok(HttpResponse::Ok().content_type(NDJSON).streaming(Box::pin(answers)))
 }
 
-/// A stream of lines that is being answered.
+/// A stream of lines in progress.
 struct Answering<F> {
     lines: Lines,
     written: Written,
@@ -91,7 +93,7 @@ struct Answering<F> {
     work: F,
 }
 
-/// Answers, with the memory that they take.
+/// Serialized results, with the memory reserved for them.
 #[derive(Default)]
 struct Written {
     bytes: Bytes,
@@ -99,7 +101,7 @@ struct Written {
 }
 
 impl<F> Answering<F> {
-    /// The next piece of the answers; `None` at the end.
+    /// The next piece of the response; `None` at the end.
     async fn next<A>(&mut self) -> Option<Result<Bytes, Problem>>
     where
         A: Serialize + 'static,
@@ -110,7 +112,7 @@ impl<F> Answering<F> {
             self.taken.rest();
             match self.answered().await? {
                 Ok(written) => self.written = written,
-                // A panic ends the answer in the middle, so that the client knows of it.
+                // A panic truncates the response, so that the client notices.
                 Err(problem) => return Some(Err(problem)),
             }
         }
@@ -160,7 +162,7 @@ impl<F> Answering<F> {
     }
 }
 
-/// Takes the memory that the work on lines takes. A stream waits for it a while, since it has been let in.
+/// Reserves the memory for processing lines. A stream waits a while for it, because it has already been admitted.
 async fn room_for(lines: &[StreamLine], room: &mut Room, catalogue: &Catalogue) -> Result<(), Problem> {
     let mut bytes = 0;
     for line in lines.iter().filter_map(|line| line.content.as_ref().ok()) {
@@ -179,7 +181,7 @@ async fn room_for(lines: &[StreamLine], room: &mut Room, catalogue: &Catalogue) 
 fn written(answers: &[impl Serialize]) -> Bytes {
     let mut bytes = Vec::new();
     for answer in answers {
-        // Answers have text for keys, and memory takes all.
+        // The results have text keys and memory accepts every write, so this does not fail.
         if serde_json::to_writer(&mut bytes, answer).is_ok() {
             bytes.push(b'\n');
         }
@@ -191,19 +193,19 @@ fn written(answers: &[impl Serialize]) -> Bytes {
 struct Lines {
     payload: Option<Payload>,
     buffer: BytesMut,
-    /// How much of the buffer is known to have no end of a line.
+    /// How much of the buffer is known to contain no line end.
     searched: usize,
     number: u64,
-    /// The largest line.
+    /// The maximum size of a line.
     limit: usize,
-    /// Why the line under way is thrown away, if it is.
+    /// Why the current line is discarded, if it is.
     refused: Option<Problem>,
-    /// Lines that are whole, and their bytes together.
+    /// Complete lines, and their total size in bytes.
     ready: VecDeque<StreamLine>,
     ready_bytes: usize,
-    /// What the buffer takes.
+    /// The memory reserved for the buffer.
     room: Room,
-    /// How fast the line under way comes.
+    /// The speed at which the current line arrives.
     pace: Pace,
 }
 
@@ -223,7 +225,7 @@ impl Lines {
         }
     }
 
-    /// The next lines that are here already, at least one; none at the end.
+    /// The lines that have already arrived, at least one; none at the end.
     async fn some(&mut self) -> Vec<StreamLine> {
         while self.ready.is_empty() && self.payload.is_some() {
             self.read().await;
@@ -260,7 +262,7 @@ impl Lines {
         }
     }
 
-    /// There are no more.
+    /// Handles the end of the body.
     fn end(&mut self) {
         self.payload = None;
         self.ready.clear();
@@ -272,8 +274,8 @@ impl Lines {
         self.ready.push_back(StreamLine { number: self.number, content: Err(problem) });
     }
 
-    /// How much memory the lines take that are here. A buffer that grows is there twice for a moment; a small one is no more than
-    /// any connection has.
+    /// How much memory the buffered lines take. A growing buffer briefly exists twice; a small one is no more than
+    /// any connection uses.
     fn held(&self) -> usize {
         match self.buffer.len() + self.ready_bytes {
             small @ ..=PIECE => small,
@@ -281,7 +283,7 @@ impl Lines {
         }
     }
 
-    /// Takes a piece of the body, and the whole lines out of the buffer.
+    /// Appends a piece of the body, and moves complete lines out of the buffer.
     fn take(&mut self, chunk: &[u8]) {
         if let Err(problem) = self.room.grow_to(self.held() + 2 * chunk.len()) {
             self.refused = self.refused.take().or(Some(problem));

@@ -1,8 +1,8 @@
-//! The memory that requests may take together: what they send, what is made of it while they are worked on, and large answers.
+//! The memory shared by all requests: their bodies, what is made of them during processing, and large responses.
 //!
-//! Shared by dynamic thresholds (Choudhury and Hahne, 1998): a client, which is a key or an address, may hold twice as much as is
-//! still free. So one alone gets two thirds of all, forty get two 81sts each, and half as much is left for whoever comes next.
-//! Beside that a part is kept for administration.
+//! Shared by dynamic thresholds (Choudhury and Hahne, 1998): a client, which is a key or an address, may hold twice
+//! as much as is still free. A single client gets two thirds of the total, forty clients get two 81sts each, and half
+//! that share remains free for the next client. A separate part is reserved for administration.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -14,15 +14,15 @@ use super::requests::caller;
 use super::turns::{Client, Lane};
 use crate::catalogue::Catalogue;
 
-/// One part in so many is for administration alone.
+/// One part in this many is reserved for administration.
 const RESERVE: usize = 8;
-/// How many times as much as is still free a client may hold.
+/// A client may hold this many times the amount that is still free.
 const THRESHOLD: usize = 2;
-/// What is asked for at a time, so that a large body does not ask for each packet.
+/// The step in which memory is requested, so that a large body does not request it for every packet.
 const STEP: usize = 256 << 10;
 const MIB: f64 = (1 << 20) as f64;
 
-/// The memory of all requests.
+/// The memory shared by all requests.
 pub(super) struct Memory {
     all: usize,
     held: Mutex<Held>,
@@ -43,7 +43,7 @@ impl Memory {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// None of it yet, for the request that is being answered.
+    /// An empty reservation for the current request.
     pub(super) fn room(self: &Arc<Self>) -> Room {
         let by = caller();
         self.room_of(by.client, by.lane == Lane::Administration)
@@ -53,14 +53,14 @@ impl Memory {
         Room { memory: Arc::clone(self), client, is_administration, bytes: 0 }
     }
 
-    /// What is not kept for administration.
+    /// The part that is not reserved for administration.
     fn common(&self) -> usize {
         self.all - self.all / RESERVE
     }
 }
 
-/// The memory that a request has, given back when this is dropped. It goes with what fills it, since work goes on when the
-/// client is gone.
+/// The memory reserved for a request, released on drop. It is kept together with the data that fills it, because work
+/// can outlive the connection of the client.
 pub(super) struct Room {
     memory: Arc<Memory>,
     client: Client,
@@ -69,17 +69,17 @@ pub(super) struct Room {
 }
 
 impl Room {
-    /// Other room for the same request, none of it yet.
+    /// Another, empty reservation for the same request.
     pub(super) fn another(&self) -> Self {
         self.memory.room_of(self.client.clone(), self.is_administration)
     }
 
-    /// What it may be when nobody else has any.
+    /// The maximum when nobody else holds any.
     fn most(&self) -> usize {
         if self.is_administration { self.memory.all } else { self.memory.common() / (THRESHOLD + 1) * THRESHOLD }
     }
 
-    /// Whether there is so much more for it.
+    /// Whether `more` bytes are available for this client.
     fn is_free(&self, held: &Held, more: usize) -> bool {
         let all = held.all.saturating_add(more);
         if self.is_administration {
@@ -89,10 +89,10 @@ impl Room {
         of_client <= THRESHOLD * self.memory.common().saturating_sub(all)
     }
 
-    /// Takes so many bytes more.
+    /// Reserves `more` additional bytes.
     ///
     /// # Errors
-    /// When others have them, or when they are more than one client may have.
+    /// If the memory is in use, or a single client may not have that much.
     pub(super) fn grow(&mut self, more: usize) -> Result<(), Problem> {
         if more == 0 {
             return Ok(());
@@ -115,7 +115,7 @@ impl Room {
         Ok(())
     }
 
-    /// Takes so many bytes in all, and for many some more ahead.
+    /// Grows to `bytes` bytes in total; for large amounts, reserves some more in advance.
     pub(super) fn grow_to(&mut self, bytes: usize) -> Result<(), Problem> {
         let more = bytes.saturating_sub(self.bytes);
         match more {
@@ -125,7 +125,7 @@ impl Room {
         }
     }
 
-    /// Gives back all but so many bytes.
+    /// Releases all but `bytes` bytes.
     pub(super) fn shrink_to(&mut self, bytes: usize) {
         let less = self.bytes.saturating_sub(bytes);
         if less > 0 {
@@ -141,7 +141,7 @@ impl Room {
         }
     }
 
-    /// Takes what working on a text takes beside it.
+    /// Reserves what processing a text needs in addition to the text itself.
     pub(super) fn grow_for(&mut self, text: Option<&str>, catalogue: &Catalogue) -> Result<(), Problem> {
         match text {
             Some(text) => self.grow(catalogue.memory_for(text.as_bytes())?),
@@ -196,8 +196,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever clients take and give back: there is never more than there is, some is left for one more, and
-        /// administration has its reserve.
+        /// Whatever clients reserve and release, the total is never exceeded, some is left for one more client, and
+        /// administration keeps its reserve.
         #[test]
         fn there_is_always_some_left(steps in prop::collection::vec((0_u8..40, 0_usize..5_000, any::<bool>()), 1..300)) {
             let memory = Memory::new(8_000);

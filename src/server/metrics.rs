@@ -1,4 +1,4 @@
-//! The numbers that Prometheus asks for.
+//! The Prometheus metrics.
 
 use actix_web::HttpResponse;
 use actix_web::http::header::CONTENT_TYPE;
@@ -8,7 +8,7 @@ use super::State;
 use super::problem::Problem;
 use crate::metrics::METRICS;
 
-/// `GET /metrics`. What it shows of the store, [`super::health`] looks up from time to time, so that asking costs nothing.
+/// `GET /metrics`. The store's values are updated periodically by [`super::health`], so a scrape is cheap.
 pub(super) async fn show(state: Data<State>) -> Result<HttpResponse, Problem> {
     let text = METRICS.text_format(state.fault().is_none()).map_err(|error| Problem::failed("internal", &error))?;
     Ok(HttpResponse::Ok().insert_header((CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")).body(text))

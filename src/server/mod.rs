@@ -1,10 +1,10 @@
-//! The catalogue over HTTP: one file a resource, and no logic of its own.
+//! The HTTP API of a catalogue: one file per resource, without logic of its own.
 //!
-//! A handler takes from the request what `body` and `parameters` find there, and gives the rest to `work`, which
-//! calls the catalogue off the event loop. Whatever goes wrong becomes a `problem`. `requests` keeps account of each
-//! request, `health` looks after the catalogue, and `opening` answers until there is one.
+//! A handler parses the request with `body` and `parameters` and passes the result to `work`, which calls the
+//! catalogue off the event loop. Every error becomes a `problem`. `requests` logs and counts each request, `health`
+//! monitors the catalogue, and `opening` responds until the catalogue is open.
 //!
-//! Not for other programs on the same machine that may as well use the [`Catalogue`] itself.
+//! Programs on the same machine can use the [`Catalogue`] directly instead.
 
 mod access;
 mod allow;
@@ -67,50 +67,51 @@ use self::turns::Turns;
 use crate::catalogue::{Catalogue, CatalogueError};
 use crate::extract::Limits;
 
-/// How long a stop waits for the requests that are running, in seconds.
+/// How long a shutdown waits for running requests, in seconds.
 const SHUTDOWN_SECONDS: u64 = 30;
-/// How long the head of a request may take.
+/// The maximum time to receive the head of a request.
 const HEAD_PATIENCE: Duration = Duration::from_secs(10);
-/// How long agreeing on TLS may take.
+/// The maximum time for a TLS handshake.
 const HANDSHAKE_PATIENCE: Duration = Duration::from_secs(10);
-/// Files that are not connections: tables, logs, the standard streams.
+/// Open files that are not connections: tables, logs, the standard streams.
 const OTHER_FILES: u64 = 640;
-/// More connections than this serve nobody.
+/// More connections than this are of no use.
 const MOST_CONNECTIONS: u64 = 50_000;
-/// How long what a client still sends is read and thrown away after a refusal, so that it comes to read the refusal.
+/// How long to read and discard what a client still sends after a refusal, so that it gets to read the refusal.
 const LINGER: Duration = Duration::from_secs(5);
-/// At least so many threads serve connections: one that takes in a large body keeps the others of its thread waiting for moments.
+/// The minimum number of threads that serve connections: receiving a large body briefly delays the other connections
+/// of its thread.
 const LEAST_WORKERS: usize = 4;
-/// How many exports and imports may be under way: each has a thread of its own.
+/// How many exports and imports can run at once: each has its own thread.
 const TRANSFERS: usize = 2;
-/// The most threads of each worker, for exports and imports and for looking at the catalogue's health.
+/// The maximum number of threads per worker, for exports, imports and health checks.
 const THREADS_OF_WORKER: usize = 8;
 
-/// Why a server did not start, or stopped badly.
+/// Why a server failed to start or stop.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServerError {
-    /// Nothing can listen at the address.
+    /// The address cannot be bound.
     #[error("cannot listen on {address}: {source}; {}", remedy(source))]
     Bind {
         /// The address.
         address: SocketAddr,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// It would be open to everybody.
+    /// The server would be open to everybody.
     #[error(
         "{0} can be reached from other machines, and there are no keys; make one first (lapidary keys add --data DIR \
          --role admin NAME), or listen on 127.0.0.1"
     )]
     Open(SocketAddr),
-    /// TLS cannot be spoken.
+    /// TLS cannot be set up.
     #[error(transparent)]
     Certificate(#[from] CertificateError),
-    /// The system refused something else.
+    /// Another I/O error.
     #[error("the server failed: {0}")]
     Io(#[from] io::Error),
-    /// The catalogue could not be brought to disk.
+    /// The catalogue could not be written to disk.
     #[error(transparent)]
     Catalogue(#[from] CatalogueError),
 }
@@ -123,7 +124,7 @@ fn remedy(error: &io::Error) -> &'static str {
     }
 }
 
-/// What all handlers share.
+/// The state shared by all handlers.
 struct State {
     catalogue: Arc<Catalogue>,
     max_body: usize,
@@ -135,13 +136,14 @@ struct State {
     tls: Option<Arc<Tls>>,
     access: Access,
     memory: Arc<Memory>,
-    /// Exports and imports that are not under way: each takes a thread.
+    /// Permits for exports and imports, which take a thread each.
     transfers: Arc<Semaphore>,
     turns: Turns,
 }
 
-/// Opens a catalogue and serves it until the process is told to stop (SIGTERM, SIGINT), as [`Server::run`] does; opens it anew
-/// when that lets it be changed again after its disk failed. The log says where it listens.
+/// Opens a catalogue and serves it until the process is told to stop (SIGTERM, SIGINT), as [`Server::run`] does. If
+/// the disk failed and the catalogue can be changed again only after reopening it, reopens it. Logs the addresses it
+/// listens on.
 pub fn run(open: impl Fn() -> Result<Catalogue, CatalogueError>, settings: Settings) -> Result<(), ServerError> {
     let opening = Opening::bind(settings)?;
     loop {
@@ -157,16 +159,16 @@ pub fn run(open: impl Fn() -> Result<Catalogue, CatalogueError>, settings: Setti
     }
 }
 
-/// Why a server has ended.
+/// Why a server ended.
 #[derive(Debug, PartialEq, Eq)]
 enum Ended {
-    /// It was told to.
+    /// It was told to stop.
     Stopped,
-    /// The catalogue is to be opened anew.
+    /// The catalogue is to be reopened.
     Reopening,
 }
 
-/// A server that has its addresses, and answers once it runs.
+/// A server that has bound its addresses, and responds once it runs.
 pub struct Server {
     listeners: Vec<TcpListener>,
     addresses: Vec<SocketAddr>,
@@ -174,10 +176,10 @@ pub struct Server {
 }
 
 impl Server {
-    /// Takes the address; who connects from now on is answered when the server runs.
+    /// Binds the addresses. Connections made from now on are served when the server runs.
     ///
     /// # Errors
-    /// [`ServerError::Bind`] when the address is in use or not to be had; [`ServerError::Open`] when it is not loopback and
+    /// [`ServerError::Bind`] if the address is in use or unavailable; [`ServerError::Open`] if it is not loopback and
     /// the catalogue has no keys; [`ServerError::Certificate`].
     pub fn bind(catalogue: Arc<Catalogue>, settings: Settings) -> Result<Self, ServerError> {
         Opening::bind(settings)?.serve(catalogue)
@@ -197,7 +199,7 @@ impl Server {
         {
             return Err(ServerError::Open(address));
         }
-        // Who serves a new catalogue makes it: no client of it decides which recipe is the default.
+        // A new catalogue gets its default recipe from the server, not from its first client.
         catalogue.ensure_recipes(&[])?;
         let Settings { max_body, slow, min_free, keyless_rate, concurrent, queue, body_memory, limits, .. } = *settings;
         let health = Health::of(&catalogue, min_free);
@@ -221,20 +223,20 @@ impl Server {
         Ok(Self { listeners, addresses, state })
     }
 
-    /// The addresses it listens on, with the real port.
+    /// The addresses it listens on, with the actual port.
     #[must_use]
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
     }
 
-    /// Serves until SIGTERM or SIGINT, and reads the certificate anew on SIGHUP; then takes no more requests, finishes those that run, and brings the catalogue
-    /// to disk.
+    /// Serves until SIGTERM or SIGINT, and reloads the certificate on SIGHUP. On shutdown, it accepts no more
+    /// requests, finishes the running ones, and writes the catalogue to disk.
     pub fn run(self) -> Result<(), ServerError> {
         let tls = self.state.tls.clone();
         self.run_until(told_to_stop(tls))
     }
 
-    /// As [`Self::run`], but until `stop` is ready, and with no heed of signals.
+    /// Like [`Self::run`], but until `stop` completes, and ignoring signals.
     pub fn run_until(self, stop: impl Future<Output = ()> + Send + 'static) -> Result<(), ServerError> {
         self.serve(stop).map(|_| ())
     }
@@ -244,7 +246,8 @@ impl Server {
         let catalogue = Arc::clone(&state.catalogue);
         let (told, settled, tls) = (state.clone(), state.clone(), state.tls.clone());
         let workers = available_parallelism().map_or(1, NonZero::get).max(LEAST_WORKERS);
-        // What streams and jobs share out among all cores is heavy work too. Another part of this program may have threads already.
+        // Work that streams and jobs spread over all cores is heavy work too. This fails if another part of this
+        // program has already created the threads.
         let _ = rayon::ThreadPoolBuilder::new().start_handler(|_| turns::give_way()).build_global();
         catalogue.resume_jobs()?;
         catalogue.start_webhooks();
@@ -257,7 +260,7 @@ impl Server {
                 .workers(workers)
                 .worker_max_blocking_threads(THREADS_OF_WORKER)
                 .max_connections(most)
-                // Those who say nothing after connecting keep nobody else from agreeing on TLS.
+                // Clients that connect and send nothing do not block the TLS handshakes of others.
                 .max_connection_rate(most)
                 .tls_handshake_timeout(HANDSHAKE_PATIENCE)
                 .client_request_timeout(HEAD_PATIENCE)
@@ -280,7 +283,7 @@ impl Server {
         let flushed = catalogue.flush();
         catalogue.stop_jobs();
         if settled.health.is_reopening() {
-            // It could not be written, which is why.
+            // The catalogue could not be written, which is why it is reopened.
             return Ok(Ended::Reopening);
         }
         noted?;
@@ -289,7 +292,7 @@ impl Server {
     }
 }
 
-/// Ready when the process is told to stop.
+/// Completes when the process is told to stop.
 async fn told_to_stop(tls: Option<Arc<Tls>>) {
     let interrupted = async {
         if rt::signal::ctrl_c().await.is_err() {
@@ -312,14 +315,14 @@ async fn told_to_stop(tls: Option<Arc<Tls>>) {
     select(pin!(stopped), pin!(told_to_reload(tls))).await;
 }
 
-/// Reads the certificate anew whenever the process is told to (SIGHUP); never ready.
+/// Reloads the certificate whenever the process receives SIGHUP; never completes.
 async fn told_to_reload(tls: Option<Arc<Tls>>) {
     #[cfg(unix)]
     if let Some(mut signal) = opening::hangups() {
         while signal.recv().await.is_some() {
             tracing::info!("SIGHUP: the certificate is read anew, if there is one; all other settings take a restart");
             if let Some(tls) = tls.clone() {
-                // What goes wrong has been logged.
+                // Errors have been logged.
                 let _ = rt::task::spawn_blocking(move || tls.renew()).await;
             }
         }
@@ -329,13 +332,14 @@ async fn told_to_reload(tls: Option<Arc<Tls>>) {
     pending::<()>().await;
 }
 
-/// How many connections each worker may have, so that there are files for all; those beyond wait to be accepted.
+/// The maximum number of connections per worker, so that there are enough file descriptors; further connections wait
+/// to be accepted.
 fn connections(workers: usize) -> usize {
     let files = raise_file_limit().saturating_sub(OTHER_FILES).clamp(64, MOST_CONNECTIONS);
     (files as usize / workers).max(1)
 }
 
-/// Lets this process have as many files open as the system grants, and says how many these are.
+/// Raises the limit on open files as far as the system allows, and returns it.
 #[cfg(unix)]
 fn raise_file_limit() -> u64 {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -350,7 +354,7 @@ fn raise_file_limit() -> u64 {
     MOST_CONNECTIONS
 }
 
-/// Every call there is, and what it needs.
+/// All calls, and the access that they need.
 fn routes(app: &mut ServiceConfig) {
     use Needs::{Admin, AnyKey, Check, CheckUnlessOpen, Ingest, Nothing};
     let (get, put, post, delete) = (|| Method::GET, || Method::PUT, || Method::POST, || Method::DELETE);
@@ -362,7 +366,7 @@ fn routes(app: &mut ServiceConfig) {
         (delete(), Ingest, web::to(books::delete)),
     ];
     let books = [(get(), Ingest, web::to(libraries::books)), (post(), Ingest, web::to(feed::add))];
-    // What weakens every verdict is for administrators.
+    // Allow-lists weaken every verdict, so only administrators can change them.
     let allow_list = [(put(), Admin, web::to(allow::put)), (delete(), Admin, web::to(allow::delete))];
     let jobs = [(get(), Admin, web::to(jobs::all)), (post(), Admin, web::to(jobs::start))];
     let job = [(get(), Admin, web::to(jobs::get)), (delete(), Admin, web::to(jobs::cancel))];
@@ -373,7 +377,7 @@ fn routes(app: &mut ServiceConfig) {
         .service(resource(&["/v1/checks:batch"], [(post(), Check, web::to(batch::check))]))
         .service(resource(&["/v1/libraries"], [(get(), Admin, web::to(libraries::all))]))
         .service(resource(&["/v1/libraries/{library}/books"], books))
-        // An id may have slashes, and is empty in a request that forgot it.
+        // An id may contain slashes, and is empty in a request that omits it.
         .service(resource(&["/v1/libraries/{library}/books/{id:.*}"], book))
         .service(resource(&["/v1/libraries/{library}/recut/{id:.*}"], [(post(), Ingest, web::to(jobs::recut))]))
         .service(resource(&["/v1/libraries/{library}/webhook"], webhook))
@@ -398,7 +402,7 @@ fn routes(app: &mut ServiceConfig) {
         .default_service(web::to(problem::nothing_here));
 }
 
-/// The calls of one path; any other method is refused with the names of those that there are.
+/// The calls of one path. Any other method is refused with the list of allowed methods.
 fn resource<const N: usize>(paths: &[&str], calls: [(Method, Needs, Route); N]) -> impl HttpServiceFactory + use<N> {
     let mut resource = web::resource(paths.to_vec());
     let (mut allowed, mut needs) = (Vec::new(), Vec::new());

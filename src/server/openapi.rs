@@ -1,4 +1,4 @@
-//! The API's description (`OpenAPI` 3.1), made from the handlers, and a page to try the calls at.
+//! The API description (`OpenAPI` 3.1), generated from the handlers, and a page for trying the calls.
 
 use actix_web::HttpResponse;
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityScheme};
@@ -7,7 +7,7 @@ use utoipa_swagger_ui::{Config, SwaggerUi};
 
 use super::{allow, amend, audit, batch, books, checks, export, feed, health, import, jobs, keys, libraries, webhooks};
 
-/// Every call there is.
+/// All calls.
 #[derive(OpenApi)]
 #[openapi(
     info(
@@ -62,7 +62,7 @@ use super::{allow, amend, audit, batch, books, checks, export, feed, health, imp
 )]
 struct Api;
 
-/// How a key is sent. Without any key in the catalogue, none is needed.
+/// How a key is sent. If the catalogue has no keys, none is needed.
 struct Secured;
 
 impl Modify for Secured {
@@ -74,10 +74,10 @@ impl Modify for Secured {
     }
 }
 
-/// The API's description: JSON as it stands in `docs/openapi.json`.
+/// The API description as JSON, identical to `docs/openapi.json`.
 #[must_use]
 pub fn openapi() -> String {
-    // It is made of text, numbers and lists, which are JSON.
+    // It consists of text, numbers and lists, so serialization does not fail.
     Api::openapi().to_pretty_json().unwrap_or_default() + "\n"
 }
 
@@ -86,7 +86,7 @@ pub(super) async fn json() -> HttpResponse {
     HttpResponse::Ok().content_type("application/json").body(openapi())
 }
 
-/// `GET /docs/`: nothing of it comes from a network.
+/// `GET /docs/`: loads nothing from the network.
 pub(super) fn page() -> SwaggerUi {
     SwaggerUi::new("/docs/{_:.*}").config(Config::from("/openapi.json").use_base_layout())
 }

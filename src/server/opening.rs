@@ -1,4 +1,4 @@
-//! Opening a catalogue while those who ask already are told to wait.
+//! Opens a catalogue while telling clients to wait.
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, mpsc};
@@ -13,10 +13,10 @@ use super::tls::Tls;
 use super::{HANDSHAKE_PATIENCE, Server, ServerError, Settings, health};
 use crate::catalogue::{Catalogue, CatalogueError};
 
-/// How long answering those who were let in last may take.
+/// How long the last requests may take to be answered.
 const LAST_ANSWERS: Duration = Duration::from_millis(20);
 
-/// A server that has its address, but no catalogue yet.
+/// A server that has bound its addresses, but has no catalogue yet.
 pub struct Opening {
     listeners: Vec<TcpListener>,
     addresses: Vec<SocketAddr>,
@@ -25,7 +25,7 @@ pub struct Opening {
 }
 
 impl Opening {
-    /// Takes the address; who connects from now on is answered when the catalogue is opened.
+    /// Binds the addresses. Connections made from now on are answered when the catalogue is opened.
     ///
     /// # Errors
     /// [`ServerError::Bind`], [`ServerError::Certificate`].
@@ -35,21 +35,21 @@ impl Opening {
         Ok(Self { listeners, addresses, tls, settings })
     }
 
-    /// The addresses it listens on, with the real port.
+    /// The addresses it listens on, with the actual port.
     #[must_use]
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
     }
 
-    /// The same again, for the time after this one.
+    /// A duplicate, for reopening the catalogue later.
     pub(super) fn try_clone(&self) -> io::Result<Self> {
         let Self { listeners, addresses, tls, settings } = self;
         let listeners = listeners.iter().map(TcpListener::try_clone).collect::<io::Result<_>>()?;
         Ok(Self { listeners, addresses: addresses.clone(), tls: tls.clone(), settings: settings.clone() })
     }
 
-    /// Opens the catalogue, which after a crash takes a while. Until then every request is answered with 503 and
-    /// `starting`, but for whether it lives.
+    /// Opens the catalogue, which can take a while after a crash. Until then, every request is answered with 503 and
+    /// `starting`, except for the liveness check.
     ///
     /// # Errors
     /// Those of `open`, and [`ServerError::Open`].
@@ -69,13 +69,13 @@ impl Opening {
     }
 }
 
-/// Where it is heard that the process is told to read its settings anew. Once asked for, the signal never ends the process.
+/// A stream of SIGHUP signals. Once it has been requested, the signal no longer ends the process.
 #[cfg(unix)]
 pub(super) fn hangups() -> Option<rt::signal::unix::Signal> {
     rt::signal::unix::signal(rt::signal::unix::SignalKind::hangup()).ok()
 }
 
-/// Listens on all addresses that this machine has.
+/// Listens on all of the addresses that this machine has.
 fn listen(addresses: &[SocketAddr]) -> Result<(Vec<TcpListener>, Vec<SocketAddr>), ServerError> {
     let (mut listeners, mut taken, mut lacking) = (Vec::new(), Vec::<SocketAddr>::new(), None);
     for &(mut address) in addresses {
@@ -98,12 +98,12 @@ fn listen(addresses: &[SocketAddr]) -> Result<(Vec<TcpListener>, Vec<SocketAddr>
     }
 }
 
-/// Whether this machine has no such address, or none of its kind.
+/// Whether the error means that this machine lacks the address or its address family.
 fn is_not_here(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::AddrNotAvailable || Errno::from_io_error(error) == Some(Errno::AFNOSUPPORT)
 }
 
-/// Answers until the other end of the channel is gone.
+/// Responds until the other end of the channel is dropped.
 fn answer_until(listeners: Vec<TcpListener>, tls: Option<Arc<Tls>>, over: mpsc::Receiver<()>) -> io::Result<()> {
     rt::System::new().block_on(async move {
         #[cfg(unix)]
@@ -113,7 +113,7 @@ fn answer_until(listeners: Vec<TcpListener>, tls: Option<Arc<Tls>>, over: mpsc::
             app.default_service(web::to(health::starting))
         })
         .workers(1)
-        // A connection that stayed would not see the server behind.
+        // A connection kept alive would not reach the real server.
         .keep_alive(KeepAlive::Disabled)
         .shutdown_timeout(1)
         .tls_handshake_timeout(HANDSHAKE_PATIENCE)
@@ -128,7 +128,7 @@ fn answer_until(listeners: Vec<TcpListener>, tls: Option<Arc<Tls>>, over: mpsc::
         let handle = server.handle();
         rt::spawn(async move {
             let _ = rt::task::spawn_blocking(move || over.recv()).await;
-            // Who was let in is answered; who waits at the door stays there for the server behind.
+            // Accepted connections are answered; pending ones wait for the real server.
             handle.pause().await;
             rt::time::sleep(LAST_ANSWERS).await;
             handle.stop(true).await;

@@ -1,7 +1,8 @@
-//! Answers on their way: in pieces, so that of a large one little is copied at a time, and with the memory that they take. Who
-//! reads too slowly does not get the rest.
+//! Response bodies: sent in pieces, so that little of a large one is copied at a time, and with the memory reserved
+//! for them. A client that reads too slowly does not get the rest.
 //!
-//! Who reads nothing at all is noticed by the system ([`give_up`]): the connection ends, and with it whatever waits for it.
+//! The system detects clients that read nothing at all ([`give_up`]): the connection ends, and with it everything
+//! that waits for it.
 
 use std::net::TcpListener;
 use std::pin::Pin;
@@ -15,12 +16,12 @@ use super::body::{PATIENCE, Pace};
 use super::memory::Room;
 use super::problem::Problem;
 
-/// The largest piece.
+/// The maximum size of a piece.
 pub(super) const PIECE: usize = 64 << 10;
 
-/// Has the system end connections over which nothing could be sent for as long as a client may be silent.
+/// Makes the system close connections over which nothing could be sent for as long as a client may be silent.
 pub(super) fn give_up(listener: &TcpListener) {
-    // Connections have it from the one that takes them.
+    // Accepted connections inherit this from the listener.
     #[cfg(target_os = "linux")]
     if let Err(error) = socket2::SockRef::from(listener).set_tcp_user_timeout(Some(PATIENCE)) {
         tracing::warn!("who reads no answer keeps the connection for ever: {error}");
@@ -29,7 +30,7 @@ pub(super) fn give_up(listener: &TcpListener) {
     let _ = listener;
 }
 
-/// What is taken by a client, and how fast.
+/// How fast the client reads.
 pub(super) struct Taken {
     pace: Pace,
     /// When the last piece was handed over.
@@ -41,22 +42,22 @@ impl Taken {
         Self { pace: Pace::new(), last: None }
     }
 
-    /// Another piece can be taken now.
+    /// Records that another piece can be sent.
     ///
     /// # Errors
-    /// When that took too long.
+    /// If that took too long.
     pub(super) fn next(&mut self, bytes: usize) -> Result<(), Problem> {
         let waited = self.last.replace(Instant::now()).map(|last| last.elapsed());
         self.pace.took(waited.unwrap_or_default(), bytes)
     }
 
-    /// Nothing is waiting to be taken.
+    /// Records that nothing is waiting to be sent.
     pub(super) fn rest(&mut self) {
         self.last = None;
     }
 }
 
-/// An answer, with the memory that it takes.
+/// A response body, with the memory reserved for it.
 pub(super) struct Outgoing {
     bytes: Bytes,
     taken: Taken,

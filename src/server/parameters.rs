@@ -1,4 +1,4 @@
-//! What a request says outside its body: names in the path, and the query. Forms are written as queries are.
+//! The parameters of a request outside its body: path segments and the query. Forms use the same syntax as queries.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use super::problem::{Problem, excerpt};
 use crate::index::{BookKey, Library};
 
-/// The most books or matches that one answer shows.
+/// The maximum number of books or matches in one response.
 const MAX_LIMIT: usize = 1_000;
 
 /// The library in the path.
@@ -23,13 +23,13 @@ pub(super) fn book(request: &HttpRequest) -> Result<BookKey, Problem> {
     Ok(BookKey { library: library(request)?, id: segment(request, 5)?.into_owned().try_into()? })
 }
 
-/// A segment of `/v1/libraries/{library}/books/{id}`, decoded; the last is all the rest with its slashes. From the path
-/// as it was sent: the one that the calls are told apart by is decoded in part already.
+/// A decoded segment of `/v1/libraries/{library}/books/{id}`; the last segment is the rest of the path with its
+/// slashes. Taken from the raw path, because the one used for routing is already partly decoded.
 fn segment(request: &HttpRequest, which: usize) -> Result<Cow<'_, str>, Problem> {
     decoded(request.uri().path().splitn(6, '/').nth(which).unwrap_or_default())
 }
 
-/// All of the path from its segment of this number on, decoded.
+/// The decoded path from this segment on.
 pub(super) fn rest(request: &HttpRequest, which: usize) -> Result<Cow<'_, str>, Problem> {
     decoded(request.uri().path().splitn(which + 1, '/').nth(which).unwrap_or_default())
 }
@@ -39,15 +39,15 @@ fn decoded(raw: &str) -> Result<Cow<'_, str>, Problem> {
     percent_decode_str(raw).decode_utf8().map_err(not_utf8)
 }
 
-/// The query, or a form; `known` says what may be in it.
+/// Parses a query or a form; `known` lists the allowed parameters for the error message.
 pub(super) fn query<T: DeserializeOwned>(query: &str, known: &str) -> Result<T, Problem> {
     let bad = |reason: &str| Problem::bad("bad_query", format!("{}; this call takes {known}", excerpt(reason)));
-    // Query itself would make U+FFFD of what is not UTF-8.
+    // The parser would replace invalid UTF-8 by U+FFFD.
     percent_decode_str(query).decode_utf8().map_err(|_| bad("the parameters are not UTF-8"))?;
     Ok(Query::<T>::from_query(query).map_err(|error| bad(&error.to_string()))?.into_inner())
 }
 
-/// How many to show, from `least` on.
+/// A limit of at least `least`.
 pub(super) fn limit(limit: usize, least: usize) -> Result<usize, Problem> {
     if (least..=MAX_LIMIT).contains(&limit) {
         Ok(limit)
@@ -56,7 +56,7 @@ pub(super) fn limit(limit: usize, least: usize) -> Result<usize, Problem> {
     }
 }
 
-/// Refuses a query where the body says all.
+/// Refuses a query where all parameters belong in the body.
 pub(super) fn none(query: &str) -> Result<(), Problem> {
     if query.is_empty() {
         Ok(())

@@ -1,5 +1,4 @@
-//! What goes wrong, as problem details (RFC 9457): a status, a stable code for programs, and a sentence for people that
-//! says what to do.
+//! Errors as problem details (RFC 9457): a status, a stable code for programs, and a sentence that tells people what to do.
 
 use std::fmt;
 
@@ -15,24 +14,24 @@ use crate::catalogue::CatalogueError;
 use crate::extract::ExtractError;
 use crate::index::{BadName, StoreError};
 
-/// When to try again, in seconds.
+/// The retry delay, in seconds.
 const RETRY_SECONDS: &str = "1";
 
-/// How many characters of what a client sent an answer repeats.
+/// How many characters of a client's input a response repeats.
 const EXCERPT: usize = 200;
 
-/// Why a request was not done.
+/// Why a request failed.
 #[derive(Debug, Clone)]
 pub(super) struct Problem {
     status: StatusCode,
     code: &'static str,
     detail: String,
     header: Option<Box<(HeaderName, String)>>,
-    /// The id of the request, by which its lines are found in the log.
+    /// The id of the request, to find it in the log.
     request: Option<String>,
 }
 
-/// A problem as it is told (RFC 9457).
+/// Problem details (RFC 9457).
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Problem)]
 pub(super) struct Details {
@@ -44,37 +43,37 @@ pub(super) struct Details {
     status: u16,
     /// What happened, and what to do.
     detail: String,
-    /// For programs: these do not change.
+    /// A stable code for programs.
     code: &'static str,
-    /// The id of the request, by which its lines are found in the server's log.
+    /// The id of the request, to find it in the server's log.
     #[serde(skip_serializing_if = "Option::is_none")]
     request_id: Option<String>,
 }
 
 impl Problem {
-    /// A problem; `detail` is a sentence that says what to do, and repeats of the request only an [`excerpt`].
+    /// A problem. `detail` is a sentence that says what to do, and repeats only an [`excerpt`] of the request.
     pub(super) fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
         Self { status, code, detail: detail.into(), header: None, request: None }
     }
 
-    /// The request cannot be read.
+    /// The request is invalid.
     pub(super) fn bad(code: &'static str, detail: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, code, detail)
     }
 
-    /// What was asked for is not there.
+    /// The requested object does not exist.
     pub(super) fn missing(code: &'static str, detail: impl Into<String>) -> Self {
         Self::new(StatusCode::NOT_FOUND, code, detail)
     }
 
-    /// A failure of the server that the client cannot mend: the reason is for the log.
+    /// A server failure that the client cannot fix: the reason goes to the log.
     pub(super) fn failed(code: &'static str, reason: &dyn fmt::Display) -> Self {
         tracing::error!("{reason}");
         let detail = "the server failed; its log says why, and its administrator can help";
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, code, detail)
     }
 
-    /// What is told of it.
+    /// The details sent to the client.
     pub(super) fn details(&self) -> Details {
         Details {
             about: "about:blank",
@@ -86,34 +85,34 @@ impl Problem {
         }
     }
 
-    /// The same with a header.
+    /// Adds a header.
     pub(super) fn with(self, name: HeaderName, value: impl Into<String>) -> Self {
         Self { header: Some(Box::new((name, value.into()))), ..self }
     }
 
-    /// The same, as the problem of the request with this id.
+    /// Sets the request id.
     pub(super) fn of_request(&self, id: &str) -> Self {
         Self { request: Some(id.to_owned()), ..self.clone() }
     }
 
-    /// Whether there is more to do than can be done now.
+    /// Whether the server is overloaded.
     pub(super) fn is_overload(&self) -> bool {
         self.status == StatusCode::SERVICE_UNAVAILABLE
     }
 
-    /// The word for programs.
+    /// The code for programs.
     pub(super) fn code(&self) -> &'static str {
         self.code
     }
 
     /// The problem as JSON.
     pub(super) fn body(&self) -> String {
-        // Text and a number are always JSON.
+        // Text and a number always serialize.
         serde_json::to_string(&self.details()).unwrap_or_default()
     }
 }
 
-/// The beginning of what a client sent, short enough to be repeated to it.
+/// The beginning of a client's input, short enough to repeat in a response.
 pub(super) fn excerpt(sent: &str) -> String {
     match sent.char_indices().nth(EXCERPT) {
         Some((end, _)) => format!("{}…", &sent[..end]),
@@ -121,7 +120,7 @@ pub(super) fn excerpt(sent: &str) -> String {
     }
 }
 
-/// Answers a path where nothing is.
+/// Handles an unknown path.
 pub(super) async fn nothing_here(request: HttpRequest) -> Result<HttpResponse, Problem> {
     let path = excerpt(request.path());
     let calls = "/v1/checks, /v1/libraries, /v1/libraries/{library}/books/{id}, /v1/allow, /v1/jobs, /v1/audit, /v1/stats, \
@@ -129,12 +128,12 @@ pub(super) async fn nothing_here(request: HttpRequest) -> Result<HttpResponse, P
     Err(Problem::missing("not_found", format!("there is nothing at {path}; there are {calls}")))
 }
 
-/// More is asked than can be done now.
+/// The server is overloaded.
 pub(super) fn overloaded(detail: &str) -> Problem {
     Problem::new(StatusCode::SERVICE_UNAVAILABLE, "overloaded", detail).with(RETRY_AFTER, RETRY_SECONDS)
 }
 
-/// The answer to a method that a path does not have.
+/// The response to a method that a path does not support.
 pub(super) fn wrong_method(allowed: &str) -> Problem {
     let detail = format!("this path takes {allowed} only");
     Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", detail).with(ALLOW, allowed)
@@ -219,7 +218,7 @@ impl From<StoreError> for Problem {
                               administrator has freed some";
                 return Self::new(StatusCode::INSUFFICIENT_STORAGE, "disk_full", detail);
             }
-            // These name folders of the server, which are not for everybody.
+            // These name folders of the server, which are not public.
             E::InUse { .. }
             | E::Version { .. }
             | E::Missing(_)
@@ -239,7 +238,7 @@ impl From<RecipeError> for Problem {
     fn from(error: RecipeError) -> Self {
         let code = match &error {
             RecipeError::Name(_) | RecipeError::Unknown(_) => "unknown_recipe",
-            // What else may be wrong with one is wrong with its content.
+            // All other errors concern the recipe's content.
             _ => "bad_recipe",
         };
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, code, error.to_string())

@@ -1,5 +1,5 @@
-//! What every request has: an id, a span that all its log lines stand in, one line of the log when it is over, and its
-//! place in the metrics. Of what was sent, the log gets sizes only: no path, no query, no body.
+//! What every request gets: an id, a span for its log lines, one access log line when it is over, and its metrics.
+//! Only the sizes of the data sent are logged: no path, no query, no body.
 
 use std::cell::RefCell;
 use std::net::{IpAddr, Ipv4Addr};
@@ -24,23 +24,23 @@ use super::turns::{Client, Lane};
 use crate::index::Actor;
 use crate::metrics::METRICS;
 
-/// Names a request, in both directions.
+/// The request id, in both directions.
 pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-/// The longest id that is taken over.
+/// The longest client-supplied id that is accepted.
 const ID_BYTES: usize = 128;
-/// The target of the line that is logged of each request.
+/// The log target of the access log.
 const ACCESS: &str = "lapidary::access";
-/// The route of a path where nothing is.
+/// The route label of an unknown path.
 const NO_ROUTE: &str = "none";
 
-/// Answers a request by `next`, and keeps account of it.
+/// Handles a request with `next`, and logs and counts it.
 pub(super) async fn observe(
     mut request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse, Error> {
     let id = request_id(request.headers());
     let mut line = AccessLine::begin(&request, &id);
-    // What can be got can be asked for its head; the body is left out where the answer is written.
+    // HEAD works wherever GET does; the body is left out when the response is written.
     if request.method() == Method::HEAD {
         request.head_mut().method = Method::GET;
     }
@@ -81,7 +81,7 @@ impl Caller {
         Self { client: Client::Address(network(address)), lane: Lane::Reads }
     }
 
-    /// The changes that the request brings are theirs.
+    /// The actor recorded for the changes of this request.
     pub(super) fn actor(&self) -> Actor {
         match &self.client {
             Client::Key(name) => Actor::Key(name.clone()),
@@ -94,23 +94,23 @@ tokio::task_local! {
     static CALLER: RefCell<Caller>;
 }
 
-/// Says by which key the request is made that is being answered. Until then it is nobody known.
+/// Sets the key of the current request. Until then, the caller is unknown.
 pub(super) fn made_by(key: &str) {
     let _ = CALLER.try_with(|caller| caller.borrow_mut().client = Client::Key(key.to_owned()));
 }
 
-/// Says what kind of work the request is that is being answered.
+/// Sets the lane of the current request.
 pub(super) fn is_work_of(lane: Lane) {
     let _ = CALLER.try_with(|caller| caller.borrow_mut().lane = lane);
 }
 
-/// Who makes the request that is being answered.
+/// The caller of the current request.
 pub(super) fn caller() -> Caller {
     let known = CALLER.try_with(|caller| caller.borrow().clone());
     known.unwrap_or_else(|_| Caller::anonymous(Ipv4Addr::UNSPECIFIED.into()))
 }
 
-/// What belongs to one client: an address of IPv4, or the network that who has one of IPv6 has.
+/// The network of one client: an IPv4 address, or the prefix that a customer with IPv6 is assigned.
 fn network(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V6(address) if address.to_ipv4_mapped().is_none() => {
@@ -121,27 +121,27 @@ fn network(address: IpAddr) -> IpAddr {
     }
 }
 
-/// The same answer, the problem's text being written anew.
+/// The same response, with the problem's body serialized again.
 fn with_body_of(response: ServiceResponse, problem: &Problem) -> ServiceResponse {
     let body = problem.body();
     response.map_body(|_, _| BoxBody::new(body))
 }
 
-/// The id that the request came with, if it is one that does no harm in a log or a header, or else a new one.
+/// The request's own id if it is safe in a log and a header, or else a new one.
 fn request_id(headers: &HeaderMap) -> String {
     let sane = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:/+=@".contains(&byte);
     let given = headers.get(REQUEST_ID).and_then(|id| id.to_str().ok());
     if let Some(id) = given.filter(|id| (1..=ID_BYTES).contains(&id.len()) && id.bytes().all(sane)) {
         return id.to_owned();
     }
-    // `Uuid::now_v7` panics by a clock that is set to before 1970.
+    // `Uuid::now_v7` panics if the clock is set to before 1970.
     let now = Timestamp::now();
     let (seconds, nanoseconds) = (now.as_second().try_into(), now.subsec_nanosecond().try_into());
     let now = uuid::Timestamp::from_unix(NoContext, seconds.unwrap_or(0), nanoseconds.unwrap_or(0));
     Uuid::new_v7(now).to_string()
 }
 
-/// What is told of a request, when this is dropped: once, whatever became of it.
+/// Logs and counts a request when dropped: once, whatever its outcome.
 struct AccessLine {
     span: Span,
     begun: Instant,
@@ -161,12 +161,12 @@ impl AccessLine {
         METRICS.requests_running.inc();
         let length = request.headers().get(CONTENT_LENGTH);
         Self {
-            // Of the highest level, so that a warning has its request also where the log is told no more than warnings.
+            // At the highest level, so that a warning shows its request even if the log is limited to warnings.
             span: tracing::error_span!("request", id),
             begun: Instant::now(),
             slow: request.app_data::<Data<State>>().map_or(Duration::MAX, |state| state.slow),
             method: known(request.method()),
-            // A tail of a path is written as such and not as the pattern that it is told by.
+            // The tail of a path is shown as a name, without its pattern.
             route: request.match_pattern().map_or_else(|| NO_ROUTE.to_owned(), |route| route.replace(":.*", "")),
             received: length.and_then(|length| length.to_str().ok()?.parse().ok()),
             status: None,
@@ -205,7 +205,7 @@ impl Drop for AccessLine {
     }
 }
 
-/// The method, if it is one of HTTP's own: anybody may send words of his making.
+/// The method, if it is a standard HTTP method: clients can send arbitrary ones.
 fn known(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",
@@ -219,7 +219,7 @@ fn known(method: &Method) -> &'static str {
     }
 }
 
-/// The body of an answer, with which the request ends.
+/// The body of a response; the request ends with it.
 struct Observed {
     body: BoxBody,
     line: AccessLine,
@@ -230,7 +230,7 @@ impl Observed {
         match body.size() {
             BodySize::Sized(bytes) => line.sent = bytes,
             BodySize::None => {}
-            // Until its end comes.
+            // Until the stream ends.
             BodySize::Stream => line.disconnected = true,
         }
         Self { body, line }

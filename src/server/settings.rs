@@ -1,4 +1,4 @@
-//! What an administrator can set.
+//! Server settings.
 
 use std::net::SocketAddr;
 use std::num::NonZero;
@@ -9,45 +9,45 @@ use super::tls::CertificateFiles;
 use crate::catalogue::Rate;
 use crate::extract::Limits;
 
-/// The largest body that is taken when the settings say nothing: a text of 64 MiB is some fifty thick novels.
+/// The default size limit for request bodies: a text of 64 MiB is about fifty thick novels.
 const MAX_BODY: usize = 64 << 20;
-/// What all requests together may take: enough for one client to send the largest body as JSON.
+/// The default memory limit for all requests together: enough for one client to send the largest body as JSON.
 const BODY_MEMORY: usize = 8 * MAX_BODY;
-/// Jobs at once for each core: more than one, as some wait for the disk.
+/// Concurrent jobs per core: more than one, because some wait for the disk.
 const JOBS_OF_CORE: usize = 4;
-/// Jobs that wait: on a machine that answers 1,000 a second, the last of them waits a quarter of a second.
+/// Waiting jobs: on a machine that handles 1,000 per second, the last of them waits a quarter of a second.
 const QUEUE: usize = 256;
-/// A request that takes longer is worth a warning.
+/// A request that takes longer is logged as a warning.
 const SLOW: Duration = Duration::from_secs(5);
-/// With less free space on its disk a server is not ready: all that is in memory, and as much again to compact it.
+/// The default minimum of free disk space: room for everything in memory, and the same again to compact it.
 const MIN_FREE: u64 = 256 << 20;
 
 /// How to serve.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// Where to listen. Port 0 is one that the system chooses, the same for all addresses. An address of a kind that this
-    /// machine has none of is left out, unless no other is there.
+    /// The addresses to listen on. Port 0 lets the system choose a port, the same for all addresses. Addresses of a
+    /// family that this machine lacks are skipped, unless no others are available.
     pub listen: Vec<SocketAddr>,
-    /// What the server may be called by those without a key, beside `localhost` and addresses of this machine: matters as long as
-    /// it has no keys.
+    /// Host names that clients without a key may use for the server, in addition to `localhost` and the addresses of
+    /// this machine. Matters only while there are no keys.
     pub allowed_hosts: Vec<String>,
-    /// What TLS needs; `None`: plain HTTP.
+    /// The TLS certificate and key; `None` serves plain HTTP.
     pub tls: Option<CertificateFiles>,
-    /// The largest body of a request, in bytes.
+    /// The maximum size of a request body, in bytes.
     pub max_body: usize,
-    /// What all requests together may take, in bytes, with what is made of their bodies.
+    /// The memory limit for all requests together, in bytes, including what is made of their bodies.
     pub body_memory: usize,
-    /// How many small requests are worked on at once, of reads and of changes; of large ones half as many.
+    /// How many small reads and how many small changes run at once; for large requests, half as many.
     pub concurrent: usize,
-    /// How many more of each kind may wait.
+    /// How many more of each kind can wait.
     pub queue: usize,
-    /// How often an address may use the check of existing clients without a key; `None`: that needs a key too.
+    /// How often an address can use the check for existing clients without a key; `None` requires a key there too.
     pub keyless_rate: Option<Rate>,
-    /// A request that takes as long is logged as a warning.
+    /// A request that takes at least this long is logged as a warning.
     pub slow: Duration,
-    /// With less free space on the catalogue's disk, in bytes, the server is not ready.
+    /// The server is not ready with less free space than this on the catalogue's disk, in bytes.
     pub min_free: u64,
-    /// What a file may cost.
+    /// Resource limits for reading files.
     pub limits: Limits,
 }
 

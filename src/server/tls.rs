@@ -1,4 +1,4 @@
-//! TLS: a certificate and its private key, served as the files have them, also when these are renewed.
+//! TLS with a certificate and a private key from files, which are reloaded when they are renewed.
 //!
 //! HTTP/1.1 only: HTTP/2 would need limits of its own on streams and heads.
 
@@ -20,16 +20,16 @@ use x509_cert::der::Decode;
 
 use crate::metrics::METRICS;
 
-/// The two files that TLS needs, in PEM.
+/// The two PEM files that TLS needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CertificateFiles {
-    /// The server's certificate first, then those that it was signed by, if any.
+    /// The server's certificate first, followed by any intermediate certificates.
     pub certificate: PathBuf,
-    /// The private key of the first.
+    /// The private key of the server's certificate.
     pub private_key: PathBuf,
 }
 
-/// What is wrong with a certificate or its key.
+/// Why a certificate or its key cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CertificateError {
@@ -38,16 +38,16 @@ pub enum CertificateError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// There is no certificate where one should be.
+    /// The file contains no certificate.
     #[error("{0}: no certificate in it; give the chain as PEM (-----BEGIN CERTIFICATE-----)")]
     NoCertificate(PathBuf),
-    /// There is no key where one should be.
+    /// The file contains no private key.
     #[error("{0}: no private key in it; give one as PEM, without a pass phrase (-----BEGIN PRIVATE KEY-----)")]
     NoKey(PathBuf),
-    /// One of them is there, but cannot be used.
+    /// The certificate or key cannot be used.
     #[error("{path}: {detail}")]
     Unusable {
         /// The file.
@@ -55,31 +55,31 @@ pub enum CertificateError {
         /// What is wrong with it.
         detail: String,
     },
-    /// They do not belong together.
+    /// The certificate and key do not match.
     #[error("the key in {key} is not that of the first certificate in {certificate}; give the two of one request")]
     Mismatch {
-        /// The file of the certificate.
+        /// The certificate file.
         certificate: PathBuf,
-        /// The file of the key.
+        /// The key file.
         key: PathBuf,
     },
-    /// The certificate's time is over, or has not begun.
+    /// The certificate has expired, or is not valid yet.
     #[error("{path}: the certificate is valid from {from} until {until}, which is not now; renew it")]
     NotNow {
-        /// The file of the certificate.
+        /// The certificate file.
         path: PathBuf,
-        /// Its first instant.
+        /// The start of its validity.
         from: Timestamp,
-        /// Its last.
+        /// The end of its validity.
         until: Timestamp,
     },
 }
 
 impl CertificateFiles {
-    /// Reads both.
+    /// Reads and checks both files.
     ///
     /// # Errors
-    /// Whatever a client would stumble over.
+    /// Any error that a client would run into.
     pub fn verify(&self) -> Result<(), CertificateError> {
         Loaded::new(self, &self.read()?)?.holds_now(self)
     }
@@ -92,7 +92,7 @@ impl CertificateFiles {
     }
 }
 
-/// What the files had in them.
+/// The content of the files.
 #[derive(PartialEq, Eq)]
 struct Files {
     certificate: Vec<u8>,
@@ -120,7 +120,7 @@ impl Loaded {
         let first = Certificate::from_der(first).map_err(|e| unusable(certificate, &e))?;
         let validity = &first.tbs_certificate().validity();
         let instant = |time: &x509_cert::time::Time| {
-            // It is from 1970 on, so that no sign is lost.
+            // The time is not before 1970, so the sign is not lost.
             let seconds = time.to_unix_duration().as_secs().cast_signed();
             Timestamp::from_second(seconds).map_err(|e| unusable(certificate, &e))
         };
@@ -147,20 +147,20 @@ impl Loaded {
     }
 }
 
-/// The certificate that is served.
+/// The certificate being served.
 pub(super) struct Tls {
     paths: CertificateFiles,
     current: RwLock<Current>,
 }
 
 struct Current {
-    /// What was found last, which cannot always be served.
+    /// The last content found, which may not be usable.
     found: Result<Files, String>,
     served: Arc<CertifiedKey>,
 }
 
 impl Tls {
-    /// Reads the certificate. One whose time is over is served too, and the log says so.
+    /// Loads the certificate. An expired one is served too, with a warning in the log.
     pub(super) fn load(paths: CertificateFiles) -> Result<Arc<Self>, CertificateError> {
         let files = paths.read()?;
         let loaded = Loaded::new(&paths, &files)?;
@@ -169,8 +169,8 @@ impl Tls {
         Ok(Arc::new(Self { paths, current }))
     }
 
-    /// Serves what is in the files now. What cannot be served, such as files of which only one is renewed yet, does not take
-    /// the place of what can.
+    /// Serves the current content of the files. Unusable content, such as two files of which only one has been
+    /// renewed so far, does not replace a working certificate.
     pub(super) fn renew(&self) {
         let found = self.paths.read().map_err(|error| error.to_string());
         if found == self.current.read().unwrap_or_else(PoisonError::into_inner).found {
@@ -189,7 +189,7 @@ impl Tls {
         }
     }
 
-    /// How to speak TLS with it.
+    /// The TLS configuration for this certificate.
     pub(super) fn config(self: &Arc<Self>) -> ServerConfig {
         let versions = ServerConfig::builder_with_provider(Arc::new(default_provider()))
             .with_safe_default_protocol_versions()

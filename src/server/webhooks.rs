@@ -1,4 +1,4 @@
-//! Webhooks: where the events of a library go.
+//! Webhooks: where the events of a library are posted.
 
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Payload};
@@ -14,7 +14,7 @@ use crate::catalogue::{MadeWebhook, Webhook};
 /// All webhooks.
 #[derive(Serialize, ToSchema)]
 pub(super) struct All {
-    /// By library.
+    /// Ordered by library.
     webhooks: Vec<Webhook>,
 }
 
@@ -23,23 +23,23 @@ pub(super) struct All {
 #[serde(deny_unknown_fields)]
 #[schema(as = NewWebhook)]
 pub(super) struct Asked {
-    /// An address of HTTP or HTTPS, of the internet unless the server allows others.
+    /// An HTTP or HTTPS URL. It must be on the public internet unless the server allows others.
     #[schema(max_length = 2000)]
     url: String,
 }
 
-#[utoipa::path(get, path = "/v1/webhooks", tag = "webhooks", operation_id = "webhooks", summary = "Show all webhooks, and whether they work",
-    responses((status = 200, description = "All, by library", body = All), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
+#[utoipa::path(get, path = "/v1/webhooks", tag = "webhooks", operation_id = "webhooks", summary = "List all webhooks and their delivery status",
+    responses((status = 200, description = "All webhooks, by library", body = All), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
 pub(super) async fn all(state: Data<State>) -> Result<HttpResponse, Problem> {
     work(&state, |catalogue| Answer::ok(&All { webhooks: catalogue.webhooks()? })).await
 }
 
 #[utoipa::path(put, path = "/v1/libraries/{library}/webhook", tag = "webhooks", operation_id = "put_webhook",
-    summary = "Post an event when a book that is put into the library matches others",
-    description = "Books that are put in from now on are told of. The answer has the secret that events are signed with (Standard Webhooks), this once; another PUT makes a new one.",
+    summary = "Set a webhook: post an event when a book added to the library matches others",
+    description = "Events are sent for books added from now on. The response contains the secret that events are signed with (Standard Webhooks). It is shown only once; another PUT creates a new secret.",
     params(("library" = String, Path, description = "The library", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")),
     request_body = Asked,
-    responses((status = 200, description = "It replaced another", body = MadeWebhook), (status = 201, description = "It is new", body = MadeWebhook), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
+    responses((status = 200, description = "It replaced an existing one", body = MadeWebhook), (status = 201, description = "It was created", body = MadeWebhook), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
 pub(super) async fn put(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
     let library = parameters::library(&request)?;
     parameters::none(request.query_string())?;
@@ -53,7 +53,7 @@ pub(super) async fn put(request: HttpRequest, payload: Payload, state: Data<Stat
 
 #[utoipa::path(delete, path = "/v1/libraries/{library}/webhook", tag = "webhooks", operation_id = "delete_webhook", summary = "Remove a library's webhook",
     params(("library" = String, Path, description = "The library", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")),
-    responses((status = 204, description = "It is removed"), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
+    responses((status = 204, description = "It was removed"), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
 pub(super) async fn delete(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, Problem> {
     let library = parameters::library(&request)?;
     work(&state, move |catalogue| {

@@ -1,4 +1,4 @@
-//! Work off the event loop: whatever takes CPU or touches the store.
+//! Work off the event loop: everything that takes CPU or touches the store.
 
 use std::sync::Arc;
 
@@ -16,37 +16,37 @@ use super::requests;
 use super::turns::Patience;
 use crate::catalogue::Catalogue;
 
-/// An answer, written out already where that cannot hold up others.
+/// A response, already serialized off the event loop.
 pub(super) struct Answer {
     status: StatusCode,
-    /// What is shown, and as what.
+    /// The content and its type, if any.
     shown: Option<(ContentType, Vec<u8>)>,
 }
 
 impl Answer {
-    /// Something to show.
+    /// A JSON response.
     pub(super) fn json(status: StatusCode, shown: &impl Serialize) -> Result<Self, Problem> {
         let json = serde_json::to_vec(shown).map_err(|error| Problem::failed("internal", &error))?;
         Ok(Self { status, shown: Some((ContentType::json(), json)) })
     }
 
-    /// A page to show.
+    /// An HTML response.
     pub(super) fn page(page: String) -> Self {
         Self { status: StatusCode::OK, shown: Some((ContentType::html(), page.into_bytes())) }
     }
 
-    /// Something to show: 200.
+    /// A JSON response with status 200.
     pub(super) fn ok(shown: &impl Serialize) -> Result<Self, Problem> {
         Self::json(StatusCode::OK, shown)
     }
 
-    /// It is done, and there is nothing to show: 204.
+    /// An empty response with status 204.
     pub(super) fn done() -> Self {
         Self { status: StatusCode::NO_CONTENT, shown: None }
     }
 }
 
-/// Does `job` when it is its turn, on a thread that may take its time. Should it panic, this one request fails.
+/// Runs `job` when its turn comes, on a thread that can block. If it panics, only this request fails.
 pub(super) async fn work<F>(state: &Data<State>, job: F) -> Result<HttpResponse, Problem>
 where
     F: FnOnce(&Catalogue) -> Result<Answer, Problem> + Send + 'static,
@@ -54,7 +54,7 @@ where
     work_shared(state, |catalogue| job(catalogue)).await
 }
 
-/// As [`work`], for what may outlast the request.
+/// Like [`work`], for jobs that may outlive the request.
 pub(super) async fn work_shared<F>(state: &Data<State>, job: F) -> Result<HttpResponse, Problem>
 where
     F: FnOnce(&Arc<Catalogue>) -> Result<Answer, Problem> + Send + 'static,
@@ -68,7 +68,7 @@ where
     Ok(match shown {
         Some((kind, body)) => {
             if kind == ContentType::html() {
-                // Nothing of a page comes from elsewhere or runs.
+                // A page loads nothing from elsewhere and runs no scripts.
                 response.insert_header((CONTENT_SECURITY_POLICY, "default-src 'none'; style-src 'unsafe-inline'"));
             }
             response.insert_header((VARY, "accept")).insert_header(kind);

@@ -1,15 +1,15 @@
-//! A bit for each byte of a stretch of text, and arithmetic on them.
+//! Bit masks with one bit per byte of a stretch of text, and arithmetic on them.
 
 use std::ops::Range;
 
-/// Bytes that a word of a mask covers.
+/// The number of bytes covered by one word of a mask.
 pub(super) const BLOCK: usize = 64;
 const BLOCKS: usize = 64;
-/// Bytes that are looked at together.
+/// The number of bytes processed together.
 pub(super) const SPAN: usize = BLOCKS * BLOCK;
 
-/// A bit for each byte of a stretch, the first in the lowest bit of the first byte; and room behind them for what lies
-/// behind the end of a stretch.
+/// One bit for each byte of a stretch, starting with the lowest bit of the first byte, with room for what lies beyond
+/// the end of the stretch.
 pub(super) struct Mask([u8; SPAN / 8 + 4 * 8]);
 
 impl Mask {
@@ -28,7 +28,7 @@ impl Mask {
         self.set_from(block * 8, bits);
     }
 
-    /// The 64 bits from the lowest of byte `byte` of the mask on.
+    /// The 64 bits starting at the lowest bit of mask byte `byte`.
     #[inline]
     pub(super) fn from(&self, byte: usize) -> u64 {
         self.0[byte..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
@@ -39,7 +39,7 @@ impl Mask {
         self.0[byte..][..8].copy_from_slice(&bits.to_le_bytes());
     }
 
-    /// The 57 bits or more before bit `end`, the last in the highest; before the first lie zeros.
+    /// At least 57 bits before bit `end`, the last of them in the highest position; zeros before the first bit.
     #[inline]
     pub(super) fn before(&self, end: usize) -> u64 {
         if end < BLOCK {
@@ -54,7 +54,7 @@ impl Mask {
         self.0[byte / 8] >> (byte % 8) & 1 != 0
     }
 
-    /// Where the next bit is from `byte` on, if there is one before `end`, or else `end`.
+    /// The position of the next bit at or after `byte`; `end` if there is none before `end`.
     #[inline]
     pub(super) fn next(&self, byte: usize, end: usize) -> usize {
         self.first_in(byte..end).unwrap_or(end)
@@ -77,7 +77,7 @@ impl Mask {
         blocks.clone().rfind(|&block| bits(block) != 0).map(|block| block * BLOCK + bits(block).ilog2() as usize)
     }
 
-    /// Takes out the bits in the range.
+    /// Clears the bits in the range.
     pub(super) fn clear(&mut self, range: &Range<usize>) {
         for block in range.start / BLOCK..range.end.div_ceil(BLOCK) {
             self.set_block(block, self.block(block) & !inside(range, block));
@@ -95,7 +95,7 @@ pub(super) fn inside(range: &Range<usize>, block: usize) -> u64 {
     below(range.end) & !below(range.start)
 }
 
-/// The places of the bits of a word, rising.
+/// The positions of a word's bits, in ascending order.
 pub(super) struct Bits(pub(super) u64);
 
 impl Iterator for Bits {
@@ -109,8 +109,8 @@ impl Iterator for Bits {
     }
 }
 
-/// Moves the bits that lie in a run to the first place behind it, as a sum carries; the others stay. `carry` is whether
-/// one comes out of the block before, and then whether one goes on to the next.
+/// Moves the bits that lie in a run to the first position after the run, like the carry of an addition; the others
+/// stay. `carry` is the carry from the previous block, and is set to the carry into the next.
 #[inline]
 pub(super) fn through(bits: u64, runs: u64, carry: &mut bool) -> u64 {
     let (sum, above) = bits.overflowing_add(runs);

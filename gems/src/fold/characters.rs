@@ -1,4 +1,4 @@
-//! Steps 1 to 4: the characters of a text, each normalised, in lower case, set apart and simplified, with its place.
+//! Steps 1 to 4: the characters of a text, each normalised, lower-cased, set apart and simplified, with its place.
 
 use std::char::ToLowercase;
 use std::iter::{self, Map};
@@ -19,10 +19,10 @@ pub(super) fn characters<'a>(text: &'a str, letters: &'a Letters) -> impl Iterat
     SetApart::new(Lower::new(Nfkc::new(text))).map(|(c, place)| (letters.simplify(c), place))
 }
 
-/// A piece in normal form, as it is made.
+/// A piece in normal form, produced lazily.
 type Normal<'a> = Recompositions<Map<Chars<'a>, fn(char) -> char>>;
 
-/// Step 1: NFKC, piece by piece. What a piece of several characters becomes has the place of the whole piece.
+/// Step 1: NFKC, piece by piece. All output of a piece of several characters has the place of the whole piece.
 struct Nfkc<'a> {
     pieces: Pieces<'a>,
     several: Option<(Normal<'a>, Place)>,
@@ -56,10 +56,10 @@ impl Iterator for Nfkc<'_> {
     }
 }
 
-/// Step 2: lower case by the full mapping, each character for itself (so `Σ` is always `σ`).
+/// Step 2: full lower-case mapping, each character independently (so `Σ` is always `σ`).
 struct Lower<I> {
     inner: I,
-    /// What is left of a character that becomes several.
+    /// The rest of a character that maps to several.
     rest: Option<(ToLowercase, Place)>,
 }
 
@@ -92,21 +92,21 @@ impl<I: Iterator<Item = Placed>> Iterator for Lower<I> {
     }
 }
 
-/// A part of a text whose normal form does not depend on what stands around it.
+/// A part of a text whose normal form does not depend on its context.
 enum Piece<'a> {
     /// One character, in normal form.
     Single(char, Place),
-    /// One or more characters, to be normalised together.
+    /// One or more characters that must be normalised together.
     Several(&'a str, Place),
 }
 
-/// Cuts a text before every character that can neither combine with nor be reordered before what stands before it
+/// Splits a text before every character that can neither combine with nor be reordered before the preceding text
 /// (Unicode Standard Annex 15, section 9).
 struct Pieces<'a> {
     text: &'a str,
     chars: CharIndices<'a>,
     start: usize,
-    /// The first character of the next piece, once it is read.
+    /// The first character of the next piece, if it has been read.
     first: Option<char>,
 }
 
@@ -122,7 +122,7 @@ impl<'a> Iterator for Pieces<'a> {
         let mut single = true;
         loop {
             let next = self.chars.next().map(|(at, c)| (at, known(c)));
-            // Nothing combines with an ASCII blank: a mark behind one belongs to the token that it begins.
+            // Nothing combines with an ASCII blank: a mark after one belongs to the token that it begins.
             let after_blank = single && first.is_ascii() && is_blank(first);
             if let Some((_, c)) = next
                 && !after_blank
@@ -144,7 +144,7 @@ impl<'a> Iterator for Pieces<'a> {
     }
 }
 
-/// Whether a character is a piece of its own, in normal form, whatever stands around it but what combines with it.
+/// Whether a character is always a piece of its own, in normal form, unless something combines with it.
 pub(super) fn is_plain_form(c: char) -> bool {
     known(c) == c && starts_piece(c) && is_normal(c)
 }
@@ -163,19 +163,19 @@ fn is_normal(c: char) -> bool {
     c < '\u{a0}' || is_plain_cyrillic(c) || is_nfkc_quick(iter::once(c)) == IsNormalized::Yes
 }
 
-/// The letters most texts in Cyrillic have: all in normal form, none combining.
+/// The letters of most Cyrillic texts: all in normal form, none combining.
 fn is_plain_cyrillic(c: char) -> bool {
     ('\u{400}'..='\u{482}').contains(&c)
 }
 
-/// Step 3: a blank after each mark that stands between two word characters, none of which stands for two such marks.
+/// Step 3: a blank after each mark between two word characters. A word character is not used for two marks.
 struct SetApart<I> {
     inner: I,
     seen: Seen,
     held: Option<Placed>,
 }
 
-/// What stands before the next character, as far as no earlier blank has used it up.
+/// What precedes the next character, as far as no earlier blank has used it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Seen {
     Nothing,
@@ -212,7 +212,7 @@ impl<I: Iterator<Item = Placed>> Iterator for SetApart<I> {
     }
 }
 
-/// Whether step 3 sets apart the words around the mark.
+/// Whether step 3 separates the words around this mark.
 pub(super) fn sets_apart(c: char) -> bool {
     matches!(c, '.' | ',' | ';' | ':' | '&' | '?' | '!' | '*' | '#' | '%' | '+' | '^' | '\\' | '/')
 }

@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 use icu_properties::props::{Alphabetic, BinaryProperty, GeneralCategory, JoinControl, WhiteSpace};
 use icu_properties::{CodePointMapData, CodePointSetData};
 
-/// Stands for every character that Unicode 14 does not know: private use, so neither of a word nor blank, and
-/// untouched by normalisation.
+/// Replaces every character that Unicode 14 does not define. It is a private-use character, so it is neither a word
+/// character nor blank, and normalisation does not change it.
 pub(super) const UNKNOWN: char = '\u{e000}';
 
 const WORD: u8 = 1;
@@ -25,7 +25,7 @@ pub(super) fn is_blank(c: char) -> bool {
     has(c, BLANK)
 }
 
-/// `\s` of ASCII.
+/// ASCII `\s`.
 pub(super) fn is_ascii_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t'..=b'\r')
 }
@@ -35,7 +35,7 @@ pub(super) fn is_digit(c: char) -> bool {
     has(c, DIGIT)
 }
 
-/// The character itself, or [`UNKNOWN`] if it came into Unicode after version 14.
+/// The character itself, or [`UNKNOWN`] if it was added after Unicode 14.
 pub(super) fn known(c: char) -> char {
     if has(c, KNOWN) { c } else { UNKNOWN }
 }
@@ -69,7 +69,7 @@ fn classes() -> Vec<u8> {
     }
     mark(&mut categories.iter_ranges_for_value(Category::DecimalNumber), WORD | DIGIT);
     mark(&mut assigned(), KNOWN);
-    // Those that have no class are not written to: most code points are not assigned, and their pages never come to be.
+    // Entries without a class are not written to: most code points are unassigned, so their pages are never allocated.
     for class in classes.iter_mut().filter(|class| **class != 0 && **class & KNOWN == 0) {
         *class = 0;
     }

@@ -1,5 +1,4 @@
-//! Step 7: decorated words, such as `-=word=-`, which a reader passes over and which would otherwise make a copy look
-//! like another text.
+//! Step 7: decorated words, such as `-=word=-`. Readers ignore them, but they would make a copy look like a different text.
 
 use std::mem;
 
@@ -8,26 +7,26 @@ use super::characters::Placed;
 use super::classes::{is_blank, is_word};
 use super::digits::Digits;
 
-/// Drops every run of: (start of the text or a blank), marks, at most one blank, a word, any blanks, marks, (a blank or
-/// the end). All but its first and last blank goes.
+/// Drops every run of: (start of the text or a blank), marks, at most one blank, a word, any blanks, marks, (a blank
+/// or the end). Everything but its first and last blank is dropped.
 ///
-/// What may be such a run is passed on and taken back when it turns out to be one, since a word has no limit in length.
+/// Because a word can have any length, a possible run is passed on, and undone if it turns out to be one.
 pub(super) struct Decorated<'l> {
     state: State,
-    /// Where the current attempt began.
+    /// Where the current attempt started.
     undo: Point<'l>,
-    /// Behind the blank before the closing marks, where the next attempt begins if this one fails.
+    /// After the blank before the closing marks, where the next attempt starts if this one fails.
     retry: Option<Point<'l>>,
     digits: Digits<'l>,
 }
 
-/// A point to come back to: the next step as it was then, and how many digits were out.
+/// A point to return to: the state of the next step, and how many digits had been output.
 struct Point<'l> {
     digits: Digits<'l>,
     out: usize,
 }
 
-/// What a run of characters is.
+/// The kind of a run of characters.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Mark,
@@ -35,12 +34,12 @@ pub(super) enum Kind {
     Word,
 }
 
-/// What has been read of a run.
+/// How much of a run has been read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// No attempt; before is no border.
+    /// No attempt, and not at a border.
     Inside,
-    /// No attempt; before is the start of the text, or a blank that ends no run.
+    /// No attempt, right after the start of the text or after a blank that does not end a run.
     Border,
     Marks,
     MarksBlank,
@@ -54,14 +53,14 @@ impl<'l> Decorated<'l> {
         Self { state: State::Border, undo: Point { digits: digits.clone(), out: 0 }, retry: None, digits }
     }
 
-    /// Takes a character; `out` has every digit that is not yet settled.
+    /// Takes a character; `out` holds all digits that are not settled yet.
     pub(super) fn push(&mut self, (c, place): Placed, out: &mut Vec<Placed>) {
         if is_blank(c) {
             self.turn(Kind::Blank, out);
             self.digits.push(c, place, out);
         } else if is_word(c) {
             self.turn(Kind::Word, out);
-            // Step 8: all junk goes.
+            // Step 8: drop all junk.
             if c != '_' {
                 self.digits.push(c, place, out);
             }
@@ -70,7 +69,7 @@ impl<'l> Decorated<'l> {
         }
     }
 
-    /// Takes a run of characters of one kind, before any of it goes to the step behind.
+    /// Takes a run of characters of one kind, before any of it goes to the next step.
     #[expect(clippy::match_same_arms, reason = "one line for each state and kind of character")]
     pub(super) fn turn(&mut self, kind: Kind, out: &mut Vec<Placed>) {
         use State::{Border, Closing, Inside, Marks, MarksBlank, Word, WordBlank};
@@ -115,7 +114,7 @@ impl<'l> Decorated<'l> {
         };
     }
 
-    /// Whether no attempt is under way; and if so, whether a run has just ended, whose last blank can begin no other.
+    /// `None` during an attempt; otherwise whether a run has just ended, in which case its last blank cannot start another.
     pub(super) fn at_rest(&self) -> Option<bool> {
         match self.state {
             State::Border => Some(false),
@@ -124,17 +123,17 @@ impl<'l> Decorated<'l> {
         }
     }
 
-    /// Goes on behind a blank at which no attempt is under way, as [`Self::at_rest`] says.
+    /// Continues after a blank at which there is no attempt, as reported by [`Self::at_rest`].
     pub(super) fn rest(&mut self, inside: bool) {
         self.state = if inside { State::Inside } else { State::Border };
     }
 
-    /// The step behind this one.
+    /// The next step.
     pub(super) fn digits(&mut self) -> &mut Digits<'l> {
         &mut self.digits
     }
 
-    /// Hands on what of `out` cannot be taken back any more.
+    /// Passes on the part of `out` that can no longer be undone.
     pub(super) fn settle(&mut self, out: &mut Vec<Placed>, sink: &mut impl Sink) {
         let settled = match self.state {
             State::Inside | State::Border => out.len(),
@@ -146,7 +145,7 @@ impl<'l> Decorated<'l> {
         out.drain(..settled).for_each(|(digit, place)| sink.digit(digit, place));
     }
 
-    /// Ends the text and returns the step behind this one.
+    /// Ends the text and returns the next step.
     pub(super) fn finish(mut self, out: &mut Vec<Placed>) -> Digits<'l> {
         if self.state == State::Closing {
             self.drop_run(out);

@@ -1,38 +1,38 @@
-//! Steps 9 to 13: letters to classes, transliteration, squeezing, long words cut, digits kept.
+//! Steps 9 to 13: letters to classes, transliteration, squeezing, cutting long words, keeping only digits.
 
 use super::characters::Placed;
 use super::classes::{is_blank, is_digit, is_word};
 use super::letters::{Class, Letters};
 use crate::gem::Place;
 
-/// How many characters of a word stay before it is cut.
+/// How many characters of a word are kept when it is cut.
 const KEPT: u32 = 4;
-/// Stands for the rest of a cut word.
+/// Replaces the rest of a cut word.
 const CUT: char = '8';
 
-/// The last steps, a character at a time. Small, so that a copy of it is a point to come back to.
+/// The last steps, one character at a time. It is small, so that a copy of it can serve as a point to return to.
 #[derive(Clone)]
 pub(super) struct Digits<'l> {
     letters: &'l Letters,
     transliteration: Transliteration,
     /// The last character, for squeezing.
     last: Option<char>,
-    /// How many characters the current word has, and whether its end is already cut.
+    /// The number of characters in the current word, and whether its end has already been cut.
     length: u32,
     cut: bool,
 }
 
-/// Whether the text is transliterated: as a whole, if any of its characters is neither digit nor blank once its letters
-/// are classes.
+/// Whether the text is transliterated. This applies to the whole text, if any of its characters is neither a digit
+/// nor a blank after its letters have become classes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Transliteration {
-    /// Not so far, nor has a character passed that it would have changed.
+    /// Not so far, and no character has passed that transliteration would have changed.
     Needless,
     /// Not so far, but such a character has passed.
     Missed,
-    /// It is.
+    /// Yes.
     Needed,
-    /// It is, and such a character has passed before that was known.
+    /// Yes, but such a character had already passed by then.
     TooLate,
 }
 
@@ -51,7 +51,7 @@ impl<'l> Digits<'l> {
         (self.length, self.cut) = (0, false);
     }
 
-    /// Notes that the text is one that is transliterated.
+    /// Records that the text is transliterated.
     pub(super) fn transliterate(&mut self) {
         self.transliteration = match self.transliteration {
             Transliteration::Needless | Transliteration::Needed => Transliteration::Needed,
@@ -95,7 +95,7 @@ impl<'l> Digits<'l> {
         }
     }
 
-    /// Steps 11 to 13. A word is cut where it has a word character behind its fourth; no digit stands behind the last.
+    /// Steps 11 to 13. A word is cut if a word character follows its fourth character; no digit follows the last one.
     fn word_character(&mut self, c: char, place: Place, out: &mut Vec<Placed>) {
         if self.last == Some(c) {
             return;

@@ -1,4 +1,4 @@
-//! The fast way through a text: plain tokens by masks, many at a time, all others by the steps.
+//! The fast path through a text: plain tokens by masks, many at a time, and all others by the steps.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use super::words::first_joint;
 use super::{Folding, Sink};
 use crate::gem::Place;
 
-/// What the fast way works on; made once a text.
+/// Buffers of the fast path, created once per text.
 struct Work {
     masks: Masks,
     rest: Rest,
@@ -32,15 +32,15 @@ impl<S: Sink> Folding<S> {
         }
     }
 
-    /// Reads the tokens of the stretch of text from `offset` on. Returns where the first token begins that does not lie
-    /// wholly in it.
+    /// Reads the tokens of the stretch of text that starts at `offset`. Returns where the first token begins that
+    /// does not lie completely in the stretch.
     fn stretch(&mut self, text: &str, offset: usize, work: &mut Work) -> usize {
         let rest = text.len() - offset;
         let end = if rest <= SPAN { rest } else { work.masks.blank.last_in(0..SPAN).map_or(0, |blank| blank + 1) };
         let mut next = 0;
         while next < end {
             if let Some(used) = self.decorated.at_rest() {
-                // Plain tokens, up to the first that is not.
+                // Plain tokens, up to the first odd one.
                 let odd = work.masks.odd.first_in(next..end);
                 let blank = odd.map(|odd| work.masks.blank.last_in(next..odd));
                 let range = next..blank.map_or(end, |blank| blank.map_or(next, |blank| blank + 1));
@@ -49,7 +49,7 @@ impl<S: Sink> Folding<S> {
                 self.letters(text, offset, next..read.end, work);
                 self.decorated.rest(read.used);
                 if read.end == end || odd.is_none() && read.end > 0 {
-                    // What is open at the end of a stretch is better begun in the next.
+                    // It is better to start what is open at the end of a stretch again in the next one.
                     return offset + read.end;
                 }
                 next = read.end;
@@ -67,7 +67,7 @@ impl<S: Sink> Folding<S> {
         offset + (long + 1).min(rest)
     }
 
-    /// Takes the letters that are left of the plain tokens in the range.
+    /// Processes the remaining letters of the plain tokens in the range.
     fn letters(&mut self, text: &str, offset: usize, range: Range<usize>, work: &mut Work) {
         let text = &text.as_bytes()[offset..];
         let plain = self.letters.plain();
@@ -77,7 +77,7 @@ impl<S: Sink> Folding<S> {
             let inside = inside(&range, block);
             let letters = work.rest.letter.block(block) & work.masks.last.block(block) & inside;
             let blank = work.masks.blank.block(block) & inside;
-            // And the blank behind each token of which letters are left.
+            // And the blank after each token that still has letters.
             let last = letters | through(letters, inside & !blank, &mut open) & blank;
             let from = block * BLOCK;
             match text[from..].first_chunk::<BLOCK>() {
@@ -98,7 +98,7 @@ impl<S: Sink> Folding<S> {
         });
     }
 
-    /// Takes any token, and the blank behind it, by the steps.
+    /// Processes any token, and the blank after it, by the steps.
     #[cold]
     fn token(&mut self, text: &str, range: Range<usize>) {
         let offset = range.start as u64;

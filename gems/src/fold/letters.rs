@@ -8,30 +8,30 @@ use hashbrown::HashMap;
 use super::plain::Plain;
 use crate::recipe::Base;
 
-/// Above the last code point that `simplify.txt` or `soundex.txt` names.
+/// Greater than the last code point in `simplify.txt` and `soundex.txt`.
 const LETTERS: usize = 0x2000;
-/// Above the last code point that the reference transliterates; what lies above becomes [`BEYOND`].
+/// Greater than the last code point that the reference transliterates; higher ones become [`BEYOND`].
 const TRANSLITERATED: u32 = 0x1_0000;
 const BEYOND: &str = "[] ";
 
-/// What a recipe does to single characters.
+/// How a recipe maps single characters.
 pub(super) struct Letters {
     simplified: Vec<char>,
     classes: Vec<Class>,
     base: Base,
-    /// The ASCII forms of all characters below [`TRANSLITERATED`], one behind the other, and where each ends.
+    /// The concatenated ASCII forms of all characters below [`TRANSLITERATED`], and the end of each.
     ascii: OnceLock<(String, Vec<u32>)>,
     plain: OnceLock<Plain>,
 }
 
-/// What becomes of a letter when letters become classes.
+/// What a letter maps to when letters become classes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
-    /// Vowels and the like: deleted.
+    /// Vowels and similar letters: deleted.
     Deleted,
     /// The digit of its class.
     Digit(char),
-    /// Not a letter of the table: stays.
+    /// Not a letter of the table: kept.
     Kept,
 }
 
@@ -59,7 +59,7 @@ impl Letters {
         Self { base, simplified, classes, ascii: OnceLock::new(), plain: OnceLock::new() }
     }
 
-    /// The tables of the fast way.
+    /// The tables of the fast path.
     pub(super) fn plain(&self) -> &Plain {
         self.plain.get_or_init(|| Plain::new(self))
     }
@@ -73,7 +73,7 @@ impl Letters {
     pub(super) fn is_of_six(&self, c: char) -> bool {
         match self.base {
             Base::Documented => matches!(c, 'а'..='я'),
-            // The bytes of `[а-я]` in UTF-8, each read as a character.
+            // The bytes of `[а-я]` in UTF-8, each interpreted as a character.
             Base::Released => matches!(c, '\u{8f}' | '\u{b0}'..='\u{d1}'),
         }
     }
@@ -83,7 +83,7 @@ impl Letters {
         class(&self.classes, c)
     }
 
-    /// Step 10: the transliteration of a character, lower-cased and with its letters turned to classes.
+    /// Step 10: the transliteration of a lower-case character whose letters have become classes.
     pub(super) fn transliterate(&self, c: char) -> &str {
         let (text, ends) = self.ascii.get_or_init(|| ascii(self.base, &self.classes));
         let code = c as usize;
@@ -101,7 +101,7 @@ fn class(classes: &[Class], c: char) -> Class {
     classes.get(c as usize).copied().unwrap_or(Class::Kept)
 }
 
-/// The rows of a table that say something for this recipe: character and value.
+/// The rows of a table that apply to this recipe: character and value.
 fn rows(table: &'static str, base: Base) -> impl Iterator<Item = (char, &'static str)> {
     let column = match base {
         Base::Documented => 1,

@@ -1,7 +1,7 @@
-//! What the bytes of a stretch of text are, 64 at a time: a bit a byte.
+//! Classifies the bytes of a stretch of text, 64 at a time, into masks with one bit per byte.
 //!
-//! Vectors tell ASCII and Cyrillic apart, which is all of most blocks; each character else goes through the table. After
-//! Langdale and Lemire, "Parsing Gigabytes of JSON per Second" (2019).
+//! Vector instructions recognise ASCII and Cyrillic, which is all of most blocks; every other character is looked up
+//! in the table. After Langdale and Lemire, "Parsing Gigabytes of JSON per Second" (2019).
 
 use wide::u8x16;
 
@@ -15,19 +15,19 @@ pub(super) struct Masks {
     pub(super) blank: Mask,
     /// All bytes of letters.
     pub(super) letter: Mask,
-    /// The last byte of each letter that may become anything, of one or two. Most vowels are not here.
+    /// The last byte of each one- or two-byte letter that can map to anything. Most vowels are not included.
     pub(super) last: Mask,
-    /// Those of letters that the byte alone does not tell, see [`Plain::by_last_byte`].
+    /// Those of letters that the last byte alone does not identify, see [`Plain::by_last_byte`].
     pub(super) rare: Mask,
-    /// As many bytes of each character as the steps count characters: nearly always its first.
+    /// As many bytes of each character as the steps count characters: nearly always its first byte.
     pub(super) first: Mask,
-    /// The second byte of each letter of which six are a short word. All of them have two bytes.
+    /// The second byte of each letter of which six are a short word. All of these letters have two bytes.
     pub(super) six: Mask,
-    /// A byte of each token that needs the steps: characters that are not plain, marks that step 3 acts on.
+    /// A byte of each token that needs the steps: it has characters that are not plain, or marks that step 3 acts on.
     pub(super) odd: Mask,
 }
 
-/// What the bytes of a block are as far as vectors see.
+/// The bytes of a block as classified by vector instructions.
 #[derive(Default)]
 struct Block {
     blank: u64,
@@ -37,16 +37,16 @@ struct Block {
     cyrillic: u64,
     /// Those of them from U+0440 on.
     upper: u64,
-    /// Bytes behind the first of a character.
+    /// Continuation bytes.
     behind: u64,
     /// Those of them from 0x90 on.
     late: u64,
     /// First bytes of all other characters outside ASCII.
     other: u64,
     underscore: u64,
-    /// Vowels of Latin.
+    /// Latin vowels.
     latin_vowel: u64,
-    /// Last bytes of most vowels from `А` to `Я` and `а` to `я`, and bytes of others.
+    /// Last bytes of most vowels from `А` to `Я` and `а` to `я`, and bytes of other characters.
     cyrillic_vowel: u64,
 }
 
@@ -57,7 +57,7 @@ impl Block {
         for (i, sixteen) in bytes.as_chunks().0.iter().enumerate() {
             let b = u8x16::new(*sixteen);
             let of = |value| u8x16::splat(value);
-            // Below `count` from `start` on.
+            // The `count` values starting at `start`.
             let range = |b: u8x16, start, count: u8| {
                 let offset = b - of(start);
                 offset.min(of(count - 1)).simd_eq(offset)
@@ -76,7 +76,7 @@ impl Block {
                 block.upper |= put(b.simd_eq(of(0xd1)));
                 block.behind |= behind;
                 block.late |= put(range(b, 0x90, 0x30));
-                // Of both cases of а, е, и, о; у, ы, э, ю, я.
+                // Both cases of а, е, и, о; у, ы, э, ю, я.
                 let vowels = [0x10, 0x15, 0x18, 0x1e, 0x03, 0x0b, 0x0d, 0x0e, 0x0f];
                 block.cyrillic_vowel |= put(any(b & of(0x1f), &vowels));
                 block.other |= high & !cyrillic & !behind;
@@ -86,7 +86,7 @@ impl Block {
     }
 }
 
-/// What characters that begin in a block have in the next.
+/// The bits in the next block of characters that begin in this block.
 #[derive(Default)]
 struct Next {
     cyrillic: u64,
@@ -111,8 +111,8 @@ impl Masks {
         }
     }
 
-    /// Reads the beginning of `text`, which is the beginning of a character. `joined` is whether step 5 lies behind; if
-    /// not, tokens that it could act on are odd.
+    /// Reads the beginning of `text`, which must start at a character boundary. `joined` is whether step 5 is done;
+    /// if not, tokens that it could act on are odd.
     pub(super) fn read(&mut self, plain: &Plain, text: &[u8], joined: bool) {
         let blocks = text.len().min(SPAN).div_ceil(BLOCK);
         let mut next = Next::default();
@@ -127,7 +127,7 @@ impl Masks {
             };
             next = self.block(plain, text, block, &is, &next);
         }
-        // Behind the end of a text stand blanks.
+        // The text is followed by blanks.
         self.blank.set_block(blocks, u64::MAX);
         self.letter.set_block(blocks, next.letter);
         self.first.set_block(blocks, u64::MAX);
@@ -170,7 +170,7 @@ impl Masks {
                 Kind::Letter | Kind::Mark => {}
                 Kind::OfSix => (six, next.six) = (six | second, next.six | there),
                 Kind::Marks => (first, next.first) = (first | here, next.first | there),
-                // The end of a stretch must not cut it.
+                // The end of a stretch must not split it.
                 Kind::Blank if block * BLOCK + place + 1 < SPAN => {
                     (blank, next.blank) = (blank | here, next.blank | there);
                 }
@@ -187,7 +187,7 @@ impl Masks {
         next
     }
 
-    /// Tokens are odd too where a mark stands between letters and step 3 or 5 may act.
+    /// Tokens with a mark between letters are also odd if step 3 or 5 may act on it.
     fn inner_marks(&mut self, text: &[u8], blocks: usize, joined: bool) {
         let (mut before, mut open) = (0, false);
         for block in 0..blocks {
@@ -237,7 +237,7 @@ mod tests {
         for base in [Base::Documented, Base::Released] {
             let plain = Letters::of(base).plain();
             let mut masks = Masks::new();
-            // NUL is unknown to the table, and so a mark by the steps.
+            // NUL is not in the table, so the steps handle it as a mark.
             for c in ('\u{1}'..='\u{7f}').chain('\u{400}'..='\u{47f}') {
                 let text = c.to_string();
                 masks.read(plain, text.as_bytes(), true);
@@ -248,7 +248,7 @@ mod tests {
                     (true, false, false, false) => Kind::Letter,
                     (true, false, true, false) => Kind::OfSix,
                     (false, false, false, false) => Kind::Mark,
-                    // The table does not have blanks.
+                    // The table does not include blanks.
                     _ => Kind::Odd,
                 };
                 assert_eq!(seen, plain.kind(text.as_bytes()).0, "{c:?}");

@@ -1,9 +1,10 @@
 //! A text as digits: the thirteen steps of the two exact recipes, in one pass and constant memory.
 //!
-//! Each step is a file or a type of its own that takes characters with their places in the source and hands on fewer;
-//! `plainly` below is their order, and the readable definition. Most tokens of most texts take a shorter way with the
-//! same end (`fast`), many at a time: bytes become masks (`masks`, by `plain` and `bits`), arithmetic on the masks is steps 6
-//! (`short`) and 7 (`rest`), and the letters that are left become digits in one loop (`squeeze`).
+//! Each step is a file or a type of its own. It takes characters with their places in the source and passes on fewer
+//! of them. `plainly` below shows their order and is the readable definition. Most tokens of most texts take a
+//! shorter path with the same result (`fast`), many at a time: bytes become masks (`masks`, using `plain` and
+//! `bits`), arithmetic on the masks performs steps 6 (`short`) and 7 (`rest`), and one loop turns the remaining
+//! letters into digits (`squeeze`).
 
 mod bits;
 mod characters;
@@ -31,9 +32,9 @@ use self::words::first_joint;
 use super::gem::Place;
 use super::recipe::Base;
 
-/// What takes the digits of a fold, in order.
+/// Receives the digits of a fold, in order.
 pub(super) trait Sink {
-    /// Takes ASCII digits; `place` tells of each, by its number among them, the bytes of the source that it came from.
+    /// Takes ASCII digits; `place` maps the index of each to the bytes of the source that it came from.
     fn digits(&mut self, digits: &[u8], place: impl Fn(usize) -> Place);
 
     /// Takes a digit of any script.
@@ -62,13 +63,13 @@ impl Sink for Vec<Placed> {
 
 /// Folds `text` into a new sink.
 ///
-/// A text is transliterated as a whole or not at all, which may turn out only after digits went out that
-/// transliteration would have changed; then the text is folded once more, into another sink.
+/// A text is transliterated either completely or not at all. If the need for it appears only after digits have been
+/// output that transliteration would have changed, the text is folded again into another sink.
 pub(super) fn fold<S: Sink>(text: &str, base: Base, new_sink: impl Fn() -> S) -> S {
     either(Letters::of(base), new_sink, |folding| folding.fast(text))
 }
 
-/// As [`fold`], by the steps alone: what the fast way must be equal to.
+/// Like [`fold`], but by the steps alone. The fast path must give the same result.
 #[cfg(any(test, fuzzing))]
 pub(super) fn plainly<S: Sink>(text: &str, base: Base, new_sink: impl Fn() -> S) -> S {
     let letters = Letters::of(base);
@@ -82,7 +83,7 @@ pub(super) fn plainly<S: Sink>(text: &str, base: Base, new_sink: impl Fn() -> S)
     })
 }
 
-/// Folds without transliteration, and with it if that was wrong.
+/// Folds without transliteration, and again with it if it turns out to be needed.
 fn either<S: Sink>(letters: &'static Letters, new_sink: impl Fn() -> S, read: impl Fn(&mut Folding<S>)) -> S {
     let pass = |transliteration| {
         let mut folding = Folding::new(letters, transliteration, new_sink());
@@ -98,16 +99,16 @@ fn either<S: Sink>(letters: &'static Letters, new_sink: impl Fn() -> S, read: im
 /// A pass over a text.
 struct Folding<S> {
     letters: &'static Letters,
-    /// Whether the first joint lies behind.
+    /// Whether step 5 is done.
     joined: bool,
     short_words: ShortWords<'static>,
     decorated: Decorated<'static>,
-    /// The digits that are not handed on yet; step 7 may still take back the last of them.
+    /// Digits that have not been passed on yet; step 7 may still remove the last of them.
     digits: Vec<Placed>,
     sink: S,
 }
 
-/// Digits are handed on when there are this many.
+/// The number of digits that are passed on at a time.
 const MANY: usize = 1024;
 
 impl<S: Sink> Folding<S> {
@@ -132,7 +133,7 @@ impl<S: Sink> Folding<S> {
         self.decorated.settle(&mut self.digits, &mut self.sink);
     }
 
-    /// The sink with all digits; `None` when the text should have been transliterated from its start.
+    /// The sink with all digits; `None` if the text should have been transliterated from its start.
     fn finish(mut self) -> Option<S> {
         self.end_word();
         let last = self.decorated.finish(&mut self.digits);
@@ -172,7 +173,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(1_000))]
 
-        /// Borders of blocks and stretches at every place of a token, and tokens longer than a mask.
+        /// Tests the borders of blocks and stretches at every position of a token, and tokens longer than a mask.
         #[test]
         fn fast_is_as_plain_over_blocks(
             text in "([a-zа-я]{0,12}[ \u{a0}.…'\u{2014}-]{1,3}|[b-dб-г]{30,70}[ .,-]|…_é?){0,40}",

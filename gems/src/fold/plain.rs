@@ -1,21 +1,21 @@
-//! Plain characters: those on which steps 1 to 4 act alone and one for one, so that a table can say what becomes of
-//! them. Most of Latin and Cyrillic, digits, and the usual punctuation but `_`.
+//! Plain characters: those that steps 1 to 4 map independently and one to one, so that a table can give the result.
+//! They include most of Latin and Cyrillic, digits, and the usual punctuation except `_`.
 
 use super::characters::is_plain_form;
 use super::classes::{is_ascii_blank, is_blank, is_digit, is_word};
 use super::letters::{Class, Letters};
 
-/// What becomes of a character: up to [`PACKED`] ASCII characters, the first in the lowest byte, and what they and it
-/// are. 0 is a character that is not plain.
+/// The result for a character: up to [`PACKED`] ASCII characters, the first in the lowest byte, and flags for their
+/// and its kind. 0 means that the character is not plain.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Entry(u32);
 
-/// The most that a letter becomes.
+/// The maximum number of characters that a letter maps to.
 pub(super) const PACKED: usize = 3;
-/// What a blank becomes, and stands behind each word.
+/// The result for a blank; it follows each word.
 pub(super) const END: u8 = b' ';
 
-/// It becomes digits; a mark; nothing but an end of a word.
+/// Positions of flags: it maps to digits; to a mark; only to the end of a word.
 const DIGIT: u32 = 24;
 const SINGLE_MARK: u32 = 25;
 const ENDING: u32 = 26;
@@ -23,11 +23,11 @@ const BLANK: u32 = 1 << ENDING;
 
 const LETTER: u32 = 1 << 27;
 const MARK: u32 = 1 << 28;
-/// A mark that the steps see as three.
+/// A mark that the steps see as three marks.
 const ELLIPSIS: u32 = 1 << 29;
-/// Six such are a short word.
+/// Six of these are a short word.
 const OF_SIX: u32 = 1 << 30;
-/// A letter that makes the text one that is transliterated.
+/// A letter that makes the text a transliterated one.
 const TRANSLITERATED: u32 = 1 << 31;
 
 impl Entry {
@@ -48,25 +48,25 @@ impl Entry {
         self.0 & flag != 0
     }
 
-    /// The first of what it becomes.
+    /// The first character of the result.
     #[inline]
     pub(super) fn code(self) -> u8 {
         self.0 as u8
     }
 
-    /// 1 if it becomes digits.
+    /// 1 if it maps to digits.
     #[inline]
     pub(super) fn digit(self) -> u32 {
         self.0 >> DIGIT & 1
     }
 
-    /// 1 if it becomes a mark.
+    /// 1 if it maps to a mark.
     #[inline]
     pub(super) fn mark(self) -> u32 {
         self.0 >> SINGLE_MARK & 1
     }
 
-    /// 0 if it becomes an [`END`], or else all bits.
+    /// 0 if it maps to an [`END`], otherwise all bits set.
     #[inline]
     pub(super) fn unless_end(self) -> u32 {
         (self.0 >> ENDING & 1).wrapping_sub(1)
@@ -77,61 +77,61 @@ impl Entry {
         self.code() == 0
     }
 
-    /// Whether it becomes nothing, and does nothing to the text.
+    /// Whether it maps to nothing and has no effect on the text.
     #[cfg(test)]
     pub(super) fn is_nothing_at_all(self) -> bool {
         self.is(LETTER) && self.is_nothing() && !self.is(TRANSLITERATED)
     }
 
-    /// What it becomes behind the first character, if that is several; then all of them are digits.
+    /// The rest of the result after its first character, if it has several; all of them are digits then.
     #[inline]
     pub(super) fn behind_first(self) -> Option<Self> {
         let becomes = self.0 & ((1 << DIGIT) - 1);
         (becomes > 0xff).then_some(Self(self.0 ^ becomes | becomes >> 8))
     }
 
-    /// For [`Self::any_is_transliterated`].
+    /// The flags for [`Self::any_is_transliterated`].
     #[inline]
     pub(super) fn flags(self) -> u32 {
         self.0
     }
 
-    /// Whether one of the letters whose flags these are makes the text one that is transliterated.
+    /// Whether a letter with any of these flags makes the text a transliterated one.
     pub(super) fn any_is_transliterated(flags: u32) -> bool {
         flags & TRANSLITERATED != 0
     }
 }
 
 const NO_BREAK_SPACE: char = '\u{a0}';
-/// Its first byte, which is the last of no character.
+/// Its first byte, which is not the last byte of any character.
 const BLANK_OF_TWO: u8 = 0xc2;
 
-/// Characters of one and two bytes.
+/// The number of characters of one and two bytes.
 const TWO_BYTES: usize = 0x800;
-/// The general punctuation from U+2000 on that begins with these two bytes.
+/// The two bytes that begin the general punctuation from U+2000 on.
 const PUNCTUATION: [u8; 2] = [0xe2, 0x80];
 const PUNCTUATION_START: u32 = 0x2000;
 const PUNCTUATION_COUNT: usize = 0x40;
 
-/// What becomes of plain characters under a recipe.
+/// The results for plain characters under a recipe.
 pub(super) struct Plain {
-    /// By code point, and behind [`TWO_BYTES`] the punctuation.
+    /// Indexed by code point; the punctuation follows at [`TWO_BYTES`].
     entries: Box<[Entry; TWO_BYTES + PUNCTUATION_COUNT]>,
-    /// As [`Self::by_last_byte`] tells.
+    /// See [`Self::by_last_byte`].
     by_last_byte: Box<[Entry; 256]>,
     knows_cyrillic: bool,
 }
 
-/// What a character is to the steps behind the fourth.
+/// How the steps after the fourth see a character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Letter,
-    /// A letter of two bytes of which six are a short word.
+    /// A two-byte letter of which six are a short word.
     OfSix,
     Mark,
     /// Three marks of one byte each.
     Marks,
-    /// A blank of two bytes.
+    /// A two-byte blank.
     Blank,
     /// Not plain.
     Odd,
@@ -154,19 +154,20 @@ impl Plain {
         Self { entries, by_last_byte, knows_cyrillic: letters.is_of_six('а') }
     }
 
-    /// Whether the recipe's tables have Cyrillic letters, so that six of them are a short word and vowels become nothing.
+    /// Whether the recipe's tables include Cyrillic letters, so that six of them are a short word and vowels map to
+    /// nothing.
     pub(super) fn knows_cyrillic(&self) -> bool {
         self.knows_cyrillic
     }
 
-    /// What becomes of an ASCII letter, of `А` to `Я` and `а` to `я`, by the last byte, and of a blank by the first: all
-    /// of these differ.
+    /// The result for an ASCII letter or for `А` to `Я` and `а` to `я`, by its last byte, and for a blank by its
+    /// first byte. All of these bytes are distinct.
     #[inline]
     pub(super) fn by_last_byte(&self, byte: u8) -> Entry {
         self.by_last_byte[usize::from(byte)]
     }
 
-    /// What becomes of the plain letter whose last byte is at `last`, or of the blank whose first byte is.
+    /// The result for the plain letter whose last byte is at `last`, or for the blank whose first byte is there.
     #[inline]
     pub(super) fn letter(&self, text: &[u8], last: usize) -> Entry {
         match text[last] {
@@ -179,7 +180,7 @@ impl Plain {
         self.entries[usize::from(first & 0x1f) << 6 | usize::from(second & 0x3f)]
     }
 
-    /// What the character is that `text` begins with, and its length in bytes if it is plain.
+    /// The kind of the first character of `text`, and its length in bytes if it is plain.
     pub(super) fn kind(&self, text: &[u8]) -> (Kind, usize) {
         let (entry, length) = self.next(text);
         let kind = if entry.is(LETTER) {
@@ -192,10 +193,10 @@ impl Plain {
             && length == 2
             && (text.len() == 2 || self.next(&text[2..]).0.is(LETTER | MARK | BLANK))
         {
-            // Something that combines would make one piece with it.
+            // A combining character would form one piece with it.
             Kind::Blank
         } else {
-            // Six marks may be a short word, too, but nobody writes them.
+            // Six marks may also be a short word, but nobody writes that.
             return (Kind::Odd, 1);
         };
         (kind, length)
@@ -214,7 +215,7 @@ impl Plain {
     }
 }
 
-/// What becomes of a character, if it is plain.
+/// The entry of a character, if it is plain.
 fn entry_of(letters: &Letters, c: char) -> Option<Entry> {
     if c == NO_BREAK_SPACE || c.is_ascii() && is_ascii_blank(c as u8) {
         return Entry::new(0, char::from(END).encode_utf8(&mut [0]));
@@ -229,17 +230,17 @@ fn entry_of(letters: &Letters, c: char) -> Option<Entry> {
     let (Some(lower), None) = (lower.next(), lower.next()) else { return None };
     let simple = letters.simplify(lower);
     let six = if letters.is_of_six(simple) { OF_SIX } else { 0 };
-    // Masks know letters of one and two bytes only, and those of six of two.
+    // Masks support only letters of one and two bytes, and short words of six only with two-byte letters.
     match (is_word(lower), is_word(simple), c.len_utf8()) {
         (false, false, _) if !is_blank(lower) && !is_blank(simple) => Entry::new(MARK | six, ""),
-        // Of marks that step 4 makes letters, none is one that step 3 acts on.
+        // None of the marks that step 4 turns into letters is one that step 3 acts on.
         (_, true, 2) if !is_blank(lower) => letter(letters, simple, LETTER | six),
         (_, true, 1) if six == 0 && !is_blank(lower) => letter(letters, simple, LETTER),
         _ => None,
     }
 }
 
-/// What becomes of a simplified letter, if it is a few digits and marks.
+/// The entry of a simplified letter, if it maps to a few digits and marks.
 fn letter(letters: &Letters, simple: char, flags: u32) -> Option<Entry> {
     match letters.class(simple) {
         Class::Deleted => Entry::new(flags, ""),

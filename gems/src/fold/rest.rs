@@ -1,4 +1,4 @@
-//! Steps 6 and 7 on masks: what they leave of a row of plain tokens.
+//! Steps 6 and 7 on masks: what remains of a row of plain tokens.
 
 use std::ops::Range;
 
@@ -6,37 +6,37 @@ use super::bits::{BLOCK, Bits, Mask, inside, through};
 use super::masks::Masks;
 use super::short::drop_short;
 
-/// What short words and decorated tokens leave of the tokens in a range of a stretch.
+/// What remains of the tokens in a range of a stretch after short words and decorated tokens are removed.
 pub(super) struct Rest {
-    /// Bytes of letters that stay.
+    /// Bytes of letters that remain.
     pub(super) letter: Mask,
-    /// Bytes of marks that step 6 leaves.
+    /// Bytes of marks that step 6 keeps.
     mark: Mask,
-    /// The beginnings of tokens that step 6 takes.
+    /// The beginnings of tokens that step 6 removes.
     dropped: Mask,
 }
 
-/// A row of plain tokens, at both ends of which is a blank or an end of the text.
+/// A row of plain tokens, with a blank or an end of the text at both ends.
 pub(super) struct Row<'m> {
     pub(super) masks: &'m Masks,
     pub(super) range: Range<usize>,
 }
 
-/// How far a row is read.
+/// How far a row has been read.
 pub(super) struct Read {
-    /// Where to go on: behind the row, or at the first token of it of which only what follows tells whether it is
+    /// Where to continue: after the row, or at its first token for which only the following text shows whether it is
     /// decorated.
     pub(super) end: usize,
-    /// Whether the blank before that ended a decorated token, and so cannot begin another.
+    /// Whether the blank before that ended a decorated token, and so cannot start another.
     pub(super) used: bool,
 }
 
-/// Looks for decorated tokens, from block to block: (start of the text or a blank), marks, at most one blank, a word,
-/// any blanks, marks, (a blank or the end). Has what the block before carries over.
+/// Finds decorated tokens, block by block: (start of the text or a blank), marks, at most one blank, a word, any
+/// blanks, marks, (a blank or the end). Holds the carries from the previous block.
 #[derive(Default)]
 struct Decorated([bool; 7]);
 
-/// What the bytes of a block are once short words are gone; each is of one kind.
+/// The bytes of a block after short words are removed; each has one kind.
 struct Kinds {
     blank: u64,
     dropped: u64,
@@ -45,7 +45,7 @@ struct Kinds {
 }
 
 impl Decorated {
-    /// The blanks behind decorated tokens. `opening` has the marks that tokens begin with, `first` the first bytes of
+    /// The blanks after decorated tokens. `opening` has the marks that tokens begin with, `first` the first bytes of
     /// characters.
     #[inline]
     fn ends(&mut self, opening: u64, first: u64, &Kinds { blank, dropped, letter, mark }: &Kinds) -> u64 {
@@ -54,7 +54,7 @@ impl Decorated {
         let one = behind_marks & blank;
         let behind_one = through(one << 1 | u64::from(*before), !first, in_blank);
         *before = one >> (BLOCK - 1) != 0;
-        // A token of which nothing is left has another blank behind it.
+        // A token of which nothing remains is followed by another blank.
         let word = through(behind_marks & !blank | behind_one, dropped, in_dropped) & letter;
         let behind_word = through(word, letter, in_word);
         let closing = through(behind_word, blank | dropped, in_blanks) & mark;
@@ -67,21 +67,21 @@ impl Rest {
         Self { letter: Mask::new(), mark: Mask::new(), dropped: Mask::new() }
     }
 
-    /// Step 6 of the first `length` bytes of a stretch, all of them or to the end of the text.
+    /// Step 6 for the first `length` bytes of a stretch: all of them, or up to the end of the text.
     pub(super) fn drop_short(&mut self, masks: &Masks, length: usize) {
         drop_short(masks, length, &mut self.dropped);
     }
 
-    /// Step 7. `used` is whether the blank before the row ended a decorated token, `last` whether the text ends with the
-    /// row.
+    /// Step 7. `used` is whether the blank before the row ended a decorated token, `last` whether the text ends with
+    /// the row.
     pub(super) fn read(&mut self, row: &Row, used: bool, last: bool) -> Read {
         let Row { masks, range } = row;
         let mut decorated = Decorated::default();
-        // Whether what is left of a token begins at a block's first byte.
+        // Whether the rest of a token begins at the first byte of the block.
         let mut begins = 1;
-        // Where a decorated token may begin next.
+        // Where the next decorated token may begin.
         let mut free = range.start + usize::from(used);
-        // To the block of the byte behind the row: a token may end there.
+        // Up to the block of the byte after the row: a token may end there.
         for block in range.start / BLOCK..=range.end / BLOCK {
             let inside = inside(range, block);
             let blank = masks.blank.block(block) | !inside;
@@ -100,7 +100,7 @@ impl Rest {
                     && token >= free
                 {
                     self.letter.clear(&(start..end));
-                    // The token behind its last blank cannot begin another.
+                    // The token after its last blank cannot start another.
                     free = masks.first.next(end + 1, range.end) + 1;
                 }
             }
@@ -111,7 +111,7 @@ impl Rest {
         }
     }
 
-    /// What may become a decorated token, but whose end does not lie in the row: where its first token begins.
+    /// A possible decorated token whose end does not lie in the row: where its first token begins.
     fn open(&self, row: &Row) -> Option<usize> {
         let end = row.range.end;
         let at = Self::back(row, end, |at| self.nothing_before(row, at));
@@ -125,14 +125,14 @@ impl Rest {
         .map(|(_, token)| token)
     }
 
-    /// Where the decorated token that ends at `end` has its first mark, and where the token of that begins.
+    /// For the decorated token that ends at `end`: where its first mark is, and where the token of that mark begins.
     fn decorated(&self, row: &Row, end: usize) -> Option<(usize, usize)> {
         let at = Self::back(row, end, |at| self.mark.before(at));
         let at = Self::back(row, at, |at| self.nothing_before(row, at));
         self.before_word(row, at)
     }
 
-    /// As [`Self::opening`], before a word that ends at `end`.
+    /// Like [`Self::opening`], before a word that ends at `end`.
     fn before_word(&self, row: &Row, end: usize) -> Option<(usize, usize)> {
         let at = Self::back(row, end, |at| self.letter.before(at));
         let at = Self::back(row, at, |at| self.dropped.before(at));
@@ -141,7 +141,7 @@ impl Rest {
         self.opening(row, blank.unwrap_or(at))
     }
 
-    /// The marks that end at `end`, if a token begins with them: where they do, and where it does.
+    /// The marks that end at `end`, if a token begins with them: where they begin, and where the token does.
     fn opening(&self, row: &Row, end: usize) -> Option<(usize, usize)> {
         let marks = Self::back(row, end, |at| self.mark.before(at));
         let token = Self::back(row, marks, |at| self.dropped.before(at));
@@ -149,12 +149,12 @@ impl Rest {
         (marks < end && begins).then_some((marks, token))
     }
 
-    /// As [`Mask::before`], blanks and what is dropped.
+    /// Like [`Mask::before`], for blanks and dropped bytes.
     fn nothing_before(&self, row: &Row, end: usize) -> u64 {
         row.masks.blank.before(end) | self.dropped.before(end)
     }
 
-    /// The first of the bytes before `end` that all have bits, of which `before` tells the last ones.
+    /// The first of the consecutive set bits before `end`; `before` gives the last bits before a position.
     fn back(row: &Row, end: usize, before: impl Fn(usize) -> u64) -> usize {
         let mut at = end;
         loop {

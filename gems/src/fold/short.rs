@@ -1,4 +1,4 @@
-//! Step 6 on masks: which bytes of plain tokens go, many tokens at a time and without a branch.
+//! Step 6 on masks: finds the bytes of plain tokens to drop, many tokens at a time and without branches.
 
 use std::array;
 
@@ -7,10 +7,10 @@ use wide::u64x4;
 use super::bits::{BLOCK, Mask};
 use super::masks::Masks;
 
-/// Tokens that begin in the first so many bits of a word are looked at: the step needs 15 bits more, for five characters
-/// of three bytes or six letters of two, and so no word needs the next.
+/// Only tokens that begin in this many first bits of a word are processed. The step needs 15 more bits, for five
+/// characters of three bytes or six letters of two, so no word needs the next one.
 const WINDOW: usize = BLOCK - 16;
-/// Windows that are looked at together.
+/// The number of windows processed together.
 const LANES: usize = 4;
 
 /// Sets `dropped` to the beginnings that the tokens in the first `length` bytes lose.
@@ -40,11 +40,11 @@ struct Before {
     letter: u64,
 }
 
-/// Each lane has a window.
+/// One window per lane.
 struct Windows {
     /// Where tokens begin.
     starts: u64x4,
-    /// Where a border between letters and others stands before a byte.
+    /// Bytes preceded by a border between letters and other characters.
     borders: u64x4,
     blank: u64x4,
     first: u64x4,
@@ -79,30 +79,30 @@ impl Windows {
         }
     }
 
-    /// The bytes that the tokens that begin in the windows lose.
+    /// The bytes lost by the tokens that begin in the windows.
     #[inline]
     fn dropped(&self) -> u64x4 {
-        // The borders behind one to five characters.
+        // The borders after one to five characters.
         let mut behind = self.starts;
         let mut ends = u64x4::splat(0);
         for _ in 0..5 {
             behind = self.next(behind & !self.blank);
             ends |= behind & self.borders;
         }
-        // Six letters of two bytes each, by their second bytes.
+        // Six letters of two bytes each, found by their second bytes.
         let two = self.six & self.six >> 2_u32;
         let six = two & two >> 4_u32 & two >> 8_u32;
         ends |= ((self.starts << 1_u32 & six) << 11_u32) & self.borders;
         self.down(ends)
     }
 
-    /// The characters behind these.
+    /// The characters after these.
     #[inline]
     fn next(&self, characters: u64x4) -> u64x4 {
         ((characters << 1_u32) + !self.first) & self.first
     }
 
-    /// The bytes of tokens before each of `ends`, 16 at most.
+    /// The bytes of tokens before each of `ends`, at most 16.
     #[inline]
     fn down(&self, ends: u64x4) -> u64x4 {
         let mut token = !self.blank;

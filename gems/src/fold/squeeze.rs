@@ -1,35 +1,35 @@
-//! Steps 9 to 13 of the letters that are left, without a branch on any of them: whether a letter has a digit, and
-//! whether it is the last of its word, no processor can foresee.
+//! Steps 9 to 13 for the remaining letters, without branching on any of them: no processor can predict whether a
+//! letter has a digit and whether it is the last of its word.
 
 use super::bits::{BLOCK, Bits, SPAN};
 use super::plain::{END, Entry, PACKED};
 
-/// How many digits of a word stay.
+/// How many digits of a word are kept.
 const KEPT: u32 = 4;
-/// Stands for the rest of a longer one.
+/// Replaces the rest of a longer word.
 const CUT: u8 = b'8';
 
 /// The digits of a stretch, in order.
 pub(super) struct Squeezed {
     digits: Box<[u8; ROOM]>,
-    /// The last byte of the letter of each in the stretch.
+    /// For each digit, the position of its letter's last byte in the stretch.
     places: Box<[u16; ROOM]>,
     state: State,
 }
 
-/// No letter becomes more digits, and behind the last one more is written than counts.
+/// No letter maps to more digits, and one more than counted is written after the last.
 const ROOM: usize = (SPAN * PACKED + 1).next_power_of_two();
 
-/// Taken and given by value, so that it stays in registers: each letter waits for what the one before it left.
+/// Passed and returned by value, so that it stays in registers: each letter depends on the state after the previous one.
 #[derive(Clone, Copy)]
 struct State {
-    /// How many digits there are.
+    /// The number of digits.
     count: usize,
-    /// What the last letter became that became something.
+    /// The last result that was not empty.
     last: u8,
-    /// How many characters the word has, as far as it matters.
+    /// The number of characters in the word, as far as it matters.
     length: u32,
-    /// What any of the letters is.
+    /// The combined flags of the letters.
     flags: u32,
 }
 
@@ -51,7 +51,7 @@ impl Squeezed {
         self.state = State::START;
     }
 
-    /// Takes letters of a block by their last bytes, and the blanks behind words.
+    /// Takes the letters of a block by their last bytes, and the blanks after words.
     #[inline]
     pub(super) fn letters(&mut self, block: usize, last: u64, entry: impl Fn(usize) -> Entry) {
         let mut state = self.state;
@@ -68,7 +68,7 @@ impl Squeezed {
         self.state = state;
     }
 
-    /// Takes the first of what a letter becomes, if anything.
+    /// Takes the first character of a letter's result, if any.
     #[inline]
     fn one(&mut self, state: State, entry: Entry, place: u16) -> State {
         let State { count, last, length, flags } = state;
@@ -79,18 +79,18 @@ impl Squeezed {
         State {
             count: count + (new & u32::from(length <= KEPT)) as usize,
             last: if entry.is_nothing() { last } else { code },
-            // A mark inside a word is one of the characters that are kept, but nothing is squeezed or cut for it.
+            // A mark inside a word counts as one of the kept characters, but does not cause squeezing or cutting.
             length: (length + (new | entry.mark() & u32::from(length < KEPT))) & entry.unless_end(),
             flags: flags | entry.flags(),
         }
     }
 
-    /// Whether one of the letters makes the text one that is transliterated.
+    /// Whether one of the letters makes the text a transliterated one.
     pub(super) fn is_transliterated(&self) -> bool {
         Entry::any_is_transliterated(self.state.flags)
     }
 
-    /// The digits, and the last byte of the letter of each in the stretch.
+    /// The digits, and for each the position of its letter's last byte in the stretch.
     pub(super) fn digits(&self) -> (&[u8], &[u16]) {
         let count = self.state.count;
         (&self.digits[..count], &self.places[..count])

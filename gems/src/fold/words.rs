@@ -6,12 +6,12 @@ use super::characters::Placed;
 use super::classes::{is_blank, is_word};
 use super::letters::Letters;
 
-/// Step 5: which characters to leave out, counted from the first: the junk between the first two word characters of the
-/// text that have nothing but junk between them. `None` if there are no such two.
+/// Step 5: the range of characters to leave out, by index: the junk between the first two word characters of the text
+/// that have only junk between them. `None` if there are none.
 ///
-/// Junk takes as much as it can and gives back when it must; `_` is both junk and a word character.
+/// Matching of junk is greedy, with backtracking; `_` is both junk and a word character.
 pub(super) fn first_joint(characters: impl Iterator<Item = Placed>) -> Option<Range<usize>> {
-    // A stretch is at most one word character and all the junk behind it: its first and its last word character.
+    // A stretch is at most one word character and all the junk after it: its first and its last word character.
     let mut first: Option<usize> = None;
     let mut last: Option<usize> = None;
     let joint = |first: Option<usize>, last: Option<usize>| {
@@ -35,13 +35,13 @@ pub(super) fn first_joint(characters: impl Iterator<Item = Placed>) -> Option<Ra
     joint(first, last)
 }
 
-/// The longest prefix that any word loses.
+/// The longest prefix that a word can lose.
 const LONGEST: usize = 6;
 
 /// Step 6: drops the short beginnings of words, and so all short words.
 pub(super) struct ShortWords<'l> {
     letters: &'l Letters,
-    /// The first characters of a word, until it is known how many of them go.
+    /// The first characters of a word, until it is known how many of them are dropped.
     head: Vec<Placed>,
     decided: bool,
 }

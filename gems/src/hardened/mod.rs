@@ -1,12 +1,12 @@
-//! The recipe `hardened`: gems that survive disguise, small changes and another way of writing.
+//! The recipe `hardened`: gems that survive disguise, small changes and transliteration.
 //!
 //! ```text
 //! text ──words──▶ consonants of each word ──shingles──▶ a number for every five words ──selection──▶ few of them: gems
 //!      readings   sounds                                                              winnowing
 //! ```
 //!
-//! `docs/explanation/recipes.md` has what each step is for and what was measured. All of it is fixed for ever, since gems in an index
-//! depend on it: whoever betters a step makes another recipe.
+//! `docs/explanation/recipes.md` explains the purpose of each step and the measurements. All of it is fixed
+//! permanently, because gems in existing indexes depend on it: an improved step makes a new recipe.
 
 mod postings;
 mod readings;
@@ -25,17 +25,17 @@ use selection::Selection;
 use shingles::{Shingle, Shingles};
 use words::{Word, words};
 
-/// How many gems a text has at least, if it has as many shingles.
+/// The minimum number of gems of a text with enough shingles.
 const LEAST: usize = 16;
-/// How many times as densely as gems the probes of a query lie.
+/// How many times denser than gems the probes of a query are.
 const PROBES: usize = 4;
 
-/// How dense the gems lie. Those of a wider window are always among those of a narrower one.
+/// The density of gems. Gems of a wider window are always among those of a narrower one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Hardened {
-    /// For books: about one gem in 800 characters.
+    /// For books: about one gem per 800 characters.
     Coarse,
-    /// For quotations: about one in 80.
+    /// For quotations: about one per 80.
     Fine,
 }
 
@@ -49,7 +49,7 @@ impl Hardened {
         }
     }
 
-    /// Of so many shingles in a row, at least one is a gem.
+    /// The window size: at least one of this many consecutive shingles is a gem.
     pub(super) fn window(self) -> usize {
         match self {
             Self::Coarse => 110,
@@ -57,7 +57,7 @@ impl Hardened {
         }
     }
 
-    /// Whether all of a book's gems have a posting: of a quotation's few, each is needed.
+    /// Whether all of a book's gems have a posting. A quotation has few gems, so each of them is needed.
     pub(super) fn posts_all(self) -> bool {
         self == Self::Fine
     }
@@ -92,7 +92,7 @@ impl Hardened {
         probes.finish().into_iter().map(probe).collect()
     }
 
-    /// The words that count, as people can read them.
+    /// The significant words in readable form.
     pub(super) fn fold(text: &str) -> String {
         let mut fold = String::new();
         words(text, |word| {
@@ -122,7 +122,7 @@ impl Hardened {
     }
 }
 
-/// Hands on the shingles of words in order.
+/// Passes on the shingles of words in order.
 fn shingles(words: impl FnOnce(&mut dyn FnMut(Word)), mut take: impl FnMut(Shingle)) {
     let mut shingles = Shingles::default();
     words(&mut |word| shingles.next(word).into_iter().for_each(&mut take));

@@ -1,21 +1,22 @@
-//! Which few of a book's gems have a posting, and stand for the others in an index.
+//! Selects the few gems of a book that have a posting and represent the others in an index.
 
 use crate::gem::PlacedGem;
 
-/// The next posted gem is at least the second behind the last one ...
+/// The minimum distance, in gems, from one posted gem to the next.
 const LEAST_STEP: usize = 2;
-/// ... at most the fourth, and ...
+/// The maximum distance, in gems, from one posted gem to the next.
 const MOST_STEP: usize = 4;
-/// ... if there is any, one that begins at most so many times the mean distance of two gems behind it.
+/// The next posted gem begins within this many times the mean distance between gems, if there is one.
 const FARTHEST: u64 = 5;
-/// How many gems of a book have a posting at least, if it has as many.
+/// The minimum number of posted gems of a book with enough gems.
 const LEAST: usize = 16;
 
-/// Of the gems that may be the next, the shortest: the fewer letters it is made of, the more likely a copy has them all. Of
-/// equal ones, and where no places are known, the smallest. Of a short book, the smallest ones too.
+/// Among the gems that may be next, selects the shortest: the fewer letters a gem covers, the more likely a copy has
+/// them all. Among equals, and if no places are known, selects the smallest. A short book also posts its smallest
+/// gems.
 ///
-/// Each choice depends on the one before. Yet two books with the same passage choose alike from some way into it: sooner or
-/// later both happen to choose the same gem.
+/// Each choice depends on the previous one. Nevertheless, two books with the same passage make the same choices after
+/// some distance into it: sooner or later both happen to choose the same gem.
 pub(super) fn posted(gems: &[PlacedGem]) -> Vec<bool> {
     let start = |at: usize| gems[at].place.map_or(0, |place| place.start);
     let length = |at: usize| gems[at].place.map_or(0, |place| place.end.saturating_sub(place.start));
@@ -47,7 +48,7 @@ mod tests {
     use super::{LEAST, posted};
     use crate::gem::{Gem, Place, PlacedGem};
 
-    /// Sixty gems 100 bytes apart, the smallest last, of 50 bytes but for some that are shorter or farther away.
+    /// Sixty gems 100 bytes apart, the smallest last, 50 bytes long except for some that are shorter or farther away.
     fn gems(shorter: &[(usize, u64)], farther: &[(usize, u64)]) -> Vec<PlacedGem> {
         let of = |list: &[(usize, u64)], at| list.iter().find(|(of, _)| *of == at).map_or(0, |(_, bytes)| *bytes);
         let gem = |at: usize| {
@@ -70,7 +71,7 @@ mod tests {
         assert_eq!(first(&placeless), [3, 7, 11, 15]);
         assert_eq!(first(&gems(&[(0, 9), (1, 9)], &[])), [1, 5, 9, 13]);
         assert_eq!(first(&gems(&[(4, 9), (5, 1), (6, 2)], &[])), [3, 6, 10, 14]);
-        // What is too far away is no choice, unless nothing else is one.
+        // A gem that is too far away is chosen only if there is no other.
         assert_eq!(first(&gems(&[], &[(6, 2_000)])), [3, 5, 7, 11]);
         assert_eq!(first(&gems(&[], &[(4, 2_000)])), [3, 5, 9, 13]);
     }
@@ -81,7 +82,7 @@ mod tests {
         for count in [0, 1, 15, 16] {
             assert_eq!(posted(&all[..count]), vec![true; count]);
         }
-        // Those that are chosen, and the smallest.
+        // The chosen ones, and the smallest.
         let of_twenty: Vec<usize> =
             posted(&all[..20]).into_iter().enumerate().filter_map(|(at, posted)| (!posted).then_some(at)).collect();
         assert_eq!(of_twenty, [0, 1, 2, 4]);

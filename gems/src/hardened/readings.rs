@@ -1,27 +1,27 @@
-//! What each character is: a table, so that no update of a library changes a gem.
+//! The classification of characters: a table, so that no library update changes a gem.
 
 use std::ops::RangeInclusive;
 use std::sync::LazyLock;
 
 use super::sounds::Sound;
 
-/// What a character does to a word.
+/// How a character affects a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Kind {
     /// Ends a word.
     End,
-    /// Has a place in a word, and mostly a sound.
+    /// Has a place in a word, and usually a sound.
     Letter,
     /// Stands for a letter, but only between letters.
     Digit,
-    /// Is a word by itself: of a script that puts no blanks between words.
+    /// Is a word by itself: belongs to a script without blanks between words.
     Sign,
-    /// Is not there: invisible, or a mark on the letter before.
+    /// Skipped: invisible, or a mark on the preceding letter.
     Ignored,
-    /// Changes nothing inside a word, as an apostrophe.
+    /// No effect inside a word, like an apostrophe.
     Joint,
-    /// Changes nothing inside a word, not even with a line's end behind it.
+    /// No effect inside a word, even if followed by a line end.
     Hyphen,
     /// A blank within a line.
     Blank,
@@ -29,8 +29,8 @@ pub(super) enum Kind {
     Line,
 }
 
-/// A character's row of the table: its kind, its sounds among Latin and among Cyrillic letters, and which of the two it can
-/// only be.
+/// A character's row of the table: its kind, its sounds as a Latin and as a Cyrillic letter, and whether it can be
+/// only one of the two.
 ///
 /// ```text
 /// bits 0..4    5..7             8..20                       20..32
@@ -39,7 +39,7 @@ pub(super) enum Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Reading(u32);
 
-/// A letter that can be Latin only; Cyrillic only.
+/// A letter that can only be Latin; only Cyrillic.
 const LATIN: u32 = 1 << 5;
 const CYRILLIC: u32 = 1 << 6;
 const SOUNDS: [u32; 2] = [8, 20];
@@ -67,20 +67,20 @@ impl Reading {
         self.0 & 0xf == Kind::Letter as u32
     }
 
-    /// The sounds, four bits each, the first in the lowest: in a word of Latin letters, and in one of Cyrillic letters.
+    /// The sounds in a Latin word and in a Cyrillic word, four bits each, the first in the lowest bits.
     #[inline]
     pub(super) fn sounds(self) -> [u32; 2] {
         SOUNDS.map(|shift| self.0 >> shift & ((1 << (SOUND_BITS * MOST_SOUNDS as u32)) - 1))
     }
 
-    /// 1 for a letter that can be Cyrillic only, -1 for one that can be Latin only.
+    /// 1 for a letter that can only be Cyrillic, -1 for one that can only be Latin.
     #[inline]
     pub(super) fn vote(self) -> i32 {
         i32::from(self.0 & CYRILLIC != 0) - i32::from(self.0 & LATIN != 0)
     }
 }
 
-/// The kinds as the table names them.
+/// The kinds by their names in the table.
 const ALL_KINDS: [(&str, Kind); 8] = [
     ("letter", Kind::Letter),
     ("digit", Kind::Digit),
@@ -92,7 +92,7 @@ const ALL_KINDS: [(&str, Kind); 8] = [
     ("line", Kind::Line),
 ];
 
-/// The table, in pages of 256 characters, most of which are alike and there once.
+/// The table, in pages of 256 characters. Most pages are identical and stored once.
 pub(super) struct Readings {
     ascii: [Reading; 128],
     page: Vec<u16>,
@@ -136,7 +136,7 @@ impl Readings {
     }
 }
 
-/// A row of the table, such as `0440 letter p r`.
+/// Parses a row of the table, such as `0440 letter p r`.
 fn row(line: &str) -> Option<(RangeInclusive<u32>, Reading)> {
     let mut columns = line.split('\t');
     let range = columns.next()?;

@@ -1,4 +1,4 @@
-//! Few of all shingles, the same ones wherever their surroundings are the same.
+//! Selects a few of all shingles, the same ones wherever their surroundings are the same.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -6,23 +6,24 @@ use hashbrown::HashSet;
 
 use super::shingles::Shingle;
 
-/// Selects of every `window` shingles in a row the one of the smallest rank, of equal ones the last (Schleimer, Wilkerson,
-/// Aiken 2003, "Winnowing"), and of the whole text the `least` smallest.
+/// Selects, from every `window` consecutive shingles, the one with the smallest rank, the last one if several are
+/// equal (Schleimer, Wilkerson, Aiken 2003, "Winnowing"), and from the whole text the `least` smallest.
 ///
-/// So two texts that share `window` shingles in a row share a gem, a short text has a few, and what a wider window selects a
-/// narrower one selects too.
+/// So two texts that share `window` consecutive shingles share a gem, a short text has a few gems, and a narrower
+/// window selects everything that a wider one does.
 pub(super) struct Selection {
     window: usize,
     least: usize,
-    /// How many shingles have come.
+    /// The number of shingles so far.
     count: usize,
-    /// Those of the last window that are smaller than all behind them, with their numbers: the first is the smallest.
+    /// The shingles of the last window that are smaller than all following ones, with their indexes: the first is the
+    /// smallest.
     falling: VecDeque<(usize, Shingle)>,
     selected: Vec<Shingle>,
     last_selected: Option<usize>,
-    /// The smallest of all so far, by rank.
+    /// The smallest shingles so far, by rank.
     smallest: BTreeMap<u64, Shingle>,
-    /// Less than this they must be to be kept.
+    /// Shingles must be smaller than this to be kept.
     bound: u64,
 }
 
@@ -73,7 +74,7 @@ impl Selection {
         }
     }
 
-    /// The selected in order of first place, none twice.
+    /// The selected shingles, without duplicates, in order of first place.
     pub(super) fn finish(self) -> Vec<Shingle> {
         let mut selected = self.selected;
         selected.extend(self.smallest.into_values());

@@ -1,14 +1,14 @@
-//! Every few words in a row as a number.
+//! Hashes every few consecutive words to a number.
 
 use super::words::Word;
 use crate::gem::{Gem, Place, PlacedGem};
 
-/// How many words make a shingle.
+/// The number of words in a shingle.
 const WORDS: usize = 5;
-/// The fewest words of a text that get a number though they are less than a shingle.
+/// The minimum number of words for a text shorter than a shingle to get a number.
 const FEWEST: usize = 3;
 
-/// Some words in a row.
+/// A few consecutive words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Shingle {
     /// A number that depends on all of its words. It decides which shingles are selected.
@@ -17,7 +17,7 @@ pub(super) struct Shingle {
 }
 
 impl Shingle {
-    /// As a gem: mixed once more, since the ranks that are selected are small ones, and gems are to be any numbers.
+    /// The gem: mixed once more, because selected ranks are small numbers, while gems should be uniformly distributed.
     pub(super) fn gem(self) -> PlacedGem {
         PlacedGem { gem: Gem(mix(self.rank.wrapping_add(GAMMA))), place: Some(self.place) }
     }
@@ -32,18 +32,18 @@ fn mix(mut x: u64) -> u64 {
     x ^ x >> 31
 }
 
-/// What a word's number is multiplied by for each word behind it in a shingle (any odd number of 64 bits would do).
+/// A word's number is multiplied by this for each following word in a shingle (any odd 64-bit number would do).
 const BASE: u64 = 0xd130_2a9a_2f4c_8d45;
 const BASE_OF_FIRST: u64 = BASE.wrapping_pow(WORDS as u32);
 
-/// The last words of a text, hashed as they come (Karp, Rabin 1987).
+/// A rolling hash over the last words of a text (Karp, Rabin 1987).
 #[derive(Default)]
 pub(super) struct Shingles {
-    /// Number and start of the last words, the word `i` of the text at `i % WORDS`.
+    /// Number and start of the last words; word `i` of the text is at `i % WORDS`.
     last: [(u64, u64); WORDS],
     count: usize,
     sum: u64,
-    /// Of the last word.
+    /// The end of the last word.
     end: u64,
 }
 
@@ -60,7 +60,7 @@ impl Shingles {
         (self.count >= WORDS).then(|| self.shingle(self.last[self.count % WORDS].1))
     }
 
-    /// What a text too short for a shingle has instead: all of its words, if they are not next to nothing.
+    /// The shingle of a text too short for a regular one: all of its words, if they are at least `FEWEST`.
     pub(super) fn only(&self) -> Option<Shingle> {
         (FEWEST..WORDS).contains(&self.count).then(|| self.shingle(self.last[0].1))
     }

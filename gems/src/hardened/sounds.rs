@@ -1,6 +1,6 @@
 //! The consonants of a word, as classes that transliteration does not change.
 
-/// A class of consonants. Vowels have none, so that nobody's way to write `ю`, `ы` or `ё` matters.
+/// A class of consonants. Vowels have none, so different transliterations of `ю`, `ы` or `ё` make no difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Sound {
@@ -12,7 +12,7 @@ pub(super) enum Sound {
     K,
     /// д т, d t
     T,
-    /// с з ц ж ш щ ч, s z c: all that hiss, alone or with others, as in `shch`
+    /// с з ц ж ш щ ч, s z c: all sibilants, alone or combined, as in `shch`
     S,
     /// л l
     L,
@@ -22,12 +22,12 @@ pub(super) enum Sound {
     N,
     /// р r
     R,
-    /// `h`, until it is known what stands before it
+    /// `h`, until the preceding sound is known
     H,
 }
 
 impl Sound {
-    /// The sounds of a letter of the table of readings.
+    /// The sounds of a letter in the table of readings.
     pub(super) fn of_letter(letter: u8) -> impl Iterator<Item = Self> {
         let (first, second) = match letter {
             b'b' | b'p' => (Some(Self::P), None),
@@ -55,25 +55,25 @@ const H: u32 = Sound::H as u32;
 /// The sounds of a word so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Sounds {
-    /// Four bits a sound, the last in the lowest.
+    /// Four bits per sound, the last in the lowest bits.
     code: u32,
-    /// The sound right before the next letter; 0 behind a vowel.
+    /// The sound immediately before the next letter; 0 after a vowel.
     last: u32,
-    /// And the one right before that.
+    /// The sound before that.
     before: u32,
 }
 
-/// The fewest sounds of a word that counts, and the most that are looked at.
+/// The minimum number of sounds for a word to be significant, and the maximum considered.
 const SHORTEST: u32 = 3;
 const LONGEST: u32 = 4;
-/// What a code reaches when it has so many sounds that no later one changes the first [`LONGEST`].
+/// A code of at least this has so many sounds that no later one changes the first [`LONGEST`].
 const ENOUGH: u32 = 1 << (4 * (LONGEST + 1));
 
 impl Sounds {
-    /// Takes the sounds of the next letter, four bits each, the first in the lowest.
+    /// Takes the sounds of the next letter, four bits each, the first in the lowest bits.
     ///
-    /// Equal sounds in a row are one (`нн`, `shch`); `т` goes before `с`, and the two are like `ц`; `h` is part of the
-    /// consonant before it.
+    /// Consecutive equal sounds become one (`нн`, `shch`); `т` before `с` is dropped, so `тс` equals `ц`; `h` is part
+    /// of the consonant before it.
     #[inline]
     pub(super) fn letter(&mut self, sounds: u32) {
         self.sound(sounds & 0xf);
@@ -84,7 +84,7 @@ impl Sounds {
         }
     }
 
-    /// Takes a sound, or the 0 of a vowel.
+    /// Takes a sound, or 0 for a vowel.
     #[inline]
     fn sound(&mut self, sound: u32) {
         let part_of_last = if self.last == 0 { K } else { self.last };
@@ -111,7 +111,7 @@ impl Sounds {
         }
     }
 
-    /// The first sounds of the word, four bits each; `None` when it has too few to say something.
+    /// The first sounds of the word, four bits each; `None` if it has too few to be significant.
     #[inline]
     pub(super) fn code(self) -> Option<u32> {
         let count = (u32::BITS - self.code.leading_zeros()).div_ceil(4);

@@ -1,4 +1,4 @@
-//! What no disguise changes, against the steps written down plainly, and for ever.
+//! Tests that disguises do not change gems, that the steps match a naive implementation, and that gems never change.
 
 use proptest::prelude::*;
 
@@ -70,14 +70,14 @@ fn disguises_that_change_nothing() {
     }
 }
 
-/// A word of letters that could be of either script is read as the words before it are.
+/// A word whose letters could be of either script is read like the words before it.
 #[test]
 fn a_word_of_look_alikes_takes_the_script_before_it() {
     assert_eq!(fold("большая сосна, сестра"), fold("большая cocнa, cecтpa"));
     assert_eq!(fold("the greatest escape"), fold("the greatest еsсаре"));
 }
 
-/// Their gems were recorded when the recipe was made; any change here makes gems in every index worthless.
+/// These gems were recorded when the recipe was created; any change here makes the gems in every index worthless.
 #[test]
 fn gems_are_what_they_were() {
     let recorded = include_str!("../../tests/golden/hardened.tsv");
@@ -100,7 +100,7 @@ fn made() -> String {
     lines
 }
 
-/// A long text in which nothing comes twice.
+/// A long text without repetitions.
 fn numbered() -> String {
     const SYLLABLES: [&str; 16] =
         ["ба", "ре", "ко", "сти", "лу", "мно", "гра", "чё", "pa", "tro", "sil", "ven", "mur", "dek", "lo", "ghi"];
@@ -113,9 +113,9 @@ fn numbered() -> String {
     (0..5_000).map(|_| word() + " ").collect()
 }
 
-// ------------------------------------------------------------------------------------------- the steps, plainly ----
+// ------------------------------------------------------------------------------------- naive implementation ----
 
-/// Selection as it is defined: of every window the last of the smallest ranks, and the sixteen smallest of all.
+/// Selection by its definition: from every window the last of the smallest ranks, and the sixteen smallest of all.
 fn plainly(text: &str, window: usize) -> Vec<PlacedGem> {
     let mut all: Vec<Word> = Vec::new();
     words(text, |word| all.push(word));
@@ -141,7 +141,7 @@ fn plainly(text: &str, window: usize) -> Vec<PlacedGem> {
     for (shingle, selected) in shingles.iter().zip(selected) {
         let gem = shingle.gem();
         let seen = gems.iter().any(|other| other.gem == gem.gem);
-        // The first place of those that are selected, or, of the smallest, the first of all.
+        // The first place of the selected ones, or, for the smallest, the first of all.
         if !seen && (selected || ranks.contains(&shingle.rank)) {
             gems.push(gem);
         }
@@ -149,7 +149,7 @@ fn plainly(text: &str, window: usize) -> Vec<PlacedGem> {
     gems
 }
 
-/// Texts of few words, so that shingles come again.
+/// Texts of few different words, so that shingles repeat.
 fn prose() -> impl Strategy<Value = String> {
     let word = prop_oneof![russian(), english()];
     proptest::collection::vec(word, 0..120).prop_map(|words| words.concat())
@@ -181,7 +181,7 @@ proptest! {
         gems(&text);
     }
 
-    /// A gem's place is the words that it was made of, and nothing more.
+    /// A gem's place covers exactly the words that it was made of.
     #[test]
     fn a_place_alone_has_its_gem(
         text in prop_oneof![
@@ -197,7 +197,7 @@ proptest! {
         }
     }
 
-    /// Wherever in a word they stand.
+    /// Wherever in a word they occur.
     #[test]
     fn disguised_letters_change_no_gem(
         text in prose(),
@@ -230,7 +230,7 @@ proptest! {
         for recipe in [Recipe::hardened(), Recipe::hardened_fine()] {
             let probes = recipe.probes(&text);
             let gems = recipe.gems(&text);
-            // At the same place, or at an earlier one of the same words, which the wider window passed over.
+            // At the same place, or at an earlier one of the same words, which the wider window skipped.
             let start = |placed: &PlacedGem| placed.place.map(|place| place.start);
             let is_probed = |gem: &PlacedGem, probe: &Probe| probe.placed.gem == gem.gem && start(&probe.placed) <= start(gem);
             prop_assert!(gems.iter().all(|gem| probes.iter().any(|probe| is_probed(gem, probe))));

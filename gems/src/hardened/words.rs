@@ -1,10 +1,10 @@
-//! A text as words, each as its first consonants.
+//! Splits a text into words, each represented by its first consonants.
 
 use super::readings::{Kind, Reading, Readings};
 use super::sounds::{Sounds, letters};
 use crate::gem::Place;
 
-/// A word that is long enough to say something.
+/// A word long enough to be significant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Word {
     /// Its first sounds, or the character that is a word by itself.
@@ -14,7 +14,7 @@ pub(super) struct Word {
 }
 
 impl Word {
-    /// The word as people can read it: its sounds, or the character.
+    /// The word in readable form: its sounds, or the character.
     pub(super) fn shown(self) -> String {
         match char::from_u32(self.code ^ SIGN) {
             Some(sign) => sign.to_string(),
@@ -25,13 +25,13 @@ impl Word {
 
 /// Set in the code of a character that is a word by itself.
 const SIGN: u32 = 1 << 31;
-/// Most digits in a row that stand for letters.
+/// The maximum number of consecutive digits that can stand for letters.
 const MOST_DIGITS: usize = 3;
 
-/// Hands on the words of a text in order.
+/// Passes on the words of a text in order.
 pub(super) fn words(text: &str, take: impl FnMut(Word)) {
     let readings = Readings::get();
-    // The first words, too, may be of letters that could be of either script.
+    // The first words, too, may consist of letters that could be of either script.
     let cyrillic = text.chars().map(|c| readings.of(c).vote()).find(|vote| *vote != 0).is_some_and(|vote| vote > 0);
     Words { readings, text, word: Unfinished::default(), cyrillic, take }.read();
 }
@@ -41,22 +41,22 @@ struct Words<'a, F> {
     readings: &'static Readings,
     text: &'a str,
     word: Unfinished,
-    /// Whether the last word whose script is known was Cyrillic, or the next one will be: so is one of letters that could be
-    /// of either.
+    /// Whether the last word of known script was Cyrillic, or at the start, whether the next one will be. It decides
+    /// words whose letters could be of either script.
     cyrillic: bool,
     take: F,
 }
 
-/// The word that is being read.
+/// The word being read.
 #[derive(Default)]
 struct Unfinished {
-    /// As it sounds when its letters are Latin, and when they are Cyrillic.
+    /// Its sounds if its letters are Latin, and if they are Cyrillic.
     sounds: [Sounds; 2],
-    /// Letters that can be Cyrillic only, less those that can be Latin only.
+    /// The number of letters that can only be Cyrillic, minus those that can only be Latin.
     votes: i32,
     start: usize,
     end: usize,
-    /// How far it has come.
+    /// How far it has been read.
     begun: Begun,
     gap: Gap,
     /// Digits that count as letters if a letter follows.
@@ -67,9 +67,9 @@ struct Unfinished {
 enum Begun {
     #[default]
     Not,
-    /// With letters that all stand alone.
+    /// Started, with isolated letters only.
     Spaced,
-    /// With letters side by side.
+    /// Started, with adjacent letters.
     Closed,
 }
 
@@ -82,7 +82,7 @@ enum Gap {
     Hyphen,
     /// A hyphen and blanks or line ends.
     HyphenAndBlank,
-    /// One blank or mark behind a letter that stands alone: its word may be letter-spaced.
+    /// One blank or mark after an isolated letter: the word may be letter-spaced.
     AfterOneLetter,
 }
 
@@ -99,7 +99,7 @@ impl<F: FnMut(Word)> Words<'_, F> {
             let mut reading = self.readings.of(c);
             if reading.is_letter() {
                 self.first_letter(reading, at, at + c.len_utf8());
-                // The letters that stand together with it.
+                // The letters adjacent to it.
                 let (first, mut sounds, mut votes) = (at + c.len_utf8(), self.word.sounds, self.word.votes);
                 loop {
                     let Some(next) = characters.next() else {
@@ -129,7 +129,7 @@ impl<F: FnMut(Word)> Words<'_, F> {
         self.end();
     }
 
-    /// Takes a letter that is not right behind another.
+    /// Takes a letter that does not directly follow another.
     #[inline]
     fn first_letter(&mut self, reading: Reading, start: usize, end: usize) {
         if self.word.gap == Gap::AfterOneLetter && !self.stands_alone(end) {
@@ -141,7 +141,7 @@ impl<F: FnMut(Word)> Words<'_, F> {
         self.word.letter(reading);
     }
 
-    /// Takes a character that is no letter.
+    /// Takes a character that is not a letter.
     #[inline]
     fn between(&mut self, at: usize, c: char, reading: Reading) {
         let word = &mut self.word;
@@ -169,7 +169,7 @@ impl<F: FnMut(Word)> Words<'_, F> {
         }
     }
 
-    /// Whether the letter before this place has nothing of a word behind it.
+    /// Whether the letter before this position is not followed by more of the word.
     #[cold]
     fn stands_alone(&self, behind: usize) -> bool {
         let mut kinds = self.text[behind..].chars().map(|c| self.readings.of(c).kind());
@@ -201,7 +201,7 @@ impl Unfinished {
         }
         self.sound(reading);
         self.votes += reading.vote();
-        // Behind a digit or an invisible character, it stands together with the letter before.
+        // After a digit or an invisible character, it is adjacent to the letter before.
         let together = self.begun != Begun::Not && self.gap == Gap::Nothing;
         self.begun = if together || self.begun == Begun::Closed { Begun::Closed } else { Begun::Spaced };
         self.gap = Gap::Nothing;
@@ -216,7 +216,7 @@ impl Unfinished {
 }
 
 impl Digits {
-    /// Keeps a digit; `false` when there are too many.
+    /// Keeps a digit; `false` if there are too many.
     fn push(&mut self, reading: Reading) -> bool {
         let Some(place) = self.readings.get_mut(self.count) else { return false };
         *place = Some(reading);

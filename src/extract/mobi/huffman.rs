@@ -1,22 +1,22 @@
-//! HUFF/CDIC: codes of up to 32 bits, each for a word of a dictionary, which may be packed itself.
+//! HUFF/CDIC: codes of up to 32 bits, each for a dictionary word, which may itself be compressed.
 
 use super::{ExtractError, Palm, damaged, long, short};
 
-/// Words of words: as deep as the dictionaries of real books, many times over.
+/// The maximum nesting of dictionary words: many times that of real books.
 const DEEPEST: usize = 32;
 
 /// The tables of a book.
 pub(super) struct Huffman<'a> {
-    /// By the first 8 bits: the length of the code, whether it ends there, and the largest code of that length.
+    /// Indexed by the first 8 bits: the length of the code, whether it ends there, and the largest code of that length.
     short_codes: Vec<u32>,
-    /// By the length of a code: the smallest and the largest of them, at the top of 32 bits.
+    /// Indexed by code length: the smallest and the largest code, in the top bits of 32.
     ranges: [(u32, u32); 33],
-    /// Each word, and whether it is plain.
+    /// Each word, and whether it is uncompressed.
     words: Vec<(&'a [u8], bool)>,
 }
 
 impl<'a> Huffman<'a> {
-    /// Reads the tables: so many records from this one on.
+    /// Reads the tables: `count` records starting at `first`.
     pub(super) fn read(palm: &Palm<'a>, first: usize, count: usize) -> Result<Self, ExtractError> {
         let head = palm.record(first)?;
         if !head.starts_with(b"HUFF") {
@@ -56,7 +56,7 @@ impl<'a> Huffman<'a> {
         Ok(())
     }
 
-    /// Unpacks a record, up to so many bytes in all and little more.
+    /// Decompresses a record. Stops soon after `room` bytes in total.
     pub(super) fn unpack(&self, packed: &[u8], text: &mut Vec<u8>, room: u64) -> Result<(), ExtractError> {
         self.unpack_at(packed, text, room, 0)
     }
@@ -101,7 +101,7 @@ impl<'a> Huffman<'a> {
     }
 }
 
-/// 32 bits from a bit on; behind the end they are 0.
+/// The 32 bits starting at bit `at`; 0 beyond the end.
 fn window(packed: &[u8], at: usize) -> u32 {
     let mut bytes = [0; 8];
     let rest = &packed[at / 8..];

@@ -1,12 +1,12 @@
-//! PalmDOC: LZ77 in bytes.
+//! PalmDOC: byte-oriented LZ77.
 
-/// Unpacks a record. Whatever points before the start of the text is left out.
+/// Decompresses a record. References to before the start of the text are ignored.
 pub(super) fn unpack(packed: &[u8], text: &mut Vec<u8>) {
     let start = text.len();
     let mut bytes = packed.iter().copied();
     while let Some(byte) = bytes.next() {
         match byte {
-            // So many bytes as they are.
+            // This many literal bytes.
             1..=8 => text.extend(bytes.by_ref().take(usize::from(byte))),
             0 | 9..=0x7F => text.push(byte),
             // 11 bits of distance, 3 of length.
@@ -34,7 +34,7 @@ mod tests {
     fn every_kind_of_byte() {
         let mut text = b"before".to_vec();
         unpack(b"gem\xC1\x02\xD0\x81\x80\x21\x80\xFF", &mut text);
-        // "gem", " A", two as they are, four from four bytes back, and one that points nowhere.
+        // "gem", " A", two literal bytes, four from four bytes back, and an invalid reference.
         assert_eq!(text, b"beforegem A\xD0\x81 A\xD0\x81");
         unpack(b"\x81", &mut text);
         unpack(b"\x05ab", &mut text);

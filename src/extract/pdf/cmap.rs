@@ -1,13 +1,13 @@
-//! `CMap`s: how long the codes of a font are, and which characters they stand for. Read forgivingly, and written as the one form
-//! that `adobe-cmap-parser` reads: it panics at much that is common, such as odd numbers of digits.
+//! `CMap`s: the lengths of a font's codes, and the characters they stand for. Parsing is lenient, and output is in
+//! the one form that `adobe-cmap-parser` reads: it panics on much that is common, such as odd numbers of digits.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// The most characters of one map: more codes than fonts have glyphs.
+/// The maximum number of characters in a map: more codes than fonts have glyphs.
 const MOST: usize = 1 << 17;
 
-/// Codes of one length, in bytes, from the first to the last.
+/// A range of codes with the same length in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Codes {
     pub(super) width: usize,
@@ -15,7 +15,7 @@ pub(super) struct Codes {
     pub(super) last: u32,
 }
 
-/// What a `CMap` says.
+/// The content of a `CMap`.
 #[derive(Debug, Default)]
 pub(super) struct CMap {
     pub(super) codes: Vec<Codes>,
@@ -30,11 +30,11 @@ enum Token<'a> {
     Word(&'a [u8]),
 }
 
-/// Splits a `CMap` into tokens; comments, strings in parentheses and the brackets of dictionaries are none.
+/// Splits a `CMap` into tokens, skipping comments, strings in parentheses and the brackets of dictionaries.
 struct Tokens<'a>(&'a [u8]);
 
 impl<'a> Tokens<'a> {
-    /// Takes bytes as long as they are such.
+    /// Takes bytes while they match `such`.
     fn take(&mut self, such: impl Fn(u8) -> bool) -> &'a [u8] {
         let end = self.0.iter().position(|&byte| !such(byte)).unwrap_or(self.0.len());
         let (taken, rest) = self.0.split_at(end);
@@ -87,7 +87,7 @@ fn number(bytes: &[u8]) -> u32 {
     bytes.iter().fold(0, |number, &byte| number << 8 | u32::from(byte))
 }
 
-/// UTF-16, with what is no character left out. One byte alone is a character, too.
+/// UTF-16 without invalid characters. A single byte is a character, too.
 fn units(bytes: &[u8]) -> Vec<u16> {
     let odd = bytes.len() % 2;
     let first = bytes[..odd].iter().map(|&byte| u16::from(byte));
@@ -165,7 +165,7 @@ impl CMap {
     }
 }
 
-/// A `CMap` from codes to characters.
+/// Writes a `CMap` from codes to characters.
 pub(super) fn to_unicode<'a>(characters: impl Iterator<Item = (u32, &'a str)>) -> Vec<u8> {
     let (mut lines, mut count) = (String::new(), 0);
     for (code, character) in characters {
@@ -179,7 +179,7 @@ pub(super) fn to_unicode<'a>(characters: impl Iterator<Item = (u32, &'a str)>) -
     format!("{count} beginbfchar\n{lines}endbfchar\n").into_bytes()
 }
 
-/// A `CMap` in which codes stand for themselves. The parser takes codes to be half as long as they are written.
+/// Writes a `CMap` in which codes stand for themselves. The parser assumes that codes are half as long as they are written.
 pub(super) fn encoding(codes: &[Codes]) -> Vec<u8> {
     let mut written = format!("{} begincodespacerange\n", codes.len());
     for &Codes { width, first, last } in codes {

@@ -1,5 +1,5 @@
-//! Fonts, written anew so that `pdf-extract` reads them: it takes composite fonts of two-byte codes with a plain map to Unicode,
-//! and panics at, or finds no text in, many others.
+//! Rewrites fonts so that `pdf-extract` can read them. It handles composite fonts of two-byte codes with a plain map
+//! to Unicode; on many others it panics or finds no text.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,17 +13,17 @@ use ttf_parser::Face;
 use super::cmap::{CMap, Codes, encoding, to_unicode};
 use super::mend::resolve;
 
-/// The widths of one font: more than it can have glyphs.
+/// The maximum number of widths in a font: more than it can have glyphs.
 const MOST_WIDTHS: usize = 1 << 16;
-/// The width of glyphs that nothing is said of.
+/// The default width of glyphs.
 const WIDTH: i64 = 1000;
 
-/// A font as it is in the document.
+/// A font of the document.
 #[derive(Debug)]
 pub(super) struct Font {
-    /// As it is to be written, but for its map to Unicode.
+    /// The rewritten font, without its map to Unicode.
     dictionary: Dictionary,
-    /// Of a composite font: how its codes are told apart; none of one with a byte a code.
+    /// For a composite font: how its codes are separated; empty for single-byte codes.
     codes: Vec<Codes>,
     characters: Characters,
 }
@@ -31,14 +31,14 @@ pub(super) struct Font {
 /// Which characters codes stand for.
 #[derive(Debug)]
 enum Characters {
-    /// As the rest of the font says.
+    /// Determined by the rest of the font.
     AsIs,
     Map(BTreeMap<u32, String>),
     /// UTF-16.
     Unicode,
     /// Bytes of an encoding.
     Encoded(&'static Encoding),
-    /// Glyphs of the embedded font, which says what they show.
+    /// Glyphs of the embedded font, which maps them to characters.
     Glyphs(HashMap<u32, char>),
 }
 
@@ -63,7 +63,7 @@ pub(super) struct InUse {
     pub(super) id: ObjectId,
     font: Rc<Font>,
     used: BTreeSet<u32>,
-    /// How many characters are shown, and how many of them nobody knows.
+    /// How many characters are shown, and how many of them are unknown.
     shown: usize,
     unread: usize,
 }
@@ -73,7 +73,7 @@ impl InUse {
         Self { id, font, used: BTreeSet::new(), shown: 0, unread: 0 }
     }
 
-    /// Notes the codes of a string that is shown: a map has only those, since it is read once a page.
+    /// Records the codes of a string that is shown: a map has only those, because it is read once per page.
     pub(super) fn show(&mut self, mut bytes: &[u8]) {
         if self.font.codes.is_empty() {
             self.used.extend(bytes.iter().map(|&byte| u32::from(byte)));
@@ -89,12 +89,12 @@ impl InUse {
         }
     }
 
-    /// How many characters are shown, and how many of them nobody knows.
+    /// How many characters are shown, and how many of them are unknown.
     pub(super) fn counted(&self) -> (usize, usize) {
         (self.shown, self.unread)
     }
 
-    /// Puts the font into the document.
+    /// Adds the font to the document.
     pub(super) fn write(self, document: &mut Document, made: &mut Vec<ObjectId>) {
         let Self { id, font, used, .. } = self;
         let mut dictionary = font.dictionary.clone();
@@ -148,7 +148,7 @@ impl Font {
             (None, None) if named => Characters::Unicode,
             (None, None) => glyphs(document, &descendant).map_or(Characters::AsIs, Characters::Glyphs),
         };
-        // Widths are of glyphs, which are codes where these have two bytes.
+        // Widths are per glyph, and two-byte codes are glyph numbers.
         let widths = if two_bytes { widths(document, &descendant) } else { Vec::new() };
         descendant.set("W", widths);
         let width = descendant.get(b"DW").map(|object| resolve(document, object)).and_then(Object::as_float);
@@ -158,7 +158,7 @@ impl Font {
         Self { dictionary, codes, characters }
     }
 
-    /// The first code of some bytes, and how many it takes.
+    /// The first code in some bytes, and its length.
     fn code(&self, bytes: &[u8]) -> (u32, usize) {
         let mut code = 0;
         for (width, &byte) in (1..=4).zip(bytes) {
@@ -171,19 +171,19 @@ impl Font {
     }
 }
 
-/// What a stream holds, unpacked as far as that goes.
+/// The content of a stream, decompressed as far as possible.
 pub(super) fn content(stream: &Stream) -> Vec<u8> {
     stream.get_plain_content().unwrap_or_else(|_| stream.content.clone())
 }
 
-/// The font that a composite font is made of.
+/// The descendant font of a composite font.
 fn descendant(document: &Document, font: &Dictionary) -> Dictionary {
     let fonts = font.get(b"DescendantFonts").map(|object| resolve(document, object)).and_then(Object::as_array);
     let first = fonts.ok().and_then(|fonts| resolve(document, fonts.first()?).as_dict().ok());
     first.cloned().unwrap_or_default()
 }
 
-/// How an encoding known by its name tells codes apart and what they stand for; nothing of those that say only which glyphs.
+/// How a predefined encoding separates codes and what they stand for. Encodings that only select glyphs give no characters.
 fn predefined(name: &[u8]) -> (Vec<Codes>, Option<Characters>) {
     let name = String::from_utf8_lossy(name);
     let encoding = if name.contains("UCS2") || name.contains("UTF16") {
@@ -217,7 +217,8 @@ fn predefined(name: &[u8]) -> (Vec<Codes>, Option<Characters>) {
     (codes, Some(Characters::Encoded(encoding)))
 }
 
-/// The glyphs of the embedded TrueType font, where codes are such: what they show, if the font kept that.
+/// The characters of the glyphs of an embedded TrueType font whose codes are glyph numbers, if the font still has
+/// that information.
 fn glyphs(document: &Document, descendant: &Dictionary) -> Option<HashMap<u32, char>> {
     let get = |dictionary: &Dictionary, key: &[u8]| Some(resolve(document, dictionary.get(key).ok()?).clone());
     let descriptor = get(descendant, b"FontDescriptor")?;
@@ -238,7 +239,7 @@ fn glyphs(document: &Document, descendant: &Dictionary) -> Option<HashMap<u32, c
     Some((0..).zip(to_glyph.chunks_exact(2)).filter_map(|(code, pair)| Some((code, glyph(pair)?))).collect())
 }
 
-/// The widths of glyphs, each by itself: of a range the parser takes its first glyph for the width.
+/// The widths of glyphs, listed individually: in a range, the parser mistakes the first glyph for the width.
 fn widths(document: &Document, descendant: &Dictionary) -> Vec<Object> {
     let stated = descendant.get(b"W").map(|object| resolve(document, object)).and_then(Object::as_array);
     let stated: Vec<&Object> = stated.into_iter().flatten().map(|object| resolve(document, object)).collect();

@@ -1,6 +1,6 @@
-//! Pages, written anew with nothing but what shows text, and in the form that `pdf-extract` reads: it knows no `'` and no `"`,
-//! panics at operands and resources that are not as they should be, and takes a font of a form for one of the page if they
-//! have one name. Forms stand where they are shown.
+//! Rewrites pages to contain only what shows text, in the form that `pdf-extract` can read. It does not know `'` and
+//! `"`, panics on unexpected operands and resources, and confuses a font of a form with one of the page if they have
+//! the same name. Forms are inlined where they are shown.
 
 use std::rc::Rc;
 
@@ -10,12 +10,12 @@ use pdf_extract::{Dictionary, Document, Object, ObjectId, Stream, dictionary};
 
 use super::fonts::{Font, InUse, content};
 
-/// How deep forms may lie in each other, and trees of pages.
+/// The maximum nesting depth of forms and of page trees.
 const DEEPEST: usize = 50;
 
 /// Why a page has no text.
 pub(super) enum Unread {
-    /// It unpacks to more than it may.
+    /// It decompresses to more than the limit.
     TooMuch,
     /// What is wrong with it.
     Page(String),
@@ -27,7 +27,7 @@ impl From<pdf_extract::Error> for Unread {
     }
 }
 
-/// What a reference leads to.
+/// The object that a reference points to.
 pub(super) fn resolve<'a>(document: &'a Document, object: &'a Object) -> &'a Object {
     document.dereference(object).map_or(&Object::Null, |(_, object)| object)
 }
@@ -38,7 +38,7 @@ fn sub_dictionary(document: &Document, dictionary: &Dictionary, key: &[u8]) -> D
     found.cloned().unwrap_or_default()
 }
 
-/// The fonts of a document, as far as they were read.
+/// The fonts of a document that have been read.
 #[derive(Default)]
 pub(super) struct Fonts(HashMap<ObjectId, Rc<Font>>);
 
@@ -53,26 +53,26 @@ impl Fonts {
     }
 }
 
-/// A page while it is written anew.
+/// A page being rewritten.
 pub(super) struct Mended<'a> {
     document: &'a mut Document,
     fonts: &'a mut Fonts,
     in_use: Vec<InUse>,
-    /// The place in `in_use` of a font.
+    /// The index in `in_use` of each font.
     known: HashMap<ObjectId, usize>,
     operations: Vec<Operation>,
-    /// The forms that what is read stands in.
+    /// The forms that enclose the current content.
     within: Vec<ObjectId>,
-    /// How many bytes may yet be read: forms may show others many times over.
+    /// How many more bytes may be read: forms can show others many times over.
     room: u64,
-    /// New objects, which go again.
+    /// New objects, which are removed again.
     made: Vec<ObjectId>,
     page: ObjectId,
     original: Object,
 }
 
 impl<'a> Mended<'a> {
-    /// Puts the page in the place of the original until this is dropped.
+    /// Replaces the original page until this is dropped.
     pub(super) fn page(
         document: &'a mut Document,
         fonts: &'a mut Fonts,
@@ -109,7 +109,7 @@ impl<'a> Mended<'a> {
             fonts.set(name(font.id), font.id);
             font.write(self.document, &mut self.made);
         }
-        // Only distances count, so that the page may be of any size.
+        // Only distances matter, so the page can have any size.
         let mut dictionary = self.original.as_dict()?.clone();
         dictionary.remove(b"ArtBox");
         dictionary.set("MediaBox", vec![0.into(), 0.into(), 595.into(), 842.into()]);
@@ -125,7 +125,7 @@ impl<'a> Mended<'a> {
         id
     }
 
-    /// Takes what shows text of a page or a form. `font` is the one at its beginning.
+    /// Reads the operations of a page or a form that show text. `font` is the current font at its start.
     fn read(&mut self, bytes: &[u8], resources: &Dictionary, font: Option<usize>) -> Result<(), Unread> {
         self.room = self.room.checked_sub(bytes.len() as u64).ok_or(Unread::TooMuch)?;
         let fonts = sub_dictionary(self.document, resources, b"Font");
@@ -172,7 +172,7 @@ impl<'a> Mended<'a> {
         Ok(())
     }
 
-    /// The place of a font, by what the resources have under its name; of a common one where there is none.
+    /// The index of a font, by the object that the resources have under its name; a common font if there is none.
     fn font(&mut self, object: Option<&Object>) -> usize {
         let id = object.and_then(|object| object.as_reference().ok());
         if let Some(&place) = id.and_then(|id| self.known.get(&id)) {
@@ -193,7 +193,7 @@ impl<'a> Mended<'a> {
         place
     }
 
-    /// Takes what a form shows, in its place.
+    /// Inlines the content of a form.
     fn form(&mut self, id: ObjectId, outer: &Dictionary, font: Option<usize>) -> Result<(), Unread> {
         let Ok(stream) = self.document.get_object(id).and_then(Object::as_stream) else { return Ok(()) };
         let subtype = stream.dict.get(b"Subtype").and_then(Object::as_name);
@@ -227,7 +227,7 @@ fn name((number, generation): ObjectId) -> Vec<u8> {
     format!("F{number}.{generation}").into_bytes()
 }
 
-/// The resources of a page, or of the nearest of those above it that has some.
+/// The resources of a page, or of its nearest ancestor that has some.
 fn inherited_resources(document: &Document, page: ObjectId) -> Dictionary {
     let mut node = document.get_dictionary(page);
     for _ in 0..DEEPEST {
@@ -260,8 +260,8 @@ fn is_well_formed(operation: &Operation) -> bool {
     }
 }
 
-/// What shows a string, by operators that are known: `'` is `T*` and `Tj`, and `"` sets the distances of words and characters
-/// before.
+/// Shows a string with operators that are supported: `'` is `T*` and `Tj`, and `"` sets the word and character
+/// spacing first.
 fn shows(operation: Operation, shown: Object) -> Vec<Operation> {
     let Operation { operator, operands } = operation;
     let line = || Operation::new("T*", Vec::new());

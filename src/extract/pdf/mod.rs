@@ -1,5 +1,5 @@
-//! PDF: the characters of each page in the order that they are drawn, as lines; a form feed between pages. Where a line ends
-//! is no matter of the text: words that are broken there are joined.
+//! PDF: the characters of each page in drawing order, as lines, with a form feed between pages. Line ends are not
+//! part of the text: hyphenated words are joined.
 
 mod cmap;
 mod fonts;
@@ -15,10 +15,10 @@ use super::limits::Budget;
 use super::prose::phrase;
 use super::{ExtractError, Extracted, Format, Metadata};
 
-/// One page in so many may be lost; with more lost, half of a book might go unseen.
+/// One page in this many may be unreadable; if more were allowed, half of a book might go unseen.
 const MOST_LOST: usize = 10;
 
-/// The last line of a paragraph is so much shorter than the longest: by a quarter of it.
+/// The last line of a paragraph is shorter than the longest line by more than one part in this many.
 const SHORTER: usize = 4;
 
 /// Reads a PDF file.
@@ -27,7 +27,7 @@ pub(super) fn read(bytes: &[u8], budget: &Budget) -> Result<Extracted, ExtractEr
         let why = error.to_string();
         if why.contains("ncrypt") || why.contains("assword") { encrypted() } else { damaged(&why) }
     })?;
-    // Many a document that anybody may open is encrypted with the empty password.
+    // Many documents that anybody can open are encrypted with the empty password.
     if document.is_encrypted() && document.decrypt("").is_err() {
         return Err(encrypted());
     }
@@ -58,8 +58,8 @@ pub(super) fn read(bytes: &[u8], budget: &Budget) -> Result<Extracted, ExtractEr
     Ok(Extracted { format: Format::Pdf, text: text(&pages), metadata: about(&document), encoding: None })
 }
 
-/// The pages as a text. Blanks at the ends of lines, and several between words where lines are justified, are drawn, and step 7
-/// of the exact recipes would see them.
+/// The pages as a text. PDFs draw blanks at line ends, and several between words in justified lines; step 7 of the
+/// exact recipes would see them.
 fn text(pages: &[String]) -> String {
     let by = Lines::of(pages.iter().flat_map(|page| page.lines()));
     let mut text = String::new();
@@ -80,7 +80,7 @@ fn text(pages: &[String]) -> String {
     text
 }
 
-/// The text of a page. Where the parser panics, which it does at much that it does not expect, one page is lost.
+/// The text of a page. If the parser panics, as it does on much unexpected input, only that page is lost.
 fn page(document: &mut Document, fonts: &mut Fonts, number: u32, id: ObjectId, room: u64) -> Result<String, Unread> {
     let mut text = String::new();
     let page = Mended::page(document, fonts, id, room)?;

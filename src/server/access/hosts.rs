@@ -1,5 +1,5 @@
-//! Who may administer without a key: programs of this machine, but no page of the web that a browser here shows. A page may have
-//! its own name lead to this machine (DNS rebinding), or send requests across sites.
+//! Restricts administration without a key to programs on this machine, and excludes web pages in a browser on it. A
+//! page can make its own name resolve to this machine (DNS rebinding), or send cross-site requests.
 
 use std::net::IpAddr;
 
@@ -10,19 +10,19 @@ use actix_web::http::uri::{Authority, Uri};
 
 use super::super::problem::{Problem, excerpt};
 
-/// Where browsers say whether a request comes from a page of the same origin.
+/// Browsers set this header to say whether a request comes from a page of the same origin.
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// The names that the server may be called by without a key.
+/// The names that the server can be called by without a key.
 pub(super) struct Hosts(Vec<String>);
 
 impl Hosts {
-    /// These beside `localhost` and the addresses of this machine, which are no names that anybody else gives.
+    /// `allowed` adds to `localhost` and the addresses of this machine, which nobody else can claim.
     pub(super) fn new(allowed: &[String]) -> Self {
         Self(allowed.iter().map(|name| name.to_ascii_lowercase()).collect())
     }
 
-    /// Refuses what a page of the web may have sent.
+    /// Refuses requests that a web page may have sent.
     pub(super) fn approve(&self, request: &ServiceRequest) -> Result<(), Problem> {
         let headers = request.headers();
         for host in headers.get_all(HOST) {

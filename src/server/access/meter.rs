@@ -1,4 +1,4 @@
-//! How much of its rate and of its day's quota a key has used.
+//! How much of its rate and its daily quota a key has used.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -19,7 +19,7 @@ use crate::catalogue::{Key, Rate, Usage};
 
 type Limiter = RateLimiter<NotKeyed, InMemoryState, DefaultClock, StateInformationMiddleware>;
 
-/// What a key may do, and has done.
+/// A key's limits and usage.
 pub(in crate::server) struct Meter {
     rate: Option<(Rate, Limiter)>,
     quota: Option<Rate>,
@@ -28,13 +28,13 @@ pub(in crate::server) struct Meter {
 
 struct Used {
     usage: Usage,
-    /// How many of them are on disk.
+    /// How many of the requests used are saved on disk.
     noted: u64,
 }
 
-/// What is left to a key after a request, or why it was refused.
+/// What a key has left after a request, or why it was refused.
 pub(super) struct Allowance {
-    /// The limit that the rest is of: the rate, or the quota of a key without one.
+    /// The limit that the remainder refers to: the rate, or for a key without one, the quota.
     pub(super) limit: Rate,
     /// Whether that is the quota.
     pub(super) of_day: bool,
@@ -46,7 +46,7 @@ pub(super) struct Allowance {
 }
 
 impl Allowance {
-    /// Says so in headers (draft-ietf-httpapi-ratelimit-headers), if there is a limit.
+    /// Sets the rate limit headers (draft-ietf-httpapi-ratelimit-headers), if there is a limit.
     pub(super) fn tell(&self, headers: &mut HeaderMap) {
         if self.policy.is_empty() {
             return;
@@ -71,7 +71,7 @@ impl Meter {
         Self { rate: key.rate.map(limiter), quota: key.quota, used }
     }
 
-    /// The rate and the quota that it holds.
+    /// The rate and the quota.
     pub(super) fn limits(&self) -> (Option<Rate>, Option<Rate>) {
         (self.rate.as_ref().map(|(rate, _)| *rate), self.quota)
     }
@@ -123,8 +123,8 @@ impl Meter {
         }
     }
 
-    /// What was used of the day of this time, and what is left of that day. A day is another one also when the clock was set
-    /// back: a key that a wrong clock has used up is not locked out until that day comes.
+    /// The usage of the current day, and how much of that day remains. If the clock is set back, that is a different
+    /// day too: a key whose quota was used up under a wrong clock is not locked out until that day.
     fn used_on(&self, now: Timestamp) -> (MutexGuard<'_, Used>, Duration) {
         let (day, left_of_day) = day_of(now);
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
@@ -139,7 +139,7 @@ impl Meter {
         request.extensions().get::<Arc<Self>>().cloned()
     }
 
-    /// Counts the lines of a stream into the rate: waits until there is room for them, and the client with it.
+    /// Counts the lines of a stream towards the rate, and waits until the rate allows them.
     pub(in crate::server) async fn pace(&self, lines: usize) {
         let Some((_, limiter)) = &self.rate else { return };
         for _ in 0..lines {
@@ -149,14 +149,14 @@ impl Meter {
         }
     }
 
-    /// Takes back that the request was counted into the day's quota, since its lines will be, each for itself.
+    /// Stops counting the request itself towards the daily quota, because its lines are counted individually.
     pub(in crate::server) fn count_by_lines(&self) {
         let (mut used, _) = self.used_on(Timestamp::now());
         used.usage.count = used.usage.count.saturating_sub(1);
     }
 
-    /// Counts lines of a stream into the day's quota, as many as it has room for: how many these are, and what to answer to
-    /// the others.
+    /// Counts lines of a stream towards the daily quota, as far as it allows. Returns how many were counted, and the
+    /// problem to answer the others with.
     pub(in crate::server) fn count_lines(&self, lines: usize) -> (usize, Option<Problem>) {
         let Some(quota) = self.quota else { return (lines, None) };
         let (mut used, left_of_day) = self.used_on(Timestamp::now());
@@ -167,7 +167,7 @@ impl Meter {
         (counted, (counted < lines).then(refused))
     }
 
-    /// What was used, if not all of it is on disk; it is taken to be so from now on.
+    /// The usage, if not all of it is on disk; it is considered saved from now on.
     pub(super) fn unnoted(&self) -> Option<Usage> {
         self.quota?;
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
@@ -177,7 +177,7 @@ impl Meter {
     }
 }
 
-/// The day by UTC, and what is left of it.
+/// The UTC day, and how much of it remains.
 fn day_of(now: Timestamp) -> (Date, Duration) {
     let now = now.to_zoned(TimeZone::UTC);
     let left = now.tomorrow().and_then(|tomorrow| tomorrow.start_of_day()).map(|next| next.duration_since(&now));
@@ -203,7 +203,7 @@ mod tests {
             created: Timestamp::now(),
         };
         let meter = Meter::new(&key, None);
-        // By days, on each of which two are let in: midnight, years ahead, back again, and before 1970.
+        // Two requests are admitted each day: at midnight, years ahead, back again, and before 1970.
         for now in [
             "2026-03-01T23:59:58Z",
             "2026-03-02T00:00:00Z",

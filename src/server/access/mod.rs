@@ -1,7 +1,7 @@
-//! Who may make which call, and how often: keys, their roles, and limits by key or by address.
+//! Access control: keys, their roles, and limits per key or address.
 //!
-//! Every route says beside its method what it [`Needs`]. A request passes through here before its handler, and before its
-//! body is read.
+//! Every route declares what it [`Needs`] beside its method. A request passes through here before its handler runs
+//! and before its body is read.
 
 mod hosts;
 mod meter;
@@ -31,42 +31,42 @@ use super::requests::{caller, is_work_of, made_by};
 use super::turns::{Client, Lane};
 use crate::catalogue::{AccessDenied, Catalogue, CatalogueError, Key, Rate, Role, Usage};
 
-/// Where clients that cannot send `Authorization` put their key.
+/// The header for clients that cannot send `Authorization`.
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
-/// What a refused client is told to do (RFC 6750).
+/// The challenge sent with a refusal (RFC 6750).
 const CHALLENGE: &str = "Bearer realm=\"lapidary\"";
-/// When more addresses than this are remembered, those that have been quiet are forgotten.
+/// Above this number of remembered addresses, idle ones are forgotten.
 const MANY_ADDRESSES: usize = 100_000;
 
 /// What a call needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Needs {
-    /// Nothing: anybody may know.
+    /// Nothing: the call is public.
     Nothing,
-    /// Any key that is good.
+    /// Any valid key.
     AnyKey,
-    /// A key to check.
+    /// A key that can check.
     Check,
     /// The same, unless the settings open it to all: existing clients send no key.
     CheckUnlessOpen,
-    /// A key to ingest into the library that the path names.
+    /// A key that can ingest into the library in the path.
     Ingest,
-    /// A key of an administrator.
+    /// An administrator's key.
     Admin,
 }
 
-/// Who may call.
+/// The access rules.
 pub(super) struct Access {
-    /// Nobody but this machine can connect.
+    /// Only this machine can connect.
     loopback: bool,
     hosts: Hosts,
-    /// For those without a key, by their addresses; `None`: they may not check.
+    /// The limits by address for clients without a key; `None` if they may not check.
     keyless: Option<(Rate, DefaultKeyedRateLimiter<Client>)>,
-    /// By the names of keys.
+    /// By key name.
     meters: RwLock<HashMap<String, Arc<Meter>>>,
 }
 
-/// The key that let a request in, if one did, and what is left to it.
+/// The key that admitted a request, if any, and what it has left.
 type Admitted = Option<(Arc<Key>, Box<Allowance>)>;
 
 impl Access {
@@ -75,7 +75,7 @@ impl Access {
         Self { loopback, hosts: Hosts::new(hosts), keyless, meters: RwLock::default() }
     }
 
-    /// Lets a request in, or says why not.
+    /// Admits a request, or says why not.
     fn admit(&self, catalogue: &Catalogue, request: &ServiceRequest, needs: Needs) -> Result<Admitted, Refusal> {
         if needs == Needs::Nothing {
             return Ok(None);
@@ -133,7 +133,7 @@ impl Access {
         })
     }
 
-    /// What a key has used: all secrets that it had one after the other share it.
+    /// The meter of a key, shared by all of its successive secrets.
     fn meter(&self, catalogue: &Catalogue, key: &Key) -> Result<Arc<Meter>, CatalogueError> {
         let holds = |meter: &Arc<Meter>| meter.limits() == (key.rate, key.quota);
         let known = self.meters.read().unwrap_or_else(PoisonError::into_inner).get(&key.name).cloned();
@@ -149,12 +149,12 @@ impl Access {
         Ok(Arc::clone(meter))
     }
 
-    /// Forgets what a key has used, which is no more.
+    /// Forgets the usage of a key that no longer exists.
     pub(super) fn forget(&self, name: &str) {
         self.meters.write().unwrap_or_else(PoisonError::into_inner).remove(name);
     }
 
-    /// Brings to disk how much of their quotas keys have used.
+    /// Saves to disk how much of their quotas keys have used.
     pub(super) fn note_usage(&self, catalogue: &Catalogue) -> Result<(), CatalogueError> {
         let meters = self.meters.read().unwrap_or_else(PoisonError::into_inner);
         let changed = meters.iter().filter_map(|(name, meter)| Some((name.clone(), meter.unnoted()?)));
@@ -164,7 +164,7 @@ impl Access {
     }
 }
 
-/// The key that a request was let in by, by its id: a stream may last longer than it.
+/// The id of the key that admitted a request. The request can be a stream that outlives the key.
 #[derive(Clone, Default)]
 pub(super) struct Guest(Option<String>);
 
@@ -173,7 +173,7 @@ impl Guest {
         request.extensions().get::<Self>().cloned().unwrap_or_default()
     }
 
-    /// Whether the request would be let in now, too.
+    /// Whether the request would still be admitted now.
     ///
     /// # Errors
     /// Why not.
@@ -187,7 +187,7 @@ impl Guest {
     }
 }
 
-/// Why a request was not let in.
+/// Why a request was refused.
 struct Refusal {
     problem: Box<Problem>,
     allowance: Option<Box<Allowance>>,
@@ -199,7 +199,7 @@ impl<P: Into<Problem>> From<P> for Refusal {
     }
 }
 
-/// A resource whose calls need what is said here; a method that is not named is for the resource to refuse.
+/// A resource with the access that its calls need. The resource itself refuses methods that are not listed.
 pub(super) fn guarded(resource: Resource, needs: Vec<(Method, Needs)>) -> impl HttpServiceFactory {
     let needs: Arc<[(Method, Needs)]> = needs.into();
     resource.wrap(from_fn(move |request: ServiceRequest, next: Next<BoxBody>| {
@@ -240,7 +240,7 @@ fn presented(headers: &HeaderMap) -> Option<&str> {
     bearer.or_else(|| headers.get(API_KEY)?.to_str().ok())
 }
 
-/// Whether a key's role is enough.
+/// Checks that a key's role is sufficient.
 fn may(key: &Key, request: &ServiceRequest, needs: Needs) -> Result<(), Problem> {
     let enough = match (key.role, needs) {
         (Role::Admin, _)
@@ -264,18 +264,18 @@ fn unauthorized(code: &'static str, detail: &str) -> Problem {
     Problem::new(StatusCode::UNAUTHORIZED, code, detail).with(WWW_AUTHENTICATE, CHALLENGE)
 }
 
-/// A client that asks too much.
+/// The problem for a client over its limit.
 fn too_many(detail: &str, wait: Duration) -> Problem {
     let seconds = whole_seconds(wait).max(1).to_string();
     Problem::new(StatusCode::TOO_MANY_REQUESTS, "too_many_requests", detail).with(RETRY_AFTER, seconds)
 }
 
-/// Seconds, the last one begun counted.
+/// Seconds, rounded up.
 fn whole_seconds(time: Duration) -> u64 {
     time.as_secs() + u64::from(time.subsec_nanos() > 0)
 }
 
-/// The limiter's form of a rate: all at once, and then one by one.
+/// A rate for the limiter: a full burst first, and then one at a time.
 fn quota(rate: Rate) -> Quota {
     let count = NonZeroU32::new(rate.count).unwrap_or(NonZeroU32::MIN);
     let each = Duration::from_secs(rate.per.seconds().into()) / count.get();

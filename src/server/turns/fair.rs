@@ -1,9 +1,10 @@
 //! A queue in which clients take turns.
 //!
-//! Next is the client with the fewest jobs running, and among those the one that has used the least time: start-time fair
-//! queueing (Goyal, Vin and Cheng, 1996), where each client's clock runs by the time that its jobs took, and who comes back
-//! after a pause begins at the present, so that nobody saves time up and nobody pays for having been alone. When more wait than
-//! may, the last job of the client with the most of them goes, so that one client fills only its own part of the queue.
+//! The next client is the one with the fewest running jobs, and among those the one that has used the least time.
+//! This is start-time fair queueing (Goyal, Vin and Cheng, 1996): each client's clock advances by the time that its
+//! jobs took, and a client that returns after a pause starts at the present time. So nobody saves up time, and nobody
+//! pays for having been alone. When the queue is full, the last job of the client with the most waiting jobs is
+//! dropped, so that one client fills only its own part of the queue.
 
 use std::collections::VecDeque;
 use std::hash::Hash;
@@ -11,7 +12,7 @@ use std::time::Duration;
 
 use hashbrown::HashMap;
 
-/// When the queue knows of more clients than this, it forgets those that have nothing in it.
+/// When the queue knows more clients than this, it forgets those that have nothing in it.
 const MANY_CLIENTS: usize = 1_000;
 
 /// Jobs of clients.
@@ -19,7 +20,7 @@ pub(super) struct Fair<C, J> {
     clients: HashMap<C, OfClient<J>>,
     /// The clock of the client that was served last.
     now: Duration,
-    /// How many jobs wait that may be refused.
+    /// How many refusable jobs are waiting.
     waiting: usize,
     most_waiting: usize,
     most_running_of_one: usize,
@@ -49,13 +50,13 @@ impl<J> OfClient<J> {
 }
 
 impl<C: Clone + Eq + Hash, J> Fair<C, J> {
-    /// `most_waiting` jobs at most wait, of those that may be refused; of one client no more than `most_running_of_one` run.
+    /// A queue of at most `most_waiting` refusable jobs, which runs at most `most_running_of_one` jobs of one client.
     pub(super) fn new(most_waiting: usize, most_running_of_one: usize) -> Self {
         let (clients, now) = (HashMap::new(), Duration::ZERO);
         Self { clients, now, waiting: 0, most_waiting, most_running_of_one, last_number: 0 }
     }
 
-    /// Puts a job in; returns its number, and the job that is refused for it, which may be this one.
+    /// Adds a job. Returns its number, and the job that is refused to make room, which may be this one.
     pub(super) fn push(&mut self, client: &C, job: J, may_be_refused: bool) -> (u64, Option<J>) {
         if self.clients.len() > MANY_CLIENTS {
             self.clients.retain(|_, of_client| !of_client.is_idle());
@@ -74,7 +75,7 @@ impl<C: Clone + Eq + Hash, J> Fair<C, J> {
         (number, refused)
     }
 
-    /// Takes out the last job of the client that has the most waiting; of several such clients `newest` is the one.
+    /// Removes the last job of the client with the most waiting jobs. If several clients tie, `newest` is chosen.
     fn refuse(&mut self, newest: &C) -> Option<J> {
         let most = self.clients.iter_mut().max_by_key(|(client, of_client)| (of_client.refusable(), *client == newest));
         let (_, of_client) = most?;
@@ -83,7 +84,7 @@ impl<C: Clone + Eq + Hash, J> Fair<C, J> {
         of_client.jobs.remove(last).map(|waiting| waiting.job)
     }
 
-    /// The job to begin now. [`Fair::finished`] must follow.
+    /// The job to start now. [`Fair::finished`] must follow.
     pub(super) fn next(&mut self) -> Option<(C, J)> {
         let most = self.most_running_of_one;
         let ready = self.clients.iter_mut().filter(|(_, of)| !of.jobs.is_empty() && of.running < most);
@@ -95,7 +96,7 @@ impl<C: Clone + Eq + Hash, J> Fair<C, J> {
         Some((client.clone(), job))
     }
 
-    /// A job of this client took so long.
+    /// Records how long a job of this client took.
     pub(super) fn finished(&mut self, client: &C, took: Duration) {
         if let Some(of_client) = self.clients.get_mut(client) {
             of_client.running -= 1;
@@ -103,7 +104,7 @@ impl<C: Clone + Eq + Hash, J> Fair<C, J> {
         }
     }
 
-    /// Takes a job out that nobody waits for any more, if it has not begun.
+    /// Removes a job that nobody waits for any more, if it has not started.
     pub(super) fn withdraw(&mut self, client: &C, number: u64) -> Option<J> {
         let of_client = self.clients.get_mut(client)?;
         let at = of_client.jobs.iter().position(|waiting| waiting.number == number)?;
@@ -123,7 +124,7 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    /// Begins and ends one job.
+    /// Starts and finishes one job.
     fn serve(queue: &mut Fair<char, u32>, took: Duration) -> Option<char> {
         let (client, _) = queue.next()?;
         queue.finished(&client, took);
@@ -148,11 +149,11 @@ mod tests {
         for job in 0..3 {
             assert_eq!(queue.push(&'a', job, true).1, None);
         }
-        // One's own, when nobody has more.
+        // A client's own job is refused if nobody has more.
         assert_eq!(queue.push(&'a', 3, true).1, Some(3));
         assert_eq!(queue.push(&'b', 4, true).1, Some(2));
         assert_eq!(queue.push(&'b', 5, true).1, Some(5));
-        // What must not be refused is not, and is none of those that may wait.
+        // A job that must not be refused is kept, and does not count as waiting.
         assert_eq!(queue.push(&'c', 6, false).1, None);
         let (number, refused) = queue.push(&'c', 7, true);
         assert_eq!(refused, Some(1));
@@ -175,7 +176,7 @@ mod tests {
     }
 
     proptest! {
-        /// Clients that always have something waiting get equal times, whatever their jobs take, to within the longest job.
+        /// Clients that always have a job waiting get equal time, whatever their jobs take, to within the longest job.
         #[test]
         fn busy_clients_share_time_equally(costs in prop::collection::vec(1_u64..100, 2..6), rounds in 100_usize..1_000) {
             let mut queue = Fair::new(usize::MAX, 1);

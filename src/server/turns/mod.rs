@@ -1,9 +1,9 @@
-//! Who works when. Whatever takes CPU or touches the store is done here, on threads of its own and not on those that connections are
-//! served by.
+//! Scheduling. Everything that takes CPU or touches the store runs here, on separate threads from those that serve
+//! connections.
 //!
-//! The threads are parted into [lanes](Lane), so that what is short never waits behind what is long, and in each lane clients
-//! take turns ([`fair`]). Too much waiting in a lane is refused with 503 at once. On Linux the threads for heavy work give way to
-//! all others, and so do the processes that they start to read files.
+//! The threads are divided into [lanes](Lane), so that short work never waits behind long work. Within each lane,
+//! clients take turns ([`fair`]). When too many jobs wait in a lane, more are refused with 503 at once. On Linux, the
+//! threads for heavy work, and the processes that they start to read files, run at lower priority than all others.
 
 mod fair;
 
@@ -21,38 +21,38 @@ use super::problem::{Problem, overloaded};
 use crate::extract::readers;
 use crate::metrics::METRICS;
 
-/// Threads for administration: some for each administrator, since some calls read much or wait for the disk.
+/// Threads for administration: some for each administrator, because some calls read a lot or wait for the disk.
 const ADMINISTRATION_THREADS: usize = 4;
-/// How much heavy work gives way: at 10, to a tenth of a processor that others want too.
+/// The nice value of heavy work: at 10, it yields down to a tenth of a contended processor.
 #[cfg(target_os = "linux")]
 const NICENESS: i32 = 10;
 
-/// Who takes turns with others.
+/// A client that takes turns with others.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Client {
     /// A key, by its name.
     Key(String),
-    /// Where requests without one come from.
+    /// The origin of requests without a key.
     Address(IpAddr),
 }
 
-/// What kind of work it is.
+/// The kind of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lane {
-    /// What only administrators do.
+    /// Administrator calls.
     Administration,
-    /// Small reads, among them small checks.
+    /// Small reads, including small checks.
     Reads,
     /// Small changes: they wait for the disk.
     Changes,
-    /// Whatever may take long: large bodies, streams.
+    /// Anything that may take long: large bodies, streams.
     Heavy,
-    /// Files, each of which is read in a process of its own.
+    /// Files, each read in a separate process.
     Files,
 }
 
 impl Lane {
-    /// What its threads are called.
+    /// The name of its threads.
     fn name(self) -> &'static str {
         match self {
             Self::Administration => "lapidary-admin",
@@ -64,23 +64,23 @@ impl Lane {
     }
 }
 
-/// Whether a job may be refused when too many wait.
+/// Whether a job can be refused when too many wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Patience {
-    /// Its client is told to come again.
+    /// The client is told to try again.
     Refusable,
-    /// It is a part of a stream under way: it waits as long as it must, and its client with it.
+    /// The job is part of a running stream: it waits as long as needed, and so does its client.
     Stream,
 }
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// The threads, and what waits for them.
+/// The threads and their queues.
 pub(super) struct Turns([Arc<Queue>; 5]);
 
 struct Queue {
     waiting: Mutex<Jobs>,
-    /// A job came, or there will be none.
+    /// Signals a new job, or the end.
     changed: Condvar,
 }
 
@@ -90,14 +90,15 @@ struct Jobs {
 }
 
 impl Turns {
-    /// So many threads for each kind of small work, half as many for heavy work, and one for each reader of files; and so many jobs that wait in each lane.
+    /// Starts `concurrent` threads for each kind of small work, half as many for heavy work, and one for each file
+    /// reader. Each lane holds at most `queue` waiting jobs.
     ///
     /// # Errors
-    /// When the system grants no more threads.
+    /// If the system grants no more threads.
     pub(super) fn new(concurrent: usize, queue: usize) -> io::Result<Self> {
         let heavy = (concurrent / 2).max(2);
         let lane = |lane: Lane, threads: usize| {
-            // A quarter is always for others.
+            // A quarter is always left for others.
             let of_one = (threads - threads.div_ceil(4)).max(1);
             let jobs = Jobs { fair: Fair::new(queue, of_one), closed: false };
             let queue = Arc::new(Queue { waiting: Mutex::new(jobs), changed: Condvar::new() });
@@ -122,10 +123,11 @@ impl Turns {
         ]))
     }
 
-    /// Does `job` when it is its turn. A job that nobody waits for any more is not begun. Should it panic, it fails alone.
+    /// Runs `job` when its turn comes. A job that nobody waits for any more is not started. If it panics, only this
+    /// job fails.
     ///
     /// # Errors
-    /// When too many wait.
+    /// If too many jobs wait.
     pub(super) async fn take<T: Send + 'static>(
         &self,
         lane: Lane,
@@ -164,7 +166,7 @@ impl Queue {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What a thread does.
+    /// The loop of a thread.
     fn work(&self) {
         while let Some((client, job)) = self.next() {
             let begun = Instant::now();
@@ -187,7 +189,7 @@ impl Queue {
     }
 }
 
-/// A job's place in a queue, which it leaves when nobody waits for it any more.
+/// A job's place in the queue, which is given up when nobody waits for the job any more.
 struct Place<'q> {
     queue: &'q Queue,
     client: Client,
@@ -198,7 +200,7 @@ impl<'q> Place<'q> {
     fn take(queue: &'q Queue, client: Client, patience: Patience, job: Job) -> Self {
         let (number, refused) = queue.jobs().fair.push(&client, job, patience == Patience::Refusable);
         queue.changed.notify_one();
-        // Whoever waits for it is told so by this.
+        // Dropping it tells whoever waits for it.
         drop(refused);
         Self { queue, client, number }
     }
@@ -211,7 +213,7 @@ impl Drop for Place<'_> {
     }
 }
 
-/// Lets every other thread go first, where the system can do that for one thread.
+/// Lets every other thread go first, if the system supports that for a single thread.
 pub(super) fn give_way() {
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::process::nice(NICENESS) {
@@ -228,7 +230,7 @@ impl Waiting {
         Self(Instant::now())
     }
 
-    /// It has one now.
+    /// The job got a thread.
     fn end(self) -> Running {
         METRICS.work_wait.observe(self.0.elapsed().as_secs_f64());
         METRICS.work_running.inc();
@@ -242,7 +244,7 @@ impl Drop for Waiting {
     }
 }
 
-/// A job that runs.
+/// A running job.
 struct Running;
 
 impl Drop for Running {
@@ -264,7 +266,7 @@ mod tests {
         Client::Key(name.to_owned())
     }
 
-    /// A job that has begun, and lasts until the sender is dropped.
+    /// A job that starts, and runs until the sender is dropped.
     fn blocked(turns: &Turns, lane: Lane) -> (mpsc::Sender<()>, impl Future<Output = Result<(), Problem>>) {
         let (hold, until) = mpsc::channel::<()>();
         let (begun, has_begun) = mpsc::channel::<()>();
@@ -282,7 +284,7 @@ mod tests {
     async fn heavy_work_holds_up_neither_small_work_nor_administration() {
         let turns = Turns::new(1, 10).unwrap();
         let (hold, blocked) = blocked(&turns, Lane::Heavy);
-        // Of the two threads for heavy work one is always for others.
+        // One of the two threads for heavy work is always left for others.
         let mut second = Box::pin(turns.take(Lane::Heavy, client("a"), Patience::Refusable, || 3));
         assert!((&mut second).now_or_never().is_none());
         for lane in [Lane::Heavy, Lane::Files, Lane::Reads, Lane::Changes, Lane::Administration] {
@@ -305,7 +307,7 @@ mod tests {
         assert!(later(Patience::Refusable).await.is_err());
         let mut stream = later(Patience::Stream);
         assert!((&mut stream).now_or_never().is_none());
-        // A place in the queue is given back by who goes away.
+        // Dropping the wait gives up its place in the queue.
         drop(waits);
         let mut again = later(Patience::Refusable);
         assert!((&mut again).now_or_never().is_none());
