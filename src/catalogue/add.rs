@@ -54,7 +54,7 @@ pub enum Content {
     Text {
         /// The text.
         text: String,
-        /// Whether to strip print artefacts such as running heads and page numbers. `None`: each recipe decides.
+        /// Whether to strip print artifacts such as running heads and page numbers. `None`: each recipe decides.
         clean: Option<bool>,
     },
     /// Only its gems, of one recipe.
@@ -67,7 +67,7 @@ pub enum Content {
 }
 
 impl Content {
-    /// A text; each recipe decides whether print artefacts are stripped.
+    /// A text; each recipe decides whether print artifacts are stripped.
     #[must_use]
     pub fn text(text: String) -> Self {
         Self::Text { text, clean: None }

@@ -18,7 +18,7 @@ pub enum Query {
     Text {
         /// The text.
         text: String,
-        /// Whether to strip print artefacts such as running heads and page numbers. `None`: the recipe decides.
+        /// Whether to strip print artifacts such as running heads and page numbers. `None`: the recipe decides.
         clean: Option<bool>,
     },
     /// The gems of a text, in text order.
@@ -26,7 +26,7 @@ pub enum Query {
 }
 
 impl Query {
-    /// A text; the recipe decides whether print artefacts are stripped.
+    /// A text; the recipe decides whether print artifacts are stripped.
     #[must_use]
     pub fn text(text: String) -> Self {
         Self::Text { text, clean: None }
@@ -118,7 +118,7 @@ pub struct Match {
     pub score: Score,
     /// How query and book relate.
     pub relation: Relation,
-    /// Whether the book's text is the query's text, byte for byte or after stripping print artefacts. It is then a
+    /// Whether the book's text is the query's text, byte for byte or after stripping print artifacts. It is then a
     /// match regardless of its gems.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub identical: bool,

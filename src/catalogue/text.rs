@@ -8,7 +8,7 @@ use super::CatalogueError;
 use super::digest::digest_of;
 use crate::extract::{Clean, clean};
 
-/// A text, and whether to strip print artefacts such as running heads and page numbers. Positions always refer to the
+/// A text, and whether to strip print artifacts such as running heads and page numbers. Positions always refer to the
 /// original text.
 ///
 /// ```

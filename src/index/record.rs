@@ -166,12 +166,12 @@ pub struct Record {
     /// BLAKE3 of the text (UTF-8) in hexadecimal; of the gems if only those are known. Books added by versions that
     /// used SHA-256 keep that digest until their content changes.
     pub digest: String,
-    /// BLAKE3 of the text after stripping print artefacts, if that differs.
+    /// BLAKE3 of the text after stripping print artifacts, if that differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clean_digest: Option<String>,
     /// Length of the text in bytes of UTF-8; 0 if only the gems are known.
     pub bytes: u64,
-    /// Whether print artefacts are stripped from the text. If missing, each recipe decides.
+    /// Whether print artifacts are stripped from the text. If missing, each recipe decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clean: Option<bool>,
     /// Number of gems of the book, by recipe.

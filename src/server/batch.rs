@@ -29,9 +29,9 @@ pub(super) struct Question;
 
 impl PartialSchema for Question {
     fn schema() -> RefOr<Schema> {
-        let mark = "The client's own mark of this check, which the answer repeats.";
+        let mark = "A value of the client's choice, repeated in the answer.";
         let mark = ObjectBuilder::new().schema_type(SchemaType::AnyValue).description(Some(mark));
-        lines::with_field::<Asked>("A line of the request: a check, and what the client calls it.", "ref", mark).into()
+        lines::with_field::<Asked>("A line of the request: a check with an optional `ref`.", "ref", mark).into()
     }
 }
 

@@ -60,7 +60,7 @@ pub(super) struct AnyBytes;
 
 impl PartialSchema for AnyBytes {
     fn schema() -> RefOr<Schema> {
-        ObjectBuilder::new().schema_type(SchemaType::AnyValue).description(Some("The bytes as they are")).into()
+        ObjectBuilder::new().schema_type(SchemaType::AnyValue).description(Some("The raw bytes")).into()
     }
 }
 

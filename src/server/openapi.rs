@@ -50,12 +50,12 @@ use super::{allow, amend, audit, batch, books, checks, export, feed, health, imp
     ),
     tags(
         (name = "checks", description = "May this text be published?"),
-        (name = "books", description = "What the catalogue holds"),
-        (name = "allow-lists", description = "What never blocks"),
-        (name = "webhooks", description = "Who is told of books that match others"),
-        (name = "jobs", description = "Long work"),
-        (name = "keys", description = "Who may call"),
-        (name = "server", description = "How the server is"),
+        (name = "books", description = "The books in the catalogue"),
+        (name = "allow-lists", description = "Content that never blocks publication"),
+        (name = "webhooks", description = "Notifications about new books that match others"),
+        (name = "jobs", description = "Long-running operations"),
+        (name = "keys", description = "API keys"),
+        (name = "server", description = "Server status and administration"),
     ),
     security((), ("bearer" = []), ("key" = [])),
     modifiers(&Secured)
