@@ -1,0 +1,75 @@
+//! Reads of a store.
+
+use lapidary_gems::{Gem, PackedFold, PlacedGem, Recipe, RecipeName};
+
+use super::{
+    AuditEntry, AuditFrom, BookId, BookKey, BookNo, Coverage, Library, LibrarySummary, Limits, Outline, Record, Sizes,
+    StoreError, Tally, Watch,
+};
+
+/// A fixed state of a [`Store`].
+pub trait Snapshot: Send + Sync {
+    /// The recipes that the store holds gems of, the default first.
+    fn recipes(&self) -> Vec<Recipe>;
+
+    /// Counts, for every book with enough of `gems`, how many of them have a posting for the book. Duplicates count
+    /// once. Under a recipe that posts only some gems ([`Recipe::posted`]), the book may have more of them.
+    ///
+    /// Each library is counted on its own. A gem in too many books of a library is not counted there but reported in
+    /// [`LibraryTally::common`]. A gem that the recipe cannot produce is in no book.
+    fn tally(&self, recipe: &RecipeName, gems: &[Gem], limits: Limits<'_>) -> Result<Tally, StoreError>;
+
+    /// Returns the books whose text may have this digest: up to [`Limits::cap`] per library. Only the first half of
+    /// the digest is compared; the record has all of it.
+    fn with_digest(&self, digest: &str, limits: Limits<'_>) -> Result<Vec<BookNo>, StoreError>;
+
+    /// Returns the number of a book, if it exists.
+    fn find(&self, key: &BookKey) -> Result<Option<BookNo>, StoreError>;
+
+    /// Returns the records of books in the requested order; `None` for an unknown number.
+    fn fetch(&self, books: &[BookNo]) -> Result<Vec<Option<Record>>, StoreError>;
+
+    /// Like [`Snapshot::fetch`], but reads only the fields that decide whether and where a report shows the book.
+    /// Many are read for the few that are shown.
+    fn outline(&self, books: &[BookNo]) -> Result<Vec<Option<Outline>>, StoreError>;
+
+    /// Returns a book's gems under a recipe in order of first occurrence, or `None` if it has none.
+    fn gems(&self, recipe: &RecipeName, book: BookNo) -> Result<Option<Vec<PlacedGem>>, StoreError>;
+
+    /// Returns up to `limit` records of a library, sorted by id (bytewise), starting after `after`.
+    fn walk(&self, library: &Library, after: Option<&BookId>, limit: usize) -> Result<Vec<Record>, StoreError>;
+
+    /// Returns up to `limit` books sorted by number, starting at `from`.
+    fn books(&self, from: BookNo, limit: usize) -> Result<Vec<(BookNo, Record)>, StoreError>;
+
+    /// Returns the stored fold of a book; `base` names the built-in recipe that made it.
+    fn fold(&self, base: &str, book: BookNo) -> Result<Option<PackedFold>, StoreError>;
+
+    /// Returns up to `limit` entries of the audit log, in order. A long log has lost its oldest entries.
+    fn audit(&self, from: AuditFrom, limit: usize) -> Result<Vec<AuditEntry>, StoreError>;
+
+    /// Returns the number of the last audit log entry, or 0 if there is none.
+    fn last_audited(&self) -> Result<u64, StoreError>;
+
+    /// Returns the summary of a library, or `None` if it holds no books.
+    fn library(&self, library: &Library) -> Result<Option<LibrarySummary>, StoreError>;
+
+    /// Whether a library holds, or ever held, a book.
+    fn knows(&self, library: &Library) -> bool;
+
+    /// Returns every library that holds a book, sorted by name.
+    fn libraries(&self) -> Result<Vec<LibrarySummary>, StoreError>;
+
+    /// Whether checks may use a recipe without explicitly accepting missing books. The default is always ready.
+    fn is_ready(&self, recipe: &RecipeName) -> bool;
+
+    /// Returns how many books have gems of a recipe.
+    fn coverage(&self, recipe: &RecipeName) -> Result<Coverage, StoreError>;
+
+    /// Returns the distribution of gem counts under a recipe.
+    fn sizes(&self, recipe: &RecipeName) -> Result<Sizes, StoreError>;
+
+    /// Reads everything and returns the inconsistencies found, one sentence each: a posting without its book or the
+    /// reverse, a record without its id, wrong totals.
+    fn verify(&self, watch: Watch<'_>) -> Result<Vec<String>, StoreError>;
+}
