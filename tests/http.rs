@@ -745,10 +745,10 @@ fn a_check_against_no_library_is_refused() {
         assert_eq!(answers[0]["problem"]["code"], "no_such_library");
         assert_eq!(answers[1]["report"]["verdict"], "protected");
     }
-    // One whose last book was removed is there, and has no matches.
+    // Nor does a library answer whose last book was removed: it protects nothing.
     assert_eq!(server.send("DELETE", "/v1/libraries/house/books/book", &[], b"").status, 204);
     let asked = json!({ "text": text, "library": "house" }).to_string();
-    assert_eq!(server.post("/v1/checks", JSON, &asked).expect(200)["verdict"], "unknown");
+    server.post("/v1/checks", JSON, asked).problem(404, "no_such_library", "emptied");
 }
 
 /// What would take a book out of the checks must be meant.

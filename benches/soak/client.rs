@@ -69,8 +69,6 @@ pub struct Client<'a> {
     random: Random,
     texts: Vec<String>,
     books: Vec<Option<State>>,
-    /// Whether its library ever had a book.
-    is_known: bool,
     agent: Agent,
     pub timed: BTreeMap<&'static str, Timed>,
 }
@@ -90,7 +88,6 @@ impl<'a> Client<'a> {
             random,
             texts: (0..BOOKS * VERSIONS).map(text).collect(),
             books: vec![None; BOOKS as usize],
-            is_known: false,
             agent: agent.build().into(),
             timed: BTreeMap::new(),
         }
@@ -163,7 +160,7 @@ impl<'a> Client<'a> {
         let version = state.map_or(0, |state| state.version);
         let body = json!({ "text": self.text(book, version), "library": self.library });
         let (status, report) = self.post("/v1/checks", &body)?;
-        if !self.is_known {
+        if self.books.iter().all(Option::is_none) {
             return right(status == 404 && report["code"] == "no_such_library", status, &report);
         }
         let name = book.to_string();
@@ -204,7 +201,6 @@ impl<'a> Client<'a> {
             Some(State { version: before, .. }) if before == version => "unchanged",
             Some(_) => "replaced",
         };
-        self.is_known = true;
         self.books[book] = Some(State { version, disabled: state.is_some_and(|state| state.disabled) });
         right((status == 200 || status == 201) && answer["outcome"] == outcome, status, &answer)
     }

@@ -110,7 +110,7 @@ impl Catalogue {
 /// Refuses a check that would silently cover fewer books than expected.
 fn may_answer(snapshot: &dyn Snapshot, recipe: &Recipe, options: &CheckOptions) -> Result<(), CatalogueError> {
     if let Some(library) = &options.library
-        && !snapshot.knows(library)
+        && snapshot.walk(library, None, 1)?.is_empty()
     {
         return Err(CatalogueError::NoSuchLibrary(library.to_string()));
     }

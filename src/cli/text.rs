@@ -13,7 +13,7 @@ use crate::catalogue::Text;
 /// Print a text's fold: digits, or for hardened recipes the consonants of its words.
 #[derive(Args)]
 pub(super) struct Fold {
-    /// The recipe: documented, released or hardened
+    /// The recipe: documented, released, hardened or hardened-fine
     #[arg(long, value_name = "RECIPE", default_value = "documented")]
     recipe: String,
     #[command(flatten)]

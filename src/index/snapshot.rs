@@ -54,9 +54,6 @@ pub trait Snapshot: Send + Sync {
     /// Returns the summary of a library, or `None` if it holds no books.
     fn library(&self, library: &Library) -> Result<Option<LibrarySummary>, StoreError>;
 
-    /// Whether a library holds, or ever held, a book.
-    fn knows(&self, library: &Library) -> bool;
-
     /// Returns every library that holds a book, sorted by name.
     fn libraries(&self) -> Result<Vec<LibrarySummary>, StoreError>;
 

@@ -409,10 +409,6 @@ impl Snapshot for RocksSnapshot<'_> {
         RocksSnapshot::last_audited(self)
     }
 
-    fn knows(&self, library: &Library) -> bool {
-        self.owners.number(library).is_some()
-    }
-
     fn libraries(&self) -> Result<Vec<LibrarySummary>, StoreError> {
         let mut meta = self.iterator(Family::Meta, ReadOptions::default());
         meta.seek(schema::LIBRARY);
