@@ -1,0 +1,256 @@
+//! What is refused, how, and that the server goes on.
+
+use std::io::{Read as _, Write as _};
+
+use serde_json::json;
+
+use crate::running::{Answer, BYTES, FORM, JSON, MAX_BODY, Running, TEXT};
+
+/// Method, target, content type, body; status and code of the refusal.
+type Row<'a> = (&'a str, &'a str, &'a str, Vec<u8>, u16, &'a str);
+
+#[test]
+#[allow(clippy::too_many_lines, reason = "one table")]
+fn bad_input_is_refused_by_name_and_the_server_goes_on() {
+    let server = Running::start();
+    let checks = "/v1/checks";
+    let form = "/copyright_check_by_gems/";
+    let book = "/v1/libraries/house/books/1";
+    let nested = |n: usize| format!(r#"{{"gems":{}{}}}"#, "[".repeat(n), "]".repeat(n));
+    let many = |n: usize| vec!["1"; n].join(",");
+    let long = "x".repeat(100_000);
+    let library = |name: &str| json!({ "text": "", "library": name }).to_string();
+    let (far, long_id) = (format!("/{}", &long[..20_000]), format!("/v1/libraries/l/books/{}", &long[..513]));
+    let zip = b"PK\x03\x04rest of a file".to_vec();
+    #[rustfmt::skip]
+    let table: Vec<Row> = vec![
+        // JSON that is none, or says something else.
+        ("POST", checks, JSON, "".into(), 400, "bad_json"),
+        ("POST", checks, JSON, "{".into(), 400, "bad_json"),
+        ("POST", checks, JSON, "null".into(), 400, "bad_json"),
+        ("POST", checks, JSON, "[]".into(), 400, "bad_json"),
+        ("POST", checks, JSON, " [[1, 2, 3], null, null, null, null, null, null]".into(), 400, "bad_json"),
+        ("PATCH", book, JSON, "[null, null]".into(), 400, "bad_json"),
+        ("PUT", book, JSON, r#"["free", null, null, [], null, "text", null, null]"#.into(), 400, "bad_json"),
+        ("POST", checks, JSON, "{}".into(), 400, "bad_json"),
+        ("POST", checks, JSON, r#"{"text":"a","gems":[1]}"#.into(), 400, "bad_json"),
+        ("POST", checks, JSON, r#"{"text":"a","text":"b"}"#.into(), 400, "bad_json"),
+        ("POST", checks, JSON, r#"{"text":"a"} x"#.into(), 400, "bad_json"),
+        ("POST", checks, JSON, r#"{"text":"a","colour":"red"}"#.into(), 400, "bad_json"),
+        ("POST", checks, JSON, format!(r#"{{"text":"a","{long}":1}}"#).into(), 400, "bad_json"),
+        ("POST", checks, JSON, r#"{"text":7}"#.into(), 400, "bad_json"),
+        ("POST", checks, JSON, r#"{"text":"\ud800"}"#.into(), 400, "bad_json"),
+        ("POST", checks, JSON, r#"{"text":"\udc00\ud800 and more"}"#.into(), 400, "bad_json"),
+        ("POST", checks, JSON, b"{\"text\":\"\xff\xfe\"}".to_vec(), 400, "bad_json"),
+        ("POST", checks, JSON, r#"{"gems":["a"]}"#.into(), 400, "bad_json"),
+        ("POST", checks, JSON, r#"{"gems":[-1]}"#.into(), 400, "bad_json"),
+        ("POST", checks, JSON, r#"{"gems":[1.5]}"#.into(), 400, "bad_json"),
+        ("POST", checks, JSON, r#"{"gems":[18446744073709551616]}"#.into(), 400, "bad_json"),
+        ("POST", checks, JSON, r#"{"gems":[[1]]}"#.into(), 400, "bad_json"),
+        ("POST", checks, JSON, r#"{"gems":{"1":2}}"#.into(), 400, "bad_json"),
+        ("POST", checks, JSON, nested(1_000).into(), 400, "bad_json"),
+        ("POST", checks, JSON, nested(1_000_000).into(), 400, "bad_json"),
+        ("POST", checks, JSON, r#"{"text":"a","limit":-1}"#.into(), 400, "bad_json"),
+        ("POST", checks, JSON, r#"{"text":"a","limit":1001}"#.into(), 400, "bad_limit"),
+        ("POST", checks, JSON, r#"{"text":"a","detail":"yes"}"#.into(), 400, "bad_json"),
+        ("POST", "/v1/checks?limit=1", JSON, r#"{"text":"a"}"#.into(), 400, "bad_query"),
+        // JSON that is read, and of no use.
+        ("POST", checks, JSON, r#"{"gems":[4294967296]}"#.into(), 422, "bad_gem"),
+        ("POST", checks, JSON, r#"{"text":"a","recipe":"nonesuch"}"#.into(), 422, "unknown_recipe"),
+        ("POST", checks, JSON, r#"{"text":"a","recipe":"Не то"}"#.into(), 422, "unknown_recipe"),
+        ("POST", checks, JSON, library("").into(), 422, "bad_name"),
+        ("POST", checks, JSON, library("a\nb").into(), 422, "bad_name"),
+        ("POST", checks, JSON, library(&long[..513]).into(), 422, "bad_name"),
+        ("POST", checks, JSON, library(&long).into(), 422, "too_long"),
+        ("POST", checks, JSON, format!(r#"{{"gems":[{}]}}"#, many(100_001)).into(), 413, "too_many_gems"),
+        ("POST", checks, JSON, format!(r#"{{"gems":[{}]}}"#, many(10_000_000)).into(), 413, "body_too_large"),
+        // Raw bodies.
+        ("POST", checks, TEXT, b"fine \xff broken".to_vec(), 400, "undecodable"),
+        ("POST", checks, "text/plain; charset=klingon", "a".into(), 415, "unknown_charset"),
+        ("POST", checks, BYTES, zip, 422, "damaged"),
+        ("POST", checks, BYTES, vec![0; 10_000], 422, "not_text"),
+        ("POST", "/v1/checks?colour=red", TEXT, "a".into(), 400, "bad_query"),
+        ("POST", "/v1/checks?limit=many", TEXT, "a".into(), 400, "bad_query"),
+        ("POST", "/v1/checks?limit=1001", TEXT, "a".into(), 400, "bad_limit"),
+        ("POST", "/v1/checks?limit=1&limit=2", TEXT, "a".into(), 400, "bad_query"),
+        ("POST", "/v1/checks?library=%ff", TEXT, "a".into(), 400, "bad_query"),
+        ("POST", "/v1/checks?library=", TEXT, "a".into(), 422, "bad_name"),
+        ("POST", "/v1/checks?recipe=nonesuch", TEXT, "a".into(), 422, "unknown_recipe"),
+        ("POST", checks, TEXT, vec![b'a'; MAX_BODY + 1], 413, "body_too_large"),
+        // Content types.
+        ("POST", checks, FORM, "gems=1".into(), 415, "unknown_content_type"),
+        ("POST", checks, "image/png", "PNG".into(), 415, "unknown_content_type"),
+        ("POST", checks, "not a type", "a".into(), 415, "unknown_content_type"),
+        ("POST", checks, &long[..8_000], "a".into(), 415, "unknown_content_type"),
+        ("PUT", book, FORM, "gems=1".into(), 415, "unknown_content_type"),
+        ("POST", form, JSON, r#"{"gems":[1]}"#.into(), 415, "unknown_content_type"),
+        // The form of existing clients.
+        ("POST", form, FORM, "".into(), 400, "bad_query"),
+        ("POST", form, FORM, "gem=1".into(), 400, "bad_query"),
+        ("POST", form, FORM, "gems=1,x".into(), 400, "bad_gems"),
+        ("POST", form, FORM, "gems=-1".into(), 400, "bad_gems"),
+        ("POST", form, FORM, "gems=1.5".into(), 400, "bad_gems"),
+        ("POST", form, FORM, "gems=1,,2".into(), 400, "bad_gems"),
+        ("POST", form, FORM, "gems=18446744073709551616".into(), 400, "bad_gems"),
+        ("POST", form, FORM, format!("gems={long}").into(), 400, "bad_gems"),
+        ("POST", form, FORM, b"gems=\xff".to_vec(), 400, "bad_query"),
+        ("POST", form, FORM, "gems=4294967296".into(), 422, "bad_gem"),
+        ("POST", form, FORM, format!("gems={}", many(100_001)).into(), 413, "too_many_gems"),
+        ("POST", form, FORM, format!("gems={}", many(10_000_000)).into(), 413, "body_too_large"),
+        // Books.
+        ("PUT", book, JSON, r#"{"text":"a"}"#.into(), 400, "bad_json"),
+        ("PUT", book, JSON, r#"{"rights":"all","text":"a"}"#.into(), 400, "bad_json"),
+        ("PUT", book, JSON, r#"{"rights":"free"}"#.into(), 400, "bad_json"),
+        ("PUT", book, JSON, r#"{"rights":"free","text":"a","gems":[1]}"#.into(), 400, "bad_json"),
+        ("PUT", book, JSON, r#"{"rights":"free","text":"a","recipe":"released"}"#.into(), 400, "bad_json"),
+        ("PUT", book, JSON, r#"{"rights":"free","text":"a","authors":"A"}"#.into(), 400, "bad_json"),
+        ("PUT", book, JSON, r#"{"rights":"free","gems":[4294967296]}"#.into(), 422, "bad_gem"),
+        ("PUT", book, JSON, r#"{"rights":"free","gems":[1],"recipe":"nonesuch"}"#.into(), 422, "unknown_recipe"),
+        ("PUT", book, JSON, r#"{"rights":"free","text":" \n"}"#.into(), 422, "no_text"),
+        ("PUT", "/v1/libraries/l/books/1?rights=free", TEXT, "".into(), 422, "no_text"),
+        ("PUT", book, TEXT, "a".into(), 400, "bad_query"),
+        ("PUT", "/v1/libraries/l/books/1?rights=all", TEXT, "a".into(), 400, "bad_query"),
+        ("PUT", "/v1/libraries/l/books/1?rights=free&rights=free", TEXT, "a".into(), 400, "bad_query"),
+        ("PUT", "/v1/libraries/l/books/1?rights=free&color=red", TEXT, "a".into(), 400, "bad_query"),
+        ("PUT", "/v1/libraries/l/books/1?rights=free", BYTES, vec![0; 100], 422, "not_text"),
+        ("PUT", book, JSON, vec![b' '; MAX_BODY + 1], 413, "body_too_large"),
+        // Paths.
+        ("GET", "/v1/libraries/l/books/%00", "", vec![], 422, "bad_name"),
+        ("PUT", "/v1/libraries/l/books/a%0Ab", TEXT, "a".into(), 422, "bad_name"),
+        ("GET", "/v1/libraries/l/books/%ff", "", vec![], 400, "bad_path"),
+        ("GET", "/v1/libraries/%ff/books/1", "", vec![], 400, "bad_path"),
+        ("GET", "/v1/libraries/l/books/", "", vec![], 422, "bad_name"),
+        ("GET", "/v1/libraries/%0A/books", "", vec![], 422, "bad_name"),
+        ("GET", "/v1/libraries/l/books/%D0%AF", "", vec![], 404, "no_such_book"),
+        ("GET", "/v1/libraries/l/books", "", vec![], 404, "no_such_library"),
+        ("GET", "/v1/libraries/l/books?limit=0", "", vec![], 400, "bad_limit"),
+        ("GET", "/v1/libraries/l/books?limit=1001", "", vec![], 400, "bad_limit"),
+        ("GET", "/v1/libraries/l/books?limit=-1", "", vec![], 400, "bad_query"),
+        ("GET", "/v1/libraries/l/books?cursor=", "", vec![], 422, "bad_name"),
+        ("GET", "/v1/libraries/l/books?page=2", "", vec![], 400, "bad_query"),
+        ("GET", "/", "", vec![], 404, "not_found"),
+        ("GET", "/v1/nothing?here", "", vec![], 404, "not_found"),
+        ("GET", "/v1/libraries//books", "", vec![], 404, "not_found"),
+        ("GET", &far, "", vec![], 404, "not_found"),
+        ("GET", &long_id, "", vec![], 422, "bad_name"),
+    ];
+    for (method, target, kind, body, status, code) in table {
+        let what = format!("{method} {} {}", excerpt(target), excerpt(&String::from_utf8_lossy(&body)));
+        let headers = [("Content-Type", kind)];
+        let headers = if kind.is_empty() { &[] } else { &headers[..] };
+        server.send(method, target, headers, &body).problem(status, code, &what);
+        assert_eq!(server.get("/healthz").expect(200), json!({ "status": "ok" }), "after {what}");
+    }
+    assert_eq!(server.get("/v1/stats").expect(200)["books"], 0, "nothing that was refused is kept");
+}
+
+fn excerpt(text: &str) -> String {
+    text.chars().take(80).collect()
+}
+
+#[test]
+fn a_problem_says_what_to_do() {
+    let server = Running::start();
+    let table = [
+        (server.post("/v1/checks", JSON, r#"{"text":"a","colour":"red"}"#), "unknown field `colour`"),
+        (server.post("/v1/checks", JSON, r#"{"text":"a","gems":[1]}"#), "exactly one of 'gems' and 'text'"),
+        (server.post("/v1/checks?colour=red", TEXT, "a"), "unknown field `colour`"),
+        (server.post("/v1/checks", "image/png", "a"), "application/octet-stream"),
+        (server.post("/copyright_check_by_gems/", FORM, "gems=1,x"), "'x' is not a gem"),
+        (server.put("/v1/libraries/l/books/1", TEXT, "a"), "'rights' is missing"),
+        (server.put("/v1/libraries/l/books/1", JSON, r#"{"text":"a"}"#), "missing field `rights`"),
+        (server.get("/v1/libraries/l/books?limit=0"), "from 1 to 1000"),
+        (server.get("/v2"), "/v1/checks"),
+    ];
+    for (answer, words) in table {
+        let problem = answer.json();
+        assert!(problem["detail"].as_str().unwrap().contains(words), "{words}: {problem}");
+    }
+}
+
+#[test]
+fn a_wrong_method_is_told_the_right_ones() {
+    let server = Running::start();
+    let table = [
+        ("GET", "/v1/checks", "POST"),
+        ("GET", "/copyright_check_by_gems/", "POST"),
+        ("POST", "/v1/libraries/l/books/1", "GET, HEAD, PUT, PATCH, DELETE"),
+        ("BREW", "/v1/libraries/l/books/a/b", "GET, HEAD, PUT, PATCH, DELETE"),
+        ("DELETE", "/v1/libraries", "GET, HEAD"),
+        ("PUT", "/v1/libraries/l/books", "GET, HEAD, POST"),
+        ("GET", "/v1/checks:batch", "POST"),
+        ("POST", "/v1/allow", "GET, HEAD"),
+        ("POST", "/v1/stats", "GET, HEAD"),
+        ("BREW", "/healthz", "GET, HEAD"),
+    ];
+    for (method, target, allowed) in table {
+        let answer = server.send(method, target, &[], b"");
+        answer.problem(405, "method_not_allowed", target);
+        let allow = format!("allow: {}", allowed.to_lowercase());
+        assert!(answer.head.lines().any(|line| line == allow), "{target}: {}", answer.head);
+    }
+}
+
+/// However a body that is too large is sent, its sender reads why it was refused.
+#[test]
+fn the_limit_holds_for_every_way_of_sending() {
+    let server = Running::start();
+    let too_large = |answer: Answer, what: &str| {
+        let detail = answer.problem(413, "body_too_large", what);
+        assert!(detail.contains("4194304 bytes (4.0 MiB)"), "{detail}");
+    };
+    let head = "POST /v1/checks HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\n";
+    let chunks = |bytes: usize| {
+        let mut sent = format!("{head}Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n").into_bytes();
+        for _ in 0..bytes / 1024 {
+            sent.extend_from_slice(b"400\r\n");
+            sent.extend_from_slice(&[b'a'; 1024]);
+            sent.extend_from_slice(b"\r\n");
+        }
+        sent.extend_from_slice(b"0\r\n\r\n");
+        sent
+    };
+    too_large(server.post("/v1/checks", TEXT, vec![b'a'; MAX_BODY + 1]), "length given");
+    too_large(server.post("/v1/checks", TEXT, vec![b'a'; 16 * MAX_BODY]), "far too much");
+    too_large(server.raw(&chunks(MAX_BODY + 1024)), "chunks");
+    too_large(server.raw(&chunks(8 * MAX_BODY)), "many chunks");
+    server.raw(&chunks(MAX_BODY)).expect(200);
+    server.post("/v1/checks", TEXT, vec![b'a'; MAX_BODY]).expect(200);
+    for length in [MAX_BODY as u64 + 1, u64::MAX / 2] {
+        let expect = format!("{head}Expect: 100-continue\r\nContent-Length: {length}\r\n\r\n");
+        too_large(server.raw(expect.as_bytes()), "asked before sending");
+    }
+
+    let mut waiting = server.connect();
+    write!(waiting, "{head}Connection: close\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n").unwrap();
+    let mut line = [0; 25];
+    waiting.read_exact(&mut line).unwrap();
+    assert_eq!(&line, b"HTTP/1.1 100 Continue\r\n\r\n");
+    waiting.write_all(b"word").unwrap();
+    Answer::read(waiting).expect(200);
+}
+
+#[test]
+fn broken_and_compressed_bodies() {
+    let server = Running::start();
+    let head = "POST /v1/checks HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\n";
+    for body in ["Content-Length: 100\r\n\r\nnot so many", "Transfer-Encoding: chunked\r\n\r\n5\r\nfi"] {
+        let mut stream = server.connect();
+        write!(stream, "{head}{body}").unwrap();
+        stream.shutdown(std::net::Shutdown::Write).unwrap();
+        let mut rest = Vec::new();
+        let _ = stream.read_to_end(&mut rest);
+        assert!(Answer::parse(&rest).is_none_or(|answer| answer.status == 400), "{body}");
+    }
+    Answer::problem(
+        &server.raw(format!("{head}Transfer-Encoding: chunked\r\n\r\nnonsense\r\n").as_bytes()),
+        400,
+        "broken_body",
+        "chunks that are none",
+    );
+    let gzip = [("Content-Type", "text/plain"), ("Content-Encoding", "gzip")];
+    server.send("POST", "/v1/checks", &gzip, b"\x1f\x8b").problem(415, "unknown_content_encoding", "gzip");
+    let identity = [("Content-Type", "text/plain"), ("Content-Encoding", "identity")];
+    server.send("POST", "/v1/checks", &identity, b"word").expect(200);
+    assert_eq!(server.get("/healthz").status, 200);
+}

@@ -1,0 +1,249 @@
+//! The server itself: a store that fails, load, stopping, its address.
+
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use lapidary::catalogue::Catalogue;
+use lapidary::index::{
+    Action, Backup, BookKey, DiskUse, LateGems, NewBook, Record, RocksStore, Small, Snapshot, Store, StoreError,
+    Vitals, Watch,
+};
+use lapidary::server::{Server, Settings};
+use lapidary_gems::{Recipe, RecipeName};
+use serde_json::json;
+
+use crate::common::prose;
+use crate::running::{Answer, Running, TEXT};
+
+/// A store that fails where it is told to, and is slow to be read.
+struct Faulty {
+    store: RocksStore,
+    put: fn() -> Result<(), StoreError>,
+    read: fn(),
+}
+
+impl Store for Faulty {
+    fn recipes(&self) -> Vec<Recipe> {
+        self.store.recipes()
+    }
+
+    fn add_recipe(&self, recipe: &Recipe) -> Result<(), StoreError> {
+        self.store.add_recipe(recipe)
+    }
+
+    fn put(&self, books: Vec<NewBook>) -> Result<(), StoreError> {
+        (self.put)()?;
+        self.store.put(books)
+    }
+
+    fn remove(&self, keys: &[BookKey]) -> Result<Vec<bool>, StoreError> {
+        self.store.remove(keys)
+    }
+
+    fn amend(&self, key: &BookKey, change: &mut dyn FnMut(&mut Record)) -> Result<Option<Record>, StoreError> {
+        self.store.amend(key, change)
+    }
+
+    fn settings(&self, kind: &str) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
+        self.store.settings(kind)
+    }
+
+    fn apply(&self, changes: &[(Small<'_>, Option<Vec<u8>>)], actions: &[Action]) -> Result<(), StoreError> {
+        self.store.apply(changes, actions)
+    }
+
+    fn keep(&self, kind: &str, name: &str, value: Option<&[u8]>) -> Result<(), StoreError> {
+        self.store.keep(kind, name, value)
+    }
+
+    fn snapshot(&self) -> Box<dyn Snapshot + '_> {
+        (self.read)();
+        self.store.snapshot()
+    }
+
+    fn flush(&self) -> Result<(), StoreError> {
+        self.store.flush()
+    }
+
+    fn make_default(&self, recipe: &RecipeName, anyway: bool) -> Result<u64, StoreError> {
+        self.store.make_default(recipe, anyway)
+    }
+
+    fn make_ready(&self, recipe: &RecipeName) -> Result<(), StoreError> {
+        self.store.make_ready(recipe)
+    }
+
+    fn hide_recipe(&self, recipe: &RecipeName) -> Result<(), StoreError> {
+        self.store.hide_recipe(recipe)
+    }
+
+    fn drop_recipe(&self, recipe: &RecipeName, watch: Watch<'_>) -> Result<(), StoreError> {
+        self.store.drop_recipe(recipe, watch)
+    }
+
+    fn add_gems(&self, recipe: &RecipeName, books: Vec<LateGems>) -> Result<(), StoreError> {
+        self.store.add_gems(recipe, books)
+    }
+
+    fn keeps_folds(&self) -> Result<bool, StoreError> {
+        self.store.keeps_folds()
+    }
+
+    fn keep_folds(&self, keep: bool) -> Result<(), StoreError> {
+        self.store.keep_folds(keep)
+    }
+
+    fn keys(&self) -> Result<Vec<Vec<u8>>, StoreError> {
+        self.store.keys()
+    }
+
+    fn jobs(&self) -> Result<Vec<(u32, Vec<u8>)>, StoreError> {
+        self.store.jobs()
+    }
+
+    fn compact(&self, watch: Watch<'_>) -> Result<(), StoreError> {
+        self.store.compact(watch)
+    }
+
+    fn repair(&self, watch: Watch<'_>) -> Result<Vec<String>, StoreError> {
+        self.store.repair(watch)
+    }
+
+    fn backup(&self, to: &Path, keep: u32, watch: Watch<'_>) -> Result<Backup, StoreError> {
+        self.store.backup(to, keep, watch)
+    }
+
+    fn stop(&self) {
+        self.store.stop();
+    }
+
+    fn disk(&self) -> Result<DiskUse, StoreError> {
+        self.store.disk()
+    }
+
+    fn vitals(&self) -> Result<Vitals, StoreError> {
+        self.store.vitals()
+    }
+
+    fn writable(&self) -> Result<(), StoreError> {
+        self.store.writable()
+    }
+
+    fn hold_reserve(&self) -> Result<(), StoreError> {
+        self.store.hold_reserve()
+    }
+
+    fn wants_reopening(&self) -> bool {
+        self.store.wants_reopening()
+    }
+}
+
+#[test]
+fn a_store_that_fails_is_a_problem_of_the_server() {
+    const SECRET: &str = "/srv/secret";
+    type Put = fn() -> Result<(), StoreError>;
+    let damaged = || Err(StoreError::Damaged { path: SECRET.into(), detail: "a block".into() });
+    let table: [(Put, u16, &str); 3] = [
+        (|| Err(StoreError::DiskFull(SECRET.into())), 507, "disk_full"),
+        (damaged, 500, "store_failed"),
+        (|| panic!("on purpose"), 500, "internal"),
+    ];
+    for (put, status, code) in table {
+        let server = Running::with(|store| Box::new(Faulty { store, put, read: || {} }));
+        for _ in 0..100 {
+            let detail = server.put_text("/v1/libraries/l/books/1", "free", "a").problem(status, code, code);
+            assert!(!detail.contains(SECRET), "{detail}");
+        }
+        assert_eq!(server.get("/v1/stats").expect(200)["books"], 0);
+    }
+}
+
+#[test]
+fn checks_are_answered_while_books_are_put_in() {
+    let server = Running::start();
+    let text = prose(1, 4_000);
+    server.put_text("/v1/libraries/house/books/small", "protected", &text).expect(201);
+    let big: Vec<String> = (10..14).map(|seed| prose(seed, 300_000)).collect();
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let puts: Vec<_> = big
+            .iter()
+            .enumerate()
+            .map(|(i, text)| {
+                let target = format!("/v1/libraries/house/books/big{i}?rights=free");
+                let server = &server;
+                scope.spawn(move || server.put(&target, TEXT, text).expect(201))
+            })
+            .collect();
+        let checks: Vec<_> = (0..4)
+            .map(|_| {
+                scope.spawn(|| {
+                    let mut longest = Duration::ZERO;
+                    while !done.load(Ordering::Relaxed) {
+                        let start = Instant::now();
+                        assert_eq!(server.check_text(&text)["verdict"], "protected");
+                        longest = longest.max(start.elapsed());
+                    }
+                    longest
+                })
+            })
+            .collect();
+        for put in puts {
+            put.join().unwrap();
+        }
+        done.store(true, Ordering::Relaxed);
+        for check in checks {
+            let longest = check.join().unwrap();
+            assert!(longest < Duration::from_secs(5), "a check took {longest:?}");
+        }
+    });
+    assert_eq!(server.get("/v1/stats").expect(200)["books"], 5);
+    let same: Vec<u16> = thread::scope(|scope| {
+        let put = || server.put_text("/v1/libraries/house/books/contended", "free", &text).status;
+        let puts: Vec<_> = (0..16).map(|_| scope.spawn(put)).collect();
+        puts.into_iter().map(|put| put.join().unwrap()).collect()
+    });
+    assert!(same.iter().all(|status| [200, 201].contains(status)), "{same:?}");
+    assert_eq!(server.get("/v1/stats").expect(200)["books"], 6);
+}
+
+/// A stop takes no new request, finishes the one that runs, and is not held up by a connection that asks for nothing.
+#[test]
+fn a_stop_finishes_what_runs() {
+    const SLOW: Duration = Duration::from_millis(700);
+    let mut server = Running::with(|store| Box::new(Faulty { store, put: || Ok(()), read: || thread::sleep(SLOW) }));
+    assert_eq!(server.get("/readyz").expect(200), json!({ "status": "ready" }));
+    let mut idle = server.connect();
+    idle.write_all(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+    let mut first = [0; 15];
+    idle.read_exact(&mut first).unwrap();
+    assert_eq!(&first, b"HTTP/1.1 200 OK");
+    let mut slow = server.connect();
+    slow.write_all(b"GET /v1/stats HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+    thread::sleep(Duration::from_millis(100));
+    let start = Instant::now();
+    let answer = thread::spawn(move || Answer::read(slow));
+    server.stop().unwrap();
+    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+    assert_eq!(answer.join().unwrap().expect(200)["books"], 0);
+    assert!(TcpStream::connect(server.address).is_err());
+}
+
+#[test]
+fn an_address_in_use_is_named_with_the_way_out() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let listen = taken.local_addr().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let catalogue = Arc::new(Catalogue::open_or_create(folder.path()).unwrap());
+    let table = [(listen, "--listen"), ("192.0.2.1:80".parse().unwrap(), "an address of this machine")];
+    for (listen, advice) in table {
+        let settings = Settings { listen: vec![listen], ..Settings::default() };
+        let error = Server::bind(Arc::clone(&catalogue), settings).err().unwrap().to_string();
+        assert!(error.contains(&listen.to_string()) && error.contains(advice), "{error}");
+    }
+}
