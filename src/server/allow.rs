@@ -6,8 +6,11 @@ use actix_web::{HttpRequest, HttpResponse};
 use lapidary_gems::WrittenGem;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+use utoipa::openapi::path::HttpMethod::{Delete, Get, Put};
 
-use super::problem::{Details, Problem, excerpt};
+use super::access::Needs::Admin;
+use super::calls::{Call, json};
+use super::problem::{Problem, excerpt};
 use super::work::{Answer, work};
 use super::{State, body, parameters};
 use crate::catalogue::{AllowList, Allowable, Content};
@@ -41,19 +44,34 @@ pub(super) struct Asked {
     note: Option<String>,
 }
 
-#[utoipa::path(get, path = "/v1/allow", tag = "allow-lists", operation_id = "allow_lists", summary = "List all allow-lists",
-    responses((status = 200, description = "All allow-lists, by name", body = Lists), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
-pub(super) async fn all(state: Data<State>) -> Result<HttpResponse, Problem> {
+pub(super) fn calls() -> Vec<Call> {
+    vec![
+        Call::new(Get, "/v1/allow", Admin, all).named("allow_lists", "List all allow-lists").answers(
+            200,
+            "All allow-lists, by name",
+            [json::<Lists>()],
+        ),
+        // Allow-lists weaken every verdict, so only administrators can change them.
+        Call::new(Put, "/v1/allow/{name:.*}", Admin, put)
+            .named("put_allow_list", "Add or replace an allow-list: a text, gems, or a book")
+            .about(
+                "Checks ignore gems in an allow-list. A book in an allow-list is still shown as a match, but does not \
+                 affect the verdict.",
+            )
+            .takes([json::<Asked>()])
+            .answers(200, "It replaced an existing one", [json::<AllowList>()])
+            .answers(201, "It was created", [json::<AllowList>()]),
+        Call::new(Delete, "/v1/allow/{name:.*}", Admin, delete)
+            .named("delete_allow_list", "Remove an allow-list")
+            .answers(204, "It was removed", []),
+    ]
+}
+
+async fn all(state: Data<State>) -> Result<HttpResponse, Problem> {
     work(&state, |catalogue| Answer::ok(&Lists { allow: catalogue.allow_lists()? })).await
 }
 
-#[utoipa::path(put, path = "/v1/allow/{name}", tag = "allow-lists", operation_id = "put_allow_list",
-    summary = "Add or replace an allow-list: a text, gems, or a book",
-    description = "Checks ignore gems in an allow-list. A book in an allow-list is still shown as a match, but does not affect the verdict.",
-    params(("name" = String, Path, description = "The list's name", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")),
-    request_body = Asked,
-    responses((status = 200, description = "It replaced an existing one", body = AllowList), (status = 201, description = "It was created", body = AllowList), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
-pub(super) async fn put(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
+async fn put(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
     let name = name(&request)?;
     parameters::none(request.query_string())?;
     let body = body::json_only(&request, payload, &state, state.max_body).await?;
@@ -80,10 +98,7 @@ pub(super) async fn put(request: HttpRequest, payload: Payload, state: Data<Stat
     .await
 }
 
-#[utoipa::path(delete, path = "/v1/allow/{name}", tag = "allow-lists", operation_id = "delete_allow_list", summary = "Remove an allow-list",
-    params(("name" = String, Path, description = "The list's name", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")),
-    responses((status = 204, description = "It was removed"), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
-pub(super) async fn delete(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, Problem> {
+async fn delete(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, Problem> {
     let name = name(&request)?;
     work(&state, move |catalogue| {
         if catalogue.disallow(&name)? {

@@ -7,10 +7,13 @@ use actix_web::{HttpRequest, HttpResponse};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use utoipa::openapi::path::HttpMethod::Post;
 use utoipa::openapi::schema::SchemaType;
 use utoipa::openapi::{ObjectBuilder, RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
+use super::access::Needs::Check;
+use super::calls::{Call, lines as json_lines};
 use super::checks::{Asked, question};
 use super::lines::{self, StreamLine};
 use super::memory::Room;
@@ -57,12 +60,21 @@ pub(super) struct Answered {
     problem: Option<Details>,
 }
 
-#[utoipa::path(post, path = "/v1/checks:batch", tag = "checks", operation_id = "check_batch",
-    summary = "Run many checks, one per line",
-    description = "Up to 10,000 lines, each a JSON object. Results are streamed in the order of the lines, while the request is still being sent. An invalid line gets a problem as its result and does not affect other lines.",
-    request_body(content = Question, content_type = "application/x-ndjson"),
-    responses((status = 200, description = "One result per line", body = Answered, content_type = "application/x-ndjson"), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
-pub(super) async fn check(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
+pub(super) fn calls() -> Vec<Call> {
+    vec![
+        Call::new(Post, "/v1/checks:batch", Check, check)
+            .named("check_batch", "Run many checks, one per line")
+            .about(
+                "Up to 10,000 lines, each a JSON object. Results are streamed in the order of the lines, while the \
+                 request is still being sent. An invalid line gets a problem as its result and does not affect other \
+                 lines.",
+            )
+            .takes([json_lines::<Question>()])
+            .answers(200, "One result per line", [json_lines::<Answered>()]),
+    ]
+}
+
+async fn check(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
     parameters::none(request.query_string())?;
     lines::answer(&request, payload, &state, |catalogue, lines, room| {
         lines.into_par_iter().map(|line| answered(catalogue, line, room)).collect::<Vec<_>>()

@@ -9,9 +9,6 @@ use actix_web::web::{Bytes, Payload};
 use actix_web::{HttpMessage, HttpRequest, rt};
 use futures_util::StreamExt;
 use serde::de::DeserializeOwned;
-use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::{ObjectBuilder, Schema, SchemaType};
-use utoipa::{PartialSchema, ToSchema};
 
 use super::State;
 use super::memory::Room;
@@ -55,17 +52,6 @@ const FILES: [&str; 24] = [
     "application/x-zip-compressed",
     "application/gzip",
 ];
-/// A text or a file, for the API description.
-pub(super) struct AnyBytes;
-
-impl PartialSchema for AnyBytes {
-    fn schema() -> RefOr<Schema> {
-        ObjectBuilder::new().schema_type(SchemaType::AnyValue).description(Some("The raw bytes")).into()
-    }
-}
-
-impl ToSchema for AnyBytes {}
-
 const MIB: f64 = (1 << 20) as f64;
 /// The largest body of a short JSON call, such as one that creates a key.
 pub(super) const WORDS: usize = 256 << 10;

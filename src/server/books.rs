@@ -1,4 +1,4 @@
-//! Adds, shows and removes a single book.
+//! Adds, shows, updates and removes a single book.
 
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Payload};
@@ -6,33 +6,52 @@ use actix_web::{HttpRequest, HttpResponse};
 use lapidary_gems::WrittenGem;
 use serde::Deserialize;
 use serde::de::IntoDeserializer;
-use utoipa::ToSchema;
+use utoipa::openapi::path::HttpMethod::{Delete, Get, Patch, Put};
+use utoipa::{IntoParams, ToSchema};
 
 use super::State;
-use super::body::{self, AnyBytes, Body};
+use super::access::Needs::Ingest;
+use super::body::{self, Body};
+use super::calls::{Call, file, json, text};
 use super::memory::Room;
 use super::parameters;
-use super::problem::{Details, Problem, excerpt};
+use super::problem::{Problem, excerpt};
 use super::work::{Answer, work};
-use crate::catalogue::{Added, Content, NewEntry, Outcome};
+use crate::catalogue::{Added, Amendment, Content, NewEntry, Outcome};
 use crate::extract::{Extracted, Metadata};
 use crate::index::{BookKey, Record, Rights, Validity};
 use crate::object;
 
-#[utoipa::path(put, path = "/v1/libraries/{library}/books/{id}", tag = "books", operation_id = "put_book",
-    summary = "Add or replace a book",
-    description = "With a JSON body, all fields are in the body, and `allow_empty` is the only query parameter accepted. A replaced book stays disabled if it was, and keeps its note. Updates made to the book in the meantime are kept, too.",
-    params(("library" = String, Path, description = "The library", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"), ("id" = String, Path, description = "The library's own id; slashes need no escaping", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"),
-        ("rights" = Option<Rights>, Query, description = "With a raw body, where it is required: the rights in the book"),
-        ("title" = Option<String>, Query, description = "With a raw body: the title"),
-        ("author" = Option<Vec<String>>, Query, description = "With a raw body: an author; can be given several times"),
-        ("language" = Option<String>, Query, description = "With a raw body: the language"),
-        ("identifier" = Option<Vec<String>>, Query, description = "With a raw body: an ISBN or another identifier; can be given several times"),
-        ("clean" = Option<bool>, Query, description = "With a raw body: whether to remove print artifacts, such as running heads; the default depends on the recipe"),
-        ("allow_empty" = Option<bool>, Query, description = "Whether a book with gems can be replaced by one without gems, which checks cannot find")),
-    request_body(content((Written = "application/json"), (inline(AnyBytes) = "text/plain"), (inline(AnyBytes) = "application/octet-stream"))),
-    responses((status = 200, description = "The book already existed", body = Added), (status = 201, description = "The book was added", body = Added), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
-pub(super) async fn put(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
+pub(super) fn calls() -> Vec<Call> {
+    vec![
+        Call::new(Get, "/v1/libraries/{library}/books/{id:.*}", Ingest, get).named("book", "Show a book").answers(
+            200,
+            "The book's record",
+            [json::<Record>()],
+        ),
+        Call::new(Put, "/v1/libraries/{library}/books/{id:.*}", Ingest, put)
+            .named("put_book", "Add or replace a book")
+            .about(
+                "With a JSON body, all fields are in the body, and `allow_empty` is the only query parameter accepted. \
+                 A replaced book stays disabled if it was, and keeps its note. Updates made to the book in the \
+                 meantime are kept, too.",
+            )
+            .query::<About>()
+            .takes([json::<Written>(), text("text/plain"), file()])
+            .answers(200, "The book already existed", [json::<Added>()])
+            .answers(201, "The book was added", [json::<Added>()]),
+        Call::new(Patch, "/v1/libraries/{library}/books/{id:.*}", Ingest, amend)
+            .named("amend_book", "Update a book: disable or enable it, set a note, change its rights")
+            .about("Omitted fields keep their values.")
+            .takes([json::<Amendment>(), json::<Amendment>().with_type("application/merge-patch+json")])
+            .answers(200, "The updated record", [json::<Record>()]),
+        Call::new(Delete, "/v1/libraries/{library}/books/{id:.*}", Ingest, delete)
+            .named("delete_book", "Remove a book")
+            .answers(204, "It was removed", []),
+    ]
+}
+
+async fn put(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
     let key = parameters::book(&request)?;
     let parameters = request.query_string().to_owned();
     let body = body::json_or_raw(&request, payload, &state).await?;
@@ -46,10 +65,7 @@ pub(super) async fn put(request: HttpRequest, payload: Payload, state: Data<Stat
     .await
 }
 
-#[utoipa::path(get, path = "/v1/libraries/{library}/books/{id}", tag = "books", operation_id = "book", summary = "Show a book",
-    params(("library" = String, Path, description = "The library", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"), ("id" = String, Path, description = "The library's own id; slashes need no escaping", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")),
-    responses((status = 200, description = "The book's record", body = Record), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
-pub(super) async fn get(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, Problem> {
+async fn get(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, Problem> {
     let key = parameters::book(&request)?;
     work(&state, move |catalogue| match catalogue.book(&key)? {
         Some(record) => Answer::ok(&record),
@@ -58,10 +74,18 @@ pub(super) async fn get(request: HttpRequest, state: Data<State>) -> Result<Http
     .await
 }
 
-#[utoipa::path(delete, path = "/v1/libraries/{library}/books/{id}", tag = "books", operation_id = "delete_book", summary = "Remove a book",
-    params(("library" = String, Path, description = "The library", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"), ("id" = String, Path, description = "The library's own id; slashes need no escaping", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")),
-    responses((status = 204, description = "It was removed"), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
-pub(super) async fn delete(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, Problem> {
+async fn amend(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
+    let key = parameters::book(&request)?;
+    parameters::none(request.query_string())?;
+    let amendment: Amendment = body::words(&request, payload, &state).await?;
+    work(&state, move |catalogue| {
+        let amended = catalogue.amend(&key, &amendment)?;
+        Answer::ok(&amended.ok_or_else(|| no_such_book(&key))?)
+    })
+    .await
+}
+
+async fn delete(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, Problem> {
     let key = parameters::book(&request)?;
     work(&state, move |catalogue| match catalogue.remove(std::slice::from_ref(&key))?.as_slice() {
         [true] => Ok(Answer::done()),
@@ -173,15 +197,28 @@ pub(super) fn entry_of(key: BookKey, written: Written) -> Result<NewEntry, Probl
     Ok(About { rights, validity, title, authors, language, identifiers, clean, allow_empty }.entry(key, content))
 }
 
-/// A book's metadata.
+/// A book's metadata. With a raw body, it is in the query.
+#[derive(IntoParams)]
 struct About {
+    /// With a raw body, where it is required: the rights in the book
+    #[param(required = false)]
     rights: Rights,
+    #[param(ignore)]
     validity: Option<Validity>,
+    /// With a raw body: the title
     title: Option<String>,
+    /// With a raw body: an author; can be given several times
+    #[param(rename = "author", required = false)]
     authors: Vec<String>,
+    /// With a raw body: the language
     language: Option<String>,
+    /// With a raw body: an ISBN or another identifier; can be given several times
+    #[param(rename = "identifier", required = false)]
     identifiers: Vec<String>,
+    /// With a raw body: whether to remove print artifacts, such as running heads; the default depends on the recipe
     clean: Option<bool>,
+    /// Whether a book with gems can be replaced by one without gems, which checks cannot find
+    #[param(required = false)]
     allow_empty: bool,
 }
 

@@ -9,30 +9,44 @@ use jiff::civil::Date;
 use lapidary_gems::WrittenGem;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use utoipa::ToSchema;
+use utoipa::openapi::path::HttpMethod::Post;
+use utoipa::{IntoParams, ToSchema};
 
 use super::State;
-use super::body::{self, AnyBytes, Body};
+use super::access::Needs::{Check, CheckUnlessOpen};
+use super::body::{self, Body};
+use super::calls::{Call, file, form, json, text};
 use super::memory::Room;
 use super::parameters;
-use super::problem::{Details, Problem, excerpt};
+use super::problem::{Problem, excerpt};
 use super::work::{Answer, work};
 use crate::catalogue::{CatalogueError, CheckOptions, MAX_GEMS, Query, Report};
 use crate::report::html_report;
 
-#[utoipa::path(post, path = "/v1/checks", tag = "checks", operation_id = "check",
-    summary = "Check a text, a file or gems",
-    description = "With a JSON body, all fields are in the body, and query parameters are refused. With `Accept: text/html`, the report is a page suitable for filing.",
-    params(("recipe" = Option<String>, Query, description = "With a raw body: the recipe"),
-        ("library" = Option<String>, Query, description = "With a raw body: check only against the books of this library", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"),
-        ("limit" = Option<u32>, Query, description = "With a raw body: the maximum number of matches to show", maximum = 1000),
-        ("detail" = Option<bool>, Query, description = "With a raw body: whether to show spans"),
-        ("day" = Option<jiff::civil::Date>, Query, description = "With a raw body: use the rights in effect on this day"),
-        ("allow_incomplete" = Option<bool>, Query, description = "With a raw body: whether to allow a recipe for which some books do not have gems yet; the report then says how many have (`coverage`)"),
-        ("clean" = Option<bool>, Query, description = "With a raw body: whether to remove print artifacts, such as running heads; the default depends on the recipe")),
-    request_body(content((Asked = "application/json"), (inline(AnyBytes) = "text/plain"), (inline(AnyBytes) = "application/octet-stream"))),
-    responses((status = 200, description = "The report", content((Report = "application/json"), (String = "text/html"))), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
-pub(super) async fn check(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
+pub(super) fn calls() -> Vec<Call> {
+    vec![
+        Call::new(Post, "/v1/checks", Check, check)
+            .named("check", "Check a text, a file or gems")
+            .about(
+                "With a JSON body, all fields are in the body, and query parameters are refused. With `Accept: \
+                 text/html`, the report is a page suitable for filing.",
+            )
+            .query::<Options>()
+            .takes([json::<Asked>(), text("text/plain"), file()])
+            .answers(200, "The report", [json::<Report>(), text("text/html")]),
+        Call::new(Post, "/copyright_check_by_gems/", CheckUnlessOpen, check_by_gems)
+            .named("check_by_gems", "Check gems posted as a form by existing clients")
+            .about(
+                "The server setting `client-recipe` determines the recipe of the gems. The default is `released`, \
+                 which the published client computes, if every book has gems of that recipe, and `documented` \
+                 otherwise.",
+            )
+            .takes([form::<Form>()])
+            .answers(200, "The report", [json::<Report>()]),
+    ]
+}
+
+async fn check(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
     let parameters = request.query_string().to_owned();
     let body = body::json_or_raw(&request, payload, &state).await?;
     let page = wants_page(&request);
@@ -59,16 +73,7 @@ fn wants_page(request: &HttpRequest) -> bool {
     ranked.iter().find(known).is_some_and(|mime| mime.essence_str() == "text/html")
 }
 
-#[utoipa::path(post, path = "/copyright_check_by_gems/", tag = "checks", operation_id = "check_by_gems",
-    summary = "Check gems posted as a form by existing clients",
-    description = "The server setting `client-recipe` determines the recipe of the gems. The default is `released`, which the published client computes, if every book has gems of that recipe, and `documented` otherwise.",
-    request_body(content = Form, content_type = "application/x-www-form-urlencoded"),
-    responses((status = 200, description = "The report", body = Report), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
-pub(super) async fn check_by_gems(
-    request: HttpRequest,
-    payload: Payload,
-    state: Data<State>,
-) -> Result<HttpResponse, Problem> {
+async fn check_by_gems(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
     let sent = body::form(&request, payload, &state).await?;
     work(&state, move |catalogue| {
         let query = Query::Gems(listed(&sent.bytes)?);
@@ -110,15 +115,26 @@ pub(super) struct Asked {
     mark: Option<IgnoredAny>,
 }
 
-#[derive(Deserialize)]
+/// The options of a check. With a raw body, they are in the query.
+#[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 struct Options {
+    /// With a raw body: the recipe
     recipe: Option<String>,
+    /// With a raw body: check only against the books of this library
+    #[param(min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")]
     library: Option<String>,
+    /// With a raw body: the maximum number of matches to show
+    #[param(maximum = 1000)]
     limit: Option<usize>,
+    /// With a raw body: whether to show spans
     detail: Option<bool>,
+    /// With a raw body: use the rights in effect on this day
     day: Option<Date>,
+    /// With a raw body: whether to allow a recipe for which some books do not have gems yet; the report then says how
+    /// many have (`coverage`)
     allow_incomplete: Option<bool>,
+    /// With a raw body: whether to remove print artifacts, such as running heads; the default depends on the recipe
     clean: Option<bool>,
 }
 

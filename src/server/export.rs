@@ -10,22 +10,35 @@ use actix_web::{HttpRequest, HttpResponse, rt};
 use futures_util::stream::unfold;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::{Sender, channel};
+use utoipa::openapi::path::HttpMethod::Get;
 
 use super::State;
 use super::access::Guest;
+use super::access::Needs::Admin;
 use super::body::{PATIENCE, Pace};
+use super::calls::{Call, object};
+use super::lines::NDJSON;
 use super::outgoing::PIECE;
-use super::problem::{Details, Problem, overloaded};
+use super::problem::{Problem, overloaded};
 use crate::catalogue::Catalogue;
 use crate::index::UNWATCHED;
 
 /// How many pieces can wait for a slow client.
 const WAITING: usize = 4;
 
-#[utoipa::path(get, path = "/v1/export", tag = "server", operation_id = "export", summary = "Export the whole catalogue",
-    description = "At most two exports and imports run at a time. An export is aborted if the client reads nothing for 30 seconds, or reads slower than 8 KiB per second.",
-    responses((status = 200, description = "NDJSON in the format of docs/reference/export.md", body = Object, content_type = "application/x-ndjson"), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")))]
-pub(super) async fn export(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, Problem> {
+pub(super) fn calls() -> Vec<Call> {
+    vec![
+        Call::new(Get, "/v1/export", Admin, export)
+            .named("export", "Export the whole catalogue")
+            .about(
+                "At most two exports and imports run at a time. An export is aborted if the client reads nothing for \
+                 30 seconds, or reads slower than 8 KiB per second.",
+            )
+            .answers(200, "NDJSON in the format of docs/reference/export.md", [object().with_type(NDJSON)]),
+    ]
+}
+
+async fn export(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, Problem> {
     let transfer = Arc::clone(&state.transfers).try_acquire_owned();
     let transfer =
         transfer.map_err(|_| overloaded("other exports and imports are under way; try again when they are done"))?;

@@ -4,11 +4,14 @@ use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+use utoipa::openapi::path::HttpMethod::Post;
 use utoipa::openapi::schema::Type;
 use utoipa::openapi::{ObjectBuilder, RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
+use super::access::Needs::Ingest;
 use super::books::{Written, entry_of};
+use super::calls::{Call, lines as json_lines};
 use super::lines::{self, StreamLine};
 use super::problem::{Details, Problem};
 use super::{State, body, parameters};
@@ -70,13 +73,21 @@ enum FeedOutcome {
     Refused,
 }
 
-#[utoipa::path(post, path = "/v1/libraries/{library}/books", tag = "books", operation_id = "add_books",
-    summary = "Add many books, one per line",
-    description = "A stream of any length, each line a JSON object. Results are sent in the order of the lines, each as soon as its book is on disk. The server stops reading the request while the client does not read the results. Sending the same feed again changes nothing, and its results say so.",
-    params(("library" = String, Path, description = "The library", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")),
-    request_body(content = Fed, content_type = "application/x-ndjson"),
-    responses((status = 200, description = "One result per line", body = Landed, content_type = "application/x-ndjson"), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
-pub(super) async fn add(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
+pub(super) fn calls() -> Vec<Call> {
+    vec![
+        Call::new(Post, "/v1/libraries/{library}/books", Ingest, add)
+            .named("add_books", "Add many books, one per line")
+            .about(
+                "A stream of any length, each line a JSON object. Results are sent in the order of the lines, each as \
+                 soon as its book is on disk. The server stops reading the request while the client does not read the \
+                 results. Sending the same feed again changes nothing, and its results say so.",
+            )
+            .takes([json_lines::<Fed>()])
+            .answers(200, "One result per line", [json_lines::<Landed>()]),
+    ]
+}
+
+async fn add(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
     let library = parameters::library(&request)?;
     parameters::none(request.query_string())?;
     lines::answer(&request, payload, &state, move |catalogue, lines, _| landed(catalogue, &library, lines))

@@ -11,8 +11,11 @@ use actix_web::rt;
 use actix_web::web::Data;
 use serde_json::json;
 use tokio::sync::Notify;
+use utoipa::openapi::path::HttpMethod::Get;
 
-use super::problem::{Details, Problem};
+use super::access::Needs::Nothing;
+use super::calls::{Call, object};
+use super::problem::Problem;
 use super::{SHUTDOWN_SECONDS, State};
 use crate::catalogue::{Catalogue, CatalogueError};
 use crate::index::StoreError;
@@ -26,14 +29,23 @@ const CHANCE: Duration = Duration::from_secs(15);
 /// The retry delay for clients.
 const RETRY_SECONDS: u64 = 5;
 
-#[utoipa::path(get, path = "/healthz", tag = "server", operation_id = "alive", summary = "Liveness: whether the server is running",
-    responses((status = 200, description = "The server is running", body = Object)),)]
+pub(super) fn calls() -> Vec<Call> {
+    vec![
+        Call::new(Get, "/healthz", Nothing, alive).named("alive", "Liveness: whether the server is running").answers(
+            200,
+            "The server is running",
+            [object()],
+        ),
+        Call::new(Get, "/readyz", Nothing, ready)
+            .named("ready", "Readiness: whether the server accepts requests")
+            .answers(200, "The server is ready", [object()]),
+    ]
+}
+
 pub(super) async fn alive() -> HttpResponse {
     HttpResponse::Ok().json(json!({ "status": "ok" }))
 }
 
-#[utoipa::path(get, path = "/readyz", tag = "server", operation_id = "ready", summary = "Readiness: whether the server accepts requests",
-    responses((status = 200, description = "The server is ready", body = Object), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
 pub(super) async fn ready(state: Data<State>) -> Result<HttpResponse, Problem> {
     match state.fault() {
         None => Ok(HttpResponse::Ok().json(json!({ "status": "ready" }))),

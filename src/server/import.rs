@@ -9,10 +9,14 @@ use actix_web::{HttpRequest, HttpResponse, rt};
 use serde::Serialize;
 use tokio::sync::mpsc::{Receiver, channel};
 use utoipa::ToSchema;
+use utoipa::openapi::path::HttpMethod::Post;
 
 use super::access::Guest;
+use super::access::Needs::Admin;
 use super::body::{self, Pace};
-use super::problem::{Details, Problem, overloaded};
+use super::calls::{Call, json, object};
+use super::lines::NDJSON;
+use super::problem::{Problem, overloaded};
 use super::{State, requests};
 use crate::index::UNWATCHED;
 
@@ -26,15 +30,20 @@ pub(super) struct Imported {
     books: u64,
 }
 
-#[utoipa::path(post, path = "/v1/import", tag = "server", operation_id = "import", summary = "Import the books of an export",
-    description = "Any number of lines in the format of docs/reference/export.md. Each book is added, or replaces the book with the same id. If a line is invalid, the books before it have already been imported.",
-    request_body(content = Object, content_type = "application/x-ndjson"),
-    responses((status = 200, description = "All books were imported", body = Imported), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
-pub(super) async fn import(
-    request: HttpRequest,
-    mut payload: Payload,
-    state: Data<State>,
-) -> Result<HttpResponse, Problem> {
+pub(super) fn calls() -> Vec<Call> {
+    vec![
+        Call::new(Post, "/v1/import", Admin, import)
+            .named("import", "Import the books of an export")
+            .about(
+                "Any number of lines in the format of docs/reference/export.md. Each book is added, or replaces the \
+                 book with the same id. If a line is invalid, the books before it have already been imported.",
+            )
+            .takes([object().with_type(NDJSON)])
+            .answers(200, "All books were imported", [json::<Imported>()]),
+    ]
+}
+
+async fn import(request: HttpRequest, mut payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
     body::refuse_other_than_lines(&request)?;
     let transfer = Arc::clone(&state.transfers).try_acquire_owned();
     let transfer =

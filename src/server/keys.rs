@@ -7,20 +7,49 @@ use jiff::SignedDuration;
 use serde::Deserialize;
 use serde_json::json;
 use utoipa::ToSchema;
+use utoipa::openapi::path::HttpMethod::{Delete, Get, Post};
 
 use super::State;
+use super::access::Needs::Admin;
 use super::body;
-use super::problem::{Details, Problem, excerpt};
+use super::calls::{Call, json, object};
+use super::problem::{Problem, excerpt};
 use super::work::{Answer, work};
 use crate::catalogue::{CatalogueError, NewKey};
 
-#[utoipa::path(get, path = "/v1/keys", tag = "keys", operation_id = "keys", summary = "List all keys, without their secrets", responses((status = 200, description = "The keys", body = Object), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")))]
-pub(super) async fn all(state: Data<State>) -> Result<HttpResponse, Problem> {
+pub(super) fn calls() -> Vec<Call> {
+    vec![
+        Call::new(Get, "/v1/keys", Admin, all).named("keys", "List all keys, without their secrets").answers(
+            200,
+            "The keys",
+            [object()],
+        ),
+        Call::new(Post, "/v1/keys", Admin, make)
+            .named("make_key", "Create a key")
+            .about(
+                "Such as `{\"name\": \"shop\", \"role\": \"check\", \"rate\": \"50/s\", \"quota\": \"100000/day\", \
+                 \"expires\": \"2030-01-31T00:00:00Z\"}`. The role is check, ingest (with `libraries`) or admin. The \
+                 secret is shown only once.",
+            )
+            .takes([object()])
+            .answers(201, "The key and its secret", [object()]),
+        Call::new(Post, "/v1/keys/{name}/rotate", Admin, rotate)
+            .named("rotate_key", "Rotate a key: create a new secret")
+            .takes([json::<Rotation>()])
+            .answers(201, "The key and its new secret", [object()]),
+        Call::new(Delete, "/v1/keys/{name}", Admin, revoke).named("revoke_key", "Revoke a key immediately").answers(
+            204,
+            "The key was revoked",
+            [],
+        ),
+    ]
+}
+
+async fn all(state: Data<State>) -> Result<HttpResponse, Problem> {
     work(&state, |catalogue| Answer::ok(&json!({ "keys": catalogue.keys()? }))).await
 }
 
-#[utoipa::path(post, path = "/v1/keys", tag = "keys", operation_id = "make_key", summary = "Create a key", description = "Such as `{\"name\": \"shop\", \"role\": \"check\", \"rate\": \"50/s\", \"quota\": \"100000/day\", \"expires\": \"2030-01-31T00:00:00Z\"}`. The role is check, ingest (with `libraries`) or admin. The secret is shown only once.", request_body = Object, responses((status = 201, description = "The key and its secret", body = Object), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")))]
-pub(super) async fn make(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
+async fn make(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
     let new: NewKey = body::words(&request, payload, &state).await?;
     work(&state, move |catalogue| Answer::json(StatusCode::CREATED, &catalogue.add_key(new)?)).await
 }
@@ -32,8 +61,7 @@ pub(super) struct Rotation {
     overlap_seconds: u32,
 }
 
-#[utoipa::path(post, path = "/v1/keys/{name}/rotate", tag = "keys", operation_id = "rotate_key", summary = "Rotate a key: create a new secret", params(("name" = String, Path, description = "The key's name", min_length = 1, max_length = 100)), request_body = Rotation, responses((status = 201, description = "The key and its new secret", body = Object), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")))]
-pub(super) async fn rotate(
+async fn rotate(
     request: HttpRequest,
     name: Path<String>,
     payload: Payload,
@@ -44,8 +72,7 @@ pub(super) async fn rotate(
     work(&state, move |catalogue| Answer::json(StatusCode::CREATED, &catalogue.rotate_key(&name, overlap)?)).await
 }
 
-#[utoipa::path(delete, path = "/v1/keys/{name}", tag = "keys", operation_id = "revoke_key", summary = "Revoke a key immediately", params(("name" = String, Path, description = "The key's name", min_length = 1, max_length = 100)), responses((status = 204, description = "The key was revoked"), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")))]
-pub(super) async fn revoke(name: Path<String>, state: Data<State>) -> Result<HttpResponse, Problem> {
+async fn revoke(name: Path<String>, state: Data<State>) -> Result<HttpResponse, Problem> {
     let shared = state.clone();
     work(&state, move |catalogue| {
         if catalogue.revoke_key(&name)? {

@@ -3,13 +3,24 @@
 use actix_web::HttpResponse;
 use actix_web::http::header::CONTENT_TYPE;
 use actix_web::web::Data;
+use utoipa::openapi::path::HttpMethod::Get;
 
 use super::State;
+use super::access::Needs::AnyKey;
+use super::calls::{Call, text};
 use super::problem::Problem;
 use crate::metrics::METRICS;
 
+pub(super) fn calls() -> Vec<Call> {
+    vec![Call::new(Get, "/metrics", AnyKey, show).named("metrics", "Show metrics in Prometheus' text format").answers(
+        200,
+        "The metrics",
+        [text("text/plain")],
+    )]
+}
+
 /// `GET /metrics`. The store's values are updated periodically by [`super::health`], so a scrape is cheap.
-pub(super) async fn show(state: Data<State>) -> Result<HttpResponse, Problem> {
+async fn show(state: Data<State>) -> Result<HttpResponse, Problem> {
     let text = METRICS.text_format(state.fault().is_none()).map_err(|error| Problem::failed("internal", &error))?;
     Ok(HttpResponse::Ok().insert_header((CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")).body(text))
 }

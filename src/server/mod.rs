@@ -8,11 +8,11 @@
 
 mod access;
 mod allow;
-mod amend;
 mod audit;
 mod batch;
 mod body;
 mod books;
+mod calls;
 mod checks;
 mod export;
 mod feed;
@@ -31,6 +31,7 @@ mod parameters;
 mod problem;
 mod requests;
 mod settings;
+mod stats;
 mod tls;
 mod turns;
 mod webhooks;
@@ -41,7 +42,7 @@ pub use opening::Opening;
 pub use settings::Settings;
 pub use tls::{CertificateError, CertificateFiles};
 
-use std::future::{pending, ready};
+use std::future::pending;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::num::NonZero;
@@ -51,15 +52,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::available_parallelism;
 use std::time::Duration;
 
-use actix_web::dev::HttpServiceFactory;
-use actix_web::http::Method;
 use actix_web::middleware::from_fn;
-use actix_web::web::{self, Data, ServiceConfig};
-use actix_web::{App, HttpResponse, HttpServer, Route, rt};
+use actix_web::web::Data;
+use actix_web::{App, HttpServer, rt};
 use futures_util::future::select;
 use tokio::sync::Semaphore;
 
-use self::access::{Access, Needs, guarded};
+use self::access::Access;
 use self::health::Health;
 use self::memory::Memory;
 use self::tls::Tls;
@@ -254,7 +253,8 @@ impl Server {
         listeners.iter().for_each(outgoing::give_up);
         rt::System::new().block_on(async move {
             rt::spawn(health::watch(state.clone()));
-            let app = move || App::new().app_data(state.clone()).wrap(from_fn(requests::observe)).configure(routes);
+            let app =
+                move || App::new().app_data(state.clone()).wrap(from_fn(requests::observe)).configure(calls::routes);
             let most = connections(workers);
             let mut server = HttpServer::new(app)
                 .workers(workers)
@@ -352,69 +352,4 @@ fn raise_file_limit() -> u64 {
 #[cfg(not(unix))]
 fn raise_file_limit() -> u64 {
     MOST_CONNECTIONS
-}
-
-/// All calls, and the access that they need.
-fn routes(app: &mut ServiceConfig) {
-    use Needs::{Admin, AnyKey, Check, CheckUnlessOpen, Ingest, Nothing};
-    let (get, put, post, delete) = (|| Method::GET, || Method::PUT, || Method::POST, || Method::DELETE);
-    let existing_clients = ["/copyright_check_by_gems", "/copyright_check_by_gems/"];
-    let book = [
-        (get(), Ingest, web::to(books::get)),
-        (put(), Ingest, web::to(books::put)),
-        (Method::PATCH, Ingest, web::to(amend::patch)),
-        (delete(), Ingest, web::to(books::delete)),
-    ];
-    let books = [(get(), Ingest, web::to(libraries::books)), (post(), Ingest, web::to(feed::add))];
-    // Allow-lists weaken every verdict, so only administrators can change them.
-    let allow_list = [(put(), Admin, web::to(allow::put)), (delete(), Admin, web::to(allow::delete))];
-    let jobs = [(get(), Admin, web::to(jobs::all)), (post(), Admin, web::to(jobs::start))];
-    let job = [(get(), Admin, web::to(jobs::get)), (delete(), Admin, web::to(jobs::cancel))];
-    let keys = [(get(), Admin, web::to(keys::all)), (post(), Admin, web::to(keys::make))];
-    let webhook = [(put(), Admin, web::to(webhooks::put)), (delete(), Admin, web::to(webhooks::delete))];
-    app.service(resource(&["/v1/checks"], [(post(), Check, web::to(checks::check))]))
-        .service(resource(&existing_clients, [(post(), CheckUnlessOpen, web::to(checks::check_by_gems))]))
-        .service(resource(&["/v1/checks:batch"], [(post(), Check, web::to(batch::check))]))
-        .service(resource(&["/v1/libraries"], [(get(), Admin, web::to(libraries::all))]))
-        .service(resource(&["/v1/libraries/{library}/books"], books))
-        // An id may contain slashes, and is empty in a request that omits it.
-        .service(resource(&["/v1/libraries/{library}/books/{id:.*}"], book))
-        .service(resource(&["/v1/libraries/{library}/recut/{id:.*}"], [(post(), Ingest, web::to(jobs::recut))]))
-        .service(resource(&["/v1/libraries/{library}/webhook"], webhook))
-        .service(resource(&["/v1/webhooks"], [(get(), Admin, web::to(webhooks::all))]))
-        .service(resource(&["/v1/jobs"], jobs))
-        .service(resource(&["/v1/jobs/{id}"], job))
-        .service(resource(&["/v1/keys"], keys))
-        .service(resource(&["/v1/keys/{name}"], [(delete(), Admin, web::to(keys::revoke))]))
-        .service(resource(&["/v1/keys/{name}/rotate"], [(post(), Admin, web::to(keys::rotate))]))
-        .service(resource(&["/v1/audit"], [(get(), Admin, web::to(audit::page))]))
-        .service(resource(&["/v1/export"], [(get(), Admin, web::to(export::export))]))
-        .service(resource(&["/v1/import"], [(post(), Admin, web::to(import::import))]))
-        .service(resource(&["/v1/allow"], [(get(), Admin, web::to(allow::all))]))
-        .service(resource(&["/v1/allow/{name:.*}"], allow_list))
-        .service(resource(&["/v1/stats"], [(get(), Admin, web::to(libraries::stats))]))
-        .service(resource(&["/openapi.json"], [(get(), Nothing, web::to(openapi::json))]))
-        .service(web::redirect("/docs", "/docs/"))
-        .service(openapi::page())
-        .service(resource(&["/healthz"], [(get(), Nothing, web::to(health::alive))]))
-        .service(resource(&["/readyz"], [(get(), Nothing, web::to(health::ready))]))
-        .service(resource(&["/metrics"], [(get(), AnyKey, web::to(metrics::show))]))
-        .default_service(web::to(problem::nothing_here));
-}
-
-/// The calls of one path. Any other method is refused with the list of allowed methods.
-fn resource<const N: usize>(paths: &[&str], calls: [(Method, Needs, Route); N]) -> impl HttpServiceFactory + use<N> {
-    let mut resource = web::resource(paths.to_vec());
-    let (mut allowed, mut needs) = (Vec::new(), Vec::new());
-    for (method, need, route) in calls {
-        allowed.push(method.to_string());
-        needs.push((method.clone(), need));
-        if method == Method::GET {
-            allowed.push(Method::HEAD.to_string());
-        }
-        resource = resource.route(route.method(method));
-    }
-    let allowed = allowed.join(", ");
-    let refuse = move || ready(Err::<HttpResponse, _>(problem::wrong_method(&allowed)));
-    guarded(resource.default_service(web::to(refuse)), needs)
 }

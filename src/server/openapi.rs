@@ -1,89 +1,112 @@
-//! The API description (`OpenAPI` 3.1), generated from the handlers, and a page for trying the calls.
+//! The API description (`OpenAPI` 3.1), generated from the declared calls, and a page for trying them.
+
+use std::sync::LazyLock;
 
 use actix_web::HttpResponse;
-use utoipa::openapi::security::{ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityScheme};
-use utoipa::{Modify, OpenApi};
+use utoipa::openapi::path::HttpMethod::Get;
+use utoipa::openapi::path::{Operation, PathItem, Paths};
+use utoipa::openapi::security::{ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
+use utoipa::openapi::tag::{Tag, TagBuilder};
+use utoipa::openapi::{Components, Info, InfoBuilder, License, OpenApi, Ref, RefOr, ResponseBuilder};
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
-use super::{allow, amend, audit, batch, books, checks, export, feed, health, import, jobs, keys, libraries, webhooks};
+use super::access::Needs;
+use super::calls::{self, Body, Call};
+use super::problem::Details;
 
-/// All calls.
-#[derive(OpenApi)]
-#[openapi(
-    info(
-        title = "Lapidary",
-        description = "Which books share parts with a text, how much, which parts, and may it be published",
-        license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0")
-    ),
-    paths(
-        checks::check,
-        batch::check,
-        checks::check_by_gems,
-        libraries::all,
-        libraries::books,
-        feed::add,
-        books::get,
-        books::put,
-        amend::patch,
-        books::delete,
-        allow::all,
-        allow::put,
-        allow::delete,
-        webhooks::all,
-        webhooks::put,
-        webhooks::delete,
-        jobs::all,
-        jobs::start,
-        jobs::get,
-        jobs::cancel,
-        jobs::recut,
-        keys::all,
-        keys::make,
-        keys::rotate,
-        keys::revoke,
-        audit::page,
-        export::export,
-        import::import,
-        libraries::stats,
-        health::alive,
-        health::ready,
-    ),
-    tags(
-        (name = "checks", description = "May this text be published?"),
-        (name = "books", description = "The books in the catalogue"),
-        (name = "allow-lists", description = "Content that never blocks publication"),
-        (name = "webhooks", description = "Notifications about new books that match others"),
-        (name = "jobs", description = "Long-running operations"),
-        (name = "keys", description = "API keys"),
-        (name = "server", description = "Server status and administration"),
-    ),
-    security((), ("bearer" = []), ("key" = [])),
-    modifiers(&Secured)
-)]
-struct Api;
+/// The name of the answer of a call that failed.
+const PROBLEM: &str = "Problem";
 
-/// How a key is sent. If the catalogue has no keys, none is needed.
-struct Secured;
+/// How a key is sent.
+const SCHEMES: [&str; 2] = ["bearer", "key"];
 
-impl Modify for Secured {
-    fn modify(&self, api: &mut utoipa::openapi::OpenApi) {
-        let components = api.components.get_or_insert_default();
-        components.add_security_scheme("bearer", SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer)));
-        let header = ApiKey::Header(ApiKeyValue::new("X-Api-Key"));
-        components.add_security_scheme("key", SecurityScheme::ApiKey(header));
-    }
+pub(super) fn calls() -> Vec<Call> {
+    vec![
+        Call::new(Get, "/openapi.json", Needs::Nothing, json)
+            .named("description", "Show this description of the API")
+            .answers(200, "The description", [calls::object()]),
+    ]
 }
 
 /// The API description as JSON, identical to `docs/openapi.json`.
 #[must_use]
 pub fn openapi() -> String {
     // It consists of text, numbers and lists, so serialization does not fail.
-    Api::openapi().to_pretty_json().unwrap_or_default() + "\n"
+    document().to_pretty_json().unwrap_or_default() + "\n"
 }
 
-/// `GET /openapi.json`
-pub(super) async fn json() -> HttpResponse {
-    HttpResponse::Ok().content_type("application/json").body(openapi())
+fn document() -> OpenApi {
+    let (mut paths, mut tags) = (Paths::new(), Vec::<Tag>::new());
+    let mut components = components();
+    for section in calls::all() {
+        tags.push(TagBuilder::new().name(section.tag).description(Some(section.about)).build());
+        for mut call in section.calls {
+            components.schemas.extend(std::mem::take(&mut call.schemas));
+            let (path, method) = (call.public_path(), call.method.clone());
+            let item = PathItem::new(method, operation(call, section.tag));
+            match paths.paths.get_mut(&path) {
+                Some(known) => known.merge_operations(item),
+                None => drop(paths.paths.insert(path, item)),
+            }
+        }
+    }
+    let mut api = OpenApi::new(info(), paths);
+    api.components = Some(components);
+    api.tags = Some(tags);
+    api
+}
+
+fn info() -> Info {
+    let mut license = License::new(env!("CARGO_PKG_LICENSE"));
+    license.identifier = Some(env!("CARGO_PKG_LICENSE").to_owned());
+    InfoBuilder::new()
+        .title("Lapidary")
+        .version(env!("CARGO_PKG_VERSION"))
+        .description(Some("Which books share parts with a text, how much, which parts, and may it be published"))
+        .license(Some(license))
+        .build()
+}
+
+/// What all calls share: how a key is sent, and how a failure is answered.
+fn components() -> Components {
+    let mut components = Components::new();
+    let header = ApiKey::Header(ApiKeyValue::new("X-Api-Key"));
+    let schemes = [SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer)), SecurityScheme::ApiKey(header)];
+    for (name, scheme) in SCHEMES.into_iter().zip(schemes) {
+        components.add_security_scheme(name, scheme);
+    }
+    let Body { kind, content, schemas } = calls::json::<Details>().with_type("application/problem+json");
+    let problem = ResponseBuilder::new().description("A problem (RFC 9457)").content(kind, content).build();
+    components.responses.insert(PROBLEM.to_owned(), problem.into());
+    components.schemas.extend(schemas);
+    components
+}
+
+/// The operation of a call, with what follows from its section and its role.
+fn operation(call: Call, tag: &str) -> Operation {
+    let mut operation = call.operation;
+    operation.tags = Some(vec![tag.to_owned()]);
+    operation.responses.responses.insert("default".to_owned(), RefOr::Ref(Ref::from_response_name(PROBLEM)));
+    let role: &[&str] = match call.needs {
+        Needs::Nothing => {
+            operation.security = Some(Vec::new());
+            return operation;
+        }
+        Needs::AnyKey => &[],
+        Needs::Check | Needs::CheckUnlessOpen => &["check"],
+        Needs::Ingest => &["ingest"],
+        Needs::Admin => &["admin"],
+    };
+    // If the catalogue has no keys, none is needed.
+    let none = SecurityRequirement::default();
+    let keys = SCHEMES.map(|scheme| SecurityRequirement::new(scheme, role.iter().copied()));
+    operation.security = Some([none].into_iter().chain(keys).collect());
+    operation
+}
+
+async fn json() -> HttpResponse {
+    static DOCUMENT: LazyLock<String> = LazyLock::new(openapi);
+    HttpResponse::Ok().content_type("application/json").body(DOCUMENT.as_str())
 }
 
 /// `GET /docs/`: loads nothing from the network.

@@ -120,12 +120,11 @@ pub(super) fn excerpt(sent: &str) -> String {
     }
 }
 
-/// Handles an unknown path.
-pub(super) async fn nothing_here(request: HttpRequest) -> Result<HttpResponse, Problem> {
+/// The response to an unknown path. `calls` lists the paths that there are.
+pub(super) fn nothing_here(request: &HttpRequest, calls: &str) -> Problem {
     let path = excerpt(request.path());
-    let calls = "/v1/checks, /v1/libraries, /v1/libraries/{library}/books/{id}, /v1/allow, /v1/jobs, /v1/audit, /v1/stats, \
-                 /healthz, /readyz, /metrics and /openapi.json, which has all";
-    Err(Problem::missing("not_found", format!("there is nothing at {path}; there are {calls}")))
+    let detail = format!("there is nothing at {path}; there are {calls}, and what /openapi.json describes below them");
+    Problem::missing("not_found", detail)
 }
 
 /// The server is overloaded.

@@ -5,8 +5,11 @@ use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+use utoipa::openapi::path::HttpMethod::{Delete, Get, Put};
 
-use super::problem::{Details, Problem, excerpt};
+use super::access::Needs::Admin;
+use super::calls::{Call, json};
+use super::problem::{Problem, excerpt};
 use super::work::{Answer, work};
 use super::{State, body, parameters};
 use crate::catalogue::{MadeWebhook, Webhook};
@@ -28,19 +31,31 @@ pub(super) struct Asked {
     url: String,
 }
 
-#[utoipa::path(get, path = "/v1/webhooks", tag = "webhooks", operation_id = "webhooks", summary = "List all webhooks and their delivery status",
-    responses((status = 200, description = "All webhooks, by library", body = All), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
-pub(super) async fn all(state: Data<State>) -> Result<HttpResponse, Problem> {
+pub(super) fn calls() -> Vec<Call> {
+    vec![
+        Call::new(Get, "/v1/webhooks", Admin, all)
+            .named("webhooks", "List all webhooks and their delivery status")
+            .answers(200, "All webhooks, by library", [json::<All>()]),
+        Call::new(Put, "/v1/libraries/{library}/webhook", Admin, put)
+            .named("put_webhook", "Set a webhook: post an event when a book added to the library matches others")
+            .about(
+                "Events are sent for books added from now on. The response contains the secret that events are signed \
+                 with (Standard Webhooks). It is shown only once; another PUT creates a new secret.",
+            )
+            .takes([json::<Asked>()])
+            .answers(200, "It replaced an existing one", [json::<MadeWebhook>()])
+            .answers(201, "It was created", [json::<MadeWebhook>()]),
+        Call::new(Delete, "/v1/libraries/{library}/webhook", Admin, delete)
+            .named("delete_webhook", "Remove a library's webhook")
+            .answers(204, "It was removed", []),
+    ]
+}
+
+async fn all(state: Data<State>) -> Result<HttpResponse, Problem> {
     work(&state, |catalogue| Answer::ok(&All { webhooks: catalogue.webhooks()? })).await
 }
 
-#[utoipa::path(put, path = "/v1/libraries/{library}/webhook", tag = "webhooks", operation_id = "put_webhook",
-    summary = "Set a webhook: post an event when a book added to the library matches others",
-    description = "Events are sent for books added from now on. The response contains the secret that events are signed with (Standard Webhooks). It is shown only once; another PUT creates a new secret.",
-    params(("library" = String, Path, description = "The library", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")),
-    request_body = Asked,
-    responses((status = 200, description = "It replaced an existing one", body = MadeWebhook), (status = 201, description = "It was created", body = MadeWebhook), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
-pub(super) async fn put(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
+async fn put(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
     let library = parameters::library(&request)?;
     parameters::none(request.query_string())?;
     let Asked { url } = body::words(&request, payload, &state).await?;
@@ -51,10 +66,7 @@ pub(super) async fn put(request: HttpRequest, payload: Payload, state: Data<Stat
     .await
 }
 
-#[utoipa::path(delete, path = "/v1/libraries/{library}/webhook", tag = "webhooks", operation_id = "delete_webhook", summary = "Remove a library's webhook",
-    params(("library" = String, Path, description = "The library", min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")),
-    responses((status = 204, description = "It was removed"), (status = "default", description = "A problem (RFC 9457)", body = Details, content_type = "application/problem+json")),)]
-pub(super) async fn delete(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, Problem> {
+async fn delete(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, Problem> {
     let library = parameters::library(&request)?;
     work(&state, move |catalogue| {
         if catalogue.remove_webhook(&library)? {

@@ -1,0 +1,262 @@
+//! The calls of the API. Each is declared once, in the file of its resource: its method, path and role, its handler, and
+//! what it takes and answers. The routes, the API description and the answers to unknown paths and methods follow from
+//! these declarations.
+
+use std::collections::BTreeMap;
+use std::future::ready;
+
+use actix_web::dev::HttpServiceFactory;
+use actix_web::http::Method;
+use actix_web::web::{self, ServiceConfig};
+use actix_web::{FromRequest, Handler, HttpRequest, HttpResponse, Responder, Route};
+use utoipa::openapi::path::{HttpMethod, Operation, Parameter, ParameterBuilder, ParameterIn};
+use utoipa::openapi::request_body::{RequestBody, RequestBodyBuilder};
+use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, SchemaFormat, Type};
+use utoipa::openapi::{Content, Ref, RefOr, Required, ResponseBuilder, Schema};
+use utoipa::{IntoParams, ToSchema};
+
+use super::access::{Needs, guarded};
+use super::problem;
+use super::{allow, audit, batch, books, checks, export, feed, health, import};
+use super::{jobs, keys, libraries, metrics, openapi, stats, webhooks};
+use crate::index::NAME_BYTES;
+
+/// The pattern of a library's name, a book's id, or the name of an allow-list.
+pub(super) const NAME_PATTERN: &str = r"^[^\x00-\x1f\x7f-\x9f]+$";
+
+/// Calls on one subject.
+pub(super) struct Section {
+    /// Its name in the API description.
+    pub(super) tag: &'static str,
+    pub(super) about: &'static str,
+    pub(super) calls: Vec<Call>,
+}
+
+/// All calls.
+pub(super) fn all() -> [Section; 7] {
+    let section =
+        |tag, about, calls: Vec<Vec<Call>>| Section { tag, about, calls: calls.into_iter().flatten().collect() };
+    [
+        section("checks", "May this text be published?", vec![checks::calls(), batch::calls()]),
+        section("books", "The books in the catalogue", vec![libraries::calls(), feed::calls(), books::calls()]),
+        section("allow-lists", "Content that never blocks publication", vec![allow::calls()]),
+        section("webhooks", "Notifications about new books that match others", vec![webhooks::calls()]),
+        section("jobs", "Long-running operations", vec![jobs::calls()]),
+        section("keys", "API keys", vec![keys::calls()]),
+        section(
+            "server",
+            "Server status and administration",
+            vec![
+                audit::calls(),
+                export::calls(),
+                import::calls(),
+                stats::calls(),
+                health::calls(),
+                metrics::calls(),
+                openapi::calls(),
+            ],
+        ),
+    ]
+}
+
+/// The routes of all calls.
+pub(super) fn routes(app: &mut ServiceConfig) {
+    let mut resources = BTreeMap::<&str, Vec<Call>>::new();
+    for call in all().into_iter().flat_map(|section| section.calls) {
+        resources.entry(call.path).or_default().push(call);
+    }
+    let paths: Vec<&str> = resources.keys().copied().filter(|path| !path.contains('{')).collect();
+    let paths = paths.join(", ");
+    for (path, calls) in resources {
+        app.service(resource(path, calls));
+    }
+    app.service(web::redirect("/docs", "/docs/")).service(openapi::page()).default_service(web::to(
+        move |request: HttpRequest| ready(Err::<HttpResponse, _>(problem::nothing_here(&request, &paths))),
+    ));
+}
+
+/// The calls of one path. Any other method is refused with the list of allowed methods. A path that ends in a slash
+/// works without it, too.
+fn resource(path: &str, calls: Vec<Call>) -> impl HttpServiceFactory + use<> {
+    let mut resource = web::resource(vec![path, path.trim_end_matches('/')]);
+    let (mut allowed, mut needs) = (Vec::new(), Vec::new());
+    for Call { method, needs: need, route, .. } in calls {
+        let method = match method {
+            HttpMethod::Put => Method::PUT,
+            HttpMethod::Post => Method::POST,
+            HttpMethod::Patch => Method::PATCH,
+            HttpMethod::Delete => Method::DELETE,
+            _ => Method::GET,
+        };
+        allowed.push(method.to_string());
+        if method == Method::GET {
+            allowed.push(Method::HEAD.to_string());
+        }
+        needs.push((method.clone(), need));
+        resource = resource.route(route.method(method));
+    }
+    let allowed = allowed.join(", ");
+    let refuse = move || ready(Err::<HttpResponse, _>(problem::wrong_method(&allowed)));
+    guarded(resource.default_service(web::to(refuse)), needs)
+}
+
+type Schemas = Vec<(String, RefOr<Schema>)>;
+
+/// A call.
+pub(super) struct Call {
+    pub(super) method: HttpMethod,
+    /// As the router matches it: `{name:.*}` is the rest of the path, which may contain slashes or be empty.
+    path: &'static str,
+    pub(super) needs: Needs,
+    route: Route,
+    pub(super) operation: Operation,
+    /// The schemas that the operation refers to.
+    pub(super) schemas: Schemas,
+}
+
+impl Call {
+    /// Declares a call.
+    pub(super) fn new<H, A>(method: HttpMethod, path: &'static str, needs: Needs, handler: H) -> Self
+    where
+        H: Handler<A>,
+        A: FromRequest + 'static,
+        H::Output: Responder + 'static,
+    {
+        let route = web::to(handler);
+        let mut call = Self { method, path, needs, route, operation: Operation::new(), schemas: Vec::new() };
+        let placeholders = path.split('{').skip(1).filter_map(|rest| rest.split('}').next());
+        for placeholder in placeholders {
+            call.parameter(placeholder_of(placeholder));
+        }
+        call
+    }
+
+    /// The path as clients know it.
+    pub(super) fn public_path(&self) -> String {
+        self.path.replace(":.*", "")
+    }
+
+    /// Its name in generated clients, and what it does.
+    pub(super) fn named(mut self, id: &str, summary: &str) -> Self {
+        self.operation.operation_id = Some(id.to_owned());
+        self.operation.summary = Some(summary.to_owned());
+        self
+    }
+
+    /// What else there is to know about it.
+    pub(super) fn about(mut self, description: &str) -> Self {
+        self.operation.description = Some(description.to_owned());
+        self
+    }
+
+    /// The call takes these query parameters.
+    pub(super) fn query<P: IntoParams>(mut self) -> Self {
+        for parameter in P::into_params(|| Some(ParameterIn::Query)) {
+            self.parameter(parameter);
+        }
+        self
+    }
+
+    /// The call takes a body of one of these types.
+    pub(super) fn takes<const N: usize>(mut self, bodies: [Body; N]) -> Self {
+        let mut body = RequestBodyBuilder::new().required(Some(Required::True));
+        for Body { kind, content, schemas } in bodies {
+            body = body.content(kind, content);
+            self.schemas.extend(schemas);
+        }
+        self.operation.request_body = Some(RefOr::<RequestBody>::T(body.build()));
+        self
+    }
+
+    /// The call answers with this status and one of these bodies, if any.
+    pub(super) fn answers<const N: usize>(mut self, status: u16, description: &str, bodies: [Body; N]) -> Self {
+        let mut response = ResponseBuilder::new().description(description);
+        for Body { kind, content, schemas } in bodies {
+            response = response.content(kind, content);
+            self.schemas.extend(schemas);
+        }
+        self.operation.responses.responses.insert(status.to_string(), response.build().into());
+        self
+    }
+
+    fn parameter(&mut self, parameter: Parameter) {
+        self.operation.parameters.get_or_insert_default().push(RefOr::T(parameter));
+    }
+}
+
+/// The parameter that a placeholder of a path stands for.
+fn placeholder_of(placeholder: &str) -> Parameter {
+    let text = || ObjectBuilder::new().schema_type(Type::String);
+    let name = || text().min_length(Some(1)).max_length(Some(NAME_BYTES)).pattern(Some(NAME_PATTERN));
+    let (description, schema) = match placeholder {
+        "library" => ("The library", name()),
+        "id:.*" => ("The library's own id; slashes need no escaping", name()),
+        "name:.*" => ("The list's name", name()),
+        "name" => ("The key's name", text().min_length(Some(1)).max_length(Some(100))),
+        _ => {
+            let format = SchemaFormat::KnownFormat(KnownFormat::Int32);
+            ("The job's number", ObjectBuilder::new().schema_type(Type::Integer).format(Some(format)).minimum(Some(0)))
+        }
+    };
+    ParameterBuilder::new()
+        .name(placeholder.trim_end_matches(":.*"))
+        .parameter_in(ParameterIn::Path)
+        .required(Required::True)
+        .description(Some(description))
+        .schema(Some(schema))
+        .build()
+}
+
+/// A body of a request or an answer: its content type and its schema.
+pub(super) struct Body {
+    pub(super) kind: &'static str,
+    pub(super) content: Content,
+    pub(super) schemas: Schemas,
+}
+
+/// JSON.
+pub(super) fn json<T: ToSchema>() -> Body {
+    described::<T>("application/json")
+}
+
+/// JSON Lines; the schema is that of a line.
+pub(super) fn lines<T: ToSchema>() -> Body {
+    described::<T>("application/x-ndjson")
+}
+
+/// The fields of a form.
+pub(super) fn form<T: ToSchema>() -> Body {
+    described::<T>("application/x-www-form-urlencoded")
+}
+
+/// Text of this type.
+pub(super) fn text(kind: &'static str) -> Body {
+    let schema = ObjectBuilder::new().schema_type(Type::String);
+    Body { kind, content: Content::new(Some(schema)), schemas: Vec::new() }
+}
+
+/// The raw bytes of a file.
+pub(super) fn file() -> Body {
+    let binary = SchemaFormat::KnownFormat(KnownFormat::Binary);
+    let schema = ObjectBuilder::new().schema_type(Type::String).format(Some(binary));
+    Body { kind: "application/octet-stream", content: Content::new(Some(schema)), schemas: Vec::new() }
+}
+
+/// Any JSON object.
+pub(super) fn object() -> Body {
+    let schema = ObjectBuilder::new().schema_type(Type::Object);
+    Body { kind: "application/json", content: Content::new(Some(schema)), schemas: Vec::new() }
+}
+
+fn described<T: ToSchema>(kind: &'static str) -> Body {
+    let mut schemas = vec![(T::name().into_owned(), T::schema())];
+    T::schemas(&mut schemas);
+    Body { kind, content: Content::new(Some(Ref::from_schema_name(T::name()))), schemas }
+}
+
+impl Body {
+    /// The same body under another content type.
+    pub(super) fn with_type(self, kind: &'static str) -> Self {
+        Self { kind, ..self }
+    }
+}
