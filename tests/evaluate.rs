@@ -237,7 +237,7 @@ fn a_report_has_evidence_and_how_likely_it_errs() {
     let query = folder.file("query.txt", &text);
     let shown = run("check --data {} --html {} {}", &[&folder.data(), &page, &query]).expect(1).out;
     let page = fs::read_to_string(page).expect("a page");
-    for said in ["such a verdict is wrong at most once in", "unrelated books has as much"] {
+    for said in ["measured false-alarm rate: below 1 in", "unrelated books has as much"] {
         assert!(page.contains(said), "{page}");
         assert!(shown.split_whitespace().collect::<Vec<_>>().join(" ").contains(said), "{shown}");
     }

@@ -181,9 +181,9 @@ fn a_renewed_certificate_is_served_without_a_restart() {
     second.sign(&elsewhere, 4096);
     let CertificateFiles { certificate, private_key } = files(&folder);
     fs::write(&certificate, "no certificate").expect("written");
-    server.line_with("still serving the certificate of before");
+    server.line_with("still serving the old certificate");
     fs::copy(&elsewhere.certificate, &certificate).expect("copied");
-    server.line_with("is not that of the first certificate");
+    server.line_with("does not belong to the first certificate");
     assert!(reaches(&first) && !reaches(&second));
 
     fs::copy(&elsewhere.private_key, &private_key).expect("copied");
@@ -245,7 +245,7 @@ fn what_is_wrong_with_the_files_is_said_before_it_serves() {
     fs::write(&private_key, &good).expect("written");
     said("key.pem: no private key in it");
     fs::write(&private_key, KeyPair::generate().expect("a key").serialize_pem()).expect("written");
-    said("is not that of the first certificate");
+    said("does not belong to the first certificate");
     authority.sign(&files(&folder), 2001);
     said("until 2001-01-01T00:00:00Z, which is not now");
 

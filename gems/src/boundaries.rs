@@ -27,13 +27,13 @@ pub enum BoundariesError {
     #[error("'{0}' is not a boundary sequence: four digits 0 to 9")]
     Sequence(String),
     /// There are no sequences.
-    #[error("no boundary sequences; list them as four digits each, blanks between them")]
+    #[error("no boundary sequences; list them as four digits each, separated by spaces")]
     Empty,
     /// The minimum length is invalid.
     #[error("'shortest = {0}': the fewest digits of a chunk must be a whole number from 1 to 1000000")]
     Shortest(String),
     /// The file has more than one set.
-    #[error("this file holds several sets ({0}); put the one to use in a file of its own")]
+    #[error("this file contains several sets ({0}); put the one to use in its own file")]
     Several(String),
 }
 

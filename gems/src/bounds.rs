@@ -16,11 +16,11 @@ const MOST_MARKS: usize = 1_000;
 pub enum Costly {
     /// Written out it is much longer.
     #[error(
-        "written out in full (NFKD) it has more characters than bytes; leave out what is no text, such as rows of U+FDFA"
+        "normalised (NFKD), the text has more characters than bytes; remove what is not text, such as rows of U+FDFA"
     )]
     Expands,
     /// Too many consecutive combining marks.
-    #[error("it has more than {MOST_MARKS} combining marks in a row; leave out what is no text")]
+    #[error("the text has more than {MOST_MARKS} combining marks in a row; remove what is not text")]
     Marks,
 }
 

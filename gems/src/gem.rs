@@ -37,7 +37,7 @@ impl fmt::Display for WrittenGem {
 
 /// The text is not a gem.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("gems are whole numbers, and those of a recipe of 64 bits 16 hexadecimal digits each")]
+#[error("a gem is a whole number, or 16 hexadecimal digits if its recipe has 64 bits")]
 pub struct WrittenGemError;
 
 impl FromStr for WrittenGem {

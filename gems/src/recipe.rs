@@ -436,7 +436,7 @@ pub enum RecipeError {
     #[error(transparent)]
     Boundaries(#[from] BoundariesError),
     /// The recipe's name does not match its definition.
-    #[error("a recipe is written down as '{0}', but its content is that of '{1}'")]
+    #[error("a recipe is stored as '{0}', but its content is that of '{1}'")]
     Renamed(RecipeName, RecipeName),
 }
 

@@ -53,7 +53,7 @@ impl External {
         let failed = |why: String| EvaluateError::Detector { command: command.to_owned(), why };
         let mut shell = Command::new("sh");
         let spawned = shell.args(["-c", command]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
-        let mut child = spawned.map_err(|e| failed(format!("it cannot be started: {e}")))?;
+        let mut child = spawned.map_err(|e| failed(format!("cannot start it: {e}")))?;
         let (to, from) = (child.stdin.take(), child.stdout.take());
         let from = from.ok_or_else(|| failed("it has no standard output".to_owned()))?;
         let (lines, heard) = channel();
@@ -71,20 +71,20 @@ impl External {
 
 impl Talk {
     fn say(&mut self, line: &serde_json::Value) -> Result<(), String> {
-        let Some(to) = &mut self.to else { return Err("it was ended before".to_owned()) };
-        writeln!(to, "{line}").and_then(|()| to.flush()).map_err(|e| format!("it reads no more: {e}"))
+        let Some(to) = &mut self.to else { return Err("it had already ended".to_owned()) };
+        writeln!(to, "{line}").and_then(|()| to.flush()).map_err(|e| format!("it no longer reads: {e}"))
     }
 
     fn answer(&mut self) -> Result<Vec<usize>, String> {
         let line = self.from.recv().map_err(|_| "it ended without an answer".to_owned())?;
-        let line = line.map_err(|e| format!("its answer cannot be read: {e}"))?;
-        serde_json::from_str(&line).map_err(|e| format!("not a list of numbers of books: '{}' ({e})", beginning(&line)))
+        let line = line.map_err(|e| format!("cannot read its answer: {e}"))?;
+        serde_json::from_str(&line).map_err(|e| format!("not a list of book numbers: '{}' ({e})", beginning(&line)))
     }
 
     /// Fails if it has said something before it was asked.
     fn unasked(&self) -> Result<(), String> {
         match self.from.try_recv() {
-            Ok(Ok(line)) => Err(format!("it answers before it is asked: '{}'", beginning(&line))),
+            Ok(Ok(line)) => Err(format!("it answers before it was asked: '{}'", beginning(&line))),
             _ => Ok(()),
         }
     }
@@ -125,7 +125,7 @@ impl Detector for External {
         let asked = talk.say(&json!({"check": text}));
         let found = asked.and_then(|()| talk.answer()).map_err(|e| failed(talk.failure(&e)))?;
         match found.iter().find(|book| **book >= self.books) {
-            Some(book) => Err(failed(format!("it names book {book}, which it was never given"))),
+            Some(book) => Err(failed(format!("it names book {book}, which it was not given"))),
             None => Ok(found),
         }
     }

@@ -81,10 +81,10 @@ pub type Progress<'a> = &'a (dyn Fn(&'static str, u64, u64) + Sync);
 #[non_exhaustive]
 pub enum EvaluateError {
     /// There are fewer books than a comparison takes.
-    #[error("{0} books; an evaluation takes three at least, as one copy is glued between two other books")]
+    #[error("{0} books; an evaluation needs at least three, since one attack puts a copy between two other books")]
     FewBooks(usize),
     /// A book cannot be read.
-    #[error("{name}: {why}; take it out of the folder of books")]
+    #[error("{name}: {why}; remove it from the folder of books")]
     Book {
         /// The book.
         name: String,
@@ -92,7 +92,7 @@ pub enum EvaluateError {
         why: String,
     },
     /// A book was not taken into the index.
-    #[error("a book was refused: {0}; take it out of the folder of books")]
+    #[error("a book was refused: {0}; remove it from the folder of books")]
     Refused(String),
     /// A list of pairs is wrong.
     #[error("{list}: line {line}: {why}")]
@@ -132,7 +132,7 @@ pub enum EvaluateError {
         why: String,
     },
     /// A fault of this program.
-    #[error("this is a fault of the program: {0}")]
+    #[error("internal error: {0}")]
     Internal(String),
 }
 

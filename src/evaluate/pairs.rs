@@ -70,16 +70,15 @@ impl Pairs {
                     columns.len()
                 )));
             };
-            let book = |name: &str| {
-                shelf.number(name).ok_or_else(|| wrong(format!("there is no book '{name}' in the folder of books")))
-            };
+            let book =
+                |name: &str| shelf.number(name).ok_or_else(|| wrong(format!("the folder of books has no '{name}'")));
             let (a, b) = (book(a)?, book(b)?);
             if a == b {
-                return Err(wrong(format!("a pair is of two books, and both are '{}'", shelf.name(a))));
+                return Err(wrong(format!("a pair needs two different books, but both are '{}'", shelf.name(a))));
             }
             let Some(&(relation, expected)) = RELATIONS.iter().find(|(name, _)| *name == relation) else {
                 let known: Vec<&str> = RELATIONS.iter().map(|(name, _)| *name).collect();
-                return Err(wrong(format!("'{relation}' is no relation; known are: {}", known.join(", "))));
+                return Err(wrong(format!("unknown relation '{relation}'; known are: {}", known.join(", "))));
             };
             rows.push(Pair { a, b, relation, expected });
         }
@@ -120,7 +119,8 @@ mod tests {
 
     #[test]
     fn kin_over_others() {
-        let list = "file_a\tfile_b\trelation\tshare\nc\tb\tcontained\t0.5\n\n# a\tb\nb\ta\tsame-work-other-source\nd\te\tdifferent-translation\n";
+        let list = "file_a\tfile_b\trelation\tshare\nc\tb\tcontained\t0.5\n\n# \
+                    a\tb\nb\ta\tsame-work-other-source\nd\te\tdifferent-translation\n";
         let pairs = Pairs::parse(&[("list.tsv".to_owned(), list.to_owned())], &shelf()).expect("a good list");
         assert_eq!(pairs.rows.len(), 3);
         let kin: Vec<(usize, usize)> =

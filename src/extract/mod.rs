@@ -227,10 +227,10 @@ pub enum ExtractError {
         what: String,
     },
     /// The book contains no text.
-    #[error("no text: there is nothing to read in {0}, or only pictures")]
+    #[error("no text: {0} is empty or contains only pictures")]
     NoText(Format),
     /// The bytes are not valid in the encoding given by the caller.
-    #[error("not valid {encoding}: the byte at offset {offset} has no meaning in it; give the right encoding, or none")]
+    #[error("not valid {encoding}: the byte at offset {offset} is invalid; give the right encoding, or none")]
     Undecodable {
         /// The encoding given.
         encoding: Encoding,
@@ -253,7 +253,7 @@ pub enum ExtractError {
     #[error("too costly to read: {0}")]
     OverLimit(Met),
     /// The reader crashed or was stopped.
-    #[error("not readable: {why}; the file may be damaged, or made to do harm")]
+    #[error("unreadable: {why}; the file may be damaged or malicious")]
     Stopped {
         /// What happened.
         why: String,

@@ -90,12 +90,10 @@ impl<R: BufRead> Products<R> {
                     match (self.inside, open.is_empty()) {
                         (None, _) if name == "ONIXMessage" => self.inside = Some(true),
                         (None, _) => {
-                            return Err(
-                                self.wrong(format!("<{name}> where <ONIXMessage> should be: this is no ONIX feed"))
-                            );
+                            return Err(self.wrong(format!("<{name}> instead of <ONIXMessage>: not an ONIX feed")));
                         }
                         (_, true) if name != "Product" && name != "Header" => {
-                            return Err(self.wrong(format!("<{name}> where a <Product> should be")));
+                            return Err(self.wrong(format!("<{name}> instead of <Product>")));
                         }
                         _ if open.len() == DEEPEST => return Err(self.wrong("elements are nested too deeply")),
                         _ => open.push(Element { name: name.to_owned(), ..Element::default() }),
@@ -119,13 +117,13 @@ impl<R: BufRead> Products<R> {
                     let resolved = match character {
                         Some(character) => character.to_string(),
                         None => resolve_xml_entity(name).map(str::to_owned).ok_or_else(|| {
-                            self.wrong(format!("the entity &{name}; is not resolved; write the character itself"))
+                            self.wrong(format!("the entity &{name}; is unknown; write the character itself"))
                         })?,
                     };
                     size += add(&mut open, &resolved);
                 }
                 Event::Eof if self.inside == Some(false) && open.is_empty() => return Ok(None),
-                Event::Eof => return Err(self.wrong("the feed ends in the middle")),
+                Event::Eof => return Err(self.wrong("the feed is truncated")),
                 _ => {}
             }
             if size > LARGEST {

@@ -4,7 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 /// The countries of ISO 3166-1, in code order.
-const COUNTRIES: &str = "AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR BS BT BV BW BY \
+const COUNTRIES: &str = "AD AE AF AG AI AL AM AO AQ AR AS AT AU AW AX AZ BA BB BD BE BF BG BH BI BJ BL BM BN BO BQ BR \
+                         BS BT BV BW BY \
     BZ CA CC CD CF CG CH CI CK CL CM CN CO CR CU CV CW CX CY CZ DE DJ DK DM DO DZ EC EE EG EH ER ES ET FI FJ FK \
     FM FO FR GA GB GD GE GF GG GH GI GL GM GN GP GQ GR GS GT GU GW GY HK HM HN HR HT HU ID IE IL IM IN IO IQ IR \
     IS IT JE JM JO JP KE KG KH KI KM KN KP KR KW KY KZ LA LB LC LI LK LR LS LT LU LV LY MA MC MD ME MF MG MH MK \
@@ -32,7 +33,7 @@ pub struct Territory(String);
 /// The word is not a territory.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{word:?} is no territory{}: give a country of ISO 3166, such as DE, or a region of ONIX list 49, such as GB-SCT",
+    "{word:?} is not a territory{}: give an ISO 3166 country such as DE, or a region of ONIX list 49 such as GB-SCT",
     meant.map(|code| format!(" ({code} is meant?)")).unwrap_or_default()
 )]
 pub struct BadTerritory {

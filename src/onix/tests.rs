@@ -130,21 +130,22 @@ fn what_cannot_be_read_is_told_with_its_line() {
     let product = "<ONIXMessage>\n<Product>\n<RecordReference>1</RecordReference>\n";
     let table = [
         (format!("{product}</Prodct>"), "line 4: "),
-        (format!("{product}<x>&copy;</x></Product></ONIXMessage>"), "line 4: the entity &copy; is not resolved"),
-        (product.to_owned(), "the feed ends in the middle"),
+        (format!("{product}<x>&copy;</x></Product></ONIXMessage>"), "line 4: the entity &copy; is unknown"),
+        (product.to_owned(), "the feed is truncated"),
         ("<ONIXMessage>\n\n<Product></Product></ONIXMessage>".to_owned(), "line 3: a product has no RecordReference"),
-        ("\n<html><body/></html>".to_owned(), "line 2: <html> where <ONIXMessage> should be"),
-        ("<ONIXMessage><Book/></ONIXMessage>".to_owned(), "<Book> where a <Product> should be"),
+        ("\n<html><body/></html>".to_owned(), "line 2: <html> instead of <ONIXMessage>"),
+        ("<ONIXMessage><Book/></ONIXMessage>".to_owned(), "<Book> instead of <Product>"),
         (format!("{product}{}", "<a>".repeat(100)), "nested too deeply"),
         (format!("{product}<a>{}</a>", "x".repeat(9 << 20)), "more than 8388608 bytes"),
-        (String::new(), "the feed ends in the middle"),
-        ("no XML".to_owned(), "the feed ends in the middle"),
+        (String::new(), "the feed is truncated"),
+        ("no XML".to_owned(), "the feed is truncated"),
     ];
     for (feed, said) in table {
         let error = error(&feed);
         assert!(error.contains(said), "{said}: {error}");
     }
-    let bomb = "<!DOCTYPE ONIXMessage [<!ENTITY a \"aaaa\"><!ENTITY b \"&a;&a;\"><!ENTITY f SYSTEM \"file:///etc/passwd\">]>\n\
+    let bomb = "<!DOCTYPE ONIXMessage [<!ENTITY a \"aaaa\"><!ENTITY b \"&a;&a;\"><!ENTITY f SYSTEM \
+                \"file:///etc/passwd\">]>\n\
                 <ONIXMessage><Product><RecordReference>&f;</RecordReference></Product></ONIXMessage>";
-    assert!(error(bomb).contains("line 2: the entity &f; is not resolved"), "{}", error(bomb));
+    assert!(error(bomb).contains("line 2: the entity &f; is unknown"), "{}", error(bomb));
 }

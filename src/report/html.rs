@@ -6,8 +6,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::page::clean;
 use super::words::{
-    count, disabled, grouped, match_error, odds, percent, relation, rights, rule, subject, verdict, verdict_error,
-    whole,
+    certainty, count, disabled, evidence, grouped, odds, relation, rights, rule, shares, subject, verdict, whole,
 };
 use crate::catalogue::{Match, Report};
 use crate::index::Rights;
@@ -63,6 +62,7 @@ pub fn html_report(name: &str, report: &Report, bytes: Option<u64>, when: Timest
                 @if rest > 0 {
                     section { p class="quiet" { (count(rest as u64, "more match", "more matches")) ", not shown here" } }
                 }
+                (method(report))
             }
         }
     };
@@ -74,18 +74,32 @@ fn facts(name: &str, report: &Report, bytes: Option<u64>, when: &str) -> Markup 
         dl {
             dt { "Checked" } dd { (subject(name, report, bytes)) }
             dt { "When" } dd { (when) "; rights as of " (report.day) }
-            dt { "Verdict" } dd class=(report.verdict) { (rights(report.verdict)) }
-            @if let Some(error) = report.error_probability {
-                dt { "Certainty" } dd { (verdict_error(error)) }
+            @if let Some(certainty) = certainty(report) {
+                dt { "Certainty" } dd { (certainty) }
             }
             dt { "Matches" } dd { (grouped(report.total as u64)) }
             @if let Some(disabled) = disabled(report) {
                 dt { "Not counted" } dd { (disabled) }
             }
-            dt { "Rule" } dd { (rule(report)) }
-            dt { "Recipe" } dd { (report.recipe) }
             @if let Some(note) = &report.note {
                 dt { "Note" } dd { (clean(note)) }
+            }
+        }
+    }
+}
+
+/// How the verdict came about, for readers who check it.
+fn method(report: &Report) -> Markup {
+    html! {
+        section class="quiet" {
+            h2 { "Method" }
+            p { "Recipe " (report.recipe) "; " (rule(report)) }
+            @if !report.matches.is_empty() {
+                ol {
+                    @for found in &report.matches {
+                        li { (evidence(found)) "; " (odds(found.chance)) }
+                    }
+                }
             }
         }
     }
@@ -109,15 +123,7 @@ fn one_match(number: usize, found: &Match, report: &Report, bytes: Option<u64>) 
                 @if found.allowed { "; on an allow-list: not part of the verdict" }
             }
             p { (relation(found.relation)) }
-            p {
-                (count(score.common.into(), "gem", "gems")) " in common: "
-                (percent(score.share_of_query)) " of the text's " (grouped(counted.into())) ", "
-                (percent(score.share_of_book)) " of the book's " (grouped(of_book.into()))
-            }
-            p class="quiet" { (odds(found.chance)) }
-            @if let Some(error) = found.error_probability {
-                p class="quiet" { (match_error(found.evidence, error)) }
-            }
+            p { (shares(found)) }
             @if !found.spans.is_empty() {
                 (map(found, bytes, counted, known, of_book))
                 (places(found))

@@ -10,8 +10,7 @@ use crate::matching::Extent;
 
 use super::page::{Page, clean};
 use super::words::{
-    count, disabled, grouped, match_error, odds, percent, relation, rights, rule, subject, verdict, verdict_error,
-    whole,
+    certainty, count, disabled, evidence, grouped, odds, relation, rights, rule, shares, subject, verdict, whole,
 };
 
 /// The maximum number of matches to describe. The rest are only counted.
@@ -42,11 +41,8 @@ impl<W: Write> Page<'_, W> {
         let plain = Style::new();
         self.say(0, &style(report.verdict).bold(), verdict(report))?;
         self.say(INDENT, &plain, &subject(name, report, bytes))?;
-        if report.total == 0 && report.gems > 0 {
-            self.say(INDENT, &plain, &rule(report))?;
-        }
-        if let Some(error) = report.error_probability {
-            self.say(INDENT, &plain, &verdict_error(error))?;
+        if let Some(certainty) = certainty(report) {
+            self.say(INDENT, &plain, &certainty)?;
         }
         if let Some(disabled) = disabled(report) {
             self.say(INDENT, &plain, &format!("not counted: {disabled}"))?;
@@ -67,7 +63,26 @@ impl<W: Write> Page<'_, W> {
             };
             self.say(0, &plain, &rest)?;
         }
+        if report.gems > 0 {
+            self.method(report)?;
+        }
         self.gap()
+    }
+
+    /// Writes how the verdict came about, for readers who check it. An answer without matches has it in one line.
+    fn method(&mut self, report: &Report) -> io::Result<()> {
+        let plain = Style::new();
+        let rule = format!("recipe '{}'; {}", report.recipe, rule(report));
+        if report.matches.is_empty() {
+            return self.say(INDENT, &plain, &format!("method: {rule}"));
+        }
+        self.gap()?;
+        self.say(0, &plain, "Method")?;
+        self.say(INDENT, &plain, &rule)?;
+        for (number, found) in (1..).zip(report.matches.iter().take(DESCRIBED)) {
+            self.say(INDENT, &plain, &format!("{number}. {}; {}", evidence(found), odds(found.chance)))?;
+        }
+        Ok(())
     }
 
     fn found(&mut self, number: usize, found: &Match, report: &Report, bytes: Option<u64>) -> io::Result<()> {
@@ -87,16 +102,8 @@ impl<W: Write> Page<'_, W> {
             &format!("{}/{}, {}{allowed}", book.library, book.id, rights(book.rights)),
         )?;
         let of_book = whole(score.common, score.share_of_book);
-        let [of_text, of_this] = [score.share_of_query, score.share_of_book].map(percent);
-        let common = count(score.common.into(), "gem", "gems");
-        let common =
-            format!("{common} in common: {of_text} of the text's {counted}, {of_this} of the book's {of_book}");
         self.say(INDENT, &plain, relation(found.relation))?;
-        self.say(INDENT, &plain, &common)?;
-        self.say(INDENT, &plain, &odds(found.chance))?;
-        if let Some(error) = found.error_probability {
-            self.say(INDENT, &plain, &match_error(found.evidence, error))?;
-        }
+        self.say(INDENT, &plain, &shares(found))?;
         if !found.spans.is_empty() {
             let text: Vec<Extent> = found.spans.iter().map(|span| span.query).collect();
             let this: Vec<Extent> = found.spans.iter().map(|span| span.book).collect();

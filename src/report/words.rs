@@ -1,6 +1,6 @@
 //! The wording of reports, shared by the terminal and the HTML page.
 
-use crate::catalogue::Report;
+use crate::catalogue::{Match, Report};
 use crate::index::Rights;
 use crate::matching::Relation;
 
@@ -29,10 +29,28 @@ pub(super) fn subject(name: &str, report: &Report, bytes: Option<u64>) -> String
         0 => String::new(),
         allowed => format!(", {allowed} of them allowed"),
     };
-    format!("{name}: {bytes}{gems} under '{}'{common}{allowed}", report.recipe)
+    format!("{name}: {bytes}{gems}{common}{allowed}")
 }
 
-/// Describes the rule for a match, to explain why nothing matches.
+/// The report's only measure of certainty: the upper bound on the probability that the verdict is a false alarm. `None` if
+/// the verdict accuses nobody.
+pub(super) fn certainty(report: &Report) -> Option<String> {
+    match report.error_probability {
+        Some(error) if error < 0.5 => Some(format!("measured false-alarm rate: below 1 in {}", many(error.recip()))),
+        Some(_) => Some("false-alarm rate: unknown, since too few unrelated books were measured".to_owned()),
+        None if report.verdict == Rights::Unknown => None,
+        None => Some(format!("false-alarm rate: not measured for recipe '{}'", report.recipe)),
+    }
+}
+
+/// How much of the text and of the book is common to both.
+pub(super) fn shares(found: &Match) -> String {
+    let common = count(found.score.common.into(), "gem", "gems");
+    let [text, book] = [found.score.share_of_query, found.score.share_of_book].map(percent);
+    format!("{common} in common: {text} of the text's, {book} of the book's")
+}
+
+/// Describes the rule for a match.
 pub(super) fn rule(report: &Report) -> String {
     let gems = count(report.rule.min_common.into(), "gem", "gems");
     let share = match report.rule.min_share {
@@ -60,10 +78,10 @@ pub(super) fn rights(rights: Rights) -> &'static str {
 
 pub(super) fn relation(relation: Relation) -> &'static str {
     match relation {
-        Relation::SameText => "text and book are, for the most part, the same",
-        Relation::PartOfBook => "most of the text lies inside this book",
-        Relation::ContainsBook => "most of this book lies inside the text",
-        Relation::Overlap => "text and book share parts",
+        Relation::SameText => "text and book are mostly the same",
+        Relation::PartOfBook => "most of the text is in this book",
+        Relation::ContainsBook => "most of this book is in the text",
+        Relation::Overlap => "text and book share passages",
     }
 }
 
@@ -81,23 +99,16 @@ pub(super) fn odds(expected: f64) -> String {
     }
 }
 
-/// The upper bound on the probability that the verdict is wrong, in words.
-pub(super) fn verdict_error(error: f64) -> String {
-    if error >= 0.5 {
-        return "how often such a verdict is wrong cannot be said: too few unrelated books were counted".to_owned();
+/// The evidence of a match, with the upper bound on the probability that an unrelated book has as much.
+pub(super) fn evidence(found: &Match) -> String {
+    let evidence = format!("evidence {:.1}", found.evidence);
+    match found.error_probability {
+        None => evidence,
+        Some(error) if error < 0.5 => {
+            format!("{evidence}; fewer than 1 in {} unrelated books has as much", many(error.recip()))
+        }
+        Some(_) => format!("{evidence}, as unrelated books have"),
     }
-    format!(
-        "as far as was counted, such a verdict is wrong at most once in {} checks of unrelated texts",
-        many(error.recip())
-    )
-}
-
-/// The upper bound on the probability that an unrelated book matches as well, in words.
-pub(super) fn match_error(evidence: f64, error: f64) -> String {
-    if error >= 0.5 {
-        return format!("evidence {evidence:.1}, as unrelated books have");
-    }
-    format!("evidence {evidence:.1}: at most one in {} unrelated books has as much", many(error.recip()))
 }
 
 /// A large number rounded to two digits, in words up to trillions.

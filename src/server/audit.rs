@@ -41,7 +41,7 @@ pub(super) fn calls() -> Vec<Call> {
 
 async fn page(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, Problem> {
     let known =
-        "after (the 'next' of the page before) or since (a time such as 2030-01-31T08:00:00Z), and limit (a number)";
+        "after (the 'next' of the previous page) or since (a time such as 2030-01-31T08:00:00Z), and limit (a number)";
     let Wanted { after, since, limit } = parameters::query(request.query_string(), known)?;
     let from = match (after, since) {
         (after, None) => AuditFrom::Behind(after.unwrap_or(0)),

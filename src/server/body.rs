@@ -178,7 +178,7 @@ pub(super) fn json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     measure(bytes)?;
     // Serde would accept a list of the values as an object.
     if bytes.trim_ascii_start().starts_with(b"[") {
-        return Err(Problem::bad("bad_json", "the body is a list; this call takes a JSON object"));
+        return Err(Problem::bad("bad_json", "the body is a JSON array; this call takes an object"));
     }
     serde_json::from_slice(bytes).map_err(|error| bad_json(&error))
 }
@@ -191,7 +191,7 @@ pub(super) fn measure(bytes: &[u8]) -> Result<(), Problem> {
             Excess::Elements => (StatusCode::PAYLOAD_TOO_LARGE, "too_many_elements"),
             Excess::String => (StatusCode::UNPROCESSABLE_ENTITY, "too_long"),
         };
-        Problem::new(status, code, format!("the JSON is not read: {excess}"))
+        Problem::new(status, code, format!("the JSON is refused: {excess}"))
     })
 }
 
@@ -240,7 +240,7 @@ async fn read(request: &HttpRequest, mut payload: Payload, state: &State, limit:
     let mut sent = Sent { bytes: Vec::new(), room: state.memory.room() };
     let mut pace = Pace::new();
     while let Some(chunk) = pace.next(&mut payload).await? {
-        let chunk = chunk.map_err(|error| Problem::bad("broken_body", format!("the body broke off: {error}")))?;
+        let chunk = chunk.map_err(|error| Problem::bad("broken_body", format!("the body ended early: {error}")))?;
         let length = sent.bytes.len() + chunk.len();
         if length > limit {
             return Err(too_large(limit));
@@ -296,7 +296,7 @@ impl Pace {
 fn refuse_compressed(request: &HttpRequest) -> Result<(), Problem> {
     match request.headers().get(CONTENT_ENCODING) {
         Some(coding) if !coding.as_bytes().eq_ignore_ascii_case(b"identity") => {
-            let detail = "a body with a Content-Encoding is not read; send it uncompressed";
+            let detail = "bodies with a Content-Encoding are not supported; send it uncompressed";
             let problem = Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unknown_content_encoding", detail);
             Err(problem.with(ACCEPT_ENCODING, "identity"))
         }
@@ -307,13 +307,14 @@ fn refuse_compressed(request: &HttpRequest) -> Result<(), Problem> {
 pub(super) fn too_large(limit: usize) -> Problem {
     let mib = limit as f64 / MIB;
     let detail = format!(
-        "the body is larger than {limit} bytes ({mib:.1} MiB), the limit here; send less, or have --max-body raised"
+        "the body is larger than the limit of {limit} bytes ({mib:.1} MiB); send less, or ask the administrator to \
+         raise max-body"
     );
     Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", detail)
 }
 
 pub(super) fn stalled() -> Problem {
     let seconds = PATIENCE.as_secs();
-    let detail = format!("the body came too slowly, or nothing of it for {seconds} seconds; send it again");
+    let detail = format!("the body was sent too slowly, or nothing came for {seconds} seconds; send it again");
     Problem::new(StatusCode::REQUEST_TIMEOUT, "body_stalled", detail)
 }

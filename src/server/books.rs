@@ -148,11 +148,11 @@ struct Beside {
 fn entry(key: BookKey, body: Body, parameters: &str) -> Result<(NewEntry, Room), Problem> {
     Ok(match body {
         Body::Json(sent) => {
-            let known = "allow_empty (true or false) beside a JSON body, where everything else stands in the body";
+            let known = "allow_empty (true or false) with a JSON body; all else is in the body";
             let Beside { allow_empty } = parameters::query(parameters, known)?;
             let (written, room) = sent.json::<Written>()?;
             if written.id.is_some() {
-                return Err(Problem::bad("bad_json", "the 'id' stands in the path; leave it out of the body"));
+                return Err(Problem::bad("bad_json", "the id is in the path; leave 'id' out of the body"));
             }
             (entry_of(key, Written { allow_empty: written.allow_empty || allow_empty, ..written })?, room)
         }
@@ -184,12 +184,11 @@ pub(super) fn entry_of(key: BookKey, written: Written) -> Result<NewEntry, Probl
     let content = match (text, gems, recipe) {
         (Some(text), None, None) => Content::Text { text, clean },
         (None, Some(_), _) if clean.is_some() => {
-            return Err(Problem::bad("bad_json", "'clean' says how a text is read: leave it out with gems"));
+            return Err(Problem::bad("bad_json", "'clean' applies only to a text; leave it out with gems"));
         }
         (None, Some(gems), recipe) => Content::Gems { recipe: recipe.map(TryInto::try_into).transpose()?, gems },
         (Some(_), None, Some(_)) => {
-            let detail =
-                "a 'recipe' says what gems were made by; a text gets those of every recipe here, so leave it out";
+            let detail = "'recipe' applies only to gems; a text gets the gems of every recipe, so leave it out";
             return Err(Problem::bad("bad_json", detail));
         }
         _ => return Err(Problem::bad("bad_json", "give exactly one of 'text' and 'gems'")),
@@ -257,7 +256,7 @@ impl About {
             None => Ok(None),
             Some("false") => Ok(Some(false)),
             Some("true") => Ok(Some(true)),
-            Some(other) => Err(bad(format!("'{name}' is true or false, not '{other}'"))),
+            Some(other) => Err(bad(format!("'{name}' must be true or false, not '{other}'"))),
         };
         let (clean, allow_empty) = (flag("clean", clean)?, flag("allow_empty", allow_empty)?.unwrap_or_default());
         Ok(Self { rights, validity: None, title, authors, language, identifiers, clean, allow_empty })

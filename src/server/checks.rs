@@ -144,7 +144,7 @@ fn asked(body: Body, parameters: &str) -> Result<(Query, CheckOptions, Room), Pr
             parameters::none(parameters)?;
             let (asked, room) = sent.json::<Asked>()?;
             if asked.mark.is_some() {
-                return Err(Problem::bad("bad_json", "a 'ref' marks a line of /v1/checks:batch; leave it out here"));
+                return Err(Problem::bad("bad_json", "'ref' is only for lines of /v1/checks:batch; leave it out"));
             }
             let (query, options) = question(asked)?;
             Ok((query, options, room))
@@ -164,7 +164,7 @@ pub(super) fn question(asked: Asked) -> Result<(Query, CheckOptions), Problem> {
     let Asked { gems, text, clean, recipe, library, limit, detail, day, allow_incomplete, mark: _ } = asked;
     let query = match (gems, text) {
         (Some(_), None) if clean.is_some() => {
-            return Err(Problem::bad("bad_json", "'clean' says how a text is read: leave it out with gems"));
+            return Err(Problem::bad("bad_json", "'clean' applies only to a text; leave it out with gems"));
         }
         (Some(gems), None) => Query::Gems(gems),
         (None, Some(text)) => Query::Text { text, clean },

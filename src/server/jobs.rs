@@ -58,10 +58,7 @@ async fn cancel(id: Path<String>, state: Data<State>) -> Result<HttpResponse, Pr
 async fn recut(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
     let key = parameters::book(&request)?;
     let Body::Raw(raw) = body::json_or_raw(&request, payload, &state).await? else {
-        return Err(Problem::bad(
-            "bad_json",
-            "a book is cut anew from its text; send it with Content-Type: text/plain",
-        ));
+        return Err(Problem::bad("bad_json", "this call takes the book's text; send it with Content-Type: text/plain"));
     };
     work_shared(&state, move |catalogue| {
         let (text, mut room) = raw.text()?;
@@ -72,6 +69,6 @@ async fn recut(request: HttpRequest, payload: Payload, state: Data<State>) -> Re
 }
 
 fn number(id: &str) -> Result<u32, Problem> {
-    let missing = || Problem::missing("no_such_job", format!("there is no job {}", super::problem::excerpt(id)));
+    let missing = || Problem::missing("no_such_job", format!("no such job: {}", super::problem::excerpt(id)));
     id.parse().map_err(|_| missing())
 }

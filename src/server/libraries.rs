@@ -56,7 +56,7 @@ struct Wanted {
 
 async fn books(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, Problem> {
     let library = parameters::library(&request)?;
-    let known = "cursor (the 'next_cursor' of the page before) and limit (a number)";
+    let known = "cursor (the 'next_cursor' of the previous page) and limit (a number)";
     let wanted: Wanted = parameters::query(request.query_string(), known)?;
     let cursor: Option<BookId> = wanted.cursor.map(TryInto::try_into).transpose()?;
     let limit = parameters::limit(wanted.limit.unwrap_or(PAGE), 1)?;

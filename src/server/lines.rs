@@ -255,7 +255,7 @@ impl Lines {
                 }
             }
             Ok(Some(Err(error))) => {
-                let detail = format!("the body broke off in this line: {error}; send it and what follows again");
+                let detail = format!("the body ended early in this line: {error}; send it and the rest again");
                 self.stop(Problem::bad("broken_body", detail));
             }
             Err(stalled) => self.stop(stalled),

@@ -101,13 +101,14 @@ impl Room {
         if self.bytes.saturating_add(more) > most {
             let mib = most as f64 / MIB;
             let detail = format!(
-                "this takes more memory than one client may have here ({mib:.1} MiB); send less, or have --body-memory raised"
+                "this request needs more memory than one client may use ({mib:.1} MiB); send less, or ask the \
+                 administrator to raise body-memory"
             );
             return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_much_memory", detail));
         }
         let mut held = self.memory.held();
         if !self.is_free(&held, more) {
-            return Err(overloaded("other requests take the memory that is set aside for them; try again"));
+            return Err(overloaded("all memory for requests is in use; try again"));
         }
         held.all += more;
         *held.by.entry(self.client.clone()).or_default() += more;

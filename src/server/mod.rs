@@ -100,8 +100,8 @@ pub enum ServerError {
     },
     /// The server would be open to everybody.
     #[error(
-        "{0} can be reached from other machines, and there are no keys; make one first (lapidary keys add --data DIR \
-         --role admin NAME), or listen on 127.0.0.1"
+        "{0} is reachable from other machines, but the catalogue has no keys; add one first (lapidary keys add --data \
+         DIR --role admin NAME), or listen on 127.0.0.1"
     )]
     Open(SocketAddr),
     /// TLS cannot be set up.
@@ -117,9 +117,12 @@ pub enum ServerError {
 
 fn remedy(error: &io::Error) -> &'static str {
     match error.kind() {
-        io::ErrorKind::AddrInUse => "stop the program that listens there, or give another address with --listen",
-        io::ErrorKind::PermissionDenied => "give a port from 1024 on with --listen, or the right to use this one",
-        _ => "give an address of this machine with --listen",
+        io::ErrorKind::AddrInUse => "stop the program that uses it, or choose another address with --listen",
+        io::ErrorKind::PermissionDenied => {
+            "choose a port from 1024 on with --listen, or grant the right to use this \
+                                            one"
+        }
+        _ => "choose an address of this machine with --listen",
     }
 }
 
@@ -269,7 +272,7 @@ impl Server {
                 .shutdown_signal(async move {
                     select(pin!(stop), pin!(told.health.reopen())).await;
                     told.stopping.store(true, Ordering::Relaxed);
-                    tracing::info!("stopping: running requests are finished first");
+                    tracing::info!("stopping, after finishing the running requests");
                 });
             for listener in listeners {
                 server = match &tls {
@@ -320,7 +323,7 @@ async fn told_to_reload(tls: Option<Arc<Tls>>) {
     #[cfg(unix)]
     if let Some(mut signal) = opening::hangups() {
         while signal.recv().await.is_some() {
-            tracing::info!("SIGHUP: the certificate is read anew, if there is one; all other settings take a restart");
+            tracing::info!("SIGHUP: reloading the certificate, if there is one; other settings need a restart");
             if let Some(tls) = tls.clone() {
                 // Errors have been logged.
                 let _ = rt::task::spawn_blocking(move || tls.renew()).await;

@@ -34,7 +34,7 @@ pub struct CertificateFiles {
 #[non_exhaustive]
 pub enum CertificateError {
     /// A file cannot be read.
-    #[error("{path}: {source}; it must be a file that this user may read")]
+    #[error("{path}: {source}; it must be a file that this user can read")]
     Unreadable {
         /// The file.
         path: PathBuf,
@@ -42,10 +42,10 @@ pub enum CertificateError {
         source: io::Error,
     },
     /// The file contains no certificate.
-    #[error("{0}: no certificate in it; give the chain as PEM (-----BEGIN CERTIFICATE-----)")]
+    #[error("{0}: contains no certificate; give the chain as PEM (-----BEGIN CERTIFICATE-----)")]
     NoCertificate(PathBuf),
     /// The file contains no private key.
-    #[error("{0}: no private key in it; give one as PEM, without a pass phrase (-----BEGIN PRIVATE KEY-----)")]
+    #[error("{0}: contains no private key; give one as PEM, without a passphrase (-----BEGIN PRIVATE KEY-----)")]
     NoKey(PathBuf),
     /// The certificate or key cannot be used.
     #[error("{path}: {detail}")]
@@ -56,7 +56,7 @@ pub enum CertificateError {
         detail: String,
     },
     /// The certificate and key do not match.
-    #[error("the key in {key} is not that of the first certificate in {certificate}; give the two of one request")]
+    #[error("the key in {key} does not belong to the first certificate in {certificate}")]
     Mismatch {
         /// The certificate file.
         certificate: PathBuf,
@@ -185,7 +185,7 @@ impl Tls {
                 loaded.tell(&self.paths);
                 current.served = loaded.pair;
             }
-            Err(error) => tracing::warn!("still serving the certificate of before: {error}"),
+            Err(error) => tracing::warn!("still serving the old certificate: {error}"),
         }
     }
 

@@ -89,7 +89,7 @@ fn job(line: &[u8], folder: &Path, defaults: &Defaults<'_>) -> Result<Job, Strin
     let line: FeedLine = serde_json::from_slice(line).map_err(|error| error.to_string())?;
     let source = match (line.text, line.gems, line.file, line.recipe) {
         (_, Some(_), ..) if line.clean.is_some() => {
-            return Err("'clean' says how a text is read: leave it out with gems".to_owned());
+            return Err("'clean' applies only to a text; leave it out with gems".to_owned());
         }
         (Some(text), None, None, None) => Source::Text(text),
         (None, Some(gems), None, recipe) => Source::Gems { recipe, gems },

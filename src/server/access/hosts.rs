@@ -29,15 +29,16 @@ impl Hosts {
             let host = host.to_str().unwrap_or_default();
             if !self.know(host) {
                 let detail = format!(
-                    "without keys this server answers to localhost and not to '{}'; ask it as localhost, allow the name \
-                     (serve --allowed-hosts), or make a key (lapidary keys add)",
+                    "this server has no keys and accepts only requests to localhost, not to '{}'; use localhost, \
+                     allow the name (serve --allowed-hosts), or add a key (lapidary keys add)",
                     excerpt(host)
                 );
                 return Err(Problem::new(StatusCode::MISDIRECTED_REQUEST, "unknown_host", detail));
             }
         }
         if is_of_another_site(headers) {
-            let detail = "without keys this server answers no pages of other sites; make a key (lapidary keys add)";
+            let detail = "this server has no keys and refuses requests from pages of other sites; add a key (lapidary \
+                          keys add)";
             return Err(Problem::new(StatusCode::FORBIDDEN, "cross_site", detail));
         }
         Ok(())

@@ -163,7 +163,15 @@ impl Meter {
         let room = u64::from(quota.count).saturating_sub(used.usage.count);
         let counted = lines.min(usize::try_from(room).unwrap_or(usize::MAX));
         used.usage.count += counted as u64;
-        let refused = || too_many(&format!("the day's quota ({quota}) is used up; wait, or ask for more"), left_of_day);
+        let refused = || {
+            too_many(
+                &format!(
+                    "the daily quota ({quota}) is used up; wait, or ask the administrator for \
+                                            more"
+                ),
+                left_of_day,
+            )
+        };
         (counted, (counted < lines).then(refused))
     }
 

@@ -88,7 +88,7 @@ impl Access {
         let key = match catalogue.key_of(secret)? {
             Ok(key) => key,
             Err(AccessDenied::Unknown) => {
-                return Err(unauthorized("bad_key", "this key is not known here; ask the administrator for one").into());
+                return Err(unauthorized("bad_key", "unknown key; ask the administrator for one").into());
             }
             Err(AccessDenied::Expired) => {
                 return Err(
@@ -105,8 +105,10 @@ impl Access {
             None => Ok(Some((key, allowance))),
             Some(wait) => {
                 let what = if allowance.of_day { "the day's quota" } else { "the rate" };
-                let detail =
-                    format!("{what} of the key '{}' is used up ({}); wait, or ask for more", key.name, allowance.limit);
+                let detail = format!(
+                    "{what} of the key '{}' is used up ({}); wait, or ask the administrator for more",
+                    key.name, allowance.limit
+                );
                 Err(Refusal { problem: Box::new(too_many(&detail, wait)), allowance: Some(allowance) })
             }
         }
@@ -115,8 +117,8 @@ impl Access {
     fn without_key(&self, catalogue: &Catalogue, needs: Needs) -> Result<Admitted, Refusal> {
         let (Needs::CheckUnlessOpen, Some((rate, limiter))) = (needs, &self.keyless) else {
             let detail = if catalogue.has_no_keys()? {
-                "the last key was revoked, and nobody may do this without one; stop the server and make one (lapidary keys \
-                 add --data DIR --role admin NAME)"
+                "the last key was revoked, and this call needs one; stop the server and add a key (lapidary keys add \
+                 --data DIR --role admin NAME)"
             } else {
                 "this call needs a key: send it as 'Authorization: Bearer KEY' or 'X-Api-Key: KEY'"
             };
@@ -178,7 +180,7 @@ impl Guest {
     /// # Errors
     /// Why not.
     pub(super) fn is_still_let_in(&self, catalogue: &Catalogue) -> Result<(), Problem> {
-        let detail = "the key that this stream was let in by is good no more; ask the administrator for one";
+        let detail = "the key of this stream was revoked or has expired; ask the administrator for a new one";
         let is_good = match &self.0 {
             Some(id) => catalogue.is_good_key(id)?,
             None => catalogue.is_open()?,
@@ -256,7 +258,7 @@ fn may(key: &Key, request: &ServiceRequest, needs: Needs) -> Result<(), Problem>
         }
         _ => false,
     };
-    let detail = || format!("the key '{}' is one to {}, which does not allow this call", key.name, key.role);
+    let detail = || format!("the role of the key '{}' ({}) does not allow this call", key.name, key.role);
     if enough { Ok(()) } else { Err(Problem::new(StatusCode::FORBIDDEN, "not_allowed", detail())) }
 }
 

@@ -147,7 +147,7 @@ impl Turns {
         match answered.await {
             Ok(Ok(done)) => Ok(done),
             Ok(Err(_)) => Err(Problem::failed("internal", &"a request's work panicked")),
-            Err(_) => Err(overloaded("more requests wait than the server lets wait; try again")),
+            Err(_) => Err(overloaded("too many requests are waiting; try again")),
         }
     }
 }
@@ -217,7 +217,7 @@ impl Drop for Place<'_> {
 pub(super) fn give_way() {
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::process::nice(NICENESS) {
-        tracing::debug!("heavy work does not give way: {error}");
+        tracing::debug!("cannot lower the priority of heavy work: {error}");
     }
 }
 
