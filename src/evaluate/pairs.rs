@@ -119,8 +119,7 @@ mod tests {
 
     #[test]
     fn kin_over_others() {
-        let list = "file_a\tfile_b\trelation\tshare\nc\tb\tcontained\t0.5\n\n# \
-                    a\tb\nb\ta\tsame-work-other-source\nd\te\tdifferent-translation\n";
+        let list = "file_a\tfile_b\trelation\tshare\nc\tb\tcontained\t0.5\n\n# a\tb\nb\ta\tsame-work-other-source\nd\te\tdifferent-translation\n";
         let pairs = Pairs::parse(&[("list.tsv".to_owned(), list.to_owned())], &shelf()).expect("a good list");
         assert_eq!(pairs.rows.len(), 3);
         let kin: Vec<(usize, usize)> =
@@ -132,9 +131,9 @@ mod tests {
     fn what_is_wrong_and_where() {
         let table = [
             ("a\tb", "list.tsv: line 1: 2 columns"),
-            ("a\tb\tcontained\nx\tb\tcontained", "line 2: there is no book 'x'"),
-            ("# comment\n\na\tb\tsimilar", "line 3: 'similar' is no relation; known are: same-work"),
-            ("a\ta\tcontained", "line 1: a pair is of two books"),
+            ("a\tb\tcontained\nx\tb\tcontained", "line 2: the folder of books has no 'x'"),
+            ("# comment\n\na\tb\tsimilar", "line 3: unknown relation 'similar'; known are: same-work"),
+            ("a\ta\tcontained", "line 1: a pair needs two different books"),
         ];
         for (list, expected) in table {
             let error = Pairs::parse(&[("list.tsv".to_owned(), list.to_owned())], &shelf())
