@@ -42,7 +42,7 @@ const LIMITS: &str = "--limit-time 2 --limit-memory 536870912";
 fn a_reader_that_dies_costs_one_file() {
     let folder = Folder::new();
     for (name, bytes, limit, why) in [
-        ("stack", overflows_the_stack(), "", "not readable: its reader overflowed its stack"),
+        ("stack", overflows_the_stack(), "", "unreadable: its reader overflowed its stack"),
         ("loop", loops(), "--limit-time 1", "reading it takes more than 1 seconds, the limit here (--limit-time)"),
         (
             "memory",

@@ -238,12 +238,12 @@ fn what_is_wrong_with_the_files_is_said_before_it_serves() {
     let (good, key) = (fs::read(&certificate).expect("read"), fs::read(&private_key).expect("read"));
 
     fs::write(&certificate, &key).expect("written");
-    said("certificate.pem: no certificate in it");
+    said("certificate.pem: contains no certificate");
     fs::write(&certificate, "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n").expect("written");
     said("certificate.pem: it cannot be used");
     fs::write(&certificate, &good).expect("written");
     fs::write(&private_key, &good).expect("written");
-    said("key.pem: no private key in it");
+    said("key.pem: contains no private key");
     fs::write(&private_key, KeyPair::generate().expect("a key").serialize_pem()).expect("written");
     said("does not belong to the first certificate");
     authority.sign(&files(&folder), 2001);

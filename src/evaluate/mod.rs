@@ -81,7 +81,7 @@ pub type Progress<'a> = &'a (dyn Fn(&'static str, u64, u64) + Sync);
 #[non_exhaustive]
 pub enum EvaluateError {
     /// There are fewer books than a comparison takes.
-    #[error("{0} books; an evaluation needs at least three, since one attack puts a copy between two other books")]
+    #[error("an evaluation needs at least three books, not {0}, since one attack puts a copy between two others")]
     FewBooks(usize),
     /// A book cannot be read.
     #[error("{name}: {why}; remove it from the folder of books")]
