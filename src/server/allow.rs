@@ -81,7 +81,7 @@ async fn put(request: HttpRequest, payload: Payload, state: Data<State>) -> Resu
         let what = match (text, gems, book, recipe) {
             (Some(text), None, None, None) => Allowable::Gems(Content::Text { text, clean }),
             (None, ..) if clean.is_some() => {
-                return Err(Problem::bad("bad_json", "'clean' says how a text is read: give it with one only"));
+                return Err(Problem::bad("bad_json", "'clean' applies only to a text"));
             }
             (None, Some(gems), None, recipe) => {
                 Allowable::Gems(Content::Gems { recipe: recipe.map(TryInto::try_into).transpose()?, gems })

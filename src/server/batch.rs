@@ -119,13 +119,16 @@ fn mark(line: &[u8]) -> Result<Option<Value>, Problem> {
     let mark = serde_json::from_slice::<Marked>(line).ok().and_then(|marked| marked.mark);
     match mark {
         Some(mark) if json::length(&mark) > REF_BYTES => {
-            Err(Problem::bad("bad_ref", format!("a 'ref' has at most {REF_BYTES} bytes of JSON")))
+            Err(Problem::bad("bad_ref", format!("'ref' may have at most {REF_BYTES} bytes of JSON")))
         }
         mark => Ok(mark),
     }
 }
 
 fn too_many() -> Problem {
-    let detail = format!("one request has at most {MOST_CHECKS} lines; send this one and what follows in another");
+    let detail = format!(
+        "a request may have at most {MOST_CHECKS} lines; send this line and the rest in another \
+                          request"
+    );
     Problem::new(actix_web::http::StatusCode::PAYLOAD_TOO_LARGE, "too_many_checks", detail)
 }

@@ -40,8 +40,7 @@ pub(super) fn calls() -> Vec<Call> {
 
 async fn export(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, Problem> {
     let transfer = Arc::clone(&state.transfers).try_acquire_owned();
-    let transfer =
-        transfer.map_err(|_| overloaded("other exports and imports are under way; try again when they are done"))?;
+    let transfer = transfer.map_err(|_| overloaded("too many exports and imports are running; try again later"))?;
     let (sender, receiver) = channel(WAITING);
     let is_whole = Arc::new(AtomicBool::new(false));
     let (catalogue, guest, client) = (Arc::clone(&state.catalogue), Guest::of(&request), Handle::current());
@@ -52,7 +51,7 @@ async fn export(request: HttpRequest, state: Data<State>) -> Result<HttpResponse
         let mut out = io::BufWriter::with_capacity(PIECE, pieces);
         match catalogue.export(&mut out, UNWATCHED) {
             Ok(_) => done.store(true, Ordering::Relaxed),
-            Err(error) => tracing::warn!("an export broke off: {error}"),
+            Err(error) => tracing::warn!("an export was aborted: {error}"),
         }
         // After a failure, what is left in the buffer is not sent.
         let _ = out.into_parts();
@@ -65,7 +64,7 @@ async fn export(request: HttpRequest, state: Data<State>) -> Result<HttpResponse
                 Some(piece) => Some((Ok(piece), Some(receiver))),
                 None if is_whole.load(Ordering::Relaxed) => None,
                 // The client sees a truncated response, without an end.
-                None => Some((Err(io::Error::other("the export broke off")), None)),
+                None => Some((Err(io::Error::other("the export was aborted")), None)),
             }
         }
     });
@@ -86,8 +85,8 @@ impl Pieces {
         self.guest.is_still_let_in(&self.catalogue)?;
         let begun = Instant::now();
         let place = self.client.block_on(async { rt::time::timeout(PATIENCE, self.sender.reserve()).await });
-        let place = place.map_err(|_| overloaded("its client does not read it"))?;
-        let place = place.map_err(|_| overloaded("its client is gone"))?;
+        let place = place.map_err(|_| overloaded("the client does not read it"))?;
+        let place = place.map_err(|_| overloaded("the client disconnected"))?;
         place.send(Bytes::copy_from_slice(bytes));
         self.pace.took(begun.elapsed(), bytes.len())
     }

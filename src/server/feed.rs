@@ -151,7 +151,7 @@ fn read(library: &Library, line: StreamLine) -> (u64, Option<String>, Result<New
     let named = serde_json::from_slice::<Named>(&bytes).ok().map(|named| named.id);
     let entry = || {
         let mut written: Written = body::json(&bytes)?;
-        let id = written.id.take().ok_or_else(|| Problem::bad("bad_json", "the 'id' is missing, or no string"))?;
+        let id = written.id.take().ok_or_else(|| Problem::bad("bad_json", "'id' is missing or not a string"))?;
         entry_of(BookKey { library: library.clone(), id: BookId::try_from(id)? }, written)
     };
     (line.number, named.filter(|id| id.len() <= NAME_BYTES), entry())

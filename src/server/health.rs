@@ -76,22 +76,22 @@ impl From<Fault> for Problem {
         let (code, detail, seconds) = match fault {
             Fault::Starting => ("starting", "the catalogue is being opened; ask again in a moment", RETRY_SECONDS),
             Fault::Stopping => {
-                let detail = "the server is stopping; ask again when it has started anew, or ask another";
+                let detail = "the server is stopping; try again after it has restarted, or use another";
                 ("stopping", detail, SHUTDOWN_SECONDS)
             }
-            Fault::Silent => ("store_silent", "the disk of the catalogue does not answer; look at it", RETRY_SECONDS),
+            Fault::Silent => ("store_silent", "the catalogue's disk does not respond; check the disk", RETRY_SECONDS),
             Fault::ReadOnly => {
-                let detail = "the catalogue's folder cannot be written; mount it for writing, or mend its permissions: \
-                              the server then goes on by itself";
+                let detail = "the catalogue's folder is not writable; remount it or fix its permissions, and the \
+                              server recovers by itself";
                 ("read_only", detail, RETRY_SECONDS)
             }
             Fault::DiskFull => {
-                let detail = "the catalogue's disk is full; free some space: the server then goes on by itself";
+                let detail = "the catalogue's disk is full; free some space, and the server recovers by itself";
                 ("disk_full", detail, RETRY_SECONDS)
             }
             Fault::StoreFailed => {
                 let detail =
-                    "the catalogue cannot be changed; the server's log says why: mend that, then start it anew";
+                    "the catalogue cannot be changed; see the server's log, fix the cause, then restart the server";
                 ("store_failed", detail, RETRY_SECONDS)
             }
             Fault::DiskNearlyFull => {
@@ -141,7 +141,7 @@ impl Health {
         } else if refusing.get_or_insert_with(Instant::now).elapsed() > CHANCE
             && !self.reopening.swap(true, Ordering::Relaxed)
         {
-            tracing::warn!("the catalogue's folder can be written again: the catalogue is opened anew");
+            tracing::warn!("the catalogue's folder is writable again: reopening the catalogue");
             self.told.notify_one();
         }
     }
@@ -162,10 +162,10 @@ impl State {
             tls.renew();
         }
         if let Err(error) = self.access.note_usage(&self.catalogue) {
-            tracing::error!("what keys have used of their quotas could not be noted: {error}");
+            tracing::error!("cannot save the keys' quota usage: {error}");
         }
         if let Err(error) = self.catalogue.hold_reserve() {
-            tracing::warn!("no room could be set aside for when the disk is full: {error}");
+            tracing::warn!("cannot reserve disk space for emergencies: {error}");
         }
         self.health.look_after(&self.catalogue);
         let found = look(&self.catalogue, self.min_free);

@@ -46,8 +46,7 @@ pub(super) fn calls() -> Vec<Call> {
 async fn import(request: HttpRequest, mut payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
     body::refuse_other_than_lines(&request)?;
     let transfer = Arc::clone(&state.transfers).try_acquire_owned();
-    let transfer =
-        transfer.map_err(|_| overloaded("other exports and imports are under way; try again when they are done"))?;
+    let transfer = transfer.map_err(|_| overloaded("too many exports and imports are running; try again later"))?;
     let (sender, receiver) = channel(WAITING);
     let (catalogue, actor, longest) = (Arc::clone(&state.catalogue), requests::caller().actor(), state.max_body as u64);
     let room = state.memory.room();
