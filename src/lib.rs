@@ -41,6 +41,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod api;
 pub mod catalogue;
 pub mod cli;
 pub mod evaluate;

@@ -10,7 +10,8 @@ use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
 use common::{Folder, LAPIDARY, Random, Server, command, prose, run};
-use lapidary::catalogue::{Catalogue, CheckOptions, JobState, Query};
+use lapidary::api::JobState;
+use lapidary::catalogue::{Catalogue, CheckOptions, Query};
 use lapidary::index::{Action, AuditFrom, BookId, BookKey, Library};
 use lapidary_gems::{Boundaries, Recipe};
 use serde_json::{Value, json};

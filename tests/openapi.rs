@@ -1,12 +1,18 @@
 //! The documents are right: the API's description is that of the program and stands in `docs/openapi.json`, and the tests that
 //! `docs/reference/security.md` names exist.
 
+mod common;
+
 use std::fs;
 use std::path::Path;
 
 use lapidary::server::openapi;
-use serde_json::Value;
+use serde_json::{Value, json};
+use ureq::http::Request;
+use ureq::{Agent, SendBody};
 use walkdir::WalkDir;
+
+use common::{Folder, Server, key};
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/openapi.json");
 
@@ -65,4 +71,103 @@ fn every_test_that_is_named_is_there() {
         }
     }
     assert!(named > 20, "{named}");
+}
+
+/// What a reader of `/docs/` can do: execute each call as it stands there, with its example.
+#[test]
+fn every_call_works_with_its_example() {
+    let folder = Folder::new();
+    let key = key(&folder.data(), "--role admin admin");
+    let server = Server::start(&folder.data());
+    let agent: Agent = Agent::config_builder().http_status_as_error(false).build().into();
+    let send = |method: &str, path: &str, (kind, body): (&str, String)| {
+        let mut request =
+            Request::builder().method(method).uri(format!("{}{path}", server.url)).header("X-Api-Key", &key);
+        if !kind.is_empty() {
+            request = request.header("Content-Type", kind);
+        }
+        let mut answer =
+            agent.run(request.body(SendBody::from_owned_reader(std::io::Cursor::new(body))).unwrap()).unwrap();
+        let kind = answer.body().mime_type().unwrap_or_default().to_owned();
+        (answer.status().as_u16().to_string(), kind, answer.body_mut().read_to_string().unwrap())
+    };
+    let api: Value = serde_json::from_str(&openapi()).expect("JSON");
+    let paths = api["paths"].as_object().expect("paths");
+    let calls =
+        paths.iter().flat_map(|(path, calls)| calls.as_object().expect("calls").iter().map(move |call| (path, call)));
+    let mut calls: Vec<(&String, (&String, &Value))> = calls.collect();
+    // Things are put before they are shown, and removed last.
+    let order = ["put", "post", "patch", "get", "delete"];
+    calls.sort_by_key(|(_, (method, _))| order.iter().position(|known| known == method));
+    assert!(calls.len() > 30, "{}", calls.len());
+    for (path, (method, call)) in calls {
+        let mut target = path.clone();
+        for parameter in call["parameters"].as_array().into_iter().flatten().filter(|one| one["in"] == "path") {
+            let example = parameter["example"].as_str().map_or_else(|| parameter["example"].to_string(), str::to_owned);
+            target = target.replace(&format!("{{{}}}", parameter["name"].as_str().expect("a name")), &example);
+        }
+        if call["operationId"] == "cancel_job" {
+            // One that still runs: it waits for texts.
+            let examples = &paths["/v1/jobs"]["post"]["requestBody"]["content"]["application/json"]["examples"];
+            let started = send("POST", "/v1/jobs", ("application/json", examples["reindex"]["value"].to_string())).2;
+            let started: Value = serde_json::from_str(&started).expect("a job");
+            target = format!("/v1/jobs/{}", started["id"]);
+        }
+        let (status, kind, body) = send(&method.to_uppercase(), &target, example(&call["requestBody"]));
+        assert!(status.starts_with('2'), "{method} {target}: {status} {body}");
+        let answers = &call["responses"][&status]["content"];
+        assert!(
+            answers.is_null() && kind.is_empty() || answers[&kind].is_object(),
+            "{method} {target}: {status} {kind}"
+        );
+    }
+}
+
+/// The first example of a body, with its content type.
+fn example(body: &Value) -> (&str, String) {
+    let Some(content) = body["content"].as_object() else { return ("", String::new()) };
+    let examples = content.iter().filter_map(|(kind, content)| {
+        let first = content["examples"].as_object().and_then(|examples| examples.values().next());
+        Some((kind.as_str(), content.get("example").or(first.map(|first| &first["value"]))?))
+    });
+    let (kind, example) = examples.into_iter().next().unwrap_or_else(|| panic!("no example: {body}"));
+    let fields = |fields: &serde_json::Map<String, Value>| {
+        let fields = fields.iter().map(|(name, value)| format!("{name}={}", value.as_str().expect("text")));
+        fields.collect::<Vec<_>>().join("&")
+    };
+    let written = match example {
+        Value::String(text) => text.clone(),
+        Value::Object(form) if kind == "application/x-www-form-urlencoded" => fields(form),
+        example => example.to_string(),
+    };
+    (kind, written)
+}
+
+/// A schema that allows everything tells a client nothing, and clients are generated that cannot read such an answer.
+#[test]
+fn every_schema_says_what_it_is_of() {
+    fn look(schema: &Value, place: &str) {
+        match schema {
+            Value::Object(fields) => {
+                for (name, part) in fields {
+                    let is_schema = name == "schema" || name == "items" || place.ends_with("/properties");
+                    let empty = part.as_object().is_some_and(|part| !part.keys().any(|key| key != "description"));
+                    // A client's own mark is any JSON.
+                    assert!(!(is_schema && empty) || name == "ref", "{place}/{name}");
+                    look(part, &format!("{place}/{name}"));
+                }
+            }
+            Value::Array(parts) => parts.iter().for_each(|part| look(part, place)),
+            _ => {}
+        }
+    }
+    let api: Value = serde_json::from_str(&openapi()).expect("JSON");
+    look(&api["paths"], "");
+    look(&api["components"]["schemas"], "");
+    assert_eq!(
+        api["components"]["responses"]["Problem"]["content"]["application/problem+json"]["schema"],
+        json!({
+            "$ref": "#/components/schemas/Problem"
+        })
+    );
 }

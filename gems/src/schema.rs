@@ -1,12 +1,12 @@
-//! The schema of a gem in an `OpenAPI` description.
+//! The schemas of gems and recipes in an `OpenAPI` description.
 
 use std::borrow::Cow;
 
 use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::{ObjectBuilder, OneOfBuilder, Schema, Type};
+use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, OneOfBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 
-use crate::WrittenGem;
+use crate::{Recipe, WrittenGem};
 
 impl PartialSchema for WrittenGem {
     fn schema() -> RefOr<Schema> {
@@ -23,3 +23,24 @@ impl ToSchema for WrittenGem {
         "Gem".into()
     }
 }
+
+impl PartialSchema for Recipe {
+    fn schema() -> RefOr<Schema> {
+        let text = || ObjectBuilder::new().schema_type(Type::String);
+        let count = || ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(0));
+        let named = || ObjectBuilder::new().property("name", text()).required("name");
+        let base = text().enum_values(Some(["documented", "released"]));
+        let boundaries = ArrayBuilder::new().items(text().pattern(Some("^[0-9]{4}$")));
+        let exact = named().property("base", base).required("base");
+        let exact = exact.property("shortest", count()).required("shortest");
+        let exact = exact.property("boundaries", boundaries).required("boundaries");
+        let hardened = named().property("window", count()).required("window");
+        OneOfBuilder::new()
+            .description(Some("The definition of a recipe: an exact one with its boundaries, or one of words"))
+            .item(exact)
+            .item(hardened)
+            .into()
+    }
+}
+
+impl ToSchema for Recipe {}

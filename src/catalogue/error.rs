@@ -3,7 +3,7 @@
 use jiff::civil::Date;
 use lapidary_gems::{Costly, Recipe, RecipeError, RecipeName, WrittenGem};
 
-use super::jobs::JobState;
+use crate::api::JobState;
 use crate::index::{BadName, BookKey, Coverage, NOTE_BYTES, StoreError, TooLong};
 
 /// Why a catalogue operation failed.

@@ -4,8 +4,6 @@
 //! A random secret this long needs no slow hash because it cannot be guessed.
 
 use std::collections::BTreeSet;
-use std::fmt;
-use std::str::FromStr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use hashbrown::HashMap;
@@ -16,6 +14,7 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use super::{Catalogue, CatalogueError};
+use crate::api::{self, MadeKey, NewKey, Rate, Role, Unit};
 use crate::index::{Action, Library, Small};
 
 /// Prefix of every key, so that scanners can find keys that were published by mistake.
@@ -28,142 +27,7 @@ const NAME_BYTES: usize = 100;
 /// The setting that records that keys have existed.
 const HAS_HAD_KEYS: (&str, &str) = ("access", "has-had-keys");
 
-/// What a key permits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Role {
-    /// Check texts.
-    Check,
-    /// Add, show and remove the books of some libraries.
-    Ingest,
-    /// Everything.
-    Admin,
-}
-
-impl Role {
-    /// The word used in JSON and on the command line.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Check => "check",
-            Self::Ingest => "ingest",
-            Self::Admin => "admin",
-        }
-    }
-}
-
-impl FromStr for Role {
-    type Err = String;
-
-    fn from_str(word: &str) -> Result<Self, String> {
-        let all = [Self::Check, Self::Ingest, Self::Admin];
-        all.into_iter().find(|role| role.as_str() == word).ok_or_else(|| "a role is check, ingest or admin".to_owned())
-    }
-}
-
-impl fmt::Display for Role {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
-/// A rate limit, such as `50/s`, `600/min`, `1000/h` or `100000/day`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct Rate {
-    /// Number of requests, at least 1.
-    pub count: u32,
-    /// The unit of time.
-    pub per: Unit,
-}
-
-/// The unit of time of a rate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
-    /// Per second.
-    Second,
-    /// Per minute.
-    Minute,
-    /// Per hour.
-    Hour,
-    /// Per day.
-    Day,
-}
-
-impl Unit {
-    const ALL: [(Self, &str, u32); 4] =
-        [(Self::Second, "s", 1), (Self::Minute, "min", 60), (Self::Hour, "h", 3_600), (Self::Day, "day", 86_400)];
-
-    /// Its length in seconds.
-    #[must_use]
-    pub fn seconds(self) -> u32 {
-        Self::ALL.iter().find(|(unit, ..)| *unit == self).map_or(1, |(.., seconds)| *seconds)
-    }
-}
-
-/// An invalid rate.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "'{0}' is no rate; write a whole number from 1 to 4294967295 and a time, such as 50/s, 600/min, 1000/h or 100000/day"
-)]
-pub struct RateError(String);
-
-impl FromStr for Rate {
-    type Err = RateError;
-
-    fn from_str(text: &str) -> Result<Self, RateError> {
-        let parsed = text.split_once('/').and_then(|(count, per)| {
-            let (per, ..) = Unit::ALL.into_iter().find(|(_, name, _)| *name == per)?;
-            Some(Self { count: count.parse().ok().filter(|count| *count > 0)?, per })
-        });
-        parsed.ok_or_else(|| RateError(text.chars().take(40).collect()))
-    }
-}
-
-impl TryFrom<String> for Rate {
-    type Error = RateError;
-
-    fn try_from(text: String) -> Result<Self, RateError> {
-        text.parse()
-    }
-}
-
-impl From<Rate> for String {
-    fn from(rate: Rate) -> Self {
-        rate.to_string()
-    }
-}
-
-impl fmt::Display for Rate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = Unit::ALL.iter().find(|(unit, ..)| *unit == self.per).map_or("s", |(_, name, _)| *name);
-        write!(f, "{}/{name}", self.count)
-    }
-}
-
-/// A key to create.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct NewKey {
-    /// Its name.
-    pub name: String,
-    /// What it permits.
-    pub role: Role,
-    /// The libraries of an ingest key.
-    #[serde(default)]
-    pub libraries: BTreeSet<Library>,
-    /// Rate limit. A burst of this many requests is allowed.
-    #[serde(default)]
-    pub rate: Option<Rate>,
-    /// Number of requests per day (UTC).
-    #[serde(default)]
-    pub quota: Option<Rate>,
-    /// When it expires.
-    #[serde(default)]
-    pub expires: Option<Timestamp>,
-}
-
-/// A key, without its secret.
+/// A key, without its secret, as stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Key {
     /// Identifies it in the store, and is the first part of the secret.
@@ -184,22 +48,18 @@ pub struct Key {
     pub created: Timestamp,
 }
 
+impl From<Key> for api::Key {
+    fn from(Key { id, name, role, libraries, rate, quota, expires, created }: Key) -> Self {
+        Self { id, name, role, libraries, rate, quota, expires, created }
+    }
+}
+
 impl Key {
     /// Whether it has expired.
     #[must_use]
     pub fn has_expired(&self) -> bool {
         self.expires.is_some_and(|expires| expires <= Timestamp::now())
     }
-}
-
-/// A new key with its secret.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MadeKey {
-    /// The key.
-    #[serde(flatten)]
-    pub key: Key,
-    /// The secret that its owner sends. It is shown only once.
-    pub secret: String,
 }
 
 /// A key as stored.
@@ -244,8 +104,8 @@ pub(super) struct Keyring {
 
 impl Catalogue {
     /// All keys, by name.
-    pub fn keys(&self) -> Result<Vec<Key>, CatalogueError> {
-        let mut keys: Vec<Key> = self.kept_keys()?.values().map(|kept| (*kept.key).clone()).collect();
+    pub fn keys(&self) -> Result<Vec<api::Key>, CatalogueError> {
+        let mut keys: Vec<api::Key> = self.kept_keys()?.values().map(|kept| (*kept.key).clone().into()).collect();
         keys.sort_by(|a, b| (&a.name, a.created).cmp(&(&b.name, b.created)));
         Ok(keys)
     }
@@ -349,7 +209,7 @@ impl Catalogue {
         let digest = Sha256::digest(secret.as_bytes()).into();
         changed.push(Kept { key: Arc::new(key.clone()), digest, used: None });
         self.change_keys(written(&changed)?, &[Action::KeyMade { name: key.name.clone(), id: key.id.clone() }])?;
-        Ok(MadeKey { key, secret })
+        Ok(MadeKey { key: key.into(), secret })
     }
 
     /// The last recorded usage of a key, over all of its secrets.
@@ -441,7 +301,8 @@ mod tests {
         let (folder, catalogue) = catalogue();
         assert!(catalogue.has_no_keys().unwrap() && catalogue.is_open().unwrap());
         let made = catalogue.add_key(new("shop", Role::Ingest, &["mine"])).unwrap();
-        assert_eq!(*catalogue.key_of(&made.secret).unwrap().unwrap(), made.key);
+        let known = catalogue.key_of(&made.secret).unwrap().unwrap();
+        assert_eq!(api::Key::from((*known).clone()), made.key);
         for wrong in ["", "lap_", "shop", &made.secret[..made.secret.len() - 1], &made.secret.replace("lap", "lop")] {
             assert_eq!(catalogue.key_of(wrong).unwrap(), Err(AccessDenied::Unknown), "{wrong}");
         }
@@ -483,16 +344,6 @@ mod tests {
         let bad = [new("", Role::Check, &[]), new("b", Role::Ingest, &[]), new("c", Role::Check, &["l"]), hourly];
         for new in bad {
             assert!(matches!(catalogue.add_key(new), Err(CatalogueError::BadKey(_))));
-        }
-    }
-
-    #[test]
-    fn rates() {
-        for text in ["50/s", "600/min", "1000/h", "100000/day"] {
-            assert_eq!(text.parse::<Rate>().unwrap().to_string(), text);
-        }
-        for text in ["", "50", "/s", "0/s", "-1/s", "1/week", "4294967296/s", "1 / s"] {
-            assert!(text.parse::<Rate>().is_err(), "{text}");
         }
     }
 }

@@ -28,8 +28,8 @@ pub use answer::{BookRef, CheckOptions, Comparison, Match, Query, Report};
 pub use check::{MAX_GEMS, compare};
 pub(crate) use digest::digests_of;
 pub use error::CatalogueError;
-pub use jobs::{Backups, Checkpoint, CutFrom, Job, JobState, RecipeChoice, Task};
-pub use keys::{AccessDenied, Key, MadeKey, NewKey, Rate, RateError, Role, Unit, Usage};
+pub use jobs::Backups;
+pub use keys::{AccessDenied, Key, Usage};
 use lapidary_gems::{Recipe, RecipeName, Rule};
 pub use text::Text;
 use text::memory_for;
@@ -41,9 +41,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::api::AuditPage;
 use crate::index::{
-    Action, AuditEntry, AuditFrom, BookId, BookKey, Library, LibrarySummary, Record, RocksStore, Small, Snapshot,
-    Store, UNWATCHED, Vitals,
+    Action, AuditFrom, BookId, BookKey, Library, LibrarySummary, Record, RocksStore, Small, Snapshot, Store, UNWATCHED,
+    Vitals,
 };
 use crate::matching::RuleChanges;
 use crate::metrics::METRICS;
@@ -153,7 +154,7 @@ impl Catalogue {
     }
 
     /// Sets whether folds are kept of books added from now on. With its fold, a book can get gems of another recipe
-    /// without its text ([`Task::Reindex`]).
+    /// without its text ([`Task::Reindex`](crate::api::Task::Reindex)).
     pub fn keep_folds(&self, keep: bool) -> Result<(), CatalogueError> {
         Ok(self.store.keep_folds(keep)?)
     }
@@ -272,7 +273,7 @@ impl Catalogue {
         let more = entries.len() > limit;
         entries.truncate(limit);
         let next = entries.last().filter(|_| more).map(|entry| entry.number);
-        Ok(AuditPage { entries, next })
+        Ok(AuditPage { entries: entries.into_iter().map(Into::into).collect(), next })
     }
 
     /// Reads everything and returns the inconsistencies found, one sentence each.
@@ -332,15 +333,6 @@ pub struct Page {
     pub books: Vec<Record>,
     /// The cursor of the next page; `null` on the last page.
     pub next_cursor: Option<BookId>,
-}
-
-/// A page of the audit log.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AuditPage {
-    /// The entries, oldest first.
-    pub entries: Vec<AuditEntry>,
-    /// The number to continue after for the next page; `null` on the last page.
-    pub next: Option<u64>,
 }
 
 /// Statistics of a catalogue.

@@ -7,9 +7,10 @@ use jiff::SignedDuration;
 use lapidary_gems::RecipeName;
 
 use super::failure::Failure;
+use crate::api::{AuditPage, Job, Key, MadeKey, NewKey, Task};
 use crate::catalogue::{
-    Added, AllowList, Allowable, Amendment, AuditPage, Catalogue, CheckOptions, Job, Key, MadeKey, MadeWebhook,
-    NewEntry, NewKey, Page, Query, Report, Stats, Task, Webhook,
+    Added, AllowList, Allowable, Amendment, Catalogue, CheckOptions, MadeWebhook, NewEntry, Page, Query, Report, Stats,
+    Webhook,
 };
 use crate::index::{AuditFrom, BookId, BookKey, Library, Record, Watch};
 

@@ -8,7 +8,8 @@ use jiff::{SignedDuration, Timestamp};
 use super::arguments::Target;
 use super::failure::{Failure, Status};
 use super::terminal::out;
-use crate::index::{Action, Amended, AuditEntry, AuditFrom};
+use crate::api::AuditEntry;
+use crate::index::{Action, Amended, AuditFrom};
 use crate::report::clean;
 
 /// How many entries to read at a time.

@@ -8,9 +8,10 @@ use indicatif::HumanBytes;
 
 use super::arguments::Target;
 use super::failure::{Failure, Status};
-use super::jobs::{bar, perform};
+use super::jobs::{bar, other_result, perform};
 use super::terminal::out;
-use crate::catalogue::{Catalogue, Task};
+use crate::api::{BackedUp, JobResult, Task};
+use crate::catalogue::Catalogue;
 
 /// Back up a catalogue, even while it is in use.
 ///
@@ -49,9 +50,9 @@ impl Backup {
             return Err(Failure::Input("give a folder for this catalogue's backups with --to DIR".to_owned()));
         };
         let to = if self.target.data.is_some() { std::path::absolute(&to)? } else { to };
-        let result = perform(&*self.target.open()?, Task::Backup { to, keep: self.keep })?.result.unwrap_or_default();
-        let bytes = HumanBytes(result["bytes"].as_u64().unwrap_or_default());
-        writeln!(out(false), "backup {}: {bytes}; {} kept", result["backup"], result["kept"])?;
+        let result = perform(&*self.target.open()?, Task::Backup { to, keep: self.keep })?;
+        let JobResult::BackedUp(BackedUp { backup, bytes, kept }) = result else { return Err(other_result()) };
+        writeln!(out(false), "backup {backup}: {}; {kept} kept", HumanBytes(bytes))?;
         Ok(Status::Done)
     }
 }

@@ -11,7 +11,7 @@ use super::access::Access;
 use super::arguments::Target;
 use super::failure::{Failure, Status};
 use super::terminal::out;
-use crate::catalogue::{Job, JobState, Task};
+use crate::api::{Job, JobResult, JobState, Task};
 
 /// How often to poll a job.
 const LOOK: Duration = Duration::from_millis(100);
@@ -80,13 +80,13 @@ fn sentence(job: &Job) -> String {
 }
 
 /// Starts a job and shows its progress until it succeeds.
-pub(super) fn perform(catalogue: &dyn Access, task: Task) -> Result<Job, Failure> {
+pub(super) fn perform(catalogue: &dyn Access, task: Task) -> Result<JobResult, Failure> {
     let job = catalogue.start(task)?;
     wait(catalogue, job)
 }
 
 /// Shows a job's progress until it succeeds.
-pub(super) fn wait(catalogue: &dyn Access, mut job: Job) -> Result<Job, Failure> {
+pub(super) fn wait(catalogue: &dyn Access, mut job: Job) -> Result<JobResult, Failure> {
     let bar = bar(job.task.kind());
     while job.state == JobState::Running {
         bar.set_length(job.total);
@@ -96,11 +96,16 @@ pub(super) fn wait(catalogue: &dyn Access, mut job: Job) -> Result<Job, Failure>
     }
     bar.finish_and_clear();
     catalogue.settle();
-    match (job.state, &job.error) {
-        (JobState::Done, _) => Ok(job),
-        (_, Some(error)) => Err(Failure::Failed(error.clone())),
-        (state, None) => Err(Failure::Failed(format!("job {} ({}) was {state}", job.id, job.task.kind()))),
+    match (job.state, job.result, job.error) {
+        (JobState::Done, Some(result), _) => Ok(result),
+        (_, _, Some(error)) => Err(Failure::Failed(error)),
+        (state, ..) => Err(Failure::Failed(format!("job {} ({}) was {state}", job.id, job.task.kind()))),
     }
+}
+
+/// The failure when a job ends with the result of another task.
+pub(super) fn other_result() -> Failure {
+    Failure::Failed("the job ended with the result of another task; is the server of this version?".to_owned())
 }
 
 /// A progress bar with this label.

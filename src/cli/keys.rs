@@ -11,7 +11,7 @@ use jiff::{Span, Timestamp};
 use super::arguments::Target;
 use super::failure::{Failure, Status};
 use super::terminal::{out, tell};
-use crate::catalogue::{Key, MadeKey, NewKey, Rate, Role};
+use crate::api::{Key, MadeKey, NewKey, Rate, Role};
 use crate::index::Library;
 
 /// Create, list, rotate or revoke API keys.

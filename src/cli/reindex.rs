@@ -11,9 +11,10 @@ use super::access::Access;
 use super::arguments::{BoundariesArgument, Target};
 use super::failure::{Failure, Status};
 use super::files::{Choice, Reading, Usually, Walk};
-use super::jobs::{bar, perform, wait};
+use super::jobs::{bar, other_result, perform, wait};
 use super::terminal::{out, tell};
-use crate::catalogue::{CutFrom, RecipeChoice, Task, digests_of};
+use crate::api::{CutFrom, JobResult, RecipeChoice, Reindexed, Task};
+use crate::catalogue::digests_of;
 use crate::extract::Extracted;
 use crate::index::BookKey;
 
@@ -78,7 +79,7 @@ impl Reindex {
         let name = recipe.name().clone();
         let task = Task::Reindex { recipe: RecipeChoice::Defined(recipe), from, drop_old, allow_missing };
         let catalogue = self.target.open()?;
-        let job = match from {
+        let result = match from {
             CutFrom::Folds => perform(&*catalogue, task)?,
             CutFrom::Sources => {
                 let job = catalogue.start(task)?;
@@ -94,13 +95,15 @@ impl Reindex {
                 wait(&*catalogue, job)?
             }
         };
-        let result = job.result.unwrap_or_default();
+        let JobResult::Reindexed(Reindexed { books_without, dropped, .. }) = result else {
+            return Err(other_result());
+        };
         let mut said = format!("checks now use recipe {name}");
-        if let Some(before) = result["dropped"].as_str() {
+        if let Some(before) = dropped {
             said = format!("{said}; dropped {before}");
         }
-        if let Some(without) = result["books_without"].as_u64().filter(|without| *without > 0) {
-            said = format!("{said}; {without} books have no gems of it");
+        if books_without > 0 {
+            said = format!("{said}; {books_without} books have no gems of it");
         }
         writeln!(out(false), "{said}")?;
         Ok(Status::Done)

@@ -19,9 +19,10 @@ use ureq::{Agent, Body, SendBody};
 use super::access::Access;
 use super::failure::Failure;
 use super::tls;
+use crate::api::{AuditPage, Job, Key, MadeKey, NewKey, Task};
 use crate::catalogue::{
-    Added, AllowList, Allowable, Amendment, AuditPage, CheckOptions, Content, Job, Key, MadeKey, MadeWebhook, NewEntry,
-    NewKey, Page, Query, Report, Stats, Task, Webhook,
+    Added, AllowList, Allowable, Amendment, CheckOptions, Content, MadeWebhook, NewEntry, Page, Query, Report, Stats,
+    Webhook,
 };
 use crate::index::{AuditFrom, BookId, BookKey, Library, Record, Watch};
 

@@ -18,7 +18,8 @@ use super::listen::Listen;
 use super::log::{self, Format};
 use super::size::Size;
 use super::terminal::out;
-use crate::catalogue::{Backups, Catalogue, Rate};
+use crate::api::Rate;
+use crate::catalogue::{Backups, Catalogue};
 use crate::index::CACHE_BYTES;
 use crate::server::{self, CertificateError, CertificateFiles, ServerError, Settings};
 

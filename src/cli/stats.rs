@@ -7,9 +7,9 @@ use indicatif::{HumanBytes, HumanCount};
 
 use super::arguments::Target;
 use super::failure::{Failure, Status};
-use super::jobs::perform;
+use super::jobs::{other_result, perform};
 use super::terminal::out;
-use crate::catalogue::Task;
+use crate::api::{Compacted, JobResult, Task, Verified};
 
 /// Show a catalogue's size, recipes and libraries.
 #[derive(Args)]
@@ -72,18 +72,13 @@ impl Stats {
 
 impl Verify {
     pub(super) fn run(self) -> Result<Status, Failure> {
-        let job = perform(&*self.target.open()?, Task::Verify { fix: self.fix })?;
-        let result = job.result.unwrap_or_default();
-        let faults = result["faults"].as_array().map(Vec::as_slice).unwrap_or_default();
-        for fault in faults.iter().filter_map(|fault| fault.as_str()) {
-            writeln!(out(false), "{fault}")?;
-        }
-        let told = |name: &str| result[name].as_array().map(Vec::as_slice).unwrap_or_default();
-        for lost in told("lost").iter().filter_map(|lost| lost.as_str()) {
-            writeln!(out(false), "{lost}")?;
+        let result = perform(&*self.target.open()?, Task::Verify { fix: self.fix })?;
+        let JobResult::Verified(Verified { faults, found, lost }) = result else { return Err(other_result()) };
+        for sentence in faults.iter().chain(lost.iter().flatten()) {
+            writeln!(out(false), "{sentence}")?;
         }
         if faults.is_empty() {
-            match told("found").len() {
+            match found.map_or(0, |found| found.len()) {
                 0 => writeln!(out(false), "no inconsistencies found")?,
                 found => writeln!(out(false), "{found} faults repaired; no inconsistencies left")?,
             }
@@ -98,9 +93,9 @@ impl Verify {
 
 impl Compact {
     pub(super) fn run(self) -> Result<Status, Failure> {
-        let result = perform(&*self.target.open()?, Task::Compact {})?.result.unwrap_or_default();
-        let bytes = |name: &str| HumanBytes(result[name].as_u64().unwrap_or_default());
-        writeln!(out(false), "{} on disk before, {} now", bytes("bytes_before"), bytes("bytes"))?;
+        let result = perform(&*self.target.open()?, Task::Compact {})?;
+        let JobResult::Compacted(Compacted { bytes, bytes_before }) = result else { return Err(other_result()) };
+        writeln!(out(false), "{} on disk before, {} now", HumanBytes(bytes_before), HumanBytes(bytes))?;
         Ok(Status::Done)
     }
 }

@@ -7,6 +7,7 @@ use std::fmt;
 use jiff::Timestamp;
 use lapidary_gems::RecipeName;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::{Record, Rights};
 
@@ -61,7 +62,7 @@ impl fmt::Display for Actor {
 }
 
 /// What was changed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "action", rename_all = "snake_case")]
 pub enum Action {
     /// A book was added.
@@ -101,16 +102,19 @@ pub enum Action {
     /// A recipe was added.
     RecipeAdded {
         /// Its name.
+        #[schema(value_type = String)]
         recipe: RecipeName,
     },
     /// A recipe became the default.
     RecipeDefault {
         /// Its name.
+        #[schema(value_type = String)]
         recipe: RecipeName,
     },
     /// Dropping a recipe, with all its gems, was started.
     RecipeDropped {
         /// Its name.
+        #[schema(value_type = String)]
         recipe: RecipeName,
     },
     /// Keeping folds was turned on or off.
@@ -133,7 +137,7 @@ pub enum Action {
 }
 
 /// A changed book, as shown in the audit log.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AuditedBook {
     /// Its library.
     pub library: String,
@@ -149,7 +153,7 @@ pub struct AuditedBook {
 }
 
 /// A change to a book's metadata.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Amended {
     /// The book was disabled: checks no longer count it.
@@ -194,7 +198,7 @@ pub(super) struct Audited {
 }
 
 /// An entry of the audit log.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditEntry {
     /// Its number; numbers increase by 1.
     pub number: u64,
@@ -203,7 +207,6 @@ pub struct AuditEntry {
     /// Who: `local`, `anonymous`, or `key:` and the name of a key.
     pub actor: String,
     /// What was changed.
-    #[serde(flatten)]
     pub action: Action,
 }
 

@@ -5,6 +5,7 @@ use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use lapidary_gems::WrittenGem;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use utoipa::ToSchema;
 use utoipa::openapi::path::HttpMethod::{Delete, Get, Put};
 
@@ -58,7 +59,9 @@ pub(super) fn calls() -> Vec<Call> {
                 "Checks ignore gems in an allow-list. A book in an allow-list is still shown as a match, but does not \
                  affect the verdict.",
             )
-            .takes([json::<Asked>()])
+            .takes([json::<Asked>().example(json!({
+                "gems": [2_054_203_394, 772_109_542, 3_170_125_001_u32], "note": "the imprint of all our books"
+            }))])
             .answers(200, "It replaced an existing one", [json::<AllowList>()])
             .answers(201, "It was created", [json::<AllowList>()]),
         Call::new(Delete, "/v1/allow/{name:.*}", Admin, delete)

@@ -9,10 +9,11 @@ use utoipa::openapi::path::HttpMethod::Get;
 
 use super::State;
 use super::access::Needs::Admin;
-use super::calls::{Call, object};
+use super::calls::{Call, json};
 use super::parameters;
 use super::problem::Problem;
 use super::work::{Answer, work};
+use crate::api::AuditPage;
 use crate::index::AuditFrom;
 
 /// The default number of entries per page.
@@ -35,7 +36,7 @@ pub(super) fn calls() -> Vec<Call> {
         Call::new(Get, "/v1/audit", Admin, page)
             .named("audit", "Show the audit log: who changed what, and when")
             .query::<Wanted>()
-            .answers(200, "A page of entries", [object()]),
+            .answers(200, "A page of entries", [json::<AuditPage>()]),
     ]
 }
 

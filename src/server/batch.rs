@@ -6,21 +6,21 @@ use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use utoipa::openapi::path::HttpMethod::Post;
 use utoipa::openapi::schema::SchemaType;
 use utoipa::openapi::{ObjectBuilder, RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::access::Needs::Check;
-use super::calls::{Call, lines as json_lines};
+use super::calls::{Call, TEXT, lines as json_lines};
 use super::checks::{Asked, question};
 use super::lines::{self, StreamLine};
 use super::memory::Room;
-use super::problem::{Details, Problem};
+use super::problem::Problem;
 use super::{State, body, parameters};
+use crate::api;
 use crate::catalogue::{Catalogue, Report};
-use crate::json;
 
 /// The maximum number of lines per request.
 const MOST_CHECKS: u64 = 10_000;
@@ -57,7 +57,7 @@ pub(super) struct Answered {
     report: Option<Report>,
     /// Or why the check was not made.
     #[serde(skip_serializing_if = "Option::is_none")]
-    problem: Option<Details>,
+    problem: Option<api::Problem>,
 }
 
 pub(super) fn calls() -> Vec<Call> {
@@ -69,7 +69,11 @@ pub(super) fn calls() -> Vec<Call> {
                  request is still being sent. An invalid line gets a problem as its result and does not affect other \
                  lines.",
             )
-            .takes([json_lines::<Question>()])
+            .takes([json_lines::<Question>().example(format!(
+                "{}\n{}\n",
+                json!({ "ref": "upload 1", "text": TEXT }),
+                json!({ "ref": "upload 2", "gems": [2_054_203_394, 772_109_542, 3_170_125_001_u32] })
+            ))])
             .answers(200, "One result per line", [json_lines::<Answered>()]),
     ]
 }
@@ -93,7 +97,7 @@ fn answered(catalogue: &Catalogue, line: StreamLine, room: &Mutex<Room>) -> Answ
     };
     // The report itself, and its JSON form.
     let report = report.and_then(|report| {
-        room.lock().unwrap_or_else(PoisonError::into_inner).grow(2 * json::length(&report))?;
+        room.lock().unwrap_or_else(PoisonError::into_inner).grow(2 * crate::json::length(&report))?;
         Ok(report)
     });
     let (report, problem) = match report {
@@ -118,7 +122,7 @@ fn mark(line: &[u8]) -> Result<Option<Value>, Problem> {
     body::measure(line)?;
     let mark = serde_json::from_slice::<Marked>(line).ok().and_then(|marked| marked.mark);
     match mark {
-        Some(mark) if json::length(&mark) > REF_BYTES => {
+        Some(mark) if crate::json::length(&mark) > REF_BYTES => {
             Err(Problem::bad("bad_ref", format!("'ref' may have at most {REF_BYTES} bytes of JSON")))
         }
         mark => Ok(mark),

@@ -6,13 +6,14 @@ use actix_web::{HttpRequest, HttpResponse};
 use lapidary_gems::WrittenGem;
 use serde::Deserialize;
 use serde::de::IntoDeserializer;
+use serde_json::json;
 use utoipa::openapi::path::HttpMethod::{Delete, Get, Patch, Put};
 use utoipa::{IntoParams, ToSchema};
 
 use super::State;
 use super::access::Needs::Ingest;
 use super::body::{self, Body};
-use super::calls::{Call, file, json, text};
+use super::calls::{Call, TEXT, file, json, text};
 use super::memory::Room;
 use super::parameters;
 use super::problem::{Problem, excerpt};
@@ -37,13 +38,25 @@ pub(super) fn calls() -> Vec<Call> {
                  meantime are kept, too.",
             )
             .query::<About>()
-            .takes([json::<Written>(), text("text/plain"), file()])
+            .takes([
+                json::<Written>().example(json!({
+                    "rights": "protected", "title": "Evenings on a Farm near Dikanka", "authors": ["N. Gogol"],
+                    "language": "en", "text": TEXT
+                })),
+                text("text/plain").example(TEXT),
+                file(),
+            ])
             .answers(200, "The book already existed", [json::<Added>()])
             .answers(201, "The book was added", [json::<Added>()]),
         Call::new(Patch, "/v1/libraries/{library}/books/{id:.*}", Ingest, amend)
             .named("amend_book", "Update a book: disable or enable it, set a note, change its rights")
             .about("Omitted fields keep their values.")
-            .takes([json::<Amendment>(), json::<Amendment>().with_type("application/merge-patch+json")])
+            .takes([
+                json::<Amendment>().example(json!({ "note": "the translation of 1926" })),
+                json::<Amendment>()
+                    .example(json!({ "disabled": false, "note": "" }))
+                    .with_type("application/merge-patch+json"),
+            ])
             .answers(200, "The updated record", [json::<Record>()]),
         Call::new(Delete, "/v1/libraries/{library}/books/{id:.*}", Ingest, delete)
             .named("delete_book", "Remove a book")

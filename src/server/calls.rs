@@ -9,6 +9,8 @@ use actix_web::dev::HttpServiceFactory;
 use actix_web::http::Method;
 use actix_web::web::{self, ServiceConfig};
 use actix_web::{FromRequest, Handler, HttpRequest, HttpResponse, Responder, Route};
+use serde_json::{Value, json};
+use utoipa::openapi::example::ExampleBuilder;
 use utoipa::openapi::path::{HttpMethod, Operation, Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::request_body::{RequestBody, RequestBodyBuilder};
 use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, SchemaFormat, Type};
@@ -23,6 +25,10 @@ use crate::index::NAME_BYTES;
 
 /// The pattern of a library's name, a book's id, or the name of an allow-list.
 pub(super) const NAME_PATTERN: &str = r"^[^\x00-\x1f\x7f-\x9f]+$";
+
+/// The text of the examples: the beginning of Gogol's *Evenings on a Farm near Dikanka*.
+pub(super) const TEXT: &str = "What oddity is this: Evenings on a Farm near Dikanka? What sort of evenings have we here? \
+                               And thrust into the world by a beekeeper!";
 
 /// Calls on one subject.
 pub(super) struct Section {
@@ -188,14 +194,15 @@ impl Call {
 fn placeholder_of(placeholder: &str) -> Parameter {
     let text = || ObjectBuilder::new().schema_type(Type::String);
     let name = || text().min_length(Some(1)).max_length(Some(NAME_BYTES)).pattern(Some(NAME_PATTERN));
-    let (description, schema) = match placeholder {
-        "library" => ("The library", name()),
-        "id:.*" => ("The library's own id; slashes need no escaping", name()),
-        "name:.*" => ("The list's name", name()),
-        "name" => ("The key's name", text().min_length(Some(1)).max_length(Some(100))),
+    let (description, example, schema) = match placeholder {
+        "library" => ("The library", json!("mine"), name()),
+        "id:.*" => ("The library's own id; slashes need no escaping", json!("evenings"), name()),
+        "name:.*" => ("The list's name", json!("imprint"), name()),
+        "name" => ("The key's name", json!("me"), text().min_length(Some(1)).max_length(Some(100))),
         _ => {
             let format = SchemaFormat::KnownFormat(KnownFormat::Int32);
-            ("The job's number", ObjectBuilder::new().schema_type(Type::Integer).format(Some(format)).minimum(Some(0)))
+            let number = ObjectBuilder::new().schema_type(Type::Integer).format(Some(format)).minimum(Some(0));
+            ("The job's number", json!(1), number)
         }
     };
     ParameterBuilder::new()
@@ -204,6 +211,7 @@ fn placeholder_of(placeholder: &str) -> Parameter {
         .required(Required::True)
         .description(Some(description))
         .schema(Some(schema))
+        .example(Some(example))
         .build()
 }
 
@@ -255,6 +263,19 @@ fn described<T: ToSchema>(kind: &'static str) -> Body {
 }
 
 impl Body {
+    /// With an example that the call takes.
+    pub(super) fn example(mut self, example: impl Into<Value>) -> Self {
+        self.content.example = Some(example.into());
+        self
+    }
+
+    /// With several examples by name. A client shows the first in alphabetical order first.
+    pub(super) fn examples<const N: usize>(mut self, examples: [(&str, Value); N]) -> Self {
+        let example = |value| RefOr::T(ExampleBuilder::new().value(Some(value)).build());
+        self.content.examples = examples.map(|(name, value)| (name.to_owned(), example(value))).into();
+        self
+    }
+
     /// The same body under another content type.
     pub(super) fn with_type(self, kind: &'static str) -> Self {
         Self { kind, ..self }

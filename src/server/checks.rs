@@ -9,13 +9,14 @@ use jiff::civil::Date;
 use lapidary_gems::WrittenGem;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde_json::json;
 use utoipa::openapi::path::HttpMethod::Post;
 use utoipa::{IntoParams, ToSchema};
 
 use super::State;
 use super::access::Needs::{Check, CheckUnlessOpen};
 use super::body::{self, Body};
-use super::calls::{Call, file, form, json, text};
+use super::calls::{Call, TEXT, file, form, json, text};
 use super::memory::Room;
 use super::parameters;
 use super::problem::{Problem, excerpt};
@@ -32,7 +33,7 @@ pub(super) fn calls() -> Vec<Call> {
                  text/html`, the report is a page suitable for filing.",
             )
             .query::<Options>()
-            .takes([json::<Asked>(), text("text/plain"), file()])
+            .takes([json::<Asked>().example(json!({ "text": TEXT })), text("text/plain").example(TEXT), file()])
             .answers(200, "The report", [json::<Report>(), text("text/html")]),
         Call::new(Post, "/copyright_check_by_gems/", CheckUnlessOpen, check_by_gems)
             .named("check_by_gems", "Check gems posted as a form by existing clients")
@@ -41,7 +42,7 @@ pub(super) fn calls() -> Vec<Call> {
                  which the published client computes, if every book has gems of that recipe, and `documented` \
                  otherwise.",
             )
-            .takes([form::<Form>()])
+            .takes([form::<Form>().example(json!({ "gems": "2054203394,772109542,3170125001" }))])
             .answers(200, "The report", [json::<Report>()]),
     ]
 }

@@ -4,6 +4,7 @@ use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use utoipa::openapi::path::HttpMethod::Post;
 use utoipa::openapi::schema::Type;
 use utoipa::openapi::{ObjectBuilder, RefOr, Schema};
@@ -11,10 +12,11 @@ use utoipa::{PartialSchema, ToSchema};
 
 use super::access::Needs::Ingest;
 use super::books::{Written, entry_of};
-use super::calls::{Call, lines as json_lines};
+use super::calls::{Call, TEXT, lines as json_lines};
 use super::lines::{self, StreamLine};
-use super::problem::{Details, Problem};
+use super::problem::Problem;
 use super::{State, body, parameters};
+use crate::api;
 use crate::catalogue::{Added, Catalogue, NewEntry, Outcome};
 use crate::index::{BookId, BookKey, Library, NAME_BYTES};
 
@@ -56,7 +58,7 @@ pub(super) struct Landed {
     gems: Option<u32>,
     /// Why the book was refused.
     #[serde(skip_serializing_if = "Option::is_none")]
-    problem: Option<Details>,
+    problem: Option<api::Problem>,
 }
 
 /// The outcome for a book. Unless it was refused, the book is on disk.
@@ -82,7 +84,8 @@ pub(super) fn calls() -> Vec<Call> {
                  soon as its book is on disk. The server stops reading the request while the client does not read the \
                  results. Sending the same feed again changes nothing, and its results say so.",
             )
-            .takes([json_lines::<Fed>()])
+            .takes([json_lines::<Fed>()
+                .example(json!({ "id": "evenings/preface", "rights": "protected", "text": TEXT }).to_string() + "\n")])
             .answers(200, "One result per line", [json_lines::<Landed>()]),
     ]
 }

@@ -9,14 +9,14 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::RETRY_AFTER;
 use actix_web::rt;
 use actix_web::web::Data;
-use serde_json::json;
 use tokio::sync::Notify;
 use utoipa::openapi::path::HttpMethod::Get;
 
 use super::access::Needs::Nothing;
-use super::calls::{Call, object};
+use super::calls::{Call, json};
 use super::problem::Problem;
 use super::{SHUTDOWN_SECONDS, State};
+use crate::api;
 use crate::catalogue::{Catalogue, CatalogueError};
 use crate::index::StoreError;
 
@@ -34,21 +34,21 @@ pub(super) fn calls() -> Vec<Call> {
         Call::new(Get, "/healthz", Nothing, alive).named("alive", "Liveness: whether the server is running").answers(
             200,
             "The server is running",
-            [object()],
+            [json::<api::Health>()],
         ),
         Call::new(Get, "/readyz", Nothing, ready)
             .named("ready", "Readiness: whether the server accepts requests")
-            .answers(200, "The server is ready", [object()]),
+            .answers(200, "The server is ready", [json::<api::Health>()]),
     ]
 }
 
 pub(super) async fn alive() -> HttpResponse {
-    HttpResponse::Ok().json(json!({ "status": "ok" }))
+    HttpResponse::Ok().json(api::Health::of("ok"))
 }
 
 pub(super) async fn ready(state: Data<State>) -> Result<HttpResponse, Problem> {
     match state.fault() {
-        None => Ok(HttpResponse::Ok().json(json!({ "status": "ready" }))),
+        None => Ok(HttpResponse::Ok().json(api::Health::of("ready"))),
         Some(fault) => Err(fault.into()),
     }
 }

@@ -6,9 +6,8 @@ use std::sync::Arc;
 
 use actix_web::web::{Bytes, Data, Payload};
 use actix_web::{HttpRequest, HttpResponse, rt};
-use serde::Serialize;
+use serde_json::json;
 use tokio::sync::mpsc::{Receiver, channel};
-use utoipa::ToSchema;
 use utoipa::openapi::path::HttpMethod::Post;
 
 use super::access::Guest;
@@ -18,17 +17,11 @@ use super::calls::{Call, json, object};
 use super::lines::NDJSON;
 use super::problem::{Problem, overloaded};
 use super::{State, requests};
+use crate::api::Imported;
 use crate::index::UNWATCHED;
 
 /// How many pieces of the body can wait for the disk.
 const WAITING: usize = 16;
-
-/// The result of an import.
-#[derive(Serialize, ToSchema)]
-pub(super) struct Imported {
-    /// The number of books imported.
-    books: u64,
-}
 
 pub(super) fn calls() -> Vec<Call> {
     vec![
@@ -38,7 +31,11 @@ pub(super) fn calls() -> Vec<Call> {
                 "Any number of lines in the format of docs/reference/export.md. Each book is added, or replaces the \
                  book with the same id. If a line is invalid, the books before it have already been imported.",
             )
-            .takes([object().with_type(NDJSON)])
+            .takes([object().with_type(NDJSON).example(format!(
+                "{}\n{}\n",
+                json!({ "lapidary_export": 1, "recipes": [], "keeps_folds": false, "books": 0 }),
+                json!({ "end": 0 })
+            ))])
             .answers(200, "All books were imported", [json::<Imported>()]),
     ]
 }

@@ -9,30 +9,38 @@ use utoipa::openapi::path::HttpMethod::{Delete, Get, Post};
 use super::State;
 use super::access::Needs::{Admin, Ingest};
 use super::body::{self, Body};
-use super::calls::{Call, file, object, text};
+use super::calls::{Call, TEXT, file, json, text};
 use super::parameters;
 use super::problem::Problem;
 use super::work::{Answer, work_shared};
-use crate::catalogue::Task;
+use crate::api::{Job, Jobs, Recut, Task};
 
 pub(super) fn calls() -> Vec<Call> {
     vec![
-        Call::new(Get, "/v1/jobs", Admin, all).named("jobs", "List all jobs").answers(200, "The jobs", [object()]),
+        Call::new(Get, "/v1/jobs", Admin, all).named("jobs", "List all jobs").answers(
+            200,
+            "The jobs",
+            [json::<Jobs>()],
+        ),
         Call::new(Post, "/v1/jobs", Admin, start)
             .named("start_job", "Start a job")
-            .about("Such as `{\"kind\": \"verify\"}`, `{\"kind\": \"compact\"}`, a re-index, or dropping a recipe.")
-            .takes([object()])
-            .answers(202, "The job", [object()]),
-        Call::new(Get, "/v1/jobs/{id}", Admin, get).named("job", "Show a job").answers(200, "The job", [object()]),
-        Call::new(Delete, "/v1/jobs/{id}", Admin, cancel).named("cancel_job", "Cancel a job").answers(
+            .about("One job of a kind runs at a time. A re-index from sources waits until the text of every book was sent.")
+            .takes([json::<Task>().examples([
+                ("compact", json!({ "kind": "compact" })),
+                ("reindex", json!({ "kind": "reindex", "recipe": "released", "from": "sources" })),
+                ("verify", json!({ "kind": "verify" })),
+            ])])
+            .answers(202, "The job", [json::<Job>()]),
+        Call::new(Get, "/v1/jobs/{id}", Admin, get).named("job", "Show a job").answers(200, "The job", [json::<Job>()]),
+        Call::new(Delete, "/v1/jobs/{id}", Admin, cancel).named("cancel_job", "Cancel a job").about("A job that has ended cannot be cancelled (409).").answers(
             202,
             "The job",
-            [object()],
+            [json::<Jobs>()],
         ),
         Call::new(Post, "/v1/libraries/{library}/recut/{id:.*}", Ingest, recut)
             .named("recut", "Send a text that a re-index is waiting for")
-            .takes([text("text/plain"), file()])
-            .answers(200, "Whether the re-index was waiting for it", [object()]),
+            .takes([text("text/plain").example(TEXT), file()])
+            .answers(200, "Whether the re-index was waiting for it", [json::<Recut>()]),
     ]
 }
 
@@ -42,7 +50,7 @@ async fn start(request: HttpRequest, payload: Payload, state: Data<State>) -> Re
 }
 
 async fn all(state: Data<State>) -> Result<HttpResponse, Problem> {
-    work_shared(&state, |catalogue| Answer::ok(&json!({ "jobs": catalogue.jobs()? }))).await
+    work_shared(&state, |catalogue| Answer::ok(&Jobs { jobs: catalogue.jobs()? })).await
 }
 
 async fn get(id: Path<String>, state: Data<State>) -> Result<HttpResponse, Problem> {
@@ -63,7 +71,7 @@ async fn recut(request: HttpRequest, payload: Payload, state: Data<State>) -> Re
     work_shared(&state, move |catalogue| {
         let (text, mut room) = raw.text()?;
         room.grow_for(Some(&text), catalogue)?;
-        Answer::ok(&json!({ "added": catalogue.recut(&key, &text)? }))
+        Answer::ok(&Recut { added: catalogue.recut(&key, &text)? })
     })
     .await
 }

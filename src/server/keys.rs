@@ -4,39 +4,37 @@ use actix_web::http::StatusCode;
 use actix_web::web::{Data, Path, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use jiff::SignedDuration;
-use serde::Deserialize;
 use serde_json::json;
-use utoipa::ToSchema;
 use utoipa::openapi::path::HttpMethod::{Delete, Get, Post};
 
 use super::State;
 use super::access::Needs::Admin;
 use super::body;
-use super::calls::{Call, json, object};
+use super::calls::{Call, json};
 use super::problem::{Problem, excerpt};
 use super::work::{Answer, work};
-use crate::catalogue::{CatalogueError, NewKey};
+use crate::api::{Keys, MadeKey, NewKey, Rotation};
+use crate::catalogue::CatalogueError;
 
 pub(super) fn calls() -> Vec<Call> {
     vec![
         Call::new(Get, "/v1/keys", Admin, all).named("keys", "List all keys, without their secrets").answers(
             200,
             "The keys",
-            [object()],
+            [json::<Keys>()],
         ),
         Call::new(Post, "/v1/keys", Admin, make)
             .named("make_key", "Create a key")
             .about(
-                "Such as `{\"name\": \"shop\", \"role\": \"check\", \"rate\": \"50/s\", \"quota\": \"100000/day\", \
-                 \"expires\": \"2030-01-31T00:00:00Z\"}`. The role is check, ingest (with `libraries`) or admin. The \
-                 secret is shown only once.",
+                "The role is check, ingest (with `libraries`) or admin. The secret is shown only once. From the first \
+                 key on, every call needs one: make an admin's key first.",
             )
-            .takes([object()])
-            .answers(201, "The key and its secret", [object()]),
+            .takes([json::<NewKey>().example(json!({ "name": "me", "role": "admin" }))])
+            .answers(201, "The key and its secret", [json::<MadeKey>()]),
         Call::new(Post, "/v1/keys/{name}/rotate", Admin, rotate)
             .named("rotate_key", "Rotate a key: create a new secret")
-            .takes([json::<Rotation>()])
-            .answers(201, "The key and its new secret", [object()]),
+            .takes([json::<Rotation>().example(json!({ "overlap_seconds": 86_400 }))])
+            .answers(201, "The key and its new secret", [json::<MadeKey>()]),
         Call::new(Delete, "/v1/keys/{name}", Admin, revoke).named("revoke_key", "Revoke a key immediately").answers(
             204,
             "The key was revoked",
@@ -46,19 +44,12 @@ pub(super) fn calls() -> Vec<Call> {
 }
 
 async fn all(state: Data<State>) -> Result<HttpResponse, Problem> {
-    work(&state, |catalogue| Answer::ok(&json!({ "keys": catalogue.keys()? }))).await
+    work(&state, |catalogue| Answer::ok(&Keys { keys: catalogue.keys()? })).await
 }
 
 async fn make(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
     let new: NewKey = body::words(&request, payload, &state).await?;
     work(&state, move |catalogue| Answer::json(StatusCode::CREATED, &catalogue.add_key(new)?)).await
-}
-
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Rotation {
-    /// How long the previous secret stays valid, in seconds.
-    overlap_seconds: u32,
 }
 
 async fn rotate(

@@ -12,7 +12,7 @@ use utoipa_swagger_ui::{Config, SwaggerUi};
 
 use super::access::Needs;
 use super::calls::{self, Body, Call};
-use super::problem::Details;
+use crate::api::Problem;
 
 /// The name of the answer of a call that failed.
 const PROBLEM: &str = "Problem";
@@ -62,7 +62,11 @@ fn info() -> Info {
     InfoBuilder::new()
         .title("Lapidary")
         .version(env!("CARGO_PKG_VERSION"))
-        .description(Some("Which books share parts with a text, how much, which parts, and may it be published"))
+        .description(Some(
+            "Which books share parts with a text, how much, which parts, and may it be published\n\nEvery call has an \
+             example that can be executed as it stands, once `put_book` has added the book of the examples. Those of \
+             keys need a key: `make_key` makes one.",
+        ))
         .license(Some(license))
         .build()
 }
@@ -75,7 +79,7 @@ fn components() -> Components {
     for (name, scheme) in SCHEMES.into_iter().zip(schemes) {
         components.add_security_scheme(name, scheme);
     }
-    let Body { kind, content, schemas } = calls::json::<Details>().with_type("application/problem+json");
+    let Body { kind, content, schemas } = calls::json::<Problem>().with_type("application/problem+json");
     let problem = ResponseBuilder::new().description("A problem (RFC 9457)").content(kind, content).build();
     components.responses.insert(PROBLEM.to_owned(), problem.into());
     components.schemas.extend(schemas);

@@ -6,10 +6,9 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::{ALLOW, HeaderName, RETRY_AFTER};
 use actix_web::{HttpRequest, HttpResponse, ResponseError};
 use lapidary_gems::RecipeError;
-use serde::Serialize;
-use utoipa::ToSchema;
 
 use super::requests::REQUEST_ID;
+use crate::api;
 use crate::catalogue::CatalogueError;
 use crate::extract::ExtractError;
 use crate::index::{BadName, StoreError};
@@ -29,25 +28,6 @@ pub(super) struct Problem {
     header: Option<Box<(HeaderName, String)>>,
     /// The id of the request, to find it in the log.
     request: Option<String>,
-}
-
-/// Problem details (RFC 9457).
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = Problem)]
-pub(super) struct Details {
-    #[serde(rename = "type")]
-    about: &'static str,
-    /// The status in words.
-    title: &'static str,
-    /// The HTTP status.
-    status: u16,
-    /// What happened, and what to do.
-    detail: String,
-    /// A stable code for programs.
-    code: &'static str,
-    /// The id of the request, to find it in the server's log.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    request_id: Option<String>,
 }
 
 impl Problem {
@@ -74,13 +54,13 @@ impl Problem {
     }
 
     /// The details sent to the client.
-    pub(super) fn details(&self) -> Details {
-        Details {
-            about: "about:blank",
-            title: self.status.canonical_reason().unwrap_or_default(),
+    pub(super) fn details(&self) -> api::Problem {
+        api::Problem {
+            about: "about:blank".to_owned(),
+            title: self.status.canonical_reason().unwrap_or_default().to_owned(),
             status: self.status.as_u16(),
             detail: self.detail.clone(),
-            code: self.code,
+            code: self.code.to_owned(),
             request_id: self.request.clone(),
         }
     }

@@ -6,7 +6,7 @@ use std::thread::available_parallelism;
 use std::time::Duration;
 
 use super::tls::CertificateFiles;
-use crate::catalogue::Rate;
+use crate::api::Rate;
 use crate::extract::Limits;
 
 /// The default size limit for request bodies: a text of 64 MiB is about fifty thick novels.

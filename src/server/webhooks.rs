@@ -4,6 +4,7 @@ use actix_web::http::StatusCode;
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use utoipa::ToSchema;
 use utoipa::openapi::path::HttpMethod::{Delete, Get, Put};
 
@@ -42,7 +43,7 @@ pub(super) fn calls() -> Vec<Call> {
                 "Events are sent for books added from now on. The response contains the secret that events are signed \
                  with (Standard Webhooks). It is shown only once; another PUT creates a new secret.",
             )
-            .takes([json::<Asked>()])
+            .takes([json::<Asked>().example(json!({ "url": "https://books.example/lapidary" }))])
             .answers(200, "It replaced an existing one", [json::<MadeWebhook>()])
             .answers(201, "It was created", [json::<MadeWebhook>()]),
         Call::new(Delete, "/v1/libraries/{library}/webhook", Admin, delete)

@@ -13,11 +13,11 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use serde_json::{Value, json};
 
-pub use self::job::{Backups, Checkpoint, Job, JobState, Task};
-pub use self::reindex::{CutFrom, RecipeChoice};
+pub use self::job::Backups;
+use self::job::Job;
 use super::{Catalogue, CatalogueError};
+use crate::api::{self, BackedUp, Checkpoint, Compacted, Dropped, JobResult, JobState, Task, Verified};
 use crate::index::{Action, Actor, Backup, Small, StoreError, Watch};
 
 /// Number of finished jobs to remember.
@@ -78,7 +78,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// [`CatalogueError::JobRuns`] if a job of the same kind is unfinished, and the errors of an invalid task.
-    pub fn start(self: &Arc<Self>, task: Task) -> Result<Job, CatalogueError> {
+    pub fn start(self: &Arc<Self>, task: Task) -> Result<api::Job, CatalogueError> {
         self.approve(&task)?;
         let mut begun = lock(&self.jobs.begun);
         let kept = self.kept_jobs()?;
@@ -106,7 +106,7 @@ impl Catalogue {
         changes.push((Small::Job(job.id), Some(written(&job))));
         self.store.apply(&changes, &[Action::JobStarted { job: job.id, kind: job.task.kind().to_owned() }])?;
         self.begin(&mut begun, job.clone());
-        Ok(job)
+        Ok(job.into())
     }
 
     /// Resumes interrupted jobs.
@@ -120,7 +120,7 @@ impl Catalogue {
     }
 
     /// All remembered jobs, newest first.
-    pub fn jobs(&self) -> Result<Vec<Job>, CatalogueError> {
+    pub fn jobs(&self) -> Result<Vec<api::Job>, CatalogueError> {
         let mut jobs = self.kept_jobs()?;
         for begun in lock(&self.jobs.begun).iter().map(|begun| begun.job()) {
             match jobs.iter_mut().find(|job| job.id == begun.id) {
@@ -129,14 +129,14 @@ impl Catalogue {
             }
         }
         jobs.sort_by_key(|job| std::cmp::Reverse(job.id));
-        Ok(jobs)
+        Ok(jobs.into_iter().map(Into::into).collect())
     }
 
     /// Returns a job.
     ///
     /// # Errors
     /// [`CatalogueError::NoSuchJob`].
-    pub fn job(&self, id: u32) -> Result<Job, CatalogueError> {
+    pub fn job(&self, id: u32) -> Result<api::Job, CatalogueError> {
         self.jobs()?.into_iter().find(|job| job.id == id).ok_or(CatalogueError::NoSuchJob(id))
     }
 
@@ -144,7 +144,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// [`CatalogueError::NoSuchJob`], [`CatalogueError::JobEnded`].
-    pub fn cancel(&self, id: u32) -> Result<Job, CatalogueError> {
+    pub fn cancel(&self, id: u32) -> Result<api::Job, CatalogueError> {
         let all = lock(&self.jobs.begun);
         let begun = all.iter().find(|begun| lock(&begun.job).id == id);
         // Held to the end, so that the job cannot overwrite this with its own progress.
@@ -157,14 +157,14 @@ impl Catalogue {
             return Err(CatalogueError::JobEnded { id, state: job.state });
         }
         if begun.is_some_and(|begun| begun.is_cancelled()) {
-            return Ok(job);
+            return Ok(job.into());
         }
         let cancelled = Job { state: JobState::Cancelled, ended: Some(Timestamp::now()), ..job.clone() };
         let change = (Small::Job(id), Some(written(&cancelled)));
         self.store.apply(&[change], &[Action::JobCancelled { job: id }])?;
-        let Some(begun) = begun else { return Ok(cancelled) };
+        let Some(begun) = begun else { return Ok(cancelled.into()) };
         begun.cancelled.store(true, Ordering::Relaxed);
-        Ok(job)
+        Ok(job.into())
     }
 
     /// Cancels jobs left behind by another process.
@@ -252,35 +252,35 @@ impl Catalogue {
         }
     }
 
-    fn perform(&self, job: &Job, work: &Work<'_>) -> Result<Value, CatalogueError> {
+    fn perform(&self, job: &Job, work: &Work<'_>) -> Result<JobResult, CatalogueError> {
         match &job.task {
             Task::Reindex { recipe, from, drop_old, allow_missing } => {
                 self.reindex(&recipe.recipe()?, *from, *drop_old, *allow_missing, job, work)
             }
             Task::DropRecipe { recipe } => {
                 self.drop_recipe(recipe, work)?;
-                Ok(json!({ "dropped": recipe }))
+                Ok(JobResult::Dropped(Dropped { dropped: recipe.clone() }))
             }
             Task::Verify { fix } => {
                 let watch: Watch<'_> = &|done, total| work.step(done, total);
                 let found = self.store.snapshot().verify(watch)?;
                 if found.is_empty() || !fix {
-                    return Ok(json!({ "faults": found }));
+                    return Ok(JobResult::Verified(Verified { faults: found, found: None, lost: None }));
                 }
                 let lost = self.store.repair(watch)?;
-                let left = self.store.snapshot().verify(watch)?;
-                Ok(json!({ "faults": left, "found": found, "lost": lost }))
+                let faults = self.store.snapshot().verify(watch)?;
+                Ok(JobResult::Verified(Verified { faults, found: Some(found), lost: Some(lost) }))
             }
             Task::Backup { to, keep } => {
                 let folder = self.backups.folder(to)?;
                 let watch: Watch<'_> = &|done, total| work.step(done, total);
                 let Backup { number, bytes, kept } = self.store.backup(&folder, *keep, watch)?;
-                Ok(json!({ "backup": number, "bytes": bytes, "kept": kept }))
+                Ok(JobResult::BackedUp(BackedUp { backup: number, bytes, kept }))
             }
             Task::Compact {} => {
-                let before = self.store.disk()?.total;
+                let bytes_before = self.store.disk()?.total;
                 self.store.compact(&|done, total| work.step(done, total))?;
-                Ok(json!({ "bytes_before": before, "bytes": self.store.disk()?.total }))
+                Ok(JobResult::Compacted(Compacted { bytes: self.store.disk()?.total, bytes_before }))
             }
         }
     }

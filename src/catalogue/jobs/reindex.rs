@@ -9,12 +9,11 @@ use std::time::Duration;
 
 use lapidary_gems::{Recipe, RecipeName};
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 use super::super::Text;
 use super::super::digest::digest_after;
-use super::{Job, Task, Work};
+use super::{Job, Work};
+use crate::api::{CutFrom, JobResult, Reindexed, Task};
 use crate::catalogue::{Catalogue, CatalogueError};
 use crate::index::{BookKey, BookNo, LateGems, Record, StoreError};
 
@@ -24,37 +23,6 @@ const BATCH: usize = 64;
 const WAIT: Duration = Duration::from_millis(200);
 /// Number of books without gems to name in a message.
 const NAMED: usize = 5;
-
-/// What to compute gems from.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CutFrom {
-    /// The stored folds.
-    #[default]
-    Folds,
-    /// Texts that are sent one by one. The job waits for them.
-    Sources,
-}
-
-/// A recipe, given by the name of a built-in one or by its definition.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum RecipeChoice {
-    /// A built-in recipe.
-    Named(String),
-    /// Any recipe, by its full definition.
-    Defined(Recipe),
-}
-
-impl RecipeChoice {
-    /// The recipe.
-    pub fn recipe(&self) -> Result<Recipe, CatalogueError> {
-        match self {
-            Self::Named(name) => Ok(name.parse()?),
-            Self::Defined(recipe) => Ok(recipe.clone()),
-        }
-    }
-}
 
 pub(super) fn approve(from: CutFrom, drop_old: bool, allow_missing: bool) -> Result<(), CatalogueError> {
     let wrong = |sentence: &str| Err(CatalogueError::BadTask(sentence.to_owned()));
@@ -78,7 +46,7 @@ impl Catalogue {
         allow_missing: bool,
         job: &Job,
         work: &Work<'_>,
-    ) -> Result<Value, CatalogueError> {
+    ) -> Result<JobResult, CatalogueError> {
         let before = match &job.checkpoint.before {
             Some(before) => before.clone(),
             None => self.store.recipes().first().unwrap_or(recipe).name().clone(),
@@ -105,8 +73,9 @@ impl Catalogue {
         if drop_old && before != *recipe.name() {
             self.drop_recipe(&before, work)?;
         }
-        let dropped = drop_old.then_some(&before).filter(|before| *before != recipe.name());
-        Ok(json!({ "default": recipe.name(), "before": before, "dropped": dropped, "books_without": without }))
+        let default = recipe.name().clone();
+        let dropped = Some(&before).filter(|before| drop_old && **before != default).cloned();
+        Ok(JobResult::Reindexed(Reindexed { before, books_without: without, default, dropped }))
     }
 
     /// Drops a recipe other than the default.

@@ -1,0 +1,264 @@
+//! Jobs: long work that a server does on its own.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use lapidary_gems::{Recipe, RecipeError, RecipeName};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// The task of a job.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Task {
+    /// Computes gems of a recipe for every book, then makes the recipe the default.
+    Reindex {
+        /// The recipe.
+        recipe: RecipeChoice,
+        /// What the gems are computed from.
+        #[serde(default)]
+        from: CutFrom,
+        /// Whether to drop the previous default recipe at the end.
+        #[serde(default)]
+        drop_old: bool,
+        /// Whether the recipe becomes the default even if some books cannot get gems of it.
+        #[serde(default)]
+        allow_missing: bool,
+    },
+    /// Drops a recipe with all its gems.
+    DropRecipe {
+        /// The recipe.
+        #[schema(value_type = String)]
+        recipe: RecipeName,
+    },
+    /// Reads everything and reports inconsistencies.
+    Verify {
+        /// Whether to repair them, using the books' records and gems.
+        #[serde(default)]
+        fix: bool,
+    },
+    /// Makes a backup.
+    Backup {
+        /// The destination. On a server, a name below the configured backup folder.
+        #[serde(default = "usual_name")]
+        #[schema(value_type = String)]
+        to: PathBuf,
+        /// Number of backups to keep there, including this one.
+        #[serde(default = "usual_number")]
+        keep: u32,
+    },
+    /// Compacts the store into its smallest and fastest form.
+    Compact {},
+}
+
+impl Task {
+    /// The name of its kind.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Reindex { .. } => "reindex",
+            Self::DropRecipe { .. } => "drop_recipe",
+            Self::Verify { .. } => "verify",
+            Self::Backup { .. } => "backup",
+            Self::Compact {} => "compact",
+        }
+    }
+}
+
+fn usual_name() -> PathBuf {
+    PathBuf::from("catalogue")
+}
+
+fn usual_number() -> u32 {
+    7
+}
+
+/// What to compute gems from.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CutFrom {
+    /// The stored folds.
+    #[default]
+    Folds,
+    /// Texts that are sent one by one. The job waits for them.
+    Sources,
+}
+
+/// A recipe, given by the name of a built-in one or by its definition.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(untagged)]
+pub enum RecipeChoice {
+    /// A built-in recipe.
+    Named(String),
+    /// Any recipe, by its full definition.
+    Defined(Recipe),
+}
+
+impl RecipeChoice {
+    /// The recipe.
+    pub fn recipe(&self) -> Result<Recipe, RecipeError> {
+        match self {
+            Self::Named(name) => name.parse(),
+            Self::Defined(recipe) => Ok(recipe.clone()),
+        }
+    }
+}
+
+/// The state of a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum JobState {
+    /// Not finished. After a crash it resumes when the catalogue is served again.
+    Running,
+    /// Finished successfully.
+    Done,
+    /// Failed.
+    Failed,
+    /// Cancelled.
+    Cancelled,
+}
+
+impl fmt::Display for JobState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Running => "running",
+            Self::Done => "done",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+        })
+    }
+}
+
+/// A job.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Job {
+    /// Its number.
+    pub id: u32,
+    /// Its task.
+    pub task: Task,
+    /// Its state.
+    pub state: JobState,
+    /// How much of `total` is done. The unit depends on the task.
+    pub done: u64,
+    /// Total amount of work.
+    pub total: u64,
+    /// When it was started.
+    pub started: Timestamp,
+    /// When it finished.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<Timestamp>,
+    /// Its result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<JobResult>,
+    /// Why it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// The point to resume from after a crash.
+    #[serde(default, rename = "stand")]
+    pub checkpoint: Checkpoint,
+}
+
+/// The point to resume a job from.
+#[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Checkpoint {
+    /// Number of the next book to process.
+    pub book: u32,
+    /// The default recipe when the job was started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>)]
+    pub before: Option<RecipeName>,
+}
+
+/// The result of a job, by its kind of task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(untagged)]
+pub enum JobResult {
+    /// Of a re-index.
+    Reindexed(Reindexed),
+    /// Of dropping a recipe.
+    Dropped(Dropped),
+    /// Of a verification.
+    Verified(Verified),
+    /// Of a backup.
+    BackedUp(BackedUp),
+    /// Of a compaction.
+    Compacted(Compacted),
+}
+
+/// The result of a re-index.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Reindexed {
+    /// The default recipe before.
+    #[schema(value_type = String)]
+    pub before: RecipeName,
+    /// Number of books without gems of the recipe.
+    pub books_without: u64,
+    /// The default recipe now.
+    #[schema(value_type = String)]
+    pub default: RecipeName,
+    /// The recipe that was dropped, if any.
+    #[schema(value_type = Option<String>)]
+    pub dropped: Option<RecipeName>,
+}
+
+/// The result of dropping a recipe.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Dropped {
+    /// The recipe.
+    #[schema(value_type = String)]
+    pub dropped: RecipeName,
+}
+
+/// The result of a verification.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Verified {
+    /// The inconsistencies that there are, one sentence each.
+    pub faults: Vec<String>,
+    /// Those that there were before a repair.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found: Option<Vec<String>>,
+    /// What a repair could not save.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost: Option<Vec<String>>,
+}
+
+/// The result of a backup.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BackedUp {
+    /// Its number.
+    pub backup: u32,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// How many backups there are now.
+    pub kept: usize,
+}
+
+/// The result of a compaction.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Compacted {
+    /// Size on disk now, in bytes.
+    pub bytes: u64,
+    /// Size on disk before, in bytes.
+    pub bytes_before: u64,
+}
+
+/// All jobs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Jobs {
+    /// The newest first.
+    pub jobs: Vec<Job>,
+}
+
+/// What sending a text that a re-index is waiting for did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Recut {
+    /// The recipes that the book got gems of; empty if it had them all.
+    #[schema(value_type = Vec<String>)]
+    pub added: Vec<RecipeName>,
+}

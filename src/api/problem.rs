@@ -1,0 +1,23 @@
+//! Why a call failed.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// Problem details (RFC 9457).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Problem {
+    /// `about:blank`: the status says what kind of problem it is.
+    #[serde(rename = "type")]
+    pub about: String,
+    /// The status in words.
+    pub title: String,
+    /// The HTTP status.
+    pub status: u16,
+    /// What happened, and what to do.
+    pub detail: String,
+    /// A stable code for programs.
+    pub code: String,
+    /// The id of the request, to find it in the server's log.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<String>,
+}
