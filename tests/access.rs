@@ -1,4 +1,4 @@
-//! Who may call the server, and how much: keys, roles, limits, settings. From outside, by the program.
+//! End-to-end tests of access control: keys, roles, limits and settings.
 
 mod common;
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use common::{Folder, Server, command, key, prose, run};
 
-/// An answer: its status, its head in small letters, and its body.
+/// A response: status, lower-cased headers and body.
 struct Answer {
     status: u16,
     head: String,
@@ -28,11 +28,11 @@ impl Answer {
     }
 }
 
-/// Sends bytes as they are, and reads what is answered until the server closes.
+/// Sends raw bytes and reads the response until the server closes the connection.
 fn raw(server: &Server, request: &[u8]) -> Answer {
     let mut stream = TcpStream::connect(server.url.trim_start_matches("http://")).expect("a connection");
     stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a time-out");
-    // A server that refuses early may close before all is sent.
+    // A server that refuses early may close the connection before the whole request is sent.
     let _ = stream.write_all(request);
     let mut bytes = Vec::new();
     let _ = stream.read_to_end(&mut bytes);
@@ -107,7 +107,7 @@ fn each_role_may_do_its_own() {
         }
     }
     assert_eq!(with_key(&server, &ingest, "GET", THEIRS, &Value::Null).code(), "not_your_library");
-    // The path is read as it is routed: no spelling of it opens another library.
+    // The check applies to the routed path, so no alternative spelling opens another library.
     for path in [
         "/v1/libraries/mine/../theirs/books/one",
         "/v1/libraries/mine%2f..%2ftheirs/books/one",
@@ -177,7 +177,8 @@ fn keys_are_made_listed_rotated_and_revoked_while_it_serves() {
     keys("revoke shop", &admin).expect(0);
     assert_eq!(opens(&newest), 401);
     assert!(keys("revoke shop", &admin).expect(2).err.contains("no key named"));
-    // Without the last key nobody is an administrator, now and later, until one is made in the folder.
+    // After the last key is revoked nobody is an administrator, even after a restart, until one is created on the
+    // command line.
     keys("revoke boss", &admin).expect(0);
     assert_eq!(opens(&admin), 401);
     let keyless = |server: &Server| send(server, "GET", "/v1/stats", "", "");
@@ -213,7 +214,7 @@ fn rates_and_quotas_hold_and_a_quota_outlives_the_server() {
     assert!((1..=1200).contains(&wait), "{wait}");
     let unlimited = send(&server, "GET", "/metrics", &format!("X-Api-Key: {free}\r\n"), "");
     assert_eq!((unlimited.status, unlimited.header("ratelimit-limit")), (200, None));
-    // The one does not use up what is the other's.
+    // Each key has its own quota.
     assert_eq!(check(&server, &daily).header("ratelimit-remaining"), Some("3"));
     assert_eq!(check(&server, &daily).status, 200);
     assert_eq!(server.stop(), Some(0));
@@ -225,7 +226,7 @@ fn rates_and_quotas_hold_and_a_quota_outlives_the_server() {
     assert!(refused.body["detail"].as_str().is_some_and(|detail| detail.contains("quota") && detail.contains("4/day")));
 }
 
-/// A quota is of checks and books, to the last one, and a new secret brings no new quota.
+/// Quotas count checks and books exactly, and rotating a secret does not reset them.
 #[test]
 fn a_quota_is_exact_by_lines_and_shared_by_the_secrets_of_a_key() {
     let folder = Folder::new();
@@ -248,7 +249,7 @@ fn a_quota_is_exact_by_lines_and_shared_by_the_secrets_of_a_key() {
     assert_eq!(server.stop(), Some(0));
     let server = Server::start(&data);
     assert_eq!(with_key(&server, &new, "POST", CHECK, &json!({ "gems": [1] })).status, 429);
-    // Another key of the same name begins anew.
+    // A new key with the same name starts with a full quota.
     assert_eq!(with_key(&server, &admin, "DELETE", "/v1/keys/daily", &Value::Null).status, 204);
     let again = json!({ "name": "daily", "role": "check", "quota": "5/day" });
     let made = with_key(&server, &admin, "POST", "/v1/keys", &again);
@@ -257,7 +258,7 @@ fn a_quota_is_exact_by_lines_and_shared_by_the_secrets_of_a_key() {
     assert_eq!((allowed.status, allowed.header("ratelimit-remaining")), (200, Some("4")));
 }
 
-/// Posts a body, and gives the status and the text of the answer.
+/// Posts a body and returns the status and the text of the response.
 fn send_for_text(server: &Server, path: &str, headers: &str, body: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(server.url.trim_start_matches("http://")).expect("a connection");
     let head = format!("POST {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{headers}");
@@ -268,7 +269,7 @@ fn send_for_text(server: &Server, path: &str, headers: &str, body: &str) -> (u16
     (status, text)
 }
 
-/// A page of the web whose name leads to this machine is no administrator, nor is one that sends requests across sites.
+/// Rejects DNS rebinding and cross-site requests when the server has no keys.
 #[test]
 fn without_keys_pages_of_the_web_are_refused() {
     let folder = Folder::new();
@@ -288,11 +289,11 @@ fn without_keys_pages_of_the_web_are_refused() {
     let refused = get("Host: localhost\r\nOrigin: https://evil.example\r\n");
     assert_eq!((refused.status, refused.code()), (403, "cross_site"));
     assert_eq!(get("Host: localhost\r\nSec-Fetch-Site: cross-site\r\n").code(), "cross_site");
-    // Whether it lives and is ready may be asked under any name.
+    // Health checks accept any host name.
     let ready = raw(&server, b"GET /readyz HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n");
     assert_eq!(ready.status, 200);
     drop(server);
-    // Where there are keys, a key says more than a name.
+    // When keys exist, a valid key is enough and the host name is not checked.
     let admin = key(&folder.data(), "--role admin boss");
     let server = Server::start(&folder.data());
     let head =
@@ -300,7 +301,7 @@ fn without_keys_pages_of_the_web_are_refused() {
     assert_eq!(raw(&server, head.as_bytes()).status, 200);
 }
 
-/// What a browser and a service manager expect.
+/// Browsers expect HEAD wherever GET works; service managers expect SIGHUP not to stop the server.
 #[test]
 fn a_head_is_answered_where_a_page_is_and_a_hangup_is_no_end() {
     let folder = Folder::new();
@@ -321,7 +322,7 @@ fn a_head_is_answered_where_a_page_is_and_a_hangup_is_no_end() {
     assert_eq!(server.stop(), Some(0));
 }
 
-/// What the published Perl client sends: a form, no key.
+/// The headers that the published Perl client sends: a form and no key.
 const PERL: &str =
     "TE: deflate,gzip;q=0.3\r\nUser-Agent: libwww-perl/6.67\r\nContent-Type: application/x-www-form-urlencoded\r\n";
 
@@ -343,12 +344,12 @@ fn the_published_client_needs_no_key_where_it_is_let() {
     let refused = form(&open, "");
     assert_eq!((refused.status, refused.code()), (429, "too_many_requests"));
     assert!(refused.header("retry-after").is_some());
-    // The other calls stay closed, and a key has its own limits.
+    // Other calls still need a key, and requests with a key have that key's limits.
     assert_eq!(send(&open, "POST", CHECK, "Content-Type: application/json\r\n", "{}").code(), "no_key");
     assert_eq!(form(&open, &format!("X-Api-Key: {check}\r\n")).status, 200);
 }
 
-/// A rate is of checks and books: many in one request come no faster than one by one.
+/// Rates count checks and books, so batching them in one request does not make them faster.
 #[test]
 fn a_rate_slows_the_lines_of_a_stream() {
     let folder = Folder::new();
@@ -358,11 +359,11 @@ fn a_rate_slows_the_lines_of_a_stream() {
     let headers = format!("X-Api-Key: {check}\r\nContent-Type: application/x-ndjson\r\n");
     let begun = Instant::now();
     let answer = send(&server, "POST", "/v1/checks:batch", &headers, &"{\"gems\":[1]}\n".repeat(39));
-    // Ten of the 40 at once, the others one after another.
+    // A burst of ten is let through at once; the rest follow at ten per second.
     assert!(answer.status == 200 && begun.elapsed() >= Duration::from_millis(2_900), "{:?}", begun.elapsed());
 }
 
-/// A feed that comes faster than its key may waits, and is not refused.
+/// A feed that exceeds its key's rate is slowed down, not refused.
 #[test]
 fn an_ingest_heeds_its_rate() {
     let folder = Folder::new();
@@ -436,7 +437,7 @@ fn a_command_without_the_key_is_told_of_the_variable() {
     }
 }
 
-/// Sends requests at the same time, and gives their answers.
+/// Sends requests concurrently and returns their responses.
 fn at_once(server: &Server, secret: &str, requests: &[(&str, &str, Value)]) -> Vec<Answer> {
     let begin = std::sync::Barrier::new(requests.len());
     std::thread::scope(|scope| {
@@ -475,7 +476,7 @@ fn a_key_made_changed_and_revoked_at_once_is_in_one_state() {
             [("POST", rotate.as_str(), json!({ "overlap_seconds": 3600 })), ("DELETE", revoke.as_str(), Value::Null)];
         let answers = at_once(&server, &boss, &changes);
         assert_eq!(answers[1].status, 204, "round {round}: {}", answers[1].body);
-        // Whichever came first, nothing of the key is left.
+        // Whichever request was handled first, no secret of the key is valid afterwards.
         assert!([200, 201, 404].contains(&answers[0].status), "round {round}: {}", answers[0].body);
         let second = answers[0].body["secret"].as_str().unwrap_or(&first);
         assert_eq!((works(&first), works(second)), (401, 401), "round {round}");

@@ -1,4 +1,5 @@
-//! What is meant to bring the server down, or to get by its rules: each is refused or cut off, and others are answered.
+//! Attempts to bring the server down or to bypass its rules. Each must be refused or cut off while other clients are
+//! served.
 
 mod common;
 
@@ -18,10 +19,10 @@ fn connect(server: &Server) -> TcpStream {
     stream
 }
 
-/// All that is answered to these bytes until the server closes.
+/// Returns everything the server sends in response to these bytes before it closes the connection.
 fn answered(server: &Server, request: &[u8]) -> String {
     let mut stream = connect(server);
-    // Who is refused early may find the connection closed.
+    // The server may already have closed the connection.
     let _ = stream.write_all(request);
     let _ = stream.shutdown(Shutdown::Write);
     let mut answer = Vec::new();
@@ -34,8 +35,8 @@ fn lives(server: &Server) {
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
 }
 
-/// What two servers in a row may read as one request or as two: there is one answer at most to what was sent as one, and
-/// never one to the request that hides behind.
+/// Request smuggling: bytes that a proxy and a server may split differently get at most one response, and the hidden
+/// request never gets one.
 #[test]
 fn no_request_is_smuggled() {
     let folder = Folder::new();
@@ -112,7 +113,7 @@ fn who_sends_slowly_is_cut_off() {
         b"POST /v1/checks HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n",
     )
     .expect("sent");
-    // A byte now and then does not help.
+    // Trickling bytes does not keep the connection open.
     let begun = Instant::now();
     while begun.elapsed() < Duration::from_secs(60) && body.write_all(b" ").is_ok() {
         sleep(Duration::from_millis(500));
@@ -134,7 +135,7 @@ fn ten_thousand_idle_connections_stop_nobody() {
     let room = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX) as usize;
     let folder = Folder::new();
     let server = Server::start(&folder.data());
-    // Where the system grants fewer files, there are fewer connections too.
+    // Open fewer connections if the system allows fewer files.
     let idle: Vec<TcpStream> = (0..IDLE.min(room.saturating_sub(200))).map(|_| connect(&server)).collect();
     for _ in 0..10 {
         lives(&server);

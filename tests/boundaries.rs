@@ -1,11 +1,11 @@
-//! `lapidary boundaries` from outside: counts, and a set that `--boundaries` takes.
+//! End-to-end tests of `lapidary boundaries`: its counts, and a set usable with `--boundaries`.
 
 mod common;
 
 use common::{Folder, prose, run};
 use lapidary_gems::{Boundaries, Recipe};
 
-/// Two languages of three texts each, the second with other letters more frequent than the first.
+/// Two languages with three texts each. They differ in their most frequent letters.
 fn texts(folder: &Folder) {
     for i in 0..3 {
         folder.file(&format!("texts/one/{i}.txt"), prose(i, 20_000));

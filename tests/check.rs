@@ -1,4 +1,4 @@
-//! A check against what its report is said to be, worked out book by book.
+//! Compares the reports of checks with results computed naively, book by book.
 
 mod common;
 
@@ -14,7 +14,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use tempfile::TempDir;
 
-/// So few gems that books share them.
+/// Few enough gems that books share them.
 const GEMS: std::ops::Range<u64> = 0..14;
 
 #[derive(Debug, Clone)]
@@ -22,7 +22,7 @@ struct Book {
     library: &'static str,
     gems: Vec<u64>,
     rights: Rights,
-    /// With these rights on the day of the check.
+    /// The rights recorded for the day of the check, if they differ.
     otherwise: Option<Rights>,
     disabled: bool,
 }
@@ -87,7 +87,7 @@ fn gems(gems: &[u64]) -> Vec<WrittenGem> {
     gems.iter().copied().map(WrittenGem::Number).collect()
 }
 
-/// All that makes a rule.
+/// Sets every field of a rule.
 fn changes(rule: Rule) -> RuleChanges {
     let Rule { min_common, min_share, common_cap, min_evidence, min_support } = rule;
     RuleChanges {
@@ -148,7 +148,7 @@ proptest! {
         let allowed = query.iter().filter(|gem| case.allowed_gems.contains(gem)).count();
         query.retain(|gem| !case.allowed_gems.contains(gem));
         let asked = query;
-        // Each library is as if it were alone.
+        // Each library is evaluated as if it were the only one.
         let is_common = |gem: &u64, library: &str| {
             let holders = case.books.iter().filter(|book| book.library == library && book.gems.contains(gem));
             holders.count() > case.rule.common_cap as usize
@@ -178,7 +178,7 @@ proptest! {
         matches.sort_by(|(a, of_a, ..), (b, of_b, ..)| {
             b.common.cmp(&a.common).then(b.score.total_cmp(&a.score)).then(of_a.cmp(of_b))
         });
-        // What decides is never hidden behind what is shown.
+        // The match that decides the verdict is always among those shown.
         let decides = |(_, _, rights, number): &(_, _, Rights, usize)| {
             *rights == verdict && case.allowed_book != Some(*number)
         };
@@ -204,7 +204,7 @@ fn hardened_catalogue() -> (TempDir, Catalogue) {
     (folder, catalogue)
 }
 
-/// Under `hardened` a text is looked up by more gems than it has; a report counts those that it has, all of them alike.
+/// Under `hardened`, a lookup uses more gems than the text has. Reports count only the gems of the text.
 #[test]
 fn a_text_is_told_the_gems_it_has_and_not_those_it_is_looked_up_by() {
     let recipe = Recipe::hardened();
@@ -222,10 +222,10 @@ fn a_text_is_told_the_gems_it_has_and_not_those_it_is_looked_up_by() {
     assert!(report.gems <= has && has < looked_up, "{} {has} {looked_up}", report.gems);
     assert_eq!((report.total, report.common_gems, report.allowed_gems), (2, 0, 0));
     assert!(report.matches[0].score.share_of_query >= 1.0 && report.matches[0].score.common >= report.gems);
-    // Each gem is in two books, one more than the cap.
+    // Each gem is in two books, which exceeds the cap of one.
     let capped = catalogue.with_rule(RuleChanges { common_cap: Some(1), ..RuleChanges::default() });
     let report = check(&capped, &text);
-    // The very text is found all the same; one that is changed in a word is not.
+    // The identical text is still found; one with a changed word is not.
     assert_eq!((report.total, report.common_gems), (2, report.gems));
     assert!(report.gems > 0 && report.matches.iter().all(|found| found.identical && found.score.common == 0));
     let report = check(&capped, &text.replacen(' ', " another ", 1));
@@ -233,7 +233,7 @@ fn a_text_is_told_the_gems_it_has_and_not_those_it_is_looked_up_by() {
     assert!(report.note.is_some_and(|note| note.contains("boilerplate")));
 }
 
-/// Under `hardened` two gems far from each other are two quotations, and no copy.
+/// Under `hardened`, two gems far apart count as two quotations, not as a copy.
 #[test]
 fn gems_that_stand_alone_count_half() {
     let (_folder, catalogue) = hardened_catalogue();
@@ -242,14 +242,14 @@ fn gems_that_stand_alone_count_half() {
     let all: Vec<u64> = (1..=60).map(|i| i * 37 % 61).collect();
     let content = Content::Gems { recipe: Some(recipe.name().clone()), gems: digits(all.clone()) };
     catalogue.add(NewEntry::new(key("one", 0), Rights::Protected, content)).expect("added");
-    // With the gems at these places in common; all others are in no book.
+    // A text that shares only the gems at these positions. Its other gems occur in no book.
     let total = |common: &[usize]| {
         let gems = all.iter().enumerate().map(|(at, gem)| if common.contains(&at) { *gem } else { 1_000 + gem });
         catalogue.check(&Query::Gems(digits(gems.collect())), &CheckOptions::default()).expect("a report").total
     };
     let is_posted = recipe.posted(&placed(&all));
     let (posted, others): (Vec<usize>, Vec<usize>) = (0..all.len()).partition(|at| is_posted[*at]);
-    // Posted ones more than 8 gems from each other.
+    // Posted gems that are more than 8 gems apart.
     let mut far: Vec<usize> = Vec::new();
     for at in &posted {
         if far.last().is_none_or(|last| at - last > 8) {
@@ -259,13 +259,13 @@ fn gems_that_stand_alone_count_half() {
     let beside = *posted.iter().find(|at| others.contains(&(*at + 1))).expect("more others than posted ones");
     let found = [&far[..1], &far[..2], &far[..3], &[beside, beside + 1], &far[..4]];
     assert_eq!(found.map(total), [0, 0, 0, 1, 1]);
-    // By those without a posting nothing is found, and they count only beside one that has.
+    // Gems without postings find nothing by themselves. They count only next to a gem with a posting.
     let last = *others.last().expect("more others than posted ones");
     assert_eq!([&others[..], &[beside, last]].map(total), [0, 0]);
 }
 
-/// What stands around a passage decides which of its gems are posted where it begins and ends, so that their lists have some of
-/// the books only.
+/// The surroundings of a passage decide which of the gems at its edges are posted, so the posting lists of those gems
+/// contain only some of the books.
 #[test]
 fn boilerplate_of_many_books_names_none() {
     const BOOKS: u32 = 40;
@@ -289,7 +289,8 @@ fn boilerplate_of_many_books_names_none() {
     }
 }
 
-/// Under `hardened` most gems of a passage that many books have stand in no list, and count as little as those that do.
+/// Under `hardened`, most gems of a passage shared by many books have no posting. They must count as little as those
+/// that do.
 #[test]
 fn a_passage_that_too_many_books_have_accuses_none_of_them() {
     let (_folder, catalogue) = hardened_catalogue();
@@ -297,7 +298,7 @@ fn a_passage_that_too_many_books_have_accuses_none_of_them() {
     let digits = |gems: &[u64]| gems.iter().copied().map(WrittenGem::Digits).collect::<Vec<_>>();
     let scattered = |from: u64| (1..=60).map(move |i| from + i * 37 % 61);
     let passage: Vec<u64> = scattered(0).collect();
-    // Before and behind it, each book has its own.
+    // Before and after the passage, each book has its own gems.
     let book = |number: u64| -> Vec<u64> {
         scattered(10_000 * number).chain(passage.iter().copied()).chain(scattered(10_000 * number + 100)).collect()
     };
@@ -317,6 +318,6 @@ fn a_passage_that_too_many_books_have_accuses_none_of_them() {
     let capped = catalogue.with_rule(RuleChanges { common_cap: Some(2), ..RuleChanges::default() });
     let report = check(&capped);
     assert_eq!(report.total, 0);
-    // What is next to the passage, and in no list, passes for a part of it.
+    // Gems next to the passage that have no posting are counted as part of it.
     assert!((60..64).contains(&report.common_gems), "{}", report.common_gems);
 }

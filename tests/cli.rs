@@ -1,4 +1,4 @@
-//! The program from outside, as people and other programs call it.
+//! End-to-end tests of the command line, as people and other programs use it.
 
 mod common;
 
@@ -17,7 +17,7 @@ fn none() -> &'static [&'static Path] {
     &[]
 }
 
-/// A shelf of five books of about 60 gems each, one of them free and one in the public domain.
+/// Five books with about 60 gems each, one of them free and one in the public domain.
 fn shelf(folder: &Folder) -> Vec<PathBuf> {
     let books: Vec<PathBuf> = (0..5).map(|i| folder.file(&format!("books/book-{i}.txt"), prose(i, 6_000))).collect();
     let metadata = r#"{"file": "book-3.txt", "rights": "free", "title": "Three\u001b[2J", "authors": ["A. Uthor"]}
@@ -75,7 +75,7 @@ fn other_boundaries_are_another_recipe() {
 
     let line = "ingest --data {} --library l --rights free --recipe documented --boundaries {} {}";
     run(line, &[&folder.data(), &boundaries, &text]).expect(0);
-    // The catalogue knows the recipe from now on, by name or by its boundaries, and as its default.
+    // The catalogue now knows the recipe by its name and by its boundaries, and uses it by default.
     let report = run("check --json --data {} {}", &[&folder.data(), &text]).expect(0).json().remove(0);
     let recipe = report["recipe"].as_str().expect("a name").to_owned();
     assert!(recipe.starts_with("documented@"), "{recipe}");
@@ -133,7 +133,7 @@ fn parts_and_collections() {
     assert_eq!(report["verdict"], "public_domain");
     let found = &report["matches"][0];
     assert_eq!((&found["book"]["id"], &found["relation"]), (&json!("four/4"), &json!("part_of_book")));
-    // Where the part lies in the book is where it was taken from.
+    // The reported span is where the part was taken from.
     let span = &found["spans"][0];
     let byte = |of: &str, end: &str| span[of]["bytes"][end].as_u64().expect("a place") as usize;
     assert_eq!(byte("book", "start") - byte("query", "start"), half);
@@ -292,7 +292,7 @@ fn one_bad_file_stops_no_other() {
     run("verify --data {}", &[folder.data()]).expect(0);
 }
 
-/// What lies beside books becomes none; and what is taken is chosen by globs.
+/// Files next to books are not ingested, and globs select the files that are.
 #[test]
 fn of_a_folder_the_books_are_taken() {
     let folder = Folder::new();
@@ -319,7 +319,7 @@ fn of_a_folder_the_books_are_taken() {
     assert_eq!(ids("--exclude draft/*", 0).0, ["Vol", "one", "page", "two"]);
     assert_eq!(ids("--include *.md --include *.txt --exclude README*", 0).0, ["four", "notes", "one"]);
     assert_eq!(ids("--id path --include *.txt", 0).0, ["draft/four.txt", "one.txt"]);
-    // One that is named is taken.
+    // A file named explicitly is always ingested.
     let named = [folder.path("named"), folder.path("books/README.md")];
     assert!(run("ingest --library l --rights protected --data {} {}", &named).expect(0).out.contains("1 added"));
     let bad = run("ingest --library l --rights free --include [ --data {} {}", &named).expect(2);
@@ -364,7 +364,7 @@ fn what_all_files_lack_is_said_once() {
     assert!(refused.out.contains("1 added"), "{}", refused.out);
 }
 
-/// What cannot be checked hides nothing that is protected, and nothing to check is no clean bill.
+/// A file that cannot be checked never hides a protected match, and an empty input never passes as clean.
 #[test]
 fn the_exit_status_of_a_check_hides_nothing() {
     let folder = Folder::new();
@@ -387,7 +387,7 @@ fn the_exit_status_of_a_check_hides_nothing() {
     assert!(check(&[&empty]).expect(2).err.contains("nothing: there is no file in this folder"));
     assert!(check(&[&free, &empty]).expect(2).err.contains("there is no file in this folder"));
     check(&[&protected, &empty]).expect(1);
-    // What a server does not take stops no other file.
+    // A file that the server rejects does not stop the others.
     let server = Server::start_with("--max-body 100000", &[], &data);
     let large = folder.file("large.txt", prose(50, 30_000));
     for (other, status) in [(&protected, 1), (&free, 2)] {
@@ -397,7 +397,7 @@ fn the_exit_status_of_a_check_hides_nothing() {
         assert!(both.out.contains(other.file_name().and_then(|name| name.to_str()).expect("a name")), "{both:?}");
     }
     drop(server);
-    // Of a folder all files are checked, whatever their names.
+    // In a folder, `check` reads every file, whatever its name.
     folder.file("uploads/README.md", fs::read(&protected).expect("a book"));
     check(&[&folder.path("uploads")]).expect(1);
     let line = "check --exclude *.md --data {} {}";
@@ -405,7 +405,7 @@ fn the_exit_status_of_a_check_hides_nothing() {
     assert!(none.err.contains("1 .md"), "{}", none.err);
 }
 
-/// A text without gems takes no book's place by mistake, by the command line either.
+/// On the command line too, a text without gems never replaces a book by mistake.
 #[test]
 fn an_ingest_empties_no_book_by_mistake() {
     let folder = Folder::new();
@@ -518,7 +518,7 @@ fn two_texts_compare_without_a_catalogue() {
     assert_eq!(run("compare --json {} {}", &[&a, &c]).expect(0).json()[0]["match"], false);
 }
 
-/// The text as it is printed: pages with a head and a number, and words broken at their ends.
+/// The text as printed: pages with a running head and a number, and words hyphenated at line ends.
 fn printed(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     let mut pages = String::new();
@@ -552,14 +552,14 @@ fn the_marks_of_printing_are_read_over_where_it_is_said() {
     let all = |report: &Value| report["matches"][0]["share_of_query"].as_f64().unwrap_or_default() > 0.99;
     let hardened = check("--recipe hardened");
     assert!(all(&hardened), "{hardened}");
-    // Places are those of the file, head and number among them.
+    // Spans refer to the original file, including running heads and page numbers.
     let last = hardened["matches"][0]["spans"].as_array().and_then(|spans| spans.last()).expect("a span");
     let end = last["query"]["bytes"]["end"].as_u64().expect("a place");
     assert!(end <= pages.len() as u64 && end > pages.len() as u64 * 9 / 10, "{end}");
     assert!(!all(&check("--recipe hardened --clean=false")));
     assert!(!all(&check("")));
     assert!(all(&check("--clean")));
-    // A book says how it was read, where that was not as always.
+    // A book records how it was read if that differs from the default.
     let ingest = |options: &str| {
         let line = format!("ingest --data {{}} --library paper --rights free --json {options} {{}}");
         run(&line, &[folder.data(), paper.clone()]).expect(0).json().remove(0)
@@ -573,7 +573,7 @@ fn the_marks_of_printing_are_read_over_where_it_is_said() {
     assert_eq!(ingest("--clean=false")["outcome"], "unchanged");
     let clean = ingest("--clean");
     assert_eq!((&clean["outcome"], &clean["book"]["clean"]), (&json!("replaced"), &json!(true)));
-    // And it is read so again.
+    // `reindex` reads it the same way.
     run("reindex --data {} --recipe released --from sources {} {}", &[folder.data(), plain.clone(), paper.clone()])
         .expect(0);
     assert!(all(&run("check --data {} --json {}", &[folder.data(), plain]).expect(0).json()[0]));
@@ -719,7 +719,7 @@ fn shells_and_man_know_the_commands() {
     assert!(page.contains("log\\-format"), "{page}");
 }
 
-/// A name as a partner may send it, which clears a terminal, and what of it may be shown.
+/// A file name from a partner that clears the terminal.
 const STEERING: &str = "a\u{1b}[2J\u{9b}31m\u{202e}b.txt";
 
 #[test]
@@ -753,7 +753,7 @@ fn nothing_from_outside_steers_a_terminal() {
     assert!(found["file"].as_str().expect("a name").ends_with(STEERING));
 }
 
-/// As after `| head -1`, and where nobody reads the errors.
+/// Covers `| head -1`, and a closed standard error.
 #[test]
 fn who_stops_reading_ends_a_command_quietly() {
     let folder = Folder::new();
@@ -848,7 +848,7 @@ fn all_settings_that_hold_are_shown() {
     }
     assert_eq!(settings["rule"]["common-cap"].as_integer(), Some(10_000));
     assert!(shown("").contains("# min-common, by recipe: 3 (documented), "), "{}", shown(""));
-    // It is itself a file of settings.
+    // The output is itself a valid settings file.
     let folder = Folder::new();
     let file = folder.file("all.toml", shown("--min-common 7"));
     assert_eq!(run("serve --check-config --config {}", &[&file]).expect(0).out, shown("--min-common 7"));

@@ -1,6 +1,6 @@
-//! Real books, which are not part of the project: what a catalogue of them finds, and what it must not.
+//! Matches among real books, which are not part of the project: related books must be found, and others must not.
 //!
-//! `cargo test --release --test corpus -- --nocapture` prints the figures. Skipped where the books are not.
+//! `cargo test --release --test corpus -- --nocapture` prints the figures. Skipped if the books are not present.
 
 mod common;
 
@@ -15,25 +15,25 @@ use serde_json::Value;
 fn corpus() -> Option<PathBuf> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus");
     if !corpus.is_dir() {
-        // Past the capture of tests that pass: whoever runs them is to know.
+        // Written directly, because the test harness hides the output of tests that pass.
         let _ = writeln!(std::io::stderr(), "skipped: there are no books at {}", corpus.display());
         return None;
     }
     Some(corpus)
 }
 
-/// The rows of a table below its head.
+/// The rows of a table without its header.
 fn rows(file: &Path) -> Vec<Vec<String>> {
     let table = fs::read_to_string(file).expect("a table");
     table.lines().skip(1).map(|line| line.split('\t').map(str::to_owned).collect()).collect()
 }
 
-/// A file's name without its folder and ending: a book's id.
+/// A file's name without folder and extension: the id of the book.
 fn stem(file: &str) -> String {
     Path::new(file).file_stem().expect("a name").to_string_lossy().into_owned()
 }
 
-/// How many pairs of each kind are found, as (found, pairs).
+/// For each kind of pair, the number found and the total.
 type Found = BTreeMap<String, (u32, u32)>;
 
 #[test]
@@ -41,7 +41,8 @@ fn related_books_are_found_and_others_are_not() {
     let Some(corpus) = corpus() else { return };
     let books = rows(&corpus.join("catalogue.tsv"));
     let files: Vec<PathBuf> = books.iter().map(|row| corpus.join(&row[0])).collect();
-    // Books of one title are one work, whether a row of pairs.tsv says so or not. A file's name may stand behind it.
+    // Books with the same title are the same work, even if pairs.tsv does not say so. The title may be followed by a
+    // file name.
     let title: BTreeMap<String, &str> =
         books.iter().map(|row| (stem(&row[0]), row[2].split(" [").next().unwrap_or_default())).collect();
     let pairs = rows(&corpus.join("pairs.tsv"));

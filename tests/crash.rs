@@ -1,4 +1,4 @@
-//! What is left when the program is killed, or the disk is full: every book that was acknowledged, whole, and no more.
+//! State after the program is killed or the disk is full: every acknowledged book, complete, and nothing else.
 
 mod common;
 
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 const BOOKS: u64 = 24;
 const ROUNDS: u64 = 50;
 
-/// The two texts that a book has by turns.
+/// The text of one version of a book.
 fn text(book: u64, version: u64) -> String {
     prose(1_000 * version + book, 3_000)
 }
@@ -32,7 +32,7 @@ fn killed_fifty_times_at_random() {
             folder.file(&format!("{version}/{book}.txt"), text(book, version));
         }
     }
-    // How long an ingest takes on this machine, so that most are killed before their end.
+    // Measure how long an ingest takes here, so that most runs are killed before they finish.
     let takes = (0..3).map(|i| {
         let begun = Instant::now();
         let paths = [folder.path(&format!("timed-{i}")), folder.path("0")];
@@ -41,7 +41,7 @@ fn killed_fifty_times_at_random() {
     });
     let takes = takes.min().expect("three runs");
     let mut random = Random(50);
-    // What was acknowledged last, and what has been tried since, may both be there.
+    // The version last acknowledged and any version attempted since are both possible.
     let mut may_be: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
     let (mut acknowledged, mut cut_short) = (0, 0);
     for round in 0..ROUNDS {
@@ -62,7 +62,7 @@ fn killed_fifty_times_at_random() {
         for line in &lines {
             let line: Value = serde_json::from_str(line).expect("a whole line");
             let book = line["book"]["id"].as_str().and_then(|id| id.parse().ok()).expect("a number");
-            // From now on only this version.
+            // Now only this version is possible.
             may_be.insert(book, vec![version, u64::MAX]);
             acknowledged += 1;
         }
@@ -75,12 +75,12 @@ fn killed_fifty_times_at_random() {
     assert!(acknowledged >= BOOKS && cut_short >= ROUNDS / 10, "killed too early or too late to show anything");
 }
 
-/// Every book is whole and of a version it may be of; an acknowledged one is there, and so is one that was found before;
-/// the store fits together.
+/// Every book is complete and has a possible version. No book that was acknowledged or seen before is missing, and the
+/// store is consistent.
 fn inspect(folder: &Folder, may_be: &mut BTreeMap<u64, Vec<u64>>) {
     let catalogue = match Catalogue::open(&folder.data()) {
         Ok(catalogue) => catalogue,
-        // Killed before the catalogue was made: then nothing can have been acknowledged.
+        // The process was killed before it created the catalogue, so nothing can have been acknowledged.
         Err(error) => {
             assert!(may_be.values().all(|versions| !versions.contains(&u64::MAX)), "{error}");
             return;
@@ -106,12 +106,12 @@ fn inspect(folder: &Folder, may_be: &mut BTreeMap<u64, Vec<u64>>) {
         assert!(versions.contains(&is[0]), "book {book}: {is:?} of {versions:?}");
         let gems = Recipe::documented().gems(&text(book, is[0])).len();
         assert!(record.gems.values().all(|&count| count as usize == gems));
-        // What is on disk now stays until it is replaced.
+        // A version found on disk stays until it is replaced.
         *versions = vec![is[0], u64::MAX];
     }
 }
 
-/// The audit log tells of exactly the changes that were made: done again, they lead to the books that are there.
+/// Replaying the audit log gives exactly the books in the catalogue.
 fn in_step(catalogue: &Catalogue) {
     let mut told: BTreeMap<(String, String), String> = BTreeMap::new();
     for entry in catalogue.audit(AuditFrom::Behind(0), usize::MAX - 1).expect("it can be read").entries {
@@ -131,29 +131,28 @@ fn in_step(catalogue: &Catalogue) {
     assert_eq!(told, there);
 }
 
-/// How often the server is killed; `LAPIDARY_KILLS=200` for a thorough run.
+/// How many times the server is killed. Set `LAPIDARY_KILLS=200` for a thorough run.
 fn kills() -> u64 {
     std::env::var("LAPIDARY_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(20)
 }
 
-/// How a book is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct State {
     version: u64,
     disabled: bool,
 }
 
-/// How a book may be now, by its number; `None`: it is not there. The last was sent last.
+/// The possible states of each book, by number. `None`: the book is absent. The last state is the last one requested.
 type MayBe = Mutex<BTreeMap<u64, Vec<Option<State>>>>;
 
-/// Puts, replaces, disables, enables and removes books until the server is gone; what is acknowledged is from then on the only
-/// way it may be.
+/// Adds, replaces, disables, enables and removes books until the server is killed. An acknowledged state becomes the
+/// only possible one.
 fn feed(url: &str, books: &[u64], random: &mut Random, may_be: &MayBe) -> u64 {
     let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
     let mut acknowledged = 0;
     loop {
         let book = books[random.below(books.len() as u64) as usize];
-        // Until the server is killed, every answer leaves one way only.
+        // As long as the server is alive, each response leaves one possible state.
         let before = may_be.lock().expect("no panic").get(&book).and_then(|states| *states.last().expect("a way"));
         let (version, disabled) = (random.below(3), random.below(2) == 0);
         let (now, method, body) = match random.below(8) {
@@ -189,7 +188,7 @@ fn ask(url: &str, path: &str, body: Option<Value>) -> Option<Value> {
     answer.ok()?.body_mut().read_json().ok()
 }
 
-/// Everything at once: books come, change and go, the recipe changes over and back, and the server is killed in the middle.
+/// Kills the server while books change and the catalogue switches between two recipes.
 #[test]
 fn a_server_killed_under_load_loses_nothing_it_acknowledged() {
     let folder = Folder::new();
@@ -202,7 +201,7 @@ fn a_server_killed_under_load_loses_nothing_it_acknowledged() {
         slowest = slowest.max(begun.elapsed());
         let url = server.url.clone();
 
-        // What was found is so from now on.
+        // The states found after the restart are now the only possible ones.
         for (book, versions) in may_be.lock().expect("no panic").iter_mut() {
             let record = ask(&url, &format!("/v1/libraries/l/books/{book}"), None).expect("an answer");
             let digest = record["digest"].as_str();
@@ -236,8 +235,8 @@ fn a_server_killed_under_load_loses_nothing_it_acknowledged() {
                     scope.spawn(move || feed(url, &books, &mut random, may_be))
                 })
                 .collect();
-            // One that runs still is gone on with, and this one refused.
-            // Folds are kept by the letters of one recipe: the other differs in its boundaries only.
+            // A job that was interrupted resumes, and this request is then refused. The recipes differ only in their
+            // boundaries, because stored folds are valid for only one set of letters.
             let fine = Boundaries::new(Boundaries::standard().sequences(), 100).expect("boundaries");
             let fine = Recipe::documented().with_boundaries(fine);
             let recipe = if round % 2 == 0 { fine } else { Recipe::documented() };
@@ -256,11 +255,11 @@ fn a_server_killed_under_load_loses_nothing_it_acknowledged() {
     assert!(acknowledged > 3 * kills() && reindexed > 0, "{acknowledged} {reindexed}");
 }
 
-/// What an administrator may make and remove, by path; whether it is there.
+/// Paths that an administrator can create and remove, and whether each exists.
 type Made = BTreeMap<String, bool>;
 
-/// Makes, changes and removes keys, allow-lists, webhooks and jobs until the server is gone. What is acknowledged goes to `made`;
-/// gives what was being tried last, and how many calls were acknowledged.
+/// Creates, changes and removes keys, allow-lists, webhooks and jobs until the server is killed. Acknowledged changes
+/// are recorded in `made`. Returns the path of the unfinished change and the number of acknowledged calls.
 fn administer(url: &str, secret: &str, lane: u64, random: &mut Random, made: &mut Made) -> (Option<String>, u64) {
     let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
     let bearer = format!("Bearer {secret}");
@@ -299,7 +298,7 @@ fn administer(url: &str, secret: &str, lane: u64, random: &mut Random, made: &mu
         assert!(status < 500, "{method} {at}: {status} {answer}");
         acknowledged += 1;
         if path.is_empty() {
-            // Half of the jobs are told to end.
+            // Cancel every other job.
             if let Some(job) = answer["id"].as_u64().filter(|job| job % 2 == 0)
                 && send("DELETE", &format!("jobs/{job}"), &Value::Null).is_err()
             {
@@ -311,7 +310,7 @@ fn administer(url: &str, secret: &str, lane: u64, random: &mut Random, made: &mu
     }
 }
 
-/// Keys, allow-lists, webhooks and jobs are those that the audit log tells of; gives the paths of the first three.
+/// Asserts that keys, allow-lists, webhooks and jobs match the audit log, and returns the paths of the first three.
 fn administered_in_step(catalogue: &Catalogue) -> BTreeSet<String> {
     let (mut keys, mut settings) = (BTreeSet::new(), BTreeSet::new());
     let (mut started, mut cancelled) = (BTreeSet::new(), BTreeSet::new());
@@ -335,7 +334,7 @@ fn administered_in_step(catalogue: &Catalogue) -> BTreeSet<String> {
     let webhooks = webhooks.map(|webhook| ("webhook".to_owned(), webhook.library.to_string()));
     assert_eq!(allowed.chain(webhooks).collect::<BTreeSet<_>>(), settings);
     let jobs = catalogue.jobs().expect("they can be read");
-    // Of many, the oldest are forgotten.
+    // Old jobs are deleted when there are many.
     assert!(jobs.iter().all(|job| started.contains(&job.id)) && jobs.len() >= started.len().min(100));
     for job in jobs {
         assert_eq!(job.state == JobState::Cancelled, cancelled.contains(&job.id), "{job:?}");
@@ -347,7 +346,7 @@ fn administered_in_step(catalogue: &Catalogue) -> BTreeSet<String> {
     keys.into_iter().map(|(name, _)| format!("keys/{name}")).chain(settings.into_iter().map(path)).collect()
 }
 
-/// What an administrator changes is one fact with its entry of the audit log, whenever the server is killed.
+/// An administrative change and its audit entry are atomic, whenever the server is killed.
 #[test]
 fn a_server_killed_while_it_is_administered_is_in_step_with_its_audit_log() {
     let folder = Folder::new();
@@ -379,7 +378,7 @@ fn a_server_killed_while_it_is_administered_is_in_step_with_its_audit_log() {
             for (path, is_there) in made.iter().filter(|(path, _)| Some(*path) != tried.as_ref()) {
                 assert_eq!(there.contains(path), *is_there, "round {round}: {path}");
             }
-            // What was being tried is from now on as it was found.
+            // The unfinished change has either happened or not; keep what was found.
             made.extend(tried.map(|path| (path.clone(), there.contains(&path))));
         }
     }
@@ -393,7 +392,7 @@ fn a_full_disk_is_said_and_leaves_nothing_half_written() {
     for book in 0..200 {
         folder.file(&format!("books/{book}.txt"), text(book, 0));
     }
-    // A limit on the size of a file stops writes in the middle, as a full disk does, and needs no disk to fill.
+    // A file size limit interrupts writes just as a full disk does, without filling one.
     let script =
         "trap '' XFSZ; ulimit -f 100; exec \"$0\" ingest --json --library l --rights free --data \"$1\" \"$2\"";
     let mut ingest = Command::new("sh");

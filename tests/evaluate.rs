@@ -1,4 +1,4 @@
-//! `lapidary evaluate` from outside, on small books made up for the purpose.
+//! End-to-end tests of `lapidary evaluate` with small generated books.
 
 mod common;
 
@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use common::{Folder, prose, run};
 
-/// Three books in Latin letters and three in Cyrillic ones, of which `twice` is `one` again with another ending.
+/// Three books in Latin letters and three in Cyrillic. `twice` is `one` with a different ending.
 fn shelf(folder: &Folder) -> PathBuf {
     let cyrillic = |text: String| {
         let letters = "абцдефгхийклмнопярстувшхыз".chars().collect::<Vec<_>>();
@@ -30,7 +30,7 @@ fn shelf(folder: &Folder) -> PathBuf {
 const PAIRS: &str =
     "file_a\tfile_b\trelation\nla/0.txt\tla/twice.txt\tpartial-overlap\nru/0.txt\tru/1.txt\tdifferent-translation\n";
 
-/// The rows of a table in CSV, by their column's name.
+/// The rows of a CSV table, by column name.
 fn rows(file: &Path) -> Vec<BTreeMap<String, String>> {
     let mut reader = csv::Reader::from_path(file).expect("a table");
     reader.deserialize().map(|row| row.expect("a row")).collect()
@@ -73,10 +73,11 @@ fn one_seed_gives_one_result_that_is_right() {
         });
         wanted.map(|row| row[column].parse::<u64>().expect("a number")).sum()
     };
-    // Three books a language; one has two strangers fewer than the others, as two of its language are related.
+    // Three books per language. Two books of one language are related, so they have fewer unrelated books than the
+    // others.
     for language in ["la", "ru"] {
         assert_eq!((sum("none", "", "copies", language), sum("none", "", "caught", language)), (3, 3));
-        // It folds case and accents away, and knows nothing of invisible characters.
+        // The recipe folds case and accents, but not invisible characters.
         assert_eq!(sum("upper-case", "", "caught", language), 3);
         assert_eq!(sum("zero-width", "1", "caught", language), 0);
         assert_eq!(sum("glued", "", "caught", language), 3);
@@ -101,7 +102,7 @@ fn false_alarms_are_named() {
     let books = shelf(&folder);
     let line = "evaluate --books {} --recipes documented --attacks none,letters";
     let page = run(line, &[&books]).expect(0).out;
-    // Nobody said that the two are related.
+    // The relation between the two books was not declared.
     assert!(page.contains("documented names, though nothing relates them:\n\n- la/0.txt – la/twice.txt\n"), "{page}");
     assert!(
         page.contains("- 1 of la/0.txt for la/twice.txt") || page.contains(" of la/0.txt for la/twice.txt"),
@@ -189,9 +190,10 @@ fn calibration_counts_what_unrelated_books_share() {
     let rows: Vec<(&str, f64, u64)> =
         told.iter().map(|(recipe, _, level, reached)| (recipe.as_str(), *level, *reached)).collect();
     assert_eq!(rows, [("documented", 0.25, 0), ("released", 0.25, 0)]);
-    // Six books of about 60 gems; each is compared with those that are neither held back with it nor related to it.
+    // Six books of about 60 gems. Each is compared with the books that are neither held back with it nor related to
+    // it.
     assert!((10_000..200_000).contains(&told[0].1), "{told:?}");
-    // Nobody says that two are related: what they share counts as an error, from little evidence to much.
+    // Without a declared relation, what the two books share counts as errors, at all levels of evidence.
     let untold = counted("evaluate --calibrate --books {} --recipes documented", &[&books]);
     let reached: Vec<u64> = untold.iter().map(|row| row.3).collect();
     assert!(reached.len() > 5 && reached[0] == 2 && reached.last() == Some(&0), "{untold:?}");
@@ -213,22 +215,22 @@ fn a_report_has_evidence_and_how_likely_it_errs() {
     let text = prose(1, 6_000);
     let report = check("", &text, 1);
     let found = &report["matches"][0];
-    // All gems in order, each in this book alone.
+    // All gems match in order, and occur in no other book.
     assert!((number(&found["evidence"]) - number(&found["common"])).abs() < 1e-9, "{found}");
     let (of_match, of_verdict) = (number(&found["error_probability"]), number(&report["error_probability"]));
     assert!(0.0 < of_match && of_match < of_verdict && of_verdict < 1e-3, "{of_match} {of_verdict}");
-    // Gems of two books say less.
+    // Gems that occur in two books carry less evidence.
     let report = check("", &prose(0, 3_500), 1);
     for found in report["matches"].as_array().expect("matches") {
         assert!(number(&found["evidence"]) < number(&found["common"]), "{found}");
     }
-    // The bound is of the best match that decides, shown or not.
+    // The error probability is that of the best match that decides, whether it is shown or not.
     assert!((number(&check("--limit 0", &text, 1)["error_probability"]) / of_verdict - 1.0).abs() < 1e-9);
-    // A rule may ask for evidence.
+    // A rule may require a minimum of evidence.
     assert!(report["rule"].get("min_evidence").is_none());
     let enough = number(&found["evidence"]);
     assert_eq!(check(&format!("--min-evidence {enough}"), &text, 1)["total"], 1);
-    // An exact copy is found whatever its evidence is; this is none.
+    // Exact copies are found regardless of evidence, so use a text that is not one.
     let changed = format!("Another beginning. {text}");
     let refused = check(&format!("--min-evidence {}", enough + 0.5), &changed, 0);
     assert_eq!((&refused["total"], number(&refused["rule"]["min_evidence"])), (&0.into(), enough + 0.5));

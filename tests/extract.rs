@@ -1,4 +1,4 @@
-//! Bytes to text: encodings found and given, noise refused.
+//! Decoding bytes to text: detected and given encodings, and refusal of noise.
 
 use std::io::Write as _;
 
@@ -35,7 +35,7 @@ const JAPANESE: &str = "川のそばの村はずれに、年老いた石切り�
 const CHINESE: &str = "村边的河岸上住着一位老石匠。每天早晨，他把矿工们送来的石头摆在桌子上，久久地看着光线穿过它们。\
     他对孙子们说，每一块石头都记得自己是在哪里被找到的，只要去问它就行了。\n";
 
-/// A text, and the encodings that can hold all of it.
+/// Texts, each with the encodings that can represent all of it.
 const TEXTS: &[(&str, &[&str])] = &[
     (RUSSIAN, &["windows-1251", "x-mac-cyrillic"]),
     (UKRAINIAN, &["windows-1251", "x-mac-cyrillic"]),
@@ -49,7 +49,7 @@ const TEXTS: &[(&str, &[&str])] = &[
     (CHINESE, &["GBK"]),
 ];
 
-/// Encodings that lack the typographic dash or quotation marks, without which they hold the text.
+/// Encodings that can represent the text except its typographic dashes or quotation marks.
 const PLAIN_TEXTS: &[(&str, &[&str])] =
     &[(RUSSIAN, &["KOI8-R", "IBM866", "ISO-8859-5", "IBM855"]), (UKRAINIAN, &["KOI8-U", "ISO-8859-5", "IBM855"])];
 
@@ -82,7 +82,7 @@ fn plain(text: &str) -> String {
     text.replace('—', "-").replace(['«', '»'], "\"")
 }
 
-/// Every text in each of its encodings: the text, the bytes, the encoding.
+/// Every text in each of its encodings, as (text, bytes, encoding).
 fn samples() -> Vec<(String, Vec<u8>, &'static str)> {
     let mut samples = Vec::new();
     for (text, encodings) in TEXTS {
@@ -102,7 +102,7 @@ fn refusal(bytes: impl Into<Vec<u8>>) -> String {
     extract::text(bytes.into(), None).expect_err("a refusal").to_string()
 }
 
-/// Noise, the same at each run.
+/// Noise, the same in every run.
 fn noise(length: usize) -> Vec<u8> {
     let mut state = 0x9E37_79B9_7F4A_7C15_u64;
     let next = |_| {
@@ -213,7 +213,7 @@ fn a_text_may_be_cut_inside_a_character() {
         for cut in 1..4 {
             let found = extract::text(bytes[..bytes.len() / 2 / 4 * 4 + cut].to_vec(), None).unwrap();
             let whole = found.text.trim_end_matches('\u{FFFD}');
-            // The last character may be half of a longer one, and yet be one.
+            // A truncated last character may decode to a different one.
             let whole = whole.trim_end_matches(|last| !text.contains(last));
             assert!(text.starts_with(whole), "{encoding}: {whole}");
         }
@@ -337,7 +337,7 @@ fn names_of_encodings() {
 fn all_bytes_of_cp855() {
     let bytes: Vec<u8> = (0x80..=0xFF).collect();
     let found = extract::text(bytes, Some("cp855".parse().unwrap()));
-    // As a text it is nonsense, but letters are all that is asked of an encoding that is given.
+    // The text is nonsense, but a given encoding is only required to yield letters.
     assert!(found.is_err() || found.unwrap().text == CP855);
     for char in CP855.chars() {
         let found = extract::text(encode(&char.to_string(), "IBM855"), Some("cp855".parse().unwrap())).unwrap();
@@ -345,7 +345,7 @@ fn all_bytes_of_cp855() {
     }
 }
 
-/// Real books, where they are at hand.
+/// Uses real books if they are present.
 #[test]
 fn books_survive_every_encoding_that_holds_them() {
     let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus");
@@ -360,7 +360,7 @@ fn books_survive_every_encoding_that_holds_them() {
             ["windows-1251", "KOI8-U", "IBM866", "ISO-8859-5", "x-mac-cyrillic", "windows-1252", "windows-1250"]
         {
             let (bytes, _, lossy) = encoding_rs::Encoding::for_label(encoding.as_bytes()).unwrap().encode(&book);
-            // English and the like without any non-ASCII letter are in all of them.
+            // Texts without non-ASCII letters, such as English ones, fit all encodings.
             if !lossy {
                 let found = extract::text(bytes.into_owned(), None).unwrap();
                 assert!(found.text == book, "{} in {encoding}: read as {}", file.path().display(), found.encoding);
@@ -396,7 +396,7 @@ proptest! {
 
 #[test]
 fn a_text_is_read_the_same_however_long() {
-    // Long ones take another way through the decoder.
+    // Long texts are decoded on a different path.
     for lines in [10, 200_000] {
         let mut bytes = "Гранит и самоцветы лежали в сундуке.\n".repeat(lines).into_bytes();
         let text = extract::text(bytes.clone(), None).expect("a text").text;

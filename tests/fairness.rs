@@ -1,4 +1,4 @@
-//! Whoever takes all that he can get leaves others theirs: small checks and administration go on beside heavy work.
+//! One client's heavy work does not starve others: small checks and administration continue.
 
 mod common;
 #[path = "../benches/attack/hostile.rs"]
@@ -18,7 +18,7 @@ use common::{Folder, Server, key, prose, run};
 use hostile::{Target, attack};
 use makers::loops;
 
-/// The status of an answer, and its body.
+/// Sends a request and returns the status and body of the response.
 fn call(server: &Server, secret: &str, what: &str, kind: &str, body: &[u8]) -> (u16, Value) {
     let mut stream = TcpStream::connect(server.url.trim_start_matches("http://")).expect("a connection");
     stream.set_read_timeout(Some(Duration::from_secs(300))).expect("a time-out");
@@ -27,7 +27,7 @@ fn call(server: &Server, secret: &str, what: &str, kind: &str, body: &[u8]) -> (
         "{what} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer {secret}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n"
     );
     stream.write_all(head.as_bytes()).expect("sent");
-    // Who is refused early need not send all.
+    // The server may refuse before the whole body is sent.
     let _ = stream.write_all(body);
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer);
@@ -37,8 +37,8 @@ fn call(server: &Server, secret: &str, what: &str, kind: &str, body: &[u8]) -> (
     (status, serde_json::from_str(body).unwrap_or_default())
 }
 
-/// Files that take all the time of their readers, more than there are readers: the others are answered long before, and the
-/// key that sends them is revoked meanwhile.
+/// Slow files that occupy more than all readers: other requests are answered long before they finish, and the key that
+/// sent them can be revoked.
 #[test]
 fn slow_files_of_one_key_hold_up_nobody_else() {
     const FILES: usize = 6;
@@ -56,12 +56,12 @@ fn slow_files_of_one_key_hold_up_nobody_else() {
                 answered.fetch_add(1, Ordering::Relaxed);
             });
         }
-        // Until they are at it.
+        // Give the readers time to start.
         thread::sleep(Duration::from_secs(1));
         for _ in 0..20 {
             assert_eq!(call(&server, &good, "POST /v1/checks", "application/json", b"{\"gems\":[1]}").0, 200);
         }
-        // Another client's file has its turn among them.
+        // A file of another client gets its turn.
         let book = makers::epub(&[prose(1, 3_000)]);
         assert_eq!(call(&server, &good, "POST /v1/checks", "application/epub+zip", &book).0, 200);
         assert_eq!(call(&server, &admin, "GET /v1/keys", "", b"").0, 200);
@@ -72,7 +72,7 @@ fn slow_files_of_one_key_hold_up_nobody_else() {
     assert_eq!(call(&server, &slow, "POST /v1/checks", "application/pdf", &pdf).0, 401);
 }
 
-/// A text that becomes many times as long when it is written out is refused; one that is only long is not.
+/// A text that grows many times over when folded is refused; a text that is merely long is not.
 #[test]
 fn a_text_takes_no_longer_than_its_length_says() {
     let folder = Folder::new();
@@ -92,7 +92,7 @@ fn a_text_takes_no_longer_than_its_length_says() {
     assert!(refused.err.contains("more characters than bytes"), "{}", refused.err);
 }
 
-/// Some seconds of what `scripts/attack` does for minutes.
+/// Runs `scripts/attack` for a few seconds.
 #[test]
 fn hostile_clients_are_outlived() {
     let folder = Folder::new();

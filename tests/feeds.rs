@@ -1,4 +1,4 @@
-//! Feeds from outside: lines of JSON, and ONIX matched to files.
+//! End-to-end tests of feeds: JSON Lines, and ONIX matched to files.
 
 mod common;
 
@@ -50,7 +50,7 @@ fn onix_records_find_their_files() {
     assert!(!folder.path("new").exists(), "nothing is made of a feed that cannot be read");
 }
 
-/// What looks like a territory and is none, in the command or in the feed, leaves no book unprotected.
+/// An invalid territory code, in the command or in the feed, leaves no book unprotected.
 #[test]
 fn a_territory_that_is_none_is_an_error() {
     let folder = Folder::new();
@@ -79,7 +79,7 @@ fn a_territory_that_is_none_is_an_error() {
     }
 }
 
-/// An ISBN that is none is named, and not passed over.
+/// Invalid ISBNs are reported, not skipped silently.
 #[test]
 fn isbns_with_wrong_check_digits_are_named() {
     let folder = Folder::new();

@@ -1,6 +1,6 @@
-//! Real files of every format, which are not part of the project: the books that are in them are found.
+//! Real files of every format, which are not part of the project: the books they contain are found.
 //!
-//! `cargo test --release --test formats -- --nocapture` prints the figures. Skipped where the files are not.
+//! `cargo test --release --test formats -- --nocapture` prints the figures. Skipped if the files are not present.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -10,7 +10,7 @@ use std::path::Path;
 use lapidary::extract::{self, File, Format, Limits};
 use lapidary_gems::{Gem, Recipe};
 
-/// The least share of a book's gems that a file made of that very text has.
+/// The smallest share of a book's gems that a file of the same text must have.
 fn least(format: Format) -> f64 {
     if format == Format::Pdf { 0.80 } else { 0.95 }
 }
@@ -19,7 +19,7 @@ fn least(format: Format) -> f64 {
 fn real_files_hold_their_books() {
     let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared");
     let Ok(table) = fs::read_to_string(shared.join("formats/provenance.tsv")) else {
-        // Past the capture of tests that pass: whoever runs them is to know.
+        // Written directly, because the test harness hides the output of tests that pass.
         let _ = writeln!(std::io::stderr(), "skipped: there are no files at {}", shared.display());
         return;
     };

@@ -1,4 +1,4 @@
-//! Files that are made to do harm, given to the program: each costs one answer, and no more.
+//! Malicious files. Each costs one error response and affects nothing else.
 
 mod common;
 #[path = "common/makers.rs"]
@@ -10,7 +10,7 @@ use std::thread;
 use common::{Folder, Server, command, prose, run};
 use makers::{form, loops, pdf_of, pdf_that_draws, stream, zip};
 
-/// A font with procedures in procedures: its parser calls itself until the stack is full.
+/// A font with deeply nested procedures, on which the parser overflows the stack.
 fn overflows_the_stack() -> Vec<u8> {
     let font = "<</Type/Font/Subtype/Type1/BaseFont/Deep/FontDescriptor<</FontFile 5 0 R>>>>";
     let page = format!("<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]/Resources<</Font<</F {font}>>>>/Contents 4 0 R>>");
@@ -26,12 +26,12 @@ fn overflows_the_stack() -> Vec<u8> {
     )
 }
 
-/// A form that draws itself, twice.
+/// A form that draws itself twice.
 fn draws_itself() -> Vec<u8> {
     pdf_that_draws(stream("", b"/A Do", 1), vec![form(5, 2)])
 }
 
-/// A gigabyte of blanks in a few kilobytes, packed twice: its parser unpacks it all.
+/// A gigabyte of spaces compressed twice to a few kilobytes, which the parser decompresses in full.
 fn exhausts_memory() -> Vec<u8> {
     pdf_that_draws(stream("", &vec![b' '; 1 << 30], 2), Vec::new())
 }
@@ -55,7 +55,7 @@ fn a_reader_that_dies_costs_one_file() {
         let said = run(&format!("gems {limit} {{}}"), &[file]).expect(2).err;
         assert!(said.contains(why), "{name}: {said}");
     }
-    // Among others they stop none.
+    // Among other files, they stop none of them.
     folder.file("shelf/b.txt", prose(1, 5_000));
     folder
         .file("shelf/a.zip", zip(&[("one.txt", prose(2, 5_000).as_bytes()), ("two.txt", prose(3, 5_000).as_bytes())]));
@@ -72,11 +72,11 @@ fn number(file: &[u8], at: usize) -> usize {
     u32::from_le_bytes(file[at..at + 4].try_into().expect("four bytes")) as usize
 }
 
-/// Word documents in whose container a chain of sectors, or of names, comes back to itself.
+/// Word documents whose container has a cycle in a chain of sectors or in the directory.
 fn chains_without_end() -> Vec<Vec<u8>> {
     let paragraphs: Vec<String> = (0..40).map(|seed| prose(seed, 60)).collect();
     let whole = makers::doc(&paragraphs);
-    // As [MS-CFB] has it: the size of a sector, and where the table of sectors, that of small ones, and the names are.
+    // Offsets from [MS-CFB]: the sector size, the FAT, the mini FAT and the directory.
     let size = 1 << u16::from_le_bytes([whole[30], whole[31]]);
     let sector = |at: usize| (number(&whole, at) + 1) * size;
     let links = |table: usize| (table..table + size).step_by(4).filter(|&at| number(&whole, at) < 1_000);
@@ -111,7 +111,7 @@ fn a_server_outlives_them() {
         loop {
             let request = agent.post(format!("{}/v1/checks", server.url)).content_type(kind);
             let mut answer = request.send(bytes).expect("an answer");
-            // On a busy machine all readers may be busy for long: try again, as it says.
+            // If all readers are busy for long, the server asks clients to try again.
             if answer.status() != 503 {
                 return (answer.status().as_u16(), answer.body_mut().read_to_string().expect("a body"));
             }
@@ -135,7 +135,7 @@ fn a_server_outlives_them() {
                 assert!(said.contains(&format!("\"code\":\"{code}\"")), "{code}: {said}");
             });
         }
-        // Others are answered meanwhile.
+        // Meanwhile, other requests are served.
         for seed in 0..20 {
             assert_eq!(post(prose(seed, 500).as_bytes(), "text/plain").0, 200);
         }
@@ -164,7 +164,7 @@ fn a_file_of_two_gigabytes_is_not_read() {
     assert!(said.contains("the file has more than 268435456 bytes, the limit here (--limit-input)"), "{said}");
 }
 
-/// Names that lead out of the archive are names, and nothing is written anywhere.
+/// Path traversal: names in an archive are only names, and nothing is written outside.
 #[test]
 fn names_lead_nowhere() {
     let folder = Folder::new();

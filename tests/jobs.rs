@@ -1,4 +1,4 @@
-//! Long work from outside: a catalogue gets another recipe while it is used, stops, is killed, and lacks what it needs.
+//! Long-running jobs: changing the recipe of a catalogue in use, stopping, crashes and missing inputs.
 
 mod common;
 
@@ -16,14 +16,14 @@ use serde_json::{Value, json};
 use ureq::Agent;
 
 const BOOKS: u64 = 40;
-/// The recipe of [`boundaries`].
+/// The recipe with the boundaries of [`boundaries`].
 const FINE: &str = "documented@8f965bee";
 
 fn text(book: u64) -> String {
     prose(book, 3_000)
 }
 
-/// A folder of texts, a file of other boundaries, and a catalogue of the texts.
+/// A folder with texts, a file of other boundaries, and a catalogue of the texts.
 fn shelf(options: &str) -> Folder {
     let folder = Folder::new();
     for book in 0..BOOKS {
@@ -35,7 +35,7 @@ fn shelf(options: &str) -> Folder {
     folder
 }
 
-/// What a catalogue answers to a check of each book by this recipe, but for what differs between any two catalogues.
+/// The responses to a check of each book with this recipe, without the fields that differ between any two catalogues.
 fn answers(folder: &Folder, data: &str, recipe: &str) -> Vec<String> {
     let mut answers = Vec::new();
     for book in 0..BOOKS {
@@ -69,7 +69,7 @@ fn cut_from_folds_is_as_cut_from_texts() {
     assert_eq!(answers(&folder, "catalogue", FINE), answers(&folder, "fresh", FINE));
     run("verify --data {}", &[folder.data()]).expect(0);
 
-    // A book put in now has both, and the one before can go.
+    // A book added now has gems of both recipes, and the old recipe can be dropped.
     folder.file("new.txt", text(1000));
     run("ingest --library l --rights free --data {} {}", &[folder.data(), folder.path("new.txt")]).expect(0);
     let shown = run("books show --json --library l --data {} new", &[folder.data()]).expect(0).json();
@@ -82,7 +82,7 @@ fn cut_from_folds_is_as_cut_from_texts() {
     assert_eq!(answers(&folder, "catalogue", FINE), answers(&folder, "fresh", FINE));
     let shown = run("books show --json --library l --data {} 0", &[folder.data()]).expect(0).json();
     assert_eq!(shown[0]["gems"].as_object().expect("gems").len(), 1);
-    // The way back, dropping at once.
+    // Back to the old recipe, dropping the new one in the same step.
     run("reindex --drop-old --data {}", &[folder.data()]).expect(0);
     assert_eq!(default_recipe(&folder)[0]["recipe"], "documented");
     assert_eq!(default_recipe(&folder).len(), 1);
@@ -100,7 +100,7 @@ fn without_folds_it_asks_for_texts() {
     );
     assert_eq!(default_recipe(&folder)[0]["recipe"], "documented");
 
-    // All texts but one, under other names and with others among them.
+    // All texts but one, renamed and among unrelated files.
     for book in 1..BOOKS {
         folder.file(&format!("sources/renamed-{book}"), text(book));
     }
@@ -155,7 +155,7 @@ fn ended(url: &str, id: &Value) -> Value {
     }
 }
 
-/// Says that it is over when it goes, be it by a panic, which would else be waited for for ever.
+/// Sets the flag on drop. After a panic, the other threads would otherwise wait for ever.
 struct Over<'a>(&'a AtomicBool);
 
 impl Drop for Over<'_> {
@@ -164,7 +164,7 @@ impl Drop for Over<'_> {
     }
 }
 
-/// Every answer is whole by the one recipe or by the other, and none goes back.
+/// Every response uses one recipe throughout, and none goes back to the old one after the switch.
 #[test]
 fn the_recipe_changes_under_load() {
     let folder = shelf("--keep-folds");
@@ -224,7 +224,7 @@ fn one_job_of_a_kind_at_a_time_and_any_can_be_cancelled() {
     let folder = shelf("");
     let server = Server::start(&folder.data());
     let url = server.url.as_str();
-    // It waits for texts, so that it does not end by itself.
+    // The job waits for texts, so it does not end by itself.
     let waits = json!({ "kind": "reindex", "recipe": fine(), "from": "sources" });
     let (status, job) = post(url, "/v1/jobs", &waits);
     assert_eq!((status, &job["state"]), (202, &json!("running")));
@@ -255,7 +255,7 @@ fn one_job_of_a_kind_at_a_time_and_any_can_be_cancelled() {
     assert_eq!(get(url, "/v1/jobs/77")["code"], "no_such_job");
     assert_eq!(get(url, "/v1/jobs/x")["code"], "no_such_job");
 
-    // The texts, handed in by hand.
+    // Supply the texts one by one.
     post(url, "/v1/jobs", &waits);
     let recut = |book: u64, text: String| {
         let request = agent().post(format!("{url}/v1/libraries/l/recut/{book}")).content_type("text/plain");
@@ -280,7 +280,7 @@ fn what_a_crash_interrupts_goes_on() {
     let (_, job) = post(&server.url, "/v1/jobs", &json!({ "kind": "reindex", "recipe": fine(), "drop_old": true }));
     for pause in [0, 1, 3, 10, 30] {
         sleep(Duration::from_millis(pause));
-        // Dropping it kills it.
+        // Dropping the server kills it.
         drop(server);
         server = Server::start(&folder.data());
     }
@@ -293,7 +293,7 @@ fn what_a_crash_interrupts_goes_on() {
     run("verify --data {}", &[folder.data()]).expect(0);
 }
 
-/// The names of the files of a folder and all below it, with their contents.
+/// All files in a folder and its subfolders, with their contents.
 fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut files = BTreeMap::new();
     for entry in fs::read_dir(folder).expect("a folder") {
@@ -326,7 +326,7 @@ fn a_backup_comes_back() {
     let before = files(&backups);
     run("backup --data {} --to {}", &[&data, &backups]).expect(0);
     let after = files(&backups);
-    // What was there is there still, and only what is new was copied.
+    // Earlier files are kept, and only new ones were copied.
     assert!(
         before
             .iter()
@@ -341,12 +341,12 @@ fn a_backup_comes_back() {
         assert!(said.contains("40 books, no inconsistencies found"), "{said}");
         run("export --data {} {}", &[&restored, &export]).expect(0);
         assert_eq!(&fs::read(&export).expect("an export"), expected);
-        // Never over a catalogue.
+        // A restore never overwrites a catalogue.
         let refused = run("restore --from {} --data {}", &[&backups, &restored]).expect(2);
         assert!(refused.err.contains("there is a catalogue here already"), "{}", refused.err);
         fs::remove_dir_all(restored).expect("a folder");
     }
-    // A number that does not fit keeps them all.
+    // An invalid number removes no backup.
     for keep in ["0", "1001", "4294967296"] {
         run(&format!("backup --keep {keep} --data {{}} --to {{}}"), &[&data, &backups]).expect(2);
     }
@@ -364,7 +364,7 @@ fn a_backup_comes_back() {
     let refused = run("backup --data {} --to {}", &[&other, &folder.path("books")]).expect(3);
     assert!(refused.err.contains("holds other files"), "{}", refused.err);
 
-    // A file of the backup is not what it was.
+    // Corrupt a file of the backup.
     let (broken, content) = after
         .iter()
         .filter(|(path, _)| path.to_string_lossy().contains("shared"))
@@ -394,7 +394,7 @@ fn a_server_makes_backups_where_it_may() {
         let (status, problem) = post(url, "/v1/jobs", &json!({ "kind": "backup", "to": to }));
         assert_eq!((status, problem["code"].as_str()), (422, Some("bad_task")), "{to}: {problem}");
     }
-    // While books come and go.
+    // Back up while books are added and removed.
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {
@@ -421,14 +421,14 @@ fn a_server_makes_backups_where_it_may() {
         run("restore --from {} --data {}", &[&backups.join(name), &restored]).expect(0);
         let counted = run("stats --json --data {}", &[&restored]).expect(0).json();
         assert!(books.is_none_or(|books| counted[0]["books"] == books), "{counted:?}");
-        // The job that made it is not gone on with.
+        // The backup job recorded in the copy is not resumed.
         let jobs = run("jobs list --json --data {}", &[&restored]).expect(0).json();
         assert_eq!((&jobs[0]["task"]["kind"], &jobs[0]["state"]), (&json!("backup"), &json!("cancelled")));
     }
     assert_eq!(run("export --data {} -", &[&folder.path("restored-nightly")]).expect(0).out, exported);
 }
 
-/// The published client names no recipe: its gems stay those of the recipe that it was made for, whatever the default becomes.
+/// The published client names no recipe. Its gems keep the recipe it was made for, whatever the default becomes.
 #[test]
 fn existing_clients_keep_their_recipe() {
     let folder = shelf("--keep-folds");
@@ -452,7 +452,7 @@ fn existing_clients_keep_their_recipe() {
     assert_eq!(recipe("--client-recipe documented@00000000"), "unknown_recipe");
 }
 
-/// A recipe that not every book has gems of answers nobody who did not ask for just that, be its job under way, cancelled or gone.
+/// An incomplete recipe is used only on explicit request, whether its job is running, cancelled or deleted.
 #[test]
 fn an_incomplete_recipe_answers_nobody() {
     let folder = shelf("");
@@ -503,7 +503,7 @@ fn an_incomplete_recipe_answers_nobody() {
     run("jobs cancel --server {} 1", &[url]).expect(0);
     assert_eq!(ended(url, &job["id"])["state"], "cancelled");
     answers_as_before(BOOKS - 1);
-    // Nor once a library's feed has completed it: that is for administrators.
+    // Completing it through a library's feed does not enable it either: only administrators can.
     for book in 1..BOOKS {
         let sent = json!({ "rights": "free", "text": text(book) });
         let put = agent().put(format!("{url}/v1/libraries/l/books/{book}")).send_json(sent).expect("an answer");
@@ -523,7 +523,7 @@ fn an_incomplete_recipe_answers_nobody() {
     assert_eq!((&report["recipe"], &report["verdict"]), (&json!("released"), &json!("free")));
 }
 
-/// A default that some books were left behind by says so in every answer.
+/// If some books lack gems of the default recipe, every report says so.
 #[test]
 fn what_the_default_lacks_is_told() {
     let folder = shelf("");
@@ -533,12 +533,12 @@ fn what_the_default_lacks_is_told() {
     assert_eq!(report["coverage"], json!({ "books": 0, "of": BOOKS }));
     let said = run("check --data {} {}", &paths).expect(0).out;
     assert!(said.contains("40 of 40 books have no gems of recipe 'released'"), "{said}");
-    // The recipe before is complete, and may be named.
+    // The previous recipe is complete and can still be selected.
     let report = run("check --json --recipe documented --data {} {}", &paths).expect(0).json().remove(0);
     assert_eq!((&report["coverage"], &report["total"]), (&Value::Null, &json!(1)));
 }
 
-/// A catalogue that older versions made has no marks of which recipes are ready: what every book has gems of is.
+/// Catalogues of older versions do not record which recipes are ready. There, every complete recipe is ready.
 #[test]
 fn recipes_of_before_there_were_marks_are_ready_when_complete() {
     let folder = shelf("--recipe documented --recipe released");
@@ -567,7 +567,8 @@ fn recipes_of_before_there_were_marks_are_ready_when_complete() {
     run("verify --data {}", &[folder.data()]).expect(0);
 }
 
-/// Half of a recipe is half of one in a copy too, and an empty server takes the recipes of what it imports.
+/// A recipe that is incomplete in an export stays so after import, and an empty server adopts the recipes of an
+/// import.
 #[test]
 fn an_import_makes_no_recipe_ready() {
     let folder = shelf("");
@@ -630,7 +631,7 @@ fn an_export_makes_the_same_catalogue_and_the_same_export() {
     }
     assert_eq!(answers(&folder, "built", "released"), answers(&folder, "catalogue", "released"));
 
-    // Into a catalogue that has other books, and other contents of these.
+    // Import into a catalogue with other books, and with other versions of the same books.
     let other = folder.path("other");
     folder.file("others/0.txt", text(77));
     folder.file("others/more.txt", text(78));
@@ -640,7 +641,7 @@ fn an_export_makes_the_same_catalogue_and_the_same_export() {
     run("books remove --library l --data {} more", &[&other]).expect(0);
     assert_eq!(answers(&folder, "other", "released"), answers(&folder, "catalogue", "released"));
 
-    // And into a server; what is wrong there is said, and what was before it is in.
+    // Import into a server. Errors are reported, and the books before an error are kept.
     let of_server = folder.path("served");
     run("ingest --library l --rights free --data {} {}", &[&of_server, &folder.path("others")]).expect(0);
     let server = Server::start(&of_server);
@@ -659,7 +660,7 @@ fn an_export_makes_the_same_catalogue_and_the_same_export() {
     run("verify --data {}", &[&of_server]).expect(0);
     assert_eq!(answers(&folder, "served", "released"), answers(&folder, "catalogue", "released"));
 
-    // What is no export, or not all of one, makes nothing.
+    // A file that is not a complete export creates nothing.
     let lines: Vec<&[u8]> = first.split_inclusive(|byte| *byte == b'\n').collect();
     let swapped = [lines[0], lines[3], lines[2]].concat();
     let newer = String::from_utf8(first.clone()).expect("UTF-8").replacen("_export\":1", "_export\":2", 1);
@@ -716,7 +717,7 @@ fn what_verify_finds_can_be_mended() {
     let mended = run("verify --fix --data {}", &[folder.data()]).expect(0);
     assert!(mended.out.contains("faults repaired; no inconsistencies left"), "{}", mended.out);
     run("verify --data {}", &[folder.data()]).expect(0);
-    // With the folds, nothing at all is lost.
+    // Rebuilding from stored folds loses nothing.
     run("export --data {} {}", &[folder.data(), export.clone()]).expect(0);
     assert!(fs::read(&export).expect("an export") == before);
 }

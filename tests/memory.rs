@@ -1,4 +1,5 @@
-//! Memory has an end, whatever is sent: the server's own process is watched from outside while it is asked for too much.
+//! Memory is bounded whatever is sent. Each test measures the peak memory of a server process under excessive
+//! requests.
 #![cfg(target_os = "linux")]
 
 mod common;
@@ -16,17 +17,17 @@ use ureq::Agent;
 use common::{Folder, Server, key, prose, run};
 
 const MIB: u64 = 1 << 20;
-/// What the servers here may take for requests, and the largest body.
+/// The memory for requests and the largest body, as set for these servers.
 const BUDGET: u64 = 160 * MIB;
 const BODY: usize = 16 << 20;
 const SETTINGS: &str = "--body-memory 167772160 --max-body 16777216 --cache 33554432";
-/// What a server takes beside that (docs/reference/security.md).
+/// The memory that a server uses in addition (docs/reference/security.md).
 const BESIDE: u64 = 160 * MIB;
 
 const JSON: &str = "application/json";
 const NDJSON: &str = "application/x-ndjson";
 
-/// The most memory that the process ever had, in bytes.
+/// The peak memory of the process, in bytes.
 fn peak(server: &Server) -> u64 {
     let status = fs::read_to_string(format!("/proc/{}/status", server.pid())).expect("a process");
     let line = status.lines().find(|line| line.starts_with("VmHWM")).expect("a peak");
@@ -43,7 +44,7 @@ fn agent() -> Agent {
     Agent::config_builder().http_status_as_error(false).timeout_global(Some(Duration::from_secs(120))).build().into()
 }
 
-/// The status and the body of what is answered; 0 when the server ends the connection.
+/// The status and body of the response, or 0 if the server closed the connection.
 fn post(server: &Server, key: &str, path: &str, kind: &str, body: &[u8]) -> (u16, String) {
     let request = agent().post(format!("{}{path}", server.url)).header("X-Api-Key", key).content_type(kind);
     let Ok(mut answer) = request.send(body) else { return (0, String::new()) };
@@ -63,7 +64,7 @@ fn get(server: &Server, key: &str, path: &str) -> (u16, Value) {
     (answer.status().as_u16(), serde_json::from_str(&text).unwrap_or(Value::String(text)))
 }
 
-/// A part so often that a body is full.
+/// Fills a body with repetitions of a part.
 fn full(head: &str, part: &str, tail: &str) -> Vec<u8> {
     let times = (BODY - head.len() - tail.len()) / part.len();
     format!("{head}{}{tail}", part.repeat(times)).into_bytes()
@@ -103,7 +104,7 @@ fn json_costs_no_more_than_its_bytes() {
     assert_eq!(post(&server, "", "/v1/checks", JSON, b"{\"gems\":[1]}").0, 200);
 }
 
-/// Memory is taken as bytes come. What is announced and does not come takes none.
+/// Memory is allocated as data arrives, not when it is announced.
 #[test]
 fn announced_lengths_take_no_memory() {
     let folder = Folder::new();
@@ -122,7 +123,7 @@ fn announced_lengths_take_no_memory() {
     drop(waiting);
 }
 
-/// One key with all the memory it can get leaves some for another's check, and administration goes on.
+/// A single key cannot take all memory: another key's checks and administration continue.
 #[test]
 fn one_client_takes_no_more_than_a_part() {
     let folder = Folder::new();
@@ -130,7 +131,7 @@ fn one_client_takes_no_more_than_a_part() {
     let (boss, greedy, modest) =
         (key(&data, "--role admin boss"), key(&data, "--role check greedy"), key(&data, "--role check modest"));
     let server = Server::start_with(SETTINGS, &[], &data);
-    // Bodies that lack their last byte.
+    // Bodies whose last byte is missing.
     let body = vec![b'a'; BODY - 1];
     let held: Vec<TcpStream> = (0..12)
         .map(|_| {
@@ -151,7 +152,7 @@ fn one_client_takes_no_more_than_a_part() {
     drop(held);
 }
 
-/// The largest body that makes a key is a small one.
+/// Calls with small bodies, such as creating a key, have a small body limit.
 #[test]
 fn a_few_words_are_no_large_body() {
     let folder = Folder::new();
@@ -193,7 +194,7 @@ fn what_is_unpacked_is_accounted_for() {
     assert_eq!(status, 200, "{answer}");
 }
 
-/// Streams of long lines take their memory from where bodies take it.
+/// Long lines of streams count against the same budget as bodies.
 #[test]
 fn lines_are_accounted_for() {
     let folder = Folder::new();
@@ -245,7 +246,7 @@ fn what_is_said_of_a_book_is_short_wherever_it_comes_from() {
     assert_eq!(answers.matches("\"code\":\"too_long\"").count(), said.len(), "{answers}");
     let fits = json!({ "rights": "free", "gems": [1], "title": long(2_000), "authors": vec!["a"; 100] });
     assert_eq!(put(&server, "", "/v1/libraries/l/books/a", &fits).0, 201);
-    // An export that somebody wrote.
+    // A forged export.
     let export = post_export(&server);
     let forged = export.replace(&long(2_000), &long(2_001));
     let (status, answer) = post(&server, "", "/v1/import", NDJSON, forged.as_bytes());
@@ -253,14 +254,14 @@ fn what_is_said_of_a_book_is_short_wherever_it_comes_from() {
     assert!(answer.contains("title"), "{answer}");
     assert_eq!(post(&server, "", "/v1/import", NDJSON, export.as_bytes()).0, 200);
     drop(server);
-    // The command line, too.
+    // The command line enforces the same limits.
     let feed = folder.file("feed.jsonl", &feed);
     run("ingest --data {} --library l --feed {}", &[&data, &feed]).expect(2);
     let forged = folder.file("export", forged);
     run("import --data {} {}", &[&folder.path("new"), &forged]).expect(2);
 }
 
-/// What a file says of itself is cut to fit: its book is taken.
+/// Oversized metadata from a file is truncated, and the book is added.
 #[test]
 fn what_a_file_says_of_itself_fits() {
     let folder = Folder::new();
@@ -287,7 +288,7 @@ fn post_export(server: &Server) -> String {
     get(server, "", "/v1/export").1.as_str().expect("text").to_owned()
 }
 
-/// A page of long records ends early, and the next goes on.
+/// A page of large records ends early, and the cursor continues after it.
 #[test]
 fn pages_have_an_end() {
     const BOOKS: usize = 900;
@@ -316,7 +317,7 @@ fn pages_have_an_end() {
         }
     }
     assert_eq!(seen, BOOKS);
-    // A report says what it leaves out.
+    // A report says how many matches it omits.
     let body = json!({ "gems": [1, 2, 3, 4], "limit": 1_000 }).to_string();
     let (_, answer) = post(&server, "", "/v1/checks", JSON, body.as_bytes());
     assert!(answer.len() < 5 << 20, "{}", answer.len());
@@ -331,7 +332,7 @@ fn pages_have_an_end() {
     );
 }
 
-/// A stream ends with the key that it was let in by.
+/// Revoking a key ends its open streams.
 #[test]
 fn a_stream_ends_with_its_key() {
     let folder = Folder::new();
@@ -371,7 +372,7 @@ fn a_stream_ends_with_its_key() {
     assert_eq!(get(&server, &boss, "/v1/libraries/l/books/second").0, 404);
 }
 
-/// Exports that nobody reads, and imports that nobody goes on with, hold up neither other calls nor, in the end, each other.
+/// Stalled exports and imports do not block other calls, nor each other for ever.
 #[test]
 fn transfers_that_stand_still_stop_nobody() {
     let folder = Folder::new();
@@ -401,7 +402,7 @@ fn transfers_that_stand_still_stop_nobody() {
         assert_eq!(get(&server, "", "/readyz").0, 200);
     }
     let begun = Instant::now();
-    // Those that stand still are cut off, though their clients stay.
+    // Stalled transfers are cut off although their clients stay connected.
     loop {
         let (status, export) = get(&server, "", "/v1/export");
         if status == 200 && export.as_str().is_some_and(|export| export.contains("\"end\":400")) {

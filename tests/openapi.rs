@@ -1,5 +1,5 @@
-//! The documents are right: the API's description is that of the program and stands in `docs/openapi.json`, and the tests that
-//! `docs/reference/security.md` names exist.
+//! Consistency of the documentation: `docs/openapi.json` describes the current API, and the tests named in
+//! `docs/reference/security.md` exist.
 
 mod common;
 
@@ -37,7 +37,7 @@ fn it_is_openapi_and_every_reference_leads_somewhere() {
     }
 }
 
-/// Parts of a whole that allow no other fields allow nothing together: no client could send what is described so.
+/// Schemas in an `allOf` must not forbid additional fields, because no value could satisfy all of them.
 #[test]
 fn nothing_is_composed_of_what_allows_no_other_fields() {
     let api: Value = serde_json::from_str(&openapi()).expect("JSON");
@@ -49,7 +49,7 @@ fn nothing_is_composed_of_what_allows_no_other_fields() {
     }
 }
 
-/// The tests that `docs/reference/security.md` names, each with its file.
+/// Every test named in `docs/reference/security.md` exists.
 #[test]
 fn every_test_that_is_named_is_there() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -63,7 +63,7 @@ fn every_test_that_is_named_is_there() {
     for row in page.lines().filter(|line| line.starts_with('|')) {
         let shown_by = row.trim_end_matches(['|', ' ']).rsplit('|').next().expect("a column");
         for name in shown_by.split('`').skip(1).step_by(2).filter(|name| name.matches('_').count() > 1) {
-            // The end of a long one may be left out.
+            // A long name may be abbreviated at its end.
             let start = format!("fn {}", name.trim_end_matches('…'));
             let end = if name.ends_with('…') { "" } else { "(" };
             assert!(sources.iter().any(|source| source.contains(&(start.clone() + end))), "{name}");

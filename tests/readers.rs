@@ -1,4 +1,4 @@
-//! Readers of e-book formats, on files that are made here: what is text, what a file says of itself, and what no file can do.
+//! Readers of e-book formats, on generated files: their text, their metadata, and malicious input.
 
 #![allow(clippy::format_collect, reason = "bombs are put together as they are read")]
 
@@ -38,7 +38,6 @@ fn books(bytes: Vec<u8>) -> Vec<Book> {
     extract::read(file(bytes), Limits::default()).expect("an archive")
 }
 
-/// The words of a text, whatever stands between them.
 fn words(text: &str) -> Vec<&str> {
     text.split_whitespace().collect()
 }
@@ -84,7 +83,7 @@ fn word_documents_say_what_they_are_in_any_code_page() {
         assert_eq!(metadata.title.as_deref(), Some(title), "code page {page}");
         assert_eq!(metadata.authors, [author], "code page {page}");
     }
-    // Characters below U+0100 that the code page has elsewhere.
+    // Characters below U+0100 that have another code in this code page.
     let metadata =
         one(makers::doc_with_summary(&paragraphs(), 1257, b"S\xb8ren", b"A. Uthor")).expect("a document").metadata;
     assert_eq!(metadata.title.as_deref(), Some("S\u{f8}ren"));
@@ -98,7 +97,7 @@ fn what_files_say_is_no_longer_than_a_record() {
     assert_eq!(metadata.title.expect("a title").chars().count(), 1_000);
 }
 
-/// Many a file says of itself what it was before it was converted.
+/// Converted files often keep the encoding declaration of the original.
 #[test]
 fn encodings_that_are_declared_wrongly() {
     let text = "Старый гранильщик жил на краю посёлка, у самой реки.";
@@ -125,12 +124,12 @@ fn words_of_a_printed_page() {
     assert_eq!(words(&boxed.expect("a document").text).join(" "), "Text boxedend");
 }
 
-/// Two bytes a character, which are its number and 256 more.
+/// Two bytes per character: its code plus 256.
 fn shifted(text: &str) -> Vec<u8> {
     text.bytes().flat_map(|byte| [1, byte]).collect()
 }
 
-/// One byte a character, which is its number and 128 more.
+/// One byte per character: its code plus 128.
 fn high(text: &str) -> Vec<u8> {
     text.bytes().map(|byte| byte | 0x80).collect()
 }
@@ -139,7 +138,7 @@ fn utf16(text: &str) -> Vec<u8> {
     text.encode_utf16().flat_map(u16::to_be_bytes).collect()
 }
 
-/// Composite fonts of PDF files, in the ways that programs write them.
+/// Composite fonts in the variants that PDF writers produce.
 fn composites() -> Vec<Composite> {
     let map = |lines: &str| Err(format!("/CIDInit /ProcSet findresource begin begincmap\n{lines}\nendcmap"));
     let range = || map("1 beginbfrange <0120> <017e> <0020> endbfrange");
@@ -199,8 +198,8 @@ fn composite_fonts_of_pdf_files_are_read() {
     }
 }
 
-/// A page of text that is all in forms, one in the other, as some programs write every page; a font's name means another font in
-/// each.
+/// A page whose text is all in nested forms, as some programs write every page. A font name refers to a different font
+/// in each form.
 #[test]
 fn forms_of_pdf_files_are_read() {
     let map = |first: u8| {
@@ -213,7 +212,7 @@ fn forms_of_pdf_files_are_read() {
     let form = |resources: &str, content: &str| {
         makers::stream(&format!("/Type/XObject/Subtype/Form/BBox[0 0 9 9]{resources}"), content.as_bytes(), 1)
     };
-    // All at one place, but for where the forms stand.
+    // Every text is shown at the same place; the forms move it.
     let shown = |text: &str| format!("BT /F1 10 Tf 12 TL 50 750 Td ({text}) ' ET");
     let objects = [
         b"<</Type/Catalog/Pages 2 0 R>>".to_vec(),
@@ -270,18 +269,18 @@ fn archives_hold_books() {
         let whole = extract::read_whole(file(many), Limits::default()).expect("one text");
         assert_eq!(whole, [alone.text.as_str(), &alone.text, "Short."].join("\n\n"));
     }
-    // A book that cannot be read stops no other.
+    // An unreadable book does not affect the others.
     let some = books(zip(&[("a.txt", b"A stone."), ("b.djvu", b"AT&TFORM\0\0\0\x04"), ("c.txt", b"A gem.")]));
     assert_eq!(some.iter().map(|book| book.read.is_ok()).collect::<Vec<_>>(), [true, false, true]);
     assert!(matches!(one(zip(&[])), Err(ExtractError::NotText { .. })));
-    // Names of old archives, which say no code page.
+    // Old archives do not declare the code page of their file names.
     let (name, _, _) = encoding_rs::IBM866.encode("Шинель и другие повести.txt");
     let mut old = zip(&[("Xxxxxx x xxxxxx xxxxxxx.txt", b"A stone."), ("b.txt", b"A gem.")]);
     replace(&mut old, b"Xxxxxx x xxxxxx xxxxxxx.txt", &name);
     assert_eq!(books(old)[0].name.as_deref(), Some("Шинель и другие повести.txt"));
 }
 
-/// Puts bytes in the place of others of the same length, wherever they stand.
+/// Replaces every occurrence of some bytes with others of the same length.
 fn replace(bytes: &mut [u8], old: &[u8], new: &[u8]) {
     assert_eq!(old.len(), new.len());
     for at in 0..=bytes.len() - old.len() {
@@ -308,11 +307,11 @@ fn bombs_meet_a_limit() {
     assert_eq!(met(zip(&[("a.zip", &packed), ("b.zip", &packed)])), Some(Limit::Ratio));
     let nested = (0..5).fold(b"A stone.".to_vec(), |inner, _| zip(&[("inner.zip", &inner)]));
     assert_eq!(met(nested), Some(Limit::Archives));
-    // A size that lies: what is unpacked counts.
+    // A false size: the number of unpacked bytes counts.
     let mut lying = packed;
     replace(&mut lying, &(300_u32 << 20).to_le_bytes(), &10_u32.to_le_bytes());
     assert!(one(lying).is_err());
-    // All entries are one and the same: the sum counts.
+    // Overlapping entries: the total counts.
     let kilobytes = vec![b' '; 1 << 20];
     let mut overlapping = Vec::new();
     for i in 0..300 {
@@ -337,7 +336,7 @@ fn nests_meet_a_limit() {
     for (name, bomb) in [("fb2", fb2), ("tei", tei), ("rtf", rtf)] {
         assert_eq!(met(bomb.into_bytes()), Some(Limit::Depth), "{name}");
     }
-    // The reader of HTML makes no tree.
+    // The HTML reader builds no tree, so nesting does not matter.
     assert_eq!(one(format!("<html>{}", deep("<div>", "</div>")).into_bytes()).expect("a page").text, "x");
 }
 
@@ -393,7 +392,7 @@ fn what_is_encrypted_is_said_to_be() {
     encrypted(pdf.into_bytes());
 }
 
-/// A font that does not say which characters it shows, and one at which the parser panics.
+/// Fonts without a character mapping, and one on which the parser panics.
 #[test]
 fn pages_that_cannot_be_read() {
     let pdf = |fonts: &[&str]| {
@@ -421,12 +420,12 @@ fn pages_that_cannot_be_read() {
             let fonts: Vec<&str> = std::iter::repeat_n(good, 19).chain([bad]).collect();
             assert_eq!(one(pdf(&fonts)).expect("most of it").text.matches("can be read").count(), 19);
         }
-        // Where there is no font, another one will do.
+        // A missing font is replaced by a default one.
         assert_eq!(one(pdf(&[good, "17"])).expect("all of it").text.matches("can be read").count(), 2);
     });
 }
 
-/// Reads, and refuses what a reader of ours must never do. Those of others may panic: they run in processes of their own.
+/// Reads a file. Our own readers must not panic; third-party parsers may, as they run in separate processes.
 fn attempt(name: &str, what: &str, bytes: Vec<u8>) {
     let begun = Instant::now();
     let read = extract::read(file(bytes), Limits::default());
@@ -439,7 +438,7 @@ fn attempt(name: &str, what: &str, bytes: Vec<u8>) {
     assert!(begun.elapsed() < Duration::from_secs(20), "{name}, {what}: took {:?}", begun.elapsed());
 }
 
-/// Panics that are caught need not be told.
+/// Hides the messages of panics that are caught.
 fn quietly(test: impl FnOnce() + panic::UnwindSafe) {
     let hook = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
@@ -478,7 +477,7 @@ fn files_with_bytes_changed() {
     });
 }
 
-/// A file with a few changes, always the same for a seed: bytes changed, removed, doubled, or numbers made large.
+/// Mutates a file, deterministically per seed: changes, removes or duplicates bytes, or enlarges numbers.
 fn mutated(whole: &[u8], seed: u64) -> Vec<u8> {
     let mut state = seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mut below = |end: usize| {

@@ -1,5 +1,5 @@
-//! What the system runs out of while the server works: files, room on the disk, and a steady clock. It says so, loses nothing,
-//! and goes on by itself where it can.
+//! Resource exhaustion while the server works: file descriptors, disk space and a steady clock. The server reports it,
+//! loses nothing, and recovers by itself where it can.
 
 mod common;
 
@@ -15,7 +15,7 @@ use common::{Folder, Server, prose, run};
 use serde_json::{Value, json};
 use ureq::Agent;
 
-/// Words of a book.
+/// Words per book.
 const WORDS: usize = 12_000;
 
 fn agent() -> Agent {
@@ -23,7 +23,7 @@ fn agent() -> Agent {
     config.build().into()
 }
 
-/// The status and the body of an answer, if there is one.
+/// The status and body of the response, if there was one.
 fn answer(sent: Result<ureq::http::Response<ureq::Body>, ureq::Error>) -> Option<(u16, Value)> {
     let mut answer = sent.ok()?;
     let body = answer.body_mut().read_to_string().ok()?;
@@ -47,10 +47,10 @@ fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// Has a job done, and gives it as it ended.
+/// Runs a job and returns its final state.
 fn job(server: &Server, task: &Value) -> Value {
     let (mut status, mut started) = (409, Value::Null);
-    // One whose end could not be kept for want of room runs again first.
+    // A job whose end could not be recorded for lack of space runs again first.
     eventually("the job before it does not end", || {
         let sent = agent().post(format!("{}/v1/jobs", server.url)).send_json(task);
         (status, started) = answer(sent).expect("an answer");
@@ -65,7 +65,7 @@ fn job(server: &Server, task: &Value) -> Value {
     job
 }
 
-/// All books up to this one are there, found by their texts, and nothing is wrong with the folder.
+/// Asserts that all books up to this one are present and found by their texts, and that the folder passes `verify`.
 fn all_there(data: &Path, books: u64, folder: &Folder) {
     run("verify --data {}", &[data]).expect(0);
     for book in 0..books {
@@ -81,7 +81,7 @@ fn out_of_files_it_waits_for_some_and_goes_on() {
     let data = folder.data();
     let server = Server::start_by_shell("ulimit -n 90; exec $SERVE", &data);
     assert_eq!(put(&server, 0).expect("an answer").0, 201);
-    // One that is let in, and more than there are files; as many as the system lets wait at the door.
+    // One open connection, and then more than there are descriptors for, up to the system's backlog.
     let mut inside = TcpStream::connect(server.url.trim_start_matches("http://")).expect("a connection");
     inside.set_read_timeout(Some(Duration::from_secs(20))).expect("a time-out");
     let mut ask = || {
@@ -98,7 +98,7 @@ fn out_of_files_it_waits_for_some_and_goes_on() {
     let connect = || TcpStream::connect(server.url.trim_start_matches("http://")).expect("a connection");
     let outside: Vec<TcpStream> = (0..140).map(|_| connect()).collect();
     let files = || std::fs::read_dir(format!("/proc/{}/fd", server.pid())).expect("a process").count();
-    // Who is inside is answered meanwhile.
+    // The open connection is still served.
     eventually("there are files left", || {
         ask();
         files() >= 90
@@ -112,7 +112,7 @@ fn out_of_files_it_waits_for_some_and_goes_on() {
     all_there(&data, 3, &folder);
 }
 
-/// A limit on the size of a file stops writes in the middle, as a full disk does.
+/// A file size limit interrupts writes just as a full disk does.
 #[test]
 fn a_full_disk_in_the_middle_of_a_backup_or_a_job() {
     let folder = Folder::new();
@@ -128,7 +128,7 @@ fn a_full_disk_in_the_middle_of_a_backup_or_a_job() {
     let failed = job(&server, &json!({ "kind": "backup", "to": "nightly" }));
     assert_eq!(failed["state"], "failed", "{failed}");
     assert!(failed["error"].as_str().expect("why").contains("no space left"), "{failed}");
-    // What is there is read on, and the state is told.
+    // Reads continue, and the failure is reported.
     let report =
         answer(agent().post(format!("{}/v1/checks", server.url)).send_json(json!({ "text": prose(7, 3_000) })));
     assert_eq!(report.expect("an answer").1["verdict"], "protected");
@@ -141,7 +141,7 @@ fn a_full_disk_in_the_middle_of_a_backup_or_a_job() {
     assert!(failed["error"].as_str().expect("why").contains("no space left"), "{failed}");
     drop(server);
 
-    // With room again.
+    // Restart with enough space.
     let server = Server::start_with("--backups {}", &[&backups], &data);
     assert_eq!(get(&server, "/readyz").expect("an answer").0, 200);
     let done = job(&server, &json!({ "kind": "backup", "to": "nightly" }));
@@ -155,7 +155,7 @@ fn a_full_disk_in_the_middle_of_a_backup_or_a_job() {
     all_there(&data, 120, &folder);
 }
 
-/// The wall clock of a process that this is loaded into is off by as many seconds as the file in `JUMP` says.
+/// A preloaded library that shifts the wall clock of a process by the number of seconds in the file `JUMP`.
 #[cfg(target_os = "linux")]
 const JUMPING_CLOCK: &str = r#"
 #define _GNU_SOURCE
@@ -218,7 +218,7 @@ fn a_clock_that_jumps_ends_no_more_than_it_must() {
             assert_eq!(report["total"], book + 1);
         }
     }
-    // Another day begins the quota anew; the same day, come to once more, does so too.
+    // A new day resets the quota, and so does returning to an earlier day.
     assert_eq!([(); 3].map(|()| check().0), [200, 200, 429]);
     drop(server);
     run("verify --data {}", &[&data]).expect(0);
@@ -245,7 +245,8 @@ fn a_server_is_not_started_by_a_clock_before_1970() {
     assert!(ended.status.code() == Some(3) && said.contains("before 1970"), "{said}");
 }
 
-/// A server on a disk of its own, where the system lets its users mount one, and that disk as it is seen from here.
+/// Starts a server on its own small disk, if the system allows unprivileged mounts. Returns the disk's path as seen
+/// from here.
 #[cfg(target_os = "linux")]
 fn server_on_a_disk(folder: &Folder, size: &str, options: &str) -> Option<(Server, std::path::PathBuf)> {
     let unshare = "unshare --mount --map-root-user sh -c";
@@ -290,7 +291,7 @@ fn a_key_is_revoked_on_a_full_disk() {
 
     let mut ballast = std::fs::File::create(disk.join("ballast")).expect("a file");
     while ballast.write_all(&[0; 4_096]).is_ok() {}
-    // Its log has room of its own, which many gems fill soon.
+    // The log of RocksDB has preallocated space, which many gems fill quickly.
     let mut book = 0;
     eventually("the disk is full", || {
         book += 1;
@@ -298,7 +299,7 @@ fn a_key_is_revoked_on_a_full_disk() {
         let body = json!({ "rights": "protected", "gems": gems });
         call(&boss, "PUT", &format!("/v1/libraries/l/books/{book}"), Some(body)).0 == 507
     });
-    // A key is void at once; what room was left for that is not for books.
+    // Revoking a key takes effect at once; the reserved space is not available for books.
     assert_eq!(call(&boss, "DELETE", "/v1/keys/shop", None).0, 204);
     assert_eq!(check(), 401);
     assert_eq!(put(book), 507);
@@ -314,7 +315,7 @@ fn a_key_is_revoked_on_a_full_disk() {
     assert_eq!(check(), 401);
 }
 
-/// After a limit on the size of files, `RocksDB` writes no more until it is opened anew.
+/// After reaching a file size limit, `RocksDB` stops writing until it is reopened.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_server_that_could_not_write_goes_on_when_it_can() {

@@ -1,5 +1,5 @@
-//! No key can weaken what others are told: whatever is done with a key of one library, the answer to a check about the books of
-//! another stays the same or becomes stricter. From outside, by the program.
+//! No key can weaken what others are told: whatever a key of one library does, checks against the books of another
+//! stay the same or become stricter.
 
 mod common;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use common::{Folder, Random, Server, key, prose, run};
 
-/// More books of a library than this that have a gem make it a common one.
+/// A gem in more than this many books of a library is common there.
 const CAP: u64 = 4;
 
 struct Client {
@@ -23,7 +23,7 @@ impl Client {
         Self { agent, url: server.url.clone(), secret: secret.to_owned() }
     }
 
-    /// Sends a call; its status and answer.
+    /// Sends a request and returns the status and body of the response.
     fn call(&self, method: &str, path: &str, kind: &str, body: impl Into<String>) -> (u16, String) {
         let request = ureq::http::Request::builder().method(method).uri(format!("{}{path}", self.url));
         let request = request.header("authorization", format!("Bearer {}", self.secret)).header("content-type", kind);
@@ -44,18 +44,18 @@ impl Client {
     }
 }
 
-/// How strict a verdict is: the strictest is the least.
+/// The strictness of a verdict; 0 is the strictest.
 fn strictness(report: &Value) -> usize {
     let verdict = report["verdict"].as_str().expect("a verdict");
     ["protected", "free", "public_domain", "unknown"].iter().position(|word| *word == verdict).expect("a known verdict")
 }
 
-/// A catalogue with the books of the library `victim` under two recipes, served with keys for an attacker and a checker.
+/// A catalogue with the library `victim` under two recipes, served with keys for an attacker and a checker.
 fn served(folder: &Folder) -> (Server, Client, Client) {
     for seed in 0..4 {
         folder.file(&format!("books/b{seed}.txt"), text_of(seed));
     }
-    // Boilerplate that stands in every one of these.
+    // Boilerplate shared by all of these books.
     for seed in 0..=CAP {
         folder.file(&format!("series/s{seed}.txt"), prose(900, 1500) + &prose(910 + seed, 1500));
     }
@@ -80,7 +80,7 @@ fn gems_of(folder: &Folder, recipe: &str, text: &str) -> Value {
     printed.trim().split(',').map(gem).collect()
 }
 
-/// What may be asked about the victim's books, in all ways.
+/// Queries about the victim's books, in every form.
 fn questions(folder: &Folder) -> Vec<Value> {
     let mut questions = Vec::new();
     for seed in [0, 1, 9] {
@@ -97,7 +97,7 @@ fn questions(folder: &Folder) -> Vec<Value> {
     questions
 }
 
-/// Something that the attacker may try.
+/// Performs a random action of the attacker.
 fn act(random: &mut Random, attacker: &Client, questions: &[Value]) {
     let library = ["attacker", "second", "victim"][random.below(3) as usize];
     let book = format!("/v1/libraries/{library}/books/{}", random.below(6));
@@ -144,7 +144,8 @@ fn act(random: &mut Random, attacker: &Client, questions: &[Value]) {
     }
 }
 
-/// All that a report says of the victim's books. How likely chance is depends on how large the whole index is, rightly.
+/// The part of a report about the victim's books, without the probabilities, which rightly depend on the size of the
+/// whole index.
 fn of_victim(mut report: Value) -> Value {
     for found in report["matches"].as_array_mut().expect("matches") {
         found.as_object_mut().expect("a match").retain(|name, _| name != "chance" && name != "error_probability");
@@ -173,7 +174,7 @@ fn no_key_weakens_what_others_are_told() {
         let before = strict(&questions);
         let alone: Vec<Value> = about_victim.iter().map(|question| of_victim(checker.check(question))).collect();
         assert!(before.contains(&0) && before.contains(&3), "some is protected, some is unknown: {before:?}");
-        // What the attacker's own books say may come and go: what the victim's say is the least.
+        // The attacker's own books may add to a verdict, but it is never weaker than that of the victim's books alone.
         let least = strict(&about_victim);
         let mut random = Random(seed);
         for step in 0..12 {
@@ -218,7 +219,7 @@ fn a_flood_of_copies_hides_no_book() {
 fn an_exact_copy_is_found_whatever_its_gems_are() {
     let folder = Folder::new();
     let (_server, attacker, checker) = served(&folder);
-    // All of it is boilerplate in its own library.
+    // All of this text is boilerplate in its library.
     let series = prose(900, 1500);
     let report = checker.check(&json!({ "text": series }));
     assert_eq!((&report["verdict"], report["matches"].as_array().map(Vec::len)), (&json!("unknown"), Some(0)));
@@ -243,7 +244,7 @@ fn an_exact_copy_is_found_whatever_its_gems_are() {
         assert_eq!(attacker.json("DELETE", &path, &Value::Null).0, 204);
         assert_eq!(checker.check(&json!({ "text": text }))["verdict"], "unknown");
     }
-    // Without the marks of its printing it is the same text.
+    // Cleaned of blank lines and hyphenation, it is the same text.
     assert_eq!(
         attacker.json("PUT", "/v1/libraries/second/books/p", &json!({ "text": printed, "rights": "free" })).0,
         201

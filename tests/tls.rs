@@ -1,4 +1,4 @@
-//! TLS from outside: the program with a certificate made for the purpose.
+//! End-to-end tests of TLS with generated certificates.
 
 mod common;
 
@@ -20,7 +20,7 @@ use rcgen::{
 use ureq::Agent;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
-/// Who signs certificates.
+/// A certificate authority.
 struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 impl Authority {
@@ -31,7 +31,7 @@ impl Authority {
         Self(CertifiedIssuer::self_signed(about, KeyPair::generate().expect("a key")).expect("an authority"))
     }
 
-    /// Writes a new certificate of this machine and its key to the two files.
+    /// Writes a new certificate for this machine, and its private key.
     fn sign(&self, files: &CertificateFiles, until: i32) {
         let key = KeyPair::generate().expect("a key");
         let mut about = CertificateParams::new(["127.0.0.1".to_owned()]).expect("an address");
@@ -41,7 +41,7 @@ impl Authority {
         fs::write(&files.private_key, key.serialize_pem()).expect("written");
     }
 
-    /// A client that trusts this authority, and nobody else.
+    /// A client that trusts only this authority.
     fn client(&self) -> Agent {
         let root = Certificate::from_pem(self.0.pem().as_bytes()).expect("a certificate");
         let tls = TlsConfig::builder().root_certs(RootCerts::from([root])).build();
@@ -60,7 +60,7 @@ fn paths<'a>(folder: &'a Folder, data: &'a Path) -> [PathBuf; 3] {
     [data.to_owned(), certificate, private_key]
 }
 
-/// A server of TLS, stopped when the test ends.
+/// A TLS server, stopped on drop.
 struct Server {
     address: String,
     child: Child,
@@ -139,7 +139,7 @@ fn a_check_goes_over_tls_and_nothing_goes_without() {
     assert!(metrics.contains("\nlapidary_certificate_expiry_timestamp_seconds 67090"), "{metrics}");
 }
 
-/// A certificate as `openssl req -x509` makes it: signed by itself, marked as an authority's, and naming no address.
+/// A certificate as made by `openssl req -x509`: self-signed, marked as an authority, and without an address.
 #[test]
 fn a_certificate_that_is_itself_trusted_is_enough() {
     let folder = Folder::new();
@@ -160,7 +160,7 @@ fn a_certificate_that_is_itself_trusted_is_enough() {
         common::Run::from(command.env("LAPIDARY_CA", certificate).output().expect("the program runs"))
     };
     client(&files(&folder).certificate).expect(0);
-    // Another one of the same name is no better than none.
+    // A different certificate with the same name is rejected.
     let other = CertificateFiles { certificate: folder.path("other.pem"), private_key: folder.path("other-key.pem") };
     sign(&other, 4096);
     let refused = client(&other.certificate).expect(3);
@@ -176,7 +176,7 @@ fn a_renewed_certificate_is_served_without_a_restart() {
     let reaches = |authority: &Authority| authority.client().get(server.url("/healthz")).call().is_ok();
     assert!(reaches(&first) && !reaches(&second));
 
-    // What is no certificate, and half of a new one, do no harm.
+    // An invalid certificate or an incomplete replacement does no harm.
     let elsewhere = CertificateFiles { certificate: folder.path("new.pem"), private_key: folder.path("new-key.pem") };
     second.sign(&elsewhere, 4096);
     let CertificateFiles { certificate, private_key } = files(&folder);
@@ -198,13 +198,13 @@ fn a_handshake_that_does_not_end_is_cut_and_stops_nobody() {
     authority.sign(&files(&folder), 4096);
     let server = Server::start(&folder);
     let connect = || TcpStream::connect(&server.address).expect("a connection");
-    // More than the TLS library lets agree at once when it is not told otherwise.
+    // More than the default limit of the TLS library for concurrent handshakes.
     let mut silent: Vec<TcpStream> = (0..800).map(|_| connect()).collect();
     let begun = Instant::now();
     assert_eq!(authority.client().get(server.url("/healthz")).call().expect("an answer").status(), 200);
     assert!(begun.elapsed() < Duration::from_secs(8), "others wait for those who say nothing");
     let mut slow = connect();
-    // A client's first words, byte by byte.
+    // A ClientHello sent byte by byte.
     for byte in [22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3].iter().cycle().take(60) {
         if slow.write_all(&[*byte]).is_err() {
             break;
@@ -263,7 +263,7 @@ fn what_is_wrong_with_the_files_is_said_before_it_serves() {
     assert!(common::Run::from(variable).expect(2).err.contains("key.pem: No such file"));
 }
 
-/// Who comes while the catalogue is being opened is answered over TLS as well.
+/// TLS is also used while the catalogue is being opened.
 #[test]
 fn a_server_that_starts_speaks_tls_too() {
     let folder = Folder::new();

@@ -1,4 +1,4 @@
-//! What an administrator sees of a running server: its numbers, its log, whether it is ready.
+//! Monitoring a running server: metrics, log and readiness.
 
 mod common;
 
@@ -21,11 +21,11 @@ use common::{Folder, LAPIDARY, prose, run};
 
 const NO_PATHS: &[&str] = &[];
 
-/// A server whose log is read to its end.
+/// A server whose log is captured.
 struct Server {
     url: String,
     child: Child,
-    /// Until the log was asked for.
+    /// `None` once the log was taken.
     log: Option<JoinHandle<String>>,
     agent: Agent,
 }
@@ -89,7 +89,7 @@ impl Server {
         Metrics::parse(&self.get("/metrics").body)
     }
 
-    /// Waits until `/readyz` answers so.
+    /// Waits until `/readyz` responds with this status and code.
     #[track_caller]
     fn wait_for(&self, status: u16, code: Option<&str>) -> Answer {
         let begun = Instant::now();
@@ -103,7 +103,7 @@ impl Server {
         }
     }
 
-    /// Stops the server: its log.
+    /// Stops the server and returns its log.
     fn stop(mut self) -> String {
         let told = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status();
         assert!(told.expect("kill runs").success());
@@ -118,7 +118,7 @@ fn answer(response: Result<Response<ureq::Body>, ureq::Error>) -> Answer {
     Answer { status: response.status().as_u16(), id, body: response.body_mut().read_to_string().expect("UTF-8") }
 }
 
-/// What `/metrics` says: values by name and labels, as they are written.
+/// The samples of `/metrics`, by name and labels as written.
 struct Metrics(BTreeMap<String, f64>);
 
 impl Metrics {
@@ -140,7 +140,7 @@ impl Metrics {
     }
 }
 
-/// Waits for a number to be looked up: those of the store are from time to time.
+/// Waits until a metric has this value. Metrics of the store are updated periodically.
 #[track_caller]
 fn eventually(server: &Server, sample: &str, value: f64) {
     let begun = Instant::now();
@@ -278,7 +278,7 @@ fn a_full_disk_is_not_ready_and_says_so() {
     server.stop();
 }
 
-/// A limit on the size of a file stops writes in the middle, as a full disk does.
+/// A file size limit interrupts writes just as a full disk does.
 #[test]
 fn a_store_that_cannot_write_is_not_ready() {
     let folder = Folder::new();
@@ -396,7 +396,7 @@ fn who_changed_what_is_told_by_the_folder_and_by_the_server() {
     assert_eq!(told[5..7], ["anonymous\tremoved shelf/1 (free)", "local\tstarted job 1 (compact)"], "{whole}");
 }
 
-/// Where an alert or a panel asks for a number that nobody tells, nobody is warned.
+/// Every metric used by an alert or a dashboard panel exists.
 #[test]
 fn dashboard_and_alerts_ask_for_metrics_that_there_are() {
     let folder = Folder::new();

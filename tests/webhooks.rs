@@ -1,4 +1,4 @@
-//! Webhooks from outside: the program tells a small receiver of books that match others.
+//! End-to-end tests of webhooks: the program notifies a small receiver of books that match others.
 
 mod common;
 
@@ -17,7 +17,7 @@ use sha2::Sha256;
 
 use common::{Folder, Server, prose, run};
 
-/// A request that came.
+/// A received request.
 struct Came {
     head: String,
     body: String,
@@ -34,7 +34,7 @@ impl Came {
     }
 }
 
-/// Answers the first request with the first of these, and so on; those behind the last as the last.
+/// A receiver that answers its requests with these status lines in order, repeating the last one.
 struct Hook {
     url: String,
     came: Receiver<Came>,
@@ -82,7 +82,7 @@ fn read(stream: &mut TcpStream) -> Came {
     came
 }
 
-/// Has a library's events go there, and gives the secret.
+/// Sets the webhook of a library and returns its secret.
 fn set(server: &Server, library: &str, url: &str) -> String {
     let made =
         run(&format!("webhooks set --server {} --library {library} {url}", server.url), &[] as &[&Path]).expect(0);
@@ -132,7 +132,7 @@ fn a_library_is_told_of_books_that_match() {
     mac.update(format!("{id}.{at}.{}", came.body).as_bytes());
     assert_eq!(came.header("webhook-signature"), format!("v1,{}", BASE64_STANDARD.encode(mac.finalize().into_bytes())));
 
-    // The same again changes nothing, and is told to nobody.
+    // Adding the same book again changes nothing and sends no event.
     put(&folder, &to, "mine", "copy", &prose(1, 3_000));
     hook.is_left_alone();
     let shown = list(&to);
@@ -163,7 +163,7 @@ fn what_fails_is_sent_again_and_what_is_refused_is_not() {
     let elsewhere = Hook::new(&["200 OK"]);
     let redirect = format!("302 Found\r\nLocation: {}", elsewhere.url);
     let hook = Hook::new(&["500 Internal Server Error", &redirect, "200 OK", "410 Gone", "200 OK"]);
-    // One that never answers holds up no other.
+    // A receiver that never answers does not delay the others.
     let silent = TcpListener::bind("127.0.0.1:0").expect("an address");
     set(&server, "dead", &format!("http://{}/", silent.local_addr().expect("an address")));
     set(&server, "mine", &hook.url);
@@ -193,7 +193,7 @@ fn what_fails_is_sent_again_and_what_is_refused_is_not() {
     );
 }
 
-/// Many receivers that never answer, each for ten seconds, hold up no other.
+/// Many receivers that never answer, each for ten seconds, do not delay the others.
 #[test]
 fn dead_receivers_hold_up_none_that_lives() {
     let folder = Folder::new();
@@ -228,7 +228,7 @@ fn what_was_not_told_is_told_after_a_restart() {
     });
     assert!(error.expect("endless").contains("127.0.0.1 is not an address of the internet"));
     drop(server);
-    // While no server runs.
+    // Events recorded while no server runs.
     let folder_of_it = format!("--data {}", data.display());
     put(&folder, &folder_of_it, "mine", "three", &prose(1, 3_000));
     assert!(list(&folder_of_it)[0]["behind"].as_u64() > Some(1));

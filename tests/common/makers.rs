@@ -1,4 +1,4 @@
-//! Small books of every format, made here, so that no test needs files of others.
+//! Small generated books of every format, so that tests need no external files.
 #![allow(dead_code, reason = "each test uses a part")]
 #![allow(clippy::format_collect, clippy::format_push_string, reason = "files are put together as they are read")]
 
@@ -9,7 +9,7 @@ use flate2::write::{GzEncoder, ZlibEncoder};
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
-/// Every format: its name, and what makes a file of it from paragraphs.
+/// Every format: its name and the function that makes a file from paragraphs.
 pub const MAKERS: [(&str, Maker); 12] = [
     ("txt", txt),
     ("html", html),
@@ -25,10 +25,10 @@ pub const MAKERS: [(&str, Maker); 12] = [
     ("doc", doc),
 ];
 
-/// Makes a file of paragraphs in ASCII without `<`, `&`, brackets and backslashes.
+/// Makes a file from ASCII paragraphs without `<`, `&`, brackets and backslashes.
 pub type Maker = fn(&[String]) -> Vec<u8>;
 
-/// What the files say of themselves, where the format has a place for it.
+/// The metadata of the files, where the format can hold it.
 pub const TITLE: &str = "The Lapidary";
 pub const AUTHOR: &str = "A. Uthor";
 pub const ISBN: &str = "9780306406157";
@@ -37,7 +37,7 @@ pub fn txt(paragraphs: &[String]) -> Vec<u8> {
     paragraphs.join("\n\n").into_bytes()
 }
 
-/// Every paragraph in an element, below each other.
+/// Wraps each paragraph in an element of its own.
 fn elements(paragraphs: &[String], open: &str, close: &str) -> String {
     paragraphs.iter().map(|paragraph| format!("{open}{paragraph}{close}\n")).collect()
 }
@@ -156,7 +156,7 @@ pub fn tei(paragraphs: &[String]) -> Vec<u8> {
     .into_bytes()
 }
 
-/// Lines of a page, about as long as those of a book.
+/// Breaks paragraphs into lines about as long as those of a printed book.
 fn lines(paragraphs: &[String]) -> Vec<String> {
     let mut lines = Vec::new();
     for paragraph in paragraphs {
@@ -207,7 +207,7 @@ pub fn pdf(paragraphs: &[String]) -> Vec<u8> {
     pdf_of(&objects, 4)
 }
 
-/// A stream object, packed so many times.
+/// A stream object, compressed `times` times over.
 pub fn stream(dictionary: &str, content: &[u8], times: usize) -> Vec<u8> {
     let mut packed = content.to_vec();
     for _ in 0..times {
@@ -222,7 +222,7 @@ pub fn stream(dictionary: &str, content: &[u8], times: usize) -> Vec<u8> {
     object
 }
 
-/// A PDF file of these objects, the first being the catalogue and this one what is known of it.
+/// A PDF file of these objects. The first is the catalogue; `info` is the number of the information dictionary.
 pub fn pdf_of(objects: &[Vec<u8>], info: usize) -> Vec<u8> {
     let mut file = b"%PDF-1.5\n".to_vec();
     let mut places = Vec::new();
@@ -242,7 +242,7 @@ pub fn pdf_of(objects: &[Vec<u8>], info: usize) -> Vec<u8> {
     file
 }
 
-/// One page with this content, and the forms that it can draw: `/A` is object 5.
+/// One page with this content and the forms it can draw. `/A` is object 5.
 pub fn pdf_that_draws(content: Vec<u8>, forms: Vec<Vec<u8>>) -> Vec<u8> {
     let mut objects = vec![
         b"<</Type/Catalog/Pages 2 0 R>>".to_vec(),
@@ -254,18 +254,18 @@ pub fn pdf_that_draws(content: Vec<u8>, forms: Vec<Vec<u8>>) -> Vec<u8> {
     pdf_of(&objects, 1)
 }
 
-/// A form that draws another so many times.
+/// A form that draws another one `times` times.
 pub fn form(drawn: usize, times: usize) -> Vec<u8> {
     let resources = format!("/Type/XObject/Subtype/Form/BBox[0 0 1 1]/Resources<</XObject<</A {drawn} 0 R>>>>");
     stream(&resources, &b"/A Do ".repeat(times), 1)
 }
 
-/// Forms that each draw the next ten times, twenty deep: its parser never ends.
+/// Twenty nested forms that each draw the next ten times: rendering never ends.
 pub fn loops() -> Vec<u8> {
     pdf_that_draws(stream("", b"/A Do", 1), (0..20).map(|i| form(6 + i, 10)).chain([form(0, 0)]).collect())
 }
 
-/// A MOBI file without packing, in UTF-8.
+/// An uncompressed MOBI file in UTF-8.
 pub fn mobi(paragraphs: &[String]) -> Vec<u8> {
     let body = elements(paragraphs, "<p>", "</p>");
     let text = format!("<html><head></head><body>{body}</body></html>").into_bytes();
@@ -311,7 +311,7 @@ pub fn mobi(paragraphs: &[String]) -> Vec<u8> {
     file
 }
 
-/// A Word 97 document: a file information block, the text in one piece of 8-bit characters, and the table of pieces.
+/// A Word 97 document: a file information block, the text as one 8-bit piece, and the piece table.
 pub fn doc(paragraphs: &[String]) -> Vec<u8> {
     let text = elements(paragraphs, "", "\r").replace('\n', "");
     let start = 0x600;
@@ -337,7 +337,7 @@ pub fn doc(paragraphs: &[String]) -> Vec<u8> {
     put(0x3E, &22_u16.to_le_bytes());
     put(0x4C, &count.to_le_bytes());
     put(0x98, &93_u16.to_le_bytes());
-    // The place and the size of the table of pieces in the table stream: the 34th pair.
+    // The offset and size of the piece table in the table stream: the 34th pair.
     put(0x9A + 8 * 33, &0_u32.to_le_bytes());
     put(0x9A + 8 * 33 + 4, &(pieces.len() as u32).to_le_bytes());
     document.extend(text.bytes());
@@ -349,7 +349,6 @@ pub fn doc(paragraphs: &[String]) -> Vec<u8> {
     file.into_inner().into_inner()
 }
 
-/// A ZIP archive.
 pub fn zip(entries: &[(&str, &[u8])]) -> Vec<u8> {
     let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
     for (name, content) in entries {
@@ -365,22 +364,22 @@ pub fn gz(content: &[u8]) -> Vec<u8> {
     encoder.finish().expect("memory")
 }
 
-/// A composite font of a PDF file, as some programs write it.
+/// A composite font of a PDF file, as various programs write it.
 pub struct Composite {
     pub what: &'static str,
-    /// What `/Encoding` is, or the content of the stream that it is.
+    /// The value of `/Encoding`, or the content of the stream it refers to.
     pub encoding: Result<&'static str, &'static str>,
-    /// What `/ToUnicode` is, or the content of the stream that it is; nothing if empty.
+    /// The value of `/ToUnicode`, or the content of the stream it refers to. Omitted if empty.
     pub to_unicode: Result<&'static str, String>,
-    /// The rest of the descendant font.
+    /// Further entries of the descendant font.
     pub descendant: String,
-    /// The file of the font.
+    /// The embedded font file.
     pub file: Vec<u8>,
-    /// A text as codes.
+    /// Encodes a text as character codes.
     pub codes: fn(&str) -> Vec<u8>,
 }
 
-/// A PDF file of one page with these lines, shown by `show`: the operators of a line, for which `{}` is the line.
+/// A PDF file with one page of these lines. `show` holds the operators for a line, with `{}` in place of the line.
 pub fn pdf_composite(font: &Composite, lines: &[&str], show: &str) -> Vec<u8> {
     let shown: String = lines
         .iter()
@@ -416,7 +415,7 @@ pub fn pdf_composite(font: &Composite, lines: &[&str], show: &str) -> Vec<u8> {
     )
 }
 
-/// A TrueType font without a single outline, whose glyphs have the numbers of their characters and 256 more.
+/// A TrueType font without outlines that maps each character to the glyph 256 above its number.
 pub fn truetype() -> Vec<u8> {
     let mut head = vec![0; 54];
     head[18..20].copy_from_slice(&1000_u16.to_be_bytes());
@@ -442,7 +441,7 @@ pub fn truetype() -> Vec<u8> {
     file
 }
 
-/// A Word document as [`doc`] makes it, with what it says of itself in a code page.
+/// A Word document made by [`doc`], with a summary in the given code page.
 pub fn doc_with_summary(paragraphs: &[String], code_page: u16, title: &[u8], author: &[u8]) -> Vec<u8> {
     let string = |bytes: &[u8]| {
         let mut value = [&30_u32.to_le_bytes()[..], &(bytes.len() as u32 + 1).to_le_bytes(), bytes, &[0]].concat();

@@ -1,4 +1,4 @@
-//! What the tests of the program from outside share: texts made up from a seed, and runs of the binary.
+//! Shared by the end-to-end tests: generated texts, and running the binary.
 #![allow(dead_code, reason = "each test uses a part")]
 
 use std::fs;
@@ -11,7 +11,7 @@ use serde_json::Value;
 /// The program under test.
 pub const LAPIDARY: &str = env!("CARGO_BIN_EXE_lapidary");
 
-/// A small generator of numbers (splitmix64), so that a test has the same texts every time.
+/// A small random number generator (splitmix64), so that a test sees the same texts in every run.
 pub struct Random(pub u64);
 
 impl Random {
@@ -23,7 +23,7 @@ impl Random {
     }
 }
 
-/// A text of so many made-up words, which has about one gem for every hundred of them.
+/// Generates a text of this many made-up words, with about one gem per hundred words.
 pub fn prose(seed: u64, words: usize) -> String {
     let mut random = Random(seed);
     let mut text = String::new();
@@ -37,7 +37,7 @@ pub fn prose(seed: u64, words: usize) -> String {
     text
 }
 
-/// A folder that goes when the test ends, with a catalogue's folder in it.
+/// A temporary folder with room for a catalogue, deleted on drop.
 pub struct Folder(tempfile::TempDir);
 
 impl Folder {
@@ -49,7 +49,7 @@ impl Folder {
         self.0.path().join(name)
     }
 
-    /// Writes a file, with the folders above it.
+    /// Writes a file and creates its parent folders.
     pub fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.path(name);
         fs::create_dir_all(path.parent().expect("a folder above")).expect("a folder");
@@ -62,7 +62,7 @@ impl Folder {
     }
 }
 
-/// A finished run of the program.
+/// The result of running the program.
 #[derive(Debug)]
 pub struct Run {
     pub status: i32,
@@ -71,7 +71,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// The lines of standard output as JSON.
+    /// Parses each line of standard output as JSON.
     pub fn json(&self) -> Vec<Value> {
         self.out.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
     }
@@ -89,12 +89,12 @@ impl From<Output> for Run {
     }
 }
 
-/// Runs a command line, its words separated by blanks; `{}` stands for the next of `paths`.
+/// Runs a command line of words separated by spaces. Each `{}` is replaced by the next of `paths`.
 pub fn run<P: AsRef<Path>>(line: &str, paths: &[P]) -> Run {
     command(line, paths).stdin(Stdio::null()).output().expect("the program runs").into()
 }
 
-/// As [`run`], with something on standard input.
+/// Like [`run`], with standard input.
 pub fn run_with_input(line: &str, input: impl AsRef<[u8]>) -> Run {
     let mut command = command(line, &[] as &[&Path]);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -103,7 +103,7 @@ pub fn run_with_input(line: &str, input: impl AsRef<[u8]>) -> Run {
     child.wait_with_output().expect("the program ends").into()
 }
 
-/// Makes a key, and gives its secret.
+/// Creates a key and returns its secret.
 pub fn key(data: &Path, arguments: &str) -> String {
     let made = run(&format!("keys add --data {{}} {arguments}"), &[data]).expect(0);
     made.out.lines().last().expect("the secret comes last").to_owned()
@@ -123,7 +123,7 @@ pub fn command<P: AsRef<Path>>(line: &str, paths: &[P]) -> Command {
     command
 }
 
-/// A server of a catalogue, stopped when the test ends.
+/// A server for a catalogue, stopped on drop.
 pub struct Server {
     pub url: String,
     child: Child,
@@ -134,13 +134,13 @@ impl Server {
         Self::start_with("", &[], data)
     }
 
-    /// With more of a command line.
+    /// Starts a server with further options.
     pub fn start_with(options: &str, paths: &[&Path], data: &Path) -> Self {
         let paths: Vec<&Path> = paths.iter().copied().chain([data]).collect();
         Self::of(command(&format!("serve --listen 127.0.0.1:0 {options} --data {{}}"), &paths))
     }
 
-    /// By a command line of a shell, in which `$SERVE` is the program with what it needs.
+    /// Starts a server from a shell script, in which `$SERVE` is the command that starts it.
     pub fn start_by_shell(script: &str, data: &Path) -> Self {
         let mut shell = Command::new("sh");
         let serve = "\"$0\" serve --listen 127.0.0.1:0 --data \"$1\"";
@@ -161,7 +161,7 @@ impl Server {
         self.child.id()
     }
 
-    /// Asks the server to stop, and waits: its exit status.
+    /// Sends SIGTERM, waits, and returns the exit status.
     pub fn stop(mut self) -> Option<i32> {
         let stopped = Command::new("kill").args(["-TERM", &self.pid().to_string()]).status().expect("kill runs");
         assert!(stopped.success());

@@ -1,4 +1,4 @@
-//! Books: added, changed, disabled, removed, listed.
+//! Adding, updating, disabling, removing and listing books.
 
 use lapidary_gems::Recipe;
 use serde_json::{Value, json};
@@ -123,7 +123,7 @@ fn a_book_of_gems_and_what_is_said_of_it() {
     assert_eq!(added["book"]["language"], "en");
 }
 
-/// What would take a book out of the checks must be meant.
+/// Requests that would take a book out of the checks must be explicit.
 #[test]
 fn no_book_is_emptied_by_mistake() {
     let server = Running::of_recipe(&Recipe::documented());
@@ -155,7 +155,7 @@ fn no_book_is_emptied_by_mistake() {
     let plain = json!({ "rights": "free", "gems": [] }).to_string();
     server.put(&format!("{book}?allow_empty=true"), JSON, &plain).expect(200);
     server.put(book, JSON, plain).expect(200);
-    // A new book may be too short for a gem.
+    // A new book may be too short to have gems.
     server.put_text("/v1/libraries/house/books/short", "free", "…").expect(201);
 }
 
@@ -191,7 +191,7 @@ fn ids_come_back_as_they_were_sent() {
             assert_eq!(server.get(&target).expect(200), added["book"]);
         }
     }
-    // Slashes, dots and signs that need no encoding name the same books.
+    // Slashes, dots and characters that need no encoding address the same books unencoded.
     for id in ["a/b", "/a", "a/", "a//b", "..", ".", "../../v1/stats", "a+b", "books/books"] {
         assert_eq!(server.get(&format!("/v1/libraries/house/books/{id}")).expect(200)["id"], id);
     }

@@ -1,4 +1,4 @@
-//! Checks: by text, file, form and gems, and what they answer when there is little to go by.
+//! Checks by text, file, form and gems, and queries with few or no gems.
 
 use lapidary_gems::Recipe;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use crate::running::{BYTES, FORM, JSON, NDJSON, Running, TEXT, assert_has, encod
 fn a_text_is_read_as_it_is_asked_for() {
     let server = Running::start();
     let text = prose(1, 6_000);
-    // Every ninth word is broken at the end of its line.
+    // Hyphenates every ninth word at a line end.
     let broken: String = text
         .split_whitespace()
         .enumerate()
@@ -144,7 +144,7 @@ fn one_check_by_every_way_in() {
     assert_eq!(brief["matches"][0]["spans"], json!([]));
 }
 
-/// Gems of 64 bits are strings wherever there is JSON, and a catalogue of them is checked like any other.
+/// JSON writes 64-bit gems as strings, and a catalogue of them is checked like any other.
 #[test]
 fn gems_of_64_bits_are_strings() {
     let server = Running::of_recipe(&Recipe::hardened());
@@ -192,7 +192,8 @@ fn gems_of_64_bits_are_strings() {
     );
 }
 
-/// A library's feed adds no recipe: neither to a catalogue in use, nor to a new one, whose default it would be.
+/// Adding a book never adds a recipe: neither to a catalogue in use nor to a new one, where it would become the
+/// default.
 #[test]
 fn putting_books_in_adds_no_recipe() {
     let server = Running::start();
@@ -223,7 +224,7 @@ fn putting_books_in_adds_no_recipe() {
     assert_eq!(asked(), before);
 }
 
-/// A library that is not there is no library without matches.
+/// An unknown library is an error, not a library without matches.
 #[test]
 fn a_check_against_no_library_is_refused() {
     let server = Running::start();
@@ -240,7 +241,7 @@ fn a_check_against_no_library_is_refused() {
         assert_eq!(answers[0]["problem"]["code"], "no_such_library");
         assert_eq!(answers[1]["report"]["verdict"], "protected");
     }
-    // Nor does a library answer whose last book was removed: it protects nothing.
+    // The same holds for a library whose last book was removed.
     assert_eq!(server.send("DELETE", "/v1/libraries/house/books/book", &[], b"").status, 204);
     let asked = json!({ "text": text, "library": "house" }).to_string();
     server.post("/v1/checks", JSON, asked).problem(404, "no_such_library", "emptied");
@@ -257,7 +258,7 @@ fn a_catalogue_without_books_answers() {
     assert_eq!(server.get("/v1/stats").expect(200)["books"], 0);
 }
 
-/// Texts without a gem are read, and said to be so.
+/// Texts without gems are accepted, and the report says that they have none.
 #[test]
 fn texts_that_say_nothing() {
     let server = Running::start();

@@ -1,4 +1,4 @@
-//! The server from outside: what it answers to what is right, what is wrong, and what is meant to break it.
+//! End-to-end tests of the HTTP API: valid, invalid and malicious requests.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,4 +1,4 @@
-//! Pages for browsers, and the description of the API.
+//! Web pages and the description of the API.
 
 use crate::common::prose;
 use crate::running::{Running, TEXT};

@@ -1,4 +1,4 @@
-//! What is refused, how, and that the server goes on.
+//! Invalid requests: each is refused with the right error, and the server keeps running.
 
 use std::io::{Read as _, Write as _};
 
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::running::{Answer, BYTES, FORM, JSON, MAX_BODY, Running, TEXT};
 
-/// Method, target, content type, body; status and code of the refusal.
+/// Method, target, content type and body of a request; status and code of the response.
 type Row<'a> = (&'a str, &'a str, &'a str, Vec<u8>, u16, &'a str);
 
 #[test]
@@ -24,7 +24,7 @@ fn bad_input_is_refused_by_name_and_the_server_goes_on() {
     let zip = b"PK\x03\x04rest of a file".to_vec();
     #[rustfmt::skip]
     let table: Vec<Row> = vec![
-        // JSON that is none, or says something else.
+        // Invalid JSON, or JSON with other fields.
         ("POST", checks, JSON, "".into(), 400, "bad_json"),
         ("POST", checks, JSON, "{".into(), 400, "bad_json"),
         ("POST", checks, JSON, "null".into(), 400, "bad_json"),
@@ -54,7 +54,7 @@ fn bad_input_is_refused_by_name_and_the_server_goes_on() {
         ("POST", checks, JSON, r#"{"text":"a","limit":1001}"#.into(), 400, "bad_limit"),
         ("POST", checks, JSON, r#"{"text":"a","detail":"yes"}"#.into(), 400, "bad_json"),
         ("POST", "/v1/checks?limit=1", JSON, r#"{"text":"a"}"#.into(), 400, "bad_query"),
-        // JSON that is read, and of no use.
+        // Valid JSON with unusable values.
         ("POST", checks, JSON, r#"{"gems":[4294967296]}"#.into(), 422, "bad_gem"),
         ("POST", checks, JSON, r#"{"text":"a","recipe":"nonesuch"}"#.into(), 422, "unknown_recipe"),
         ("POST", checks, JSON, r#"{"text":"a","recipe":"Не то"}"#.into(), 422, "unknown_recipe"),
@@ -84,7 +84,7 @@ fn bad_input_is_refused_by_name_and_the_server_goes_on() {
         ("POST", checks, &long[..8_000], "a".into(), 415, "unknown_content_type"),
         ("PUT", book, FORM, "gems=1".into(), 415, "unknown_content_type"),
         ("POST", form, JSON, r#"{"gems":[1]}"#.into(), 415, "unknown_content_type"),
-        // The form of existing clients.
+        // The form that existing clients send.
         ("POST", form, FORM, "".into(), 400, "bad_query"),
         ("POST", form, FORM, "gem=1".into(), 400, "bad_query"),
         ("POST", form, FORM, "gems=1,x".into(), 400, "bad_gems"),
@@ -191,7 +191,7 @@ fn a_wrong_method_is_told_the_right_ones() {
     }
 }
 
-/// However a body that is too large is sent, its sender reads why it was refused.
+/// A body over the limit gets a readable refusal, however it is sent.
 #[test]
 fn the_limit_holds_for_every_way_of_sending() {
     let server = Running::start();

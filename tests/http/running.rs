@@ -1,4 +1,4 @@
-//! A server in this process, and its answers byte by byte.
+//! Runs a server in the test process and parses its raw responses.
 
 use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};
@@ -16,7 +16,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// Small, so that going beyond it is cheap.
+/// Small, so that exceeding it is cheap.
 pub const MAX_BODY: usize = 4 << 20;
 pub const TEXT: &str = "text/plain; charset=utf-8";
 pub const JSON: &str = "application/json";
@@ -24,7 +24,7 @@ pub const FORM: &str = "application/x-www-form-urlencoded";
 pub const NDJSON: &str = "application/x-ndjson";
 pub const BYTES: &str = "application/octet-stream";
 
-/// A server in this process, with a catalogue of its own.
+/// A server in this process with its own catalogue.
 pub struct Running {
     pub address: SocketAddr,
     stop: Arc<AtomicBool>,
@@ -37,7 +37,7 @@ impl Running {
         Self::with(|store| Box::new(store))
     }
 
-    /// With a new catalogue of another recipe than `documented`.
+    /// Starts with a new catalogue whose recipe is not `documented`.
     pub fn of_recipe(recipe: &Recipe) -> Self {
         Self::with(|store| {
             store.add_recipe(recipe).unwrap();
@@ -74,10 +74,11 @@ impl Running {
         stream
     }
 
-    /// Sends bytes as they are, and reads all that is answered.
+    /// Sends raw bytes and reads the whole response.
     pub fn raw(&self, request: &[u8]) -> Answer {
         let mut stream = self.connect();
-        // A server that refuses early may close before all is sent; what it said is there nonetheless.
+        // A server that refuses early may close the connection before the whole request is sent. Its response still
+        // arrives.
         let _ = stream.write_all(request);
         Answer::read(stream)
     }
@@ -126,7 +127,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Reads an answer to its end, or to the end of the connection. A reset behind a whole answer is not its fault.
+    /// Reads one response. A connection reset after a complete response is ignored.
     pub fn read(mut stream: TcpStream) -> Self {
         let mut bytes = Vec::new();
         let mut some = [0; 1 << 13];
@@ -160,7 +161,7 @@ impl Answer {
         serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error} in {self:?}"))
     }
 
-    /// The lines of an answer, which came in chunks.
+    /// The JSON lines of a chunked response.
     #[track_caller]
     pub fn lines(&self) -> Vec<Value> {
         assert_eq!(self.status, 200, "{}", String::from_utf8_lossy(&self.body));
@@ -182,7 +183,7 @@ impl Answer {
         if self.body.is_empty() { Value::Null } else { self.json() }
     }
 
-    /// A problem as all are: of the right type, with a sentence that is not too long.
+    /// Asserts that this is a well-formed problem response with this status and code, and returns its detail.
     #[track_caller]
     pub fn problem(&self, status: u16, code: &str, what: &str) -> String {
         let body = String::from_utf8_lossy(&self.body);
@@ -201,7 +202,7 @@ pub fn encoded(id: &str) -> String {
     utf8_percent_encode(id, NON_ALPHANUMERIC).to_string()
 }
 
-/// Asserts that an answer has these fields, whatever else it has.
+/// Asserts that a response has these fields. Others are ignored.
 #[track_caller]
 pub fn assert_has(answer: &Value, fields: Value) {
     let Value::Object(fields) = fields else { panic!("not an object: {fields}") };

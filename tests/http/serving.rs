@@ -1,4 +1,4 @@
-//! The server itself: a store that fails, load, stopping, its address.
+//! The server itself: a failing store, load, shutdown and its address.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -20,7 +20,7 @@ use serde_json::json;
 use crate::common::prose;
 use crate::running::{Answer, Running, TEXT};
 
-/// A store that fails where it is told to, and is slow to be read.
+/// A store whose writes and reads can be made to fail or to take long.
 struct Faulty {
     store: RocksStore,
     put: fn() -> Result<(), StoreError>,
@@ -212,7 +212,7 @@ fn checks_are_answered_while_books_are_put_in() {
     assert_eq!(server.get("/v1/stats").expect(200)["books"], 6);
 }
 
-/// A stop takes no new request, finishes the one that runs, and is not held up by a connection that asks for nothing.
+/// A shutdown accepts no new requests, finishes those in progress, and does not wait for idle connections.
 #[test]
 fn a_stop_finishes_what_runs() {
     const SLOW: Duration = Duration::from_millis(700);

@@ -66,7 +66,7 @@ fn a_batch_has_an_end_and_a_line_too() {
     assert_eq!((&answers[1]["line"], &answers[1]["report"]["verdict"]), (&json!(2), &json!("unknown")));
 }
 
-/// A client may wait for each answer before it sends on: nothing is held back until the end.
+/// Responses are not buffered, so a client may wait for each one before it sends the next line.
 #[test]
 fn a_feed_answers_as_books_land() {
     let server = Running::start();
