@@ -2,7 +2,7 @@ FROM rust:1-bookworm AS build
 RUN apt-get update && apt-get install -y --no-install-recommends libclang1-14 libclang-common-14-dev
 WORKDIR /lapidary
 COPY . .
-# The dependencies are kept for the next build. Lapidary is compiled anew however old its files are: cargo goes by their times.
+# Dependencies are cached between builds. `touch` makes cargo recompile Lapidary whatever the times of its files are.
 RUN --mount=type=cache,target=/usr/local/cargo/registry --mount=type=cache,target=/lapidary/target \
     touch src/lib.rs src/main.rs gems/src/lib.rs && cargo build --release --locked --bin lapidary && cp target/release/lapidary /usr/local/bin
 
@@ -13,7 +13,7 @@ COPY --from=build /usr/local/bin/lapidary /usr/local/bin/lapidary
 USER lapidary
 VOLUME /data
 EXPOSE 8093
-# Whether it lives, and not whether it is ready: a full disk is not mended by a restart.
+# Checks liveness, not readiness: a restart does not fix a full disk.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=60s \
     CMD curl -fsS http://127.0.0.1:8093/healthz || curl -fsSk https://127.0.0.1:8093/healthz
 STOPSIGNAL SIGTERM

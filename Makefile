@@ -1,31 +1,31 @@
-# One profile for everything: RocksDB and the dependencies are compiled once.
+# Everything uses one profile, so that RocksDB and the dependencies are compiled once.
 BUILD := scripts/build cargo
 
 .PHONY: demo test lint guides gems build bench bench-index
 
-demo: build ## See it work
+demo: build ## Run the demo
 	@$(BUILD) run --release --locked --quiet -- demo
 
-test: ## Run every test
+test: ## Run all tests
 	$(BUILD) test --release --locked
 
-lint: ## Formatting, clippy and documentation, warnings being errors
+lint: ## Check formatting, clippy and documentation; warnings are errors
 	cargo fmt --all --check
 	$(BUILD) clippy --release --locked --all-targets -- -D warnings
 	$(BUILD) clippy --release --locked --bench index --bench layouts --bench soak --bench attack -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(BUILD) doc --release --locked --no-deps
 
-guides: build ## Run the guides as they are written
+guides: build ## Run the commands of the guides
 	scripts/guides $${CARGO_TARGET_DIR:-target}/release/lapidary
 
-gems: ## The crate of gems, packaged and built for WebAssembly
+gems: ## Package lapidary-gems and build it for WebAssembly
 	scripts/package-gems
 
-build: ## The program: target/release/lapidary
+build: ## Build target/release/lapidary
 	$(BUILD) build --release --locked
 
-bench: ## Speed of fold, cut and hash
+bench: ## Benchmark fold, cut and hash
 	$(BUILD) bench --locked
 
-bench-index: ## An index under load: make bench-index OPTIONS="--postings 1M"; OPTIONS=--help lists them
+bench-index: ## Benchmark an index under load: make bench-index OPTIONS="--postings 1M"; OPTIONS=--help lists them
 	$(BUILD) bench --locked --bench index -- $(OPTIONS)

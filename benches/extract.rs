@@ -1,4 +1,4 @@
-//! How fast files of each format become texts: a made-up book of 1 MB of text, read in this process.
+//! Speed of text extraction by format, on a generated book with 1 MB of text, in this process.
 
 #[path = "../tests/common/makers.rs"]
 mod makers;

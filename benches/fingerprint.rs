@@ -1,7 +1,7 @@
-//! How fast texts become gems, beside the yardstick of splitting the same text into words, in one run.
+//! Speed of computing gems, compared with splitting the same text into words.
 //!
-//! `cargo bench` takes the Russian and the English books of `../shared/corpus`, or a made-up text where these are not.
-//! `LAPIDARY_BENCH_TEXTS` names other texts in UTF-8, blanks between them.
+//! `cargo bench` uses the Russian and the English books of `../shared/corpus`, or a generated text if they are not
+//! present. `LAPIDARY_BENCH_TEXTS` names other UTF-8 texts, separated by spaces.
 
 use std::env;
 use std::fs;
@@ -13,7 +13,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use lapidary::extract::clean;
 use lapidary_gems::Recipe;
 
-/// Texts by name.
+/// Texts with their names.
 fn texts() -> Vec<(String, String)> {
     let read = |path: &Path| fs::read_to_string(path).ok();
     if let Ok(files) = env::var("LAPIDARY_BENCH_TEXTS") {

@@ -1,7 +1,7 @@
-//! Three ways to keep posting lists in RocksDB, side by side: how large, how fast to load, to ask and to change.
+//! Compares three ways to store posting lists in RocksDB: their size and the speed of loading, reading and updating.
 //!
-//! `cargo bench --bench layouts [-- POSTINGS]` takes 10 million random postings, 200 a book, unless told otherwise. What was
-//! chosen from it is written in `docs/lab/posting-lists.md`.
+//! `cargo bench --bench layouts [-- POSTINGS]` uses 10 million random postings by default, 200 per book.
+//! `docs/lab/posting-lists.md` describes the choice made from it.
 
 use std::path::Path;
 use std::time::Instant;
@@ -15,17 +15,17 @@ const GEMS: usize = 200;
 const ASKED: usize = 2_000;
 const CHANGED: usize = 5_000;
 
-/// A gem and a book that has it.
+/// A gem and a book that contains it.
 type Posting = (u32, u32);
 
-/// A way to keep posting lists.
+/// A layout of posting lists.
 #[derive(Clone, Copy)]
 enum Layout {
-    /// A key a gem, its books appended by a merge operator.
+    /// One key per gem. A merge operator appends its books.
     Gem,
-    /// A key a posting.
+    /// One key per posting.
     Posting,
-    /// A key for gems that have the upper 20 bits in common, their postings appended by a merge operator.
+    /// One key for all gems with the same upper 20 bits. A merge operator appends their postings.
     Bucket,
 }
 
@@ -62,7 +62,7 @@ impl Layout {
         options
     }
 
-    /// The key and value of a posting alone. Those with the same key are appended.
+    /// The key and value of a single posting. Values with the same key are appended.
     fn entry(self, (gem, book): Posting) -> (Vec<u8>, Vec<u8>) {
         let (gem_bytes, book_bytes) = (gem.to_be_bytes(), book.to_be_bytes());
         match self {
@@ -75,7 +75,7 @@ impl Layout {
         }
     }
 
-    /// How many books have the gem.
+    /// The number of books with this gem.
     fn count(self, db: &DB, gem: u32) -> usize {
         let read = |key: &[u8]| db.get_pinned(key).expect("a database that can be read");
         match self {
@@ -114,7 +114,7 @@ fn gem(book: usize, i: usize) -> u32 {
     (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb) as u32
 }
 
-/// Asks for the gems of books, one after the other; half of them are in no book. The median time of a book, in milliseconds.
+/// Looks up the gems of books, half of which are in no book. Returns the median time per book in milliseconds.
 fn ask(layout: Layout, db: &DB, books: usize) -> f64 {
     let mut times: Vec<f64> = (0..ASKED)
         .map(|i| {

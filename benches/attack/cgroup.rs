@@ -1,19 +1,19 @@
-//! A control group that bounds the memory of a process and of all that it starts.
+//! A control group that limits the memory of a process and its children.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process;
 
-/// A control group of this run, removed at its end.
+/// The control group of this run, removed on drop.
 pub struct Cgroup {
     folder: PathBuf,
-    /// Whether it is of version 2.
+    /// Whether this is cgroup version 2.
     unified: bool,
 }
 
 impl Cgroup {
-    /// One with so many bytes.
+    /// Creates a group limited to this many bytes.
     pub fn new(memory: u64) -> io::Result<Self> {
         let root = Path::new("/sys/fs/cgroup");
         let unified = root.join("cgroup.controllers").exists();
@@ -25,18 +25,18 @@ impl Cgroup {
         Ok(cgroup)
     }
 
-    /// The file that takes the numbers of processes.
+    /// The file to write process ids to.
     pub fn processes(&self) -> PathBuf {
         self.folder.join("cgroup.procs")
     }
 
-    /// The most memory that its processes had at a time.
+    /// The peak memory of its processes.
     pub fn peak(&self) -> Option<u64> {
         let name = if self.unified { "memory.peak" } else { "memory.max_usage_in_bytes" };
         fs::read_to_string(self.folder.join(name)).ok()?.trim().parse().ok()
     }
 
-    /// How many of its processes were killed for want of memory.
+    /// How many of its processes were killed by the out-of-memory killer.
     pub fn killed(&self) -> Option<u64> {
         let name = if self.unified { "memory.events" } else { "memory.oom_control" };
         let events = fs::read_to_string(self.folder.join(name)).ok()?;
@@ -46,7 +46,7 @@ impl Cgroup {
 
 impl Drop for Cgroup {
     fn drop(&mut self) {
-        // It stays where a process of it still runs.
+        // This fails if one of its processes is still running.
         let _ = fs::remove_dir(&self.folder);
     }
 }

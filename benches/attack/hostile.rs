@@ -1,5 +1,6 @@
-//! Hostile load: clients that each do what they can to take all of a server's memory and time, beside one that makes small checks
-//! and an administrator. What is counted: answers by kind, how long the good client waited, whom the administrator failed.
+//! Hostile load: clients that each try to exhaust a server's memory and time, while a good client makes small checks
+//! and an administrator works. Counts responses by kind, the good client's waiting times and the administrator's
+//! failures.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read as _, Write as _};
@@ -11,32 +12,32 @@ use std::time::{Duration, Instant};
 
 use crate::makers::{loops, zip};
 
-/// How long an answer to a hostile request is waited for.
+/// Timeout for responses to hostile requests.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How long an answer to the good client and the administrator may take, at the very most.
+/// Timeout for responses to the good client and the administrator.
 const GOOD_PATIENCE: Duration = Duration::from_secs(10);
-/// How long a connection is held that does nothing.
+/// How long an idle connection is held open.
 const HELD: Duration = Duration::from_secs(20);
 
-/// A server, and who calls it.
+/// A server and the keys of its clients.
 pub struct Target {
     pub address: String,
-    /// A key to check and one to ingest into the library `hostile-N`, for each hostile client N.
+    /// For each hostile client N, a key for checks and one that can ingest into the library `hostile-N`.
     pub hostile: Vec<[String; 2]>,
     /// Keys of an administrator whose exports and imports stall, of the good client, and of the administrator.
     pub careless: String,
     pub good: String,
     pub admin: String,
-    /// How large the large bodies are, in bytes.
+    /// The size of large bodies, in bytes.
     pub large: usize,
-    /// A gem that a book of the catalogue has.
+    /// A gem of a book in the catalogue.
     pub gem: String,
 }
 
-/// What came of it.
+/// The results.
 #[derive(Default)]
 pub struct Outcome {
-    /// How many requests of a kind got which answer.
+    /// For each kind of request, how often each response was received.
     pub answers: BTreeMap<&'static str, BTreeMap<String, u64>>,
     pub good: Calls,
     pub admin: Calls,
@@ -46,12 +47,12 @@ pub struct Outcome {
 #[derive(Default)]
 pub struct Calls {
     pub took: Vec<Duration>,
-    /// What went wrong.
+    /// Descriptions of the failures.
     pub failed: Vec<String>,
 }
 
 impl Calls {
-    /// The time that this part of the calls took at most.
+    /// The time within which this share of the calls completed.
     pub fn quantile(&self, part: f64) -> Duration {
         let mut took = self.took.clone();
         took.sort_unstable();
@@ -70,7 +71,7 @@ impl Calls {
     }
 }
 
-/// Attacks for so long.
+/// Runs the attack for this long.
 pub fn attack(target: &Target, duration: Duration) -> Outcome {
     let outcome = Mutex::new(Outcome::default());
     let over = AtomicBool::new(false);
@@ -85,7 +86,7 @@ pub fn attack(target: &Target, duration: Duration) -> Outcome {
                     }
                     let attacker = Attacker { target, client, bodies, over };
                     let answer = (kind.1)(&attacker).unwrap_or_else(|error| {
-                        // Not as often as a loop can.
+                        // Avoid a busy loop.
                         thread::sleep(Duration::from_millis(100));
                         format!("{:?}", error.kind())
                     });
@@ -105,7 +106,7 @@ pub fn attack(target: &Target, duration: Duration) -> Outcome {
     outcome.into_inner().expect("nobody panics with it")
 }
 
-/// The good client: one gem at a time.
+/// The good client, which checks one gem at a time.
 fn check(target: &Target, over: &AtomicBool) -> Calls {
     let mut calls = Calls::default();
     let body = format!("{{\"gems\":[{}]}}", target.gem);
@@ -118,7 +119,7 @@ fn check(target: &Target, over: &AtomicBool) -> Calls {
     calls
 }
 
-/// The administrator: keys are listed, made and revoked, and the server is asked whether it is ready.
+/// The administrator, who lists, creates and revokes keys and asks whether the server is ready.
 fn administer(target: &Target, over: &AtomicBool) -> Calls {
     let mut calls = Calls::default();
     let new = "{\"name\":\"passing\",\"role\":\"check\"}";
@@ -138,7 +139,7 @@ fn administer(target: &Target, over: &AtomicBool) -> Calls {
     calls
 }
 
-/// A small request on a connection of its own; the status of its answer.
+/// Sends a small request on a new connection and returns the status of the response.
 fn call(target: &Target, key: &str, what: &str, body: &str) -> io::Result<String> {
     let mut stream = connect(&target.address, GOOD_PATIENCE)?;
     stream.write_all(head(what, key, "application/json", body.len()).as_bytes())?;
@@ -161,7 +162,7 @@ fn head(what: &str, key: &str, kind: &str, length: usize) -> String {
     )
 }
 
-/// The status of an answer, which is read to its end.
+/// Reads a response to its end and returns its status.
 fn status(stream: &mut TcpStream) -> io::Result<String> {
     let mut answer = vec![0; 16 << 10];
     let mut length = 0;
@@ -176,7 +177,7 @@ fn status(stream: &mut TcpStream) -> io::Result<String> {
     Ok(status)
 }
 
-/// What is sent again and again, made once.
+/// Bodies that are sent repeatedly.
 struct Bodies {
     objects: Vec<u8>,
     gems: Vec<u8>,
@@ -216,7 +217,7 @@ struct Attacker<'a> {
 
 type Kind = (&'static str, fn(&Attacker<'_>) -> io::Result<String>);
 
-/// What hostile clients do.
+/// The kinds of hostile requests.
 const KINDS: [Kind; 17] = [
     ("objects in a line of a batch", |a| a.checks("POST /v1/checks:batch", NDJSON, &a.bodies.objects)),
     ("objects in a check", |a| a.checks("POST /v1/checks", JSON, &a.bodies.objects)),
@@ -268,7 +269,7 @@ impl Attacker<'_> {
             if self.over.load(Ordering::Relaxed) {
                 return Ok("given up".to_owned());
             }
-            // Who is refused early is told why all the same.
+            // A server that refuses early still sends its response.
             if stream.write_all(piece).is_err() {
                 break;
             }
@@ -276,7 +277,7 @@ impl Attacker<'_> {
         status(&mut stream)
     }
 
-    /// Sends a head and the beginning of a body, the same again every half second, and reads nothing for a while.
+    /// Sends a head and then the same part of a body every half second, and reads nothing for a while.
     fn hold(&self, head: &str, body: &str) -> io::Result<String> {
         let mut stream = connect(&self.target.address, PATIENCE)?;
         stream.write_all(head.as_bytes())?;
@@ -297,7 +298,7 @@ impl Attacker<'_> {
         })
     }
 
-    /// As many small checks as go into some seconds; the last answer.
+    /// Sends small checks for some seconds and returns the last response.
     fn floods(&self) -> io::Result<String> {
         let begun = Instant::now();
         let mut last = String::new();

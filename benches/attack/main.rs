@@ -1,12 +1,14 @@
-//! A server under attack: how long does a good client wait, is an administrator ever refused, and how much memory does it take?
+//! A server under attack: measures how long a good client waits, whether an administrator is ever refused, and the
+//! memory used.
 //!
 //! ```sh
 //! scripts/attack                               # 40 hostile clients for 10 minutes, in 1 GiB
 //! scripts/attack --minutes 1 --large 4194304
 //! ```
 //!
-//! The server is the real program in a process of its own, with the settings that fit 1 GiB. Where cgroups can be made (as root on
-//! Linux), it is put into one of that size, with the processes that it starts; elsewhere the memory of the server is looked at.
+//! The server is the real program in its own process, with settings for 1 GiB of memory. Where cgroups can be created
+//! (as root on Linux), it runs with its child processes in one of that size; elsewhere only the memory of the server
+//! itself is measured.
 
 mod cgroup;
 mod hostile;
@@ -30,14 +32,14 @@ use tempfile::TempDir;
 use self::cgroup::Cgroup;
 use self::hostile::{Calls, Target, attack};
 
-/// What may fail, for any reason.
+/// The result of a step that may fail for any reason.
 type Fallible<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
-/// How long a check of one gem may take, but for one in a hundred.
+/// The limit for the 99th percentile of a check of one gem.
 const GOOD_P99: Duration = Duration::from_millis(100);
-/// What fits into the memory: two readers of files at once, bodies, the cache.
+/// Settings that fit the memory: two concurrent file readers, bodies and the cache.
 const SETTINGS: [&str; 6] = ["--cache", "67108864", "--body-memory", "268435456", "--limit-memory", "167772160"];
-/// The books of the catalogue, and the words of each.
+/// The number of books in the catalogue, and of words in each.
 const BOOKS: u64 = 500;
 const WORDS: u64 = 20_000;
 
@@ -45,19 +47,19 @@ const WORDS: u64 = 20_000;
 #[derive(Parser)]
 #[command(name = "scripts/attack")]
 struct Arguments {
-    /// How long
+    /// Duration of the attack
     #[arg(long, default_value_t = 10.0)]
     minutes: f64,
-    /// How many hostile clients, each with keys of its own
+    /// Number of hostile clients, each with its own keys
     #[arg(long, default_value_t = 40)]
     clients: usize,
-    /// How large the large bodies are, in bytes
+    /// Size of large bodies, in bytes
     #[arg(long, default_value_t = 60 << 20)]
     large: usize,
-    /// What all processes of the server may take, in bytes
+    /// Memory limit for all processes of the server, in bytes
     #[arg(long, default_value_t = 1 << 30)]
     memory: u64,
-    /// What `cargo bench` adds, and `cargo test` does not
+    /// Passed by `cargo bench`, but not by `cargo test`
     #[arg(long, hide = true)]
     bench: bool,
 }
@@ -78,7 +80,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether every bound held.
+/// Runs the attack and returns whether all limits held.
 fn run(arguments: &Arguments) -> Fallible<bool> {
     let folder = TempDir::with_prefix_in("attack-", env!("CARGO_TARGET_TMPDIR"))?;
     let data = folder.path().join("catalogue");
@@ -133,7 +135,7 @@ fn tell(name: &str, calls: &Calls) {
     println!("| {name} | {made} | {failed} | {} | {} | {} |", ms(0.5), ms(0.99), ms(1.0));
 }
 
-/// A catalogue with books and keys.
+/// Creates a catalogue with books and keys.
 fn prepare(data: &Path, arguments: &Arguments, address: String) -> Fallible<Target> {
     let catalogue = Catalogue::open_or_create(data)?;
     let recipe = Recipe::documented();
@@ -186,7 +188,7 @@ fn start(data: &Path, address: &str, cgroup: Option<&Cgroup>) -> Fallible<Child>
     let mut command = match cgroup {
         None => Command::new(env!("CARGO_BIN_EXE_lapidary")),
         Some(cgroup) => {
-            // It goes in before it is the server.
+            // The shell joins the group before it becomes the server.
             let mut shell = Command::new("sh");
             shell.args(["-c", "echo $$ > \"$0\" && exec \"$@\""]).arg(cgroup.processes());
             shell.arg(env!("CARGO_BIN_EXE_lapidary"));
@@ -213,7 +215,7 @@ fn stop(server: &mut Child) -> Fallible<()> {
     Ok(())
 }
 
-/// The most memory that a process had at a time.
+/// The peak memory of a process.
 fn peak_of(pid: u32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -1,4 +1,4 @@
-//! The options.
+//! The command-line options.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -7,70 +7,70 @@ use std::time::Duration;
 
 use clap::{Parser, ValueEnum};
 
-/// The index under load: built from random gems, asked over HTTP, and fed meanwhile.
+/// Benchmarks an index under load: building it from random gems, and checking over HTTP while books are added
 #[derive(Parser)]
 #[command(name = "cargo bench --bench index --", bin_name = "cargo bench --bench index --")]
 pub struct Arguments {
-    /// How many postings: an index for each size, of books with 200 gems
+    /// Numbers of postings. Builds an index of each size, from books with 200 gems
     #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "1M,10M,100M")]
     pub postings: Vec<Size>,
-    /// How many postings by a Zipf law, the commonest hundredth of the gems being in more books than the cap
+    /// Numbers of postings with a Zipf distribution, in which 1% of the gems exceed the cap
     #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "10M")]
     pub zipf: Vec<Size>,
-    /// A gem in more books than this is common, and not counted
+    /// A gem in more books than this is common and is not counted
     #[arg(long, value_name = "BOOKS", default_value_t = 10_000)]
     pub common_cap: u32,
-    /// What the server may keep in memory of what it read of the index, in bytes [default: as it has it]
+    /// The size of the server's index cache in bytes [default: the server's]
     #[arg(long, value_name = "BYTES")]
     pub cache: Option<u64>,
-    /// Time the ingest of this folder of texts too
+    /// Also benchmark ingesting this folder of texts
     #[arg(long, value_name = "DIR")]
     pub corpus: Option<PathBuf>,
-    /// How many ingests of it, of which the best counts
+    /// Number of ingests, of which the fastest counts
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub repeats: u32,
-    /// Only these groups of rows
+    /// Run only these groups of measurements
     #[arg(long, value_name = "ROWS,…", value_delimiter = ',')]
     pub only: Vec<Rows>,
-    /// What all random numbers begin with
+    /// Seed of all random numbers
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// How many different checks are prepared, in turns sent
+    /// Number of distinct checks, which are sent in turn
     #[arg(long, value_name = "N", default_value = "20K")]
     pub queries: Size,
-    /// How many checks to send before a measurement, unless its time runs out
+    /// Number of checks to send before a measurement, within its time limit
     #[arg(long, value_name = "N", default_value = "3K")]
     pub warm_up: Size,
-    /// How long one measurement takes
+    /// Duration of each measurement, in seconds
     #[arg(long, default_value_t = 5.0, value_parser = positive)]
     seconds: f64,
-    /// How many checks a second each client sends where it does not wait for the answer before
+    /// Checks per second sent by each client in an open loop
     #[arg(long, value_name = "N", default_value_t = 50.0, value_parser = positive)]
     pub rate: f64,
-    /// How many books a second come in where they come at a steady rate
+    /// Books per second added at a steady rate
     #[arg(long, value_name = "N", default_value_t = 300.0, value_parser = positive)]
     pub arrivals: f64,
-    /// Where the indexes are built [default: in the target folder]
+    /// The folder for indexes [default: in the target folder]
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
-    /// Leave the indexes in --dir, and use those of the same size and seed that are there
+    /// Keep the indexes in --dir, and reuse those with the same size and seed
     #[arg(long, requires = "dir")]
     pub keep: bool,
-    /// Draw check times and bytes a posting by size
+    /// Plot check times and bytes per posting by index size
     #[arg(long, value_name = "FILE.svg")]
     pub svg: Option<PathBuf>,
-    /// What `cargo bench` adds, and `cargo test` does not
+    /// Passed by `cargo bench`, but not by `cargo test`
     #[arg(long, hide = true)]
     pub bench: bool,
 }
 
 impl Arguments {
-    /// Whether these rows are wanted.
+    /// Whether this group of rows was requested.
     pub fn wants(&self, rows: Rows) -> bool {
         self.only.is_empty() || self.only.contains(&rows)
     }
 
-    /// How long one measurement takes.
+    /// The duration of each measurement.
     pub fn duration(&self) -> Duration {
         Duration::from_secs_f64(self.seconds)
     }
@@ -79,15 +79,15 @@ impl Arguments {
 /// A group of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Rows {
-    /// How fast an index is built
+    /// Building speed
     Load,
-    /// How large it is
+    /// Index size
     Disk,
     /// Checks of 200 gems in process and over HTTP, and the server's memory
     Check,
-    /// Checks of texts of a megabyte
+    /// Checks of texts of 1 MB
     Text,
-    /// Checks while books come in
+    /// Checks while books are added
     Ingest,
     /// Checks with very common gems
     Zipf,

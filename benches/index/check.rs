@@ -1,4 +1,4 @@
-//! Checks of 200 gems, and of texts: in process, and over HTTP.
+//! Checks of 200 gems and of texts, in process and over HTTP.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -17,10 +17,10 @@ use crate::text::{BYTES, SCRIPTS};
 use crate::traffic::{Pace, Traffic};
 use crate::{Outcome, tell};
 
-/// How many texts of a script are checked in turns.
+/// The number of texts per script, which are checked in turn.
 const TEXTS: u64 = 8;
 
-/// How long the store alone takes, without records, scores and HTTP.
+/// Time spent in the store alone, without records, scores and HTTP.
 pub fn tally(
     arguments: &Arguments,
     folder: &Path,
@@ -50,7 +50,7 @@ pub fn tally(
     Ok(())
 }
 
-/// How long a check takes in process.
+/// The times of checks in process.
 pub fn in_process(arguments: &Arguments, folder: &Path, queries: &[Query]) -> Outcome<Latencies> {
     tell("checks in process");
     let rule = RuleChanges { common_cap: Some(arguments.common_cap), ..RuleChanges::default() };
@@ -69,7 +69,7 @@ pub fn in_process(arguments: &Arguments, folder: &Path, queries: &[Query]) -> Ou
     Latencies::of(&asked, arguments.duration(), check)
 }
 
-/// How long checks take over HTTP, a client sending one after the other.
+/// The times of checks over HTTP from clients that each wait for the response before they send the next check.
 pub fn over_http(arguments: &Arguments, address: SocketAddr, queries: &[Query], clients: u32) -> Outcome<Latencies> {
     tell(format_args!("checks over HTTP, clients: {clients}"));
     let traffic = Traffic::new(address, queries);
@@ -77,7 +77,7 @@ pub fn over_http(arguments: &Arguments, address: SocketAddr, queries: &[Query], 
     traffic.measure(clients, Pace::Closed, arguments.duration())
 }
 
-/// How long checks of texts of a megabyte take.
+/// The times of checks of 1 MB texts.
 pub fn texts(arguments: &Arguments, address: SocketAddr, recipe: &Recipe, table: &mut Table) -> Outcome<()> {
     for script in SCRIPTS {
         tell(format_args!("checks of texts, {}", script.name));

@@ -1,4 +1,4 @@
-//! Ingest of a folder of real texts, beside the least that it takes: to read, extract and fingerprint them on all cores.
+//! Ingest of a folder of real texts, compared with only reading, extracting and fingerprinting them on all cores.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,13 +15,13 @@ use crate::server::LAPIDARY;
 use crate::table::Table;
 use crate::{Outcome, tell};
 
-/// What `/proc` counts CPU time in, for every program.
+/// The unit of CPU times in `/proc`.
 const TICKS_PER_SECOND: f64 = 100.0;
-/// Where the time of children that have ended stands in `/proc/self/stat`, user and system, behind the name.
+/// The fields of `/proc/self/stat` after the name that hold the user and system time of terminated children.
 const CHILDREN_TIMES: std::ops::Range<usize> = 13..15;
 const MIB: f64 = (1 << 20) as f64;
 
-/// The rows of a folder of texts, with new catalogues in `scratch`.
+/// The rows of a folder of texts. Creates its catalogues in `scratch`.
 pub fn rows(corpus: &Path, scratch: &Workspace, recipe: &Recipe, repeats: u32, table: &mut Table) -> Outcome<()> {
     let files = files(corpus)?;
     tell(format_args!("ingest of {} files, {repeats} times", files.len()));
@@ -36,7 +36,7 @@ pub fn rows(corpus: &Path, scratch: &Workspace, recipe: &Recipe, repeats: u32, t
         fs::remove_dir_all(&catalogue)?;
 
         let begun = Instant::now();
-        // Each file by itself can go to an idle core.
+        // Schedule each file separately, so that no core stays idle.
         let each = files.par_iter().with_max_len(1);
         bytes = each.map(|file| fingerprint(file, recipe)).try_reduce(|| 0, |a, b| Ok(a + b))?;
         best_bare = best_bare.min(begun.elapsed().as_secs_f64());
@@ -50,7 +50,7 @@ pub fn rows(corpus: &Path, scratch: &Workspace, recipe: &Recipe, repeats: u32, t
     Ok(())
 }
 
-/// The files that `lapidary ingest` reads in a folder: all but hidden ones.
+/// The files that `lapidary ingest` would read: all but hidden ones.
 fn files(corpus: &Path) -> Outcome<Vec<PathBuf>> {
     let visible = |entry: &DirEntry| entry.depth() == 0 || !entry.file_name().as_encoded_bytes().starts_with(b".");
     let mut files = Vec::new();
@@ -74,14 +74,14 @@ fn ingest(catalogue: &Path, corpus: &Path) -> Outcome<()> {
     Err(format!("the ingest failed, name a folder of texts only: {said}").into())
 }
 
-/// The bytes of text that were fingerprinted.
+/// Fingerprints a file and returns the size of its text in bytes.
 fn fingerprint(file: &Path, recipe: &Recipe) -> Outcome<usize> {
     let text = extract::text(fs::read(file)?, None)?.text;
     std::hint::black_box(recipe.gems(&text));
     Ok(text.len())
 }
 
-/// CPU time of all children that have ended.
+/// The CPU time of all terminated children.
 fn children_seconds() -> Outcome<f64> {
     let stat = fs::read_to_string("/proc/self/stat")?;
     let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();

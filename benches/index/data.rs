@@ -1,4 +1,4 @@
-//! What is in an index: books made up from a seed, each without the others.
+//! The content of an index: books generated from a seed, each independently of the others.
 
 use jiff::Timestamp;
 use lapidary::index::{BookId, BookKey, Library, NewBook, Record, Rights, Standing};
@@ -6,24 +6,24 @@ use lapidary_gems::{Gem, Place, PlacedGem, Recipe};
 
 use crate::random::{Purpose, Random};
 
-/// How many gems a book has: those of a novel of some 100,000 words are several hundred.
+/// Gems per book. A novel of some 100,000 words has several hundred.
 pub const GEMS: u64 = 200;
-/// How long the chunk of a gem is, in bytes: from the half of this to one and a half.
+/// The mean length of a chunk in bytes. Lengths range from half to one and a half times this.
 const CHUNK_BYTES: u64 = 3_000;
 
-/// Books and their gems.
+/// A set of books and their gems.
 pub trait Data {
-    /// Tells these books from all others, as the name of a folder.
+    /// Identifies this set, and names its folder.
     fn name(&self) -> String;
 
-    /// How many books.
+    /// The number of books.
     fn books(&self) -> u32;
 
-    /// The gems of a book, none twice.
+    /// The distinct gems of a book.
     fn gems(&self, book: u32) -> Vec<Gem>;
 }
 
-/// Books of [`GEMS`] random gems.
+/// Books with [`GEMS`] random gems each.
 pub struct Uniform {
     pub seed: u64,
     pub books: u32,
@@ -48,12 +48,11 @@ pub fn gems(random: Random) -> Vec<Gem> {
     random.permutation().take(GEMS as usize).map(|gem| Gem(gem.into())).collect()
 }
 
-/// The id of a book.
 pub fn id(book: u32) -> String {
     format!("book-{book:010}")
 }
 
-/// Makes the books whole: records of the usual size, and places as a text would have.
+/// Completes the books with records of the usual size, and with positions as in a text.
 pub struct Shelf<'a> {
     data: &'a dyn Data,
     seed: u64,

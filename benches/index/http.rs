@@ -1,5 +1,5 @@
-//! A client that costs next to nothing, since it shares the cores with the server: one connection, kept alive; requests
-//! are bytes made beforehand.
+//! A minimal HTTP client, because it shares the cores with the server: it keeps one connection open and sends prepared
+//! bytes.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use memchr::memmem;
 
-/// How long an answer may take.
+/// The timeout for a response.
 const PATIENCE: Duration = Duration::from_secs(60);
 const CHUNK_BYTES: usize = 64 << 10;
 const BLANK_LINE: &[u8] = b"\r\n\r\n";
@@ -21,7 +21,6 @@ pub fn request(method: &str, path: &str, content_type: &str, body: &[u8]) -> Vec
     [head.as_bytes(), body].concat()
 }
 
-/// A connection to a server.
 pub struct Connection {
     stream: TcpStream,
     received: Vec<u8>,
@@ -36,7 +35,7 @@ impl Connection {
         Ok(Self { stream, received: Vec::new(), chunk: vec![0; CHUNK_BYTES] })
     }
 
-    /// Sends a request and waits for the whole answer: its status and its body.
+    /// Sends a request, waits for the complete response, and returns its status and body.
     pub fn exchange(&mut self, request: &[u8]) -> io::Result<(u16, &[u8])> {
         self.stream.write_all(request)?;
         self.received.clear();
@@ -65,7 +64,7 @@ impl Connection {
     }
 }
 
-/// The status, and the length of the body.
+/// The status and the length of the body.
 fn read_head(head: &[u8]) -> Option<(u16, usize)> {
     let mut lines = str::from_utf8(head).ok()?.lines();
     let status = lines.next()?.split(' ').nth(1)?.parse().ok()?;

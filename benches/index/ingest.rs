@@ -1,4 +1,4 @@
-//! Books that come in one by one, each durable when it is acknowledged, and checks meanwhile.
+//! Adding books one at a time, each durable when acknowledged, with and without concurrent checks.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -20,14 +20,14 @@ use crate::table::Table;
 use crate::traffic::{Pace, Traffic};
 use crate::{Outcome, tell};
 
-/// How many clients check meanwhile.
+/// The number of clients that check concurrently.
 const CLIENTS: u32 = 4;
-/// The library of the books that come in.
+/// The library to which books are added.
 const LIBRARY: &str = "arrivals";
 
-/// The rows, from a server of their own. The index is then again as it was.
+/// The rows, measured with a separate server. The index is restored afterwards.
 pub fn rows(arguments: &Arguments, folder: &Path, queries: &[Query], table: &mut Table) -> Outcome<()> {
-    // A run that was interrupted may have left some.
+    // An interrupted run may have left some books.
     remove_arrivals(folder)?;
     let server = Server::start(arguments, folder)?;
     let traffic = Traffic::new(server.address, queries);
@@ -63,7 +63,7 @@ pub fn rows(arguments: &Arguments, folder: &Path, queries: &[Query], table: &mut
     remove_arrivals(folder)
 }
 
-/// Books that come in.
+/// The books added so far.
 struct Arrivals {
     seed: u64,
     address: SocketAddr,
@@ -71,7 +71,7 @@ struct Arrivals {
 }
 
 impl Arrivals {
-    /// Puts in one book after the other for so long.
+    /// Adds one book after another for this long.
     fn feed(&mut self, pace: Pace, duration: Duration) -> Outcome<Latencies> {
         let mut connection = Connection::open(self.address)?;
         let mut times = Vec::new();
@@ -100,7 +100,7 @@ impl Arrivals {
         data::gems(Random::new(self.seed, Purpose::Arrival, book.into()))
     }
 
-    /// Each book that was acknowledged is found.
+    /// Verifies that each acknowledged book is found.
     fn verify(&self) -> Outcome<()> {
         let mut connection = Connection::open(self.address)?;
         for book in 0..self.count {

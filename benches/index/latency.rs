@@ -1,21 +1,21 @@
-//! How long things took: every one of them, so that a percentile is exact.
+//! Durations. All are kept, so that percentiles are exact.
 
 use std::fmt;
 use std::time::{Duration, Instant};
 
 use crate::Outcome;
 
-/// Times that were taken within a stretch of time.
+/// The durations measured within a period.
 #[derive(Clone)]
 pub struct Latencies {
-    /// In order of length; at least one.
+    /// In ascending order, never empty.
     sorted: Vec<Duration>,
     within: Duration,
 }
 
 impl Latencies {
     /// # Errors
-    /// When nothing was timed.
+    /// If there are no measurements.
     pub fn new(mut times: Vec<Duration>, within: Duration) -> Outcome<Self> {
         if times.is_empty() {
             return Err("not one answer came in time; give more --seconds".into());
@@ -24,7 +24,7 @@ impl Latencies {
         Ok(Self { sorted: times, within })
     }
 
-    /// Does something with one item after the other, from the first again behind the last, for so long.
+    /// Performs the work on one item after another, cyclically, for this long.
     pub fn of<T>(items: &[T], duration: Duration, mut work: impl FnMut(&T) -> Outcome<Duration>) -> Outcome<Self> {
         let begun = Instant::now();
         let mut times = Vec::new();
@@ -37,7 +37,7 @@ impl Latencies {
         Self::new(times, begun.elapsed())
     }
 
-    /// The least time that this share of all did not exceed.
+    /// The smallest duration that this share of all did not exceed.
     pub fn quantile(&self, share: f64) -> Duration {
         let rank = (share * self.sorted.len() as f64).ceil() as usize;
         self.sorted[rank.clamp(1, self.sorted.len()) - 1]

@@ -1,4 +1,4 @@
-//! Bulk load: making the index of some data, or taking the one kept, and how large it is.
+//! Bulk load: builds or reuses an index, and measures its size.
 
 use std::cell::Cell;
 use std::fs;
@@ -15,15 +15,15 @@ use crate::data::{Data, Shelf};
 use crate::table::Table;
 use crate::{Outcome, tell};
 
-/// Where the indexes are.
+/// The folder of the indexes.
 pub struct Workspace {
     path: PathBuf,
-    /// Removed at the end with all that is in it.
+    /// Deleted on drop.
     _temporary: Option<TempDir>,
 }
 
 impl Workspace {
-    /// The folder of the arguments itself if it is kept; else a new one in there.
+    /// The folder from the arguments if indexes are kept; otherwise a temporary one inside it.
     pub fn new(arguments: &Arguments) -> Outcome<Self> {
         let parent = arguments.dir.as_deref().unwrap_or(Path::new(env!("CARGO_TARGET_TMPDIR")));
         fs::create_dir_all(parent)?;
@@ -38,7 +38,7 @@ impl Workspace {
         self.path.join(name)
     }
 
-    /// The index of these books: the one that is there, or a new one, which is timed.
+    /// Opens the index of these books if it exists; otherwise builds it and records the time.
     pub fn index(
         &self,
         arguments: &Arguments,
@@ -85,18 +85,18 @@ impl Workspace {
     }
 }
 
-/// How many bytes on disk a posting takes.
+/// Bytes on disk per posting.
 #[derive(Clone, Copy)]
 pub struct Footprint {
-    /// In the posting lists alone.
+    /// Posting lists only.
     pub lists: f64,
-    /// With the records, gem lists and ids.
+    /// Including records, gem lists and ids.
     pub whole: f64,
-    /// As the least that lists of random gems can take.
+    /// The information-theoretic minimum for posting lists of random gems.
     pub limit: f64,
 }
 
-/// How large an index is.
+/// Measures the size of an index.
 pub fn footprint(folder: &Path, recipe: &Recipe, table: &mut Table) -> Outcome<Footprint> {
     let store = RocksStore::open(folder)?;
     let classes = store.snapshot().sizes(recipe.name())?.classes;
@@ -112,8 +112,8 @@ pub fn footprint(folder: &Path, recipe: &Recipe, table: &mut Table) -> Outcome<F
     Ok(footprint)
 }
 
-/// How many bits a posting takes at least when any of the pairs of a gem and a book may be one:
-/// log2 of the ways to choose the postings from the pairs, by Stirling's formula, over the postings.
+/// The minimum number of bits per posting if any pair of a gem and a book may be a posting: log2 of the number of ways
+/// to choose the postings from all pairs, by Stirling's formula, divided by the number of postings.
 fn information_limit(pairs: f64, postings: f64) -> f64 {
     (pairs / postings).log2() + std::f64::consts::LOG2_E
 }

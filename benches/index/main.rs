@@ -1,4 +1,5 @@
-//! An index under load: how fast it is built, how large it is, and how long checks take, in quiet and while books come in.
+//! Benchmarks of an index: how fast it is built, its size, and the times of checks, both alone and while books are
+//! added.
 //!
 //! ```sh
 //! cargo bench --bench index                                         # 1M, 10M and 100M postings
@@ -6,9 +7,9 @@
 //! cargo bench --bench index -- --help                               # all options
 //! ```
 //!
-//! All data are made up from a seed. The server is the real program in a process of its own; its clients are threads of
-//! this one, on the same cores, and verify every answer: a wrong one ends the run. The table goes to standard output, in
-//! Markdown; times are p50 / p99 of all that were taken.
+//! All data is generated from a seed. The server is the real program in its own process. Its clients are threads of
+//! this process on the same cores, and they verify every response; a wrong one aborts the run. The results are printed
+//! to standard output as a Markdown table, with times as p50 / p99.
 
 mod arguments;
 mod check;
@@ -43,10 +44,10 @@ use self::server::Server;
 use self::table::Table;
 use self::zipf::{Others, Zipf};
 
-/// How many clients check side by side in quiet.
+/// The number of concurrent clients while no books are added.
 const CLIENTS: u32 = 8;
 
-/// What may fail, for any reason.
+/// The result of a step that may fail for any reason.
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
 fn main() -> ExitCode {
@@ -92,7 +93,7 @@ fn measure(arguments: &Arguments, [uniform, zipf, texts]: &mut [Table; 3]) -> Ou
     Ok(())
 }
 
-/// An index of books with random gems.
+/// Measures an index of books with random gems.
 fn measure_uniform(
     arguments: &Arguments,
     size: Size,
@@ -135,7 +136,7 @@ fn measure_uniform(
     Ok(point)
 }
 
-/// An index of books with gems by a Zipf law.
+/// Measures an index of books whose gems follow a Zipf distribution.
 fn measure_zipf(
     arguments: &Arguments,
     size: Size,
@@ -162,7 +163,7 @@ fn measure_zipf(
     Ok(())
 }
 
-/// Says what is going on, on standard error.
+/// Reports progress on standard error.
 fn tell(what: impl Display) {
     eprintln!("{what}");
 }

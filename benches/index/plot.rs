@@ -1,4 +1,4 @@
-//! Check time and bytes a posting, by the number of postings, as a picture.
+//! Plots check times and bytes per posting by the number of postings.
 
 use std::path::Path;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::arguments::Size;
 use crate::latency::Latencies;
 use crate::load::Footprint;
 
-/// What was measured of an index.
+/// The measurements of one index.
 pub struct Point {
     pub postings: u64,
     pub check: Option<Latencies>,
@@ -79,7 +79,7 @@ where
     Ok(legend.draw()?)
 }
 
-/// The least and the greatest of a coordinate, if there is a point.
+/// The minimum and maximum of a coordinate, if there are any points.
 fn extent(all: &[Series], coordinate: fn((f64, f64)) -> f64) -> Option<(f64, f64)> {
     let values = || all.iter().flat_map(|(_, points)| points).map(|point| coordinate(*point));
     Some((values().reduce(f64::min)?, values().reduce(f64::max)?))

@@ -1,4 +1,4 @@
-//! Checks made beforehand, and what the right answer to each is.
+//! Prepared checks and the expected response to each.
 
 use lapidary_gems::Gem;
 use serde::Deserialize;
@@ -9,23 +9,23 @@ use crate::data::{self, Data, Uniform};
 use crate::http;
 use crate::random::{Purpose, Random};
 
-/// One gem in so many of a book is another in a query.
+/// In queries, one in this many gems of a book is replaced.
 const CHANGED: usize = 10;
 
-/// A check to be sent.
+/// A prepared check.
 pub struct Query {
     pub gems: Vec<Gem>,
     pub request: Vec<u8>,
     pub right: Right,
 }
 
-/// The right answer.
+/// The expected response.
 pub enum Right {
-    /// This book alone, with so many gems in common.
+    /// Only this book, with this many gems in common.
     Book { id: String, common: u32 },
-    /// No book; the query has so many gems, of which so many are common.
+    /// No book. The query has this many gems, of which this many are common.
     Nothing { gems: u32, common: u32 },
-    /// Any books, but so many gems not counted.
+    /// Any books, with this many gems not counted.
     Common(u32),
 }
 
@@ -41,7 +41,7 @@ impl Query {
         Self { gems: Vec::new(), request, right: Right::Nothing { gems, common: 0 } }
     }
 
-    /// Of these, half are of a book with a tenth of its gems changed, and half are of no book.
+    /// Half of the queries are books with a tenth of their gems changed; the other half match no book.
     pub fn of_books(books: &Uniform, number: u64) -> Self {
         let mut random = Random::new(books.seed, Purpose::Query, number);
         let strangers = data::gems(Random::new(books.seed, Purpose::Stranger, number));
@@ -80,7 +80,7 @@ struct Book {
 }
 
 impl Right {
-    /// Fails for any other answer.
+    /// Fails unless the response is the expected one.
     pub fn verify(&self, status: u16, body: &[u8]) -> Outcome<()> {
         let wrong =
             |expected: String| format!("expected {expected}; answer {status}: {}", String::from_utf8_lossy(body));

@@ -1,6 +1,6 @@
-//! Random numbers from a seed: the same on every machine, and those of one book without those before it.
+//! Seeded random numbers: the same on every machine, and independent of the order in which books are generated.
 
-/// What random numbers are for. Two purposes never share numbers.
+/// What random numbers are for. Each purpose has its own sequence.
 #[derive(Clone, Copy)]
 pub enum Purpose {
     Book,
@@ -12,11 +12,11 @@ pub enum Purpose {
     Zipf,
 }
 
-/// A generator of numbers (splitmix64).
+/// A random number generator (splitmix64).
 pub struct Random(u64);
 
 impl Random {
-    /// The numbers of the `number`th thing of its purpose.
+    /// The sequence for item `number` of this purpose.
     pub fn new(seed: u64, purpose: Purpose, number: u64) -> Self {
         Self([seed, purpose as u64, number].into_iter().fold(0, |state, part| Self(state ^ part).next()))
     }
@@ -32,12 +32,12 @@ impl Random {
         self.next() % end
     }
 
-    /// From 0 to 1, without 1.
+    /// From 0 (inclusive) to 1 (exclusive).
     pub fn unit(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// So many different numbers from a range.
+    /// Distinct numbers from a range.
     pub fn different(&mut self, count: usize, from: u64, end: u64) -> Vec<u64> {
         let mut numbers = Vec::with_capacity(count);
         while numbers.len() < count {
@@ -49,14 +49,14 @@ impl Random {
         numbers
     }
 
-    /// Numbers of 32 bits, none twice: a permutation drawn at random, so that there is nothing to remember.
+    /// Distinct 32-bit numbers. A random permutation, so that no memory of earlier numbers is needed.
     pub fn permutation(mut self) -> impl Iterator<Item = u32> {
         let key = self.next();
         (0_u32..).map(move |i| scramble(scramble(i.wrapping_add(key as u32)) ^ (key >> 32) as u32))
     }
 }
 
-/// Maps each number to one that looks random, no two to the same (C. Wellons, "lowbias32").
+/// A pseudo-random bijection of the 32-bit numbers (C. Wellons, "lowbias32").
 pub fn scramble(mut x: u32) -> u32 {
     x = (x ^ (x >> 16)).wrapping_mul(0x7feb_352d);
     x = (x ^ (x >> 15)).wrapping_mul(0x846c_a68b);

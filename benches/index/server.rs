@@ -1,4 +1,4 @@
-//! The server under load: the real program in a process of its own.
+//! The server under load: the real program in its own process.
 
 use std::fs;
 use std::io::{self, BufRead as _, BufReader};
@@ -10,7 +10,6 @@ use std::thread;
 use crate::Outcome;
 use crate::arguments::Arguments;
 
-/// The program.
 pub const LAPIDARY: &str = env!("CARGO_BIN_EXE_lapidary");
 
 /// A running server.
@@ -33,12 +32,12 @@ impl Server {
         log.read_line(&mut line)?;
         let address = line.trim().rsplit("http://").next().and_then(|address| address.parse().ok());
         let address = address.ok_or_else(|| format!("the server did not start: {line}"))?;
-        // The server waits for who reads its log.
+        // The server would block if its log were not read.
         thread::spawn(move || io::copy(&mut log, &mut io::sink()));
         Ok(Self { address, child })
     }
 
-    /// What the server has in memory, from `/proc`.
+    /// The memory of the server, from `/proc`.
     pub fn memory(&self) -> Outcome<String> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
         let mebibytes = |name: &str| {
@@ -54,7 +53,7 @@ impl Server {
         ))
     }
 
-    /// Stops the server as an administrator does.
+    /// Stops the server with SIGTERM, as an administrator would.
     pub fn stop(mut self) -> Outcome<()> {
         let told = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status()?;
         let ended = self.child.wait()?;

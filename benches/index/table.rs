@@ -1,8 +1,8 @@
-//! The table that is printed: a row a measure, a column an index.
+//! The printed table, with a row per measurement and a column per index.
 
 use std::fmt::{self, Display};
 
-/// A table in Markdown.
+/// A Markdown table.
 pub struct Table {
     title: &'static str,
     columns: Vec<String>,

@@ -1,21 +1,22 @@
-//! Texts made up from a seed: words by a Zipf law, the frequent ones short, in sentences with capitals and commas.
+//! Texts generated from a seed: words with a Zipf distribution, frequent ones shorter, in sentences with capitals and
+//! commas.
 
 use crate::random::{Purpose, Random};
 
-/// How many bytes a text has.
+/// The length of a text.
 pub const BYTES: usize = 1_000_000;
-/// How many different words.
+/// The number of distinct words.
 const WORDS: usize = 5_000;
 const SENTENCE: u64 = 18;
 
-/// A script to write in.
+/// A script for generated texts.
 pub struct Script {
     pub name: &'static str,
     consonants: &'static [&'static str],
     vowels: &'static [&'static str],
 }
 
-/// The scripts: letters of one byte, and of two.
+/// One script with one-byte letters and one with two-byte letters.
 pub const SCRIPTS: [Script; 2] = [
     Script {
         name: "English-like",
@@ -37,7 +38,7 @@ impl Script {
         let mut text = String::with_capacity(BYTES + 64);
         let mut capital = true;
         while text.len() < BYTES {
-            // Evenly by the logarithm of the rank: a Zipf law.
+            // Uniform in the logarithm of the rank, which gives a Zipf distribution.
             let word = &words[(WORDS as f64).powf(random.unit()) as usize - 1];
             let first = word.chars().next().filter(|_| capital);
             text.extend(first.iter().flat_map(|letter| letter.to_uppercase()));
@@ -53,7 +54,7 @@ impl Script {
         while text.len() > BYTES {
             text.pop();
         }
-        // A letter cut in two leaves room for one byte.
+        // Fill up if truncating a two-byte letter left one byte.
         text.extend(std::iter::repeat_n('.', BYTES - text.len()));
         text
     }

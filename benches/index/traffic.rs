@@ -1,4 +1,4 @@
-//! Clients that send checks side by side, a connection and a thread each, and verify every answer.
+//! Concurrent clients that send checks, with a connection and a thread each, and verify every response.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,14 +13,14 @@ use crate::query::Query;
 /// When a client sends its next check.
 #[derive(Clone, Copy)]
 pub enum Pace {
-    /// As soon as the answer before is there (a closed loop): as many checks as the server can answer.
+    /// As soon as the previous response has arrived (a closed loop): as many checks as the server can handle.
     Closed,
-    /// So many times a second, whether or not the answer before came in time (an open loop). One that is late by that
-    /// has been waiting since its time had come.
+    /// At a fixed rate per second, whether or not the previous response has arrived (an open loop). The time of a
+    /// delayed check starts when it was due.
     Open { rate: f64 },
 }
 
-/// Checks to be sent, in turns by all clients.
+/// Checks that all clients take turns to send.
 pub struct Traffic<'a> {
     address: SocketAddr,
     queries: &'a [Query],
@@ -32,7 +32,7 @@ impl<'a> Traffic<'a> {
         Self { address, queries, next: AtomicUsize::new(0) }
     }
 
-    /// Sends checks until so many were answered, or the time is up.
+    /// Sends checks until this many were answered or the time is up.
     pub fn warm_up(&self, checks: u64, at_most: Duration) -> Outcome<()> {
         let end = Instant::now() + at_most;
         let mut connection = Connection::open(self.address)?;
@@ -45,13 +45,13 @@ impl<'a> Traffic<'a> {
         Ok(())
     }
 
-    /// How long the checks of so many clients took.
+    /// Measures checks from this many clients.
     pub fn measure(&self, clients: u32, pace: Pace, duration: Duration) -> Outcome<Latencies> {
         let begun = Instant::now();
         let times = thread::scope(|scope| {
             let clients: Vec<_> = (0..clients)
                 .map(|client| {
-                    // The clients' turns lie evenly within the time between two of one client.
+                    // Distribute the clients evenly over one interval.
                     let turn = f64::from(client) / f64::from(clients);
                     scope.spawn(move || match pace {
                         Pace::Closed => self.closed_loop(begun + duration),
@@ -85,7 +85,7 @@ impl<'a> Traffic<'a> {
         while due < end {
             let early = due.saturating_duration_since(Instant::now());
             thread::sleep(early);
-            // That the system woke this thread too late is not the server's doing.
+            // A late wake-up of this thread is not attributed to the server.
             let waiting_since = if early.is_zero() { due } else { Instant::now() };
             times.push(self.check(&mut connection)? - waiting_since);
             due += Duration::from_secs_f64(1.0 / rate);
@@ -93,7 +93,7 @@ impl<'a> Traffic<'a> {
         Ok(times)
     }
 
-    /// Sends the next check, and tells when its answer was there.
+    /// Sends the next check and returns when its response arrived.
     fn check(&self, connection: &mut Connection) -> Outcome<Instant> {
         let query = &self.queries[self.next.fetch_add(1, Ordering::Relaxed) % self.queries.len()];
         let (status, body) = connection.exchange(&query.request)?;

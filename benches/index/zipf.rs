@@ -1,4 +1,4 @@
-//! Books whose gems follow a Zipf law: the gem of rank r is in C/r books, at most in all.
+//! Books whose gems follow a Zipf distribution: the gem of rank r is in C/r books, and at most in all.
 
 use lapidary_gems::Gem;
 
@@ -7,26 +7,26 @@ use crate::data::{Data, GEMS};
 use crate::query::{Query, Right};
 use crate::random::{Purpose, Random, scramble};
 
-/// The share of the gems that is in more books than the cap.
+/// The share of gems that are in more books than the cap.
 const COMMON: f64 = 0.01;
-/// How many of a query's gems are common.
+/// The number of common gems in a query.
 const COMMON_IN_QUERY: usize = 50;
-/// How far above or below the cap a gem is by the law, to be so surely in the books drawn.
+/// How far the expected frequency of a gem must be from the cap, so that the sampled frequency is on the same side.
 const CLEARLY: f64 = 1.25;
 
-/// Books with about [`GEMS`] gems by a Zipf law.
+/// Books with about [`GEMS`] gems with a Zipf distribution.
 pub struct Zipf {
     seed: u64,
     books: u32,
     cap: u32,
     key: u32,
-    /// For each rank, how many gems up to it a book has on average. The steps are at most 1.
+    /// For each rank, the mean number of gems up to this rank in a book. Successive values differ by at most 1.
     expected: Vec<f64>,
 }
 
 impl Zipf {
     /// # Errors
-    /// When there are too few books for common gems.
+    /// If there are too few books for common gems.
     pub fn new(seed: u64, postings: u64, cap: u32) -> Outcome<Self> {
         let books = u32::try_from(postings / GEMS)?;
         let least = 2 * GEMS * u64::from(cap);
@@ -34,7 +34,7 @@ impl Zipf {
             return Err(format!("--zipf: {least} postings at least for a cap of {cap}, or give --common-cap").into());
         }
         // With g gems, the gem of rank r is in C/r = COMMON*g*cap/r books. The sum over all ranks, with an integral
-        // for its tail, is C * (1 + ln(books * g / C)), which is to be the number of postings.
+        // for the tail, is C * (1 + ln(books * g / C)) and must equal the number of postings.
         let for_one = COMMON * f64::from(cap);
         let gems = postings as f64 / (for_one * (1.0 + (f64::from(books) / for_one).ln()));
         let share = |rank: f64| (for_one * gems / (rank * f64::from(books))).min(1.0);
@@ -46,12 +46,12 @@ impl Zipf {
         Ok(Self { seed, books, cap, key, expected: expected.collect() })
     }
 
-    /// How many different gems there are.
+    /// The number of distinct gems.
     pub fn distinct(&self) -> usize {
         self.expected.len()
     }
 
-    /// How many of them are in more books than the cap.
+    /// The number of gems in more books than the cap.
     pub fn common(&self) -> usize {
         (self.distinct() as f64 * COMMON) as usize
     }
@@ -76,12 +76,12 @@ impl Zipf {
     }
 }
 
-/// Which gems a query has beside the common ones.
+/// The other gems of a query.
 #[derive(Clone, Copy)]
 pub enum Others {
-    /// None of the index.
+    /// Gems that occur in no book.
     InNoBook,
-    /// Those of the index that are not common, each as likely as any other.
+    /// Gems of the index that are not common, chosen uniformly.
     InBooks,
 }
 
@@ -94,8 +94,8 @@ impl Data for Zipf {
         self.books
     }
 
-    /// One gem of each stretch of ranks that holds one on average (stratified sampling), so that each gem comes into
-    /// its share of the books. One that lies in two stretches may come twice, and counts once.
+    /// Draws one gem from each interval of ranks that holds one on average (stratified sampling), so that each gem
+    /// occurs in its share of the books. A gem in two intervals may be drawn twice and counts once.
     fn gems(&self, book: u32) -> Vec<Gem> {
         let mut random = Random::new(self.seed, Purpose::Book, book.into());
         let stretches = self.expected.last().map_or(0, |sum| *sum as u32);

@@ -1,4 +1,4 @@
-//! A client: one request at a time, of all kinds, and what the right answer to each is.
+//! A client that sends one request of any kind at a time and knows the expected response.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,16 +11,16 @@ use ureq::Agent;
 use crate::data::{Data as _, GEMS, Uniform, id};
 use crate::random::{Purpose, Random};
 
-/// How many books a client has.
+/// The number of books of a client.
 const BOOKS: u64 = 100;
-/// How many texts each of them may have, in turns.
+/// The number of texts of a book, of which it has one at a time.
 const VERSIONS: u64 = 4;
-/// Words of a text: some 20 pages.
+/// Words per text, some 20 pages.
 const WORDS: u64 = 6_000;
-/// Lines of a batch.
+/// Lines per batch.
 const BATCH: u64 = 20;
 
-/// How long the answers to one kind of call took.
+/// The response times of one kind of call.
 #[derive(Default)]
 pub struct Timed {
     times: Vec<Duration>,
@@ -35,7 +35,7 @@ impl Timed {
         self.first_wrong = self.first_wrong.take().or(other.first_wrong);
     }
 
-    /// As a row of the table.
+    /// Formats a row of the table.
     pub fn row(&mut self, within: Duration) -> String {
         self.times.sort_unstable();
         let count = self.times.len();
@@ -54,14 +54,13 @@ impl Timed {
     }
 }
 
-/// How a book is: which of its texts, and whether it is disabled.
+/// The state of a book: its current text, and whether it is disabled.
 #[derive(Clone, Copy)]
 struct State {
     version: u64,
     disabled: bool,
 }
 
-/// A client.
 pub struct Client<'a> {
     url: &'a str,
     shelf: &'a Uniform,
@@ -73,7 +72,7 @@ pub struct Client<'a> {
     pub timed: BTreeMap<&'static str, Timed>,
 }
 
-/// An answer: its status and body.
+/// The status and body of a response.
 type Answer = Result<(u16, Value), String>;
 
 impl<'a> Client<'a> {
@@ -93,7 +92,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Sends requests until it is over, or the server is gone.
+    /// Sends requests until told to stop or until the server is gone.
     pub fn run(&mut self, over: &AtomicBool) {
         while !over.load(Ordering::Relaxed) {
             let begun = Instant::now();
@@ -131,7 +130,7 @@ impl<'a> Client<'a> {
         &self.texts[book * VERSIONS as usize + version as usize]
     }
 
-    /// Nine tenths of the gems of a book of the shelf, as they come.
+    /// Nine tenths of the gems of a book of the shelf, in order.
     fn gems_of_shelf(&mut self) -> (String, Vec<u64>) {
         let book = self.random.below(self.shelf.books.into()) as u32;
         let gems = self.shelf.gems(book).into_iter().map(|gem| gem.0).take(GEMS as usize * 9 / 10);

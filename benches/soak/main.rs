@@ -1,14 +1,14 @@
-//! A server under mixed traffic for a long time: does it ever fail, does its memory stay flat, how long do calls take, and how
-//! soon does it answer again after it was killed?
+//! A server under mixed traffic for a long time: measures failures, memory growth, response times, and how soon the
+//! server responds again after it was killed.
 //!
 //! ```sh
 //! scripts/soak                                 # 30 minutes on an index of 10M postings
 //! scripts/soak --minutes 2 --postings 1000000
 //! ```
 //!
-//! The server is the real program in a process of its own. Its clients are threads of this one, on the same cores, each with books
-//! of its own that it puts, replaces, disables and removes, so that it knows the right answer to each of its checks. All data are
-//! made up from a seed.
+//! The server is the real program in its own process. Its clients are threads of this process, on the same cores. Each
+//! client adds, replaces, disables and removes only its own books, so it knows the expected response to each of its
+//! checks. All data is generated from a seed.
 
 #[path = "../index/data.rs"]
 #[allow(dead_code, reason = "a part is for the other bench")]
@@ -36,33 +36,33 @@ use self::client::{Client, Timed};
 use self::data::{GEMS, Shelf, Uniform};
 use self::server::{Memory, Server};
 
-/// What may fail, for any reason.
+/// The result of a step that may fail for any reason.
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
-/// How often the server's memory is looked at.
+/// How often the server's memory is sampled.
 const LOOK: Duration = Duration::from_secs(2);
-/// The part of the time after which memory is to stay flat.
+/// The share of the time after which memory should no longer grow.
 const WARM_UP: f64 = 0.2;
-/// How much more memory at the end than after the warm-up is no growth.
+/// The largest ratio of the memory at the end to that after the warm-up that does not count as growth.
 const NO_GROWTH: f64 = 1.15;
 
 /// A server under mixed traffic for a long time.
 #[derive(Parser)]
 #[command(name = "scripts/soak")]
 struct Arguments {
-    /// How long
+    /// Duration of the test
     #[arg(long, default_value_t = 30.0)]
     minutes: f64,
-    /// How large the index is to begin with
+    /// Size of the initial index, in postings
     #[arg(long, default_value_t = 10_000_000)]
     postings: u64,
-    /// How many clients, each with one request at a time
+    /// Number of clients, each with one request at a time
     #[arg(long, default_value_t = 4)]
     clients: u64,
-    /// What all random numbers begin with
+    /// Seed of all random numbers
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// What `cargo bench` adds, and `cargo test` does not
+    /// Passed by `cargo bench`, but not by `cargo test`
     #[arg(long, hide = true)]
     bench: bool,
 }
@@ -83,7 +83,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether all was well.
+/// Runs the test and returns whether it succeeded.
 fn soak(arguments: &Arguments) -> Outcome<bool> {
     let folder = TempDir::with_prefix_in("soak-", env!("CARGO_TARGET_TMPDIR"))?;
     let data = folder.path().join("catalogue");
@@ -150,10 +150,10 @@ fn build(data: &std::path::Path, shelf: &Uniform) -> Outcome<()> {
     Ok(())
 }
 
-/// The server's memory by the time since the traffic began.
+/// Samples of the server's memory, with the time since the traffic began.
 struct Course(Vec<(Duration, Memory)>);
 
-/// Looks at the server's memory for so long.
+/// Samples the server's memory for this long.
 fn watch(server: &Server, duration: Duration) -> Outcome<Course> {
     let begun = Instant::now();
     let mut looks = vec![(Duration::ZERO, server.memory()?)];
@@ -165,11 +165,11 @@ fn watch(server: &Server, duration: Duration) -> Outcome<Course> {
 }
 
 impl Course {
-    /// Prints it; whether it stayed flat after the warm-up, but for what the store fills.
+    /// Prints the samples. Returns whether memory without the store's buffers stayed flat after the warm-up.
     fn tell(&self) -> bool {
         let Self(looks) = self;
         let end = looks.last().map_or(Duration::ZERO, |(at, _)| *at);
-        // The most within a part of the time, since memory comes and goes with what is worked on.
+        // Compare maxima, because memory use fluctuates with the requests in progress.
         let most = |from: f64, to: f64, of: fn(Memory) -> f64| {
             let within = looks.iter().filter(|(at, _)| (from..=to).contains(&at.div_duration_f64(end)));
             within.map(|(_, memory)| of(*memory)).fold(0.0, f64::max)
@@ -190,7 +190,7 @@ impl Course {
     }
 }
 
-/// Kills the server while all clients write, and starts it again; how long until it is ready.
+/// Kills the server while all clients write, restarts it, and returns the time until it is ready.
 fn killed_under_load(
     server: &mut Server,
     arguments: &Arguments,

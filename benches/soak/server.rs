@@ -1,4 +1,4 @@
-//! The server: the real program in a process of its own.
+//! The server: the real program in its own process.
 
 use std::fs;
 use std::io::{self, BufRead as _, BufReader};
@@ -17,7 +17,7 @@ pub struct Server {
 
 impl Server {
     pub fn start(data: &Path) -> Outcome<Self> {
-        // A port of its own, known before the server is ready.
+        // Choose a free port, so that it is known before the server is ready.
         let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
         let mut command = Command::new(env!("CARGO_BIN_EXE_lapidary"));
         command.args(["serve", "--listen", &format!("127.0.0.1:{port}"), "--data"]).arg(data);
@@ -34,7 +34,7 @@ impl Server {
         Ok(server)
     }
 
-    /// Waits until the server says that it is ready.
+    /// Waits until the server reports that it is ready.
     pub fn wait_until_ready(&self) -> Outcome<()> {
         for _ in 0..60_000 {
             if ureq::get(format!("{}/readyz", self.url)).call().is_ok() {
@@ -45,7 +45,7 @@ impl Server {
         Err("the server is not ready after a minute".into())
     }
 
-    /// What the server has in memory.
+    /// The memory of the server.
     pub fn memory(&self) -> Outcome<Memory> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
         let anonymous = number(&status, "RssAnon:").ok_or("/proc tells no RssAnon")? / 1024.0;
@@ -61,7 +61,7 @@ impl Server {
         Ok(())
     }
 
-    /// Stops the server as an administrator does.
+    /// Stops the server with SIGTERM, as an administrator would.
     pub fn stop(mut self) -> Outcome<()> {
         let told = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status()?;
         let ended = self.child.wait()?;
@@ -73,18 +73,18 @@ impl Server {
     }
 }
 
-/// The number behind a name at the beginning of a line.
+/// The number after a name at the start of a line.
 fn number(text: &str, name: &str) -> Option<f64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     line.split_whitespace().next()?.parse().ok()
 }
 
-/// What a process has in memory, in MiB.
+/// The memory of a process in MiB.
 #[derive(Clone, Copy)]
 pub struct Memory {
-    /// All of its own, without what is of files.
+    /// Anonymous memory, which excludes file mappings.
     pub anonymous: f64,
-    /// Of this, what the store has: its cache and what is not in tables yet. Both fill up to their settings.
+    /// The part used by the store for its cache and memtables. Both grow up to their configured size.
     pub store: f64,
 }
 

@@ -1,4 +1,5 @@
-//! Cleaning: it ends, what is clean has no form feeds and no soft hyphens, and each piece of it is somewhere in the text.
+//! Cleaning: it terminates, cleaned text has no form feeds and no soft hyphens, and each piece of it occurs in the
+//! original text.
 
 #![no_main]
 

@@ -1,4 +1,5 @@
-//! The reader of Word documents: whole files. Its parser is of others, and panics, which costs a file and is passed over here.
+//! The reader of Word documents, on whole files. Panics of its third-party parser fail only one file and are ignored
+//! here.
 
 #![no_main]
 

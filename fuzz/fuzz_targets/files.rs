@@ -1,5 +1,5 @@
-//! Any file: the detector, archives, and the readers that whole files lead to. What a parser of others panics about and a
-//! reader catches is passed over here.
+//! Any file: format detection, archives, and the readers of whole files. Panics of third-party parsers that a reader
+//! catches are ignored here.
 
 #![no_main]
 

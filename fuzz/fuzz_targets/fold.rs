@@ -1,4 +1,4 @@
-//! The fast way of the fold and the steps by themselves agree on any text, in digits and places, under both recipes.
+//! The optimized fold agrees with its separate steps on any text, in digits and positions, under both recipes.
 
 #![no_main]
 

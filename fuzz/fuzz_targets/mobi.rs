@@ -1,4 +1,4 @@
-//! The reader of MOBI: the list of records and all behind it.
+//! The reader of MOBI: the record list and everything after it.
 
 #![no_main]
 
@@ -6,7 +6,7 @@ mod read;
 
 use libfuzzer_sys::fuzz_target;
 
-/// The name, the dates and the type of a Palm database, which nobody reads but the type.
+/// The name, dates and type of a Palm database, of which only the type is read.
 const START: &[u8; 68] = &{
     let mut start = [b'a'; 68];
     let kind = b"BOOKMOBI";

@@ -1,4 +1,4 @@
-//! The reader of PDF: whole files. Its parser is of others, and panics, which costs a file and is passed over here.
+//! The reader of PDF, on whole files. Panics of its third-party parser fail only one file and are ignored here.
 
 #![no_main]
 

@@ -1,7 +1,7 @@
-//! Makes `gems/data/readings.txt`: what each character is to the recipe `hardened`.
+//! Generates `gems/data/readings.txt`: how the recipe `hardened` reads each character.
 //!
-//! `cargo run --release -p lapidary-gems --example readings -- gems/data/readings.txt`. The table is part of the recipe: another one is another
-//! recipe, so it is made once, and this shows from what.
+//! `cargo run --release -p lapidary-gems --example readings -- gems/data/readings.txt`. The table is part of the
+//! recipe, and a change to it would make a new recipe. It was therefore generated once; this program documents how.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -13,32 +13,32 @@ use icu_properties::{CodePointMapData, CodePointSetData};
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_security::confusable_detection::skeleton;
 
-/// What Cyrillic letters sound like, in letters of Latin: `-` is a vowel, or no sound.
+/// The sounds of Cyrillic letters, in Latin letters. An empty sound is a vowel or silent.
 const SOUNDS: &str = "а: б:b в:v г:g д:d е: ё: ж:z з:z и: й: к:k л:l м:m н:n о: п:p р:r с:s т:t у: ф:f х:k ц:c ч:c \
     ш:s щ:s ъ: ы: ь: э: ю: я: ѐ: ђ:d ѓ:g є: ѕ:s і: ї: ј: љ:l њ:n ћ:c ќ:k ѝ: ў: џ:c ѡ: ѣ: ѥ: ѧ: ѩ: \
     ѫ: ѭ: ѯ:x ѱ:ps ѳ:f ѵ: ѷ: ѹ: ґ:g ғ:g җ:z ҙ:z қ:k ң:n ү: ұ: ҳ:k ҷ:c ҹ:c һ:k ә: ө: ԁ:d ԛ:q ԝ:v ӏ:";
-/// Cyrillic letters that look like Latin ones, in one case or the other (UTS #39, and what is drawn alike by hand).
+/// Cyrillic letters that look like Latin ones in upper or lower case (UTS #39, and letters with similar shapes).
 const CYRILLIC_LOOKS: &str = "а:a в:b е:e ё:e к:k м:m н:h о:o р:p с:c т:t у:y х:x і:i ї:i ј:j ѕ:s һ:h ԁ:d ԛ:q ԝ:w ӏ:l ѵ:v \
     ѐ:e ў:y ь:b г:r п:n и:u ѝ:u ш:w щ:w я:r";
-/// Those of them that are Cyrillic all the same where they stand: nobody would take a Latin letter for one.
+/// Those that are Cyrillic in any context, because nobody would mistake a Latin letter for one.
 const CYRILLIC_ALL_THE_SAME: &str = "ьгпиѝшщя";
-/// Latin letters that look like Cyrillic ones, and the sounds of these.
+/// Latin letters that look like Cyrillic ones, with the sounds of those.
 const LATIN_LOOKS: &str = "a: b:v c:s e: h:n i: j: k:k m:m o: p:r s:s t:t x:k y: u: n:p r:g w:s";
-/// Those of them that are Latin all the same.
+/// Those that are Latin in any context.
 const LATIN_ALL_THE_SAME: &str = "unrw";
-/// Greek letters in a word of Latin letters and in one of Cyrillic letters.
+/// Greek letters, with their sounds in words of Latin letters and in words of Cyrillic letters.
 const GREEK: &str = "Α:: Β:b:v Γ:g:g Δ:d:d Ε:: Ζ:z:z Η:h:n Θ:t:t Ι:: Κ:k:k Λ:l:l Μ:m:m Ν:n:n Ξ:x:x Ο:: Π:p:p Ρ:p:r \
     Σ:s:s Τ:t:t Υ:: Φ:f:f Χ:x:k Ψ:ps:ps Ω:: α:: β:b:v γ:g:g δ:d:d ε:: ζ:z:z η:: θ:t:t ι:: κ:k:k \
     λ:l:l μ:m:m ν:v:v ξ:x:x ο:: π:p:p ρ:p:r σ:s:s ς:s:s τ:t:t υ:: φ:f:f χ:x:k ψ:ps:ps ω:: ϲ:c:s \
     Ϲ:c:s ϳ::";
-/// What digits stand for in words, among Latin letters and among Cyrillic ones.
+/// The sounds of digits inside words, among Latin letters and among Cyrillic ones.
 const DIGITS: [[&str; 2]; 10] =
     [["", ""], ["", ""], ["z", "z"], ["", "z"], ["", "c"], ["s", "s"], ["b", "b"], ["t", "t"], ["b", "v"], ["g", ""]];
-/// Signs that stand for letters inside words.
+/// Signs that replace letters inside words.
 const SIGNS: [(char, &str); 4] = [('@', ""), ('$', "s"), ('€', ""), ('£', "l")];
-/// What may stand inside a word and changes nothing.
+/// Characters that are ignored inside a word.
 const JOINTS: &str = "'’‘`´ʹʺʼʻʽʾʿˈ′_*·•‧・~^|+¨¯˙¸";
-/// What may part a word at the end of a line.
+/// Characters that may hyphenate a word at the end of a line.
 const HYPHENS: &str = "-‐‑‒–−¬=⸗⹀֊⁃﹣－";
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
@@ -63,7 +63,7 @@ fn main() -> Result<()> {
     Ok(fs::write(path, table)?)
 }
 
-/// What Unicode knows of characters.
+/// The Unicode properties used.
 struct Unicode {
     category: icu_properties::CodePointMapDataBorrowed<'static, GeneralCategory>,
     script: icu_properties::CodePointMapDataBorrowed<'static, Script>,
@@ -85,7 +85,7 @@ impl Default for Unicode {
 }
 
 impl Unicode {
-    /// What stands in the table for a character.
+    /// The table entry of a character.
     fn row(&self, c: char) -> Option<String> {
         use GeneralCategory as Category;
         let category = self.category.get(c);
@@ -165,7 +165,7 @@ impl Unicode {
         match self.script.get(c) {
             Script::Latin if !letters.is_empty() => Some(latin(&letters)),
             _ if deunicode_char(c).is_none() => Some("sign".to_owned()),
-            // A letter of another script, by its sound.
+            // A letter of another script, read by its sound.
             _ => Some(format!("letter\t{}\t{}", shown(&sounds(&letters)), shown(&sounds(&letters)))),
         }
     }
@@ -186,7 +186,7 @@ fn digit(simple: &str) -> Option<usize> {
     usize::try_from(digit).ok()
 }
 
-/// Scripts that put no blanks between words, or whose characters are syllables: each character is taken for a word.
+/// Scripts without spaces between words, or with syllabic characters. Each of their characters is taken as a word.
 fn wordless(script: Script) -> bool {
     [
         Script::Han,
@@ -214,7 +214,7 @@ fn wordless(script: Script) -> bool {
     .contains(&script)
 }
 
-/// The sounds of letters of Latin: vowels have none.
+/// The sounds of Latin letters. Vowels have none.
 fn sounds(letters: &str) -> String {
     letters.chars().filter(|c| !"aeiouyj".contains(*c)).collect()
 }
@@ -223,7 +223,7 @@ fn shown(sounds: &str) -> &str {
     if sounds.is_empty() { "-" } else { sounds }
 }
 
-/// What stands behind a letter in a list such as `а: б:b`.
+/// The entry of a letter in a list such as `а: б:b`.
 fn listed(list: &'static str, letter: char) -> Option<&'static str> {
     list.split_whitespace().find_map(|entry| entry.strip_prefix(letter)?.strip_prefix(':'))
 }
@@ -250,7 +250,7 @@ fn cyrillic(simple: &str) -> String {
     format!("letter\t{}\t{}{}", shown(&latin), shown(&cyrillic), if definite { "\tC" } else { "" })
 }
 
-/// A Greek letter: by what it looks like where that is a Latin or Cyrillic letter, or else by its sound.
+/// A Greek letter: read as the Latin or Cyrillic letter it looks like, otherwise by its sound.
 fn greek(c: char) -> Option<String> {
     let (latin, cyrillic) = listed(GREEK, c)?.split_once(':')?;
     Some(format!("letter\t{}\t{}", shown(latin), shown(cyrillic)))

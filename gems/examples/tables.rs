@@ -1,4 +1,4 @@
-//! Makes the tables in `gems/data/` that come from the reference's recorded outputs.
+//! Generates the tables in `gems/data/` from the recorded outputs of the reference.
 //!
 //! `cargo run --release -p lapidary-gems --example tables -- GOLDEN DATA`, where GOLDEN is the folder with `codepoints.*.tsv.gz`,
 //! `simplify.*.tsv`, `soundex.*.tsv` and `translit.*.tsv.gz` (each for `documented` and `released`).
@@ -14,7 +14,7 @@ use deunicode::deunicode_char;
 use flate2::read::GzDecoder;
 
 const RECIPES: [&str; 2] = ["documented", "released"];
-/// Stands for "as it is" in the tables.
+/// Marks a character that stays unchanged.
 const SAME: &str = "=";
 
 type Table = BTreeMap<u32, String>;
@@ -43,7 +43,7 @@ fn read(path: &Path) -> Result<String> {
     Ok(text)
 }
 
-/// One table of the reference for both recipes: code point, and what stands behind it.
+/// One table of the reference for both recipes: code points and their values.
 fn tables(golden: &Path, name: &str, ending: &str) -> Result<[Table; 2]> {
     let mut tables = [Table::new(), Table::new()];
     for (table, recipe) in tables.iter_mut().zip(RECIPES) {
@@ -65,7 +65,7 @@ fn write(data: &Path, name: &str, explained: &str, rows: &str) -> Result<()> {
     fs::write(data.join(name), file).map_err(|e| format!("{name}: {e}").into())
 }
 
-/// Writes a row for each code point that any of the tables has: what `value` makes of it under either recipe.
+/// Writes a row for each code point in either table, with the result of `value` under both recipes.
 fn rows(tables: &[Table; 2], value: impl Fn(&str) -> String) -> Result<String> {
     let mut rows = String::new();
     for code in tables.iter().flat_map(Table::keys).collect::<BTreeSet<_>>() {

@@ -1,4 +1,4 @@
-//! The two exact recipes against the recorded outputs of the reference.
+//! Compares the two exact recipes with the recorded outputs of the reference.
 
 use std::fs::{self, File};
 use std::io::{Read as _, Write as _};
@@ -33,7 +33,7 @@ fn joined(gems: &[PlacedGem]) -> String {
     gems.iter().map(|g| g.gem.0.to_string()).collect::<Vec<_>>().join(",")
 }
 
-/// Says how many of `cases` differ and shows the first few, so that a wrong table shows as a pattern.
+/// Reports how many of `cases` differ and shows the first few, so that an error in a table shows as a pattern.
 fn none_differs(cases: impl IntoIterator<Item = (String, String, String)>) {
     let cases: Vec<_> = cases.into_iter().collect();
     assert!(!cases.is_empty());
@@ -93,7 +93,7 @@ fn every_code_point_in_four_places() {
 fn real_books() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/corpus");
     if !corpus.is_dir() {
-        // Past the capture of tests that pass: whoever runs them is to know.
+        // Written directly, because the test harness hides the output of tests that pass.
         let _ = writeln!(std::io::stderr(), "skipped: there are no books at {}", corpus.display());
         return;
     }

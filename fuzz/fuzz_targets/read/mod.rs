@@ -1,4 +1,4 @@
-//! What the targets share: files made of what the fuzzer thinks of, read in this process.
+//! Shared by the targets: builds files from the fuzzer's input and reads them in this process.
 #![allow(dead_code, reason = "each target uses a part")]
 
 use std::io::{Cursor, Write as _};
@@ -7,7 +7,7 @@ use lapidary::extract::{self, File, Limits};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
-/// Reads a file that begins so.
+/// Reads a file with this start.
 pub fn behind(start: &[u8], rest: &[u8]) {
     read([start, rest].concat());
 }
