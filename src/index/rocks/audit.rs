@@ -7,7 +7,7 @@ use rocksdb::{ReadOptions, WriteBatch};
 
 use super::RocksStore;
 use super::read::RocksSnapshot;
-use super::schema::{self, Family};
+use super::schema::{self, Family, MetaKey};
 use super::write::durably;
 use crate::index::audit::Audited;
 use crate::index::{Action, Actor, AuditEntry, AuditFrom, StoreError};
@@ -35,7 +35,7 @@ pub(super) fn commit(store: &RocksStore, mut batch: WriteBatch, actions: Vec<Act
         let entry = Audited { at, actor: actor.clone(), action };
         batch.put_cf(store.family(Family::Audit), schema::audit_key(number), schema::json(&entry));
     }
-    batch.put_cf(store.family(Family::Meta), schema::AUDITED, schema::audit_key(number));
+    batch.put_cf(store.family(Family::Meta), MetaKey::Audited.bytes(), schema::audit_key(number));
     if number / STEP > first / STEP && number > KEPT {
         let gone = schema::audit_key(0)..schema::audit_key(number - KEPT);
         batch.delete_range_cf(store.family(Family::Audit), gone.start, gone.end);
@@ -51,7 +51,7 @@ pub(super) fn renumber(store: &RocksStore) -> Result<(), StoreError> {
     entries.seek_to_last();
     let mut batch = WriteBatch::default();
     if let Some(last) = entries.key() {
-        batch.put_cf(store.family(Family::Meta), schema::AUDITED, last);
+        batch.put_cf(store.family(Family::Meta), MetaKey::Audited.bytes(), last);
     }
     snapshot.end(&entries)?;
     durably(store, batch)

@@ -13,7 +13,7 @@ use super::merge::Cursor;
 use super::owners::Owners;
 use super::read::RocksSnapshot;
 use super::recipes::KnownRecipe;
-use super::schema::{self, DeltaKey, Family, Postings, Sign};
+use super::schema::{self, DeltaKey, Family, MetaKey, Postings, Sign};
 use super::write::full;
 use super::{RocksStore, audit, gem_list};
 use crate::index::{
@@ -305,20 +305,20 @@ impl<'a> Change<'a> {
             if *there { self.batch.put_cf(delta, key, []) } else { self.batch.delete_cf(delta, key) }
         }
         if let Some(next) = self.next {
-            self.batch.put_cf(meta, schema::NEXT, schema::book_key(next));
+            self.batch.put_cf(meta, MetaKey::Next.bytes(), schema::book_key(next));
         }
         for (recipe, sizes) in std::mem::take(&mut self.sizes) {
-            self.put_json(Family::Meta, schema::sizes_key(recipe), &sizes);
+            self.put_json(Family::Meta, MetaKey::Sizes(recipe).bytes(), &sizes);
         }
         for (library, summary) in std::mem::take(&mut self.libraries) {
             if summary.books > 0 {
-                self.put_json(Family::Meta, schema::library_key(&library), &summary);
+                self.put_json(Family::Meta, MetaKey::library(&library).bytes(), &summary);
             } else {
-                self.batch.delete_cf(meta, schema::library_key(&library));
+                self.batch.delete_cf(meta, MetaKey::library(&library).bytes());
             }
         }
         if let Some(postings) = self.postings {
-            self.batch.put_cf(meta, schema::POSTINGS, postings.write());
+            self.batch.put_cf(meta, MetaKey::Postings.bytes(), postings.write());
         }
         if let Some(owners) = self.owners {
             self.store.set_owners(owners);

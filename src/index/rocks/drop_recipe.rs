@@ -13,7 +13,7 @@ use rocksdb::{ReadOptions, WriteBatch};
 use super::postings::{Reader, Unreadable};
 use super::read::RocksSnapshot;
 use super::recipes::KnownRecipe;
-use super::schema::{self, Family, Postings};
+use super::schema::{self, Family, MetaKey, Postings};
 use super::write::durably;
 use super::{RocksStore, audit};
 use crate::index::{Action, BookNo, Snapshot, StoreError, Watch};
@@ -44,7 +44,7 @@ pub(super) fn mark(store: &RocksStore, name: &RecipeName) -> Result<Option<Known
         return Err(StoreError::IsDefault(name.clone()));
     }
     let mut batch = WriteBatch::default();
-    batch.put_cf(store.family(Family::Meta), schema::leaving_key(recipe.number), []);
+    batch.put_cf(store.family(Family::Meta), MetaKey::Leaving(recipe.number).bytes(), []);
     audit::commit(store, batch, vec![Action::RecipeDropped { recipe: name.clone() }])?;
     let mut changed = (**recipes).clone();
     changed.0.iter_mut().filter(|known| known.number == recipe.number).for_each(|known| known.leaving = true);
@@ -84,10 +84,10 @@ fn erase(store: &RocksStore, recipe: &KnownRecipe) -> Result<(), StoreError> {
         batch.delete_range_cf(store.family(family), &first[..], end);
     }
     let meta = store.family(Family::Meta);
-    for key in [schema::recipe_key, schema::sizes_key, schema::leaving_key, schema::ready_key] {
-        batch.delete_cf(meta, key(recipe.number));
+    for key in MetaKey::of_recipe(recipe.number) {
+        batch.delete_cf(meta, key.bytes());
     }
-    batch.put_cf(meta, schema::POSTINGS, counts.write());
+    batch.put_cf(meta, MetaKey::Postings.bytes(), counts.write());
     let mut recipes = store.recipes.write().unwrap_or_else(PoisonError::into_inner);
     durably(store, batch)?;
     let mut left = (**recipes).clone();

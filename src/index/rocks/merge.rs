@@ -13,7 +13,7 @@ use super::RocksStore;
 use super::postings::{self, LONG, List, Reader, Unreadable, Writer};
 use super::read::RocksSnapshot;
 use super::recipes::KnownRecipe;
-use super::schema::{self, Bucket, Family, Postings, Sign};
+use super::schema::{self, Bucket, Family, MetaKey, Postings, Sign};
 use crate::index::{BookNo, StoreError};
 
 /// A delta up to this size is left alone: it fits into memory.
@@ -72,7 +72,7 @@ fn merge(snapshot: &RocksSnapshot<'_>, cursor: &mut Cursor, budget: u64) -> Resu
     }
     snapshot.end(&delta)?;
     cursor.0 = delta.key().unwrap_or_default().to_vec();
-    merge.batch.put_cf(snapshot.family(Family::Meta), schema::POSTINGS, merge.counts.write());
+    merge.batch.put_cf(snapshot.family(Family::Meta), MetaKey::Postings.bytes(), merge.counts.write());
     // No need to wait for the disk: a merge alters no answer. The next change waits for both.
     snapshot.write(merge.batch)?;
     snapshot.merged(merge.rewritten);

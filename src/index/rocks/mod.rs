@@ -59,8 +59,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use lapidary_gems::{Recipe, RecipeName};
 use rocksdb::{
-    BottommostLevelCompaction, ColumnFamily, CompactOptions, DB, FlushOptions, IteratorMode, Options, WriteBatch,
-    properties,
+    BottommostLevelCompaction, ColumnFamily, CompactOptions, DB, Direction, FlushOptions, IteratorMode, Options,
+    WriteBatch, properties,
 };
 
 use self::acknowledged::Acknowledged;
@@ -68,7 +68,7 @@ use self::owners::Owners;
 use self::read::RocksSnapshot;
 use self::recipes::Recipes;
 use self::reserve::Reserve;
-use self::schema::Family;
+use self::schema::{Family, MetaKey};
 use crate::index::{
     Action, Backup, BookKey, DiskUse, LateGems, NewBook, Record, Small, Snapshot, Store, StoreError, Vitals, Watch,
 };
@@ -185,6 +185,19 @@ impl RocksStore {
         self.db.cf_handle(family.name()).expect("a store is opened with all of its column families")
     }
 
+    /// The entries of [`Family::Meta`] from one key to another, inclusive.
+    fn meta(
+        &self,
+        first: MetaKey<'_>,
+        last: MetaKey<'_>,
+    ) -> impl Iterator<Item = Result<(Box<[u8]>, Box<[u8]>), StoreError>> {
+        let last = last.bytes();
+        let from = first.bytes();
+        let entries = self.db.iterator_cf(self.family(Family::Meta), IteratorMode::From(&from, Direction::Forward));
+        let entries = entries.take_while(move |entry| entry.as_ref().map_or(true, |(key, _)| **key <= *last));
+        entries.map(|entry| entry.map_err(|e| self.failed(&e)))
+    }
+
     fn failed(&self, error: &rocksdb::Error) -> StoreError {
         error::from_rocksdb(&self.dir, error)
     }
@@ -220,7 +233,7 @@ impl Store for RocksStore {
     }
 
     fn keeps_folds(&self) -> Result<bool, StoreError> {
-        let found = self.db.get_pinned_cf(self.family(Family::Meta), schema::FOLDS);
+        let found = self.db.get_pinned_cf(self.family(Family::Meta), MetaKey::Folds.bytes());
         Ok(found.map_err(|e| self.failed(&e))?.is_some())
     }
 
@@ -232,9 +245,9 @@ impl Store for RocksStore {
         let mut batch = WriteBatch::default();
         let meta = self.family(Family::Meta);
         if keep {
-            batch.put_cf(meta, schema::FOLDS, []);
+            batch.put_cf(meta, MetaKey::Folds.bytes(), []);
         } else {
-            batch.delete_cf(meta, schema::FOLDS);
+            batch.delete_cf(meta, MetaKey::Folds.bytes());
         }
         audit::commit(self, batch, vec![Action::FoldsKept { kept: keep }])
     }

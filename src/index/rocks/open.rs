@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, RwLock};
 
-use rocksdb::{Cache, DB, Direction, IteratorMode, Options, WriteBatch};
+use rocksdb::{Cache, DB, IteratorMode, Options, WriteBatch};
 use serde::Deserialize;
 
 use super::acknowledged::Acknowledged;
@@ -18,7 +18,7 @@ use super::owners::Owners;
 use super::read::RocksSnapshot;
 use super::recipes::{KnownRecipe, Recipes};
 use super::reserve::Reserve;
-use super::schema::{self, FORMAT_VERSION, Family, OLDEST_VERSION};
+use super::schema::{self, FORMAT_VERSION, Family, MetaKey, OLDEST_VERSION};
 use super::write::durably;
 use super::{RocksStore, options, rebuild};
 use crate::index::{StoreError, UNWATCHED};
@@ -91,7 +91,7 @@ pub(super) fn open(dir: &Path, absent: Absent, cache: usize) -> Result<RocksStor
     let recipes = marked_ready(&store, recipes)?;
     let owners = Owners::load(&store)?;
     let store = RocksStore { recipes: RwLock::new(Arc::new(recipes)), owners: RwLock::new(Arc::new(owners)), ..store };
-    let rebuild = store.db.get_pinned_cf(store.family(Family::Meta), schema::REBUILD);
+    let rebuild = store.db.get_pinned_cf(store.family(Family::Meta), MetaKey::Rebuild.bytes());
     if rebuild.map_err(|e| store.failed(&e))?.is_some() {
         tracing::warn!("{}: the posting lists are made anew in the form of today", show(&store.dir));
         rebuild::postings(&store, &mut store.turn(), UNWATCHED)?;
@@ -153,7 +153,7 @@ fn migrate(store: &RocksStore, recipes: &Recipes, version: u32) -> Result<(), St
         || (version < 8 && long_lists())
         || (version < 7 && !recipes.0.iter().all(|known| known.recipe.posts_all()))
     {
-        batch.put_cf(store.family(Family::Meta), schema::REBUILD, []);
+        batch.put_cf(store.family(Family::Meta), MetaKey::Rebuild.bytes(), []);
     }
     write_version(store, batch)
 }
@@ -277,7 +277,8 @@ fn supported(dir: &Path, version: &[u8]) -> Result<u32, StoreError> {
 /// Refuses a store of another version whose version file came from another catalogue. Also writes a missing version
 /// file for the next time; if that fails, the next opening only takes longer.
 fn confirm_version(store: &RocksStore) -> Result<(), StoreError> {
-    let version = store.db.get_cf(store.family(Family::Meta), schema::VERSION).map_err(|e| store.failed(&e))?;
+    let version =
+        store.db.get_cf(store.family(Family::Meta), MetaKey::Version.bytes()).map_err(|e| store.failed(&e))?;
     let version = supported(&store.dir, &version.unwrap_or_default())?;
     if version != FORMAT_VERSION {
         return Err(damaged(&store.dir, format!("{VERSION_FILE} is of another catalogue: delete that file")));
@@ -309,7 +310,7 @@ fn version(dir: &Path) -> Result<Option<Vec<u8>>, StoreError> {
     }
     let db = DB::open_cf_for_read_only(&options, dir, [meta], false).map_err(|e| from_rocksdb(dir, &e))?;
     let handle = db.cf_handle(meta).expect("this family was just opened");
-    db.get_cf(handle, schema::VERSION).map_err(|e| from_rocksdb(dir, &e))
+    db.get_cf(handle, MetaKey::Version.bytes()).map_err(|e| from_rocksdb(dir, &e))
 }
 
 /// Whether there are table files.
@@ -336,7 +337,7 @@ fn finish(store: &RocksStore) -> Result<(), StoreError> {
 /// whatever happens to the log.
 fn write_version(store: &RocksStore, mut batch: WriteBatch) -> Result<(), StoreError> {
     let meta = store.family(Family::Meta);
-    batch.put_cf(meta, schema::VERSION, FORMAT_VERSION.to_be_bytes());
+    batch.put_cf(meta, MetaKey::Version.bytes(), FORMAT_VERSION.to_be_bytes());
     durably(store, batch)?;
     store.db.flush_cf(meta).map_err(|e| store.failed(&e))
 }
@@ -352,7 +353,7 @@ fn marked_ready(store: &RocksStore, mut recipes: Recipes) -> Result<Recipes, Sto
     for (i, known) in recipes.0.iter_mut().enumerate().filter(|(_, known)| !known.leaving) {
         if i == 0 || snapshot.coverage_of(known)?.lacking() == 0 {
             known.ready = true;
-            batch.put_cf(store.family(Family::Meta), schema::ready_key(known.number), []);
+            batch.put_cf(store.family(Family::Meta), MetaKey::Ready(known.number).bytes(), []);
         }
     }
     durably(store, batch)?;
@@ -364,16 +365,17 @@ fn load_recipes(store: &RocksStore) -> Result<Recipes, StoreError> {
     let failed = |e| store.failed(&e);
     let unreadable = |what: &dyn Display| damaged(&store.dir, format!("{what} cannot be read"));
     let mut recipes = Recipes::default();
-    for entry in store.db.iterator_cf(meta, IteratorMode::From(schema::RECIPE, Direction::Forward)) {
-        let (key, value) = entry.map_err(failed)?;
-        let Some(number) = key.strip_prefix(schema::RECIPE) else { break };
-        let number = schema::read_recipe(number).ok_or_else(|| unreadable(&"the number of a recipe"))?;
+    for entry in store.meta(MetaKey::Recipe(0), MetaKey::Recipe(u16::MAX)) {
+        let (key, value) = entry?;
+        let Some(MetaKey::Recipe(number)) = MetaKey::read(&key) else {
+            return Err(unreadable(&"the number of a recipe"));
+        };
         let recipe = serde_json::from_slice(&value).map_err(|e| unreadable(&format_args!("recipe {number} ({e})")))?;
-        let leaving = store.db.get_pinned_cf(meta, schema::leaving_key(number)).map_err(failed)?.is_some();
-        let ready = store.db.get_pinned_cf(meta, schema::ready_key(number)).map_err(failed)?.is_some();
+        let has = |key: MetaKey<'_>| Ok(store.db.get_pinned_cf(meta, key.bytes()).map_err(failed)?.is_some());
+        let (leaving, ready) = (has(MetaKey::Leaving(number))?, has(MetaKey::Ready(number))?);
         recipes.0.push(KnownRecipe { number, recipe, leaving, ready });
     }
-    let default = store.db.get_pinned_cf(meta, schema::DEFAULT).map_err(failed)?;
+    let default = store.db.get_pinned_cf(meta, MetaKey::Default.bytes()).map_err(failed)?;
     let default = default.map(|value| schema::read_recipe(&value).ok_or_else(|| unreadable(&"the default recipe")));
     recipes.sort(default.transpose()?);
     Ok(recipes)

@@ -8,10 +8,9 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use hashbrown::HashMap;
-use rocksdb::{Direction, IteratorMode};
 
 use super::error::damaged;
-use super::schema::{self, Family};
+use super::schema::{self, Family, MetaKey};
 use super::{RocksStore, read::RocksSnapshot};
 use crate::index::{BookNo, Library, StoreError};
 
@@ -84,7 +83,7 @@ impl Owners {
         let number = self.number(library).unwrap_or(LibraryNo(book.0));
         self.add(book, number, library);
         let name = if number.0 == book.0 { library.as_str().as_bytes() } else { &[] };
-        Some((schema::owner_key(book), [&number.0.to_be_bytes(), name].concat()))
+        Some((MetaKey::Owner(book).bytes(), [&number.0.to_be_bytes(), name].concat()))
     }
 
     fn add(&mut self, start: BookNo, number: LibraryNo, library: &Library) {
@@ -98,16 +97,14 @@ impl Owners {
     /// Loads the stored runs.
     pub(super) fn load(store: &RocksStore) -> Result<Self, StoreError> {
         let mut owners = Self::default();
-        let meta = store.family(Family::Meta);
-        for entry in store.db.iterator_cf(meta, IteratorMode::From(schema::OWNER, Direction::Forward)) {
-            let (key, value) = entry.map_err(|e| store.failed(&e))?;
-            let Some(start) = key.strip_prefix(schema::OWNER) else { break };
-            let read = schema::read_book(start).and_then(|start| Some((start, owners.read(start, &value)?)));
+        for entry in store.meta(MetaKey::Owner(BookNo(0)), MetaKey::Owner(BookNo(u32::MAX))) {
+            let (key, value) = entry?;
+            let read = match MetaKey::read(&key) {
+                Some(MetaKey::Owner(start)) => owners.read(start, &value).map(|read| (start, read)),
+                _ => None,
+            };
             let Some((start, (number, library))) = read else {
-                return Err(damaged(
-                    &store.dir,
-                    format!("whose the books from number {start:?} on are cannot be read"),
-                ));
+                return Err(damaged(&store.dir, format!("the owner of book numbers {key:?} cannot be read")));
             };
             owners.add(start, number, &library);
         }

@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use super::owners::{LibraryNo, Owners};
 use super::postings::{self, List, Reader, Unreadable};
 use super::recipes::{KnownRecipe, Recipes};
-use super::schema::{self, Bucket, Family, Postings, Sign};
+use super::schema::{self, Bucket, Family, MetaKey, Postings, Sign};
 use super::tally::Counting;
 use super::{RocksStore, audit, error, gem_list, verify};
 use crate::index::{
@@ -75,7 +75,7 @@ impl<'a> RocksSnapshot<'a> {
     }
 
     pub(super) fn sizes_of(&self, recipe: &KnownRecipe) -> Result<Sizes, StoreError> {
-        match self.get(Family::Meta, &schema::sizes_key(recipe.number))? {
+        match self.meta(MetaKey::Sizes(recipe.number))? {
             Some(value) => self.json(&value, format_args!("the sizes of recipe {}", recipe.name())),
             None => Ok(Sizes::default()),
         }
@@ -93,7 +93,7 @@ impl<'a> RocksSnapshot<'a> {
     }
 
     pub(super) fn summary(&self, library: &Library) -> Result<Option<LibrarySummary>, StoreError> {
-        match self.get(Family::Meta, &schema::library_key(library))? {
+        match self.meta(MetaKey::library(library))? {
             Some(value) => self.json(&value, format_args!("the summary of library {library}")).map(Some),
             None => Ok(None),
         }
@@ -101,7 +101,7 @@ impl<'a> RocksSnapshot<'a> {
 
     /// The settings of a kind, as names and values sorted by name.
     pub(super) fn settings(&self, kind: &str) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
-        let prefix = schema::settings_prefix(kind);
+        let prefix = MetaKey::Setting(kind.as_bytes(), b"").bytes();
         let mut meta = self.iterator(Family::Meta, ReadOptions::default());
         meta.seek(&prefix);
         let mut settings = Vec::new();
@@ -117,7 +117,7 @@ impl<'a> RocksSnapshot<'a> {
 
     /// The number for the next new book.
     pub(super) fn next_book(&self) -> Result<BookNo, StoreError> {
-        match self.get(Family::Meta, schema::NEXT)? {
+        match self.meta(MetaKey::Next)? {
             Some(value) => {
                 schema::read_book(&value).ok_or_else(|| self.damaged("the next book's number cannot be read"))
             }
@@ -127,7 +127,7 @@ impl<'a> RocksSnapshot<'a> {
 
     /// The number of the last audit log entry.
     pub(super) fn last_audited(&self) -> Result<u64, StoreError> {
-        match self.get(Family::Meta, schema::AUDITED)? {
+        match self.meta(MetaKey::Audited)? {
             Some(value) => schema::read_audit_key(&value)
                 .ok_or_else(|| self.damaged("the number of the last entry of the audit log cannot be read")),
             None => Ok(0),
@@ -136,7 +136,7 @@ impl<'a> RocksSnapshot<'a> {
 
     /// The number of postings.
     pub(super) fn postings(&self) -> Result<Postings, StoreError> {
-        match self.get(Family::Meta, schema::POSTINGS)? {
+        match self.meta(MetaKey::Postings)? {
             Some(value) => Postings::read(&value).ok_or_else(|| self.damaged("the number of postings cannot be read")),
             None => Ok(Postings::default()),
         }
@@ -241,6 +241,10 @@ impl<'a> RocksSnapshot<'a> {
     /// Counts postings rewritten by a merge.
     pub(super) fn merged(&self, postings: u64) {
         self.store.merged.fetch_add(postings, Ordering::Relaxed);
+    }
+
+    fn meta(&self, key: MetaKey<'_>) -> Result<Option<DBPinnableSlice<'_>>, StoreError> {
+        self.get(Family::Meta, &key.bytes())
     }
 
     pub(super) fn get(&self, family: Family, key: &[u8]) -> Result<Option<DBPinnableSlice<'_>>, StoreError> {
@@ -411,12 +415,12 @@ impl Snapshot for RocksSnapshot<'_> {
 
     fn libraries(&self) -> Result<Vec<LibrarySummary>, StoreError> {
         let mut meta = self.iterator(Family::Meta, ReadOptions::default());
-        meta.seek(schema::LIBRARY);
+        meta.seek(MetaKey::Library("").bytes());
         let mut libraries = Vec::new();
         while let Some((key, value)) = meta.item()
-            && let Some(name) = key.strip_prefix(schema::LIBRARY)
+            && let Some(MetaKey::Library(name)) = MetaKey::read(key)
         {
-            libraries.push(self.json(value, format_args!("the summary of library {}", String::from_utf8_lossy(name)))?);
+            libraries.push(self.json(value, format_args!("the summary of library {name}"))?);
             meta.next();
         }
         self.end(&meta)?;

@@ -9,7 +9,7 @@ use super::build::{Merged, Runs};
 use super::merge::Cursor;
 use super::read::RocksSnapshot;
 use super::recipes::KnownRecipe;
-use super::schema::{self, Family, Postings};
+use super::schema::{self, Family, MetaKey, Postings};
 use super::write::durably;
 use super::{RocksStore, gem_list};
 use crate::index::{StoreError, Watch};
@@ -56,8 +56,8 @@ pub(super) fn postings(store: &RocksStore, _turn: &mut Cursor, watch: Watch<'_>)
         })?;
     }
     rebuild.rest(&snapshot)?;
-    rebuild.batch.put_cf(store.family(Family::Meta), schema::POSTINGS, counts.write());
-    rebuild.batch.delete_cf(store.family(Family::Meta), schema::REBUILD);
+    rebuild.batch.put_cf(store.family(Family::Meta), MetaKey::Postings.bytes(), counts.write());
+    rebuild.batch.delete_cf(store.family(Family::Meta), MetaKey::Rebuild.bytes());
     durably(store, rebuild.batch)
 }
 

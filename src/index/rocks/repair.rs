@@ -13,7 +13,7 @@ use super::change::{digest_keys, make_distinct};
 use super::owners::Owners;
 use super::read::RocksSnapshot;
 use super::recipes::KnownRecipe;
-use super::schema::{self, Family};
+use super::schema::{self, Family, MetaKey};
 use super::write::durably;
 use super::{RocksStore, audit, gem_list, rebuild};
 use crate::index::{BookNo, Library, LibrarySummary, Record, Sizes, Snapshot as _, StoreError, Watch};
@@ -154,7 +154,9 @@ impl Repair<'_> {
         let (owners, kept) = Owners::derive(&self.store.view())?;
         let meta = self.store.family(Family::Meta);
         let mut batch = WriteBatch::default();
-        batch.delete_range_cf(meta, schema::owner_key(BookNo(0)), [schema::OWNER, &[0xff; 5]].concat());
+        // No book has the last number.
+        let (first, last) = (MetaKey::Owner(BookNo(0)), MetaKey::Owner(BookNo(u32::MAX)));
+        batch.delete_range_cf(meta, first.bytes(), last.bytes());
         for (key, value) in kept {
             batch.put_cf(meta, key, value);
         }
@@ -213,15 +215,15 @@ impl Repair<'_> {
         let mut batch = WriteBatch::default();
         let family = self.store.family(Family::Meta);
         let known = snapshot.known();
+        let is_known = |number| known.numbered(number).is_some();
         let mut entries = snapshot.iterator(Family::Meta, ReadOptions::default());
         entries.seek_to_first();
         while let Some((key, value)) = entries.item() {
-            let of_known = |number| schema::read_recipe(number).and_then(|number| known.numbered(number)).is_some();
-            let of_recipe = schema::OF_RECIPE.iter().find_map(|prefix| key.strip_prefix(*prefix));
-            let means_something = match of_recipe {
-                Some(number) => of_known(number),
-                None if key == schema::DEFAULT => of_known(value),
-                None => schema::is_meta(key),
+            let means_something = match MetaKey::read(key) {
+                // Summaries of libraries are written anew.
+                None | Some(MetaKey::Library(_)) => false,
+                Some(MetaKey::Default) => schema::read_recipe(value).is_some_and(is_known),
+                Some(key) => key.recipe().is_none_or(is_known),
             };
             if !means_something {
                 batch.delete_cf(family, key);
@@ -232,16 +234,16 @@ impl Repair<'_> {
         audit::renumber(self.store)?;
         for recipe in known.0.iter().filter(|recipe| !recipe.leaving) {
             let sizes = self.sizes.remove(&recipe.number).unwrap_or_default();
-            batch.put_cf(family, schema::sizes_key(recipe.number), schema::json(&sizes));
+            batch.put_cf(family, MetaKey::Sizes(recipe.number).bytes(), schema::json(&sizes));
         }
         for (library, mut summary) in std::mem::take(&mut self.libraries) {
             if let Ok(Some(kept)) = snapshot.summary(&library) {
                 summary.changed = summary.changed.max(kept.changed);
             }
-            batch.put_cf(family, schema::library_key(&library), schema::json(&summary));
+            batch.put_cf(family, MetaKey::library(&library).bytes(), schema::json(&summary));
         }
         let next = snapshot.next_book().unwrap_or(self.next).max(self.next);
-        batch.put_cf(family, schema::NEXT, schema::book_key(next));
+        batch.put_cf(family, MetaKey::Next.bytes(), schema::book_key(next));
         durably(self.store, batch)
     }
 }

@@ -13,7 +13,7 @@ use rocksdb::{WriteBatch, WriteOptions};
 use super::change::{Change, Present, audited};
 use super::merge;
 use super::recipes::KnownRecipe;
-use super::schema::{self, Family};
+use super::schema::{self, Family, MetaKey};
 use super::{RocksStore, audit, error, vitals};
 use crate::index::{Action, Amended, AuditedBook, BookKey, LateGems, NewBook, Record, Small, Snapshot, StoreError};
 
@@ -35,9 +35,9 @@ pub(super) fn add_recipe(store: &RocksStore, recipe: &Recipe) -> Result<(), Stor
     // The first recipe is the default.
     let ready = recipes.0.is_empty();
     recipes.0.push(KnownRecipe { number, recipe: recipe.clone(), leaving: false, ready });
-    change.put_json(Family::Meta, schema::recipe_key(number), recipe);
+    change.put_json(Family::Meta, MetaKey::Recipe(number).bytes(), recipe);
     if ready {
-        change.batch.put_cf(store.family(Family::Meta), schema::ready_key(number), []);
+        change.batch.put_cf(store.family(Family::Meta), MetaKey::Ready(number).bytes(), []);
     }
     change.audit.push(Action::RecipeAdded { recipe: recipe.name().clone() });
     let mut known = store.recipes.write().unwrap_or_else(PoisonError::into_inner);
@@ -54,8 +54,8 @@ pub(super) fn make_default(store: &RocksStore, name: &RecipeName, anyway: bool) 
     if without == 0 || anyway {
         recipes.mark_ready(recipe);
         recipes.sort(Some(recipe));
-        change.batch.put_cf(store.family(Family::Meta), schema::ready_key(recipe), []);
-        change.batch.put_cf(store.family(Family::Meta), schema::DEFAULT, recipe.to_be_bytes());
+        change.batch.put_cf(store.family(Family::Meta), MetaKey::Ready(recipe).bytes(), []);
+        change.batch.put_cf(store.family(Family::Meta), MetaKey::Default.bytes(), recipe.to_be_bytes());
         change.audit.push(Action::RecipeDefault { recipe: name.clone() });
         let mut known = store.recipes.write().unwrap_or_else(PoisonError::into_inner);
         change.commit()?;
@@ -69,7 +69,7 @@ pub(super) fn make_ready(store: &RocksStore, name: &RecipeName) -> Result<(), St
     let mut recipes = change.before.known().clone();
     let recipe = recipes.staying(name)?.number;
     recipes.mark_ready(recipe);
-    change.batch.put_cf(store.family(Family::Meta), schema::ready_key(recipe), []);
+    change.batch.put_cf(store.family(Family::Meta), MetaKey::Ready(recipe).bytes(), []);
     let mut known = store.recipes.write().unwrap_or_else(PoisonError::into_inner);
     change.commit()?;
     *known = Arc::new(recipes);
@@ -165,7 +165,7 @@ fn batch_of(store: &RocksStore, changes: &[(Small<'_>, Option<Vec<u8>>)]) -> Wri
         let (family, key) = match small {
             Small::Key(id) => (Family::Keys, id.as_bytes().to_vec()),
             Small::Job(number) => (Family::Jobs, number.to_be_bytes().to_vec()),
-            Small::Setting(kind, name) => (Family::Meta, schema::setting_key(kind, name)),
+            Small::Setting(kind, name) => (Family::Meta, MetaKey::Setting(kind.as_bytes(), name.as_bytes()).bytes()),
         };
         match value {
             Some(value) => batch.put_cf(store.family(family), key, value),
@@ -181,7 +181,7 @@ fn has_room_for_books(store: &RocksStore) -> Result<(), StoreError> {
 }
 
 pub(super) fn keep(store: &RocksStore, kind: &str, name: &str, value: Option<&[u8]>) -> Result<(), StoreError> {
-    let (meta, key) = (store.family(Family::Meta), schema::setting_key(kind, name));
+    let (meta, key) = (store.family(Family::Meta), MetaKey::Setting(kind.as_bytes(), name.as_bytes()).bytes());
     let kept = match value {
         Some(value) => store.db.put_cf(meta, key, value),
         None => store.db.delete_cf(meta, key),

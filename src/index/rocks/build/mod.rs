@@ -21,7 +21,7 @@ use super::change::{digest_keys, make_distinct};
 use super::open;
 use super::owners::Owners;
 use super::recipes::KnownRecipe;
-use super::schema::{self, Family, Postings};
+use super::schema::{self, Family, MetaKey, Postings};
 use super::write::full;
 use super::{RocksStore, audit, error, gem_list, options};
 use crate::index::{Action, BookNo, LibrarySummary, NewBook, Record, Sizes, Store, StoreError};
@@ -118,16 +118,16 @@ fn fill<E: From<StoreError>>(
     let meta = store.family(Family::Meta);
     let mut main = 0;
     for of_recipe in of_recipes {
-        batch.put_cf(meta, schema::sizes_key(of_recipe.recipe.number), schema::json(&of_recipe.sizes));
+        batch.put_cf(meta, MetaKey::Sizes(of_recipe.recipe.number).bytes(), schema::json(&of_recipe.sizes));
         main += of_recipe.finish(buckets, lists, &owners)?;
     }
     for table in tables {
         table.ingest()?;
     }
-    batch.put_cf(meta, schema::NEXT, schema::book_key(next));
-    batch.put_cf(meta, schema::POSTINGS, Postings { main, delta: 0 }.write());
+    batch.put_cf(meta, MetaKey::Next.bytes(), schema::book_key(next));
+    batch.put_cf(meta, MetaKey::Postings.bytes(), Postings { main, delta: 0 }.write());
     for (library, summary) in &libraries {
-        batch.put_cf(meta, schema::library_key(library), schema::json(summary));
+        batch.put_cf(meta, MetaKey::library(library).bytes(), schema::json(summary));
     }
     audit::commit(store, batch, vec![Action::Built { books: u64::from(next.0) }])?;
     Ok(store.flush()?)

@@ -2,10 +2,12 @@
 //!
 //! Numbers in keys are big-endian, so the order of the bytes is the order of the numbers.
 
+mod meta;
 mod postings;
 
 use serde::Serialize;
 
+pub(super) use self::meta::MetaKey;
 pub(super) use self::postings::{
     Bucket, DeltaKey, Postings, Sign, delta_key, gem_key, list_key, read_bucket_key, read_gem_key, rest_bits, rest_of,
     split_delta_key,
@@ -200,44 +202,6 @@ impl Family {
     }
 }
 
-/// [`Family::Meta`]: the format version.
-pub(super) const VERSION: &[u8] = b"version";
-/// [`Family::Meta`]: the next book's number.
-pub(super) const NEXT: &[u8] = b"next";
-/// [`Family::Meta`]: the number of postings.
-pub(super) const POSTINGS: &[u8] = b"postings";
-/// [`Family::Meta`]: the number of the last audit log entry, as its key.
-pub(super) const AUDITED: &[u8] = b"audited";
-/// [`Family::Meta`]: the default recipe.
-pub(super) const DEFAULT: &[u8] = b"default";
-/// [`Family::Meta`]: folds are kept.
-pub(super) const FOLDS: &[u8] = b"folds";
-/// [`Family::Meta`]: the postings must be rebuilt.
-pub(super) const REBUILD: &[u8] = b"rebuild";
-/// [`Family::Meta`]: key prefix of the mark that a recipe is being dropped.
-pub(super) const LEAVING: &[u8] = b"leaving\0";
-/// [`Family::Meta`]: key prefix of the mark that a recipe is ready.
-pub(super) const READY: &[u8] = b"ready\0";
-/// [`Family::Meta`]: key prefix of a recipe's definition.
-pub(super) const RECIPE: &[u8] = b"recipe\0";
-/// [`Family::Meta`]: key prefix of a recipe's sizes.
-pub(super) const SIZES: &[u8] = b"sizes\0";
-/// [`Family::Meta`]: all key prefixes of a recipe.
-pub(super) const OF_RECIPE: [&[u8]; 4] = [RECIPE, SIZES, LEAVING, READY];
-/// [`Family::Meta`]: key prefix of a library's summary.
-pub(super) const LIBRARY: &[u8] = b"library\0";
-/// [`Family::Meta`]: key prefix of a run of book numbers.
-pub(super) const OWNER: &[u8] = b"owner\0";
-/// [`Family::Meta`]: key prefix of a setting.
-pub(super) const SETTING: &[u8] = b"setting\0";
-
-/// Whether a key of [`Family::Meta`] is valid on its own. The keys of a recipe or library depend on what they name.
-pub(super) fn is_meta(key: &[u8]) -> bool {
-    [VERSION, NEXT, POSTINGS, AUDITED, FOLDS, REBUILD].contains(&key)
-        || key.starts_with(SETTING)
-        || key.starts_with(OWNER)
-}
-
 /// Serializes a value as JSON.
 pub(super) fn json(value: &impl Serialize) -> Vec<u8> {
     serde_json::to_vec(value).expect("these types have text keys only and write to memory")
@@ -256,22 +220,6 @@ const BUCKET_BITS: u32 = 20;
 /// Size of the shortest key of the delta.
 pub(super) const DELTA_BYTES: usize = RECIPE_BYTES + 4 + 1 + BOOK_BYTES;
 
-pub(super) fn recipe_key(recipe: u16) -> Vec<u8> {
-    [RECIPE, &recipe.to_be_bytes()].concat()
-}
-
-pub(super) fn sizes_key(recipe: u16) -> Vec<u8> {
-    [SIZES, &recipe.to_be_bytes()].concat()
-}
-
-pub(super) fn leaving_key(recipe: u16) -> Vec<u8> {
-    [LEAVING, &recipe.to_be_bytes()].concat()
-}
-
-pub(super) fn ready_key(recipe: u16) -> Vec<u8> {
-    [READY, &recipe.to_be_bytes()].concat()
-}
-
 /// Parses a recipe's number.
 pub(super) fn read_recipe(bytes: &[u8]) -> Option<u16> {
     Some(u16::from_be_bytes(bytes.try_into().ok()?))
@@ -285,14 +233,6 @@ pub(super) fn fold_key(book: BookNo, base: &str) -> Vec<u8> {
 pub(super) fn read_fold_key(key: &[u8]) -> Option<(BookNo, &str)> {
     let (book, base) = key.split_first_chunk::<BOOK_BYTES>()?;
     Some((BookNo(u32::from_be_bytes(*book)), str::from_utf8(base).ok()?))
-}
-
-pub(super) fn library_key(library: &Library) -> Vec<u8> {
-    [LIBRARY, library.as_str().as_bytes()].concat()
-}
-
-pub(super) fn owner_key(start: BookNo) -> Vec<u8> {
-    [OWNER, &start.0.to_be_bytes()].concat()
 }
 
 /// Number of bytes of a digest used in keys.
@@ -324,15 +264,6 @@ pub(super) fn audit_key(number: u64) -> [u8; 8] {
 
 pub(super) fn read_audit_key(key: &[u8]) -> Option<u64> {
     Some(u64::from_be_bytes(key.try_into().ok()?))
-}
-
-/// Key prefix of all settings of a kind.
-pub(super) fn settings_prefix(kind: &str) -> Vec<u8> {
-    [SETTING, kind.as_bytes(), b"\0"].concat()
-}
-
-pub(super) fn setting_key(kind: &str, name: &str) -> Vec<u8> {
-    [settings_prefix(kind).as_slice(), name.as_bytes()].concat()
 }
 
 pub(super) fn book_key(book: BookNo) -> [u8; BOOK_BYTES] {

@@ -17,7 +17,7 @@ use super::audit;
 use super::change::digest_keys;
 use super::read::RocksSnapshot;
 use super::recipes::KnownRecipe;
-use super::schema::{self, Family};
+use super::schema::{self, Family, MetaKey};
 use crate::index::{BookNo, Library, LibrarySummary, Record, Sizes, Snapshot, StoreError, Watch};
 
 /// Maximum number of faults reported. Nobody reads more, and a broken index could have one for each posting.
@@ -253,30 +253,26 @@ impl Check<'_> {
 
     /// Looks for entries that nothing else reads.
     fn meta(&mut self, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
-        let recipes = self.snapshot.known();
-        let is_recipe = |number: &[u8]| {
-            let number = number.try_into().map(u16::from_be_bytes);
-            number.is_ok_and(|number| recipes.numbered(number).is_some())
-        };
-        if let Some(name) = key.strip_prefix(schema::LIBRARY) {
-            let name = String::from_utf8_lossy(name).into_owned();
-            let books = match name.parse() {
-                Ok(library) => self.or_fault(self.snapshot.walk(&library, None, 1))?,
-                Err(_) => Some(Vec::new()),
-            };
-            if books.is_some_and(|books| books.is_empty()) {
-                self.fault(format!("library {name} has a summary, but no book"));
+        let is_unknown = |number| self.snapshot.known().numbered(number).is_none();
+        match MetaKey::read(key) {
+            Some(MetaKey::Library(name)) => {
+                let books = match name.parse() {
+                    Ok(library) => self.or_fault(self.snapshot.walk(&library, None, 1))?,
+                    Err(_) => Some(Vec::new()),
+                };
+                if books.is_some_and(|books| books.is_empty()) {
+                    self.fault(format!("library {name} has a summary, but no book"));
+                }
             }
-        } else if let Some(number) = schema::OF_RECIPE.iter().find_map(|prefix| key.strip_prefix(*prefix)) {
-            if !is_recipe(number) {
-                self.fault(format!("there is an entry for recipe {number:?}, which is not defined here"));
-            }
-        } else if key == schema::DEFAULT {
-            if !is_recipe(value) {
+            Some(MetaKey::Default) if schema::read_recipe(value).is_none_or(is_unknown) => {
                 self.fault(format!("the default recipe is {value:?}, which is not defined here"));
             }
-        } else if !schema::is_meta(key) {
-            self.fault(format!("there is an entry {:?}, which means nothing", String::from_utf8_lossy(key)));
+            Some(key) => {
+                if let Some(number) = key.recipe().filter(|number| is_unknown(*number)) {
+                    self.fault(format!("there is an entry for recipe number {number}, which is not defined here"));
+                }
+            }
+            None => self.fault(format!("there is an entry {:?}, which means nothing", String::from_utf8_lossy(key))),
         }
         Ok(())
     }
