@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use lapidary::index::{RocksStore, Store as _, StoreError, UNWATCHED};
+use lapidary::index::{Administration as _, RocksStore, Store as _, StoreError, UNWATCHED};
 use lapidary_gems::Recipe;
 use tempfile::TempDir;
 
@@ -102,9 +102,10 @@ pub fn footprint(folder: &Path, recipe: &Recipe, table: &mut Table) -> Outcome<F
     let classes = store.snapshot().sizes(recipe.name())?.classes;
     let postings = classes.iter().map(|class| class.gems).sum::<u64>() as f64;
     let books = classes.iter().map(|class| class.books).sum::<u64>() as f64;
+    let disk = store.vitals()?.disk;
     let footprint = Footprint {
-        lists: store.disk()?.postings as f64 / postings,
-        whole: store.disk()?.total as f64 / postings,
+        lists: disk.postings as f64 / postings,
+        whole: disk.used as f64 / postings,
         limit: information_limit(books * 2_f64.powf(recipe.gem_bits().into()), postings) / 8.0,
     };
     table.set("posting lists on disk", format_args!("{:.2} bytes a posting", footprint.lists));

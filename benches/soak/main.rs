@@ -28,7 +28,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
-use lapidary::index::{RocksStore, Store as _, StoreError, UNWATCHED};
+use lapidary::index::{Administration as _, RocksStore, StoreError, UNWATCHED};
 use lapidary_gems::Recipe;
 use tempfile::TempDir;
 
@@ -137,7 +137,7 @@ fn soak(arguments: &Arguments) -> Outcome<bool> {
     );
     server.stop()?;
     let store = RocksStore::open(&data)?;
-    let faults = store.snapshot().verify(UNWATCHED)?;
+    let faults = store.verify(UNWATCHED)?;
     println!("faults that verify finds at the end: {}", faults.len());
     Ok(wrong == 0 && flat && faults.is_empty())
 }

@@ -117,7 +117,7 @@ impl Catalogue {
     ///
     /// This is for administrators and for creating a catalogue. Adding books never adds recipes.
     pub fn ensure_recipes(&self, recipes: &[Recipe]) -> Result<Vec<Recipe>, CatalogueError> {
-        let known = self.store.recipes();
+        let known = self.recipes();
         let recipes = match (recipes, known.is_empty()) {
             ([], false) => return Ok(known),
             ([], true) => &[Recipe::documented()],
@@ -131,7 +131,7 @@ impl Catalogue {
                     self.store.make_ready(recipe.name())?;
                 }
             }
-            Ok(self.store.recipes())
+            Ok(self.recipes())
         })
     }
 
@@ -152,7 +152,7 @@ impl Catalogue {
     pub fn add(&self, entry: NewEntry) -> Result<Added, CatalogueError> {
         self.ensure_recipes(&[])?;
         let _feed = self.feed();
-        let prepared = self.prepare(entry, &self.store.recipes())?;
+        let prepared = self.prepare(entry, &self.recipes())?;
         let added = Added { outcome: prepared.outcome, book: prepared.book.record.clone() };
         self.commit(vec![prepared])?;
         Ok(added)
@@ -175,13 +175,13 @@ impl Catalogue {
         let number = snapshot.find(&key)?;
         let before =
             number.map(|number| snapshot.fetch(&[number])).transpose()?.and_then(|mut found| found.pop().flatten());
-        let keeps_folds = matches!(content, Content::Text { .. }) && self.store.keeps_folds()?;
+        let keeps_folds = matches!(content, Content::Text { .. }) && self.keeps_folds()?;
         let mut wanted: BTreeMap<RecipeName, Recipe> = BTreeMap::new();
         let (bytes, text, clean) = match &content {
             Content::Text { text, .. } if text.trim().is_empty() => return Err(CatalogueError::NoText),
             Content::Text { text, clean } => {
                 let had = |recipe: &Recipe| before.as_ref().is_some_and(|b| b.gems.contains_key(recipe.name()));
-                let both = recipes.iter().cloned().chain(self.store.recipes().into_iter().filter(had));
+                let both = recipes.iter().cloned().chain(self.recipes().into_iter().filter(had));
                 wanted.extend(both.map(|recipe| (recipe.name().clone(), recipe)));
                 (Cow::Borrowed(text.as_bytes()), text.as_str(), *clean)
             }
@@ -231,7 +231,7 @@ impl Catalogue {
         record.gems = gems.iter().map(|(name, gems)| (name.clone(), gems.len() as u32)).collect();
         if let Some(before) = before.as_ref().filter(|_| !allow_empty) {
             // Fail early for this book alone. The store checks again when it writes.
-            before.not_emptied_by(&record, self.store.recipes().iter().map(Recipe::name))?;
+            before.not_emptied_by(&record, self.recipes().iter().map(Recipe::name))?;
         }
         let outcome = if before.is_some() { Outcome::Replaced } else { Outcome::Added };
         Ok(Prepared { outcome, book: NewBook { record, gems, folds, allow_empty } })

@@ -11,11 +11,9 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::check::distinct;
+use super::rows::put;
 use super::{Catalogue, CatalogueError, Content, Text};
-use crate::index::{BookId, BookKey, NOTE_BYTES};
-
-/// The setting kind of allow-lists.
-const KIND: &str = "allow";
+use crate::index::{BookId, BookKey, NOTE_BYTES, RowChange, Table};
 
 /// What to put in an allow-list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,10 +49,6 @@ pub enum Allowed {
     Gems(BTreeMap<RecipeName, Vec<WrittenGem>>),
     /// A book. It is shown as a match but does not affect the verdict.
     Book(BookKey),
-}
-
-fn written(list: &AllowList) -> Vec<u8> {
-    serde_json::to_vec(list).expect("its keys are text, and it is written to memory")
 }
 
 /// All allow-lists combined, as a check needs them.
@@ -122,22 +116,19 @@ impl Catalogue {
             }
         };
         let list = AllowList { name, allowed, note, since: Timestamp::now() };
-        let replaced = self.change_allowances(&list.name, Some(written(&list)))?;
+        let replaced = self.change_allowances(put(Table::AllowLists, list.name.as_str(), &list))?;
         Ok((list, replaced))
     }
 
     /// Removes an allow-list. Returns whether it existed.
     pub fn disallow(&self, name: &BookId) -> Result<bool, CatalogueError> {
-        self.change_allowances(name, None)
+        self.change_allowances(RowChange::delete(Table::AllowLists, name.as_str()))
     }
 
     /// All allow-lists, by name.
     pub fn allow_lists(&self) -> Result<Vec<AllowList>, CatalogueError> {
-        let settings = self.store.settings(KIND)?;
-        let read = |(name, value): (String, Vec<u8>)| {
-            serde_json::from_slice(&value).map_err(|_| CatalogueError::BadSetting { kind: KIND, name })
-        };
-        settings.into_iter().map(read).collect()
+        let lists: BTreeMap<String, AllowList> = self.rows(Table::AllowLists)?;
+        Ok(lists.into_values().collect())
     }
 
     /// All allow-lists combined.
@@ -152,8 +143,8 @@ impl Catalogue {
         Ok(read)
     }
 
-    fn change_allowances(&self, name: &BookId, value: Option<Vec<u8>>) -> Result<bool, CatalogueError> {
-        let changed = self.change_setting(KIND, name.as_str(), value, None);
+    fn change_allowances(&self, change: RowChange) -> Result<bool, CatalogueError> {
+        let changed = self.change_setting(change, None);
         *self.allowances.write().unwrap_or_else(PoisonError::into_inner) = None;
         changed
     }

@@ -36,7 +36,7 @@ impl Catalogue {
             return entries.into_iter().map(|entry| self.add(entry)).collect();
         }
         let _feed = self.feed();
-        let recipes = self.store.recipes();
+        let recipes = self.recipes();
         let mut added = Vec::with_capacity(entries.len());
         let mut rest = VecDeque::from(entries);
         while !rest.is_empty() {

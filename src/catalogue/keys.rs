@@ -3,19 +3,19 @@
 //! A key is a secret of 256 random bits. It is shown once, when it is created; the catalogue stores only its SHA-256.
 //! A random secret this long needs no slow hash because it cannot be guessed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use hashbrown::HashMap;
 use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
+use super::rows::put;
 use super::{Catalogue, CatalogueError};
 use crate::api::{self, MadeKey, NewKey, Rate, Role, Unit};
-use crate::index::{Action, Library, Small};
+use crate::index::{Action, Library, RowChange, Table};
 
 /// Prefix of every key, so that scanners can find keys that were published by mistake.
 const PREFIX: &str = "lap_";
@@ -24,8 +24,8 @@ const ID_BYTES: usize = 4;
 const SECRET_BYTES: usize = 32;
 /// Maximum length of a key's name in bytes.
 const NAME_BYTES: usize = 100;
-/// The setting that records that keys have existed.
-const HAS_HAD_KEYS: (&str, &str) = ("access", "has-had-keys");
+/// The row of [`Table::Access`] that records that keys have existed.
+const HAS_HAD_KEYS: &str = "has-had-keys";
 
 /// A key, without its secret, as stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,7 +96,7 @@ pub enum AccessDenied {
 #[derive(Default)]
 pub(super) struct Keyring {
     /// Cache of the keys; empty until first needed.
-    known: RwLock<Option<Arc<HashMap<String, Kept>>>>,
+    known: RwLock<Option<Arc<BTreeMap<String, Kept>>>>,
     /// Held from reading the keys until a change that depends on them is written. Requests that need a key do not
     /// wait for it.
     changing: Mutex<()>,
@@ -118,8 +118,7 @@ impl Catalogue {
     /// Whether requests without a key may do everything. This is so until the first key is created, and never again,
     /// even if all keys are removed.
     pub fn is_open(&self) -> Result<bool, CatalogueError> {
-        let (kind, _) = HAS_HAD_KEYS;
-        Ok(self.has_no_keys()? && self.store.settings(kind)?.is_empty())
+        Ok(self.has_no_keys()? && self.store.table(Table::Access)?.is_empty())
     }
 
     /// Creates a key.
@@ -149,7 +148,7 @@ impl Catalogue {
         let _changing = self.changing_keys();
         let kept = self.kept_keys()?;
         let revoked = kept.values().filter(|kept| kept.key.name == name);
-        let changes: Vec<_> = revoked.map(|kept| (Small::Key(&kept.key.id), None)).collect();
+        let changes: Vec<_> = revoked.map(|kept| RowChange::delete(Table::Keys, &kept.key.id)).collect();
         let was_there = !changes.is_empty();
         if was_there {
             self.change_keys(changes, &[Action::KeyRevoked { name: name.to_owned() }])?;
@@ -208,7 +207,7 @@ impl Catalogue {
         let key = Key { id, name, role, libraries, rate, quota, expires, created: Timestamp::now() };
         let digest = Sha256::digest(secret.as_bytes()).into();
         changed.push(Kept { key: Arc::new(key.clone()), digest, used: None });
-        self.change_keys(written(&changed)?, &[Action::KeyMade { name: key.name.clone(), id: key.id.clone() }])?;
+        self.change_keys(rows(&changed), &[Action::KeyMade { name: key.name.clone(), id: key.id.clone() }])?;
         Ok(MadeKey { key: key.into(), secret })
     }
 
@@ -228,7 +227,7 @@ impl Catalogue {
             let (_, used) = used.iter().find(|(name, _)| *name == kept.key.name)?;
             Some(Kept { key: Arc::clone(&kept.key), digest: kept.digest, used: Some(*used) })
         });
-        self.change_keys(written(&noted.collect::<Vec<_>>())?, &[])
+        self.change_keys(rows(&noted.collect::<Vec<_>>()), &[])
     }
 
     fn changing_keys(&self) -> MutexGuard<'_, ()> {
@@ -236,41 +235,29 @@ impl Catalogue {
     }
 
     /// Writes changes of keys, and records that keys have existed. The caller holds the lock since it read them.
-    fn change_keys(&self, mut changes: Written<'_>, actions: &[Action]) -> Result<(), CatalogueError> {
+    fn change_keys(&self, mut changes: Vec<RowChange>, actions: &[Action]) -> Result<(), CatalogueError> {
         if changes.is_empty() {
             return Ok(());
         }
-        let (kind, name) = HAS_HAD_KEYS;
-        changes.push((Small::Setting(kind, name), Some(b"true".to_vec())));
+        changes.push(put(Table::Access, HAS_HAD_KEYS, &true));
         let done = self.store.apply(&changes, actions);
         // Drop the cache whether or not the write succeeded.
         *self.keyring.known.write().unwrap_or_else(PoisonError::into_inner) = None;
         Ok(done?)
     }
 
-    fn kept_keys(&self) -> Result<Arc<HashMap<String, Kept>>, CatalogueError> {
+    fn kept_keys(&self) -> Result<Arc<BTreeMap<String, Kept>>, CatalogueError> {
         let known = self.keyring.known.read().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(known) = known {
             return Ok(known);
         }
         let mut keyring = self.keyring.known.write().unwrap_or_else(PoisonError::into_inner);
-        let mut keys = HashMap::new();
-        for json in self.store.keys()? {
-            let kept: Kept = serde_json::from_slice(&json)
-                .map_err(|e| CatalogueError::BadKey(format!("a key of this catalogue cannot be read: {e}")))?;
-            keys.insert(kept.key.id.clone(), kept);
-        }
-        Ok(Arc::clone(keyring.insert(Arc::new(keys))))
+        Ok(Arc::clone(keyring.insert(Arc::new(self.rows(Table::Keys)?))))
     }
 }
 
-/// Keys by id, in stored form; `None` removes a key.
-type Written<'a> = Vec<(Small<'a>, Option<Vec<u8>>)>;
-
-fn written(keys: &[Kept]) -> Result<Written<'_>, CatalogueError> {
-    let json =
-        |kept| serde_json::to_vec(kept).map_err(|e| CatalogueError::BadKey(format!("a key cannot be kept: {e}")));
-    keys.iter().map(|kept| Ok((Small::Key(&kept.key.id), Some(json(kept)?)))).collect()
+fn rows(keys: &[Kept]) -> Vec<RowChange> {
+    keys.iter().map(|kept| put(Table::Keys, &kept.key.id, kept)).collect()
 }
 
 /// Returns `N` random bytes in hexadecimal.

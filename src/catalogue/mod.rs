@@ -16,6 +16,7 @@ mod jobs;
 mod keys;
 mod looked_up;
 mod restore;
+mod rows;
 mod shown;
 mod text;
 mod transfer;
@@ -36,19 +37,23 @@ use text::memory_for;
 pub use webhooks::{Failing, MadeWebhook, Webhook};
 
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::api::AuditPage;
 use crate::index::{
-    Action, AuditFrom, BookId, BookKey, Library, LibrarySummary, Record, RocksStore, Small, Snapshot, Store, UNWATCHED,
-    Vitals,
+    Administration, AuditFrom, BookId, BookKey, Library, LibrarySummary, Record, RocksStore, Snapshot, Store,
+    StoreError, UNWATCHED, Vitals,
 };
 use crate::matching::RuleChanges;
 use crate::metrics::METRICS;
 
+/// What an [`Administration`] is wanted for, as error messages say it.
+const BACKUPS: &str = "backups";
+const COMPACTION: &str = "compaction";
+const VERIFICATION: &str = "verification";
 /// Number of records fetched at a time while filling a page.
 const READ_AT_ONCE: usize = 100;
 
@@ -145,24 +150,23 @@ impl Catalogue {
         change()
     }
 
+    /// The recipes of the catalogue, the default first.
+    fn recipes(&self) -> Vec<Recipe> {
+        self.store.snapshot().recipes()
+    }
+
     /// The recipe `asked` for, or the default. The default of a new catalogue is `documented`.
     ///
     /// # Errors
     /// If the catalogue has no gems of that recipe.
     pub fn recipe(&self, asked: Option<&RecipeName>) -> Result<Recipe, CatalogueError> {
-        chosen(self.store.recipes(), asked)
-    }
-
-    /// Sets whether folds are kept of books added from now on. With its fold, a book can get gems of another recipe
-    /// without its text ([`Task::Reindex`](crate::api::Task::Reindex)).
-    pub fn keep_folds(&self, keep: bool) -> Result<(), CatalogueError> {
-        Ok(self.store.keep_folds(keep)?)
+        chosen(self.recipes(), asked)
     }
 
     /// Estimates the most memory that adding a text takes, besides the text itself. The text may be part of a line of
     /// JSON.
     pub(crate) fn memory_for(&self, text: &[u8]) -> Result<usize, CatalogueError> {
-        Ok(memory_for(text, self.store.keeps_folds()?))
+        Ok(memory_for(text, self.keeps_folds()?))
     }
 
     /// Removes books. Returns whether each of them existed.
@@ -201,7 +205,7 @@ impl Catalogue {
                 break;
             }
         }
-        if books.is_empty() && !snapshot.libraries()?.iter().any(|summary| summary.library == *library) {
+        if books.is_empty() && snapshot.library(library)?.is_none() {
             return Err(CatalogueError::NoSuchLibrary(library.to_string()));
         }
         let shown = limit.min(shown::fitting(&books));
@@ -223,9 +227,9 @@ impl Catalogue {
         let libraries = snapshot.libraries()?;
         let books = libraries.iter().map(|library| library.books).sum();
         let disabled = libraries.iter().map(|library| library.disabled).sum();
-        let disk = self.store.disk()?;
-        let (disk_bytes, posting_bytes) = (disk.total, disk.postings);
-        let rule = self.rule.on(self.recipe(None)?.rule());
+        let vitals = self.store.administration().map(Administration::vitals).transpose()?;
+        let (disk_bytes, posting_bytes) = vitals.map_or((0, 0), |vitals| (vitals.disk.used, vitals.disk.postings));
+        let rule = self.rule.on(chosen(snapshot.recipes(), None)?.rule());
         Ok(Stats { books, disabled, recipes, libraries, disk_bytes, posting_bytes, rule })
     }
 
@@ -240,12 +244,20 @@ impl Catalogue {
         recipes.collect()
     }
 
-    /// Returns what an administrator monitors, and updates this process's metrics with it. The cost does not depend
-    /// on the size of the catalogue.
-    pub fn vitals(&self) -> Result<Vitals, CatalogueError> {
-        let vitals = self.store.vitals()?;
-        METRICS.store.set(&vitals, &Self::recipe_stats(&*self.store.snapshot())?);
+    /// Returns what an administrator monitors, if the store's engine knows it, and updates this process's metrics. The
+    /// cost does not depend on the size of the catalogue.
+    pub fn vitals(&self) -> Result<Option<Vitals>, CatalogueError> {
+        let vitals = self.store.administration().map(Administration::vitals).transpose()?;
+        METRICS.store.set(vitals.as_ref(), &Self::recipe_stats(&*self.store.snapshot())?);
         Ok(vitals)
+    }
+
+    /// The administration of the store's files.
+    ///
+    /// # Errors
+    /// [`StoreError::NotOffered`] if the store's engine has none; `wanted` says what for.
+    fn administration(&self, wanted: &'static str) -> Result<&dyn Administration, StoreError> {
+        self.store.administration().ok_or(StoreError::NotOffered(wanted))
     }
 
     /// Checks whether a change could be written now.
@@ -256,20 +268,20 @@ impl Catalogue {
         Ok(self.store.writable()?)
     }
 
-    /// Reserves disk space for when the disk is full; see [`Store::hold_reserve`].
+    /// Reserves disk space for when the disk is full; see [`Administration::hold_reserve`].
     pub fn hold_reserve(&self) -> Result<(), CatalogueError> {
-        Ok(self.store.hold_reserve()?)
+        Ok(self.store.administration().map_or(Ok(()), Administration::hold_reserve)?)
     }
 
-    /// Whether reopening the catalogue would make it writable again; see [`Store::wants_reopening`].
+    /// Whether reopening the catalogue would make it writable again; see [`Administration::wants_reopening`].
     #[must_use]
     pub fn wants_reopening(&self) -> bool {
-        self.store.wants_reopening()
+        self.store.administration().is_some_and(Administration::wants_reopening)
     }
 
     /// Returns a page of the audit log: up to `limit` entries.
     pub fn audit(&self, from: AuditFrom, limit: usize) -> Result<AuditPage, CatalogueError> {
-        let mut entries = self.store.snapshot().audit(from, limit.saturating_add(1))?;
+        let mut entries = self.store.audit(from, limit.saturating_add(1))?;
         let more = entries.len() > limit;
         entries.truncate(limit);
         let next = entries.last().filter(|_| more).map(|entry| entry.number);
@@ -278,42 +290,17 @@ impl Catalogue {
 
     /// Reads everything and returns the inconsistencies found, one sentence each.
     pub fn verify(&self) -> Result<Vec<String>, CatalogueError> {
-        Ok(self.store.snapshot().verify(UNWATCHED)?)
+        Ok(self.administration(VERIFICATION)?.verify(UNWATCHED)?)
     }
 
     /// Compacts the store into its smallest and fastest form. Reads and writes continue meanwhile.
     pub fn compact(&self) -> Result<(), CatalogueError> {
-        Ok(self.store.compact(UNWATCHED)?)
-    }
-
-    /// Changes a setting, or removes it if `value` is `None`. Returns whether it existed. The changes in `along` are
-    /// part of the same atomic write.
-    fn change_setting(
-        &self,
-        kind: &str,
-        name: &str,
-        value: Option<Vec<u8>>,
-        along: Option<(Small<'_>, Option<Vec<u8>>)>,
-    ) -> Result<bool, CatalogueError> {
-        let _changing = self.changing_settings();
-        let was_there = self.store.settings(kind)?.iter().any(|(there, _)| there == name);
-        let removed = value.is_none();
-        if was_there || !removed {
-            let action = Action::Setting { kind: kind.to_owned(), name: name.to_owned(), removed };
-            let changes: Vec<_> = [(Small::Setting(kind, name), value)].into_iter().chain(along).collect();
-            self.store.apply(&changes, &[action])?;
-        }
-        Ok(was_there)
-    }
-
-    /// Held from reading settings until a change that depends on them is written.
-    fn changing_settings(&self) -> MutexGuard<'_, ()> {
-        self.changing_settings.lock().unwrap_or_else(PoisonError::into_inner)
+        Ok(self.administration(COMPACTION)?.compact(UNWATCHED)?)
     }
 
     /// Flushes memory to disk, for a clean shutdown.
     pub fn flush(&self) -> Result<(), CatalogueError> {
-        Ok(self.store.flush()?)
+        Ok(self.store.administration().map_or(Ok(()), Administration::flush)?)
     }
 }
 
@@ -347,7 +334,7 @@ pub struct Stats {
     pub recipes: Vec<RecipeStats>,
     /// The libraries.
     pub libraries: Vec<LibrarySummary>,
-    /// Size of all files, in bytes.
+    /// Size of all files, in bytes; 0 if the store's engine does not know.
     pub disk_bytes: u64,
     /// Size of the posting lists, in bytes; part of `disk_bytes`.
     pub posting_bytes: u64,

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::path::Path;
 
 use super::{Catalogue, CatalogueError};
-use crate::index::{RocksStore, Store, StoreError, Watch};
+use crate::index::{Administration as _, RocksStore, StoreError, Watch};
 
 impl Catalogue {
     /// Copies a backup, by default the newest, into a folder that is empty or does not exist. The copy is read
@@ -25,7 +25,7 @@ impl Catalogue {
         let made = place.path().join("made");
         let number = RocksStore::restore(from, &made, number)?;
         let store = RocksStore::open(&made)?;
-        let faults = store.snapshot().verify(watch)?;
+        let faults = store.verify(watch)?;
         if let Some(first) = faults.first() {
             let detail = format!("backup {number} has {} faults, such as: {first}", faults.len());
             return Err(StoreError::Damaged { path: from.display().to_string(), detail }.into());

@@ -11,7 +11,7 @@ use lapidary_gems::{PackedFold, Place, PlacedGem, Recipe, RecipeName, WrittenGem
 use serde::{Deserialize, Serialize};
 
 use super::{Catalogue, CatalogueError};
-use crate::index::{NewBook, Record, RocksStore, Snapshot, Store, StoreError, UNWATCHED, Watch};
+use crate::index::{NewBook, Record, RocksStore, Snapshot, StoreError, UNWATCHED, Watch};
 
 /// The format version written. All versions from 1 up to it can be read.
 const VERSION: u32 = 1;
@@ -76,7 +76,7 @@ impl Catalogue {
         let libraries = snapshot.libraries()?;
         let books = libraries.iter().map(|library| library.books).sum();
         let recipes = snapshot.recipes();
-        let keeps_folds = self.store.keeps_folds()?;
+        let keeps_folds = self.keeps_folds()?;
         let incomplete = recipes.iter().map(Recipe::name).filter(|name| !snapshot.is_ready(name)).cloned().collect();
         let header = Header { lapidary_export: VERSION, recipes: recipes.clone(), incomplete, keeps_folds, books };
         write_line(out, &header)?;
@@ -111,9 +111,10 @@ impl Catalogue {
                 let mut reading = Reading::new(input, LINE, UNCOUNTED);
                 let header = reading.header()?;
                 let store = RocksStore::build(folder, &header.recipes, reading.books(header.books, watch))?;
-                store.keep_folds(header.keeps_folds)?;
+                let catalogue = Self::with_store(Box::new(store));
+                catalogue.keep_folds(header.keeps_folds)?;
                 for name in header.ready() {
-                    store.make_ready(name)?;
+                    catalogue.store.make_ready(name)?;
                 }
                 Ok(header.books)
             }
@@ -171,7 +172,7 @@ impl Catalogue {
             self.store.make_ready(name)?;
         }
         let given = |recipe: &Recipe| header.recipes.iter().any(|given| given.name() == recipe.name());
-        for recipe in self.store.recipes().iter().filter(|recipe| !given(recipe)) {
+        for recipe in self.recipes().iter().filter(|recipe| !given(recipe)) {
             self.store.drop_recipe(recipe.name(), UNWATCHED)?;
         }
         Ok(())

@@ -70,6 +70,7 @@ impl From<CatalogueError> for Failure {
                     | StoreError::Unordered(_)
                     | StoreError::Duplicate(_)
                     | StoreError::IsDefault(_)
+                    | StoreError::NotOffered(_)
                     | StoreError::RecipeDiffers(_)
             ),
             _ => true,

@@ -104,6 +104,9 @@ pub enum StoreError {
     /// The folder contains no backup.
     #[error("{0}: no backup of a catalogue here; `lapidary backup` makes one")]
     NoBackup(String),
+    /// The engine of the store has no such operation.
+    #[error("the engine of this store has no {0}; use the tools of its database")]
+    NotOffered(&'static str),
     /// The operation was stopped early.
     #[error("stopped before the end")]
     Stopped,

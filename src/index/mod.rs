@@ -3,6 +3,7 @@
 //! [`Store`] changes books. [`Snapshot`] reads a state of the store that no later change alters. Neither knows texts,
 //! scores or verdicts; the catalogue combines those.
 
+mod administration;
 mod audit;
 mod bounds;
 mod error;
@@ -12,9 +13,11 @@ mod snapshot;
 mod standing;
 mod store;
 mod summary;
+mod table;
 mod tally;
 mod vitals;
 
+pub use administration::{Administration, Backup};
 pub use audit::{Action, Actor, Amended, AuditEntry, AuditFrom, AuditedBook};
 pub use bounds::{
     AUTHOR_BYTES, DESCRIPTION_BYTES, IDENTIFIER_BYTES, LANGUAGE_BYTES, MOST_LISTED, TEXT_BYTES, TITLE_BYTES, TooLong,
@@ -25,8 +28,9 @@ pub use record::{BadName, BookId, BookKey, LateGems, Library, NAME_BYTES, NewBoo
 pub use rocks::{CACHE_BYTES, RocksStore};
 pub use snapshot::Snapshot;
 pub use standing::{NOTE_BYTES, Note, Standing, Validity};
-pub use store::{Backup, DiskUse, Small, Store, UNWATCHED, Watch};
+pub use store::{Store, UNWATCHED, Watch};
 pub use summary::{Coverage, LibrarySummary, SizeClass, Sizes};
+pub use table::{Row, RowChange, Table};
 pub use tally::{LibraryTally, Limits, Tally};
 pub use vitals::{Background, CacheUse, Disk, PostingCounts, Vitals};
 

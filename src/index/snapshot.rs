@@ -3,13 +3,32 @@
 use lapidary_gems::{Gem, PackedFold, PlacedGem, Recipe, RecipeName};
 
 use super::{
-    AuditEntry, AuditFrom, BookId, BookKey, BookNo, Coverage, Library, LibrarySummary, Limits, Outline, Record, Sizes,
-    StoreError, Tally, Watch,
+    BookId, BookKey, BookNo, Coverage, Library, LibrarySummary, Limits, Outline, Record, Sizes, StoreError, Tally,
 };
 
-/// A fixed state of a [`Store`].
+/// What one check, export or job reads of a [`Store`](super::Store).
+///
+/// A check compares a text with each book, one by one, and trusts that no book is missing. So a snapshot promises this
+/// and no more:
+///
+/// - **Complete.** It has every change that was acknowledged before it was taken. A book that does not change while
+///   the snapshot lives is found in every way: by its gems, its digest, its key, its number, and in lists of its
+///   library.
+/// - **Books are whole.** Whatever is read of one book number belongs to one state of that book: key, record, outline,
+///   gem lists, folds, and how many gems a tally counts for it. If the book changes meanwhile, that is its state before
+///   or after the change. A number is never given to another book.
+/// - **Recipes hold.** [`recipes`](Self::recipes), their order and [`is_ready`](Self::is_ready) are of one state, that
+///   of the moment when the snapshot was taken. A recipe made ready stays complete here: books keep their gems of it
+///   even if it is dropped meanwhile.
+/// - **Totals may run ahead.** [`library`](Self::library), the numbers in [`libraries`](Self::libraries),
+///   [`coverage`](Self::coverage), [`sizes`](Self::sizes), and how many books of a library have a gem
+///   ([`LibraryTally::holders`](super::LibraryTally::holders), [`LibraryTally::common`](super::LibraryTally::common))
+///   have every change acknowledged before the snapshot was taken, and may have later ones. They decide weights and
+///   chances, which no single book changes noticeably.
+///
+/// Two books need not be of the same moment: nothing compares them.
 pub trait Snapshot: Send + Sync {
-    /// The recipes that the store holds gems of, the default first.
+    /// The recipes that the store holds gems of, the default first. Empty for a new store.
     fn recipes(&self) -> Vec<Recipe>;
 
     /// Counts, for every book with enough of `gems`, how many of them have a posting for the book. Duplicates count
@@ -45,12 +64,6 @@ pub trait Snapshot: Send + Sync {
     /// Returns the stored fold of a book; `base` names the built-in recipe that made it.
     fn fold(&self, base: &str, book: BookNo) -> Result<Option<PackedFold>, StoreError>;
 
-    /// Returns up to `limit` entries of the audit log, in order. A long log has lost its oldest entries.
-    fn audit(&self, from: AuditFrom, limit: usize) -> Result<Vec<AuditEntry>, StoreError>;
-
-    /// Returns the number of the last audit log entry, or 0 if there is none.
-    fn last_audited(&self) -> Result<u64, StoreError>;
-
     /// Returns the summary of a library, or `None` if it holds no books.
     fn library(&self, library: &Library) -> Result<Option<LibrarySummary>, StoreError>;
 
@@ -65,8 +78,4 @@ pub trait Snapshot: Send + Sync {
 
     /// Returns the distribution of gem counts under a recipe.
     fn sizes(&self, recipe: &RecipeName) -> Result<Sizes, StoreError>;
-
-    /// Reads everything and returns the inconsistencies found, one sentence each: a posting without its book or the
-    /// reverse, a record without its id, wrong totals.
-    fn verify(&self, watch: Watch<'_>) -> Result<Vec<String>, StoreError>;
 }

@@ -35,6 +35,8 @@ pub struct PostingCounts {
 pub struct Disk {
     /// Size of all files of the store.
     pub used: u64,
+    /// Size of the posting lists; part of `used`.
+    pub postings: u64,
     /// Free space of the file system.
     pub free: u64,
     /// Size of the file system.

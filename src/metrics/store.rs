@@ -86,12 +86,13 @@ impl StoreMetrics {
     }
 
     /// Updates the metrics from the store's current state.
-    pub(crate) fn set(&self, vitals: &Vitals, recipes: &[RecipeStats]) {
-        let Vitals { tables, postings, merged_postings, disk, cache, background, memtables } = vitals;
+    pub(crate) fn set(&self, vitals: Option<&Vitals>, recipes: &[RecipeStats]) {
         for RecipeStats { recipe, books, gems, .. } in recipes {
             self.books.with_label_values(&[recipe.as_str()]).set(gauge(*books));
             self.gems.with_label_values(&[recipe.as_str()]).set(gauge(*gems));
         }
+        let Some(vitals) = vitals else { return };
+        let Vitals { tables, postings, merged_postings, disk, cache, background, memtables } = vitals;
         for (family, bytes) in tables {
             self.tables.with_label_values(&[*family]).set(gauge(*bytes));
         }

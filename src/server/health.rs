@@ -196,21 +196,21 @@ fn look(catalogue: &Catalogue, min_free: u64) -> Option<Fault> {
         CatalogueError::Store(StoreError::Denied { .. }) => Fault::ReadOnly,
         _ => Fault::StoreFailed,
     };
-    let vitals = match catalogue.vitals() {
-        Ok(vitals) => vitals,
+    let disk = match catalogue.vitals() {
+        Ok(vitals) => vitals.map(|vitals| vitals.disk),
         Err(error) => {
             tracing::error!("{error}");
             return Some(failed(&error));
         }
     };
-    if vitals.disk.read_only {
+    if disk.is_some_and(|disk| disk.read_only) {
         return Some(Fault::ReadOnly);
     }
     if let Err(error) = catalogue.writable() {
         tracing::error!("{error}");
         return Some(failed(&error));
     }
-    (vitals.disk.free < min_free).then_some(Fault::DiskNearlyFull)
+    disk.is_some_and(|disk| disk.free < min_free).then_some(Fault::DiskNearlyFull)
 }
 
 #[cfg(test)]

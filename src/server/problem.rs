@@ -189,6 +189,7 @@ impl From<StoreError> for Problem {
             E::GemTooLarge { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "bad_gem"),
             E::WouldBeEmpty { .. } => (StatusCode::CONFLICT, "would_be_empty"),
             E::RecipeDiffers(_) => (StatusCode::CONFLICT, "recipe_differs"),
+            E::NotOffered(_) => (StatusCode::CONFLICT, "not_offered"),
             E::IsDefault(_) => (StatusCode::CONFLICT, "is_default"),
             E::Duplicate(_) | E::Unordered(_) => (StatusCode::CONFLICT, "duplicate"),
             E::DiskFull(_) => {

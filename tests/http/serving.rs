@@ -2,7 +2,6 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -10,15 +9,15 @@ use std::time::{Duration, Instant};
 
 use lapidary::catalogue::Catalogue;
 use lapidary::index::{
-    Action, Backup, BookKey, DiskUse, LateGems, NewBook, Record, RocksStore, Small, Snapshot, Store, StoreError,
-    Vitals, Watch,
+    Action, Administration, AuditEntry, AuditFrom, BookKey, LateGems, NewBook, Record, RocksStore, Row, RowChange,
+    Snapshot, Store, StoreError, Table, Watch,
 };
 use lapidary::server::{Server, Settings};
 use lapidary_gems::{Recipe, RecipeName};
 use serde_json::json;
 
 use crate::common::prose;
-use crate::running::{Answer, Running, TEXT};
+use crate::running::{Answer, JSON, Running, TEXT};
 
 /// A store whose writes and reads can be made to fail or to take long.
 struct Faulty {
@@ -28,10 +27,6 @@ struct Faulty {
 }
 
 impl Store for Faulty {
-    fn recipes(&self) -> Vec<Recipe> {
-        self.store.recipes()
-    }
-
     fn add_recipe(&self, recipe: &Recipe) -> Result<(), StoreError> {
         self.store.add_recipe(recipe)
     }
@@ -49,25 +44,17 @@ impl Store for Faulty {
         self.store.amend(key, change)
     }
 
-    fn settings(&self, kind: &str) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
-        self.store.settings(kind)
+    fn table(&self, table: Table) -> Result<Vec<Row>, StoreError> {
+        self.store.table(table)
     }
 
-    fn apply(&self, changes: &[(Small<'_>, Option<Vec<u8>>)], actions: &[Action]) -> Result<(), StoreError> {
+    fn apply(&self, changes: &[RowChange], actions: &[Action]) -> Result<(), StoreError> {
         self.store.apply(changes, actions)
-    }
-
-    fn keep(&self, kind: &str, name: &str, value: Option<&[u8]>) -> Result<(), StoreError> {
-        self.store.keep(kind, name, value)
     }
 
     fn snapshot(&self) -> Box<dyn Snapshot + '_> {
         (self.read)();
         self.store.snapshot()
-    }
-
-    fn flush(&self) -> Result<(), StoreError> {
-        self.store.flush()
     }
 
     fn make_default(&self, recipe: &RecipeName, anyway: bool) -> Result<u64, StoreError> {
@@ -90,56 +77,20 @@ impl Store for Faulty {
         self.store.add_gems(recipe, books)
     }
 
-    fn keeps_folds(&self) -> Result<bool, StoreError> {
-        self.store.keeps_folds()
+    fn audit(&self, from: AuditFrom, limit: usize) -> Result<Vec<AuditEntry>, StoreError> {
+        self.store.audit(from, limit)
     }
 
-    fn keep_folds(&self, keep: bool) -> Result<(), StoreError> {
-        self.store.keep_folds(keep)
-    }
-
-    fn keys(&self) -> Result<Vec<Vec<u8>>, StoreError> {
-        self.store.keys()
-    }
-
-    fn jobs(&self) -> Result<Vec<(u32, Vec<u8>)>, StoreError> {
-        self.store.jobs()
-    }
-
-    fn compact(&self, watch: Watch<'_>) -> Result<(), StoreError> {
-        self.store.compact(watch)
-    }
-
-    fn repair(&self, watch: Watch<'_>) -> Result<Vec<String>, StoreError> {
-        self.store.repair(watch)
-    }
-
-    fn backup(&self, to: &Path, keep: u32, watch: Watch<'_>) -> Result<Backup, StoreError> {
-        self.store.backup(to, keep, watch)
-    }
-
-    fn stop(&self) {
-        self.store.stop();
-    }
-
-    fn disk(&self) -> Result<DiskUse, StoreError> {
-        self.store.disk()
-    }
-
-    fn vitals(&self) -> Result<Vitals, StoreError> {
-        self.store.vitals()
+    fn last_audited(&self) -> Result<u64, StoreError> {
+        self.store.last_audited()
     }
 
     fn writable(&self) -> Result<(), StoreError> {
         self.store.writable()
     }
 
-    fn hold_reserve(&self) -> Result<(), StoreError> {
-        self.store.hold_reserve()
-    }
-
-    fn wants_reopening(&self) -> bool {
-        self.store.wants_reopening()
+    fn administration(&self) -> Option<&dyn Administration> {
+        None
     }
 }
 
@@ -210,6 +161,23 @@ fn checks_are_answered_while_books_are_put_in() {
     });
     assert!(same.iter().all(|status| [200, 201].contains(status)), "{same:?}");
     assert_eq!(server.get("/v1/stats").expect(200)["books"], 6);
+}
+
+/// The store of [`Faulty`] has no administration, as one on top of a database server.
+#[test]
+fn a_store_without_administration_says_so_and_serves() {
+    let server = Running::with(|store| Box::new(Faulty { store, put: || Ok(()), read: || {} }));
+    for (kind, lacks) in [("backup", "backups"), ("verify", "verification"), ("compact", "compaction")] {
+        let job = json!({ "kind": kind }).to_string();
+        let detail = server.post("/v1/jobs", JSON, job).problem(409, "not_offered", kind);
+        assert!(detail.contains(&format!("has no {lacks}")), "{detail}");
+    }
+    let text = prose(1, 4_000);
+    server.put_text("/v1/libraries/house/books/1", "protected", &text).expect(201);
+    assert_eq!(server.check_text(&text)["verdict"], "protected");
+    let stats = server.get("/v1/stats").expect(200);
+    assert_eq!((&stats["books"], &stats["disk_bytes"]), (&json!(1), &json!(0)));
+    assert_eq!(server.get("/readyz").expect(200), json!({ "status": "ready" }));
 }
 
 /// A shutdown accepts no new requests, finishes those in progress, and does not wait for idle connections.

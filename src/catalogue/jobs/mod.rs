@@ -16,9 +16,10 @@ use jiff::Timestamp;
 
 pub use self::job::Backups;
 use self::job::Job;
-use super::{Catalogue, CatalogueError};
+use super::rows::put;
+use super::{BACKUPS, COMPACTION, Catalogue, CatalogueError, VERIFICATION};
 use crate::api::{self, BackedUp, Checkpoint, Compacted, Dropped, JobResult, JobState, Task, Verified};
-use crate::index::{Action, Actor, Backup, Small, StoreError, Watch};
+use crate::index::{Action, Actor, Backup, RowChange, StoreError, Table, Watch};
 
 /// Number of finished jobs to remember.
 const REMEMBERED: usize = 100;
@@ -97,13 +98,13 @@ impl Catalogue {
                 let id = kept.last().map_or(1, |job| job.id.saturating_add(1));
                 let forgotten = kept.len().saturating_sub(REMEMBERED);
                 let ended = kept.iter().filter(|job| job.state != JobState::Running);
-                changes.extend(ended.take(forgotten).map(|job| (Small::Job(job.id), None)));
+                changes.extend(ended.take(forgotten).map(|job| RowChange::delete(Table::Jobs, job.id.to_be_bytes())));
                 let started = Timestamp::now();
                 let (state, checkpoint) = (JobState::Running, Checkpoint::default());
                 Job { id, task, state, done: 0, total: 0, started, ended: None, result: None, error: None, checkpoint }
             }
         };
-        changes.push((Small::Job(job.id), Some(written(&job))));
+        changes.push(row(&job));
         self.store.apply(&changes, &[Action::JobStarted { job: job.id, kind: job.task.kind().to_owned() }])?;
         self.begin(&mut begun, job.clone());
         Ok(job.into())
@@ -160,8 +161,7 @@ impl Catalogue {
             return Ok(job.into());
         }
         let cancelled = Job { state: JobState::Cancelled, ended: Some(Timestamp::now()), ..job.clone() };
-        let change = (Small::Job(id), Some(written(&cancelled)));
-        self.store.apply(&[change], &[Action::JobCancelled { job: id }])?;
+        self.store.apply(&[row(&cancelled)], &[Action::JobCancelled { job: id }])?;
         let Some(begun) = begun else { return Ok(cancelled.into()) };
         begun.cancelled.store(true, Ordering::Relaxed);
         Ok(job.into())
@@ -178,8 +178,10 @@ impl Catalogue {
     /// Stops all jobs and waits for them. They resume when the catalogue is served again.
     pub fn stop_jobs(&self) {
         self.jobs.stopping.store(true, Ordering::Relaxed);
-        if lock(&self.jobs.begun).iter().any(|begun| lock(&begun.job).state == JobState::Running) {
-            self.store.stop();
+        if lock(&self.jobs.begun).iter().any(|begun| lock(&begun.job).state == JobState::Running)
+            && let Some(administration) = self.store.administration()
+        {
+            administration.stop();
         }
         for thread in lock(&self.jobs.threads).drain(..) {
             let _ = thread.join();
@@ -191,14 +193,14 @@ impl Catalogue {
         match task {
             Task::Reindex { recipe, from, drop_old, allow_missing } => {
                 let other = recipe.recipe()?;
-                let known = self.store.recipes();
+                let known = self.recipes();
                 if known.iter().any(|recipe| recipe.name() == other.name() && *recipe != other) {
                     return Err(StoreError::RecipeDiffers(other.name().clone()).into());
                 }
                 reindex::approve(*from, *drop_old, *allow_missing)
             }
             Task::DropRecipe { recipe } => {
-                let known = self.store.recipes();
+                let known = self.recipes();
                 match known.iter().position(|known| known.name() == recipe) {
                     Some(0) => Err(StoreError::IsDefault(recipe.clone()).into()),
                     Some(_) => Ok(()),
@@ -208,8 +210,12 @@ impl Catalogue {
             Task::Backup { keep, .. } if !(1..=MOST_BACKUPS).contains(keep) => {
                 Err(CatalogueError::BadTask(format!("1 to {MOST_BACKUPS} backups can be kept, not {keep}")))
             }
-            Task::Backup { to, .. } => self.backups.folder(to).map(|_| ()),
-            Task::Verify { .. } | Task::Compact {} => Ok(()),
+            Task::Backup { to, .. } => {
+                self.administration(BACKUPS)?;
+                self.backups.folder(to).map(|_| ())
+            }
+            Task::Verify { .. } => Ok(self.administration(VERIFICATION).map(|_| ())?),
+            Task::Compact {} => Ok(self.administration(COMPACTION).map(|_| ())?),
         }
     }
 
@@ -263,24 +269,26 @@ impl Catalogue {
             }
             Task::Verify { fix } => {
                 let watch: Watch<'_> = &|done, total| work.step(done, total);
-                let found = self.store.snapshot().verify(watch)?;
+                let store = self.administration(VERIFICATION)?;
+                let found = store.verify(watch)?;
                 if found.is_empty() || !fix {
                     return Ok(JobResult::Verified(Verified { faults: found, found: None, lost: None }));
                 }
-                let lost = self.store.repair(watch)?;
-                let faults = self.store.snapshot().verify(watch)?;
+                let lost = store.repair(watch)?;
+                let faults = store.verify(watch)?;
                 Ok(JobResult::Verified(Verified { faults, found: Some(found), lost: Some(lost) }))
             }
             Task::Backup { to, keep } => {
                 let folder = self.backups.folder(to)?;
                 let watch: Watch<'_> = &|done, total| work.step(done, total);
-                let Backup { number, bytes, kept } = self.store.backup(&folder, *keep, watch)?;
+                let Backup { number, bytes, kept } = self.administration(BACKUPS)?.backup(&folder, *keep, watch)?;
                 Ok(JobResult::BackedUp(BackedUp { backup: number, bytes, kept }))
             }
             Task::Compact {} => {
-                let bytes_before = self.store.disk()?.total;
-                self.store.compact(&|done, total| work.step(done, total))?;
-                Ok(JobResult::Compacted(Compacted { bytes: self.store.disk()?.total, bytes_before }))
+                let store = self.administration(COMPACTION)?;
+                let bytes_before = store.vitals()?.disk.used;
+                store.compact(&|done, total| work.step(done, total))?;
+                Ok(JobResult::Compacted(Compacted { bytes: store.vitals()?.disk.used, bytes_before }))
             }
         }
     }
@@ -288,7 +296,8 @@ impl Catalogue {
     /// The stored jobs, by number.
     fn kept_jobs(&self) -> Result<Vec<Job>, CatalogueError> {
         let mut jobs = Vec::new();
-        for (number, kept) in self.store.jobs()? {
+        for (key, kept) in self.store.table(Table::Jobs)? {
+            let number = u32::from_be_bytes(key.try_into().unwrap_or_default());
             match serde_json::from_slice(&kept) {
                 Ok(job) => jobs.push(job),
                 Err(error) => tracing::warn!("job {number} cannot be read and is left alone: {error}"),
@@ -298,12 +307,12 @@ impl Catalogue {
     }
 
     fn keep(&self, job: &Job) -> Result<(), CatalogueError> {
-        Ok(self.store.apply(&[(Small::Job(job.id), Some(written(job)))], &[])?)
+        Ok(self.store.apply(&[row(job)], &[])?)
     }
 }
 
-fn written(job: &Job) -> Vec<u8> {
-    serde_json::to_vec(job).expect("a job has text keys only and is written to memory")
+fn row(job: &Job) -> RowChange {
+    put(Table::Jobs, job.id.to_be_bytes(), job)
 }
 
 /// Progress reporting of a running job.

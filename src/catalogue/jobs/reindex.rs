@@ -49,7 +49,7 @@ impl Catalogue {
     ) -> Result<JobResult, CatalogueError> {
         let before = match &job.checkpoint.before {
             Some(before) => before.clone(),
-            None => self.store.recipes().first().unwrap_or(recipe).name().clone(),
+            None => self.recipes().first().unwrap_or(recipe).name().clone(),
         };
         self.between_feeds(|| self.store.add_recipe(recipe))?;
         work.checkpoint(true, |checkpoint| checkpoint.before = Some(before.clone()))?;
@@ -141,7 +141,7 @@ impl Catalogue {
         for task in self.jobs.running() {
             let Task::Reindex { recipe, from: CutFrom::Sources, .. } = task else { continue };
             let recipe = recipe.recipe()?;
-            if self.store.recipes().iter().all(|known| known.name() != recipe.name()) {
+            if self.recipes().iter().all(|known| known.name() != recipe.name()) {
                 self.between_feeds(|| self.store.add_recipe(&recipe))?;
             }
         }
@@ -168,7 +168,7 @@ impl Catalogue {
         if record.digest != digest {
             return Err(CatalogueError::OtherText(key.clone()));
         }
-        let keeps_folds = self.store.keeps_folds()?;
+        let keeps_folds = self.keeps_folds()?;
         let text = Text::bounded(text, record.clean)?;
         let mut added = Vec::new();
         for recipe in snapshot.recipes().iter().filter(|recipe| !record.gems.contains_key(recipe.name())) {

@@ -19,14 +19,11 @@ use ureq::http::Uri;
 use utoipa::ToSchema;
 
 use self::delivery::{Sender, Undelivered, new_secret};
+use super::rows::put;
 use super::{BookRef, Catalogue, CatalogueError, Report};
-use crate::index::{Action, AuditEntry, AuditFrom, AuditedBook, BookKey, Library, Small, Snapshot};
+use crate::index::{Action, AuditEntry, AuditFrom, AuditedBook, BookKey, Library, RowChange, Snapshot, Table};
 use crate::metrics::METRICS;
 
-/// The setting kind of webhooks.
-const KIND: &str = "webhook";
-/// The kind under which the last audit log entry processed by a webhook is stored.
-const PROGRESS: &str = "webhook-progress";
 /// Number of audit log entries to look at before the next webhook gets its turn.
 const PAGE: usize = 256;
 /// How long to wait when there is nothing to deliver.
@@ -171,25 +168,25 @@ impl Catalogue {
         let secret =
             new_secret().map_err(|e| CatalogueError::BadKey(format!("no random numbers for a secret: {e}")))?;
         let since = Timestamp::now();
-        let last = self.store.snapshot().last_audited()?;
+        let last = self.store.last_audited()?;
         let kept = Kept { url: url.clone(), secret: secret.clone(), since };
-        let progress = (Small::Setting(PROGRESS, library.as_str()), Some(last.to_string().into_bytes()));
-        let replaced = self.change_setting(KIND, library.as_str(), Some(json(&kept)), Some(progress))?;
+        let progress = put(Table::WebhookProgress, library.as_str(), &last);
+        let replaced = self.change_setting(put(Table::Webhooks, library.as_str(), &kept), Some(progress))?;
         self.forget_failure(&library);
         Ok((MadeWebhook { webhook: Webhook { library, url, since, behind: 0, failing: None }, secret }, replaced))
     }
 
     /// Removes a library's webhook. Returns whether it existed.
     pub fn remove_webhook(&self, library: &Library) -> Result<bool, CatalogueError> {
-        let progress = (Small::Setting(PROGRESS, library.as_str()), None);
-        let was_there = self.change_setting(KIND, library.as_str(), None, Some(progress))?;
+        let removed = |table| RowChange::delete(table, library.as_str());
+        let was_there = self.change_setting(removed(Table::Webhooks), Some(removed(Table::WebhookProgress)))?;
         self.forget_failure(library);
         Ok(was_there)
     }
 
     /// All webhooks, by library.
     pub fn webhooks(&self) -> Result<Vec<Webhook>, CatalogueError> {
-        let last = self.store.snapshot().last_audited()?;
+        let last = self.store.last_audited()?;
         let progress = self.progress()?;
         let failing = lock(&self.webhooks.failing);
         let kept = self.kept_webhooks()?.into_iter().map(|(library, Kept { url, since, .. })| {
@@ -219,7 +216,7 @@ impl Catalogue {
 
     /// Starts a turn for every webhook with pending entries, as far as threads are available.
     fn deliver<'s>(&'s self, scope: &'s Scope<'s, '_>, sender: &'s Sender) -> Result<(), CatalogueError> {
-        let last = self.store.snapshot().last_audited()?;
+        let last = self.store.last_audited()?;
         let progress = self.progress()?;
         let mut most_behind = 0;
         for (library, kept) in self.kept_webhooks()? {
@@ -261,7 +258,7 @@ impl Catalogue {
         // If the webhook was set again in the meantime, its new starting point stays.
         let _changing = self.changing_settings();
         if reached > done && self.kept_webhooks()?.get(library).is_some_and(|now| now.secret == kept.secret) {
-            self.store.keep(PROGRESS, library.as_str(), Some(reached.to_string().as_bytes()))?;
+            self.store.apply(&[put(Table::WebhookProgress, library.as_str(), &reached)], &[])?;
         }
         Ok(())
     }
@@ -269,8 +266,9 @@ impl Catalogue {
     /// Processes audit log entries after entry `behind` until one event was sent. Returns the last entry that is done
     /// with.
     fn tell(&self, sender: &Sender, library: &Library, kept: &Kept, behind: u64) -> Result<u64, CatalogueError> {
+        let entries = self.store.audit(AuditFrom::Behind(behind), PAGE)?;
+        // Taken after the entries were read, so that it has their books.
         let snapshot = self.store.snapshot();
-        let entries = snapshot.audit(AuditFrom::Behind(behind), PAGE)?;
         let mut done = behind;
         for entry in entries {
             let Some(event) = self.event(&*snapshot, library, &entry)? else {
@@ -349,23 +347,11 @@ impl Catalogue {
     }
 
     fn kept_webhooks(&self) -> Result<BTreeMap<Library, Kept>, CatalogueError> {
-        self.settings_of(KIND)
+        self.rows(Table::Webhooks)
     }
 
     fn progress(&self) -> Result<BTreeMap<Library, u64>, CatalogueError> {
-        self.settings_of(PROGRESS)
-    }
-
-    fn settings_of<T: for<'de> Deserialize<'de>>(
-        &self,
-        kind: &'static str,
-    ) -> Result<BTreeMap<Library, T>, CatalogueError> {
-        let read = |(name, value): (String, Vec<u8>)| {
-            let value = serde_json::from_slice(&value).ok();
-            let read = name.parse().ok().zip(value);
-            read.ok_or(CatalogueError::BadSetting { kind, name })
-        };
-        self.store.settings(kind)?.into_iter().map(read).collect()
+        self.rows(Table::WebhookProgress)
     }
 }
 

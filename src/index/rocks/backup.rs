@@ -13,7 +13,7 @@ use rocksdb::backup::{BackupEngine, BackupEngineOptions, RestoreOptions};
 
 use super::error::{damaged, from_io, from_rocksdb, show};
 use super::{RocksStore, open};
-use crate::index::{Backup, Snapshot as _, StoreError, Watch};
+use crate::index::{Administration as _, Backup, StoreError, Watch};
 
 /// Identifies the catalogue whose backups a folder holds, by the identity that `RocksDB` gave it.
 const OF: &str = "lapidary.backups";
@@ -52,7 +52,7 @@ fn verify(backups: &Path, number: u32, watch: Watch<'_>) -> Result<(), StoreErro
         symlink(backups.join(file), links.path().join(own_name(file))).map_err(failed)?;
     }
     let store = open::read_only(links.path())?;
-    let faults = store.view().verify(watch)?;
+    let faults = store.verify(watch)?;
     let Some(first) = faults.first() else { return Ok(()) };
     let detail = format!(
         "the backup just made has {} faults, such as: {first}; `lapidary verify` says whether the catalogue has them too, and \

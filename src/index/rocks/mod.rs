@@ -18,6 +18,7 @@
 //! | `read`, `tally` | a snapshot; counting a check's gems |
 //! | `write`, `merge` | a change; merging the delta into the main index |
 //! | `audit`, `acknowledged` | the audit log; detecting lost changes |
+//! | `rows` | tables of small records |
 //! | `drop_recipe` | dropping a recipe with everything that belongs to it |
 //! | `rebuild` | rebuilding the postings from the gem lists |
 //! | `build` | bulk loading of a whole catalogue |
@@ -46,6 +47,7 @@ mod rebuild;
 mod recipes;
 mod repair;
 mod reserve;
+mod rows;
 mod schema;
 mod tally;
 mod verify;
@@ -60,7 +62,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use lapidary_gems::{Recipe, RecipeName};
 use rocksdb::{
     BottommostLevelCompaction, ColumnFamily, CompactOptions, DB, Direction, FlushOptions, IteratorMode, Options,
-    WriteBatch, properties,
 };
 
 use self::acknowledged::Acknowledged;
@@ -70,7 +71,8 @@ use self::recipes::Recipes;
 use self::reserve::Reserve;
 use self::schema::{Family, MetaKey};
 use crate::index::{
-    Action, Backup, BookKey, DiskUse, LateGems, NewBook, Record, Small, Snapshot, Store, StoreError, Vitals, Watch,
+    Action, Administration, AuditEntry, AuditFrom, Backup, BookKey, LateGems, NewBook, Record, Row, RowChange,
+    Snapshot, Store, StoreError, Table, Vitals, Watch,
 };
 
 /// Default size of the read cache: four fifths of the posting lists of 100 million postings.
@@ -81,7 +83,7 @@ pub const CACHE_BYTES: usize = 300 << 20;
 ///
 /// When the disk is full, reads continue. Writes work again some seconds after 32 MiB have been freed. After other
 /// write failures, such as a file size limit, `RocksDB` may refuse to write until the store is reopened
-/// ([`Store::wants_reopening`]).
+/// ([`Administration::wants_reopening`]).
 pub struct RocksStore {
     dir: PathBuf,
     /// Always replaced as a whole, so it is valid even if a thread panicked while holding the lock.
@@ -186,16 +188,15 @@ impl RocksStore {
     }
 
     /// The entries of [`Family::Meta`] from one key to another, inclusive.
-    fn meta(
-        &self,
-        first: MetaKey<'_>,
-        last: MetaKey<'_>,
-    ) -> impl Iterator<Item = Result<(Box<[u8]>, Box<[u8]>), StoreError>> {
+    fn meta(&self, first: MetaKey<'_>, last: MetaKey<'_>) -> impl Iterator<Item = Result<Row, StoreError>> {
         let last = last.bytes();
         let from = first.bytes();
         let entries = self.db.iterator_cf(self.family(Family::Meta), IteratorMode::From(&from, Direction::Forward));
         let entries = entries.take_while(move |entry| entry.as_ref().map_or(true, |(key, _)| **key <= *last));
-        entries.map(|entry| entry.map_err(|e| self.failed(&e)))
+        entries.map(|entry| {
+            let (key, value) = entry.map_err(|e| self.failed(&e))?;
+            Ok((key.into_vec(), value.into_vec()))
+        })
     }
 
     fn failed(&self, error: &rocksdb::Error) -> StoreError {
@@ -204,10 +205,6 @@ impl RocksStore {
 }
 
 impl Store for RocksStore {
-    fn recipes(&self) -> Vec<Recipe> {
-        self.known_recipes().shown().cloned().collect()
-    }
-
     fn add_recipe(&self, recipe: &Recipe) -> Result<(), StoreError> {
         write::add_recipe(self, recipe)
     }
@@ -232,40 +229,12 @@ impl Store for RocksStore {
         write::add_gems(self, recipe, books)
     }
 
-    fn keeps_folds(&self) -> Result<bool, StoreError> {
-        let found = self.db.get_pinned_cf(self.family(Family::Meta), MetaKey::Folds.bytes());
-        Ok(found.map_err(|e| self.failed(&e))?.is_some())
+    fn table(&self, table: Table) -> Result<Vec<Row>, StoreError> {
+        rows::read(self, table)
     }
 
-    fn keep_folds(&self, keep: bool) -> Result<(), StoreError> {
-        let _turn = self.turn();
-        if keep == self.keeps_folds()? {
-            return Ok(());
-        }
-        let mut batch = WriteBatch::default();
-        let meta = self.family(Family::Meta);
-        if keep {
-            batch.put_cf(meta, MetaKey::Folds.bytes(), []);
-        } else {
-            batch.delete_cf(meta, MetaKey::Folds.bytes());
-        }
-        audit::commit(self, batch, vec![Action::FoldsKept { kept: keep }])
-    }
-
-    fn jobs(&self) -> Result<Vec<(u32, Vec<u8>)>, StoreError> {
-        let mut jobs = Vec::new();
-        for entry in self.db.iterator_cf(self.family(Family::Jobs), IteratorMode::Start) {
-            let (key, job) = entry.map_err(|e| self.failed(&e))?;
-            let number = key.as_ref().try_into().map(u32::from_be_bytes);
-            let number = number.map_err(|_| error::damaged(&self.dir, format!("a job has the key {key:?}")))?;
-            jobs.push((number, job.into_vec()));
-        }
-        Ok(jobs)
-    }
-
-    fn keys(&self) -> Result<Vec<Vec<u8>>, StoreError> {
-        let keys = self.db.iterator_cf(self.family(Family::Keys), IteratorMode::Start);
-        keys.map(|entry| Ok(entry.map_err(|e| self.failed(&e))?.1.into_vec())).collect()
+    fn apply(&self, changes: &[RowChange], actions: &[Action]) -> Result<(), StoreError> {
+        rows::apply(self, changes, actions)
     }
 
     fn put(&self, books: Vec<NewBook>) -> Result<(), StoreError> {
@@ -280,22 +249,28 @@ impl Store for RocksStore {
         write::amend(self, key, change)
     }
 
-    fn settings(&self, kind: &str) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
-        self.view().settings(kind)
-    }
-
-    fn apply(&self, changes: &[(Small<'_>, Option<Vec<u8>>)], actions: &[Action]) -> Result<(), StoreError> {
-        write::apply(self, changes, actions)
-    }
-
-    fn keep(&self, kind: &str, name: &str, value: Option<&[u8]>) -> Result<(), StoreError> {
-        write::keep(self, kind, name, value)
-    }
-
     fn snapshot(&self) -> Box<dyn Snapshot + '_> {
         Box::new(self.view())
     }
 
+    fn audit(&self, from: AuditFrom, limit: usize) -> Result<Vec<AuditEntry>, StoreError> {
+        audit::read(&self.view(), from, limit)
+    }
+
+    fn last_audited(&self) -> Result<u64, StoreError> {
+        self.view().last_audited()
+    }
+
+    fn writable(&self) -> Result<(), StoreError> {
+        vitals::writable(self)
+    }
+
+    fn administration(&self) -> Option<&dyn Administration> {
+        Some(self)
+    }
+}
+
+impl Administration for RocksStore {
     fn flush(&self) -> Result<(), StoreError> {
         let families = Family::ALL.map(|family| self.family(family));
         self.db.flush_cfs_opt(&families, &FlushOptions::default()).map_err(|e| self.failed(&e))
@@ -315,6 +290,10 @@ impl Store for RocksStore {
         watch(steps, steps)
     }
 
+    fn verify(&self, watch: Watch<'_>) -> Result<Vec<String>, StoreError> {
+        verify::verify(&self.view(), watch)
+    }
+
     fn repair(&self, watch: Watch<'_>) -> Result<Vec<String>, StoreError> {
         repair::repair(self, watch)
     }
@@ -327,22 +306,8 @@ impl Store for RocksStore {
         self.db.cancel_all_background_work(true);
     }
 
-    fn disk(&self) -> Result<DiskUse, StoreError> {
-        let mut postings = 0;
-        for family in [Family::Postings, Family::Lists, Family::Delta] {
-            let size = self.db.property_int_value_cf(self.family(family), properties::TOTAL_SST_FILES_SIZE);
-            postings += size.map_err(|e| self.failed(&e))?.unwrap_or(0);
-        }
-        let total = vitals::files(self)?;
-        Ok(DiskUse { total, postings })
-    }
-
     fn vitals(&self) -> Result<Vitals, StoreError> {
         vitals::vitals(self)
-    }
-
-    fn writable(&self) -> Result<(), StoreError> {
-        vitals::writable(self)
     }
 
     fn hold_reserve(&self) -> Result<(), StoreError> {

@@ -14,10 +14,10 @@ use super::postings::{self, List, Reader, Unreadable};
 use super::recipes::{KnownRecipe, Recipes};
 use super::schema::{self, Bucket, Family, MetaKey, Postings, Sign};
 use super::tally::Counting;
-use super::{RocksStore, audit, error, gem_list, verify};
+use super::{RocksStore, error, gem_list};
 use crate::index::{
-    AuditEntry, AuditFrom, BookId, BookKey, BookNo, Coverage, Library, LibrarySummary, Limits, Outline, Record, Sizes,
-    Snapshot, StoreError, Tally, Watch,
+    BookId, BookKey, BookNo, Coverage, Library, LibrarySummary, Limits, Outline, Record, Sizes, Snapshot, StoreError,
+    Tally,
 };
 
 /// A snapshot of a [`RocksStore`].
@@ -97,22 +97,6 @@ impl<'a> RocksSnapshot<'a> {
             Some(value) => self.json(&value, format_args!("the summary of library {library}")).map(Some),
             None => Ok(None),
         }
-    }
-
-    /// The settings of a kind, as names and values sorted by name.
-    pub(super) fn settings(&self, kind: &str) -> Result<Vec<(String, Vec<u8>)>, StoreError> {
-        let prefix = MetaKey::Setting(kind.as_bytes(), b"").bytes();
-        let mut meta = self.iterator(Family::Meta, ReadOptions::default());
-        meta.seek(&prefix);
-        let mut settings = Vec::new();
-        while let Some((key, value)) = meta.item()
-            && let Some(name) = key.strip_prefix(prefix.as_slice())
-        {
-            settings.push((String::from_utf8_lossy(name).into_owned(), value.to_vec()));
-            meta.next();
-        }
-        self.end(&meta)?;
-        Ok(settings)
     }
 
     /// The number for the next new book.
@@ -405,22 +389,14 @@ impl Snapshot for RocksSnapshot<'_> {
         fold.map(Some).ok_or_else(|| self.damaged(format!("no recipe folds as the fold of book {} ({base})", book.0)))
     }
 
-    fn audit(&self, from: AuditFrom, limit: usize) -> Result<Vec<AuditEntry>, StoreError> {
-        audit::read(self, from, limit)
-    }
-
-    fn last_audited(&self) -> Result<u64, StoreError> {
-        RocksSnapshot::last_audited(self)
-    }
-
     fn libraries(&self) -> Result<Vec<LibrarySummary>, StoreError> {
         let mut meta = self.iterator(Family::Meta, ReadOptions::default());
-        meta.seek(MetaKey::Library("").bytes());
+        meta.seek(MetaKey::Library(b"").bytes());
         let mut libraries = Vec::new();
         while let Some((key, value)) = meta.item()
             && let Some(MetaKey::Library(name)) = MetaKey::read(key)
         {
-            libraries.push(self.json(value, format_args!("the summary of library {name}"))?);
+            libraries.push(self.json(value, format_args!("the summary of library {}", String::from_utf8_lossy(name)))?);
             meta.next();
         }
         self.end(&meta)?;
@@ -441,9 +417,5 @@ impl Snapshot for RocksSnapshot<'_> {
 
     fn sizes(&self, recipe: &RecipeName) -> Result<Sizes, StoreError> {
         self.sizes_of(self.recipes.staying(recipe)?)
-    }
-
-    fn verify(&self, watch: Watch<'_>) -> Result<Vec<String>, StoreError> {
-        verify::verify(self, watch)
     }
 }

@@ -62,11 +62,16 @@ pub(super) fn disk(store: &RocksStore) -> Result<Disk, StoreError> {
     let read_only =
         system.f_flag.contains(StatVfsMountFlags::RDONLY) || rustix::fs::access(&store.dir, Access::WRITE_OK).is_err();
     let bytes = |blocks: u64| blocks.saturating_mul(system.f_frsize);
-    Ok(Disk { used: files(store)?, free: bytes(system.f_bavail), size: bytes(system.f_blocks), read_only })
+    let mut postings = 0;
+    for family in [Family::Postings, Family::Lists, Family::Delta] {
+        let size = store.db.property_int_value_cf(store.family(family), properties::TOTAL_SST_FILES_SIZE);
+        postings += size.map_err(|e| store.failed(&e))?.unwrap_or(0);
+    }
+    Ok(Disk { used: files(store)?, postings, free: bytes(system.f_bavail), size: bytes(system.f_blocks), read_only })
 }
 
 /// Size of all files, except reserved space.
-pub(super) fn files(store: &RocksStore) -> Result<u64, StoreError> {
+fn files(store: &RocksStore) -> Result<u64, StoreError> {
     let sizes = || -> io::Result<u64> {
         let mut sum = 0;
         for entry in fs::read_dir(&store.dir)? {

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 
 use hashbrown::HashSet;
 use jiff::{SignedDuration, Timestamp};
@@ -14,12 +12,9 @@ use super::change::{Change, Present, audited};
 use super::merge;
 use super::recipes::KnownRecipe;
 use super::schema::{self, Family, MetaKey};
-use super::{RocksStore, audit, error, vitals};
-use crate::index::{Action, Amended, AuditedBook, BookKey, LateGems, NewBook, Record, Small, Snapshot, StoreError};
+use super::{RocksStore, error};
+use crate::index::{Action, Amended, AuditedBook, BookKey, LateGems, NewBook, Record, Snapshot, StoreError};
 
-/// How long to wait for `RocksDB` to resume writing after space was freed. It checks every 5 seconds.
-const RECOVERY: Duration = Duration::from_secs(15);
-const RECOVERY_STEP: Duration = Duration::from_millis(50);
 /// Assumed number of postings of a removed book.
 const REMOVED_GEMS: u64 = 200;
 
@@ -140,53 +135,9 @@ pub(super) fn amend(
     Ok(Some(new))
 }
 
-pub(super) fn apply(
-    store: &RocksStore,
-    changes: &[(Small<'_>, Option<Vec<u8>>)],
-    actions: &[Action],
-) -> Result<(), StoreError> {
-    let commit = || audit::commit(store, batch_of(store, changes), actions.to_vec());
-    match commit() {
-        Err(StoreError::DiskFull(_)) if store.reserve.release() => {
-            tracing::warn!("{}: the disk is full; its reserve is used", error::show(&store.dir));
-            let until = Instant::now() + RECOVERY;
-            while vitals::writable(store).is_err() && Instant::now() < until {
-                sleep(RECOVERY_STEP);
-            }
-            commit()
-        }
-        done => done,
-    }
-}
-
-fn batch_of(store: &RocksStore, changes: &[(Small<'_>, Option<Vec<u8>>)]) -> WriteBatch {
-    let mut batch = WriteBatch::default();
-    for (small, value) in changes {
-        let (family, key) = match small {
-            Small::Key(id) => (Family::Keys, id.as_bytes().to_vec()),
-            Small::Job(number) => (Family::Jobs, number.to_be_bytes().to_vec()),
-            Small::Setting(kind, name) => (Family::Meta, MetaKey::Setting(kind.as_bytes(), name.as_bytes()).bytes()),
-        };
-        match value {
-            Some(value) => batch.put_cf(store.family(family), key, value),
-            None => batch.delete_cf(store.family(family), key),
-        }
-    }
-    batch
-}
-
 /// Refuses books if the remaining space of a full disk is left to small records.
 fn has_room_for_books(store: &RocksStore) -> Result<(), StoreError> {
     if store.reserve.is_released() { Err(StoreError::DiskFull(error::show(&store.dir))) } else { Ok(()) }
-}
-
-pub(super) fn keep(store: &RocksStore, kind: &str, name: &str, value: Option<&[u8]>) -> Result<(), StoreError> {
-    let (meta, key) = (store.family(Family::Meta), MetaKey::Setting(kind.as_bytes(), name.as_bytes()).bytes());
-    let kept = match value {
-        Some(value) => store.db.put_cf(meta, key, value),
-        None => store.db.delete_cf(meta, key),
-    };
-    kept.map_err(|e| store.failed(&e))
 }
 
 /// Keeps the last of the books with the same key.

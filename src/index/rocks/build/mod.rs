@@ -24,7 +24,7 @@ use super::recipes::KnownRecipe;
 use super::schema::{self, Family, MetaKey, Postings};
 use super::write::full;
 use super::{RocksStore, audit, error, gem_list, options};
-use crate::index::{Action, BookNo, LibrarySummary, NewBook, Record, Sizes, Store, StoreError};
+use crate::index::{Action, Administration as _, BookNo, LibrarySummary, NewBook, Record, Sizes, Store, StoreError};
 
 /// Number of unsorted entries written at once.
 const BATCH: usize = 10_000;

@@ -29,7 +29,7 @@ pub(in crate::index::rocks) enum MetaKey<'a> {
     /// The recipe is ready.
     Ready(u16),
     /// A library's summary.
-    Library(&'a str),
+    Library(&'a [u8]),
     /// The start of a run of book numbers.
     Owner(BookNo),
     /// A setting: its kind, and its name.
@@ -45,7 +45,7 @@ impl<'a> MetaKey<'a> {
 
     /// The key of a library's summary.
     pub(in crate::index::rocks) fn library(library: &'a Library) -> Self {
-        Self::Library(library.as_str())
+        Self::Library(library.as_str().as_bytes())
     }
 
     /// All keys of a recipe.
@@ -87,7 +87,7 @@ impl<'a> MetaKey<'a> {
             Self::Recipe(number) | Self::Sizes(number) | Self::Leaving(number) | Self::Ready(number) => {
                 [word, &number.to_be_bytes()].concat()
             }
-            Self::Library(name) => [word, name.as_bytes()].concat(),
+            Self::Library(name) => [word, name].concat(),
             Self::Owner(start) => [word, &start.0.to_be_bytes()].concat(),
             Self::Setting(kind, name) => [word, kind, b"\0", name].concat(),
             _ => word.to_vec(),
@@ -104,7 +104,7 @@ impl<'a> MetaKey<'a> {
             return read_recipe(rest).map(of_recipe);
         }
         match word {
-            b"library\0" => str::from_utf8(rest).ok().map(Self::Library),
+            b"library\0" => Some(Self::Library(rest)),
             b"owner\0" => read_book(rest).map(Self::Owner),
             b"setting\0" => {
                 let end = memchr::memchr(0, rest)?;
@@ -123,11 +123,11 @@ mod tests {
     fn keys_are_read_as_they_are_written() {
         let mut keys = MetaKey::FIXED.to_vec();
         keys.extend([0, 1, 256, u16::MAX].into_iter().flat_map(MetaKey::of_recipe));
-        keys.extend([MetaKey::Library("a library"), MetaKey::Owner(BookNo(7)), MetaKey::Setting(b"kind", b"a\0name")]);
+        keys.extend([MetaKey::Library(b"a library"), MetaKey::Owner(BookNo(7)), MetaKey::Setting(b"kind", b"a\0name")]);
         for key in keys {
             assert_eq!(MetaKey::read(&key.bytes()), Some(key));
         }
-        for none in [&b""[..], b"more", b"version2", b"recipe\0\x01", b"owner\0\0\0\0", b"setting\0kind", b"sizes\0123"]
+        for none in [&b""[..], b"more", b"version2", b"recipe\0\x01", b"owner\0\0\0\0", b"setting\0kind", b"sizes\0abc"]
         {
             assert_eq!(MetaKey::read(none), None, "{none:?}");
         }

@@ -256,6 +256,7 @@ impl Check<'_> {
         let is_unknown = |number| self.snapshot.known().numbered(number).is_none();
         match MetaKey::read(key) {
             Some(MetaKey::Library(name)) => {
+                let name = String::from_utf8_lossy(name).into_owned();
                 let books = match name.parse() {
                     Ok(library) => self.or_fault(self.snapshot.walk(&library, None, 1))?,
                     Err(_) => Some(Vec::new()),

@@ -1,0 +1,71 @@
+//! The store's tables of small records, with values in JSON.
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+use std::sync::{MutexGuard, PoisonError};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::{Catalogue, CatalogueError};
+use crate::index::{Action, Row, RowChange, Table};
+
+/// Writes a row.
+pub(super) fn put(table: Table, key: impl AsRef<[u8]>, value: &impl Serialize) -> RowChange {
+    let value = serde_json::to_vec(value).expect("these have text keys only and are written to memory");
+    RowChange::put(table, key, value)
+}
+
+impl Catalogue {
+    /// Reads a table whose keys are text.
+    ///
+    /// # Errors
+    /// [`CatalogueError::BadSetting`] for a row that cannot be read.
+    pub(super) fn rows<K: FromStr + Ord, V: DeserializeOwned>(
+        &self,
+        table: Table,
+    ) -> Result<BTreeMap<K, V>, CatalogueError> {
+        let read = |(key, value): Row| {
+            let name = String::from_utf8_lossy(&key);
+            let row = name.parse().ok().zip(serde_json::from_slice(&value).ok());
+            row.ok_or_else(|| CatalogueError::BadSetting { kind: table.as_str(), name: name.into_owned() })
+        };
+        self.store.table(table)?.into_iter().map(read).collect()
+    }
+
+    /// Changes or removes a setting. Returns whether it existed. The change in `along` is part of the same atomic
+    /// step.
+    pub(super) fn change_setting(&self, setting: RowChange, along: Option<RowChange>) -> Result<bool, CatalogueError> {
+        let _changing = self.changing_settings();
+        let was_there = self.store.table(setting.table)?.iter().any(|(key, _)| *key == setting.key);
+        let removed = setting.value.is_none();
+        if was_there || !removed {
+            let name = String::from_utf8_lossy(&setting.key).into_owned();
+            let action = Action::Setting { kind: setting.table.as_str().to_owned(), name, removed };
+            let changes: Vec<RowChange> = [setting].into_iter().chain(along).collect();
+            self.store.apply(&changes, &[action])?;
+        }
+        Ok(was_there)
+    }
+
+    /// Held from reading settings until a change that depends on them is written.
+    pub(super) fn changing_settings(&self) -> MutexGuard<'_, ()> {
+        self.changing_settings.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sets whether folds are kept of books added from now on. With its fold, a book can get gems of another recipe
+    /// without its text ([`Task::Reindex`](crate::api::Task::Reindex)).
+    pub fn keep_folds(&self, keep: bool) -> Result<(), CatalogueError> {
+        let _changing = self.changing_settings();
+        if keep != self.keeps_folds()? {
+            let change = if keep { RowChange::put(Table::Folds, "", "") } else { RowChange::delete(Table::Folds, "") };
+            self.store.apply(&[change], &[Action::FoldsKept { kept: keep }])?;
+        }
+        Ok(())
+    }
+
+    /// Whether folds of added books are kept.
+    pub(super) fn keeps_folds(&self) -> Result<bool, CatalogueError> {
+        Ok(!self.store.table(Table::Folds)?.is_empty())
+    }
+}

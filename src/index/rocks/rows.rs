@@ -1,0 +1,69 @@
+//! The tables of small records. Keys and jobs have families of their own; the others share [`Family::Meta`].
+
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use rocksdb::{Direction, IteratorMode, WriteBatch};
+
+use super::schema::{Family, MetaKey};
+use super::{RocksStore, audit, error, vitals};
+use crate::index::{Action, Row, RowChange, StoreError, Table};
+
+/// How long to wait for `RocksDB` to resume writing after space was freed. It checks every 5 seconds.
+const RECOVERY: Duration = Duration::from_secs(15);
+const RECOVERY_STEP: Duration = Duration::from_millis(50);
+
+/// Where the rows of a table are: a family, and what their keys start with.
+fn place(table: Table) -> (Family, Vec<u8>) {
+    match table {
+        Table::Keys => (Family::Keys, Vec::new()),
+        Table::Jobs => (Family::Jobs, Vec::new()),
+        Table::Folds => (Family::Meta, MetaKey::Folds.bytes()),
+        Table::Access | Table::AllowLists | Table::Webhooks | Table::WebhookProgress => {
+            (Family::Meta, MetaKey::Setting(table.as_str().as_bytes(), b"").bytes())
+        }
+    }
+}
+
+pub(super) fn read(store: &RocksStore, table: Table) -> Result<Vec<Row>, StoreError> {
+    let (family, prefix) = place(table);
+    let mut rows = Vec::new();
+    for entry in store.db.iterator_cf(store.family(family), IteratorMode::From(&prefix, Direction::Forward)) {
+        let (key, value) = entry.map_err(|e| store.failed(&e))?;
+        let Some(key) = key.strip_prefix(prefix.as_slice()) else { break };
+        rows.push((key.to_vec(), value.into_vec()));
+    }
+    Ok(rows)
+}
+
+/// Writes the changes. On a full disk, uses its reserve.
+pub(super) fn apply(store: &RocksStore, changes: &[RowChange], actions: &[Action]) -> Result<(), StoreError> {
+    match commit(store, changes, actions) {
+        Err(StoreError::DiskFull(_)) if store.reserve.release() => {
+            tracing::warn!("{}: the disk is full; its reserve is used", error::show(&store.dir));
+            let until = Instant::now() + RECOVERY;
+            while vitals::writable(store).is_err() && Instant::now() < until {
+                sleep(RECOVERY_STEP);
+            }
+            commit(store, changes, actions)
+        }
+        done => done,
+    }
+}
+
+fn commit(store: &RocksStore, changes: &[RowChange], actions: &[Action]) -> Result<(), StoreError> {
+    let mut batch = WriteBatch::default();
+    for RowChange { table, key, value } in changes {
+        let (family, mut place) = place(*table);
+        place.extend(key);
+        match value {
+            Some(value) => batch.put_cf(store.family(family), place, value),
+            None => batch.delete_cf(store.family(family), place),
+        }
+    }
+    if actions.is_empty() {
+        // Progress: later changes that wait for the disk take it along.
+        return store.db.write(batch).map_err(|e| store.failed(&e));
+    }
+    audit::commit(store, batch, actions.to_vec())
+}

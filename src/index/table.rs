@@ -1,0 +1,64 @@
+//! Small records next to the books, in tables of rows.
+
+/// A table of small records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Table {
+    /// Access keys, by id.
+    Keys,
+    /// Facts about access: whether there has ever been a key.
+    Access,
+    /// Jobs, by number (`u32`, big-endian).
+    Jobs,
+    /// Whether folds of added books are kept: if so, one row with an empty key.
+    Folds,
+    /// Allow-lists, by name.
+    AllowLists,
+    /// Webhooks, by library.
+    Webhooks,
+    /// How far each webhook has got in the audit log, by library.
+    WebhookProgress,
+}
+
+impl Table {
+    /// Its name, as in error messages and in the audit log. Stores keep it, so it never changes.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Keys => "key",
+            Self::Access => "access",
+            Self::Jobs => "job",
+            Self::Folds => "folds",
+            Self::AllowLists => "allow",
+            Self::Webhooks => "webhook",
+            Self::WebhookProgress => "webhook-progress",
+        }
+    }
+}
+
+/// A row of a table: its key and its value.
+pub type Row = (Vec<u8>, Vec<u8>);
+
+/// A change of one row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RowChange {
+    /// The table.
+    pub table: Table,
+    /// The key of the row.
+    pub key: Vec<u8>,
+    /// The new value; `None` to delete the row.
+    pub value: Option<Vec<u8>>,
+}
+
+impl RowChange {
+    /// Writes a row, whether or not it exists.
+    #[must_use]
+    pub fn put(table: Table, key: impl AsRef<[u8]>, value: impl Into<Vec<u8>>) -> Self {
+        Self { table, key: key.as_ref().to_vec(), value: Some(value.into()) }
+    }
+
+    /// Deletes a row, if it exists.
+    #[must_use]
+    pub fn delete(table: Table, key: impl AsRef<[u8]>) -> Self {
+        Self { table, key: key.as_ref().to_vec(), value: None }
+    }
+}

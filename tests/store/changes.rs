@@ -1,0 +1,136 @@
+//! Changes of books.
+
+use lapidary::catalogue::{Amendment, Catalogue, Content, NewEntry, Prepared};
+use lapidary::index::{
+    Action, Administration as _, BookNo, NewBook, Rights, RocksStore, RowChange, Store as _, StoreError, Table, Tally,
+    UNWATCHED,
+};
+use lapidary_gems::{Gem, PlacedGem};
+use tempfile::tempdir;
+
+use crate::common::prose;
+use crate::support::{ALL, book, create, dump, gem, key, placed, raw_keys, recipe, recipe_name, simple, tally};
+
+#[test]
+fn what_a_recipe_cannot_have_is_refused_whole() {
+    let dir = tempdir().unwrap();
+    let store = create(dir.path());
+    store.put(vec![simple("lib", "1", 0..3)]).unwrap();
+    let before = dump(&store).unwrap();
+
+    let unknown = book(key("lib", "2"), &[("third", vec![placed("documented", 0)])]);
+    let refused = store.put(vec![simple("lib", "1", 5..9), unknown]).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "there are no gems of recipe 'documented@2f7be4a9' here; there are: documented, released, hardened"
+    );
+    assert_eq!(dump(&store).unwrap(), before);
+    assert!(matches!(store.snapshot().sizes(&recipe_name("third")), Err(StoreError::UnknownRecipe { .. })));
+
+    if recipe("documented").gem_bits() == 32 {
+        // Its lower half is a gem of the book.
+        let wide = Gem(gem("documented", 0).0 | 1 << 32);
+        assert_eq!(store.snapshot().tally(&recipe_name("documented"), &[wide], ALL).unwrap(), Tally::default());
+        let wide = book(key("lib", "2"), &[("documented", vec![PlacedGem { gem: wide, place: None }])]);
+        assert!(matches!(store.put(vec![wide]), Err(StoreError::GemTooLarge { bits: 32, .. })));
+        assert_eq!(dump(&store).unwrap(), before);
+    }
+}
+
+#[test]
+fn many_may_write_and_read_at_once() {
+    let dir = tempdir().unwrap();
+    let store = create(dir.path());
+    std::thread::scope(|scope| {
+        for library in ["a", "b", "c"] {
+            let store = &store;
+            scope.spawn(move || {
+                for i in 0..40 {
+                    store
+                        .put(vec![simple(library, &i.to_string(), i..i + 5), simple("all", &i.to_string(), 0..i)])
+                        .unwrap();
+                    store.remove(&[key(library, &(i / 2).to_string())]).unwrap();
+                }
+            });
+        }
+        for _ in 0..10 {
+            assert_eq!(store.verify(UNWATCHED).unwrap(), Vec::<String>::new());
+        }
+    });
+    assert_eq!(store.verify(UNWATCHED).unwrap(), Vec::<String>::new());
+    assert!(store.vitals().unwrap().disk.used > 10_000);
+}
+
+#[test]
+fn folds_go_with_their_books() {
+    let dir = tempdir().unwrap();
+    let store = create(dir.path());
+    store.apply(&[RowChange::put(Table::Folds, "", "")], &[Action::FoldsKept { kept: true }]).unwrap();
+    let fold = recipe("documented").folded("a text that is kept", |place| place);
+    let mut folded = simple("lib", "1", 0..3);
+    folded.folds = vec![fold.clone(), recipe("released").folded("a text that is kept", |place| place)];
+    store.put(vec![folded, simple("lib", "2", 0..3)]).unwrap();
+    drop(store);
+    let store = RocksStore::open(dir.path()).unwrap();
+    assert_eq!(store.table(Table::Folds).unwrap(), [(vec![], vec![])]);
+    assert_eq!(store.snapshot().fold("documented", BookNo(0)).unwrap(), Some(fold));
+    assert_eq!(store.snapshot().fold("documented", BookNo(1)).unwrap(), None);
+    store.remove(&[key("lib", "1")]).unwrap();
+    assert_eq!(store.verify(UNWATCHED).unwrap(), Vec::<String>::new());
+    drop(store);
+    assert_eq!(raw_keys(dir.path(), "folds").len(), 0);
+}
+
+/// A book that is put in, by its text and its rights, and how an amendment changes it meanwhile.
+#[test]
+fn a_book_put_in_undoes_no_amendment_made_meanwhile() {
+    let dir = tempdir().unwrap();
+    let catalogue = Catalogue::open_or_create(dir.path()).unwrap();
+    let key = key("lib", "1");
+    let prepared = |text: u64, rights: Rights| -> Prepared {
+        let entry = NewEntry::new(key.clone(), rights, Content::text(prose(text, 2_000)));
+        catalogue.prepare(entry, &catalogue.ensure_recipes(&[]).unwrap()).unwrap()
+    };
+    let amend = |amendment: Amendment| catalogue.amend(&key, &amendment).unwrap().unwrap();
+    let (disabled, note) = (|disabled| Amendment { disabled: Some(disabled), ..Amendment::default() }, "held back");
+    let note = Amendment { note: Some(note.to_owned()), ..Amendment::default() };
+    let rights = Amendment { rights: Some(Rights::Free), ..Amendment::default() };
+    let amendments = [disabled(true), disabled(false), note, rights];
+    catalogue.commit(vec![prepared(0, Rights::Protected)]).unwrap();
+    for (text, amendment) in (1..).zip(amendments) {
+        let put = prepared(text, Rights::Protected);
+        let amended = amend(amendment.clone());
+        catalogue.commit(vec![put]).unwrap();
+        let now = catalogue.book(&key).unwrap().unwrap();
+        assert_ne!(now.digest, amended.digest, "the new text is there");
+        assert_eq!((now.rights, &now.standing), (amended.rights, &amended.standing), "{amendment:?}");
+        // A book that is put in afterwards says what its rights are; whether it counts and its note stay.
+        catalogue.commit(vec![prepared(100 + text, Rights::Protected)]).unwrap();
+        let now = catalogue.book(&key).unwrap().unwrap();
+        assert_eq!((now.rights, &now.standing), (Rights::Protected, &amended.standing), "{amendment:?}");
+    }
+    // Of two that are put in at once, the last counts, whatever was amended before.
+    let (first, second) = (prepared(200, Rights::Free), prepared(201, Rights::PublicDomain));
+    catalogue.commit(vec![first]).unwrap();
+    catalogue.commit(vec![second]).unwrap();
+    assert_eq!(catalogue.book(&key).unwrap().unwrap().rights, Rights::PublicDomain);
+    assert_eq!(catalogue.verify().unwrap(), Vec::<String>::new());
+}
+
+#[test]
+fn a_book_is_emptied_by_nobody_who_did_not_ask_for_it() {
+    let dir = tempdir().unwrap();
+    let store = create(dir.path());
+    // Prepared when there was no such book yet.
+    let empty = NewBook { allow_empty: false, ..simple("lib", "a", []) };
+    store.put(vec![simple("lib", "a", [1, 2])]).unwrap();
+
+    let before = dump(&store).unwrap();
+    let refused = store.put(vec![simple("lib", "b", [3]), empty.clone()]).unwrap_err();
+    assert!(matches!(refused, StoreError::WouldBeEmpty { .. }), "{refused}");
+    assert_eq!(dump(&store).unwrap(), before, "all or nothing");
+
+    store.put(vec![NewBook { allow_empty: false, ..simple("lib", "a", [4]) }]).unwrap();
+    store.put(vec![NewBook { allow_empty: true, ..empty }]).unwrap();
+    assert!(tally(&*store.snapshot(), [1, 2, 4], 10).books.is_empty());
+}

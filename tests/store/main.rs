@@ -1,0 +1,15 @@
+//! The store against a model in memory, against damage, and against other processes.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod build;
+mod changes;
+mod damage;
+mod folders;
+mod model;
+mod processes;
+mod reads;
+mod recipes;
+mod support;
+mod versions;

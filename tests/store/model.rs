@@ -1,0 +1,321 @@
+//! The store against a model in memory.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use lapidary::index::{
+    Administration as _, BookKey, BookNo, LateGems, Library, LibrarySummary, LibraryTally, Limits, NewBook, Record,
+    RocksStore, Sizes, Snapshot, Store as _, UNWATCHED,
+};
+use lapidary_gems::{Gem, Place, PlacedGem, RecipeName};
+use proptest::prelude::*;
+use tempfile::tempdir;
+
+use crate::support::{NO_CAP, POOL, RECIPES, book, create, dump, gem, key, posted, raw_keys, recipe, recipe_name};
+
+const LIBRARIES: [&str; 3] = ["lib", "lib2", "Библиотека / №1"];
+const IDS: [&str; 3] = ["a", "a/b", "Книга"];
+
+fn model_key(i: usize) -> BookKey {
+    key(LIBRARIES[i / IDS.len()], IDS[i % IDS.len()])
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Put(Vec<NewBook>),
+    Remove(Vec<BookKey>),
+    Flush,
+    Compact,
+    Reopen,
+}
+
+fn any_key() -> impl Strategy<Value = BookKey> {
+    (0..LIBRARIES.len() * IDS.len()).prop_map(model_key)
+}
+
+fn any_gems(recipe: &'static str) -> impl Strategy<Value = Vec<PlacedGem>> {
+    let order = Just((0..POOL).collect::<Vec<_>>()).prop_shuffle();
+    let place = proptest::option::of((0..5000_u64, 0..5000_u64).prop_map(|(start, n)| Place { start, end: start + n }));
+    let places = prop_oneof![
+        Just(vec![None; POOL as usize]),
+        proptest::collection::vec(place.clone(), POOL as usize),
+        proptest::collection::vec(place.prop_map(|place| place.or(Some(Place { start: 0, end: 7 }))), POOL as usize),
+    ];
+    (order, places, 0..=POOL as usize).prop_map(move |(order, places, len)| {
+        let gems = order.into_iter().zip(places).take(len);
+        gems.map(|(i, place)| PlacedGem { gem: gem(recipe, i), place }).collect()
+    })
+}
+
+fn any_book() -> impl Strategy<Value = NewBook> {
+    let gems = RECIPES.map(|name| proptest::option::weighted(0.8, any_gems(name)));
+    (any_key(), gems, 0..10_000_u64, 0..1_000_000_i64).prop_map(|(key, gems, bytes, second)| {
+        let gems: Vec<_> = RECIPES.into_iter().zip(gems).filter_map(|(name, gems)| Some((name, gems?))).collect();
+        let mut book = book(key, &gems);
+        book.record.bytes = bytes;
+        book.record.changed = Timestamp::from_second(second).unwrap();
+        book
+    })
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        6 => proptest::collection::vec(any_book(), 1..4).prop_map(Step::Put),
+        3 => proptest::collection::vec(any_key(), 1..4).prop_map(Step::Remove),
+        1 => Just(Step::Flush),
+        2 => Just(Step::Compact),
+        1 => Just(Step::Reopen),
+    ]
+}
+
+#[derive(Default)]
+struct Model {
+    books: BTreeMap<BookKey, NewBook>,
+    numbers: BTreeMap<BookKey, BookNo>,
+    used: BTreeSet<BookNo>,
+}
+
+impl Model {
+    fn put(&mut self, books: &[NewBook]) {
+        for book in books {
+            self.books.insert(book.record.key.clone(), book.clone());
+        }
+    }
+
+    fn remove(&mut self, keys: &[BookKey]) -> Vec<bool> {
+        let there = keys.iter().map(|key| self.books.contains_key(key)).collect();
+        for key in keys {
+            self.books.remove(key);
+            self.numbers.remove(key);
+        }
+        there
+    }
+
+    /// Takes the numbers of new books from the store; they must be new.
+    fn number_new(&mut self, snapshot: &dyn Snapshot) {
+        for key in self.books.keys().filter(|key| !self.numbers.contains_key(*key)).cloned().collect::<Vec<_>>() {
+            let number = snapshot.find(&key).unwrap().unwrap();
+            assert!(self.used.insert(number), "{key} got a number that was used before");
+            self.numbers.insert(key, number);
+        }
+    }
+
+    fn compare(&self, store: &RocksStore) {
+        let snapshot = &*store.snapshot();
+        for key in (0..LIBRARIES.len() * IDS.len()).map(model_key) {
+            let number = self.numbers.get(&key).copied();
+            assert_eq!(snapshot.find(&key).unwrap(), number);
+            let Some(number) = number else { continue };
+            let book = &self.books[&key];
+            assert_eq!(snapshot.fetch(&[number]).unwrap(), [Some(book.record.clone())]);
+            for name in RECIPES.map(recipe_name) {
+                assert_eq!(snapshot.gems(&name, number).unwrap(), book.gems.get(&name).cloned());
+            }
+        }
+        let mut libraries: BTreeMap<&str, Vec<&Record>> = BTreeMap::new();
+        for book in self.books.values() {
+            libraries.entry(book.record.key.library.as_str()).or_default().push(&book.record);
+        }
+        for name in LIBRARIES {
+            let records = snapshot.walk(&name.parse().unwrap(), None, usize::MAX).unwrap();
+            assert_eq!(records.iter().collect::<Vec<_>>(), libraries.get(name).cloned().unwrap_or_default());
+        }
+        let summaries = snapshot.libraries().unwrap();
+        assert_eq!(summaries.len(), libraries.len());
+        for (LibrarySummary { library, books, bytes, changed, .. }, (name, records)) in summaries.iter().zip(&libraries)
+        {
+            assert_eq!((library.as_str(), *books), (*name, records.len() as u64));
+            assert_eq!(*bytes, records.iter().map(|record| record.bytes).sum::<u64>());
+            assert!(records.iter().all(|record| record.changed <= *changed));
+        }
+        for name in RECIPES {
+            self.compare_recipe(snapshot, name);
+        }
+        assert_eq!(store.verify(UNWATCHED).unwrap(), Vec::<String>::new());
+    }
+
+    fn compare_recipe(&self, snapshot: &dyn Snapshot, name: &str) {
+        let asked: Vec<Gem> = (0..POOL + 3).rev().map(|i| gem(name, i)).collect();
+        let (posted, name) = (|gems: &[PlacedGem]| posted(name, gems), recipe_name(name));
+        let mut sizes = Sizes::default();
+        let mut libraries: BTreeMap<Library, BTreeMap<Gem, Vec<BookNo>>> = BTreeMap::new();
+        for (key, book) in &self.books {
+            let Some(gems) = book.gems.get(&name) else { continue };
+            sizes.add(gems.len() as u32);
+            let lists = libraries.entry(key.library.clone()).or_default();
+            for gem in posted(gems) {
+                lists.entry(gem).or_default().push(self.numbers[key]);
+            }
+        }
+        assert_eq!(snapshot.sizes(&name).unwrap(), sizes);
+        for (cap, fewest) in [0, 1, 2, NO_CAP].into_iter().flat_map(|cap| [0, 1, 2, 5].map(|fewest| (cap, fewest))) {
+            // Each library is as if it were alone.
+            let each = libraries.iter().map(|(library, lists)| Self::tally(library, lists, &asked, cap, fewest));
+            let each: Vec<LibraryTally> = each.filter(|of| !of.books.is_empty() || !of.common.is_empty()).collect();
+            let limits = Limits { cap, fewest, library: None };
+            let mut all = snapshot.tally(&name, &asked, limits).unwrap();
+            all.libraries.sort_by(|a, b| a.library.cmp(&b.library));
+            assert_eq!(all.libraries, each);
+            for library in LIBRARIES.map(|name| name.parse().unwrap()) {
+                let found = snapshot.tally(&name, &asked, Limits { library: Some(&library), ..limits }).unwrap();
+                let expected: Vec<LibraryTally> = each.iter().filter(|of| of.library == library).cloned().collect();
+                assert_eq!(found.libraries, expected);
+            }
+        }
+    }
+
+    fn tally(
+        library: &Library,
+        lists: &BTreeMap<Gem, Vec<BookNo>>,
+        asked: &[Gem],
+        cap: u32,
+        fewest: u32,
+    ) -> LibraryTally {
+        let mut counts: BTreeMap<BookNo, u32> = BTreeMap::new();
+        let is_common = |gem: &&Gem| lists.get(*gem).is_some_and(|list| list.len() > cap as usize);
+        let common: Vec<Gem> = asked.iter().filter(is_common).copied().collect();
+        for book in asked.iter().filter(|gem| !is_common(gem)).filter_map(|gem| lists.get(gem)).flatten() {
+            *counts.entry(*book).or_default() += 1;
+        }
+        let counted: BTreeSet<Gem> = asked.iter().filter(|gem| !is_common(gem)).copied().collect();
+        let holders = counted.into_iter().filter_map(|gem| Some((gem, lists.get(&gem)?.len() as u32)));
+        counts.retain(|_, count| *count >= fewest);
+        let mut tally = LibraryTally::empty(library.clone());
+        tally.books = counts.into_iter().collect();
+        // Asked for is what a check weighs: nothing, where no book is named.
+        tally.holders = if tally.books.is_empty() && common.is_empty() { Vec::new() } else { holders.collect() };
+        tally.common = common;
+        tally
+    }
+}
+
+impl Model {
+    /// The keys of all buckets, as the schema draws them.
+    fn buckets(&self) -> BTreeSet<Vec<u8>> {
+        let mut keys = BTreeSet::new();
+        for (number, name) in (0_u16..).zip(RECIPES) {
+            let lists = self.books.values().filter_map(|book| book.gems.get(&recipe_name(name)));
+            for gem in lists.flat_map(|gems| posted(name, gems)) {
+                let bucket = (gem.0 >> (recipe(name).gem_bits() - 20)) as u32;
+                keys.insert([&number.to_be_bytes()[..], &bucket.to_be_bytes()[1..]].concat());
+            }
+        }
+        keys
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_store_does_what_a_map_would(steps in proptest::collection::vec(any_step(), 1..12)) {
+        let dir = tempdir().unwrap();
+        let mut store = create(dir.path());
+        let mut model = Model::default();
+        for step in steps {
+            match step {
+                Step::Put(books) => {
+                    model.put(&books);
+                    store.put(books).unwrap();
+                }
+                Step::Remove(keys) => assert_eq!(store.remove(&keys).unwrap(), model.remove(&keys)),
+                Step::Flush => store.flush().unwrap(),
+                Step::Compact => store.compact(UNWATCHED).unwrap(),
+                Step::Reopen => {
+                    drop(store);
+                    store = RocksStore::open(dir.path()).unwrap();
+                }
+            }
+            let snapshot = store.snapshot();
+            model.number_new(&*snapshot);
+            model.compare(&store);
+        }
+        store.compact(UNWATCHED).unwrap();
+        model.compare(&store);
+        drop(store);
+        prop_assert_eq!(raw_keys(dir.path(), "delta").len(), 0);
+        prop_assert_eq!(raw_keys(dir.path(), "lists").len(), 0);
+        prop_assert_eq!(raw_keys(dir.path(), "postings"), model.buckets());
+        prop_assert_eq!(raw_keys(dir.path(), "books").len(), model.books.len());
+        prop_assert_eq!(raw_keys(dir.path(), "ids").len(), model.books.len());
+    }
+}
+
+/// What may be done to a store, books of it and recipes alike.
+#[derive(Debug, Clone)]
+enum Change {
+    Put(Vec<NewBook>),
+    Remove(Vec<BookKey>),
+    AddRecipe(&'static str),
+    /// Gives all books that lack them gems of the recipe, and makes it the default.
+    Reindex(&'static str, Vec<PlacedGem>),
+    DropRecipe(&'static str),
+    Compact,
+    Reopen,
+}
+
+fn any_change() -> impl Strategy<Value = Change> {
+    let any_recipe = || proptest::sample::select(RECIPES.as_slice());
+    prop_oneof![
+        6 => proptest::collection::vec(any_book(), 1..4).prop_map(Change::Put),
+        2 => proptest::collection::vec(any_key(), 1..4).prop_map(Change::Remove),
+        2 => any_recipe().prop_map(Change::AddRecipe),
+        2 => any_recipe().prop_flat_map(|name| any_gems(name).prop_map(move |gems| Change::Reindex(name, gems))),
+        3 => any_recipe().prop_map(Change::DropRecipe),
+        2 => Just(Change::Compact),
+        1 => Just(Change::Reopen),
+    ]
+}
+
+/// Gives books gems of a recipe that was added after them.
+fn reindex(store: &RocksStore, name: &str, gems: &[PlacedGem]) {
+    let recipe = recipe_name(name);
+    let late =
+        |(book, record): (BookNo, Record)| LateGems { book, digest: record.digest, gems: gems.to_vec(), fold: None };
+    let books = store.snapshot().books(BookNo(0), usize::MAX).unwrap();
+    store.add_gems(&recipe, books.into_iter().map(late).collect()).unwrap();
+    assert_eq!(store.make_default(&recipe, false).unwrap(), 0);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    /// With recipes that post all gems (of 32 bits) and one that posts some (of 64).
+    #[test]
+    fn no_order_of_changes_leaves_a_fault(changes in proptest::collection::vec(any_change(), 1..16)) {
+        let (dir, backups, empty) = (tempdir().unwrap(), tempdir().unwrap(), tempdir().unwrap());
+        let mut store = create(dir.path());
+        for change in changes {
+            let known: Vec<RecipeName> = store.snapshot().recipes().iter().map(|recipe| recipe.name().clone()).collect();
+            let is_known = |name: &str| known.contains(&recipe_name(name));
+            match change {
+                Change::Put(mut books) => {
+                    for book in &mut books {
+                        book.gems.retain(|name, _| known.contains(name));
+                    }
+                    store.put(books).unwrap();
+                }
+                Change::Remove(keys) => { store.remove(&keys).unwrap(); }
+                Change::AddRecipe(name) => store.add_recipe(&recipe(name)).unwrap(),
+                Change::Reindex(name, gems) if is_known(name) => reindex(&store, name, &gems),
+                Change::DropRecipe(name) if known[0] != recipe_name(name) => {
+                    store.drop_recipe(&recipe_name(name), UNWATCHED).unwrap();
+                }
+                Change::Compact => store.compact(UNWATCHED).unwrap(),
+                Change::Reopen => {
+                    drop(store);
+                    store = RocksStore::open(dir.path()).unwrap();
+                }
+                Change::Reindex(..) | Change::DropRecipe(_) => {}
+            }
+            prop_assert_eq!(store.verify(UNWATCHED).unwrap(), Vec::<String>::new());
+        }
+        // And what is backed up can be restored.
+        store.backup(backups.path(), 1, UNWATCHED).unwrap();
+        let restored = empty.path().join("restored");
+        RocksStore::restore(backups.path(), &restored, None).unwrap();
+        let restored = RocksStore::open(&restored).unwrap();
+        prop_assert_eq!(restored.verify(UNWATCHED).unwrap(), Vec::<String>::new());
+        prop_assert_eq!(dump(&restored).unwrap(), dump(&store).unwrap());
+    }
+}

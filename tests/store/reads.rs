@@ -1,0 +1,134 @@
+//! What a snapshot tells.
+
+use lapidary::index::{Administration as _, BookId, BookNo, Library, LibraryTally, Snapshot, Store as _, UNWATCHED};
+use lapidary_gems::Gem;
+use tempfile::tempdir;
+
+use crate::support::{ALL, alone, create, gem, key, placed, raw_keys, recipe_name, simple, tally};
+
+#[test]
+fn a_snapshot_sees_no_later_change() {
+    let dir = tempdir().unwrap();
+    let store = create(dir.path());
+    store.put(vec![simple("lib", "1", 0..5), simple("lib", "2", 3..8)]).unwrap();
+    let before = store.snapshot();
+    let numbers = [before.find(&key("lib", "1")).unwrap().unwrap(), before.find(&key("lib", "2")).unwrap().unwrap()];
+    let asked: Vec<Gem> = (0..10).map(|i| gem("documented", i)).collect();
+    let see = |snapshot: &dyn Snapshot| {
+        (
+            snapshot.tally(&recipe_name("documented"), &asked, ALL).unwrap(),
+            snapshot.fetch(&numbers).unwrap(),
+            snapshot.gems(&recipe_name("documented"), numbers[0]).unwrap(),
+            snapshot.walk(&"lib".parse().unwrap(), None, 10).unwrap(),
+            (snapshot.libraries().unwrap(), snapshot.sizes(&recipe_name("documented")).unwrap()),
+        )
+    };
+    let seen = see(&*before);
+    assert_eq!(alone(seen.0.clone()).books, [(numbers[0], 5), (numbers[1], 5)]);
+
+    store.remove(&[key("lib", "1")]).unwrap();
+    store.put(vec![simple("lib", "2", 0..1), simple("new", "3", 0..9)]).unwrap();
+    store.flush().unwrap();
+    assert_eq!(see(&*before), seen);
+    assert_eq!(store.verify(UNWATCHED).unwrap(), Vec::<String>::new());
+    assert_ne!(see(&*store.snapshot()), seen);
+}
+
+#[test]
+fn a_walk_goes_on_behind_an_id() {
+    let dir = tempdir().unwrap();
+    let store = create(dir.path());
+    let ids = ["1", "1/2", "10", "2", "Я", "а"];
+    store.put(ids.iter().rev().map(|id| simple("lib", id, 0..2)).collect()).unwrap();
+    store.put(vec![simple("lib2", "15", 0..2), simple("l", "0", 0..2)]).unwrap();
+    let snapshot = store.snapshot();
+    let walk = |after: Option<&str>, limit| -> Vec<String> {
+        let after: Option<BookId> = after.map(|id| id.parse().unwrap());
+        let records = snapshot.walk(&"lib".parse().unwrap(), after.as_ref(), limit).unwrap();
+        records.into_iter().map(|record| record.key.id.as_str().to_owned()).collect()
+    };
+    assert_eq!(walk(None, 100), ids);
+    assert_eq!(walk(None, 0), [""; 0]);
+    assert_eq!(walk(Some("1"), 2), ["1/2", "10"]);
+    assert_eq!(walk(Some("10"), 1), ["2"]);
+    assert_eq!(walk(Some("1.5 is not there"), 1), ["1/2"]);
+    assert_eq!(walk(Some("а"), 5), [""; 0]);
+    assert_eq!(snapshot.walk(&"li".parse::<Library>().unwrap(), None, 9).unwrap(), []);
+}
+
+#[test]
+fn a_gem_in_more_books_than_the_cap_is_common() {
+    let dir = tempdir().unwrap();
+    let store = create(dir.path());
+    store.put((0..4).map(|i| simple("lib", &i.to_string(), [0, 5, 6 + i])).collect()).unwrap();
+    store.put(vec![simple("lib", "4", [5])]).unwrap();
+    let snapshot = store.snapshot();
+    let ones = |n: u32| (0..n).map(|i| (BookNo(i), 1)).collect::<Vec<_>>();
+    let common = |of: &[u64]| of.iter().map(|i| gem("documented", *i)).collect::<Vec<_>>();
+    for (asked, cap, books, commons) in [
+        (vec![5], 5, ones(5), vec![]),
+        (vec![5], 4, vec![], vec![5]),
+        (vec![5, 0], 4, ones(4), vec![5]),
+        (vec![5, 0], 3, vec![], vec![5, 0]),
+        (vec![0, 5], 3, vec![], vec![0, 5]),
+        (vec![0, 7, 5], 1, vec![(BookNo(1), 1)], vec![0, 5]),
+        (vec![7], 0, vec![], vec![7]),
+        (vec![3, 5, 5, 5], 0, vec![], vec![5]),
+        (vec![7, 7], 1, vec![(BookNo(1), 1)], vec![]),
+        (vec![], 1, vec![], vec![]),
+    ] {
+        let found = tally(&*snapshot, asked, cap);
+        assert_eq!((found.books, found.common), (books, common(&commons)));
+    }
+}
+
+#[test]
+fn a_list_may_grow_long_and_short_again() {
+    let dir = tempdir().unwrap();
+    let store = create(dir.path());
+    let books =
+        |ids: std::ops::Range<u32>| ids.map(|i| simple("lib", &i.to_string(), [1, 2 + u64::from(i % 2)])).collect();
+    let keys = |ids: std::ops::Range<u32>| ids.map(|i| key("lib", &i.to_string())).collect::<Vec<_>>();
+    let empty = || LibraryTally::empty("lib".parse().unwrap());
+    let check = |there: std::ops::Range<u32>| {
+        for merged in [false, true] {
+            if merged {
+                store.compact(UNWATCHED).unwrap();
+            }
+            let snapshot = store.snapshot();
+            let all: Vec<_> = there.clone().map(|i| (BookNo(i), 1)).collect();
+            let count = there.len() as u32;
+            let one = gem("documented", 1);
+            assert_eq!(
+                tally(&*snapshot, [1], count),
+                LibraryTally { books: all, holders: vec![(one, count)], ..empty() }
+            );
+            assert_eq!(tally(&*snapshot, [1], count - 1), LibraryTally { common: vec![one], ..empty() });
+            assert_eq!(store.verify(UNWATCHED).unwrap(), Vec::<String>::new());
+        }
+    };
+    store.put(books(0..1024)).unwrap();
+    check(0..1024);
+    store.put(books(1024..1025)).unwrap();
+    check(0..1025);
+    store.put(books(1025..2500)).unwrap();
+    check(0..2500);
+    store.remove(&keys(1000..2500)).unwrap();
+    check(0..1000);
+    drop(store);
+    assert_eq!(raw_keys(dir.path(), "lists").len(), 0);
+}
+
+#[test]
+fn a_gem_given_twice_counts_once() {
+    let dir = tempdir().unwrap();
+    let store = create(dir.path());
+    store.put(vec![simple("lib", "1", [3, 4, 3, 3])]).unwrap();
+    let snapshot = store.snapshot();
+    assert_eq!(snapshot.fetch(&[BookNo(0)]).unwrap()[0].as_ref().unwrap().gems[&recipe_name("documented")], 2);
+    assert_eq!(
+        snapshot.gems(&recipe_name("documented"), BookNo(0)).unwrap().unwrap(),
+        [placed("documented", 3), placed("documented", 4)]
+    );
+    assert_eq!(store.verify(UNWATCHED).unwrap(), Vec::<String>::new());
+}

@@ -1,0 +1,150 @@
+//! Folders of other versions.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use lapidary::index::{Administration as _, RocksStore, Store as _, StoreError, UNWATCHED};
+use lapidary_gems::Gem;
+use rocksdb::{DB, IteratorMode, Options};
+use tempfile::tempdir;
+
+use crate::common::prose;
+use crate::support::{
+    ALL, FAMILIES, alone, create, dump, key, posted, raw, recipe, recipe_name, refusal, set_version, simple,
+};
+
+/// A folder that an older version made.
+fn unpacked(version: u32, into: &Path) -> PathBuf {
+    let archive = format!("{}/tests/folders/format-{version}.tar.gz", env!("CARGO_MANIFEST_DIR"));
+    let archive = flate2::read::GzDecoder::new(fs::File::open(archive).unwrap());
+    tar::Archive::new(archive).unpack(into).unwrap();
+    into.join(format!("format-{version}"))
+}
+
+#[test]
+fn another_format_version_is_refused_with_advice() {
+    for (version, says) in [(9_u32, "update lapidary"), (1, "feed the books again")] {
+        let dir = tempdir().unwrap();
+        create(dir.path());
+        set_version(dir.path(), version);
+        for error in [refusal(RocksStore::open(dir.path())), refusal(RocksStore::open_or_create(dir.path()))] {
+            assert!(matches!(&error, StoreError::Version { found, supported: 8, .. } if *found == version.to_string()));
+            assert!(error.to_string().contains(says), "{error}");
+        }
+    }
+}
+
+#[test]
+fn a_newer_version_may_have_more_column_families() {
+    let dir = tempdir().unwrap();
+    create(dir.path());
+    set_version(dir.path(), 9);
+    let mut options = Options::default();
+    options.create_missing_column_families(true);
+    drop(DB::open_cf(&options, dir.path(), FAMILIES.into_iter().chain(["later"])).unwrap());
+    assert!(matches!(refusal(RocksStore::open(dir.path())), StoreError::Version { .. }));
+}
+
+#[test]
+fn a_folder_with_more_families_is_of_a_newer_version() {
+    let dir = tempdir().unwrap();
+    drop(create(dir.path()));
+    let mut db = DB::open_cf(&Options::default(), dir.path(), FAMILIES).unwrap();
+    db.create_cf("later", &Options::default()).unwrap();
+    drop(db);
+    let error = refusal(RocksStore::open(dir.path()));
+    assert!(matches!(error, StoreError::Version { .. }), "{error}");
+    assert!(error.to_string().contains("update lapidary"), "{error}");
+}
+
+#[test]
+fn the_file_with_the_version_deceives_nobody() {
+    let dir = tempdir().unwrap();
+    let data = unpacked(7, dir.path());
+    let file = data.join("lapidary.version");
+    fs::write(&file, "8").unwrap();
+    let refused = refusal(RocksStore::open(&data));
+    let says_what_to_do = |detail: &str| detail.contains("delete that file");
+    assert!(matches!(&refused, StoreError::Damaged { detail, .. } if says_what_to_do(detail)), "{refused}");
+
+    for of_another in [None, Some("7"), Some("eight"), Some("")] {
+        match of_another {
+            None => fs::remove_file(&file).unwrap(),
+            Some(content) => fs::write(&file, content).unwrap(),
+        }
+        let store = RocksStore::open(&data).unwrap();
+        assert_eq!(store.verify(UNWATCHED).unwrap(), Vec::<String>::new());
+        assert_eq!(fs::read(&file).unwrap(), b"8");
+    }
+}
+
+/// Folders that older versions made of `prose(0..6)`, with one book replaced and one removed; version 7 has 1,201 books more.
+#[test]
+fn a_folder_of_an_older_version_becomes_one_of_today() {
+    let (exact, hardened) = (["documented", "released"], ["documented", "hardened"]);
+    for (version, names) in [(2, exact), (3, exact), (5, hardened), (6, hardened), (7, hardened)] {
+        let dir = tempdir().unwrap();
+        let data = unpacked(version, dir.path());
+        // Twice: what is brought to this version is one of it.
+        for _ in 0..2 {
+            let store = RocksStore::open(&data).unwrap();
+            let snapshot = store.snapshot();
+            assert_eq!(store.verify(UNWATCHED).unwrap(), Vec::<String>::new());
+            for id in 0..6_u32 {
+                let Some(book) = snapshot.find(&key("l", &id.to_string())).unwrap() else {
+                    assert_eq!(id, 1, "version {version}");
+                    continue;
+                };
+                for name in names {
+                    let gems = recipe(name).gems(&prose(id.into(), 3_000));
+                    let count = posted(name, &gems).len() as u32;
+                    let asked: Vec<Gem> = gems.iter().map(|gem| gem.gem).collect();
+                    let tally = alone(snapshot.tally(&recipe_name(name), &asked, ALL).unwrap());
+                    assert_eq!(tally.books, [(book, count)], "version {version}, {name}");
+                    assert_eq!(snapshot.gems(&recipe_name(name), book).unwrap(), Some(gems));
+                }
+                let text = snapshot.fetch(&[book]).unwrap().pop().flatten().unwrap();
+                assert!(snapshot.with_digest(&text.digest, ALL).unwrap().contains(&book), "version {version}");
+            }
+            // A list that is too long for a bucket, of a library that was fed in two parts.
+            let long = snapshot.tally(&recipe_name("documented"), &[Gem(7)], ALL).unwrap();
+            let books: Vec<usize> = long.libraries.iter().map(|of| of.books.len()).collect();
+            assert_eq!(books, if version < 7 { vec![] } else { vec![1201] });
+        }
+        raw(&data, |db| {
+            let version = db.get_cf(db.cf_handle("meta").unwrap(), "version").unwrap();
+            assert_eq!(version, Some(8_u32.to_be_bytes().to_vec()));
+        });
+    }
+}
+
+#[test]
+fn a_rebuild_that_was_interrupted_is_done_when_the_folder_is_opened() {
+    let dir = tempdir().unwrap();
+    let store = create(dir.path());
+    let many = |i: u64| simple("lib", &i.to_string(), [1, i, i + 1]);
+    store.put((0..1500).map(many).collect()).unwrap();
+    store.compact(UNWATCHED).unwrap();
+    store.put((1400..1600).map(|i| simple("lib", &i.to_string(), [2, i])).collect()).unwrap();
+    let before = dump(&store).unwrap();
+    drop(store);
+    raw(dir.path(), |db| {
+        let [meta, postings] = ["meta", "postings"].map(|name| db.cf_handle(name).unwrap());
+        db.put_cf(meta, "rebuild", "").unwrap();
+        let keys: Vec<_> = db.iterator_cf(postings, IteratorMode::Start).map(|entry| entry.unwrap().0).collect();
+        for (i, key) in keys.iter().enumerate() {
+            match i % 3 {
+                0 => db.delete_cf(postings, key).unwrap(),
+                1 => db.put_cf(postings, key, b"?").unwrap(),
+                _ => {}
+            }
+        }
+        for family in ["lists", "delta"] {
+            db.put_cf(db.cf_handle(family).unwrap(), [0; 11], "?").unwrap();
+            db.put_cf(db.cf_handle(family).unwrap(), "zzz", "?").unwrap();
+        }
+    });
+    let store = RocksStore::open(dir.path()).unwrap();
+    assert_eq!(store.verify(UNWATCHED).unwrap(), Vec::<String>::new());
+    assert_eq!(dump(&store).unwrap(), before);
+}
