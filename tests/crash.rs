@@ -235,7 +235,7 @@ fn a_server_killed_under_load_loses_nothing_it_acknowledged() {
                     scope.spawn(move || feed(url, &books, &mut random, may_be))
                 })
                 .collect();
-            // A job that was interrupted resumes, and this request is then refused. The recipes differ only in their
+            // An interrupted job resumes, and this request is then refused. The recipes differ only in their
             // boundaries, because stored folds are valid for only one set of letters.
             let fine = Boundaries::new(Boundaries::standard().sequences(), 100).expect("boundaries");
             let fine = Recipe::documented().with_boundaries(fine);

@@ -155,7 +155,7 @@ fn ended(url: &str, id: &Value) -> Value {
     }
 }
 
-/// Sets the flag on drop. After a panic, the other threads would otherwise wait for ever.
+/// Sets the flag on drop, so that other threads stop waiting after a panic.
 struct Over<'a>(&'a AtomicBool);
 
 impl Drop for Over<'_> {

@@ -372,7 +372,7 @@ fn a_stream_ends_with_its_key() {
     assert_eq!(get(&server, &boss, "/v1/libraries/l/books/second").0, 404);
 }
 
-/// Stalled exports and imports do not block other calls, nor each other for ever.
+/// Stalled exports and imports do not block other calls, and block each other only for a limited time.
 #[test]
 fn transfers_that_stand_still_stop_nobody() {
     let folder = Folder::new();

@@ -73,7 +73,7 @@ fn every_test_that_is_named_is_there() {
     assert!(named > 20, "{named}");
 }
 
-/// What a reader of `/docs/` can do: execute each call as it stands there, with its example.
+/// Executes each call with its example, as a reader of `/docs/` can.
 #[test]
 fn every_call_works_with_its_example() {
     let folder = Folder::new();
@@ -96,7 +96,7 @@ fn every_call_works_with_its_example() {
     let calls =
         paths.iter().flat_map(|(path, calls)| calls.as_object().expect("calls").iter().map(move |call| (path, call)));
     let mut calls: Vec<(&String, (&String, &Value))> = calls.collect();
-    // Things are put before they are shown, and removed last.
+    // Create resources before showing them, and remove them last.
     let order = ["put", "post", "patch", "get", "delete"];
     calls.sort_by_key(|(_, (method, _))| order.iter().position(|known| known == method));
     assert!(calls.len() > 30, "{}", calls.len());
@@ -107,7 +107,7 @@ fn every_call_works_with_its_example() {
             target = target.replace(&format!("{{{}}}", parameter["name"].as_str().expect("a name")), &example);
         }
         if call["operationId"] == "cancel_job" {
-            // One that still runs: it waits for texts.
+            // Cancel a job that is still running, because it waits for texts.
             let examples = &paths["/v1/jobs"]["post"]["requestBody"]["content"]["application/json"]["examples"];
             let started = send("POST", "/v1/jobs", ("application/json", examples["reindex"]["value"].to_string())).2;
             let started: Value = serde_json::from_str(&started).expect("a job");
@@ -143,7 +143,7 @@ fn example(body: &Value) -> (&str, String) {
     (kind, written)
 }
 
-/// A schema that allows everything tells a client nothing, and clients are generated that cannot read such an answer.
+/// No schema is empty: it would be useless to clients, and generated clients could not parse the response.
 #[test]
 fn every_schema_says_what_it_is_of() {
     fn look(schema: &Value, place: &str) {
@@ -152,7 +152,7 @@ fn every_schema_says_what_it_is_of() {
                 for (name, part) in fields {
                     let is_schema = name == "schema" || name == "items" || place.ends_with("/properties");
                     let empty = part.as_object().is_some_and(|part| !part.keys().any(|key| key != "description"));
-                    // A client's own mark is any JSON.
+                    // `ref` is a client's own reference, which may be any JSON.
                     assert!(!(is_schema && empty) || name == "ref", "{place}/{name}");
                     look(part, &format!("{place}/{name}"));
                 }

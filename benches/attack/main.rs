@@ -166,7 +166,7 @@ fn prepare(data: &Path, arguments: &Arguments, address: String) -> Fallible<Targ
     })
 }
 
-/// A text of made-up words.
+/// A generated text.
 fn prose(seed: u64) -> String {
     let mut state = seed;
     let mut below = |end: usize| {

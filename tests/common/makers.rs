@@ -37,7 +37,7 @@ pub fn txt(paragraphs: &[String]) -> Vec<u8> {
     paragraphs.join("\n\n").into_bytes()
 }
 
-/// Wraps each paragraph in an element of its own.
+/// Wraps each paragraph in an element.
 fn elements(paragraphs: &[String], open: &str, close: &str) -> String {
     paragraphs.iter().map(|paragraph| format!("{open}{paragraph}{close}\n")).collect()
 }

@@ -23,7 +23,7 @@ impl Random {
     }
 }
 
-/// Generates a text of this many made-up words, with about one gem per hundred words.
+/// Generates a text of this many words, with about one gem per hundred words.
 pub fn prose(seed: u64, words: usize) -> String {
     let mut random = Random(seed);
     let mut text = String::new();
