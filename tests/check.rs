@@ -2,9 +2,8 @@
 
 mod common;
 
-use lapidary::catalogue::{
-    Allowable, Amendment, Catalogue, CatalogueError, CheckOptions, Content, NewEntry, Query, Report,
-};
+use lapidary::api::{Amendment, Report};
+use lapidary::catalogue::{Allowable, Catalogue, CatalogueError, CheckOptions, Content, NewEntry, Query};
 use lapidary::index::{BookKey, Library, Rights, Validity};
 use lapidary::matching::{RuleChanges, Score, align};
 use lapidary_gems::{Gem, PlacedGem, Recipe, Rule, WrittenGem};

@@ -24,7 +24,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
-use lapidary::catalogue::{Catalogue, Content, NewEntry, NewKey, Role};
+use lapidary::api::{NewKey, Role};
+use lapidary::catalogue::{Catalogue, Content, NewEntry};
 use lapidary::index::{BookKey, Rights};
 use lapidary_gems::Recipe;
 use tempfile::TempDir;

@@ -2,12 +2,13 @@
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
 
-use crate::index::{self, Action};
+use crate::index::{self, Action, Amended, Rights};
 
 /// An entry of the audit log.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditEntry {
     /// Its number; numbers increase by 1.
     pub number: u64,
@@ -23,6 +24,59 @@ pub struct AuditEntry {
 impl From<index::AuditEntry> for AuditEntry {
     fn from(index::AuditEntry { number, at, actor, action }: index::AuditEntry) -> Self {
         Self { number, at, actor, action }
+    }
+}
+
+/// An entry for the API description: one object with the fields of all actions, since generated clients do not read an object
+/// that extends several others.
+#[derive(ToSchema)]
+#[allow(dead_code, reason = "only its schema is used")]
+struct Described {
+    /// Its number; numbers increase by 1.
+    number: u64,
+    /// When the change was made.
+    at: Timestamp,
+    /// Who: `local`, `anonymous`, or `key:` and the name of a key.
+    actor: String,
+    /// What was changed: a book (`added`, `replaced`, `removed`, `amended`), a `setting`, a key (`key_made`, `key_revoked`), the
+    /// whole catalogue (`built`), a recipe (`recipe_added`, `recipe_default`, `recipe_dropped`), whether folds are kept
+    /// (`folds_kept`), or a job (`job_started`, `job_cancelled`).
+    action: String,
+    /// The library of the book.
+    library: Option<String>,
+    /// The id of the book in its library, or of the key.
+    id: Option<String>,
+    /// The rights in the book; its last ones if it was removed.
+    rights: Option<Rights>,
+    /// The digest of the book's text.
+    digest: Option<String>,
+    /// What was changed about the book.
+    changes: Option<Vec<Amended>>,
+    /// The kind of the setting or the job.
+    kind: Option<String>,
+    /// The name of the setting or the key.
+    name: Option<String>,
+    /// Whether the setting was removed.
+    removed: Option<bool>,
+    /// The number of books that the catalogue was built from.
+    books: Option<u64>,
+    /// The recipe.
+    recipe: Option<String>,
+    /// Whether folds are kept.
+    kept: Option<bool>,
+    /// The number of the job.
+    job: Option<u32>,
+}
+
+impl PartialSchema for AuditEntry {
+    fn schema() -> RefOr<Schema> {
+        Described::schema()
+    }
+}
+
+impl ToSchema for AuditEntry {
+    fn schemas(all: &mut Vec<(String, RefOr<Schema>)>) {
+        Described::schemas(all);
     }
 }
 

@@ -5,13 +5,12 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use lapidary_gems::{Gem, PackedFold, PlacedGem, Recipe, RecipeName, WrittenGem};
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::amend::checked;
 use super::check::distinct;
 use super::digest::{digest_after, digest_of};
 use super::{Catalogue, CatalogueError, Text};
+use crate::api::{Added, Outcome};
 use crate::index::{BookKey, BookNo, Coverage, NewBook, Record, Rights, Snapshot, Standing, Validity, described};
 use crate::metrics::METRICS;
 
@@ -82,33 +81,11 @@ impl Content {
     }
 }
 
-/// What adding a book did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    /// The book is new.
-    Added,
-    /// The book replaced an earlier version: another text, other metadata, fewer recipes, or no fold. A disabled book
-    /// stays disabled.
-    Replaced,
-    /// An identical book was already there.
-    Unchanged,
-}
-
 /// A book with its computed gems, ready for [`Catalogue::commit`].
 #[derive(Debug, Clone)]
 pub struct Prepared {
     outcome: Outcome,
     book: NewBook,
-}
-
-/// The result of adding a book.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct Added {
-    /// What was done.
-    pub outcome: Outcome,
-    /// The book's record.
-    pub book: Record,
 }
 
 impl Catalogue {

@@ -8,11 +8,11 @@ use hashbrown::{HashMap, HashSet};
 use jiff::Timestamp;
 use lapidary_gems::{Gem, Recipe, RecipeName, WrittenGem};
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::check::distinct;
 use super::rows::put;
 use super::{Catalogue, CatalogueError, Content, Text};
+use crate::api::AllowList;
 use crate::index::{BookId, BookKey, NOTE_BYTES, RowChange, Table};
 
 /// What to put in an allow-list.
@@ -24,31 +24,33 @@ pub enum Allowable {
     Book(BookKey),
 }
 
-/// An allow-list.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct AllowList {
-    /// Its name: 1 to 512 bytes without control characters.
-    #[schema(value_type = String)]
-    pub name: BookId,
-    /// Its content.
+/// An allow-list, as stored.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    name: BookId,
     #[serde(flatten)]
-    pub allowed: Allowed,
-    /// The reason for it.
+    allowed: KeptContent,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub note: Option<String>,
-    /// When it was created.
-    pub since: Timestamp,
+    note: Option<String>,
+    since: Timestamp,
 }
 
-/// The content of an allow-list.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+/// The content of an allow-list, as stored.
+#[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Allowed {
-    /// Gems by recipe. They are not counted.
-    #[schema(value_type = BTreeMap<String, Vec<WrittenGem>>)]
+enum KeptContent {
     Gems(BTreeMap<RecipeName, Vec<WrittenGem>>),
-    /// A book. It is shown as a match but does not affect the verdict.
     Book(BookKey),
+}
+
+impl From<Kept> for AllowList {
+    fn from(Kept { name, allowed, note, since }: Kept) -> Self {
+        let (gems, book) = match allowed {
+            KeptContent::Gems(gems) => (Some(gems), None),
+            KeptContent::Book(book) => (None, Some(book)),
+        };
+        Self { name, gems, book, note, since }
+    }
 }
 
 /// All allow-lists combined, as a check needs them.
@@ -62,15 +64,9 @@ impl Allowances {
     fn of(lists: Vec<AllowList>) -> Self {
         let mut all = Self::default();
         for list in lists {
-            match list.allowed {
-                Allowed::Book(book) => {
-                    all.books.insert(book);
-                }
-                Allowed::Gems(gems) => {
-                    for (recipe, gems) in gems {
-                        all.gems.entry(recipe).or_default().extend(gems.into_iter().map(Gem::from));
-                    }
-                }
+            all.books.extend(list.book);
+            for (recipe, gems) in list.gems.into_iter().flatten() {
+                all.gems.entry(recipe).or_default().extend(gems.into_iter().map(Gem::from));
             }
         }
         all
@@ -105,19 +101,19 @@ impl Catalogue {
             return Err(CatalogueError::LongNote);
         }
         let allowed = match what {
-            Allowable::Book(book) => Allowed::Book(book),
+            Allowable::Book(book) => KeptContent::Book(book),
             Allowable::Gems(content) => {
                 let mut gems = self.gems_of(content)?;
                 gems.retain(|_, gems| !gems.is_empty());
                 if gems.is_empty() {
                     return Err(CatalogueError::NothingToAllow);
                 }
-                Allowed::Gems(gems)
+                KeptContent::Gems(gems)
             }
         };
-        let list = AllowList { name, allowed, note, since: Timestamp::now() };
+        let list = Kept { name, allowed, note, since: Timestamp::now() };
         let replaced = self.change_allowances(put(Table::AllowLists, list.name.as_str(), &list))?;
-        Ok((list, replaced))
+        Ok((list.into(), replaced))
     }
 
     /// Removes an allow-list. Returns whether it existed.
@@ -127,8 +123,8 @@ impl Catalogue {
 
     /// All allow-lists, by name.
     pub fn allow_lists(&self) -> Result<Vec<AllowList>, CatalogueError> {
-        let lists: BTreeMap<String, AllowList> = self.rows(Table::AllowLists)?;
-        Ok(lists.into_values().collect())
+        let lists: BTreeMap<String, Kept> = self.rows(Table::AllowLists)?;
+        Ok(lists.into_values().map(Into::into).collect())
     }
 
     /// All allow-lists combined.

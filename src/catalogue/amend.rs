@@ -1,31 +1,10 @@
 //! Changing a book's metadata without sending its text.
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use super::{Catalogue, CatalogueError};
-use crate::index::{BookKey, NOTE_BYTES, Note, Record, Rights, Validity};
-use crate::object;
-
-/// The changes to make. Fields that are left out keep their value.
-#[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Amendment {
-    /// Whether the book is disabled. A disabled book is kept, but checks do not count it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub disabled: Option<bool>,
-    /// The new note; empty to remove the note.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(max_length = 4000)]
-    pub note: Option<String>,
-    /// The new rights.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rights: Option<Rights>,
-    /// The days on which its rights are in effect; `{}` for all days.
-    #[serde(default, deserialize_with = "object::optional", skip_serializing_if = "Option::is_none")]
-    pub validity: Option<Validity>,
-}
+use crate::api::Amendment;
+use crate::index::{BookKey, NOTE_BYTES, Note, Record, Validity};
 
 impl Catalogue {
     /// Changes a book's metadata. Returns `None` if there is no such book.

@@ -11,10 +11,11 @@ use jiff::tz::TimeZone;
 use lapidary_gems::{Gem, PlacedGem, Probe, Recipe, Rule, WrittenGem};
 
 use super::allow::Allowances;
-use super::answer::{BookRef, CheckOptions, Comparison, Match, Query, Report};
+use super::answer::{CheckOptions, Comparison, Query};
 use super::looked_up::{LookedUp, kept, of_both};
 use super::shown::Shown;
 use super::{Catalogue, CatalogueError, Text, chosen};
+use crate::api::{BookRef, Match, Report};
 use crate::index::{BookKey, BookNo, Coverage, LibraryTally, Limits, Outline, Record, Rights, Snapshot, Tally};
 use crate::matching::{Alignment, Calibration, Relation, Score, align, chance, is_match, verdict};
 use crate::metrics::METRICS;

@@ -11,7 +11,8 @@ use hashbrown::HashSet;
 use lapidary_gems::Recipe;
 use rayon::prelude::*;
 
-use super::{Added, Catalogue, CatalogueError, NewEntry, Prepared};
+use super::{Catalogue, CatalogueError, NewEntry, Prepared};
+use crate::api::Added;
 use crate::index::Actor;
 
 /// Most books per write. Each write waits for the disk once, so a batch shares the wait. The postings of many books

@@ -22,27 +22,22 @@ mod text;
 mod transfer;
 mod webhooks;
 
-pub use add::{Added, Content, NewEntry, Outcome, Prepared};
-pub use allow::{AllowList, Allowable, Allowed};
-pub use amend::Amendment;
-pub use answer::{BookRef, CheckOptions, Comparison, Match, Query, Report};
+pub use add::{Content, NewEntry, Prepared};
+pub use allow::Allowable;
+pub use answer::{CheckOptions, Comparison, Query};
 pub use check::{MAX_GEMS, compare};
 pub(crate) use digest::digests_of;
 pub use error::CatalogueError;
 pub use jobs::Backups;
 pub use keys::{AccessDenied, Key, Usage};
-use lapidary_gems::{Recipe, RecipeName, Rule};
+use lapidary_gems::{Recipe, RecipeName};
 pub use text::Text;
 use text::memory_for;
-pub use webhooks::{Failing, MadeWebhook, Webhook};
 
 use std::path::Path;
 use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
 
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-
-use crate::api::AuditPage;
+use crate::api::{AuditPage, Page, RecipeStats, Stats};
 use crate::index::{
     Administration, AuditFrom, BookId, BookKey, Library, LibrarySummary, Record, RocksStore, Snapshot, Store,
     StoreError, UNWATCHED, Vitals,
@@ -311,51 +306,4 @@ fn chosen(recipes: Vec<Recipe>, asked: Option<&RecipeName>) -> Result<Recipe, Ca
     };
     let found = recipes.iter().find(|recipe| recipe.name() == name).cloned();
     found.ok_or_else(|| CatalogueError::no_such_recipe(name, &recipes))
-}
-
-/// A page of a library.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct Page {
-    /// The records.
-    pub books: Vec<Record>,
-    /// The cursor of the next page; `null` on the last page.
-    pub next_cursor: Option<BookId>,
-}
-
-/// Statistics of a catalogue.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct Stats {
-    /// Number of books.
-    pub books: u64,
-    /// Number of disabled books, which checks do not count.
-    #[serde(default)]
-    pub disabled: u64,
-    /// Statistics per recipe, the default first.
-    pub recipes: Vec<RecipeStats>,
-    /// The libraries.
-    pub libraries: Vec<LibrarySummary>,
-    /// Size of all files, in bytes; 0 if the store's engine does not know.
-    pub disk_bytes: u64,
-    /// Size of the posting lists, in bytes; part of `disk_bytes`.
-    pub posting_bytes: u64,
-    /// The rule that checks use with the default recipe.
-    pub rule: Rule,
-}
-
-/// Statistics of one recipe.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct RecipeStats {
-    /// The recipe.
-    #[schema(value_type = String)]
-    pub recipe: RecipeName,
-    /// Whether checks use it by default.
-    pub default: bool,
-    /// Whether a check can name it without `allow_incomplete`. A recipe is ready once it has been the default or
-    /// every book has had gems of it.
-    #[serde(default)]
-    pub ready: bool,
-    /// Number of books that have gems of it, or are too short to have any.
-    pub books: u64,
-    /// Total number of gems of those books, which is the number of postings in the index.
-    pub gems: u64,
 }

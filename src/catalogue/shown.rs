@@ -1,6 +1,6 @@
 //! Limits the size of an answer. What does not fit is left out, and the answer says so.
 
-use super::Match;
+use crate::api::Match;
 use crate::index::Record;
 use crate::json::length;
 

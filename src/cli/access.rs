@@ -7,11 +7,10 @@ use jiff::SignedDuration;
 use lapidary_gems::RecipeName;
 
 use super::failure::Failure;
-use crate::api::{AuditPage, Job, Key, MadeKey, NewKey, Task};
-use crate::catalogue::{
-    Added, AllowList, Allowable, Amendment, Catalogue, CheckOptions, MadeWebhook, NewEntry, Page, Query, Report, Stats,
-    Webhook,
+use crate::api::{
+    Added, AllowList, Amendment, AuditPage, Job, Key, MadeKey, MadeWebhook, NewKey, Page, Report, Stats, Task, Webhook,
 };
+use crate::catalogue::{Allowable, Catalogue, CheckOptions, NewEntry, Query};
 use crate::index::{AuditFrom, BookId, BookKey, Library, Record, Watch};
 
 /// A catalogue to work on.

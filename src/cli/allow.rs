@@ -11,7 +11,8 @@ use super::failure::{Failure, Status};
 use super::files::{CleanArgument, Reading};
 use super::terminal::{out, tell};
 use super::text::read;
-use crate::catalogue::{AllowList, Allowable, Allowed, Content};
+use crate::api::AllowList;
+use crate::catalogue::{Allowable, Content};
 use crate::index::{BookId, BookKey, Library};
 use crate::report::clean;
 
@@ -114,13 +115,9 @@ fn list(target: &Target, json: bool) -> Result<Status, Failure> {
 }
 
 fn line(list: &AllowList) -> String {
-    let allowed = match &list.allowed {
-        Allowed::Book(book) => format!("book {book}"),
-        Allowed::Gems(gems) => {
-            let gems = gems.iter().map(|(recipe, gems)| format!("{} gems of {recipe}", gems.len()));
-            gems.collect::<Vec<_>>().join(", ")
-        }
-    };
+    let gems = list.gems.iter().flatten().map(|(recipe, gems)| format!("{} gems of {recipe}", gems.len()));
+    let book = list.book.iter().map(|book| format!("book {book}"));
+    let allowed = gems.chain(book).collect::<Vec<_>>().join(", ");
     let note = clean(list.note.as_deref().unwrap_or_default());
     format!("{}\t{allowed}\tsince {}\t{note}", list.name, list.since)
 }

@@ -8,7 +8,7 @@ use jiff::civil::Date;
 use super::arguments::Target;
 use super::failure::{Failure, Status};
 use super::terminal::{out, tell};
-use crate::catalogue::Amendment;
+use crate::api::Amendment;
 use crate::index::{BookId, BookKey, Library, Record, Rights, Standing, Validity};
 use crate::report::clean;
 

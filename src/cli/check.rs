@@ -14,7 +14,8 @@ use super::arguments::{BoundariesArgument, RuleArguments, Target};
 use super::failure::{Failure, Status};
 use super::files::{Choice, CleanArgument, Reading, Usually, Walk};
 use super::terminal::tell;
-use crate::catalogue::{CheckOptions, Query, Report};
+use crate::api::Report;
+use crate::catalogue::{CheckOptions, Query};
 use crate::index::{Library, Rights};
 use crate::report::{html_report, print_report};
 

@@ -15,7 +15,8 @@ use console::{Alignment, Style, pad_str};
 
 use self::disguise::{Forgery, disguise};
 use self::shelf::{SHELF, STRANGER, Setting, VICTIM};
-use crate::catalogue::{Catalogue, CatalogueError, CheckOptions, Content, NewEntry, Query, Report};
+use crate::api::Report;
+use crate::catalogue::{Catalogue, CatalogueError, CheckOptions, Content, NewEntry, Query};
 use crate::index::{BookKey, Record};
 use crate::report::{Page, clean, grouped, style, wrap};
 
@@ -229,7 +230,8 @@ mod tests {
     use super::disguise::disguise;
     use super::shelf::{SHELF, STRANGER, VICTIM};
     use super::{COLUMNS, Demo, command};
-    use crate::catalogue::{Catalogue, Report};
+    use crate::api::Report;
+    use crate::catalogue::Catalogue;
     use crate::index::Rights;
     use crate::matching::Relation;
 

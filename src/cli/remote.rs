@@ -5,11 +5,10 @@ use std::path::Path;
 use std::time::Duration;
 use std::{env, thread};
 
-use lapidary_gems::RecipeName;
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use serde::Deserialize;
+use lapidary_gems::{RecipeName, WrittenGem};
+use percent_encoding::{NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
 use ureq::http::header::{AUTHORIZATION, HeaderValue, RETRY_AFTER};
 use ureq::http::{Request, StatusCode};
 use ureq::middleware::MiddlewareNext;
@@ -19,11 +18,11 @@ use ureq::{Agent, Body, SendBody};
 use super::access::Access;
 use super::failure::Failure;
 use super::tls;
-use crate::api::{AuditPage, Job, Key, MadeKey, NewKey, Task};
-use crate::catalogue::{
-    Added, AllowList, Allowable, Amendment, CheckOptions, Content, MadeWebhook, NewEntry, Page, Query, Report, Stats,
-    Webhook,
+use crate::api::{
+    Added, AllowList, AllowLists, Amendment, AuditPage, Check, Imported, Job, Jobs, Key, Keys, MadeKey, MadeWebhook,
+    NewBook, NewKey, NewWebhook, Page, Problem, Recut, Report, Rotation, Stats, Task, ToAllow, Webhook, Webhooks,
 };
+use crate::catalogue::{Allowable, CheckOptions, Content, NewEntry, Query};
 use crate::index::{AuditFrom, BookId, BookKey, Library, Record, Watch};
 
 /// The largest response to read: a report may name many books.
@@ -45,16 +44,6 @@ pub(super) struct Remote {
     /// Without a trailing slash.
     url: String,
     agent: Agent,
-}
-
-#[derive(Deserialize)]
-struct Jobs {
-    jobs: Vec<Job>,
-}
-
-#[derive(Deserialize)]
-struct Recut {
-    added: Vec<RecipeName>,
 }
 
 type Answer = Result<ureq::http::Response<Body>, ureq::Error>;
@@ -87,30 +76,38 @@ impl Remote {
         Ok(Self { url: url.trim_end_matches('/').to_owned(), agent })
     }
 
-    fn path(&self, library: &Library, id: Option<&BookId>) -> String {
-        let encoded = |name: &str| utf8_percent_encode(name, NON_ALPHANUMERIC).to_string();
-        let id = id.map(|id| format!("/{}", encoded(id.as_str()))).unwrap_or_default();
-        format!("{}/v1/libraries/{}/books{id}", self.url, encoded(library.as_str()))
-    }
-
     /// Imports an export into the server. Returns its number of books.
     pub(super) fn import(&self, export: &mut dyn Read) -> Result<u64, Failure> {
-        #[derive(Deserialize)]
-        struct Imported {
-            books: u64,
-        }
-        let request = self.agent.post(format!("{}/v1/import", self.url)).content_type("application/x-ndjson");
+        let request = self.agent.post(self.at("/v1/import")).content_type("application/x-ndjson");
         let sent = request.send(SendBody::from_reader(&mut { export }));
         let Imported { books } = self.parsed(self.read(sent)?)?;
         Ok(books)
     }
 
-    fn webhook_path(&self, library: &Library) -> String {
-        format!("{}/v1/libraries/{}/webhook", self.url, utf8_percent_encode(library.as_str(), NON_ALPHANUMERIC))
+    fn at(&self, path: &str) -> String {
+        format!("{}{path}", self.url)
     }
 
-    fn allow_path(&self, name: &BookId) -> String {
-        format!("{}/v1/allow/{}", self.url, utf8_percent_encode(name.as_str(), NON_ALPHANUMERIC))
+    fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Failure> {
+        self.parsed(self.read(self.agent.get(self.at(path)).call())?)
+    }
+
+    fn post<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T, Failure> {
+        self.parsed(self.read(self.agent.post(self.at(path)).send_json(body))?)
+    }
+
+    fn put<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T, Failure> {
+        self.parsed(self.read(self.agent.put(self.at(path)).send_json(body))?)
+    }
+
+    /// Returns whether there was something to delete.
+    fn delete(&self, path: &str) -> Result<bool, Failure> {
+        let (status, body) = self.read(self.agent.delete(self.at(path)).call())?;
+        match status {
+            StatusCode::NO_CONTENT => Ok(true),
+            StatusCode::NOT_FOUND => Ok(false),
+            _ => self.parsed((status, body)),
+        }
     }
 
     /// The status and body of a response, or why there is none.
@@ -129,11 +126,11 @@ impl Remote {
             return parsed
                 .map_err(|e| Failure::Failed(format!("{} is not a Lapidary server of this version: {e}", self.url)));
         }
-        let problem: Value = serde_json::from_str(&body).unwrap_or_default();
+        let problem: Option<Problem> = serde_json::from_str(&body).ok();
         if status == StatusCode::UNAUTHORIZED {
-            return Err(Failure::Input(self.unauthorized(problem["code"].as_str().unwrap_or_default())));
+            return Err(Failure::Input(self.unauthorized(problem.as_ref().map_or("", |problem| &problem.code))));
         }
-        let detail = problem["detail"].as_str().map_or_else(|| status.to_string(), str::to_owned);
+        let detail = problem.map_or_else(|| status.to_string(), |problem| problem.detail);
         Err(if status.is_client_error() { Failure::Input(detail) } else { Failure::Failed(detail) })
     }
 
@@ -161,126 +158,120 @@ fn retry_after(answer: &ureq::http::Response<Body>) -> Option<Duration> {
     Some(Duration::from_secs(seconds)).filter(|wait| *wait <= LONGEST_WAIT)
 }
 
-/// Adds the `clean` option to a body with a text, if it is given.
-fn with_clean(mut body: Value, clean: Option<bool>) -> Value {
-    if let Some(clean) = clean {
-        body["clean"] = clean.into();
+/// A name as a segment of a path.
+fn encoded(name: &str) -> PercentEncode<'_> {
+    utf8_percent_encode(name, NON_ALPHANUMERIC)
+}
+
+fn library_path(library: &Library) -> String {
+    format!("/v1/libraries/{}", encoded(library.as_str()))
+}
+
+fn book_path(BookKey { library, id }: &BookKey) -> String {
+    format!("{}/books/{}", library_path(library), encoded(id.as_str()))
+}
+
+fn allow_path(name: &BookId) -> String {
+    format!("/v1/allow/{}", encoded(name.as_str()))
+}
+
+fn key_path(name: &str) -> String {
+    format!("/v1/keys/{}", encoded(name))
+}
+
+/// The fields of a body that say what a content is: text, whether it is cleaned, gems and their recipe.
+fn parts(content: Content) -> (Option<String>, Option<bool>, Option<Vec<WrittenGem>>, Option<String>) {
+    match content {
+        Content::Text { text, clean } => (Some(text), clean, None, None),
+        Content::Gems { recipe, gems } => (None, None, Some(gems), recipe.map(Into::into)),
     }
-    body
 }
 
 impl Access for Remote {
     fn check(&self, query: &Query, options: &CheckOptions) -> Result<Report, Failure> {
-        let mut body = match query {
-            Query::Text { text, clean } => with_clean(json!({ "text": text }), *clean),
-            Query::Gems(gems) => json!({ "gems": gems }),
+        let CheckOptions { recipe, library, limit, detail, day, allow_incomplete } = options.clone();
+        let (text, clean, gems) = match query.clone() {
+            Query::Text { text, clean } => (Some(text), clean, None),
+            Query::Gems(gems) => (None, None, Some(gems)),
         };
-        body["limit"] = options.limit.into();
-        body["detail"] = options.detail.into();
-        if let Some(recipe) = &options.recipe {
-            body["recipe"] = recipe.as_str().into();
-        }
-        if let Some(day) = options.day {
-            body["day"] = json!(day);
-        }
-        if let Some(library) = &options.library {
-            body["library"] = library.as_str().into();
-        }
-        if options.allow_incomplete {
-            body["allow_incomplete"] = true.into();
-        }
-        self.parsed(self.read(self.agent.post(format!("{}/v1/checks", self.url)).send_json(body))?)
+        let check = Check {
+            gems,
+            text,
+            clean,
+            recipe: recipe.map(Into::into),
+            library: library.map(Into::into),
+            limit: Some(limit),
+            detail: Some(detail),
+            day,
+            allow_incomplete: allow_incomplete.then_some(true),
+            mark: None,
+        };
+        self.post("/v1/checks", &check)
     }
 
     fn add(&self, entry: NewEntry) -> Result<Added, Failure> {
-        let mut body = json!({ "rights": entry.rights, "authors": entry.authors, "identifiers": entry.identifiers });
-        if let Some(title) = entry.title {
-            body["title"] = title.into();
-        }
-        if let Some(validity) = entry.validity {
-            body["validity"] = json!(validity);
-        }
-        if let Some(language) = entry.language {
-            body["language"] = language.into();
-        }
-        if entry.allow_empty {
-            body["allow_empty"] = true.into();
-        }
-        match entry.content {
-            Content::Text { text, clean } => {
-                body["text"] = text.into();
-                body = with_clean(body, clean);
-            }
-            Content::Gems { recipe, gems } => {
-                body["gems"] = json!(gems);
-                if let Some(recipe) = recipe {
-                    body["recipe"] = recipe.as_str().into();
-                }
-            }
-        }
-        let path = self.path(&entry.key.library, Some(&entry.key.id));
+        let NewEntry { key, rights, title, authors, language, identifiers, validity, content, allow_empty } = entry;
+        let (text, clean, gems, recipe) = parts(content);
+        let book = NewBook {
+            rights,
+            validity,
+            title,
+            authors,
+            language,
+            identifiers,
+            text,
+            clean,
+            gems,
+            recipe,
+            allow_empty,
+            id: None,
+        };
+        let path = self.at(&book_path(&key));
         for _ in 0..ATTEMPTS {
-            let answer = self.agent.put(&path).send_json(&body);
+            let answer = self.agent.put(&path).send_json(&book);
             match answer.as_ref().ok().and_then(retry_after) {
                 Some(wait) => thread::sleep(wait),
                 None => return self.parsed(self.read(answer)?),
             }
         }
-        self.parsed(self.read(self.agent.put(path).send_json(body))?)
+        self.parsed(self.read(self.agent.put(path).send_json(book))?)
     }
 
     fn book(&self, key: &BookKey) -> Result<Option<Record>, Failure> {
-        self.found(self.agent.get(self.path(&key.library, Some(&key.id))).call())
+        self.found(self.agent.get(self.at(&book_path(key))).call())
     }
 
     fn amend(&self, key: &BookKey, amendment: &Amendment) -> Result<Option<Record>, Failure> {
-        self.found(self.agent.patch(self.path(&key.library, Some(&key.id))).send_json(amendment))
+        self.found(self.agent.patch(self.at(&book_path(key))).send_json(amendment))
     }
 
     fn allow(&self, name: BookId, what: Allowable, note: Option<String>) -> Result<AllowList, Failure> {
-        let mut body = match what {
-            Allowable::Book(book) => json!({ "book": book }),
-            Allowable::Gems(Content::Text { text, clean }) => with_clean(json!({ "text": text }), clean),
-            Allowable::Gems(Content::Gems { recipe, gems }) => match recipe {
-                Some(recipe) => json!({ "gems": gems, "recipe": recipe }),
-                None => json!({ "gems": gems }),
-            },
+        let asked = match what {
+            Allowable::Book(book) => ToAllow { book: Some(book), note, ..ToAllow::default() },
+            Allowable::Gems(content) => {
+                let (text, clean, gems, recipe) = parts(content);
+                ToAllow { text, clean, gems, recipe, note, book: None }
+            }
         };
-        if let Some(note) = note {
-            body["note"] = note.into();
-        }
-        self.parsed(self.read(self.agent.put(self.allow_path(&name)).send_json(body))?)
+        self.put(&allow_path(&name), &asked)
     }
 
     fn allow_lists(&self) -> Result<Vec<AllowList>, Failure> {
-        #[derive(Deserialize)]
-        struct Lists {
-            allow: Vec<AllowList>,
-        }
-        let Lists { allow } = self.parsed(self.read(self.agent.get(format!("{}/v1/allow", self.url)).call())?)?;
+        let AllowLists { allow } = self.get("/v1/allow")?;
         Ok(allow)
     }
 
     fn disallow(&self, name: &BookId) -> Result<bool, Failure> {
-        let (status, body) = self.read(self.agent.delete(self.allow_path(name)).call())?;
-        match status {
-            StatusCode::NO_CONTENT => Ok(true),
-            StatusCode::NOT_FOUND => Ok(false),
-            _ => self.parsed((status, body)),
-        }
+        self.delete(&allow_path(name))
     }
 
     fn remove(&self, key: &BookKey) -> Result<bool, Failure> {
-        let (status, body) = self.read(self.agent.delete(self.path(&key.library, Some(&key.id))).call())?;
-        match status {
-            StatusCode::NO_CONTENT => Ok(true),
-            StatusCode::NOT_FOUND => Ok(false),
-            _ => self.parsed((status, body)),
-        }
+        self.delete(&book_path(key))
     }
 
     fn books(&self, library: &Library, cursor: Option<&BookId>, limit: usize) -> Result<Page, Failure> {
-        let mut request = self.agent.get(self.path(library, None)).query("limit", limit.to_string());
+        let mut request =
+            self.agent.get(self.at(&(library_path(library) + "/books"))).query("limit", limit.to_string());
         if let Some(cursor) = cursor {
             request = request.query("cursor", cursor.as_str());
         }
@@ -288,58 +279,37 @@ impl Access for Remote {
     }
 
     fn keys(&self) -> Result<Vec<Key>, Failure> {
-        #[derive(Deserialize)]
-        struct All {
-            keys: Vec<Key>,
-        }
-        let all: All = self.parsed(self.read(self.agent.get(format!("{}/v1/keys", self.url)).call())?)?;
-        Ok(all.keys)
+        let Keys { keys } = self.get("/v1/keys")?;
+        Ok(keys)
     }
 
     fn add_key(&self, new: NewKey) -> Result<MadeKey, Failure> {
-        self.parsed(self.read(self.agent.post(format!("{}/v1/keys", self.url)).send_json(new))?)
+        self.post("/v1/keys", &new)
     }
 
     fn rotate_key(&self, name: &str, overlap_seconds: u32) -> Result<MadeKey, Failure> {
-        let path = format!("{}/v1/keys/{}/rotate", self.url, utf8_percent_encode(name, NON_ALPHANUMERIC));
-        let body = json!({ "overlap_seconds": overlap_seconds });
-        self.parsed(self.read(self.agent.post(path).send_json(body))?)
+        self.post(&(key_path(name) + "/rotate"), &Rotation { overlap_seconds })
     }
 
     fn revoke_key(&self, name: &str) -> Result<bool, Failure> {
-        let path = format!("{}/v1/keys/{}", self.url, utf8_percent_encode(name, NON_ALPHANUMERIC));
-        let (status, body) = self.read(self.agent.delete(path).call())?;
-        match status {
-            StatusCode::NO_CONTENT => Ok(true),
-            StatusCode::NOT_FOUND => Ok(false),
-            _ => self.parsed((status, body)),
-        }
+        self.delete(&key_path(name))
     }
 
     fn webhooks(&self) -> Result<Vec<Webhook>, Failure> {
-        #[derive(Deserialize)]
-        struct All {
-            webhooks: Vec<Webhook>,
-        }
-        let all: All = self.parsed(self.read(self.agent.get(format!("{}/v1/webhooks", self.url)).call())?)?;
-        Ok(all.webhooks)
+        let Webhooks { webhooks } = self.get("/v1/webhooks")?;
+        Ok(webhooks)
     }
 
     fn set_webhook(&self, library: Library, url: String) -> Result<MadeWebhook, Failure> {
-        self.parsed(self.read(self.agent.put(self.webhook_path(&library)).send_json(json!({ "url": url })))?)
+        self.put(&(library_path(&library) + "/webhook"), &NewWebhook { url })
     }
 
     fn remove_webhook(&self, library: &Library) -> Result<bool, Failure> {
-        let (status, body) = self.read(self.agent.delete(self.webhook_path(library)).call())?;
-        match status {
-            StatusCode::NO_CONTENT => Ok(true),
-            StatusCode::NOT_FOUND => Ok(false),
-            _ => self.parsed((status, body)),
-        }
+        self.delete(&(library_path(library) + "/webhook"))
     }
 
     fn audit(&self, from: AuditFrom, limit: usize) -> Result<AuditPage, Failure> {
-        let request = self.agent.get(format!("{}/v1/audit", self.url)).query("limit", limit.to_string());
+        let request = self.agent.get(self.at("/v1/audit")).query("limit", limit.to_string());
         let request = match from {
             AuditFrom::Behind(number) => request.query("after", number.to_string()),
             AuditFrom::Time(time) => request.query("since", time.to_string()),
@@ -348,29 +318,29 @@ impl Access for Remote {
     }
 
     fn stats(&self) -> Result<Stats, Failure> {
-        self.parsed(self.read(self.agent.get(format!("{}/v1/stats", self.url)).call())?)
+        self.get("/v1/stats")
     }
 
     fn start(&self, task: Task) -> Result<Job, Failure> {
-        self.parsed(self.read(self.agent.post(format!("{}/v1/jobs", self.url)).send_json(task))?)
+        self.post("/v1/jobs", &task)
     }
 
     fn jobs(&self) -> Result<Vec<Job>, Failure> {
-        let Jobs { jobs } = self.parsed(self.read(self.agent.get(format!("{}/v1/jobs", self.url)).call())?)?;
+        let Jobs { jobs } = self.get("/v1/jobs")?;
         Ok(jobs)
     }
 
     fn job(&self, id: u32) -> Result<Job, Failure> {
-        self.parsed(self.read(self.agent.get(format!("{}/v1/jobs/{id}", self.url)).call())?)
+        self.get(&format!("/v1/jobs/{id}"))
     }
 
     fn cancel(&self, id: u32) -> Result<Job, Failure> {
-        self.parsed(self.read(self.agent.delete(format!("{}/v1/jobs/{id}", self.url)).call())?)
+        self.parsed(self.read(self.agent.delete(self.at(&format!("/v1/jobs/{id}"))).call())?)
     }
 
-    fn recut(&self, key: &BookKey, text: &str) -> Result<Vec<RecipeName>, Failure> {
-        let path = self.path(&key.library, Some(&key.id)).replacen("/books/", "/recut/", 1);
-        let request = self.agent.post(path).content_type("text/plain; charset=utf-8");
+    fn recut(&self, BookKey { library, id }: &BookKey, text: &str) -> Result<Vec<RecipeName>, Failure> {
+        let path = format!("{}/recut/{}", library_path(library), encoded(id.as_str()));
+        let request = self.agent.post(self.at(&path)).content_type("text/plain; charset=utf-8");
         let Recut { added } = self.parsed(self.read(request.send(text))?)?;
         Ok(added)
     }
@@ -379,7 +349,7 @@ impl Access for Remote {
         let failed = |e: ureq::Error| {
             Failure::Failed(format!("no answer from {}: {e}; is `lapidary serve` running there?", self.url))
         };
-        let mut answer = self.agent.get(format!("{}/v1/export", self.url)).call().map_err(failed)?;
+        let mut answer = self.agent.get(self.at("/v1/export")).call().map_err(failed)?;
         if !answer.status().is_success() {
             return self.parsed(self.read(Ok(answer))?);
         }

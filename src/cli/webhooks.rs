@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use super::arguments::Target;
 use super::failure::{Failure, Status};
 use super::terminal::out;
-use crate::catalogue::Webhook;
+use crate::api::Webhook;
 use crate::index::Library;
 
 /// Manage webhooks: notify a URL when a book added to a library matches others.

@@ -7,7 +7,8 @@ use jiff::civil::Date;
 use lapidary_gems::{Recipe, RecipeName};
 
 use super::EvaluateError;
-use crate::catalogue::{Catalogue, CheckOptions, Content, NewEntry, Query, Report};
+use crate::api::Report;
+use crate::catalogue::{Catalogue, CheckOptions, Content, NewEntry, Query};
 use crate::index::{BookKey, Library, Rights};
 use crate::matching::RuleChanges;
 

@@ -62,7 +62,7 @@ impl fmt::Display for Actor {
 }
 
 /// What was changed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "action", rename_all = "snake_case")]
 pub enum Action {
     /// A book was added.
@@ -102,19 +102,16 @@ pub enum Action {
     /// A recipe was added.
     RecipeAdded {
         /// Its name.
-        #[schema(value_type = String)]
         recipe: RecipeName,
     },
     /// A recipe became the default.
     RecipeDefault {
         /// Its name.
-        #[schema(value_type = String)]
         recipe: RecipeName,
     },
     /// Dropping a recipe, with all its gems, was started.
     RecipeDropped {
         /// Its name.
-        #[schema(value_type = String)]
         recipe: RecipeName,
     },
     /// Keeping folds was turned on or off.
@@ -137,7 +134,7 @@ pub enum Action {
 }
 
 /// A changed book, as shown in the audit log.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditedBook {
     /// Its library.
     pub library: String,

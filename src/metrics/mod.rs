@@ -16,7 +16,7 @@ use prometheus::{
 };
 
 use self::store::StoreMetrics;
-use crate::catalogue::{Outcome, Report};
+use crate::api::{Outcome, Report};
 use crate::index::Rights;
 
 /// From a look-up in memory to fingerprinting a thick novel on a busy machine.

@@ -6,7 +6,7 @@ use prometheus::{
 };
 
 use super::gauge;
-use crate::catalogue::RecipeStats;
+use crate::api::RecipeStats;
 use crate::index::Vitals;
 
 /// The metrics of the store.

@@ -8,7 +8,7 @@ use super::page::clean;
 use super::words::{
     certainty, count, disabled, evidence, grouped, odds, relation, rights, rule, shares, subject, verdict, whole,
 };
-use crate::catalogue::{Match, Report};
+use crate::api::{Match, Report};
 use crate::index::Rights;
 use crate::matching::Extent;
 

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use console::Style;
 
-use crate::catalogue::{Match, Report};
+use crate::api::{Match, Report};
 use crate::index::Rights;
 use crate::matching::Extent;
 

@@ -5,7 +5,7 @@ use lapidary_gems::{Place, Rule};
 use super::terminal::map;
 use super::words::{many, odds, percent};
 use super::{Page, html_report, print_report};
-use crate::catalogue::{BookRef, Match, Report};
+use crate::api::{BookRef, Match, Report};
 use crate::index::Rights;
 use crate::matching::{Extent, Range, Relation, Score, Span};
 

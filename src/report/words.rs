@@ -1,6 +1,6 @@
 //! The wording of reports, shared by the terminal and the HTML page.
 
-use crate::catalogue::{Match, Report};
+use crate::api::{Match, Report};
 use crate::index::Rights;
 use crate::matching::Relation;
 

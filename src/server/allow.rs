@@ -3,10 +3,7 @@
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
-use lapidary_gems::WrittenGem;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
-use utoipa::ToSchema;
 use utoipa::openapi::path::HttpMethod::{Delete, Get, Put};
 
 use super::access::Needs::Admin;
@@ -14,43 +11,16 @@ use super::calls::{Call, json};
 use super::problem::{Problem, excerpt};
 use super::work::{Answer, work};
 use super::{State, body, parameters};
-use crate::catalogue::{AllowList, Allowable, Content};
-use crate::index::{BookId, BookKey};
-use crate::object;
-
-/// All allow-lists.
-#[derive(Serialize, ToSchema)]
-pub(super) struct Lists {
-    /// Ordered by name.
-    allow: Vec<AllowList>,
-}
-
-/// What to allow: exactly one of `text`, `gems` and `book`.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-#[schema(as = ToAllow)]
-pub(super) struct Asked {
-    /// A text. Its gems are stored; the text itself is not.
-    text: Option<String>,
-    /// Whether to remove print artifacts from the text; the default depends on the recipe.
-    clean: Option<bool>,
-    /// Gems.
-    gems: Option<Vec<WrittenGem>>,
-    /// The recipe of `gems`; by default the catalogue's default recipe.
-    recipe: Option<String>,
-    /// A book.
-    #[serde(default, deserialize_with = "object::optional")]
-    book: Option<BookKey>,
-    /// A note on why this is allowed.
-    note: Option<String>,
-}
+use crate::api::{AllowList, AllowLists, ToAllow};
+use crate::catalogue::{Allowable, Content};
+use crate::index::BookId;
 
 pub(super) fn calls() -> Vec<Call> {
     vec![
         Call::new(Get, "/v1/allow", Admin, all).named("allow_lists", "List all allow-lists").answers(
             200,
             "All allow-lists, by name",
-            [json::<Lists>()],
+            [json::<AllowLists>()],
         ),
         // Allow-lists weaken every verdict, so only administrators can change them.
         Call::new(Put, "/v1/allow/{name:.*}", Admin, put)
@@ -59,7 +29,7 @@ pub(super) fn calls() -> Vec<Call> {
                 "Checks ignore gems in an allow-list. A book in an allow-list is still shown as a match, but does not \
                  affect the verdict.",
             )
-            .takes([json::<Asked>().example(json!({
+            .takes([json::<ToAllow>().example(json!({
                 "gems": [2_054_203_394, 772_109_542, 3_170_125_001_u32], "note": "the imprint of all our books"
             }))])
             .answers(200, "It replaced an existing one", [json::<AllowList>()])
@@ -71,7 +41,7 @@ pub(super) fn calls() -> Vec<Call> {
 }
 
 async fn all(state: Data<State>) -> Result<HttpResponse, Problem> {
-    work(&state, |catalogue| Answer::ok(&Lists { allow: catalogue.allow_lists()? })).await
+    work(&state, |catalogue| Answer::ok(&AllowLists { allow: catalogue.allow_lists()? })).await
 }
 
 async fn put(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
@@ -79,7 +49,7 @@ async fn put(request: HttpRequest, payload: Payload, state: Data<State>) -> Resu
     parameters::none(request.query_string())?;
     let body = body::json_only(&request, payload, &state, state.max_body).await?;
     work(&state, move |catalogue| {
-        let (Asked { text, clean, gems, recipe, book, note }, mut room) = body.json()?;
+        let (ToAllow { text, clean, gems, recipe, book, note }, mut room) = body.json()?;
         room.grow_for(text.as_deref(), catalogue)?;
         let what = match (text, gems, book, recipe) {
             (Some(text), None, None, None) => Allowable::Gems(Content::Text { text, clean }),

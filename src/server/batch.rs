@@ -5,22 +5,22 @@ use std::sync::{Mutex, PoisonError};
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Value, json};
 use utoipa::openapi::path::HttpMethod::Post;
 use utoipa::openapi::schema::SchemaType;
 use utoipa::openapi::{ObjectBuilder, RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
-use super::access::Needs::Check;
+use super::access::Needs;
 use super::calls::{Call, TEXT, lines as json_lines};
-use super::checks::{Asked, question};
+use super::checks::question;
 use super::lines::{self, StreamLine};
 use super::memory::Room;
 use super::problem::Problem;
 use super::{State, body, parameters};
-use crate::api;
-use crate::catalogue::{Catalogue, Report};
+use crate::api::{Check, CheckAnswer, Report};
+use crate::catalogue::Catalogue;
 
 /// The maximum number of lines per request.
 const MOST_CHECKS: u64 = 10_000;
@@ -34,35 +34,19 @@ impl PartialSchema for Question {
     fn schema() -> RefOr<Schema> {
         let mark = "A value of the client's choice, repeated in the answer.";
         let mark = ObjectBuilder::new().schema_type(SchemaType::AnyValue).description(Some(mark));
-        lines::with_field::<Asked>("A line of the request: a check with an optional `ref`.", "ref", mark).into()
+        lines::with_field::<Check>("A line of the request: a check with an optional `ref`.", "ref", mark).into()
     }
 }
 
 impl ToSchema for Question {
     fn schemas(all: &mut Vec<(String, RefOr<Schema>)>) {
-        Asked::schemas(all);
+        Check::schemas(all);
     }
-}
-
-/// A line of the response.
-#[derive(Serialize, ToSchema)]
-pub(super) struct Answered {
-    /// The line of the request that this answers, starting at 1.
-    line: u64,
-    /// The `ref` of that line.
-    #[serde(rename = "ref", skip_serializing_if = "Option::is_none")]
-    mark: Option<Value>,
-    /// The report of the check.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    report: Option<Report>,
-    /// Or why the check was not made.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    problem: Option<api::Problem>,
 }
 
 pub(super) fn calls() -> Vec<Call> {
     vec![
-        Call::new(Post, "/v1/checks:batch", Check, check)
+        Call::new(Post, "/v1/checks:batch", Needs::Check, check)
             .named("check_batch", "Run many checks, one per line")
             .about(
                 "Up to 10,000 lines, each a JSON object. Results are streamed in the order of the lines, while the \
@@ -74,7 +58,7 @@ pub(super) fn calls() -> Vec<Call> {
                 json!({ "ref": "upload 1", "text": TEXT }),
                 json!({ "ref": "upload 2", "gems": [2_054_203_394, 772_109_542, 3_170_125_001_u32] })
             ))])
-            .answers(200, "One result per line", [json_lines::<Answered>()]),
+            .answers(200, "One result per line", [json_lines::<CheckAnswer>()]),
     ]
 }
 
@@ -85,7 +69,7 @@ async fn check(request: HttpRequest, payload: Payload, state: Data<State>) -> Re
     })
 }
 
-fn answered(catalogue: &Catalogue, line: StreamLine, room: &Mutex<Room>) -> Answered {
+fn answered(catalogue: &Catalogue, line: StreamLine, room: &Mutex<Room>) -> CheckAnswer {
     let number = line.number;
     let (mark, report) = match line.content {
         _ if number > MOST_CHECKS => (None, Err(too_many())),
@@ -104,7 +88,7 @@ fn answered(catalogue: &Catalogue, line: StreamLine, room: &Mutex<Room>) -> Answ
         Ok(report) => (Some(report), None),
         Err(problem) => (None, Some(problem.details())),
     };
-    Answered { line: number, mark, report, problem }
+    CheckAnswer { line: number, mark, report, problem }
 }
 
 fn checked(catalogue: &Catalogue, line: &[u8]) -> Result<Report, Problem> {

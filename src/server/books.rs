@@ -3,12 +3,11 @@
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
-use lapidary_gems::WrittenGem;
 use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use serde_json::json;
+use utoipa::IntoParams;
 use utoipa::openapi::path::HttpMethod::{Delete, Get, Patch, Put};
-use utoipa::{IntoParams, ToSchema};
 
 use super::State;
 use super::access::Needs::Ingest;
@@ -18,10 +17,10 @@ use super::memory::Room;
 use super::parameters;
 use super::problem::{Problem, excerpt};
 use super::work::{Answer, work};
-use crate::catalogue::{Added, Amendment, Content, NewEntry, Outcome};
+use crate::api::{Added, Amendment, NewBook, Outcome};
+use crate::catalogue::{Content, NewEntry};
 use crate::extract::{Extracted, Metadata};
 use crate::index::{BookKey, Record, Rights, Validity};
-use crate::object;
 
 pub(super) fn calls() -> Vec<Call> {
     vec![
@@ -39,7 +38,7 @@ pub(super) fn calls() -> Vec<Call> {
             )
             .query::<About>()
             .takes([
-                json::<Written>().example(json!({
+                json::<NewBook>().example(json!({
                     "rights": "protected", "title": "Evenings on a Farm near Dikanka", "authors": ["N. Gogol"],
                     "language": "en", "text": TEXT
                 })),
@@ -113,43 +112,6 @@ pub(super) fn no_such_book(key: &BookKey) -> Problem {
     Problem::missing("no_such_book", format!("library '{library}' has no book '{id}'"))
 }
 
-/// A book to add: exactly one of `text` and `gems`.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-#[schema(as = NewBook)]
-pub(super) struct Written {
-    /// The rights in the book.
-    rights: Rights,
-    /// The period in which its rights apply; by default always.
-    #[serde(default, deserialize_with = "object::optional")]
-    validity: Option<Validity>,
-    /// The title, if known.
-    title: Option<String>,
-    /// The authors.
-    #[serde(default)]
-    authors: Vec<String>,
-    /// The language as a BCP 47 tag, if known.
-    language: Option<String>,
-    /// ISBNs and other identifiers.
-    #[serde(default)]
-    identifiers: Vec<String>,
-    /// Its text. Gems of every recipe of the catalogue are computed from it; the text itself is not stored.
-    text: Option<String>,
-    /// Whether to remove print artifacts from the text; the default depends on the recipe.
-    clean: Option<bool>,
-    /// Its gems, instead of a text.
-    #[schema(max_items = 100_000)]
-    gems: Option<Vec<WrittenGem>>,
-    /// The recipe of `gems`.
-    recipe: Option<String>,
-    /// Whether a book with gems can be replaced by one without gems, which checks cannot find.
-    #[serde(default)]
-    allow_empty: bool,
-    /// The library's own id, for a line of a stream. In a request for one book, the id is in the path.
-    #[schema(ignore)]
-    pub(super) id: Option<String>,
-}
-
 /// The query parameters allowed with a JSON body.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -163,11 +125,11 @@ fn entry(key: BookKey, body: Body, parameters: &str) -> Result<(NewEntry, Room),
         Body::Json(sent) => {
             let known = "allow_empty (true or false) with a JSON body; all else is in the body";
             let Beside { allow_empty } = parameters::query(parameters, known)?;
-            let (written, room) = sent.json::<Written>()?;
+            let (written, room) = sent.json::<NewBook>()?;
             if written.id.is_some() {
                 return Err(Problem::bad("bad_json", "the id is in the path; leave 'id' out of the body"));
             }
-            (entry_of(key, Written { allow_empty: written.allow_empty || allow_empty, ..written })?, room)
+            (entry_of(key, NewBook { allow_empty: written.allow_empty || allow_empty, ..written })?, room)
         }
         Body::Raw(raw) => {
             let about = About::parse(parameters)?;
@@ -179,8 +141,8 @@ fn entry(key: BookKey, body: Body, parameters: &str) -> Result<(NewEntry, Room),
 }
 
 /// Converts a request into a catalogue entry.
-pub(super) fn entry_of(key: BookKey, written: Written) -> Result<NewEntry, Problem> {
-    let Written {
+pub(super) fn entry_of(key: BookKey, written: NewBook) -> Result<NewEntry, Problem> {
+    let NewBook {
         rights,
         validity,
         title,

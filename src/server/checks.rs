@@ -5,44 +5,41 @@ use actix_web::mime;
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use jiff::Timestamp;
-use jiff::civil::Date;
 use lapidary_gems::WrittenGem;
-use serde::Deserialize;
-use serde::de::IgnoredAny;
 use serde_json::json;
 use utoipa::openapi::path::HttpMethod::Post;
-use utoipa::{IntoParams, ToSchema};
 
 use super::State;
-use super::access::Needs::{Check, CheckUnlessOpen};
+use super::access::Needs;
 use super::body::{self, Body};
 use super::calls::{Call, TEXT, file, form, json, text};
 use super::memory::Room;
 use super::parameters;
 use super::problem::{Problem, excerpt};
 use super::work::{Answer, work};
-use crate::catalogue::{CatalogueError, CheckOptions, MAX_GEMS, Query, Report};
+use crate::api::{Check, CheckParameters, GemsForm, Report};
+use crate::catalogue::{CatalogueError, CheckOptions, MAX_GEMS, Query};
 use crate::report::html_report;
 
 pub(super) fn calls() -> Vec<Call> {
     vec![
-        Call::new(Post, "/v1/checks", Check, check)
+        Call::new(Post, "/v1/checks", Needs::Check, check)
             .named("check", "Check a text, a file or gems")
             .about(
                 "With a JSON body, all fields are in the body, and query parameters are refused. With `Accept: \
                  text/html`, the report is a page suitable for filing.",
             )
-            .query::<Options>()
-            .takes([json::<Asked>().example(json!({ "text": TEXT })), text("text/plain").example(TEXT), file()])
+            .query::<CheckParameters>()
+            .takes([json::<Check>().example(json!({ "text": TEXT })), text("text/plain").example(TEXT), file()])
             .answers(200, "The report", [json::<Report>(), text("text/html")]),
-        Call::new(Post, "/copyright_check_by_gems/", CheckUnlessOpen, check_by_gems)
+        Call::new(Post, "/copyright_check_by_gems/", Needs::CheckUnlessOpen, check_by_gems)
             .named("check_by_gems", "Check gems posted as a form by existing clients")
             .about(
                 "The server setting `client-recipe` determines the recipe of the gems. The default is `released`, \
                  which the published client computes, if every book has gems of that recipe, and `documented` \
                  otherwise.",
             )
-            .takes([form::<Form>().example(json!({ "gems": "2054203394,772109542,3170125001" }))])
+            .takes([form::<GemsForm>().example(json!({ "gems": "2054203394,772109542,3170125001" }))])
             .answers(200, "The report", [json::<Report>()]),
     ]
 }
@@ -84,66 +81,11 @@ async fn check_by_gems(request: HttpRequest, payload: Payload, state: Data<State
     .await
 }
 
-/// A check: exactly one of `text` and `gems`.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Asked {
-    /// The gems of a text, in text order.
-    #[schema(max_items = 100_000)]
-    gems: Option<Vec<WrittenGem>>,
-    /// A text.
-    text: Option<String>,
-    /// Whether to remove print artifacts from the text; the default depends on the recipe.
-    clean: Option<bool>,
-    /// The recipe of the gems; by default the catalogue's default recipe.
-    recipe: Option<String>,
-    /// Check only against the books of this library.
-    #[schema(min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")]
-    library: Option<String>,
-    /// The maximum number of matches to show, best first.
-    #[schema(minimum = 0, maximum = 1000)]
-    limit: Option<usize>,
-    /// Whether to show spans.
-    detail: Option<bool>,
-    /// Use the rights in effect on this day; by default today, in UTC.
-    day: Option<Date>,
-    /// Whether to allow a recipe for which some books do not have gems yet; the report then says how many have
-    /// (`coverage`).
-    allow_incomplete: Option<bool>,
-    /// The `ref` of a line in a batch; refused in a single check.
-    #[serde(rename = "ref")]
-    #[schema(ignore)]
-    mark: Option<IgnoredAny>,
-}
-
-/// The options of a check. With a raw body, they are in the query.
-#[derive(Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-struct Options {
-    /// With a raw body: the recipe
-    recipe: Option<String>,
-    /// With a raw body: check only against the books of this library
-    #[param(min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")]
-    library: Option<String>,
-    /// With a raw body: the maximum number of matches to show
-    #[param(maximum = 1000)]
-    limit: Option<usize>,
-    /// With a raw body: whether to show spans
-    detail: Option<bool>,
-    /// With a raw body: use the rights in effect on this day
-    day: Option<Date>,
-    /// With a raw body: whether to allow a recipe for which some books do not have gems yet; the report then says how
-    /// many have (`coverage`)
-    allow_incomplete: Option<bool>,
-    /// With a raw body: whether to remove print artifacts, such as running heads; the default depends on the recipe
-    clean: Option<bool>,
-}
-
 fn asked(body: Body, parameters: &str) -> Result<(Query, CheckOptions, Room), Problem> {
     match body {
         Body::Json(sent) => {
             parameters::none(parameters)?;
-            let (asked, room) = sent.json::<Asked>()?;
+            let (asked, room) = sent.json::<Check>()?;
             if asked.mark.is_some() {
                 return Err(Problem::bad("bad_json", "'ref' is only for lines of /v1/checks:batch; leave it out"));
             }
@@ -153,16 +95,16 @@ fn asked(body: Body, parameters: &str) -> Result<(Query, CheckOptions, Room), Pr
         Body::Raw(raw) => {
             let known = "recipe, library, limit (a number), detail (true or false), day (such as 2026-01-31), \
                          allow_incomplete (true or false) and clean (true or false)";
-            let options: Options = parameters::query(parameters, known)?;
+            let options: CheckParameters = parameters::query(parameters, known)?;
             let ((text, room), clean) = (raw.text()?, options.clean);
-            Ok((Query::Text { text, clean }, options.try_into()?, room))
+            Ok((Query::Text { text, clean }, check_options(options)?, room))
         }
     }
 }
 
 /// Converts a request into a query and its options.
-pub(super) fn question(asked: Asked) -> Result<(Query, CheckOptions), Problem> {
-    let Asked { gems, text, clean, recipe, library, limit, detail, day, allow_incomplete, mark: _ } = asked;
+pub(super) fn question(asked: Check) -> Result<(Query, CheckOptions), Problem> {
+    let Check { gems, text, clean, recipe, library, limit, detail, day, allow_incomplete, mark: _ } = asked;
     let query = match (gems, text) {
         (Some(_), None) if clean.is_some() => {
             return Err(Problem::bad("bad_json", "'clean' applies only to a text; leave it out with gems"));
@@ -171,38 +113,27 @@ pub(super) fn question(asked: Asked) -> Result<(Query, CheckOptions), Problem> {
         (None, Some(text)) => Query::Text { text, clean },
         _ => return Err(Problem::bad("bad_json", "give exactly one of 'gems' and 'text'")),
     };
-    Ok((query, Options { recipe, library, limit, detail, day, allow_incomplete, clean: None }.try_into()?))
+    let options = CheckParameters { recipe, library, limit, detail, day, allow_incomplete, clean: None };
+    Ok((query, check_options(options)?))
 }
 
-impl TryFrom<Options> for CheckOptions {
-    type Error = Problem;
-
-    fn try_from(asked: Options) -> Result<Self, Problem> {
-        let usual = Self::default();
-        Ok(Self {
-            recipe: asked.recipe.map(TryInto::try_into).transpose()?,
-            library: asked.library.map(TryInto::try_into).transpose()?,
-            limit: parameters::limit(asked.limit.unwrap_or(usual.limit), 0)?,
-            detail: asked.detail.unwrap_or(usual.detail),
-            day: asked.day,
-            allow_incomplete: asked.allow_incomplete.unwrap_or(usual.allow_incomplete),
-        })
-    }
-}
-
-/// The form that existing clients post.
-#[derive(Deserialize, ToSchema)]
-pub(super) struct Form {
-    /// Gems, separated by commas: decimal numbers, or for a recipe with 64-bit gems, 16 hexadecimal digits each.
-    #[schema(pattern = "^([0-9A-Fa-f]+(,[0-9A-Fa-f]+)*)?$", example = "2054203394,772109542,3170125001")]
-    gems: String,
+fn check_options(asked: CheckParameters) -> Result<CheckOptions, Problem> {
+    let usual = CheckOptions::default();
+    Ok(CheckOptions {
+        recipe: asked.recipe.map(TryInto::try_into).transpose()?,
+        library: asked.library.map(TryInto::try_into).transpose()?,
+        limit: parameters::limit(asked.limit.unwrap_or(usual.limit), 0)?,
+        detail: asked.detail.unwrap_or(usual.detail),
+        day: asked.day,
+        allow_incomplete: asked.allow_incomplete.unwrap_or(usual.allow_incomplete),
+    })
 }
 
 /// The comma-separated gems of a form.
 fn listed(form: &[u8]) -> Result<Vec<WrittenGem>, Problem> {
     let not_utf8 = |_| Problem::bad("bad_query", "the form is not UTF-8");
     let form = str::from_utf8(form).map_err(not_utf8)?;
-    let Form { gems } = parameters::query(form, "gems, numbers with commas between them")?;
+    let GemsForm { gems } = parameters::query(form, "gems, numbers with commas between them")?;
     if gems.trim().is_empty() {
         return Ok(Vec::new());
     }

@@ -3,7 +3,7 @@
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::json;
 use utoipa::openapi::path::HttpMethod::Post;
 use utoipa::openapi::schema::Type;
@@ -11,13 +11,13 @@ use utoipa::openapi::{ObjectBuilder, RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::access::Needs::Ingest;
-use super::books::{Written, entry_of};
+use super::books::entry_of;
 use super::calls::{Call, TEXT, lines as json_lines};
 use super::lines::{self, StreamLine};
 use super::problem::Problem;
 use super::{State, body, parameters};
-use crate::api;
-use crate::catalogue::{Added, Catalogue, NewEntry, Outcome};
+use crate::api::{Added, FeedAnswer, FeedOutcome, NewBook, Outcome};
+use crate::catalogue::{Catalogue, NewEntry};
 use crate::index::{BookId, BookKey, Library, NAME_BYTES};
 
 /// A line of the request, for the API description.
@@ -31,7 +31,7 @@ impl PartialSchema for Fed {
             .max_length(Some(NAME_BYTES))
             .pattern(Some(r"^[^\x00-\x1f\x7f-\x9f]+$"))
             .description(Some("The library's own id."));
-        let mut line = lines::with_field::<Written>("A line of the request: a book with its id.", "id", id);
+        let mut line = lines::with_field::<NewBook>("A line of the request: a book with its id.", "id", id);
         line.required.push("id".to_owned());
         line.into()
     }
@@ -39,40 +39,8 @@ impl PartialSchema for Fed {
 
 impl ToSchema for Fed {
     fn schemas(all: &mut Vec<(String, RefOr<Schema>)>) {
-        Written::schemas(all);
+        NewBook::schemas(all);
     }
-}
-
-/// A line of the response.
-#[derive(Serialize, ToSchema)]
-pub(super) struct Landed {
-    /// The line of the request that this answers, starting at 1.
-    line: u64,
-    /// The book's id, if it could be read.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<String>,
-    /// The outcome for this book.
-    outcome: FeedOutcome,
-    /// The number of gems under the recipe that produced the most; if 0, checks cannot find the book.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    gems: Option<u32>,
-    /// Why the book was refused.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    problem: Option<api::Problem>,
-}
-
-/// The outcome for a book. Unless it was refused, the book is on disk.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-enum FeedOutcome {
-    /// The book is new.
-    Added,
-    /// The book replaced one with another text or other metadata.
-    Replaced,
-    /// An identical book was already in the catalogue.
-    Unchanged,
-    /// The book was not added, or the existing one was left as it was.
-    Refused,
 }
 
 pub(super) fn calls() -> Vec<Call> {
@@ -86,7 +54,7 @@ pub(super) fn calls() -> Vec<Call> {
             )
             .takes([json_lines::<Fed>()
                 .example(json!({ "id": "evenings/preface", "rights": "protected", "text": TEXT }).to_string() + "\n")])
-            .answers(200, "One result per line", [json_lines::<Landed>()]),
+            .answers(200, "One result per line", [json_lines::<FeedAnswer>()]),
     ]
 }
 
@@ -96,7 +64,7 @@ async fn add(request: HttpRequest, payload: Payload, state: Data<State>) -> Resu
     lines::answer(&request, payload, &state, move |catalogue, lines, _| landed(catalogue, &library, lines))
 }
 
-fn landed(catalogue: &Catalogue, library: &Library, lines: Vec<StreamLine>) -> Vec<Landed> {
+fn landed(catalogue: &Catalogue, library: &Library, lines: Vec<StreamLine>) -> Vec<FeedAnswer> {
     let read: Vec<(u64, Option<String>, Result<NewEntry, Problem>)> =
         lines.into_par_iter().map(|line| read(library, line)).collect();
     let mut names = Vec::with_capacity(read.len());
@@ -120,23 +88,21 @@ fn landed(catalogue: &Catalogue, library: &Library, lines: Vec<StreamLine>) -> V
             None => Err(Problem::failed("internal", &"a book of a stream got no answer")),
         },
     });
-    names.into_iter().zip(fates).map(|((line, id), fate)| Landed::of(line, id, fate)).collect()
+    names.into_iter().zip(fates).map(|((line, id), fate)| answer(line, id, fate)).collect()
 }
 
-impl Landed {
-    fn of(line: u64, id: Option<String>, fate: Result<Added, Problem>) -> Self {
-        match fate {
-            Ok(Added { outcome, book }) => {
-                let outcome = match outcome {
-                    Outcome::Added => FeedOutcome::Added,
-                    Outcome::Replaced => FeedOutcome::Replaced,
-                    Outcome::Unchanged => FeedOutcome::Unchanged,
-                };
-                Self { line, id, outcome, gems: book.gems.values().max().copied(), problem: None }
-            }
-            Err(problem) => {
-                Self { line, id, outcome: FeedOutcome::Refused, gems: None, problem: Some(problem.details()) }
-            }
+fn answer(line: u64, id: Option<String>, fate: Result<Added, Problem>) -> FeedAnswer {
+    match fate {
+        Ok(Added { outcome, book }) => {
+            let outcome = match outcome {
+                Outcome::Added => FeedOutcome::Added,
+                Outcome::Replaced => FeedOutcome::Replaced,
+                Outcome::Unchanged => FeedOutcome::Unchanged,
+            };
+            FeedAnswer { line, id, outcome, gems: book.gems.values().max().copied(), problem: None }
+        }
+        Err(problem) => {
+            FeedAnswer { line, id, outcome: FeedOutcome::Refused, gems: None, problem: Some(problem.details()) }
         }
     }
 }
@@ -153,7 +119,7 @@ fn read(library: &Library, line: StreamLine) -> (u64, Option<String>, Result<New
     // Even if the rest of the line is invalid.
     let named = serde_json::from_slice::<Named>(&bytes).ok().map(|named| named.id);
     let entry = || {
-        let mut written: Written = body::json(&bytes)?;
+        let mut written: NewBook = body::json(&bytes)?;
         let id = written.id.take().ok_or_else(|| Problem::bad("bad_json", "'id' is missing or not a string"))?;
         entry_of(BookKey { library: library.clone(), id: BookId::try_from(id)? }, written)
     };

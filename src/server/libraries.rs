@@ -2,9 +2,9 @@
 
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+use utoipa::IntoParams;
 use utoipa::openapi::path::HttpMethod::Get;
-use utoipa::{IntoParams, ToSchema};
 
 use super::State;
 use super::access::Needs::{Admin, Ingest};
@@ -12,18 +12,11 @@ use super::calls::{Call, json};
 use super::parameters;
 use super::problem::Problem;
 use super::work::{Answer, work};
-use crate::catalogue::Page;
-use crate::index::{BookId, LibrarySummary};
+use crate::api::{Libraries, Page};
+use crate::index::BookId;
 
 /// The default number of books per page.
 const PAGE: usize = 100;
-
-/// All libraries.
-#[derive(Serialize, ToSchema)]
-pub(super) struct Libraries {
-    /// Ordered by name.
-    libraries: Vec<LibrarySummary>,
-}
 
 pub(super) fn calls() -> Vec<Call> {
     vec![

@@ -3,9 +3,7 @@
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
-use serde::{Deserialize, Serialize};
 use serde_json::json;
-use utoipa::ToSchema;
 use utoipa::openapi::path::HttpMethod::{Delete, Get, Put};
 
 use super::access::Needs::Admin;
@@ -13,37 +11,20 @@ use super::calls::{Call, json};
 use super::problem::{Problem, excerpt};
 use super::work::{Answer, work};
 use super::{State, body, parameters};
-use crate::catalogue::{MadeWebhook, Webhook};
-
-/// All webhooks.
-#[derive(Serialize, ToSchema)]
-pub(super) struct All {
-    /// Ordered by library.
-    webhooks: Vec<Webhook>,
-}
-
-/// Where to post to.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-#[schema(as = NewWebhook)]
-pub(super) struct Asked {
-    /// An HTTP or HTTPS URL. It must be on the public internet unless the server allows others.
-    #[schema(max_length = 2000)]
-    url: String,
-}
+use crate::api::{MadeWebhook, NewWebhook, Webhooks};
 
 pub(super) fn calls() -> Vec<Call> {
     vec![
         Call::new(Get, "/v1/webhooks", Admin, all)
             .named("webhooks", "List all webhooks and their delivery status")
-            .answers(200, "All webhooks, by library", [json::<All>()]),
+            .answers(200, "All webhooks, by library", [json::<Webhooks>()]),
         Call::new(Put, "/v1/libraries/{library}/webhook", Admin, put)
             .named("put_webhook", "Set a webhook: post an event when a book added to the library matches others")
             .about(
                 "Events are sent for books added from now on. The response contains the secret that events are signed \
                  with (Standard Webhooks). It is shown only once; another PUT creates a new secret.",
             )
-            .takes([json::<Asked>().example(json!({ "url": "https://books.example/lapidary" }))])
+            .takes([json::<NewWebhook>().example(json!({ "url": "https://books.example/lapidary" }))])
             .answers(200, "It replaced an existing one", [json::<MadeWebhook>()])
             .answers(201, "It was created", [json::<MadeWebhook>()]),
         Call::new(Delete, "/v1/libraries/{library}/webhook", Admin, delete)
@@ -53,13 +34,13 @@ pub(super) fn calls() -> Vec<Call> {
 }
 
 async fn all(state: Data<State>) -> Result<HttpResponse, Problem> {
-    work(&state, |catalogue| Answer::ok(&All { webhooks: catalogue.webhooks()? })).await
+    work(&state, |catalogue| Answer::ok(&Webhooks { webhooks: catalogue.webhooks()? })).await
 }
 
 async fn put(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
     let library = parameters::library(&request)?;
     parameters::none(request.query_string())?;
-    let Asked { url } = body::words(&request, payload, &state).await?;
+    let NewWebhook { url } = body::words(&request, payload, &state).await?;
     work(&state, move |catalogue| {
         let (made, replaced) = catalogue.set_webhook(library, url)?;
         Answer::json(if replaced { StatusCode::OK } else { StatusCode::CREATED }, &made)

@@ -1,6 +1,7 @@
 //! Changes of books.
 
-use lapidary::catalogue::{Amendment, Catalogue, Content, NewEntry, Prepared};
+use lapidary::api::Amendment;
+use lapidary::catalogue::{Catalogue, Content, NewEntry, Prepared};
 use lapidary::index::{
     Action, Administration as _, BookNo, NewBook, Rights, RocksStore, RowChange, Store as _, StoreError, Table, Tally,
     UNWATCHED,

@@ -16,11 +16,11 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use ureq::http::Uri;
-use utoipa::ToSchema;
 
 use self::delivery::{Sender, Undelivered, new_secret};
 use super::rows::put;
-use super::{BookRef, Catalogue, CatalogueError, Report};
+use super::{Catalogue, CatalogueError};
+use crate::api::{BookRef, Failing, MadeWebhook, Matched, Webhook, WebhookEvent};
 use crate::index::{Action, AuditEntry, AuditFrom, AuditedBook, BookKey, Library, RowChange, Snapshot, Table};
 use crate::metrics::METRICS;
 
@@ -37,65 +37,6 @@ const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LAST_WAIT: Duration = Duration::from_secs(3_600);
 /// Maximum length of an address.
 const URL_BYTES: usize = 2_000;
-
-/// The destination of a library's events.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct Webhook {
-    /// The library.
-    #[schema(value_type = String)]
-    pub library: Library,
-    /// The address that events are posted to.
-    pub url: String,
-    /// When it was set. Books added earlier are not reported.
-    pub since: Timestamp,
-    /// Number of changes of the catalogue not processed yet.
-    pub behind: u64,
-    /// The current delivery failure, if any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failing: Option<Failing>,
-}
-
-/// Why events are not being delivered.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct Failing {
-    /// Failed attempts to deliver the next event since the server started.
-    pub attempts: u32,
-    /// The last error.
-    pub error: String,
-}
-
-/// A new webhook with its secret.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct MadeWebhook {
-    /// The webhook.
-    #[serde(flatten)]
-    pub webhook: Webhook,
-    /// The secret that its events are signed with. It is shown only once.
-    pub secret: String,
-}
-
-/// The body of an event.
-#[derive(Debug, Serialize)]
-struct Event {
-    /// `book.matched`.
-    #[serde(rename = "type")]
-    kind: &'static str,
-    /// When the book was added.
-    timestamp: Timestamp,
-    /// The book and its matches.
-    data: Found,
-}
-
-/// A book that matches others.
-#[derive(Debug, Serialize)]
-struct Found {
-    /// The book that was added or replaced.
-    book: BookRef,
-    /// The number of the change in the audit log.
-    change: u64,
-    /// The result of checking it against all other books.
-    report: Report,
-}
 
 /// A webhook as stored.
 #[derive(Serialize, Deserialize)]
@@ -289,7 +230,7 @@ impl Catalogue {
         snapshot: &dyn Snapshot,
         library: &Library,
         entry: &AuditEntry,
-    ) -> Result<Option<Event>, CatalogueError> {
+    ) -> Result<Option<WebhookEvent>, CatalogueError> {
         let (Action::Added(AuditedBook { library: of, id, digest, .. })
         | Action::Replaced(AuditedBook { library: of, id, digest, .. })) = &entry.action
         else {
@@ -308,8 +249,8 @@ impl Catalogue {
         let report = self.check_book(snapshot, number, &record)?;
         Ok(report.filter(|report| report.total > 0).map(|report| {
             let book = BookRef::on(report.day, record);
-            let data = Found { book, change: entry.number, report };
-            Event { kind: "book.matched", timestamp: entry.at, data }
+            let data = Matched { book, change: entry.number, report };
+            WebhookEvent { kind: "book.matched".to_owned(), timestamp: entry.at, data }
         }))
     }
 

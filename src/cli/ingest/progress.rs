@@ -13,7 +13,7 @@ use super::super::failure::{Failure, Status};
 use super::super::files::counted;
 use super::super::terminal::{out, tell};
 use super::job::Name;
-use crate::catalogue::{Added, Outcome};
+use crate::api::{Added, Outcome};
 
 /// The progress of an ingest.
 pub(super) struct Progress {

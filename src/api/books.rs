@@ -1,0 +1,179 @@
+//! Books and libraries.
+
+use lapidary_gems::{RecipeName, Rule, WrittenGem};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::Problem;
+use crate::index::{BookId, LibrarySummary, Record, Rights, Validity};
+use crate::object;
+
+/// A book to add: exactly one of `text` and `gems`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewBook {
+    /// The rights in the book.
+    pub rights: Rights,
+    /// The period in which its rights apply; by default always.
+    #[serde(default, deserialize_with = "object::optional", skip_serializing_if = "Option::is_none")]
+    pub validity: Option<Validity>,
+    /// The title, if known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// The authors.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub authors: Vec<String>,
+    /// The language as a BCP 47 tag, if known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub language: Option<String>,
+    /// ISBNs and other identifiers.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub identifiers: Vec<String>,
+    /// Its text. Gems of every recipe of the catalogue are computed from it; the text itself is not stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// Whether to remove print artifacts from the text; the default depends on the recipe.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clean: Option<bool>,
+    /// Its gems, instead of a text.
+    #[schema(max_items = 100_000)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gems: Option<Vec<WrittenGem>>,
+    /// The recipe of `gems`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recipe: Option<String>,
+    /// Whether a book with gems can be replaced by one without gems, which checks cannot find.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub allow_empty: bool,
+    /// The library's own id, for a line of a stream. In a request for one book, the id is in the path.
+    #[schema(ignore)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+}
+
+/// The changes to make. Fields that are left out keep their value.
+#[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Amendment {
+    /// Whether the book is disabled. A disabled book is kept, but checks do not count it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disabled: Option<bool>,
+    /// The new note; empty to remove the note.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 4000)]
+    pub note: Option<String>,
+    /// The new rights.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rights: Option<Rights>,
+    /// The days on which its rights are in effect; `{}` for all days.
+    #[serde(default, deserialize_with = "object::optional", skip_serializing_if = "Option::is_none")]
+    pub validity: Option<Validity>,
+}
+
+/// What adding a book did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// The book is new.
+    Added,
+    /// The book replaced an earlier version: another text, other metadata, fewer recipes, or no fold. A disabled book
+    /// stays disabled.
+    Replaced,
+    /// An identical book was already there.
+    Unchanged,
+}
+
+/// The result of adding a book.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Added {
+    /// What was done.
+    pub outcome: Outcome,
+    /// The book's record.
+    pub book: Record,
+}
+
+/// A line of the response.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct FeedAnswer {
+    /// The line of the request that this answers, starting at 1.
+    pub line: u64,
+    /// The book's id, if it could be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// The outcome for this book.
+    pub outcome: FeedOutcome,
+    /// The number of gems under the recipe that produced the most; if 0, checks cannot find the book.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gems: Option<u32>,
+    /// Why the book was refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<Problem>,
+}
+
+/// The outcome for a book. Unless it was refused, the book is on disk.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FeedOutcome {
+    /// The book is new.
+    Added,
+    /// The book replaced one with another text or other metadata.
+    Replaced,
+    /// An identical book was already in the catalogue.
+    Unchanged,
+    /// The book was not added, or the existing one was left as it was.
+    Refused,
+}
+
+/// A page of a library.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Page {
+    /// The records.
+    pub books: Vec<Record>,
+    /// The cursor of the next page; `null` on the last page.
+    pub next_cursor: Option<BookId>,
+}
+
+/// All libraries.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Libraries {
+    /// Ordered by name.
+    pub libraries: Vec<LibrarySummary>,
+}
+
+/// Statistics of a catalogue.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Stats {
+    /// Number of books.
+    pub books: u64,
+    /// Number of disabled books, which checks do not count.
+    #[serde(default)]
+    pub disabled: u64,
+    /// Statistics per recipe, the default first.
+    pub recipes: Vec<RecipeStats>,
+    /// The libraries.
+    pub libraries: Vec<LibrarySummary>,
+    /// Size of all files, in bytes; 0 if the store's engine does not know.
+    pub disk_bytes: u64,
+    /// Size of the posting lists, in bytes; part of `disk_bytes`.
+    pub posting_bytes: u64,
+    /// The rule that checks use with the default recipe.
+    pub rule: Rule,
+}
+
+/// Statistics of one recipe.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct RecipeStats {
+    /// The recipe.
+    #[schema(value_type = String)]
+    pub recipe: RecipeName,
+    /// Whether checks use it by default.
+    pub default: bool,
+    /// Whether a check can name it without `allow_incomplete`. A recipe is ready once it has been the default or
+    /// every book has had gems of it.
+    #[serde(default)]
+    pub ready: bool,
+    /// Number of books that have gems of it, or are too short to have any.
+    pub books: u64,
+    /// Total number of gems of those books, which is the number of postings in the index.
+    pub gems: u64,
+}

@@ -1,0 +1,213 @@
+//! Checks.
+
+use jiff::civil::Date;
+use lapidary_gems::{RecipeName, Rule, WrittenGem};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::{IntoParams, ToSchema};
+
+use super::Problem;
+use crate::index::{Coverage, Record, Rights, Validity};
+use crate::matching::{Relation, Score, Span};
+
+/// A check: exactly one of `text` and `gems`.
+#[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Check {
+    /// The gems of a text, in text order.
+    #[schema(max_items = 100_000)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gems: Option<Vec<WrittenGem>>,
+    /// A text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// Whether to remove print artifacts from the text; the default depends on the recipe.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clean: Option<bool>,
+    /// The recipe of the gems; by default the catalogue's default recipe.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recipe: Option<String>,
+    /// Check only against the books of this library.
+    #[schema(min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub library: Option<String>,
+    /// The maximum number of matches to show, best first.
+    #[schema(minimum = 0, maximum = 1000)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<usize>,
+    /// Whether to show spans.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<bool>,
+    /// Use the rights in effect on this day; by default today, in UTC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub day: Option<Date>,
+    /// Whether to allow a recipe for which some books do not have gems yet; the report then says how many have
+    /// (`coverage`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allow_incomplete: Option<bool>,
+    /// The `ref` of a line in a batch; refused in a single check.
+    #[serde(rename = "ref", default, skip_serializing_if = "Option::is_none")]
+    #[schema(ignore)]
+    pub mark: Option<Value>,
+}
+
+/// The query of a check with a raw body.
+#[derive(Debug, Default, Clone, PartialEq, Eq, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub struct CheckParameters {
+    /// With a raw body: the recipe
+    pub recipe: Option<String>,
+    /// With a raw body: check only against the books of this library
+    #[param(min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")]
+    pub library: Option<String>,
+    /// With a raw body: the maximum number of matches to show
+    #[param(maximum = 1000)]
+    pub limit: Option<usize>,
+    /// With a raw body: whether to show spans
+    pub detail: Option<bool>,
+    /// With a raw body: use the rights in effect on this day
+    pub day: Option<Date>,
+    /// With a raw body: whether to allow a recipe for which some books do not have gems yet; the report then says how
+    /// many have (`coverage`)
+    pub allow_incomplete: Option<bool>,
+    /// With a raw body: whether to remove print artifacts, such as running heads; the default depends on the recipe
+    pub clean: Option<bool>,
+}
+
+/// The form that existing clients post.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct GemsForm {
+    /// Gems, separated by commas: decimal numbers, or for a recipe with 64-bit gems, 16 hexadecimal digits each.
+    #[schema(pattern = "^([0-9A-Fa-f]+(,[0-9A-Fa-f]+)*)?$", example = "2054203394,772109542,3170125001")]
+    pub gems: String,
+}
+
+/// The result of a check.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Report {
+    /// The strictest rights among the matches; `unknown` if there are none.
+    pub verdict: Rights,
+    /// The recipe used.
+    #[schema(value_type = String)]
+    pub recipe: RecipeName,
+    /// How many books have gems of the recipe, if not all do. The check could not find the others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coverage: Option<Coverage>,
+    /// Number of distinct gems in the query. For a text, this is the number that a book with all of it would have.
+    /// `hardened` looks a text up by more gems than these, to find it despite changes.
+    pub gems: u32,
+    /// Number of query gems that some library did not count because more of its books have them than the rule's cap
+    /// allows. Each library counts for itself, so none affects what counts in another.
+    pub common_gems: u32,
+    /// Number of query gems not counted because they are in an allow-list.
+    #[serde(default)]
+    pub allowed_gems: u32,
+    /// The day whose rights were used, in UTC.
+    pub day: Date,
+    /// The rule that decides what is a match.
+    pub rule: Rule,
+    /// Expected number of unrelated books in this index that reach the rule's minimum of common gems by chance.
+    pub chance: f64,
+    /// Number of matching books, including those not shown.
+    pub total: usize,
+    /// Number of disabled books that would match. They do not count.
+    #[serde(default)]
+    pub disabled: usize,
+    /// Upper bound on the probability that the verdict is wrong: that any book of the index, though unrelated to the
+    /// text, reaches the evidence of the best match behind the verdict. It holds with 95 % confidence, measured on
+    /// unrelated books, and is close to 1 if too few were measured for an index of this size. Absent if no match
+    /// decides the verdict, or if the recipe was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_probability: Option<f64>,
+    /// The matches, best first.
+    pub matches: Vec<Match>,
+    /// A caveat about the verdict, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// A book that shares gems with the query.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Match {
+    /// The book.
+    pub book: BookRef,
+    /// Common gems and shares.
+    #[serde(flatten)]
+    pub score: Score,
+    /// How query and book relate.
+    pub relation: Relation,
+    /// Whether the book's text is the query's text, byte for byte or after stripping print artifacts. It is then a
+    /// match regardless of its gems.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub identical: bool,
+    /// Expected number of unrelated books in this index that reach as many common gems by chance.
+    pub chance: f64,
+    /// Combined weight of the common gems. A gem found only in this book weighs 1; the more books have it, the less
+    /// it weighs. A gem that stands alone, out of sequence with the others, weighs half.
+    #[serde(default)]
+    pub evidence: f64,
+    /// Upper bound on the probability that an unrelated book of this size reaches this evidence. It holds with 95 %
+    /// confidence, measured on unrelated books. Absent if the recipe was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_probability: Option<f64>,
+    /// The matching parts; empty unless the check asked for detail.
+    pub spans: Vec<Span>,
+    /// Whether the book is in an allow-list and so did not affect the verdict.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub allowed: bool,
+}
+
+/// A book, as shown in a report.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct BookRef {
+    /// The library.
+    pub library: String,
+    /// The book's id in its library.
+    pub id: String,
+    /// The rights in effect on the report's day.
+    pub rights: Rights,
+    /// The days on which the book's assigned rights are in effect, if limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub validity: Option<Validity>,
+    /// The title, if known.
+    pub title: Option<String>,
+    /// The authors.
+    pub authors: Vec<String>,
+    /// The language, if known.
+    pub language: Option<String>,
+    /// Length in bytes of UTF-8; 0 if only the gems are known.
+    pub bytes: u64,
+}
+
+impl BookRef {
+    /// A book as its record says it is on a day.
+    #[must_use]
+    pub fn on(day: Date, record: Record) -> Self {
+        Self {
+            rights: record.rights_on(day),
+            validity: record.standing.validity,
+            library: record.key.library.into(),
+            id: record.key.id.into(),
+            title: record.title,
+            authors: record.authors,
+            language: record.language,
+            bytes: record.bytes,
+        }
+    }
+}
+
+/// A line of the response.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct CheckAnswer {
+    /// The line of the request that this answers, starting at 1.
+    pub line: u64,
+    /// The `ref` of that line.
+    #[serde(rename = "ref", default, skip_serializing_if = "Option::is_none")]
+    pub mark: Option<Value>,
+    /// The report of the check.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub report: Option<Report>,
+    /// Or why the check was not made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<Problem>,
+}
