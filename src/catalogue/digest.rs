@@ -26,8 +26,9 @@ pub(super) fn digest_after(before: &str, content: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Catalogue, CatalogueError, Content, NewEntry, Outcome, Text};
+    use super::super::{Catalogue, CatalogueError, Content, NewEntry, Text};
     use super::*;
+    use crate::api::Outcome;
     use crate::index::{BookKey, NewBook, Rights};
     use lapidary_gems::Recipe;
 
