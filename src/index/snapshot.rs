@@ -14,9 +14,9 @@ use super::{
 /// - **Complete.** It has every change that was acknowledged before it was taken. A book that does not change while
 ///   the snapshot lives is found in every way: by its gems, its digest, its key, its number, and in lists of its
 ///   library.
-/// - **Books are whole.** Whatever is read of one book number belongs to one state of that book: key, record, outline,
-///   gem lists, folds, and how many gems a tally counts for it. If the book changes meanwhile, that is its state before
-///   or after the change. A number is never given to another book.
+/// - **Books are whole.** Whatever is read of a book belongs to one state of it: whether it is there, its number, record,
+///   outline, gem lists and folds, and how many gems a tally counts for it. If the book changes meanwhile, that is its
+///   state before or after the change. A number is never given to another book.
 /// - **Recipes hold.** [`recipes`](Self::recipes), their order and [`is_ready`](Self::is_ready) are of one state, that
 ///   of the moment when the snapshot was taken. A recipe made ready stays complete here: books keep their gems of it
 ///   even if it is dropped meanwhile.
@@ -26,7 +26,8 @@ use super::{
 ///   have every change acknowledged before the snapshot was taken, and may have later ones. They decide weights and
 ///   chances, which no single book changes noticeably.
 ///
-/// Two books need not be of the same moment: nothing compares them.
+/// Two books need not be of the same moment: no check compares them with each other, and in an export each stands for
+/// itself.
 pub trait Snapshot: Send + Sync {
     /// The recipes that the store holds gems of, the default first. Empty for a new store.
     fn recipes(&self) -> Vec<Recipe>;
@@ -35,7 +36,7 @@ pub trait Snapshot: Send + Sync {
     /// once. Under a recipe that posts only some gems ([`Recipe::posted`]), the book may have more of them.
     ///
     /// Each library is counted on its own. A gem in too many books of a library is not counted there but reported in
-    /// [`LibraryTally::common`]. A gem that the recipe cannot produce is in no book.
+    /// [`LibraryTally::common`](super::LibraryTally::common). A gem that the recipe cannot produce is in no book.
     fn tally(&self, recipe: &RecipeName, gems: &[Gem], limits: Limits<'_>) -> Result<Tally, StoreError>;
 
     /// Returns the books whose text may have this digest: up to [`Limits::cap`] per library. Only the first half of

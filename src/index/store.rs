@@ -61,8 +61,8 @@ pub trait Store: Send + Sync {
     /// the record's counts follow.
     ///
     /// A book that replaces a disabled one is disabled too, and keeps its note unless the new one has its own.
-    /// Amendments made to the old book since the new one's [`Standing::amended`] are kept, including its rights, so a
-    /// change that took long to prepare does not undo them.
+    /// Amendments made to the old book since the new one's [`Standing::amended`](super::Standing::amended) are kept,
+    /// including its rights, so a change that took long to prepare does not undo them.
     ///
     /// # Errors
     /// [`StoreError::UnknownRecipe`] for gems of a recipe that was not added, [`StoreError::GemTooLarge`] for a gem

@@ -4,7 +4,7 @@ use lapidary_gems::Gem;
 
 use super::{BookNo, Library};
 
-/// What [`Snapshot::tally`] leaves out.
+/// What [`Snapshot::tally`](super::Snapshot::tally) leaves out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits<'a> {
     /// A gem in more books of a library than this is common there.
@@ -15,7 +15,7 @@ pub struct Limits<'a> {
     pub library: Option<&'a Library>,
 }
 
-/// The result of [`Snapshot::tally`]: the libraries that have a common gem, or a book with enough of the gems.
+/// The result of [`Snapshot::tally`](super::Snapshot::tally): the libraries that have a common gem, or a book with enough of the gems.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Tally {
     /// The libraries, in order of creation.

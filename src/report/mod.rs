@@ -1,5 +1,5 @@
 //! Human-readable check reports: on a terminal, or as an HTML page. Programs read the JSON of the
-//! [`Report`](crate::catalogue::Report) instead.
+//! [`Report`](crate::api::Report) instead.
 
 mod html;
 mod page;
