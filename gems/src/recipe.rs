@@ -465,10 +465,7 @@ mod tests {
         let written = serde_json::to_string(&Recipe::released()).expect("plain data");
         let renamed = written.replace("\"name\":\"released\"", "\"name\":\"mine\"");
         let refused = serde_json::from_str::<Recipe>(&renamed).expect_err("a name that its content does not have");
-        assert!(
-            refused.to_string().contains("written down as 'mine', but its content is that of 'released'"),
-            "{refused}"
-        );
+        assert!(refused.to_string().contains("stored as 'mine', but its content is that of 'released'"), "{refused}");
     }
 
     #[test]
