@@ -1,11 +1,14 @@
 //! Books and libraries.
 
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
 use lapidary_gems::{RecipeName, Rule, WrittenGem};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::Problem;
-use crate::index::{BookId, LibrarySummary, Record, Rights, Validity};
+use crate::index::{self, BookId, BookKey, LibrarySummary, Rights, Standing, Validity};
 use crate::object;
 
 /// A book to add: exactly one of `text` and `gems`.
@@ -49,6 +52,117 @@ pub struct NewBook {
     #[schema(ignore)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
+}
+
+/// A book: everything except its gems.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Record {
+    /// Library and id.
+    #[serde(flatten)]
+    pub key: BookKey,
+    /// Its rights.
+    pub rights: Rights,
+    /// The title, if known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// The authors, in title page order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub authors: Vec<String>,
+    /// The language as a BCP 47 tag, if known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub language: Option<String>,
+    /// ISBNs and other identifiers, as given or as found in the file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub identifiers: Vec<String>,
+    /// BLAKE3 of the text (UTF-8) in hexadecimal; of the gems if only those are known. Books added by versions that
+    /// used SHA-256 keep that digest until their content changes.
+    pub digest: String,
+    /// BLAKE3 of the text after stripping print artifacts, if that differs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clean_digest: Option<String>,
+    /// Length of the text in bytes of UTF-8; 0 if only the gems are known.
+    pub bytes: u64,
+    /// Whether print artifacts are stripped from the text. If missing, each recipe decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clean: Option<bool>,
+    /// Number of gems of the book, by recipe.
+    #[schema(value_type = BTreeMap<String, u32>)]
+    pub gems: BTreeMap<RecipeName, u32>,
+    /// When the book or its metadata last changed.
+    pub changed: Timestamp,
+    /// Whether and when the book counts, and any note on it.
+    #[serde(default, skip_serializing_if = "Standing::is_usual")]
+    pub standing: Standing,
+}
+
+impl From<index::Record> for Record {
+    fn from(record: index::Record) -> Self {
+        let index::Record {
+            key,
+            rights,
+            title,
+            authors,
+            language,
+            identifiers,
+            digest,
+            clean_digest,
+            bytes,
+            clean,
+            gems,
+            changed,
+            standing,
+        } = record;
+        Self {
+            key,
+            rights,
+            title,
+            authors,
+            language,
+            identifiers,
+            digest,
+            clean_digest,
+            bytes,
+            clean,
+            gems,
+            changed,
+            standing,
+        }
+    }
+}
+
+impl From<Record> for index::Record {
+    fn from(record: Record) -> Self {
+        let Record {
+            key,
+            rights,
+            title,
+            authors,
+            language,
+            identifiers,
+            digest,
+            clean_digest,
+            bytes,
+            clean,
+            gems,
+            changed,
+            standing,
+        } = record;
+        Self {
+            key,
+            rights,
+            title,
+            authors,
+            language,
+            identifiers,
+            digest,
+            clean_digest,
+            bytes,
+            clean,
+            gems,
+            changed,
+            standing,
+        }
+    }
 }
 
 /// The changes to make. Fields that are left out keep their value.

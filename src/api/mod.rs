@@ -1,13 +1,14 @@
-//! What goes over the wire: the bodies that calls take and answer with, one file for each resource.
+//! Wire types: the bodies of requests and responses, one file for each resource.
 //!
-//! The server reads and writes these types, and so does the command line in `--server` mode; the API description is
-//! made of them. None is ever stored: what is on disk has types of its own, where it is stored. Values that mean the same
-//! everywhere, such as [`Rights`](crate::index::Rights), are used as they are.
+//! The server and the command line in `--server` mode both read and write these types, and the API description is made
+//! of them. They are never stored: stored forms are declared where they are stored. Plain values, such as
+//! [`Rights`](crate::index::Rights), are used as they are.
 
 mod allow;
 mod audit;
 mod books;
 mod checks;
+mod export;
 mod jobs;
 mod keys;
 mod problem;
@@ -16,8 +17,11 @@ mod webhooks;
 
 pub use allow::{AllowList, AllowLists, ToAllow};
 pub use audit::{AuditEntry, AuditPage};
-pub use books::{Added, Amendment, FeedAnswer, FeedOutcome, Libraries, NewBook, Outcome, Page, RecipeStats, Stats};
+pub use books::{
+    Added, Amendment, FeedAnswer, FeedOutcome, Libraries, NewBook, Outcome, Page, RecipeStats, Record, Stats,
+};
 pub use checks::{BookRef, Check, CheckAnswer, CheckParameters, GemsForm, Match, Report};
+pub use export::{ExportBook, ExportEnd, ExportGem, ExportHeader, ExportLine};
 pub use jobs::{
     BackedUp, Checkpoint, Compacted, CutFrom, Dropped, Job, JobResult, JobState, Jobs, RecipeChoice, Recut, Reindexed,
     Task, Verified,

@@ -130,7 +130,7 @@ impl Catalogue {
         self.ensure_recipes(&[])?;
         let _feed = self.feed();
         let prepared = self.prepare(entry, &self.recipes())?;
-        let added = Added { outcome: prepared.outcome, book: prepared.book.record.clone() };
+        let added = Added { outcome: prepared.outcome, book: prepared.book.record.clone().into() };
         self.commit(vec![prepared])?;
         Ok(added)
     }

@@ -61,7 +61,10 @@ mod tests {
         let mut old = put.clone();
         old.digest = former_digest_of(text.as_bytes());
         let gems = [(recipe.name().clone(), gems)].into();
-        catalogue.store.put(vec![NewBook { record: old.clone(), gems, folds: Vec::new(), allow_empty: true }]).unwrap();
+        catalogue
+            .store
+            .put(vec![NewBook { record: old.clone().into(), gems, folds: Vec::new(), allow_empty: true }])
+            .unwrap();
 
         let again = catalogue.add(of_text()).unwrap();
         assert_eq!((again.outcome, &again.book), (Outcome::Unchanged, &old));

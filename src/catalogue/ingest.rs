@@ -54,7 +54,7 @@ impl Catalogue {
             let written = self.commit(together).is_ok();
             added.extend(prepared.into_iter().map(|prepared| {
                 let prepared = prepared?;
-                let landed = Added { outcome: prepared.outcome(), book: prepared.record().clone() };
+                let landed = Added { outcome: prepared.outcome(), book: prepared.record().clone().into() };
                 if !written {
                     self.commit(vec![prepared])?;
                 }
@@ -137,7 +137,7 @@ impl Catalogue {
                 jobs.push((
                     job,
                     prepared.map(|prepared| {
-                        let added = Added { outcome: prepared.outcome(), book: prepared.record().clone() };
+                        let added = Added { outcome: prepared.outcome(), book: prepared.record().clone().into() };
                         books.push(prepared);
                         added
                     }),

@@ -207,7 +207,7 @@ impl Catalogue {
         let more = books.len() > shown;
         books.truncate(shown);
         let next_cursor = books.last().filter(|_| more).map(|record| record.key.id.clone());
-        Ok(Page { books, next_cursor })
+        Ok(Page { books: books.into_iter().map(Into::into).collect(), next_cursor })
     }
 
     /// Returns every library that holds a book.

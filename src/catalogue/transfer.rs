@@ -7,10 +7,11 @@ use std::path::Path;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use lapidary_gems::{PackedFold, Place, PlacedGem, Recipe, RecipeName, WrittenGem};
+use lapidary_gems::{PackedFold, PlacedGem, Recipe};
 use serde::{Deserialize, Serialize};
 
 use super::{Catalogue, CatalogueError};
+use crate::api::{ExportBook, ExportEnd, ExportGem, ExportHeader};
 use crate::index::{NewBook, Record, RocksStore, Snapshot, StoreError, UNWATCHED, Watch};
 
 /// The format version written. All versions from 1 up to it can be read.
@@ -23,47 +24,10 @@ const STEP: u64 = 256 << 10;
 /// Maximum length of a line: a book of hundreds of megabytes.
 const LINE: u64 = 2 << 30;
 
-/// The first line.
-#[derive(Serialize, Deserialize)]
-struct Header {
-    lapidary_export: u32,
-    /// The default first.
-    recipes: Vec<Recipe>,
-    /// The recipes that are not ready.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    incomplete: Vec<RecipeName>,
-    keeps_folds: bool,
-    books: u64,
-}
-
-/// The line of a book.
-#[derive(Serialize, Deserialize)]
-struct BookLine {
-    book: Record,
-    gems: BTreeMap<RecipeName, Vec<Written>>,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    folds: BTreeMap<String, String>,
-}
-
 /// Receives the current memory use of an import in bytes. Returns `false` to refuse it.
 pub type Account<'a> = &'a dyn Fn(usize) -> bool;
 /// An [`Account`] without a limit.
 const UNCOUNTED: Account<'static> = &|_| true;
-
-/// A gem as written in the file, with its position if known.
-#[derive(Serialize, Deserialize)]
-#[serde(untagged)]
-enum Written {
-    Placed(WrittenGem, u64, u64),
-    Placeless([WrittenGem; 1]),
-}
-
-/// The last line. If it is missing, the file was truncated.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct End {
-    end: u64,
-}
 
 impl Catalogue {
     /// Writes the current state of the catalogue and returns the number of books. The same books always produce the
@@ -78,7 +42,8 @@ impl Catalogue {
         let recipes = snapshot.recipes();
         let keeps_folds = self.keeps_folds()?;
         let incomplete = recipes.iter().map(Recipe::name).filter(|name| !snapshot.is_ready(name)).cloned().collect();
-        let header = Header { lapidary_export: VERSION, recipes: recipes.clone(), incomplete, keeps_folds, books };
+        let header =
+            ExportHeader { lapidary_export: VERSION, recipes: recipes.clone(), incomplete, keeps_folds, books };
         write_line(out, &header)?;
         let mut done = 0;
         for library in libraries {
@@ -94,7 +59,7 @@ impl Catalogue {
                 watch(done, books)?;
             }
         }
-        write_line(out, &End { end: done })?;
+        write_line(out, &ExportEnd { end: done })?;
         out.flush().map_err(CatalogueError::Output)?;
         Ok(done)
     }
@@ -161,7 +126,7 @@ impl Catalogue {
         }
     }
 
-    fn take_recipes(&self, header: &Header) -> Result<(), CatalogueError> {
+    fn take_recipes(&self, header: &ExportHeader) -> Result<(), CatalogueError> {
         let holds_none = self.store.snapshot().libraries()?.is_empty();
         for recipe in &header.recipes {
             self.store.add_recipe(recipe)?;
@@ -179,12 +144,6 @@ impl Catalogue {
     }
 }
 
-impl Header {
-    fn ready(&self) -> impl Iterator<Item = &RecipeName> {
-        self.recipes.iter().map(Recipe::name).filter(|name| !self.incomplete.contains(name))
-    }
-}
-
 /// Estimates the memory that a book takes.
 fn size(book: &NewBook) -> usize {
     let gems: usize = book.gems.values().map(Vec::len).sum();
@@ -196,13 +155,13 @@ fn write_line(out: &mut dyn Write, line: &impl Serialize) -> Result<(), Catalogu
     out.write_all(b"\n").map_err(CatalogueError::Output)
 }
 
-fn line(snapshot: &dyn Snapshot, recipes: &[Recipe], mut book: Record) -> Result<BookLine, CatalogueError> {
+fn line(snapshot: &dyn Snapshot, recipes: &[Recipe], mut book: Record) -> Result<ExportBook, CatalogueError> {
     let number = snapshot.find(&book.key)?.ok_or_else(|| CatalogueError::NoSuchBook(book.key.clone()))?;
     let mut gems = BTreeMap::new();
     let mut folds = BTreeMap::new();
     for recipe in recipes {
         if let Some(list) = snapshot.gems(recipe.name(), number)? {
-            gems.insert(recipe.name().clone(), list.into_iter().map(|gem| Written::new(gem, recipe)).collect());
+            gems.insert(recipe.name().clone(), list.into_iter().map(|gem| ExportGem::new(gem, recipe)).collect());
         }
         if !folds.contains_key(recipe.base())
             && let Some(fold) = snapshot.fold(recipe.base(), number)?
@@ -211,26 +170,7 @@ fn line(snapshot: &dyn Snapshot, recipes: &[Recipe], mut book: Record) -> Result
         }
     }
     book.gems.retain(|name, _| gems.contains_key(name));
-    Ok(BookLine { book, gems, folds })
-}
-
-impl Written {
-    fn new(PlacedGem { gem, place }: PlacedGem, recipe: &Recipe) -> Self {
-        let gem = recipe.write(gem);
-        match place {
-            Some(Place { start, end }) => Self::Placed(gem, start, end),
-            None => Self::Placeless([gem]),
-        }
-    }
-}
-
-impl From<Written> for PlacedGem {
-    fn from(written: Written) -> Self {
-        match written {
-            Written::Placed(gem, start, end) => Self { gem: gem.into(), place: Some(Place { start, end }) },
-            Written::Placeless([gem]) => Self { gem: gem.into(), place: None },
-        }
-    }
+    Ok(ExportBook { book: book.into(), gems, folds })
 }
 
 /// An export being read.
@@ -291,7 +231,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    fn header(&mut self) -> Result<Header, CatalogueError> {
+    fn header(&mut self) -> Result<ExportHeader, CatalogueError> {
         #[derive(Deserialize)]
         struct Version {
             lapidary_export: u32,
@@ -312,7 +252,7 @@ impl<'a> Reading<'a> {
         if !self.next()? {
             return Err(self.bad("the end is missing: the file was cut short; export again"));
         }
-        if let Ok(End { end }) = serde_json::from_slice(&self.line) {
+        if let Ok(ExportEnd { end }) = serde_json::from_slice(&self.line) {
             let books = self.books;
             self.ended = true;
             return match self.next()? {
@@ -325,7 +265,9 @@ impl<'a> Reading<'a> {
         let lists =
             memchr::memchr2_iter(b'[', b'{', &self.line).count() * 2 + memchr::memchr_iter(b',', &self.line).count();
         self.take(2 * self.line.len() + lists * size_of::<PlacedGem>())?;
-        let BookLine { book, gems, folds } = serde_json::from_slice(&self.line).map_err(|e| self.bad(e.to_string()))?;
+        let ExportBook { book, gems, folds } =
+            serde_json::from_slice(&self.line).map_err(|e| self.bad(e.to_string()))?;
+        let book = Record::from(book);
         book.within_bounds().map_err(|e| self.bad(e.to_string()))?;
         let gems = gems.into_iter().map(|(name, gems)| (name, gems.into_iter().map(PlacedGem::from).collect()));
         let unpacked = folds.iter().map(|(base, bytes)| PackedFold::new(base, BASE64_STANDARD.decode(bytes).ok()?));

@@ -8,10 +8,11 @@ use lapidary_gems::RecipeName;
 
 use super::failure::Failure;
 use crate::api::{
-    Added, AllowList, Amendment, AuditPage, Job, Key, MadeKey, MadeWebhook, NewKey, Page, Report, Stats, Task, Webhook,
+    Added, AllowList, Amendment, AuditPage, Job, Key, MadeKey, MadeWebhook, NewKey, Page, Record, Report, Stats, Task,
+    Webhook,
 };
 use crate::catalogue::{Allowable, Catalogue, CheckOptions, NewEntry, Query};
-use crate::index::{AuditFrom, BookId, BookKey, Library, Record, Watch};
+use crate::index::{AuditFrom, BookId, BookKey, Library, Watch};
 
 /// A catalogue to work on.
 pub(super) trait Access: Sync {
@@ -60,11 +61,11 @@ impl Access for Arc<Catalogue> {
     }
 
     fn book(&self, key: &BookKey) -> Result<Option<Record>, Failure> {
-        Ok(Catalogue::book(self, key)?)
+        Ok(Catalogue::book(self, key)?.map(Into::into))
     }
 
     fn amend(&self, key: &BookKey, amendment: &Amendment) -> Result<Option<Record>, Failure> {
-        Ok(Catalogue::amend(self, key, amendment)?)
+        Ok(Catalogue::amend(self, key, amendment)?.map(Into::into))
     }
 
     fn allow(&self, name: BookId, what: Allowable, note: Option<String>) -> Result<AllowList, Failure> {

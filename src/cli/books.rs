@@ -8,8 +8,8 @@ use jiff::civil::Date;
 use super::arguments::Target;
 use super::failure::{Failure, Status};
 use super::terminal::{out, tell};
-use crate::api::Amendment;
-use crate::index::{BookId, BookKey, Library, Record, Rights, Standing, Validity};
+use crate::api::{Amendment, Record};
+use crate::index::{BookId, BookKey, Library, Rights, Standing, Validity};
 use crate::report::clean;
 
 /// How many records to read at a time.
@@ -191,7 +191,7 @@ fn list(target: &Target, library: Option<Library>, json: bool) -> Result<Status,
 fn line(record: &Record) -> String {
     let gems: Vec<String> = record.gems.iter().map(|(recipe, gems)| format!("{gems} {recipe}")).collect();
     let title = clean(record.title.as_deref().unwrap_or_default());
-    let disabled = if record.is_disabled() { " (disabled)" } else { "" };
+    let disabled = if record.standing.disabled_since.is_some() { " (disabled)" } else { "" };
     format!("{}\t{}{disabled}\t{}\t{title}", record.key, record.rights, gems.join(", "))
 }
 

@@ -20,10 +20,11 @@ use super::failure::Failure;
 use super::tls;
 use crate::api::{
     Added, AllowList, AllowLists, Amendment, AuditPage, Check, Imported, Job, Jobs, Key, Keys, MadeKey, MadeWebhook,
-    NewBook, NewKey, NewWebhook, Page, Problem, Recut, Report, Rotation, Stats, Task, ToAllow, Webhook, Webhooks,
+    NewBook, NewKey, NewWebhook, Page, Problem, Record, Recut, Report, Rotation, Stats, Task, ToAllow, Webhook,
+    Webhooks,
 };
 use crate::catalogue::{Allowable, CheckOptions, Content, NewEntry, Query};
-use crate::index::{AuditFrom, BookId, BookKey, Library, Record, Watch};
+use crate::index::{AuditFrom, BookId, BookKey, Library, Watch};
 
 /// The largest response to read: a report may name many books.
 const ANSWER_BYTES: u64 = 256 << 20;

@@ -143,8 +143,8 @@ impl fmt::Display for Rights {
     }
 }
 
-/// A book as stored and shown: everything except its gems.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+/// A book as stored: everything except its gems.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     /// Library and id.
     #[serde(flatten)]
@@ -175,7 +175,6 @@ pub struct Record {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clean: Option<bool>,
     /// Number of gems of the book, by recipe.
-    #[schema(value_type = BTreeMap<String, u32>)]
     pub gems: BTreeMap<RecipeName, u32>,
     /// When the book or its metadata last changed.
     pub changed: Timestamp,

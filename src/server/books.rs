@@ -17,10 +17,10 @@ use super::memory::Room;
 use super::parameters;
 use super::problem::{Problem, excerpt};
 use super::work::{Answer, work};
-use crate::api::{Added, Amendment, NewBook, Outcome};
+use crate::api::{Added, Amendment, NewBook, Outcome, Record};
 use crate::catalogue::{Content, NewEntry};
 use crate::extract::{Extracted, Metadata};
-use crate::index::{BookKey, Record, Rights, Validity};
+use crate::index::{BookKey, Rights, Validity};
 
 pub(super) fn calls() -> Vec<Call> {
     vec![
@@ -80,7 +80,7 @@ async fn put(request: HttpRequest, payload: Payload, state: Data<State>) -> Resu
 async fn get(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, Problem> {
     let key = parameters::book(&request)?;
     work(&state, move |catalogue| match catalogue.book(&key)? {
-        Some(record) => Answer::ok(&record),
+        Some(record) => Answer::ok(&Record::from(record)),
         None => Err(no_such_book(&key)),
     })
     .await
@@ -92,7 +92,7 @@ async fn amend(request: HttpRequest, payload: Payload, state: Data<State>) -> Re
     let amendment: Amendment = body::words(&request, payload, &state).await?;
     work(&state, move |catalogue| {
         let amended = catalogue.amend(&key, &amendment)?;
-        Answer::ok(&amended.ok_or_else(|| no_such_book(&key))?)
+        Answer::ok(&Record::from(amended.ok_or_else(|| no_such_book(&key))?))
     })
     .await
 }

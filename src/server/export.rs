@@ -16,10 +16,10 @@ use super::State;
 use super::access::Guest;
 use super::access::Needs::Admin;
 use super::body::{PATIENCE, Pace};
-use super::calls::{Call, object};
-use super::lines::NDJSON;
+use super::calls::{Call, lines};
 use super::outgoing::PIECE;
 use super::problem::{Problem, overloaded};
+use crate::api::ExportLine;
 use crate::catalogue::Catalogue;
 use crate::index::UNWATCHED;
 
@@ -34,7 +34,7 @@ pub(super) fn calls() -> Vec<Call> {
                 "At most two exports and imports run at a time. An export is aborted if the client reads nothing for \
                  30 seconds, or reads slower than 8 KiB per second.",
             )
-            .answers(200, "NDJSON in the format of docs/reference/export.md", [object().with_type(NDJSON)]),
+            .answers(200, "NDJSON in the format of docs/reference/export.md", [lines::<ExportLine>()]),
     ]
 }
 

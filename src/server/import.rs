@@ -13,11 +13,10 @@ use utoipa::openapi::path::HttpMethod::Post;
 use super::access::Guest;
 use super::access::Needs::Admin;
 use super::body::{self, Pace};
-use super::calls::{Call, json, object};
-use super::lines::NDJSON;
+use super::calls::{Call, json, lines};
 use super::problem::{Problem, overloaded};
 use super::{State, requests};
-use crate::api::Imported;
+use crate::api::{ExportLine, Imported};
 use crate::index::UNWATCHED;
 
 /// How many pieces of the body can wait for the disk.
@@ -31,7 +30,7 @@ pub(super) fn calls() -> Vec<Call> {
                 "Any number of lines in the format of docs/reference/export.md. Each book is added, or replaces the \
                  book with the same id. If a line is invalid, the books before it have already been imported.",
             )
-            .takes([object().with_type(NDJSON).example(format!(
+            .takes([lines::<ExportLine>().example(format!(
                 "{}\n{}\n",
                 json!({ "lapidary_export": 1, "recipes": [], "keeps_folds": false, "books": 0 }),
                 json!({ "end": 0 })

@@ -1,5 +1,8 @@
 //! The HTTP API of a catalogue: one file per resource, without logic of its own.
 //!
+//! Each file declares its calls (`calls`), whose bodies are the types of [`api`](crate::api). From these declarations
+//! follow the routes and the API description (`openapi`).
+//!
 //! A handler parses the request with `body` and `parameters` and passes the result to `work`, which calls the
 //! catalogue off the event loop. Every error becomes a `problem`. `requests` logs and counts each request, `health`
 //! monitors the catalogue, and `opening` responds until the catalogue is open.
