@@ -27,14 +27,14 @@
 //!
 //! ```
 //! use lapidary::catalogue::{Catalogue, CheckOptions, Content, NewEntry, Query};
-//! use lapidary::index::{BookKey, Rights};
+//! use lapidary::index::{Actor, BookKey, Rights};
 //!
 //! # let folder = tempfile::tempdir()?;
 //! # let text: String = (0..9_000_u64).map(|i| format!("{:x}stone ", i * 2_654_435_761 % 999_983)).collect();
 //! let catalogue = Catalogue::open_or_create(folder.path())?;
 //! let key = BookKey { library: "mine".parse()?, id: "numbers".parse()? };
 //! let book = NewEntry::new(key, Rights::Protected, Content::text(text.clone()));
-//! catalogue.add(NewEntry { title: Some("Numbers".to_owned()), ..book })?;
+//! catalogue.by(Actor::Local).add(NewEntry { title: Some("Numbers".to_owned()), ..book })?;
 //! let report = catalogue.check(&Query::text(text), &CheckOptions::default())?;
 //! assert_eq!(report.verdict, Rights::Protected);
 //! assert_eq!(report.matches[0].book.id, "numbers");
@@ -44,6 +44,9 @@
 pub mod api;
 pub mod catalogue;
 pub mod cli;
+mod client;
+mod count;
+pub mod error;
 pub mod evaluate;
 pub mod extract;
 pub mod index;
@@ -52,6 +55,7 @@ pub mod matching;
 mod metrics;
 mod object;
 pub mod onix;
+mod parse;
 pub mod report;
 pub mod server;
 

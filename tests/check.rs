@@ -4,7 +4,7 @@ mod common;
 
 use lapidary::api::{Amendment, Report};
 use lapidary::catalogue::{Allowable, Catalogue, CatalogueError, CheckOptions, Content, NewEntry, Query};
-use lapidary::index::{BookKey, Library, Rights, Validity};
+use lapidary::index::{Actor, BookKey, Library, Rights, Validity};
 use lapidary::matching::{RuleChanges, Score, align};
 use lapidary_gems::{Gem, PlacedGem, Recipe, Rule, WrittenGem};
 use proptest::collection::vec;
@@ -111,16 +111,19 @@ fn answered(case: &Case) -> Result<Report, CatalogueError> {
         let (rights, validity) = (book.rights, book.otherwise.map(past));
         let content = Content::Gems { recipe: None, gems: gems(&book.gems) };
         let entry = NewEntry::new(key.clone(), rights, content);
-        catalogue.add(NewEntry { validity, ..entry }).expect("added");
+        catalogue.by(Actor::Local).add(NewEntry { validity, ..entry }).expect("added");
         let amendment = Amendment { disabled: Some(book.disabled), ..Amendment::default() };
-        catalogue.amend(&key, &amendment).expect("amended");
+        catalogue.by(Actor::Local).amend(&key, &amendment).expect("amended");
     }
     if !case.allowed_gems.is_empty() {
         let list = Allowable::Gems(Content::Gems { recipe: None, gems: gems(&case.allowed_gems) });
-        catalogue.allow("gems".parse().expect("a name"), list, None).expect("allowed");
+        catalogue.by(Actor::Local).allow("gems".parse().expect("a name"), list, None).expect("allowed");
     }
     if let Some(book) = case.allowed_book.and_then(|book| Some((case.books.get(book)?.library, book))) {
-        catalogue.allow("book".parse().expect("a name"), Allowable::Book(key(book.0, book.1)), None).expect("allowed");
+        catalogue
+            .by(Actor::Local)
+            .allow("book".parse().expect("a name"), Allowable::Book(key(book.0, book.1)), None)
+            .expect("allowed");
     }
     let library = case.library.map(|library| library.parse::<Library>().expect("a name"));
     let options = CheckOptions { limit: case.limit, library, ..CheckOptions::default() };
@@ -199,7 +202,7 @@ proptest! {
 fn hardened_catalogue() -> (TempDir, Catalogue) {
     let folder = tempfile::tempdir().expect("a folder");
     let catalogue = Catalogue::open_or_create(folder.path()).expect("a catalogue");
-    catalogue.ensure_recipes(&[Recipe::hardened()]).expect("a recipe");
+    catalogue.by(Actor::Local).ensure_recipes(&[Recipe::hardened()]).expect("a recipe");
     (folder, catalogue)
 }
 
@@ -212,7 +215,7 @@ fn a_text_is_told_the_gems_it_has_and_not_those_it_is_looked_up_by() {
     let (_folder, catalogue) = hardened_catalogue();
     for number in 1..=2 {
         let content = Content::text(text.clone());
-        catalogue.add(NewEntry::new(key("one", number), Rights::Protected, content)).expect("added");
+        catalogue.by(Actor::Local).add(NewEntry::new(key("one", number), Rights::Protected, content)).expect("added");
     }
     let check = |catalogue: &Catalogue, text: &str| {
         catalogue.check(&Query::text(text.to_owned()), &CheckOptions::default()).expect("a report")
@@ -240,7 +243,7 @@ fn gems_that_stand_alone_count_half() {
     let digits = |gems: Vec<u64>| gems.into_iter().map(WrittenGem::Digits).collect::<Vec<_>>();
     let all: Vec<u64> = (1..=60).map(|i| i * 37 % 61).collect();
     let content = Content::Gems { recipe: Some(recipe.name().clone()), gems: digits(all.clone()) };
-    catalogue.add(NewEntry::new(key("one", 0), Rights::Protected, content)).expect("added");
+    catalogue.by(Actor::Local).add(NewEntry::new(key("one", 0), Rights::Protected, content)).expect("added");
     // A text that shares only the gems at these positions. Its other gems occur in no book.
     let total = |common: &[usize]| {
         let gems = all.iter().enumerate().map(|(at, gem)| if common.contains(&at) { *gem } else { 1_000 + gem });
@@ -276,7 +279,10 @@ fn boilerplate_of_many_books_names_none() {
         };
         for number in 0..BOOKS as usize {
             let text = with_boilerplate(2_000 + 2 * number as u64, 500 + 50 * number);
-            catalogue.add(NewEntry::new(key("one", number), Rights::Protected, Content::text(text))).expect("added");
+            catalogue
+                .by(Actor::Local)
+                .add(NewEntry::new(key("one", number), Rights::Protected, Content::text(text)))
+                .expect("added");
         }
         for (common_cap, named) in [(BOOKS, BOOKS as usize), (BOOKS - 1, 0), (BOOKS / 4, 0)] {
             let rule = RuleChanges { common_cap: Some(common_cap), ..RuleChanges::default() };
@@ -303,7 +309,10 @@ fn a_passage_that_too_many_books_have_accuses_none_of_them() {
     };
     for number in 1..=3 {
         let content = Content::Gems { recipe: Some(recipe.name().clone()), gems: digits(&book(number)) };
-        catalogue.add(NewEntry::new(key("one", number as usize), Rights::Protected, content)).expect("added");
+        catalogue
+            .by(Actor::Local)
+            .add(NewEntry::new(key("one", number as usize), Rights::Protected, content))
+            .expect("added");
     }
     let unposted = recipe.posted(&placed(&book(1)))[60..120].iter().filter(|posted| !**posted).count();
     assert!(unposted > 10, "{unposted}");

@@ -327,7 +327,7 @@ fn a_server_that_could_not_write_goes_on_when_it_can() {
         books += u64::from(status == 201);
         status == 507
     });
-    eventually("it says so", || get(&server, "/readyz").is_some_and(|(_, problem)| problem["code"] == "disk_full"));
+    eventually("it says so", || get(&server, "/readyz").is_some_and(|(_, problem)| problem["code"] == "no_disk_space"));
     let lifted = Command::new("prlimit").args(["--fsize=unlimited", "--pid", &server.pid().to_string()]).status();
     assert!(lifted.expect("prlimit").success());
     eventually("it goes on", || put(&server, books).is_some_and(|(status, _)| status == 201));

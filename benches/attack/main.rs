@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 use clap::Parser;
 use lapidary::api::{NewKey, Role};
 use lapidary::catalogue::{Catalogue, Content, NewEntry};
-use lapidary::index::{BookKey, Rights};
+use lapidary::index::{Actor, BookKey, Rights};
 use lapidary_gems::Recipe;
 use tempfile::TempDir;
 
@@ -145,11 +145,14 @@ fn prepare(data: &Path, arguments: &Arguments, address: String) -> Fallible<Targ
         let text = prose(book);
         gem = gem.or_else(|| recipe.gems(&text).first().map(|placed| recipe.write(placed.gem)));
         let key = BookKey { library: "books".parse()?, id: book.to_string().parse()? };
-        catalogue.add(NewEntry::new(key, Rights::Protected, Content::text(text)))?;
+        catalogue.by(Actor::Local).add(NewEntry::new(key, Rights::Protected, Content::text(text)))?;
     }
     let key = |name: String, role, library: Option<String>| -> Fallible<String> {
         let libraries = library.map(|library| library.parse()).transpose()?.into_iter().collect();
-        Ok(catalogue.add_key(NewKey { name, role, libraries, rate: None, quota: None, expires: None })?.secret)
+        Ok(catalogue
+            .by(Actor::Local)
+            .add_key(NewKey { name, role, libraries, rate: None, quota: None, expires: None })?
+            .secret)
     };
     let hostile = (0..arguments.clients).map(|client| {
         let check = key(format!("check-{client}"), Role::Check, None)?;

@@ -90,6 +90,7 @@
 //!
 //! [Text::Distill]: https://metacpan.org/pod/Text::Distill
 
+mod base;
 mod boundaries;
 mod bounds;
 mod cut;

@@ -13,8 +13,8 @@
 //! compresses the bytes well: most gaps and lengths take one of very few values. A fold of words has the same format
 //! without digits, and with all codes as others.
 
+use super::base::{Base, WORDS};
 use super::gem::Place;
-use super::recipe::{Base, WORDS};
 use crate::varint;
 
 /// A packed fold with the places of its digits. Any recipe with the same base cuts it into the gems that it would

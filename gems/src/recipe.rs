@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::base::{Base, WORDS};
 use super::boundaries::{Boundaries, BoundariesError};
 use super::cut::Cutter;
 #[cfg(fuzzing)]
@@ -18,34 +19,6 @@ use super::rule::Rule;
 
 /// The name of `documented` with the second boundaries.
 const SECOND: &str = "documented-second";
-
-/// The base of the recipes that fold a text into words.
-pub(super) const WORDS: &str = "hardened";
-
-/// The letter tables and steps that an exact recipe folds with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Base {
-    /// As the authors of the algorithm describe it.
-    Documented,
-    /// As the published Perl module computes it.
-    Released,
-}
-
-impl Base {
-    const ALL: [Self; 2] = [Self::Documented, Self::Released];
-
-    pub(super) fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|base| base.name() == name)
-    }
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Documented => "documented",
-            Self::Released => "released",
-        }
-    }
-}
 
 /// How a text becomes gems. Gems of different recipes cannot be compared.
 ///

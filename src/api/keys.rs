@@ -86,7 +86,8 @@ impl Unit {
 /// An invalid rate.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "'{0}' is no rate; write a whole number from 1 to 4294967295 and a time, such as 50/s, 600/min, 1000/h or 100000/day"
+    "'{0}' is not a rate; write a whole number from 1 to 4294967295 and a unit of time, such as 50/s, 600/min, 1000/h or \
+     100000/day"
 )]
 pub struct RateError(String);
 

@@ -4,82 +4,16 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use lapidary_gems::{Gem, PackedFold, PlacedGem, Recipe, RecipeName, WrittenGem};
+use lapidary_gems::{Gem, PackedFold, PlacedGem, Recipe, RecipeName};
 
 use super::amend::checked;
-use super::check::distinct;
 use super::digest::{digest_after, digest_of};
+use super::entry::{Content, NewEntry};
+use super::given::distinct;
 use super::{Catalogue, CatalogueError, Text};
 use crate::api::{Added, Outcome};
-use crate::index::{BookKey, BookNo, Coverage, NewBook, Record, Rights, Snapshot, Standing, Validity, described};
+use crate::index::{BookNo, Coverage, NewBook, Record, Snapshot, Standing, described};
 use crate::metrics::METRICS;
-
-/// A book to add: its metadata, rights and content.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewEntry {
-    /// Library and id.
-    pub key: BookKey,
-    /// Its rights.
-    pub rights: Rights,
-    /// The title, if known.
-    pub title: Option<String>,
-    /// The authors.
-    pub authors: Vec<String>,
-    /// The language as a BCP 47 tag, if known.
-    pub language: Option<String>,
-    /// ISBNs and other identifiers, as given.
-    pub identifiers: Vec<String>,
-    /// The days on which its rights are in effect, if limited.
-    pub validity: Option<Validity>,
-    /// The content.
-    pub content: Content,
-    /// Whether it may replace a book that has gems even if it has none itself.
-    pub allow_empty: bool,
-}
-
-impl NewEntry {
-    /// Creates an entry without metadata.
-    #[must_use]
-    pub fn new(key: BookKey, rights: Rights, content: Content) -> Self {
-        let (title, authors, language, identifiers, validity) = (None, Vec::new(), None, Vec::new(), None);
-        Self { key, rights, title, authors, language, identifiers, validity, content, allow_empty: false }
-    }
-}
-
-/// The content of a book.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Content {
-    /// Its text.
-    Text {
-        /// The text.
-        text: String,
-        /// Whether to strip print artifacts such as running heads and page numbers. `None`: each recipe decides.
-        clean: Option<bool>,
-    },
-    /// Only its gems, of one recipe.
-    Gems {
-        /// The recipe. Default: the catalogue's default.
-        recipe: Option<RecipeName>,
-        /// The gems, in text order.
-        gems: Vec<WrittenGem>,
-    },
-}
-
-impl Content {
-    /// A text; each recipe decides whether print artifacts are stripped.
-    #[must_use]
-    pub fn text(text: String) -> Self {
-        Self::Text { text, clean: None }
-    }
-
-    /// The text, unless only gems are known.
-    pub(crate) fn as_text(&self) -> Option<&str> {
-        match self {
-            Self::Text { text, .. } => Some(text),
-            Self::Gems { .. } => None,
-        }
-    }
-}
 
 /// A book with its computed gems, ready for [`Catalogue::commit`].
 #[derive(Debug, Clone)]
@@ -89,11 +23,7 @@ pub struct Prepared {
 }
 
 impl Catalogue {
-    /// Adds recipes to the catalogue. The first one of a new catalogue becomes its default; without any, that is
-    /// `documented`. Returns all recipes of the catalogue; new texts get gems of each of them.
-    ///
-    /// This is for administrators and for creating a catalogue. Adding books never adds recipes.
-    pub fn ensure_recipes(&self, recipes: &[Recipe]) -> Result<Vec<Recipe>, CatalogueError> {
+    pub(super) fn ensure_recipes(&self, recipes: &[Recipe]) -> Result<Vec<Recipe>, CatalogueError> {
         let known = self.recipes();
         let recipes = match (recipes, known.is_empty()) {
             ([], false) => return Ok(known),
@@ -112,8 +42,7 @@ impl Catalogue {
         })
     }
 
-    /// Marks as ready those of these recipes that every book now has gems of. Returns the others.
-    pub fn ready_recipes(&self, recipes: &[Recipe]) -> Result<Vec<(RecipeName, Coverage)>, CatalogueError> {
+    pub(super) fn ready_recipes(&self, recipes: &[Recipe]) -> Result<Vec<(RecipeName, Coverage)>, CatalogueError> {
         let snapshot = self.store.snapshot();
         let mut incomplete = Vec::new();
         for name in recipes.iter().map(Recipe::name).filter(|name| !snapshot.is_ready(name)) {
@@ -125,8 +54,7 @@ impl Catalogue {
         Ok(incomplete)
     }
 
-    /// Adds a book. A text gets gems of all recipes of the catalogue; a list of gems stays under its own recipe.
-    pub fn add(&self, entry: NewEntry) -> Result<Added, CatalogueError> {
+    pub(super) fn add(&self, entry: NewEntry) -> Result<Added, CatalogueError> {
         self.ensure_recipes(&[])?;
         let _feed = self.feed();
         let prepared = self.prepare(entry, &self.recipes())?;
@@ -214,8 +142,7 @@ impl Catalogue {
         Ok(Prepared { outcome, book: NewBook { record, gems, folds, allow_empty } })
     }
 
-    /// Writes prepared books to the store, all or none. They are on disk when this returns.
-    pub fn commit(&self, prepared: Vec<Prepared>) -> Result<(), CatalogueError> {
+    pub(super) fn commit(&self, prepared: Vec<Prepared>) -> Result<(), CatalogueError> {
         let outcomes: Vec<Outcome> = prepared.iter().map(Prepared::outcome).collect();
         let changed = prepared.into_iter().filter(|p| p.outcome != Outcome::Unchanged).map(|p| p.book);
         let books: Vec<NewBook> = changed.collect();

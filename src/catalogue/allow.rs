@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use lapidary_gems::{Gem, Recipe, RecipeName, WrittenGem};
 use serde::{Deserialize, Serialize};
 
-use super::check::distinct;
+use super::given::distinct;
 use super::rows::put;
 use super::{Catalogue, CatalogueError, Content, Text};
 use crate::api::AllowList;
@@ -85,13 +85,7 @@ impl Allowances {
 pub(super) type AllowancesRead = RwLock<Option<Arc<Allowances>>>;
 
 impl Catalogue {
-    /// Creates an allow-list, or replaces the one of the same name. Returns whether one existed.
-    ///
-    /// The gems of a text are stored for every recipe that the catalogue has now. The text itself is not stored.
-    ///
-    /// # Errors
-    /// [`CatalogueError::NothingToAllow`] if there are no gems, [`CatalogueError::LongNote`].
-    pub fn allow(
+    pub(super) fn allow(
         &self,
         name: BookId,
         what: Allowable,
@@ -116,8 +110,7 @@ impl Catalogue {
         Ok((list.into(), replaced))
     }
 
-    /// Removes an allow-list. Returns whether it existed.
-    pub fn disallow(&self, name: &BookId) -> Result<bool, CatalogueError> {
+    pub(super) fn disallow(&self, name: &BookId) -> Result<bool, CatalogueError> {
         self.change_allowances(RowChange::delete(Table::AllowLists, name.as_str()))
     }
 

@@ -7,11 +7,7 @@ use crate::api::Amendment;
 use crate::index::{BookKey, NOTE_BYTES, Note, Record, Validity};
 
 impl Catalogue {
-    /// Changes a book's metadata. Returns `None` if there is no such book.
-    ///
-    /// # Errors
-    /// [`CatalogueError::LongNote`] and [`CatalogueError::BadValidity`].
-    pub fn amend(&self, key: &BookKey, amendment: &Amendment) -> Result<Option<Record>, CatalogueError> {
+    pub(super) fn amend(&self, key: &BookKey, amendment: &Amendment) -> Result<Option<Record>, CatalogueError> {
         let Amendment { disabled, note, rights, validity } = amendment;
         if note.as_ref().is_some_and(|note| note.len() > NOTE_BYTES) {
             return Err(CatalogueError::LongNote);

@@ -1,6 +1,5 @@
 //! Checks: which books a query shares gems with, and what follows from that.
 
-use std::cmp::Ordering;
 use std::convert::Infallible;
 use std::time::Instant;
 
@@ -8,24 +7,21 @@ use hashbrown::HashSet;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use lapidary_gems::{Gem, PlacedGem, Probe, Recipe, Rule, WrittenGem};
+use lapidary_gems::{Gem, PlacedGem, Probe, Recipe, RecipeName, Rule};
 
 use super::allow::Allowances;
 use super::answer::{CheckOptions, Comparison, Query};
-use super::looked_up::{LookedUp, kept, of_both};
+use super::given::distinct;
 use super::shown::Shown;
 use super::{Catalogue, CatalogueError, Text, chosen};
 use crate::api::{BookRef, Match, Report};
-use crate::index::{BookKey, BookNo, Coverage, LibraryTally, Limits, Outline, Record, Rights, Snapshot, Tally};
-use crate::matching::{Alignment, Calibration, Relation, Score, align, chance, is_match, verdict};
+use crate::count::count;
+use crate::index::{BookNo, Coverage, Library, Limits, Outline, Record, Sizes, Snapshot, StoreError, Tally};
+use crate::matching::{
+    Alignment, Calibration, Judged, Judgements, LookedUp, Question, Reader, Relation, Score, ToShow, align, candidates,
+    chance, is_match, judge, kept, of_both, rank,
+};
 use crate::metrics::METRICS;
-
-/// Maximum number of gems in a query, or in a book given as gems: many times that of the longest novels.
-pub const MAX_GEMS: usize = 100_000;
-/// Maximum number of exact copies considered per library.
-const MOST_COPIES: u32 = 10_000;
-/// Number of records fetched at a time.
-const FETCHED_AT_ONCE: usize = 1_000;
 
 /// Compares two texts, the first as the query and the second as the book.
 #[must_use]
@@ -52,7 +48,7 @@ impl Catalogue {
         // Read everything from one snapshot, so that a change of the default recipe is never seen halfway.
         let snapshot = self.store.snapshot();
         let recipes = snapshot.recipes();
-        let nothing_stored = recipes.is_empty();
+        let is_new = recipes.is_empty();
         let recipe = chosen(recipes, options.recipe.as_ref())?;
         may_answer(&*snapshot, &recipe, options)?;
         let (gems, digests) = match query {
@@ -71,11 +67,10 @@ impl Catalogue {
         let check = Checking {
             rule,
             recipe: &recipe,
-            snapshot: &*snapshot,
+            stored: Stored { snapshot: &*snapshot, recipe: recipe.name(), is_new },
             gems: &gems,
             allowances: &allowances,
             day,
-            nothing_stored,
             except: None,
         };
         let report = check.report(options, &digests)?;
@@ -96,11 +91,10 @@ impl Catalogue {
         let check = Checking {
             rule: self.rule.on(recipe.rule()),
             recipe: &recipe,
-            snapshot,
+            stored: Stored { snapshot, recipe: recipe.name(), is_new: false },
             gems: &gems,
             allowances: &*self.allowances()?,
             day: today(),
-            nothing_stored: false,
             except: Some(book),
         };
         let digests: Vec<String> = [&record.digest].into_iter().chain(&record.clean_digest).cloned().collect();
@@ -133,106 +127,106 @@ fn today() -> Date {
 struct Checking<'a> {
     rule: Rule,
     recipe: &'a Recipe,
-    snapshot: &'a dyn Snapshot,
+    stored: Stored<'a>,
     gems: &'a [Probe],
     allowances: &'a Allowances,
     day: Date,
-    /// Whether the catalogue is new and has no recipes yet.
-    nothing_stored: bool,
     /// A book to leave out: the one that is being checked.
     except: Option<BookNo>,
 }
 
-/// A matching book.
-struct Candidate {
-    number: BookNo,
-    key: BookKey,
-    /// Index of its library in the tally.
-    library: usize,
-    /// On the report's day.
-    rights: Rights,
-    /// Whether its text is identical to the query.
-    identical: bool,
-    score: Score,
-    allowed: bool,
+/// The books of a snapshot with gems of one recipe.
+struct Stored<'a> {
+    snapshot: &'a dyn Snapshot,
+    recipe: &'a RecipeName,
+    /// Whether the catalogue is new and has no recipes yet.
+    is_new: bool,
 }
 
-impl Candidate {
-    /// Best match first: identical texts, then by number of common gems, then by score.
-    fn order(&self, other: &Self) -> Ordering {
-        let identical = other.identical.cmp(&self.identical);
-        let common = other.score.common.cmp(&self.score.common);
-        let alike = other.score.score.total_cmp(&self.score.score);
-        identical.then(common).then(alike).then_with(|| self.key.cmp(&other.key))
+impl Stored<'_> {
+    /// How many books have gems of the recipe, if not all do.
+    fn coverage(&self) -> Result<Option<Coverage>, StoreError> {
+        if self.is_new {
+            return Ok(None);
+        }
+        Ok(Some(self.snapshot.coverage(self.recipe)?).filter(|coverage| coverage.lacking() > 0))
+    }
+
+    fn sizes(&self) -> Result<Sizes, StoreError> {
+        if self.is_new { Ok(Sizes::default()) } else { self.snapshot.sizes(self.recipe) }
+    }
+}
+
+impl Reader for Stored<'_> {
+    fn tally(&self, gems: &[Gem], limits: Limits<'_>) -> Result<Tally, StoreError> {
+        if self.is_new { Ok(Tally::default()) } else { self.snapshot.tally(self.recipe, gems, limits) }
+    }
+
+    fn with_digest(&self, digest: &str, limits: Limits<'_>) -> Result<Vec<BookNo>, StoreError> {
+        self.snapshot.with_digest(digest, limits)
+    }
+
+    fn outline(&self, books: &[BookNo]) -> Result<Vec<Option<Outline>>, StoreError> {
+        self.snapshot.outline(books)
+    }
+
+    fn gems(&self, book: BookNo) -> Result<Vec<PlacedGem>, StoreError> {
+        Ok(self.snapshot.gems(self.recipe, book)?.unwrap_or_default())
+    }
+
+    fn books(&self, library: &Library) -> Result<u64, StoreError> {
+        Ok(self.snapshot.library(library)?.map_or(0, |library| library.books))
     }
 }
 
 impl Checking<'_> {
     fn report(&self, options: &CheckOptions, digests: &[String]) -> Result<Report, CatalogueError> {
-        let name = self.recipe.name();
         let probes: Vec<Probe> = self.gems.iter().filter(|probe| !self.is_allowed(probe)).copied().collect();
-        let coverage = if self.nothing_stored { None } else { Some(self.snapshot.coverage(name)?) };
-        let coverage = coverage.filter(|coverage| coverage.lacking() > 0);
-        let (tally, sizes) = if self.nothing_stored {
-            Default::default()
-        } else {
-            (self.tally(&probes, options, digests)?, self.snapshot.sizes(name)?)
+        // A text whose gems are all in an allow-list is allowed.
+        let digests = if probes.is_empty() && !self.gems.is_empty() { &[] } else { digests };
+        let question = Question {
+            recipe: self.recipe,
+            rule: &self.rule,
+            probes: &probes,
+            digests,
+            library: options.library.as_ref(),
+            except: self.except,
+            day: self.day,
+            is_allowed: &|book| self.allowances.book(book),
         };
-        let look_up = |of_library| LookedUp::new(self.recipe, self.snapshot, probes.clone(), of_library);
-        let looked_up = tally.libraries.iter().map(look_up).collect::<Result<Vec<_>, _>>()?;
-        let (mut found, disabled) = self.candidates(&tally, &looked_up, digests)?;
+        let candidates = candidates(&self.stored, &question)?;
+        let look_up = |of_library| LookedUp::new(&self.stored, &question, of_library);
+        let looked_up = candidates.libraries.iter().map(look_up).collect::<Result<Vec<_>, _>>()?;
+        let Judgements { matches, disabled } = judge(&self.stored, &question, &looked_up)?;
+        let ranked = rank(matches);
+        let (verdict, total) = (ranked.verdict, ranked.total());
+        let ToShow { matches, decisive } = ranked.shown(options.limit);
 
-        let common: HashSet<Gem> = looked_up.iter().flat_map(LookedUp::common).collect();
-        let looked_up_by = probes.iter().filter(|probe| !common.contains(&probe.placed.gem)).count();
-        // Any of the probes may match by chance.
-        let by_chance = |probes: usize, common| chance(&sizes, probes as u32, common, self.recipe.gem_bits());
-        let error =
-            |counted, among, evidence| Calibration::built_in().error_probability(name, counted, among, evidence);
-        let verdict = verdict(found.iter().filter(|candidate| !candidate.allowed).map(|candidate| candidate.rights));
-        let total = found.len();
-        let best = show_what_decides(&mut found, verdict, options.limit);
-        let best_candidate = best.map(|at| (found[at].number, found[at].library));
-        found.truncate(options.limit);
-        let numbers: Vec<BookNo> = found.iter().map(|candidate| candidate.number).collect();
-        let records = self.snapshot.fetch(&numbers)?;
-        // A record whose outline was read exists in the same snapshot.
-        let shown = found.into_iter().zip(records).filter_map(|(candidate, record)| Some((candidate, record?)));
-        let mut matches = Shown::default();
-        for (at, (candidate, record)) in shown.enumerate() {
-            let Candidate { number, library, score, identical, allowed, .. } = candidate;
-            let query = &looked_up[library];
-            let Alignment { relation, spans, evidence, .. } = query.aligned(number)?;
-            let of_book = record.gems.get(name).copied().unwrap_or_default();
-            let error_probability = error(kept(query.probes()), u64::from(of_book), evidence);
-            let relation = if identical { Relation::SameText } else { relation };
-            let spans = if options.detail { spans } else { Vec::new() };
-            let book = BookRef::on(self.day, record);
-            let chance = by_chance(query.probes().len(), score.common);
-            let found = Match { book, score, relation, identical, chance, evidence, error_probability, spans, allowed };
-            matches.add(found, best == Some(at));
-        }
-        let (matches, left_out) = matches.finish();
-        let all_gems: u64 = sizes.classes.iter().map(|class| class.gems).sum();
-        let error_probability = match best_candidate {
+        let (sizes, coverage) = (self.stored.sizes()?, self.stored.coverage()?);
+        let (matches, left_out) = self.described(matches, decisive, &looked_up, &sizes, options.detail)?;
+        let error_probability = match decisive {
             None => None,
             Some((number, library)) => {
+                let all_gems = sizes.classes.iter().map(|class| class.gems).sum();
                 let query = &looked_up[library];
-                error(kept(query.probes()), all_gems, query.aligned(number)?.evidence)
+                self.error(query, all_gems, query.aligned(number)?.evidence)
             }
         };
+        let common: HashSet<Gem> = looked_up.iter().flat_map(LookedUp::common).collect();
         let kept_of =
             |is: &dyn Fn(&Probe) -> bool| self.gems.iter().filter(|probe| probe.kept && is(probe)).count() as u32;
         let common_gems = kept_of(&|probe| common.contains(&probe.placed.gem));
+        let counted = probes.iter().filter(|probe| !common.contains(&probe.placed.gem)).count();
         Ok(Report {
             verdict,
-            recipe: name.clone(),
+            recipe: self.recipe.name().clone(),
             coverage,
             gems: kept(self.gems),
             common_gems,
             allowed_gems: kept_of(&|probe| self.is_allowed(probe)),
             day: self.day,
             rule: self.rule,
-            chance: by_chance(looked_up_by, self.rule.fewest()),
+            chance: self.chance(&sizes, counted, self.rule.fewest()),
             total,
             disabled,
             error_probability,
@@ -241,70 +235,47 @@ impl Checking<'_> {
         })
     }
 
+    /// The matches as a report shows them, as far as they fit, and a note on what was left out.
+    fn described(
+        &self,
+        matches: Vec<Judged>,
+        decisive: Option<(BookNo, usize)>,
+        looked_up: &[LookedUp<'_>],
+        sizes: &Sizes,
+        detail: bool,
+    ) -> Result<(Vec<Match>, Option<String>), CatalogueError> {
+        let numbers: Vec<BookNo> = matches.iter().map(|found| found.number).collect();
+        let records = self.stored.snapshot.fetch(&numbers)?;
+        let mut shown = Shown::default();
+        // A record whose outline was read exists in the same snapshot.
+        for (found, record) in matches.into_iter().zip(records).filter_map(|(found, record)| Some((found, record?))) {
+            let Judged { number, library, score, identical, allowed, .. } = found;
+            let query = &looked_up[library];
+            let Alignment { relation, spans, evidence, .. } = query.aligned(number)?;
+            let of_book = record.gems.get(self.recipe.name()).copied().unwrap_or_default();
+            let error_probability = self.error(query, of_book.into(), evidence);
+            let relation = if identical { Relation::SameText } else { relation };
+            let spans = if detail { spans } else { Vec::new() };
+            let book = BookRef::on(self.day, record);
+            let chance = self.chance(sizes, query.probes().len(), score.common);
+            let found = Match { book, score, relation, identical, chance, evidence, error_probability, spans, allowed };
+            shown.add(found, decisive.is_some_and(|(decisive, _)| decisive == number));
+        }
+        Ok(shown.finish())
+    }
+
+    /// Expected number of unrelated books that have `common` gems in common. Any of the probes may match by chance.
+    fn chance(&self, sizes: &Sizes, probes: usize, common: u32) -> f64 {
+        chance(sizes, probes as u32, common, self.recipe.gem_bits())
+    }
+
+    /// Upper bound on the probability that unrelated gems, of which there are `among`, reach this evidence.
+    fn error(&self, query: &LookedUp<'_>, among: u64, evidence: f64) -> Option<f64> {
+        Calibration::built_in().error_probability(self.recipe.name(), kept(query.probes()), among, evidence)
+    }
+
     fn is_allowed(&self, probe: &Probe) -> bool {
         self.allowances.gem(self.recipe.name(), probe.placed.gem)
-    }
-
-    /// Looks up the gems, and the books with an identical text. Those are added to the tally of their library even if
-    /// they have no gem in common.
-    fn tally(&self, probes: &[Probe], options: &CheckOptions, digests: &[String]) -> Result<Tally, CatalogueError> {
-        let gems: Vec<Gem> = probes.iter().map(|probe| probe.placed.gem).collect();
-        // If not all gems are posted, only one of the common gems may have a posting.
-        let fewest = if self.recipe.posts_all() { self.rule.fewest() } else { 1 };
-        let limits = Limits { cap: self.rule.common_cap, fewest, library: options.library.as_ref() };
-        let mut tally = self.snapshot.tally(self.recipe.name(), &gems, limits)?;
-        // A text whose gems are all in an allow-list is allowed.
-        let digests = if probes.is_empty() && !self.gems.is_empty() { &[] } else { digests };
-        for digest in digests {
-            let numbers = self.snapshot.with_digest(digest, Limits { cap: MOST_COPIES, ..limits })?;
-            for (outline, number) in self.snapshot.outline(&numbers)?.into_iter().zip(numbers) {
-                let Some(outline) = outline.filter(|outline| outline.is_of(digests)) else { continue };
-                let at = tally.libraries.iter().position(|of| of.library == outline.library);
-                let at = at.unwrap_or_else(|| {
-                    tally.libraries.push(LibraryTally::empty(outline.library));
-                    tally.libraries.len() - 1
-                });
-                let books = &mut tally.libraries[at].books;
-                if let Err(place) = books.binary_search_by_key(&number, |(number, _)| *number) {
-                    books.insert(place, (number, 0));
-                }
-            }
-        }
-        Ok(tally)
-    }
-
-    /// The matches, best first, and how many more there would be without disabled books.
-    fn candidates(
-        &self,
-        tally: &Tally,
-        looked_up: &[LookedUp<'_>],
-        digests: &[String],
-    ) -> Result<(Vec<Candidate>, usize), CatalogueError> {
-        let (mut found, mut disabled) = (Vec::new(), 0);
-        for (library, (of_library, query)) in tally.libraries.iter().zip(looked_up).enumerate() {
-            for some in of_library.books.chunks(FETCHED_AT_ONCE) {
-                let numbers: Vec<BookNo> = some.iter().map(|(number, _)| *number).collect();
-                for (outline, &(number, count)) in self.snapshot.outline(&numbers)?.into_iter().zip(some) {
-                    let Some(outline) = outline.filter(|_| self.except != Some(number)) else { continue };
-                    let identical = outline.is_of(digests);
-                    let of_book = outline.gems.get(self.recipe.name()).copied().unwrap_or_default();
-                    let (score, meets) = query.judge(&self.rule, number, count, of_book)?;
-                    if !(meets || identical) {
-                        continue;
-                    }
-                    if outline.standing.disabled_since.is_some() {
-                        disabled += 1;
-                        continue;
-                    }
-                    let Outline { library: name, id, rights, standing, .. } = outline;
-                    let (key, rights) = (BookKey { library: name, id }, standing.rights_on(self.day, rights));
-                    let allowed = self.allowances.book(&key);
-                    found.push(Candidate { number, key, library, rights, identical, score, allowed });
-                }
-            }
-        }
-        found.sort_by(Candidate::order);
-        Ok((found, disabled))
     }
 
     /// The caveats to show with the answer.
@@ -312,60 +283,29 @@ impl Checking<'_> {
         let few = |fewest: u32| (self.gems.len() as u32) < fewest;
         let recipe = self.recipe.name();
         let short = if few(1) {
-            Some(format!("no gems under '{recipe}': too short, or not prose, so nothing can be said of this text"))
+            Some(format!(
+                "no gems with recipe '{recipe}': the text is too short, or not prose, so the check says nothing about it"
+            ))
         } else if few(self.rule.fewest()) {
             let (gems, fewest) = (self.gems.len(), self.rule.fewest());
-            Some(format!("{gems} gems under '{recipe}', fewer than the {fewest} in common that make a match"))
+            Some(format!(
+                "{} with recipe '{recipe}', but a match needs {fewest} in common",
+                count(gems as u64, "gem", "gems")
+            ))
         } else if 2 * common >= kept(self.gems) {
             let (gems, cap) = (kept(self.gems), self.rule.common_cap);
             Some(format!(
-                "{common} of {gems} gems were not counted, since each is in more than {cap} books of one library: this text is \
-                 mostly boilerplate, or was put in very often, so the answer says little about it"
+                "{common} of {gems} gems were not counted, because each is in more than {cap} books of a library: this text \
+                 is mostly boilerplate, or was added very often, so the check says little about it"
             ))
         } else {
             None
         };
         let missed = coverage.map(|coverage| {
             let (lacking, of) = (coverage.lacking(), coverage.of);
-            format!("{lacking} of {of} books have no gems of recipe '{recipe}': this check could not find them")
+            format!("{lacking} of {of} books have no gems of recipe '{recipe}', so this check could not find them")
         });
         let notes: Vec<String> = [short, missed, left_out].into_iter().flatten().collect();
         (!notes.is_empty()).then(|| notes.join("; "))
     }
-}
-
-/// Returns the position of the best match that decides the verdict. A match beyond `limit` is first moved among those
-/// shown, so that other matches cannot hide it.
-fn show_what_decides(found: &mut [Candidate], verdict: Rights, limit: usize) -> Option<usize> {
-    let at = found.iter().position(|candidate| !candidate.allowed && candidate.rights == verdict)?;
-    match limit.checked_sub(1) {
-        Some(last) if at > last => {
-            found[last..=at].rotate_right(1);
-            Some(last)
-        }
-        _ => Some(at),
-    }
-}
-
-/// Validates external gems: checks their range and number, and removes duplicates.
-pub(super) fn distinct(gems: &[WrittenGem], recipe: &Recipe) -> Result<Vec<Gem>, CatalogueError> {
-    if gems.len() > MAX_GEMS {
-        return Err(CatalogueError::TooManyGems { found: gems.len(), limit: MAX_GEMS });
-    }
-    let mut seen = HashSet::with_capacity(gems.len());
-    let mut distinct = Vec::with_capacity(gems.len());
-    for &gem in gems {
-        let Some(gem) = recipe.read(gem) else {
-            let are = if recipe.gem_bits() == 64 {
-                "strings of 16 hexadecimal digits"
-            } else {
-                "numbers from 0 to 4294967295"
-            };
-            return Err(CatalogueError::BadGem { gem, recipe: recipe.name().clone(), are });
-        };
-        if seen.insert(gem) {
-            distinct.push(gem);
-        }
-    }
-    Ok(distinct)
 }

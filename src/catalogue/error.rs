@@ -4,6 +4,8 @@ use jiff::civil::Date;
 use lapidary_gems::{Costly, Recipe, RecipeError, RecipeName, WrittenGem};
 
 use crate::api::JobState;
+use crate::count::count;
+use crate::error::{Classified, ErrorCode};
 use crate::index::{BadName, BookKey, Coverage, NOTE_BYTES, StoreError, TooLong};
 
 /// Why a catalogue operation failed.
@@ -21,8 +23,7 @@ pub enum CatalogueError {
     Name(#[from] BadName),
     /// The catalogue does not have the recipe.
     #[error(
-        "this catalogue has no recipe '{asked}'; it has: {known}; use one of these, or have an administrator add it \
-         (lapidary reindex)"
+        "the catalogue has no recipe '{asked}', only: {known}; use one of these, or ask an administrator to add it"
     )]
     NoSuchRecipe {
         /// The recipe asked for.
@@ -32,8 +33,8 @@ pub enum CatalogueError {
     },
     /// Not every book has gems of the recipe yet, so a check with it could miss the book that matters.
     #[error(
-        "{} of {} books have gems of recipe '{recipe}' so far, and a check by it would miss the others: name another recipe, \
-         give every book gems of it (lapidary reindex; lapidary jobs list), or allow that with allow_incomplete",
+        "{} of {} books have gems of recipe '{recipe}', so a check with it would miss the others; use another recipe, or \
+         reindex the catalogue",
         coverage.books, coverage.of
     )]
     RecipeIncomplete {
@@ -43,7 +44,7 @@ pub enum CatalogueError {
         coverage: Coverage,
     },
     /// A job of the same kind is still running.
-    #[error("job {id} ({kind}) has not ended, and there is one {kind} at a time: wait for it, or cancel it")]
+    #[error("job {id} ({kind}) is still running, and only one {kind} job can run at a time; wait for it, or cancel it")]
     JobRuns {
         /// Its number.
         id: u32,
@@ -54,7 +55,7 @@ pub enum CatalogueError {
     #[error("there is no job {0}")]
     NoSuchJob(u32),
     /// A finished job cannot be cancelled.
-    #[error("job {id} has ended: {state}")]
+    #[error("job {id} has already ended: {state}")]
     JobEnded {
         /// Its number.
         id: u32,
@@ -65,7 +66,7 @@ pub enum CatalogueError {
     #[error("{0}")]
     BadTask(String),
     /// An export could not be written.
-    #[error("cannot write the export: {0}")]
+    #[error("the export cannot be written: {0}")]
     Output(std::io::Error),
     /// The input of an import is not an export, or is incomplete.
     #[error("line {line}: {why}")]
@@ -77,8 +78,9 @@ pub enum CatalogueError {
     },
     /// Some books have no gems of the recipe that was to become the default.
     #[error(
-        "{without} books have no gems of recipe '{recipe}', as no fold is kept of them ({examples}): checks go on by the \
-         recipe before; give their texts (--from sources), or leave those books behind (--allow-missing)"
+        "{} cannot get gems of recipe '{recipe}', because no fold is stored ({examples}); checks keep using the previous \
+         recipe: reindex from sources, or allow missing books",
+        count(*without, "book", "books")
     )]
     NotRecut {
         /// The recipe.
@@ -92,25 +94,28 @@ pub enum CatalogueError {
     #[error("there is no book {0}")]
     NoSuchBook(BookKey),
     /// The text is not the one that the book was added with.
-    #[error("this is not the text that {0} was made of; put the book in again")]
+    #[error("this is not the text of {0}; to replace the text, add the book again")]
     OtherText(BookKey),
     /// The library holds no books.
-    #[error("there is no library {0:?}: names are exact, upper and lower case too")]
+    #[error("there is no library {0:?}; names are case-sensitive")]
     NoSuchLibrary(String),
     /// No such key.
-    #[error("there is no key named {0:?}; `lapidary keys list` shows all")]
+    #[error("there is no key named {0:?}")]
     NoSuchKey(String),
     /// The name is already used by another key.
-    #[error("there is a key named {0:?} already; rotate or revoke it, or choose another name")]
+    #[error("a key named {0:?} already exists; rotate or revoke it, or choose another name")]
     KeyExists(String),
-    /// An invalid key.
+    /// A key that cannot be created.
     #[error("{0}")]
-    BadKey(String),
+    BadKey(&'static str),
+    /// The operating system provides no random numbers.
+    #[error("the system provides no random numbers, so no secret can be created: {0}")]
+    NoRandom(getrandom::Error),
     /// A book without a text.
-    #[error("there is no text in it")]
+    #[error("the text is empty")]
     NoText,
     /// No text can have this gem under the recipe.
-    #[error("gem {gem} is not one of recipe '{recipe}': its gems are {are}")]
+    #[error("{gem} is not a gem of recipe '{recipe}', whose gems are {are}")]
     BadGem {
         /// The gem.
         gem: WrittenGem,
@@ -123,10 +128,10 @@ pub enum CatalogueError {
     #[error(transparent)]
     TooLong(#[from] TooLong),
     /// The note is too long.
-    #[error("the note is longer than {NOTE_BYTES} bytes; say it in fewer words")]
+    #[error("the note is longer than {NOTE_BYTES} bytes; shorten it")]
     LongNote,
     /// The rights end before they start.
-    #[error("rights cannot hold from {from} until {until}: the last day is before the first")]
+    #[error("the validity ends on {until}, before it starts on {from}")]
     BadValidity {
         /// The first day.
         from: Date,
@@ -134,13 +139,13 @@ pub enum CatalogueError {
         until: Date,
     },
     /// A text or list for an allow-list has no gems.
-    #[error("there are no gems in it, so that there is nothing to allow; give a longer text, or the book itself")]
+    #[error("there are no gems to allow; give a longer text, or allow the book itself")]
     NothingToAllow,
     /// Events cannot be posted to this address.
-    #[error("this is no address for a webhook; give one such as https://books.example/lapidary, without a user's name")]
+    #[error("not a valid webhook URL; give one such as https://books.example/lapidary, without a user name")]
     BadWebhook,
     /// A setting is stored in a format that this version cannot read.
-    #[error("the {kind} setting {name:?} cannot be read; remove it and make it anew")]
+    #[error("the stored {kind} {name:?} cannot be read; remove it and create it again")]
     BadSetting {
         /// The kind of setting.
         kind: &'static str,
@@ -148,10 +153,10 @@ pub enum CatalogueError {
         name: String,
     },
     /// A text that takes far longer to read than its length suggests.
-    #[error("too costly to read: {0}")]
+    #[error("too expensive to process: {0}")]
     Costly(#[from] Costly),
     /// A query or book has too many gems.
-    #[error("{found} gems are too many: the limit is {limit}, more than any book has")]
+    #[error("there are {found} gems, but the limit is {limit}, which is more than any book has")]
     TooManyGems {
         /// Number of gems.
         found: usize,
@@ -166,6 +171,42 @@ impl CatalogueError {
         Self::NoSuchRecipe {
             asked: asked.to_string(),
             known: if known.is_empty() { "none yet".to_owned() } else { known.join(", ") },
+        }
+    }
+}
+
+impl Classified for CatalogueError {
+    fn code(&self) -> ErrorCode {
+        match self {
+            Self::Store(error) => error.code(),
+            Self::Recipe(error) => error.code(),
+            Self::Name(error) => error.code(),
+            Self::NoSuchRecipe { .. } => ErrorCode::UnknownRecipe,
+            Self::RecipeIncomplete { .. } => ErrorCode::RecipeIncomplete,
+            Self::JobRuns { .. } => ErrorCode::JobRuns,
+            Self::NoSuchJob(_) => ErrorCode::NoSuchJob,
+            Self::JobEnded { .. } => ErrorCode::JobEnded,
+            Self::BadTask(_) => ErrorCode::BadTask,
+            Self::Output(_) => ErrorCode::ExportFailed,
+            Self::BadExport { .. } => ErrorCode::BadExport,
+            Self::NotRecut { .. } => ErrorCode::NotRecut,
+            Self::NoSuchBook(_) => ErrorCode::NoSuchBook,
+            Self::OtherText(_) => ErrorCode::OtherText,
+            Self::NoSuchLibrary(_) => ErrorCode::NoSuchLibrary,
+            Self::NoSuchKey(_) => ErrorCode::NoSuchKey,
+            Self::KeyExists(_) => ErrorCode::KeyExists,
+            Self::BadKey(_) => ErrorCode::BadKeyRequest,
+            Self::NoRandom(_) => ErrorCode::Internal,
+            Self::NoText => ErrorCode::NoText,
+            Self::BadGem { .. } => ErrorCode::BadGem,
+            Self::TooLong(_) => ErrorCode::TooLong,
+            Self::LongNote => ErrorCode::LongNote,
+            Self::BadValidity { .. } => ErrorCode::BadValidity,
+            Self::NothingToAllow => ErrorCode::NothingToAllow,
+            Self::BadWebhook => ErrorCode::BadWebhook,
+            Self::BadSetting { .. } => ErrorCode::StoreFailed,
+            Self::Costly(_) => ErrorCode::OverLimit,
+            Self::TooManyGems { .. } => ErrorCode::TooManyGems,
         }
     }
 }

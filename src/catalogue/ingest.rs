@@ -13,6 +13,7 @@ use rayon::prelude::*;
 
 use super::{Catalogue, CatalogueError, NewEntry, Prepared};
 use crate::api::Added;
+use crate::error::Classified as _;
 use crate::index::Actor;
 
 /// Most books per write. Each write waits for the disk once, so a batch shares the wait. The postings of many books
@@ -29,9 +30,7 @@ const PAUSE: Duration = Duration::from_millis(5);
 const WAITING: usize = 128;
 
 impl Catalogue {
-    /// Adds books and returns the result for each, in order. The books are written together. If that fails they are
-    /// written one by one, so that one failing book does not affect the others.
-    pub fn add_some(&self, entries: Vec<NewEntry>) -> Vec<Result<Added, CatalogueError>> {
+    pub(super) fn add_some(&self, entries: Vec<NewEntry>) -> Vec<Result<Added, CatalogueError>> {
         if self.ensure_recipes(&[]).is_err() {
             // Each returns its own error.
             return entries.into_iter().map(|entry| self.add(entry)).collect();
@@ -64,18 +63,12 @@ impl Catalogue {
         added
     }
 
-    /// Adds the books of all jobs. `load` reads them in parallel on all cores; it names each book, as an archive
-    /// contains many. `landed` is called for each book once it is on disk, or with the reason that it is not. A job
-    /// without books does not stop the others.
-    ///
-    /// # Errors
-    /// If the store fails. Every book reported as added to `landed` is in the catalogue even then.
-    pub fn add_all<J: Send, N: Send>(
+    pub(super) fn add_all<J: Send, N: Send, E: From<CatalogueError> + Send>(
         &self,
         jobs: Vec<J>,
         recipes: &[Recipe],
-        load: impl Fn(J) -> Vec<(N, Result<NewEntry, String>)> + Sync,
-        landed: impl FnMut(N, Result<Added, String>) + Send,
+        load: impl Fn(J) -> Vec<(N, Result<NewEntry, E>)> + Sync,
+        landed: impl FnMut(N, Result<Added, E>) + Send,
     ) -> Result<(), CatalogueError> {
         let _feed = self.feed();
         let (sender, receiver) = sync_channel(WAITING);
@@ -98,8 +91,8 @@ impl Catalogue {
                 for (name, loaded) in load(job) {
                     let prepared = match loaded {
                         Ok(entry) => match self.prepare(entry, recipes) {
-                            Err(CatalogueError::Store(error)) => return Err(CatalogueError::Store(error)),
-                            prepared => prepared.map_err(|e| e.to_string()),
+                            Err(error) if !error.code().kind().is_input() => return Err(error),
+                            prepared => prepared.map_err(E::from),
                         },
                         Err(why) => Err(why),
                     };
@@ -113,10 +106,10 @@ impl Catalogue {
         })
     }
 
-    fn write_all<J>(
+    fn write_all<J, E>(
         &self,
-        receiver: &Receiver<(J, Result<Prepared, String>)>,
-        mut landed: impl FnMut(J, Result<Added, String>),
+        receiver: &Receiver<(J, Result<Prepared, E>)>,
+        mut landed: impl FnMut(J, Result<Added, E>),
     ) -> Result<(), CatalogueError> {
         while let Ok(first) = receiver.recv() {
             let mut books = Vec::new();

@@ -121,20 +121,16 @@ impl Catalogue {
         Ok(self.has_no_keys()? && self.store.table(Table::Access)?.is_empty())
     }
 
-    /// Creates a key.
-    ///
-    /// # Errors
-    /// [`CatalogueError::KeyExists`], [`CatalogueError::BadKey`].
-    pub fn add_key(&self, new: NewKey) -> Result<MadeKey, CatalogueError> {
-        let bad = |sentence: &str| Err(CatalogueError::BadKey(sentence.to_owned()));
+    pub(super) fn add_key(&self, new: NewKey) -> Result<MadeKey, CatalogueError> {
+        let bad = |sentence| Err(CatalogueError::BadKey(sentence));
         if new.name.is_empty() || new.name.len() > NAME_BYTES || new.name.chars().any(char::is_control) {
-            return bad("a key's name has 1 to 100 bytes and no control characters");
+            return bad("a key's name must have 1 to 100 bytes and no control characters");
         }
         if (new.role == Role::Ingest) == new.libraries.is_empty() {
-            return bad("a key to ingest names its libraries, and no other key does");
+            return bad("an ingest key must name its libraries, and other keys must not");
         }
         if new.quota.is_some_and(|quota| quota.per != Unit::Day) {
-            return bad("a quota is for a day, such as 100000/day; a shorter time is a rate");
+            return bad("a quota is per day, such as 100000/day; for shorter times, set a rate");
         }
         let _changing = self.changing_keys();
         if self.kept_keys()?.values().any(|kept| kept.key.name == new.name) {
@@ -143,8 +139,7 @@ impl Catalogue {
         self.make_key(new, Vec::new())
     }
 
-    /// Revokes a key immediately. Returns whether it existed.
-    pub fn revoke_key(&self, name: &str) -> Result<bool, CatalogueError> {
+    pub(super) fn revoke_key(&self, name: &str) -> Result<bool, CatalogueError> {
         let _changing = self.changing_keys();
         let kept = self.kept_keys()?;
         let revoked = kept.values().filter(|kept| kept.key.name == name);
@@ -156,17 +151,13 @@ impl Catalogue {
         Ok(was_there)
     }
 
-    /// Creates a new secret for a key. The old secret stays valid for `overlap`.
-    ///
-    /// # Errors
-    /// [`CatalogueError::NoSuchKey`].
-    pub fn rotate_key(&self, name: &str, overlap: SignedDuration) -> Result<MadeKey, CatalogueError> {
+    pub(super) fn rotate_key(&self, name: &str, overlap: SignedDuration) -> Result<MadeKey, CatalogueError> {
         let _changing = self.changing_keys();
         let kept = self.kept_keys()?;
         let of_name = || kept.values().filter(|kept| kept.key.name == name);
         let newest = of_name().max_by_key(|kept| kept.key.created);
         let Some(newest) = newest else { return Err(CatalogueError::NoSuchKey(name.to_owned())) };
-        let too_long = |_| CatalogueError::BadKey("that overlap ends beyond all time; give a shorter one".to_owned());
+        let too_long = |_| CatalogueError::BadKey("the overlap is too long; give a shorter one");
         let end = Timestamp::now().checked_add(overlap).map_err(too_long)?;
         let shortened = of_name().filter(|kept| kept.key.expires.is_none_or(|expires| expires > end));
         let void_at_end = |kept: &Kept| {
@@ -263,8 +254,7 @@ fn rows(keys: &[Kept]) -> Vec<RowChange> {
 /// Returns `N` random bytes in hexadecimal.
 fn random<const N: usize>() -> Result<String, CatalogueError> {
     let mut bytes = [0; N];
-    getrandom::fill(&mut bytes)
-        .map_err(|e| CatalogueError::BadKey(format!("the system has no random numbers for a key: {e}")))?;
+    getrandom::fill(&mut bytes).map_err(CatalogueError::NoRandom)?;
     Ok(hex::encode(bytes))
 }
 

@@ -10,11 +10,13 @@ mod amend;
 mod answer;
 mod check;
 mod digest;
+mod editor;
+mod entry;
 mod error;
+mod given;
 mod ingest;
 mod jobs;
 mod keys;
-mod looked_up;
 mod restore;
 mod rows;
 mod shown;
@@ -22,12 +24,15 @@ mod text;
 mod transfer;
 mod webhooks;
 
-pub use add::{Content, NewEntry, Prepared};
+pub use add::Prepared;
 pub use allow::Allowable;
 pub use answer::{CheckOptions, Comparison, Query};
-pub use check::{MAX_GEMS, compare};
+pub use check::compare;
 pub(crate) use digest::digests_of;
+pub use editor::Editor;
+pub use entry::{Content, NewEntry};
 pub use error::CatalogueError;
+pub use given::MAX_GEMS;
 pub use jobs::Backups;
 pub use keys::{AccessDenied, Key, Usage};
 use lapidary_gems::{Recipe, RecipeName};
@@ -164,8 +169,7 @@ impl Catalogue {
         Ok(memory_for(text, self.keeps_folds()?))
     }
 
-    /// Removes books. Returns whether each of them existed.
-    pub fn remove(&self, keys: &[BookKey]) -> Result<Vec<bool>, CatalogueError> {
+    fn remove(&self, keys: &[BookKey]) -> Result<Vec<bool>, CatalogueError> {
         let were_there = self.store.remove(keys)?;
         METRICS.removed(were_there.iter().filter(|there| **there).count() as u64);
         Ok(were_there)

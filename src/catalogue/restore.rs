@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::path::Path;
 
 use super::{Catalogue, CatalogueError};
+use crate::count::count;
 use crate::index::{Administration as _, RocksStore, StoreError, Watch};
 
 impl Catalogue {
@@ -27,7 +28,7 @@ impl Catalogue {
         let store = RocksStore::open(&made)?;
         let faults = store.verify(watch)?;
         if let Some(first) = faults.first() {
-            let detail = format!("backup {number} has {} faults, such as: {first}", faults.len());
+            let detail = format!("backup {number}: {first} (1 of {})", count(faults.len() as u64, "fault", "faults"));
             return Err(StoreError::Damaged { path: from.display().to_string(), detail }.into());
         }
         let restored = Self::with_store(Box::new(store));

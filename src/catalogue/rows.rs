@@ -53,9 +53,7 @@ impl Catalogue {
         self.changing_settings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sets whether folds are kept of books added from now on. With its fold, a book can get gems of another recipe
-    /// without its text ([`Task::Reindex`](crate::api::Task::Reindex)).
-    pub fn keep_folds(&self, keep: bool) -> Result<(), CatalogueError> {
+    pub(super) fn keep_folds(&self, keep: bool) -> Result<(), CatalogueError> {
         let _changing = self.changing_settings();
         if keep != self.keeps_folds()? {
             let change = if keep { RowChange::put(Table::Folds, "", "") } else { RowChange::delete(Table::Folds, "") };

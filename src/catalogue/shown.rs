@@ -1,6 +1,7 @@
 //! Limits the size of an answer. What does not fit is left out, and the answer says so.
 
 use crate::api::Match;
+use crate::count::count;
 use crate::index::Record;
 use crate::json::length;
 
@@ -46,8 +47,9 @@ impl Shown {
         let mib = ANSWER_BYTES >> 20;
         let note = (left_out + spans_left_out > 0).then(|| {
             format!(
-                "{left_out} matches and {spans_left_out} spans are not shown, as an answer has at most {mib} MiB; \
-                 ask with a smaller limit, or without detail"
+                "{} and {} are not shown, because a report has at most {mib} MiB; ask for fewer matches, or for no spans",
+                count(left_out as u64, "match", "matches"),
+                count(spans_left_out as u64, "span", "spans")
             )
         });
         (matches, note)

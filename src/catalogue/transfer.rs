@@ -12,7 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{Catalogue, CatalogueError};
 use crate::api::{ExportBook, ExportEnd, ExportGem, ExportHeader};
+use crate::count::count;
 use crate::index::{NewBook, Record, RocksStore, Snapshot, StoreError, UNWATCHED, Watch};
+use crate::parse;
 
 /// The format version written. All versions from 1 up to it can be read.
 const VERSION: u32 = 1;
@@ -92,14 +94,7 @@ impl Catalogue {
         }
     }
 
-    /// Imports an export into this catalogue, with lines of at most `line` bytes, and returns the number of books.
-    /// Each book is added, replacing any book with the same key. The catalogue stays usable meanwhile. A catalogue
-    /// without books takes over the export's recipes; any other one adds them to its own, as not ready.
-    ///
-    /// # Errors
-    /// [`CatalogueError::BadExport`] with the line number; the books before that line are imported. Errors of the
-    /// store.
-    pub fn import_into(
+    pub(super) fn import_into(
         &self,
         input: &mut dyn BufRead,
         line: u64,
@@ -193,7 +188,11 @@ impl<'a> Reading<'a> {
 
     /// Reports the memory use of the held books plus `bytes`.
     fn take(&self, bytes: usize) -> Result<(), CatalogueError> {
-        if (self.account)(self.held + bytes) { Ok(()) } else { Err(self.bad("there is not enough memory for it")) }
+        if (self.account)(self.held + bytes) {
+            Ok(())
+        } else {
+            Err(self.bad("there is not enough memory for this line"))
+        }
     }
 
     /// The books after the header, up to the end or the first error.
@@ -221,9 +220,9 @@ impl<'a> Reading<'a> {
             self.take(2 * (self.line.len() + STEP as usize))?;
             let mut step = io::Read::take(&mut *self.input, STEP);
             let read = step.read_until(b'\n', &mut self.line);
-            let read = read.map_err(|e| self.bad(format!("it cannot be read: {e}")))?;
+            let read = read.map_err(|e| self.bad(format!("the line cannot be read: {e}")))?;
             if self.line.len() as u64 >= self.longest {
-                return Err(self.bad("it is too long"));
+                return Err(self.bad("the line is too long"));
             }
             if (read as u64) < STEP || self.line.ends_with(b"\n") {
                 return Ok(!self.line.is_empty());
@@ -239,39 +238,40 @@ impl<'a> Reading<'a> {
         self.next()?;
         let version = serde_json::from_slice(&self.line).map(|Version { lapidary_export }| lapidary_export);
         match version {
-            Ok(1..=VERSION) => serde_json::from_slice(&self.line).map_err(|e| self.bad(e.to_string())),
-            Ok(newer) => {
-                Err(self.bad(format!("the export has version {newer}, this program reads {VERSION}; update lapidary")))
-            }
-            Err(_) => Err(self.bad("this is no export of a catalogue; make one with `lapidary export`")),
+            Ok(1..=VERSION) => parse::json(&self.line).map_err(|wrong| self.bad(wrong)),
+            Ok(newer) => Err(self
+                .bad(format!("the export has version {newer}, but this program supports up to {VERSION}; update it"))),
+            Err(_) => Err(self.bad("this is not an export of a catalogue")),
         }
     }
 
     /// The next book; `None` after the last.
     fn book(&mut self) -> Result<Option<NewBook>, CatalogueError> {
         if !self.next()? {
-            return Err(self.bad("the end is missing: the file was cut short; export again"));
+            return Err(self.bad("the end is missing, so the export is incomplete; export again"));
         }
         if let Ok(ExportEnd { end }) = serde_json::from_slice(&self.line) {
             let books = self.books;
             self.ended = true;
             return match self.next()? {
                 false if end == books => Ok(None),
-                false => Err(self.bad(format!("there are {books} books, but there were {end}"))),
-                true => Err(self.bad("there is more behind the end")),
+                false => {
+                    Err(self
+                        .bad(format!("the export has {}, but its last line says {end}", count(books, "book", "books"))))
+                }
+                true => Err(self.bad("there is data after the end of the export")),
             };
         }
         // An upper bound: each list, and each item between commas, is at most one gem.
         let lists =
             memchr::memchr2_iter(b'[', b'{', &self.line).count() * 2 + memchr::memchr_iter(b',', &self.line).count();
         self.take(2 * self.line.len() + lists * size_of::<PlacedGem>())?;
-        let ExportBook { book, gems, folds } =
-            serde_json::from_slice(&self.line).map_err(|e| self.bad(e.to_string()))?;
+        let ExportBook { book, gems, folds } = parse::json(&self.line).map_err(|wrong| self.bad(wrong))?;
         let book = Record::from(book);
         book.within_bounds().map_err(|e| self.bad(e.to_string()))?;
         let gems = gems.into_iter().map(|(name, gems)| (name, gems.into_iter().map(PlacedGem::from).collect()));
         let unpacked = folds.iter().map(|(base, bytes)| PackedFold::new(base, BASE64_STANDARD.decode(bytes).ok()?));
-        let folds = unpacked.collect::<Option<Vec<_>>>().ok_or_else(|| self.bad("a fold cannot be read"))?;
+        let folds = unpacked.collect::<Option<Vec<_>>>().ok_or_else(|| self.bad("a fold is invalid"))?;
         self.books += 1;
         Ok(Some(NewBook { record: book, gems: gems.collect(), folds, allow_empty: true }))
     }

@@ -12,7 +12,7 @@ use crate::api::{
     Webhook,
 };
 use crate::catalogue::{Allowable, Catalogue, CheckOptions, NewEntry, Query};
-use crate::index::{AuditFrom, BookId, BookKey, Library, Watch};
+use crate::index::{Actor, AuditFrom, BookId, BookKey, Library, Watch};
 
 /// A catalogue to work on.
 pub(super) trait Access: Sync {
@@ -57,7 +57,7 @@ impl Access for Arc<Catalogue> {
     }
 
     fn add(&self, entry: NewEntry) -> Result<Added, Failure> {
-        Ok(Catalogue::add(self, entry)?)
+        Ok(self.by(Actor::Local).add(entry)?)
     }
 
     fn book(&self, key: &BookKey) -> Result<Option<Record>, Failure> {
@@ -65,11 +65,11 @@ impl Access for Arc<Catalogue> {
     }
 
     fn amend(&self, key: &BookKey, amendment: &Amendment) -> Result<Option<Record>, Failure> {
-        Ok(Catalogue::amend(self, key, amendment)?.map(Into::into))
+        Ok(self.by(Actor::Local).amend(key, amendment)?.map(Into::into))
     }
 
     fn allow(&self, name: BookId, what: Allowable, note: Option<String>) -> Result<AllowList, Failure> {
-        Ok(Catalogue::allow(self, name, what, note)?.0)
+        Ok(self.by(Actor::Local).allow(name, what, note)?.0)
     }
 
     fn allow_lists(&self) -> Result<Vec<AllowList>, Failure> {
@@ -77,11 +77,11 @@ impl Access for Arc<Catalogue> {
     }
 
     fn disallow(&self, name: &BookId) -> Result<bool, Failure> {
-        Ok(Catalogue::disallow(self, name)?)
+        Ok(self.by(Actor::Local).disallow(name)?)
     }
 
     fn remove(&self, key: &BookKey) -> Result<bool, Failure> {
-        Ok(Catalogue::remove(self, std::slice::from_ref(key))?.contains(&true))
+        Ok(self.by(Actor::Local).remove(std::slice::from_ref(key))?.contains(&true))
     }
 
     fn books(&self, library: &Library, cursor: Option<&BookId>, limit: usize) -> Result<Page, Failure> {
@@ -97,15 +97,15 @@ impl Access for Arc<Catalogue> {
     }
 
     fn add_key(&self, new: NewKey) -> Result<MadeKey, Failure> {
-        Ok(Catalogue::add_key(self, new)?)
+        Ok(self.by(Actor::Local).add_key(new)?)
     }
 
     fn rotate_key(&self, name: &str, overlap_seconds: u32) -> Result<MadeKey, Failure> {
-        Ok(Catalogue::rotate_key(self, name, SignedDuration::from_secs(overlap_seconds.into()))?)
+        Ok(self.by(Actor::Local).rotate_key(name, SignedDuration::from_secs(overlap_seconds.into()))?)
     }
 
     fn revoke_key(&self, name: &str) -> Result<bool, Failure> {
-        Ok(Catalogue::revoke_key(self, name)?)
+        Ok(self.by(Actor::Local).revoke_key(name)?)
     }
 
     fn webhooks(&self) -> Result<Vec<Webhook>, Failure> {
@@ -113,11 +113,11 @@ impl Access for Arc<Catalogue> {
     }
 
     fn set_webhook(&self, library: Library, url: String) -> Result<MadeWebhook, Failure> {
-        Ok(Catalogue::set_webhook(self, library, url)?.0)
+        Ok(self.by(Actor::Local).set_webhook(library, url)?.0)
     }
 
     fn remove_webhook(&self, library: &Library) -> Result<bool, Failure> {
-        Ok(Catalogue::remove_webhook(self, library)?)
+        Ok(self.by(Actor::Local).remove_webhook(library)?)
     }
 
     fn audit(&self, from: AuditFrom, limit: usize) -> Result<AuditPage, Failure> {
@@ -125,7 +125,7 @@ impl Access for Arc<Catalogue> {
     }
 
     fn start(&self, task: Task) -> Result<Job, Failure> {
-        Ok(Catalogue::start(self, task)?)
+        Ok(Catalogue::start(self, Actor::Local, task)?)
     }
 
     fn jobs(&self) -> Result<Vec<Job>, Failure> {
@@ -137,11 +137,11 @@ impl Access for Arc<Catalogue> {
     }
 
     fn cancel(&self, id: u32) -> Result<Job, Failure> {
-        Ok(Catalogue::cancel(self, id)?)
+        Ok(self.by(Actor::Local).cancel(id)?)
     }
 
     fn recut(&self, key: &BookKey, text: &str) -> Result<Vec<RecipeName>, Failure> {
-        Ok(Catalogue::recut(self, key, text)?)
+        Ok(self.by(Actor::Local).recut(key, text)?)
     }
 
     fn export(&self, out: &mut dyn Write, watch: Watch<'_>) -> Result<(), Failure> {

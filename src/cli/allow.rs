@@ -13,6 +13,7 @@ use super::terminal::{out, tell};
 use super::text::read;
 use crate::api::AllowList;
 use crate::catalogue::{Allowable, Content};
+use crate::count::count;
 use crate::index::{BookId, BookKey, Library};
 use crate::report::clean;
 
@@ -115,7 +116,11 @@ fn list(target: &Target, json: bool) -> Result<Status, Failure> {
 }
 
 fn line(list: &AllowList) -> String {
-    let gems = list.gems.iter().flatten().map(|(recipe, gems)| format!("{} gems of {recipe}", gems.len()));
+    let gems = list
+        .gems
+        .iter()
+        .flatten()
+        .map(|(recipe, gems)| format!("{} of {recipe}", count(gems.len() as u64, "gem", "gems")));
     let book = list.book.iter().map(|book| format!("book {book}"));
     let allowed = gems.chain(book).collect::<Vec<_>>().join(", ");
     let note = clean(list.note.as_deref().unwrap_or_default());

@@ -12,6 +12,7 @@ use super::access::Access;
 use super::failure::Failure;
 use super::remote::Remote;
 use crate::catalogue::{Backups, Catalogue, CatalogueError};
+use crate::index::Actor;
 use crate::matching::RuleChanges;
 
 /// The catalogue to work on.
@@ -133,7 +134,7 @@ pub(super) struct FoldsArgument {
 
 impl FoldsArgument {
     pub(super) fn apply(&self, catalogue: &Catalogue) -> Result<(), CatalogueError> {
-        self.keep_folds.map_or(Ok(()), |keep| catalogue.keep_folds(keep))
+        self.keep_folds.map_or(Ok(()), |keep| catalogue.by(Actor::Local).keep_folds(keep))
     }
 }
 

@@ -9,6 +9,7 @@ use super::arguments::Target;
 use super::failure::{Failure, Status};
 use super::terminal::out;
 use crate::api::AuditEntry;
+use crate::count::count;
 use crate::index::{Action, Amended, AuditFrom};
 use crate::report::clean;
 
@@ -66,7 +67,7 @@ fn sentence(action: &Action) -> String {
         Action::Setting { kind, name, removed: true } => format!("removed {kind} {name}"),
         Action::KeyMade { name, id } => format!("created key {name} (id {id})"),
         Action::KeyRevoked { name } => format!("revoked key {name}"),
-        Action::Built { books } => format!("built with {books} books"),
+        Action::Built { books } => format!("built with {}", count(*books, "book", "books")),
         Action::RecipeAdded { recipe } => format!("added recipe {recipe}"),
         Action::RecipeDefault { recipe } => format!("made recipe {recipe} the default"),
         Action::RecipeDropped { recipe } => format!("dropped recipe {recipe}"),

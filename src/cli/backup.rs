@@ -12,6 +12,7 @@ use super::jobs::{bar, other_result, perform};
 use super::terminal::out;
 use crate::api::{BackedUp, JobResult, Task};
 use crate::catalogue::Catalogue;
+use crate::count::count;
 
 /// Back up a catalogue, even while it is in use.
 ///
@@ -68,7 +69,7 @@ impl Restore {
         let number = Catalogue::restore(&self.from, &self.data, self.backup, &watch)?;
         bar.finish_and_clear();
         let books = Catalogue::open(&self.data)?.stats()?.books;
-        writeln!(out(false), "restored backup {number}: {books} books, no inconsistencies found")?;
+        writeln!(out(false), "restored backup {number}: {}, no inconsistencies found", count(books, "book", "books"))?;
         Ok(Status::Done)
     }
 }

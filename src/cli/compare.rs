@@ -12,6 +12,7 @@ use super::files::{CleanArgument, Reading};
 use super::terminal::out;
 use super::text::read;
 use crate::catalogue::{Text, compare};
+use crate::count::count;
 
 /// Compare two texts.
 #[derive(Args)]
@@ -47,10 +48,11 @@ impl Compare {
             return Ok(Status::Done);
         }
         let score = comparison.score;
-        writeln!(out, "A  {}: {} gems", self.a.display(), comparison.gems_a)?;
-        writeln!(out, "B  {}: {} gems", self.b.display(), comparison.gems_b)?;
+        let gems = |number: u32| count(number.into(), "gem", "gems");
+        writeln!(out, "A  {}: {}", self.a.display(), gems(comparison.gems_a))?;
+        writeln!(out, "B  {}: {}", self.b.display(), gems(comparison.gems_b))?;
         let verdict = if comparison.matches { "a match" } else { "no match" };
-        writeln!(out, "{} gems in common under {}: {verdict}", score.common, comparison.recipe)?;
+        writeln!(out, "{} in common under {}: {verdict}", gems(score.common), comparison.recipe)?;
         if score.common > 0 {
             let (of_a, of_b) = (100.0 * score.share_of_query, 100.0 * score.share_of_book);
             writeln!(out, "{of_a:.1} % of A, {of_b:.1} % of B; A to B: {}", comparison.relation.as_str())?;

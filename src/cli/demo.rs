@@ -17,8 +17,9 @@ use self::disguise::{Forgery, disguise};
 use self::shelf::{SHELF, STRANGER, Setting, VICTIM};
 use crate::api::Report;
 use crate::catalogue::{Catalogue, CatalogueError, CheckOptions, Content, NewEntry, Query};
-use crate::index::{BookKey, Record};
-use crate::report::{Page, clean, grouped, style, wrap};
+use crate::count::grouped;
+use crate::index::{Actor, BookKey, Record};
+use crate::report::{Page, clean, style, wrap};
 
 /// The library of the shelf.
 const LIBRARY: &str = "demo";
@@ -98,7 +99,7 @@ impl<'o, W: Write> Demo<'o, W> {
             Content::Gems { .. } => (0, 0),
         });
         let (characters, bytes) = length.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
-        let recipes = catalogue.ensure_recipes(&[])?;
+        let recipes = catalogue.by(Actor::Local).ensure_recipes(&[])?;
         let start = Instant::now();
         let prepared = entries.into_iter().map(|entry| catalogue.prepare(entry, &recipes));
         let prepared = prepared.collect::<Result<Vec<_>, _>>()?;
@@ -108,7 +109,7 @@ impl<'o, W: Write> Demo<'o, W> {
             gems += self.list(book.record())?;
         }
         let start = Instant::now();
-        catalogue.commit(prepared)?;
+        catalogue.by(Actor::Local).commit(prepared)?;
         let committed = start.elapsed();
         let speed = bytes as f64 / 1e6 / fingerprinted.as_secs_f64();
         let sentence = format!(

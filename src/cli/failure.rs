@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use super::demo::DemoError;
 use crate::catalogue::CatalogueError;
-use crate::index::StoreError;
+use crate::error::{Classified as _, ErrorCode};
 
 /// The exit status of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,29 +53,40 @@ impl fmt::Display for Failure {
     }
 }
 
+impl Failure {
+    /// A failure with this code. What the user can do on the command line is added to the message.
+    pub(super) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        let mut message = message.into();
+        if let Some(advice) = advice(code) {
+            message = format!("{message}; {advice}");
+        }
+        if code.kind().is_input() { Self::Input(message) } else { Self::Failed(message) }
+    }
+}
+
+/// What the user of a command can do about an error.
+fn advice(code: ErrorCode) -> Option<&'static str> {
+    Some(match code {
+        ErrorCode::InUse => "use --server URL to work through it if it is a server, or stop it",
+        ErrorCode::NoBackup => "`lapidary backup` makes one",
+        ErrorCode::NoCatalogue => "`lapidary ingest --data DIR …` creates one",
+        ErrorCode::NoSuchKey => "`lapidary keys list` shows all keys",
+        ErrorCode::NoSuchLibrary => "`lapidary stats` shows all libraries",
+        ErrorCode::RecipeIncomplete => "pass --allow-incomplete to check anyway, or run `lapidary reindex`",
+        ErrorCode::UnknownRecipe => {
+            "`lapidary stats` shows the recipes of a catalogue, and `lapidary reindex` adds one"
+        }
+        ErrorCode::WouldBeEmpty => "pass --allow-empty to replace it anyway",
+        _ => return None,
+    })
+}
+
 impl From<CatalogueError> for Failure {
     fn from(error: CatalogueError) -> Self {
-        if let CatalogueError::Output(error) = error {
-            return error.into();
+        match error {
+            CatalogueError::Output(error) => error.into(),
+            error => Self::new(error.code(), error.to_string()),
         }
-        let input = match &error {
-            CatalogueError::Store(store) => matches!(
-                store,
-                StoreError::Missing(_)
-                    | StoreError::Foreign(_)
-                    | StoreError::Occupied(_)
-                    | StoreError::UnknownRecipe { .. }
-                    | StoreError::WouldBeEmpty { .. }
-                    | StoreError::NoBackup(_)
-                    | StoreError::Unordered(_)
-                    | StoreError::Duplicate(_)
-                    | StoreError::IsDefault(_)
-                    | StoreError::NotOffered(_)
-                    | StoreError::RecipeDiffers(_)
-            ),
-            _ => true,
-        };
-        if input { Self::Input(error.to_string()) } else { Self::Failed(error.to_string()) }
     }
 }
 

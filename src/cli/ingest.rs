@@ -25,7 +25,7 @@ use super::files::{Choice, CleanArgument, Found, Reading, Usually, Walk};
 use super::remote::Remote;
 use super::terminal::tell;
 use crate::catalogue::Catalogue;
-use crate::index::{BookId, BookKey, Coverage, Library, Rights};
+use crate::index::{Actor, BookId, BookKey, Coverage, Library, Rights};
 use crate::onix::Territory;
 
 /// Reasons to refuse books with missing metadata.
@@ -200,7 +200,7 @@ impl Ingest {
         }
         let catalogue = Catalogue::open_or_create(folder)?;
         self.folds.apply(&catalogue)?;
-        let all = catalogue.ensure_recipes(&recipes)?;
+        let all = catalogue.by(Actor::Local).ensure_recipes(&recipes)?;
         Ok(Sink::Folder { catalogue: Box::new(catalogue), all, named: recipes })
     }
 
@@ -219,12 +219,15 @@ impl Ingest {
             }),
             Sink::Folder { catalogue, all, .. } => {
                 let mut shown = Ok(());
-                catalogue.add_all(
+                catalogue.by(Actor::Local).add_all(
                     jobs,
                     all,
-                    |(name, job)| job.load(name, self.reading),
+                    |(name, job)| {
+                        let loaded = job.load(name, self.reading).into_iter();
+                        loaded.map(|(name, entry)| (name, entry.map_err(Failure::Input))).collect()
+                    },
                     |name, added| {
-                        let landed = progress.landed(name, added);
+                        let landed = progress.landed(name, added.map_err(|failure| failure.to_string()));
                         if shown.is_ok() {
                             shown = landed;
                         }
@@ -296,7 +299,7 @@ impl Sink {
         match self {
             Self::Server(_) => Ok(()),
             Self::Folder { catalogue, named, .. } => {
-                for (recipe, Coverage { books, of }) in catalogue.ready_recipes(named)? {
+                for (recipe, Coverage { books, of }) in catalogue.by(Actor::Local).ready_recipes(named)? {
                     tell(format_args!(
                         "lapidary: {books} of {of} books have gems of recipe {recipe}: checks use it only when all do; \
                          ingest the others too, or run lapidary reindex"

@@ -15,6 +15,7 @@ use super::jobs::{bar, other_result, perform, wait};
 use super::terminal::{out, tell};
 use crate::api::{CutFrom, JobResult, RecipeChoice, Reindexed, Task};
 use crate::catalogue::digests_of;
+use crate::count::count;
 use crate::extract::Extracted;
 use crate::index::BookKey;
 
@@ -87,9 +88,11 @@ impl Reindex {
                 if without > 0 {
                     catalogue.settle();
                     return Err(Failure::Input(format!(
-                        "{without} books were not among these files: job {} waits for them; run this again with the others, \
+                        "{} not among these files: job {} waits for them; run this again with the others, \
                          or cancel it with `lapidary jobs cancel {}`",
-                        job.id, job.id
+                        count(without as u64, "book is", "books are"),
+                        job.id,
+                        job.id
                     )));
                 }
                 wait(&*catalogue, job)?
@@ -103,7 +106,7 @@ impl Reindex {
             said = format!("{said}; dropped {before}");
         }
         if books_without > 0 {
-            said = format!("{said}; {books_without} books have no gems of it");
+            said = format!("{said}; {} no gems of it", count(books_without, "book has", "books have"));
         }
         writeln!(out(false), "{said}")?;
         Ok(Status::Done)

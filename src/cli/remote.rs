@@ -24,6 +24,8 @@ use crate::api::{
     Webhooks,
 };
 use crate::catalogue::{Allowable, CheckOptions, Content, NewEntry, Query};
+use crate::client::unanswered;
+use crate::error::ErrorCode;
 use crate::index::{AuditFrom, BookId, BookKey, Library, Watch};
 
 /// The largest response to read: a report may name many books.
@@ -111,28 +113,36 @@ impl Remote {
         }
     }
 
+    fn unanswered(&self, error: &ureq::Error) -> Failure {
+        let (url, why) = (&self.url, unanswered(error));
+        Failure::Failed(format!("no answer from {url}: {why}; is `lapidary serve` running there?"))
+    }
+
     /// The status and body of a response, or why there is none.
     fn read(&self, answer: Answer) -> Result<(StatusCode, String), Failure> {
-        let failed = |e: ureq::Error| {
-            Failure::Failed(format!("no answer from {}: {e}; is `lapidary serve` running there?", self.url))
-        };
-        let mut answer = answer.map_err(failed)?;
-        let body = answer.body_mut().with_config().limit(ANSWER_BYTES).read_to_string().map_err(failed)?;
+        let mut answer = answer.map_err(|error| self.unanswered(&error))?;
+        let body = answer.body_mut().with_config().limit(ANSWER_BYTES).read_to_string();
+        let body = body.map_err(|error| self.unanswered(&error))?;
         Ok((answer.status(), body))
     }
 
     fn parsed<T: DeserializeOwned>(&self, (status, body): (StatusCode, String)) -> Result<T, Failure> {
         if status.is_success() {
             let parsed = serde_json::from_str(&body);
-            return parsed
-                .map_err(|e| Failure::Failed(format!("{} is not a Lapidary server of this version: {e}", self.url)));
+            return parsed.map_err(|_| {
+                Failure::Failed(format!("{} does not answer like a Lapidary server of this version", self.url))
+            });
         }
         let problem: Option<Problem> = serde_json::from_str(&body).ok();
         if status == StatusCode::UNAUTHORIZED {
             return Err(Failure::Input(self.unauthorized(problem.as_ref().map_or("", |problem| &problem.code))));
         }
-        let detail = problem.map_or_else(|| status.to_string(), |problem| problem.detail);
-        Err(if status.is_client_error() { Failure::Input(detail) } else { Failure::Failed(detail) })
+        let detail = problem.as_ref().map_or_else(|| status.to_string(), |problem| problem.detail.clone());
+        Err(match problem.and_then(|problem| ErrorCode::named(&problem.code)) {
+            Some(code) => Failure::new(code, detail),
+            None if status.is_client_error() => Failure::Input(detail),
+            None => Failure::Failed(detail),
+        })
     }
 
     /// Why the server refused access. The server's own message is about headers, which users of this command do not set.
@@ -347,10 +357,8 @@ impl Access for Remote {
     }
 
     fn export(&self, out: &mut dyn Write, _: Watch<'_>) -> Result<(), Failure> {
-        let failed = |e: ureq::Error| {
-            Failure::Failed(format!("no answer from {}: {e}; is `lapidary serve` running there?", self.url))
-        };
-        let mut answer = self.agent.get(self.at("/v1/export")).call().map_err(failed)?;
+        let answer = self.agent.get(self.at("/v1/export")).call();
+        let mut answer = answer.map_err(|error| self.unanswered(&error))?;
         if !answer.status().is_success() {
             return self.parsed(self.read(Ok(answer))?);
         }

@@ -21,6 +21,7 @@ use super::terminal::out;
 use crate::api::Rate;
 use crate::catalogue::{Backups, Catalogue};
 use crate::index::CACHE_BYTES;
+use crate::parse;
 use crate::server::{self, CertificateError, CertificateFiles, ServerError, Settings};
 
 /// Serve the HTTP API.
@@ -161,9 +162,9 @@ impl Serve {
 fn read(file: &Path) -> Result<Table, Failure> {
     let wrong = |why: &dyn std::fmt::Display| Failure::Input(format!("{}: {why}", file.display()));
     let text = fs::read_to_string(file).map_err(|e| wrong(&e))?;
-    // Parsed as `Options` first, for errors that show the line.
-    toml::from_str::<Options>(&text).map_err(|e| wrong(&e))?;
-    toml::from_str(&text).map_err(|e| wrong(&e))
+    // Parsed as `Options` first, for errors that name the line.
+    parse::toml::<Options>(&text).map_err(|e| wrong(&e))?;
+    parse::toml(&text).map_err(|e| wrong(&e))
 }
 
 /// Overrides the values in `table` with those in `stronger`.
@@ -276,9 +277,13 @@ fn rule_lines(rule: &RuleArguments) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use clap::Command;
+
     use super::*;
 
-    /// Every documented setting is valid, and its documented value is the default.
+    /// Every setting is documented. Every documented setting is valid, and its documented value is the default.
     #[test]
     fn the_documented_file_has_the_defaults() {
         let file = include_str!("../../deploy/lapidary.toml");
@@ -290,8 +295,16 @@ mod tests {
         assert_eq!(options.settings(), Settings { concurrent: 8, keyless_rate, tls, ..default });
         let rule = options.rule.changes().on(Rule::default());
         assert_eq!((rule, options.cache), (Rule::default(), Some(CACHE_BYTES.into())));
-        let every = Table::try_from(&options).expect("a table");
-        let tables = ["rule", "limits"].map(|name| every[name].as_table().map(Table::len));
-        assert_eq!((every.len(), tables), (19, [Some(3), Some(8)]), "every key is documented");
+        let flags = |(name, value): (String, Value)| match (name.as_str(), value) {
+            ("limits", Value::Table(limits)) => limits.into_iter().map(|(name, _)| format!("limit-{name}")).collect(),
+            (_, Value::Table(inner)) => inner.into_iter().map(|(name, _)| name).collect(),
+            _ => vec![name],
+        };
+        let documented: BTreeSet<String> =
+            Table::try_from(&options).expect("a table").into_iter().flat_map(flags).collect();
+        let command = Options::augment_args(Command::new("serve"));
+        let every: BTreeSet<String> =
+            command.get_arguments().filter_map(|flag| flag.get_long()).map(str::to_owned).collect();
+        assert_eq!(documented, every, "every key is documented");
     }
 }

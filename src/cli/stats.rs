@@ -3,13 +3,14 @@
 use std::io::{self, Write as _};
 
 use clap::Args;
-use indicatif::{HumanBytes, HumanCount};
+use indicatif::HumanBytes;
 
 use super::arguments::Target;
 use super::failure::{Failure, Status};
 use super::jobs::{other_result, perform};
 use super::terminal::out;
 use crate::api::{Compacted, JobResult, Task, Verified};
+use crate::count::count;
 
 /// Show a catalogue's size, recipes and libraries.
 #[derive(Args)]
@@ -48,23 +49,20 @@ impl Stats {
             return Ok(Status::Done);
         }
         let (disk, postings) = (HumanBytes(stats.disk_bytes), HumanBytes(stats.posting_bytes));
-        writeln!(out, "{} books, {disk} on disk, {postings} of them posting lists", HumanCount(stats.books))?;
+        let books = count(stats.books, "book", "books");
+        writeln!(out, "{books}, {disk} on disk, {postings} of them posting lists")?;
         for recipe in &stats.recipes {
             let mark = match (recipe.default, recipe.ready) {
                 (true, _) => " (default)",
                 (false, true) => "",
                 (false, false) => " (incomplete)",
             };
-            let (books, gems) = (HumanCount(recipe.books), HumanCount(recipe.gems));
-            writeln!(out, "  recipe {}{mark}: {books} books, {gems} gems", recipe.recipe)?;
+            let (books, gems) = (count(recipe.books, "book", "books"), count(recipe.gems, "gem", "gems"));
+            writeln!(out, "  recipe {}{mark}: {books}, {gems}", recipe.recipe)?;
         }
         for library in &stats.libraries {
-            let (books, bytes) = (HumanCount(library.books), HumanBytes(library.bytes));
-            writeln!(
-                out,
-                "  library {}: {books} books, {bytes} of text, changed {}",
-                library.library, library.changed
-            )?;
+            let (books, bytes) = (count(library.books, "book", "books"), HumanBytes(library.bytes));
+            writeln!(out, "  library {}: {books}, {bytes} of text, changed {}", library.library, library.changed)?;
         }
         Ok(Status::Done)
     }
@@ -80,13 +78,17 @@ impl Verify {
         if faults.is_empty() {
             match found.map_or(0, |found| found.len()) {
                 0 => writeln!(out(false), "no inconsistencies found")?,
-                found => writeln!(out(false), "{found} faults repaired; no inconsistencies left")?,
+                found => writeln!(
+                    out(false),
+                    "repaired {}; no inconsistencies left",
+                    count(found as u64, "fault", "faults")
+                )?,
             }
             return Ok(Status::Done);
         }
-        let (count, name) = (faults.len(), self.target.name());
+        let (found, name) = (count(faults.len() as u64, "fault", "faults"), self.target.name());
         Err(Failure::Failed(format!(
-            "{name}: {count} faults; repair them with --fix, restore a backup, or ingest the books into a new folder"
+            "{name}: {found}; repair them with --fix, restore a backup, or ingest the books into a new folder"
         )))
     }
 }

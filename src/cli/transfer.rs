@@ -5,13 +5,13 @@ use std::io::{self, BufRead, BufReader, BufWriter, Read, Write, stdin, stdout};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use indicatif::HumanCount;
 
 use super::arguments::Target;
 use super::failure::{Failure, Status};
 use super::jobs::bar;
 use super::terminal;
 use crate::catalogue::Catalogue;
+use crate::count::count;
 
 /// The buffer size for reading and writing files.
 const BUFFER: usize = 1 << 20;
@@ -108,7 +108,7 @@ impl Import {
             None => self.target.remote()?.import(&mut input)?,
         };
         bar.finish_and_clear();
-        writeln!(terminal::out(false), "{} books", HumanCount(books))?;
+        writeln!(terminal::out(false), "{}", count(books, "book", "books"))?;
         Ok(Status::Done)
     }
 }

@@ -8,6 +8,7 @@ use super::arguments::Target;
 use super::failure::{Failure, Status};
 use super::terminal::out;
 use crate::api::Webhook;
+use crate::count::count;
 use crate::index::Library;
 
 /// Manage webhooks: notify a URL when a book added to a library matches others.
@@ -84,9 +85,12 @@ fn list(target: &Target, json: bool) -> Result<Status, Failure> {
 
 fn line(webhook: &Webhook) -> String {
     let Webhook { library, url, since, behind, failing } = webhook;
+    let behind = count(*behind, "change", "changes");
     let state = match failing {
-        Some(failing) => format!("failing ({} attempts): {}", failing.attempts, failing.error),
+        Some(failing) => {
+            format!("failing ({}): {}", count(failing.attempts.into(), "attempt", "attempts"), failing.error)
+        }
         None => "works".to_owned(),
     };
-    format!("{library}\t{url}\tsince {since}\t{behind} changes behind\t{state}")
+    format!("{library}\t{url}\tsince {since}\t{behind} behind\t{state}")
 }

@@ -8,8 +8,8 @@ use lapidary_gems::{Recipe, RecipeName};
 
 use super::EvaluateError;
 use crate::api::Report;
-use crate::catalogue::{Catalogue, CheckOptions, Content, NewEntry, Query};
-use crate::index::{BookKey, Library, Rights};
+use crate::catalogue::{Catalogue, CatalogueError, CheckOptions, Content, NewEntry, Query};
+use crate::index::{Actor, BookKey, Library, Rights};
 use crate::matching::RuleChanges;
 
 /// Says which books of its index a text matches. The books are numbered.
@@ -28,8 +28,8 @@ pub(super) struct Index {
 impl Index {
     pub(super) fn create(folder: &Path, recipes: &[Recipe]) -> Result<Self, EvaluateError> {
         let catalogue = Catalogue::open_or_create(folder)?;
-        catalogue.ensure_recipes(recipes)?;
-        let library = "books".parse().map_err(|e| EvaluateError::Internal(format!("{e}")))?;
+        catalogue.by(Actor::Local).ensure_recipes(recipes)?;
+        let library = "books".parse().map_err(CatalogueError::from)?;
         Ok(Self { catalogue, library })
     }
 
@@ -47,20 +47,20 @@ impl Index {
         added: impl Fn() + Sync,
     ) -> Result<(), EvaluateError> {
         let entry = |book: usize| {
-            let id = book.to_string().parse().map_err(|e| format!("{e}"))?;
+            let id = book.to_string().parse().map_err(CatalogueError::from)?;
             let key = BookKey { library: self.library.clone(), id };
-            let content = Content::text(text(book).map_err(|e| e.to_string())?);
-            Ok(NewEntry::new(key, Rights::Protected, content))
+            let content = Content::text(text(book)?);
+            Ok::<_, EvaluateError>(NewEntry::new(key, Rights::Protected, content))
         };
         let mut refused = None;
-        self.catalogue.add_all(
+        self.catalogue.by(Actor::Local).add_all(
             books,
             recipes,
             |book| vec![((), entry(book))],
             |(), landed| {
                 added();
                 if let Err(why) = landed {
-                    refused.get_or_insert(why);
+                    refused.get_or_insert(why.to_string());
                 }
             },
         )?;

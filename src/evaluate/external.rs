@@ -78,7 +78,7 @@ impl Talk {
     fn answer(&mut self) -> Result<Vec<usize>, String> {
         let line = self.from.recv().map_err(|_| "it ended without an answer".to_owned())?;
         let line = line.map_err(|e| format!("cannot read its answer: {e}"))?;
-        serde_json::from_str(&line).map_err(|e| format!("not a list of book numbers: '{}' ({e})", beginning(&line)))
+        serde_json::from_str(&line).map_err(|_| format!("not a list of book numbers: '{}'", beginning(&line)))
     }
 
     /// Fails if it has said something before it was asked.

@@ -48,7 +48,7 @@ impl<'a> Archive<'a> {
 
     /// Unpacks the entry with this name.
     pub(super) fn need(&mut self, name: &str, budget: &mut Budget) -> Result<Vec<u8>, ExtractError> {
-        self.read(name, budget)?.ok_or_else(|| ExtractError::damaged(format!("there is no {name:?} in it")))
+        self.read(name, budget)?.ok_or_else(|| ExtractError::damaged(format!("the archive has no file {name:?}")))
     }
 
     /// Unpacks an entry.
@@ -75,8 +75,10 @@ fn damaged(error: &ZipError) -> ExtractError {
         ZipError::UnsupportedArchive(why) if why.contains("assword") || why.contains("ncrypt") => {
             ExtractError::Encrypted { what: "a ZIP archive that needs a password".to_owned() }
         }
-        ZipError::UnsupportedArchive(why) => ExtractError::NotText { what: format!("a ZIP archive: {why}") },
-        error => ExtractError::damaged(format!("the ZIP archive: {error}")),
+        ZipError::UnsupportedArchive(_) => ExtractError::NotText {
+            what: "a ZIP archive with a compression or feature that is not supported".to_owned(),
+        },
+        _ => ExtractError::damaged("the ZIP archive is incomplete or invalid".to_owned()),
     }
 }
 
@@ -94,6 +96,6 @@ fn read_all(packed: impl Read, budget: &mut Budget) -> Result<Vec<u8>, ExtractEr
     if bytes.len() as u64 > room {
         return Err(met.into());
     }
-    read.map_err(|error| ExtractError::damaged(format!("it cannot be unpacked: {error}")))?;
+    read.map_err(|_| ExtractError::damaged("the compressed data is incomplete or invalid".to_owned()))?;
     Ok(bytes)
 }

@@ -21,7 +21,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Extracted, ExtractError> {
         if why.to_ascii_lowercase().contains("encrypt") {
             ExtractError::Encrypted { what: "a Word document that needs a password".to_owned() }
         } else {
-            ExtractError::damaged(format!("the OLE2 file is no Word document that can be read: {why}"))
+            ExtractError::damaged("the OLE2 file is not a readable Word document".to_owned())
         }
     })?;
     let mut text = Prose::default();

@@ -41,7 +41,7 @@ pub(super) fn read(archive: &mut Archive<'_>, budget: &mut Budget) -> Result<Ext
         if let Some(bytes) = archive.read(&part, budget)? {
             body.read(&bytes, budget)?;
         } else if part == *main {
-            return Err(ExtractError::damaged(format!("there is no {part:?} in it")));
+            return Err(ExtractError::damaged(format!("it has no {part:?}")));
         }
     }
     let metadata = about(archive, "docProps/core.xml", budget)?;

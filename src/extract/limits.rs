@@ -92,12 +92,12 @@ impl fmt::Display for Met {
         let at = self.at;
         let name = match self.limit {
             Limit::Input => write!(f, "the file has more than {at} bytes").map(|()| "input"),
-            Limit::Unpacked => write!(f, "unpacked it has more than {at} bytes").map(|()| "unpacked"),
-            Limit::Ratio => write!(f, "unpacked it is more than {at} times as large").map(|()| "ratio"),
+            Limit::Unpacked => write!(f, "it unpacks to more than {at} bytes").map(|()| "unpacked"),
+            Limit::Ratio => write!(f, "it unpacks to more than {at} times its size").map(|()| "ratio"),
             Limit::Entries => write!(f, "it has more than {at} entries").map(|()| "entries"),
-            Limit::Depth => write!(f, "its elements lie more than {at} deep in each other").map(|()| "depth"),
-            Limit::Archives => write!(f, "its archives lie more than {at} deep in each other").map(|()| "archives"),
-            Limit::Memory => write!(f, "reading it takes more than {at} bytes of memory").map(|()| "memory"),
+            Limit::Depth => write!(f, "its elements are nested more than {at} deep").map(|()| "depth"),
+            Limit::Archives => write!(f, "its archives are nested more than {at} deep").map(|()| "archives"),
+            Limit::Memory => write!(f, "reading it needs more than {at} bytes of memory").map(|()| "memory"),
             Limit::Time => write!(f, "reading it takes more than {at} seconds").map(|()| "time"),
         }?;
         write!(f, ", the limit here (--limit-{name})")

@@ -72,7 +72,7 @@ fn damaged(why: &str) -> ExtractError {
 }
 
 fn cut_off() -> ExtractError {
-    damaged("it breaks off")
+    damaged("it is incomplete")
 }
 
 /// A Palm database: a sequence of records.

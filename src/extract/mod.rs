@@ -54,6 +54,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::{Classified, ErrorCode};
+
 pub use clean::{Clean, clean};
 pub use encoding::{Encoding, UnknownEncoding};
 pub use limits::{Limit, Limits, Met};
@@ -238,7 +240,7 @@ pub enum ExtractError {
         offset: usize,
     },
     /// The file is encrypted and cannot be read without a key.
-    #[error("encrypted: {what}; send it without its protection")]
+    #[error("encrypted: {what}; remove the protection first")]
     Encrypted {
         /// What it is, for people.
         what: String,
@@ -250,7 +252,7 @@ pub enum ExtractError {
         why: String,
     },
     /// Reading it would exceed a limit.
-    #[error("too costly to read: {0}")]
+    #[error("too expensive to read: {0}")]
     OverLimit(Met),
     /// The reader crashed or was stopped.
     #[error("unreadable: {why}; the file may be damaged or malicious")]
@@ -273,13 +275,30 @@ pub enum ExtractError {
         why: Box<ExtractError>,
     },
     /// The archive has several books where one was expected.
-    #[error("an archive of {books} books: {names}; send one at a time")]
+    #[error("an archive with {books} books ({names}); send one at a time")]
     Several {
         /// How many.
         books: usize,
         /// Some of their names.
         names: String,
     },
+}
+
+impl Classified for ExtractError {
+    fn code(&self) -> ErrorCode {
+        match self {
+            Self::NotText { .. } => ErrorCode::NotText,
+            Self::NoText(_) => ErrorCode::NoText,
+            Self::Undecodable { .. } => ErrorCode::Undecodable,
+            Self::Encrypted { .. } => ErrorCode::Encrypted,
+            Self::Damaged { .. } => ErrorCode::Damaged,
+            Self::OverLimit(_) => ErrorCode::OverLimit,
+            Self::Stopped { .. } => ErrorCode::NotReadable,
+            Self::Busy { .. } => ErrorCode::Overloaded,
+            Self::Member { why, .. } => why.code(),
+            Self::Several { .. } => ErrorCode::SeveralBooks,
+        }
+    }
 }
 
 impl ExtractError {

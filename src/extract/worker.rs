@@ -87,7 +87,7 @@ pub(super) fn read_apart(file: File, limits: Limits, charge: Charge<'_>) -> Resu
 
 fn read_here(file: File, limits: Limits) -> Result<Vec<Book>, ExtractError> {
     // A parser that panics leaves no state behind that is used again.
-    catch_unwind(AssertUnwindSafe(|| read::read(file, limits))).unwrap_or_else(|_| Err(stopped("its reader failed")))
+    catch_unwind(AssertUnwindSafe(|| read::read(file, limits))).unwrap_or_else(|_| Err(stopped("its reader crashed")))
 }
 
 fn stopped(why: &str) -> ExtractError {
@@ -100,9 +100,9 @@ impl Pool {
             return Err(Met { limit: Limit::Input, at: limits.input }.into());
         }
         let busy = |why: String| ExtractError::Busy { why };
-        let _turn = Turn::take(self).ok_or_else(|| busy("other files are being read that take long".to_owned()))?;
+        let _turn = Turn::take(self).ok_or_else(|| busy("too many other files are being read".to_owned()))?;
         self.run(file, limits, charge)
-            .unwrap_or_else(|error| Err(busy(format!("no process could be had to read it: {error}"))))
+            .unwrap_or_else(|error| Err(busy(format!("no process could be started to read it: {error}"))))
     }
 
     fn run(&self, file: &File, limits: Limits, charge: Charge<'_>) -> io::Result<Result<Vec<Book>, ExtractError>> {

@@ -64,9 +64,9 @@ pub(super) fn walk(document: &str, budget: &Budget, visitor: &mut impl Visitor) 
             },
             Ok(Event::Eof) => return Ok(()),
             Ok(Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_)) => {}
-            Err(error) => {
+            Err(_) => {
                 let at = reader.error_position();
-                return Err(ExtractError::damaged(format!("the XML breaks off at byte {at}: {error}")));
+                return Err(ExtractError::damaged(format!("the XML is not well-formed at byte {at}")));
             }
         }
     }

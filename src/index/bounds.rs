@@ -23,7 +23,7 @@ pub const TEXT_BYTES: u32 = u32::MAX;
 
 /// What is too long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{what} may have at most {most} {unit}; make it shorter")]
+#[error("{what} is longer than {most} {unit}; shorten it")]
 pub struct TooLong {
     what: &'static str,
     most: usize,

@@ -3,13 +3,14 @@
 use lapidary_gems::{RecipeName, WrittenGem};
 
 use super::BookKey;
+use crate::error::{Classified, ErrorCode};
 
 /// Why a store operation failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
     /// Another process has the folder open.
-    #[error("{path} is in use by {owner}; use --server URL to work with that process, or stop it")]
+    #[error("{path} is in use by {owner}")]
     InUse {
         /// The data folder.
         path: String,
@@ -17,7 +18,7 @@ pub enum StoreError {
         owner: String,
     },
     /// The folder has another format version.
-    #[error("{path} has format version {found}, this program reads version {supported}; {advice}")]
+    #[error("{path} has format version {found}, but this program supports version {supported}; {advice}")]
     Version {
         /// The data folder.
         path: String,
@@ -29,16 +30,16 @@ pub enum StoreError {
         advice: &'static str,
     },
     /// The folder does not exist or holds no store.
-    #[error("{0}: no catalogue here; `lapidary ingest --data {0} …` makes one")]
+    #[error("{0}: there is no catalogue here")]
     Missing(String),
     /// A catalogue exists where a new one was to be created.
-    #[error("{0}: there is a catalogue here already; name an empty or a new folder")]
+    #[error("{0}: there is already a catalogue here; name an empty or a new folder")]
     Occupied(String),
     /// The folder holds unrelated files.
-    #[error("{0} holds files that are not a Lapidary catalogue; name an empty or a new folder")]
+    #[error("{0}: this folder is not a Lapidary catalogue and not empty; name an empty or a new folder")]
     Foreign(String),
     /// The data on disk is inconsistent.
-    #[error("the data in {path} is damaged ({detail}); restore a backup, or feed the books again into a new folder")]
+    #[error("the data in {path} is damaged ({detail}); restore a backup, or ingest the books into a new folder")]
     Damaged {
         /// The data folder.
         path: String,
@@ -46,7 +47,7 @@ pub enum StoreError {
         detail: String,
     },
     /// The disk is full.
-    #[error("no space left on the disk of {0}: nothing of this change was kept; free some space and try again")]
+    #[error("the disk of {0} is full: nothing of this change was kept; free some space and try again")]
     DiskFull(String),
     /// No permission to read or write the folder.
     #[error("{path}: {detail}; check the folder's owner and permissions")]
@@ -57,7 +58,7 @@ pub enum StoreError {
         detail: String,
     },
     /// The store does not know the recipe.
-    #[error("there are no gems of recipe '{asked}' here; there are: {known}")]
+    #[error("there are no gems of recipe '{asked}' here, only of: {known}")]
     UnknownRecipe {
         /// The recipe asked for.
         asked: RecipeName,
@@ -65,11 +66,11 @@ pub enum StoreError {
         known: String,
     },
     /// A recipe of the same name has another definition.
-    #[error("there is another recipe '{0}' here already; give this one another name")]
+    #[error("there is already a different recipe named '{0}'; give this one another name")]
     RecipeDiffers(RecipeName),
     /// A gem has more bits than its recipe allows.
     #[error(
-        "{book} has the gem {gem}, but gems of recipe '{recipe}' have {bits} bits; name the recipe it was made with"
+        "{book} has the gem {gem}, but gems of recipe '{recipe}' have {bits} bits; name the recipe that the gems were computed with"
     )]
     GemTooLarge {
         /// The book.
@@ -83,8 +84,8 @@ pub enum StoreError {
     },
     /// Replacing the book would make it impossible to find.
     #[error(
-        "{book} has gems of {recipes}, and would have none, so that no check could find it any more; send all of its text, \
-         disable or remove the book, or replace it all the same with allow_empty"
+        "{book} has gems of {recipes} and would lose them, so that checks could no longer find it; send its whole text, or \
+         disable or remove the book"
     )]
     WouldBeEmpty {
         /// The book.
@@ -93,16 +94,16 @@ pub enum StoreError {
         recipes: String,
     },
     /// Several books have the same key where keys must be unique.
-    #[error("{0} is there twice; give each book an id of its own")]
+    #[error("{0} occurs twice; give each book its own id")]
     Duplicate(String),
     /// A book is out of order.
-    #[error("{0} does not come in the order of libraries and ids; sort the books")]
+    #[error("{0} is out of order; sort the books by library and id")]
     Unordered(String),
     /// The default recipe cannot be dropped.
-    #[error("'{0}' is the default recipe; make another one the default before it is dropped")]
+    #[error("'{0}' is the default recipe and cannot be dropped; make another recipe the default first")]
     IsDefault(RecipeName),
     /// The folder contains no backup.
-    #[error("{0}: no backup of a catalogue here; `lapidary backup` makes one")]
+    #[error("{0}: there is no backup of a catalogue here")]
     NoBackup(String),
     /// The engine of the store has no such operation.
     #[error("the engine of this store has no {0}; use the tools of its database")]
@@ -118,4 +119,27 @@ pub enum StoreError {
         /// The message from `RocksDB`.
         detail: String,
     },
+}
+
+impl Classified for StoreError {
+    fn code(&self) -> ErrorCode {
+        match self {
+            Self::InUse { .. } => ErrorCode::InUse,
+            Self::Missing(_) => ErrorCode::NoCatalogue,
+            Self::Occupied(_) => ErrorCode::CatalogueExists,
+            Self::Foreign(_) => ErrorCode::NotACatalogue,
+            Self::NoBackup(_) => ErrorCode::NoBackup,
+            Self::DiskFull(_) => ErrorCode::DiskFull,
+            Self::UnknownRecipe { .. } => ErrorCode::UnknownRecipe,
+            Self::RecipeDiffers(_) => ErrorCode::RecipeDiffers,
+            Self::GemTooLarge { .. } => ErrorCode::BadGem,
+            Self::WouldBeEmpty { .. } => ErrorCode::WouldBeEmpty,
+            Self::Duplicate(_) | Self::Unordered(_) => ErrorCode::Duplicate,
+            Self::IsDefault(_) => ErrorCode::IsDefault,
+            Self::NotOffered(_) => ErrorCode::NotOffered,
+            Self::Version { .. } | Self::Damaged { .. } | Self::Denied { .. } | Self::Stopped | Self::Io { .. } => {
+                ErrorCode::StoreFailed
+            }
+        }
+    }
 }

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{Standing, StoreError};
+use crate::error::{Classified, ErrorCode};
 use crate::index::BookNo;
 
 /// Maximum length of a library name or book id, in bytes of UTF-8.
@@ -22,6 +23,12 @@ pub const NAME_BYTES: usize = 512;
 pub struct BadName {
     what: &'static str,
     value: String,
+}
+
+impl Classified for BadName {
+    fn code(&self) -> ErrorCode {
+        ErrorCode::BadName
+    }
 }
 
 macro_rules! name {

@@ -1,18 +1,24 @@
-//! Matching: from candidate counts to a report. Computes how much is shared, where, how the texts relate, the
-//! resulting rights and the role of chance.
+//! Matching: from the gems of a query to the books that match it. Decides what matches (`judge`), and computes how much
+//! is shared, where, how the texts relate, the resulting rights and the role of chance.
 //!
-//! Everything here is arithmetic on gems and rights; nothing reads a store.
+//! Everything here is arithmetic on gems and rights, apart from what judging reads through a [`Reader`].
 
 mod align;
 mod calibration;
 mod chance;
+mod judge;
 mod listed;
+mod lookup;
+mod question;
 
 pub use align::{Alignment, Extent, Range, Relation, Span, align};
 pub use calibration::{Calibration, Level};
 pub use chance::chance;
+pub use judge::{Judged, Judgements, Ranked, ToShow, candidates, judge, rank};
 use lapidary_gems::Rule;
 pub use listed::{Listed, spread};
+pub use lookup::{LookedUp, kept, of_both};
+pub use question::{Question, Reader};
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

@@ -81,8 +81,7 @@ impl<R: BufRead> Products<R> {
         loop {
             bytes.clear();
             let event = self.reader.read_event_into(&mut bytes);
-            let event =
-                event.map_err(|error| OnixError { line: self.reader.get_ref().line, what: error.to_string() })?;
+            let event = event.map_err(|_| self.wrong("the XML is not well-formed"))?;
             match event {
                 Event::Start(start) => {
                     let local = start.local_name();
@@ -112,7 +111,8 @@ impl<R: BufRead> Products<R> {
                 Event::Text(text) => size += add(&mut open, &text),
                 Event::CData(text) => size += add(&mut open, &text),
                 Event::GeneralRef(reference) => {
-                    let character = reference.resolve_char_ref().map_err(|error| self.wrong(error.to_string()))?;
+                    let character = reference.resolve_char_ref();
+                    let character = character.map_err(|_| self.wrong("a character reference is invalid"))?;
                     let name: &str = &reference;
                     let resolved = match character {
                         Some(character) => character.to_string(),

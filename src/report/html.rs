@@ -5,10 +5,9 @@ use jiff::tz::TimeZone;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::page::clean;
-use super::words::{
-    certainty, count, disabled, evidence, grouped, odds, relation, rights, rule, shares, subject, verdict, whole,
-};
+use super::words::{certainty, disabled, evidence, odds, relation, rights, rule, shares, subject, verdict, whole};
 use crate::api::{Match, Report};
+use crate::count::{count, grouped};
 use crate::index::Rights;
 use crate::matching::Extent;
 

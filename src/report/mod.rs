@@ -12,4 +12,3 @@ pub use self::html::html_report;
 pub(crate) use self::page::{Page, clean, harmless, wrap};
 pub use self::terminal::print_report;
 pub(crate) use self::terminal::style;
-pub(crate) use self::words::grouped;

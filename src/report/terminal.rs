@@ -5,13 +5,12 @@ use std::io::{self, Write};
 use console::Style;
 
 use crate::api::{Match, Report};
+use crate::count::{count, grouped};
 use crate::index::Rights;
 use crate::matching::Extent;
 
 use super::page::{Page, clean};
-use super::words::{
-    certainty, count, disabled, evidence, grouped, odds, relation, rights, rule, shares, subject, verdict, whole,
-};
+use super::words::{certainty, disabled, evidence, odds, relation, rights, rule, shares, subject, verdict, whole};
 
 /// The maximum number of matches to describe. The rest are only counted.
 const DESCRIBED: usize = 10;

@@ -1,6 +1,7 @@
 //! The wording of reports, shared by the terminal and the HTML page.
 
 use crate::api::{Match, Report};
+use crate::count::{count, grouped};
 use crate::index::Rights;
 use crate::matching::Relation;
 
@@ -138,23 +139,6 @@ pub(super) fn percent(share: f64) -> String {
         100.0 if share < 1.0 => ">99 %".to_owned(),
         rounded => format!("{rounded} %"),
     }
-}
-
-pub(super) fn count(number: u64, one: &str, several: &str) -> String {
-    format!("{} {}", grouped(number), if number == 1 { one } else { several })
-}
-
-/// A number with thousands separators.
-pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut written = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            written.push(',');
-        }
-        written.push(digit);
-    }
-    written
 }
 
 /// The total number of gems, if `common` of them are this share.

@@ -13,6 +13,7 @@ use super::work::{Answer, work};
 use super::{State, body, parameters};
 use crate::api::{AllowList, AllowLists, ToAllow};
 use crate::catalogue::{Allowable, Content};
+use crate::error::ErrorCode;
 use crate::index::BookId;
 
 pub(super) fn calls() -> Vec<Call> {
@@ -54,7 +55,7 @@ async fn put(request: HttpRequest, payload: Payload, state: Data<State>) -> Resu
         let what = match (text, gems, book, recipe) {
             (Some(text), None, None, None) => Allowable::Gems(Content::Text { text, clean }),
             (None, ..) if clean.is_some() => {
-                return Err(Problem::bad("bad_json", "'clean' applies only to a text"));
+                return Err(Problem::new(ErrorCode::BadJson, "'clean' applies only to a text"));
             }
             (None, Some(gems), None, recipe) => {
                 Allowable::Gems(Content::Gems { recipe: recipe.map(TryInto::try_into).transpose()?, gems })
@@ -62,7 +63,7 @@ async fn put(request: HttpRequest, payload: Payload, state: Data<State>) -> Resu
             (None, None, Some(book), None) => Allowable::Book(book),
             _ => {
                 let detail = "give exactly one of 'text', 'gems' and 'book', and a 'recipe' only with gems";
-                return Err(Problem::bad("bad_json", detail));
+                return Err(Problem::new(ErrorCode::BadJson, detail));
             }
         };
         let (list, replaced) = catalogue.allow(name, what, note)?;
@@ -78,7 +79,7 @@ async fn delete(request: HttpRequest, state: Data<State>) -> Result<HttpResponse
             return Ok(Answer::done());
         }
         let name = excerpt(name.as_str());
-        Err(Problem::missing("no_such_allow_list", format!("there is no allow-list '{name}'")))
+        Err(Problem::new(ErrorCode::NoSuchAllowList, format!("there is no allow-list '{name}'")))
     })
     .await
 }

@@ -14,6 +14,7 @@ use super::parameters;
 use super::problem::Problem;
 use super::work::{Answer, work};
 use crate::api::AuditPage;
+use crate::error::ErrorCode;
 use crate::index::AuditFrom;
 
 /// The default number of entries per page.
@@ -47,7 +48,7 @@ async fn page(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, 
     let from = match (after, since) {
         (after, None) => AuditFrom::Behind(after.unwrap_or(0)),
         (None, Some(time)) => AuditFrom::Time(time),
-        (Some(_), Some(_)) => return Err(Problem::bad("bad_query", "give one of 'after' and 'since'")),
+        (Some(_), Some(_)) => return Err(Problem::new(ErrorCode::BadQuery, "give one of 'after' and 'since'")),
     };
     let limit = parameters::limit(limit.unwrap_or(PAGE), 1)?;
     work(&state, move |catalogue| Answer::ok(&catalogue.audit(from, limit)?)).await

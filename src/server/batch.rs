@@ -21,6 +21,7 @@ use super::problem::Problem;
 use super::{State, body, parameters};
 use crate::api::{Check, CheckAnswer, Report};
 use crate::catalogue::Catalogue;
+use crate::error::ErrorCode;
 
 /// The maximum number of lines per request.
 const MOST_CHECKS: u64 = 10_000;
@@ -107,7 +108,7 @@ fn mark(line: &[u8]) -> Result<Option<Value>, Problem> {
     let mark = serde_json::from_slice::<Marked>(line).ok().and_then(|marked| marked.mark);
     match mark {
         Some(mark) if crate::json::length(&mark) > REF_BYTES => {
-            Err(Problem::bad("bad_ref", format!("'ref' may have at most {REF_BYTES} bytes of JSON")))
+            Err(Problem::new(ErrorCode::BadRef, format!("'ref' may have at most {REF_BYTES} bytes of JSON")))
         }
         mark => Ok(mark),
     }
@@ -118,5 +119,5 @@ fn too_many() -> Problem {
         "a request may have at most {MOST_CHECKS} lines; send this line and the rest in another \
                           request"
     );
-    Problem::new(actix_web::http::StatusCode::PAYLOAD_TOO_LARGE, "too_many_checks", detail)
+    Problem::new(ErrorCode::TooManyChecks, detail)
 }

@@ -3,7 +3,6 @@
 use std::time::{Duration, Instant};
 
 use actix_web::error::PayloadError;
-use actix_web::http::StatusCode;
 use actix_web::http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH};
 use actix_web::web::{Bytes, Payload};
 use actix_web::{HttpMessage, HttpRequest, rt};
@@ -15,9 +14,11 @@ use super::memory::Room;
 use super::problem::{Problem, excerpt};
 use super::requests::is_work_of;
 use super::turns::Lane;
+use crate::error::ErrorCode;
 use crate::extract::{self, Book, Encoding, ExtractError, Extracted, File, Limits};
 use crate::json::{self, Excess};
 use crate::metrics::METRICS;
+use crate::parse;
 
 /// How long a client may pause in the middle of a body.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
@@ -178,27 +179,22 @@ pub(super) fn json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     measure(bytes)?;
     // Serde would accept a list of the values as an object.
     if bytes.trim_ascii_start().starts_with(b"[") {
-        return Err(Problem::bad("bad_json", "the body is a JSON array; this call takes an object"));
+        return Err(Problem::new(ErrorCode::BadJson, "the JSON is a list; this call takes an object"));
     }
-    serde_json::from_slice(bytes).map_err(|error| bad_json(&error))
+    parse::json(bytes)
+        .map_err(|wrong| Problem::new(ErrorCode::BadJson, format!("the JSON is refused: {}", excerpt(&wrong))))
 }
 
 /// Refuses JSON that costs more than any valid request.
 pub(super) fn measure(bytes: &[u8]) -> Result<(), Problem> {
     json::measure(bytes).map_err(|excess| {
-        let (status, code) = match excess {
-            Excess::Depth | Excess::Name => (StatusCode::BAD_REQUEST, "bad_json"),
-            Excess::Elements => (StatusCode::PAYLOAD_TOO_LARGE, "too_many_elements"),
-            Excess::String => (StatusCode::UNPROCESSABLE_ENTITY, "too_long"),
+        let code = match excess {
+            Excess::Depth | Excess::Name => ErrorCode::BadJson,
+            Excess::Elements => ErrorCode::TooManyElements,
+            Excess::String => ErrorCode::TooLong,
         };
-        Problem::new(status, code, format!("the JSON is refused: {excess}"))
+        Problem::new(code, format!("the JSON is refused: {excess}"))
     })
-}
-
-/// The problem for JSON that a call does not accept.
-fn bad_json(error: &serde_json::Error) -> Problem {
-    let error = excerpt(&error.to_string());
-    Problem::bad("bad_json", format!("the body is not the JSON that this call takes: {error}"))
 }
 
 /// Refuses a body that is not JSON lines.
@@ -219,11 +215,11 @@ fn content_type(request: &HttpRequest) -> Result<(String, Option<String>), Probl
 
 fn unknown(kind: &str, known: &str) -> Problem {
     let detail = format!("this call does not take the content type '{}'; known are {known}", excerpt(kind));
-    Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unknown_content_type", detail)
+    Problem::new(ErrorCode::UnknownContentType, detail)
 }
 
 fn encoding(charset: &str) -> Result<Encoding, Problem> {
-    let unknown = |error| Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unknown_charset", format!("{error}"));
+    let unknown = |error| Problem::new(ErrorCode::UnknownCharset, format!("{error}"));
     excerpt(charset).parse::<Encoding>().map_err(unknown)
 }
 
@@ -240,7 +236,7 @@ async fn read(request: &HttpRequest, mut payload: Payload, state: &State, limit:
     let mut sent = Sent { bytes: Vec::new(), room: state.memory.room() };
     let mut pace = Pace::new();
     while let Some(chunk) = pace.next(&mut payload).await? {
-        let chunk = chunk.map_err(|error| Problem::bad("broken_body", format!("the body ended early: {error}")))?;
+        let chunk = chunk.map_err(|_| Problem::new(ErrorCode::BrokenBody, "the body ended early; send it again"))?;
         let length = sent.bytes.len() + chunk.len();
         if length > limit {
             return Err(too_large(limit));
@@ -297,7 +293,7 @@ fn refuse_compressed(request: &HttpRequest) -> Result<(), Problem> {
     match request.headers().get(CONTENT_ENCODING) {
         Some(coding) if !coding.as_bytes().eq_ignore_ascii_case(b"identity") => {
             let detail = "bodies with a Content-Encoding are not supported; send it uncompressed";
-            let problem = Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unknown_content_encoding", detail);
+            let problem = Problem::new(ErrorCode::UnknownContentEncoding, detail);
             Err(problem.with(ACCEPT_ENCODING, "identity"))
         }
         _ => Ok(()),
@@ -310,11 +306,11 @@ pub(super) fn too_large(limit: usize) -> Problem {
         "the body is larger than the limit of {limit} bytes ({mib:.1} MiB); send less, or ask the administrator to \
          raise max-body"
     );
-    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", detail)
+    Problem::new(ErrorCode::BodyTooLarge, detail)
 }
 
 pub(super) fn stalled() -> Problem {
     let seconds = PATIENCE.as_secs();
     let detail = format!("the body was sent too slowly, or nothing came for {seconds} seconds; send it again");
-    Problem::new(StatusCode::REQUEST_TIMEOUT, "body_stalled", detail)
+    Problem::new(ErrorCode::BodyStalled, detail)
 }

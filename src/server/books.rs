@@ -4,7 +4,6 @@ use actix_web::http::StatusCode;
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use serde::Deserialize;
-use serde::de::IntoDeserializer;
 use serde_json::json;
 use utoipa::IntoParams;
 use utoipa::openapi::path::HttpMethod::{Delete, Get, Patch, Put};
@@ -19,6 +18,7 @@ use super::problem::{Problem, excerpt};
 use super::work::{Answer, work};
 use crate::api::{Added, Amendment, NewBook, Outcome, Record};
 use crate::catalogue::{Content, NewEntry};
+use crate::error::ErrorCode;
 use crate::extract::{Extracted, Metadata};
 use crate::index::{BookKey, Rights, Validity};
 
@@ -109,7 +109,7 @@ async fn delete(request: HttpRequest, state: Data<State>) -> Result<HttpResponse
 /// The problem for an unknown book.
 pub(super) fn no_such_book(key: &BookKey) -> Problem {
     let (library, id) = (excerpt(key.library.as_str()), excerpt(key.id.as_str()));
-    Problem::missing("no_such_book", format!("library '{library}' has no book '{id}'"))
+    Problem::new(ErrorCode::NoSuchBook, format!("library '{library}' has no book '{id}'"))
 }
 
 /// The query parameters allowed with a JSON body.
@@ -127,7 +127,7 @@ fn entry(key: BookKey, body: Body, parameters: &str) -> Result<(NewEntry, Room),
             let Beside { allow_empty } = parameters::query(parameters, known)?;
             let (written, room) = sent.json::<NewBook>()?;
             if written.id.is_some() {
-                return Err(Problem::bad("bad_json", "the id is in the path; leave 'id' out of the body"));
+                return Err(Problem::new(ErrorCode::BadJson, "the id is in the path; leave 'id' out of the body"));
             }
             (entry_of(key, NewBook { allow_empty: written.allow_empty || allow_empty, ..written })?, room)
         }
@@ -159,14 +159,14 @@ pub(super) fn entry_of(key: BookKey, written: NewBook) -> Result<NewEntry, Probl
     let content = match (text, gems, recipe) {
         (Some(text), None, None) => Content::Text { text, clean },
         (None, Some(_), _) if clean.is_some() => {
-            return Err(Problem::bad("bad_json", "'clean' applies only to a text; leave it out with gems"));
+            return Err(Problem::new(ErrorCode::BadJson, "'clean' applies only to a text; leave it out with gems"));
         }
         (None, Some(gems), recipe) => Content::Gems { recipe: recipe.map(TryInto::try_into).transpose()?, gems },
         (Some(_), None, Some(_)) => {
             let detail = "'recipe' applies only to gems; a text gets the gems of every recipe, so leave it out";
-            return Err(Problem::bad("bad_json", detail));
+            return Err(Problem::new(ErrorCode::BadJson, detail));
         }
-        _ => return Err(Problem::bad("bad_json", "give exactly one of 'text' and 'gems'")),
+        _ => return Err(Problem::new(ErrorCode::BadJson, "give exactly one of 'text' and 'gems'")),
     };
     Ok(About { rights, validity, title, authors, language, identifiers, clean, allow_empty }.entry(key, content))
 }
@@ -200,7 +200,9 @@ impl About {
     fn parse(query: &str) -> Result<Self, Problem> {
         let known = "rights (protected, free, public_domain or unknown), title, author (once for each), language, \
                      identifier (once for each), clean and allow_empty (true or false)";
-        let bad = |reason: String| Problem::bad("bad_query", format!("{}; this call takes {known}", excerpt(&reason)));
+        let bad = |reason: String| {
+            Problem::new(ErrorCode::BadQuery, format!("{}; this call takes {known}", excerpt(&reason)))
+        };
         let (mut rights, mut title, mut language, mut clean, mut allow_empty) = (None, None, None, None, None);
         let (mut authors, mut identifiers) = (Vec::new(), Vec::new());
         for (name, value) in parameters::query::<Vec<(String, String)>>(query, known)? {
@@ -218,15 +220,14 @@ impl About {
                     identifiers.push(value);
                     continue;
                 }
-                _ => return Err(bad(format!("unknown parameter '{name}'"))),
+                _ => return Err(bad(format!("there is no parameter '{name}'"))),
             };
             if once.replace(value).is_some() {
                 return Err(bad(format!("'{name}' is given twice")));
             }
         }
         let rights = rights.ok_or_else(|| bad("'rights' is missing".to_owned()))?;
-        let words = rights.as_str().into_deserializer();
-        let rights = Rights::deserialize(words).map_err(|error: serde::de::value::Error| bad(error.to_string()))?;
+        let rights = rights.parse().map_err(bad)?;
         let flag = |name: &str, value: Option<String>| match value.as_deref() {
             None => Ok(None),
             Some("false") => Ok(Some(false)),

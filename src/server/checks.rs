@@ -19,6 +19,7 @@ use super::problem::{Problem, excerpt};
 use super::work::{Answer, work};
 use crate::api::{Check, CheckParameters, GemsForm, Report};
 use crate::catalogue::{CatalogueError, CheckOptions, MAX_GEMS, Query};
+use crate::error::ErrorCode;
 use crate::report::html_report;
 
 pub(super) fn calls() -> Vec<Call> {
@@ -87,7 +88,10 @@ fn asked(body: Body, parameters: &str) -> Result<(Query, CheckOptions, Room), Pr
             parameters::none(parameters)?;
             let (asked, room) = sent.json::<Check>()?;
             if asked.mark.is_some() {
-                return Err(Problem::bad("bad_json", "'ref' is only for lines of /v1/checks:batch; leave it out"));
+                return Err(Problem::new(
+                    ErrorCode::BadJson,
+                    "'ref' is only for lines of /v1/checks:batch; leave it out",
+                ));
             }
             let (query, options) = question(asked)?;
             Ok((query, options, room))
@@ -107,11 +111,11 @@ pub(super) fn question(asked: Check) -> Result<(Query, CheckOptions), Problem> {
     let Check { gems, text, clean, recipe, library, limit, detail, day, allow_incomplete, mark: _ } = asked;
     let query = match (gems, text) {
         (Some(_), None) if clean.is_some() => {
-            return Err(Problem::bad("bad_json", "'clean' applies only to a text; leave it out with gems"));
+            return Err(Problem::new(ErrorCode::BadJson, "'clean' applies only to a text; leave it out with gems"));
         }
         (Some(gems), None) => Query::Gems(gems),
         (None, Some(text)) => Query::Text { text, clean },
-        _ => return Err(Problem::bad("bad_json", "give exactly one of 'gems' and 'text'")),
+        _ => return Err(Problem::new(ErrorCode::BadJson, "give exactly one of 'gems' and 'text'")),
     };
     let options = CheckParameters { recipe, library, limit, detail, day, allow_incomplete, clean: None };
     Ok((query, check_options(options)?))
@@ -131,7 +135,7 @@ fn check_options(asked: CheckParameters) -> Result<CheckOptions, Problem> {
 
 /// The comma-separated gems of a form.
 fn listed(form: &[u8]) -> Result<Vec<WrittenGem>, Problem> {
-    let not_utf8 = |_| Problem::bad("bad_query", "the form is not UTF-8");
+    let not_utf8 = |_| Problem::new(ErrorCode::BadQuery, "the form is not UTF-8");
     let form = str::from_utf8(form).map_err(not_utf8)?;
     let GemsForm { gems } = parameters::query(form, "gems, numbers with commas between them")?;
     if gems.trim().is_empty() {
@@ -143,8 +147,8 @@ fn listed(form: &[u8]) -> Result<Vec<WrittenGem>, Problem> {
     }
     let read = |gem: &str| {
         gem.trim().parse().map_err(|error| {
-            Problem::bad(
-                "bad_gems",
+            Problem::new(
+                ErrorCode::BadGems,
                 format!("'{}' is not a gem: {error}, with commas between them", excerpt(gem.trim())),
             )
         })

@@ -17,7 +17,8 @@ use super::lines::{self, StreamLine};
 use super::problem::Problem;
 use super::{State, body, parameters};
 use crate::api::{Added, FeedAnswer, FeedOutcome, NewBook, Outcome};
-use crate::catalogue::{Catalogue, NewEntry};
+use crate::catalogue::{Editor, NewEntry};
+use crate::error::ErrorCode;
 use crate::index::{BookId, BookKey, Library, NAME_BYTES};
 
 /// A line of the request, for the API description.
@@ -64,7 +65,7 @@ async fn add(request: HttpRequest, payload: Payload, state: Data<State>) -> Resu
     lines::answer(&request, payload, &state, move |catalogue, lines, _| landed(catalogue, &library, lines))
 }
 
-fn landed(catalogue: &Catalogue, library: &Library, lines: Vec<StreamLine>) -> Vec<FeedAnswer> {
+fn landed(catalogue: &Editor<'_>, library: &Library, lines: Vec<StreamLine>) -> Vec<FeedAnswer> {
     let read: Vec<(u64, Option<String>, Result<NewEntry, Problem>)> =
         lines.into_par_iter().map(|line| read(library, line)).collect();
     let mut names = Vec::with_capacity(read.len());
@@ -85,7 +86,7 @@ fn landed(catalogue: &Catalogue, library: &Library, lines: Vec<StreamLine>) -> V
         Some(problem) => Err(problem),
         None => match added.next() {
             Some(added) => added.map_err(Problem::from),
-            None => Err(Problem::failed("internal", &"a book of a stream got no answer")),
+            None => Err(Problem::failed(ErrorCode::Internal, &"a book of a stream got no answer")),
         },
     });
     names.into_iter().zip(fates).map(|((line, id), fate)| answer(line, id, fate)).collect()
@@ -120,7 +121,7 @@ fn read(library: &Library, line: StreamLine) -> (u64, Option<String>, Result<New
     let named = serde_json::from_slice::<Named>(&bytes).ok().map(|named| named.id);
     let entry = || {
         let mut written: NewBook = body::json(&bytes)?;
-        let id = written.id.take().ok_or_else(|| Problem::bad("bad_json", "'id' is missing or not a string"))?;
+        let id = written.id.take().ok_or_else(|| Problem::new(ErrorCode::BadJson, "the field 'id' is missing"))?;
         entry_of(BookKey { library: library.clone(), id: BookId::try_from(id)? }, written)
     };
     (line.number, named.filter(|id| id.len() <= NAME_BYTES), entry())

@@ -5,7 +5,6 @@ use std::sync::{Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use actix_web::HttpResponse;
-use actix_web::http::StatusCode;
 use actix_web::http::header::RETRY_AFTER;
 use actix_web::rt;
 use actix_web::web::Data;
@@ -18,6 +17,7 @@ use super::problem::Problem;
 use super::{SHUTDOWN_SECONDS, State};
 use crate::api;
 use crate::catalogue::{Catalogue, CatalogueError};
+use crate::error::ErrorCode;
 use crate::index::StoreError;
 
 /// How often the catalogue is checked.
@@ -74,32 +74,36 @@ impl From<Fault> for Problem {
     fn from(fault: Fault) -> Self {
         // These messages are public, so none of them names a folder.
         let (code, detail, seconds) = match fault {
-            Fault::Starting => ("starting", "the catalogue is being opened; ask again in a moment", RETRY_SECONDS),
+            Fault::Starting => {
+                (ErrorCode::Starting, "the catalogue is being opened; ask again in a moment", RETRY_SECONDS)
+            }
             Fault::Stopping => {
                 let detail = "the server is stopping; try again after it has restarted, or use another";
-                ("stopping", detail, SHUTDOWN_SECONDS)
+                (ErrorCode::Stopping, detail, SHUTDOWN_SECONDS)
             }
-            Fault::Silent => ("store_silent", "the catalogue's disk does not respond; check the disk", RETRY_SECONDS),
+            Fault::Silent => {
+                (ErrorCode::StoreSilent, "the catalogue's disk does not respond; check the disk", RETRY_SECONDS)
+            }
             Fault::ReadOnly => {
                 let detail = "the catalogue's folder is not writable; remount it or fix its permissions, and the \
                               server recovers by itself";
-                ("read_only", detail, RETRY_SECONDS)
+                (ErrorCode::ReadOnly, detail, RETRY_SECONDS)
             }
             Fault::DiskFull => {
                 let detail = "the catalogue's disk is full; free some space, and the server recovers by itself";
-                ("disk_full", detail, RETRY_SECONDS)
+                (ErrorCode::NoDiskSpace, detail, RETRY_SECONDS)
             }
             Fault::StoreFailed => {
                 let detail =
                     "the catalogue cannot be changed; see the server's log, fix the cause, then restart the server";
-                ("store_failed", detail, RETRY_SECONDS)
+                (ErrorCode::NotWritable, detail, RETRY_SECONDS)
             }
             Fault::DiskNearlyFull => {
                 let detail = "the catalogue's disk is nearly full; free some space (serve --min-free sets the limit)";
-                ("disk_nearly_full", detail, RETRY_SECONDS)
+                (ErrorCode::DiskNearlyFull, detail, RETRY_SECONDS)
             }
         };
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, code, detail).with(RETRY_AFTER, seconds.to_string())
+        Self::new(code, detail).with(RETRY_AFTER, seconds.to_string())
     }
 }
 

@@ -17,6 +17,7 @@ use super::calls::{Call, json, lines};
 use super::problem::{Problem, overloaded};
 use super::{State, requests};
 use crate::api::{ExportLine, Imported};
+use crate::error::ErrorCode;
 use crate::index::UNWATCHED;
 
 /// How many pieces of the body can wait for the disk.
@@ -55,7 +56,7 @@ async fn import(request: HttpRequest, mut payload: Payload, state: Data<State>) 
             room.shrink_to(bytes);
             room.grow_to(bytes).map_err(|problem| refused.replace(Some(problem))).is_ok()
         };
-        let taken = actor.act(|| catalogue.import_into(&mut input, longest, UNWATCHED, &account));
+        let taken = catalogue.by(actor).import_into(&mut input, longest, UNWATCHED, &account);
         taken.map_err(|error| refused.take().unwrap_or_else(|| error.into()))
     });
     let (guest, mut pace) = (Guest::of(&request), Pace::new());
@@ -74,7 +75,7 @@ async fn import(request: HttpRequest, mut payload: Payload, state: Data<State>) 
         }
     };
     drop(sender);
-    let books = taken.await.map_err(|_| Problem::failed("internal", &"an import panicked"))?;
+    let books = taken.await.map_err(|_| Problem::failed(ErrorCode::Internal, &"an import panicked"))?;
     ended?;
     Ok(HttpResponse::Ok().json(Imported { books: books? }))
 }

@@ -12,8 +12,9 @@ use super::body::{self, Body};
 use super::calls::{Call, TEXT, file, json, text};
 use super::parameters;
 use super::problem::Problem;
-use super::work::{Answer, work_shared};
+use super::work::{Answer, work, work_shared};
 use crate::api::{Job, Jobs, Recut, Task};
+use crate::error::ErrorCode;
 
 pub(super) fn calls() -> Vec<Call> {
     vec![
@@ -46,29 +47,32 @@ pub(super) fn calls() -> Vec<Call> {
 
 async fn start(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
     let task: Task = body::words(&request, payload, &state).await?;
-    work_shared(&state, move |catalogue| Answer::json(StatusCode::ACCEPTED, &catalogue.start(task)?)).await
+    work_shared(&state, move |catalogue, by| Answer::json(StatusCode::ACCEPTED, &catalogue.start(by, task)?)).await
 }
 
 async fn all(state: Data<State>) -> Result<HttpResponse, Problem> {
-    work_shared(&state, |catalogue| Answer::ok(&Jobs { jobs: catalogue.jobs()? })).await
+    work(&state, |catalogue| Answer::ok(&Jobs { jobs: catalogue.jobs()? })).await
 }
 
 async fn get(id: Path<String>, state: Data<State>) -> Result<HttpResponse, Problem> {
     let id = number(&id)?;
-    work_shared(&state, move |catalogue| Answer::ok(&catalogue.job(id)?)).await
+    work(&state, move |catalogue| Answer::ok(&catalogue.job(id)?)).await
 }
 
 async fn cancel(id: Path<String>, state: Data<State>) -> Result<HttpResponse, Problem> {
     let id = number(&id)?;
-    work_shared(&state, move |catalogue| Answer::json(StatusCode::ACCEPTED, &catalogue.cancel(id)?)).await
+    work(&state, move |catalogue| Answer::json(StatusCode::ACCEPTED, &catalogue.cancel(id)?)).await
 }
 
 async fn recut(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
     let key = parameters::book(&request)?;
     let Body::Raw(raw) = body::json_or_raw(&request, payload, &state).await? else {
-        return Err(Problem::bad("bad_json", "this call takes the book's text; send it with Content-Type: text/plain"));
+        return Err(Problem::new(
+            ErrorCode::BadJson,
+            "this call takes the book's text; send it with Content-Type: text/plain",
+        ));
     };
-    work_shared(&state, move |catalogue| {
+    work(&state, move |catalogue| {
         let (text, mut room) = raw.text()?;
         room.grow_for(Some(&text), catalogue)?;
         Answer::ok(&Recut { added: catalogue.recut(&key, &text)? })
@@ -77,6 +81,6 @@ async fn recut(request: HttpRequest, payload: Payload, state: Data<State>) -> Re
 }
 
 fn number(id: &str) -> Result<u32, Problem> {
-    let missing = || Problem::missing("no_such_job", format!("no such job: {}", super::problem::excerpt(id)));
+    let missing = || Problem::new(ErrorCode::NoSuchJob, format!("no such job: {}", super::problem::excerpt(id)));
     id.parse().map_err(|_| missing())
 }

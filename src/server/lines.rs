@@ -20,7 +20,8 @@ use super::problem::Problem;
 use super::requests::Caller;
 use super::turns::{Lane, Patience};
 use super::{State, requests};
-use crate::catalogue::Catalogue;
+use crate::catalogue::{Catalogue, Editor};
+use crate::error::ErrorCode;
 
 /// The maximum number of lines processed at once.
 const AT_ONCE: usize = 64;
@@ -60,7 +61,7 @@ pub(super) fn answer<A, F>(
 ) -> Result<HttpResponse, Problem>
 where
     A: Serialize + 'static,
-    F: Fn(&Catalogue, Vec<StreamLine>, &Mutex<Room>) -> Vec<A> + Clone + Send + 'static,
+    F: Fn(&Editor<'_>, Vec<StreamLine>, &Mutex<Room>) -> Vec<A> + Clone + Send + 'static,
 {
     body::refuse_other_than_lines(request)?;
     let meter = Meter::of(request);
@@ -105,7 +106,7 @@ impl<F> Answering<F> {
     async fn next<A>(&mut self) -> Option<Result<Bytes, Problem>>
     where
         A: Serialize + 'static,
-        F: Fn(&Catalogue, Vec<StreamLine>, &Mutex<Room>) -> Vec<A> + Clone + Send + 'static,
+        F: Fn(&Editor<'_>, Vec<StreamLine>, &Mutex<Room>) -> Vec<A> + Clone + Send + 'static,
     {
         if self.written.bytes.is_empty() {
             self.written = Written::default();
@@ -123,7 +124,7 @@ impl<F> Answering<F> {
     async fn answered<A>(&mut self) -> Option<Result<Written, Problem>>
     where
         A: Serialize + 'static,
-        F: Fn(&Catalogue, Vec<StreamLine>, &Mutex<Room>) -> Vec<A> + Clone + Send + 'static,
+        F: Fn(&Editor<'_>, Vec<StreamLine>, &Mutex<Room>) -> Vec<A> + Clone + Send + 'static,
     {
         let mut some = self.lines.some().await;
         if some.is_empty() {
@@ -151,7 +152,7 @@ impl<F> Answering<F> {
         let (actor, catalogue, work) = (self.by.actor(), Arc::clone(&self.state.catalogue), self.work.clone());
         let job = move || {
             let room = Mutex::new(room);
-            let answers = actor.act(|| work(&catalogue, some, &room));
+            let answers = work(&catalogue.by(actor), some, &room);
             let mut room = room.into_inner().unwrap_or_else(PoisonError::into_inner);
             let bytes = written(&answers);
             drop(answers);
@@ -254,9 +255,9 @@ impl Lines {
                     self.end_line(rest);
                 }
             }
-            Ok(Some(Err(error))) => {
-                let detail = format!("the body ended early in this line: {error}; send it and the rest again");
-                self.stop(Problem::bad("broken_body", detail));
+            Ok(Some(Err(_))) => {
+                let detail = "the body ended early in this line; send it and the rest again";
+                self.stop(Problem::new(ErrorCode::BrokenBody, detail));
             }
             Err(stalled) => self.stop(stalled),
         }

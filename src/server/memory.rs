@@ -6,13 +6,13 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use actix_web::http::StatusCode;
 use hashbrown::HashMap;
 
 use super::problem::{Problem, overloaded};
 use super::requests::caller;
 use super::turns::{Client, Lane};
 use crate::catalogue::Catalogue;
+use crate::error::ErrorCode;
 
 /// One part in this many is reserved for administration.
 const RESERVE: usize = 8;
@@ -104,7 +104,7 @@ impl Room {
                 "this request needs more memory than one client may use ({mib:.1} MiB); send less, or ask the \
                  administrator to raise body-memory"
             );
-            return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_much_memory", detail));
+            return Err(Problem::new(ErrorCode::TooMuchMemory, detail));
         }
         let mut held = self.memory.held();
         if !self.is_free(&held, more) {

@@ -9,6 +9,7 @@ use super::State;
 use super::access::Needs::AnyKey;
 use super::calls::{Call, text};
 use super::problem::Problem;
+use crate::error::ErrorCode;
 use crate::metrics::METRICS;
 
 pub(super) fn calls() -> Vec<Call> {
@@ -21,6 +22,7 @@ pub(super) fn calls() -> Vec<Call> {
 
 /// `GET /metrics`. The store's values are updated periodically by [`super::health`], so a scrape is cheap.
 async fn show(state: Data<State>) -> Result<HttpResponse, Problem> {
-    let text = METRICS.text_format(state.fault().is_none()).map_err(|error| Problem::failed("internal", &error))?;
+    let text =
+        METRICS.text_format(state.fault().is_none()).map_err(|error| Problem::failed(ErrorCode::Internal, &error))?;
     Ok(HttpResponse::Ok().insert_header((CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")).body(text))
 }

@@ -68,6 +68,7 @@ use self::tls::Tls;
 use self::turns::Turns;
 use crate::catalogue::{Catalogue, CatalogueError};
 use crate::extract::Limits;
+use crate::index::Actor;
 
 /// How long a shutdown waits for running requests, in seconds.
 const SHUTDOWN_SECONDS: u64 = 30;
@@ -205,7 +206,7 @@ impl Server {
             return Err(ServerError::Open(address));
         }
         // A new catalogue gets its default recipe from the server, not from its first client.
-        catalogue.ensure_recipes(&[])?;
+        catalogue.by(Actor::Local).ensure_recipes(&[])?;
         let Settings { max_body, slow, min_free, keyless_rate, concurrent, queue, body_memory, limits, .. } = *settings;
         let health = Health::of(&catalogue, min_free);
         let access = Access::new(loopback, &settings.allowed_hosts, keyless_rate);

@@ -3,12 +3,13 @@
 use std::borrow::Cow;
 
 use actix_web::HttpRequest;
-use actix_web::web::Query;
 use percent_encoding::percent_decode_str;
 use serde::de::DeserializeOwned;
 
 use super::problem::{Problem, excerpt};
+use crate::error::ErrorCode;
 use crate::index::{BookKey, Library};
+use crate::parse;
 
 /// The maximum number of books or matches in one response.
 const MAX_LIMIT: usize = 1_000;
@@ -35,16 +36,16 @@ pub(super) fn rest(request: &HttpRequest, which: usize) -> Result<Cow<'_, str>, 
 }
 
 fn decoded(raw: &str) -> Result<Cow<'_, str>, Problem> {
-    let not_utf8 = |_| Problem::bad("bad_path", format!("'{}' in the path is not UTF-8", excerpt(raw)));
+    let not_utf8 = |_| Problem::new(ErrorCode::BadPath, format!("'{}' in the path is not UTF-8", excerpt(raw)));
     percent_decode_str(raw).decode_utf8().map_err(not_utf8)
 }
 
 /// Parses a query or a form; `known` lists the allowed parameters for the error message.
 pub(super) fn query<T: DeserializeOwned>(query: &str, known: &str) -> Result<T, Problem> {
-    let bad = |reason: &str| Problem::bad("bad_query", format!("{}; this call takes {known}", excerpt(reason)));
+    let bad = |reason: &str| Problem::new(ErrorCode::BadQuery, format!("{}; this call takes {known}", excerpt(reason)));
     // The parser would replace invalid UTF-8 by U+FFFD.
     percent_decode_str(query).decode_utf8().map_err(|_| bad("the parameters are not UTF-8"))?;
-    Ok(Query::<T>::from_query(query).map_err(|error| bad(&error.to_string()))?.into_inner())
+    parse::query(query).map_err(|wrong| bad(&wrong))
 }
 
 /// A limit of at least `least`.
@@ -52,7 +53,7 @@ pub(super) fn limit(limit: usize, least: usize) -> Result<usize, Problem> {
     if (least..=MAX_LIMIT).contains(&limit) {
         Ok(limit)
     } else {
-        Err(Problem::bad("bad_limit", format!("the limit is {limit}, and must be from {least} to {MAX_LIMIT}")))
+        Err(Problem::new(ErrorCode::BadLimit, format!("the limit is {limit}, and must be from {least} to {MAX_LIMIT}")))
     }
 }
 
@@ -61,6 +62,6 @@ pub(super) fn none(query: &str) -> Result<(), Problem> {
     if query.is_empty() {
         Ok(())
     } else {
-        Err(Problem::bad("bad_query", "with a JSON body everything stands in the body; leave out the query"))
+        Err(Problem::new(ErrorCode::BadQuery, "with a JSON body, all options belong in the body; leave out the query"))
     }
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use actix_web::Error;
 use actix_web::body::{BodySize, BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
-use actix_web::http::header::{CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue};
+use actix_web::http::header::{CONTENT_LENGTH, HeaderMap, HeaderValue};
 use actix_web::http::{Method, StatusCode};
 use actix_web::middleware::Next;
 use actix_web::web::{Bytes, Data};
@@ -19,13 +19,11 @@ use tracing::{Instrument, Span};
 use uuid::{NoContext, Uuid};
 
 use super::State;
-use super::problem::Problem;
+use super::problem::{Problem, REQUEST_ID};
 use super::turns::{Client, Lane};
 use crate::index::Actor;
 use crate::metrics::METRICS;
 
-/// The request id, in both directions.
-pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// The longest client-supplied id that is accepted.
 const ID_BYTES: usize = 128;
 /// The log target of the access log.

@@ -12,6 +12,7 @@ use super::problem::{Problem, excerpt};
 use super::work::{Answer, work};
 use super::{State, body, parameters};
 use crate::api::{MadeWebhook, NewWebhook, Webhooks};
+use crate::error::ErrorCode;
 
 pub(super) fn calls() -> Vec<Call> {
     vec![
@@ -55,7 +56,7 @@ async fn delete(request: HttpRequest, state: Data<State>) -> Result<HttpResponse
             return Ok(Answer::done());
         }
         let library = excerpt(library.as_str());
-        Err(Problem::missing("no_such_webhook", format!("library '{library}' has no webhook")))
+        Err(Problem::new(ErrorCode::NoSuchWebhook, format!("library '{library}' has no webhook")))
     })
     .await
 }

@@ -14,7 +14,9 @@ use super::outgoing::{Outgoing, PIECE};
 use super::problem::Problem;
 use super::requests;
 use super::turns::Patience;
-use crate::catalogue::Catalogue;
+use crate::catalogue::{Catalogue, Editor};
+use crate::error::ErrorCode;
+use crate::index::Actor;
 
 /// A response, already serialized off the event loop.
 pub(super) struct Answer {
@@ -26,7 +28,7 @@ pub(super) struct Answer {
 impl Answer {
     /// A JSON response.
     pub(super) fn json(status: StatusCode, shown: &impl Serialize) -> Result<Self, Problem> {
-        let json = serde_json::to_vec(shown).map_err(|error| Problem::failed("internal", &error))?;
+        let json = serde_json::to_vec(shown).map_err(|error| Problem::failed(ErrorCode::Internal, &error))?;
         Ok(Self { status, shown: Some((ContentType::json(), json)) })
     }
 
@@ -46,23 +48,24 @@ impl Answer {
     }
 }
 
-/// Runs `job` when its turn comes, on a thread that can block. If it panics, only this request fails.
+/// Runs `job` when its turn comes, on a thread that can block, with the catalogue that its caller may change. If it panics,
+/// only this request fails.
 pub(super) async fn work<F>(state: &Data<State>, job: F) -> Result<HttpResponse, Problem>
 where
-    F: FnOnce(&Catalogue) -> Result<Answer, Problem> + Send + 'static,
+    F: FnOnce(&Editor<'_>) -> Result<Answer, Problem> + Send + 'static,
 {
-    work_shared(state, |catalogue| job(catalogue)).await
+    work_shared(state, |catalogue, actor| job(&catalogue.by(actor))).await
 }
 
 /// Like [`work`], for jobs that may outlive the request.
 pub(super) async fn work_shared<F>(state: &Data<State>, job: F) -> Result<HttpResponse, Problem>
 where
-    F: FnOnce(&Arc<Catalogue>) -> Result<Answer, Problem> + Send + 'static,
+    F: FnOnce(&Arc<Catalogue>, Actor) -> Result<Answer, Problem> + Send + 'static,
 {
     let catalogue = Arc::clone(&state.catalogue);
     let (request, by) = (Span::current(), requests::caller());
     let actor = by.actor();
-    let job = move || request.in_scope(|| actor.act(|| job(&catalogue)));
+    let job = move || request.in_scope(|| job(&catalogue, actor));
     let Answer { status, shown } = state.turns.take(by.lane, by.client, Patience::Refusable, job).await??;
     let mut response = HttpResponseBuilder::new(status);
     Ok(match shown {

@@ -3,8 +3,8 @@
 use lapidary::api::Amendment;
 use lapidary::catalogue::{Catalogue, Content, NewEntry, Prepared};
 use lapidary::index::{
-    Action, Administration as _, BookNo, NewBook, Rights, RocksStore, RowChange, Store as _, StoreError, Table, Tally,
-    UNWATCHED,
+    Action, Actor, Administration as _, BookNo, NewBook, Rights, RocksStore, RowChange, Store as _, StoreError, Table,
+    Tally, UNWATCHED,
 };
 use lapidary_gems::{Gem, PlacedGem};
 use tempfile::tempdir;
@@ -90,30 +90,30 @@ fn a_book_put_in_undoes_no_amendment_made_meanwhile() {
     let key = key("lib", "1");
     let prepared = |text: u64, rights: Rights| -> Prepared {
         let entry = NewEntry::new(key.clone(), rights, Content::text(prose(text, 2_000)));
-        catalogue.prepare(entry, &catalogue.ensure_recipes(&[]).unwrap()).unwrap()
+        catalogue.prepare(entry, &catalogue.by(Actor::Local).ensure_recipes(&[]).unwrap()).unwrap()
     };
-    let amend = |amendment: Amendment| catalogue.amend(&key, &amendment).unwrap().unwrap();
+    let amend = |amendment: Amendment| catalogue.by(Actor::Local).amend(&key, &amendment).unwrap().unwrap();
     let (disabled, note) = (|disabled| Amendment { disabled: Some(disabled), ..Amendment::default() }, "held back");
     let note = Amendment { note: Some(note.to_owned()), ..Amendment::default() };
     let rights = Amendment { rights: Some(Rights::Free), ..Amendment::default() };
     let amendments = [disabled(true), disabled(false), note, rights];
-    catalogue.commit(vec![prepared(0, Rights::Protected)]).unwrap();
+    catalogue.by(Actor::Local).commit(vec![prepared(0, Rights::Protected)]).unwrap();
     for (text, amendment) in (1..).zip(amendments) {
         let put = prepared(text, Rights::Protected);
         let amended = amend(amendment.clone());
-        catalogue.commit(vec![put]).unwrap();
+        catalogue.by(Actor::Local).commit(vec![put]).unwrap();
         let now = catalogue.book(&key).unwrap().unwrap();
         assert_ne!(now.digest, amended.digest, "the new text is there");
         assert_eq!((now.rights, &now.standing), (amended.rights, &amended.standing), "{amendment:?}");
         // A book that is put in afterwards says what its rights are; whether it counts and its note stay.
-        catalogue.commit(vec![prepared(100 + text, Rights::Protected)]).unwrap();
+        catalogue.by(Actor::Local).commit(vec![prepared(100 + text, Rights::Protected)]).unwrap();
         let now = catalogue.book(&key).unwrap().unwrap();
         assert_eq!((now.rights, &now.standing), (Rights::Protected, &amended.standing), "{amendment:?}");
     }
     // Of two that are put in at once, the last counts, whatever was amended before.
     let (first, second) = (prepared(200, Rights::Free), prepared(201, Rights::PublicDomain));
-    catalogue.commit(vec![first]).unwrap();
-    catalogue.commit(vec![second]).unwrap();
+    catalogue.by(Actor::Local).commit(vec![first]).unwrap();
+    catalogue.by(Actor::Local).commit(vec![second]).unwrap();
     assert_eq!(catalogue.book(&key).unwrap().unwrap().rights, Rights::PublicDomain);
     assert_eq!(catalogue.verify().unwrap(), Vec::<String>::new());
 }

@@ -6,7 +6,7 @@ use deunicode::deunicode_char;
 use hashbrown::HashMap;
 
 use super::plain::Plain;
-use crate::recipe::Base;
+use crate::base::Base;
 
 /// Greater than the last code point in `simplify.txt` and `soundex.txt`.
 const LETTERS: usize = 0x2000;

@@ -214,7 +214,7 @@ impl Masks {
 mod tests {
     use super::super::letters::Letters;
     use super::{Kind, Masks};
-    use crate::recipe::Base;
+    use crate::base::Base;
 
     #[test]
     fn vectors_leave_out_what_becomes_nothing() {

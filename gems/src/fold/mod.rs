@@ -29,8 +29,8 @@ use self::letters::Letters;
 use self::words::ShortWords;
 #[cfg(any(test, fuzzing))]
 use self::words::first_joint;
+use super::base::Base;
 use super::gem::Place;
-use super::recipe::Base;
 
 /// Receives the digits of a fold, in order.
 pub(super) trait Sink {

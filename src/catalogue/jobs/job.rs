@@ -24,7 +24,7 @@ impl Backups {
     pub(super) fn folder(&self, to: &Path) -> Result<PathBuf, CatalogueError> {
         match self {
             Self::Nowhere => {
-                let sentence = "this server has no folder for backups: start it with --backups DIR";
+                let sentence = "no folder for backups is configured";
                 Err(CatalogueError::BadTask(sentence.to_owned()))
             }
             Self::Anywhere => Ok(to.to_owned()),
@@ -34,7 +34,7 @@ impl Backups {
                 if (1..=64).contains(&name.len()) && name.chars().all(allowed) {
                     return Ok(folder.join(name));
                 }
-                let sentence = "a server's backups have a name of 1 to 64 letters, digits, '-' and '_'";
+                let sentence = "a backup's name must have 1 to 64 letters, digits, '-' and '_'";
                 Err(CatalogueError::BadTask(sentence.to_owned()))
             }
         }

@@ -75,11 +75,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Catalogue {
-    /// Starts a job. If the same task was interrupted, resumes it instead.
-    ///
-    /// # Errors
-    /// [`CatalogueError::JobRuns`] if a job of the same kind is unfinished, and the errors of an invalid task.
-    pub fn start(self: &Arc<Self>, task: Task) -> Result<api::Job, CatalogueError> {
+    pub(in crate::catalogue) fn start_job(self: &Arc<Self>, task: Task) -> Result<api::Job, CatalogueError> {
         self.approve(&task)?;
         let mut begun = lock(&self.jobs.begun);
         let kept = self.kept_jobs()?;
@@ -114,7 +110,7 @@ impl Catalogue {
     pub fn resume_jobs(self: &Arc<Self>) -> Result<(), CatalogueError> {
         let mut begun = lock(&self.jobs.begun);
         for job in self.kept_jobs()?.into_iter().filter(|job| job.state == JobState::Running) {
-            tracing::info!("job {} ({}) goes on where it stood", job.id, job.task.kind());
+            tracing::info!("resuming job {} ({})", job.id, job.task.kind());
             self.begin(&mut begun, job);
         }
         Ok(())
@@ -141,11 +137,7 @@ impl Catalogue {
         self.jobs()?.into_iter().find(|job| job.id == id).ok_or(CatalogueError::NoSuchJob(id))
     }
 
-    /// Cancels a job. It stops within moments, except for a compaction, which finishes its current step.
-    ///
-    /// # Errors
-    /// [`CatalogueError::NoSuchJob`], [`CatalogueError::JobEnded`].
-    pub fn cancel(&self, id: u32) -> Result<api::Job, CatalogueError> {
+    pub(in crate::catalogue) fn cancel(&self, id: u32) -> Result<api::Job, CatalogueError> {
         let all = lock(&self.jobs.begun);
         let begun = all.iter().find(|begun| lock(&begun.job).id == id);
         // Held to the end, so that the job cannot overwrite this with its own progress.
@@ -207,9 +199,9 @@ impl Catalogue {
                     None => Err(CatalogueError::no_such_recipe(recipe, &known)),
                 }
             }
-            Task::Backup { keep, .. } if !(1..=MOST_BACKUPS).contains(keep) => {
-                Err(CatalogueError::BadTask(format!("1 to {MOST_BACKUPS} backups can be kept, not {keep}")))
-            }
+            Task::Backup { keep, .. } if !(1..=MOST_BACKUPS).contains(keep) => Err(CatalogueError::BadTask(format!(
+                "the number of backups to keep must be from 1 to {MOST_BACKUPS}, not {keep}"
+            ))),
             Task::Backup { to, .. } => {
                 self.administration(BACKUPS)?;
                 self.backups.folder(to).map(|_| ())
@@ -242,7 +234,7 @@ impl Catalogue {
             // It resumes at the next start.
             Ok(Err(_)) if self.jobs.stopping.load(Ordering::Relaxed) => {}
             Ok(Err(error)) => (job.state, job.error) = (JobState::Failed, Some(error.to_string())),
-            Err(_) => (job.state, job.error) = (JobState::Failed, Some("it panicked; the log says where".to_owned())),
+            Err(_) => (job.state, job.error) = (JobState::Failed, Some("internal error; see the log".to_owned())),
         }
         if job.state != JobState::Running {
             job.ended = Some(Timestamp::now());
@@ -254,7 +246,7 @@ impl Catalogue {
             tracing::info!("job {id} ({kind}): {state}");
         }
         if let Err(error) = self.keep(&job) {
-            tracing::error!("the end of job {id} ({kind}) could not be kept, it will run again: {error}");
+            tracing::error!("the end of job {id} ({kind}) could not be saved, so it will run again: {error}");
         }
     }
 
@@ -300,7 +292,7 @@ impl Catalogue {
             let number = u32::from_be_bytes(key.try_into().unwrap_or_default());
             match serde_json::from_slice(&kept) {
                 Ok(job) => jobs.push(job),
-                Err(error) => tracing::warn!("job {number} cannot be read and is left alone: {error}"),
+                Err(error) => tracing::warn!("job {number} cannot be read and is ignored: {error}"),
             }
         }
         Ok(jobs)

@@ -28,11 +28,11 @@ pub(super) fn approve(from: CutFrom, drop_old: bool, allow_missing: bool) -> Res
     let wrong = |sentence: &str| Err(CatalogueError::BadTask(sentence.to_owned()));
     if allow_missing && drop_old {
         return wrong(
-            "books without gems of the new recipe keep the old one: choose one of allow_missing and drop_old",
+            "books without gems of the new recipe still need the old one; choose one of allow_missing and drop_old",
         );
     }
     if allow_missing && from == CutFrom::Sources {
-        return wrong("allow_missing goes with folds: with sources, the job waits for the texts that are missing");
+        return wrong("allow_missing requires folds; with sources, the job waits for the missing texts");
     }
     Ok(())
 }
@@ -148,12 +148,7 @@ impl Catalogue {
         Ok(())
     }
 
-    /// Computes a book's missing gems from its text. Returns the recipes that were missing.
-    ///
-    /// # Errors
-    /// [`CatalogueError::NoSuchBook`], [`CatalogueError::OtherText`] if this is not the book's text, and
-    /// [`CatalogueError::NoText`].
-    pub fn recut(&self, key: &BookKey, text: &str) -> Result<Vec<RecipeName>, CatalogueError> {
+    pub(in crate::catalogue) fn recut(&self, key: &BookKey, text: &str) -> Result<Vec<RecipeName>, CatalogueError> {
         // An empty text would match a book that was added as an empty list of gems.
         if text.trim().is_empty() {
             return Err(CatalogueError::NoText);

@@ -23,7 +23,7 @@ impl Resolver for Addresses {
             None => Ok(found),
             Some(address) => {
                 let sentence = format!(
-                    "{} is not an address of the internet; `serve --private-webhooks` allows those of this network",
+                    "{} is not a public internet address; the server's setting private-webhooks allows others",
                     address.ip()
                 );
                 Err(io::Error::new(io::ErrorKind::PermissionDenied, sentence).into())

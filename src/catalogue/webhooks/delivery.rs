@@ -13,6 +13,7 @@ use ureq::http::StatusCode;
 use ureq::unversioned::transport::DefaultConnector;
 
 use super::addresses::Addresses;
+use crate::client::unanswered;
 
 /// Time limit for a delivery, from the name lookup to the answer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -67,7 +68,7 @@ impl Sender {
             }
             Ok(status) if status.is_client_error() => Err(Undelivered::Refused(status)),
             Ok(status) => Err(Undelivered::Failed(format!("the receiver answered {status}"))),
-            Err(error) => Err(Undelivered::Failed(error.to_string())),
+            Err(error) => Err(Undelivered::Failed(unanswered(&error))),
         }
     }
 }
@@ -111,7 +112,7 @@ mod tests {
         for host in ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "0.0.0.0"] {
             let sent = Sender::new(false).send(&format!("http://{host}:{port}/"), "whsec_", "id", b"{}");
             let Err(Undelivered::Failed(why)) = sent else { panic!("{host}: {sent:?}") };
-            assert!(why.contains("is not an address of the internet"), "{host}: {why}");
+            assert!(why.contains("is not a public internet address"), "{host}: {why}");
         }
         listener.set_nonblocking(true).unwrap();
         assert_eq!(listener.accept().unwrap_err().kind(), std::io::ErrorKind::WouldBlock);

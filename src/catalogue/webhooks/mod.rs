@@ -92,12 +92,11 @@ impl Catalogue {
         self
     }
 
-    /// Sends events of a library's books to this address from now on. The returned flag says whether this replaced an
-    /// earlier webhook.
-    ///
-    /// # Errors
-    /// [`CatalogueError::BadWebhook`] if this is not an HTTP address.
-    pub fn set_webhook(&self, library: Library, url: String) -> Result<(MadeWebhook, bool), CatalogueError> {
+    pub(in crate::catalogue) fn set_webhook(
+        &self,
+        library: Library,
+        url: String,
+    ) -> Result<(MadeWebhook, bool), CatalogueError> {
         let parsed = url.parse::<Uri>().ok().filter(|_| url.len() <= URL_BYTES);
         let good = parsed.is_some_and(|url| {
             let web = matches!(url.scheme_str(), Some("http" | "https"));
@@ -106,8 +105,7 @@ impl Catalogue {
         if !good {
             return Err(CatalogueError::BadWebhook);
         }
-        let secret =
-            new_secret().map_err(|e| CatalogueError::BadKey(format!("no random numbers for a secret: {e}")))?;
+        let secret = new_secret().map_err(CatalogueError::NoRandom)?;
         let since = Timestamp::now();
         let last = self.store.last_audited()?;
         let kept = Kept { url: url.clone(), secret: secret.clone(), since };
@@ -117,8 +115,7 @@ impl Catalogue {
         Ok((MadeWebhook { webhook: Webhook { library, url, since, behind: 0, failing: None }, secret }, replaced))
     }
 
-    /// Removes a library's webhook. Returns whether it existed.
-    pub fn remove_webhook(&self, library: &Library) -> Result<bool, CatalogueError> {
+    pub(in crate::catalogue) fn remove_webhook(&self, library: &Library) -> Result<bool, CatalogueError> {
         let removed = |table| RowChange::delete(table, library.as_str());
         let was_there = self.change_setting(removed(Table::Webhooks), Some(removed(Table::WebhookProgress)))?;
         self.forget_failure(library);
@@ -264,7 +261,7 @@ impl Catalogue {
             }
             Err(Undelivered::Refused(status)) => {
                 tracing::warn!(
-                    "the webhook of {library} refused change {change} with {status}: it is not told of again"
+                    "the webhook of {library} rejected change {change} with status {status}; it is not sent again"
                 );
                 METRICS.webhook("refused");
                 self.forget_failure(library);
@@ -277,7 +274,7 @@ impl Catalogue {
         let attempts = failing.get(library).map_or(0, |pause| pause.failing.attempts).saturating_add(1);
         let wait = FIRST_WAIT.saturating_mul(1 << (attempts - 1).min(20)).min(LAST_WAIT);
         tracing::warn!(
-            "the webhook of {library}, attempt {attempts} to tell of change {change}: {error}; again in {wait:?}"
+            "the webhook of {library}: attempt {attempts} to send change {change} failed: {error}; retrying in {wait:?}"
         );
         failing.insert(library.clone(), Pause { until: Instant::now() + wait, failing: Failing { attempts, error } });
         false

@@ -13,6 +13,7 @@ use super::{Job, Source};
 use crate::index::{BookId, BookKey, Library, Rights, Validity};
 use crate::json;
 use crate::object;
+use crate::parse;
 
 /// How many lines are ingested at a time: up to this number, or to this number of bytes.
 const AT_ONCE: usize = 256;
@@ -86,7 +87,7 @@ pub(super) fn each(
 
 fn job(line: &[u8], folder: &Path, defaults: &Defaults<'_>) -> Result<Job, String> {
     json::measure(line).map_err(|excess| excess.to_string())?;
-    let line: FeedLine = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+    let line: FeedLine = parse::json(line)?;
     let source = match (line.text, line.gems, line.file, line.recipe) {
         (_, Some(_), ..) if line.clean.is_some() => {
             return Err("'clean' applies only to a text; leave it out with gems".to_owned());

@@ -10,6 +10,7 @@ use super::super::failure::Failure;
 use super::super::files::Found;
 use crate::index::{BookId, Library, Rights, Validity};
 use crate::object;
+use crate::parse;
 
 /// Metadata by file.
 #[derive(Default)]
@@ -53,7 +54,7 @@ impl Metadata {
             if line.trim().is_empty() {
                 continue;
             }
-            let known: Known = serde_json::from_str(line).map_err(|e| wrong(format!(", line {number}: {e}")))?;
+            let known: Known = parse::json(line.as_bytes()).map_err(|e| wrong(format!(", line {number}: {e}")))?;
             if let Some(first) = entries.get(&known.file) {
                 let (file, first) = (&known.file, first.number);
                 return Err(wrong(format!(", line {number}: {file:?} is already in line {first}")));

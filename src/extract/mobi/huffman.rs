@@ -20,7 +20,7 @@ impl<'a> Huffman<'a> {
     pub(super) fn read(palm: &Palm<'a>, first: usize, count: usize) -> Result<Self, ExtractError> {
         let head = palm.record(first)?;
         if !head.starts_with(b"HUFF") {
-            return Err(damaged("its table of codes is not there"));
+            return Err(damaged("its code table is missing"));
         }
         let (short_table, range_table) = (long(head, 8)? as usize, long(head, 12)? as usize);
         let table = |start: usize, i: usize| long(head, start.saturating_add(4 * i));
@@ -42,7 +42,7 @@ impl<'a> Huffman<'a> {
 
     fn read_words(record: &'a [u8], words: &mut Vec<(&'a [u8], bool)>) -> Result<(), ExtractError> {
         if !record.starts_with(b"CDIC") {
-            return Err(damaged("its dictionary is not there"));
+            return Err(damaged("its dictionary is missing"));
         }
         let (all, bits) = (long(record, 8)? as usize, long(record, 12)?);
         let here = 1_usize.checked_shl(bits).unwrap_or(usize::MAX).min(all.saturating_sub(words.len()));
@@ -63,7 +63,7 @@ impl<'a> Huffman<'a> {
 
     fn unpack_at(&self, packed: &[u8], text: &mut Vec<u8>, room: u64, depth: usize) -> Result<(), ExtractError> {
         if depth > DEEPEST {
-            return Err(damaged("the words of its dictionary are made of each other"));
+            return Err(damaged("its dictionary is recursive"));
         }
         let bits = packed.len() * 8;
         let mut at = 0;
@@ -72,7 +72,7 @@ impl<'a> Huffman<'a> {
             let entry = self.short_codes[(code >> 24) as usize];
             let mut length = entry & 0x1F;
             if length == 0 {
-                return Err(damaged("a code of it has no length"));
+                return Err(damaged("a code has no length"));
             }
             let largest = if entry & 0x80 == 0 {
                 while length < 32 && code < self.ranges[length as usize].0 {
@@ -89,7 +89,7 @@ impl<'a> Huffman<'a> {
             }
             let index = (largest.wrapping_sub(code) >> (32 - length)) as usize;
             let Some(&(word, plain)) = self.words.get(index) else {
-                return Err(damaged("a code of it stands for no word"));
+                return Err(damaged("a code is not in the dictionary"));
             };
             if plain {
                 text.extend_from_slice(word);

@@ -11,7 +11,11 @@ use pdf_extract::{Dictionary, Document, Object, ObjectId, Stream};
 use ttf_parser::Face;
 
 use super::cmap::{CMap, Codes, encoding, to_unicode};
-use super::mend::resolve;
+
+/// The object that a reference points to.
+pub(super) fn resolve<'a>(document: &'a Document, object: &'a Object) -> &'a Object {
+    document.dereference(object).map_or(&Object::Null, |(_, object)| object)
+}
 
 /// The maximum number of widths in a font: more than it can have glyphs.
 const MOST_WIDTHS: usize = 1 << 16;

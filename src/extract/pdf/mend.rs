@@ -8,7 +8,7 @@ use hashbrown::HashMap;
 use pdf_extract::content::{Content, Operation};
 use pdf_extract::{Dictionary, Document, Object, ObjectId, Stream, dictionary};
 
-use super::fonts::{Font, InUse, content};
+use super::fonts::{Font, InUse, content, resolve};
 
 /// The maximum nesting depth of forms and of page trees.
 const DEEPEST: usize = 50;
@@ -17,19 +17,14 @@ const DEEPEST: usize = 50;
 pub(super) enum Unread {
     /// It decompresses to more than the limit.
     TooMuch,
-    /// What is wrong with it.
-    Page(String),
+    /// It is damaged.
+    Page,
 }
 
 impl From<pdf_extract::Error> for Unread {
-    fn from(error: pdf_extract::Error) -> Self {
-        Self::Page(error.to_string())
+    fn from(_: pdf_extract::Error) -> Self {
+        Self::Page
     }
-}
-
-/// The object that a reference points to.
-pub(super) fn resolve<'a>(document: &'a Document, object: &'a Object) -> &'a Object {
-    document.dereference(object).map_or(&Object::Null, |(_, object)| object)
 }
 
 /// The dictionary of this name, or an empty one.
@@ -100,7 +95,7 @@ impl<'a> Mended<'a> {
             (shown + of_font, unread + unread_of_font)
         });
         if 2 * unread > shown {
-            return Err(Unread::Page("its fonts do not say which characters they show".to_owned()));
+            return Err(Unread::Page);
         }
         let content = Content { operations: std::mem::take(&mut self.operations) };
         let content = self.add(Stream::new(Dictionary::new(), content.encode()?));

@@ -25,7 +25,8 @@ const SHORTER: usize = 4;
 pub(super) fn read(bytes: &[u8], budget: &Budget) -> Result<Extracted, ExtractError> {
     let mut document = Document::load_mem(bytes).map_err(|error| {
         let why = error.to_string();
-        if why.contains("ncrypt") || why.contains("assword") { encrypted() } else { damaged(&why) }
+        let is_encrypted = why.contains("ncrypt") || why.contains("assword");
+        if is_encrypted { encrypted() } else { damaged("it is incomplete or invalid") }
     })?;
     // Many documents that anybody can open are encrypted with the empty password.
     if document.is_encrypted() && document.decrypt("").is_err() {
@@ -39,8 +40,8 @@ pub(super) fn read(bytes: &[u8], budget: &Budget) -> Result<Extracted, ExtractEr
         let page = match page(&mut document, &mut fonts, number, id, room) {
             Ok(page) => page,
             Err(Unread::TooMuch) => return Err(met.into()),
-            Err(Unread::Page(why)) => {
-                lost.push(format!("page {number}: {why}"));
+            Err(Unread::Page) => {
+                lost.push(number);
                 String::new()
             }
         };
@@ -53,7 +54,11 @@ pub(super) fn read(bytes: &[u8], budget: &Budget) -> Result<Extracted, ExtractEr
     if let Some(first) = lost.first()
         && lost.len() * MOST_LOST > numbers.len()
     {
-        return Err(damaged(&format!("{} of {} pages cannot be read; {first}", lost.len(), numbers.len())));
+        return Err(damaged(&format!(
+            "{} of {} pages cannot be read, the first is page {first}",
+            lost.len(),
+            numbers.len()
+        )));
     }
     Ok(Extracted { format: Format::Pdf, text: text(&pages), metadata: about(&document), encoding: None })
 }
@@ -87,8 +92,8 @@ fn page(document: &mut Document, fonts: &mut Fonts, number: u32, id: ObjectId, r
     let output = &mut PlainTextOutput::new(&mut text);
     let read = AssertUnwindSafe(|| output_doc_page(page.document(), output, number));
     match catch_unwind(read) {
-        Ok(read) => read.map_err(|error| Unread::Page(error.to_string()))?,
-        Err(_) => return Err(Unread::Page("its parser failed".to_owned())),
+        Ok(read) => read.map_err(|_| Unread::Page)?,
+        Err(_) => return Err(Unread::Page),
     }
     Ok(text)
 }

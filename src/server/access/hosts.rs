@@ -4,11 +4,11 @@
 use std::net::IpAddr;
 
 use actix_web::dev::ServiceRequest;
-use actix_web::http::StatusCode;
 use actix_web::http::header::{HOST, HeaderMap, HeaderName, ORIGIN};
 use actix_web::http::uri::{Authority, Uri};
 
 use super::super::problem::{Problem, excerpt};
+use crate::error::ErrorCode;
 
 /// Browsers set this header to say whether a request comes from a page of the same origin.
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
@@ -33,13 +33,13 @@ impl Hosts {
                      allow the name (serve --allowed-hosts), or add a key (lapidary keys add)",
                     excerpt(host)
                 );
-                return Err(Problem::new(StatusCode::MISDIRECTED_REQUEST, "unknown_host", detail));
+                return Err(Problem::new(ErrorCode::UnknownHost, detail));
             }
         }
         if is_of_another_site(headers) {
             let detail = "this server has no keys and refuses requests from pages of other sites; add a key (lapidary \
                           keys add)";
-            return Err(Problem::new(StatusCode::FORBIDDEN, "cross_site", detail));
+            return Err(Problem::new(ErrorCode::CrossSite, detail));
         }
         Ok(())
     }

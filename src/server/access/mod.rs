@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use actix_web::body::BoxBody;
 use actix_web::dev::{HttpServiceFactory, ServiceRequest, ServiceResponse};
+use actix_web::http::Method;
 use actix_web::http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
-use actix_web::http::{Method, StatusCode};
 use actix_web::middleware::{Next, from_fn};
 use actix_web::web::Data;
 use actix_web::{Error, HttpMessage, HttpRequest, Resource};
@@ -31,6 +31,7 @@ use super::requests::{caller, is_work_of, made_by};
 use super::turns::{Client, Lane};
 use crate::api::{Rate, Role};
 use crate::catalogue::{AccessDenied, Catalogue, CatalogueError, Key, Usage};
+use crate::error::ErrorCode;
 
 /// The header for clients that cannot send `Authorization`.
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
@@ -89,12 +90,14 @@ impl Access {
         let key = match catalogue.key_of(secret)? {
             Ok(key) => key,
             Err(AccessDenied::Unknown) => {
-                return Err(unauthorized("bad_key", "unknown key; ask the administrator for one").into());
+                return Err(unauthorized(ErrorCode::BadKey, "unknown key; ask the administrator for one").into());
             }
             Err(AccessDenied::Expired) => {
-                return Err(
-                    unauthorized("key_expired", "this key has expired; ask the administrator for a new one").into()
-                );
+                return Err(unauthorized(
+                    ErrorCode::KeyExpired,
+                    "this key has expired; ask the administrator for a new one",
+                )
+                .into());
             }
         };
         may(&key, request, needs)?;
@@ -123,7 +126,7 @@ impl Access {
             } else {
                 "this call needs a key: send it as 'Authorization: Bearer KEY' or 'X-Api-Key: KEY'"
             };
-            return Err(unauthorized("no_key", detail).into());
+            return Err(unauthorized(ErrorCode::NoKey, detail).into());
         };
         let client = caller().client;
         if limiter.len() > MANY_ADDRESSES {
@@ -186,7 +189,7 @@ impl Guest {
             Some(id) => catalogue.is_good_key(id)?,
             None => catalogue.is_open()?,
         };
-        if is_good { Ok(()) } else { Err(unauthorized("bad_key", detail)) }
+        if is_good { Ok(()) } else { Err(unauthorized(ErrorCode::BadKey, detail)) }
     }
 }
 
@@ -253,24 +256,24 @@ fn may(key: &Key, request: &ServiceRequest, needs: Needs) -> Result<(), Problem>
             let library = parameters::library(request.request())?;
             if !key.libraries.contains(&library) {
                 let detail = format!("the key '{}' is not for this library", key.name);
-                return Err(Problem::new(StatusCode::FORBIDDEN, "not_your_library", detail));
+                return Err(Problem::new(ErrorCode::NotYourLibrary, detail));
             }
             true
         }
         _ => false,
     };
     let detail = || format!("the role of the key '{}' ({}) does not allow this call", key.name, key.role);
-    if enough { Ok(()) } else { Err(Problem::new(StatusCode::FORBIDDEN, "not_allowed", detail())) }
+    if enough { Ok(()) } else { Err(Problem::new(ErrorCode::NotAllowed, detail())) }
 }
 
-fn unauthorized(code: &'static str, detail: &str) -> Problem {
-    Problem::new(StatusCode::UNAUTHORIZED, code, detail).with(WWW_AUTHENTICATE, CHALLENGE)
+fn unauthorized(code: ErrorCode, detail: &str) -> Problem {
+    Problem::new(code, detail).with(WWW_AUTHENTICATE, CHALLENGE)
 }
 
 /// The problem for a client over its limit.
 fn too_many(detail: &str, wait: Duration) -> Problem {
     let seconds = whole_seconds(wait).max(1).to_string();
-    Problem::new(StatusCode::TOO_MANY_REQUESTS, "too_many_requests", detail).with(RETRY_AFTER, seconds)
+    Problem::new(ErrorCode::TooManyRequests, detail).with(RETRY_AFTER, seconds)
 }
 
 /// Seconds, rounded up.

@@ -18,6 +18,7 @@ use tokio::sync::oneshot;
 
 use self::fair::Fair;
 use super::problem::{Problem, overloaded};
+use crate::error::ErrorCode;
 use crate::extract::readers;
 use crate::metrics::METRICS;
 
@@ -146,7 +147,7 @@ impl Turns {
         let _place = Place::take(&self.0[lane as usize], client, patience, job);
         match answered.await {
             Ok(Ok(done)) => Ok(done),
-            Ok(Err(_)) => Err(Problem::failed("internal", &"a request's work panicked")),
+            Ok(Err(_)) => Err(Problem::failed(ErrorCode::Internal, &"a request's work panicked")),
             Err(_) => Err(overloaded("too many requests are waiting; try again")),
         }
     }

@@ -1,18 +1,17 @@
-//! A query that was looked up in one library, and its comparison with the books found.
+//! A query that was looked up in one library, and its comparison with the books found there.
 
 use std::convert::Infallible;
 
 use hashbrown::{HashMap, HashSet};
 use lapidary_gems::{Gem, PlacedGem, Probe, Recipe, Rule};
 
-use super::CatalogueError;
-use crate::index::{BookNo, LibraryTally, Snapshot};
-use crate::matching::{Alignment, Listed, Score, align, is_match, spread, weight};
+use super::{Alignment, Listed, Question, Reader, Score, align, is_match, spread, weight};
+use crate::index::{BookNo, LibraryTally, StoreError};
 
 /// A query, and the result of its lookup in the posting lists of one library.
-pub(super) struct LookedUp<'a> {
+pub struct LookedUp<'a> {
     recipe: &'a Recipe,
-    snapshot: &'a dyn Snapshot,
+    reader: &'a dyn Reader,
     tally: &'a LibraryTally,
     /// Gems that do not count because too many books have them.
     common: HashSet<Gem>,
@@ -31,15 +30,13 @@ struct Beside {
 }
 
 impl<'a> LookedUp<'a> {
-    pub(super) fn new(
-        recipe: &'a Recipe,
-        snapshot: &'a dyn Snapshot,
-        mut probes: Vec<Probe>,
-        tally: &'a LibraryTally,
-    ) -> Result<Self, CatalogueError> {
-        let books = snapshot.library(&tally.library)?.map_or(0, |library| library.books);
+    /// What looking up a query found in one library.
+    pub fn new(reader: &'a dyn Reader, question: &Question<'a>, tally: &'a LibraryTally) -> Result<Self, StoreError> {
+        let recipe = question.recipe;
+        let mut probes = question.probes.to_vec();
+        let books = reader.books(&tally.library)?;
         let common = tally.common.iter().copied().collect();
-        let mut query = Self { recipe, snapshot, tally, common, probes: Vec::new(), in_query: HashSet::new(), books };
+        let mut query = Self { recipe, reader, tally, common, probes: Vec::new(), in_query: HashSet::new(), books };
         let kept: Vec<PlacedGem> = probes.iter().filter(|probe| probe.kept).map(|probe| probe.placed).collect();
         let taken = kept.iter().zip(query.listed(&kept)).filter(|(_, listed)| *listed == Listed::Common);
         let also_common: Vec<Gem> = taken.map(|(placed, _)| placed.gem).collect();
@@ -51,13 +48,19 @@ impl<'a> LookedUp<'a> {
     }
 
     /// Gems that do not count because too many books of the library have them.
-    pub(super) fn common(&self) -> impl Iterator<Item = Gem> {
+    pub fn common(&self) -> impl Iterator<Item = Gem> {
         self.common.iter().copied()
     }
 
     /// The gems that count.
-    pub(super) fn probes(&self) -> &[Probe] {
+    #[must_use]
+    pub fn probes(&self) -> &[Probe] {
         &self.probes
+    }
+
+    /// The candidates, with the number of query gems that have a posting for each.
+    pub(super) fn candidates(&self) -> &[(BookNo, u32)] {
+        &self.tally.books
     }
 
     /// Computes a book's score from its number of gems and the number of query gems with a posting for it, and
@@ -68,7 +71,7 @@ impl<'a> LookedUp<'a> {
         book: BookNo,
         found: u32,
         of_book: u32,
-    ) -> Result<(Score, bool), CatalogueError> {
+    ) -> Result<(Score, bool), StoreError> {
         let counted = kept(&self.probes);
         if self.recipe.posts_all() {
             let score = Score::new(found, counted, of_book);
@@ -81,7 +84,7 @@ impl<'a> LookedUp<'a> {
     }
 
     /// Aligns the query with a book.
-    pub(super) fn aligned(&self, book: BookNo) -> Result<Alignment, CatalogueError> {
+    pub fn aligned(&self, book: BookNo) -> Result<Alignment, StoreError> {
         Ok(self.align(&self.beside(book)?))
     }
 
@@ -100,8 +103,8 @@ impl<'a> LookedUp<'a> {
         spread(&posted.map(|(placed, posted)| (listed(placed.gem), posted)).collect::<Vec<_>>())
     }
 
-    fn beside(&self, book: BookNo) -> Result<Beside, CatalogueError> {
-        let gems = self.snapshot.gems(self.recipe.name(), book)?.unwrap_or_default();
+    fn beside(&self, book: BookNo) -> Result<Beside, StoreError> {
+        let gems = self.reader.gems(book)?;
         let taken = gems.iter().zip(self.listed(&gems)).filter(|(placed, _)| self.in_query.contains(&placed.gem));
         let counted = taken.filter_map(|(placed, listed)| match listed {
             Listed::In(books) => Some((placed.gem, books)),
@@ -117,13 +120,15 @@ impl<'a> LookedUp<'a> {
 }
 
 /// The number of gems that a book containing the whole query would have of it: at least one if there are any probes.
-pub(super) fn kept(probes: &[Probe]) -> u32 {
+#[must_use]
+pub fn kept(probes: &[Probe]) -> u32 {
     let kept = probes.iter().filter(|probe| probe.kept).count() as u32;
     kept.max(u32::from(!probes.is_empty()))
 }
 
 /// The query gems to align with a book: those that a copy of the query would have, and those that this book has.
-pub(super) fn of_both(probes: &[Probe], book: &[PlacedGem]) -> Vec<PlacedGem> {
+#[must_use]
+pub fn of_both(probes: &[Probe], book: &[PlacedGem]) -> Vec<PlacedGem> {
     let in_book: HashSet<Gem> = book.iter().map(|placed| placed.gem).collect();
     let laid = probes.iter().filter(|probe| probe.kept || in_book.contains(&probe.placed.gem));
     laid.map(|probe| probe.placed).collect()

@@ -1,0 +1,72 @@
+//! A book to add.
+
+use lapidary_gems::{RecipeName, WrittenGem};
+
+use crate::index::{BookKey, Rights, Validity};
+
+/// A book to add: its metadata, rights and content.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewEntry {
+    /// Library and id.
+    pub key: BookKey,
+    /// Its rights.
+    pub rights: Rights,
+    /// The title, if known.
+    pub title: Option<String>,
+    /// The authors.
+    pub authors: Vec<String>,
+    /// The language as a BCP 47 tag, if known.
+    pub language: Option<String>,
+    /// ISBNs and other identifiers, as given.
+    pub identifiers: Vec<String>,
+    /// The days on which its rights are in effect, if limited.
+    pub validity: Option<Validity>,
+    /// The content.
+    pub content: Content,
+    /// Whether it may replace a book that has gems even if it has none itself.
+    pub allow_empty: bool,
+}
+
+impl NewEntry {
+    /// Creates an entry without metadata.
+    #[must_use]
+    pub fn new(key: BookKey, rights: Rights, content: Content) -> Self {
+        let (title, authors, language, identifiers, validity) = (None, Vec::new(), None, Vec::new(), None);
+        Self { key, rights, title, authors, language, identifiers, validity, content, allow_empty: false }
+    }
+}
+
+/// The content of a book.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Content {
+    /// Its text.
+    Text {
+        /// The text.
+        text: String,
+        /// Whether to strip print artifacts such as running heads and page numbers. `None`: each recipe decides.
+        clean: Option<bool>,
+    },
+    /// Only its gems, of one recipe.
+    Gems {
+        /// The recipe. Default: the catalogue's default.
+        recipe: Option<RecipeName>,
+        /// The gems, in text order.
+        gems: Vec<WrittenGem>,
+    },
+}
+
+impl Content {
+    /// A text; each recipe decides whether print artifacts are stripped.
+    #[must_use]
+    pub fn text(text: String) -> Self {
+        Self::Text { text, clean: None }
+    }
+
+    /// The text, unless only gems are known.
+    pub(crate) fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text { text, .. } => Some(text),
+            Self::Gems { .. } => None,
+        }
+    }
+}

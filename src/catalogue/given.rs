@@ -1,0 +1,32 @@
+//! Gems as others give them.
+
+use hashbrown::HashSet;
+use lapidary_gems::{Gem, Recipe, WrittenGem};
+
+use super::CatalogueError;
+
+/// Maximum number of gems in a query, or in a book given as gems: many times that of the longest novels.
+pub const MAX_GEMS: usize = 100_000;
+
+/// Validates external gems: checks their range and number, and removes duplicates.
+pub(super) fn distinct(gems: &[WrittenGem], recipe: &Recipe) -> Result<Vec<Gem>, CatalogueError> {
+    if gems.len() > MAX_GEMS {
+        return Err(CatalogueError::TooManyGems { found: gems.len(), limit: MAX_GEMS });
+    }
+    let mut seen = HashSet::with_capacity(gems.len());
+    let mut distinct = Vec::with_capacity(gems.len());
+    for &gem in gems {
+        let Some(gem) = recipe.read(gem) else {
+            let are = if recipe.gem_bits() == 64 {
+                "strings of 16 hexadecimal digits"
+            } else {
+                "numbers from 0 to 4294967295"
+            };
+            return Err(CatalogueError::BadGem { gem, recipe: recipe.name().clone(), are });
+        };
+        if seen.insert(gem) {
+            distinct.push(gem);
+        }
+    }
+    Ok(distinct)
+}

@@ -1,0 +1,168 @@
+//! Judging: which books match a query, and what follows from that.
+//!
+//! [`candidates`] looks a query up, [`judge`] decides which candidates match, [`rank`] orders them and draws the
+//! verdict, and [`Ranked::shown`] picks those to show. The first two read an index through a [`Reader`].
+
+use std::cmp::Ordering;
+
+use lapidary_gems::Gem;
+
+use super::{LookedUp, Question, Reader, Score, verdict};
+use crate::index::{BookKey, BookNo, Library, LibraryTally, Limits, Outline, Rights, StoreError, Tally};
+
+/// Maximum number of exact copies considered per library.
+const MOST_COPIES: u32 = 10_000;
+/// Number of outlines read at a time.
+const READ_AT_ONCE: usize = 1_000;
+
+/// Looks up the gems of a query, and the books with an identical text. Those are candidates even if they have no gem
+/// in common.
+pub fn candidates(reader: &dyn Reader, question: &Question<'_>) -> Result<Tally, StoreError> {
+    let gems: Vec<Gem> = question.probes.iter().map(|probe| probe.placed.gem).collect();
+    let rule = question.rule;
+    // If not all gems are posted, only one of the common gems may have a posting.
+    let fewest = if question.recipe.posts_all() { rule.fewest() } else { 1 };
+    let limits = Limits { cap: rule.common_cap, fewest, library: question.library };
+    let mut tally = reader.tally(&gems, limits)?;
+    for digest in question.digests {
+        let numbers = reader.with_digest(digest, Limits { cap: MOST_COPIES, ..limits })?;
+        for (outline, number) in reader.outline(&numbers)?.into_iter().zip(numbers) {
+            if let Some(outline) = outline.filter(|outline| outline.is_of(question.digests)) {
+                add(&mut tally, outline.library, number);
+            }
+        }
+    }
+    Ok(tally)
+}
+
+/// Adds a book without common gems, unless it is already there.
+fn add(tally: &mut Tally, library: Library, number: BookNo) {
+    let at = tally.libraries.iter().position(|of| of.library == library);
+    let at = at.unwrap_or_else(|| {
+        tally.libraries.push(LibraryTally::empty(library));
+        tally.libraries.len() - 1
+    });
+    let books = &mut tally.libraries[at].books;
+    if let Err(place) = books.binary_search_by_key(&number, |(number, _)| *number) {
+        books.insert(place, (number, 0));
+    }
+}
+
+/// A book that matches.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judged {
+    /// Its number.
+    pub number: BookNo,
+    /// Its library and id.
+    pub key: BookKey,
+    /// The position of its library among those looked up.
+    pub library: usize,
+    /// Its rights on the day of the question.
+    pub rights: Rights,
+    /// Whether its text is identical to the query.
+    pub identical: bool,
+    /// How much it has in common with the query.
+    pub score: Score,
+    /// Whether it does not affect the verdict.
+    pub allowed: bool,
+}
+
+/// The matching books, in no particular order.
+#[derive(Debug, Default, Clone, PartialEq)]
+pub struct Judgements {
+    /// Those that count.
+    pub matches: Vec<Judged>,
+    /// How many disabled books would match.
+    pub disabled: usize,
+}
+
+/// Decides which candidates match. `looked_up` has the libraries of the candidates, in the same order.
+pub fn judge(
+    reader: &dyn Reader,
+    question: &Question<'_>,
+    looked_up: &[LookedUp<'_>],
+) -> Result<Judgements, StoreError> {
+    let mut all = Judgements::default();
+    for (library, query) in looked_up.iter().enumerate() {
+        for some in query.candidates().chunks(READ_AT_ONCE) {
+            let numbers: Vec<BookNo> = some.iter().map(|(number, _)| *number).collect();
+            for (outline, &(number, posted)) in reader.outline(&numbers)?.into_iter().zip(some) {
+                let Some(outline) = outline.filter(|_| question.except != Some(number)) else { continue };
+                let identical = outline.is_of(question.digests);
+                let of_book = outline.gems.get(question.recipe.name()).copied().unwrap_or_default();
+                let (score, meets) = query.judge(question.rule, number, posted, of_book)?;
+                if !(meets || identical) {
+                    continue;
+                }
+                if outline.standing.disabled_since.is_some() {
+                    all.disabled += 1;
+                    continue;
+                }
+                let Outline { library: name, id, rights, standing, .. } = outline;
+                let (key, rights) = (BookKey { library: name, id }, standing.rights_on(question.day, rights));
+                let allowed = (question.is_allowed)(&key);
+                all.matches.push(Judged { number, key, library, rights, identical, score, allowed });
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// The matches in order, and the verdict.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ranked {
+    /// The strictest rights among the matches that affect it; `unknown` if there are none.
+    pub verdict: Rights,
+    matches: Vec<Judged>,
+}
+
+/// Orders matches, best first: identical texts, then by number of common gems, then by score.
+#[must_use]
+pub fn rank(mut matches: Vec<Judged>) -> Ranked {
+    fn order(a: &Judged, b: &Judged) -> Ordering {
+        let identical = b.identical.cmp(&a.identical);
+        let common = b.score.common.cmp(&a.score.common);
+        let alike = b.score.score.total_cmp(&a.score.score);
+        identical.then(common).then(alike).then_with(|| a.key.cmp(&b.key))
+    }
+
+    matches.sort_by(order);
+    let verdict = verdict(matches.iter().filter(|found| !found.allowed).map(|found| found.rights));
+    Ranked { verdict, matches }
+}
+
+/// The matches to show.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToShow {
+    /// The matches, best first.
+    pub matches: Vec<Judged>,
+    /// The best match behind the verdict: its number, and the position of its library.
+    pub decisive: Option<(BookNo, usize)>,
+}
+
+impl Ranked {
+    /// The number of matches.
+    #[must_use]
+    pub fn total(&self) -> usize {
+        self.matches.len()
+    }
+
+    /// Up to `limit` matches. The best one behind the verdict takes the last place if it would not be shown, so that
+    /// other matches cannot hide it.
+    #[must_use]
+    pub fn shown(self, limit: usize) -> ToShow {
+        let Self { verdict, mut matches } = self;
+        let at = matches.iter().position(|found| !found.allowed && found.rights == verdict);
+        let decisive = at.map(|at| (matches[at].number, matches[at].library));
+        if let (Some(at), Some(last)) = (at, limit.checked_sub(1))
+            && at > last
+        {
+            matches[last..=at].rotate_right(1);
+        }
+        matches.truncate(limit);
+        ToShow { matches, decisive }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,215 @@
+//! Judging a few books in memory, compared with counting by hand.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+
+use hashbrown::HashSet;
+use jiff::civil::Date;
+use lapidary_gems::{PlacedGem, Probe, Recipe, Rule};
+use proptest::prelude::*;
+
+use super::*;
+use crate::index::Standing;
+use crate::matching::kept;
+
+const DAY: Date = Date::constant(2026, 3, 1);
+
+/// Some books; a book's number is its place in the list.
+struct Books {
+    books: Vec<(Outline, Vec<PlacedGem>)>,
+    gem_lists_read: Cell<usize>,
+}
+
+impl Books {
+    fn holders(&self, library: &Library, gem: Gem) -> u32 {
+        let has = |(outline, gems): &&(Outline, Vec<PlacedGem>)| {
+            outline.library == *library && gems.iter().any(|placed| placed.gem == gem)
+        };
+        self.books.iter().filter(has).count() as u32
+    }
+}
+
+impl Reader for Books {
+    fn tally(&self, gems: &[Gem], limits: Limits<'_>) -> Result<Tally, StoreError> {
+        let mut tally = Tally::default();
+        for (outline, _) in &self.books {
+            let library = &outline.library;
+            let done = tally.libraries.iter().any(|of| of.library == *library);
+            if done || limits.library.is_some_and(|only| only != library) {
+                continue;
+            }
+            let (common, counted): (Vec<Gem>, Vec<Gem>) =
+                gems.iter().copied().partition(|gem| self.holders(library, *gem) > limits.cap);
+            let mut holders: Vec<(Gem, u32)> = counted.iter().map(|gem| (*gem, self.holders(library, *gem))).collect();
+            holders.retain(|(_, holders)| *holders > 0);
+            holders.sort_unstable();
+            let mut books = Vec::new();
+            for (number, (outline, gems)) in self.books.iter().enumerate().filter(|(_, (of, _))| of.library == *library)
+            {
+                let shared = gems.iter().filter(|placed| counted.contains(&placed.gem)).count() as u32;
+                assert_eq!(outline.library, *library);
+                if shared >= limits.fewest {
+                    books.push((BookNo(number as u32), shared));
+                }
+            }
+            tally.libraries.push(LibraryTally { library: library.clone(), books, common, holders });
+        }
+        Ok(tally)
+    }
+
+    fn with_digest(&self, digest: &str, limits: Limits<'_>) -> Result<Vec<BookNo>, StoreError> {
+        let books = self.books.iter().enumerate().filter(|(_, (outline, _))| {
+            outline.digest == digest && limits.library.is_none_or(|only| outline.library == *only)
+        });
+        Ok(books.map(|(number, _)| BookNo(number as u32)).collect())
+    }
+
+    fn outline(&self, books: &[BookNo]) -> Result<Vec<Option<Outline>>, StoreError> {
+        Ok(books.iter().map(|number| self.books.get(number.0 as usize).map(|(outline, _)| outline.clone())).collect())
+    }
+
+    fn gems(&self, book: BookNo) -> Result<Vec<PlacedGem>, StoreError> {
+        self.gem_lists_read.set(self.gem_lists_read.get() + 1);
+        Ok(self.books[book.0 as usize].1.clone())
+    }
+
+    fn books(&self, library: &Library) -> Result<u64, StoreError> {
+        Ok(self.books.iter().filter(|(outline, _)| outline.library == *library).count() as u64)
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Book {
+    library: u8,
+    rights: Rights,
+    gems: Vec<u64>,
+    digest: u8,
+    disabled: bool,
+    allowed: bool,
+}
+
+fn book() -> impl Strategy<Value = Book> {
+    let rights = prop::sample::select(vec![Rights::Protected, Rights::Free, Rights::PublicDomain, Rights::Unknown]);
+    let gems = prop::sample::subsequence((0..12_u64).collect::<Vec<_>>(), 0..12);
+    (0..2_u8, rights, gems, 0..6_u8, prop::bool::weighted(0.2), prop::bool::weighted(0.2)).prop_map(
+        |(library, rights, gems, digest, disabled, allowed)| Book { library, rights, gems, digest, disabled, allowed },
+    )
+}
+
+fn placed(gems: &[u64]) -> Vec<PlacedGem> {
+    gems.iter().map(|gem| PlacedGem { gem: Gem(*gem), place: None }).collect()
+}
+
+fn key(number: usize, book: &Book) -> BookKey {
+    BookKey { library: format!("l{}", book.library).parse().unwrap(), id: format!("b{number}").parse().unwrap() }
+}
+
+fn stored(recipe: &Recipe, books: &[Book]) -> Books {
+    let books = books.iter().enumerate().map(|(number, book)| {
+        let BookKey { library, id } = key(number, book);
+        let disabled_since = book.disabled.then_some(jiff::Timestamp::UNIX_EPOCH);
+        let outline = Outline {
+            library,
+            id,
+            rights: book.rights,
+            digest: book.digest.to_string(),
+            clean_digest: None,
+            gems: BTreeMap::from([(recipe.name().clone(), book.gems.len() as u32)]),
+            standing: Standing { disabled_since, ..Standing::default() },
+        };
+        (outline, placed(&book.gems))
+    });
+    Books { books: books.collect(), gem_lists_read: Cell::new(0) }
+}
+
+/// The matches, counted book by book: number, whether identical, common gems, and similarity.
+fn by_hand(books: &[Book], query: &[u64], rule: &Rule, except: Option<usize>) -> Vec<(usize, bool, u32, f64)> {
+    let mut found = Vec::new();
+    for (number, book) in books.iter().enumerate().filter(|(number, _)| except != Some(*number)) {
+        let holders = |gem: u64| books.iter().filter(|of| of.library == book.library && of.gems.contains(&gem)).count();
+        let counted: HashSet<u64> =
+            query.iter().copied().filter(|gem| holders(*gem) <= rule.common_cap as usize).collect();
+        let mut common = book.gems.iter().filter(|gem| counted.contains(*gem)).count() as u32;
+        let identical = book.digest == 0;
+        if common < rule.fewest() {
+            if !identical {
+                continue;
+            }
+            common = 0;
+        }
+        let share = |of: usize| if of == 0 { 0.0 } else { f64::from(common) / of as f64 };
+        let (of_query, of_book) = (share(counted.len()), share(book.gems.len()));
+        if identical || of_query.max(of_book) >= rule.min_share {
+            let both = counted.len() + book.gems.len();
+            let alike = if both == 0 { 0.0 } else { 2.0 * f64::from(common) / both as f64 };
+            found.push((number, identical, common, alike));
+        }
+    }
+    found
+}
+
+proptest! {
+    #[test]
+    fn as_counted_by_hand(
+        books in prop::collection::vec(book(), 0..10),
+        query in prop::sample::subsequence((0..12_u64).collect::<Vec<_>>(), 0..12),
+        (min_common, half, common_cap) in (0..4_u32, any::<bool>(), 1..6_u32),
+        except in prop::option::of(0..10_usize),
+        limit in 0..6_usize,
+    ) {
+        let recipe = Recipe::documented();
+        let rule = Rule { min_common, min_share: if half { 0.5 } else { 0.0 }, common_cap, ..Rule::EXACT };
+        let reader = stored(&recipe, &books);
+        let probes: Vec<Probe> = placed(&query).into_iter().map(|placed| Probe { placed, kept: true }).collect();
+        let allowed: HashSet<BookKey> =
+            books.iter().enumerate().filter(|(_, book)| book.allowed).map(|(number, book)| key(number, book)).collect();
+        let question = Question {
+            recipe: &recipe,
+            rule: &rule,
+            probes: &probes,
+            digests: &["0".to_owned()],
+            library: None,
+            except: except.map(|number| BookNo(number as u32)),
+            day: DAY,
+            is_allowed: &|book| allowed.contains(book),
+        };
+        let candidates = candidates(&reader, &question).unwrap();
+        let look_up = |of_library| LookedUp::new(&reader, &question, of_library).unwrap();
+        let looked_up: Vec<LookedUp<'_>> = candidates.libraries.iter().map(look_up).collect();
+        let Judgements { matches, disabled } = judge(&reader, &question, &looked_up).unwrap();
+        prop_assert_eq!(reader.gem_lists_read.get(), 0, "the score decides, so no list of gems is read");
+
+        let (off, mut expected): (Vec<_>, Vec<_>) =
+            by_hand(&books, &query, &rule, except).into_iter().partition(|(number, ..)| books[*number].disabled);
+        prop_assert_eq!(disabled, off.len());
+        expected.sort_by(|(a, a_identical, a_common, a_alike), (b, b_identical, b_common, b_alike)| {
+            let key = |number: usize| key(number, &books[number]);
+            (b_identical, b_common).cmp(&(a_identical, a_common))
+                .then(b_alike.total_cmp(a_alike))
+                .then_with(|| key(*a).cmp(&key(*b)))
+        });
+        let counts: Vec<usize> = expected.iter().map(|found| found.0).filter(|number| !books[*number].allowed).collect();
+        let strictest = counts.iter().map(|number| books[*number].rights).min().unwrap_or(Rights::Unknown);
+        let ranked = rank(matches);
+        prop_assert_eq!((ranked.verdict, ranked.total()), (strictest, expected.len()));
+
+        let all = ranked.clone().shown(usize::MAX);
+        let found: Vec<_> = all.matches.iter().map(|m| (m.number.0 as usize, m.identical, m.score.common)).collect();
+        let by_hand: Vec<_> = expected.iter().map(|(number, identical, common, _)| (*number, *identical, *common)).collect();
+        prop_assert_eq!(&found, &by_hand);
+        for judged in &all.matches {
+            prop_assert_eq!(judged.allowed, allowed.contains(&judged.key));
+            let alike = expected.iter().find(|found| found.0 == judged.number.0 as usize).unwrap().3;
+            prop_assert!((judged.score.score - alike).abs() < 1e-12 || kept(&probes) == 0);
+        }
+        let decisive = counts.into_iter().find(|number| books[*number].rights == strictest);
+        prop_assert_eq!(all.decisive.map(|(number, _)| number.0 as usize), decisive);
+
+        let some = ranked.shown(limit);
+        prop_assert_eq!(some.matches.len(), limit.min(expected.len()));
+        let shown: Vec<usize> = some.matches.iter().map(|judged| judged.number.0 as usize).collect();
+        prop_assert!(limit == 0 || decisive.is_none_or(|number| shown.contains(&number)));
+        let first = by_hand.iter().map(|found| found.0).take(limit.saturating_sub(1));
+        prop_assert_eq!(first.collect::<Vec<_>>(), &shown[..shown.len().min(limit.saturating_sub(1))]);
+    }
+}

@@ -1,0 +1,42 @@
+//! What judging is given: a query, and something to read books from.
+
+use jiff::civil::Date;
+use lapidary_gems::{Gem, PlacedGem, Probe, Recipe, Rule};
+
+use crate::index::{BookKey, BookNo, Library, Limits, Outline, StoreError, Tally};
+
+/// What judging reads of an index: the books with gems of one recipe. See
+/// [`Snapshot`](crate::index::Snapshot), whose methods these are.
+pub trait Reader {
+    /// The books that share gems with a query.
+    fn tally(&self, gems: &[Gem], limits: Limits<'_>) -> Result<Tally, StoreError>;
+    /// The books whose text may have this digest.
+    fn with_digest(&self, digest: &str, limits: Limits<'_>) -> Result<Vec<BookNo>, StoreError>;
+    /// What decides about books.
+    fn outline(&self, books: &[BookNo]) -> Result<Vec<Option<Outline>>, StoreError>;
+    /// The gems of a book.
+    fn gems(&self, book: BookNo) -> Result<Vec<PlacedGem>, StoreError>;
+    /// The number of books of a library.
+    fn books(&self, library: &Library) -> Result<u64, StoreError>;
+}
+
+/// A query, and what decides which books match it.
+#[derive(Clone, Copy)]
+pub struct Question<'a> {
+    /// The recipe.
+    pub recipe: &'a Recipe,
+    /// What is a match.
+    pub rule: &'a Rule,
+    /// The gems to look up.
+    pub probes: &'a [Probe],
+    /// The digests that an identical text may have.
+    pub digests: &'a [String],
+    /// Only books of this library count.
+    pub library: Option<&'a Library>,
+    /// A book to leave out: the one that is being checked.
+    pub except: Option<BookNo>,
+    /// The day whose rights decide.
+    pub day: Date,
+    /// Whether a book does not affect the verdict.
+    pub is_allowed: &'a dyn Fn(&BookKey) -> bool,
+}
