@@ -5,7 +5,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lapidary::index::{Administration as _, Library, RocksStore, UNWATCHED};
+use lapidary::index::{Administration as _, Library, RocksStore, Store as _, UNWATCHED};
 use lapidary_gems::Gem;
 use serde_json::json;
 
