@@ -15,7 +15,7 @@ use crate::api::{Added, Outcome};
 use crate::index::{BookNo, Coverage, NewBook, Record, Snapshot, Standing, described};
 use crate::metrics::METRICS;
 
-/// A book with its computed gems, ready for [`Catalogue::commit`].
+/// A book with its computed gems, ready for [`Editor::commit`](super::Editor::commit).
 #[derive(Debug, Clone)]
 pub struct Prepared {
     outcome: Outcome,
