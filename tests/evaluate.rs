@@ -160,7 +160,11 @@ fn what_is_wrong_is_said() {
     let pairs = folder.file("pairs.tsv", "la/0.txt\tla/9.txt\tcontained\n");
     let table: [(&str, Vec<&Path>, &str); 6] = [
         ("evaluate --books {}", vec![&none], "an evaluation needs at least three books, not 1"),
-        ("evaluate --books {} --pairs {}", vec![&books, &pairs], "pairs.tsv: line 1: there is no book 'la/9.txt'"),
+        (
+            "evaluate --books {} --pairs {}",
+            vec![&books, &pairs],
+            "pairs.tsv: line 1: the folder of books has no 'la/9.txt'",
+        ),
         ("evaluate --books {} --recipes soft", vec![&books], "--recipes: there is no recipe 'soft'"),
         ("evaluate --books {} --attacks fire", vec![&books], "unknown attack 'fire'; known attacks: none, letters"),
         ("evaluate --books {} --recipes none --detector false", vec![&books], "the detector 'false': it"),

@@ -48,7 +48,7 @@ fn a_reader_that_dies_costs_one_file() {
             "memory",
             exhausts_memory(),
             "--limit-memory 268435456",
-            "reading it takes more than 268435456 bytes of memory",
+            "reading it needs more than 268435456 bytes of memory",
         ),
     ] {
         let file = folder.file(&format!("shelf/{name}.pdf"), bytes);

@@ -416,7 +416,7 @@ fn pages_that_cannot_be_read() {
         let nameless = "<</Type/Font/Subtype/Type0/BaseFont/X/Encoding/Identity-H>>";
         for bad in [nameless, "<</Type/Font/Subtype/TrueType/BaseFont/X/FirstChar 0/LastChar 9/Widths[500]>>"] {
             let refused = one(pdf(&[good, bad])).expect_err("half of it is lost").to_string();
-            assert!(refused.contains("1 of 2 pages cannot be read; page 2"), "{refused}");
+            assert!(refused.contains("1 of 2 pages cannot be read, the first is page 2"), "{refused}");
             let fonts: Vec<&str> = std::iter::repeat_n(good, 19).chain([bad]).collect();
             assert_eq!(one(pdf(&fonts)).expect("most of it").text.matches("can be read").count(), 19);
         }
