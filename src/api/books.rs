@@ -95,75 +95,27 @@ pub struct Record {
     pub standing: Standing,
 }
 
-impl From<index::Record> for Record {
-    fn from(record: index::Record) -> Self {
-        let index::Record {
-            key,
-            rights,
-            title,
-            authors,
-            language,
-            identifiers,
-            digest,
-            clean_digest,
-            bytes,
-            clean,
-            gems,
-            changed,
-            standing,
-        } = record;
-        Self {
-            key,
-            rights,
-            title,
-            authors,
-            language,
-            identifiers,
-            digest,
-            clean_digest,
-            bytes,
-            clean,
-            gems,
-            changed,
-            standing,
+/// Converts between two structs with the same fields.
+macro_rules! same_fields {
+    ($one:ty, $other:ty: $($field:ident),+ $(,)?) => {
+        impl From<$one> for $other {
+            fn from(one: $one) -> Self {
+                Self { $($field: one.$field),+ }
+            }
         }
-    }
+
+        impl From<$other> for $one {
+            fn from(other: $other) -> Self {
+                Self { $($field: other.$field),+ }
+            }
+        }
+    };
 }
 
-impl From<Record> for index::Record {
-    fn from(record: Record) -> Self {
-        let Record {
-            key,
-            rights,
-            title,
-            authors,
-            language,
-            identifiers,
-            digest,
-            clean_digest,
-            bytes,
-            clean,
-            gems,
-            changed,
-            standing,
-        } = record;
-        Self {
-            key,
-            rights,
-            title,
-            authors,
-            language,
-            identifiers,
-            digest,
-            clean_digest,
-            bytes,
-            clean,
-            gems,
-            changed,
-            standing,
-        }
-    }
-}
+same_fields!(
+    index::Record, Record:
+    key, rights, title, authors, language, identifiers, digest, clean_digest, bytes, clean, gems, changed, standing,
+);
 
 /// The changes to make. Fields that are left out keep their value.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
