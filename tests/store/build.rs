@@ -57,8 +57,8 @@ fn what_cannot_be_built_leaves_nothing() {
     let unsorted = vec![simple("lib", "2", 0..3), simple("lib", "1", 3..5)];
     let wide = PlacedGem { gem: Gem(1 << 32), place: None };
     for (books, says) in [
-        (twice, "lib/1 is there twice"),
-        (unsorted, "lib/1 does not come in the order"),
+        (twice, "lib/1 occurs twice"),
+        (unsorted, "lib/1 is out of order"),
         (vec![book(key("lib", "1"), &[("documented", vec![wide])])], "have 32 bits"),
         (vec![book(key("lib", "1"), &[("released", vec![])])], "there are no gems of recipe 'released' here"),
     ] {
