@@ -298,7 +298,7 @@ fn a_store_that_cannot_write_is_not_ready() {
         assert!(begun.elapsed() < Duration::from_secs(30), "ready, but no book can be put in");
         thread::sleep(Duration::from_millis(50));
     };
-    assert!(["disk_full", "store_failed"].contains(&refused.json()["code"].as_str().unwrap()), "{}", refused.body);
+    assert!(["no_disk_space", "not_writable"].contains(&refused.json()["code"].as_str().unwrap()), "{}", refused.body);
     assert_eq!(server.post("/v1/checks", &prose(0, 3_000)).json()["verdict"], "protected", "checks go on");
 }
 

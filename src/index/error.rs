@@ -58,7 +58,7 @@ pub enum StoreError {
         detail: String,
     },
     /// The store does not know the recipe.
-    #[error("there are no gems of recipe '{asked}' here, only of: {known}")]
+    #[error("there are no gems of recipe '{asked}' here; recipes here: {known}")]
     UnknownRecipe {
         /// The recipe asked for.
         asked: RecipeName,

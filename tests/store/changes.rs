@@ -23,7 +23,7 @@ fn what_a_recipe_cannot_have_is_refused_whole() {
     let refused = store.put(vec![simple("lib", "1", 5..9), unknown]).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "there are no gems of recipe 'documented@2f7be4a9' here, only of: documented, released, hardened"
+        "there are no gems of recipe 'documented@2f7be4a9' here; recipes here: documented, released, hardened"
     );
     assert_eq!(dump(&store).unwrap(), before);
     assert!(matches!(store.snapshot().sizes(&recipe_name("third")), Err(StoreError::UnknownRecipe { .. })));

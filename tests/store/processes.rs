@@ -50,7 +50,7 @@ fn a_second_opening_is_told_who_has_the_folder() {
     }
     let other = child("open", dir.path()).output().unwrap();
     let said = String::from_utf8_lossy(&other.stdout);
-    assert!(said.contains(&format!("in use by {me};")), "{said}");
+    assert!(said.contains(&format!("in use by {me}")), "{said}");
     drop(store);
 
     // A number left behind, be it one that runs, locks nobody out.

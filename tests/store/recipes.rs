@@ -12,7 +12,7 @@ fn recipes_keep_their_order() {
     let store = RocksStore::open_or_create(dir.path()).unwrap();
     assert_eq!(store.snapshot().recipes(), []);
     let known = store.put(vec![simple("lib", "1", 0..3)]).unwrap_err().to_string();
-    assert!(known.ends_with("there are: none yet"), "{known}");
+    assert!(known.ends_with("recipes here: none yet"), "{known}");
     for name in ["released", "third", "released", "documented"] {
         store.add_recipe(&recipe(name)).unwrap();
     }
