@@ -200,7 +200,7 @@ fn placeholder_of(placeholder: &str) -> Parameter {
         "name:.*" => ("The list's name", json!("imprint"), name()),
         "name" => ("The key's name", json!("me"), text().min_length(Some(1)).max_length(Some(100))),
         _ => {
-            let format = SchemaFormat::KnownFormat(KnownFormat::Int32);
+            let format = SchemaFormat::KnownFormat(KnownFormat::UInt32);
             let number = ObjectBuilder::new().schema_type(Type::Integer).format(Some(format)).minimum(Some(0));
             ("The job's number", json!(1), number)
         }

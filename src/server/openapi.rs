@@ -32,7 +32,9 @@ pub(super) fn calls() -> Vec<Call> {
 #[must_use]
 pub fn openapi() -> String {
     // It consists of text, numbers and lists, so serialization does not fail.
-    document().to_pretty_json().unwrap_or_default() + "\n"
+    let json = document().to_pretty_json().unwrap_or_default() + "\n";
+    // The names in OpenAPI's registry of formats; utoipa writes them with a hyphen.
+    json.replace(r#""format": "u-int"#, r#""format": "uint"#)
 }
 
 fn document() -> OpenApi {
