@@ -3,7 +3,6 @@
 use jiff::civil::Date;
 use lapidary_gems::{RecipeName, Rule, WrittenGem};
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
 
 use crate::index::Library;
 use crate::matching::{Relation, Score, Span};
@@ -65,10 +64,9 @@ impl Default for CheckOptions {
 }
 
 /// A comparison of two texts.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
     /// The recipe used.
-    #[schema(value_type = String)]
     pub recipe: RecipeName,
     /// Number of gems of the first text, counted as in a report. The score treats this text as the query.
     pub gems_a: u32,
