@@ -16,40 +16,41 @@ use crate::evaluate::{ATTACKS, Attack, BookFile, EvaluateError, Plan, Shelf, cal
 
 /// Measure a recipe's hits and false alarms on books and disguised copies.
 ///
-/// Adds all books to an index in a temporary folder, then checks disguised copies of them, whole and in pieces. Prints the
-/// result tables; --out also writes them to a folder, with all counts (CSV) and plots (SVG). The same seed gives the same
-/// copies.
+/// Adds all books to an index in a temporary folder, then checks disguised copies of them, whole and in pieces. Prints tables
+/// of the results. The same seed gives the same copies.
 #[derive(Args)]
 pub(super) struct Evaluate {
     /// A folder of books. The first folder level below it is the language. Files ending in .tsv, .csv, .md or .json are
     /// skipped
     #[arg(long, value_name = "DIR")]
     books: PathBuf,
-    /// A list of pairs of books that are related or only seem so. Each line has two paths below DIR and a relation, separated
-    /// by tabs. Can be given several times. Without it, a match with another edition of the book counts as a false alarm.
-    /// Expected to match: same-work-other-source, contained, revised-edition, partial-overlap. Expected not to match:
-    /// different-translation, unrelated. Either is right: related. Further columns are ignored, as are empty lines, lines that
-    /// start with '#', and a first line that starts with `file_a`
+    /// A list of pairs of books and how they are related. Each line has two paths relative to DIR and a relation, separated by
+    /// tabs. Can be given several times. Without it, a match with another edition of the book counts as a false alarm.
+    /// Relations that must match: same-work-other-source, contained, revised-edition, partial-overlap. Relations that must not
+    /// match: different-translation, unrelated. Both results are correct for: related. Further columns are ignored, as are
+    /// empty lines, lines that start with '#', and a first line that starts with `file_a`
     #[arg(long, value_name = "FILE")]
     pairs: Vec<PathBuf>,
-    /// The recipes to measure, separated by commas; a '+' combines two to find what either finds; `none` for none
+    /// Recipes to measure, separated by commas. Recipes joined by '+' are measured together: a book counts as found if one of
+    /// them finds it. `none` measures no recipe, only the programs given with --detector
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_values = ["documented", "released"])]
     recipes: Vec<String>,
-    /// The attacks, separated by commas [default: all]
+    /// Attacks to apply, separated by commas [default: all]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     attacks: Vec<String>,
-    /// The seed of the random number generator
+    /// Seed for the random choices
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Also measure another program, given as a shell command. It reads JSON Lines: {"add": 17, "text": "…"} for each book, then
-    /// {"check": "…"} for each check, which it answers with a line of matching books such as [17, 4]. Can be given several times
+    /// {"check": "…"} for each check. It answers each check with a line of matching books such as [17, 4]. Can be given several
+    /// times
     #[arg(long, value_name = "CMD")]
     detector: Vec<String>,
-    /// Only count how much evidence unrelated texts and books reach, and print the table from which reports bound the
-    /// probability of an error: recipe, pairs of gems compared, evidence, how often it was reached
+    /// Measure instead how much evidence is found between unrelated texts and books. Prints the calibration table, from which
+    /// reports get their error probabilities: recipe, pairs of gems compared, evidence, how often it was reached
     #[arg(long, conflicts_with_all = ["attacks", "seed", "detector", "out"])]
     calibrate: bool,
-    /// Write evaluation.md, copies.csv, pairs.csv and plots to this folder
+    /// Also write the tables (evaluation.md), all counts (copies.csv, pairs.csv) and plots (SVG) to this folder
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }

@@ -1,8 +1,9 @@
-//! How much evidence unrelated texts and books reach: what [`Calibration`] bounds errors by.
+//! Measures how much evidence is found between unrelated texts and books, from which [`Calibration`] bounds error
+//! probabilities.
 //!
-//! A quarter of the books at a time is held back, with all that is related to them. The others are an index, and those held
-//! back are checked against it. So no text is in the index it is checked against, and what it shares with a book there is an
-//! error. What a part of a text shares, the whole does too: whole books are enough.
+//! This is cross-validation in four parts. Each part of the books is held back in turn, and the others are indexed. Related
+//! books are in the same part. Then the books held back are checked against the index. No book related to them is indexed, so
+//! any evidence is an error. Whole books are enough, because a whole text shares whatever a part of it shares.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -18,20 +19,20 @@ use super::shelf::Shelf;
 use super::{EvaluateError, Progress};
 use crate::matching::{Calibration, Level, RuleChanges};
 
-/// How many times another part of the books is held back.
+/// The number of parts.
 const PARTS: usize = 4;
-/// The evidence that is counted for.
+/// The levels of evidence.
 const LEVELS: [f64; 14] = [0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 32.0, 64.0, 128.0];
 
-/// What was counted for a recipe.
+/// The counts for a recipe.
 #[derive(Debug, Default)]
 struct Counted {
     gem_pairs: u64,
-    /// By level, how many texts reached it with a book, and not the next.
+    /// By level, how many pairs of a text and a book reached it but not the next.
     reached: BTreeMap<usize, u64>,
 }
 
-/// Counts for each of these recipes.
+/// Calibrates these recipes.
 pub fn calibrate(
     shelf: &Shelf,
     lists: &[(String, String)],
@@ -82,7 +83,7 @@ fn level(evidence: f64) -> Option<usize> {
 }
 
 impl Counted {
-    /// A level for each evidence up to the first that no pair reached.
+    /// The levels up to the first that no pair reached.
     fn levels(&self, recipe: &RecipeName) -> Vec<Level> {
         let mut levels = Vec::new();
         for (level, &evidence) in LEVELS.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What is evaluated: a recipe of this program with its rule, or another program.
+//! Detectors, which an evaluation measures: a recipe of this program with its rule, or another program.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,14 +12,14 @@ use crate::catalogue::{Catalogue, CatalogueError, CheckOptions, Content, NewEntr
 use crate::index::{Actor, BookKey, Library, Rights};
 use crate::matching::RuleChanges;
 
-/// Says which books of its index a text matches. The books are numbered.
+/// Finds the numbers of the books in its index that a text matches.
 pub(super) trait Detector: Sync {
     fn name(&self) -> &str;
 
     fn check(&self, text: &str) -> Result<Vec<usize>, EvaluateError>;
 }
 
-/// The catalogue of all books under all recipes that are evaluated.
+/// A catalogue with all books and all recipes that are evaluated.
 pub(super) struct Index {
     catalogue: Catalogue,
     library: Library,
@@ -33,12 +33,12 @@ impl Index {
         Ok(Self { catalogue, library })
     }
 
-    /// This index with another rule than the default one.
+    /// The same index with changes to the default rule.
     pub(super) fn with_rule(self, rule: RuleChanges) -> Self {
         Self { catalogue: self.catalogue.with_rule(rule), ..self }
     }
 
-    /// Adds numbered books, whose texts `text` reads, on all cores.
+    /// Adds these books on all cores. `text` reads the text of a book.
     pub(super) fn add(
         &self,
         books: Vec<usize>,
@@ -67,19 +67,19 @@ impl Index {
         refused.map_or(Ok(()), |why| Err(EvaluateError::Refused(why)))
     }
 
-    /// How many gems its books have together, by recipe.
+    /// The number of gems of all its books, by recipe.
     pub(super) fn gems(&self) -> Result<BTreeMap<RecipeName, u64>, EvaluateError> {
         let recipes = self.catalogue.stats()?.recipes;
         Ok(recipes.into_iter().map(|stats| (stats.recipe, stats.gems)).collect())
     }
 
-    /// Everything that a check of a text says.
+    /// Checks a text, with no limit on the number of matches.
     pub(super) fn report(&self, recipe: &Recipe, text: String) -> Result<Report, EvaluateError> {
         let options = CheckOptions {
             recipe: Some(recipe.name().clone()),
             limit: usize::MAX,
             detail: false,
-            // No book has rights that end, so that any day will do.
+            // No rights expire, so any day will do.
             day: Some(Date::constant(2000, 1, 1)),
             ..CheckOptions::default()
         };
@@ -87,7 +87,7 @@ impl Index {
     }
 }
 
-/// Recipes of this program, each by its default rule: a book that one of them names is named.
+/// Recipes of this program with their default rules. Finds the books that any of them finds.
 pub(super) struct ByRecipes<'i> {
     pub(super) index: &'i Index,
     pub(super) recipes: Vec<Recipe>,

@@ -1,15 +1,15 @@
 //! Another program as a detector.
 //!
-//! It is started once, by the shell. It reads lines of JSON from its standard input and answers each `check` with one on its
-//! standard output; what it writes to standard error is shown as it is:
+//! It is started once, by the shell. It reads JSON Lines from standard input and answers each `check` with a line on standard
+//! output. Its standard error is passed through:
 //!
 //! ```text
-//! → {"add": 17, "text": "…"}      a book of the index, with its number; no answer
-//! → {"check": "…"}                a text, after the last book
-//! ← [17, 4]                       the numbers of the books that it matches
+//! → {"add": 17, "text": "…"}      a book to index, with its number; no answer
+//! → {"check": "…"}                a text to check, after the last book
+//! ← [17, 4]                       the numbers of the matching books
 //! ```
 //!
-//! The end of its input is its end.
+//! It must exit at the end of its input.
 
 use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
@@ -23,28 +23,28 @@ use serde_json::json;
 use super::EvaluateError;
 use super::detector::Detector;
 
-/// How many hundredths of a second a program that has nothing more to do may take to end.
+/// How long a program may take to exit after the end of its input, in hundredths of a second.
 const PATIENCE: usize = 200;
 
 /// A running program.
 pub(super) struct External {
     command: String,
-    /// How many books it was given.
+    /// The number of books it was given.
     books: usize,
     talk: Mutex<Talk>,
 }
 
 struct Talk {
     child: Child,
-    /// `None` once it was told that nothing more comes.
+    /// Its standard input; `None` once closed.
     to: Option<ChildStdin>,
-    /// What it says, line by line, as a thread of its own reads it: a program that says something before it is asked must not
-    /// wait for a reader, while this waits for it to read.
+    /// The lines of its standard output, read by a separate thread. Without it, a program that writes before it is asked could
+    /// block until its output is read, while this thread blocks until the program reads its input.
     from: Receiver<io::Result<String>>,
 }
 
 impl External {
-    /// Starts a program and gives it numbered books, whose texts `text` reads.
+    /// Starts a program and sends it the books. `text` reads the text of a book, if there is one.
     pub(super) fn start(
         command: &str,
         books: usize,
@@ -71,25 +71,25 @@ impl External {
 
 impl Talk {
     fn say(&mut self, line: &serde_json::Value) -> Result<(), String> {
-        let Some(to) = &mut self.to else { return Err("it had already ended".to_owned()) };
-        writeln!(to, "{line}").and_then(|()| to.flush()).map_err(|e| format!("it no longer reads: {e}"))
+        let Some(to) = &mut self.to else { return Err("it had already exited".to_owned()) };
+        writeln!(to, "{line}").and_then(|()| to.flush()).map_err(|e| format!("it stopped reading its input: {e}"))
     }
 
     fn answer(&mut self) -> Result<Vec<usize>, String> {
-        let line = self.from.recv().map_err(|_| "it ended without an answer".to_owned())?;
+        let line = self.from.recv().map_err(|_| "it exited without an answer".to_owned())?;
         let line = line.map_err(|e| format!("cannot read its answer: {e}"))?;
         serde_json::from_str(&line).map_err(|_| format!("not a list of book numbers: '{}'", beginning(&line)))
     }
 
-    /// Fails if it has said something before it was asked.
+    /// Fails if it has written a line before it was asked.
     fn unasked(&self) -> Result<(), String> {
         match self.from.try_recv() {
-            Ok(Ok(line)) => Err(format!("it answers before it was asked: '{}'", beginning(&line))),
+            Ok(Ok(line)) => Err(format!("it answered before it was asked: '{}'", beginning(&line))),
             _ => Ok(()),
         }
     }
 
-    /// Tells the program that nothing more comes, and waits a while for its end.
+    /// Closes the program's input and waits for it to exit. Kills it if it takes too long.
     fn end(&mut self) -> Option<ExitStatus> {
         self.to = None;
         for _ in 0..PATIENCE {
@@ -103,7 +103,7 @@ impl Talk {
         None
     }
 
-    /// What went wrong, and how the program ended.
+    /// Ends the program, and adds its exit status to the error message.
     fn failure(&mut self, why: &str) -> String {
         let status = self.end().map_or_else(|| "it had to be killed".to_owned(), |status| status.to_string());
         format!("{why} ({status})")
@@ -125,7 +125,7 @@ impl Detector for External {
         let asked = talk.say(&json!({"check": text}));
         let found = asked.and_then(|()| talk.answer()).map_err(|e| failed(talk.failure(&e)))?;
         match found.iter().find(|book| **book >= self.books) {
-            Some(book) => Err(failed(format!("it names book {book}, which it was not given"))),
+            Some(book) => Err(failed(format!("it reports book {book}, which it was not given"))),
             None => Ok(found),
         }
     }

@@ -1,17 +1,17 @@
-//! What was found: sums that do not depend on the order in which books are worked on.
+//! The counts of an evaluation. They do not depend on the order in which books are processed.
 
 use std::collections::BTreeMap;
 
 use super::attacks::Attack;
 use super::pieces::Length;
 
-/// How many false alarms are kept by name; all are counted.
+/// The maximum number of false alarms that are listed. All of them are counted.
 const NAMED: usize = 200;
 
-/// What copies have in common that are counted together.
+/// Identifies copies that are counted together.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
-    /// Which detector, which attack, and which of the attack's strengths.
+    /// The numbers of the detector, the attack, and the attack's strength.
     pub(super) detector: usize,
     pub(super) attack: usize,
     pub(super) strength: usize,
@@ -19,16 +19,16 @@ pub(super) struct Key {
     pub(super) language: String,
 }
 
-/// Copies that were checked, and what became of them.
+/// Checked copies and their results.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Count {
-    /// How many copies.
+    /// The number of copies.
     pub(super) copies: u64,
-    /// How many of them were taken for the book that they are of.
+    /// Copies for which the book they were made from was reported.
     pub(super) caught: u64,
-    /// How many of them were taken for a book that they have nothing to do with.
+    /// Copies for which an unrelated book was reported.
     pub(super) accused: u64,
-    /// How many times a copy was taken for such a book, of how many times that could have been.
+    /// Pairs of a copy and an unrelated book that were reported, and all such pairs.
     pub(super) false_alarms: u64,
     pub(super) strangers: u64,
 }
@@ -43,7 +43,7 @@ impl Count {
     }
 }
 
-/// A book that was taken for another.
+/// A book, and an unrelated book that was reported for a copy of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct FalseAlarm {
     pub(super) detector: usize,
@@ -51,11 +51,11 @@ pub(super) struct FalseAlarm {
     pub(super) named: usize,
 }
 
-/// Everything that was found of disguised copies.
+/// The results of all disguised copies.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     pub(super) counts: BTreeMap<Key, Count>,
-    /// The first of them, and of how many copies each was.
+    /// The first false alarms in sorted order, with the number of copies of each.
     pub(super) false_alarms: BTreeMap<FalseAlarm, u64>,
 }
 
@@ -66,7 +66,7 @@ impl Findings {
 
     pub(super) fn false_alarm(&mut self, alarm: FalseAlarm, copies: u64) {
         *self.false_alarms.entry(alarm).or_default() += copies;
-        // One that is dropped stands behind so many others, and so never comes back.
+        // A dropped entry sorts after all that are kept, so its count is never restarted.
         if self.false_alarms.len() > NAMED {
             self.false_alarms.pop_last();
         }
@@ -81,7 +81,7 @@ impl Findings {
         }
     }
 
-    /// The sum of what `wanted` picks.
+    /// The sum of the counts with a `wanted` key.
     pub(super) fn sum(&self, wanted: impl Fn(&Key) -> bool) -> Count {
         let mut sum = Count::default();
         self.counts.iter().filter(|(key, _)| wanted(key)).for_each(|(_, count)| sum.add(*count));
@@ -89,37 +89,37 @@ impl Findings {
     }
 }
 
-/// What a recipe costs.
+/// The cost of a recipe.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
 pub struct Cost {
-    /// How many gems all books have together.
+    /// The number of gems of all books.
     pub gems: u64,
-    /// How many of them have a posting in the index.
+    /// The number of gems with a posting in the index.
     pub postings: u64,
-    /// How many books have none.
+    /// The number of books without gems.
     pub without: u64,
-    /// How long the texts are.
+    /// The length of all texts, in characters.
     pub characters: u64,
-    /// The same in bytes of UTF-8.
+    /// The length of all texts, in bytes of UTF-8.
     pub bytes: u64,
-    /// How long one core took to make the gems.
+    /// The time one core took to compute the gems.
     pub seconds: f64,
 }
 
-/// What became of the pairs that are known.
+/// The results for pairs of unchanged books.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct PairsFound {
-    /// For every row of the list, whether a check of the first names the second, or for those that must not match, whether
-    /// either names the other.
+    /// For each row of the list, whether a check of the first book reports the second. For pairs that must not match, whether a
+    /// check of either reports the other.
     pub(super) rows: Vec<bool>,
-    /// How many pairs of books that are nothing to each other were named, and how many there are.
+    /// The number of unrelated pairs that were reported, and of all unrelated pairs.
     pub(super) unrelated_named: u64,
     pub(super) unrelated: u64,
-    /// The first of those that were named.
+    /// The first of the unrelated pairs that were reported.
     pub(super) examples: Vec<(usize, usize)>,
 }
 
-/// One detector.
+/// A detector and its results.
 #[derive(Debug)]
 pub(super) struct Detected {
     pub(super) name: String,
@@ -128,11 +128,11 @@ pub(super) struct Detected {
     pub(super) pairs: PairsFound,
 }
 
-/// What was evaluated.
+/// The attacks of an evaluation.
 pub(super) struct Attacks(pub(super) Vec<&'static Attack>);
 
 impl Attacks {
-    /// Every attack with each of its strengths, as they are numbered in a [`Key`].
+    /// Every attack with each of its strengths, preceded by their numbers in a [`Key`].
     pub(super) fn with_strengths(&self) -> impl Iterator<Item = (usize, usize, &'static Attack, f64)> + '_ {
         self.0.iter().enumerate().flat_map(|(number, attack)| {
             attack.all_strengths().iter().enumerate().map(move |(i, strength)| (number, i, *attack, *strength))

@@ -1,10 +1,10 @@
-//! How much a recipe finds, and whom it accuses: disguised copies of books, checked against an index of the books.
+//! Measures the hits and false alarms of a recipe: checks disguised copies of books against an index of these books.
 //!
-//! Every copy is made from a seed, so that one seed gives one result. The index is an ordinary catalogue in a temporary
-//! folder, and a check is an ordinary check by the recipe's default rule. Another program can take part (`external`).
+//! All copies depend only on a seed, so the same seed gives the same result. The index is an ordinary catalogue in a temporary
+//! folder, and a check is an ordinary check with the recipe's default rule. Other programs can be measured too (`external`).
 //!
-//! A copy is *caught* when the check names the book it is of. Naming a book that has nothing to do with it is a *false
-//! alarm*; books related by the list of pairs, directly or over others, are neither.
+//! A copy is *caught* if the check reports the book that the copy was made from. Reporting an unrelated book is a *false
+//! alarm*. Reporting a book that the list of pairs relates to it, directly or via other books, is neither.
 
 mod attacks;
 mod calibrate;
@@ -42,28 +42,28 @@ use self::pieces::{Length, piece};
 use crate::catalogue::CatalogueError;
 use crate::random::Random;
 
-/// How many pieces of one length are taken from a book.
+/// The number of pieces of each length taken from a book.
 const PIECES: u64 = 4;
-/// How many unrelated pairs that were named are listed; all are counted.
+/// The maximum number of reported unrelated pairs that are listed. All of them are counted.
 const EXAMPLES: usize = 50;
 
-/// What to evaluate, and with what.
+/// The settings of an evaluation.
 pub struct Plan {
     /// The books.
     pub shelf: Shelf,
-    /// Lists of pairs: their names and what they say.
+    /// Lists of pairs: the name and content of each.
     pub pairs: Vec<(String, String)>,
-    /// The recipes; several together find what one of them finds.
+    /// The recipes. Recipes in one group are measured together: a book counts as found if one of them finds it.
     pub recipes: Vec<Vec<Recipe>>,
-    /// Other programs, as command lines of the shell.
+    /// Other programs, as shell commands.
     pub detectors: Vec<String>,
     /// The attacks.
     pub attacks: Vec<&'static Attack>,
-    /// Where all randomness comes from.
+    /// The seed of all random choices.
     pub seed: u64,
 }
 
-/// What came out.
+/// The result of an evaluation.
 pub struct Evaluation {
     shelf: Shelf,
     pairs: Pairs,
@@ -73,43 +73,43 @@ pub struct Evaluation {
     findings: Findings,
 }
 
-/// Hears what is being done, how much of it is done, and how much there is.
+/// Receives the current step, how much of it is done, and the total.
 pub type Progress<'a> = &'a (dyn Fn(&'static str, u64, u64) + Sync);
 
-/// Why there is no result.
+/// Why an evaluation failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EvaluateError {
-    /// There are fewer books than a comparison takes.
-    #[error("an evaluation needs at least three books, not {0}, since one attack puts a copy between two others")]
+    /// There are too few books.
+    #[error("an evaluation needs at least three books, not {0}: one attack puts a copy between two other books")]
     FewBooks(usize),
     /// A book cannot be read.
     #[error("{name}: {why}; remove it from the folder of books")]
     Book {
-        /// The book.
+        /// The name of the book.
         name: String,
-        /// Why not.
+        /// The reason.
         why: String,
     },
-    /// A book was not taken into the index.
+    /// A book could not be added to the index.
     #[error("a book was refused: {0}; remove it from the folder of books")]
     Refused(String),
-    /// A list of pairs is wrong.
+    /// A list of pairs is invalid.
     #[error("{list}: line {line}: {why}")]
     Pair {
-        /// Its name.
+        /// The name of the list.
         list: String,
-        /// The line, counted from 1.
+        /// The line number, starting at 1.
         line: usize,
-        /// What is wrong with it.
+        /// The reason.
         why: String,
     },
     /// Another program failed.
     #[error("the detector '{command}': {why}")]
     Detector {
-        /// Its command line.
+        /// The shell command.
         command: String,
-        /// What happened.
+        /// The reason.
         why: String,
     },
     /// The catalogue failed.
@@ -118,25 +118,25 @@ pub enum EvaluateError {
     /// A folder or a file could not be written.
     #[error("{}: {error}", .path.display())]
     Output {
-        /// Which.
+        /// The path.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         error: io::Error,
     },
     /// A plot could not be drawn.
     #[error("{}: {why}", .path.display())]
     Plot {
-        /// Its file.
+        /// The file of the plot.
         path: PathBuf,
-        /// What the library said.
+        /// The error of the plotting library.
         why: String,
     },
-    /// A fault of this program.
+    /// A bug in this program.
     #[error("internal error: {0}")]
     Internal(String),
 }
 
-/// Evaluates; `progress` hears how far it is.
+/// Runs an evaluation and reports progress to `progress`.
 pub fn evaluate(plan: Plan, progress: Progress<'_>) -> Result<Evaluation, EvaluateError> {
     let Plan { shelf, pairs, recipes, detectors, attacks, seed } = plan;
     let books = shelf.len();
@@ -147,7 +147,7 @@ pub fn evaluate(plan: Plan, progress: Progress<'_>) -> Result<Evaluation, Evalua
     let mirrored = attacks.iter().any(|attack| attack.mirrored);
     let folder_failed = |error| EvaluateError::Output { path: env::temp_dir(), error };
     let folder = tempfile::tempdir().map_err(folder_failed)?;
-    // A book's number, and behind all of them those of the books as the mirrored attacks have them in the index.
+    // Numbers from `books` on stand for the books as the mirrored attacks disguise them in the index.
     let text = |number: usize| match number.checked_sub(books) {
         None => shelf.text(number).map(Some),
         Some(_) if !mirrored => Ok(None),
@@ -195,7 +195,7 @@ pub fn evaluate(plan: Plan, progress: Progress<'_>) -> Result<Evaluation, Evalua
     Ok(Evaluation { shelf, pairs, attacks, seed, detectors: detected, findings })
 }
 
-/// What each recipe, or some together, cost, by one core.
+/// Measures the cost of each group of recipes on one core.
 fn measure(shelf: &Shelf, recipes: &[Vec<Recipe>], progress: Progress<'_>) -> Result<Vec<Cost>, EvaluateError> {
     let mut costs = vec![Cost::default(); recipes.len()];
     for book in 0..shelf.len() {
@@ -226,7 +226,7 @@ struct Run<'a> {
     detectors: &'a [Box<dyn Detector + 'a>],
 }
 
-/// The names that each detector gives each book, by detector.
+/// By detector and book, the books that a check of the unchanged book reports.
 type Named = Vec<Vec<Vec<usize>>>;
 
 impl Run<'_> {
@@ -250,7 +250,7 @@ impl Run<'_> {
         Ok((found, findings.into_inner().unwrap_or_else(PoisonError::into_inner)))
     }
 
-    /// Checks a book as it is, which gives its names by detector, and all disguised copies of it.
+    /// Checks a book and all its disguised copies. For the unchanged book, returns the reported books by detector.
     fn book(&self, book: usize, step: &dyn Fn()) -> Result<(Vec<Vec<usize>>, Findings), EvaluateError> {
         let text = self.shelf.text(book)?;
         let words: Vec<&str> = text.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty()).collect();
@@ -267,7 +267,7 @@ impl Run<'_> {
                 for number in 0..pieces {
                     let seeded =
                         |what: &str| self.random(&[self.shelf.name(book), what, &length.name(), &number.to_string()]);
-                    // The same pieces for every attack, so that attacks can be compared.
+                    // Use the same pieces for every attack, so that attacks can be compared.
                     let text = match length {
                         Length::Whole => Some(text.as_str()),
                         Length::Characters(characters) => piece(&text, characters, &mut seeded("piece")),
@@ -332,7 +332,7 @@ impl Run<'_> {
         others
     }
 
-    /// Random numbers of their own for what is told by these words.
+    /// A random number generator of its own for the purpose identified by these words.
     fn random(&self, words: &[&str]) -> Random {
         let mut sha = Sha256::new_with_prefix(self.seed.to_le_bytes());
         for word in words {
@@ -373,7 +373,7 @@ impl Evaluation {
         table::markdown(self)
     }
 
-    /// Writes `evaluation.md`, `copies.csv`, `pairs.csv` and the plots into a folder, and makes it if need be.
+    /// Writes `evaluation.md`, `copies.csv`, `pairs.csv` and the plots to a folder, which is created if necessary.
     pub fn write(&self, folder: &Path) -> Result<(), EvaluateError> {
         let failed = |path: &Path| {
             let path = path.to_owned();

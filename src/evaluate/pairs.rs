@@ -1,22 +1,22 @@
-//! Pairs of books that really are related, or only seem so.
+//! Lists of pairs of books and how they are related.
 
 use hashbrown::HashSet;
 
 use super::EvaluateError;
 use super::shelf::Shelf;
 
-/// What is said of a pair.
+/// The expected result for a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Expected {
-    /// A detector has to find it.
+    /// A detector must report it.
     Match,
-    /// A detector must not name it.
+    /// A detector must not report it.
     NoMatch,
-    /// Either is right.
+    /// Both results are correct.
     Either,
 }
 
-/// The relations a list may name.
+/// The relations that a list may contain.
 const RELATIONS: &[(&str, Expected)] = &[
     ("same-work-other-source", Expected::Match),
     ("contained", Expected::Match),
@@ -36,19 +36,19 @@ pub(super) struct Pair {
     pub(super) expected: Expected,
 }
 
-/// What is known of the relations between the books of a shelf.
+/// The relations between the books of a shelf.
 #[derive(Debug)]
 pub(super) struct Pairs {
     pub(super) rows: Vec<Pair>,
-    /// For every book, the least of those it is related to, directly or over others.
+    /// For each book, the lowest number among the books it is related to, directly or via others, and itself.
     kin: Vec<usize>,
-    /// What must not be named though a chain of relations leads there.
+    /// Pairs that must not match, even if they are related via other books.
     apart: HashSet<(usize, usize)>,
 }
 
 impl Pairs {
-    /// Reads lists, each with its name. A pair a line, two books and their relation with tabs between them; more columns are ignored, as are
-    /// empty lines, those that begin with `#`, and a first line that begins with `file_a`.
+    /// Parses lists of pairs, given with their names. Each line has two books and their relation, separated by tabs. Further
+    /// columns are ignored, as are empty lines, lines that start with `#`, and a first line that starts with `file_a`.
     pub(super) fn parse(lists: &[(String, String)], shelf: &Shelf) -> Result<Self, EvaluateError> {
         let mut rows = Vec::new();
         for (name, list) in lists {
@@ -66,7 +66,7 @@ impl Pairs {
             let columns: Vec<&str> = line.split('\t').map(str::trim).collect();
             let [a, b, relation, ..] = columns[..] else {
                 return Err(wrong(format!(
-                    "{} columns; two books and their relation, with tabs between",
+                    "{} columns, but two books and their relation are required, separated by tabs",
                     columns.len()
                 )));
             };
@@ -78,7 +78,7 @@ impl Pairs {
             }
             let Some(&(relation, expected)) = RELATIONS.iter().find(|(name, _)| *name == relation) else {
                 let known: Vec<&str> = RELATIONS.iter().map(|(name, _)| *name).collect();
-                return Err(wrong(format!("unknown relation '{relation}'; known are: {}", known.join(", "))));
+                return Err(wrong(format!("unknown relation '{relation}'; known relations: {}", known.join(", "))));
             };
             rows.push(Pair { a, b, relation, expected });
         }
@@ -96,12 +96,12 @@ impl Pairs {
         Self { rows, kin, apart }
     }
 
-    /// The group of related books that a book is in, as the number of the first of them.
+    /// The group of related books that a book belongs to, identified by the lowest book number in it.
     pub(super) fn group(&self, book: usize) -> usize {
         self.kin[book]
     }
 
-    /// Whether naming one for the other is no false alarm: the same book, or related directly or over others.
+    /// Whether reporting one for the other is no false alarm: they are the same book, or related directly or via others.
     pub(super) fn kin(&self, a: usize, b: usize) -> bool {
         self.kin[a] == self.kin[b] && !self.apart.contains(&(a, b))
     }
@@ -132,7 +132,7 @@ mod tests {
         let table = [
             ("a\tb", "list.tsv: line 1: 2 columns"),
             ("a\tb\tcontained\nx\tb\tcontained", "line 2: the folder of books has no 'x'"),
-            ("# comment\n\na\tb\tsimilar", "line 3: unknown relation 'similar'; known are: same-work"),
+            ("# comment\n\na\tb\tsimilar", "line 3: unknown relation 'similar'; known relations: same-work"),
             ("a\ta\tcontained", "line 1: a pair needs two different books"),
         ];
         for (list, expected) in table {

@@ -1,11 +1,11 @@
-//! Pieces of a book: from a quotation to the whole.
+//! Pieces of a book, from a quotation to the whole.
 
 use crate::random::Random;
 
-/// How long a copy is.
+/// The length of a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Length {
-    /// So many characters.
+    /// This many characters.
     Characters(usize),
     /// A whole book.
     Whole,
@@ -29,10 +29,10 @@ impl Length {
     }
 }
 
-/// So many characters from a random place on, from the beginning of a word to the end of one; `None` when the text is not
+/// A piece of about this many characters at a random position, extended to whole words. Returns `None` if the text is not
 /// longer than that.
 pub(super) fn piece<'a>(text: &'a str, characters: usize, random: &mut Random) -> Option<&'a str> {
-    // The last place from which so many characters are left.
+    // The last possible start.
     let (last, _) = text.char_indices().nth_back(characters)?;
     let mut from = random.below(last + 1);
     while !text.is_char_boundary(from) {

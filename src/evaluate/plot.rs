@@ -1,4 +1,4 @@
-//! What came out as pictures: the part of copies caught, by attack, length and language.
+//! Plots of the share of copies caught, by attack, length and language.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -22,12 +22,12 @@ const COLOURS: [RGBColor; 6] = [
     RGBColor(255, 127, 14),
     RGBColor(90, 90, 90),
 ];
-/// The size of a chart, and of the line above all of them that says which colour is which detector.
+/// The size of a chart, and the height of the legend above all charts, in pixels.
 const WIDTH: u32 = 300;
 const HEIGHT: u32 = 220;
 const LEGEND: u32 = 36;
 
-/// A chart: what stands below its points from left to right, and a line a detector, with gaps where nothing was checked.
+/// A chart: the labels of its points from left to right, and a line for each detector, with gaps where nothing was checked.
 struct Chart {
     title: String,
     below: Vec<String>,
@@ -52,14 +52,14 @@ pub(super) fn draw(evaluation: &Evaluation, folder: &Path) -> Result<(), Evaluat
     Ok(())
 }
 
-/// The part caught by each detector of the copies that `wanted` picks.
+/// For each detector, the percentage caught of the copies with a `wanted` key.
 fn caught(evaluation: &Evaluation, wanted: impl Fn(&Key) -> bool) -> Vec<Option<f64>> {
     let of = |detector: usize| evaluation.findings.sum(|key| key.detector == detector && wanted(key));
     let counts = (0..evaluation.detectors.len()).map(of);
     counts.map(|count| (count.copies > 0).then(|| 100.0 * count.caught as f64 / count.copies as f64)).collect()
 }
 
-/// A chart of what each of `points` gives.
+/// A chart of labelled points, each with a value for each detector.
 fn chart(title: &str, evaluation: &Evaluation, points: Vec<(String, Vec<Option<f64>>)>) -> Chart {
     let (below, values): (Vec<String>, Vec<Vec<Option<f64>>>) = points.into_iter().unzip();
     let line = |detector: usize| values.iter().map(|of_detectors| of_detectors[detector]).collect();

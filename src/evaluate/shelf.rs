@@ -1,4 +1,4 @@
-//! The books that an evaluation works with. Their texts stay in their files: one at a time is read by each core.
+//! The books of an evaluation. Each core holds one text in memory at a time.
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,13 +11,13 @@ use crate::extract::{self, File, Limits};
 /// A file with a book.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BookFile {
-    /// What tables and lists of pairs call it: the path below the folder of books, with `/` between its parts.
+    /// The name in tables and lists of pairs: the path relative to the folder of books, with `/` as separator.
     pub name: String,
-    /// Where it is.
+    /// The path of the file.
     pub path: PathBuf,
 }
 
-/// All books, in the order of their names.
+/// All books, sorted by name.
 #[derive(Debug)]
 pub struct Shelf {
     books: Vec<BookFile>,
@@ -25,7 +25,7 @@ pub struct Shelf {
 }
 
 impl Shelf {
-    /// The books of these files. What cannot be read as a text is found out when it is read.
+    /// Creates a shelf from files. Files are not opened until their text is needed, so unreadable ones cause errors only then.
     #[must_use]
     pub fn new(mut books: Vec<BookFile>) -> Self {
         books.sort_by(|a, b| a.name.cmp(&b.name));
@@ -45,7 +45,7 @@ impl Shelf {
         self.numbers.get(name).copied()
     }
 
-    /// The first folder of the book's path, by which books are sorted into languages; `-` for a book in none.
+    /// The language of a book: the first folder of its path, or `-` if it is not in a folder.
     pub(super) fn language(&self, book: usize) -> &str {
         self.books[book].name.split_once('/').map_or("-", |(folder, _)| folder)
     }

@@ -1,4 +1,4 @@
-//! What came out as tables: Markdown for people, CSV for programs.
+//! The results as tables: Markdown for people, CSV for programs.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -46,7 +46,7 @@ impl Rates {
 pub(super) fn markdown(evaluation: &Evaluation) -> String {
     let languages: BTreeSet<&str> = (0..evaluation.shelf.len()).map(|book| evaluation.shelf.language(book)).collect();
     let mut page = format!(
-        "# Evaluation\n\n{} books in {} languages, seed {}. A figure under a detector is the percentage of copies caught.\n",
+        "# Evaluation\n\n{} books in {} languages, seed {}. The column of a detector shows the percentage of copies caught.\n",
         evaluation.shelf.len(),
         languages.len(),
         evaluation.seed
@@ -59,17 +59,17 @@ pub(super) fn markdown(evaluation: &Evaluation) -> String {
     page
 }
 
-/// What no figure of accused strangers can be read without.
+/// The note that tables of false alarms need if no list of pairs was given.
 fn unlisted(evaluation: &Evaluation) -> &'static str {
     if evaluation.pairs.rows.is_empty() {
-        "\nNo list of related books was given (--pairs): other editions, translations and collections that hold a book count as \
-         strangers here, and naming them as false alarms.\n"
+        "\nNo list of related books was given (--pairs). Other editions, translations and collections that contain a book \
+         therefore count as strangers, and matches with them as false alarms.\n"
     } else {
         ""
     }
 }
 
-/// Begins a table: a column for each of `first`, then for each of `rest`.
+/// Writes the head of a table with a column for each of `first` and then for each of `rest`.
 fn head<'a>(page: &mut String, first: &[&'a str], rest: impl IntoIterator<Item = &'a str>) {
     let columns: Vec<&str> = first.iter().copied().chain(rest).collect();
     let escaped: Vec<String> = columns.iter().map(|column| column.replace('|', "\\|")).collect();
@@ -84,7 +84,9 @@ fn cost(evaluation: &Evaluation, page: &mut String) {
     if evaluation.detectors.iter().all(|detector| detector.cost.is_none()) {
         return;
     }
-    page.push_str("\n## Cost\n\nA posting is a gem's entry in the index; fold, cut and hash are by one core.\n\n");
+    page.push_str(
+        "\n## Cost\n\nA posting is a gem's entry in the index. MB/s is the speed of computing gems on one core.\n\n",
+    );
     let columns =
         ["recipe", "gems per 1,000 characters", "postings", "postings per book", "books without a gem", "MB/s"];
     head(page, &columns, []);
@@ -100,7 +102,7 @@ fn cost(evaluation: &Evaluation, page: &mut String) {
 
 fn all_copies(evaluation: &Evaluation, page: &mut String) {
     page.push_str("\n## All copies\n\nOver all attacks and strengths, by length in characters.\n\n");
-    head(page, &["detector", "length", "copies", "caught", "accusing strangers", "precision", "recall", "F"], []);
+    head(page, &["detector", "length", "copies", "caught", "with false alarms", "precision", "recall", "F"], []);
     for (number, name) in names(evaluation).enumerate() {
         for length in Length::ALL {
             let count = evaluation.findings.sum(|key| key.detector == number && key.length == length);
@@ -116,8 +118,8 @@ fn all_copies(evaluation: &Evaluation, page: &mut String) {
 
 fn pairs_by_relation(evaluation: &Evaluation, page: &mut String) {
     page.push_str(
-        "\n## Pairs\n\nBooks as they are. A pair that must match is found when a check of the first names the second; one that \
-         must not is named when a check of either names the other.\n\n",
+        "\n## Pairs\n\nUnchanged books. A pair that must match is found if a check of the first book reports the second. A pair \
+         that must not match is an error if a check of either book reports the other.\n\n",
     );
     head(page, &["relation", "pairs"], names(evaluation));
     let rows = &evaluation.pairs.rows;
@@ -141,7 +143,7 @@ fn pairs_by_relation(evaluation: &Evaluation, page: &mut String) {
         let expected = |row: &usize| rows[*row].expected == Expected::Match;
         let wanted: Vec<usize> = (0..rows.len()).filter(expected).collect();
         let right = wanted.iter().filter(|row| pairs.rows[**row]).count() as u64;
-        // Those that the list says must not match are among the unrelated ones.
+        // The unrelated pairs include those that the list says must not match.
         let rates = Rates::new(right, pairs.unrelated_named, wanted.len() as u64).cells();
         let _ = writeln!(page, "| {name} | {rates} |");
     }
@@ -161,7 +163,7 @@ fn missed_and_named(evaluation: &Evaluation, name: &str, pairs: &PairsFound, pag
         }
     }
     if !pairs.examples.is_empty() {
-        let _ = writeln!(page, "\n{name} names, though nothing relates them:\n");
+        let _ = writeln!(page, "\n{name} reports unrelated books as matches:\n");
         for (a, b) in &pairs.examples {
             let _ = writeln!(page, "- {} – {}", book(*a), book(*b));
         }
@@ -226,7 +228,7 @@ fn false_alarms(evaluation: &Evaluation, page: &mut String) {
     page.push_str("\n## False alarms\n\nOver all copies of all lengths.\n");
     page.push_str(unlisted(evaluation));
     page.push('\n');
-    head(page, &["detector", "copies", "accusing strangers", "false alarms", "of pairs of a copy and a stranger"], []);
+    head(page, &["detector", "copies", "with false alarms", "false alarms", "pairs of a copy and a stranger"], []);
     for (number, name) in names(evaluation).enumerate() {
         let Count { copies, accused, false_alarms, strangers, .. } =
             evaluation.findings.sum(|key| key.detector == number);
@@ -236,24 +238,27 @@ fn false_alarms(evaluation: &Evaluation, page: &mut String) {
     for (number, name) in names(evaluation).enumerate() {
         let of_detector = || evaluation.findings.false_alarms.iter().filter(move |(alarm, _)| alarm.detector == number);
         if of_detector().next().is_some() {
-            let _ = writeln!(page, "\n{name} takes copies for books that they have nothing to do with:\n");
+            let _ = writeln!(
+                page,
+                "\n{name} reports unrelated books for copies (number of copies, book, reported book):\n"
+            );
         }
         for (alarm, copies) in of_detector() {
-            let _ = writeln!(page, "- {copies} of {} for {}", book(alarm.book), book(alarm.named));
+            let _ = writeln!(page, "- {copies}: {} – {}", book(alarm.book), book(alarm.named));
         }
     }
 }
 
-/// Lines of CSV below a head.
+/// Formats rows as CSV, with a header.
 fn csv(head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
-    // Into memory, where nothing fails.
+    // Writing to memory cannot fail.
     let _ = writer.write_record(head);
     rows.for_each(|row| drop(writer.write_record(row)));
     writer.into_inner().ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default()
 }
 
-/// Every count: a line for each detector, attack, strength, length and language.
+/// All counts, with a line for each detector, attack, strength, length and language.
 pub(super) fn copies(evaluation: &Evaluation) -> String {
     let head = [
         "detector",
@@ -279,7 +284,7 @@ pub(super) fn copies(evaluation: &Evaluation) -> String {
     csv(&head, rows)
 }
 
-/// The list of pairs, with what each detector made of it.
+/// The list of pairs, with the result of each detector.
 pub(super) fn pairs(evaluation: &Evaluation) -> String {
     let head: Vec<&str> = ["file_a", "file_b", "relation"].into_iter().chain(names(evaluation)).collect();
     let book = |number: usize| evaluation.shelf.name(number).to_owned();

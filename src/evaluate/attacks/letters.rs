@@ -1,4 +1,4 @@
-//! Disguises of single letters.
+//! Attacks on single letters.
 
 use super::Scene;
 use crate::random::Random;
@@ -11,7 +11,7 @@ const CYRILLIC: &[char] = &[
     'а', 'б', 'в', 'г', 'д', 'е', 'ж', 'з', 'и', 'й', 'к', 'л', 'м', 'н', 'о', 'п', 'р', 'с', 'т', 'у', 'ф', 'х', 'ц',
     'ч', 'ш', 'щ', 'ъ', 'ы', 'ь', 'э', 'ю', 'я',
 ];
-/// What scanners take letters for.
+/// How scanners misread letters.
 const MISREAD: &[(char, &str)] = &[
     ('a', "o"),
     ('b', "h"),
@@ -107,14 +107,14 @@ pub(super) fn misread(scene: &mut Scene<'_>, share: f64) -> String {
         }
         match MISREAD.iter().find(|(read, _)| *read == letter) {
             Some((_, as_this)) => copy.push_str(as_this),
-            // Letters that scanners do not know come in two parts.
+            // All other letters get a space after them.
             None => copy.extend([letter, ' ']),
         }
     }
     copy
 }
 
-/// One of the combining diacritical marks behind each of so many letters.
+/// Adds a random combining diacritical mark to this share of the letters.
 pub(super) fn marked(scene: &mut Scene<'_>, share: f64) -> String {
     let mut copy = String::with_capacity(2 * scene.text.len());
     for letter in scene.text.chars() {

@@ -1,7 +1,7 @@
-//! Disguises: what a copyist, a scanner or a forger does to a text. The same seed gives the same copy.
+//! Attacks: how copyists, scanners and forgers change a text. The same seed gives the same copy.
 //!
-//! Only what changes the text counts: an attack that leaves a text as it was (circled letters on Cyrillic, say) says nothing
-//! of a detector.
+//! An attack is not counted for a text that it does not change (such as circled letters for Cyrillic), because the result says
+//! nothing about a detector.
 
 mod letters;
 mod parts;
@@ -13,73 +13,73 @@ use crate::random::Random;
 /// A way to disguise a text.
 #[derive(Debug, Clone, Copy)]
 pub struct Attack {
-    /// Its name on the command line and in tables.
+    /// The name on the command line and in tables.
     pub name: &'static str,
-    /// What it does, for the reader of a table.
+    /// A description of the copy, for tables.
     pub what: &'static str,
-    /// How much of what it changes it changes, as parts of 1; no strength means all of it.
+    /// The shares of candidates to change, from 0 to 1. An attack without strengths changes all of them.
     pub strengths: &'static [f64],
-    /// The texts it is for: those with mostly such letters.
+    /// The predominant alphabet of the texts it applies to.
     alphabet: Alphabet,
-    /// Whether it needs a whole book.
+    /// Whether it applies only to whole books.
     pub whole: bool,
-    /// Whether it is the book in the index that is disguised, and the copy is the book as it is.
+    /// Whether the book in the index is disguised and the copy is unchanged.
     pub mirrored: bool,
     apply: fn(&mut Scene<'_>, f64) -> String,
 }
 
-/// Which letters a text has.
+/// The predominant alphabet of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Alphabet {
     Any,
-    /// Not Cyrillic, that is.
+    /// Any but Cyrillic.
     Latin,
     Cyrillic,
 }
 
-/// A text to disguise, and what there is to do it with.
+/// A text to disguise, and the material for it.
 pub(super) struct Scene<'a> {
-    /// The text.
+    /// The text to disguise.
     pub(super) text: &'a str,
-    /// Words of the whole book.
+    /// All words of the book.
     pub(super) words: &'a [&'a str],
-    /// Two other books.
+    /// Two other books, if the attack needs them.
     pub(super) others: &'a [String],
     pub(super) random: Random,
 }
 
-/// Every attack.
+/// All attacks.
 pub const ATTACKS: &[Attack] = &[
     attack("none", "an exact copy", &[], |scene, _| scene.text.to_owned()),
-    attack("letters", "letters replaced by others", &[0.01, 0.02, 0.05], letters::replaced),
-    attack("ocr", "letters read as a scanner misreads them", &[0.01, 0.02, 0.05], letters::misread),
-    attack("words", "words replaced by others of the book", &[0.03, 0.05, 0.1], words::replaced),
-    attack("zero-width", "an invisible character in so many long words", &[0.05, 0.5, 1.0], words::zero_width),
-    attack("look-alikes", "letters replaced by their twins of the other script", &[0.1, 0.5, 1.0], script::look_alikes),
-    attack("hyphens", "a hyphen and a line break in so many long words", &[0.05, 0.5, 1.0], words::hyphenated),
-    attack("letter-spaced", "words with blanks between their letters", &[0.01, 0.05, 0.2], words::letter_spaced),
+    attack("letters", "letters replaced by random ones", &[0.01, 0.02, 0.05], letters::replaced),
+    attack("ocr", "letters misread by a scanner", &[0.01, 0.02, 0.05], letters::misread),
+    attack("words", "words replaced by other words of the book", &[0.03, 0.05, 0.1], words::replaced),
+    attack("zero-width", "an invisible character in long words", &[0.05, 0.5, 1.0], words::zero_width),
+    attack("look-alikes", "letters replaced by look-alikes of the other script", &[0.1, 0.5, 1.0], script::look_alikes),
+    attack("hyphens", "a hyphen and a line break in long words", &[0.05, 0.5, 1.0], words::hyphenated),
+    attack("letter-spaced", "words with spaces between their letters", &[0.01, 0.05, 0.2], words::letter_spaced),
     attack("full-width", "words in full-width letters", &[0.1, 1.0], script::full_width).of(Alphabet::Latin),
     attack("mathematical", "words in mathematical letters", &[0.1, 1.0], script::mathematical).of(Alphabet::Latin),
     attack("circled", "words in circled letters", &[0.1, 1.0], script::circled).of(Alphabet::Latin),
     attack("marks", "combining marks on letters", &[0.1, 0.5, 1.0], letters::marked),
-    attack("leet", "digits for letters in so many words", &[0.01, 0.05, 0.2], words::leet),
+    attack("leet", "words with digits for letters", &[0.01, 0.05, 0.2], words::leet),
     attack("romanised", "Cyrillic text in Latin letters", &[], |scene, _| script::romanised(scene.text))
         .of(Alphabet::Cyrillic),
     Attack {
         mirrored: true,
-        ..attack("from-romanised", "Cyrillic text; the index has it in Latin letters", &[], |s, _| s.text.to_owned())
+        ..attack("from-romanised", "Cyrillic text, indexed in Latin letters", &[], |s, _| s.text.to_owned())
             .of(Alphabet::Cyrillic)
     },
-    attack("romanised-and-back", "Cyrillic text in Latin letters and back", &[], |scene, _| {
+    attack("romanised-and-back", "Cyrillic text converted to Latin letters and back", &[], |scene, _| {
         script::cyrillic_again(&script::romanised(scene.text))
     })
     .of(Alphabet::Cyrillic),
-    attack("upper-case", "capitals only", &[], |scene, _| scene.text.to_uppercase()),
-    attack("advertising", "an advertising line behind so many sentences", &[0.01, 0.05, 0.2], parts::advertised),
-    whole("shuffled", "paragraphs in another order", &[], |scene, _| parts::shuffled(scene)),
-    whole("tenth", "a tenth of the book, from a random place on", &[], |scene, _| parts::tenth(scene)),
-    whole("glued", "between two other books", &[], |scene, _| parts::glued(scene)),
-    whole("fresh", "so many sentences new", &[0.05, 0.1, 0.2], parts::fresh),
+    attack("upper-case", "text in capitals", &[], |scene, _| scene.text.to_uppercase()),
+    attack("advertising", "an advertising line after sentences", &[0.01, 0.05, 0.2], parts::advertised),
+    whole("shuffled", "paragraphs in random order", &[], |scene, _| parts::shuffled(scene)),
+    whole("tenth", "a tenth of the book, at a random position", &[], |scene, _| parts::tenth(scene)),
+    whole("glued", "the book between two other books", &[], |scene, _| parts::glued(scene)),
+    whole("fresh", "sentences replaced by new ones", &[0.05, 0.1, 0.2], parts::fresh),
 ];
 
 const fn attack(
@@ -111,17 +111,17 @@ impl Attack {
         ATTACKS.iter().find(|attack| attack.name == name)
     }
 
-    /// Every strength; one for an attack that has none.
+    /// The strengths; a single one for an attack without any.
     pub(super) fn all_strengths(&self) -> &'static [f64] {
         if self.strengths.is_empty() { &[1.0] } else { self.strengths }
     }
 
-    /// A strength in words: `2 %`, or nothing for an attack that has none.
+    /// Formats a strength: `2 %`, or nothing for an attack without strengths.
     pub(super) fn strength(&self, strength: f64) -> String {
         if self.strengths.is_empty() { String::new() } else { format!("{} %", (strength * 1e3).round() / 10.0) }
     }
 
-    /// The disguised text; `None` when the attack does not apply to it.
+    /// The disguised text, or `None` if the attack does not apply to it.
     pub(super) fn disguise(&self, mut scene: Scene<'_>, strength: f64) -> Option<String> {
         let text = scene.text;
         let applies = match self.alphabet {
@@ -137,12 +137,12 @@ impl Attack {
     }
 }
 
-/// What stands in the index for the mirrored attacks; `None` for a text that they do not apply to.
+/// The text to index for the mirrored attacks, or `None` if they do not apply to it.
 pub(super) fn mirror(text: &str) -> Option<String> {
     script::is_cyrillic(text).then(|| script::romanised(text))
 }
 
-/// Gives every run of letters to `change`, and keeps the rest.
+/// Passes every run of letters to `change`, and keeps all other characters.
 fn map_words(text: &str, mut change: impl FnMut(&str, &mut String)) -> String {
     let mut changed = String::with_capacity(text.len() + text.len() / 8);
     let mut rest = text;

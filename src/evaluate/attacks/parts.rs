@@ -1,12 +1,13 @@
-//! Disguises of sentences, paragraphs and books.
+//! Attacks on sentences, paragraphs and books.
 
 use std::fmt::Write as _;
 
 use super::Scene;
 
-/// Fewer paragraphs than this are none: a book that has them by blank lines, by lines, or only sentences.
+/// The minimum number of paragraphs. With fewer between blank lines, each line is a paragraph; with too few lines, each
+/// sentence.
 const PARAGRAPHS: usize = 8;
-/// What pirate libraries put between the lines.
+/// Advertising lines as inserted by pirate libraries.
 const LINES: &[&str] = &[
     "Read more books free of charge at www.best-library.example",
     "This copy was made for reading at home only. Buy the book!",
@@ -15,7 +16,7 @@ const LINES: &[&str] = &[
     "Больше книг на нашем сайте. Поддержите автора, купите книгу!",
 ];
 
-/// The text's sentences, each with the blanks behind it.
+/// The sentences of a text, each with the whitespace character after it.
 fn sentences(text: &str) -> Vec<&str> {
     let mut sentences = Vec::new();
     let mut from = 0;
@@ -53,7 +54,7 @@ pub(super) fn shuffled(scene: &mut Scene<'_>) -> String {
     paragraphs.join("\n\n")
 }
 
-/// The last place between two characters that is not behind this one.
+/// The last character boundary at or before this position.
 fn floor(text: &str, at: usize) -> usize {
     (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default()
 }
@@ -70,7 +71,8 @@ pub(super) fn glued(scene: &mut Scene<'_>) -> String {
     [other(0), scene.text, other(1)].join("\n\n")
 }
 
-/// New sentences are random words of the book, as many as the old ones had: as likely as any others to be taken for it.
+/// Replaces sentences by random words of the book, as many as they had. Such sentences are as likely as any to match the book
+/// by mistake.
 pub(super) fn fresh(scene: &mut Scene<'_>, share: f64) -> String {
     let mut copy = String::with_capacity(scene.text.len());
     for sentence in sentences(scene.text) {

@@ -1,8 +1,8 @@
-//! Disguises by other scripts and other forms of letters.
+//! Attacks that use other scripts and other forms of letters.
 
 use super::{Scene, map_words};
 
-/// Letters that look the same: Latin, Cyrillic.
+/// Latin and Cyrillic letters that look the same.
 const TWINS: &[(char, char)] = &[
     ('a', 'а'),
     ('c', 'с'),
@@ -30,7 +30,7 @@ const TWINS: &[(char, char)] = &[
     ('X', 'Х'),
     ('Y', 'У'),
 ];
-/// How Cyrillic letters are written in Latin ones, by hand and in passports. Longest first on the way back.
+/// Common romanisation of Cyrillic letters. Longer ones come first, so that the conversion back tries them first.
 const ROMAN: &[(char, &str)] = &[
     ('щ', "shch"),
     ('ж', "zh"),
@@ -86,7 +86,7 @@ pub(super) fn look_alikes(scene: &mut Scene<'_>, share: f64) -> String {
     scene.text.chars().map(|c| twin(c).filter(|_| random.happens(share)).unwrap_or(c)).collect()
 }
 
-/// Words of ASCII letters in letters that begin elsewhere.
+/// Moves the ASCII letters of this share of the words to other ranges, which start at the given code points.
 fn moved(scene: &mut Scene<'_>, share: f64, capital_a: u32, small_a: u32) -> String {
     let random = &mut scene.random;
     let letter = |c: char| match c {
@@ -111,7 +111,7 @@ pub(super) fn circled(scene: &mut Scene<'_>, share: f64) -> String {
     moved(scene, share, 0x24b6, 0x24d0)
 }
 
-/// Whether most letters are Cyrillic.
+/// Whether most of the first 10,000 letters are Cyrillic.
 pub(super) fn is_cyrillic(text: &str) -> bool {
     let letters = || text.chars().filter(|c| c.is_alphabetic()).take(10_000);
     2 * letters().filter(|c| ('\u{400}'..'\u{530}').contains(c)).count() > letters().count()

@@ -1,8 +1,8 @@
-//! Disguises of words.
+//! Attacks on words.
 
 use super::{Scene, map_words};
 
-/// A word of so many letters is a long one.
+/// The minimum number of letters of a long word.
 const LONG: usize = 6;
 const LEET: &[(char, char)] = &[
     ('a', '4'),
@@ -32,7 +32,7 @@ pub(super) fn replaced(scene: &mut Scene<'_>, share: f64) -> String {
     })
 }
 
-/// Puts something into so many long words, at a random place.
+/// Inserts a string into this share of the long words, at a random position.
 fn insert_into_long(
     scene: &mut Scene<'_>,
     share: f64,
