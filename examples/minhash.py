@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""A detector for `lapidary evaluate --detector 'python3 examples/minhash.py'`, to be measured side by side with a recipe.
+"""A detector to compare with a recipe: `lapidary evaluate --detector 'python3 examples/minhash.py'`.
 
-FracMinHash (Irber et al. 2022): of the hashes of all runs of five words, those below a bound are a text's sketch. A book is
-a match when it has at least three of a sketch's hashes, and one in twenty of either sketch.
+Uses FracMinHash (Irber et al. 2022). All runs of five words are hashed, and the hashes below a bound form the sketch of
+the text. A book matches if the two sketches share at least three hashes, and at least 5 % of the smaller one.
 
-Lines of JSON come in: {"add": 17, "text": "..."} for each book, then {"check": "..."}, each answered by the books that match.
+Reads JSON Lines: {"add": 17, "text": "..."} for each book, then {"check": "..."} for each check. Answers each check with
+a line of matching books, such as [17, 4].
 """
 import json
 import re
