@@ -1,7 +1,7 @@
 //! Another program as a detector.
 //!
 //! It is started once, by the shell. It reads JSON Lines from standard input and answers each `check` with a line on standard
-//! output. Its standard error is passed through:
+//! output. Its standard error is passed through. The protocol:
 //!
 //! ```text
 //! → {"add": 17, "text": "…"}      a book to index, with its number; no answer
@@ -71,7 +71,7 @@ impl External {
 
 impl Talk {
     fn say(&mut self, line: &serde_json::Value) -> Result<(), String> {
-        let Some(to) = &mut self.to else { return Err("it had already exited".to_owned()) };
+        let Some(to) = &mut self.to else { return Err("it has already exited".to_owned()) };
         writeln!(to, "{line}").and_then(|()| to.flush()).map_err(|e| format!("it stopped reading its input: {e}"))
     }
 
