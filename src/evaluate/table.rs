@@ -225,7 +225,9 @@ fn by_language(evaluation: &Evaluation, page: &mut String) {
 }
 
 fn false_alarms(evaluation: &Evaluation, page: &mut String) {
-    page.push_str("\n## False alarms\n\nOver all copies of all lengths.\n");
+    page.push_str(
+        "\n## False alarms\n\nOver all copies of all lengths. A stranger is a book unrelated to the copied one.\n",
+    );
     page.push_str(unlisted(evaluation));
     page.push('\n');
     head(page, &["detector", "copies", "with false alarms", "false alarms", "pairs of a copy and a stranger"], []);
