@@ -1,9 +1,10 @@
-//! What the HTTP clients of this crate share.
+//! Errors of HTTP clients, in plain words.
 
 use ureq::Error;
 
-/// Why a request was not answered, in words.
-pub(crate) fn unanswered(error: &Error) -> String {
+/// Says why a request was not answered.
+#[must_use]
+pub fn unanswered(error: &Error) -> String {
     match error {
         Error::Io(error) => error.to_string(),
         Error::Timeout(_) => "it did not respond in time".to_owned(),

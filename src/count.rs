@@ -1,12 +1,14 @@
 //! Numbers in messages.
 
 /// A number with its noun: `1 book`, `1,234 books`.
-pub(crate) fn count(number: u64, one: &str, several: &str) -> String {
+#[must_use]
+pub fn count(number: u64, one: &str, several: &str) -> String {
     format!("{} {}", grouped(number), if number == 1 { one } else { several })
 }
 
 /// A number with thousands separators.
-pub(crate) fn grouped(number: u64) -> String {
+#[must_use]
+pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut written = String::new();
     for (i, digit) in digits.chars().enumerate() {

@@ -1,8 +1,8 @@
-//! JSON that others sent, measured before anything is made of it.
+//! Limits for untrusted JSON, checked before it is parsed.
 //!
-//! What a document costs in memory is not its length: a list of empty objects takes dozens of bytes for each of its own.
-//! [`measure`] walks through a document without building any of it and stops at the first limit that is met. What has passed
-//! costs little more than its strings, whatever type it is then read into.
+//! A JSON document can need much more memory than its length: a list of empty objects takes dozens of bytes for each of
+//! its own. [`measure`] scans a document without allocating and stops at the first limit it exceeds. A document within
+//! the limits needs little more memory than its strings, whatever type it is parsed into.
 
 use std::cell::Cell;
 use std::fmt;
@@ -13,38 +13,38 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 
 use crate::catalogue::MAX_GEMS;
 
-/// How deep lists and objects may lie in each other.
+/// Maximum nesting depth of lists and objects.
 const DEPTH: usize = 8;
-/// How many elements of lists and fields of objects there may be, together. A few more than gems.
+/// Maximum number of list elements and object fields in total: the gems of a book, and some more.
 const ELEMENTS: usize = MAX_GEMS + 1_000;
-/// The longest name of a field, in bytes.
+/// Maximum length of a field name, in bytes.
 const NAME: usize = 600;
-/// The longest string, in bytes, but for a text: longer than anything that is said of a book.
+/// Maximum length of a string other than the text, in bytes. All metadata is shorter.
 const STRING: usize = 8_000;
-/// The field of the outermost object that may be of any length.
+/// The top-level field whose length is not limited.
 const TEXT: &str = "text";
-/// The field of the outermost object that is kept as it is, and how many parts it may have.
+/// The top-level field that is returned unchanged, and its maximum number of elements and fields.
 const MARK: (&str, usize) = ("ref", 500);
 
-/// Why a document is not read.
+/// The limit that a document exceeds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Excess {
+pub enum Excess {
     /// It is nested too deeply.
-    #[error("its lists and objects lie more than {DEPTH} deep in each other")]
+    #[error("it has more than {DEPTH} levels of lists and objects")]
     Depth,
-    /// It has too many parts.
+    /// It has too many elements and fields.
     #[error("it has more than {ELEMENTS} elements and fields")]
     Elements,
-    /// The name of a field is too long.
-    #[error("the name of a field is longer than {NAME} bytes")]
+    /// A field name is too long.
+    #[error("a field name is longer than {NAME} bytes")]
     Name,
     /// A string is too long.
-    #[error("a string is longer than {STRING} bytes, which only a text may be")]
+    #[error("a string other than the text is longer than {STRING} bytes")]
     String,
 }
 
-/// Says whether a document is within the limits. One that is no JSON may be: whoever reads it finds out.
-pub(crate) fn measure(json: &[u8]) -> Result<(), Excess> {
+/// Checks a document against the limits. Invalid JSON can pass; the parser reports it.
+pub fn measure(json: &[u8]) -> Result<(), Excess> {
     let walk = Walk { left: Cell::new(ELEMENTS), met: Cell::new(None) };
     let mut document = serde_json::Deserializer::from_slice(json);
     let walked = Part { walk: &walk, depth: 0, any_length: false }.deserialize(&mut document);
@@ -54,9 +54,9 @@ pub(crate) fn measure(json: &[u8]) -> Result<(), Excess> {
     }
 }
 
-/// How long something is as JSON.
-pub(crate) fn length(value: &impl Serialize) -> usize {
-    /// Counts what is written to it.
+/// Returns the length of a value as JSON, in bytes.
+pub fn length(value: &impl Serialize) -> usize {
+    /// Counts the bytes written to it.
     struct Counter(usize);
 
     impl Write for Counter {
@@ -71,13 +71,13 @@ pub(crate) fn length(value: &impl Serialize) -> usize {
     }
 
     let mut counter = Counter(0);
-    // What cannot be written has no length.
+    // Fails only for values without a JSON form, and none of these is measured.
     let _ = serde_json::to_writer(&mut counter, value);
     counter.0
 }
 
 struct Walk {
-    /// How many elements and fields there may be yet.
+    /// The remaining number of elements and fields.
     left: Cell<usize>,
     met: Cell<Option<Excess>>,
 }
@@ -175,7 +175,7 @@ impl<'de> Visitor<'de> for Part<'_> {
     }
 }
 
-/// The name of a field, if it means something here.
+/// Reads a field name. Returns it if it is one of the special fields.
 struct Name<'a>(&'a Walk);
 
 impl<'de> DeserializeSeed<'de> for Name<'_> {
@@ -204,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_document_is_measured_and_not_built() {
+    fn documents_over_a_limit_are_found() {
         let many = |part: &str, times: usize| format!("[{}{part}]", format!("{part},").repeat(times - 1));
         let long = "x".repeat(STRING + 1);
         let table = [

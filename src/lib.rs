@@ -7,7 +7,8 @@
 //!        encoding           hash                    lists             align, decide
 //! ```
 //!
-//! [`catalogue`] combines these steps into operations; [`server`] and [`cli`] are its two front ends.
+//! [`catalogue`] combines these steps into operations. [`server`] is one front end; the `lapidary` command
+//! (`src/cli/`, compiled with the program) is the other.
 //!
 //! Compute the gems of a text and compare two texts:
 //!
@@ -27,6 +28,7 @@
 //!
 //! ```
 //! use lapidary::catalogue::{Catalogue, CheckOptions, Content, NewEntry, Query};
+//! use lapidary::description::Description;
 //! use lapidary::index::{Actor, BookKey, Rights};
 //!
 //! # let folder = tempfile::tempdir()?;
@@ -34,7 +36,8 @@
 //! let catalogue = Catalogue::open_or_create(folder.path())?;
 //! let key = BookKey { library: "mine".parse()?, id: "numbers".parse()? };
 //! let book = NewEntry::new(key, Rights::Protected, Content::text(text.clone()));
-//! catalogue.by(Actor::Local).add(NewEntry { title: Some("Numbers".to_owned()), ..book })?;
+//! let description = Description { title: Some("Numbers".to_owned()), ..Description::default() };
+//! catalogue.by(Actor::Local).add(NewEntry { description, ..book })?;
 //! let report = catalogue.check(&Query::text(text), &CheckOptions::default())?;
 //! assert_eq!(report.verdict, Rights::Protected);
 //! assert_eq!(report.matches[0].book.id, "numbers");
@@ -43,20 +46,21 @@
 
 pub mod api;
 pub mod catalogue;
-pub mod cli;
-mod client;
-mod count;
+pub mod description;
 pub mod error;
 pub mod evaluate;
 pub mod extract;
 pub mod index;
-mod json;
 pub mod matching;
 mod metrics;
-mod object;
 pub mod onix;
-mod parse;
 pub mod report;
 pub mod server;
 
-mod random;
+// Helpers that the command shares.
+pub mod client;
+pub mod count;
+pub mod json;
+pub mod object;
+pub mod parse;
+pub mod random;

@@ -1,9 +1,10 @@
-//! The `lapidary` command.
+//! The `lapidary` command. All its code is in `cli`; everything else is in the library.
+
+mod cli;
 
 use std::process::ExitCode;
 
 use clap::Parser;
-use lapidary::cli::Command;
 use tikv_jemallocator::Jemalloc;
 
 /// For RocksDB too, whose blocks come and go on all threads: the system's allocator keeps twice of what is in use.
@@ -11,5 +12,5 @@ use tikv_jemallocator::Jemalloc;
 static ALLOCATOR: Jemalloc = Jemalloc;
 
 fn main() -> ExitCode {
-    Command::parse().run()
+    cli::Command::parse().run()
 }

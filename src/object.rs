@@ -1,5 +1,5 @@
-//! Reading a struct from a JSON object only. Serde takes a list of its fields' values for one as well, which no description of
-//! a format says, so that what was sent by mistake would mean something.
+//! Parses a struct from a JSON object only. Serde also accepts a list of the values of its fields, which the API does
+//! not document and which is most likely a mistake.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -7,8 +7,8 @@ use std::marker::PhantomData;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 
-/// A field that has an object, `null`, or nothing: `#[serde(default, deserialize_with = "object::optional")]`.
-pub(crate) fn optional<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+/// Parses an optional field that holds an object or `null`: `#[serde(default, deserialize_with = "object::optional")]`.
+pub fn optional<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     deserializer.deserialize_any(Object(PhantomData))
 }
 
@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_no_object() {
+    fn a_list_is_not_an_object() {
         let read = |json: &str| serde_json::from_str::<Holder>(json).map(|holder| holder.pair).ok();
         assert_eq!(read("{}"), Some(None));
         assert_eq!(read(r#"{"pair": null}"#), Some(None));

@@ -12,7 +12,7 @@ const UNKNOWN: &str = "there is no field ";
 ///
 /// # Errors
 /// What is wrong, and where.
-pub(crate) fn json<'de, T: Deserialize<'de>>(json: &'de [u8]) -> Result<T, String> {
+pub fn json<'de, T: Deserialize<'de>>(json: &'de [u8]) -> Result<T, String> {
     serde_json::from_slice(json).map_err(|error| {
         let (line, column) = (error.line(), error.column());
         match error.classify() {
@@ -35,7 +35,7 @@ pub(crate) fn json<'de, T: Deserialize<'de>>(json: &'de [u8]) -> Result<T, Strin
 ///
 /// # Errors
 /// What is wrong, and where.
-pub(crate) fn query<T: DeserializeOwned>(query: &str) -> Result<T, String> {
+pub fn query<T: DeserializeOwned>(query: &str) -> Result<T, String> {
     let pairs = || serde_urlencoded::Deserializer::new(form_urlencoded::parse(query.as_bytes()));
     T::deserialize(pairs()).map_err(|error| {
         let tracked = serde_path_to_error::deserialize::<_, T>(pairs());
@@ -48,7 +48,7 @@ pub(crate) fn query<T: DeserializeOwned>(query: &str) -> Result<T, String> {
 ///
 /// # Errors
 /// What is wrong, and in which line.
-pub(crate) fn toml<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+pub fn toml<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     let line = |error: &toml::de::Error| {
         let start = error.span().map_or(0, |span| span.start);
         1 + text.as_bytes().iter().take(start).filter(|byte| **byte == b'\n').count()

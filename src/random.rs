@@ -1,10 +1,12 @@
-//! Random numbers that are the same in every run.
+//! Reproducible pseudo-random numbers.
 
-/// Splitmix64 (Steele, Lea, Flood 2014): enough to tell stories and to disguise texts, and nothing else.
-pub(crate) struct Random(u64);
+/// `SplitMix64` (Steele, Lea, Flood 2014). Not for anything secret.
+pub struct Random(u64);
 
 impl Random {
-    pub(crate) fn new(seed: u64) -> Self {
+    /// Starts the sequence of a seed.
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
@@ -15,28 +17,29 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number under `bound`.
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
+    /// Returns a number below `bound`.
+    pub fn below(&mut self, bound: usize) -> usize {
         ((u128::from(self.next()) * bound as u128) >> 64) as usize
     }
 
-    /// True once in so many times.
-    pub(crate) fn once_in(&mut self, times: usize) -> bool {
+    /// Returns true with a probability of one in `times`.
+    pub fn once_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }
 
-    /// True with this probability.
-    pub(crate) fn happens(&mut self, probability: f64) -> bool {
-        // 53 bits, as a double holds.
+    /// Returns true with this probability.
+    pub fn happens(&mut self, probability: f64) -> bool {
+        // The 53 bits of a double's mantissa.
         ((self.next() >> 11) as f64) < probability * (1_u64 << 53) as f64
     }
 
-    /// One of them.
-    pub(crate) fn pick<T: Copy>(&mut self, from: &[T]) -> Option<T> {
+    /// Picks an element; `None` if there are none.
+    pub fn pick<T: Copy>(&mut self, from: &[T]) -> Option<T> {
         from.get(self.below(from.len())).copied()
     }
 
-    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
+    /// Shuffles items in place.
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for i in (1..items.len()).rev() {
             items.swap(i, self.below(i + 1));
         }

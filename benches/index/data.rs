@@ -1,6 +1,7 @@
 //! The content of an index: books generated from a seed, each independently of the others.
 
 use jiff::Timestamp;
+use lapidary::description::Description;
 use lapidary::index::{BookId, BookKey, Library, NewBook, Record, Rights, Standing};
 use lapidary_gems::{Gem, Place, PlacedGem, Recipe};
 
@@ -80,10 +81,12 @@ impl<'a> Shelf<'a> {
         let record = Record {
             key: BookKey { library: self.library.clone(), id },
             rights: Rights::Protected,
-            title: Some(format!("The book of number {number}")),
-            authors: vec![format!("Author {}", random.below(100_000))],
-            language: Some("en".to_owned()),
-            identifiers: Vec::new(),
+            description: Description {
+                title: Some(format!("The book of number {number}")),
+                authors: vec![format!("Author {}", random.below(100_000))],
+                language: Some("en".to_owned()),
+                identifiers: Vec::new(),
+            },
             digest: [(); 4].map(|()| format!("{:016x}", random.next())).concat(),
             clean_digest: None,
             bytes: end,

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lapidary::index::{Administration as _, Library, RocksStore, Store as _, UNWATCHED};
+use lapidary::index::{Actor, Administration as _, Library, RocksStore, Store as _, UNWATCHED};
 use lapidary_gems::Gem;
 use serde_json::json;
 
@@ -120,6 +120,6 @@ fn remove_arrivals(folder: &Path) -> Outcome<()> {
         return Ok(());
     }
     let keys: Vec<_> = there.into_iter().map(|record| record.key).collect();
-    store.remove(&keys)?;
+    store.remove(&Actor::Local, &keys)?;
     Ok(store.compact(UNWATCHED)?)
 }

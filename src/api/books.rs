@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::Problem;
+use crate::description::Description;
 use crate::index::{self, BookId, BookKey, LibrarySummary, Rights, Standing, Validity};
 use crate::object;
 
@@ -62,18 +63,9 @@ pub struct Record {
     pub key: BookKey,
     /// Its rights.
     pub rights: Rights,
-    /// The title, if known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
-    /// The authors, in title page order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub authors: Vec<String>,
-    /// The language as a BCP 47 tag, if known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub language: Option<String>,
-    /// ISBNs and other identifiers, as given or as found in the file.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub identifiers: Vec<String>,
+    /// Title, authors, language and identifiers.
+    #[serde(flatten)]
+    pub description: Description,
     /// BLAKE3 of the text (UTF-8) in hexadecimal; of the gems if only those are known. Books added by versions that
     /// used SHA-256 keep that digest until their content changes.
     pub digest: String,
@@ -114,7 +106,7 @@ macro_rules! same_fields {
 
 same_fields!(
     index::Record, Record:
-    key, rights, title, authors, language, identifiers, digest, clean_digest, bytes, clean, gems, changed, standing,
+    key, rights, description, digest, clean_digest, bytes, clean, gems, changed, standing,
 );
 
 /// The changes to make. Fields that are left out keep their value.

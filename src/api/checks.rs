@@ -188,9 +188,9 @@ impl BookRef {
             validity: record.standing.validity,
             library: record.key.library.into(),
             id: record.key.id.into(),
-            title: record.title,
-            authors: record.authors,
-            language: record.language,
+            title: record.description.title,
+            authors: record.description.authors,
+            language: record.description.language,
             bytes: record.bytes,
         }
     }

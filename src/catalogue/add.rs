@@ -10,9 +10,9 @@ use super::amend::checked;
 use super::digest::{digest_after, digest_of};
 use super::entry::{Content, NewEntry};
 use super::given::distinct;
-use super::{Catalogue, CatalogueError, Text};
+use super::{Catalogue, CatalogueError, Editor, Text};
 use crate::api::{Added, Outcome};
-use crate::index::{BookNo, Coverage, NewBook, Record, Snapshot, Standing, described};
+use crate::index::{BookNo, Coverage, NewBook, Record, Snapshot, Standing};
 use crate::metrics::METRICS;
 
 /// A book with its computed gems, ready for [`Editor::commit`](super::Editor::commit).
@@ -23,46 +23,6 @@ pub struct Prepared {
 }
 
 impl Catalogue {
-    pub(super) fn ensure_recipes(&self, recipes: &[Recipe]) -> Result<Vec<Recipe>, CatalogueError> {
-        let known = self.recipes();
-        let recipes = match (recipes, known.is_empty()) {
-            ([], false) => return Ok(known),
-            ([], true) => &[Recipe::documented()],
-            (named, _) => named,
-        };
-        self.between_feeds(|| {
-            let holds_none = self.store.snapshot().libraries()?.is_empty();
-            for recipe in recipes {
-                self.store.add_recipe(recipe)?;
-                if holds_none {
-                    self.store.make_ready(recipe.name())?;
-                }
-            }
-            Ok(self.recipes())
-        })
-    }
-
-    pub(super) fn ready_recipes(&self, recipes: &[Recipe]) -> Result<Vec<(RecipeName, Coverage)>, CatalogueError> {
-        let snapshot = self.store.snapshot();
-        let mut incomplete = Vec::new();
-        for name in recipes.iter().map(Recipe::name).filter(|name| !snapshot.is_ready(name)) {
-            match snapshot.coverage(name)? {
-                coverage if coverage.lacking() == 0 => self.store.make_ready(name)?,
-                coverage => incomplete.push((name.clone(), coverage)),
-            }
-        }
-        Ok(incomplete)
-    }
-
-    pub(super) fn add(&self, entry: NewEntry) -> Result<Added, CatalogueError> {
-        self.ensure_recipes(&[])?;
-        let _feed = self.feed();
-        let prepared = self.prepare(entry, &self.recipes())?;
-        let added = Added { outcome: prepared.outcome, book: prepared.book.record.clone().into() };
-        self.commit(vec![prepared])?;
-        Ok(added)
-    }
-
     /// Computes a book's gems, unless the catalogue already has the same book. This is the CPU-bound part of adding a
     /// book; it changes nothing.
     ///
@@ -73,8 +33,8 @@ impl Catalogue {
     /// recipe and the entry does not allow that; [`CatalogueError::NoSuchRecipe`] for gems of an unknown recipe; and
     /// the errors of an invalid entry.
     pub fn prepare(&self, entry: NewEntry, recipes: &[Recipe]) -> Result<Prepared, CatalogueError> {
-        let NewEntry { key, rights, title, authors, language, identifiers, validity, content, allow_empty } = entry;
-        described(title.as_deref(), &authors, language.as_deref(), &identifiers)?;
+        let NewEntry { key, rights, description, validity, content, allow_empty } = entry;
+        description.within_bounds()?;
         let validity = validity.map(checked).transpose()?.flatten();
         let snapshot = self.store.snapshot();
         let number = snapshot.find(&key)?;
@@ -101,10 +61,7 @@ impl Catalogue {
         let mut record = Record {
             key,
             rights,
-            title,
-            authors,
-            language,
-            identifiers,
+            description,
             digest,
             clean_digest: None,
             bytes: text.len() as u64,
@@ -141,13 +98,62 @@ impl Catalogue {
         let outcome = if before.is_some() { Outcome::Replaced } else { Outcome::Added };
         Ok(Prepared { outcome, book: NewBook { record, gems, folds, allow_empty } })
     }
+}
 
-    pub(super) fn commit(&self, prepared: Vec<Prepared>) -> Result<(), CatalogueError> {
+impl Editor<'_> {
+    /// Adds recipes to the catalogue. The first one of a new catalogue becomes its default; without any, that is
+    /// `documented`. Returns all recipes of the catalogue; new texts get gems of each of them.
+    ///
+    /// This is for administrators and for creating a catalogue. Adding books never adds recipes.
+    pub fn ensure_recipes(&self, recipes: &[Recipe]) -> Result<Vec<Recipe>, CatalogueError> {
+        let known = self.recipes();
+        let recipes = match (recipes, known.is_empty()) {
+            ([], false) => return Ok(known),
+            ([], true) => &[Recipe::documented()],
+            (named, _) => named,
+        };
+        self.between_feeds(|| {
+            let holds_none = self.store.snapshot().libraries()?.is_empty();
+            for recipe in recipes {
+                self.store.add_recipe(&self.actor, recipe)?;
+                if holds_none {
+                    self.store.make_ready(&self.actor, recipe.name())?;
+                }
+            }
+            Ok(self.recipes())
+        })
+    }
+
+    /// Marks as ready those of these recipes that every book now has gems of. Returns the others.
+    pub fn ready_recipes(&self, recipes: &[Recipe]) -> Result<Vec<(RecipeName, Coverage)>, CatalogueError> {
+        let snapshot = self.store.snapshot();
+        let mut incomplete = Vec::new();
+        for name in recipes.iter().map(Recipe::name).filter(|name| !snapshot.is_ready(name)) {
+            match snapshot.coverage(name)? {
+                coverage if coverage.lacking() == 0 => self.store.make_ready(&self.actor, name)?,
+                coverage => incomplete.push((name.clone(), coverage)),
+            }
+        }
+        Ok(incomplete)
+    }
+
+    /// Adds a book. A text gets gems of all recipes of the catalogue; a list of gems stays under its own recipe.
+    pub fn add(&self, entry: NewEntry) -> Result<Added, CatalogueError> {
+        self.ensure_recipes(&[])?;
+        let _feed = self.feed();
+        let prepared = self.prepare(entry, &self.recipes())?;
+        let added = Added { outcome: prepared.outcome, book: prepared.book.record.clone().into() };
+        self.commit(vec![prepared])?;
+        Ok(added)
+    }
+
+    /// Writes prepared books to the store, all or none. They are on disk when this returns.
+    pub fn commit(&self, prepared: Vec<Prepared>) -> Result<(), CatalogueError> {
         let outcomes: Vec<Outcome> = prepared.iter().map(Prepared::outcome).collect();
         let changed = prepared.into_iter().filter(|p| p.outcome != Outcome::Unchanged).map(|p| p.book);
         let books: Vec<NewBook> = changed.collect();
         if !books.is_empty() {
-            self.store.put(books)?;
+            self.store.put(&self.actor, books)?;
         }
         for outcome in outcomes {
             METRICS.put(outcome);

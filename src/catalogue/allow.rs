@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::given::distinct;
 use super::rows::put;
-use super::{Catalogue, CatalogueError, Content, Text};
+use super::{Catalogue, CatalogueError, Content, Editor, Text};
 use crate::api::AllowList;
 use crate::index::{BookId, BookKey, NOTE_BYTES, RowChange, Table};
 
@@ -85,7 +85,33 @@ impl Allowances {
 pub(super) type AllowancesRead = RwLock<Option<Arc<Allowances>>>;
 
 impl Catalogue {
-    pub(super) fn allow(
+    /// All allow-lists, by name.
+    pub fn allow_lists(&self) -> Result<Vec<AllowList>, CatalogueError> {
+        let lists: BTreeMap<String, Kept> = self.rows(Table::AllowLists)?;
+        Ok(lists.into_values().map(Into::into).collect())
+    }
+
+    /// All allow-lists combined.
+    pub(super) fn allowances(&self) -> Result<Arc<Allowances>, CatalogueError> {
+        if let Some(read) = &*self.allowances.read().unwrap_or_else(PoisonError::into_inner) {
+            return Ok(Arc::clone(read));
+        }
+        // The write lock keeps them from changing between reading and caching.
+        let mut kept = self.allowances.write().unwrap_or_else(PoisonError::into_inner);
+        let read = Arc::new(Allowances::of(self.allow_lists()?));
+        *kept = Some(Arc::clone(&read));
+        Ok(read)
+    }
+}
+
+impl Editor<'_> {
+    /// Creates an allow-list, or replaces the one of the same name. Returns whether one existed.
+    ///
+    /// The gems of a text are stored for every recipe that the catalogue has now. The text itself is not stored.
+    ///
+    /// # Errors
+    /// [`CatalogueError::NothingToAllow`] if there are no gems, [`CatalogueError::LongNote`].
+    pub fn allow(
         &self,
         name: BookId,
         what: Allowable,
@@ -110,26 +136,9 @@ impl Catalogue {
         Ok((list.into(), replaced))
     }
 
-    pub(super) fn disallow(&self, name: &BookId) -> Result<bool, CatalogueError> {
+    /// Removes an allow-list. Returns whether it existed.
+    pub fn disallow(&self, name: &BookId) -> Result<bool, CatalogueError> {
         self.change_allowances(RowChange::delete(Table::AllowLists, name.as_str()))
-    }
-
-    /// All allow-lists, by name.
-    pub fn allow_lists(&self) -> Result<Vec<AllowList>, CatalogueError> {
-        let lists: BTreeMap<String, Kept> = self.rows(Table::AllowLists)?;
-        Ok(lists.into_values().map(Into::into).collect())
-    }
-
-    /// All allow-lists combined.
-    pub(super) fn allowances(&self) -> Result<Arc<Allowances>, CatalogueError> {
-        if let Some(read) = &*self.allowances.read().unwrap_or_else(PoisonError::into_inner) {
-            return Ok(Arc::clone(read));
-        }
-        // The write lock keeps them from changing between reading and caching.
-        let mut kept = self.allowances.write().unwrap_or_else(PoisonError::into_inner);
-        let read = Arc::new(Allowances::of(self.allow_lists()?));
-        *kept = Some(Arc::clone(&read));
-        Ok(read)
     }
 
     fn change_allowances(&self, change: RowChange) -> Result<bool, CatalogueError> {

@@ -2,19 +2,23 @@
 
 use jiff::Timestamp;
 
-use super::{Catalogue, CatalogueError};
+use super::{CatalogueError, Editor};
 use crate::api::Amendment;
 use crate::index::{BookKey, NOTE_BYTES, Note, Record, Validity};
 
-impl Catalogue {
-    pub(super) fn amend(&self, key: &BookKey, amendment: &Amendment) -> Result<Option<Record>, CatalogueError> {
+impl Editor<'_> {
+    /// Changes a book's metadata. Returns `None` if there is no such book.
+    ///
+    /// # Errors
+    /// [`CatalogueError::LongNote`] and [`CatalogueError::BadValidity`].
+    pub fn amend(&self, key: &BookKey, amendment: &Amendment) -> Result<Option<Record>, CatalogueError> {
         let Amendment { disabled, note, rights, validity } = amendment;
         if note.as_ref().is_some_and(|note| note.len() > NOTE_BYTES) {
             return Err(CatalogueError::LongNote);
         }
         let validity = validity.clone().map(checked).transpose()?;
         let now = Timestamp::now();
-        Ok(self.store.amend(key, &mut |record| {
+        Ok(self.store.amend(&self.actor, key, &mut |record| {
             let standing = &mut record.standing;
             match disabled {
                 Some(true) => standing.disabled_since = standing.disabled_since.or(Some(now)),

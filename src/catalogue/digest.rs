@@ -14,7 +14,8 @@ fn former_digest_of(content: &[u8]) -> String {
 }
 
 /// The digests that a book with this content may have.
-pub(crate) fn digests_of(content: &[u8]) -> [String; 2] {
+#[must_use]
+pub fn digests_of(content: &[u8]) -> [String; 2] {
     [digest_of(content), former_digest_of(content)]
 }
 
@@ -29,7 +30,8 @@ mod tests {
     use super::super::{Catalogue, CatalogueError, Content, NewEntry, Text};
     use super::*;
     use crate::api::Outcome;
-    use crate::index::{BookKey, NewBook, Rights};
+    use crate::description::Description;
+    use crate::index::{Actor, BookKey, NewBook, Rights};
     use lapidary_gems::Recipe;
 
     /// The first test vectors of the two standards: empty input.
@@ -53,7 +55,8 @@ mod tests {
         let key = BookKey { library: "lib".parse().unwrap(), id: "old".parse().unwrap() };
         let entry = |content| NewEntry::new(key.clone(), Rights::Free, content);
         let of_text = || entry(Content::text(text.clone()));
-        let put = catalogue.add(of_text()).unwrap().book;
+        let editor = catalogue.by(Actor::Local);
+        let put = editor.add(of_text()).unwrap().book;
         assert_eq!(put.digest, digest_of(text.as_bytes()));
 
         let recipe = Recipe::documented();
@@ -63,16 +66,20 @@ mod tests {
         let gems = [(recipe.name().clone(), gems)].into();
         catalogue
             .store
-            .put(vec![NewBook { record: old.clone().into(), gems, folds: Vec::new(), allow_empty: true }])
+            .put(
+                &Actor::Local,
+                vec![NewBook { record: old.clone().into(), gems, folds: Vec::new(), allow_empty: true }],
+            )
             .unwrap();
 
-        let again = catalogue.add(of_text()).unwrap();
+        let again = editor.add(of_text()).unwrap();
         assert_eq!((again.outcome, &again.book), (Outcome::Unchanged, &old));
-        assert_eq!(catalogue.recut(&old.key, &text).unwrap(), []);
-        assert!(matches!(catalogue.recut(&old.key, &text[1..]), Err(CatalogueError::OtherText(_))));
-        let renamed = NewEntry { title: Some("Granite".to_owned()), ..of_text() };
-        assert_eq!(catalogue.add(renamed).unwrap().book.digest, old.digest);
-        let rewritten = catalogue.add(entry(Content::text(text.replace("Granite", "Basalt")))).unwrap();
+        assert_eq!(editor.recut(&old.key, &text).unwrap(), []);
+        assert!(matches!(editor.recut(&old.key, &text[1..]), Err(CatalogueError::OtherText(_))));
+        let named = Description { title: Some("Granite".to_owned()), ..Description::default() };
+        let renamed = NewEntry { description: named, ..of_text() };
+        assert_eq!(editor.add(renamed).unwrap().book.digest, old.digest);
+        let rewritten = editor.add(entry(Content::text(text.replace("Granite", "Basalt")))).unwrap();
         assert_eq!(rewritten.outcome, Outcome::Replaced);
         assert_ne!(rewritten.book.digest, put.digest);
     }

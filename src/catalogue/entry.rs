@@ -2,6 +2,7 @@
 
 use lapidary_gems::{RecipeName, WrittenGem};
 
+use crate::description::Description;
 use crate::index::{BookKey, Rights, Validity};
 
 /// A book to add: its metadata, rights and content.
@@ -11,14 +12,8 @@ pub struct NewEntry {
     pub key: BookKey,
     /// Its rights.
     pub rights: Rights,
-    /// The title, if known.
-    pub title: Option<String>,
-    /// The authors.
-    pub authors: Vec<String>,
-    /// The language as a BCP 47 tag, if known.
-    pub language: Option<String>,
-    /// ISBNs and other identifiers, as given.
-    pub identifiers: Vec<String>,
+    /// Title, authors, language and identifiers.
+    pub description: Description,
     /// The days on which its rights are in effect, if limited.
     pub validity: Option<Validity>,
     /// The content.
@@ -31,8 +26,7 @@ impl NewEntry {
     /// Creates an entry without metadata.
     #[must_use]
     pub fn new(key: BookKey, rights: Rights, content: Content) -> Self {
-        let (title, authors, language, identifiers, validity) = (None, Vec::new(), None, Vec::new(), None);
-        Self { key, rights, title, authors, language, identifiers, validity, content, allow_empty: false }
+        Self { key, rights, description: Description::default(), validity: None, content, allow_empty: false }
     }
 }
 

@@ -5,8 +5,9 @@ use lapidary_gems::{Costly, Recipe, RecipeError, RecipeName, WrittenGem};
 
 use crate::api::JobState;
 use crate::count::count;
+use crate::description::TooLong;
 use crate::error::{Classified, ErrorCode};
-use crate::index::{BadName, BookKey, Coverage, NOTE_BYTES, StoreError, TooLong};
+use crate::index::{BadName, BookKey, Coverage, NOTE_BYTES, StoreError};
 
 /// Why a catalogue operation failed.
 #[derive(Debug, thiserror::Error)]

@@ -11,10 +11,9 @@ use hashbrown::HashSet;
 use lapidary_gems::Recipe;
 use rayon::prelude::*;
 
-use super::{Catalogue, CatalogueError, NewEntry, Prepared};
+use super::{CatalogueError, Editor, NewEntry, Prepared};
 use crate::api::Added;
 use crate::error::Classified as _;
-use crate::index::Actor;
 
 /// Most books per write. Each write waits for the disk once, so a batch shares the wait. The postings of many books
 /// are also close together, which makes each cheaper to write.
@@ -29,8 +28,11 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// Number of fingerprinted books that may wait for the writer.
 const WAITING: usize = 128;
 
-impl Catalogue {
-    pub(super) fn add_some(&self, entries: Vec<NewEntry>) -> Vec<Result<Added, CatalogueError>> {
+impl Editor<'_> {
+    /// Adds books and returns the result for each, in order. The books are written together. If that fails they are
+    /// written one by one, so that one failing book does not affect the others.
+    #[must_use]
+    pub fn add_some(&self, entries: Vec<NewEntry>) -> Vec<Result<Added, CatalogueError>> {
         if self.ensure_recipes(&[]).is_err() {
             // Each returns its own error.
             return entries.into_iter().map(|entry| self.add(entry)).collect();
@@ -63,7 +65,13 @@ impl Catalogue {
         added
     }
 
-    pub(super) fn add_all<J: Send, N: Send, E: From<CatalogueError> + Send>(
+    /// Adds the books of all jobs. `load` reads them in parallel on all cores; it names each book, as an archive
+    /// contains many. `landed` is called for each book once it is on disk, or with the reason that it is not. A job
+    /// without books does not stop the others.
+    ///
+    /// # Errors
+    /// If the store fails. Every book reported as added to `landed` is in the catalogue even then.
+    pub fn add_all<J: Send, N: Send, E: From<CatalogueError> + Send>(
         &self,
         jobs: Vec<J>,
         recipes: &[Recipe],
@@ -73,10 +81,9 @@ impl Catalogue {
         let _feed = self.feed();
         let (sender, receiver) = sync_channel(WAITING);
         let failed = AtomicBool::new(false);
-        let actor = Actor::current();
         thread::scope(|scope| {
             let writer = scope.spawn(|| {
-                let written = actor.act(|| self.write_all(&receiver, landed));
+                let written = self.write_all(&receiver, landed);
                 failed.store(written.is_err(), Ordering::Relaxed);
                 // Releases threads that wait for a place in the queue.
                 drop(receiver);

@@ -13,9 +13,9 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use super::rows::put;
-use super::{Catalogue, CatalogueError};
+use super::{Catalogue, CatalogueError, Editor};
 use crate::api::{self, MadeKey, NewKey, Rate, Role, Unit};
-use crate::index::{Action, Library, RowChange, Table};
+use crate::index::{Action, Actor, Library, RowChange, Table};
 
 /// Prefix of every key, so that scanners can find keys that were published by mistake.
 const PREFIX: &str = "lap_";
@@ -121,54 +121,6 @@ impl Catalogue {
         Ok(self.has_no_keys()? && self.store.table(Table::Access)?.is_empty())
     }
 
-    pub(super) fn add_key(&self, new: NewKey) -> Result<MadeKey, CatalogueError> {
-        let bad = |sentence| Err(CatalogueError::BadKey(sentence));
-        if new.name.is_empty() || new.name.len() > NAME_BYTES || new.name.chars().any(char::is_control) {
-            return bad("a key's name must have 1 to 100 bytes and no control characters");
-        }
-        if (new.role == Role::Ingest) == new.libraries.is_empty() {
-            return bad("an ingest key must name its libraries, and other keys must not");
-        }
-        if new.quota.is_some_and(|quota| quota.per != Unit::Day) {
-            return bad("a quota is per day, such as 100000/day; for shorter times, set a rate");
-        }
-        let _changing = self.changing_keys();
-        if self.kept_keys()?.values().any(|kept| kept.key.name == new.name) {
-            return Err(CatalogueError::KeyExists(new.name));
-        }
-        self.make_key(new, Vec::new())
-    }
-
-    pub(super) fn revoke_key(&self, name: &str) -> Result<bool, CatalogueError> {
-        let _changing = self.changing_keys();
-        let kept = self.kept_keys()?;
-        let revoked = kept.values().filter(|kept| kept.key.name == name);
-        let changes: Vec<_> = revoked.map(|kept| RowChange::delete(Table::Keys, &kept.key.id)).collect();
-        let was_there = !changes.is_empty();
-        if was_there {
-            self.change_keys(changes, &[Action::KeyRevoked { name: name.to_owned() }])?;
-        }
-        Ok(was_there)
-    }
-
-    pub(super) fn rotate_key(&self, name: &str, overlap: SignedDuration) -> Result<MadeKey, CatalogueError> {
-        let _changing = self.changing_keys();
-        let kept = self.kept_keys()?;
-        let of_name = || kept.values().filter(|kept| kept.key.name == name);
-        let newest = of_name().max_by_key(|kept| kept.key.created);
-        let Some(newest) = newest else { return Err(CatalogueError::NoSuchKey(name.to_owned())) };
-        let too_long = |_| CatalogueError::BadKey("the overlap is too long; give a shorter one");
-        let end = Timestamp::now().checked_add(overlap).map_err(too_long)?;
-        let shortened = of_name().filter(|kept| kept.key.expires.is_none_or(|expires| expires > end));
-        let void_at_end = |kept: &Kept| {
-            let key = Key { expires: Some(end), ..(*kept.key).clone() };
-            Kept { key: Arc::new(key), digest: kept.digest, used: kept.used }
-        };
-        let shortened: Vec<Kept> = shortened.map(void_at_end).collect();
-        let Key { name, role, libraries, rate, quota, expires, .. } = (*newest.key).clone();
-        self.make_key(NewKey { name, role, libraries, rate, quota, expires }, shortened)
-    }
-
     /// Whether the key with this id is valid now.
     pub fn is_good_key(&self, id: &str) -> Result<bool, CatalogueError> {
         Ok(self.kept_keys()?.get(id).is_some_and(|kept| !kept.key.has_expired()))
@@ -191,17 +143,6 @@ impl Catalogue {
         })
     }
 
-    fn make_key(&self, new: NewKey, mut changed: Vec<Kept>) -> Result<MadeKey, CatalogueError> {
-        let id = random::<ID_BYTES>()?;
-        let secret = format!("{PREFIX}{id}_{}", random::<SECRET_BYTES>()?);
-        let NewKey { name, role, libraries, rate, quota, expires } = new;
-        let key = Key { id, name, role, libraries, rate, quota, expires, created: Timestamp::now() };
-        let digest = Sha256::digest(secret.as_bytes()).into();
-        changed.push(Kept { key: Arc::new(key.clone()), digest, used: None });
-        self.change_keys(rows(&changed), &[Action::KeyMade { name: key.name.clone(), id: key.id.clone() }])?;
-        Ok(MadeKey { key: key.into(), secret })
-    }
-
     /// The last recorded usage of a key, over all of its secrets.
     pub fn key_usage(&self, name: &str) -> Result<Option<Usage>, CatalogueError> {
         let kept = self.kept_keys()?;
@@ -218,7 +159,7 @@ impl Catalogue {
             let (_, used) = used.iter().find(|(name, _)| *name == kept.key.name)?;
             Some(Kept { key: Arc::clone(&kept.key), digest: kept.digest, used: Some(*used) })
         });
-        self.change_keys(rows(&noted.collect::<Vec<_>>()), &[])
+        self.change_keys(&Actor::Local, rows(&noted.collect::<Vec<_>>()), &[])
     }
 
     fn changing_keys(&self) -> MutexGuard<'_, ()> {
@@ -226,12 +167,12 @@ impl Catalogue {
     }
 
     /// Writes changes of keys, and records that keys have existed. The caller holds the lock since it read them.
-    fn change_keys(&self, mut changes: Vec<RowChange>, actions: &[Action]) -> Result<(), CatalogueError> {
+    fn change_keys(&self, by: &Actor, mut changes: Vec<RowChange>, actions: &[Action]) -> Result<(), CatalogueError> {
         if changes.is_empty() {
             return Ok(());
         }
         changes.push(put(Table::Access, HAS_HAD_KEYS, &true));
-        let done = self.store.apply(&changes, actions);
+        let done = self.store.apply(by, &changes, actions);
         // Drop the cache whether or not the write succeeded.
         *self.keyring.known.write().unwrap_or_else(PoisonError::into_inner) = None;
         Ok(done?)
@@ -244,6 +185,80 @@ impl Catalogue {
         }
         let mut keyring = self.keyring.known.write().unwrap_or_else(PoisonError::into_inner);
         Ok(Arc::clone(keyring.insert(Arc::new(self.rows(Table::Keys)?))))
+    }
+}
+
+impl Editor<'_> {
+    /// Creates a key.
+    ///
+    /// # Errors
+    /// [`CatalogueError::KeyExists`], [`CatalogueError::BadKey`].
+    pub fn add_key(&self, new: NewKey) -> Result<MadeKey, CatalogueError> {
+        let bad = |sentence| Err(CatalogueError::BadKey(sentence));
+        if new.name.is_empty() || new.name.len() > NAME_BYTES || new.name.chars().any(char::is_control) {
+            return bad("a key's name must have 1 to 100 bytes and no control characters");
+        }
+        if (new.role == Role::Ingest) == new.libraries.is_empty() {
+            return bad("an ingest key must name its libraries, and other keys must not");
+        }
+        if new.quota.is_some_and(|quota| quota.per != Unit::Day) {
+            return bad("a quota is per day, such as 100000/day; for shorter times, set a rate");
+        }
+        let _changing = self.changing_keys();
+        if self.kept_keys()?.values().any(|kept| kept.key.name == new.name) {
+            return Err(CatalogueError::KeyExists(new.name));
+        }
+        self.make_key(new, Vec::new())
+    }
+
+    /// Revokes a key immediately. Returns whether it existed.
+    pub fn revoke_key(&self, name: &str) -> Result<bool, CatalogueError> {
+        let _changing = self.changing_keys();
+        let kept = self.kept_keys()?;
+        let revoked = kept.values().filter(|kept| kept.key.name == name);
+        let changes: Vec<_> = revoked.map(|kept| RowChange::delete(Table::Keys, &kept.key.id)).collect();
+        let was_there = !changes.is_empty();
+        if was_there {
+            self.change_keys(&self.actor, changes, &[Action::KeyRevoked { name: name.to_owned() }])?;
+        }
+        Ok(was_there)
+    }
+
+    /// Creates a new secret for a key. The old secret stays valid for `overlap`.
+    ///
+    /// # Errors
+    /// [`CatalogueError::NoSuchKey`].
+    pub fn rotate_key(&self, name: &str, overlap: SignedDuration) -> Result<MadeKey, CatalogueError> {
+        let _changing = self.changing_keys();
+        let kept = self.kept_keys()?;
+        let of_name = || kept.values().filter(|kept| kept.key.name == name);
+        let newest = of_name().max_by_key(|kept| kept.key.created);
+        let Some(newest) = newest else { return Err(CatalogueError::NoSuchKey(name.to_owned())) };
+        let too_long = |_| CatalogueError::BadKey("the overlap is too long; give a shorter one");
+        let end = Timestamp::now().checked_add(overlap).map_err(too_long)?;
+        let shortened = of_name().filter(|kept| kept.key.expires.is_none_or(|expires| expires > end));
+        let void_at_end = |kept: &Kept| {
+            let key = Key { expires: Some(end), ..(*kept.key).clone() };
+            Kept { key: Arc::new(key), digest: kept.digest, used: kept.used }
+        };
+        let shortened: Vec<Kept> = shortened.map(void_at_end).collect();
+        let Key { name, role, libraries, rate, quota, expires, .. } = (*newest.key).clone();
+        self.make_key(NewKey { name, role, libraries, rate, quota, expires }, shortened)
+    }
+
+    fn make_key(&self, new: NewKey, mut changed: Vec<Kept>) -> Result<MadeKey, CatalogueError> {
+        let id = random::<ID_BYTES>()?;
+        let secret = format!("{PREFIX}{id}_{}", random::<SECRET_BYTES>()?);
+        let NewKey { name, role, libraries, rate, quota, expires } = new;
+        let key = Key { id, name, role, libraries, rate, quota, expires, created: Timestamp::now() };
+        let digest = Sha256::digest(secret.as_bytes()).into();
+        changed.push(Kept { key: Arc::new(key.clone()), digest, used: None });
+        self.change_keys(
+            &self.actor,
+            rows(&changed),
+            &[Action::KeyMade { name: key.name.clone(), id: key.id.clone() }],
+        )?;
+        Ok(MadeKey { key: key.into(), secret })
     }
 }
 
@@ -277,7 +292,7 @@ mod tests {
     fn a_secret_opens_until_it_is_revoked_and_is_kept_nowhere() {
         let (folder, catalogue) = catalogue();
         assert!(catalogue.has_no_keys().unwrap() && catalogue.is_open().unwrap());
-        let made = catalogue.add_key(new("shop", Role::Ingest, &["mine"])).unwrap();
+        let made = catalogue.by(Actor::Local).add_key(new("shop", Role::Ingest, &["mine"])).unwrap();
         let known = catalogue.key_of(&made.secret).unwrap().unwrap();
         assert_eq!(api::Key::from((*known).clone()), made.key);
         for wrong in ["", "lap_", "shop", &made.secret[..made.secret.len() - 1], &made.secret.replace("lap", "lop")] {
@@ -293,34 +308,37 @@ mod tests {
         let catalogue = Catalogue::open(folder.path()).unwrap();
         assert_eq!(catalogue.keys().unwrap(), [made.key]);
         assert!(catalogue.key_of(&made.secret).unwrap().is_ok());
-        assert!(catalogue.revoke_key("shop").unwrap() && !catalogue.revoke_key("shop").unwrap());
+        let editor = catalogue.by(Actor::Local);
+        assert!(editor.revoke_key("shop").unwrap() && !editor.revoke_key("shop").unwrap());
         assert_eq!(catalogue.key_of(&made.secret).unwrap(), Err(AccessDenied::Unknown));
     }
 
     #[test]
     fn a_rotated_key_has_two_secrets_for_a_while() {
         let (_folder, catalogue) = catalogue();
-        let old = catalogue.add_key(new("a", Role::Check, &[])).unwrap();
-        let both = catalogue.rotate_key("a", SignedDuration::from_hours(1)).unwrap();
+        let editor = catalogue.by(Actor::Local);
+        let old = editor.add_key(new("a", Role::Check, &[])).unwrap();
+        let both = editor.rotate_key("a", SignedDuration::from_hours(1)).unwrap();
         assert!(catalogue.key_of(&old.secret).unwrap().is_ok() && catalogue.key_of(&both.secret).unwrap().is_ok());
-        let alone = catalogue.rotate_key("a", SignedDuration::ZERO).unwrap();
+        let alone = editor.rotate_key("a", SignedDuration::ZERO).unwrap();
         assert_eq!(catalogue.key_of(&old.secret).unwrap(), Err(AccessDenied::Expired));
         assert_eq!(catalogue.key_of(&both.secret).unwrap(), Err(AccessDenied::Expired));
         assert_eq!(catalogue.key_of(&alone.secret).unwrap().unwrap().expires, None);
-        assert!(matches!(catalogue.rotate_key("b", SignedDuration::ZERO), Err(CatalogueError::NoSuchKey(_))));
-        assert!(catalogue.revoke_key("a").unwrap() && catalogue.has_no_keys().unwrap());
+        assert!(matches!(editor.rotate_key("b", SignedDuration::ZERO), Err(CatalogueError::NoSuchKey(_))));
+        assert!(editor.revoke_key("a").unwrap() && catalogue.has_no_keys().unwrap());
         assert!(!catalogue.is_open().unwrap());
     }
 
     #[test]
     fn keys_that_cannot_be() {
         let (_folder, catalogue) = catalogue();
-        catalogue.add_key(new("a", Role::Admin, &[])).unwrap();
-        assert!(matches!(catalogue.add_key(new("a", Role::Check, &[])), Err(CatalogueError::KeyExists(_))));
+        let editor = catalogue.by(Actor::Local);
+        editor.add_key(new("a", Role::Admin, &[])).unwrap();
+        assert!(matches!(editor.add_key(new("a", Role::Check, &[])), Err(CatalogueError::KeyExists(_))));
         let hourly = NewKey { quota: "5/h".parse().ok(), ..new("d", Role::Check, &[]) };
         let bad = [new("", Role::Check, &[]), new("b", Role::Ingest, &[]), new("c", Role::Check, &["l"]), hourly];
         for new in bad {
-            assert!(matches!(catalogue.add_key(new), Err(CatalogueError::BadKey(_))));
+            assert!(matches!(editor.add_key(new), Err(CatalogueError::BadKey(_))));
         }
     }
 }

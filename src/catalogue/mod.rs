@@ -28,7 +28,7 @@ pub use add::Prepared;
 pub use allow::Allowable;
 pub use answer::{CheckOptions, Comparison, Query};
 pub use check::compare;
-pub(crate) use digest::digests_of;
+pub use digest::digests_of;
 pub use editor::Editor;
 pub use entry::{Content, NewEntry};
 pub use error::CatalogueError;
@@ -169,12 +169,6 @@ impl Catalogue {
         Ok(memory_for(text, self.keeps_folds()?))
     }
 
-    fn remove(&self, keys: &[BookKey]) -> Result<Vec<bool>, CatalogueError> {
-        let were_there = self.store.remove(keys)?;
-        METRICS.removed(were_there.iter().filter(|there| **there).count() as u64);
-        Ok(were_there)
-    }
-
     /// Returns a book's record.
     pub fn book(&self, key: &BookKey) -> Result<Option<Record>, CatalogueError> {
         let snapshot = self.store.snapshot();
@@ -300,6 +294,15 @@ impl Catalogue {
     /// Flushes memory to disk, for a clean shutdown.
     pub fn flush(&self) -> Result<(), CatalogueError> {
         Ok(self.store.administration().map_or(Ok(()), Administration::flush)?)
+    }
+}
+
+impl Editor<'_> {
+    /// Removes books. Returns whether each of them existed.
+    pub fn remove(&self, keys: &[BookKey]) -> Result<Vec<bool>, CatalogueError> {
+        let were_there = self.store.remove(&self.actor, keys)?;
+        METRICS.removed(were_there.iter().filter(|there| **there).count() as u64);
+        Ok(were_there)
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::{MutexGuard, PoisonError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{Catalogue, CatalogueError};
+use super::{Catalogue, CatalogueError, Editor};
 use crate::index::{Action, Row, RowChange, Table};
 
 /// Writes a row.
@@ -33,6 +33,18 @@ impl Catalogue {
         self.store.table(table)?.into_iter().map(read).collect()
     }
 
+    /// Held from reading settings until a change that depends on them is written.
+    pub(super) fn changing_settings(&self) -> MutexGuard<'_, ()> {
+        self.changing_settings.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether folds of added books are kept.
+    pub(super) fn keeps_folds(&self) -> Result<bool, CatalogueError> {
+        Ok(!self.store.table(Table::Folds)?.is_empty())
+    }
+}
+
+impl Editor<'_> {
     /// Changes or removes a setting. Returns whether it existed. The change in `along` is part of the same atomic
     /// step.
     pub(super) fn change_setting(&self, setting: RowChange, along: Option<RowChange>) -> Result<bool, CatalogueError> {
@@ -43,27 +55,19 @@ impl Catalogue {
             let name = String::from_utf8_lossy(&setting.key).into_owned();
             let action = Action::Setting { kind: setting.table.as_str().to_owned(), name, removed };
             let changes: Vec<RowChange> = [setting].into_iter().chain(along).collect();
-            self.store.apply(&changes, &[action])?;
+            self.store.apply(&self.actor, &changes, &[action])?;
         }
         Ok(was_there)
     }
 
-    /// Held from reading settings until a change that depends on them is written.
-    pub(super) fn changing_settings(&self) -> MutexGuard<'_, ()> {
-        self.changing_settings.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(super) fn keep_folds(&self, keep: bool) -> Result<(), CatalogueError> {
+    /// Sets whether folds are kept of books added from now on. With its fold, a book can get gems of another recipe
+    /// without its text ([`Task::Reindex`]).
+    pub fn keep_folds(&self, keep: bool) -> Result<(), CatalogueError> {
         let _changing = self.changing_settings();
         if keep != self.keeps_folds()? {
             let change = if keep { RowChange::put(Table::Folds, "", "") } else { RowChange::delete(Table::Folds, "") };
-            self.store.apply(&[change], &[Action::FoldsKept { kept: keep }])?;
+            self.store.apply(&self.actor, &[change], &[Action::FoldsKept { kept: keep }])?;
         }
         Ok(())
-    }
-
-    /// Whether folds of added books are kept.
-    pub(super) fn keeps_folds(&self) -> Result<bool, CatalogueError> {
-        Ok(!self.store.table(Table::Folds)?.is_empty())
     }
 }

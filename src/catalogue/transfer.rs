@@ -10,10 +10,10 @@ use base64::prelude::BASE64_STANDARD;
 use lapidary_gems::{PackedFold, PlacedGem, Recipe};
 use serde::{Deserialize, Serialize};
 
-use super::{Catalogue, CatalogueError};
+use super::{Catalogue, CatalogueError, Editor};
 use crate::api::{ExportBook, ExportEnd, ExportGem, ExportHeader};
 use crate::count::count;
-use crate::index::{NewBook, Record, RocksStore, Snapshot, StoreError, UNWATCHED, Watch};
+use crate::index::{Actor, NewBook, Record, RocksStore, Snapshot, StoreError, UNWATCHED, Watch};
 use crate::parse;
 
 /// The format version written. All versions from 1 up to it can be read.
@@ -79,22 +79,31 @@ impl Catalogue {
                 let header = reading.header()?;
                 let store = RocksStore::build(folder, &header.recipes, reading.books(header.books, watch))?;
                 let catalogue = Self::with_store(Box::new(store));
-                catalogue.keep_folds(header.keeps_folds)?;
+                catalogue.by(Actor::Local).keep_folds(header.keeps_folds)?;
                 for name in header.ready() {
-                    catalogue.store.make_ready(name)?;
+                    catalogue.store.make_ready(&Actor::Local, name)?;
                 }
                 Ok(header.books)
             }
             store => {
                 let catalogue = Self::with_store(Box::new(store?));
-                let books = catalogue.import_into(input, LINE, watch, UNCOUNTED)?;
+                let books = catalogue.by(Actor::Local).import_into(input, LINE, watch, UNCOUNTED)?;
                 catalogue.flush()?;
                 Ok(books)
             }
         }
     }
+}
 
-    pub(super) fn import_into(
+impl Editor<'_> {
+    /// Imports an export into this catalogue, with lines of at most `line` bytes, and returns the number of books.
+    /// Each book is added, replacing any book with the same key. The catalogue stays usable meanwhile. A catalogue
+    /// without books takes over the export's recipes; any other one adds them to its own, as not ready.
+    ///
+    /// # Errors
+    /// [`CatalogueError::BadExport`] with the line number; the books before that line are imported. Errors of the
+    /// store.
+    pub fn import_into(
         &self,
         input: &mut dyn BufRead,
         line: u64,
@@ -117,23 +126,23 @@ impl Catalogue {
             }
             watch(reading.books, header.books)?;
             let _feed = self.feed();
-            self.store.put(some)?;
+            self.store.put(&self.actor, some)?;
         }
     }
 
     fn take_recipes(&self, header: &ExportHeader) -> Result<(), CatalogueError> {
         let holds_none = self.store.snapshot().libraries()?.is_empty();
         for recipe in &header.recipes {
-            self.store.add_recipe(recipe)?;
+            self.store.add_recipe(&self.actor, recipe)?;
         }
         let Some(default) = header.recipes.first().filter(|_| holds_none) else { return Ok(()) };
-        self.store.make_default(default.name(), true)?;
+        self.store.make_default(&self.actor, default.name(), true)?;
         for name in header.ready() {
-            self.store.make_ready(name)?;
+            self.store.make_ready(&self.actor, name)?;
         }
         let given = |recipe: &Recipe| header.recipes.iter().any(|given| given.name() == recipe.name());
         for recipe in self.recipes().iter().filter(|recipe| !given(recipe)) {
-            self.store.drop_recipe(recipe.name(), UNWATCHED)?;
+            self.store.drop_recipe(&self.actor, recipe.name(), UNWATCHED)?;
         }
         Ok(())
     }

@@ -4,15 +4,15 @@ use std::io::Write;
 use std::sync::Arc;
 
 use jiff::SignedDuration;
-use lapidary_gems::RecipeName;
-
-use super::failure::Failure;
-use crate::api::{
+use lapidary::api::{
     Added, AllowList, Amendment, AuditPage, Job, Key, MadeKey, MadeWebhook, NewKey, Page, Record, Report, Stats, Task,
     Webhook,
 };
-use crate::catalogue::{Allowable, Catalogue, CheckOptions, NewEntry, Query};
-use crate::index::{Actor, AuditFrom, BookId, BookKey, Library, Watch};
+use lapidary::catalogue::{Allowable, Catalogue, CheckOptions, NewEntry, Query};
+use lapidary::index::{Actor, AuditFrom, BookId, BookKey, Library, Watch};
+use lapidary_gems::RecipeName;
+
+use super::failure::Failure;
 
 /// A catalogue to work on.
 pub(super) trait Access: Sync {

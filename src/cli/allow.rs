@@ -4,6 +4,11 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use lapidary::api::AllowList;
+use lapidary::catalogue::{Allowable, Content};
+use lapidary::count::count;
+use lapidary::index::{BookId, BookKey, Library};
+use lapidary::report::clean;
 use lapidary_gems::{RecipeName, WrittenGem};
 
 use super::arguments::Target;
@@ -11,11 +16,6 @@ use super::failure::{Failure, Status};
 use super::files::{CleanArgument, Reading};
 use super::terminal::{out, tell};
 use super::text::read;
-use crate::api::AllowList;
-use crate::catalogue::{Allowable, Content};
-use crate::count::count;
-use crate::index::{BookId, BookKey, Library};
-use crate::report::clean;
 
 /// Manage allow-lists: gems or books that checks ignore.
 #[derive(Args)]

@@ -5,15 +5,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
+use lapidary::catalogue::{Backups, Catalogue, CatalogueError};
+use lapidary::index::Actor;
+use lapidary::matching::RuleChanges;
 use lapidary_gems::{Boundaries, Recipe, RecipeName};
 use serde::{Deserialize, Serialize};
 
 use super::access::Access;
 use super::failure::Failure;
 use super::remote::Remote;
-use crate::catalogue::{Backups, Catalogue, CatalogueError};
-use crate::index::Actor;
-use crate::matching::RuleChanges;
 
 /// The catalogue to work on.
 #[derive(Args)]

@@ -4,14 +4,14 @@ use std::io::{self, Write as _};
 
 use clap::Args;
 use jiff::{SignedDuration, Timestamp};
+use lapidary::api::AuditEntry;
+use lapidary::count::count;
+use lapidary::index::{Action, Amended, AuditFrom};
+use lapidary::report::clean;
 
 use super::arguments::Target;
 use super::failure::{Failure, Status};
 use super::terminal::out;
-use crate::api::AuditEntry;
-use crate::count::count;
-use crate::index::{Action, Amended, AuditFrom};
-use crate::report::clean;
 
 /// How many entries to read at a time.
 const PAGE: usize = 1_000;

@@ -5,14 +5,14 @@ use std::path::PathBuf;
 
 use clap::Args;
 use indicatif::HumanBytes;
+use lapidary::api::{BackedUp, JobResult, Task};
+use lapidary::catalogue::Catalogue;
+use lapidary::count::count;
 
 use super::arguments::Target;
 use super::failure::{Failure, Status};
 use super::jobs::{bar, other_result, perform};
 use super::terminal::out;
-use crate::api::{BackedUp, JobResult, Task};
-use crate::catalogue::Catalogue;
-use crate::count::count;
 
 /// Back up a catalogue, even while it is in use.
 ///

@@ -4,13 +4,14 @@ use std::io::{self, Write as _};
 
 use clap::{Args, Subcommand};
 use jiff::civil::Date;
+use lapidary::api::{Amendment, Record};
+use lapidary::description::Description;
+use lapidary::index::{BookId, BookKey, Library, Rights, Standing, Validity};
+use lapidary::report::clean;
 
 use super::arguments::Target;
 use super::failure::{Failure, Status};
 use super::terminal::{out, tell};
-use crate::api::{Amendment, Record};
-use crate::index::{BookId, BookKey, Library, Rights, Standing, Validity};
-use crate::report::clean;
 
 /// How many records to read at a time.
 const PAGE: usize = 1_000;
@@ -190,7 +191,7 @@ fn list(target: &Target, library: Option<Library>, json: bool) -> Result<Status,
 
 fn line(record: &Record) -> String {
     let gems: Vec<String> = record.gems.iter().map(|(recipe, gems)| format!("{gems} {recipe}")).collect();
-    let title = clean(record.title.as_deref().unwrap_or_default());
+    let title = clean(record.description.title.as_deref().unwrap_or_default());
     let disabled = if record.standing.disabled_since.is_some() { " (disabled)" } else { "" };
     format!("{}\t{}{disabled}\t{}\t{title}", record.key, record.rights, gems.join(", "))
 }
@@ -207,11 +208,12 @@ fn show(target: &Target, key: &BookKey, json: bool) -> Result<Status, Failure> {
     }
     writeln!(out, "{}", record.key)?;
     let Standing { disabled_since, note, validity, .. } = &record.standing;
+    let Description { title, authors, language, identifiers } = &record.description;
     let rows = [
-        ("title", record.title.clone()),
-        ("authors", (!record.authors.is_empty()).then(|| record.authors.join("; "))),
-        ("language", record.language.clone()),
-        ("other ids", (!record.identifiers.is_empty()).then(|| record.identifiers.join("; "))),
+        ("title", title.clone()),
+        ("authors", (!authors.is_empty()).then(|| authors.join("; "))),
+        ("language", language.clone()),
+        ("other ids", (!identifiers.is_empty()).then(|| identifiers.join("; "))),
         ("rights", Some(record.rights.to_string())),
         ("valid", validity.as_ref().map(days)),
         ("disabled", disabled_since.map(|since| format!("since {since}"))),

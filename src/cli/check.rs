@@ -5,6 +5,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use jiff::Timestamp;
+use lapidary::api::Report;
+use lapidary::catalogue::{CheckOptions, Query};
+use lapidary::index::{Library, Rights};
+use lapidary::report::{html_report, print_report};
 use lapidary_gems::RecipeName;
 use rayon::prelude::*;
 use serde::Serialize;
@@ -14,10 +18,6 @@ use super::arguments::{BoundariesArgument, RuleArguments, Target};
 use super::failure::{Failure, Status};
 use super::files::{Choice, CleanArgument, Reading, Usually, Walk};
 use super::terminal::tell;
-use crate::api::Report;
-use crate::catalogue::{CheckOptions, Query};
-use crate::index::{Library, Rights};
-use crate::report::{html_report, print_report};
 
 /// How many files are checked in parallel before their reports are printed in order.
 const AT_ONCE: usize = 16;

@@ -4,6 +4,8 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::Args;
+use lapidary::catalogue::{Text, compare};
+use lapidary::count::count;
 use lapidary_gems::Place;
 
 use super::arguments::{RecipeArguments, RuleArguments};
@@ -11,8 +13,6 @@ use super::failure::{Failure, Status};
 use super::files::{CleanArgument, Reading};
 use super::terminal::out;
 use super::text::read;
-use crate::catalogue::{Text, compare};
-use crate::count::count;
 
 /// Compare two texts.
 #[derive(Args)]

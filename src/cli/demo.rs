@@ -12,14 +12,15 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use console::{Alignment, Style, pad_str};
+use lapidary::api::Report;
+use lapidary::catalogue::{Catalogue, CatalogueError, CheckOptions, Content, NewEntry, Query};
+use lapidary::count::grouped;
+use lapidary::description::Description;
+use lapidary::index::{Actor, BookKey, Record};
+use lapidary::report::{Page, clean, style, wrap};
 
 use self::disguise::{Forgery, disguise};
 use self::shelf::{SHELF, STRANGER, Setting, VICTIM};
-use crate::api::Report;
-use crate::catalogue::{Catalogue, CatalogueError, CheckOptions, Content, NewEntry, Query};
-use crate::count::grouped;
-use crate::index::{Actor, BookKey, Record};
-use crate::report::{Page, clean, style, wrap};
 
 /// The library of the shelf.
 const LIBRARY: &str = "demo";
@@ -128,7 +129,7 @@ impl<'o, W: Write> Demo<'o, W> {
     /// Shows a book of the shelf. Returns its number of gems.
     fn list(&mut self, book: &Record) -> io::Result<u32> {
         let gems = book.gems.values().sum();
-        let title = book.title.as_deref().unwrap_or_default();
+        let title = book.description.title.as_deref().unwrap_or_default();
         let title = pad_str(title, self.page.width() - INDENT - FIGURES, Alignment::Left, Some("…"));
         let line = format!("{title}{:>15}{gems:5} gems", book.rights.as_str());
         self.page.line(INDENT, &style(book.rights), &line)?;
@@ -198,12 +199,13 @@ impl<'o, W: Write> Demo<'o, W> {
 /// A book of the shelf as a catalogue entry.
 fn entry(book: &Setting) -> Result<NewEntry, CatalogueError> {
     let key = BookKey { library: LIBRARY.parse()?, id: book.id.parse()? };
-    Ok(NewEntry {
+    let description = Description {
         title: Some(book.title.to_owned()),
         authors: vec![book.author.to_owned()],
         language: Some(book.language.tag.to_owned()),
-        ..NewEntry::new(key, book.rights, Content::text(book.story().text(COLUMNS)))
-    })
+        identifiers: Vec::new(),
+    };
+    Ok(NewEntry { description, ..NewEntry::new(key, book.rights, Content::text(book.story().text(COLUMNS))) })
 }
 
 /// Formats a duration in milliseconds.
@@ -231,10 +233,10 @@ mod tests {
     use super::disguise::disguise;
     use super::shelf::{SHELF, STRANGER, VICTIM};
     use super::{COLUMNS, Demo, command};
-    use crate::api::Report;
-    use crate::catalogue::Catalogue;
-    use crate::index::Rights;
-    use crate::matching::Relation;
+    use lapidary::api::Report;
+    use lapidary::catalogue::Catalogue;
+    use lapidary::index::Rights;
+    use lapidary::matching::Relation;
 
     /// Checks texts against the shelf.
     fn checked(texts: Vec<String>) -> Vec<Report> {

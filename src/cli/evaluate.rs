@@ -6,13 +6,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 use indicatif::ProgressBar;
+use lapidary::evaluate::{ATTACKS, Attack, BookFile, EvaluateError, Plan, Shelf, calibrate, evaluate};
 use lapidary_gems::Recipe;
 
 use super::failure::{Failure, Status};
 use super::files::{Choice, Usually, Walk};
 use super::jobs::bar;
 use super::terminal::out;
-use crate::evaluate::{ATTACKS, Attack, BookFile, EvaluateError, Plan, Shelf, calibrate, evaluate};
 
 /// Measure a recipe's hits and false alarms on books and disguised copies.
 ///

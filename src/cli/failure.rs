@@ -4,9 +4,10 @@ use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
+use lapidary::catalogue::CatalogueError;
+use lapidary::error::{Classified as _, ErrorCode};
+
 use super::demo::DemoError;
-use crate::catalogue::CatalogueError;
-use crate::error::{Classified as _, ErrorCode};
 
 /// The exit status of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use glob::{MatchOptions, Pattern};
+use lapidary::extract::{self, Book, Encoding, File};
 use walkdir::{DirEntry, WalkDir};
 
 use super::limits::LimitArguments;
-use crate::extract::{self, Book, Encoding, File};
 
 /// How to read a text.
 #[derive(Args, Clone, Copy)]

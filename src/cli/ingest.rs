@@ -11,6 +11,9 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use hashbrown::{HashMap, HashSet};
+use lapidary::catalogue::Catalogue;
+use lapidary::index::{Actor, BookId, BookKey, Coverage, Library, Rights};
+use lapidary::onix::Territory;
 use lapidary_gems::Recipe;
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
@@ -24,9 +27,6 @@ use super::failure::{Failure, Status};
 use super::files::{Choice, CleanArgument, Found, Reading, Usually, Walk};
 use super::remote::Remote;
 use super::terminal::tell;
-use crate::catalogue::Catalogue;
-use crate::index::{Actor, BookId, BookKey, Coverage, Library, Rights};
-use crate::onix::Territory;
 
 /// Reasons to refuse books with missing metadata.
 const NO_LIBRARY: &str = "no library: give --library, or metadata";
@@ -176,9 +176,9 @@ impl Ingest {
         let library = known.library.or_else(|| self.library.clone()).ok_or(NO_LIBRARY)?;
         let rights = known.rights.or(self.rights).ok_or(NO_RIGHTS)?;
         let (source, key) = (Source::File(file), BookKey { library, id });
-        let Known { title, authors, language, identifiers, validity, .. } = known;
         let (clean, allow_empty) = (self.clean.clean, self.allow_empty);
-        Ok(Job { source, clean, key, rights, title, authors, language, identifiers, validity, allow_empty })
+        let Known { description, validity, .. } = known;
+        Ok(Job { source, clean, key, rights, description, validity, allow_empty })
     }
 
     /// Opens the destination of the books.

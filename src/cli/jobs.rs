@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
+use lapidary::api::{Job, JobResult, JobState, Task};
 
 use super::access::Access;
 use super::arguments::Target;
 use super::failure::{Failure, Status};
 use super::terminal::out;
-use crate::api::{Job, JobResult, JobState, Task};
 
 /// How often to poll a job.
 const LOOK: Duration = Duration::from_millis(100);

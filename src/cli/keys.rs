@@ -7,12 +7,12 @@ use clap::{Args, Subcommand};
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp};
+use lapidary::api::{Key, MadeKey, NewKey, Rate, Role};
+use lapidary::index::Library;
 
 use super::arguments::Target;
 use super::failure::{Failure, Status};
 use super::terminal::{out, tell};
-use crate::api::{Key, MadeKey, NewKey, Rate, Role};
-use crate::index::Library;
 
 /// Create, list, rotate or revoke API keys.
 #[derive(Args)]

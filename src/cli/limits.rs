@@ -1,10 +1,10 @@
 //! Arguments that limit the resources used to read a file.
 
 use clap::Args;
+use lapidary::extract::Limits;
 use serde::{Deserialize, Serialize};
 
 use super::size::Size;
-use crate::extract::Limits;
 
 /// Limits on the resources used to read a file. A file that exceeds one is refused.
 #[derive(Args, Clone, Copy, Default, Serialize, Deserialize)]

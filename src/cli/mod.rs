@@ -40,9 +40,9 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand};
+use lapidary::extract::{isolate, worker};
 
 use self::failure::{Failure, Status};
-use crate::extract::{isolate, worker};
 
 /// How long a server request waits for a free file reader.
 const BUSY: Duration = Duration::from_secs(5);

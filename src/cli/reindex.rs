@@ -5,6 +5,11 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use hashbrown::HashMap;
+use lapidary::api::{CutFrom, JobResult, RecipeChoice, Reindexed, Task};
+use lapidary::catalogue::digests_of;
+use lapidary::count::count;
+use lapidary::extract::Extracted;
+use lapidary::index::BookKey;
 use lapidary_gems::RecipeName;
 
 use super::access::Access;
@@ -13,11 +18,6 @@ use super::failure::{Failure, Status};
 use super::files::{Choice, Reading, Usually, Walk};
 use super::jobs::{bar, other_result, perform, wait};
 use super::terminal::{out, tell};
-use crate::api::{CutFrom, JobResult, RecipeChoice, Reindexed, Task};
-use crate::catalogue::digests_of;
-use crate::count::count;
-use crate::extract::Extracted;
-use crate::index::BookKey;
 
 /// How many records to read at a time.
 const PAGE: usize = 1_000;

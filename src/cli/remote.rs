@@ -5,6 +5,16 @@ use std::path::Path;
 use std::time::Duration;
 use std::{env, thread};
 
+use lapidary::api::{
+    Added, AllowList, AllowLists, Amendment, AuditPage, Check, Imported, Job, Jobs, Key, Keys, MadeKey, MadeWebhook,
+    NewBook, NewKey, NewWebhook, Page, Problem, Record, Recut, Report, Rotation, Stats, Task, ToAllow, Webhook,
+    Webhooks,
+};
+use lapidary::catalogue::{Allowable, CheckOptions, Content, NewEntry, Query};
+use lapidary::client::unanswered;
+use lapidary::description::Description;
+use lapidary::error::ErrorCode;
+use lapidary::index::{AuditFrom, BookId, BookKey, Library, Watch};
 use lapidary_gems::{RecipeName, WrittenGem};
 use percent_encoding::{NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
 use serde::Serialize;
@@ -18,15 +28,6 @@ use ureq::{Agent, Body, SendBody};
 use super::access::Access;
 use super::failure::Failure;
 use super::tls;
-use crate::api::{
-    Added, AllowList, AllowLists, Amendment, AuditPage, Check, Imported, Job, Jobs, Key, Keys, MadeKey, MadeWebhook,
-    NewBook, NewKey, NewWebhook, Page, Problem, Record, Recut, Report, Rotation, Stats, Task, ToAllow, Webhook,
-    Webhooks,
-};
-use crate::catalogue::{Allowable, CheckOptions, Content, NewEntry, Query};
-use crate::client::unanswered;
-use crate::error::ErrorCode;
-use crate::index::{AuditFrom, BookId, BookKey, Library, Watch};
 
 /// The largest response to read: a report may name many books.
 const ANSWER_BYTES: u64 = 256 << 20;
@@ -221,7 +222,8 @@ impl Access for Remote {
     }
 
     fn add(&self, entry: NewEntry) -> Result<Added, Failure> {
-        let NewEntry { key, rights, title, authors, language, identifiers, validity, content, allow_empty } = entry;
+        let NewEntry { key, rights, description, validity, content, allow_empty } = entry;
+        let Description { title, authors, language, identifiers } = description;
         let (text, clean, gems, recipe) = parts(content);
         let book = NewBook {
             rights,

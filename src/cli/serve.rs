@@ -7,6 +7,11 @@ use std::time::Duration;
 
 use clap::Args;
 use jiff::Timestamp;
+use lapidary::api::Rate;
+use lapidary::catalogue::{Backups, Catalogue};
+use lapidary::index::CACHE_BYTES;
+use lapidary::parse;
+use lapidary::server::{self, CertificateError, CertificateFiles, ServerError, Settings};
 use lapidary_gems::{Recipe, RecipeName, Rule};
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
@@ -18,11 +23,6 @@ use super::listen::Listen;
 use super::log::{self, Format};
 use super::size::Size;
 use super::terminal::out;
-use crate::api::Rate;
-use crate::catalogue::{Backups, Catalogue};
-use crate::index::CACHE_BYTES;
-use crate::parse;
-use crate::server::{self, CertificateError, CertificateFiles, ServerError, Settings};
 
 /// Serve the HTTP API.
 #[derive(Args)]

@@ -4,13 +4,13 @@ use std::io::{self, Write as _};
 
 use clap::Args;
 use indicatif::HumanBytes;
+use lapidary::api::{Compacted, JobResult, Task, Verified};
+use lapidary::count::count;
 
 use super::arguments::Target;
 use super::failure::{Failure, Status};
 use super::jobs::{other_result, perform};
 use super::terminal::out;
-use crate::api::{Compacted, JobResult, Task, Verified};
-use crate::count::count;
 
 /// Show a catalogue's size, recipes and libraries.
 #[derive(Args)]

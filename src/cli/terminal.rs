@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::io::{self, StdoutLock, Write};
 
-use crate::report::harmless;
+use lapidary::report::harmless;
 
 /// Standard output.
 pub(super) struct Out {

@@ -4,11 +4,11 @@ use std::io::{Write as _, stdout};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use lapidary::catalogue::Text;
 
 use super::arguments::RecipeArguments;
 use super::failure::{Failure, Status};
 use super::files::{CleanArgument, Reading};
-use crate::catalogue::Text;
 
 /// Print a text's fold: digits, or for hardened recipes the consonants of its words.
 #[derive(Args)]

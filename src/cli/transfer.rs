@@ -5,13 +5,13 @@ use std::io::{self, BufRead, BufReader, BufWriter, Read, Write, stdin, stdout};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use lapidary::catalogue::Catalogue;
+use lapidary::count::count;
 
 use super::arguments::Target;
 use super::failure::{Failure, Status};
 use super::jobs::bar;
 use super::terminal;
-use crate::catalogue::Catalogue;
-use crate::count::count;
 
 /// The buffer size for reading and writing files.
 const BUFFER: usize = 1 << 20;

@@ -3,13 +3,13 @@
 use std::io::{self, Write as _};
 
 use clap::{Args, Subcommand};
+use lapidary::api::Webhook;
+use lapidary::count::count;
+use lapidary::index::Library;
 
 use super::arguments::Target;
 use super::failure::{Failure, Status};
 use super::terminal::out;
-use crate::api::Webhook;
-use crate::count::count;
-use crate::index::Library;
 
 /// Manage webhooks: notify a URL when a book added to a library matches others.
 ///

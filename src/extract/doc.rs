@@ -7,7 +7,8 @@ use office_oxide::doc::DocDocument;
 
 use super::encoding::code_page;
 use super::prose::{Prose, phrase};
-use super::{ExtractError, Extracted, Format, Metadata};
+use super::{ExtractError, Extracted, Format};
+use crate::description::Description;
 
 /// Reads a Word document in an OLE2 container.
 pub(super) fn read(bytes: &[u8]) -> Result<Extracted, ExtractError> {
@@ -32,8 +33,8 @@ pub(super) fn read(bytes: &[u8]) -> Result<Extracted, ExtractError> {
     Ok(Extracted { format: Format::Doc, text: text.into_text(), metadata: about(&document, bytes), encoding: None })
 }
 
-fn about(document: &DocDocument, bytes: &[u8]) -> Metadata {
-    let Some(summary) = document.summary_properties() else { return Metadata::default() };
+fn about(document: &DocDocument, bytes: &[u8]) -> Description {
+    let Some(summary) = document.summary_properties() else { return Description::default() };
     // The parser handles these itself.
     let unknown = |page: &u16| !matches!(page, 866 | 874 | 1200 | 1250..=1258 | 10000);
     let encoding = summary_code_page(bytes).filter(unknown).and_then(code_page);
@@ -41,10 +42,10 @@ fn about(document: &DocDocument, bytes: &[u8]) -> Metadata {
         let value = value.as_deref()?;
         phrase(&encoding.and_then(|encoding| decoded(value, encoding)).unwrap_or_else(|| value.to_owned()))
     };
-    Metadata {
+    Description {
         title: value(&summary.title),
         authors: value(&summary.author).into_iter().collect(),
-        ..Metadata::default()
+        ..Description::default()
     }
 }
 

@@ -8,7 +8,8 @@ use super::archive::Archive;
 use super::limits::Budget;
 use super::prose::phrase;
 use super::xml::{self, Visitor, attribute};
-use super::{ExtractError, Extracted, Format, Metadata, html};
+use super::{ExtractError, Extracted, Format, html};
+use crate::description::Description;
 
 const CONTAINER: &str = "META-INF/container.xml";
 const ENCRYPTION: &str = "META-INF/encryption.xml";
@@ -108,7 +109,7 @@ impl Visitor for Algorithms {
 /// The package document.
 #[derive(Default)]
 struct Package {
-    metadata: Metadata,
+    metadata: Description,
     manifest: HashMap<String, String>,
     spine: Vec<String>,
     captured: String,

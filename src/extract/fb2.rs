@@ -7,7 +7,8 @@ use super::encoding::Encoding;
 use super::limits::Budget;
 use super::prose::{Prose, phrase};
 use super::xml::{self, Visitor, attribute};
-use super::{ExtractError, Extracted, Format, Metadata};
+use super::{ExtractError, Extracted, Format};
+use crate::description::Description;
 
 /// Elements that begin and end a line, but not a paragraph.
 const LINES: &[&str] = &["v", "br", "td", "th"];
@@ -31,7 +32,7 @@ const INLINE: &[&str] = &[
 #[derive(Default)]
 struct Reader {
     prose: Prose,
-    metadata: Metadata,
+    metadata: Description,
     /// The elements from the root on.
     path: Vec<String>,
     name: Vec<String>,

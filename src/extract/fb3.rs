@@ -6,7 +6,8 @@ use super::archive::Archive;
 use super::limits::Budget;
 use super::prose::phrase;
 use super::xml::{self, Visitor};
-use super::{ExtractError, Extracted, Format, Metadata, fb2};
+use super::{ExtractError, Extracted, Format, fb2};
+use crate::description::Description;
 
 const DESCRIPTION: &str = "fb3/description.xml";
 /// The name of the body in every FB3 archive; its folder differs.
@@ -16,23 +17,23 @@ pub(super) const BODY: &str = "fb3/body.xml";
 pub(super) fn read(archive: &mut Archive<'_>, budget: &mut Budget) -> Result<Extracted, ExtractError> {
     let body = archive.need(BODY, budget)?;
     let text = fb2::body(&body, budget)?;
-    let mut description = Description::default();
+    let mut part = DescriptionPart::default();
     if let Some(bytes) = archive.read(DESCRIPTION, budget)? {
-        xml::walk(&xml::decode(&bytes, None), budget, &mut description)?;
+        xml::walk(&xml::decode(&bytes, None), budget, &mut part)?;
     }
-    Ok(Extracted { format: Format::Fb3, text, metadata: description.metadata, encoding: None })
+    Ok(Extracted { format: Format::Fb3, text, metadata: part.metadata, encoding: None })
 }
 
 #[derive(Default)]
-struct Description {
-    metadata: Metadata,
+struct DescriptionPart {
+    metadata: Description,
     path: Vec<String>,
     /// Whether the current person is an author, and the parts of the name.
     author: Option<Vec<String>>,
     captured: String,
 }
 
-impl Visitor for Description {
+impl Visitor for DescriptionPart {
     fn start(&mut self, name: &str, tag: &BytesStart<'_>) {
         self.captured.clear();
         if name == "subject" && xml::attribute(tag, "link").as_deref() == Some("author") {

@@ -10,7 +10,8 @@ use super::encoding::Encoding;
 use super::limits::Budget;
 use super::prose::{Prose, phrase};
 use super::xml::{self, Visitor};
-use super::{ExtractError, Extracted, Format, Metadata, plain};
+use super::{ExtractError, Extracted, Format, plain};
+use crate::description::Description;
 
 /// Elements that are not part of the text.
 const SKIPPED: &[&str] =
@@ -27,7 +28,7 @@ const INLINE: &[&str] = &[
 #[derive(Default)]
 struct Reader {
     prose: Prose,
-    metadata: Metadata,
+    metadata: Description,
     /// The element being skipped, and its nesting depth.
     skipped: Option<(String, usize)>,
     title: Option<String>,
@@ -64,7 +65,7 @@ pub(super) fn read(bytes: Vec<u8>, encoding: Option<Encoding>, budget: &Budget) 
 }
 
 /// The text of a page, and its metadata.
-pub(super) fn page(document: &str, budget: &Budget) -> Result<(String, Metadata), ExtractError> {
+pub(super) fn page(document: &str, budget: &Budget) -> Result<(String, Description), ExtractError> {
     let start = document.trim_start();
     let is_xhtml =
         start.starts_with("<?xml") || start.get(..1_000).unwrap_or(start).contains("http://www.w3.org/1999/xhtml");
@@ -97,7 +98,7 @@ fn declared(bytes: &[u8]) -> Option<Encoding> {
 }
 
 impl Reader {
-    fn finish(self) -> (String, Metadata) {
+    fn finish(self) -> (String, Description) {
         (self.prose.into_text(), self.metadata)
     }
 

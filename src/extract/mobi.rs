@@ -9,7 +9,8 @@ use self::huffman::Huffman;
 use super::encoding::Encoding;
 use super::limits::Budget;
 use super::prose::phrase;
-use super::{ExtractError, Extracted, Format, Metadata, html};
+use super::{ExtractError, Extracted, Format, html};
+use crate::description::Description;
 
 /// The offset of the record list, and the length of its entries.
 const RECORDS: usize = 78;
@@ -126,17 +127,17 @@ fn without_trailers(record: &[u8], trailers: u16) -> &[u8] {
 }
 
 /// The metadata in the header.
-fn about(head: &[u8], encoding: Encoding) -> Metadata {
+fn about(head: &[u8], encoding: Encoding) -> Description {
     read_about(head, encoding).unwrap_or_default()
 }
 
-fn read_about(head: &[u8], encoding: Encoding) -> Result<Metadata, ExtractError> {
+fn read_about(head: &[u8], encoding: Encoding) -> Result<Description, ExtractError> {
     let string = |at: usize, length: usize| {
         let bytes = at.checked_add(length).and_then(|end| head.get(at..end)).ok_or_else(cut_off)?;
         Ok::<_, ExtractError>(phrase(&encoding.decode_part(bytes)))
     };
     let title = string(long(head, 84)? as usize, long(head, 88)? as usize)?;
-    let mut metadata = Metadata { title, ..Metadata::default() };
+    let mut metadata = Description { title, ..Description::default() };
     if long(head, 128)? & HAS_EXTH == 0 {
         return Ok(metadata);
     }

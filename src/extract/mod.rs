@@ -47,13 +47,14 @@ mod tei;
 mod traced;
 mod utf32;
 mod wide;
-pub(crate) mod worker;
+pub mod worker;
 mod xml;
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::description::Description;
 use crate::error::{Classified, ErrorCode};
 
 pub use clean::{Clean, clean};
@@ -145,48 +146,6 @@ impl fmt::Display for Format {
     }
 }
 
-/// The metadata of a book in its file, not verified.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Metadata {
-    /// The title.
-    pub title: Option<String>,
-    /// The authors.
-    pub authors: Vec<String>,
-    /// The language, as written in the file.
-    pub language: Option<String>,
-    /// ISBNs and other identifiers, as written in the file.
-    pub identifiers: Vec<String>,
-}
-
-impl Metadata {
-    /// The metadata limited to the size of a record, because a file may have a title of any length. Long values are
-    /// cut, and excess values are left out.
-    fn bounded(self) -> Self {
-        /// The maximum bytes of a value, of a list, and of a language.
-        const MOST: (usize, usize, usize) = (1_000, 3_000, 64);
-        let value = |mut value: String, most: usize| {
-            let end = (0..=most.min(value.len())).rev().find(|end| value.is_char_boundary(*end));
-            value.truncate(end.unwrap_or(0));
-            value
-        };
-        let values = |values: Vec<String>| {
-            let mut left = MOST.1;
-            let fits = |value: &String| {
-                let fits = value.len() <= left;
-                left = left.saturating_sub(value.len().max(MOST.1 / 100));
-                fits
-            };
-            values.into_iter().map(|one| value(one, MOST.0)).take_while(fits).collect()
-        };
-        Self {
-            title: self.title.map(|title| value(title, MOST.0)),
-            authors: values(self.authors),
-            language: self.language.filter(|language| language.len() <= MOST.2),
-            identifiers: values(self.identifiers),
-        }
-    }
-}
-
 /// The content of a book.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Extracted {
@@ -195,7 +154,7 @@ pub struct Extracted {
     /// The text that a reader sees, in reading order.
     pub text: String,
     /// The metadata in the file.
-    pub metadata: Metadata,
+    pub metadata: Description,
     /// The encoding, if the file is plain text.
     pub encoding: Option<Encoding>,
 }

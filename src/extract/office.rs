@@ -2,11 +2,12 @@
 
 use quick_xml::events::BytesStart;
 
+use super::ExtractError;
 use super::archive::Archive;
 use super::limits::Budget;
 use super::prose::{Prose, phrase};
 use super::xml::{self, Visitor};
-use super::{ExtractError, Metadata};
+use crate::description::Description;
 
 /// The meaning of a format's elements.
 #[derive(Clone, Copy)]
@@ -118,7 +119,7 @@ impl Visitor for Body {
 }
 
 /// The metadata in this part.
-pub(super) fn about(archive: &mut Archive<'_>, part: &str, budget: &mut Budget) -> Result<Metadata, ExtractError> {
+pub(super) fn about(archive: &mut Archive<'_>, part: &str, budget: &mut Budget) -> Result<Description, ExtractError> {
     let mut about = About::default();
     if let Some(bytes) = archive.read(part, budget)? {
         xml::walk(&xml::decode(&bytes, None), budget, &mut about)?;
@@ -132,7 +133,7 @@ pub(super) fn about(archive: &mut Archive<'_>, part: &str, budget: &mut Budget) 
 /// Dublin Core, as used by both formats.
 #[derive(Default)]
 struct About {
-    metadata: Metadata,
+    metadata: Description,
     first_author: Option<String>,
     captured: String,
 }

@@ -6,6 +6,7 @@ use super::limits::{Budget, Limit, Limits, Met};
 use super::sniff::{self, FileKind, Packed};
 use super::{Book, ExtractError, Extracted, File, Format};
 use super::{doc, docx, epub, fb2, fb3, format, html, mobi, odt, pdf, plain, rtf, tei};
+use crate::description::Description;
 
 /// Files that packers add.
 const LITTER: [&str; 4] = ["__MACOSX/", ".DS_Store", "Thumbs.db", "desktop.ini"];
@@ -49,7 +50,7 @@ fn books(file: File, budget: &mut Budget, depth: u64) -> Result<Vec<Book>, Extra
         FileKind::Plain => plain::text(bytes, encoding).map(|read| Extracted {
             format: Format::Text,
             text: read.text,
-            metadata: super::Metadata::default(),
+            metadata: Description::default(),
             encoding: Some(read.encoding),
         }),
     };
@@ -61,7 +62,34 @@ fn with_text(read: Extracted) -> Result<Extracted, ExtractError> {
     if read.format != Format::Text && !read.text.contains(char::is_alphanumeric) {
         return Err(ExtractError::NoText(read.format));
     }
-    Ok(Extracted { metadata: read.metadata.bounded(), ..read })
+    Ok(Extracted { metadata: bounded(read.metadata), ..read })
+}
+
+/// Limits the metadata of a file to the size of a record, because a file may have a title of any length. Long values are
+/// cut, and excess values are left out.
+fn bounded(found: Description) -> Description {
+    /// The maximum bytes of a value, of a list, and of a language.
+    const MOST: (usize, usize, usize) = (1_000, 3_000, 64);
+    let value = |mut value: String, most: usize| {
+        let end = (0..=most.min(value.len())).rev().find(|end| value.is_char_boundary(*end));
+        value.truncate(end.unwrap_or(0));
+        value
+    };
+    let values = |values: Vec<String>| {
+        let mut left = MOST.1;
+        let fits = |value: &String| {
+            let fits = value.len() <= left;
+            left = left.saturating_sub(value.len().max(MOST.1 / 100));
+            fits
+        };
+        values.into_iter().map(|one| value(one, MOST.0)).take_while(fits).collect()
+    };
+    Description {
+        title: found.title.map(|title| value(title, MOST.0)),
+        authors: values(found.authors),
+        language: found.language.filter(|language| language.len() <= MOST.2),
+        identifiers: values(found.identifiers),
+    }
 }
 
 fn zip(bytes: &[u8], encoding: Option<Encoding>, budget: &mut Budget, depth: u64) -> Result<Vec<Book>, ExtractError> {

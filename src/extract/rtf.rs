@@ -6,7 +6,8 @@ use hashbrown::HashMap;
 use super::encoding::code_page;
 use super::limits::Budget;
 use super::prose::{Prose, phrase};
-use super::{ExtractError, Extracted, Format, Metadata};
+use super::{ExtractError, Extracted, Format};
+use crate::description::Description;
 
 /// Destinations whose text is not part of the document's text.
 const SKIPPED: &[&str] = &[
@@ -114,7 +115,7 @@ pub(super) fn read(bytes: &[u8], budget: &Budget) -> Result<Extracted, ExtractEr
     let Reader { mut text, notes, title, author, .. } = reader;
     text.below(&notes);
     let metadata =
-        Metadata { title: phrase(&title), authors: phrase(&author).into_iter().collect(), ..Metadata::default() };
+        Description { title: phrase(&title), authors: phrase(&author).into_iter().collect(), ..Description::default() };
     Ok(Extracted { format: Format::Rtf, text: text.into_text(), metadata, encoding: None })
 }
 

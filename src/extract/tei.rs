@@ -6,7 +6,8 @@ use super::encoding::Encoding;
 use super::limits::Budget;
 use super::prose::{Prose, phrase};
 use super::xml::{self, Visitor, attribute};
-use super::{ExtractError, Extracted, Format, Metadata};
+use super::{ExtractError, Extracted, Format};
+use crate::description::Description;
 
 /// Elements that begin and end a line.
 const LINES: &[&str] = &["l", "lb", "cell", "label"];
@@ -53,7 +54,7 @@ const SKIPPED: &[&str] = &["sic", "orig", "abbr", "del", "fw"];
 #[derive(Default)]
 struct Reader {
     prose: Prose,
-    metadata: Metadata,
+    metadata: Description,
     path: Vec<String>,
     /// The nesting depth within a skipped element.
     skipped: usize,

@@ -20,7 +20,7 @@ use super::limits::{Limit, Limits, Met};
 use super::{Book, Charge, Encoding, ExtractError, File, read};
 
 /// The hidden subcommand that starts a worker.
-pub(crate) const SUBCOMMAND: &str = "extract-worker";
+pub const SUBCOMMAND: &str = "extract-worker";
 /// The time limit applies to processor time. On a busy machine a worker may take this many times longer, plus this much.
 const PATIENCE: u32 = 3;
 const GRACE: Duration = Duration::from_secs(2);
@@ -298,7 +298,7 @@ impl Drop for Turn<'_> {
 }
 
 /// The worker: reads an order and a file from standard input, and writes the result to standard output.
-pub(crate) fn work() -> io::Result<()> {
+pub fn work() -> io::Result<()> {
     std::panic::set_hook(Box::new(|_| {}));
     let mut stdin = io::stdin().lock();
     let mut length = [0; 8];

@@ -1,7 +1,6 @@
 //! The audit log: who changed what, and when. An entry is written in the same batch as its change, so neither exists
 //! without the other.
 
-use std::cell::RefCell;
 use std::fmt;
 
 use jiff::Timestamp;
@@ -20,35 +19,6 @@ pub enum Actor {
     Anonymous,
     /// A request with the key of this name.
     Key(String),
-}
-
-thread_local! {
-    static CURRENT: RefCell<Actor> = const { RefCell::new(Actor::Local) };
-}
-
-impl Actor {
-    /// The actor of this thread: [`Actor::Local`] unless within [`Actor::act`].
-    #[must_use]
-    pub fn current() -> Self {
-        CURRENT.with_borrow(Self::clone)
-    }
-
-    /// Runs `job` as this actor. Threads that the job starts do not inherit the actor.
-    pub fn act<T>(self, job: impl FnOnce() -> T) -> T {
-        /// Restores the previous actor, even after a panic.
-        struct Before(Option<Actor>);
-
-        impl Drop for Before {
-            fn drop(&mut self) {
-                if let Some(before) = self.0.take() {
-                    CURRENT.set(before);
-                }
-            }
-        }
-
-        let _before = Before(Some(CURRENT.replace(self)));
-        job()
-    }
 }
 
 impl fmt::Display for Actor {

@@ -8,7 +8,9 @@ mod administration;
 mod audit;
 mod bounds;
 mod error;
+mod key;
 mod record;
+mod rights;
 mod rocks;
 mod snapshot;
 mod standing;
@@ -17,24 +19,21 @@ mod summary;
 mod table;
 mod tally;
 mod vitals;
+mod watch;
 
 pub use administration::{Administration, Backup};
 pub use audit::{Action, Actor, Amended, AuditEntry, AuditFrom, AuditedBook};
-pub use bounds::{
-    AUTHOR_BYTES, DESCRIPTION_BYTES, IDENTIFIER_BYTES, LANGUAGE_BYTES, MOST_LISTED, TEXT_BYTES, TITLE_BYTES, TooLong,
-    described,
-};
+pub use bounds::TEXT_BYTES;
 pub use error::StoreError;
-pub use record::{BadName, BookId, BookKey, LateGems, Library, NAME_BYTES, NewBook, Outline, Record, Rights};
+pub use key::{BadName, BookId, BookKey, BookNo, Library, NAME_BYTES};
+pub use record::{LateGems, NewBook, Outline, Record};
+pub use rights::Rights;
 pub use rocks::{CACHE_BYTES, RocksStore};
 pub use snapshot::Snapshot;
 pub use standing::{NOTE_BYTES, Note, Standing, Validity};
-pub use store::{Store, UNWATCHED, Watch};
+pub use store::Store;
 pub use summary::{Coverage, LibrarySummary, SizeClass, Sizes};
 pub use table::{Row, RowChange, Table};
 pub use tally::{LibraryTally, Limits, Tally};
 pub use vitals::{Background, CacheUse, Disk, PostingCounts, Vitals};
-
-/// A book's internal number. Users see its [`BookKey`] instead.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct BookNo(pub u32);
+pub use watch::{UNWATCHED, Watch};

@@ -3,48 +3,41 @@
 use lapidary_gems::{Recipe, RecipeName};
 
 use super::{
-    Action, Administration, AuditEntry, AuditFrom, BookKey, LateGems, NewBook, Record, Row, RowChange, Snapshot,
-    StoreError, Table,
+    Action, Actor, Administration, AuditEntry, AuditFrom, BookKey, LateGems, NewBook, Record, Row, RowChange, Snapshot,
+    StoreError, Table, Watch,
 };
-
-/// Progress callback of a long operation: receives the units done and the total. It can stop the operation by
-/// returning an error such as [`StoreError::Stopped`].
-pub type Watch<'a> = &'a (dyn Fn(u64, u64) -> Result<(), StoreError> + Sync);
-
-/// A [`Watch`] that ignores progress.
-pub const UNWATCHED: Watch<'static> = &|_, _| Ok(());
 
 /// A store of books, their gems and the posting lists.
 ///
 /// Each call is one atomic change. After a crash, each of its books is either completely there or not at all. Changes
-/// are on disk when the call returns.
+/// are on disk when the call returns. A change names its actor, for the audit log.
 pub trait Store: Send + Sync {
     /// Adds a recipe. The first one becomes the store's default. Adding a known recipe changes nothing.
     ///
     /// # Errors
     /// [`StoreError::RecipeDiffers`] if another recipe has the same name.
-    fn add_recipe(&self, recipe: &Recipe) -> Result<(), StoreError>;
+    fn add_recipe(&self, by: &Actor, recipe: &Recipe) -> Result<(), StoreError>;
 
     /// Makes a recipe the default, and thereby ready, atomically for all readers. Returns the number of books without
     /// gems of it. If there are any, the default changes only if `anyway` is set.
-    fn make_default(&self, recipe: &RecipeName, anyway: bool) -> Result<u64, StoreError>;
+    fn make_default(&self, by: &Actor, recipe: &RecipeName, anyway: bool) -> Result<u64, StoreError>;
 
     /// Marks a recipe as ready ([`Snapshot::is_ready`]). It stays ready until it is dropped.
-    fn make_ready(&self, recipe: &RecipeName) -> Result<(), StoreError>;
+    fn make_ready(&self, by: &Actor, recipe: &RecipeName) -> Result<(), StoreError>;
 
     /// Hides a recipe, the first step of [`Store::drop_recipe`].
-    fn hide_recipe(&self, recipe: &RecipeName) -> Result<(), StoreError>;
+    fn hide_recipe(&self, by: &Actor, recipe: &RecipeName) -> Result<(), StoreError>;
 
     /// Drops a recipe with all its gems and postings. The recipe is hidden from the start. If this is stopped early,
     /// another call removes the rest.
     ///
     /// # Errors
     /// [`StoreError::IsDefault`] for the default recipe.
-    fn drop_recipe(&self, recipe: &RecipeName, watch: Watch<'_>) -> Result<(), StoreError>;
+    fn drop_recipe(&self, by: &Actor, recipe: &RecipeName, watch: Watch<'_>) -> Result<(), StoreError>;
 
     /// Adds gems of a recipe to books that were stored before the recipe was added. Skips books that changed in the
     /// meantime: those whose record has another digest, or already has gems of the recipe.
-    fn add_gems(&self, recipe: &RecipeName, books: Vec<LateGems>) -> Result<(), StoreError>;
+    fn add_gems(&self, by: &Actor, recipe: &RecipeName, books: Vec<LateGems>) -> Result<(), StoreError>;
 
     /// Returns the rows of a table, sorted by key.
     fn table(&self, table: Table) -> Result<Vec<Row>, StoreError>;
@@ -54,7 +47,7 @@ pub trait Store: Send + Sync {
     ///
     /// Changes without an entry are progress of some work, which can be repeated. They do not wait for the disk: a power
     /// failure can bring back older rows.
-    fn apply(&self, changes: &[RowChange], actions: &[Action]) -> Result<(), StoreError>;
+    fn apply(&self, by: &Actor, changes: &[RowChange], actions: &[Action]) -> Result<(), StoreError>;
 
     /// Stores books. A book whose key exists replaces that book with all its gems and postings. If a key occurs more
     /// than once in a call, the last one wins. Duplicate gems of a book are dropped: the first occurrence stays, and
@@ -68,14 +61,19 @@ pub trait Store: Send + Sync {
     /// [`StoreError::UnknownRecipe`] for gems of a recipe that was not added, [`StoreError::GemTooLarge`] for a gem
     /// that its recipe cannot produce, [`StoreError::WouldBeEmpty`] for a book that would lose its gems without
     /// [`NewBook::allow_empty`]. Nothing is changed then.
-    fn put(&self, books: Vec<NewBook>) -> Result<(), StoreError>;
+    fn put(&self, by: &Actor, books: Vec<NewBook>) -> Result<(), StoreError>;
 
     /// Removes books. Returns whether each key existed before the call.
-    fn remove(&self, keys: &[BookKey]) -> Result<Vec<bool>, StoreError>;
+    fn remove(&self, by: &Actor, keys: &[BookKey]) -> Result<Vec<bool>, StoreError>;
 
     /// Changes a book's metadata but not its gems. `change` receives the record; its changes to key, gems, digest
     /// and length are ignored. Returns the new record, or `None` if there is no such book.
-    fn amend(&self, key: &BookKey, change: &mut dyn FnMut(&mut Record)) -> Result<Option<Record>, StoreError>;
+    fn amend(
+        &self,
+        by: &Actor,
+        key: &BookKey,
+        change: &mut dyn FnMut(&mut Record),
+    ) -> Result<Option<Record>, StoreError>;
 
     /// Returns a view of the store as it is now, with every change acknowledged before.
     fn snapshot(&self) -> Box<dyn Snapshot + '_>;

@@ -3,6 +3,7 @@
 use super::Element;
 use super::isbn::Isbn;
 use super::territory::{Area, Holds, Territory};
+use crate::description::Description;
 use crate::index::Rights;
 
 /// A product of a feed.
@@ -14,12 +15,9 @@ pub struct Product {
     pub isbns: Vec<Isbn>,
     /// Invalid ISBNs: most often the check digit is wrong.
     pub bad_isbns: Vec<String>,
-    /// The title, with its subtitle.
-    pub title: Option<String>,
-    /// The authors.
-    pub authors: Vec<String>,
-    /// The language of the text: a BCP 47 tag, or the ISO 639-2/B code of a rarer one.
-    pub language: Option<String>,
+    /// The title with its subtitle, the authors, the language of the text (a BCP 47 tag, or the ISO 639-2/B code of a
+    /// rarer one), and its ISBNs.
+    pub description: Description,
     /// Whether the record asks for its own deletion.
     pub deleted: bool,
     /// A licence that lets everybody publish it, if there is one.
@@ -65,11 +63,14 @@ impl Product {
         let published = product.first("PublishingDetail").unwrap_or(&none);
         Ok(Self {
             reference,
+            description: Description {
+                title: title(described),
+                authors: authors(described),
+                language: language(described),
+                identifiers: isbns.iter().map(ToString::to_string).collect(),
+            },
             isbns,
             bad_isbns,
-            title: title(described),
-            authors: authors(described),
-            language: language(described),
             // List 1.
             deleted: product.text("NotificationType") == Some("05"),
             licence: licence(described),

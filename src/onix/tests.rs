@@ -49,9 +49,9 @@ fn error(feed: &str) -> String {
 fn reference_names_and_short_tags() {
     let [product] = <[Product; 1]>::try_from(products(REFERENCE)).expect("one");
     assert_eq!((product.id().as_str(), product.reference.as_str()), ("9780804429573", "com.example.1"));
-    assert_eq!(product.title.as_deref(), Some("Gems <and> Сtones: A <b>"));
+    assert_eq!(product.description.title.as_deref(), Some("Gems <and> Сtones: A <b>"));
     assert_eq!(
-        (product.authors.as_slice(), product.language.as_deref()),
+        (product.description.authors.as_slice(), product.description.language.as_deref()),
         (&["Nikolai Gogol".to_owned()][..], Some("ru"))
     );
     assert_eq!(product.rights(None), Some(Protected));
@@ -60,8 +60,11 @@ fn reference_names_and_short_tags() {
     }
 
     let [short, deleted] = <[Product; 2]>::try_from(products(SHORT)).expect("two");
-    assert_eq!((short.id().as_str(), short.title.as_deref()), ("9780804429573", Some("The Gems")));
-    assert_eq!((short.authors.as_slice(), short.rights(None)), (&["Gogol, Nikolai".to_owned()][..], Some(Free)));
+    assert_eq!((short.id().as_str(), short.description.title.as_deref()), ("9780804429573", Some("The Gems")));
+    assert_eq!(
+        (short.description.authors.as_slice(), short.rights(None)),
+        (&["Gogol, Nikolai".to_owned()][..], Some(Free))
+    );
     assert!(deleted.deleted && !short.deleted);
     assert_eq!((deleted.id().as_str(), deleted.rights(None)), ("2", None));
 }

@@ -9,6 +9,6 @@ mod tests;
 mod words;
 
 pub use self::html::html_report;
-pub(crate) use self::page::{Page, clean, harmless, wrap};
+pub use self::page::{Page, clean, harmless, wrap};
 pub use self::terminal::print_report;
-pub(crate) use self::terminal::style;
+pub use self::terminal::style;

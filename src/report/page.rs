@@ -10,7 +10,7 @@ const NARROWEST: usize = 40;
 const WIDEST: usize = 80;
 
 /// A writer of human-readable text.
-pub(crate) struct Page<'o, W> {
+pub struct Page<'o, W> {
     out: &'o mut W,
     width: usize,
     colour: bool,
@@ -18,28 +18,35 @@ pub(crate) struct Page<'o, W> {
 
 impl<'o, W: Write> Page<'o, W> {
     /// Creates a page as wide as the terminal, or 80 columns wide without one.
-    pub(crate) fn new(out: &'o mut W, colour: bool) -> Self {
+    pub fn new(out: &'o mut W, colour: bool) -> Self {
         let columns = Term::stdout().size_checked().map_or(WIDEST, |(_, columns)| columns.into());
         Self { out, width: columns.clamp(NARROWEST, WIDEST), colour }
     }
 
+    /// Sets the width in columns, whatever the terminal has.
+    #[must_use]
+    pub fn of_width(self, width: usize) -> Self {
+        Self { width, ..self }
+    }
+
     /// The width in columns.
-    pub(crate) fn width(&self) -> usize {
+    #[must_use]
+    pub fn width(&self) -> usize {
         self.width
     }
 
     /// Writes an empty line.
-    pub(crate) fn gap(&mut self) -> io::Result<()> {
+    pub fn gap(&mut self) -> io::Result<()> {
         writeln!(self.out)
     }
 
     /// Writes a text of any length, wrapped. Untrusted text is cleaned.
-    pub(crate) fn say(&mut self, indent: usize, style: &Style, text: &str) -> io::Result<()> {
+    pub fn say(&mut self, indent: usize, style: &Style, text: &str) -> io::Result<()> {
         self.say_at_most(usize::MAX, indent, style, text)
     }
 
     /// Like [`Page::say`], truncated to this many lines.
-    pub(crate) fn say_at_most(&mut self, lines: usize, indent: usize, style: &Style, text: &str) -> io::Result<()> {
+    pub fn say_at_most(&mut self, lines: usize, indent: usize, style: &Style, text: &str) -> io::Result<()> {
         let mut wrapped = wrap(&clean(text), self.width - indent);
         if wrapped.len() > lines {
             wrapped.truncate(lines);
@@ -54,27 +61,22 @@ impl<'o, W: Write> Page<'o, W> {
     }
 
     /// Writes one trusted line as it is.
-    pub(crate) fn line(&mut self, indent: usize, style: &Style, line: &str) -> io::Result<()> {
+    pub fn line(&mut self, indent: usize, style: &Style, line: &str) -> io::Result<()> {
         let styled = style.clone().force_styling(self.colour).apply_to(line);
         writeln!(self.out, "{:indent$}{styled}", "")
     }
 }
 
-#[cfg(test)]
-impl<W: Write> Page<'_, W> {
-    pub(crate) fn of_width(self, width: usize) -> Self {
-        Self { width, ..self }
-    }
-}
-
 /// Makes a text safe to print: replaces control characters with spaces, and removes invisible characters that change the
 /// writing direction or carry hidden text.
-pub(crate) fn clean(text: &str) -> String {
+#[must_use]
+pub fn clean(text: &str) -> String {
     harmless(text).replace(char::is_control, " ")
 }
 
 /// Like [`clean`], but keeps newlines and tabs.
-pub(crate) fn harmless(text: &str) -> String {
+#[must_use]
+pub fn harmless(text: &str) -> String {
     let invisible = |c: &char| {
         matches!(c, '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{feff}')
             || matches!(c, '\u{2060}'..='\u{206f}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
@@ -84,7 +86,8 @@ pub(crate) fn harmless(text: &str) -> String {
 }
 
 /// Wraps a text into lines of at most `width` columns. Longer words are truncated.
-pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
+#[must_use]
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut used = 0;
     for word in text.split_whitespace() {

@@ -36,7 +36,7 @@ pub fn print_report(
 
 impl<W: Write> Page<'_, W> {
     /// Writes a report, as [`print_report`] prints it.
-    pub(crate) fn report(&mut self, name: &str, report: &Report, bytes: Option<u64>) -> io::Result<()> {
+    pub fn report(&mut self, name: &str, report: &Report, bytes: Option<u64>) -> io::Result<()> {
         let plain = Style::new();
         self.say(0, &style(report.verdict).bold(), verdict(report))?;
         self.say(INDENT, &plain, &subject(name, report, bytes))?;
@@ -116,7 +116,8 @@ impl<W: Write> Page<'_, W> {
 }
 
 /// The style for rights.
-pub(crate) fn style(rights: Rights) -> Style {
+#[must_use]
+pub fn style(rights: Rights) -> Style {
     match rights {
         Rights::Protected => Style::new().red(),
         Rights::Free | Rights::PublicDomain => Style::new().green(),

@@ -18,9 +18,10 @@ use super::problem::{Problem, excerpt};
 use super::work::{Answer, work};
 use crate::api::{Added, Amendment, NewBook, Outcome, Record};
 use crate::catalogue::{Content, NewEntry};
+use crate::description::Description;
 use crate::error::ErrorCode;
-use crate::extract::{Extracted, Metadata};
-use crate::index::{BookKey, Rights, Validity};
+use crate::extract::Extracted;
+use crate::index::{BookKey, Rights};
 
 pub(super) fn calls() -> Vec<Call> {
     vec![
@@ -133,9 +134,11 @@ fn entry(key: BookKey, body: Body, parameters: &str) -> Result<(NewEntry, Room),
         }
         Body::Raw(raw) => {
             let about = About::parse(parameters)?;
+            let About { rights, title, authors, language, identifiers, clean, allow_empty } = about;
             let (Extracted { text, metadata, .. }, room) = raw.book()?;
-            let content = Content::Text { text, clean: about.clean };
-            (about.or(metadata).entry(key, content), room)
+            let description = Description { title, authors, language, identifiers }.or(metadata);
+            let content = Content::Text { text, clean };
+            (NewEntry { key, rights, description, validity: None, content, allow_empty }, room)
         }
     })
 }
@@ -168,7 +171,8 @@ pub(super) fn entry_of(key: BookKey, written: NewBook) -> Result<NewEntry, Probl
         }
         _ => return Err(Problem::new(ErrorCode::BadJson, "give exactly one of 'text' and 'gems'")),
     };
-    Ok(About { rights, validity, title, authors, language, identifiers, clean, allow_empty }.entry(key, content))
+    let description = Description { title, authors, language, identifiers };
+    Ok(NewEntry { key, rights, description, validity, content, allow_empty })
 }
 
 /// A book's metadata. With a raw body, it is in the query.
@@ -177,8 +181,6 @@ struct About {
     /// With a raw body, where it is required: the rights in the book
     #[param(required = false)]
     rights: Rights,
-    #[param(ignore)]
-    validity: Option<Validity>,
     /// With a raw body: the title
     title: Option<String>,
     /// With a raw body: an author; can be given several times
@@ -235,19 +237,6 @@ impl About {
             Some(other) => Err(bad(format!("'{name}' must be true or false, not '{other}'"))),
         };
         let (clean, allow_empty) = (flag("clean", clean)?, flag("allow_empty", allow_empty)?.unwrap_or_default());
-        Ok(Self { rights, validity: None, title, authors, language, identifiers, clean, allow_empty })
-    }
-
-    /// Fills in missing metadata from the file.
-    fn or(self, metadata: Metadata) -> Self {
-        let (title, language) = (self.title.or(metadata.title), self.language.or(metadata.language));
-        let authors = if self.authors.is_empty() { metadata.authors } else { self.authors };
-        let identifiers = if self.identifiers.is_empty() { metadata.identifiers } else { self.identifiers };
-        Self { title, authors, language, identifiers, ..self }
-    }
-
-    fn entry(self, key: BookKey, content: Content) -> NewEntry {
-        let Self { rights, validity, title, authors, language, identifiers, allow_empty, .. } = self;
-        NewEntry { key, rights, title, authors, language, identifiers, validity, content, allow_empty }
+        Ok(Self { rights, title, authors, language, identifiers, clean, allow_empty })
     }
 }

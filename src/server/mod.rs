@@ -33,6 +33,7 @@ mod outgoing;
 mod parameters;
 mod problem;
 mod requests;
+mod routes;
 mod settings;
 mod stats;
 mod tls;
@@ -260,8 +261,9 @@ impl Server {
         listeners.iter().for_each(outgoing::give_up);
         rt::System::new().block_on(async move {
             rt::spawn(health::watch(state.clone()));
-            let app =
-                move || App::new().app_data(state.clone()).wrap(from_fn(requests::observe)).configure(calls::routes);
+            let app = move || {
+                App::new().app_data(state.clone()).wrap(from_fn(requests::observe)).configure(routes::configure)
+            };
             let most = connections(workers);
             let mut server = HttpServer::new(app)
                 .workers(workers)

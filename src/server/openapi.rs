@@ -12,6 +12,7 @@ use utoipa_swagger_ui::{Config, SwaggerUi};
 
 use super::access::Needs;
 use super::calls::{self, Body, Call};
+use super::routes;
 use crate::api::Problem;
 
 /// The name of the answer of a call that failed.
@@ -40,7 +41,7 @@ pub fn openapi() -> String {
 fn document() -> OpenApi {
     let (mut paths, mut tags) = (Paths::new(), Vec::<Tag>::new());
     let mut components = components();
-    for section in calls::all() {
+    for section in routes::all() {
         tags.push(TagBuilder::new().name(section.tag).description(Some(section.about)).build());
         for mut call in section.calls {
             components.schemas.extend(std::mem::take(&mut call.schemas));

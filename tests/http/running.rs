@@ -9,7 +9,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use lapidary::catalogue::Catalogue;
-use lapidary::index::{RocksStore, Store};
+use lapidary::index::{Actor, RocksStore, Store};
 use lapidary::server::{Server, ServerError, Settings};
 use lapidary_gems::{Recipe, WrittenGem};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
@@ -40,7 +40,7 @@ impl Running {
     /// Starts with a new catalogue whose recipe is not `documented`.
     pub fn of_recipe(recipe: &Recipe) -> Self {
         Self::with(|store| {
-            store.add_recipe(recipe).unwrap();
+            store.add_recipe(&Actor::Local, recipe).unwrap();
             Box::new(store)
         })
     }

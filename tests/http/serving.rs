@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use lapidary::catalogue::Catalogue;
 use lapidary::index::{
-    Action, Administration, AuditEntry, AuditFrom, BookKey, LateGems, NewBook, Record, RocksStore, Row, RowChange,
-    Snapshot, Store, StoreError, Table, Watch,
+    Action, Actor, Administration, AuditEntry, AuditFrom, BookKey, LateGems, NewBook, Record, RocksStore, Row,
+    RowChange, Snapshot, Store, StoreError, Table, Watch,
 };
 use lapidary::server::{Server, Settings};
 use lapidary_gems::{Recipe, RecipeName};
@@ -27,29 +27,34 @@ struct Faulty {
 }
 
 impl Store for Faulty {
-    fn add_recipe(&self, recipe: &Recipe) -> Result<(), StoreError> {
-        self.store.add_recipe(recipe)
+    fn add_recipe(&self, by: &Actor, recipe: &Recipe) -> Result<(), StoreError> {
+        self.store.add_recipe(by, recipe)
     }
 
-    fn put(&self, books: Vec<NewBook>) -> Result<(), StoreError> {
+    fn put(&self, by: &Actor, books: Vec<NewBook>) -> Result<(), StoreError> {
         (self.put)()?;
-        self.store.put(books)
+        self.store.put(by, books)
     }
 
-    fn remove(&self, keys: &[BookKey]) -> Result<Vec<bool>, StoreError> {
-        self.store.remove(keys)
+    fn remove(&self, by: &Actor, keys: &[BookKey]) -> Result<Vec<bool>, StoreError> {
+        self.store.remove(by, keys)
     }
 
-    fn amend(&self, key: &BookKey, change: &mut dyn FnMut(&mut Record)) -> Result<Option<Record>, StoreError> {
-        self.store.amend(key, change)
+    fn amend(
+        &self,
+        by: &Actor,
+        key: &BookKey,
+        change: &mut dyn FnMut(&mut Record),
+    ) -> Result<Option<Record>, StoreError> {
+        self.store.amend(by, key, change)
     }
 
     fn table(&self, table: Table) -> Result<Vec<Row>, StoreError> {
         self.store.table(table)
     }
 
-    fn apply(&self, changes: &[RowChange], actions: &[Action]) -> Result<(), StoreError> {
-        self.store.apply(changes, actions)
+    fn apply(&self, by: &Actor, changes: &[RowChange], actions: &[Action]) -> Result<(), StoreError> {
+        self.store.apply(by, changes, actions)
     }
 
     fn snapshot(&self) -> Box<dyn Snapshot + '_> {
@@ -57,24 +62,24 @@ impl Store for Faulty {
         self.store.snapshot()
     }
 
-    fn make_default(&self, recipe: &RecipeName, anyway: bool) -> Result<u64, StoreError> {
-        self.store.make_default(recipe, anyway)
+    fn make_default(&self, by: &Actor, recipe: &RecipeName, anyway: bool) -> Result<u64, StoreError> {
+        self.store.make_default(by, recipe, anyway)
     }
 
-    fn make_ready(&self, recipe: &RecipeName) -> Result<(), StoreError> {
-        self.store.make_ready(recipe)
+    fn make_ready(&self, by: &Actor, recipe: &RecipeName) -> Result<(), StoreError> {
+        self.store.make_ready(by, recipe)
     }
 
-    fn hide_recipe(&self, recipe: &RecipeName) -> Result<(), StoreError> {
-        self.store.hide_recipe(recipe)
+    fn hide_recipe(&self, by: &Actor, recipe: &RecipeName) -> Result<(), StoreError> {
+        self.store.hide_recipe(by, recipe)
     }
 
-    fn drop_recipe(&self, recipe: &RecipeName, watch: Watch<'_>) -> Result<(), StoreError> {
-        self.store.drop_recipe(recipe, watch)
+    fn drop_recipe(&self, by: &Actor, recipe: &RecipeName, watch: Watch<'_>) -> Result<(), StoreError> {
+        self.store.drop_recipe(by, recipe, watch)
     }
 
-    fn add_gems(&self, recipe: &RecipeName, books: Vec<LateGems>) -> Result<(), StoreError> {
-        self.store.add_gems(recipe, books)
+    fn add_gems(&self, by: &Actor, recipe: &RecipeName, books: Vec<LateGems>) -> Result<(), StoreError> {
+        self.store.add_gems(by, recipe, books)
     }
 
     fn audit(&self, from: AuditFrom, limit: usize) -> Result<Vec<AuditEntry>, StoreError> {

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use lapidary::index::{Administration as _, NewBook, RocksStore, Store as _, StoreError, UNWATCHED};
+use lapidary::index::{Actor, Administration as _, NewBook, RocksStore, Store as _, StoreError, UNWATCHED};
 use lapidary_gems::{Gem, PlacedGem};
 use tempfile::tempdir;
 
@@ -26,13 +26,13 @@ fn a_catalogue_built_at_once_is_as_one_fed() {
     let recipes = RECIPES.map(recipe);
     let built_store = RocksStore::build(&built, &recipes, books.iter().cloned().map(Ok::<_, StoreError>)).unwrap();
     let fed_store = create(&fed);
-    fed_store.put(books).unwrap();
+    fed_store.put(&Actor::Local, books).unwrap();
     assert_eq!(dump(&built_store).unwrap(), dump(&fed_store).unwrap());
     assert_eq!(built_store.verify(UNWATCHED).unwrap(), Vec::<String>::new());
     fed_store.compact(UNWATCHED).unwrap();
     for store in [&built_store, &fed_store] {
-        store.remove(&[key("a", "1"), key("lib", "2998")]).unwrap();
-        store.put(vec![simple("lib", "new", 0..9)]).unwrap();
+        store.remove(&Actor::Local, &[key("a", "1"), key("lib", "2998")]).unwrap();
+        store.put(&Actor::Local, vec![simple("lib", "new", 0..9)]).unwrap();
     }
     // A library changes when a book is removed, and the two were not removed at once.
     let without_times = |store| {

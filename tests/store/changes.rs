@@ -16,11 +16,11 @@ use crate::support::{ALL, book, create, dump, gem, key, placed, raw_keys, recipe
 fn what_a_recipe_cannot_have_is_refused_whole() {
     let dir = tempdir().unwrap();
     let store = create(dir.path());
-    store.put(vec![simple("lib", "1", 0..3)]).unwrap();
+    store.put(&Actor::Local, vec![simple("lib", "1", 0..3)]).unwrap();
     let before = dump(&store).unwrap();
 
     let unknown = book(key("lib", "2"), &[("third", vec![placed("documented", 0)])]);
-    let refused = store.put(vec![simple("lib", "1", 5..9), unknown]).unwrap_err();
+    let refused = store.put(&Actor::Local, vec![simple("lib", "1", 5..9), unknown]).unwrap_err();
     assert_eq!(
         refused.to_string(),
         "there are no gems of recipe 'documented@2f7be4a9' here; recipes here: documented, released, hardened"
@@ -33,7 +33,7 @@ fn what_a_recipe_cannot_have_is_refused_whole() {
         let wide = Gem(gem("documented", 0).0 | 1 << 32);
         assert_eq!(store.snapshot().tally(&recipe_name("documented"), &[wide], ALL).unwrap(), Tally::default());
         let wide = book(key("lib", "2"), &[("documented", vec![PlacedGem { gem: wide, place: None }])]);
-        assert!(matches!(store.put(vec![wide]), Err(StoreError::GemTooLarge { bits: 32, .. })));
+        assert!(matches!(store.put(&Actor::Local, vec![wide]), Err(StoreError::GemTooLarge { bits: 32, .. })));
         assert_eq!(dump(&store).unwrap(), before);
     }
 }
@@ -48,9 +48,12 @@ fn many_may_write_and_read_at_once() {
             scope.spawn(move || {
                 for i in 0..40 {
                     store
-                        .put(vec![simple(library, &i.to_string(), i..i + 5), simple("all", &i.to_string(), 0..i)])
+                        .put(
+                            &Actor::Local,
+                            vec![simple(library, &i.to_string(), i..i + 5), simple("all", &i.to_string(), 0..i)],
+                        )
                         .unwrap();
-                    store.remove(&[key(library, &(i / 2).to_string())]).unwrap();
+                    store.remove(&Actor::Local, &[key(library, &(i / 2).to_string())]).unwrap();
                 }
             });
         }
@@ -66,17 +69,17 @@ fn many_may_write_and_read_at_once() {
 fn folds_go_with_their_books() {
     let dir = tempdir().unwrap();
     let store = create(dir.path());
-    store.apply(&[RowChange::put(Table::Folds, "", "")], &[Action::FoldsKept { kept: true }]).unwrap();
+    store.apply(&Actor::Local, &[RowChange::put(Table::Folds, "", "")], &[Action::FoldsKept { kept: true }]).unwrap();
     let fold = recipe("documented").folded("a text that is kept", |place| place);
     let mut folded = simple("lib", "1", 0..3);
     folded.folds = vec![fold.clone(), recipe("released").folded("a text that is kept", |place| place)];
-    store.put(vec![folded, simple("lib", "2", 0..3)]).unwrap();
+    store.put(&Actor::Local, vec![folded, simple("lib", "2", 0..3)]).unwrap();
     drop(store);
     let store = RocksStore::open(dir.path()).unwrap();
     assert_eq!(store.table(Table::Folds).unwrap(), [(vec![], vec![])]);
     assert_eq!(store.snapshot().fold("documented", BookNo(0)).unwrap(), Some(fold));
     assert_eq!(store.snapshot().fold("documented", BookNo(1)).unwrap(), None);
-    store.remove(&[key("lib", "1")]).unwrap();
+    store.remove(&Actor::Local, &[key("lib", "1")]).unwrap();
     assert_eq!(store.verify(UNWATCHED).unwrap(), Vec::<String>::new());
     drop(store);
     assert_eq!(raw_keys(dir.path(), "folds").len(), 0);
@@ -124,14 +127,14 @@ fn a_book_is_emptied_by_nobody_who_did_not_ask_for_it() {
     let store = create(dir.path());
     // Prepared when there was no such book yet.
     let empty = NewBook { allow_empty: false, ..simple("lib", "a", []) };
-    store.put(vec![simple("lib", "a", [1, 2])]).unwrap();
+    store.put(&Actor::Local, vec![simple("lib", "a", [1, 2])]).unwrap();
 
     let before = dump(&store).unwrap();
-    let refused = store.put(vec![simple("lib", "b", [3]), empty.clone()]).unwrap_err();
+    let refused = store.put(&Actor::Local, vec![simple("lib", "b", [3]), empty.clone()]).unwrap_err();
     assert!(matches!(refused, StoreError::WouldBeEmpty { .. }), "{refused}");
     assert_eq!(dump(&store).unwrap(), before, "all or nothing");
 
-    store.put(vec![NewBook { allow_empty: false, ..simple("lib", "a", [4]) }]).unwrap();
-    store.put(vec![NewBook { allow_empty: true, ..empty }]).unwrap();
+    store.put(&Actor::Local, vec![NewBook { allow_empty: false, ..simple("lib", "a", [4]) }]).unwrap();
+    store.put(&Actor::Local, vec![NewBook { allow_empty: true, ..empty }]).unwrap();
     assert!(tally(&*store.snapshot(), [1, 2, 4], 10).books.is_empty());
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use lapidary::index::{Administration as _, AuditFrom, RocksStore, Store as _, StoreError, UNWATCHED};
+use lapidary::index::{Actor, Administration as _, AuditFrom, RocksStore, Store as _, StoreError, UNWATCHED};
 use tempfile::{TempDir, tempdir};
 
 use crate::support::{NO_CAP, copy, create, dump, gem, key, raw, simple, tally};
@@ -70,9 +70,9 @@ fn verify_names_every_fault() {
     for (sentence, family, key_bytes, value) in faults {
         let dir = tempdir().unwrap();
         let store = create(dir.path());
-        store.put(vec![simple("lib", "1", 0..3)]).unwrap();
+        store.put(&Actor::Local, vec![simple("lib", "1", 0..3)]).unwrap();
         store.compact(UNWATCHED).unwrap();
-        store.put(vec![simple("lib", "2", 2..5)]).unwrap();
+        store.put(&Actor::Local, vec![simple("lib", "2", 2..5)]).unwrap();
         let before = dump(&store).unwrap();
         drop(store);
         raw(dir.path(), |db| {
@@ -100,13 +100,17 @@ fn verify_names_every_fault() {
         };
         assert_eq!(lost.len(), usize::from(loses), "{sentence}: {lost:?}");
         assert!((loses && family != "ids") || dump(&store).unwrap() == before, "{sentence}");
-        store.put(vec![simple("lib", "1", 0..3), simple("lib", "2", 2..5)]).unwrap();
+        store.put(&Actor::Local, vec![simple("lib", "1", 0..3), simple("lib", "2", 2..5)]).unwrap();
         assert_eq!(tally(&*store.snapshot(), 0..9, NO_CAP).books.len(), 2, "{sentence}");
         assert_eq!(store.verify(UNWATCHED).unwrap(), Vec::<String>::new(), "{sentence}");
         drop(store);
         let store = RocksStore::open(dir.path()).unwrap();
         // Whatever is damaged, nothing panics.
-        let _ = (dump(&store), store.put(vec![simple("lib", "1", 0..9)]), store.remove(&[key("lib", "2")]));
+        let _ = (
+            dump(&store),
+            store.put(&Actor::Local, vec![simple("lib", "1", 0..9)]),
+            store.remove(&Actor::Local, &[key("lib", "2")]),
+        );
     }
 }
 
@@ -119,7 +123,7 @@ fn small_catalogue() -> (TempDir, Vec<String>) {
     let store = create(dir.path());
     let mut states = vec![dump(&store).unwrap()];
     for i in 0..6 {
-        store.put(vec![simple("lib", &i.to_string(), i..i + 4)]).unwrap();
+        store.put(&Actor::Local, vec![simple("lib", &i.to_string(), i..i + 4)]).unwrap();
         states.push(dump(&store).unwrap());
         if i == 2 {
             store.flush().unwrap();
@@ -177,7 +181,7 @@ fn a_broken_file_is_an_error_or_harmless() {
 fn what_could_not_be_restored_is_no_backup() {
     let (dir, backups) = (tempdir().unwrap(), tempdir().unwrap());
     let store = create(dir.path());
-    store.put(vec![simple("lib", "a", 0..20)]).unwrap();
+    store.put(&Actor::Local, vec![simple("lib", "a", 0..20)]).unwrap();
     let first = store.backup(backups.path(), 1, UNWATCHED).unwrap();
     assert_eq!((first.number, first.kept), (1, 1));
     drop(store);
@@ -187,7 +191,7 @@ fn what_could_not_be_restored_is_no_backup() {
     let refused = store.backup(backups.path(), 1, UNWATCHED).unwrap_err().to_string();
     assert!(refused.contains("faults, such as: ") && refused.contains("--fix"), "{refused}");
     store.repair(UNWATCHED).unwrap();
-    store.put(vec![simple("lib", "a", 0..20)]).unwrap();
+    store.put(&Actor::Local, vec![simple("lib", "a", 0..20)]).unwrap();
     // The one before is there, and alone.
     let to = tempdir().unwrap();
     let missing = RocksStore::restore(backups.path(), &to.path().join("2"), Some(2)).unwrap_err();

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use lapidary::index::{RocksStore, Store as _, StoreError};
+use lapidary::index::{Actor, RocksStore, Store as _, StoreError};
 use rocksdb::{DB, Options};
 use tempfile::tempdir;
 
@@ -68,7 +68,7 @@ fn a_mounted_disk_is_an_empty_folder() {
 #[test]
 fn a_copy_without_its_lock_file_is_a_catalogue() {
     let dir = tempdir().unwrap();
-    create(dir.path()).put(vec![simple("lib", "1", 0..3)]).unwrap();
+    create(dir.path()).put(&Actor::Local, vec![simple("lib", "1", 0..3)]).unwrap();
     fs::remove_file(dir.path().join("lapidary.lock")).unwrap();
     let store = RocksStore::open(dir.path()).unwrap();
     assert!(store.snapshot().find(&key("lib", "1")).unwrap().is_some());
@@ -88,7 +88,7 @@ fn an_interrupted_creation_is_completed() {
             _ => drop(DB::open_cf(&options, dir.path(), FAMILIES).unwrap()),
         }
         assert!(matches!(refusal(RocksStore::open(dir.path())), StoreError::Missing(_)), "{interrupted}");
-        create(dir.path()).put(vec![simple("lib", "1", 0..3)]).unwrap();
+        create(dir.path()).put(&Actor::Local, vec![simple("lib", "1", 0..3)]).unwrap();
         RocksStore::open(dir.path()).unwrap();
     }
 }

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use lapidary::index::{
-    Administration as _, BookKey, BookNo, LateGems, Library, LibrarySummary, LibraryTally, Limits, NewBook, Record,
-    RocksStore, Sizes, Snapshot, Store as _, UNWATCHED,
+    Actor, Administration as _, BookKey, BookNo, LateGems, Library, LibrarySummary, LibraryTally, Limits, NewBook,
+    Record, RocksStore, Sizes, Snapshot, Store as _, UNWATCHED,
 };
 use lapidary_gems::{Gem, Place, PlacedGem, RecipeName};
 use proptest::prelude::*;
@@ -216,9 +216,9 @@ proptest! {
             match step {
                 Step::Put(books) => {
                     model.put(&books);
-                    store.put(books).unwrap();
+                    store.put(&Actor::Local, books).unwrap();
                 }
-                Step::Remove(keys) => assert_eq!(store.remove(&keys).unwrap(), model.remove(&keys)),
+                Step::Remove(keys) => assert_eq!(store.remove(&Actor::Local, &keys).unwrap(), model.remove(&keys)),
                 Step::Flush => store.flush().unwrap(),
                 Step::Compact => store.compact(UNWATCHED).unwrap(),
                 Step::Reopen => {
@@ -273,8 +273,8 @@ fn reindex(store: &RocksStore, name: &str, gems: &[PlacedGem]) {
     let late =
         |(book, record): (BookNo, Record)| LateGems { book, digest: record.digest, gems: gems.to_vec(), fold: None };
     let books = store.snapshot().books(BookNo(0), usize::MAX).unwrap();
-    store.add_gems(&recipe, books.into_iter().map(late).collect()).unwrap();
-    assert_eq!(store.make_default(&recipe, false).unwrap(), 0);
+    store.add_gems(&Actor::Local, &recipe, books.into_iter().map(late).collect()).unwrap();
+    assert_eq!(store.make_default(&Actor::Local, &recipe, false).unwrap(), 0);
 }
 
 proptest! {
@@ -293,13 +293,13 @@ proptest! {
                     for book in &mut books {
                         book.gems.retain(|name, _| known.contains(name));
                     }
-                    store.put(books).unwrap();
+                    store.put(&Actor::Local, books).unwrap();
                 }
-                Change::Remove(keys) => { store.remove(&keys).unwrap(); }
-                Change::AddRecipe(name) => store.add_recipe(&recipe(name)).unwrap(),
+                Change::Remove(keys) => { store.remove(&Actor::Local, &keys).unwrap(); }
+                Change::AddRecipe(name) => store.add_recipe(&Actor::Local, &recipe(name)).unwrap(),
                 Change::Reindex(name, gems) if is_known(name) => reindex(&store, name, &gems),
                 Change::DropRecipe(name) if known[0] != recipe_name(name) => {
-                    store.drop_recipe(&recipe_name(name), UNWATCHED).unwrap();
+                    store.drop_recipe(&Actor::Local, &recipe_name(name), UNWATCHED).unwrap();
                 }
                 Change::Compact => store.compact(UNWATCHED).unwrap(),
                 Change::Reopen => {

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use lapidary::index::{Administration as _, RocksStore, Store as _, StoreError, UNWATCHED};
+use lapidary::index::{Actor, Administration as _, RocksStore, Store as _, StoreError, UNWATCHED};
 use tempfile::tempdir;
 
 use crate::support::{copy, create, key, raw, refusal, simple};
@@ -31,7 +31,9 @@ fn child_process() {
         "feed" => {
             let store = create(dir);
             for i in 0.. {
-                store.put(vec![simple("lib", &i.to_string(), i..i + 50), simple("last", "1", i..i + 5)]).unwrap();
+                store
+                    .put(&Actor::Local, vec![simple("lib", &i.to_string(), i..i + 50), simple("last", "1", i..i + 5)])
+                    .unwrap();
                 println!("\nput {i}");
             }
         }
@@ -122,7 +124,7 @@ fn fill(dir: &Path) {
     let data = dir.join("data");
     let store = create(&data);
     let big = |i: u64| simple("lib", &i.to_string(), i * 100_000..(i + 1) * 100_000);
-    let (full, error) = (0..).find_map(|i| Some((i, store.put(vec![big(i)]).err()?))).unwrap();
+    let (full, error) = (0..).find_map(|i| Some((i, store.put(&Actor::Local, vec![big(i)]).err()?))).unwrap();
     assert!(matches!(error, StoreError::DiskFull(_)), "{error}");
     let state = |store: &RocksStore| {
         let snapshot = store.snapshot();
@@ -131,18 +133,18 @@ fn fill(dir: &Path) {
         assert_eq!(snapshot.libraries().unwrap()[0].books, full);
     };
     state(&store);
-    let again = store.put(vec![big(full)]).unwrap_err();
+    let again = store.put(&Actor::Local, vec![big(full)]).unwrap_err();
     assert!(matches!(again, StoreError::DiskFull(_)), "{again}");
 
     let store = if dir.join("ballast").exists() {
         fs::remove_file(dir.join("ballast")).unwrap();
         let start = Instant::now();
-        while let Err(error) = store.put(vec![simple("lib", "small", 0..9)]) {
+        while let Err(error) = store.put(&Actor::Local, vec![simple("lib", "small", 0..9)]) {
             assert!(start.elapsed() < Duration::from_secs(60), "{error}");
             std::thread::sleep(Duration::from_millis(100));
         }
         println!("wrote again after {:?}", start.elapsed());
-        store.remove(&[key("lib", "small")]).unwrap();
+        store.remove(&Actor::Local, &[key("lib", "small")]).unwrap();
         store
     } else {
         drop(store);

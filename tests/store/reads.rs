@@ -1,6 +1,8 @@
 //! What a snapshot tells.
 
-use lapidary::index::{Administration as _, BookId, BookNo, Library, LibraryTally, Snapshot, Store as _, UNWATCHED};
+use lapidary::index::{
+    Actor, Administration as _, BookId, BookNo, Library, LibraryTally, Snapshot, Store as _, UNWATCHED,
+};
 use lapidary_gems::Gem;
 use tempfile::tempdir;
 
@@ -10,7 +12,7 @@ use crate::support::{ALL, alone, create, gem, key, placed, raw_keys, recipe_name
 fn a_snapshot_sees_no_later_change() {
     let dir = tempdir().unwrap();
     let store = create(dir.path());
-    store.put(vec![simple("lib", "1", 0..5), simple("lib", "2", 3..8)]).unwrap();
+    store.put(&Actor::Local, vec![simple("lib", "1", 0..5), simple("lib", "2", 3..8)]).unwrap();
     let before = store.snapshot();
     let numbers = [before.find(&key("lib", "1")).unwrap().unwrap(), before.find(&key("lib", "2")).unwrap().unwrap()];
     let asked: Vec<Gem> = (0..10).map(|i| gem("documented", i)).collect();
@@ -26,8 +28,8 @@ fn a_snapshot_sees_no_later_change() {
     let seen = see(&*before);
     assert_eq!(alone(seen.0.clone()).books, [(numbers[0], 5), (numbers[1], 5)]);
 
-    store.remove(&[key("lib", "1")]).unwrap();
-    store.put(vec![simple("lib", "2", 0..1), simple("new", "3", 0..9)]).unwrap();
+    store.remove(&Actor::Local, &[key("lib", "1")]).unwrap();
+    store.put(&Actor::Local, vec![simple("lib", "2", 0..1), simple("new", "3", 0..9)]).unwrap();
     store.flush().unwrap();
     assert_eq!(see(&*before), seen);
     assert_eq!(store.verify(UNWATCHED).unwrap(), Vec::<String>::new());
@@ -39,8 +41,8 @@ fn a_walk_goes_on_behind_an_id() {
     let dir = tempdir().unwrap();
     let store = create(dir.path());
     let ids = ["1", "1/2", "10", "2", "Я", "а"];
-    store.put(ids.iter().rev().map(|id| simple("lib", id, 0..2)).collect()).unwrap();
-    store.put(vec![simple("lib2", "15", 0..2), simple("l", "0", 0..2)]).unwrap();
+    store.put(&Actor::Local, ids.iter().rev().map(|id| simple("lib", id, 0..2)).collect()).unwrap();
+    store.put(&Actor::Local, vec![simple("lib2", "15", 0..2), simple("l", "0", 0..2)]).unwrap();
     let snapshot = store.snapshot();
     let walk = |after: Option<&str>, limit| -> Vec<String> {
         let after: Option<BookId> = after.map(|id| id.parse().unwrap());
@@ -60,8 +62,8 @@ fn a_walk_goes_on_behind_an_id() {
 fn a_gem_in_more_books_than_the_cap_is_common() {
     let dir = tempdir().unwrap();
     let store = create(dir.path());
-    store.put((0..4).map(|i| simple("lib", &i.to_string(), [0, 5, 6 + i])).collect()).unwrap();
-    store.put(vec![simple("lib", "4", [5])]).unwrap();
+    store.put(&Actor::Local, (0..4).map(|i| simple("lib", &i.to_string(), [0, 5, 6 + i])).collect()).unwrap();
+    store.put(&Actor::Local, vec![simple("lib", "4", [5])]).unwrap();
     let snapshot = store.snapshot();
     let ones = |n: u32| (0..n).map(|i| (BookNo(i), 1)).collect::<Vec<_>>();
     let common = |of: &[u64]| of.iter().map(|i| gem("documented", *i)).collect::<Vec<_>>();
@@ -107,13 +109,13 @@ fn a_list_may_grow_long_and_short_again() {
             assert_eq!(store.verify(UNWATCHED).unwrap(), Vec::<String>::new());
         }
     };
-    store.put(books(0..1024)).unwrap();
+    store.put(&Actor::Local, books(0..1024)).unwrap();
     check(0..1024);
-    store.put(books(1024..1025)).unwrap();
+    store.put(&Actor::Local, books(1024..1025)).unwrap();
     check(0..1025);
-    store.put(books(1025..2500)).unwrap();
+    store.put(&Actor::Local, books(1025..2500)).unwrap();
     check(0..2500);
-    store.remove(&keys(1000..2500)).unwrap();
+    store.remove(&Actor::Local, &keys(1000..2500)).unwrap();
     check(0..1000);
     drop(store);
     assert_eq!(raw_keys(dir.path(), "lists").len(), 0);
@@ -123,7 +125,7 @@ fn a_list_may_grow_long_and_short_again() {
 fn a_gem_given_twice_counts_once() {
     let dir = tempdir().unwrap();
     let store = create(dir.path());
-    store.put(vec![simple("lib", "1", [3, 4, 3, 3])]).unwrap();
+    store.put(&Actor::Local, vec![simple("lib", "1", [3, 4, 3, 3])]).unwrap();
     let snapshot = store.snapshot();
     assert_eq!(snapshot.fetch(&[BookNo(0)]).unwrap()[0].as_ref().unwrap().gems[&recipe_name("documented")], 2);
     assert_eq!(

@@ -1,6 +1,8 @@
 //! Adding, completing and dropping recipes.
 
-use lapidary::index::{Administration as _, BookNo, LateGems, RocksStore, Store as _, StoreError, Tally, UNWATCHED};
+use lapidary::index::{
+    Actor, Administration as _, BookNo, LateGems, RocksStore, Store as _, StoreError, Tally, UNWATCHED,
+};
 use lapidary_gems::Gem;
 use tempfile::tempdir;
 
@@ -11,10 +13,10 @@ fn recipes_keep_their_order() {
     let dir = tempdir().unwrap();
     let store = RocksStore::open_or_create(dir.path()).unwrap();
     assert_eq!(store.snapshot().recipes(), []);
-    let known = store.put(vec![simple("lib", "1", 0..3)]).unwrap_err().to_string();
+    let known = store.put(&Actor::Local, vec![simple("lib", "1", 0..3)]).unwrap_err().to_string();
     assert!(known.ends_with("recipes here: none yet"), "{known}");
     for name in ["released", "third", "released", "documented"] {
-        store.add_recipe(&recipe(name)).unwrap();
+        store.add_recipe(&Actor::Local, &recipe(name)).unwrap();
     }
     let expected = ["released", "third", "documented"].map(recipe);
     assert_eq!(store.snapshot().recipes(), expected);
@@ -39,18 +41,21 @@ fn a_recipe_that_is_being_dropped_is_gone_for_all_but_verify() {
         let gems = |name| (from..from + 4).map(|i| placed(name, i)).collect();
         book(key("lib", id), &[("documented", gems("documented")), ("hardened", gems("hardened"))])
     };
-    store.put((0..2500).map(|i| both(&i.to_string(), i)).collect()).unwrap();
+    store.put(&Actor::Local, (0..2500).map(|i| both(&i.to_string(), i)).collect()).unwrap();
     store.compact(UNWATCHED).unwrap();
-    store.put(vec![both("7", 9000), both("2400", 9000)]).unwrap();
+    store.put(&Actor::Local, vec![both("7", 9000), both("2400", 9000)]).unwrap();
     let old = store.snapshot();
     let wide = recipe_name("hardened");
     let all: Vec<Gem> = (0..9010).map(|i| gem("hardened", i)).collect();
     let before = old.tally(&wide, &all, ALL).unwrap();
     assert_eq!(alone(before.clone()).books.len(), 2500);
 
-    assert!(matches!(store.drop_recipe(&recipe_name("documented"), UNWATCHED), Err(StoreError::IsDefault(_))));
+    assert!(matches!(
+        store.drop_recipe(&Actor::Local, &recipe_name("documented"), UNWATCHED),
+        Err(StoreError::IsDefault(_))
+    ));
     // Stopped in the middle: the first thousand records name it no more.
-    assert!(matches!(store.drop_recipe(&wide, &stops_after(0)), Err(StoreError::Stopped)));
+    assert!(matches!(store.drop_recipe(&Actor::Local, &wide, &stops_after(0)), Err(StoreError::Stopped)));
     let clean = |store: &RocksStore| assert_eq!(store.verify(UNWATCHED).unwrap(), Vec::<String>::new());
     clean(&store);
     assert!(matches!(store.snapshot().tally(&wide, &all, ALL), Err(StoreError::UnknownRecipe { .. })));
@@ -58,14 +63,14 @@ fn a_recipe_that_is_being_dropped_is_gone_for_all_but_verify() {
     assert_eq!(old.tally(&wide, &all, ALL).unwrap(), before);
     drop(old);
     // Books on either side of where it stopped change and go, and one that was prepared before comes.
-    store.put(vec![both("3", 50), both("2000", 60), both("new", 70)]).unwrap();
-    store.remove(&[key("lib", "4"), key("lib", "2001")]).unwrap();
+    store.put(&Actor::Local, vec![both("3", 50), both("2000", 60), both("new", 70)]).unwrap();
+    store.remove(&Actor::Local, &[key("lib", "4"), key("lib", "2001")]).unwrap();
     clean(&store);
     drop(store);
     let store = RocksStore::open(dir.path()).unwrap();
     clean(&store);
     assert_eq!(store.snapshot().recipes(), ["documented", "released"].map(recipe));
-    store.drop_recipe(&wide, UNWATCHED).unwrap();
+    store.drop_recipe(&Actor::Local, &wide, UNWATCHED).unwrap();
     clean(&store);
     store.compact(UNWATCHED).unwrap();
     clean(&store);
@@ -75,8 +80,8 @@ fn a_recipe_that_is_being_dropped_is_gone_for_all_but_verify() {
     }
     // Its number comes again, and finds nothing of it.
     let store = RocksStore::open(dir.path()).unwrap();
-    store.drop_recipe(&wide, UNWATCHED).unwrap();
-    store.add_recipe(&recipe("hardened")).unwrap();
+    store.drop_recipe(&Actor::Local, &wide, UNWATCHED).unwrap();
+    store.add_recipe(&Actor::Local, &recipe("hardened")).unwrap();
     assert_eq!(store.snapshot().tally(&wide, &all, ALL).unwrap(), Tally::default());
     clean(&store);
 }
@@ -85,9 +90,11 @@ fn a_recipe_that_is_being_dropped_is_gone_for_all_but_verify() {
 fn late_gems_are_for_the_book_they_were_made_of() {
     let dir = tempdir().unwrap();
     let store = RocksStore::open_or_create(dir.path()).unwrap();
-    store.add_recipe(&recipe("documented")).unwrap();
-    store.put(vec![simple("lib", "1", 0..5), simple("lib", "2", 0..5), simple("lib", "3", 0..5)]).unwrap();
-    store.add_recipe(&recipe("released")).unwrap();
+    store.add_recipe(&Actor::Local, &recipe("documented")).unwrap();
+    store
+        .put(&Actor::Local, vec![simple("lib", "1", 0..5), simple("lib", "2", 0..5), simple("lib", "3", 0..5)])
+        .unwrap();
+    store.add_recipe(&Actor::Local, &recipe("released")).unwrap();
     let released = recipe_name("released");
     let late = |book, digest: &str, i| LateGems {
         book: BookNo(book),
@@ -96,16 +103,18 @@ fn late_gems_are_for_the_book_they_were_made_of() {
         fold: None,
     };
     let right = "00".repeat(32);
-    assert_eq!(store.make_default(&released, false).unwrap(), 3);
-    store.add_gems(&released, vec![late(0, &right, 1), late(1, "another", 1), late(9, &right, 1)]).unwrap();
-    store.add_gems(&released, vec![late(0, &right, 2)]).unwrap();
+    assert_eq!(store.make_default(&Actor::Local, &released, false).unwrap(), 3);
+    store
+        .add_gems(&Actor::Local, &released, vec![late(0, &right, 1), late(1, "another", 1), late(9, &right, 1)])
+        .unwrap();
+    store.add_gems(&Actor::Local, &released, vec![late(0, &right, 2)]).unwrap();
     assert_eq!(store.snapshot().gems(&released, BookNo(0)).unwrap().unwrap(), [placed("released", 1)]);
     assert_eq!(store.snapshot().gems(&released, BookNo(1)).unwrap(), None);
-    assert_eq!(store.make_default(&released, false).unwrap(), 2);
+    assert_eq!(store.make_default(&Actor::Local, &released, false).unwrap(), 2);
     assert_eq!(store.snapshot().recipes()[0], recipe("documented"));
-    store.add_gems(&released, vec![late(1, &right, 3), late(2, &right, 4)]).unwrap();
+    store.add_gems(&Actor::Local, &released, vec![late(1, &right, 3), late(2, &right, 4)]).unwrap();
     assert_eq!(store.verify(UNWATCHED).unwrap(), Vec::<String>::new());
-    assert_eq!(store.make_default(&released, false).unwrap(), 0);
+    assert_eq!(store.make_default(&Actor::Local, &released, false).unwrap(), 0);
     drop(store);
     let store = RocksStore::open(dir.path()).unwrap();
     assert_eq!(store.snapshot().recipes(), [recipe("released"), recipe("documented")]);

@@ -5,9 +5,10 @@ use std::fs;
 use std::path::Path;
 
 use jiff::Timestamp;
+use lapidary::description::Description;
 use lapidary::index::{
-    BookKey, LibraryTally, Limits, NewBook, Record, Rights, RocksStore, Snapshot, Standing, Store as _, StoreError,
-    Tally,
+    Actor, BookKey, LibraryTally, Limits, NewBook, Record, Rights, RocksStore, Snapshot, Standing, Store as _,
+    StoreError, Tally,
 };
 use lapidary_gems::{Boundaries, Gem, Place, PlacedGem, Recipe, RecipeName};
 use rocksdb::{DB, IteratorMode, Options};
@@ -56,10 +57,11 @@ pub fn book(key: BookKey, gems: &[(&str, Vec<PlacedGem>)]) -> NewBook {
     let record = Record {
         key,
         rights: Rights::Protected,
-        title: Some("Отцы и дети".to_owned()),
-        authors: vec!["И. С. Тургенев".to_owned()],
-        language: None,
-        identifiers: Vec::new(),
+        description: Description {
+            title: Some("Отцы и дети".to_owned()),
+            authors: vec!["И. С. Тургенев".to_owned()],
+            ..Description::default()
+        },
         digest: "00".repeat(32),
         clean_digest: None,
         bytes: 1000,
@@ -79,7 +81,7 @@ pub fn simple(library: &str, id: &str, gems: impl IntoIterator<Item = u64>) -> N
 pub fn create(dir: &Path) -> RocksStore {
     let store = RocksStore::open_or_create(dir).unwrap();
     for name in RECIPES {
-        store.add_recipe(&recipe(name)).unwrap();
+        store.add_recipe(&Actor::Local, &recipe(name)).unwrap();
     }
     store
 }

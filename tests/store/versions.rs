@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use lapidary::index::{Administration as _, RocksStore, Store as _, StoreError, UNWATCHED};
+use lapidary::index::{Actor, Administration as _, RocksStore, Store as _, StoreError, UNWATCHED};
 use lapidary_gems::Gem;
 use rocksdb::{DB, IteratorMode, Options};
 use tempfile::tempdir;
@@ -123,9 +123,9 @@ fn a_rebuild_that_was_interrupted_is_done_when_the_folder_is_opened() {
     let dir = tempdir().unwrap();
     let store = create(dir.path());
     let many = |i: u64| simple("lib", &i.to_string(), [1, i, i + 1]);
-    store.put((0..1500).map(many).collect()).unwrap();
+    store.put(&Actor::Local, (0..1500).map(many).collect()).unwrap();
     store.compact(UNWATCHED).unwrap();
-    store.put((1400..1600).map(|i| simple("lib", &i.to_string(), [2, i])).collect()).unwrap();
+    store.put(&Actor::Local, (1400..1600).map(|i| simple("lib", &i.to_string(), [2, i])).collect()).unwrap();
     let before = dump(&store).unwrap();
     drop(store);
     raw(dir.path(), |db| {

@@ -17,7 +17,7 @@ use jiff::Timestamp;
 pub use self::job::Backups;
 use self::job::Job;
 use super::rows::put;
-use super::{BACKUPS, COMPACTION, Catalogue, CatalogueError, VERIFICATION};
+use super::{BACKUPS, COMPACTION, Catalogue, CatalogueError, Editor, VERIFICATION};
 use crate::api::{self, BackedUp, Checkpoint, Compacted, Dropped, JobResult, JobState, Task, Verified};
 use crate::index::{Action, Actor, Backup, RowChange, StoreError, Table, Watch};
 
@@ -75,7 +75,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Catalogue {
-    pub(in crate::catalogue) fn start_job(self: &Arc<Self>, task: Task) -> Result<api::Job, CatalogueError> {
+    /// Starts a job. If the same task was interrupted, resumes it instead.
+    ///
+    /// # Errors
+    /// [`CatalogueError::JobRuns`] if a job of the same kind is unfinished, and the errors of an invalid task.
+    pub fn start(self: &Arc<Self>, actor: Actor, task: Task) -> Result<api::Job, CatalogueError> {
         self.approve(&task)?;
         let mut begun = lock(&self.jobs.begun);
         let kept = self.kept_jobs()?;
@@ -101,8 +105,8 @@ impl Catalogue {
             }
         };
         changes.push(row(&job));
-        self.store.apply(&changes, &[Action::JobStarted { job: job.id, kind: job.task.kind().to_owned() }])?;
-        self.begin(&mut begun, job.clone());
+        self.store.apply(&actor, &changes, &[Action::JobStarted { job: job.id, kind: job.task.kind().to_owned() }])?;
+        self.begin(actor, &mut begun, job.clone());
         Ok(job.into())
     }
 
@@ -111,7 +115,7 @@ impl Catalogue {
         let mut begun = lock(&self.jobs.begun);
         for job in self.kept_jobs()?.into_iter().filter(|job| job.state == JobState::Running) {
             tracing::info!("resuming job {} ({})", job.id, job.task.kind());
-            self.begin(&mut begun, job);
+            self.begin(Actor::Local, &mut begun, job);
         }
         Ok(())
     }
@@ -137,32 +141,10 @@ impl Catalogue {
         self.jobs()?.into_iter().find(|job| job.id == id).ok_or(CatalogueError::NoSuchJob(id))
     }
 
-    pub(in crate::catalogue) fn cancel(&self, id: u32) -> Result<api::Job, CatalogueError> {
-        let all = lock(&self.jobs.begun);
-        let begun = all.iter().find(|begun| lock(&begun.job).id == id);
-        // Held to the end, so that the job cannot overwrite this with its own progress.
-        let current = begun.map(|begun| lock(&begun.job));
-        let job = match &current {
-            Some(job) => Job::clone(job),
-            None => self.kept_jobs()?.into_iter().find(|job| job.id == id).ok_or(CatalogueError::NoSuchJob(id))?,
-        };
-        if job.state != JobState::Running {
-            return Err(CatalogueError::JobEnded { id, state: job.state });
-        }
-        if begun.is_some_and(|begun| begun.is_cancelled()) {
-            return Ok(job.into());
-        }
-        let cancelled = Job { state: JobState::Cancelled, ended: Some(Timestamp::now()), ..job.clone() };
-        self.store.apply(&[row(&cancelled)], &[Action::JobCancelled { job: id }])?;
-        let Some(begun) = begun else { return Ok(cancelled.into()) };
-        begun.cancelled.store(true, Ordering::Relaxed);
-        Ok(job.into())
-    }
-
     /// Cancels jobs left behind by another process.
     pub(super) fn end_interrupted(&self) -> Result<(), CatalogueError> {
         for job in self.kept_jobs()?.into_iter().filter(|job| job.state == JobState::Running) {
-            self.cancel(job.id)?;
+            self.by(Actor::Local).cancel(job.id)?;
         }
         Ok(())
     }
@@ -211,20 +193,64 @@ impl Catalogue {
         }
     }
 
-    fn begin(self: &Arc<Self>, all: &mut Vec<Arc<RunningJob>>, job: Job) {
+    fn begin(self: &Arc<Self>, actor: Actor, all: &mut Vec<Arc<RunningJob>>, job: Job) {
         all.retain(|begun| lock(&begun.job).id != job.id);
         let begun = Arc::new(RunningJob { job: Mutex::new(job), cancelled: AtomicBool::new(false) });
         all.push(Arc::clone(&begun));
         let catalogue = Arc::clone(self);
-        let actor = Actor::current();
-        let thread = thread::spawn(move || actor.act(|| catalogue.run_job(&begun)));
+        let thread = thread::spawn(move || catalogue.by(actor).run_job(&begun));
         let mut threads = lock(&self.jobs.threads);
         threads.retain(|thread| !thread.is_finished());
         threads.push(thread);
     }
 
+    /// The stored jobs, by number.
+    fn kept_jobs(&self) -> Result<Vec<Job>, CatalogueError> {
+        let mut jobs = Vec::new();
+        for (key, kept) in self.store.table(Table::Jobs)? {
+            let number = u32::from_be_bytes(key.try_into().unwrap_or_default());
+            match serde_json::from_slice(&kept) {
+                Ok(job) => jobs.push(job),
+                Err(error) => tracing::warn!("job {number} cannot be read and is ignored: {error}"),
+            }
+        }
+        Ok(jobs)
+    }
+
+    fn keep(&self, job: &Job) -> Result<(), CatalogueError> {
+        Ok(self.store.apply(&Actor::Local, &[row(job)], &[])?)
+    }
+}
+
+impl Editor<'_> {
+    /// Cancels a job. It stops within moments, except for a compaction, which finishes its current step.
+    ///
+    /// # Errors
+    /// [`CatalogueError::NoSuchJob`], [`CatalogueError::JobEnded`].
+    pub fn cancel(&self, id: u32) -> Result<api::Job, CatalogueError> {
+        let all = lock(&self.jobs.begun);
+        let begun = all.iter().find(|begun| lock(&begun.job).id == id);
+        // Held to the end, so that the job cannot overwrite this with its own progress.
+        let current = begun.map(|begun| lock(&begun.job));
+        let job = match &current {
+            Some(job) => Job::clone(job),
+            None => self.kept_jobs()?.into_iter().find(|job| job.id == id).ok_or(CatalogueError::NoSuchJob(id))?,
+        };
+        if job.state != JobState::Running {
+            return Err(CatalogueError::JobEnded { id, state: job.state });
+        }
+        if begun.is_some_and(|begun| begun.is_cancelled()) {
+            return Ok(job.into());
+        }
+        let cancelled = Job { state: JobState::Cancelled, ended: Some(Timestamp::now()), ..job.clone() };
+        self.store.apply(&self.actor, &[row(&cancelled)], &[Action::JobCancelled { job: id }])?;
+        let Some(begun) = begun else { return Ok(cancelled.into()) };
+        begun.cancelled.store(true, Ordering::Relaxed);
+        Ok(job.into())
+    }
+
     fn run_job(&self, begun: &RunningJob) {
-        let work = Work { catalogue: self, begun, saved: Mutex::new(Instant::now()) };
+        let work = Work { catalogue: self.catalogue, begun, saved: Mutex::new(Instant::now()) };
         let ended = catch_unwind(AssertUnwindSafe(|| self.perform(&begun.job(), &work)));
         let mut job = lock(&begun.job);
         match ended {
@@ -283,23 +309,6 @@ impl Catalogue {
                 Ok(JobResult::Compacted(Compacted { bytes: store.vitals()?.disk.used, bytes_before }))
             }
         }
-    }
-
-    /// The stored jobs, by number.
-    fn kept_jobs(&self) -> Result<Vec<Job>, CatalogueError> {
-        let mut jobs = Vec::new();
-        for (key, kept) in self.store.table(Table::Jobs)? {
-            let number = u32::from_be_bytes(key.try_into().unwrap_or_default());
-            match serde_json::from_slice(&kept) {
-                Ok(job) => jobs.push(job),
-                Err(error) => tracing::warn!("job {number} cannot be read and is ignored: {error}"),
-            }
-        }
-        Ok(jobs)
-    }
-
-    fn keep(&self, job: &Job) -> Result<(), CatalogueError> {
-        Ok(self.store.apply(&[row(job)], &[])?)
     }
 }
 

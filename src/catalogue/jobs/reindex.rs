@@ -14,7 +14,7 @@ use super::super::Text;
 use super::super::digest::digest_after;
 use super::{Job, Work};
 use crate::api::{CutFrom, JobResult, Reindexed, Task};
-use crate::catalogue::{Catalogue, CatalogueError};
+use crate::catalogue::{Catalogue, CatalogueError, Editor};
 use crate::index::{BookKey, BookNo, LateGems, Record, StoreError};
 
 /// Number of books computed and written together.
@@ -38,6 +38,28 @@ pub(super) fn approve(from: CutFrom, drop_old: bool, allow_missing: bool) -> Res
 }
 
 impl Catalogue {
+    fn books_there(&self) -> Result<u64, CatalogueError> {
+        Ok(self.store.snapshot().libraries()?.iter().map(|library| library.books).sum())
+    }
+
+    /// The reason that the recipe cannot become the default yet.
+    fn not_all(&self, recipe: &Recipe, without: u64) -> Result<CatalogueError, CatalogueError> {
+        let snapshot = self.store.snapshot();
+        let mut examples = Vec::new();
+        let mut from = Some(BookNo(0));
+        while let Some(first) = from
+            && examples.len() < NAMED
+        {
+            let books = snapshot.books(first, 1000)?;
+            from = books.last().and_then(|(last, _)| last.0.checked_add(1)).map(BookNo);
+            let lacking = books.into_iter().filter(|(_, record)| !record.gems.contains_key(recipe.name()));
+            examples.extend(lacking.map(|(_, record)| record.key.to_string()).take(NAMED - examples.len()));
+        }
+        Ok(CatalogueError::NotRecut { recipe: recipe.name().clone(), without, examples: examples.join(", ") })
+    }
+}
+
+impl Editor<'_> {
     pub(super) fn reindex(
         &self,
         recipe: &Recipe,
@@ -51,7 +73,7 @@ impl Catalogue {
             Some(before) => before.clone(),
             None => self.recipes().first().unwrap_or(recipe).name().clone(),
         };
-        self.between_feeds(|| self.store.add_recipe(recipe))?;
+        self.between_feeds(|| self.store.add_recipe(&self.actor, recipe))?;
         work.checkpoint(true, |checkpoint| checkpoint.before = Some(before.clone()))?;
         let (mut done, mut book) = (job.done, job.checkpoint.book);
         let without = loop {
@@ -59,7 +81,7 @@ impl Catalogue {
                 CutFrom::Folds => self.cut_folds(recipe, &mut done, book, work)?,
                 CutFrom::Sources => 0,
             };
-            let without = self.store.make_default(recipe.name(), allow_missing)?;
+            let without = self.store.make_default(&self.actor, recipe.name(), allow_missing)?;
             let total = self.books_there()?;
             work.step(total.saturating_sub(without), total)?;
             match from {
@@ -80,8 +102,8 @@ impl Catalogue {
 
     /// Drops a recipe other than the default.
     pub(super) fn drop_recipe(&self, recipe: &RecipeName, work: &Work<'_>) -> Result<(), CatalogueError> {
-        self.between_feeds(|| self.store.hide_recipe(recipe))?;
-        Ok(self.store.drop_recipe(recipe, &|done, total| work.step(done, total))?)
+        self.between_feeds(|| self.store.hide_recipe(&self.actor, recipe))?;
+        Ok(self.store.drop_recipe(&self.actor, recipe, &|done, total| work.step(done, total))?)
     }
 
     /// Computes gems from the fold of every book from number `from` on that has none of the recipe. Returns the
@@ -106,7 +128,7 @@ impl Catalogue {
             let gems: Vec<LateGems> = gems.into_iter().flatten().collect();
             cut += gems.len() as u64;
             if !gems.is_empty() {
-                self.store.add_gems(recipe.name(), gems)?;
+                self.store.add_gems(&self.actor, recipe.name(), gems)?;
             }
             if let Some(book) = next {
                 work.checkpoint(false, |checkpoint| checkpoint.book = book)?;
@@ -116,39 +138,24 @@ impl Catalogue {
         Ok(cut)
     }
 
-    fn books_there(&self) -> Result<u64, CatalogueError> {
-        Ok(self.store.snapshot().libraries()?.iter().map(|library| library.books).sum())
-    }
-
-    /// The reason that the recipe cannot become the default yet.
-    fn not_all(&self, recipe: &Recipe, without: u64) -> Result<CatalogueError, CatalogueError> {
-        let snapshot = self.store.snapshot();
-        let mut examples = Vec::new();
-        let mut from = Some(BookNo(0));
-        while let Some(first) = from
-            && examples.len() < NAMED
-        {
-            let books = snapshot.books(first, 1000)?;
-            from = books.last().and_then(|(last, _)| last.0.checked_add(1)).map(BookNo);
-            let lacking = books.into_iter().filter(|(_, record)| !record.gems.contains_key(recipe.name()));
-            examples.extend(lacking.map(|(_, record)| record.key.to_string()).take(NAMED - examples.len()));
-        }
-        Ok(CatalogueError::NotRecut { recipe: recipe.name().clone(), without, examples: examples.join(", ") })
-    }
-
     /// Adds the recipes that jobs await texts for: such a job may have started without getting that far.
     fn settle_awaited(&self) -> Result<(), CatalogueError> {
         for task in self.jobs.running() {
             let Task::Reindex { recipe, from: CutFrom::Sources, .. } = task else { continue };
             let recipe = recipe.recipe()?;
             if self.recipes().iter().all(|known| known.name() != recipe.name()) {
-                self.between_feeds(|| self.store.add_recipe(&recipe))?;
+                self.between_feeds(|| self.store.add_recipe(&self.actor, &recipe))?;
             }
         }
         Ok(())
     }
 
-    pub(in crate::catalogue) fn recut(&self, key: &BookKey, text: &str) -> Result<Vec<RecipeName>, CatalogueError> {
+    /// Computes a book's missing gems from its text. Returns the recipes that were missing.
+    ///
+    /// # Errors
+    /// [`CatalogueError::NoSuchBook`], [`CatalogueError::OtherText`] if this is not the book's text, and
+    /// [`CatalogueError::NoText`].
+    pub fn recut(&self, key: &BookKey, text: &str) -> Result<Vec<RecipeName>, CatalogueError> {
         // An empty text would match a book that was added as an empty list of gems.
         if text.trim().is_empty() {
             return Err(CatalogueError::NoText);
@@ -170,7 +177,11 @@ impl Catalogue {
             let fold = keeps_folds.then(|| text.folded(recipe));
             let recut = fold.as_ref().and_then(|fold| recipe.recut(fold));
             let gems = recut.unwrap_or_else(|| text.gems(recipe));
-            self.store.add_gems(recipe.name(), vec![LateGems { book, digest: digest.clone(), gems, fold }])?;
+            self.store.add_gems(
+                &self.actor,
+                recipe.name(),
+                vec![LateGems { book, digest: digest.clone(), gems, fold }],
+            )?;
             added.push(recipe.name().clone());
         }
         Ok(added)

@@ -19,9 +19,9 @@ use ureq::http::Uri;
 
 use self::delivery::{Sender, Undelivered, new_secret};
 use super::rows::put;
-use super::{Catalogue, CatalogueError};
+use super::{Catalogue, CatalogueError, Editor};
 use crate::api::{BookRef, Failing, MadeWebhook, Matched, Webhook, WebhookEvent};
-use crate::index::{Action, AuditEntry, AuditFrom, AuditedBook, BookKey, Library, RowChange, Snapshot, Table};
+use crate::index::{Action, Actor, AuditEntry, AuditFrom, AuditedBook, BookKey, Library, RowChange, Snapshot, Table};
 use crate::metrics::METRICS;
 
 /// Number of audit log entries to look at before the next webhook gets its turn.
@@ -90,36 +90,6 @@ impl Catalogue {
     pub fn with_private_webhooks(mut self, allowed: bool) -> Self {
         self.webhooks.private = allowed;
         self
-    }
-
-    pub(in crate::catalogue) fn set_webhook(
-        &self,
-        library: Library,
-        url: String,
-    ) -> Result<(MadeWebhook, bool), CatalogueError> {
-        let parsed = url.parse::<Uri>().ok().filter(|_| url.len() <= URL_BYTES);
-        let good = parsed.is_some_and(|url| {
-            let web = matches!(url.scheme_str(), Some("http" | "https"));
-            web && url.authority().is_some_and(|host| !host.host().is_empty() && !host.as_str().contains('@'))
-        });
-        if !good {
-            return Err(CatalogueError::BadWebhook);
-        }
-        let secret = new_secret().map_err(CatalogueError::NoRandom)?;
-        let since = Timestamp::now();
-        let last = self.store.last_audited()?;
-        let kept = Kept { url: url.clone(), secret: secret.clone(), since };
-        let progress = put(Table::WebhookProgress, library.as_str(), &last);
-        let replaced = self.change_setting(put(Table::Webhooks, library.as_str(), &kept), Some(progress))?;
-        self.forget_failure(&library);
-        Ok((MadeWebhook { webhook: Webhook { library, url, since, behind: 0, failing: None }, secret }, replaced))
-    }
-
-    pub(in crate::catalogue) fn remove_webhook(&self, library: &Library) -> Result<bool, CatalogueError> {
-        let removed = |table| RowChange::delete(table, library.as_str());
-        let was_there = self.change_setting(removed(Table::Webhooks), Some(removed(Table::WebhookProgress)))?;
-        self.forget_failure(library);
-        Ok(was_there)
     }
 
     /// All webhooks, by library.
@@ -196,7 +166,7 @@ impl Catalogue {
         // If the webhook was set again in the meantime, its new starting point stays.
         let _changing = self.changing_settings();
         if reached > done && self.kept_webhooks()?.get(library).is_some_and(|now| now.secret == kept.secret) {
-            self.store.apply(&[put(Table::WebhookProgress, library.as_str(), &reached)], &[])?;
+            self.store.apply(&Actor::Local, &[put(Table::WebhookProgress, library.as_str(), &reached)], &[])?;
         }
         Ok(())
     }
@@ -290,6 +260,40 @@ impl Catalogue {
 
     fn progress(&self) -> Result<BTreeMap<Library, u64>, CatalogueError> {
         self.rows(Table::WebhookProgress)
+    }
+}
+
+impl Editor<'_> {
+    /// Sends events of a library's books to this address from now on. The returned flag says whether this replaced an
+    /// earlier webhook.
+    ///
+    /// # Errors
+    /// [`CatalogueError::BadWebhook`] if this is not an HTTP address.
+    pub fn set_webhook(&self, library: Library, url: String) -> Result<(MadeWebhook, bool), CatalogueError> {
+        let parsed = url.parse::<Uri>().ok().filter(|_| url.len() <= URL_BYTES);
+        let good = parsed.is_some_and(|url| {
+            let web = matches!(url.scheme_str(), Some("http" | "https"));
+            web && url.authority().is_some_and(|host| !host.host().is_empty() && !host.as_str().contains('@'))
+        });
+        if !good {
+            return Err(CatalogueError::BadWebhook);
+        }
+        let secret = new_secret().map_err(CatalogueError::NoRandom)?;
+        let since = Timestamp::now();
+        let last = self.store.last_audited()?;
+        let kept = Kept { url: url.clone(), secret: secret.clone(), since };
+        let progress = put(Table::WebhookProgress, library.as_str(), &last);
+        let replaced = self.change_setting(put(Table::Webhooks, library.as_str(), &kept), Some(progress))?;
+        self.forget_failure(&library);
+        Ok((MadeWebhook { webhook: Webhook { library, url, since, behind: 0, failing: None }, secret }, replaced))
+    }
+
+    /// Removes a library's webhook. Returns whether it existed.
+    pub fn remove_webhook(&self, library: &Library) -> Result<bool, CatalogueError> {
+        let removed = |table| RowChange::delete(table, library.as_str());
+        let was_there = self.change_setting(removed(Table::Webhooks), Some(removed(Table::WebhookProgress)))?;
+        self.forget_failure(library);
+        Ok(was_there)
     }
 }
 

@@ -1,8 +1,9 @@
 //! Disguises a copy of a book, using only changes that the recipe `documented` sees through.
 
+use lapidary::random::Random;
+
 use super::shelf::Setting;
 use super::story::{Chapter, Story, chapters, page};
-use crate::random::Random;
 
 /// The line width of a copy, shorter than the original's.
 const COLUMNS: usize = 54;

@@ -1,7 +1,8 @@
 //! The books of the demo: their authors, rights and subjects.
 
+use lapidary::index::Rights;
+
 use super::story::{Story, Teller};
-use crate::index::Rights;
 
 /// A book to generate.
 pub(super) struct Setting {

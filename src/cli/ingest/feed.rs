@@ -4,16 +4,17 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
+use lapidary::description::Description;
+use lapidary::index::{BookId, BookKey, Library, Rights, Validity};
+use lapidary::json;
+use lapidary::object;
+use lapidary::parse;
 use lapidary_gems::{RecipeName, WrittenGem};
 use serde::Deserialize;
 
 use super::super::failure::Failure;
 use super::super::files::Found;
 use super::{Job, Source};
-use crate::index::{BookId, BookKey, Library, Rights, Validity};
-use crate::json;
-use crate::object;
-use crate::parse;
 
 /// How many lines are ingested at a time: up to this number, or to this number of bytes.
 const AT_ONCE: usize = 256;
@@ -103,10 +104,12 @@ fn job(line: &[u8], folder: &Path, defaults: &Defaults<'_>) -> Result<Job, Strin
         source,
         clean: line.clean.or(defaults.clean),
         rights: line.rights.or(defaults.rights).ok_or("no rights: give --rights, or \"rights\" in the line")?,
-        title: line.title,
-        authors: line.authors,
-        language: line.language,
-        identifiers: line.identifiers,
+        description: Description {
+            title: line.title,
+            authors: line.authors,
+            language: line.language,
+            identifiers: line.identifiers,
+        },
         validity: line.validity,
         allow_empty: line.allow_empty || defaults.allow_empty,
     })

@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use hashbrown::{HashMap, HashSet};
+use lapidary::catalogue::{Content, NewEntry};
+use lapidary::description::Description;
+use lapidary::extract::{Book, Format};
+use lapidary::index::{BadName, BookId, BookKey, Rights, Validity};
 use lapidary_gems::{RecipeName, WrittenGem};
 
 use super::super::files::{Found, Reading};
-use crate::catalogue::{Content, NewEntry};
-use crate::extract::{Book, Format, Metadata};
-use crate::index::{BadName, BookId, BookKey, Rights, Validity};
 
 /// A source of one or more books, with their metadata.
 pub(super) struct Job {
@@ -17,10 +18,7 @@ pub(super) struct Job {
     pub(super) clean: Option<bool>,
     pub(super) key: BookKey,
     pub(super) rights: Rights,
-    pub(super) title: Option<String>,
-    pub(super) authors: Vec<String>,
-    pub(super) language: Option<String>,
-    pub(super) identifiers: Vec<String>,
+    pub(super) description: Description,
     pub(super) validity: Option<Validity>,
     /// Whether it may replace a book that has gems with one that has none.
     pub(super) allow_empty: bool,
@@ -57,9 +55,8 @@ pub(super) type Loaded = (Name, Result<NewEntry, String>);
 impl Job {
     /// Loads the book, or all books of an archive.
     pub(super) fn load(self, name: String, reading: Reading) -> Vec<Loaded> {
-        let Self { source, clean, key, rights, title, authors, language, identifiers, validity, allow_empty } = self;
-        let entry =
-            |content| NewEntry { key, rights, title, authors, language, identifiers, validity, content, allow_empty };
+        let Self { source, clean, key, rights, description, validity, allow_empty } = self;
+        let entry = |content| NewEntry { key, rights, description, validity, content, allow_empty };
         let content = match source {
             Source::Text(text) => Content::Text { text, clean },
             Source::Gems { recipe, gems } => Content::Gems { recipe, gems },
@@ -90,12 +87,8 @@ fn filled(name: String, known: NewEntry, book: Book, clean: Option<bool>) -> Loa
         Ok(read) => read,
         Err(error) => return (name.into(), Err(error.to_string())),
     };
-    let Metadata { title, authors, language, identifiers } = read.metadata;
     let entry = NewEntry {
-        title: known.title.or(title),
-        authors: if known.authors.is_empty() { authors } else { known.authors },
-        language: known.language.or(language),
-        identifiers: if known.identifiers.is_empty() { identifiers } else { known.identifiers },
+        description: known.description.or(read.metadata),
         content: Content::Text { text: read.text, clean },
         ..known
     };

@@ -4,43 +4,55 @@ use std::fs;
 use std::path::Path;
 
 use hashbrown::HashMap;
+use lapidary::description::Description;
+use lapidary::index::{BookId, Library, Rights, Validity};
+use lapidary::object;
+use lapidary::parse;
 use serde::Deserialize;
 
 use super::super::failure::Failure;
 use super::super::files::Found;
-use crate::index::{BookId, Library, Rights, Validity};
-use crate::object;
-use crate::parse;
 
 /// Metadata by file.
 #[derive(Default)]
 pub(super) struct Metadata {
     /// The metadata file.
     path: String,
-    entries: HashMap<String, MetadataLine>,
+    entries: HashMap<String, Entry>,
 }
 
-/// The metadata of one book.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// What is known about a book from sources other than its file.
+#[derive(Debug, Clone, Default)]
 pub(super) struct Known {
-    /// The book's file: its path relative to the ingested folder, or its name.
-    pub(super) file: String,
     pub(super) id: Option<BookId>,
     pub(super) library: Option<Library>,
     pub(super) rights: Option<Rights>,
-    pub(super) title: Option<String>,
-    #[serde(default)]
-    pub(super) authors: Vec<String>,
-    pub(super) language: Option<String>,
-    #[serde(default)]
-    pub(super) identifiers: Vec<String>,
-    #[serde(default, deserialize_with = "object::optional")]
+    pub(super) description: Description,
     pub(super) validity: Option<Validity>,
 }
 
+/// A line of the file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct MetadataLine {
-    number: usize,
+    /// The book's file: its path relative to the ingested folder, or its name.
+    file: String,
+    id: Option<BookId>,
+    library: Option<Library>,
+    rights: Option<Rights>,
+    title: Option<String>,
+    #[serde(default)]
+    authors: Vec<String>,
+    language: Option<String>,
+    #[serde(default)]
+    identifiers: Vec<String>,
+    #[serde(default, deserialize_with = "object::optional")]
+    validity: Option<Validity>,
+}
+
+struct Entry {
+    /// The line, starting at 1.
+    line: usize,
     known: Known,
     used: bool,
 }
@@ -49,17 +61,20 @@ impl Metadata {
     pub(super) fn read(path: &Path) -> Result<Self, Failure> {
         let wrong = |why: String| Failure::Input(format!("{}{why}", path.display()));
         let text = fs::read_to_string(path).map_err(|e| wrong(format!(": {e}")))?;
-        let mut entries: HashMap<String, MetadataLine> = HashMap::new();
+        let mut entries: HashMap<String, Entry> = HashMap::new();
         for (number, line) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
             if line.trim().is_empty() {
                 continue;
             }
-            let known: Known = parse::json(line.as_bytes()).map_err(|e| wrong(format!(", line {number}: {e}")))?;
-            if let Some(first) = entries.get(&known.file) {
-                let (file, first) = (&known.file, first.number);
+            let line: MetadataLine =
+                parse::json(line.as_bytes()).map_err(|e| wrong(format!(", line {number}: {e}")))?;
+            let MetadataLine { file, id, library, rights, title, authors, language, identifiers, validity } = line;
+            if let Some(Entry { line: first, .. }) = entries.get(&file) {
                 return Err(wrong(format!(", line {number}: {file:?} is already in line {first}")));
             }
-            entries.insert(known.file.clone(), MetadataLine { number, known, used: false });
+            let description = Description { title, authors, language, identifiers };
+            let known = Known { id, library, rights, description, validity };
+            entries.insert(file, Entry { line: number, known, used: false });
         }
         Ok(Self { path: path.display().to_string(), entries })
     }
@@ -69,24 +84,22 @@ impl Metadata {
         let path = file.relative.to_str().unwrap_or_default();
         let name = file.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let key = if self.entries.contains_key(path) { path } else { name };
-        let Some(line) = self.entries.get_mut(key) else {
+        let Some(entry) = self.entries.get_mut(key) else {
             return Ok(Known::default());
         };
-        if line.used {
-            return Err(format!(
-                "{}, line {}: {key:?} matches several files: give their paths",
-                self.path, line.number
-            ));
+        if entry.used {
+            return Err(format!("{}, line {}: {key:?} matches several files: give their paths", self.path, entry.line));
         }
-        line.used = true;
-        Ok(line.known.clone())
+        entry.used = true;
+        Ok(entry.known.clone())
     }
 
     /// The entries for which there is no file, with the reason to refuse them.
     pub(super) fn unused(self) -> impl Iterator<Item = (String, String)> {
         let Self { path, entries } = self;
-        let mut lines: Vec<MetadataLine> = entries.into_values().filter(|line| !line.used).collect();
-        lines.sort_by_key(|line| line.number);
-        lines.into_iter().map(move |line| (line.known.file, format!("{path}, line {}: no such file here", line.number)))
+        let unused = entries.into_iter().filter(|(_, entry)| !entry.used);
+        let mut lines: Vec<(usize, String)> = unused.map(|(file, entry)| (entry.line, file)).collect();
+        lines.sort_unstable();
+        lines.into_iter().map(move |(line, file)| (file, format!("{path}, line {line}: no such file here")))
     }
 }

@@ -5,12 +5,12 @@ use std::io::BufReader;
 use std::path::Path;
 
 use hashbrown::HashMap;
+use lapidary::onix::{Isbn, Product, Products, Territory, bad_isbns_in, isbns_in};
 
 use super::super::failure::Failure;
 use super::super::files::Found;
 use super::super::terminal::tell;
 use super::metadata::Known;
-use crate::onix::{Isbn, Product, Products, Territory, bad_isbns_in, isbns_in};
 
 /// Why an apparent ISBN is refused.
 const WRONG_DIGIT: &str = "its check digit is wrong, or digits are missing; correct it";
@@ -95,10 +95,7 @@ fn of(product: &Product, territory: Option<&Territory>) -> Result<Known, String>
     Ok(Known {
         id: Some(id),
         rights: product.rights(territory),
-        title: product.title.clone(),
-        authors: product.authors.clone(),
-        language: product.language.clone(),
-        identifiers: product.isbns.iter().map(ToString::to_string).collect(),
+        description: product.description.clone(),
         ..Known::default()
     })
 }

@@ -7,13 +7,13 @@ use std::time::Instant;
 
 use hashbrown::HashMap;
 use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
+use lapidary::api::{Added, Outcome};
 use serde::Serialize;
 
 use super::super::failure::{Failure, Status};
 use super::super::files::counted;
 use super::super::terminal::{out, tell};
 use super::job::Name;
-use crate::api::{Added, Outcome};
 
 /// The progress of an ingest.
 pub(super) struct Progress {

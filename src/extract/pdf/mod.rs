@@ -13,7 +13,8 @@ use self::mend::{Fonts, Mended, Unread};
 use super::clean::Lines;
 use super::limits::Budget;
 use super::prose::phrase;
-use super::{ExtractError, Extracted, Format, Metadata};
+use super::{ExtractError, Extracted, Format};
+use crate::description::Description;
 
 /// One page in this many may be unreadable; if more were allowed, half of a book might go unseen.
 const MOST_LOST: usize = 10;
@@ -106,16 +107,16 @@ fn encrypted() -> ExtractError {
     ExtractError::Encrypted { what: "a PDF document that needs a password".to_owned() }
 }
 
-fn about(document: &Document) -> Metadata {
+fn about(document: &Document) -> Description {
     let info = document.trailer.get(b"Info").ok().and_then(|info| match info {
         Object::Reference(id) => document.get_object(*id).ok()?.as_dict().ok(),
         info => info.as_dict().ok(),
     });
     let value = |info: &Dictionary, key: &[u8]| phrase(&decode_text_string(info.get(key).ok()?).ok()?);
-    let Some(info) = info else { return Metadata::default() };
-    Metadata {
+    let Some(info) = info else { return Description::default() };
+    Description {
         title: value(info, b"Title"),
         authors: value(info, b"Author").into_iter().collect(),
-        ..Metadata::default()
+        ..Description::default()
     }
 }

@@ -6,9 +6,9 @@ use jiff::Timestamp;
 use rocksdb::{ReadOptions, WriteBatch};
 
 use super::RocksStore;
+use super::durable::durably;
 use super::read::RocksSnapshot;
 use super::schema::{self, Family, MetaKey};
-use super::write::durably;
 use crate::index::audit::Audited;
 use crate::index::{Action, Actor, AuditEntry, AuditFrom, StoreError};
 
@@ -21,12 +21,17 @@ const STEP: u64 = KEPT / 100;
 ///
 /// Entries are numbered in the order in which their batches are written. No other lock is taken here, so changes that
 /// do not need the write lock, such as revoking a key, do not wait for a long merge.
-pub(super) fn commit(store: &RocksStore, mut batch: WriteBatch, actions: Vec<Action>) -> Result<(), StoreError> {
+pub(super) fn commit(
+    store: &RocksStore,
+    by: &Actor,
+    mut batch: WriteBatch,
+    actions: Vec<Action>,
+) -> Result<(), StoreError> {
     if actions.is_empty() {
         return if batch.is_empty() { Ok(()) } else { durably(store, batch) };
     }
     let _numbering = store.numbering.lock().unwrap_or_else(PoisonError::into_inner);
-    let (at, actor) = (Timestamp::now(), Actor::current().to_string());
+    let (at, actor) = (Timestamp::now(), by.to_string());
     // Not `view`: a caller that changes the recipes holds their lock.
     let first = RocksSnapshot::new(store, store.db.snapshot(), Arc::default(), Arc::default()).last_audited()?;
     let mut number = first;
@@ -115,7 +120,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let store = RocksStore::open_or_create(dir.path()).unwrap();
         for job in 1..=2 * KEPT as u32 {
-            store.apply(&[], &[Action::JobCancelled { job }]).unwrap();
+            store.apply(&Actor::Local, &[], &[Action::JobCancelled { job }]).unwrap();
             let all = read(&store.view(), AuditFrom::Behind(0), usize::MAX).unwrap();
             let (first, last) = (all[0].number, u64::from(job));
             assert_eq!(all.len() as u64, last + 1 - first);
@@ -131,7 +136,7 @@ mod tests {
         let past = AuditFrom::Time(Timestamp::UNIX_EPOCH);
         assert_eq!(read(&store.view(), past, 9).unwrap(), []);
         for job in 0..40 {
-            store.apply(&[], &[Action::JobCancelled { job }]).unwrap();
+            store.apply(&Actor::Local, &[], &[Action::JobCancelled { job }]).unwrap();
         }
         let all = read(&store.view(), AuditFrom::Behind(0), usize::MAX).unwrap();
         for entry in &all {
@@ -141,14 +146,5 @@ mod tests {
         assert_eq!(read(&store.view(), past, 99).unwrap(), all);
         let future = AuditFrom::Time(Timestamp::MAX);
         assert_eq!(read(&store.view(), future, 9).unwrap(), []);
-    }
-
-    #[test]
-    fn who_acts_is_known_by_thread_and_forgotten_after_a_panic() {
-        let key = Actor::Key("mine".to_owned());
-        assert_eq!(key.clone().act(Actor::current), key);
-        let panicked = std::panic::catch_unwind(|| key.act(|| panic!("on purpose")));
-        assert!(panicked.is_err());
-        assert_eq!(Actor::current(), Actor::Local);
     }
 }

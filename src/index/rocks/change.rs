@@ -9,15 +9,15 @@ use lapidary_gems::{Gem, PackedFold, PlacedGem, RecipeName};
 use rocksdb::{ReadOptions, WriteBatch};
 use serde::Serialize;
 
+use super::durable::full;
 use super::merge::Cursor;
 use super::owners::Owners;
 use super::read::RocksSnapshot;
 use super::recipes::KnownRecipe;
 use super::schema::{self, DeltaKey, Family, MetaKey, Postings, Sign};
-use super::write::full;
 use super::{RocksStore, audit, gem_list};
 use crate::index::{
-    Action, AuditedBook, BookKey, BookNo, LateGems, Library, LibrarySummary, NewBook, Record, Sizes, Snapshot,
+    Action, Actor, AuditedBook, BookKey, BookNo, LateGems, Library, LibrarySummary, NewBook, Record, Sizes, Snapshot,
     StoreError,
 };
 
@@ -297,7 +297,7 @@ impl<'a> Change<'a> {
     }
 
     /// Writes the change and waits until it is on disk.
-    pub(super) fn commit(mut self) -> Result<(), StoreError> {
+    pub(super) fn commit(mut self, by: &Actor) -> Result<(), StoreError> {
         let (meta, delta) = (self.store.family(Family::Meta), self.store.family(Family::Delta));
         // Sort in memtable order, so that the memtable searches from each key to the next.
         self.delta.sort_unstable_by_key(|(key, _)| key.order());
@@ -323,7 +323,7 @@ impl<'a> Change<'a> {
         if let Some(owners) = self.owners {
             self.store.set_owners(owners);
         }
-        audit::commit(self.store, self.batch, self.audit)
+        audit::commit(self.store, by, self.batch, self.audit)
     }
 }
 

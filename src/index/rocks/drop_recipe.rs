@@ -10,19 +10,24 @@ use std::sync::{Arc, PoisonError};
 use lapidary_gems::RecipeName;
 use rocksdb::{ReadOptions, WriteBatch};
 
+use super::durable::durably;
 use super::postings::{Reader, Unreadable};
 use super::read::RocksSnapshot;
 use super::recipes::KnownRecipe;
 use super::schema::{self, Family, MetaKey, Postings};
-use super::write::durably;
 use super::{RocksStore, audit};
-use crate::index::{Action, BookNo, Snapshot, StoreError, Watch};
+use crate::index::{Action, Actor, BookNo, Snapshot, StoreError, Watch};
 
 /// Number of records rewritten in one batch.
 const BATCH: usize = 1000;
 
-pub(super) fn drop_recipe(store: &RocksStore, name: &RecipeName, watch: Watch<'_>) -> Result<(), StoreError> {
-    let Some(recipe) = mark(store, name)? else { return Ok(()) };
+pub(super) fn drop_recipe(
+    store: &RocksStore,
+    by: &Actor,
+    name: &RecipeName,
+    watch: Watch<'_>,
+) -> Result<(), StoreError> {
+    let Some(recipe) = mark(store, by, name)? else { return Ok(()) };
     let end = store.view().next_book()?;
     let mut from = BookNo(0);
     while let Some(last) = strip(store, name, from)? {
@@ -33,7 +38,7 @@ pub(super) fn drop_recipe(store: &RocksStore, name: &RecipeName, watch: Watch<'_
 }
 
 /// Marks the recipe. Returns `None` if it does not exist.
-pub(super) fn mark(store: &RocksStore, name: &RecipeName) -> Result<Option<KnownRecipe>, StoreError> {
+pub(super) fn mark(store: &RocksStore, by: &Actor, name: &RecipeName) -> Result<Option<KnownRecipe>, StoreError> {
     let _turn = store.turn();
     let mut recipes = store.recipes.write().unwrap_or_else(PoisonError::into_inner);
     let Ok(recipe) = recipes.named(name).cloned() else { return Ok(None) };
@@ -45,7 +50,7 @@ pub(super) fn mark(store: &RocksStore, name: &RecipeName) -> Result<Option<Known
     }
     let mut batch = WriteBatch::default();
     batch.put_cf(store.family(Family::Meta), MetaKey::Leaving(recipe.number).bytes(), []);
-    audit::commit(store, batch, vec![Action::RecipeDropped { recipe: name.clone() }])?;
+    audit::commit(store, by, batch, vec![Action::RecipeDropped { recipe: name.clone() }])?;
     let mut changed = (**recipes).clone();
     changed.0.iter_mut().filter(|known| known.number == recipe.number).for_each(|known| known.leaving = true);
     *recipes = Arc::new(changed);

@@ -199,8 +199,9 @@ mod tests {
 
     use super::super::verify::verify;
     use super::*;
+    use crate::description::Description;
     use crate::index::{
-        BookKey, LibraryTally, Limits, NewBook, Record, Rights, Snapshot as _, Standing, Store, Tally, UNWATCHED,
+        Actor, BookKey, LibraryTally, Limits, NewBook, Record, Rights, Snapshot as _, Standing, Store, Tally, UNWATCHED,
     };
     use lapidary_gems::{PlacedGem, Recipe};
 
@@ -211,10 +212,7 @@ mod tests {
         let record = Record {
             key: key(id),
             rights: Rights::Free,
-            title: None,
-            authors: Vec::new(),
-            language: None,
-            identifiers: Vec::new(),
+            description: Description::default(),
             digest: String::new(),
             clean_digest: None,
             bytes: 0,
@@ -247,17 +245,17 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             let store = RocksStore::open_or_create(dir.path()).unwrap();
             let recipe = Recipe::documented();
-            store.add_recipe(&recipe).unwrap();
+            store.add_recipe(&Actor::Local, &recipe).unwrap();
             let mut books: BTreeMap<u8, Vec<u64>> = BTreeMap::new();
             for (id, gems, budget) in steps {
                 let before_change = store.view();
                 match gems {
                     Some(gems) => {
-                        store.put(vec![book(id, &gems)]).unwrap();
+                        store.put(&Actor::Local, vec![book(id, &gems)]).unwrap();
                         books.insert(id, gems);
                     }
                     None => {
-                        prop_assert_eq!(store.remove(&[key(id)]).unwrap(), [books.remove(&id).is_some()]);
+                        prop_assert_eq!(store.remove(&Actor::Local, &[key(id)]).unwrap(), [books.remove(&id).is_some()]);
                     }
                 }
                 let before = store.view();
@@ -288,11 +286,11 @@ mod tests {
     fn every_change_pays_for_a_part_of_the_merge() {
         let dir = tempfile::tempdir().unwrap();
         let store = RocksStore::open_or_create(dir.path()).unwrap();
-        store.add_recipe(&Recipe::documented()).unwrap();
+        store.add_recipe(&Actor::Local, &Recipe::documented()).unwrap();
         let gems: Vec<u64> = (0..12_000).collect();
         let mut largest = 0;
         for i in 0..60 {
-            store.put(vec![book(i, &gems)]).unwrap();
+            store.put(&Actor::Local, vec![book(i, &gems)]).unwrap();
             largest = largest.max(store.view().postings().unwrap().delta);
         }
         let Postings { main, delta } = store.view().postings().unwrap();

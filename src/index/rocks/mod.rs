@@ -16,7 +16,8 @@
 //! | `owners` | which library each book number belongs to |
 //! | `open` | find, create, lock and check a folder |
 //! | `read`, `tally` | a snapshot; counting a check's gems |
-//! | `write`, `merge` | a change; merging the delta into the main index |
+//! | `write`, `change`, `merge` | the changes; the batch of a change; merging the delta into the main index |
+//! | `durable` | writing a batch to disk |
 //! | `audit`, `acknowledged` | the audit log; detecting lost changes |
 //! | `rows` | tables of small records |
 //! | `drop_recipe` | dropping a recipe with everything that belongs to it |
@@ -34,6 +35,7 @@ mod backup;
 mod build;
 mod change;
 mod drop_recipe;
+mod durable;
 mod error;
 mod gem_list;
 mod merge;
@@ -71,7 +73,7 @@ use self::recipes::Recipes;
 use self::reserve::Reserve;
 use self::schema::{Family, MetaKey};
 use crate::index::{
-    Action, Administration, AuditEntry, AuditFrom, Backup, BookKey, LateGems, NewBook, Record, Row, RowChange,
+    Action, Actor, Administration, AuditEntry, AuditFrom, Backup, BookKey, LateGems, NewBook, Record, Row, RowChange,
     Snapshot, Store, StoreError, Table, Vitals, Watch,
 };
 
@@ -205,48 +207,53 @@ impl RocksStore {
 }
 
 impl Store for RocksStore {
-    fn add_recipe(&self, recipe: &Recipe) -> Result<(), StoreError> {
-        write::add_recipe(self, recipe)
+    fn add_recipe(&self, by: &Actor, recipe: &Recipe) -> Result<(), StoreError> {
+        write::add_recipe(self, by, recipe)
     }
 
-    fn make_default(&self, recipe: &RecipeName, anyway: bool) -> Result<u64, StoreError> {
-        write::make_default(self, recipe, anyway)
+    fn make_default(&self, by: &Actor, recipe: &RecipeName, anyway: bool) -> Result<u64, StoreError> {
+        write::make_default(self, by, recipe, anyway)
     }
 
-    fn make_ready(&self, recipe: &RecipeName) -> Result<(), StoreError> {
-        write::make_ready(self, recipe)
+    fn make_ready(&self, by: &Actor, recipe: &RecipeName) -> Result<(), StoreError> {
+        write::make_ready(self, by, recipe)
     }
 
-    fn hide_recipe(&self, recipe: &RecipeName) -> Result<(), StoreError> {
-        drop_recipe::mark(self, recipe).map(|_| ())
+    fn hide_recipe(&self, by: &Actor, recipe: &RecipeName) -> Result<(), StoreError> {
+        drop_recipe::mark(self, by, recipe).map(|_| ())
     }
 
-    fn drop_recipe(&self, recipe: &RecipeName, watch: Watch<'_>) -> Result<(), StoreError> {
-        drop_recipe::drop_recipe(self, recipe, watch)
+    fn drop_recipe(&self, by: &Actor, recipe: &RecipeName, watch: Watch<'_>) -> Result<(), StoreError> {
+        drop_recipe::drop_recipe(self, by, recipe, watch)
     }
 
-    fn add_gems(&self, recipe: &RecipeName, books: Vec<LateGems>) -> Result<(), StoreError> {
-        write::add_gems(self, recipe, books)
+    fn add_gems(&self, by: &Actor, recipe: &RecipeName, books: Vec<LateGems>) -> Result<(), StoreError> {
+        write::add_gems(self, by, recipe, books)
     }
 
     fn table(&self, table: Table) -> Result<Vec<Row>, StoreError> {
         rows::read(self, table)
     }
 
-    fn apply(&self, changes: &[RowChange], actions: &[Action]) -> Result<(), StoreError> {
-        rows::apply(self, changes, actions)
+    fn apply(&self, by: &Actor, changes: &[RowChange], actions: &[Action]) -> Result<(), StoreError> {
+        rows::apply(self, by, changes, actions)
     }
 
-    fn put(&self, books: Vec<NewBook>) -> Result<(), StoreError> {
-        write::put(self, books)
+    fn put(&self, by: &Actor, books: Vec<NewBook>) -> Result<(), StoreError> {
+        write::put(self, by, books)
     }
 
-    fn remove(&self, keys: &[BookKey]) -> Result<Vec<bool>, StoreError> {
-        write::remove(self, keys)
+    fn remove(&self, by: &Actor, keys: &[BookKey]) -> Result<Vec<bool>, StoreError> {
+        write::remove(self, by, keys)
     }
 
-    fn amend(&self, key: &BookKey, change: &mut dyn FnMut(&mut Record)) -> Result<Option<Record>, StoreError> {
-        write::amend(self, key, change)
+    fn amend(
+        &self,
+        by: &Actor,
+        key: &BookKey,
+        change: &mut dyn FnMut(&mut Record),
+    ) -> Result<Option<Record>, StoreError> {
+        write::amend(self, by, key, change)
     }
 
     fn snapshot(&self) -> Box<dyn Snapshot + '_> {

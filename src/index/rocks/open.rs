@@ -13,13 +13,13 @@ use rocksdb::{Cache, DB, IteratorMode, Options, WriteBatch};
 use serde::Deserialize;
 
 use super::acknowledged::Acknowledged;
+use super::durable::durably;
 use super::error::{damaged, from_io, from_rocksdb, show};
 use super::owners::Owners;
 use super::read::RocksSnapshot;
 use super::recipes::{KnownRecipe, Recipes};
 use super::reserve::Reserve;
 use super::schema::{self, FORMAT_VERSION, Family, MetaKey, OLDEST_VERSION};
-use super::write::durably;
 use super::{RocksStore, options, rebuild};
 use crate::index::{StoreError, UNWATCHED};
 

@@ -6,11 +6,11 @@
 use rocksdb::{DBRawIterator, ReadOptions, WriteBatch};
 
 use super::build::{Merged, Runs};
+use super::durable::durably;
 use super::merge::Cursor;
 use super::read::RocksSnapshot;
 use super::recipes::KnownRecipe;
 use super::schema::{self, Family, MetaKey, Postings};
-use super::write::durably;
 use super::{RocksStore, gem_list};
 use crate::index::{StoreError, Watch};
 

@@ -10,11 +10,11 @@ use lapidary_gems::PlacedGem;
 use rocksdb::{ReadOptions, WriteBatch};
 
 use super::change::{digest_keys, make_distinct};
+use super::durable::durably;
 use super::owners::Owners;
 use super::read::RocksSnapshot;
 use super::recipes::KnownRecipe;
 use super::schema::{self, Family, MetaKey};
-use super::write::durably;
 use super::{RocksStore, audit, gem_list, rebuild};
 use crate::index::{BookNo, Library, LibrarySummary, Record, Sizes, Snapshot as _, StoreError, Watch};
 

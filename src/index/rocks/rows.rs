@@ -7,7 +7,7 @@ use rocksdb::{Direction, IteratorMode, WriteBatch};
 
 use super::schema::{Family, MetaKey};
 use super::{RocksStore, audit, error, vitals};
-use crate::index::{Action, Row, RowChange, StoreError, Table};
+use crate::index::{Action, Actor, Row, RowChange, StoreError, Table};
 
 /// How long to wait for `RocksDB` to resume writing after space was freed. It checks every 5 seconds.
 const RECOVERY: Duration = Duration::from_secs(15);
@@ -37,21 +37,26 @@ pub(super) fn read(store: &RocksStore, table: Table) -> Result<Vec<Row>, StoreEr
 }
 
 /// Writes the changes. On a full disk, uses its reserve.
-pub(super) fn apply(store: &RocksStore, changes: &[RowChange], actions: &[Action]) -> Result<(), StoreError> {
-    match commit(store, changes, actions) {
+pub(super) fn apply(
+    store: &RocksStore,
+    by: &Actor,
+    changes: &[RowChange],
+    actions: &[Action],
+) -> Result<(), StoreError> {
+    match commit(store, by, changes, actions) {
         Err(StoreError::DiskFull(_)) if store.reserve.release() => {
             tracing::warn!("{}: the disk is full; its reserve is used", error::show(&store.dir));
             let until = Instant::now() + RECOVERY;
             while vitals::writable(store).is_err() && Instant::now() < until {
                 sleep(RECOVERY_STEP);
             }
-            commit(store, changes, actions)
+            commit(store, by, changes, actions)
         }
         done => done,
     }
 }
 
-fn commit(store: &RocksStore, changes: &[RowChange], actions: &[Action]) -> Result<(), StoreError> {
+fn commit(store: &RocksStore, by: &Actor, changes: &[RowChange], actions: &[Action]) -> Result<(), StoreError> {
     let mut batch = WriteBatch::default();
     for RowChange { table, key, value } in changes {
         let (family, mut place) = place(*table);
@@ -65,5 +70,5 @@ fn commit(store: &RocksStore, changes: &[RowChange], actions: &[Action]) -> Resu
         // Progress: later changes that wait for the disk take it along.
         return store.db.write(batch).map_err(|e| store.failed(&e));
     }
-    audit::commit(store, batch, actions.to_vec())
+    audit::commit(store, by, batch, actions.to_vec())
 }

@@ -6,19 +6,19 @@ use std::sync::{Arc, PoisonError};
 use hashbrown::HashSet;
 use jiff::{SignedDuration, Timestamp};
 use lapidary_gems::{Recipe, RecipeName};
-use rocksdb::{WriteBatch, WriteOptions};
 
 use super::change::{Change, Present, audited};
+use super::durable::full;
 use super::merge;
 use super::recipes::KnownRecipe;
 use super::schema::{self, Family, MetaKey};
 use super::{RocksStore, error};
-use crate::index::{Action, Amended, AuditedBook, BookKey, LateGems, NewBook, Record, Snapshot, StoreError};
+use crate::index::{Action, Actor, Amended, AuditedBook, BookKey, LateGems, NewBook, Record, Snapshot, StoreError};
 
 /// Assumed number of postings of a removed book.
 const REMOVED_GEMS: u64 = 200;
 
-pub(super) fn add_recipe(store: &RocksStore, recipe: &Recipe) -> Result<(), StoreError> {
+pub(super) fn add_recipe(store: &RocksStore, by: &Actor, recipe: &Recipe) -> Result<(), StoreError> {
     let mut change = Change::begin(store, store.turn());
     let recipes = change.before.known();
     if let Ok(known) = recipes.named(recipe.name()) {
@@ -36,12 +36,12 @@ pub(super) fn add_recipe(store: &RocksStore, recipe: &Recipe) -> Result<(), Stor
     }
     change.audit.push(Action::RecipeAdded { recipe: recipe.name().clone() });
     let mut known = store.recipes.write().unwrap_or_else(PoisonError::into_inner);
-    change.commit()?;
+    change.commit(by)?;
     *known = Arc::new(recipes);
     Ok(())
 }
 
-pub(super) fn make_default(store: &RocksStore, name: &RecipeName, anyway: bool) -> Result<u64, StoreError> {
+pub(super) fn make_default(store: &RocksStore, by: &Actor, name: &RecipeName, anyway: bool) -> Result<u64, StoreError> {
     let mut change = Change::begin(store, store.turn());
     let mut recipes = change.before.known().clone();
     let recipe = recipes.staying(name)?.number;
@@ -53,25 +53,30 @@ pub(super) fn make_default(store: &RocksStore, name: &RecipeName, anyway: bool) 
         change.batch.put_cf(store.family(Family::Meta), MetaKey::Default.bytes(), recipe.to_be_bytes());
         change.audit.push(Action::RecipeDefault { recipe: name.clone() });
         let mut known = store.recipes.write().unwrap_or_else(PoisonError::into_inner);
-        change.commit()?;
+        change.commit(by)?;
         *known = Arc::new(recipes);
     }
     Ok(without)
 }
 
-pub(super) fn make_ready(store: &RocksStore, name: &RecipeName) -> Result<(), StoreError> {
+pub(super) fn make_ready(store: &RocksStore, by: &Actor, name: &RecipeName) -> Result<(), StoreError> {
     let mut change = Change::begin(store, store.turn());
     let mut recipes = change.before.known().clone();
     let recipe = recipes.staying(name)?.number;
     recipes.mark_ready(recipe);
     change.batch.put_cf(store.family(Family::Meta), MetaKey::Ready(recipe).bytes(), []);
     let mut known = store.recipes.write().unwrap_or_else(PoisonError::into_inner);
-    change.commit()?;
+    change.commit(by)?;
     *known = Arc::new(recipes);
     Ok(())
 }
 
-pub(super) fn add_gems(store: &RocksStore, recipe: &RecipeName, books: Vec<LateGems>) -> Result<(), StoreError> {
+pub(super) fn add_gems(
+    store: &RocksStore,
+    by: &Actor,
+    recipe: &RecipeName,
+    books: Vec<LateGems>,
+) -> Result<(), StoreError> {
     has_room_for_books(store)?;
     let mut turn = store.turn();
     let gems: usize = books.iter().map(|book| book.gems.len()).sum();
@@ -81,10 +86,10 @@ pub(super) fn add_gems(store: &RocksStore, recipe: &RecipeName, books: Vec<LateG
     for book in books {
         change.add_gems(recipe, book)?;
     }
-    change.commit()
+    change.commit(by)
 }
 
-pub(super) fn put(store: &RocksStore, books: Vec<NewBook>) -> Result<(), StoreError> {
+pub(super) fn put(store: &RocksStore, by: &Actor, books: Vec<NewBook>) -> Result<(), StoreError> {
     has_room_for_books(store)?;
     let mut turn = store.turn();
     let gems: usize = books.iter().flat_map(|book| book.gems.values()).map(Vec::len).sum();
@@ -93,10 +98,10 @@ pub(super) fn put(store: &RocksStore, books: Vec<NewBook>) -> Result<(), StoreEr
     for book in last_of_each_key(books) {
         change.put(book)?;
     }
-    change.commit()
+    change.commit(by)
 }
 
-pub(super) fn remove(store: &RocksStore, keys: &[BookKey]) -> Result<Vec<bool>, StoreError> {
+pub(super) fn remove(store: &RocksStore, by: &Actor, keys: &[BookKey]) -> Result<Vec<bool>, StoreError> {
     let mut turn = store.turn();
     merge::keep_up(store, &mut turn, REMOVED_GEMS * keys.len() as u64)?;
     let mut change = Change::begin(store, turn);
@@ -106,12 +111,13 @@ pub(super) fn remove(store: &RocksStore, keys: &[BookKey]) -> Result<Vec<bool>, 
             there.insert(key, change.remove(key)?);
         }
     }
-    change.commit()?;
+    change.commit(by)?;
     Ok(keys.iter().map(|key| there[key]).collect())
 }
 
 pub(super) fn amend(
     store: &RocksStore,
+    by: &Actor,
     key: &BookKey,
     change: &mut dyn FnMut(&mut Record),
 ) -> Result<Option<Record>, StoreError> {
@@ -131,7 +137,7 @@ pub(super) fn amend(
     amendment.put_json(Family::Books, schema::book_key(number), &new);
     let changes = Amended::between(&old, &new);
     amendment.audit.push(Action::Amended(AuditedBook { changes, ..audited(&new) }));
-    amendment.commit()?;
+    amendment.commit(by)?;
     Ok(Some(new))
 }
 
@@ -147,21 +153,6 @@ fn last_of_each_key(mut books: Vec<NewBook>) -> Vec<NewBook> {
     let mut last = last.into_iter().rev();
     books.retain(|_| last.next() == Some(true));
     books
-}
-
-/// Writes a batch and waits until it is on disk.
-pub(super) fn durably(store: &RocksStore, batch: WriteBatch) -> Result<(), StoreError> {
-    let mut durable = WriteOptions::default();
-    durable.set_sync(true);
-    // Does not include what others write meanwhile without waiting for the disk.
-    let last = store.db.latest_sequence_number() + batch.len() as u64;
-    store.db.write_opt(batch, &durable).map_err(|e| store.failed(&e))?;
-    store.acknowledged.set(last);
-    Ok(())
-}
-
-pub(super) fn full(store: &RocksStore, detail: &str) -> StoreError {
-    StoreError::Io { path: error::show(&store.dir), detail: format!("{detail}; feed a new folder") }
 }
 
 #[cfg(test)]
@@ -181,6 +172,6 @@ mod tests {
             writer.join().is_err()
         });
         assert!(panicked && store.writing.is_poisoned());
-        assert_eq!(remove(&store, &[key]).unwrap(), [false]);
+        assert_eq!(remove(&store, &Actor::Local, &[key]).unwrap(), [false]);
     }
 }

@@ -18,13 +18,15 @@ use rocksdb::{Cache, WriteBatch};
 pub(super) use self::runs::{Merged, Runs};
 use self::tables::Tables;
 use super::change::{digest_keys, make_distinct};
+use super::durable::full;
 use super::open;
 use super::owners::Owners;
 use super::recipes::KnownRecipe;
 use super::schema::{self, Family, MetaKey, Postings};
-use super::write::full;
 use super::{RocksStore, audit, error, gem_list, options};
-use crate::index::{Action, Administration as _, BookNo, LibrarySummary, NewBook, Record, Sizes, Store, StoreError};
+use crate::index::{
+    Action, Actor, Administration as _, BookNo, LibrarySummary, NewBook, Record, Sizes, Store, StoreError,
+};
 
 /// Number of unsorted entries written at once.
 const BATCH: usize = 10_000;
@@ -45,7 +47,7 @@ pub(super) fn build<E: From<StoreError>>(
     let made = place.path().join("made");
     let store = RocksStore::open_or_create(&made)?;
     for recipe in recipes {
-        store.add_recipe(recipe)?;
+        store.add_recipe(&Actor::Local, recipe)?;
     }
     fill(&store, place.path(), books)?;
     drop(store);
@@ -129,7 +131,7 @@ fn fill<E: From<StoreError>>(
     for (library, summary) in &libraries {
         batch.put_cf(meta, MetaKey::library(library).bytes(), schema::json(summary));
     }
-    audit::commit(store, batch, vec![Action::Built { books: u64::from(next.0) }])?;
+    audit::commit(store, &Actor::Local, batch, vec![Action::Built { books: u64::from(next.0) }])?;
     Ok(store.flush()?)
 }
 
