@@ -1,5 +1,5 @@
-//! Lapidary: a fingerprint index for books. It finds the books that share parts with a text, how much and which parts they
-//! share, and says whether the text may be published.
+//! Lapidary: a fingerprint index for books. It finds the books that share passages with a text, shows which passages
+//! and how much they share, and says whether the text may be published.
 //!
 //! ```text
 //! bytes ──extract──▶ text ──lapidary_gems──▶ gems ──index──▶ matches ──matching──▶ report + verdict

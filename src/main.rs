@@ -7,7 +7,8 @@ use std::process::ExitCode;
 use clap::Parser;
 use tikv_jemallocator::Jemalloc;
 
-/// For RocksDB too, whose blocks come and go on all threads: the system's allocator keeps twice of what is in use.
+/// Also used by RocksDB, which allocates and frees blocks on all threads. With the system's allocator, the process takes
+/// twice the memory in use.
 #[global_allocator]
 static ALLOCATOR: Jemalloc = Jemalloc;
 

@@ -1,5 +1,5 @@
-//! Parsing of JSON, query strings and TOML that others wrote. An error says in plain words which field is wrong and
-//! what is expected there, instead of what the parser happened to be doing.
+//! Parses untrusted JSON, query strings and TOML. Errors say in plain words which field is wrong and what is expected,
+//! instead of describing the parser's state.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;

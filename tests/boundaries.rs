@@ -82,7 +82,7 @@ fn what_cannot_be_chosen_is_said() {
     let folder = Folder::new();
     texts(&folder);
     let short = run("boundaries choose --target-chars 300 {}", &[folder.path("texts")]).expect(2);
-    assert!(short.err.contains("no set gives chunks of 300 characters with 150 digits or more"), "{}", short.err);
+    assert!(short.err.contains("no set gives chunks of 300 characters with at least 150 digits"), "{}", short.err);
     let nowhere = run("boundaries stats {}", &[folder.path("nowhere")]).expect(2);
     assert!(nowhere.err.contains("nowhere"), "{}", nowhere.err);
     let bad = folder.file("bad.txt", "12");

@@ -384,8 +384,8 @@ fn the_exit_status_of_a_check_hides_nothing() {
     }
     fs::create_dir_all(folder.path("nothing/in/it")).expect("a folder");
     let empty = folder.path("nothing");
-    assert!(check(&[&empty]).expect(2).err.contains("nothing: there is no file in this folder"));
-    assert!(check(&[&free, &empty]).expect(2).err.contains("there is no file in this folder"));
+    assert!(check(&[&empty]).expect(2).err.contains("nothing: this folder contains no files"));
+    assert!(check(&[&free, &empty]).expect(2).err.contains("this folder contains no files"));
     check(&[&protected, &empty]).expect(1);
     // A file that the server rejects does not stop the others.
     let server = Server::start_with("--max-body 100000", &[], &data);

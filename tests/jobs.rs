@@ -107,7 +107,7 @@ fn without_folds_it_asks_for_texts() {
     folder.file("sources/unknown.txt", "another text");
     let sources = [folder.path("fine.txt"), folder.data(), folder.path("sources")];
     let waits = run("reindex --from sources --boundaries {} --data {} {}", &sources).expect(2);
-    assert!(waits.err.contains("1 book is not among these files"), "{}", waits.err);
+    assert!(waits.err.contains("1 book is missing from these files"), "{}", waits.err);
     assert_eq!(default_recipe(&folder)[0]["recipe"], "documented");
     let other = run("reindex --recipe released --data {}", &[folder.data()]).expect(2);
     assert!(other.err.contains("(reindex) is still running"), "{}", other.err);

@@ -60,7 +60,7 @@ fn write(data: &Path, name: &str, explained: &str, rows: &str) -> Result<()> {
     for line in explained.lines() {
         writeln!(file, "# {line}")?;
     }
-    writeln!(file, "# Made from the reference's outputs by examples/tables.rs; do not edit.")?;
+    writeln!(file, "# Generated from the reference's outputs by examples/tables.rs; do not edit.")?;
     file.push_str(rows);
     fs::write(data.join(name), file).map_err(|e| format!("{name}: {e}").into())
 }
@@ -89,8 +89,8 @@ fn assigned(golden: &Path, data: &Path) -> Result<()> {
     for (first, last) in ranges {
         writeln!(rows, "{first:04X}\t{last:04X}")?;
     }
-    let explained = "The characters that the reference's Unicode, version 14, knows: first and last of each range, in\n\
-        hexadecimal. All others are unknown to the exact recipes for ever, whatever newer versions make of them.";
+    let explained = "The characters defined by Unicode 14, the version that the reference uses: first and last of each range, in\n\
+        hexadecimal. The exact recipes treat all others as unknown, whatever later versions define.";
     write(data, "assigned.txt", explained, &rows)
 }
 

@@ -1,4 +1,4 @@
-//! What recipes fold a text with. Recipes with the same base have the same folds.
+//! The base of a recipe: the tables and steps that fold a text. Recipes with the same base have the same folds.
 
 use serde::{Deserialize, Serialize};
 

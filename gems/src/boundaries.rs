@@ -30,7 +30,7 @@ pub enum BoundariesError {
     #[error("no boundary sequences; list them as four digits each, separated by spaces")]
     Empty,
     /// The minimum length is invalid.
-    #[error("'shortest = {0}': the fewest digits of a chunk must be a whole number from 1 to 1000000")]
+    #[error("'shortest = {0}': the minimum number of digits in a chunk must be a whole number from 1 to 1000000")]
     Shortest(String),
     /// The file has more than one set.
     #[error("this file contains several sets ({0}); put the one to use in its own file")]

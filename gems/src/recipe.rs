@@ -124,7 +124,7 @@ impl Recipe {
     }
 
     /// Whether print artifacts are removed from texts by default. The exact recipes keep them: their gems are those
-    /// of the text as it stands.
+    /// of the unchanged text.
     #[must_use]
     pub fn reads_clean(&self) -> bool {
         matches!(self.method, Method::Hardened(_))
@@ -403,7 +403,9 @@ pub enum RecipeError {
     #[error("{0:?} is not a recipe's name: 1 to 64 of a-z, 0-9, '-' and '@'")]
     Name(String),
     /// There is no built-in recipe with that name.
-    #[error("there is no recipe '{0}'; built in are: documented, documented-second, released, hardened, hardened-fine")]
+    #[error(
+        "there is no recipe '{0}'; built-in recipes: documented, documented-second, released, hardened, hardened-fine"
+    )]
     Unknown(String),
     /// The boundaries are invalid.
     #[error(transparent)]

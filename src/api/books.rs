@@ -128,7 +128,7 @@ pub struct Amendment {
     pub validity: Option<Validity>,
 }
 
-/// What adding a book did.
+/// The effect of adding a book.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {

@@ -93,8 +93,8 @@ pub struct Report {
     /// How many books have gems of the recipe, if not all do. The check could not find the others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coverage: Option<Coverage>,
-    /// Number of distinct gems in the query. For a text, this is the number that a book with all of it would have.
-    /// `hardened` looks a text up by more gems than these, to find it despite changes.
+    /// Number of distinct gems in the query. For a text, this is the number that a book with the same text would have.
+    /// `hardened` looks up more gems than these, so that changed copies are found.
     pub gems: u32,
     /// Number of query gems that some library did not count because more of its books have them than the rule's cap
     /// allows. Each library counts for itself, so none affects what counts in another.
@@ -143,7 +143,7 @@ pub struct Match {
     /// Expected number of unrelated books in this index that reach as many common gems by chance.
     pub chance: f64,
     /// Combined weight of the common gems. A gem found only in this book weighs 1; the more books have it, the less
-    /// it weighs. A gem that stands alone, out of sequence with the others, weighs half.
+    /// it weighs. An isolated gem, out of sequence with the others, weighs half.
     #[serde(default)]
     pub evidence: f64,
     /// Upper bound on the probability that an unrelated book of this size reaches this evidence. It holds with 95 %
@@ -180,7 +180,7 @@ pub struct BookRef {
 }
 
 impl BookRef {
-    /// A book as its record says it is on a day.
+    /// A book as described by its record on a given day.
     #[must_use]
     pub fn on(day: Date, record: Record) -> Self {
         Self {

@@ -216,12 +216,12 @@ pub struct Dropped {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Verified {
-    /// The inconsistencies that there are, one sentence each.
+    /// The inconsistencies found, one sentence each.
     pub faults: Vec<String>,
-    /// Those that there were before a repair.
+    /// The inconsistencies found before the repair.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub found: Option<Vec<String>>,
-    /// What a repair could not save.
+    /// What the repair could not restore.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<Vec<String>>,
 }
@@ -255,7 +255,7 @@ pub struct Jobs {
     pub jobs: Vec<Job>,
 }
 
-/// What sending a text that a re-index is waiting for did.
+/// The result of sending a text that a re-index is waiting for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Recut {
     /// The recipes that the book got gems of; empty if it had them all.

@@ -1,7 +1,7 @@
 //! Wire types: the bodies of requests and responses, one file for each resource.
 //!
-//! The server and the command line in `--server` mode both read and write these types, and the API description is made
-//! of them. They are never stored: stored forms are declared where they are stored. Plain values, such as
+//! The server and the command line in `--server` mode both read and write these types, and the API description is
+//! generated from them. They are never stored: the code that stores data declares its own types. Plain values, such as
 //! [`Rights`](crate::index::Rights), are used as they are.
 
 mod allow;

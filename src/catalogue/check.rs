@@ -1,4 +1,4 @@
-//! Checks: which books a query shares gems with, and what follows from that.
+//! Checks: which books a query shares gems with, and the resulting verdict.
 
 use std::convert::Infallible;
 use std::time::Instant;

@@ -1,11 +1,11 @@
-//! Everything that changes a catalogue, in the name of somebody.
+//! All changes to a catalogue, each made on behalf of an actor.
 
 use std::ops::Deref;
 
 use super::Catalogue;
 use crate::index::Actor;
 
-/// A catalogue that somebody changes. The audit log names this actor. Reads are those of the [`Catalogue`].
+/// Changes a catalogue on behalf of an actor, whom the audit log names. Read with the methods of [`Catalogue`].
 ///
 /// ```
 /// use lapidary::catalogue::{Catalogue, Content, NewEntry};
@@ -36,7 +36,7 @@ pub struct Editor<'c> {
 }
 
 impl Catalogue {
-    /// Changes the catalogue in the name of `actor`.
+    /// Returns an editor that makes changes on behalf of `actor`.
     #[must_use]
     pub fn by(&self, actor: Actor) -> Editor<'_> {
         Editor { catalogue: self, actor }

@@ -1,4 +1,4 @@
-//! Gems as others give them.
+//! Validates gems supplied by clients.
 
 use hashbrown::HashSet;
 use lapidary_gems::{Gem, Recipe, WrittenGem};

@@ -50,7 +50,7 @@ use crate::index::{
 use crate::matching::RuleChanges;
 use crate::metrics::METRICS;
 
-/// What an [`Administration`] is wanted for, as error messages say it.
+/// The operations that need an [`Administration`], as named in error messages.
 const BACKUPS: &str = "backups";
 const COMPACTION: &str = "compaction";
 const VERIFICATION: &str = "verification";
@@ -248,7 +248,7 @@ impl Catalogue {
     /// The administration of the store's files.
     ///
     /// # Errors
-    /// [`StoreError::NotOffered`] if the store's engine has none; `wanted` says what for.
+    /// [`StoreError::NotOffered`] if the store's engine has none; `wanted` names the operation.
     fn administration(&self, wanted: &'static str) -> Result<&dyn Administration, StoreError> {
         self.store.administration().ok_or(StoreError::NotOffered(wanted))
     }

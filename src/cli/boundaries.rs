@@ -135,8 +135,8 @@ impl Choose {
         }
         let Some((_, set, chunks)) = best else {
             return Err(Failure::Input(format!(
-                "no set gives chunks of {wanted} characters with {shortest} digits or more: name more texts, or ask for longer \
-                 chunks"
+                "no set gives chunks of {wanted} characters with at least {shortest} digits; give more texts, or request \
+                 longer chunks"
             )));
         };
         let mut out = out(false);

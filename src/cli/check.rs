@@ -143,7 +143,7 @@ impl Check {
         };
         let bytes = text.len() as u64;
         match catalogue.check(&Query::Text { text, clean: self.clean.clean }, options) {
-            // Tell a text that cannot be checked from options with which no text can be.
+            // Distinguish a text that cannot be checked from options with which no text can be checked.
             Err(Failure::Input(why)) => catalogue.check(&Query::Gems(Vec::new()), options).map(|_| Err(why)),
             checked => Ok(Ok((checked?, bytes))),
         }

@@ -141,7 +141,7 @@ impl Walk {
             walk.root(root, choice, usually, &mut others);
             if (walk.found.len(), walk.refused.len()) == (found, refused) {
                 let why = if others.is_empty() {
-                    "there is no file in this folder".to_owned()
+                    "this folder contains no files".to_owned()
                 } else {
                     let others = counted(&others);
                     format!("there is no book in this folder, but {others}: name them, or select them with --include")

@@ -103,9 +103,11 @@ pub(super) fn wait(catalogue: &dyn Access, mut job: Job) -> Result<JobResult, Fa
     }
 }
 
-/// The failure when a job ends with the result of another task.
+/// The failure when a job returns the result of another task.
 pub(super) fn other_result() -> Failure {
-    Failure::Failed("the job ended with the result of another task; is the server of this version?".to_owned())
+    Failure::Failed(
+        "the job returned the result of another task; check that the server has the same version".to_owned(),
+    )
 }
 
 /// A progress bar with this label.

@@ -88,7 +88,7 @@ impl Reindex {
                 if without > 0 {
                     catalogue.settle();
                     return Err(Failure::Input(format!(
-                        "{} not among these files: job {} waits for them; run this again with the others, \
+                        "{} missing from these files: job {} waits for them; run this again with the others, \
                          or cancel it with `lapidary jobs cancel {}`",
                         count(without as u64, "book is", "books are"),
                         job.id,

@@ -50,7 +50,7 @@ struct Options {
     /// [default: 127.0.0.1:8093]
     #[arg(long, value_name = "HOST:PORT", env = "LAPIDARY_LISTEN")]
     listen: Option<Listen>,
-    /// While there are no keys, answer to these host names too, besides localhost and the machine's addresses
+    /// While there are no keys, accept these host names too, besides localhost and the machine's addresses
     #[arg(long, value_name = "HOST,…", env = "LAPIDARY_ALLOWED_HOSTS", value_delimiter = ',')]
     allowed_hosts: Option<Vec<String>>,
     /// Serve HTTPS with the certificate chain in this PEM file. It is reloaded when it changes
@@ -65,7 +65,7 @@ struct Options {
     /// The largest request body [default: 64MiB]
     #[arg(long, value_name = "SIZE", env = "LAPIDARY_MAX_BODY")]
     max_body: Option<Size>,
-    /// The memory of all requests together: their bodies and what is made of them. Requests beyond it get a 503
+    /// Memory limit for all requests together: their bodies and the data built from them. Requests beyond it get a 503
     /// [default: 512MiB]
     #[arg(long, value_name = "SIZE", env = "LAPIDARY_BODY_MEMORY")]
     body_memory: Option<Size>,

@@ -27,7 +27,7 @@ pub(super) fn read(archive: &mut Archive<'_>, budget: &mut Budget) -> Result<Ext
     let main = main.first().ok_or_else(|| ExtractError::damaged(format!("{RELATIONS} names no document")))?;
     let (folder, file) = main.rsplit_once('/').unwrap_or(("", main));
     if let Some((_, what)) = [("xl", "an Excel"), ("ppt", "a PowerPoint")].iter().find(|(other, _)| *other == folder) {
-        return Err(ExtractError::NotText { what: format!("{what} file, which is not read") });
+        return Err(ExtractError::NotText { what: format!("{what} file, which is not supported") });
     }
     let mut parts = vec![main.clone()];
     let relations = format!("{folder}/_rels/{file}.rels");

@@ -171,7 +171,7 @@ fn decode_web<E>(
 /// An unknown encoding name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "there is no encoding “{name}” here; known are utf-8, utf-16, utf-32 (also with le, be), windows-1250 to \
+    "unknown encoding “{name}”; known encodings: utf-8, utf-16, utf-32 (also with le, be), windows-1250 to \
      windows-1258, iso-8859-1 to iso-8859-16, koi8-r, koi8-u, cp866, cp855, mac-cyrillic, macintosh, gb18030, big5, \
      shift_jis, euc-jp, iso-2022-jp, euc-kr, and the other labels of the WHATWG Encoding Standard"
 )]

@@ -64,7 +64,7 @@ fn unknown(text: &str) -> Option<String> {
         return None;
     }
     let share = share(unknown, text.chars().count());
-    (share > MOST_UNKNOWN).then(|| format!("{} of it are no known characters", percent(share)))
+    (share > MOST_UNKNOWN).then(|| format!("{} of its characters are broken or belong to no script", percent(share)))
 }
 
 /// A complaint if too many adjacent characters in `text` do not belong together: only for encodings in which any
@@ -85,7 +85,7 @@ fn odd(text: &str) -> Option<String> {
     let share = share(odd, neighbours);
     (neighbours >= FEWEST_NEIGHBOURS && share > MOST_ODD).then(|| {
         format!(
-            "in no known encoding do its bytes make words ({} of the neighbouring letters do not go together)",
+            "its bytes form no words in any known encoding ({} of adjacent characters do not belong together)",
             percent(share)
         )
     })

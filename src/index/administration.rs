@@ -1,10 +1,10 @@
-//! Looking after a store's files.
+//! Maintenance of a store's files.
 
 use std::path::Path;
 
 use super::{StoreError, Vitals, Watch};
 
-/// What a store can do with its files as a whole.
+/// Maintenance operations on a store's files.
 ///
 /// This is for engines that keep files of their own. A database server has its own tools for this; see
 /// [`Store::administration`](super::Store::administration).

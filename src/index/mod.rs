@@ -1,8 +1,8 @@
 //! The index: a store of books, their gems and the posting lists, behind one interface.
 //!
 //! [`Store`] changes books, recipes and the small records next to them. [`Snapshot`] is what a check reads.
-//! [`Administration`] looks after the files of engines that have some. None of them knows texts, scores or verdicts;
-//! the catalogue combines those.
+//! [`Administration`] maintains the files of engines that have their own. None of these traits deals with texts, scores
+//! or verdicts; the catalogue combines those.
 
 mod administration;
 mod audit;

@@ -8,8 +8,8 @@ use super::{
 
 /// What one check, export or job reads of a [`Store`](super::Store).
 ///
-/// A check compares a text with each book, one by one, and trusts that no book is missing. So a snapshot promises this
-/// and no more:
+/// A check compares a text with each book, one by one, and relies on no book being missing. A snapshot guarantees only
+/// this:
 ///
 /// - **Complete.** It has every change that was acknowledged before it was taken. A book that does not change while
 ///   the snapshot lives is found in every way: by its gems, its digest, its key, its number, and in lists of its
@@ -17,17 +17,17 @@ use super::{
 /// - **Books are whole.** Whatever is read of a book belongs to one state of it: whether it is there, its number, record,
 ///   outline, gem lists and folds, and how many gems a tally counts for it. If the book changes meanwhile, that is its
 ///   state before or after the change. A number is never given to another book.
-/// - **Recipes hold.** [`recipes`](Self::recipes), their order and [`is_ready`](Self::is_ready) are of one state, that
-///   of the moment when the snapshot was taken. A recipe made ready stays complete here: books keep their gems of it
-///   even if it is dropped meanwhile.
+/// - **Recipes are fixed.** [`recipes`](Self::recipes), their order and [`is_ready`](Self::is_ready) all belong to the
+///   state when the snapshot was taken. A recipe made ready stays complete here: books keep their gems of it even if it
+///   is dropped meanwhile.
 /// - **Totals may run ahead.** [`library`](Self::library), the numbers in [`libraries`](Self::libraries),
 ///   [`coverage`](Self::coverage), [`sizes`](Self::sizes), and how many books of a library have a gem
 ///   ([`LibraryTally::holders`](super::LibraryTally::holders), [`LibraryTally::common`](super::LibraryTally::common))
 ///   have every change acknowledged before the snapshot was taken, and may have later ones. They decide weights and
 ///   chances, which no single book changes noticeably.
 ///
-/// Two books need not be of the same moment: no check compares them with each other, and in an export each stands for
-/// itself.
+/// Two books may be seen at different moments: no check compares them with each other, and each line of an export is
+/// independent.
 pub trait Snapshot: Send + Sync {
     /// The recipes that the store holds gems of, the default first. Empty for a new store.
     fn recipes(&self) -> Vec<Recipe>;

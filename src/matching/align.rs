@@ -20,9 +20,9 @@ pub struct Alignment {
     pub relation: Relation,
     /// The matching passages, in query order.
     pub spans: Vec<Span>,
-    /// Total weight of the common gems. Gems that stand alone count half.
+    /// Total weight of the common gems. Isolated gems count half.
     pub evidence: f64,
-    /// Number of common gems. Gems that stand alone count half.
+    /// Number of common gems. Isolated gems count half.
     pub support: f64,
 }
 

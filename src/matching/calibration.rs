@@ -3,7 +3,8 @@
 //! `data/calibration.tsv` records how many unrelated pairs of a text and a book reached how much evidence, and how
 //! many pairs of their gems were compared. As with gene sequences (Karlin and Altschul 1990), the expected number of
 //! errors is proportional to that search space, so a long text or a large index has more of them. The result is an
-//! upper bound, and never less than three errors in the whole space measured: no corpus can show less.
+//! upper bound, and never less than three errors in the whole space measured: a corpus of that size cannot prove a lower
+//! rate.
 
 use std::sync::LazyLock;
 

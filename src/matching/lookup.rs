@@ -119,14 +119,14 @@ impl<'a> LookedUp<'a> {
     }
 }
 
-/// The number of gems that a book containing the whole query would have of it: at least one if there are any probes.
+/// The number of gems that a book containing the whole query would share with it: at least one if there are any probes.
 #[must_use]
 pub fn kept(probes: &[Probe]) -> u32 {
     let kept = probes.iter().filter(|probe| probe.kept).count() as u32;
     kept.max(u32::from(!probes.is_empty()))
 }
 
-/// The query gems to align with a book: those that a copy of the query would have, and those that this book has.
+/// The query gems to align with a book: those that a copy of the query would have, plus others that this book has.
 #[must_use]
 pub fn of_both(probes: &[Probe], book: &[PlacedGem]) -> Vec<PlacedGem> {
     let in_book: HashSet<Gem> = book.iter().map(|placed| placed.gem).collect();

@@ -94,7 +94,7 @@ impl Score {
     }
 }
 
-/// How much a gem that stands alone counts, compared with one that is near another in the order of both texts.
+/// How much an isolated gem counts, compared with one that is near another in the order of both texts.
 /// Chance, quotations and forgers scatter gems; a copy keeps their order.
 const ALONE: f64 = 0.5;
 

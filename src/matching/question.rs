@@ -1,18 +1,18 @@
-//! What judging is given: a query, and something to read books from.
+//! The input of judging: a query, and a reader of books.
 
 use jiff::civil::Date;
 use lapidary_gems::{Gem, PlacedGem, Probe, Recipe, Rule};
 
 use crate::index::{BookKey, BookNo, Library, Limits, Outline, StoreError, Tally};
 
-/// What judging reads of an index: the books with gems of one recipe. See
+/// The data that judging reads from an index: the books with gems of one recipe. See
 /// [`Snapshot`](crate::index::Snapshot), whose methods these are.
 pub trait Reader {
     /// The books that share gems with a query.
     fn tally(&self, gems: &[Gem], limits: Limits<'_>) -> Result<Tally, StoreError>;
     /// The books whose text may have this digest.
     fn with_digest(&self, digest: &str, limits: Limits<'_>) -> Result<Vec<BookNo>, StoreError>;
-    /// What decides about books.
+    /// The outlines of books, which decide how they count.
     fn outline(&self, books: &[BookNo]) -> Result<Vec<Option<Outline>>, StoreError>;
     /// The gems of a book.
     fn gems(&self, book: BookNo) -> Result<Vec<PlacedGem>, StoreError>;

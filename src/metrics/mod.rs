@@ -61,17 +61,14 @@ impl Metrics {
             ready: register_int_gauge!("lapidary_ready", "1 when /readyz says that the server is ready, else 0.")?,
             requests: register_histogram_vec!(
                 "lapidary_http_request_duration_seconds",
-                "Time from a request's head to the end of its answer.",
+                "Time from the head of a request to the end of its response.",
                 &["method", "route", "status"],
                 SECONDS.to_vec()
             )?,
             requests_running: register_int_gauge!("lapidary_http_requests_running", "Requests being answered.")?,
-            work_threads: register_int_gauge!("lapidary_work_threads", "The most jobs that run at once.")?,
-            work_running: register_int_gauge!(
-                "lapidary_work_running",
-                "Jobs that have a thread: checks, books, reads."
-            )?,
-            work_waiting: register_int_gauge!("lapidary_work_waiting", "Jobs that wait for a thread.")?,
+            work_threads: register_int_gauge!("lapidary_work_threads", "Maximum number of jobs that run at once.")?,
+            work_running: register_int_gauge!("lapidary_work_running", "Running jobs: checks, book changes, reads.")?,
+            work_waiting: register_int_gauge!("lapidary_work_waiting", "Jobs waiting for a thread.")?,
             work_wait: register_histogram!(
                 "lapidary_work_wait_seconds",
                 "How long jobs waited for a thread.",
@@ -80,35 +77,35 @@ impl Metrics {
             checks: register_int_counter_vec!("lapidary_checks_total", "Checks, by their verdict.", &["verdict"])?,
             check_seconds: register_histogram!(
                 "lapidary_check_duration_seconds",
-                "Time to fingerprint a query, look it up and report, without the transport.",
+                "Time to fingerprint a query, look it up and report, without transport.",
                 SECONDS.to_vec()
             )?,
-            check_gems: register_histogram!("lapidary_check_gems", "Different gems of a query.", GEMS.to_vec())?,
+            check_gems: register_histogram!("lapidary_check_gems", "Distinct gems of a query.", GEMS.to_vec())?,
             check_matches: register_histogram!("lapidary_check_matches", "Books that match.", MATCHES.to_vec())?,
             changes: register_int_counter_vec!(
                 "lapidary_book_changes_total",
-                "Books put in or removed, by what that did: added, replaced, unchanged or removed.",
+                "Book changes, by outcome: added, replaced, unchanged or removed.",
                 &["change"]
             )?,
             texts: register_int_counter_vec!(
                 "lapidary_texts_read_total",
-                "Texts and files read from requests: read, or the code of the problem.",
+                "Texts and files in requests, by outcome: read, or the error code.",
                 &["outcome"]
             )?,
             text_bytes: register_int_counter!("lapidary_text_bytes_total", "Bytes of the texts and files read.")?,
             store: StoreMetrics::register()?,
             certificate_expiry: register_int_gauge!(
                 "lapidary_certificate_expiry_timestamp_seconds",
-                "When the certificate that is served ends, in seconds of Unix time; 0 without TLS."
+                "Expiry time of the served certificate, in seconds of Unix time; 0 without TLS."
             )?,
             webhooks: register_int_counter_vec!(
                 "lapidary_webhook_deliveries_total",
-                "Attempts to deliver an event, by what became of it: delivered, refused (for good) or failed (it is tried again).",
+                "Delivery attempts of events, by outcome: delivered, refused (permanently) or failed (will be retried).",
                 &["outcome"]
             )?,
             webhooks_behind: register_int_gauge!(
                 "lapidary_webhook_behind_changes",
-                "Changes of the catalogue that a webhook has not come to yet: of the one with the most."
+                "Catalogue changes not yet processed by the slowest webhook."
             )?,
         };
         // Known label values are present from the start, as 0.

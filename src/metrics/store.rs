@@ -43,7 +43,7 @@ impl StoreMetrics {
             gems: register_int_gauge_vec!("lapidary_gems", "Gems of all books under a recipe.", &["recipe"])?,
             postings: register_int_gauge_vec!(
                 "lapidary_index_postings",
-                "Postings in the main index, and changes in the delta that are not merged into it yet.",
+                "Postings in the main index, and changes in the delta not merged yet.",
                 &["part"]
             )?,
             merged_postings: register_int_counter!(
@@ -58,26 +58,41 @@ impl StoreMetrics {
             disk_used: register_int_gauge!("lapidary_store_disk_bytes", "Bytes of all files of the data folder.")?,
             disk_free: register_int_gauge!("lapidary_disk_free_bytes", "Free bytes of the data folder's file system.")?,
             disk_size: register_int_gauge!("lapidary_disk_size_bytes", "Size of the data folder's file system.")?,
-            memtables: register_int_gauge!("lapidary_store_memtable_bytes", "Memory of what is not in tables yet.")?,
+            memtables: register_int_gauge!(
+                "lapidary_store_memtable_bytes",
+                "Memory for data that is not in tables yet."
+            )?,
             cache_capacity: register_int_gauge!("lapidary_store_cache_capacity_bytes", "Size of the block cache.")?,
             cache_used: register_int_gauge!("lapidary_store_cache_used_bytes", "Bytes of blocks in the cache.")?,
-            cache_pinned: register_int_gauge!("lapidary_store_cache_pinned_bytes", "Those of them in use now.")?,
+            cache_pinned: register_int_gauge!(
+                "lapidary_store_cache_pinned_bytes",
+                "Bytes of pinned blocks in the cache."
+            )?,
             cache_hits: register_int_counter!("lapidary_store_cache_hits_total", "Blocks found in the cache.")?,
             cache_misses: register_int_counter!("lapidary_store_cache_misses_total", "Blocks read from a file.")?,
-            compactions: register_int_gauge!("lapidary_store_compactions_running", "Compactions that run now.")?,
-            flushes: register_int_gauge!("lapidary_store_flushes_running", "Flushes that run now.")?,
+            compactions: register_int_gauge!("lapidary_store_compactions_running", "Running compactions.")?,
+            flushes: register_int_gauge!("lapidary_store_flushes_running", "Running flushes.")?,
             compaction_pending: register_int_gauge!(
                 "lapidary_store_compaction_pending_bytes",
                 "Bytes that compactions still have to rewrite."
             )?,
-            compaction_read: register_int_counter!("lapidary_store_compaction_read_bytes_total", "Read to compact.")?,
+            compaction_read: register_int_counter!(
+                "lapidary_store_compaction_read_bytes_total",
+                "Bytes read by compactions."
+            )?,
             compaction_written: register_int_counter!(
                 "lapidary_store_compaction_written_bytes_total",
-                "Written by compactions."
+                "Bytes written by compactions."
             )?,
-            flush_written: register_int_counter!("lapidary_store_flush_written_bytes_total", "Written by flushes.")?,
-            stalled: register_counter!("lapidary_store_stalled_seconds_total", "How long writes were held back.")?,
-            write_stopped: register_int_gauge!("lapidary_store_write_stopped", "1 while writes are held back.")?,
+            flush_written: register_int_counter!(
+                "lapidary_store_flush_written_bytes_total",
+                "Bytes written by flushes."
+            )?,
+            stalled: register_counter!(
+                "lapidary_store_stalled_seconds_total",
+                "Total time that writes were stalled, in seconds."
+            )?,
+            write_stopped: register_int_gauge!("lapidary_store_write_stopped", "1 while writes are stopped, else 0.")?,
             background_errors: register_int_counter!(
                 "lapidary_store_background_errors_total",
                 "Flushes and compactions that failed."

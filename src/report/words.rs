@@ -58,7 +58,7 @@ pub(super) fn rule(report: &Report) -> String {
         share if share > 0.0 => format!(" and {} of the text or the book", percent(share)),
         _ => String::new(),
     };
-    let alone = if report.rule.min_support > 0.0 { " (one that stands alone counts half)" } else { "" };
+    let alone = if report.rule.min_support > 0.0 { " (an isolated one counts half)" } else { "" };
     format!("a match takes {gems} in common{alone}{share}; {}", odds(report.chance))
 }
 

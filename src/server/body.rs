@@ -202,19 +202,21 @@ pub(super) fn refuse_other_than_lines(request: &HttpRequest) -> Result<(), Probl
     refuse_compressed(request)?;
     match content_type(request)?.0.as_str() {
         "application/x-ndjson" | "application/ndjson" | "application/jsonl" | "application/json-lines" => Ok(()),
-        kind => Err(unknown(kind, "application/x-ndjson, a JSON object a line")),
+        kind => Err(unknown(kind, "application/x-ndjson, one JSON object per line")),
     }
 }
 
 /// The content type without parameters (empty if there is none), and its charset.
 fn content_type(request: &HttpRequest) -> Result<(String, Option<String>), Problem> {
-    let mime = request.mime_type().map_err(|_| unknown("one that cannot be read", "such as text/plain"))?;
+    let malformed =
+        |_| Problem::new(ErrorCode::UnknownContentType, "the content type is malformed; an example is text/plain");
+    let mime = request.mime_type().map_err(malformed)?;
     let charset = mime.as_ref().and_then(|mime| mime.get_param("charset").map(|name| name.as_str().to_owned()));
     Ok((mime.map(|mime| mime.essence_str().to_owned()).unwrap_or_default(), charset))
 }
 
 fn unknown(kind: &str, known: &str) -> Problem {
-    let detail = format!("this call does not take the content type '{}'; known are {known}", excerpt(kind));
+    let detail = format!("this call does not take the content type '{}'; it takes {known}", excerpt(kind));
     Problem::new(ErrorCode::UnknownContentType, detail)
 }
 

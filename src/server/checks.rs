@@ -137,7 +137,7 @@ fn check_options(asked: CheckParameters) -> Result<CheckOptions, Problem> {
 fn listed(form: &[u8]) -> Result<Vec<WrittenGem>, Problem> {
     let not_utf8 = |_| Problem::new(ErrorCode::BadQuery, "the form is not UTF-8");
     let form = str::from_utf8(form).map_err(not_utf8)?;
-    let GemsForm { gems } = parameters::query(form, "gems, numbers with commas between them")?;
+    let GemsForm { gems } = parameters::query(form, "gems, numbers separated by commas")?;
     if gems.trim().is_empty() {
         return Ok(Vec::new());
     }
@@ -149,7 +149,7 @@ fn listed(form: &[u8]) -> Result<Vec<WrittenGem>, Problem> {
         gem.trim().parse().map_err(|error| {
             Problem::new(
                 ErrorCode::BadGems,
-                format!("'{}' is not a gem: {error}, with commas between them", excerpt(gem.trim())),
+                format!("'{}' is not a gem: {error}; separate gems with commas", excerpt(gem.trim())),
             )
         })
     };

@@ -66,7 +66,7 @@ async fn import(request: HttpRequest, mut payload: Payload, state: Data<State>) 
                 if let Err(problem) = guest.is_still_let_in(&state.catalogue) {
                     break Err(problem);
                 }
-                // After a failure, the rest of the body is still read, so that the client gets to read why.
+                // After a failure, the rest of the body is still read, so that the client can read the error.
                 let _ = sender.send(piece).await;
             }
             Err(stalled) => break Err(stalled),

@@ -1,4 +1,4 @@
-//! The memory shared by all requests: their bodies, what is made of them during processing, and large responses.
+//! The memory shared by all requests: their bodies, the data built from them during processing, and large responses.
 //!
 //! Shared by dynamic thresholds (Choudhury and Hahne, 1998): a client, which is a key or an address, may hold twice
 //! as much as is still free. A single client gets two thirds of the total, forty clients get two 81sts each, and half

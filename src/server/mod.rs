@@ -81,7 +81,7 @@ const HANDSHAKE_PATIENCE: Duration = Duration::from_secs(10);
 const OTHER_FILES: u64 = 640;
 /// More connections than this are of no use.
 const MOST_CONNECTIONS: u64 = 50_000;
-/// How long to read and discard what a client still sends after a refusal, so that it gets to read the refusal.
+/// How long to read and discard what a client still sends after a refusal, so that it can read the refusal.
 const LINGER: Duration = Duration::from_secs(5);
 /// The minimum number of threads that serve connections: receiving a large body briefly delays the other connections
 /// of its thread.

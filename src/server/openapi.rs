@@ -66,9 +66,9 @@ fn info() -> Info {
         .title("Lapidary")
         .version(env!("CARGO_PKG_VERSION"))
         .description(Some(
-            "Which books share parts with a text, how much, which parts, and may it be published\n\nEvery call has an \
-             example that can be executed as it stands, once `put_book` has added the book of the examples. Those of \
-             keys need a key: `make_key` makes one.",
+            "Finds the books that share passages with a text, shows which passages and how much they share, and says \
+             whether the text may be published\n\nEvery call has an example that can be executed as it stands, once \
+             `put_book` has added the book of the examples. Those of keys need a key: `make_key` makes one.",
         ))
         .license(Some(license))
         .build()

@@ -19,12 +19,12 @@ use super::problem::Problem;
 /// The maximum size of a piece.
 pub(super) const PIECE: usize = 64 << 10;
 
-/// Makes the system close connections over which nothing could be sent for as long as a client may be silent.
+/// Makes the system close connections over which nothing could be sent for [`PATIENCE`].
 pub(super) fn give_up(listener: &TcpListener) {
     // Accepted connections inherit this from the listener.
     #[cfg(target_os = "linux")]
     if let Err(error) = socket2::SockRef::from(listener).set_tcp_user_timeout(Some(PATIENCE)) {
-        tracing::warn!("who reads no answer keeps the connection for ever: {error}");
+        tracing::warn!("clients that read nothing will not be disconnected: {error}");
     }
     #[cfg(not(target_os = "linux"))]
     let _ = listener;

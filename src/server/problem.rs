@@ -122,10 +122,11 @@ pub(super) fn excerpt(sent: &str) -> String {
     }
 }
 
-/// The response to an unknown path. `calls` lists the paths that there are.
+/// The response to an unknown path. `calls` lists the available paths without parameters.
 pub(super) fn nothing_here(request: &HttpRequest, calls: &str) -> Problem {
     let path = excerpt(request.path());
-    let detail = format!("there is nothing at {path}; there are {calls}, and what /openapi.json describes below them");
+    let detail =
+        format!("there is nothing at {path}; available paths: {calls}, and those with parameters in /openapi.json");
     Problem::new(ErrorCode::NotFound, detail)
 }
 

@@ -35,7 +35,7 @@ pub struct Settings {
     pub tls: Option<CertificateFiles>,
     /// The maximum size of a request body, in bytes.
     pub max_body: usize,
-    /// The memory limit for all requests together, in bytes, including what is made of their bodies.
+    /// The memory limit for all requests together, in bytes, including the data built from their bodies.
     pub body_memory: usize,
     /// How many small reads and how many small changes run at once; for large requests, half as many.
     pub concurrent: usize,

@@ -23,7 +23,7 @@ fn unpacked(version: u32, into: &Path) -> PathBuf {
 
 #[test]
 fn another_format_version_is_refused_with_advice() {
-    for (version, says) in [(9_u32, "update lapidary"), (1, "feed the books again")] {
+    for (version, says) in [(9_u32, "update lapidary"), (1, "ingest the books again")] {
         let dir = tempdir().unwrap();
         create(dir.path());
         set_version(dir.path(), version);

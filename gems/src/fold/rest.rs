@@ -111,7 +111,7 @@ impl Rest {
         }
     }
 
-    /// A possible decorated token whose end does not lie in the row: where its first token begins.
+    /// Where the first token of a possible decorated token begins, if that may end after the row.
     fn open(&self, row: &Row) -> Option<usize> {
         let end = row.range.end;
         let at = Self::back(row, end, |at| self.nothing_before(row, at));
@@ -141,7 +141,7 @@ impl Rest {
         self.opening(row, blank.unwrap_or(at))
     }
 
-    /// The marks that end at `end`, if a token begins with them: where they begin, and where the token does.
+    /// If the marks that end at `end` are the start of a token: where the marks start, and where the token starts.
     fn opening(&self, row: &Row, end: usize) -> Option<(usize, usize)> {
         let marks = Self::back(row, end, |at| self.mark.before(at));
         let token = Self::back(row, marks, |at| self.dropped.before(at));

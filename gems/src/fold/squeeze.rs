@@ -17,7 +17,8 @@ pub(super) struct Squeezed {
     state: State,
 }
 
-/// No letter maps to more digits, and one more than counted is written after the last.
+/// Room for the maximum number of digits, because no letter maps to more than [`PACKED`], and for one that is written
+/// after the last without being counted.
 const ROOM: usize = (SPAN * PACKED + 1).next_power_of_two();
 
 /// Passed and returned by value, so that it stays in registers: each letter depends on the state after the previous one.

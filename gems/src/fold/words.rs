@@ -1,4 +1,4 @@
-//! Steps 5 and 6: the first joint, and short words.
+//! Steps 5 and 6: the first run of junk inside a word, and short words.
 
 use std::ops::Range;
 
@@ -6,8 +6,8 @@ use super::characters::Placed;
 use super::classes::{is_blank, is_word};
 use super::letters::Letters;
 
-/// Step 5: the range of characters to leave out, by index: the junk between the first two word characters of the text
-/// that have only junk between them. `None` if there are none.
+/// Step 5: the range of characters to leave out, by index: the first run of junk that is enclosed by two word
+/// characters. `None` if there is none.
 ///
 /// Matching of junk is greedy, with backtracking; `_` is both junk and a word character.
 pub(super) fn first_joint(characters: impl Iterator<Item = Placed>) -> Option<Range<usize>> {

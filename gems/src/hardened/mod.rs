@@ -57,7 +57,7 @@ impl Hardened {
         }
     }
 
-    /// Whether all of a book's gems have a posting. A quotation has few gems, so each of them is needed.
+    /// Whether all of a book's gems have a posting. A quotation has few gems, so all of them are needed.
     pub(super) fn posts_all(self) -> bool {
         self == Self::Fine
     }

@@ -13,7 +13,7 @@ fn gems(text: &str) -> Vec<Gem> {
     Recipe::hardened_fine().gems(text).iter().map(|placed| placed.gem).collect()
 }
 
-/// Sentences about nothing, in two languages.
+/// Invented sentences in two languages.
 const RUSSIAN: &str = "Подъезжая к перекрёстку, возница придержал лошадей и обернулся: за холмами медленно поднимался дым. \
     Шестнадцать путников молчали, разглядывая щербатый мостик через обмелевшую речку. Никто не хотел первым спускаться \
     вниз, хотя хозяйка постоялого двора уверяла, что брод совершенно безопасен.";
@@ -141,7 +141,7 @@ fn plainly(text: &str, window: usize) -> Vec<PlacedGem> {
     for (shingle, selected) in shingles.iter().zip(selected) {
         let gem = shingle.gem();
         let seen = gems.iter().any(|other| other.gem == gem.gem);
-        // The first place of the selected ones, or, for the smallest, the first of all.
+        // A gem has the place where it is first selected, or if it is among the smallest, its first place.
         if !seen && (selected || ranks.contains(&shingle.rank)) {
             gems.push(gem);
         }
@@ -230,7 +230,7 @@ proptest! {
         for recipe in [Recipe::hardened(), Recipe::hardened_fine()] {
             let probes = recipe.probes(&text);
             let gems = recipe.gems(&text);
-            // At the same place, or at an earlier one of the same words, which the wider window skipped.
+            // At the same place, or at an earlier occurrence of the same words that the wider window skipped.
             let start = |placed: &PlacedGem| placed.place.map(|place| place.start);
             let is_probed = |gem: &PlacedGem, probe: &Probe| probe.placed.gem == gem.gem && start(&probe.placed) <= start(gem);
             prop_assert!(gems.iter().all(|gem| probes.iter().any(|probe| is_probed(gem, probe))));

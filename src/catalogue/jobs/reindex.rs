@@ -87,7 +87,7 @@ impl Editor<'_> {
             match from {
                 _ if without == 0 || allow_missing => break without,
                 CutFrom::Sources => sleep(WAIT),
-                // Books prepared before the recipe was added may have been written after this pass went by.
+                // Books prepared before the recipe was added may have been written behind this pass.
                 CutFrom::Folds if cut > 0 || book > 0 => (done, book) = (0, 0),
                 CutFrom::Folds => return Err(self.not_all(recipe, without)?),
             }
@@ -138,7 +138,7 @@ impl Editor<'_> {
         Ok(cut)
     }
 
-    /// Adds the recipes that jobs await texts for: such a job may have started without getting that far.
+    /// Adds the recipes of jobs that wait for texts: such a job may have been interrupted before it added its recipe.
     fn settle_awaited(&self) -> Result<(), CatalogueError> {
         for task in self.jobs.running() {
             let Task::Reindex { recipe, from: CutFrom::Sources, .. } = task else { continue };

@@ -171,8 +171,7 @@ impl Catalogue {
         Ok(())
     }
 
-    /// Processes audit log entries after entry `behind` until one event was sent. Returns the last entry that is done
-    /// with.
+    /// Processes audit log entries after entry `behind` until one event was sent. Returns the last processed entry.
     fn tell(&self, sender: &Sender, library: &Library, kept: &Kept, behind: u64) -> Result<u64, CatalogueError> {
         let entries = self.store.audit(AuditFrom::Behind(behind), PAGE)?;
         // Taken after the entries were read, so that it has their books.
@@ -221,7 +220,7 @@ impl Catalogue {
         }))
     }
 
-    /// Whether an event is done with and needs no further attempt.
+    /// Records the outcome of an attempt. Returns whether the event needs no further attempt.
     fn settle(&self, library: &Library, change: u64, delivered: Result<(), Undelivered>) -> bool {
         let error = match delivered {
             Ok(()) => {

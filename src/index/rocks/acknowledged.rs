@@ -36,7 +36,7 @@ impl Acknowledged {
         let known: Option<u64> = str::from_utf8(&digits).ok().and_then(|digits| digits.parse().ok());
         if known.is_some_and(|known| known > last) {
             let detail = format!(
-                "the last changes that were acknowledged are missing from its log; to go on without them, delete {FILE}"
+                "the last changes that were acknowledged are missing from its log; to continue without them, delete {FILE}"
             );
             return Err(damaged(dir, detail));
         }

@@ -28,7 +28,7 @@ pub(super) fn backup(store: &RocksStore, to: &Path, keep: u32, watch: Watch<'_>)
     let mut engine = engine(to)?;
     engine.create_new_backup_flush(&store.db, true).map_err(failed)?;
     let all = engine.get_backup_info();
-    let Some(newest) = all.last() else { return Err(damaged(to, "the backup just made is not listed")) };
+    let Some(newest) = all.last() else { return Err(damaged(to, "the new backup is not listed")) };
     let number = newest.backup_id;
     if let Err(error) = engine.verify_backup(number).map_err(failed).and_then(|()| verify(to, number, watch)) {
         // Without this file the backup does not exist, and the next one deletes its files.
@@ -55,8 +55,8 @@ fn verify(backups: &Path, number: u32, watch: Watch<'_>) -> Result<(), StoreErro
     let faults = store.verify(watch)?;
     let Some(first) = faults.first() else { return Ok(()) };
     let detail = format!(
-        "the backup just made has {} faults, such as: {first}; `lapidary verify` says whether the catalogue has them too, and \
-         mends them with --fix; if not, back up into a new folder. Earlier backups are kept",
+        "the new backup has {} faults, such as: {first}; run `lapidary verify` to see whether the catalogue has them too \
+         (--fix repairs them); if not, back up to a new folder. Earlier backups are kept",
         faults.len()
     );
     Err(StoreError::Io { path: show(&backups), detail })
@@ -77,7 +77,8 @@ fn claim(store: &RocksStore, to: &Path) -> Result<(), StoreError> {
     fs::create_dir_all(to).map_err(failed)?;
     let (inside, data) = (to.canonicalize().map_err(failed)?, store.dir.canonicalize().map_err(failed)?);
     if inside.starts_with(&data) {
-        let detail = "this is in the catalogue's own folder, which it is to outlive; name another folder".to_owned();
+        let detail =
+            "this is inside the catalogue's folder, so both would be lost together; name another folder".to_owned();
         return Err(StoreError::Io { path: show(to), detail });
     }
     let identity = fs::read_to_string(store.dir.join(IDENTITY)).map_err(|e| from_io(&store.dir, &e))?;

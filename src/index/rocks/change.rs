@@ -184,7 +184,7 @@ impl<'a> Change<'a> {
             None => self.before.next_book()?,
         };
         let next = number.0.checked_add(1);
-        self.next = Some(BookNo(next.ok_or_else(|| full(self.store, "the numbers of books are used up"))?));
+        self.next = Some(BookNo(next.ok_or_else(|| full(self.store, "no book numbers are left"))?));
         if !self.owners.as_ref().unwrap_or(self.before.owners()).continues(number, library) {
             let owners = self.owners.get_or_insert_with(|| self.before.owners().clone());
             if let Some((key, value)) = owners.give(number, library) {
@@ -260,14 +260,16 @@ impl<'a> Change<'a> {
     pub(super) fn uncount(&mut self, record: &Record) -> Result<(), StoreError> {
         for (recipe, gems) in &record.gems {
             if self.sizes(recipe)?.take(*gems).is_none() {
-                return Err(self.before.damaged(format!("the sizes of recipe {recipe} lack a book")));
+                return Err(self.before.damaged(format!("the sizes of recipe {recipe} do not include a book")));
             }
         }
         let library = self.touch(&record.key.library, record.changed)?;
         let disabled = library.disabled.checked_sub(u64::from(record.is_disabled()));
         let sums = (library.books.checked_sub(1), disabled, library.bytes.checked_sub(record.bytes));
         let (Some(books), Some(disabled), Some(bytes)) = sums else {
-            return Err(self.before.damaged(format!("the summary of library {} lacks a book", record.key.library)));
+            return Err(self
+                .before
+                .damaged(format!("the summary of library {} does not include a book", record.key.library)));
         };
         (library.books, library.disabled, library.bytes) = (books, disabled, bytes);
         Ok(())

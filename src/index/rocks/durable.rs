@@ -17,5 +17,5 @@ pub(super) fn durably(store: &RocksStore, batch: WriteBatch) -> Result<(), Store
 }
 
 pub(super) fn full(store: &RocksStore, detail: &str) -> StoreError {
-    StoreError::Io { path: error::show(&store.dir), detail: format!("{detail}; feed a new folder") }
+    StoreError::Io { path: error::show(&store.dir), detail: format!("{detail}; ingest the books into a new folder") }
 }

@@ -18,7 +18,7 @@ pub(super) fn from_rocksdb(dir: &Path, error: &rocksdb::Error) -> StoreError {
         // `RocksDB`'s own lock, held by a program that opened the folder as a plain `RocksDB` database.
         StoreError::InUse { path: show(dir), owner: "another process".to_owned() }
     } else if text.contains("Column families not opened") {
-        let found = format!("{FORMAT_VERSION} with more in it");
+        let found = format!("{FORMAT_VERSION} with additional column families");
         StoreError::Version { path: show(dir), found, supported: FORMAT_VERSION, advice: "update lapidary" }
     } else {
         from_text(dir, text, damaged)

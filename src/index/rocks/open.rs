@@ -27,7 +27,7 @@ use crate::index::{StoreError, UNWATCHED};
 /// created first and marks a folder as a catalogue, even if creating that was interrupted. The system releases the
 /// lock when the process ends, so a file left behind locks nobody out.
 const LOCK_FILE: &str = "lapidary.lock";
-/// The file with the format version. It tells the version before the log is read, which takes long after a crash. If
+/// The file with the format version. It gives the version before the log is replayed, which takes long after a crash. If
 /// it is missing or names another version, the store is asked.
 const VERSION_FILE: &str = "lapidary.version";
 /// `RocksDB`'s file that names the newest manifest. A `RocksDB` folder without it counts as empty.
@@ -93,7 +93,7 @@ pub(super) fn open(dir: &Path, absent: Absent, cache: usize) -> Result<RocksStor
     let store = RocksStore { recipes: RwLock::new(Arc::new(recipes)), owners: RwLock::new(Arc::new(owners)), ..store };
     let rebuild = store.db.get_pinned_cf(store.family(Family::Meta), MetaKey::Rebuild.bytes());
     if rebuild.map_err(|e| store.failed(&e))?.is_some() {
-        tracing::warn!("{}: the posting lists are made anew in the form of today", show(&store.dir));
+        tracing::warn!("{}: rebuilding the posting lists in the current format", show(&store.dir));
         rebuild::postings(&store, &mut store.turn(), UNWATCHED)?;
     }
     Ok(store)
@@ -192,7 +192,7 @@ pub(super) fn is_empty(dir: &Path) -> Result<bool, StoreError> {
         Ok(entries) => entries,
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(true),
         Err(e) if e.kind() == ErrorKind::NotADirectory => {
-            let detail = "this is a file, or lies in one, where a folder is needed; name a folder".to_owned();
+            let detail = "this is a file, or is inside one, but a folder is needed; name a folder".to_owned();
             return Err(StoreError::Io { path: show(dir), detail });
         }
         Err(e) => return Err(from_io(dir, &e)),
@@ -270,7 +270,7 @@ fn supported(dir: &Path, version: &[u8]) -> Result<u32, StoreError> {
     match version.cmp(&FORMAT_VERSION) {
         Ordering::Greater => Err(refuse("update lapidary")),
         _ if version >= OLDEST_VERSION => Ok(version),
-        _ => Err(refuse("use the version of lapidary that made it, or feed the books again into a new folder")),
+        _ => Err(refuse("use the version of lapidary that created it, or ingest the books again into a new folder")),
     }
 }
 
@@ -281,7 +281,7 @@ fn confirm_version(store: &RocksStore) -> Result<(), StoreError> {
         store.db.get_cf(store.family(Family::Meta), MetaKey::Version.bytes()).map_err(|e| store.failed(&e))?;
     let version = supported(&store.dir, &version.unwrap_or_default())?;
     if version != FORMAT_VERSION {
-        return Err(damaged(&store.dir, format!("{VERSION_FILE} is of another catalogue: delete that file")));
+        return Err(damaged(&store.dir, format!("{VERSION_FILE} belongs to another catalogue; delete that file")));
     }
     if !is_of_today(&store.dir) {
         let _ = fs::write(store.dir.join(VERSION_FILE), FORMAT_VERSION.to_string());

@@ -96,7 +96,7 @@ pub(super) fn of_family(family: Family, cache: &Cache) -> Options {
     match family {
         Family::Meta | Family::Jobs | Family::Keys => {}
         Family::Folds => {
-            // A fold is large and read once in its life. In a blob file, no compaction copies it.
+            // A fold is large and rarely read. In a blob file, no compaction copies it.
             options.set_enable_blob_files(true);
             options.set_min_blob_size(LARGE_BLOCK_BYTES as u64);
             options.set_blob_compression_type(DBCompressionType::Zstd);

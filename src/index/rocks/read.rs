@@ -132,7 +132,7 @@ impl<'a> RocksSnapshot<'a> {
             let (recipe, gem) = self.recipes.read_gem(gem)?;
             Some((recipe, gem, sign, book))
         });
-        change.ok_or_else(|| self.damaged(format!("the change {key:?} is of no recipe that is defined here")))
+        change.ok_or_else(|| self.damaged(format!("the change {key:?} belongs to an unknown recipe")))
     }
 
     /// The books of a gem's list in the main index.
@@ -296,7 +296,7 @@ impl Snapshot for RocksSnapshot<'_> {
         entries.seek(prefix);
         while let Some(key) = entries.key().filter(|key| key.starts_with(&prefix)) {
             let (_, book) = schema::read_digest_key(key)
-                .ok_or_else(|| self.damaged(format!("a digest has the key {key:?}, which is none")))?;
+                .ok_or_else(|| self.damaged(format!("a digest has the invalid key {key:?}")))?;
             let library = walk.of(book);
             let count: &mut u32 = counts.entry(library).or_default();
             let counts_here = only.is_none_or(|only| only == Some(library));
@@ -372,8 +372,8 @@ impl Snapshot for RocksSnapshot<'_> {
         while books.len() < limit
             && let Some((key, value)) = entries.item()
         {
-            let book = schema::read_book(key)
-                .ok_or_else(|| self.damaged(format!("a record has the key {key:?}, which is no book's number")))?;
+            let book =
+                schema::read_book(key).ok_or_else(|| self.damaged(format!("a record has the invalid key {key:?}")))?;
             books.push((book, self.json(value, format_args!("the record of book {}", book.0))?));
             entries.next();
         }
@@ -386,7 +386,8 @@ impl Snapshot for RocksSnapshot<'_> {
             return Ok(None);
         };
         let fold = PackedFold::new(base, bytes.to_vec());
-        fold.map(Some).ok_or_else(|| self.damaged(format!("no recipe folds as the fold of book {} ({base})", book.0)))
+        fold.map(Some)
+            .ok_or_else(|| self.damaged(format!("no recipe has the base {base} of the fold of book {}", book.0)))
     }
 
     fn libraries(&self) -> Result<Vec<LibrarySummary>, StoreError> {

@@ -40,7 +40,7 @@ pub(super) fn repair(store: &RocksStore, watch: Watch<'_>) -> Result<Vec<String>
             }
             if family == Family::Ids {
                 let name = schema::show_id_key(key);
-                repair.say(format!("{name} has no record that can be read: put it in again, unless it was removed"));
+                repair.say(format!("{name} has no readable record: add it again, unless it was removed"));
             }
             repair.delete(family, key)
         })?;
@@ -113,19 +113,19 @@ impl Repair<'_> {
 
     fn book(&mut self, snapshot: &RocksSnapshot<'_>, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
         let Some(number) = schema::read_book(key) else {
-            self.say(format!("a record with the key {key:?} was taken out"));
+            self.say(format!("a record with the invalid key {key:?} was removed"));
             return self.delete(Family::Books, key);
         };
         self.next = BookNo(number.0.saturating_add(1));
         let Ok(mut record) = serde_json::from_slice::<Record>(value) else {
-            // A book that has a name is reported by that.
+            // A book that an id points to is reported with its id.
             if !has_name(snapshot, number)? {
-                self.say(format!("book {} was taken out, since its record cannot be read", number.0));
+                self.say(format!("book {} was removed because its record cannot be read", number.0));
             }
             return self.delete(Family::Books, key);
         };
         if !self.is_the_one(number, &record)? {
-            self.say(format!("{} was there twice: book {} was taken out", record.key, number.0));
+            self.say(format!("{} existed twice: book {} was removed", record.key, number.0));
             return self.delete(Family::Books, key);
         }
         let before = record.clone();
@@ -135,7 +135,7 @@ impl Repair<'_> {
                 Ok(recipe) => self.gems(snapshot, number, &mut record, recipe)?,
                 Err(_) => {
                     record.gems.remove(name);
-                    self.say(format!("{} had gems of recipe {name}, which is not defined here", record.key));
+                    self.say(format!("{} had gems of recipe {name}, which is unknown", record.key));
                 }
             }
         }
@@ -197,7 +197,7 @@ impl Repair<'_> {
         };
         let Some(mut list) = read.clone().or_else(recut) else {
             record.gems.remove(recipe.name());
-            self.say(format!("{} has lost its gems of recipe {}: put it in again", record.key, recipe.name()));
+            self.say(format!("{} has lost its gems of recipe {}: add it again", record.key, recipe.name()));
             return Ok(());
         };
         list.retain(|gem| recipe.fits(gem.gem));
@@ -220,7 +220,7 @@ impl Repair<'_> {
         entries.seek_to_first();
         while let Some((key, value)) = entries.item() {
             let means_something = match MetaKey::read(key) {
-                // Summaries of libraries are written anew.
+                // Summaries of libraries are rewritten.
                 None | Some(MetaKey::Library(_)) => false,
                 Some(MetaKey::Default) => schema::read_recipe(value).is_some_and(is_known),
                 Some(key) => key.recipe().is_none_or(is_known),

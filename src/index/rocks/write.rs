@@ -25,7 +25,7 @@ pub(super) fn add_recipe(store: &RocksStore, by: &Actor, recipe: &Recipe) -> Res
         let same = known.recipe == *recipe;
         return if same { Ok(()) } else { Err(StoreError::RecipeDiffers(recipe.name().clone())) };
     }
-    let number = recipes.next_number().ok_or_else(|| full(store, "the numbers of recipes are used up"))?;
+    let number = recipes.next_number().ok_or_else(|| full(store, "no recipe numbers are left"))?;
     let mut recipes = recipes.clone();
     // The first recipe is the default.
     let ready = recipes.0.is_empty();

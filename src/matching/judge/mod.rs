@@ -1,7 +1,7 @@
-//! Judging: which books match a query, and what follows from that.
+//! Judging: which books match a query, and the resulting verdict.
 //!
-//! [`candidates`] looks a query up, [`judge`] decides which candidates match, [`rank`] orders them and draws the
-//! verdict, and [`Ranked::shown`] picks those to show. The first two read an index through a [`Reader`].
+//! [`candidates`] looks a query up, [`judge`] decides which candidates match, [`rank`] orders them and
+//! determines the verdict, and [`Ranked::shown`] picks those to show. The first two read an index through a [`Reader`].
 
 use std::cmp::Ordering;
 

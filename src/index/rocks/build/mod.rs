@@ -83,7 +83,7 @@ fn fill<E: From<StoreError>>(
     for book in books {
         let NewBook { mut record, mut gems, folds: kept, .. } = book?;
         let number = next;
-        next = BookNo(number.0.checked_add(1).ok_or_else(|| full(store, "the numbers of books are used up"))?);
+        next = BookNo(number.0.checked_add(1).ok_or_else(|| full(store, "no book numbers are left"))?);
         if let Some((key, value)) = owners.give(number, &record.key.library) {
             batch.put_cf(store.family(Family::Meta), key, value);
         }

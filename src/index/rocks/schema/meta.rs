@@ -3,7 +3,7 @@
 use super::{read_book, read_recipe};
 use crate::index::{BookNo, Library};
 
-/// A key of [`Family::Meta`](super::Family::Meta), which draws them.
+/// A key of [`Family::Meta`](super::Family::Meta), whose documentation shows their layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::index::rocks) enum MetaKey<'a> {
     /// The format version.

@@ -35,7 +35,7 @@ impl Check<'_> {
         if let Some(kept) = self.or_fault(self.snapshot.postings())?
             && kept != counted
         {
-            self.fault(format!("there are {counted}, but they are counted as {kept}"));
+            self.fault(format!("there are {counted}, but the stored count is {kept}"));
         }
         if there != self.needed {
             self.pass(Family::Gems, Self::missing_postings)?;
@@ -44,17 +44,15 @@ impl Check<'_> {
                 // Unreadable keys were reported in the first pass.
                 let Ok((recipe, gem, sign, book)) = check.snapshot.read_delta(key) else { return Ok(()) };
                 let (changed, there) = match sign {
-                    Sign::Added => ("added to", "in"),
-                    Sign::Removed => ("removed from", "out of"),
+                    Sign::Added => ("added to", "is already in it"),
+                    Sign::Removed => ("removed from", "is not in it"),
                 };
                 let main = check.snapshot.main_list(recipe, gem);
                 if let Some(main) = check.or_fault(main)?
                     && main.contains(&book) == (sign == Sign::Added)
                 {
                     let (book, gem, name) = (book.0, recipe.shown(gem), recipe.name());
-                    check.fault(format!(
-                        "book {book} is {changed} the list of gem {gem} ({name}), which it is {there} already"
-                    ));
+                    check.fault(format!("book {book} is {changed} the list of gem {gem} ({name}), but {there}"));
                 }
                 match sign {
                     Sign::Added => check.posting((recipe.number, gem, book)),
@@ -77,7 +75,7 @@ impl Check<'_> {
         let Some((recipe, bucket)) =
             bucket.and_then(|(number, bucket)| Some((snapshot.known().numbered(number)?, bucket)))
         else {
-            self.fault(format!("the bucket {key:?} is of no recipe that is defined here"));
+            self.fault(format!("the bucket {key:?} belongs to an unknown recipe"));
             return Ok(());
         };
         let lists = match Reader::new(value, schema::rest_bits(recipe)) {
@@ -90,7 +88,7 @@ impl Check<'_> {
             };
             if let Some(books) = self.or_fault(snapshot.books_of(recipe, gem, Some(list)))? {
                 if !books.is_sorted_by(|a, b| a < b) {
-                    self.fault(format!("the list of gem {} ({}) is not in order", recipe.shown(gem), recipe.name()));
+                    self.fault(format!("the list of gem {} ({}) is not sorted", recipe.shown(gem), recipe.name()));
                 }
                 for book in books {
                     each(self, (recipe.number, gem, book))?;
@@ -104,7 +102,7 @@ impl Check<'_> {
     fn list(&mut self, key: &[u8], _: &[u8]) -> Result<(), StoreError> {
         let snapshot = self.snapshot;
         let Some((recipe, gem, library)) = snapshot.known().read_list(key) else {
-            self.fault(format!("the list {key:?} is of no recipe that is defined here"));
+            self.fault(format!("the list {key:?} belongs to an unknown recipe"));
             return Ok(());
         };
         // A list that a bucket refers to was read with the bucket.
@@ -116,14 +114,14 @@ impl Check<'_> {
                 if part.is_some_and(|part| part.is_empty() || part.iter().any(|book| owners.of(*book) != library)) {
                     let (gem, name) = (recipe.shown(gem), recipe.name());
                     self.fault(format!(
-                        "the part of library {} in the list of gem {gem} ({name}) is not its own",
+                        "the part of library {} in the list of gem {gem} ({name}) is empty or has books of other libraries",
                         library.0
                     ));
                 }
             }
             Ok(_) => {
                 let (gem, name) = (recipe.shown(gem), recipe.name());
-                self.fault(format!("there is a list of gem {gem} ({name}) that nothing leads to"));
+                self.fault(format!("there is a list of gem {gem} ({name}) that no bucket refers to"));
             }
             Err(StoreError::Damaged { .. }) => {}
             Err(e) => return Err(e),
@@ -170,10 +168,10 @@ impl Check<'_> {
         match snapshot.gem_list(recipe, book) {
             Ok(Some(list)) if recipe.posted(&list).any(|posted| posted == gem) => {}
             Ok(_) if snapshot.has_posting(recipe, gem, book)? => self.fault(format!(
-                "there is a posting of gem {} ({}) for book {}, which does not need it",
+                "book {} should have no posting of gem {} ({})",
+                book.0,
                 recipe.shown(gem),
-                recipe.name(),
-                book.0
+                recipe.name()
             )),
             Ok(_) | Err(StoreError::Damaged { .. }) => {}
             Err(e) => return Err(e),

@@ -159,7 +159,7 @@ impl Check<'_> {
 
     fn book(&mut self, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
         let Some(number) = schema::read_book(key) else {
-            self.fault(format!("a record has the key {key:?}, which is no book's number"));
+            self.fault(format!("a record has the invalid key {key:?}"));
             return Ok(());
         };
         let record = self.snapshot.json(value, format_args!("the record of book {}", number.0));
@@ -168,7 +168,10 @@ impl Check<'_> {
         };
         let name = format!("{} (book {})", record.key, number.0);
         if number >= self.next {
-            self.fault(format!("{name} has a number that the next new book may get, {}", self.next.0));
+            self.fault(format!(
+                "{name} has a number that may be assigned again, because the next one is {}",
+                self.next.0
+            ));
         }
         let found = self.snapshot.find(&record.key);
         if let Some(found) = self.or_fault(found)?
@@ -181,7 +184,7 @@ impl Check<'_> {
                 // Its remains are consistent only once no record names it.
                 Ok(recipe) if recipe.leaving => {}
                 Ok(recipe) => self.gems(&name, number, recipe, *count)?,
-                Err(_) => self.fault(format!("{name} has gems of recipe {recipe}, which is not defined here")),
+                Err(_) => self.fault(format!("{name} has gems of recipe {recipe}, which is unknown")),
             }
         }
         if self.snapshot.owners().number(&record.key.library) != Some(self.snapshot.owners().of(number)) {
@@ -227,7 +230,7 @@ impl Check<'_> {
             if let Some(kept) = self.or_fault(self.snapshot.sizes_of(recipe))?
                 && kept != made
             {
-                self.fault(format!("the sizes kept for recipe {} are not those of its books", recipe.name()));
+                self.fault(format!("the stored sizes of recipe {} do not match its books", recipe.name()));
             }
         }
         for (library, made) in std::mem::take(&mut self.libraries) {
@@ -245,7 +248,7 @@ impl Check<'_> {
                 ));
             }
             if kept.changed < made.changed || kept.library != library {
-                self.fault(format!("the summary of library {library} is not that of its books"));
+                self.fault(format!("the summary of library {library} does not match its books"));
             }
         }
         Ok(())
@@ -266,14 +269,14 @@ impl Check<'_> {
                 }
             }
             Some(MetaKey::Default) if schema::read_recipe(value).is_none_or(is_unknown) => {
-                self.fault(format!("the default recipe is {value:?}, which is not defined here"));
+                self.fault(format!("the default recipe is {value:?}, which is unknown"));
             }
             Some(key) => {
                 if let Some(number) = key.recipe().filter(|number| is_unknown(*number)) {
-                    self.fault(format!("there is an entry for recipe number {number}, which is not defined here"));
+                    self.fault(format!("there is an entry for recipe number {number}, which is unknown"));
                 }
             }
-            None => self.fault(format!("there is an entry {:?}, which means nothing", String::from_utf8_lossy(key))),
+            None => self.fault(format!("there is an unknown entry {:?}", String::from_utf8_lossy(key))),
         }
         Ok(())
     }
@@ -284,7 +287,7 @@ impl Check<'_> {
         if let (Some(entry), Ok(last)) = (entry, last)
             && entry.number > last
         {
-            self.fault(format!("entry {} of the audit log is behind its last, {last}", entry.number));
+            self.fault(format!("entry {} of the audit log comes after the last number, {last}", entry.number));
         }
         Ok(())
     }
@@ -298,8 +301,8 @@ impl Check<'_> {
         // An unreadable record was reported with the records.
         match self.snapshot.record(number) {
             Ok(Some(record)) if schema::id_key(&record.key) == key => {}
-            Ok(Some(record)) => self.fault(format!("{name} leads to book {}, which is {}", number.0, record.key)),
-            Ok(None) => self.fault(format!("{name} leads to book {}, which is not there", number.0)),
+            Ok(Some(record)) => self.fault(format!("{name} refers to book {}, which is {}", number.0, record.key)),
+            Ok(None) => self.fault(format!("{name} refers to book {}, which does not exist", number.0)),
             Err(StoreError::Damaged { .. }) => {}
             Err(e) => return Err(e),
         }
@@ -308,18 +311,18 @@ impl Check<'_> {
 
     fn gem_list(&mut self, key: &[u8], _: &[u8]) -> Result<(), StoreError> {
         let Some((number, book)) = schema::read_gems_key(key) else {
-            self.fault(format!("a gem list has the key {key:?}, which is none"));
+            self.fault(format!("a gem list has the invalid key {key:?}"));
             return Ok(());
         };
         let Some(recipe) = self.snapshot.known().numbered(number) else {
-            self.fault(format!("book {} has gems of recipe number {number}, which is not defined here", book.0));
+            self.fault(format!("book {} has gems of recipe number {number}, which is unknown", book.0));
             return Ok(());
         };
         match self.snapshot.record(book) {
             _ if recipe.leaving => {}
             Ok(Some(record)) if record.gems.contains_key(recipe.name()) => {}
             Ok(_) => self.fault(format!(
-                "there are gems of recipe {} for book {}, but no record says so",
+                "there are gems of recipe {} for book {}, but no record lists them",
                 recipe.name(),
                 book.0
             )),
@@ -331,12 +334,12 @@ impl Check<'_> {
 
     fn digest(&mut self, key: &[u8], _: &[u8]) -> Result<(), StoreError> {
         let Some((digest, book)) = schema::read_digest_key(key) else {
-            self.fault(format!("a digest has the key {key:?}, which is none"));
+            self.fault(format!("a digest has the invalid key {key:?}"));
             return Ok(());
         };
         match self.snapshot.record(book) {
             Ok(Some(record)) if digest_keys(book, &record).any(|of_record| of_record.as_ref() == key) => {}
-            Ok(_) => self.fault(format!("there is a digest {digest}… of book {}, which has no such text", book.0)),
+            Ok(_) => self.fault(format!("there is a digest {digest}… for book {}, which has no such text", book.0)),
             Err(StoreError::Damaged { .. }) => {}
             Err(e) => return Err(e),
         }
@@ -345,12 +348,12 @@ impl Check<'_> {
 
     fn fold(&mut self, key: &[u8], _: &[u8]) -> Result<(), StoreError> {
         let Some((book, base)) = schema::read_fold_key(key) else {
-            self.fault(format!("a fold has the key {key:?}, which is none"));
+            self.fault(format!("a fold has the invalid key {key:?}"));
             return Ok(());
         };
         match self.snapshot.record(book) {
             Ok(Some(_)) | Err(StoreError::Damaged { .. }) => {}
-            Ok(None) => self.fault(format!("there is a fold ({base}) of book {}, which is not there", book.0)),
+            Ok(None) => self.fault(format!("there is a fold ({base}) of book {}, which does not exist", book.0)),
             Err(e) => return Err(e),
         }
         Ok(())
