@@ -13,7 +13,7 @@ use lapidary_gems::{RecipeName, WrittenGem};
 
 use super::arguments::Target;
 use super::failure::{Failure, Status};
-use super::files::{CleanArgument, Reading};
+use super::files::TextArguments;
 use super::terminal::{out, tell};
 use super::text::read;
 
@@ -54,9 +54,7 @@ struct Add {
     #[arg(long, value_name = "FILE", required_unless_present_any = ["gems", "book"])]
     text: Option<PathBuf>,
     #[command(flatten)]
-    reading: Reading,
-    #[command(flatten)]
-    clean: CleanArgument,
+    input: TextArguments,
     /// Ignore these gems in checks
     #[arg(long, value_name = "N,N…", value_delimiter = ',', conflicts_with = "text")]
     gems: Option<Vec<WrittenGem>>,
@@ -90,7 +88,7 @@ impl Add {
     fn run(self) -> Result<Status, Failure> {
         let what = match (self.text, self.gems, self.library, self.book) {
             (Some(path), ..) => {
-                Allowable::Gems(Content::Text { text: read(self.reading, &path)?, clean: self.clean.clean })
+                Allowable::Gems(Content::Text { text: read(self.input.reading, &path)?, clean: self.input.clean })
             }
             (_, Some(gems), ..) => Allowable::Gems(Content::Gems { recipe: self.recipe, gems }),
             (.., Some(library), Some(id)) => Allowable::Book(BookKey { library, id }),

@@ -93,13 +93,7 @@ enum BooksCommand {
     /// Remove books
     Remove {
         #[command(flatten)]
-        target: Target,
-        /// The library
-        #[arg(long)]
-        library: Library,
-        /// The books' ids
-        #[arg(required = true, value_name = "ID")]
-        ids: Vec<BookId>,
+        books: Named,
     },
 }
 
@@ -138,7 +132,7 @@ impl Books {
                 let validity = given.then_some(Validity { from, until, otherwise });
                 books.amend("changed", &Amendment { rights, validity, ..Amendment::default() })
             }
-            BooksCommand::Remove { target, library, ids } => remove(&target, &library, ids),
+            BooksCommand::Remove { books: Named { target, library, ids } } => remove(&target, &library, ids),
         }
     }
 }

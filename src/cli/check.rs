@@ -16,7 +16,7 @@ use serde::Serialize;
 use super::access::Access;
 use super::arguments::{BoundariesArgument, RuleArguments, Target};
 use super::failure::{Failure, Status};
-use super::files::{Choice, CleanArgument, Reading, Usually, Walk};
+use super::files::{Choice, TextArguments, Usually, Walk};
 use super::terminal::tell;
 
 /// How many files are checked in parallel before their reports are printed in order.
@@ -41,9 +41,7 @@ pub(super) struct Check {
     #[command(flatten)]
     rule: RuleArguments,
     #[command(flatten)]
-    reading: Reading,
-    #[command(flatten)]
-    clean: CleanArgument,
+    input: TextArguments,
     #[command(flatten)]
     choice: Choice,
     /// Check only against books of this library
@@ -137,12 +135,12 @@ impl Check {
         path: &Path,
         options: &CheckOptions,
     ) -> Result<Result<(Report, u64), String>, Failure> {
-        let text = match self.reading.text(path) {
+        let text = match self.input.reading.text(path) {
             Ok(text) => text,
             Err(why) => return Ok(Err(why)),
         };
         let bytes = text.len() as u64;
-        match catalogue.check(&Query::Text { text, clean: self.clean.clean }, options) {
+        match catalogue.check(&Query::Text { text, clean: self.input.clean }, options) {
             // Distinguish a text that cannot be checked from options with which no text can be checked.
             Err(Failure::Input(why)) => catalogue.check(&Query::Gems(Vec::new()), options).map(|_| Err(why)),
             checked => Ok(Ok((checked?, bytes))),

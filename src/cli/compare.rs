@@ -10,7 +10,7 @@ use lapidary_gems::Place;
 
 use super::arguments::{RecipeArguments, RuleArguments};
 use super::failure::{Failure, Status};
-use super::files::{CleanArgument, Reading};
+use super::files::TextArguments;
 use super::terminal::out;
 use super::text::read;
 
@@ -22,9 +22,7 @@ pub(super) struct Compare {
     #[command(flatten)]
     rule: RuleArguments,
     #[command(flatten)]
-    reading: Reading,
-    #[command(flatten)]
-    clean: CleanArgument,
+    input: TextArguments,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -36,10 +34,10 @@ pub(super) struct Compare {
 
 impl Compare {
     pub(super) fn run(self) -> Result<Status, Failure> {
-        let (a, b) = (read(self.reading, &self.a)?, read(self.reading, &self.b)?);
+        let (a, b) = (read(self.input.reading, &self.a)?, read(self.input.reading, &self.b)?);
         let recipe = self.recipe.recipe()?;
         let rule = self.rule.changes().on(recipe.rule());
-        let text = |text| Text::new(text, self.clean.clean);
+        let text = |text| Text::new(text, self.input.clean);
         let comparison = compare(&recipe, rule, &text(&a), &text(&b));
         let mut out = out(self.json);
         if self.json {

@@ -55,9 +55,11 @@ impl Reading {
     }
 }
 
-/// Whether to clean texts.
+/// How to read a text, and whether to clean it.
 #[derive(Args, Clone, Copy)]
-pub(super) struct CleanArgument {
+pub(super) struct TextArguments {
+    #[command(flatten)]
+    pub(super) reading: Reading,
     /// Ignore print artifacts: running heads, page numbers, hyphens at line ends, ligatures. --clean=false keeps them
     /// [default: true for hardened recipes, false for exact recipes]
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]

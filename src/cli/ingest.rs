@@ -24,7 +24,7 @@ use self::progress::Progress;
 use super::access::Access as _;
 use super::arguments::{BoundariesArgument, FoldsArgument, Target};
 use super::failure::{Failure, Status};
-use super::files::{Choice, CleanArgument, Found, Reading, Usually, Walk};
+use super::files::{Choice, Found, TextArguments, Usually, Walk};
 use super::remote::Remote;
 use super::terminal::tell;
 
@@ -70,9 +70,7 @@ pub(super) struct Ingest {
     #[arg(long, value_name = "FILE.ndjson", conflicts_with_all = ["metadata", "onix", "paths"])]
     feed: Option<PathBuf>,
     #[command(flatten)]
-    reading: Reading,
-    #[command(flatten)]
-    clean: CleanArgument,
+    input: TextArguments,
     #[command(flatten)]
     choice: Choice,
     /// Take book ids from the file's name without its extension, or from its path relative to the folder. Ids in the metadata
@@ -176,7 +174,7 @@ impl Ingest {
         let library = known.library.or_else(|| self.library.clone()).ok_or(NO_LIBRARY)?;
         let rights = known.rights.or(self.rights).ok_or(NO_RIGHTS)?;
         let (source, key) = (Source::File(file), BookKey { library, id });
-        let (clean, allow_empty) = (self.clean.clean, self.allow_empty);
+        let (clean, allow_empty) = (self.input.clean, self.allow_empty);
         let Known { description, validity, .. } = known;
         Ok(Job { source, clean, key, rights, description, validity, allow_empty })
     }
@@ -208,7 +206,7 @@ impl Ingest {
     fn add(&self, sink: &Sink, jobs: Vec<(String, Job)>, progress: &Progress) -> Result<(), Failure> {
         match sink {
             Sink::Server(server) => jobs.into_par_iter().with_max_len(1).try_for_each(|(name, job)| {
-                for (name, entry) in job.load(name, self.reading) {
+                for (name, entry) in job.load(name, self.input.reading) {
                     let added = match entry.map(|entry| server.add(entry)) {
                         Ok(Err(Failure::Input(why))) | Err(why) => Err(why),
                         Ok(added) => Ok(added?),
@@ -223,7 +221,7 @@ impl Ingest {
                     jobs,
                     all,
                     |(name, job)| {
-                        let loaded = job.load(name, self.reading).into_iter();
+                        let loaded = job.load(name, self.input.reading).into_iter();
                         loaded.map(|(name, entry)| (name, entry.map_err(Failure::Input))).collect()
                     },
                     |name, added| {
@@ -242,7 +240,7 @@ impl Ingest {
     fn feed(&self, feed: &Path) -> Result<Status, Failure> {
         let progress = Progress::new(0, self.json, BTreeMap::new());
         let sink = self.sink()?;
-        let (library, clean, allow_empty) = (self.library.as_ref(), self.clean.clean, self.allow_empty);
+        let (library, clean, allow_empty) = (self.library.as_ref(), self.input.clean, self.allow_empty);
         let defaults = feed::Defaults { library, rights: self.rights, clean, allow_empty };
         feed::each(feed, &defaults, |lines| {
             progress.bar.inc_length(lines.len() as u64);

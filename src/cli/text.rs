@@ -8,7 +8,7 @@ use lapidary::catalogue::Text;
 
 use super::arguments::RecipeArguments;
 use super::failure::{Failure, Status};
-use super::files::{CleanArgument, Reading};
+use super::files::{Reading, TextArguments};
 
 /// Print a text's fold: digits, or for hardened recipes the consonants of its words.
 #[derive(Args)]
@@ -17,9 +17,7 @@ pub(super) struct Fold {
     #[arg(long, value_name = "RECIPE", default_value = "documented")]
     recipe: String,
     #[command(flatten)]
-    reading: Reading,
-    #[command(flatten)]
-    clean: CleanArgument,
+    input: TextArguments,
     /// The file; `-` is standard input
     #[arg(default_value = "-")]
     file: PathBuf,
@@ -31,9 +29,7 @@ pub(super) struct Gems {
     #[command(flatten)]
     recipe: RecipeArguments,
     #[command(flatten)]
-    reading: Reading,
-    #[command(flatten)]
-    clean: CleanArgument,
+    input: TextArguments,
     /// The file; `-` is standard input
     #[arg(default_value = "-")]
     file: PathBuf,
@@ -43,8 +39,8 @@ impl Fold {
     pub(super) fn run(self) -> Result<Status, Failure> {
         let recipe: lapidary_gems::Recipe =
             self.recipe.parse().map_err(|e| Failure::Input(format!("--recipe: {e}")))?;
-        let text = read(self.reading, &self.file)?;
-        writeln!(stdout(), "{}", Text::new(&text, self.clean.clean).fold(&recipe))?;
+        let text = read(self.input.reading, &self.file)?;
+        writeln!(stdout(), "{}", Text::new(&text, self.input.clean).fold(&recipe))?;
         Ok(Status::Done)
     }
 }
@@ -52,8 +48,8 @@ impl Fold {
 impl Gems {
     pub(super) fn run(self) -> Result<Status, Failure> {
         let recipe = self.recipe.recipe()?;
-        let text = read(self.reading, &self.file)?;
-        let gems = Text::new(&text, self.clean.clean).gems(&recipe);
+        let text = read(self.input.reading, &self.file)?;
+        let gems = Text::new(&text, self.input.clean).gems(&recipe);
         let gems: Vec<String> = gems.iter().map(|placed| recipe.write(placed.gem).to_string()).collect();
         writeln!(stdout(), "{}", gems.join(","))?;
         Ok(Status::Done)

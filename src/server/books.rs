@@ -145,23 +145,9 @@ fn entry(key: BookKey, body: Body, parameters: &str) -> Result<(NewEntry, Room),
 
 /// Converts a request into a catalogue entry.
 pub(super) fn entry_of(key: BookKey, written: NewBook) -> Result<NewEntry, Problem> {
-    let NewBook {
-        rights,
-        validity,
-        title,
-        authors,
-        language,
-        identifiers,
-        text,
-        clean,
-        gems,
-        recipe,
-        allow_empty,
-        id: _,
-    } = written;
-    let content = match (text, gems, recipe) {
-        (Some(text), None, None) => Content::Text { text, clean },
-        (None, Some(_), _) if clean.is_some() => {
+    let content = match (written.text, written.gems, written.recipe) {
+        (Some(text), None, None) => Content::Text { text, clean: written.clean },
+        (None, Some(_), _) if written.clean.is_some() => {
             return Err(Problem::new(ErrorCode::BadJson, "'clean' applies only to a text; leave it out with gems"));
         }
         (None, Some(gems), recipe) => Content::Gems { recipe: recipe.map(TryInto::try_into).transpose()?, gems },
@@ -171,7 +157,13 @@ pub(super) fn entry_of(key: BookKey, written: NewBook) -> Result<NewEntry, Probl
         }
         _ => return Err(Problem::new(ErrorCode::BadJson, "give exactly one of 'text' and 'gems'")),
     };
-    let description = Description { title, authors, language, identifiers };
+    let description = Description {
+        title: written.title,
+        authors: written.authors,
+        language: written.language,
+        identifiers: written.identifiers,
+    };
+    let NewBook { rights, validity, allow_empty, .. } = written;
     Ok(NewEntry { key, rights, description, validity, content, allow_empty })
 }
 

@@ -197,8 +197,11 @@ fn the_limit_holds_for_every_way_of_sending() {
     let server = Running::start();
     let too_large = |answer: Answer, what: &str| {
         let detail = answer.problem(413, "body_too_large", what);
-        assert!(detail.contains("4194304 bytes (4.0 MiB)"), "{detail}");
+        assert!(detail.contains("4194304 bytes (4.0 MiB)") && detail.ends_with("raise max-body"), "{detail}");
     };
+    // No setting raises the limit of a job's description.
+    let detail = server.post("/v1/jobs", JSON, vec![b' '; MAX_BODY]).problem(413, "body_too_large", "a job");
+    assert!(detail.ends_with("262144 bytes (0.2 MiB); send less"), "{detail}");
     let head = "POST /v1/checks HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\n";
     let chunks = |bytes: usize| {
         let mut sent = format!("{head}Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n").into_bytes();
