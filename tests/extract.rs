@@ -272,13 +272,13 @@ fn known_formats_are_refused_by_name() {
 fn noise_is_refused() {
     for length in [64, 1000, 100_000, 3_000_000] {
         let message = refusal(noise(length));
-        assert!(message.contains("of it are control characters"), "{length}: {message}");
+        assert!(message.contains("of its characters are control characters"), "{length}: {message}");
         let marked = [b"\xFF\xFE".to_vec(), noise(length)].concat();
         assert!(extract::text(marked, None).is_err(), "{length} bytes behind a mark of UTF-16");
     }
     let printable: Vec<u8> = noise(10_000).into_iter().filter(|byte| matches!(byte, 0x20..=0x7E | 0xA0..)).collect();
-    assert!(refusal(printable).contains("do not go together"));
-    assert_eq!(refusal(vec![0; 1000]), "not a text: 100 % of it are control characters");
+    assert!(refusal(printable).contains("do not belong together"));
+    assert_eq!(refusal(vec![0; 1000]), "not a text: 100 % of its characters are control characters");
 }
 
 #[test]
@@ -289,7 +289,7 @@ fn a_text_may_have_a_few_control_characters() {
         assert_eq!(extract::text(text.into(), None).unwrap().text, text);
     }
     let given = extract::text(b"\x01\x02\x03 text".to_vec(), Some("cp1251".parse().unwrap())).unwrap_err();
-    assert_eq!(given.to_string(), "not a text: read as windows-1251, 38 % of it are control characters");
+    assert_eq!(given.to_string(), "not a text: read as windows-1251, 38 % of its characters are control characters");
 }
 
 #[test]

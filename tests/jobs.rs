@@ -356,7 +356,7 @@ fn a_backup_comes_back() {
     run("restore --backup 9 --from {} --data {}", &[&backups, &restored]).expect(3);
     let inside = data.join("inside");
     let refused = run("backup --data {} --to {}", &[&data, &inside]).expect(3);
-    assert!(refused.err.contains("catalogue's own folder"), "{}", refused.err);
+    assert!(refused.err.contains("inside the catalogue's folder"), "{}", refused.err);
     let other = folder.path("other");
     run("ingest --library l --rights free --data {} {}", &[&other, &folder.path("new.txt")]).expect(0);
     let refused = run("backup --data {} --to {}", &[&other, &backups]).expect(3);

@@ -50,7 +50,7 @@ pub(super) fn controls(text: &str, encoding: Encoding) -> Option<String> {
         return None;
     }
     let share = share(controls, text.chars().count());
-    (share > MOST_CONTROLS).then(|| format!("{} of it are control characters", percent(share)))
+    (share > MOST_CONTROLS).then(|| format!("{} of its characters are control characters", percent(share)))
 }
 
 /// A complaint if too many characters of `text` are broken or belong to no script.
