@@ -61,7 +61,7 @@ impl Editor<'_> {
     }
 
     /// Sets whether folds are kept of books added from now on. With its fold, a book can get gems of another recipe
-    /// without its text ([`Task::Reindex`]).
+    /// without its text ([`Task::Reindex`](crate::api::Task::Reindex)).
     pub fn keep_folds(&self, keep: bool) -> Result<(), CatalogueError> {
         let _changing = self.changing_settings();
         if keep != self.keeps_folds()? {
