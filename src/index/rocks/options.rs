@@ -14,7 +14,7 @@ const MEMTABLE_BYTES: usize = 32 << 20;
 const ALL_MEMTABLES_BYTES: usize = 128 << 20;
 /// Maximum size of the write-ahead log; beyond it, everything in it is flushed to tables. It bounds what is replayed
 /// after a crash, except for what is written during that flush (`docs/measurements.md` has the cost).
-const WAL_BYTES: u64 = 16 << 20;
+const WAL_BYTES: u64 = 12 << 20;
 /// Keeps what was replayed from the log after a crash in memory, so that the store opens sooner. It is flushed to
 /// tables like other changes.
 const NO_FLUSH_IN_RECOVERY: &str = "avoid_flush_during_recovery=true";
