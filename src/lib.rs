@@ -54,6 +54,7 @@ pub mod index;
 pub mod matching;
 mod metrics;
 pub mod onix;
+pub mod permission;
 pub mod report;
 pub mod server;
 

@@ -240,7 +240,7 @@ fn what_is_wrong_with_the_files_is_said_before_it_serves() {
     fs::write(&certificate, &key).expect("written");
     said("certificate.pem: contains no certificate");
     fs::write(&certificate, "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n").expect("written");
-    said("certificate.pem: it cannot be used");
+    said("certificate.pem: not a valid X.509 certificate");
     fs::write(&certificate, &good).expect("written");
     fs::write(&private_key, &good).expect("written");
     said("key.pem: contains no private key");

@@ -14,24 +14,27 @@ mod cgroup;
 mod hostile;
 #[path = "../../tests/common/makers.rs"]
 mod makers;
+#[path = "../process/mod.rs"]
+mod process;
 
 use std::error::Error;
 use std::fs;
 use std::net::TcpListener;
 use std::path::Path;
-use std::process::{Child, Command, ExitCode, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::process::{Command, ExitCode, Stdio};
+use std::time::Duration;
 
 use clap::Parser;
-use lapidary::api::{NewKey, Role};
+use lapidary::api::NewKey;
 use lapidary::catalogue::{Catalogue, Content, NewEntry};
 use lapidary::index::{Actor, BookKey, Rights};
+use lapidary::permission::Role;
 use lapidary_gems::Recipe;
 use tempfile::TempDir;
 
 use self::cgroup::Cgroup;
 use self::hostile::{Calls, Target, attack};
+use self::process::Process;
 
 /// The result of a step that may fail for any reason.
 type Fallible<T> = Result<T, Box<dyn Error + Send + Sync>>;
@@ -107,8 +110,8 @@ fn run(arguments: &Arguments) -> Fallible<bool> {
     );
     tell("a check of one gem", &outcome.good);
     tell("administration", &outcome.admin);
-    let lives = server.try_wait()?.is_none();
-    let own = peak_of(server.id());
+    let lives = server.0.try_wait()?.is_none();
+    let own = peak_of(server.0.id());
     let all = cgroup.as_ref().ok().and_then(Cgroup::peak);
     let killed = cgroup.as_ref().ok().and_then(Cgroup::killed).unwrap_or_default();
     println!("\nmost memory of the server's own process: {} MiB", own.unwrap_or_default() >> 20);
@@ -125,7 +128,7 @@ fn run(arguments: &Arguments) -> Fallible<bool> {
     let p99 = outcome.good.quantile(0.99);
     let quick = p99 <= GOOD_P99;
     println!("the good client's p99 is {} ms: {}", p99.as_millis(), if quick { "within 100" } else { "MORE THAN 100" });
-    stop(&mut server)?;
+    server.stop()?;
     let within = own.is_some_and(|own| own < arguments.memory);
     Ok(lives && quick && within && killed == 0 && outcome.good.failed.is_empty() && outcome.admin.failed.is_empty())
 }
@@ -188,7 +191,7 @@ fn prose(seed: u64) -> String {
     text
 }
 
-fn start(data: &Path, address: &str, cgroup: Option<&Cgroup>) -> Fallible<Child> {
+fn start(data: &Path, address: &str, cgroup: Option<&Cgroup>) -> Fallible<Process> {
     let mut command = match cgroup {
         None => Command::new(env!("CARGO_BIN_EXE_lapidary")),
         Some(cgroup) => {
@@ -201,22 +204,9 @@ fn start(data: &Path, address: &str, cgroup: Option<&Cgroup>) -> Fallible<Child>
     };
     command.args(["serve", "--listen", address]).args(SETTINGS).arg("--data").arg(data);
     let child = command.env("RUST_LOG", "error").stdout(Stdio::null()).spawn()?;
-    let begun = Instant::now();
-    while ureq::get(format!("http://{address}/readyz")).call().is_err() {
-        if begun.elapsed() > Duration::from_secs(60) {
-            return Err("the server is not ready after a minute".into());
-        }
-        thread::sleep(Duration::from_millis(10));
-    }
-    Ok(child)
-}
-
-fn stop(server: &mut Child) -> Fallible<()> {
-    let told = Command::new("kill").args(["-TERM", &server.id().to_string()]).status()?;
-    if told.success() {
-        server.wait()?;
-    }
-    Ok(())
+    let server = Process(child);
+    server.wait_until_ready(&format!("http://{address}"))?;
+    Ok(server)
 }
 
 /// The peak memory of a process.

@@ -11,6 +11,10 @@
 //! this process on the same cores, and they verify every response; a wrong one aborts the run. The results are printed
 //! to standard output as a Markdown table, with times as p50 / p99.
 
+#[path = "../process/mod.rs"]
+#[allow(dead_code, reason = "a part is for the other benches")]
+mod process;
+
 mod arguments;
 mod check;
 mod corpus;

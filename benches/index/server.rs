@@ -4,18 +4,19 @@ use std::fs;
 use std::io::{self, BufRead as _, BufReader};
 use std::net::SocketAddr;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
 
 use crate::Outcome;
 use crate::arguments::Arguments;
+use crate::process::Process;
 
 pub const LAPIDARY: &str = env!("CARGO_BIN_EXE_lapidary");
 
-/// A running server.
+/// A running server. It is killed on drop.
 pub struct Server {
     pub address: SocketAddr,
-    child: Child,
+    process: Process,
 }
 
 impl Server {
@@ -34,12 +35,12 @@ impl Server {
         let address = address.ok_or_else(|| format!("the server did not start: {line}"))?;
         // The server would block if its log were not read.
         thread::spawn(move || io::copy(&mut log, &mut io::sink()));
-        Ok(Self { address, child })
+        Ok(Self { address, process: Process(child) })
     }
 
     /// The memory of the server, from `/proc`.
     pub fn memory(&self) -> Outcome<String> {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let status = fs::read_to_string(format!("/proc/{}/status", self.process.0.id()))?;
         let mebibytes = |name: &str| {
             let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
             let kibibytes: Option<u64> = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
@@ -53,22 +54,7 @@ impl Server {
         ))
     }
 
-    /// Stops the server with SIGTERM, as an administrator would.
-    pub fn stop(mut self) -> Outcome<()> {
-        let told = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status()?;
-        let ended = self.child.wait()?;
-        if told.success() && ended.success() {
-            Ok(())
-        } else {
-            Err(format!("the server stopped badly: {ended}").into())
-        }
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // It may have stopped already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+    pub fn stop(self) -> Outcome<()> {
+        self.process.stop()
     }
 }

@@ -17,6 +17,9 @@ mod data;
 #[allow(dead_code, reason = "a part is for the other bench")]
 mod random;
 
+#[path = "../process/mod.rs"]
+mod process;
+
 mod client;
 mod server;
 
@@ -90,7 +93,7 @@ fn soak(arguments: &Arguments) -> Outcome<bool> {
     let shelf = Uniform { seed: arguments.seed, books: u32::try_from(arguments.postings.div_ceil(GEMS))? };
     eprintln!("building {} postings", arguments.postings);
     build(&data, &shelf)?;
-    let mut server = Server::start(&data)?;
+    let server = Server::start(&data)?;
     let duration = Duration::from_secs_f64(60.0 * arguments.minutes);
 
     let over = AtomicBool::new(false);
@@ -130,7 +133,7 @@ fn soak(arguments: &Arguments) -> Outcome<bool> {
     }
     let flat = memory.tell();
 
-    let restarted = killed_under_load(&mut server, arguments, &shelf, &data)?;
+    let (server, restarted) = killed_under_load(server, arguments, &shelf, &data)?;
     println!(
         "killed with SIGKILL under this load, it answered /readyz with 200 {:.2} s after its start",
         restarted.as_secs_f64()
@@ -190,13 +193,13 @@ impl Course {
     }
 }
 
-/// Kills the server while all clients write, restarts it, and returns the time until it is ready.
+/// Kills the server while all clients write, restarts it, and returns it with the time until it is ready.
 fn killed_under_load(
-    server: &mut Server,
+    server: Server,
     arguments: &Arguments,
     shelf: &Uniform,
     data: &std::path::Path,
-) -> Outcome<Duration> {
+) -> Outcome<(Server, Duration)> {
     let (over, url) = (AtomicBool::new(false), server.url.clone());
     thread::scope(|scope| {
         for number in 0..arguments.clients {
@@ -205,10 +208,9 @@ fn killed_under_load(
         }
         thread::sleep(Duration::from_secs(10));
         over.store(true, Ordering::Relaxed);
-        server.kill()
-    })?;
+        drop(server);
+    });
     let begun = Instant::now();
-    *server = Server::start(data)?;
-    server.wait_until_ready()?;
-    Ok(begun.elapsed())
+    let server = Server::start(data)?;
+    Ok((server, begun.elapsed()))
 }

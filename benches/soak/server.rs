@@ -3,16 +3,16 @@
 use std::fs;
 use std::io::{self, BufRead as _, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
-use std::time::Duration;
 
 use crate::Outcome;
+use crate::process::Process;
 
-/// A running server.
+/// A running server. It is killed on drop.
 pub struct Server {
     pub url: String,
-    child: Child,
+    process: Process,
 }
 
 impl Server {
@@ -29,25 +29,14 @@ impl Server {
             }
             Ok(())
         });
-        let server = Self { url: format!("http://127.0.0.1:{port}"), child };
-        server.wait_until_ready()?;
+        let server = Self { url: format!("http://127.0.0.1:{port}"), process: Process(child) };
+        server.process.wait_until_ready(&server.url)?;
         Ok(server)
-    }
-
-    /// Waits until the server reports that it is ready.
-    pub fn wait_until_ready(&self) -> Outcome<()> {
-        for _ in 0..60_000 {
-            if ureq::get(format!("{}/readyz", self.url)).call().is_ok() {
-                return Ok(());
-            }
-            thread::sleep(Duration::from_millis(1));
-        }
-        Err("the server is not ready after a minute".into())
     }
 
     /// The memory of the server.
     pub fn memory(&self) -> Outcome<Memory> {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let status = fs::read_to_string(format!("/proc/{}/status", self.process.0.id()))?;
         let anonymous = number(&status, "RssAnon:").ok_or("/proc tells no RssAnon")? / 1024.0;
         let metrics = ureq::get(format!("{}/metrics", self.url)).call()?.body_mut().read_to_string()?;
         let store = ["lapidary_store_cache_used_bytes ", "lapidary_store_memtable_bytes "];
@@ -55,21 +44,8 @@ impl Server {
         Ok(Memory { anonymous, store: bytes / f64::from(1 << 20) })
     }
 
-    pub fn kill(&mut self) -> Outcome<()> {
-        self.child.kill()?;
-        self.child.wait()?;
-        Ok(())
-    }
-
-    /// Stops the server with SIGTERM, as an administrator would.
-    pub fn stop(mut self) -> Outcome<()> {
-        let told = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status()?;
-        let ended = self.child.wait()?;
-        if told.success() && ended.success() {
-            Ok(())
-        } else {
-            Err(format!("the server stopped badly: {ended}").into())
-        }
+    pub fn stop(self) -> Outcome<()> {
+        self.process.stop()
     }
 }
 
@@ -86,12 +62,4 @@ pub struct Memory {
     pub anonymous: f64,
     /// The part used by the store for its cache and memtables. Both grow up to their configured size.
     pub store: f64,
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // It may have stopped already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }

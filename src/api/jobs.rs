@@ -154,20 +154,6 @@ pub struct Job {
     /// Why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// The point to resume from after a crash.
-    #[serde(default, rename = "stand")]
-    pub checkpoint: Checkpoint,
-}
-
-/// The point to resume a job from.
-#[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct Checkpoint {
-    /// Number of the next book to process.
-    pub book: u32,
-    /// The default recipe when the job was started.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<String>)]
-    pub before: Option<RecipeName>,
 }
 
 /// The result of a job, by its kind of task.

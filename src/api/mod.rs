@@ -23,10 +23,10 @@ pub use books::{
 pub use checks::{BookRef, Check, CheckAnswer, CheckParameters, GemsForm, Match, Report};
 pub use export::{ExportBook, ExportEnd, ExportGem, ExportHeader, ExportLine};
 pub use jobs::{
-    BackedUp, Checkpoint, Compacted, CutFrom, Dropped, Job, JobResult, JobState, Jobs, RecipeChoice, Recut, Reindexed,
-    Task, Verified,
+    BackedUp, Compacted, CutFrom, Dropped, Job, JobResult, JobState, Jobs, RecipeChoice, Recut, Reindexed, Task,
+    Verified,
 };
-pub use keys::{Key, Keys, MadeKey, NewKey, Rate, RateError, Role, Rotation, Unit};
+pub use keys::{Key, Keys, MadeKey, NewKey, Rotation};
 pub use problem::Problem;
 pub use server::{Health, Imported};
 pub use webhooks::{Failing, MadeWebhook, Matched, NewWebhook, Webhook, WebhookEvent, Webhooks};

@@ -14,8 +14,9 @@ use subtle::ConstantTimeEq;
 
 use super::rows::put;
 use super::{Catalogue, CatalogueError, Editor};
-use crate::api::{self, MadeKey, NewKey, Rate, Role, Unit};
+use crate::api::{self, MadeKey, NewKey};
 use crate::index::{Action, Actor, Library, RowChange, Table};
+use crate::permission::{Rate, Role, Unit};
 
 /// Prefix of every key, so that scanners can find keys that were published by mistake.
 const PREFIX: &str = "lap_";

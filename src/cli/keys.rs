@@ -7,8 +7,9 @@ use clap::{Args, Subcommand};
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp};
-use lapidary::api::{Key, MadeKey, NewKey, Rate, Role};
+use lapidary::api::{Key, MadeKey, NewKey};
 use lapidary::index::Library;
+use lapidary::permission::{Rate, Role};
 
 use super::arguments::Target;
 use super::failure::{Failure, Status};

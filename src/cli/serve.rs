@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use clap::Args;
 use jiff::Timestamp;
-use lapidary::api::Rate;
 use lapidary::catalogue::{Backups, Catalogue};
 use lapidary::index::CACHE_BYTES;
 use lapidary::parse;
+use lapidary::permission::Rate;
 use lapidary::server::{self, CertificateError, CertificateFiles, ServerError, Settings};
 use lapidary_gems::{Recipe, RecipeName, Rule};
 use serde::{Deserialize, Serialize};

@@ -232,7 +232,7 @@ async fn read(request: &HttpRequest, mut payload: Payload, state: &State, limit:
     let limit = limit.min(state.max_body);
     let declared = request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
     if declared.is_some_and(|length: u64| length > limit as u64) {
-        return Err(too_large("body", limit, state.max_body));
+        return Err(too_large("body", limit, limit == state.max_body));
     }
     let most = declared.map_or(limit, |length| length as usize);
     let mut sent = Sent { bytes: Vec::new(), room: state.memory.room() };
@@ -241,7 +241,7 @@ async fn read(request: &HttpRequest, mut payload: Payload, state: &State, limit:
         let chunk = chunk.map_err(|_| Problem::new(ErrorCode::BrokenBody, "the body ended early; send it again"))?;
         let length = sent.bytes.len() + chunk.len();
         if length > limit {
-            return Err(too_large("body", limit, state.max_body));
+            return Err(too_large("body", limit, limit == state.max_body));
         }
         sent.room.grow_to(length)?;
         if length > sent.bytes.capacity() {
@@ -302,9 +302,9 @@ fn refuse_compressed(request: &HttpRequest) -> Result<(), Problem> {
     }
 }
 
-/// The refusal of a body, or of a line of a stream, that is larger than its limit.
-pub(super) fn too_large(what: &str, limit: usize, max_body: usize) -> Problem {
-    let raise = if limit == max_body { ", or ask the administrator to raise max-body" } else { "" };
+/// The refusal of a body, or of a line of a stream, that is larger than its limit, which may be the setting `max-body`.
+pub(super) fn too_large(what: &str, limit: usize, is_max_body: bool) -> Problem {
+    let raise = if is_max_body { ", or ask the administrator to raise max-body" } else { "" };
     let mib = limit as f64 / MIB;
     let detail = format!("the {what} is larger than the limit of {limit} bytes ({mib:.1} MiB); send less{raise}");
     Problem::new(ErrorCode::BodyTooLarge, detail)

@@ -36,7 +36,7 @@ pub(super) fn calls() -> Vec<Call> {
         Call::new(Delete, "/v1/jobs/{id}", Admin, cancel).named("cancel_job", "Cancel a job").about("A job that has ended cannot be cancelled (409).").answers(
             202,
             "The job",
-            [json::<Jobs>()],
+            [json::<Job>()],
         ),
         Call::new(Post, "/v1/libraries/{library}/recut/{id:.*}", Ingest, recut)
             .named("recut", "Send a text that a re-index is waiting for")

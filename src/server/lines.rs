@@ -298,7 +298,7 @@ impl Lines {
             self.end_line(line);
         }
         if self.buffer.len() > self.limit {
-            self.refused = self.refused.take().or_else(|| Some(body::too_large("line", self.limit, self.limit)));
+            self.refused = self.refused.take().or_else(|| Some(body::too_large("line", self.limit, true)));
         }
         if self.refused.is_some() {
             self.buffer.clear();
@@ -311,7 +311,7 @@ impl Lines {
         self.pace = Pace::new();
         let content = match self.refused.take() {
             Some(problem) => Err(problem),
-            None if line.len() > self.limit => Err(body::too_large("line", self.limit, self.limit)),
+            None if line.len() > self.limit => Err(body::too_large("line", self.limit, true)),
             None if line.trim_ascii().is_empty() => return,
             None => Ok(line),
         };

@@ -6,8 +6,8 @@ use std::thread::available_parallelism;
 use std::time::Duration;
 
 use super::tls::CertificateFiles;
-use crate::api::Rate;
 use crate::extract::Limits;
+use crate::permission::Rate;
 
 /// The default size limit for request bodies: a text of 64 MiB is about fifty thick novels.
 const MAX_BODY: usize = 64 << 20;

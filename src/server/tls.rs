@@ -48,12 +48,12 @@ pub enum CertificateError {
     #[error("{0}: contains no private key; give one as PEM, without a passphrase (-----BEGIN PRIVATE KEY-----)")]
     NoKey(PathBuf),
     /// The certificate or key cannot be used.
-    #[error("{path}: {detail}")]
+    #[error("{path}: {why}")]
     Unusable {
         /// The file.
         path: PathBuf,
         /// What is wrong with it.
-        detail: String,
+        why: &'static str,
     },
     /// The certificate and key do not match.
     #[error("the key in {key} does not belong to the first certificate in {certificate}")]
@@ -109,31 +109,32 @@ struct Loaded {
 impl Loaded {
     fn new(paths: &CertificateFiles, files: &Files) -> Result<Self, CertificateError> {
         let CertificateFiles { certificate, private_key } = paths;
-        let unusable = |path: &Path, why: &dyn fmt::Display| {
-            let detail = format!("it cannot be used: {why}");
-            CertificateError::Unusable { path: path.to_owned(), detail }
-        };
+        let unusable = |path: &Path, why| CertificateError::Unusable { path: path.to_owned(), why };
+        let not_x509 = || unusable(certificate, "not a valid X.509 certificate; export it again");
         let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(&files.certificate)
             .collect::<Result<_, _>>()
-            .map_err(|e| unusable(certificate, &e))?;
+            .map_err(|_| unusable(certificate, "the PEM is damaged; export it again"))?;
         let first = chain.first().ok_or_else(|| CertificateError::NoCertificate(certificate.clone()))?;
-        let first = Certificate::from_der(first).map_err(|e| unusable(certificate, &e))?;
+        let first = Certificate::from_der(first).map_err(|_| not_x509())?;
         let validity = &first.tbs_certificate().validity();
         let instant = |time: &x509_cert::time::Time| {
             // The time is not before 1970, so the sign is not lost.
             let seconds = time.to_unix_duration().as_secs().cast_signed();
-            Timestamp::from_second(seconds).map_err(|e| unusable(certificate, &e))
+            Timestamp::from_second(seconds).map_err(|_| not_x509())
         };
         let (from, until) = (instant(&validity.not_before)?, instant(&validity.not_after)?);
         let key = PrivateKeyDer::from_pem_slice(&files.private_key)
             .map_err(|_| CertificateError::NoKey(private_key.clone()))?;
-        let key = default_provider().key_provider.load_private_key(key).map_err(|e| unusable(private_key, &e))?;
+        let key = default_provider().key_provider.load_private_key(key).map_err(|_| {
+            let why = "the key is damaged or of an unknown kind; use RSA (2048 bits or more), ECDSA (P-256, P-384) or Ed25519";
+            unusable(private_key, why)
+        })?;
         let pair = CertifiedKey::new(chain, key);
         pair.keys_match().map_err(|e| match e {
             rustls::Error::InconsistentKeys(_) => {
                 CertificateError::Mismatch { certificate: certificate.clone(), key: private_key.clone() }
             }
-            other => unusable(certificate, &other),
+            _ => not_x509(),
         })?;
         Ok(Self { pair: Arc::new(pair), from, until })
     }

@@ -1,11 +1,12 @@
-//! A job: its task and progress.
+//! A job, as stored: its task, progress and end.
 
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
+use lapidary_gems::{Recipe, RecipeName};
+use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::api::{self, Checkpoint, JobResult, JobState, Task};
+use crate::api::{self, BackedUp, Compacted, Dropped, JobResult, JobState, RecipeChoice, Reindexed, Verified};
 use crate::catalogue::CatalogueError;
 
 /// Where backups may be written.
@@ -41,38 +42,207 @@ impl Backups {
     }
 }
 
-/// A job, as stored.
+/// A job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Job {
-    /// Its number.
+pub(super) struct Job {
     pub id: u32,
-    /// Its task.
     pub task: Task,
-    /// Its state.
-    pub state: JobState,
+    pub started: Timestamp,
     /// How much of `total` is done. The unit depends on the task.
     pub done: u64,
-    /// Total amount of work.
     pub total: u64,
-    /// When it was started.
-    pub started: Timestamp,
-    /// When it finished.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ended: Option<Timestamp>,
-    /// Its result.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub result: Option<JobResult>,
-    /// Why it failed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
     /// The point to resume from after a crash.
     #[serde(default, rename = "stand")]
     pub checkpoint: Checkpoint,
+    #[serde(flatten)]
+    pub state: State,
+}
+
+/// The task of a job.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub(super) enum Task {
+    Reindex(Reindex),
+    DropRecipe { recipe: RecipeName },
+    Verify { fix: bool },
+    Backup { to: PathBuf, keep: u32 },
+    Compact {},
+}
+
+/// How to make a recipe the default.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Reindex {
+    #[serde(deserialize_with = "named_or_defined")]
+    pub recipe: Recipe,
+    pub from: CutFrom,
+    /// Whether to drop the previous default recipe at the end.
+    pub drop_old: bool,
+    /// Whether the recipe becomes the default even if some books cannot get gems of it.
+    pub allow_missing: bool,
+}
+
+/// What to compute gems from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum CutFrom {
+    /// The stored folds.
+    Folds,
+    /// Texts that are sent one by one. The job waits for them.
+    Sources,
+}
+
+/// The point to resume a job from.
+#[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Checkpoint {
+    /// Number of the next book to process.
+    pub book: u32,
+    /// The default recipe when the job was started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<RecipeName>,
+}
+
+/// Whether a job has ended, and how.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub(super) enum State {
+    /// After a crash it resumes when the catalogue is served again.
+    Running,
+    Done {
+        ended: Timestamp,
+        result: Outcome,
+    },
+    Failed {
+        ended: Timestamp,
+        error: String,
+    },
+    Cancelled {
+        ended: Timestamp,
+    },
+}
+
+/// The result of a job, by its kind of task.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Outcome {
+    Reindexed { before: RecipeName, books_without: u64, default: RecipeName, dropped: Option<RecipeName> },
+    Dropped { dropped: RecipeName },
+    Verified { faults: Vec<String>, found: Option<Vec<String>>, lost: Option<Vec<String>> },
+    BackedUp { backup: u32, bytes: u64, kept: usize },
+    Compacted { bytes: u64, bytes_before: u64 },
+}
+
+/// Reads a recipe from its definition, or from its name, which earlier versions stored for a built-in recipe.
+fn named_or_defined<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Recipe, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Stored {
+        Named(String),
+        Defined(Recipe),
+    }
+    match Stored::deserialize(deserializer)? {
+        Stored::Named(name) => name.parse().map_err(serde::de::Error::custom),
+        Stored::Defined(recipe) => Ok(recipe),
+    }
+}
+
+impl Job {
+    /// A job that has not begun.
+    pub fn new(id: u32, task: Task) -> Self {
+        let (started, checkpoint) = (Timestamp::now(), Checkpoint::default());
+        Self { id, task, started, done: 0, total: 0, checkpoint, state: State::Running }
+    }
+
+    pub fn is_running(&self) -> bool {
+        self.state == State::Running
+    }
+}
+
+impl Task {
+    /// The name of its kind.
+    pub fn kind(&self) -> &'static str {
+        api::Task::from(self.clone()).kind()
+    }
+}
+
+impl State {
+    /// Its word on the wire.
+    pub fn shown(&self) -> JobState {
+        match self {
+            Self::Running => JobState::Running,
+            Self::Done { .. } => JobState::Done,
+            Self::Failed { .. } => JobState::Failed,
+            Self::Cancelled { .. } => JobState::Cancelled,
+        }
+    }
+}
+
+impl TryFrom<api::Task> for Task {
+    type Error = CatalogueError;
+
+    fn try_from(task: api::Task) -> Result<Self, CatalogueError> {
+        Ok(match task {
+            api::Task::Reindex { recipe, from, drop_old, allow_missing } => {
+                let from = match from {
+                    api::CutFrom::Folds => CutFrom::Folds,
+                    api::CutFrom::Sources => CutFrom::Sources,
+                };
+                Self::Reindex(Reindex { recipe: recipe.recipe()?, from, drop_old, allow_missing })
+            }
+            api::Task::DropRecipe { recipe } => Self::DropRecipe { recipe },
+            api::Task::Verify { fix } => Self::Verify { fix },
+            api::Task::Backup { to, keep } => Self::Backup { to, keep },
+            api::Task::Compact {} => Self::Compact {},
+        })
+    }
+}
+
+impl From<Task> for api::Task {
+    fn from(task: Task) -> Self {
+        match task {
+            Task::Reindex(Reindex { recipe, from, drop_old, allow_missing }) => {
+                let from = match from {
+                    CutFrom::Folds => api::CutFrom::Folds,
+                    CutFrom::Sources => api::CutFrom::Sources,
+                };
+                let is_built_in = Recipe::built_in().any(|known| known == recipe);
+                let recipe = match is_built_in {
+                    true => RecipeChoice::Named(recipe.name().to_string()),
+                    false => RecipeChoice::Defined(recipe),
+                };
+                Self::Reindex { recipe, from, drop_old, allow_missing }
+            }
+            Task::DropRecipe { recipe } => Self::DropRecipe { recipe },
+            Task::Verify { fix } => Self::Verify { fix },
+            Task::Backup { to, keep } => Self::Backup { to, keep },
+            Task::Compact {} => Self::Compact {},
+        }
+    }
+}
+
+impl From<Outcome> for JobResult {
+    fn from(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Reindexed { before, books_without, default, dropped } => {
+                Self::Reindexed(Reindexed { before, books_without, default, dropped })
+            }
+            Outcome::Dropped { dropped } => Self::Dropped(Dropped { dropped }),
+            Outcome::Verified { faults, found, lost } => Self::Verified(Verified { faults, found, lost }),
+            Outcome::BackedUp { backup, bytes, kept } => Self::BackedUp(BackedUp { backup, bytes, kept }),
+            Outcome::Compacted { bytes, bytes_before } => Self::Compacted(Compacted { bytes, bytes_before }),
+        }
+    }
 }
 
 impl From<Job> for api::Job {
     fn from(job: Job) -> Self {
-        let Job { id, task, state, done, total, started, ended, result, error, checkpoint } = job;
-        Self { id, task, state, done, total, started, ended, result, error, checkpoint }
+        let (id, state) = (job.id, job.state.shown());
+        let (ended, result, error) = match job.state {
+            State::Running => (None, None, None),
+            State::Done { ended, result } => (Some(ended), Some(result.into()), None),
+            State::Failed { ended, error } => (Some(ended), None, Some(error)),
+            State::Cancelled { ended } => (Some(ended), None, None),
+        };
+        let (task, started) = (job.task.into(), job.started);
+        Self { id, task, state, done: job.done, total: job.total, started, ended, result, error }
     }
 }

@@ -15,10 +15,10 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 
 pub use self::job::Backups;
-use self::job::Job;
+use self::job::{Checkpoint, Job, Outcome, State, Task};
 use super::rows::put;
 use super::{BACKUPS, COMPACTION, Catalogue, CatalogueError, Editor, VERIFICATION};
-use crate::api::{self, BackedUp, Checkpoint, Compacted, Dropped, JobResult, JobState, Task, Verified};
+use crate::api;
 use crate::index::{Action, Actor, Backup, RowChange, StoreError, Table, Watch};
 
 /// Number of finished jobs to remember.
@@ -46,7 +46,7 @@ impl Jobs {
     /// The tasks of the unfinished jobs of this process.
     fn running(&self) -> Vec<Task> {
         let jobs: Vec<Job> = lock(&self.begun).iter().map(|begun| begun.job()).collect();
-        jobs.into_iter().filter(|job| job.state == JobState::Running).map(|job| job.task).collect()
+        jobs.into_iter().filter(Job::is_running).map(|job| job.task).collect()
     }
 
     /// Whether background work must stop.
@@ -79,7 +79,8 @@ impl Catalogue {
     ///
     /// # Errors
     /// [`CatalogueError::JobRuns`] if a job of the same kind is unfinished, and the errors of an invalid task.
-    pub fn start(self: &Arc<Self>, actor: Actor, task: Task) -> Result<api::Job, CatalogueError> {
+    pub fn start(self: &Arc<Self>, actor: Actor, task: api::Task) -> Result<api::Job, CatalogueError> {
+        let task = task.try_into()?;
         self.approve(&task)?;
         let mut begun = lock(&self.jobs.begun);
         let kept = self.kept_jobs()?;
@@ -88,7 +89,7 @@ impl Catalogue {
             let known = current(job);
             let runs = known.is_some();
             let job = known.unwrap_or_else(|| job.clone());
-            (job.state == JobState::Running).then_some((job, runs))
+            job.is_running().then_some((job, runs))
         });
         let mut changes = Vec::new();
         let job = match unended {
@@ -97,11 +98,9 @@ impl Catalogue {
             None => {
                 let id = kept.last().map_or(1, |job| job.id.saturating_add(1));
                 let forgotten = kept.len().saturating_sub(REMEMBERED);
-                let ended = kept.iter().filter(|job| job.state != JobState::Running);
+                let ended = kept.iter().filter(|job| !job.is_running());
                 changes.extend(ended.take(forgotten).map(|job| RowChange::delete(Table::Jobs, job.id.to_be_bytes())));
-                let started = Timestamp::now();
-                let (state, checkpoint) = (JobState::Running, Checkpoint::default());
-                Job { id, task, state, done: 0, total: 0, started, ended: None, result: None, error: None, checkpoint }
+                Job::new(id, task)
             }
         };
         changes.push(row(&job));
@@ -113,7 +112,7 @@ impl Catalogue {
     /// Resumes interrupted jobs.
     pub fn resume_jobs(self: &Arc<Self>) -> Result<(), CatalogueError> {
         let mut begun = lock(&self.jobs.begun);
-        for job in self.kept_jobs()?.into_iter().filter(|job| job.state == JobState::Running) {
+        for job in self.kept_jobs()?.into_iter().filter(Job::is_running) {
             tracing::info!("resuming job {} ({})", job.id, job.task.kind());
             self.begin(Actor::Local, &mut begun, job);
         }
@@ -143,7 +142,7 @@ impl Catalogue {
 
     /// Cancels jobs left behind by another process.
     pub(super) fn end_interrupted(&self) -> Result<(), CatalogueError> {
-        for job in self.kept_jobs()?.into_iter().filter(|job| job.state == JobState::Running) {
+        for job in self.kept_jobs()?.into_iter().filter(Job::is_running) {
             self.by(Actor::Local).cancel(job.id)?;
         }
         Ok(())
@@ -152,7 +151,7 @@ impl Catalogue {
     /// Stops all jobs and waits for them. They resume when the catalogue is served again.
     pub fn stop_jobs(&self) {
         self.jobs.stopping.store(true, Ordering::Relaxed);
-        if lock(&self.jobs.begun).iter().any(|begun| lock(&begun.job).state == JobState::Running)
+        if lock(&self.jobs.begun).iter().any(|begun| lock(&begun.job).is_running())
             && let Some(administration) = self.store.administration()
         {
             administration.stop();
@@ -165,13 +164,12 @@ impl Catalogue {
     /// Checks whether a task can be run at all.
     fn approve(&self, task: &Task) -> Result<(), CatalogueError> {
         match task {
-            Task::Reindex { recipe, from, drop_old, allow_missing } => {
-                let other = recipe.recipe()?;
-                let known = self.recipes();
-                if known.iter().any(|recipe| recipe.name() == other.name() && *recipe != other) {
-                    return Err(StoreError::RecipeDiffers(other.name().clone()).into());
+            Task::Reindex(reindex) => {
+                let (name, known) = (reindex.recipe.name(), self.recipes());
+                if known.iter().any(|recipe| recipe.name() == name && *recipe != reindex.recipe) {
+                    return Err(StoreError::RecipeDiffers(name.clone()).into());
                 }
-                reindex::approve(*from, *drop_old, *allow_missing)
+                reindex::approve(reindex)
             }
             Task::DropRecipe { recipe } => {
                 let known = self.recipes();
@@ -236,13 +234,13 @@ impl Editor<'_> {
             Some(job) => Job::clone(job),
             None => self.kept_jobs()?.into_iter().find(|job| job.id == id).ok_or(CatalogueError::NoSuchJob(id))?,
         };
-        if job.state != JobState::Running {
-            return Err(CatalogueError::JobEnded { id, state: job.state });
+        if !job.is_running() {
+            return Err(CatalogueError::JobEnded { id, state: job.state.shown() });
         }
         if begun.is_some_and(|begun| begun.is_cancelled()) {
             return Ok(job.into());
         }
-        let cancelled = Job { state: JobState::Cancelled, ended: Some(Timestamp::now()), ..job.clone() };
+        let cancelled = Job { state: State::Cancelled { ended: Timestamp::now() }, ..job.clone() };
         self.store.apply(&self.actor, &[row(&cancelled)], &[Action::JobCancelled { job: id }])?;
         let Some(begun) = begun else { return Ok(cancelled.into()) };
         begun.cancelled.store(true, Ordering::Relaxed);
@@ -253,60 +251,55 @@ impl Editor<'_> {
         let work = Work { catalogue: self.catalogue, begun, saved: Mutex::new(Instant::now()) };
         let ended = catch_unwind(AssertUnwindSafe(|| self.perform(&begun.job(), &work)));
         let mut job = lock(&begun.job);
-        match ended {
+        let failed = |error| State::Failed { ended: Timestamp::now(), error };
+        job.state = match ended {
             // The audit log says that it was cancelled, so this holds even for a job that had just finished.
-            Ok(_) if begun.is_cancelled() => job.state = JobState::Cancelled,
-            Ok(Ok(result)) => (job.state, job.result) = (JobState::Done, Some(result)),
+            Ok(_) if begun.is_cancelled() => State::Cancelled { ended: Timestamp::now() },
+            Ok(Ok(result)) => State::Done { ended: Timestamp::now(), result },
             // It resumes at the next start.
-            Ok(Err(_)) if self.jobs.stopping.load(Ordering::Relaxed) => {}
-            Ok(Err(error)) => (job.state, job.error) = (JobState::Failed, Some(error.to_string())),
-            Err(_) => (job.state, job.error) = (JobState::Failed, Some("internal error; see the log".to_owned())),
-        }
-        if job.state != JobState::Running {
-            job.ended = Some(Timestamp::now());
-        }
-        let (id, kind, state) = (job.id, job.task.kind(), job.state);
-        if let Some(error) = &job.error {
-            tracing::error!("job {id} ({kind}) failed: {error}");
-        } else {
-            tracing::info!("job {id} ({kind}): {state}");
+            Ok(Err(_)) if self.jobs.stopping.load(Ordering::Relaxed) => State::Running,
+            Ok(Err(error)) => failed(error.to_string()),
+            Err(_) => failed("internal error; see the log".to_owned()),
+        };
+        let (id, kind) = (job.id, job.task.kind());
+        match &job.state {
+            State::Failed { error, .. } => tracing::error!("job {id} ({kind}) failed: {error}"),
+            state => tracing::info!("job {id} ({kind}): {}", state.shown()),
         }
         if let Err(error) = self.keep(&job) {
             tracing::error!("the end of job {id} ({kind}) could not be saved, so it will run again: {error}");
         }
     }
 
-    fn perform(&self, job: &Job, work: &Work<'_>) -> Result<JobResult, CatalogueError> {
+    fn perform(&self, job: &Job, work: &Work<'_>) -> Result<Outcome, CatalogueError> {
         match &job.task {
-            Task::Reindex { recipe, from, drop_old, allow_missing } => {
-                self.reindex(&recipe.recipe()?, *from, *drop_old, *allow_missing, job, work)
-            }
+            Task::Reindex(reindex) => self.reindex(reindex, job, work),
             Task::DropRecipe { recipe } => {
                 self.drop_recipe(recipe, work)?;
-                Ok(JobResult::Dropped(Dropped { dropped: recipe.clone() }))
+                Ok(Outcome::Dropped { dropped: recipe.clone() })
             }
             Task::Verify { fix } => {
                 let watch: Watch<'_> = &|done, total| work.step(done, total);
                 let store = self.administration(VERIFICATION)?;
                 let found = store.verify(watch)?;
                 if found.is_empty() || !fix {
-                    return Ok(JobResult::Verified(Verified { faults: found, found: None, lost: None }));
+                    return Ok(Outcome::Verified { faults: found, found: None, lost: None });
                 }
                 let lost = store.repair(watch)?;
                 let faults = store.verify(watch)?;
-                Ok(JobResult::Verified(Verified { faults, found: Some(found), lost: Some(lost) }))
+                Ok(Outcome::Verified { faults, found: Some(found), lost: Some(lost) })
             }
             Task::Backup { to, keep } => {
                 let folder = self.backups.folder(to)?;
                 let watch: Watch<'_> = &|done, total| work.step(done, total);
                 let Backup { number, bytes, kept } = self.administration(BACKUPS)?.backup(&folder, *keep, watch)?;
-                Ok(JobResult::BackedUp(BackedUp { backup: number, bytes, kept }))
+                Ok(Outcome::BackedUp { backup: number, bytes, kept })
             }
             Task::Compact {} => {
                 let store = self.administration(COMPACTION)?;
                 let bytes_before = store.vitals()?.disk.used;
                 store.compact(&|done, total| work.step(done, total))?;
-                Ok(JobResult::Compacted(Compacted { bytes: store.vitals()?.disk.used, bytes_before }))
+                Ok(Outcome::Compacted { bytes: store.vitals()?.disk.used, bytes_before })
             }
         }
     }

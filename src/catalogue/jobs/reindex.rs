@@ -12,8 +12,8 @@ use rayon::prelude::*;
 
 use super::super::Text;
 use super::super::digest::digest_after;
-use super::{Job, Work};
-use crate::api::{CutFrom, JobResult, Reindexed, Task};
+use super::job::{CutFrom, Outcome, Reindex};
+use super::{Job, Task, Work};
 use crate::catalogue::{Catalogue, CatalogueError, Editor};
 use crate::index::{BookKey, BookNo, LateGems, Record, StoreError};
 
@@ -24,7 +24,8 @@ const WAIT: Duration = Duration::from_millis(200);
 /// Number of books without gems to name in a message.
 const NAMED: usize = 5;
 
-pub(super) fn approve(from: CutFrom, drop_old: bool, allow_missing: bool) -> Result<(), CatalogueError> {
+pub(super) fn approve(reindex: &Reindex) -> Result<(), CatalogueError> {
+    let Reindex { from, drop_old, allow_missing, .. } = *reindex;
     let wrong = |sentence: &str| Err(CatalogueError::BadTask(sentence.to_owned()));
     if allow_missing && drop_old {
         return wrong(
@@ -60,15 +61,8 @@ impl Catalogue {
 }
 
 impl Editor<'_> {
-    pub(super) fn reindex(
-        &self,
-        recipe: &Recipe,
-        from: CutFrom,
-        drop_old: bool,
-        allow_missing: bool,
-        job: &Job,
-        work: &Work<'_>,
-    ) -> Result<JobResult, CatalogueError> {
+    pub(super) fn reindex(&self, reindex: &Reindex, job: &Job, work: &Work<'_>) -> Result<Outcome, CatalogueError> {
+        let Reindex { ref recipe, from, drop_old, allow_missing } = *reindex;
         let before = match &job.checkpoint.before {
             Some(before) => before.clone(),
             None => self.recipes().first().unwrap_or(recipe).name().clone(),
@@ -97,7 +91,7 @@ impl Editor<'_> {
         }
         let default = recipe.name().clone();
         let dropped = Some(&before).filter(|before| drop_old && **before != default).cloned();
-        Ok(JobResult::Reindexed(Reindexed { before, books_without: without, default, dropped }))
+        Ok(Outcome::Reindexed { before, books_without: without, default, dropped })
     }
 
     /// Drops a recipe other than the default.
@@ -141,8 +135,7 @@ impl Editor<'_> {
     /// Adds the recipes of jobs that wait for texts: such a job may have been interrupted before it added its recipe.
     fn settle_awaited(&self) -> Result<(), CatalogueError> {
         for task in self.jobs.running() {
-            let Task::Reindex { recipe, from: CutFrom::Sources, .. } = task else { continue };
-            let recipe = recipe.recipe()?;
+            let Task::Reindex(Reindex { recipe, from: CutFrom::Sources, .. }) = task else { continue };
             if self.recipes().iter().all(|known| known.name() != recipe.name()) {
                 self.between_feeds(|| self.store.add_recipe(&self.actor, &recipe))?;
             }

@@ -9,13 +9,12 @@ use lapidary_gems::{Gem, PackedFold, PlacedGem, RecipeName};
 use rocksdb::{ReadOptions, WriteBatch};
 use serde::Serialize;
 
-use super::durable::full;
 use super::merge::Cursor;
 use super::owners::Owners;
 use super::read::RocksSnapshot;
 use super::recipes::KnownRecipe;
 use super::schema::{self, DeltaKey, Family, MetaKey, Postings, Sign};
-use super::{RocksStore, audit, gem_list};
+use super::{RocksStore, audit, error, gem_list};
 use crate::index::{
     Action, Actor, AuditedBook, BookKey, BookNo, LateGems, Library, LibrarySummary, NewBook, Record, Sizes, Snapshot,
     StoreError,
@@ -184,7 +183,7 @@ impl<'a> Change<'a> {
             None => self.before.next_book()?,
         };
         let next = number.0.checked_add(1);
-        self.next = Some(BookNo(next.ok_or_else(|| full(self.store, "no book numbers are left"))?));
+        self.next = Some(BookNo(next.ok_or_else(|| error::full(&self.store.dir, "no book numbers are left"))?));
         if !self.owners.as_ref().unwrap_or(self.before.owners()).continues(number, library) {
             let owners = self.owners.get_or_insert_with(|| self.before.owners().clone());
             if let Some((key, value)) = owners.give(number, library) {

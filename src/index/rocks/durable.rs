@@ -2,7 +2,7 @@
 
 use rocksdb::{WriteBatch, WriteOptions};
 
-use super::{RocksStore, error};
+use super::RocksStore;
 use crate::index::StoreError;
 
 /// Writes a batch and waits until it is on disk.
@@ -14,8 +14,4 @@ pub(super) fn durably(store: &RocksStore, batch: WriteBatch) -> Result<(), Store
     store.db.write_opt(batch, &durable).map_err(|e| store.failed(&e))?;
     store.acknowledged.set(last);
     Ok(())
-}
-
-pub(super) fn full(store: &RocksStore, detail: &str) -> StoreError {
-    StoreError::Io { path: error::show(&store.dir), detail: format!("{detail}; ingest the books into a new folder") }
 }

@@ -35,6 +35,11 @@ pub(super) fn damaged(dir: &Path, detail: impl Into<String>) -> StoreError {
     StoreError::Damaged { path: show(dir), detail: detail.into() }
 }
 
+/// The store has used all numbers of some kind.
+pub(super) fn full(dir: &Path, detail: &str) -> StoreError {
+    StoreError::Io { path: show(dir), detail: format!("{detail}; ingest the books into a new folder") }
+}
+
 /// The folder as shown to users.
 pub(super) fn show(dir: &Path) -> String {
     dir.display().to_string()

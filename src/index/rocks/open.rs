@@ -370,7 +370,7 @@ fn load_recipes(store: &RocksStore) -> Result<Recipes, StoreError> {
         let Some(MetaKey::Recipe(number)) = MetaKey::read(&key) else {
             return Err(unreadable(&"the number of a recipe"));
         };
-        let recipe = serde_json::from_slice(&value).map_err(|e| unreadable(&format_args!("recipe {number} ({e})")))?;
+        let recipe = serde_json::from_slice(&value).map_err(|_| unreadable(&format_args!("recipe {number}")))?;
         let has = |key: MetaKey<'_>| Ok(store.db.get_pinned_cf(meta, key.bytes()).map_err(failed)?.is_some());
         let (leaving, ready) = (has(MetaKey::Leaving(number))?, has(MetaKey::Ready(number))?);
         recipes.0.push(KnownRecipe { number, recipe, leaving, ready });

@@ -269,7 +269,7 @@ impl<'a> RocksSnapshot<'a> {
 
     /// Parses a JSON value.
     pub(super) fn json<T: DeserializeOwned>(&self, value: &[u8], what: impl Display) -> Result<T, StoreError> {
-        serde_json::from_slice(value).map_err(|e| self.damaged(format!("{what} cannot be read: {e}")))
+        serde_json::from_slice(value).map_err(|_| self.damaged(format!("{what} cannot be read")))
     }
 
     pub(super) fn damaged(&self, detail: impl Into<String>) -> StoreError {

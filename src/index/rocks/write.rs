@@ -8,7 +8,6 @@ use jiff::{SignedDuration, Timestamp};
 use lapidary_gems::{Recipe, RecipeName};
 
 use super::change::{Change, Present, audited};
-use super::durable::full;
 use super::merge;
 use super::recipes::KnownRecipe;
 use super::schema::{self, Family, MetaKey};
@@ -25,7 +24,7 @@ pub(super) fn add_recipe(store: &RocksStore, by: &Actor, recipe: &Recipe) -> Res
         let same = known.recipe == *recipe;
         return if same { Ok(()) } else { Err(StoreError::RecipeDiffers(recipe.name().clone())) };
     }
-    let number = recipes.next_number().ok_or_else(|| full(store, "no recipe numbers are left"))?;
+    let number = recipes.next_number().ok_or_else(|| error::full(&store.dir, "no recipe numbers are left"))?;
     let mut recipes = recipes.clone();
     // The first recipe is the default.
     let ready = recipes.0.is_empty();

@@ -15,8 +15,8 @@ use jiff::tz::TimeZone;
 
 use super::super::problem::Problem;
 use super::{header, quota, too_many, whole_seconds};
-use crate::api::Rate;
 use crate::catalogue::{Key, Usage};
+use crate::permission::Rate;
 
 type Limiter = RateLimiter<NotKeyed, InMemoryState, DefaultClock, StateInformationMiddleware>;
 
@@ -87,7 +87,7 @@ impl Meter {
         let policies = self.rate.iter().map(|(rate, _)| rate).chain(&self.quota);
         let policies: Vec<String> = policies.map(|rate| format!("{};w={}", rate.count, rate.per.seconds())).collect();
         let policy = policies.join(", ");
-        let unlimited = Rate { count: u32::MAX, per: crate::api::Unit::Second };
+        let unlimited = Rate { count: u32::MAX, per: crate::permission::Unit::Second };
         let of_quota = |count: u64, refused: bool| {
             let limit = self.quota.unwrap_or(unlimited);
             let remaining = u64::from(limit.count).saturating_sub(count);
@@ -197,7 +197,7 @@ fn day_of(now: Timestamp) -> (Date, Duration) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::Role;
+    use crate::permission::Role;
 
     #[test]
     fn a_clock_that_jumps_locks_nobody_out() {

@@ -29,9 +29,9 @@ use super::parameters;
 use super::problem::Problem;
 use super::requests::{caller, is_work_of, made_by};
 use super::turns::{Client, Lane};
-use crate::api::{Rate, Role};
 use crate::catalogue::{AccessDenied, Catalogue, CatalogueError, Key, Usage};
 use crate::error::ErrorCode;
+use crate::permission::{Rate, Role};
 
 /// The header for clients that cannot send `Authorization`.
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");

@@ -18,7 +18,6 @@ use rocksdb::{Cache, WriteBatch};
 pub(super) use self::runs::{Merged, Runs};
 use self::tables::Tables;
 use super::change::{digest_keys, make_distinct};
-use super::durable::full;
 use super::open;
 use super::owners::Owners;
 use super::recipes::KnownRecipe;
@@ -83,7 +82,7 @@ fn fill<E: From<StoreError>>(
     for book in books {
         let NewBook { mut record, mut gems, folds: kept, .. } = book?;
         let number = next;
-        next = BookNo(number.0.checked_add(1).ok_or_else(|| full(store, "no book numbers are left"))?);
+        next = BookNo(number.0.checked_add(1).ok_or_else(|| error::full(&store.dir, "no book numbers are left"))?);
         if let Some((key, value)) = owners.give(number, &record.key.library) {
             batch.put_cf(store.family(Family::Meta), key, value);
         }

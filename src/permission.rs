@@ -1,0 +1,136 @@
+//! What a key permits: its role, and how often it may be used.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// What a key permits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Check texts.
+    Check,
+    /// Add, show and remove the books of some libraries.
+    Ingest,
+    /// Everything.
+    Admin,
+}
+
+impl Role {
+    /// The word used in JSON and on the command line.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Check => "check",
+            Self::Ingest => "ingest",
+            Self::Admin => "admin",
+        }
+    }
+}
+
+impl FromStr for Role {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<Self, String> {
+        let all = [Self::Check, Self::Ingest, Self::Admin];
+        all.into_iter().find(|role| role.as_str() == word).ok_or_else(|| "a role is check, ingest or admin".to_owned())
+    }
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// A rate limit, such as `50/s`, `600/min`, `1000/h` or `100000/day`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Rate {
+    /// Number of requests, at least 1.
+    pub count: u32,
+    /// The unit of time.
+    pub per: Unit,
+}
+
+/// The unit of time of a rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Per second.
+    Second,
+    /// Per minute.
+    Minute,
+    /// Per hour.
+    Hour,
+    /// Per day.
+    Day,
+}
+
+impl Unit {
+    const ALL: [(Self, &str, u32); 4] =
+        [(Self::Second, "s", 1), (Self::Minute, "min", 60), (Self::Hour, "h", 3_600), (Self::Day, "day", 86_400)];
+
+    /// Its length in seconds.
+    #[must_use]
+    pub fn seconds(self) -> u32 {
+        Self::ALL.iter().find(|(unit, ..)| *unit == self).map_or(1, |(.., seconds)| *seconds)
+    }
+}
+
+/// An invalid rate.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "'{0}' is not a rate; write a whole number from 1 to 4294967295 and a unit of time, such as 50/s, 600/min, 1000/h or \
+     100000/day"
+)]
+pub struct RateError(String);
+
+impl FromStr for Rate {
+    type Err = RateError;
+
+    fn from_str(text: &str) -> Result<Self, RateError> {
+        let parsed = text.split_once('/').and_then(|(count, per)| {
+            let (per, ..) = Unit::ALL.into_iter().find(|(_, name, _)| *name == per)?;
+            Some(Self { count: count.parse().ok().filter(|count| *count > 0)?, per })
+        });
+        parsed.ok_or_else(|| RateError(text.chars().take(40).collect()))
+    }
+}
+
+impl TryFrom<String> for Rate {
+    type Error = RateError;
+
+    fn try_from(text: String) -> Result<Self, RateError> {
+        text.parse()
+    }
+}
+
+impl From<Rate> for String {
+    fn from(rate: Rate) -> Self {
+        rate.to_string()
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = Unit::ALL.iter().find(|(unit, ..)| *unit == self.per).map_or("s", |(_, name, _)| *name);
+        write!(f, "{}/{name}", self.count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Rate;
+
+    #[test]
+    fn rates() {
+        for text in ["50/s", "600/min", "1000/h", "100000/day"] {
+            assert_eq!(text.parse::<Rate>().unwrap().to_string(), text);
+        }
+        for text in ["", "50", "/s", "0/s", "-1/s", "1/week", "4294967296/s", "1 / s"] {
+            assert!(text.parse::<Rate>().is_err(), "{text}");
+        }
+    }
+}
