@@ -246,3 +246,68 @@ impl From<Job> for api::Job {
         Self { id, task, state, done: job.done, total: job.total, started, ended, result, error }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, from_value, json, to_value};
+
+    use super::{Job, Task};
+    use crate::api;
+
+    /// A stored job, and what it is on the wire besides the fields that all jobs have.
+    fn stored(task: &Value, end: &Value) -> Value {
+        let mut job = json!({
+            "id": 7, "task": task, "started": "2026-01-31T10:00:00Z", "done": 3, "total": 9, "stand": { "book": 4 }
+        });
+        job.as_object_mut().unwrap().extend(end.as_object().unwrap().clone());
+        job
+    }
+
+    #[test]
+    fn the_layout_on_disk() {
+        let reindex = json!({ "kind": "reindex", "recipe": api::RecipeChoice::Named("released".to_owned()).recipe().unwrap(),
+            "from": "folds", "drop_old": true, "allow_missing": false });
+        let ended = "2026-01-31T11:00:00Z";
+        let done = |result: Value| json!({ "state": "done", "ended": ended, "result": result });
+        let jobs = [
+            (reindex.clone(), json!({ "state": "running" })),
+            (json!({ "kind": "compact" }), json!({ "state": "failed", "ended": ended, "error": "the disk is full" })),
+            (json!({ "kind": "verify", "fix": true }), json!({ "state": "cancelled", "ended": ended })),
+            (
+                reindex,
+                done(json!({ "before": "documented", "books_without": 2, "default": "released", "dropped": null })),
+            ),
+            (json!({ "kind": "drop_recipe", "recipe": "hardened" }), done(json!({ "dropped": "hardened" }))),
+            (
+                json!({ "kind": "verify", "fix": false }),
+                done(json!({ "faults": ["one"], "found": null, "lost": null })),
+            ),
+            (
+                json!({ "kind": "backup", "to": "daily", "keep": 7 }),
+                done(json!({ "backup": 1, "bytes": 5, "kept": 2 })),
+            ),
+            (json!({ "kind": "compact" }), done(json!({ "bytes": 5, "bytes_before": 9 }))),
+        ];
+        for (task, end) in jobs {
+            let layout = stored(&task, &end);
+            let job: Job = from_value(layout.clone()).unwrap();
+            assert_eq!(to_value(&job).unwrap(), layout);
+            let shown = to_value(api::Job::from(job)).unwrap();
+            assert_eq!((&shown["id"], &shown["state"]), (&json!(7), &end["state"]));
+            assert_eq!((&shown["ended"], &shown["error"]), (&end["ended"], &end["error"]));
+            assert_eq!(shown["task"]["kind"], task["kind"]);
+            assert_eq!(shown["result"].is_object(), end["result"].is_object(), "{shown}");
+        }
+    }
+
+    #[test]
+    fn a_recipe_may_be_stored_by_its_name() {
+        let task = json!({ "kind": "reindex", "recipe": "hardened", "from": "sources", "drop_old": false,
+            "allow_missing": false });
+        let read: Task = from_value(task.clone()).unwrap();
+        assert_eq!(to_value(api::Task::from(read)).unwrap(), task, "it is shown by its name again");
+        let unknown = json!({ "kind": "reindex", "recipe": "none", "from": "folds", "drop_old": false,
+            "allow_missing": false });
+        assert!(from_value::<Task>(unknown).is_err());
+    }
+}
