@@ -204,9 +204,7 @@ fn start(data: &Path, address: &str, cgroup: Option<&Cgroup>) -> Fallible<Proces
     };
     command.args(["serve", "--listen", address]).args(SETTINGS).arg("--data").arg(data);
     let child = command.env("RUST_LOG", "error").stdout(Stdio::null()).spawn()?;
-    let server = Process(child);
-    server.wait_until_ready(&format!("http://{address}"))?;
-    Ok(server)
+    Process::ready(child, &format!("http://{address}"))
 }
 
 /// The peak memory of a process.

@@ -12,16 +12,16 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub struct Process(pub Child);
 
 impl Process {
-    /// Waits until the server at this URL reports that it is ready.
-    pub fn wait_until_ready(&self, url: &str) -> Result<(), Box<dyn Error + Send + Sync>> {
-        let begun = Instant::now();
+    /// The server that `child` runs at this URL, once it reports that it is ready.
+    pub fn ready(child: Child, url: &str) -> Result<Self, Box<dyn Error + Send + Sync>> {
+        let (server, begun) = (Self(child), Instant::now());
         while ureq::get(format!("{url}/readyz")).call().is_err() {
             if begun.elapsed() > PATIENCE {
                 return Err("the server is not ready after a minute".into());
             }
             thread::sleep(Duration::from_millis(1));
         }
-        Ok(())
+        Ok(server)
     }
 
     /// Stops the server with SIGTERM, as an administrator would.

@@ -29,9 +29,8 @@ impl Server {
             }
             Ok(())
         });
-        let server = Self { url: format!("http://127.0.0.1:{port}"), process: Process(child) };
-        server.process.wait_until_ready(&server.url)?;
-        Ok(server)
+        let url = format!("http://127.0.0.1:{port}");
+        Ok(Self { process: Process::ready(child, &url)?, url })
     }
 
     /// The memory of the server.

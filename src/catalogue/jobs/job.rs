@@ -204,10 +204,10 @@ impl From<Task> for api::Task {
                     CutFrom::Folds => api::CutFrom::Folds,
                     CutFrom::Sources => api::CutFrom::Sources,
                 };
-                let is_built_in = Recipe::built_in().any(|known| known == recipe);
-                let recipe = match is_built_in {
-                    true => RecipeChoice::Named(recipe.name().to_string()),
-                    false => RecipeChoice::Defined(recipe),
+                let recipe = if Recipe::built_in().any(|known| known == recipe) {
+                    RecipeChoice::Named(recipe.name().to_string())
+                } else {
+                    RecipeChoice::Defined(recipe)
                 };
                 Self::Reindex { recipe, from, drop_old, allow_missing }
             }
