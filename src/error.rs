@@ -125,6 +125,7 @@ codes! {
     TooManyChecks = "too_many_checks": TooLarge,
     TooManyElements = "too_many_elements": TooLarge,
     TooManyGems = "too_many_gems": TooLarge,
+    TooManyRecipes = "too_many_recipes": TooLarge,
     TooMuchMemory = "too_much_memory": TooLarge,
 
     UnknownCharset = "unknown_charset": UnsupportedType,

@@ -109,7 +109,7 @@ fn a_wrong_request_is_answered_in_plain_words() {
 fn advice_is_that_of_the_front_end() {
     let folder = Folder::new();
     let file = folder.file("a.txt", prose(1, 2_000));
-    let ingest = "ingest --data {} --library l --rights free --id name {}";
+    let ingest = "ingest --data {} --recipe documented --library l --rights free --id name {}";
     run(ingest, &[folder.data().as_path(), &file]).expect(0);
 
     let missing = run("check --data {} {}", &[folder.path("none").as_path(), &file]).expect(2);

@@ -42,7 +42,7 @@ fn one_seed_gives_one_result_that_is_right() {
     let books = shelf(&folder);
     let pairs = folder.file("pairs.tsv", PAIRS);
     let evaluated = |seed: u64, out: &str| {
-        let line = format!("evaluate --books {{}} --pairs {{}} --seed {seed} --out {{}}");
+        let line = format!("evaluate --recipes documented,released --books {{}} --pairs {{}} --seed {seed} --out {{}}");
         run(&line, &[&books, &pairs, &folder.path(out)]).expect(0)
     };
     evaluated(7, "a");
@@ -191,7 +191,7 @@ fn calibration_counts_what_unrelated_books_share() {
         };
         table.lines().map(row).collect()
     };
-    let told = counted("evaluate --calibrate --books {} --pairs {}", &[&books, &pairs]);
+    let told = counted("evaluate --recipes documented,released --calibrate --books {} --pairs {}", &[&books, &pairs]);
     let rows: Vec<(&str, f64, u64)> =
         told.iter().map(|(recipe, _, level, reached)| (recipe.as_str(), *level, *reached)).collect();
     assert_eq!(rows, [("documented", 0.25, 0), ("released", 0.25, 0)]);

@@ -106,11 +106,11 @@ fn isbns_with_wrong_check_digits_are_named() {
 fn a_feed_of_lines_goes_into_a_folder_or_a_server() {
     let folder = Folder::new();
     folder.file("feeds/books/file.txt", prose(1, 4_000));
-    let gems: Vec<u64> = Recipe::documented().gems(&prose(2, 4_000)).iter().map(|g| g.gem.0).collect();
+    let gems: Vec<u64> = Recipe::released().gems(&prose(2, 4_000)).iter().map(|g| g.gem.0).collect();
     let mut lines: Vec<Value> = (0..600).map(|i| json!({ "id": format!("n{i}"), "gems": [i, i + 1_000] })).collect();
     lines.push(json!({ "id": "text", "rights": "free", "title": "T", "text": prose(3, 4_000) }));
     lines.push(json!({ "id": "file", "file": "books/file.txt", "library": "other" }));
-    lines.push(json!({ "id": "gems", "gems": gems, "recipe": "documented" }));
+    lines.push(json!({ "id": "gems", "gems": gems, "recipe": "released" }));
     lines.push(json!({ "id": "text", "rights": "free", "title": "T", "text": prose(3, 4_000) }));
     lines.push(json!({ "id": "gone", "file": "books/gone.txt" }));
     lines.push(json!({ "id": "both", "text": "a", "gems": [1] }));

@@ -30,7 +30,8 @@ fn shelf(options: &str) -> Folder {
         folder.file(&format!("books/{book}.txt"), text(book));
     }
     folder.file("fine.txt", "[fine]\nshortest = 60\n3856 5842 4136 8526 1482 4825 1528 2852 8341\n");
-    let line = format!("ingest --library l --rights free {options} --data {{}} {{}}");
+    let recipe = if options.contains("--recipe") { "" } else { "--recipe documented" };
+    let line = format!("ingest --library l --rights free {recipe} {options} --data {{}} {{}}");
     run(&line, &[folder.data(), folder.path("books")]).expect(0);
     folder
 }
@@ -83,7 +84,7 @@ fn cut_from_folds_is_as_cut_from_texts() {
     let shown = run("books show --json --library l --data {} 0", &[folder.data()]).expect(0).json();
     assert_eq!(shown[0]["gems"].as_object().expect("gems").len(), 1);
     // Back to the old recipe, dropping the new one in the same step.
-    run("reindex --drop-old --data {}", &[folder.data()]).expect(0);
+    run("reindex --recipe documented --drop-old --data {}", &[folder.data()]).expect(0);
     assert_eq!(default_recipe(&folder)[0]["recipe"], "documented");
     assert_eq!(default_recipe(&folder).len(), 1);
     run("verify --data {}", &[folder.data()]).expect(0);
@@ -523,15 +524,22 @@ fn an_incomplete_recipe_answers_nobody() {
     assert_eq!((&report["recipe"], &report["verdict"]), (&json!("released"), &json!("free")));
 }
 
-/// If some books lack gems of the default recipe, every report says so.
+/// If some books lack gems of the default recipe, checks use the other recipes too. A check with the default alone says
+/// what it lacks.
 #[test]
-fn what_the_default_lacks_is_told() {
+fn no_book_is_missed_for_lack_of_the_default_recipe() {
     let folder = shelf("");
     run("reindex --recipe released --allow-missing --data {}", &[folder.data()]).expect(0);
     let paths = [folder.data(), folder.path("books/0.txt")];
     let report = run("check --json --data {} {}", &paths).expect(0).json().remove(0);
-    assert_eq!(report["coverage"], json!({ "books": 0, "of": BOOKS }));
-    let said = run("check --data {} {}", &paths).expect(0).out;
+    assert_eq!((&report["coverage"], &report["recipes"]), (&Value::Null, &json!(["released", "documented"])));
+    assert_eq!((&report["total"], &report["recipe"]), (&json!(1), &json!("documented")));
+    // Both find an exact copy, by its digest, and one finds gems in common.
+    assert_eq!(report["matches"][0]["recipes"], json!(["documented", "released"]));
+    let alone = run("check --json --recipe released --data {} {}", &paths).expect(0).json().remove(0);
+    assert_eq!(alone["coverage"], json!({ "books": 0, "of": BOOKS }));
+    assert_eq!((&alone["verdict"], &alone["reason"]), (&json!("free"), &json!("match")), "it is an exact copy");
+    let said = run("check --recipe released --data {} {}", &paths).expect(0).out;
     assert!(said.contains("40 of 40 books have no gems of recipe 'released'"), "{said}");
     // The previous recipe is complete and can still be selected.
     let report = run("check --json --recipe documented --data {} {}", &paths).expect(0).json().remove(0);
@@ -589,7 +597,7 @@ fn an_import_makes_no_recipe_ready() {
     run("ingest --library l --rights free --boundaries {} --data {} {}", &fresh).expect(0);
     run("export --data {} {}", &[&fresh[1], &whole]).expect(0);
     let server = Server::start(&folder.path("served"));
-    assert_eq!(get(&server.url, "/v1/stats")["recipes"][0]["recipe"], "documented");
+    assert_eq!(get(&server.url, "/v1/stats")["recipes"][0]["recipe"], "hardened");
     run("import --server {} {}", &[Path::new(&server.url), &whole]).expect(0);
     let recipes = get(&server.url, "/v1/stats")["recipes"].clone();
     assert_eq!((recipes.as_array().map(Vec::len), &recipes[0]["recipe"]), (Some(1), &json!(FINE)));

@@ -120,7 +120,8 @@ fn a_full_disk_in_the_middle_of_a_backup_or_a_job() {
     for book in 0..120 {
         folder.file(&format!("books/{book}.txt"), prose(book, WORDS));
     }
-    run("ingest --keep-folds --library l --rights protected --data {} {}", &[&data, &folder.path("books")]).expect(0);
+    let ingest = "ingest --recipe documented --keep-folds --library l --rights protected --data {} {}";
+    run(ingest, &[&data, &folder.path("books")]).expect(0);
     run("compact --data {}", &[&data]).expect(0);
     let backups = folder.path("backups");
     let script = format!("trap '' XFSZ; ulimit -f 200; exec $SERVE --backups {}", backups.display());

@@ -12,7 +12,9 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use lapidary::catalogue::Catalogue;
+use lapidary::index::Actor;
 use lapidary::server::{Opening, Settings};
+use lapidary_gems::Recipe;
 use serde_json::{Value, json};
 use ureq::Agent;
 use ureq::http::Response;
@@ -157,6 +159,10 @@ fn eventually(server: &Server, sample: &str, value: f64) {
 #[test]
 fn what_happened_is_in_the_metrics() {
     let folder = Folder::new();
+    {
+        let catalogue = Catalogue::open_or_create(&folder.data()).expect("a catalogue");
+        catalogue.by(Actor::Local).ensure_recipes(&[Recipe::documented()]).expect("a recipe");
+    }
     let server = Server::start(&folder.data(), &[]);
     let (text, other) = (prose(1, 6_000), prose(2, 6_000));
     assert_eq!(server.put("1", &text).status, 201);
@@ -341,7 +347,7 @@ fn who_changed_what_is_told_by_the_folder_and_by_the_server() {
     let folder = Folder::new();
     folder.file("books/1.txt", prose(1, 2_000));
     folder.file("books/2.txt", prose(2, 2_000));
-    let ingest = "ingest --library shelf --rights free --data {} {}";
+    let ingest = "ingest --recipe documented --library shelf --rights free --data {} {}";
     run(ingest, &[folder.data(), folder.path("books")]).expect(0);
     run(ingest, &[folder.data(), folder.path("books")]).expect(0);
     folder.file("books/2.txt", prose(3, 2_000));
@@ -402,7 +408,7 @@ fn dashboard_and_alerts_ask_for_metrics_that_there_are() {
     let folder = Folder::new();
     let server = Server::start(&folder.data(), &[]);
     server.put("1", &prose(1, 3_000));
-    eventually(&server, "lapidary_books{recipe=\"documented\"}", 1.0);
+    eventually(&server, "lapidary_books{recipe=\"hardened\"}", 1.0);
     let metrics = server.metrics();
     let known = metrics.names();
     for file in ["deploy/grafana/lapidary.json", "deploy/prometheus/alerts.yml"] {

@@ -8,7 +8,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::Problem;
 use crate::index::{Coverage, Record, Rights, Validity};
-use crate::matching::{Relation, Score, Span};
+use crate::matching::{Reason, Relation, Score, Span};
 
 /// A check: exactly one of `text` and `gems`.
 #[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -24,9 +24,14 @@ pub struct Check {
     /// Whether to remove print artifacts from the text; the default depends on the recipe.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clean: Option<bool>,
-    /// The recipe of the gems; by default the catalogue's default recipe.
+    /// The recipe; by default the catalogue's default for a text, and for gems the one that they belong to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recipe: Option<String>,
+    /// Several recipes, in place of `recipe`, or `["all"]`. A book matches if it does under any of them, and the verdict is
+    /// the strictest.
+    #[schema(max_items = 8, example = json!(["hardened", "released"]))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recipes: Option<Vec<String>>,
     /// Check only against the books of this library.
     #[schema(min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -57,6 +62,8 @@ pub struct Check {
 pub struct CheckParameters {
     /// With a raw body: the recipe
     pub recipe: Option<String>,
+    /// With a raw body: several recipes separated by commas, in place of `recipe`, or `all`
+    pub recipes: Option<String>,
     /// With a raw body: check only against the books of this library
     #[param(min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")]
     pub library: Option<String>,
@@ -87,10 +94,18 @@ pub struct GemsForm {
 pub struct Report {
     /// The strictest rights among the matches; `unknown` if there are none.
     pub verdict: Rights,
-    /// The recipe used.
+    /// Why the verdict is what it is.
+    pub reason: Reason,
+    /// The share of the text that lies in protected books, from 0 to 1: the passages of all protected matches together, by
+    /// bytes, or by gems if only those were sent. Up to 1,000 matches count besides those shown.
+    pub covered: f64,
+    /// The recipe behind the verdict. The number of gems, the rule and the probabilities are of this recipe.
     #[schema(value_type = String)]
     pub recipe: RecipeName,
-    /// How many books have gems of the recipe, if not all do. The check could not find the others.
+    /// All recipes that were used.
+    #[schema(value_type = Vec<String>)]
+    pub recipes: Vec<RecipeName>,
+    /// How many books have gems of the recipes used, if some may have none. The check could not find the others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coverage: Option<Coverage>,
     /// Number of distinct gems in the query. For a text, this is the number that a book with the same text would have.
@@ -131,6 +146,11 @@ pub struct Report {
 pub struct Match {
     /// The book.
     pub book: BookRef,
+    /// The recipes that found it. The figures are of the first.
+    #[schema(value_type = Vec<String>)]
+    pub recipes: Vec<RecipeName>,
+    /// The number of its work in this report. Matches with the same number are editions of one work.
+    pub work: u32,
     /// Common gems and shares.
     #[serde(flatten)]
     pub score: Score,

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use lapidary_gems::{Gem, PackedFold, PlacedGem, Recipe, RecipeName};
 
 use super::amend::checked;
+use super::choice::new_catalogue;
 use super::digest::{digest_after, digest_of};
 use super::entry::{Content, NewEntry};
 use super::given::distinct;
@@ -51,7 +52,7 @@ impl Catalogue {
                 (Cow::Borrowed(text.as_bytes()), text.as_str(), *clean)
             }
             Content::Gems { recipe, gems } => {
-                let recipe = self.recipe(recipe.as_ref())?;
+                let recipe = self.recipe_named_or_of(recipe.as_ref(), gems)?;
                 wanted.insert(recipe.name().clone(), recipe);
                 let bytes = gems.iter().flat_map(|&gem| Gem::from(gem).0.to_le_bytes());
                 (Cow::Owned(bytes.collect()), "", None)
@@ -101,15 +102,15 @@ impl Catalogue {
 }
 
 impl Editor<'_> {
-    /// Adds recipes to the catalogue. The first one of a new catalogue becomes its default; without any, that is
-    /// `documented`. Returns all recipes of the catalogue; new texts get gems of each of them.
+    /// Adds recipes to the catalogue. The first one of a new catalogue becomes its default; without any, it gets
+    /// `hardened`, the default, and `released`. Returns all recipes of the catalogue; new texts get gems of each of them.
     ///
     /// This is for administrators and for creating a catalogue. Adding books never adds recipes.
     pub fn ensure_recipes(&self, recipes: &[Recipe]) -> Result<Vec<Recipe>, CatalogueError> {
         let known = self.recipes();
         let recipes = match (recipes, known.is_empty()) {
             ([], false) => return Ok(known),
-            ([], true) => &[Recipe::documented()],
+            ([], true) => &new_catalogue(),
             (named, _) => named,
         };
         self.between_feeds(|| {

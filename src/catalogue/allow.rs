@@ -1,7 +1,7 @@
 //! Allow-lists: gems that are not counted and books that do not affect verdicts, so that a publisher's boilerplate or
 //! a licensed quotation never blocks a text.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use hashbrown::{HashMap, HashSet};
@@ -152,11 +152,15 @@ impl Editor<'_> {
             Content::Text { text, clean } => {
                 let recipes = self.ensure_recipes(&[])?;
                 let text = Text::bounded(&text, clean)?;
-                let gems = |recipe: &Recipe| text.gems(recipe).iter().map(|g| recipe.write(g.gem)).collect();
+                // All that a check of this text may look up, not only what a book would have.
+                let gems = |recipe: &Recipe| {
+                    let probes: BTreeSet<Gem> = text.probes(recipe).iter().map(|probe| probe.placed.gem).collect();
+                    probes.into_iter().map(|gem| recipe.write(gem)).collect()
+                };
                 Ok(recipes.iter().map(|recipe| (recipe.name().clone(), gems(recipe))).collect())
             }
             Content::Gems { recipe, gems } => {
-                let recipe = self.recipe(recipe.as_ref())?;
+                let recipe = self.recipe_named_or_of(recipe.as_ref(), &gems)?;
                 let gems = distinct(&gems, &recipe)?.into_iter().map(|gem| recipe.write(gem));
                 Ok([(recipe.name().clone(), gems.collect())].into())
             }

@@ -1,7 +1,9 @@
 //! The input and output of a check.
 
+use std::str::FromStr;
+
 use jiff::civil::Date;
-use lapidary_gems::{RecipeName, Rule, WrittenGem};
+use lapidary_gems::{RecipeError, RecipeName, Rule, WrittenGem};
 use serde::{Deserialize, Serialize};
 
 use crate::index::Library;
@@ -40,11 +42,46 @@ impl Query {
     }
 }
 
+/// The recipes of a check.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub enum Recipes {
+    /// For a text, the catalogue's default, and the others too if some books have no gems of it. Gems belong to one
+    /// recipe; see [`Catalogue::recipe_of_gems`].
+    ///
+    /// [`Catalogue::recipe_of_gems`]: super::Catalogue::recipe_of_gems
+    #[default]
+    Usual,
+    /// These.
+    Named(Vec<RecipeName>),
+    /// All that every book has gems of. For gems: those of them that the gems may belong to.
+    All,
+}
+
+impl Recipes {
+    /// Reads names, or `all` alone.
+    pub fn read<'a>(names: impl Iterator<Item = &'a str>) -> Result<Self, RecipeError> {
+        let names: Vec<&str> = names.map(str::trim).collect();
+        match names.as_slice() {
+            ["all"] => Ok(Self::All),
+            names => Ok(Self::Named(names.iter().map(|name| name.parse()).collect::<Result<_, _>>()?)),
+        }
+    }
+}
+
+impl FromStr for Recipes {
+    type Err = RecipeError;
+
+    /// Reads names separated by commas, or `all`.
+    fn from_str(names: &str) -> Result<Self, RecipeError> {
+        Self::read(names.split(','))
+    }
+}
+
 /// Options of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckOptions {
-    /// The recipe. Default: the catalogue's default.
-    pub recipe: Option<RecipeName>,
+    /// The recipes. The verdict is the strictest of theirs.
+    pub recipes: Recipes,
     /// Consider only books of this library.
     pub library: Option<Library>,
     /// Maximum number of matches to show, best first. The verdict always considers all matches.
@@ -53,13 +90,20 @@ pub struct CheckOptions {
     pub detail: bool,
     /// Use the rights in effect on this day. Default: today, in UTC.
     pub day: Option<Date>,
-    /// Whether to accept a recipe that some books have no gems of yet.
+    /// Whether to accept recipes that some books have no gems of yet.
     pub allow_incomplete: bool,
 }
 
 impl Default for CheckOptions {
     fn default() -> Self {
-        Self { recipe: None, library: None, limit: DEFAULT_LIMIT, detail: true, day: None, allow_incomplete: false }
+        Self {
+            recipes: Recipes::Usual,
+            library: None,
+            limit: DEFAULT_LIMIT,
+            detail: true,
+            day: None,
+            allow_incomplete: false,
+        }
     }
 }
 

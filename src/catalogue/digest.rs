@@ -51,6 +51,7 @@ mod tests {
     fn a_book_of_an_older_version_is_known_by_its_digest() {
         let dir = tempfile::tempdir().unwrap();
         let catalogue = Catalogue::open_or_create(dir.path()).unwrap();
+        catalogue.by(Actor::Local).ensure_recipes(&[Recipe::documented()]).unwrap();
         let text = "Granite and gems lay in one chest, each in its own corner. ".repeat(50);
         let key = BookKey { library: "lib".parse().unwrap(), id: "old".parse().unwrap() };
         let entry = |content| NewEntry::new(key.clone(), Rights::Free, content);

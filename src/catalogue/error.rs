@@ -32,6 +32,12 @@ pub enum CatalogueError {
         /// The known recipes.
         known: String,
     },
+    /// Too many recipes in one check.
+    #[error("a check may use at most {limit} recipes; name fewer")]
+    TooManyRecipes {
+        /// The limit.
+        limit: usize,
+    },
     /// Not every book has gems of the recipe yet, so a check with it could miss the book that matters.
     #[error(
         "{} of {} books have gems of recipe '{recipe}', so a check with it would miss the others; use another recipe, or \
@@ -183,6 +189,7 @@ impl Classified for CatalogueError {
             Self::Recipe(error) => error.code(),
             Self::Name(error) => error.code(),
             Self::NoSuchRecipe { .. } => ErrorCode::UnknownRecipe,
+            Self::TooManyRecipes { .. } => ErrorCode::TooManyRecipes,
             Self::RecipeIncomplete { .. } => ErrorCode::RecipeIncomplete,
             Self::JobRuns { .. } => ErrorCode::JobRuns,
             Self::NoSuchJob(_) => ErrorCode::NoSuchJob,

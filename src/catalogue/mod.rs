@@ -9,6 +9,8 @@ mod allow;
 mod amend;
 mod answer;
 mod check;
+mod checking;
+mod choice;
 mod digest;
 mod editor;
 mod entry;
@@ -26,7 +28,7 @@ mod webhooks;
 
 pub use add::Prepared;
 pub use allow::Allowable;
-pub use answer::{CheckOptions, Comparison, Query};
+pub use answer::{CheckOptions, Comparison, Query, Recipes};
 pub use check::compare;
 pub use digest::digests_of;
 pub use editor::Editor;
@@ -155,7 +157,7 @@ impl Catalogue {
         self.store.snapshot().recipes()
     }
 
-    /// The recipe `asked` for, or the default. The default of a new catalogue is `documented`.
+    /// The recipe `asked` for, or the default. The default of a new catalogue is `hardened`.
     ///
     /// # Errors
     /// If the catalogue has no gems of that recipe.
@@ -306,10 +308,10 @@ impl Editor<'_> {
     }
 }
 
-/// The recipe asked for, or the first of `recipes`, or `documented` if there are none yet.
+/// The recipe asked for, or the first of `recipes`, or `hardened` if there are none yet.
 fn chosen(recipes: Vec<Recipe>, asked: Option<&RecipeName>) -> Result<Recipe, CatalogueError> {
     let Some(name) = asked else {
-        return Ok(recipes.into_iter().next().unwrap_or_else(Recipe::documented));
+        return Ok(recipes.into_iter().next().unwrap_or_else(Recipe::hardened));
     };
     let found = recipes.iter().find(|recipe| recipe.name() == name).cloned();
     found.ok_or_else(|| CatalogueError::no_such_recipe(name, &recipes))

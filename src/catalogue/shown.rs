@@ -18,13 +18,14 @@ pub(super) struct Shown {
 }
 
 impl Shown {
-    /// Adds a match, with as many of its spans as fit. A match that `decides` the verdict is always added.
-    pub(super) fn add(&mut self, mut found: Match, decides: bool) {
+    /// Adds a match, with as many of its spans as fit, and returns whether it fits. A match that `decides` the verdict is
+    /// always added.
+    pub(super) fn add(&mut self, mut found: Match, decides: bool) -> bool {
         let spans = std::mem::take(&mut found.spans);
         let alone = length(&found);
         if !decides && (self.left_out > 0 || self.bytes + alone > ANSWER_BYTES) {
             self.left_out += 1;
-            return;
+            return false;
         }
         self.bytes += alone;
         let all = spans.len();
@@ -39,6 +40,7 @@ impl Shown {
         found.spans.shrink_to_fit();
         self.spans_left_out += all - found.spans.len();
         self.matches.push(found);
+        true
     }
 
     /// Returns the matches, and a note on what was left out.

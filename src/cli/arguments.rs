@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use lapidary::catalogue::{Backups, Catalogue, CatalogueError};
+use lapidary::catalogue::{Backups, Catalogue, CatalogueError, Recipes};
 use lapidary::index::Actor;
 use lapidary::matching::RuleChanges;
-use lapidary_gems::{Boundaries, Recipe, RecipeName};
+use lapidary_gems::{Boundaries, Recipe};
 use serde::{Deserialize, Serialize};
 
 use super::access::Access;
@@ -111,15 +111,17 @@ impl BoundariesArgument {
         Ok(recipe.with_boundaries(Boundaries::parse(&file).map_err(|e| wrong(&e))?))
     }
 
-    /// The name of the requested recipe, if any: given directly, or as a base recipe and boundaries.
-    pub(super) fn name(&self, recipe: Option<&RecipeName>) -> Result<Option<RecipeName>, Failure> {
-        match (&self.boundaries, recipe) {
-            (None, recipe) => Ok(recipe.cloned()),
-            (Some(_), recipe) => {
-                let base = recipe.map_or("documented", RecipeName::as_str);
-                Ok(Some(self.apply(base)?.name().clone()))
+    /// The requested recipes: given directly, or as a base recipe and boundaries.
+    pub(super) fn recipes(&self, given: Option<&Recipes>) -> Result<Recipes, Failure> {
+        let base = match (&self.boundaries, given) {
+            (None, given) => return Ok(given.cloned().unwrap_or_default()),
+            (Some(_), None | Some(Recipes::Usual)) => "documented",
+            (Some(_), Some(Recipes::Named(names))) if names.len() == 1 => names[0].as_str(),
+            (Some(_), Some(_)) => {
+                return Err(Failure::Input("--boundaries: name one recipe to cut with them".to_owned()));
             }
-        }
+        };
+        Ok(Recipes::Named(vec![self.apply(base)?.name().clone()]))
     }
 }
 

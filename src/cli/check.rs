@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use jiff::Timestamp;
 use lapidary::api::Report;
-use lapidary::catalogue::{CheckOptions, Query};
+use lapidary::catalogue::{CheckOptions, Query, Recipes};
 use lapidary::index::{Library, Rights};
 use lapidary::report::{html_report, print_report};
-use lapidary_gems::RecipeName;
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -30,9 +29,10 @@ const AT_ONCE: usize = 16;
 pub(super) struct Check {
     #[command(flatten)]
     target: Target,
-    /// The recipe to check with [default: the catalogue's]
-    #[arg(long, value_name = "RECIPE")]
-    recipe: Option<RecipeName>,
+    /// The recipes to check with, such as hardened,released, or all. A book matches if it does under any of them
+    /// [default: the catalogue's default]
+    #[arg(long = "recipe", value_name = "RECIPES")]
+    recipes: Option<Recipes>,
     #[command(flatten)]
     boundaries: BoundariesArgument,
     /// Use the recipe even if some books do not have gems of it yet. The report says how many do
@@ -78,7 +78,7 @@ impl Check {
     pub(super) fn run(self) -> Result<Status, Failure> {
         let catalogue = self.target.open_with(self.rule.given())?;
         let options = CheckOptions {
-            recipe: self.boundaries.name(self.recipe.as_ref())?,
+            recipes: self.boundaries.recipes(self.recipes.as_ref())?,
             library: self.library.clone(),
             limit: self.limit,
             detail: true,

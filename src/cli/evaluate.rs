@@ -33,7 +33,7 @@ pub(super) struct Evaluate {
     pairs: Vec<PathBuf>,
     /// Recipes to measure, separated by commas. Recipes joined by '+' are measured together: a book counts as found if one of
     /// them finds it. `none` measures no recipe, only the programs given with --detector
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_values = ["documented", "released"])]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', default_values = ["hardened", "released"])]
     recipes: Vec<String>,
     /// Attacks to apply, separated by commas [default: all]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]

@@ -30,9 +30,9 @@ const PAGE: usize = 1_000;
 pub(super) struct Reindex {
     #[command(flatten)]
     target: Target,
-    /// The new recipe: documented, released, hardened or hardened-fine
-    #[arg(long, value_name = "RECIPE", default_value = "documented")]
-    recipe: String,
+    /// The new recipe: documented, released, hardened or hardened-fine [default: hardened; with --boundaries, documented]
+    #[arg(long, value_name = "RECIPE")]
+    recipe: Option<String>,
     #[command(flatten)]
     boundaries: BoundariesArgument,
     /// Compute gems from the stored folds (--keep-folds), or from source files with the books' texts
@@ -68,7 +68,8 @@ pub(super) struct DropRecipe {
 
 impl Reindex {
     pub(super) fn run(self) -> Result<Status, Failure> {
-        let recipe = self.boundaries.apply(&self.recipe)?;
+        let usual = if self.boundaries.boundaries.is_some() { "documented" } else { "hardened" };
+        let recipe = self.boundaries.apply(self.recipe.as_deref().unwrap_or(usual))?;
         let from = match self.from {
             Source::Folds if !self.paths.is_empty() => {
                 return Err(Failure::Input("files can only be given with --from sources".to_owned()));

@@ -10,7 +10,7 @@ use lapidary::api::{
     NewBook, NewKey, NewWebhook, Page, Problem, Record, Recut, Report, Rotation, Stats, Task, ToAllow, Webhook,
     Webhooks,
 };
-use lapidary::catalogue::{Allowable, CheckOptions, Content, NewEntry, Query};
+use lapidary::catalogue::{Allowable, CheckOptions, Content, NewEntry, Query, Recipes};
 use lapidary::client::unanswered;
 use lapidary::description::Description;
 use lapidary::error::ErrorCode;
@@ -201,16 +201,22 @@ fn parts(content: Content) -> (Option<String>, Option<bool>, Option<Vec<WrittenG
 
 impl Access for Remote {
     fn check(&self, query: &Query, options: &CheckOptions) -> Result<Report, Failure> {
-        let CheckOptions { recipe, library, limit, detail, day, allow_incomplete } = options.clone();
+        let CheckOptions { recipes, library, limit, detail, day, allow_incomplete } = options.clone();
         let (text, clean, gems) = match query.clone() {
             Query::Text { text, clean } => (Some(text), clean, None),
             Query::Gems(gems) => (None, None, Some(gems)),
+        };
+        let recipes = match recipes {
+            Recipes::Usual => None,
+            Recipes::Named(names) => Some(names.into_iter().map(Into::into).collect()),
+            Recipes::All => Some(vec!["all".to_owned()]),
         };
         let check = Check {
             gems,
             text,
             clean,
-            recipe: recipe.map(Into::into),
+            recipe: None,
+            recipes,
             library: library.map(Into::into),
             limit: Some(limit),
             detail: Some(detail),

@@ -8,7 +8,7 @@ use lapidary_gems::{Recipe, RecipeName};
 
 use super::EvaluateError;
 use crate::api::Report;
-use crate::catalogue::{Catalogue, CatalogueError, CheckOptions, Content, NewEntry, Query};
+use crate::catalogue::{Catalogue, CatalogueError, CheckOptions, Content, NewEntry, Query, Recipes};
 use crate::index::{Actor, BookKey, Library, Rights};
 use crate::matching::RuleChanges;
 
@@ -76,7 +76,7 @@ impl Index {
     /// Checks a text, with no limit on the number of matches.
     pub(super) fn report(&self, recipe: &Recipe, text: String) -> Result<Report, EvaluateError> {
         let options = CheckOptions {
-            recipe: Some(recipe.name().clone()),
+            recipes: Recipes::Named(vec![recipe.name().clone()]),
             limit: usize::MAX,
             detail: false,
             // No rights expire, so any day will do.

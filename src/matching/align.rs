@@ -12,6 +12,9 @@ use super::ALONE;
 const REACH: usize = 8;
 /// A text is contained in another if spans cover at least this share of it.
 const COVERED: f64 = 0.5;
+/// Two texts that contain each other are the same if one is covered at least this much as the other. Otherwise the less
+/// covered one has more in it, as a collection has.
+const ALIKE: f64 = 0.8;
 
 /// The alignment of a query and a book.
 #[derive(Debug, Clone, PartialEq)]
@@ -102,7 +105,11 @@ pub fn align(query: &[PlacedGem], book: &[PlacedGem], weight: impl Fn(Gem) -> Op
         let gems: usize = runs.iter().map(|run| part(run).1 - part(run).0 + 1).sum();
         if of == 0 { 0.0 } else { gems as f64 / of as f64 }
     };
-    let relation = match (covered(|r| r.query, query.len()) >= COVERED, covered(|r| r.book, book.len()) >= COVERED) {
+    let of_query = covered(|r| r.query, query.len());
+    let of_book = covered(|r| r.book, book.len());
+    let relation = match (of_query >= COVERED, of_book >= COVERED) {
+        (true, true) if of_query < ALIKE * of_book => Relation::ContainsBook,
+        (true, true) if of_book < ALIKE * of_query => Relation::PartOfBook,
         (true, true) => Relation::SameText,
         (true, false) => Relation::PartOfBook,
         (false, true) => Relation::ContainsBook,
@@ -178,6 +185,10 @@ mod tests {
             ),
             ("an extract", text(20..30), text(0..100), PartOfBook),
             ("a collection", text((0..20).chain(strange.clone())), text(0..20), ContainsBook),
+            ("a collection, mostly of one work", text((0..60).chain(1000..1040)), text(0..60), ContainsBook),
+            ("most of a collection", text(0..60), text((0..60).chain(1000..1040)), PartOfBook),
+            ("a new edition", text((0..70).chain(1000..1030)), text((0..70).chain(2000..2030)), SameText),
+            ("a foreword", text((0..85).chain(1000..1015)), text(0..85), SameText),
             ("a chapter in common", text((0..20).chain(strange)), text((0..20).chain(2000..2100)), Overlap),
             ("scattered gems", text((0..100).map(|i| if i % 20 == 0 { i } else { i + 500 })), text(0..100), Overlap),
             ("chapters swapped", text((50..100).chain(0..50)), text(0..100), SameText),
@@ -208,7 +219,7 @@ mod tests {
     fn gems_without_places() {
         let query: Vec<_> = (5..10).map(|gem| PlacedGem { gem: Gem(gem), place: None }).collect();
         let Alignment { relation, spans, .. } = side_by_side(&query, &text(0..10));
-        assert_eq!(relation, Relation::SameText);
+        assert_eq!(relation, Relation::PartOfBook);
         assert_eq!(spans[0].query.bytes, None);
         assert_eq!(spans[0].book.bytes, Some(Place { start: 500, end: 990 }));
         let nothing = Alignment { relation: Relation::Overlap, spans: vec![], evidence: 0.0, support: 0.0 };

@@ -85,7 +85,13 @@ impl<'a> LookedUp<'a> {
 
     /// Aligns the query with a book.
     pub fn aligned(&self, book: BookNo) -> Result<Alignment, StoreError> {
-        Ok(self.align(&self.beside(book)?))
+        Ok(self.compared(book)?.0)
+    }
+
+    /// Aligns the query with a book, and returns the book's gems too.
+    pub fn compared(&self, book: BookNo) -> Result<(Alignment, Vec<PlacedGem>), StoreError> {
+        let beside = self.beside(book)?;
+        Ok((self.align(&beside), beside.gems))
     }
 
     /// The assumed number of books that have each gem of a text.

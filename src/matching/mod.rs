@@ -6,19 +6,23 @@
 mod align;
 mod calibration;
 mod chance;
+mod covered;
 mod judge;
 mod listed;
 mod lookup;
 mod question;
+mod works;
 
 pub use align::{Alignment, Extent, Range, Relation, Span, align};
 pub use calibration::{Calibration, Level};
 pub use chance::chance;
-pub use judge::{Judged, Judgements, Ranked, ToShow, candidates, judge, rank};
+pub use covered::Covered;
+pub use judge::{Judged, Judgements, Ranked, ToShow, candidates, judge, merge, rank};
 use lapidary_gems::Rule;
 pub use listed::{Listed, spread};
 pub use lookup::{LookedUp, kept, of_both};
 pub use question::{Question, Reader};
+pub use works::{Sketch, works};
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -106,6 +110,22 @@ pub fn weight(holders: u32, books: u64) -> f64 {
     let books = books.max(1) as f64;
     let frequency = f64::from(holders).clamp(1.0, books);
     (1.0 + books / frequency).log2() / (1.0 + books).log2()
+}
+
+/// Why a check came to its verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// Books match.
+    Match,
+    /// No book matches.
+    NoMatch,
+    /// The text is too short for a match: it has fewer gems than a match needs.
+    TooShort,
+    /// Most of the text is in so many books that it does not count.
+    MostlyCommon,
+    /// No book has gems of the recipe, so there was nothing to compare with.
+    NothingToCompare,
 }
 
 /// The strictest rights among the matches; `unknown` if there are none.

@@ -5,7 +5,9 @@ use jiff::tz::TimeZone;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::page::clean;
-use super::words::{certainty, disabled, evidence, odds, relation, rights, rule, shares, subject, verdict, whole};
+use super::words::{
+    certainty, disabled, edition, evidence, odds, recipes, relation, rights, rule, shares, subject, verdict, whole,
+};
 use crate::api::{Match, Report};
 use crate::count::{count, grouped};
 use crate::index::Rights;
@@ -54,8 +56,8 @@ pub fn html_report(name: &str, report: &Report, bytes: Option<u64>, when: Timest
             body {
                 h1 class=(report.verdict) { (verdict(report)) }
                 (facts(&name, report, bytes, &when))
-                @for (number, found) in (1..).zip(&report.matches) {
-                    (one_match(number, found, report, bytes))
+                @for (at, found) in report.matches.iter().enumerate() {
+                    (one_match(at, found, report, bytes))
                 }
                 @let rest = report.total.saturating_sub(report.matches.len());
                 @if rest > 0 {
@@ -92,7 +94,7 @@ fn method(report: &Report) -> Markup {
     html! {
         section class="quiet" {
             h2 { "Method" }
-            p { "Recipe " (report.recipe) "; " (rule(report)) }
+            p { (recipes(&report.recipes)) "; " (rule(report)) }
             @if !report.matches.is_empty() {
                 ol {
                     @for found in &report.matches {
@@ -104,14 +106,14 @@ fn method(report: &Report) -> Markup {
     }
 }
 
-fn one_match(number: usize, found: &Match, report: &Report, bytes: Option<u64>) -> Markup {
+fn one_match(at: usize, found: &Match, report: &Report, bytes: Option<u64>) -> Markup {
     let Match { book, score, .. } = found;
     let counted = report.gems.saturating_sub(report.common_gems + report.allowed_gems);
     let of_book = whole(score.common, score.share_of_book);
     let known = Some(book.bytes).filter(|bytes| *bytes > 0);
     html! {
         section {
-            h2 { (number) ". " (book.title.as_deref().map_or_else(|| "(no title)".to_owned(), clean)) }
+            h2 { (at + 1) ". " (book.title.as_deref().map_or_else(|| "(no title)".to_owned(), clean)) }
             @if !book.authors.is_empty() { p { (clean(&book.authors.join(", "))) } }
             p class=(book.rights) {
                 (clean(&book.library)) "/" (clean(&book.id)) ", " (rights(book.rights))
@@ -121,6 +123,7 @@ fn one_match(number: usize, found: &Match, report: &Report, bytes: Option<u64>) 
                 }
                 @if found.allowed { "; on an allow-list: not part of the verdict" }
             }
+            @if let Some(edition) = edition(report, at) { p { (edition) } }
             p { (relation(found.relation)) }
             p { (shares(found)) }
             @if !found.spans.is_empty() {

@@ -10,7 +10,9 @@ use crate::index::Rights;
 use crate::matching::Extent;
 
 use super::page::{Page, clean};
-use super::words::{certainty, disabled, evidence, odds, relation, rights, rule, shares, subject, verdict, whole};
+use super::words::{
+    certainty, disabled, edition, evidence, odds, recipes, relation, rights, rule, shares, subject, verdict, whole,
+};
 
 /// The maximum number of matches to describe. The rest are only counted.
 const DESCRIBED: usize = 10;
@@ -38,7 +40,7 @@ impl<W: Write> Page<'_, W> {
     /// Writes a report, as [`print_report`] prints it.
     pub fn report(&mut self, name: &str, report: &Report, bytes: Option<u64>) -> io::Result<()> {
         let plain = Style::new();
-        self.say(0, &style(report.verdict).bold(), verdict(report))?;
+        self.say(0, &style(report.verdict).bold(), &verdict(report))?;
         self.say(INDENT, &plain, &subject(name, report, bytes))?;
         if let Some(certainty) = certainty(report) {
             self.say(INDENT, &plain, &certainty)?;
@@ -51,7 +53,7 @@ impl<W: Write> Page<'_, W> {
         }
         for (i, found) in report.matches.iter().take(DESCRIBED).enumerate() {
             self.gap()?;
-            self.found(i + 1, found, report, bytes)?;
+            self.found(i, found, report, bytes)?;
         }
         let rest = report.total.saturating_sub(report.matches.len().min(DESCRIBED));
         if rest > 0 {
@@ -71,7 +73,7 @@ impl<W: Write> Page<'_, W> {
     /// Writes how the verdict came about, for readers who check it. An answer without matches has it in one line.
     fn method(&mut self, report: &Report) -> io::Result<()> {
         let plain = Style::new();
-        let rule = format!("recipe '{}'; {}", report.recipe, rule(report));
+        let rule = format!("{}; {}", recipes(&report.recipes), rule(report));
         if report.matches.is_empty() {
             return self.say(INDENT, &plain, &format!("method: {rule}"));
         }
@@ -84,12 +86,12 @@ impl<W: Write> Page<'_, W> {
         Ok(())
     }
 
-    fn found(&mut self, number: usize, found: &Match, report: &Report, bytes: Option<u64>) -> io::Result<()> {
+    fn found(&mut self, at: usize, found: &Match, report: &Report, bytes: Option<u64>) -> io::Result<()> {
         let Match { book, score, .. } = found;
         let uncounted = report.common_gems + report.allowed_gems;
         let (plain, counted) = (Style::new(), report.gems.saturating_sub(uncounted));
         let title = book.title.as_deref().filter(|title| !clean(title).trim().is_empty());
-        let title = format!("{number}. {}", title.unwrap_or("(no title)"));
+        let title = format!("{}. {}", at + 1, title.unwrap_or("(no title)"));
         self.say_at_most(TITLE_LINES, 0, &Style::new().bold(), &title)?;
         if !book.authors.is_empty() {
             self.say_at_most(TITLE_LINES, INDENT, &plain, &book.authors.join(", "))?;
@@ -101,6 +103,9 @@ impl<W: Write> Page<'_, W> {
             &format!("{}/{}, {}{allowed}", book.library, book.id, rights(book.rights)),
         )?;
         let of_book = whole(score.common, score.share_of_book);
+        if let Some(edition) = edition(report, at) {
+            self.say(INDENT, &plain, &edition)?;
+        }
         self.say(INDENT, &plain, relation(found.relation))?;
         self.say(INDENT, &plain, &shares(found))?;
         if !found.spans.is_empty() {

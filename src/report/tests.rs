@@ -7,7 +7,7 @@ use super::words::{many, odds, percent};
 use super::{Page, html_report, print_report};
 use crate::api::{BookRef, Match, Report};
 use crate::index::Rights;
-use crate::matching::{Extent, Range, Relation, Score, Span};
+use crate::matching::{Extent, Range, Reason, Relation, Score, Span};
 
 fn extent(gems: (u32, u32), bytes: Option<(u64, u64)>) -> Extent {
     let bytes = bytes.map(|(start, end)| Place { start, end });
@@ -26,6 +26,8 @@ fn found(title: Option<&str>, rights: Rights) -> Match {
             language: None,
             bytes: 100_000,
         },
+        recipes: vec!["documented".parse().expect("a name")],
+        work: 1,
         score: Score::new(15, 20, 40),
         relation: Relation::PartOfBook,
         identical: false,
@@ -41,10 +43,14 @@ fn found(title: Option<&str>, rights: Rights) -> Match {
     }
 }
 
-fn report(matches: Vec<Match>) -> Report {
+fn report(mut matches: Vec<Match>) -> Report {
+    (1..).zip(&mut matches).for_each(|(work, found)| found.work = work);
     Report {
         verdict: matches.iter().map(|found| found.book.rights).min().unwrap_or(Rights::Unknown),
+        reason: if matches.is_empty() { Reason::NoMatch } else { Reason::Match },
+        covered: if matches.is_empty() { 0.0 } else { 0.375 },
         recipe: "documented".parse().expect("a name"),
+        recipes: vec!["documented".parse().expect("a name")],
         coverage: None,
         gems: 20,
         common_gems: 0,
@@ -81,7 +87,7 @@ unknown: nothing in the catalogue matches
 #[test]
 fn one_match() {
     let expected = "\
-PROTECTED: this text, or part of it, is in a protected book
+PROTECTED: 38 % of this text is in protected books
     novel.txt: 50,000 bytes, 20 gems
     measured false-alarm rate: below 1 in 50
 

@@ -1,22 +1,43 @@
 //! The wording of reports, shared by the terminal and the HTML page.
 
+use lapidary_gems::RecipeName;
+
 use crate::api::{Match, Report};
 use crate::count::{count, grouped};
 use crate::index::Rights;
-use crate::matching::Relation;
+use crate::matching::{Reason, Relation};
 
-pub(super) fn verdict(report: &Report) -> &'static str {
+/// The headline: the verdict, and how much of the text it is about or why nothing is known.
+pub(super) fn verdict(report: &Report) -> String {
+    let only_allowed = report.total > 0 && report.total == report.matches.iter().filter(|m| m.allowed).count();
+    let unknown = match report.reason {
+        Reason::Match if only_allowed => "it matches only books on an allow-list",
+        Reason::Match => "it matches a book whose rights are unknown",
+        Reason::NothingToCompare => "the catalogue has nothing to compare it with",
+        Reason::TooShort if report.gems == 0 => "there is nothing in this text to check",
+        Reason::TooShort => "the text is too short to check",
+        Reason::MostlyCommon => "most of this text is in too many books to tell",
+        Reason::NoMatch => "nothing in the catalogue matches",
+    };
     match report.verdict {
-        Rights::Protected => "PROTECTED: this text, or part of it, is in a protected book",
-        Rights::Free => "free: this text, or part of it, is in a book that is free to publish",
-        Rights::PublicDomain => "public domain: this text, or part of it, is in a book in the public domain",
-        Rights::Unknown if report.total > 0 && report.total == report.matches.iter().filter(|m| m.allowed).count() => {
-            "unknown: it matches only books on an allow-list"
-        }
-        Rights::Unknown if report.total > 0 => "unknown: it matches a book whose rights are unknown",
-        Rights::Unknown if report.gems == 0 => "unknown: there is nothing in this text to check",
-        Rights::Unknown => "unknown: nothing in the catalogue matches",
+        Rights::Protected => format!("PROTECTED: {} of this text is in protected books", percent(report.covered)),
+        Rights::Free => "free: this text, or part of it, is in a book that is free to publish".to_owned(),
+        Rights::PublicDomain => "public domain: this text, or part of it, is in a book in the public domain".to_owned(),
+        Rights::Unknown => format!("unknown: {unknown}"),
     }
+}
+
+/// The number of an earlier match of the same work, if the match at this index has one. Matches are counted from 1.
+pub(super) fn edition(report: &Report, at: usize) -> Option<String> {
+    let work = report.matches.get(at)?.work;
+    let first = report.matches.iter().position(|found| found.work == work)?;
+    (first < at).then(|| format!("another edition of {}", first + 1))
+}
+
+/// The recipes of a report.
+pub(super) fn recipes(recipes: &[RecipeName]) -> String {
+    let names: Vec<String> = recipes.iter().map(|name| format!("'{name}'")).collect();
+    format!("{} {}", if recipes.len() == 1 { "recipe" } else { "recipes" }, names.join(", "))
 }
 
 pub(super) fn subject(name: &str, report: &Report, bytes: Option<u64>) -> String {
@@ -102,7 +123,10 @@ pub(super) fn odds(expected: f64) -> String {
 
 /// The evidence of a match, with the upper bound on the probability that an unrelated book has as much.
 pub(super) fn evidence(found: &Match) -> String {
-    let evidence = format!("evidence {:.1}", found.evidence);
+    let evidence = match found.recipes.len() {
+        1 => format!("evidence {:.1}", found.evidence),
+        _ => format!("{}: evidence {:.1}", recipes(&found.recipes), found.evidence),
+    };
     match found.error_probability {
         None => evidence,
         Some(error) if error < 0.5 => {

@@ -5,7 +5,7 @@ use actix_web::mime;
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use jiff::Timestamp;
-use lapidary_gems::WrittenGem;
+use lapidary_gems::{RecipeName, WrittenGem};
 use serde_json::json;
 use utoipa::openapi::path::HttpMethod::Post;
 
@@ -18,7 +18,7 @@ use super::parameters;
 use super::problem::{Problem, excerpt};
 use super::work::{Answer, work};
 use crate::api::{Check, CheckParameters, GemsForm, Report};
-use crate::catalogue::{CatalogueError, CheckOptions, MAX_GEMS, Query};
+use crate::catalogue::{CatalogueError, CheckOptions, MAX_GEMS, Query, Recipes};
 use crate::error::ErrorCode;
 use crate::report::html_report;
 
@@ -76,7 +76,8 @@ async fn check_by_gems(request: HttpRequest, payload: Payload, state: Data<State
     let sent = body::form(&request, payload, &state).await?;
     work(&state, move |catalogue| {
         let query = Query::Gems(listed(&sent.bytes)?);
-        let options = CheckOptions { recipe: catalogue.client_recipe(), ..CheckOptions::default() };
+        let recipes = catalogue.client_recipe().map_or(Recipes::Usual, |recipe| Recipes::Named(vec![recipe]));
+        let options = CheckOptions { recipes, ..CheckOptions::default() };
         Answer::ok(&catalogue.check(&query, &options)?)
     })
     .await
@@ -97,7 +98,7 @@ fn asked(body: Body, parameters: &str) -> Result<(Query, CheckOptions, Room), Pr
             Ok((query, options, room))
         }
         Body::Raw(raw) => {
-            let known = "recipe, library, limit (a number), detail (true or false), day (such as 2026-01-31), \
+            let known = "recipe, recipes, library, limit (a number), detail (true or false), day (such as 2026-01-31), \
                          allow_incomplete (true or false) and clean (true or false)";
             let options: CheckParameters = parameters::query(parameters, known)?;
             let ((text, room), clean) = (raw.text()?, options.clean);
@@ -108,7 +109,7 @@ fn asked(body: Body, parameters: &str) -> Result<(Query, CheckOptions, Room), Pr
 
 /// Converts a request into a query and its options.
 pub(super) fn question(asked: Check) -> Result<(Query, CheckOptions), Problem> {
-    let Check { gems, text, clean, recipe, library, limit, detail, day, allow_incomplete, mark: _ } = asked;
+    let Check { gems, text, clean, recipe, recipes, library, limit, detail, day, allow_incomplete, mark: _ } = asked;
     let query = match (gems, text) {
         (Some(_), None) if clean.is_some() => {
             return Err(Problem::new(ErrorCode::BadJson, "'clean' applies only to a text; leave it out with gems"));
@@ -117,20 +118,41 @@ pub(super) fn question(asked: Check) -> Result<(Query, CheckOptions), Problem> {
         (None, Some(text)) => Query::Text { text, clean },
         _ => return Err(Problem::new(ErrorCode::BadJson, "give exactly one of 'gems' and 'text'")),
     };
-    let options = CheckParameters { recipe, library, limit, detail, day, allow_incomplete, clean: None };
-    Ok((query, check_options(options)?))
+    let options = CheckParameters { recipe, recipes: None, library, limit, detail, day, allow_incomplete, clean: None };
+    let mut options = check_options(options)?;
+    if let Some(recipes) = recipes {
+        options.recipes = named(&options.recipes, &recipes)?;
+    }
+    Ok((query, options))
 }
 
 fn check_options(asked: CheckParameters) -> Result<CheckOptions, Problem> {
     let usual = CheckOptions::default();
+    let recipe: Option<RecipeName> = asked.recipe.map(TryInto::try_into).transpose()?;
+    let recipe = recipe.map_or(Recipes::Usual, |recipe| Recipes::Named(vec![recipe]));
+    let recipes = match asked.recipes {
+        Some(recipes) => named(&recipe, &recipes.split(',').collect::<Vec<_>>())?,
+        None => recipe,
+    };
     Ok(CheckOptions {
-        recipe: asked.recipe.map(TryInto::try_into).transpose()?,
+        recipes,
         library: asked.library.map(TryInto::try_into).transpose()?,
         limit: parameters::limit(asked.limit.unwrap_or(usual.limit), 0)?,
         detail: asked.detail.unwrap_or(usual.detail),
         day: asked.day,
         allow_incomplete: asked.allow_incomplete.unwrap_or(usual.allow_incomplete),
     })
+}
+
+/// The recipes of `recipes`, unless `recipe` has named one.
+fn named(recipe: &Recipes, recipes: &[impl AsRef<str>]) -> Result<Recipes, Problem> {
+    if *recipe != Recipes::Usual {
+        return Err(Problem::new(ErrorCode::BadQuery, "give one of 'recipe' and 'recipes'"));
+    }
+    match recipes {
+        [] => Err(Problem::new(ErrorCode::BadQuery, "'recipes' is empty; name a recipe, or leave it out")),
+        recipes => Ok(Recipes::read(recipes.iter().map(AsRef::as_ref))?),
+    }
 }
 
 /// The comma-separated gems of a form.

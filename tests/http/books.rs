@@ -8,7 +8,7 @@ use crate::running::{JSON, NDJSON, Running, TEXT, assert_has, encoded, gems};
 
 #[test]
 fn a_book_comes_changes_and_goes() {
-    let server = Running::start();
+    let server = Running::of_recipe(&Recipe::documented());
     let (text, other) = (prose(1, 22_000), prose(2, 22_000));
     let book = "/v1/libraries/house/books/1";
     let added = server.put_text(book, "protected", &text).expect(201);
@@ -206,7 +206,7 @@ fn ids_come_back_as_they_were_sent() {
 
 #[test]
 fn pages_and_numbers() {
-    let server = Running::start();
+    let server = Running::of_recipe(&Recipe::documented());
     assert_eq!(server.get("/v1/libraries").expect(200), json!({ "libraries": [] }));
     let mut ids: Vec<String> = (0..250).map(|i| format!("книга {i}?")).collect();
     for id in &ids {

@@ -8,7 +8,7 @@ use crate::running::{BYTES, FORM, JSON, NDJSON, Running, TEXT, assert_has, encod
 
 #[test]
 fn a_text_is_read_as_it_is_asked_for() {
-    let server = Running::start();
+    let server = Running::of_recipe(&Recipe::documented());
     let text = prose(1, 6_000);
     // Hyphenates every ninth word at a line end.
     let broken: String = text
@@ -104,7 +104,7 @@ fn a_copy_a_part_and_a_stranger() {
 
 #[test]
 fn one_check_by_every_way_in() {
-    let server = Running::start();
+    let server = Running::of_recipe(&Recipe::documented());
     let text = prose(1, 10_000);
     server.put_text("/v1/libraries/house/books/1", "protected", &text).expect(201);
 
@@ -185,7 +185,8 @@ fn gems_of_64_bits_are_strings() {
         assert_eq!(refused["code"], code, "{asked}: {refused}");
     }
     let exact = json!({ "rights": "free", "recipe": "documented", "gems": [hex] }).to_string();
-    let refused = Running::start().put("/v1/libraries/house/books/exact", JSON, exact).expect(422);
+    let documented = Running::of_recipe(&Recipe::documented());
+    let refused = documented.put("/v1/libraries/house/books/exact", JSON, exact).expect(422);
     assert_eq!(
         refused["detail"],
         format!("{hex} is not a gem of recipe 'documented', whose gems are numbers from 0 to 4294967295")
@@ -196,7 +197,7 @@ fn gems_of_64_bits_are_strings() {
 /// default.
 #[test]
 fn putting_books_in_adds_no_recipe() {
-    let server = Running::start();
+    let server = Running::of_recipe(&Recipe::documented());
     let text = prose(3, 6_000);
     let refused = |id: &str| {
         let gems = json!({ "rights": "free", "gems": [1, 2], "recipe": "released" });

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};
 
+use lapidary_gems::Recipe;
 use serde_json::{Value, json};
 
 use crate::common::prose;
@@ -69,7 +70,7 @@ fn a_batch_has_an_end_and_a_line_too() {
 /// Responses are not buffered, so a client may wait for each one before it sends the next line.
 #[test]
 fn a_feed_answers_as_books_land() {
-    let server = Running::start();
+    let server = Running::of_recipe(&Recipe::documented());
     let mut stream = server.connect();
     write!(
         stream,

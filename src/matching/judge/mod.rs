@@ -1,10 +1,12 @@
 //! Judging: which books match a query, and the resulting verdict.
 //!
-//! [`candidates`] looks a query up, [`judge`] decides which candidates match, [`rank`] orders them and
-//! determines the verdict, and [`Ranked::shown`] picks those to show. The first two read an index through a [`Reader`].
+//! For each recipe, [`candidates`] looks a query up and [`judge`] decides which candidates match. [`merge`] combines the
+//! recipes, [`rank`] orders the matches and determines the verdict, and [`Ranked::shown`] picks those to show. The first
+//! two read an index through a [`Reader`].
 
 use std::cmp::Ordering;
 
+use hashbrown::HashMap;
 use lapidary_gems::Gem;
 
 use super::{LookedUp, Question, Reader, Score, verdict};
@@ -55,8 +57,10 @@ pub struct Judged {
     pub number: BookNo,
     /// Its library and id.
     pub key: BookKey,
-    /// The position of its library among those looked up.
+    /// The position of its library among those looked up with the first of `recipes`.
     pub library: usize,
+    /// The positions of the recipes that found it, in the order in which they were asked for.
+    pub recipes: Vec<usize>,
     /// Its rights on the day of the question.
     pub rights: Rights,
     /// Whether its text is identical to the query.
@@ -72,8 +76,33 @@ pub struct Judged {
 pub struct Judgements {
     /// Those that count.
     pub matches: Vec<Judged>,
-    /// How many disabled books would match.
-    pub disabled: usize,
+    /// The disabled books that would match.
+    pub disabled: Vec<BookNo>,
+}
+
+/// Combines what several recipes found. A book found by more than one is shown as the first of them found it, preferably
+/// with gems in common.
+#[must_use]
+pub fn merge(of_recipes: Vec<Judgements>) -> Judgements {
+    let mut all = Judgements::default();
+    let mut places: HashMap<BookNo, usize> = HashMap::new();
+    for (recipe, Judgements { matches, disabled }) in of_recipes.into_iter().enumerate() {
+        all.disabled.extend(disabled);
+        for found in matches {
+            let place = *places.entry(found.number).or_insert(all.matches.len());
+            match all.matches.get_mut(place) {
+                Some(known) if known.score.common == 0 && found.score.common > 0 => {
+                    let recipes = std::iter::once(recipe).chain(known.recipes.drain(..)).collect();
+                    *known = Judged { recipes, ..found };
+                }
+                Some(known) => known.recipes.push(recipe),
+                None => all.matches.push(Judged { recipes: vec![recipe], ..found }),
+            }
+        }
+    }
+    all.disabled.sort_unstable();
+    all.disabled.dedup();
+    all
 }
 
 /// Decides which candidates match. `looked_up` has the libraries of the candidates, in the same order.
@@ -95,13 +124,13 @@ pub fn judge(
                     continue;
                 }
                 if outline.standing.disabled_since.is_some() {
-                    all.disabled += 1;
+                    all.disabled.push(number);
                     continue;
                 }
                 let Outline { library: name, id, rights, standing, .. } = outline;
                 let (key, rights) = (BookKey { library: name, id }, standing.rights_on(question.day, rights));
                 let allowed = (question.is_allowed)(&key);
-                all.matches.push(Judged { number, key, library, rights, identical, score, allowed });
+                all.matches.push(Judged { number, key, library, recipes: vec![0], rights, identical, score, allowed });
             }
         }
     }
@@ -136,11 +165,18 @@ pub fn rank(mut matches: Vec<Judged>) -> Ranked {
 pub struct ToShow {
     /// The matches, best first.
     pub matches: Vec<Judged>,
-    /// The best match behind the verdict: its number, and the position of its library.
-    pub decisive: Option<(BookNo, usize)>,
+    /// The best match behind the verdict.
+    pub decisive: Option<Judged>,
 }
 
 impl Ranked {
+    /// Up to `most` matches behind the verdict that [`Ranked::shown`] leaves out with this limit.
+    #[must_use]
+    pub fn hidden(&self, limit: usize, most: usize) -> Vec<Judged> {
+        let decides = |found: &&Judged| !found.allowed && found.rights == self.verdict;
+        self.matches.iter().skip(limit).filter(decides).take(most).cloned().collect()
+    }
+
     /// The number of matches.
     #[must_use]
     pub fn total(&self) -> usize {
@@ -153,7 +189,7 @@ impl Ranked {
     pub fn shown(self, limit: usize) -> ToShow {
         let Self { verdict, mut matches } = self;
         let at = matches.iter().position(|found| !found.allowed && found.rights == verdict);
-        let decisive = at.map(|at| (matches[at].number, matches[at].library));
+        let decisive = at.map(|at| matches[at].clone());
         if let (Some(at), Some(last)) = (at, limit.checked_sub(1))
             && at > last
         {

@@ -181,7 +181,7 @@ proptest! {
 
         let (off, mut expected): (Vec<_>, Vec<_>) =
             by_hand(&books, &query, &rule, except).into_iter().partition(|(number, ..)| books[*number].disabled);
-        prop_assert_eq!(disabled, off.len());
+        prop_assert_eq!(disabled.len(), off.len());
         expected.sort_by(|(a, a_identical, a_common, a_alike), (b, b_identical, b_common, b_alike)| {
             let key = |number: usize| key(number, &books[number]);
             (b_identical, b_common).cmp(&(a_identical, a_common))
@@ -203,7 +203,7 @@ proptest! {
             prop_assert!((judged.score.score - alike).abs() < 1e-12 || kept(&probes) == 0);
         }
         let decisive = counts.into_iter().find(|number| books[*number].rights == strictest);
-        prop_assert_eq!(all.decisive.map(|(number, _)| number.0 as usize), decisive);
+        prop_assert_eq!(all.decisive.map(|found| found.number.0 as usize), decisive);
 
         let some = ranked.shown(limit);
         prop_assert_eq!(some.matches.len(), limit.min(expected.len()));
@@ -212,4 +212,33 @@ proptest! {
         let first = by_hand.iter().map(|found| found.0).take(limit.saturating_sub(1));
         prop_assert_eq!(first.collect::<Vec<_>>(), &shown[..shown.len().min(limit.saturating_sub(1))]);
     }
+}
+
+#[test]
+fn what_several_recipes_found_is_combined() {
+    let of = |number: u32, common: u32| Judged {
+        number: BookNo(number),
+        key: key(
+            number as usize,
+            &Book { library: 0, rights: Rights::Free, gems: vec![], digest: 0, disabled: false, allowed: false },
+        ),
+        library: number as usize,
+        recipes: vec![0],
+        rights: Rights::Free,
+        identical: common == 0,
+        score: Score::new(common, 10, 10),
+        allowed: false,
+    };
+    let judged = |matches: Vec<Judged>, disabled: &[u32]| Judgements {
+        matches,
+        disabled: disabled.iter().copied().map(BookNo).collect(),
+    };
+    let all = merge(vec![
+        judged(vec![of(1, 5), of(2, 0)], &[8]),
+        judged(vec![], &[]),
+        judged(vec![of(2, 7), of(3, 2), of(1, 9)], &[9, 8]),
+    ]);
+    let found: Vec<_> = all.matches.iter().map(|of| (of.number.0, of.recipes.clone(), of.score.common)).collect();
+    assert_eq!(found, [(1, vec![0, 2], 5), (2, vec![2, 0], 7), (3, vec![2], 2)]);
+    assert_eq!(all.disabled, [BookNo(8), BookNo(9)]);
 }

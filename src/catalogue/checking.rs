@@ -1,0 +1,409 @@
+//! A check in progress: from the gems of a query, in one recipe or several, to the report.
+
+use hashbrown::{HashMap, HashSet};
+use jiff::civil::Date;
+use lapidary_gems::{Gem, PlacedGem, Probe, Recipe, RecipeName, Rule};
+
+use super::CatalogueError;
+use super::allow::Allowances;
+use super::answer::CheckOptions;
+use super::shown::Shown;
+use crate::api::{BookRef, Match, Report};
+use crate::count::count;
+use crate::index::{BookNo, Coverage, Library, Limits, Outline, Rights, Sizes, Snapshot, StoreError, Tally};
+use crate::matching::{
+    Alignment, Calibration, Covered, Extent, Judged, Judgements, LookedUp, Question, Reader, Reason, Relation, Sketch,
+    Span, ToShow, candidates, chance, judge, kept, merge, rank, works,
+};
+
+/// Maximum number of matches whose passages are combined into the share of the text that protected books cover.
+const MOST_COVERING: usize = 1_000;
+
+/// A check in progress.
+pub(super) struct Checking<'a> {
+    pub(super) snapshot: &'a dyn Snapshot,
+    /// The query in each recipe. Not empty.
+    pub(super) asked: Vec<InRecipe<'a>>,
+    /// The digests that an identical text may have.
+    pub(super) digests: &'a [String],
+    /// The length of the text in bytes, if it is known.
+    pub(super) bytes: Option<u64>,
+    pub(super) allowances: &'a Allowances,
+    pub(super) day: Date,
+    /// A book to leave out: the one that is being checked.
+    pub(super) except: Option<BookNo>,
+}
+
+/// A query in one recipe.
+pub(super) struct InRecipe<'a> {
+    pub(super) recipe: &'a Recipe,
+    pub(super) rule: Rule,
+    pub(super) gems: Vec<Probe>,
+}
+
+/// The books of a snapshot with gems of one recipe.
+struct Stored<'a> {
+    snapshot: &'a dyn Snapshot,
+    recipe: &'a RecipeName,
+    /// Whether the catalogue is new and has no recipes yet.
+    is_new: bool,
+}
+
+impl Stored<'_> {
+    /// How many books have gems of the recipe, if not all do.
+    fn coverage(&self) -> Result<Option<Coverage>, StoreError> {
+        if self.is_new {
+            return Ok(None);
+        }
+        Ok(Some(self.snapshot.coverage(self.recipe)?).filter(|coverage| coverage.lacking() > 0))
+    }
+
+    fn sizes(&self) -> Result<Sizes, StoreError> {
+        if self.is_new { Ok(Sizes::default()) } else { self.snapshot.sizes(self.recipe) }
+    }
+}
+
+impl Reader for Stored<'_> {
+    fn tally(&self, gems: &[Gem], limits: Limits<'_>) -> Result<Tally, StoreError> {
+        if self.is_new { Ok(Tally::default()) } else { self.snapshot.tally(self.recipe, gems, limits) }
+    }
+
+    fn with_digest(&self, digest: &str, limits: Limits<'_>) -> Result<Vec<BookNo>, StoreError> {
+        self.snapshot.with_digest(digest, limits)
+    }
+
+    fn outline(&self, books: &[BookNo]) -> Result<Vec<Option<Outline>>, StoreError> {
+        self.snapshot.outline(books)
+    }
+
+    fn gems(&self, book: BookNo) -> Result<Vec<PlacedGem>, StoreError> {
+        Ok(self.snapshot.gems(self.recipe, book)?.unwrap_or_default())
+    }
+
+    fn books(&self, library: &Library) -> Result<u64, StoreError> {
+        Ok(self.snapshot.library(library)?.map_or(0, |library| library.books))
+    }
+}
+
+impl Checking<'_> {
+    pub(super) fn report(&self, options: &CheckOptions) -> Result<Report, CatalogueError> {
+        let is_new = self.snapshot.recipes().is_empty();
+        let stored: Vec<Stored<'_>> = self
+            .asked
+            .iter()
+            .map(|asked| Stored { snapshot: self.snapshot, recipe: asked.recipe.name(), is_new })
+            .collect();
+        let probes: Vec<Vec<Probe>> = self
+            .asked
+            .iter()
+            .map(|asked| asked.gems.iter().filter(|probe| !self.is_allowed(asked, probe)).copied().collect())
+            .collect();
+        let is_allowed = |book: &_| self.allowances.book(book);
+        let mut questions = Vec::with_capacity(self.asked.len());
+        for (asked, probes) in self.asked.iter().zip(&probes) {
+            questions.push(Question {
+                recipe: asked.recipe,
+                rule: &asked.rule,
+                probes,
+                // A text whose gems are all in an allow-list is allowed.
+                digests: if probes.is_empty() && !asked.gems.is_empty() { &[] } else { self.digests },
+                library: options.library.as_ref(),
+                except: self.except,
+                day: self.day,
+                is_allowed: &is_allowed,
+            });
+        }
+        let tallies = stored.iter().zip(&questions).map(|(stored, question)| candidates(stored, question));
+        let tallies: Vec<Tally> = tallies.collect::<Result<_, _>>()?;
+        let mut in_recipes = Vec::with_capacity(self.asked.len());
+        for (((asked, stored), question), tally) in self.asked.iter().zip(&stored).zip(&questions).zip(&tallies) {
+            let of_libraries = tally.libraries.iter().map(|of_library| LookedUp::new(stored, question, of_library));
+            let looked_up = of_libraries.collect::<Result<Vec<_>, _>>()?;
+            let (sizes, coverage) = (stored.sizes()?, stored.coverage()?);
+            in_recipes.push(Answered { asked, stored, question, looked_up, sizes, coverage });
+        }
+        Answering { checking: self, in_recipes }.report(options)
+    }
+
+    fn is_allowed(&self, asked: &InRecipe<'_>, probe: &Probe) -> bool {
+        self.allowances.gem(asked.recipe.name(), probe.placed.gem)
+    }
+}
+
+/// What the index says to a query in one recipe.
+struct Answered<'a> {
+    asked: &'a InRecipe<'a>,
+    stored: &'a Stored<'a>,
+    question: &'a Question<'a>,
+    /// By library.
+    looked_up: Vec<LookedUp<'a>>,
+    sizes: Sizes,
+    coverage: Option<Coverage>,
+}
+
+impl Answered<'_> {
+    fn judge(&self) -> Result<Judgements, StoreError> {
+        judge(self.stored, self.question, &self.looked_up)
+    }
+
+    /// The gems that some library did not count.
+    fn common(&self) -> HashSet<Gem> {
+        self.looked_up.iter().flat_map(LookedUp::common).collect()
+    }
+
+    /// Number of gems of the text, of those that `is` selects.
+    fn count(&self, is: impl Fn(&Probe) -> bool) -> u32 {
+        self.asked.gems.iter().filter(|probe| probe.kept && is(probe)).count() as u32
+    }
+
+    fn is_common(&self, common: u32) -> bool {
+        2 * common >= kept(&self.asked.gems)
+    }
+
+    fn is_short(&self) -> bool {
+        (self.asked.gems.len() as u32) < self.asked.rule.fewest()
+    }
+
+    /// Expected number of unrelated books that have `common` gems in common. Any of the probes may match by chance.
+    fn chance(&self, probes: usize, common: u32) -> f64 {
+        chance(&self.sizes, probes as u32, common, self.asked.recipe.gem_bits())
+    }
+
+    /// Upper bound on the probability that unrelated gems, of which there are `among`, reach this evidence.
+    fn error(&self, query: &LookedUp<'_>, among: u64, evidence: f64) -> Option<f64> {
+        Calibration::built_in().error_probability(self.asked.recipe.name(), kept(query.probes()), among, evidence)
+    }
+
+    /// A caveat about the answer in this recipe. `common`: the number of gems that did not count.
+    fn note(&self, common: u32) -> Option<String> {
+        let recipe = self.asked.recipe.name();
+        let (gems, fewest) = (self.asked.gems.len(), self.asked.rule.fewest());
+        if gems == 0 {
+            Some(format!(
+                "no gems with recipe '{recipe}': the text is too short, or not prose, so the check says nothing about it"
+            ))
+        } else if self.is_short() {
+            Some(format!(
+                "{} with recipe '{recipe}', but a match needs {fewest} in common",
+                count(gems as u64, "gem", "gems")
+            ))
+        } else if self.is_common(common) {
+            let (gems, cap) = (kept(&self.asked.gems), self.asked.rule.common_cap);
+            Some(format!(
+                "{common} of {gems} gems were not counted, because each is in more than {cap} books of a library: this text \
+                 is mostly boilerplate, or was added very often, so the check says little about it"
+            ))
+        } else {
+            None
+        }
+    }
+}
+
+/// What the index says to a query in all recipes.
+struct Answering<'a> {
+    checking: &'a Checking<'a>,
+    in_recipes: Vec<Answered<'a>>,
+}
+
+impl Answering<'_> {
+    fn report(&self, options: &CheckOptions) -> Result<Report, CatalogueError> {
+        let judged = self.in_recipes.iter().map(Answered::judge).collect::<Result<_, _>>()?;
+        let Judgements { matches, disabled } = merge(judged);
+        let ranked = rank(matches);
+        let (verdict, total) = (ranked.verdict, ranked.total());
+        let hidden = match verdict {
+            Rights::Protected => ranked.hidden(options.limit, MOST_COVERING),
+            _ => Vec::new(),
+        };
+        let to_show = ranked.shown(options.limit);
+        let error_probability =
+            to_show.decisive.as_ref().map(|found| self.error_of_verdict(found)).transpose()?.flatten();
+        // The figures of a report are those of the recipe behind the verdict.
+        let at = to_show.decisive.as_ref().map_or(0, first_recipe);
+        let main = &self.in_recipes[at];
+        let mut covering = Covering::new(self.in_recipes[0].asked, self.checking.bytes);
+        let (matches, left_out) = self.described(to_show, options.detail, &mut covering)?;
+        for found in &hidden {
+            let (_, query) = self.of_match(found);
+            covering.add(found, query, &query.aligned(found.number)?.spans);
+        }
+        let commons: Vec<HashSet<Gem>> = self.in_recipes.iter().map(Answered::common).collect();
+        let common_of = |at: usize| self.in_recipes[at].count(|probe| commons[at].contains(&probe.placed.gem));
+        let notes = self.in_recipes.iter().enumerate().filter_map(|(at, answered)| answered.note(common_of(at)));
+        let coverage = self.coverage();
+        let notes: Vec<String> = notes.chain(coverage.map(|coverage| self.missed(coverage))).chain(left_out).collect();
+        let counted = main.question.probes.iter().filter(|probe| !commons[at].contains(&probe.placed.gem)).count();
+        Ok(Report {
+            verdict,
+            reason: self.reason(total, common_of),
+            covered: covering.share(),
+            recipe: main.asked.recipe.name().clone(),
+            recipes: self.names(0..self.in_recipes.len()),
+            coverage,
+            gems: kept(&main.asked.gems),
+            common_gems: common_of(at),
+            allowed_gems: main.count(|probe| self.checking.is_allowed(main.asked, probe)),
+            day: self.checking.day,
+            rule: main.asked.rule,
+            chance: main.chance(counted, main.asked.rule.fewest()),
+            total,
+            disabled: disabled.len(),
+            error_probability,
+            matches,
+            note: (!notes.is_empty()).then(|| notes.join("; ")),
+        })
+    }
+
+    /// How many books have gems of the recipe that most books have gems of, if not all do.
+    fn coverage(&self) -> Option<Coverage> {
+        let widest =
+            self.in_recipes.iter().map(|answered| answered.coverage).min_by_key(|c| c.map_or(0, Coverage::lacking));
+        widest.flatten()
+    }
+
+    /// Warns of the books that no recipe could find.
+    fn missed(&self, coverage: Coverage) -> String {
+        let (lacking, of) = (coverage.lacking(), coverage.of);
+        let names: Vec<String> = self.names(0..self.in_recipes.len()).iter().map(|name| format!("'{name}'")).collect();
+        match names.as_slice() {
+            [name] => {
+                format!("{lacking} of {of} books have no gems of recipe {name}, so this check could not find them")
+            }
+            names => {
+                let names = names.join(", ");
+                format!(
+                    "up to {lacking} of {of} books have no gems of recipes {names}, so this check could not find them"
+                )
+            }
+        }
+    }
+
+    fn names(&self, recipes: impl IntoIterator<Item = usize>) -> Vec<RecipeName> {
+        recipes.into_iter().map(|recipe| self.in_recipes[recipe].asked.recipe.name().clone()).collect()
+    }
+
+    /// The recipe that a match is shown with, and the query in its library.
+    fn of_match(&self, found: &Judged) -> (&Answered<'_>, &LookedUp<'_>) {
+        let answered = &self.in_recipes[first_recipe(found)];
+        (answered, &answered.looked_up[found.library])
+    }
+
+    fn reason(&self, total: usize, common: impl Fn(usize) -> u32) -> Reason {
+        let all =
+            |is: &dyn Fn(usize, &Answered<'_>) -> bool| self.in_recipes.iter().enumerate().all(|(at, of)| is(at, of));
+        if total > 0 {
+            Reason::Match
+        } else if all(&|_, of| of.sizes.classes.iter().all(|class| class.books == 0)) {
+            Reason::NothingToCompare
+        } else if all(&|_, of| of.is_short()) {
+            Reason::TooShort
+        } else if all(&|at, of| of.is_short() || of.is_common(common(at))) {
+            Reason::MostlyCommon
+        } else {
+            Reason::NoMatch
+        }
+    }
+
+    /// The matches as a report shows them, as far as they fit, and a note on what was left out. Adds their passages in the
+    /// text to `covered` if their rights are `verdict`.
+    fn described(
+        &self,
+        ToShow { matches, decisive }: ToShow,
+        detail: bool,
+        covered: &mut Covering,
+    ) -> Result<(Vec<Match>, Option<String>), CatalogueError> {
+        let numbers: Vec<BookNo> = matches.iter().map(|found| found.number).collect();
+        let records = self.checking.snapshot.fetch(&numbers)?;
+        let (mut shown, mut sketches) = (Shown::default(), Vec::new());
+        // A record whose outline was read exists in the same snapshot.
+        for (found, record) in matches.into_iter().zip(records).filter_map(|(found, record)| Some((found, record?))) {
+            let (answered, query) = self.of_match(&found);
+            let (Alignment { relation, spans, evidence, .. }, gems) = query.compared(found.number)?;
+            covered.add(&found, query, &spans);
+            let Judged { number, recipes, score, identical, allowed, .. } = found;
+            let sketch = (recipes.first().copied(), Sketch::of(&gems));
+            let found = Match {
+                book: BookRef::on(self.checking.day, record),
+                recipes: self.names(recipes),
+                work: 0,
+                score,
+                relation: if identical { Relation::SameText } else { relation },
+                identical,
+                chance: answered.chance(query.probes().len(), score.common),
+                evidence,
+                error_probability: answered.error(query, gems.len() as u64, evidence),
+                spans: if detail { spans } else { Vec::new() },
+                allowed,
+            };
+            if shown.add(found, decisive.as_ref().is_some_and(|decisive| decisive.number == number)) {
+                sketches.push(sketch);
+            }
+        }
+        let (mut matches, left_out) = shown.finish();
+        for (found, work) in matches.iter_mut().zip(works(&sketches)) {
+            found.work = work;
+        }
+        Ok((matches, left_out))
+    }
+
+    /// Upper bound on the probability that a verdict which rests on this match is wrong. Each recipe that was asked could
+    /// have accused another book, so their probabilities add up.
+    fn error_of_verdict(&self, found: &Judged) -> Result<Option<f64>, StoreError> {
+        let (answered, query) = self.of_match(found);
+        let all_gems = answered.sizes.classes.iter().map(|class| class.gems).sum();
+        let error = answered.error(query, all_gems, query.aligned(found.number)?.evidence);
+        Ok(error.map(|error| (error * self.in_recipes.len() as f64).min(1.0)))
+    }
+}
+
+/// Combines the passages of the text that are in protected books.
+struct Covering {
+    /// The place of each gem in the query, for a query without a text.
+    places: Option<HashMap<Gem, u64>>,
+    length: u64,
+    covered: Covered,
+    /// Whether a book's text is the query's.
+    whole: bool,
+}
+
+impl Covering {
+    fn new(asked: &InRecipe<'_>, bytes: Option<u64>) -> Self {
+        let gems = asked.gems.iter().map(|probe| probe.placed.gem);
+        Self {
+            places: bytes.is_none().then(|| gems.zip(0..).collect()),
+            length: bytes.unwrap_or(asked.gems.len() as u64),
+            covered: Covered::default(),
+            whole: false,
+        }
+    }
+
+    /// Adds the spans of a match, if it counts.
+    fn add(&mut self, found: &Judged, query: &LookedUp<'_>, spans: &[Span]) {
+        if found.allowed || found.rights != Rights::Protected {
+            return;
+        }
+        self.whole |= found.identical;
+        for span in spans {
+            let Extent { gems, bytes } = span.query;
+            let place = match &self.places {
+                None => bytes.map(|bytes| (bytes.start, bytes.end)),
+                Some(places) => {
+                    let place = |at: u32| places.get(&query.probes().get(at as usize)?.placed.gem).copied();
+                    place(gems.start).zip(place(gems.end.saturating_sub(1))).map(|(first, last)| (first, last + 1))
+                }
+            };
+            if let Some(place) = place {
+                self.covered.add(place);
+            }
+        }
+    }
+
+    fn share(self) -> f64 {
+        if self.whole { 1.0 } else { self.covered.share(self.length) }
+    }
+}
+
+/// The recipe that a match is shown with: the first that found it.
+fn first_recipe(found: &Judged) -> usize {
+    found.recipes.first().copied().unwrap_or(0)
+}

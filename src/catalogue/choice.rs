@@ -1,0 +1,125 @@
+//! Which recipes a check uses.
+
+use lapidary_gems::{Recipe, RecipeName, WrittenGem};
+
+use super::answer::{CheckOptions, Query, Recipes};
+use super::{Catalogue, CatalogueError};
+use crate::index::Snapshot;
+
+/// Maximum number of recipes in a check.
+const MOST_RECIPES: usize = 8;
+
+impl Catalogue {
+    /// The recipe that gems without a recipe's name belong to, judging by the first of them. Gems of 64 bits and of 32
+    /// are written differently. If several recipes fit, it is the one that was set with
+    /// [`Catalogue::with_client_recipe`], else the default, else [`Catalogue::client_recipe`], else any.
+    #[must_use]
+    pub fn recipe_of_gems(&self, gems: &[WrittenGem]) -> Option<Recipe> {
+        self.belonging(&known_or_new(self.recipes()), gems).cloned()
+    }
+
+    /// The recipe of this name, or else the one that the gems belong to.
+    pub(super) fn recipe_named_or_of(
+        &self,
+        name: Option<&RecipeName>,
+        gems: &[WrittenGem],
+    ) -> Result<Recipe, CatalogueError> {
+        match (name, self.recipe_of_gems(gems)) {
+            (None, Some(recipe)) => Ok(recipe),
+            (name, _) => self.recipe(name),
+        }
+    }
+
+    fn belonging<'a>(&self, known: &'a [Recipe], gems: &[WrittenGem]) -> Option<&'a Recipe> {
+        let mut fitting = known.iter().filter(|recipe| fits(recipe, gems));
+        let named =
+            |name: Option<&RecipeName>| known.iter().find(|recipe| fits(recipe, gems) && Some(recipe.name()) == name);
+        let default = known.first().filter(|recipe| fits(recipe, gems));
+        let set = named(self.client_recipe.as_ref());
+        set.or(default).or_else(|| named(self.client_recipe().as_ref())).or_else(|| fitting.next())
+    }
+
+    /// The recipes of a check, at least one. A new catalogue has none yet, so any answers.
+    ///
+    /// # Errors
+    /// [`CatalogueError::NoSuchRecipe`], [`CatalogueError::RecipeIncomplete`], [`CatalogueError::TooManyRecipes`].
+    pub(super) fn recipes_for(
+        &self,
+        snapshot: &dyn Snapshot,
+        query: &Query,
+        options: &CheckOptions,
+    ) -> Result<Vec<Recipe>, CatalogueError> {
+        let known = snapshot.recipes();
+        let gems = match query {
+            Query::Text { .. } => None,
+            Query::Gems(gems) => Some(gems.as_slice()),
+        };
+        let usual = || match gems {
+            None => reaching_all(snapshot, known.clone()),
+            Some(gems) => {
+                let known = known_or_new(known.clone());
+                Ok(self.belonging(&known, gems).or(known.first()).into_iter().cloned().collect())
+            }
+        };
+        match &options.recipes {
+            Recipes::Usual => usual(),
+            Recipes::All => {
+                let answers = |recipe: &Recipe| {
+                    (options.allow_incomplete || snapshot.is_ready(recipe.name()))
+                        && gems.is_none_or(|gems| fits(recipe, gems))
+                };
+                let all: Vec<Recipe> =
+                    known.iter().filter(|recipe| answers(recipe)).take(MOST_RECIPES).cloned().collect();
+                if all.is_empty() { usual() } else { Ok(all) }
+            }
+            Recipes::Named(names) => {
+                let mut chosen: Vec<Recipe> = Vec::new();
+                for name in names {
+                    let found = known.iter().find(|recipe| recipe.name() == name);
+                    let recipe = found.ok_or_else(|| CatalogueError::no_such_recipe(name, &known))?;
+                    may_answer(snapshot, recipe, options)?;
+                    if !chosen.contains(recipe) {
+                        chosen.push(recipe.clone());
+                    }
+                }
+                if chosen.len() > MOST_RECIPES {
+                    return Err(CatalogueError::TooManyRecipes { limit: MOST_RECIPES });
+                }
+                if chosen.is_empty() { usual() } else { Ok(chosen) }
+            }
+        }
+    }
+}
+
+/// The recipes of a new catalogue, the default first: the one that sees through the most, and that of the published
+/// client module.
+pub(super) fn new_catalogue() -> Vec<Recipe> {
+    vec![Recipe::hardened(), Recipe::released()]
+}
+
+/// The default of the known recipes. If some books have no gems of it, the others too, so that no book is missed.
+pub(super) fn reaching_all(snapshot: &dyn Snapshot, known: Vec<Recipe>) -> Result<Vec<Recipe>, CatalogueError> {
+    let Some(default) = known.first() else { return Ok(vec![Recipe::hardened()]) };
+    let used = if snapshot.coverage(default.name())?.lacking() > 0 { MOST_RECIPES } else { 1 };
+    Ok(known.into_iter().take(used).collect())
+}
+
+fn known_or_new(known: Vec<Recipe>) -> Vec<Recipe> {
+    if known.is_empty() { new_catalogue() } else { known }
+}
+
+/// Whether gems written like this can be gems of the recipe.
+fn fits(recipe: &Recipe, gems: &[WrittenGem]) -> bool {
+    gems.first().is_none_or(|gem| recipe.read(*gem).is_some())
+}
+
+/// Refuses a recipe that was named although a check with it would silently miss books.
+fn may_answer(snapshot: &dyn Snapshot, recipe: &Recipe, options: &CheckOptions) -> Result<(), CatalogueError> {
+    if !snapshot.is_ready(recipe.name()) && !options.allow_incomplete {
+        let coverage = snapshot.coverage(recipe.name())?;
+        if coverage.lacking() > 0 {
+            return Err(CatalogueError::RecipeIncomplete { recipe: recipe.name().clone(), coverage });
+        }
+    }
+    Ok(())
+}

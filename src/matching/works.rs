@@ -1,0 +1,130 @@
+//! Groups books that are editions of one work.
+
+use lapidary_gems::PlacedGem;
+
+/// Number of gems in a sketch. The estimate is off by about 0.06.
+const SKETCH: usize = 64;
+/// Two books are editions of one work if they share at least this part of all their gems. Half the gems of either are
+/// then the same in both. A story and a collection that contains it share less.
+const EDITIONS: f64 = 0.33;
+
+/// The smallest gems of a book, from which the share of gems that two books have in common can be estimated (`MinHash`,
+/// Broder 1997). Gems are hashes already.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sketch(Vec<u64>);
+
+impl Sketch {
+    /// The sketch of a book with these gems.
+    #[must_use]
+    pub fn of(gems: &[PlacedGem]) -> Self {
+        let mut least: Vec<u64> = gems.iter().map(|placed| mixed(placed.gem.0)).collect();
+        if least.len() > SKETCH {
+            least.select_nth_unstable(SKETCH);
+            least.truncate(SKETCH);
+        }
+        least.sort_unstable();
+        least.shrink_to_fit();
+        Self(least)
+    }
+
+    /// The estimated number of gems that both books have, as a share of the gems that either has.
+    fn resemblance(&self, other: &Self) -> f64 {
+        let (mut a, mut b) = (self.0.iter().peekable(), other.0.iter().peekable());
+        let (mut all, mut both) = (0_usize, 0_usize);
+        while all < SKETCH {
+            let least = match (a.peek(), b.peek()) {
+                (Some(a), Some(b)) => (*a).min(*b),
+                (Some(one), None) | (None, Some(one)) => *one,
+                (None, None) => break,
+            };
+            let (in_a, in_b) = (a.next_if_eq(&least).is_some(), b.next_if_eq(&least).is_some());
+            all += 1;
+            both += usize::from(in_a && in_b);
+        }
+        if all == 0 { 0.0 } else { both as f64 / all as f64 }
+    }
+}
+
+/// Spreads gems evenly: the smallest gems of an exact recipe are not a fair sample if its hash is not.
+fn mixed(gem: u64) -> u64 {
+    // The finalizer of MurmurHash3 (Appleby 2011), a bijection.
+    let gem = (gem ^ (gem >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+    let gem = (gem ^ (gem >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+    gem ^ (gem >> 33)
+}
+
+/// The number of each book's work, counted from 1 in the order of the books. An edition of an edition is the same work.
+/// Books are compared only with books of the same kind, such as those with gems of one recipe.
+#[must_use]
+pub fn works<K: PartialEq>(books: &[(K, Sketch)]) -> Vec<u32> {
+    let mut works: Vec<u32> = Vec::with_capacity(books.len());
+    let mut next = 1;
+    for (at, (kind, sketch)) in books.iter().enumerate() {
+        let same = |(of, other): &(K, Sketch)| of == kind && sketch.resemblance(other) >= EDITIONS;
+        let editions: Vec<u32> =
+            books[..at].iter().zip(&works).filter(|(book, _)| same(book)).map(|(_, work)| *work).collect();
+        let work = editions.iter().min().copied().unwrap_or(next);
+        next += u32::from(editions.is_empty());
+        for known in &mut works {
+            if editions.contains(known) {
+                *known = work;
+            }
+        }
+        works.push(work);
+    }
+    works
+}
+
+#[cfg(test)]
+mod tests {
+    use hashbrown::HashSet;
+    use lapidary_gems::{Gem, PlacedGem};
+    use proptest::prelude::*;
+
+    use super::{Sketch, works};
+
+    fn book(gems: impl IntoIterator<Item = u64>) -> (u8, Sketch) {
+        let gems: Vec<PlacedGem> = gems.into_iter().map(|gem| PlacedGem { gem: Gem(gem), place: None }).collect();
+        (0, Sketch::of(&gems))
+    }
+
+    #[test]
+    fn editions_are_one_work() {
+        let island = 0..150;
+        let books = [
+            book(island.clone()),
+            book(1_000..1_150),
+            book((0..140).chain(500..520)),
+            book(island.clone().chain(2_000..3_000)),
+            book((20..150).chain(700..705)),
+            (1, book(island).1),
+        ];
+        assert_eq!(
+            works(&books),
+            [1, 2, 1, 3, 1, 4],
+            "a collection is a work of its own, as is a book of another kind"
+        );
+        assert!(works::<u8>(&[]).is_empty());
+        assert_eq!(works(&[book([]), book([])]), [1, 2], "nothing is known of these");
+    }
+
+    #[test]
+    fn an_edition_of_an_edition_joins_them() {
+        let books = [book(0..40), book(24..64), book(12..52)];
+        assert_eq!(works(&books[..2]), [1, 2]);
+        assert_eq!(works(&books), [1, 1, 1]);
+    }
+
+    proptest! {
+        #[test]
+        fn resemblance_is_as_counted(a in prop::collection::hash_set(0..90_u64, 0..50), b in prop::collection::hash_set(0..90_u64, 0..50)) {
+            let (a, b): (HashSet<u64>, HashSet<u64>) = (a.into_iter().collect(), b.into_iter().collect());
+            let (both, all) = (a.intersection(&b).count(), a.union(&b).count());
+            let found = book(a).1.resemblance(&book(b).1);
+            // Up to 64 gems in all are counted, not estimated.
+            let exact = if all == 0 { 0.0 } else { both as f64 / all as f64 };
+            prop_assert!(all > 64 || (found - exact).abs() < 1e-12, "{found} {exact}");
+            prop_assert!((found - exact).abs() < 0.35, "{found} {exact}");
+        }
+    }
+}
