@@ -2,10 +2,12 @@
 
 mod common;
 
+use std::collections::BTreeSet;
+
 use lapidary::api::{Amendment, Report};
-use lapidary::catalogue::{Allowable, Catalogue, CatalogueError, CheckOptions, Content, NewEntry, Query};
+use lapidary::catalogue::{Allowable, Catalogue, CatalogueError, CheckOptions, Content, NewEntry, Query, Recipes};
 use lapidary::index::{Actor, BookKey, Library, Rights, Validity};
-use lapidary::matching::{RuleChanges, Score, align};
+use lapidary::matching::{Reason, Relation, RuleChanges, Score, align};
 use lapidary_gems::{Gem, PlacedGem, Recipe, Rule, WrittenGem};
 use proptest::collection::vec;
 use proptest::option;
@@ -98,6 +100,12 @@ fn changes(rule: Rule) -> RuleChanges {
     }
 }
 
+/// The gems of a query, each once.
+fn asked_of(query: &[u64]) -> Vec<u64> {
+    let mut seen = BTreeSet::new();
+    query.iter().copied().filter(|gem| seen.insert(*gem)).collect()
+}
+
 fn placed(gems: &[u64]) -> Vec<PlacedGem> {
     gems.iter().map(|&gem| PlacedGem { gem: Gem(gem), place: None }).collect()
 }
@@ -141,12 +149,7 @@ proptest! {
             return Ok(());
         }
         let report = answer.expect("a report");
-        let mut query: Vec<u64> = Vec::new();
-        for gem in &case.query {
-            if !query.contains(gem) {
-                query.push(*gem);
-            }
-        }
+        let mut query = asked_of(&case.query);
         let allowed = query.iter().filter(|gem| case.allowed_gems.contains(gem)).count();
         query.retain(|gem| !case.allowed_gems.contains(gem));
         let asked = query;
@@ -159,18 +162,27 @@ proptest! {
         let libraries: Vec<&str> = case.books.iter().map(|book| book.library).filter(|library| counts(library)).collect();
         let common = asked.iter().filter(|gem| libraries.iter().any(|library| is_common(gem, library))).count();
 
-        let (mut matches, mut disabled) = (Vec::new(), 0);
+        let place = |gem: u64| asked_of(&case.query).iter().position(|of| *of == gem).expect("a gem of the query");
+        let (mut matches, mut disabled, mut covered) = (Vec::new(), 0, BTreeSet::new());
         for (number, book) in case.books.iter().enumerate() {
             let query: Vec<u64> = asked.iter().copied().filter(|gem| !is_common(gem, book.library)).collect();
             let shared = book.gems.iter().filter(|gem| query.contains(gem)).count() as u32;
             let score = Score::new(shared, query.len() as u32, book.gems.len() as u32);
             let shares = score.share_of_query.max(score.share_of_book) >= case.rule.min_share;
-            let support = align(&placed(&query), &placed(&book.gems), |_| Some(1.0)).support;
+            let alignment = align(&placed(&query), &placed(&book.gems), |_| Some(1.0));
+            let support = alignment.support;
             let meets = shared >= case.rule.min_common && shares && support >= case.rule.min_support;
             if counts(book.library) && meets {
                 if book.disabled {
                     disabled += 1;
                 } else {
+                    let rights = book.otherwise.unwrap_or(book.rights);
+                    if rights == Rights::Protected && case.allowed_book != Some(number) {
+                        for range in alignment.spans.iter().map(|span| span.query.gems) {
+                            let [first, last] = [range.start, range.end - 1].map(|at| place(query[at as usize]));
+                            covered.extend(first..=last);
+                        }
+                    }
                     matches.push((score, key(book.library, number), book.otherwise.unwrap_or(book.rights), number));
                 }
             }
@@ -189,6 +201,10 @@ proptest! {
         }
 
         prop_assert_eq!((report.verdict, report.total, report.disabled), (verdict, matches.len(), disabled));
+        prop_assert_eq!(report.reason == Reason::Match, !matches.is_empty(), "{:?}", report.reason);
+        let all = asked_of(&case.query).len();
+        let share = if all == 0 { 0.0 } else { covered.len() as f64 / all as f64 };
+        prop_assert!((report.covered - share).abs() < 1e-12, "{} {share}", report.covered);
         prop_assert_eq!((report.common_gems as usize, report.allowed_gems as usize), (common, allowed));
         prop_assert_eq!(report.matches.len(), matches.len().min(case.limit));
         for (shown, (score, key, rights, number)) in report.matches.iter().zip(&matches) {
@@ -328,4 +344,116 @@ fn a_passage_that_too_many_books_have_accuses_none_of_them() {
     assert_eq!(report.total, 0);
     // Gems next to the passage that have no posting are counted as part of it.
     assert!((60..64).contains(&report.common_gems), "{}", report.common_gems);
+}
+
+fn add(catalogue: &Catalogue, number: usize, rights: Rights, content: Content) {
+    catalogue.by(Actor::Local).add(NewEntry::new(key("one", number), rights, content)).expect("added");
+}
+
+fn checked(catalogue: &Catalogue, text: &str, options: &CheckOptions) -> Report {
+    catalogue.check(&Query::text(text.to_owned()), options).expect("a report")
+}
+
+/// No answer is `unknown` without a reason.
+#[test]
+fn every_verdict_has_a_reason() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let catalogue = Catalogue::open_or_create(folder.path()).expect("a catalogue");
+    let (text, usual) = (common::prose(1, 3_000), CheckOptions::default());
+    assert_eq!(checked(&catalogue, &text, &usual).reason, Reason::NothingToCompare);
+    add(&catalogue, 1, Rights::Unknown, Content::text(text.clone()));
+    let reason = |catalogue: &Catalogue, text: &str| checked(catalogue, text, &usual).reason;
+    assert_eq!(reason(&catalogue, &text), Reason::Match, "its rights are unknown, but it matches");
+    assert_eq!(reason(&catalogue, &common::prose(2, 3_000)), Reason::NoMatch);
+    for short in ["", "word", "Nine words are not a text to check here."] {
+        let report = checked(&catalogue, short, &usual);
+        assert_eq!(report.reason, Reason::TooShort, "{short:?}");
+        assert!(report.note.is_some_and(|note| note.contains("at least 1,600 characters")), "{short:?}");
+    }
+    add(&catalogue, 2, Rights::Unknown, Content::text(text.replacen(' ', " another ", 1)));
+    let capped = catalogue.with_rule(RuleChanges { common_cap: Some(1), ..RuleChanges::default() });
+    assert_eq!(reason(&capped, &text.replacen(' ', " third ", 1)), Reason::MostlyCommon);
+}
+
+/// A text made of several books is covered by them together, is the same as none of them, and names editions of one
+/// work as such.
+#[test]
+fn a_compilation_is_covered_by_its_parts() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let catalogue = Catalogue::open_or_create(folder.path()).expect("a catalogue");
+    let works: Vec<String> =
+        [(1, 9_000), (2, 3_000), (3, 3_000)].map(|(seed, words)| common::prose(seed, words)).into();
+    for (number, work) in works.iter().enumerate() {
+        add(&catalogue, number, Rights::Protected, Content::text(work.clone()));
+    }
+    let edition = format!("{}{}", common::prose(9, 300), works[1].replace(" ba", " bo"));
+    add(&catalogue, 3, Rights::Protected, Content::text(edition));
+    add(&catalogue, 4, Rights::Free, Content::text(common::prose(4, 3_000)));
+
+    let usual = CheckOptions::default();
+    let report = checked(&catalogue, &works.concat(), &usual);
+    assert!(report.covered > 0.97, "{}", report.covered);
+    let mut found: Vec<(&str, u32)> = report.matches.iter().map(|m| (m.book.id.as_str(), m.work)).collect();
+    found.sort_unstable();
+    let ids: Vec<&str> = found.iter().map(|(id, _)| *id).collect();
+    assert_eq!(ids, ["00", "01", "02", "03"]);
+    let works_found: BTreeSet<u32> = found.iter().map(|(_, work)| *work).collect();
+    assert_eq!((works_found.len(), found[1].1), (3, found[3].1), "{found:?}");
+    for part in &report.matches {
+        assert_eq!(part.relation, Relation::ContainsBook, "{}", part.book.id);
+    }
+    // What is free, or in no book, is not covered.
+    let half = format!("{}{}{}", works[1], common::prose(4, 3_000), common::prose(5, 3_000));
+    let report = checked(&catalogue, &half, &usual);
+    assert!((report.covered - 1.0 / 3.0).abs() < 0.03, "{}", report.covered);
+    let few = CheckOptions { limit: 1, detail: false, ..usual };
+    assert_eq!(
+        checked(&catalogue, &works.concat(), &few).covered,
+        checked(&catalogue, &works.concat(), &CheckOptions::default()).covered
+    );
+    assert!(checked(&catalogue, &common::prose(4, 3_000), &few).covered.abs() < f64::EPSILON);
+}
+
+/// With several recipes, a book is found if any of them finds it, and the verdict is the strictest.
+#[test]
+fn several_recipes_answer_together() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let catalogue = Catalogue::open_or_create(folder.path()).expect("a catalogue");
+    let [released, hardened] = [Recipe::released(), Recipe::hardened()];
+    let text = common::prose(1, 6_000);
+    let gems = |recipe: &Recipe, text: &str| recipe.gems(text).iter().map(|g| recipe.write(g.gem)).collect::<Vec<_>>();
+    add(&catalogue, 0, Rights::Free, Content::text(text.clone()));
+    let all = CheckOptions { recipes: Recipes::All, ..CheckOptions::default() };
+    let one = |recipe: &Recipe| CheckOptions {
+        recipes: Recipes::Named(vec![recipe.name().clone()]),
+        allow_incomplete: true,
+        ..CheckOptions::default()
+    };
+    let found = |report: &Report| -> Vec<(String, String)> {
+        let names = |m: &lapidary::api::Match| m.recipes.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+        let mut found: Vec<_> = report.matches.iter().map(|m| (m.book.id.clone(), names(m))).collect();
+        found.sort();
+        found
+    };
+    let pair = |id: &str, recipes: &str| (id.to_owned(), recipes.to_owned());
+    assert_eq!(found(&checked(&catalogue, &text, &all)), [pair("00", "hardened,released")]);
+    // Letters of another script: only one of the recipes sees through them.
+    let disguised = text.replace('a', "а").replace('e', "е").replace('p', "р");
+    assert_eq!(checked(&catalogue, &disguised, &one(&released)).total, 0);
+    assert_eq!(found(&checked(&catalogue, &disguised, &all)), [pair("00", "hardened")]);
+
+    // A book of which only gems are known is found although it has none of the default recipe.
+    add(&catalogue, 1, Rights::Protected, Content::Gems { recipe: None, gems: gems(&released, &text) });
+    assert_eq!(checked(&catalogue, &text, &one(&hardened)).verdict, Rights::Free);
+    for options in [CheckOptions::default(), all] {
+        let report = checked(&catalogue, &text, &options);
+        assert_eq!((report.verdict, report.total, &report.recipe), (Rights::Protected, 2, released.name()));
+        assert_eq!(found(&report)[1], pair("01", "released"));
+        assert!(report.covered > 0.9, "{}", report.covered);
+    }
+    // Gems are of the recipe that they are written like.
+    for recipe in [&released, &hardened] {
+        let report = catalogue.check(&Query::Gems(gems(recipe, &text)), &CheckOptions::default()).expect("a report");
+        assert_eq!((&report.recipes[..], report.reason), (&[recipe.name().clone()][..], Reason::Match));
+    }
 }

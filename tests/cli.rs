@@ -112,6 +112,14 @@ fn a_check_says_which_book_how_much_and_what_may_be_done() {
     assert_eq!(matches[0]["relation"], "same_text");
     assert!(matches[0]["chance"].as_f64().expect("a number") < 1e-9);
 
+    for (named, used) in [("released,hardened", ["released", "hardened"]), ("all", ["hardened", "released"])] {
+        let line = format!("check --json --recipe {named} --data {{}} {{}}");
+        let report = run(&line, &[&folder.data(), &books[0]]).expect(1).json().remove(0);
+        assert_eq!((&report["recipes"], &report["matches"][0]["recipes"]), (&json!(used), &json!(used)));
+    }
+    let wrong = run("check --recipe hardened,none --data {} {}", &[&folder.data(), &books[0]]).expect(2);
+    assert!(wrong.err.contains("no recipe 'none'"), "{}", wrong.err);
+
     let report = check(&folder, 0, text(3));
     assert_eq!(report["verdict"], "free");
     assert_eq!(report["matches"][0]["book"]["title"], "Three\u{1b}[2J");

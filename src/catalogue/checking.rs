@@ -9,7 +9,7 @@ use super::allow::Allowances;
 use super::answer::CheckOptions;
 use super::shown::Shown;
 use crate::api::{BookRef, Match, Report};
-use crate::count::count;
+use crate::count::{count, grouped};
 use crate::index::{BookNo, Coverage, Library, Limits, Outline, Rights, Sizes, Snapshot, StoreError, Tally};
 use crate::matching::{
     Alignment, Calibration, Covered, Extent, Judged, Judgements, LookedUp, Question, Reader, Reason, Relation, Sketch,
@@ -178,13 +178,16 @@ impl Answered<'_> {
     fn note(&self, common: u32) -> Option<String> {
         let recipe = self.asked.recipe.name();
         let (gems, fewest) = (self.asked.gems.len(), self.asked.rule.fewest());
+        // A text of this length has as many gems as a match needs, on average.
+        let needed = grouped(u64::from(fewest) * u64::from(self.asked.recipe.characters_per_gem()));
         if gems == 0 {
             Some(format!(
-                "no gems with recipe '{recipe}': the text is too short, or not prose, so the check says nothing about it"
+                "no gems with recipe '{recipe}': the text is too short, or not prose, so the check says nothing about it; \
+                 check at least {needed} characters"
             ))
         } else if self.is_short() {
             Some(format!(
-                "{} with recipe '{recipe}', but a match needs {fewest} in common",
+                "{} with recipe '{recipe}', but a match needs {fewest} in common; check at least {needed} characters",
                 count(gems as u64, "gem", "gems")
             ))
         } else if self.is_common(common) {

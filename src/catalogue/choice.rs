@@ -72,6 +72,9 @@ impl Catalogue {
                     known.iter().filter(|recipe| answers(recipe)).take(MOST_RECIPES).cloned().collect();
                 if all.is_empty() { usual() } else { Ok(all) }
             }
+            Recipes::Named(names) if names.len() > MOST_RECIPES => {
+                Err(CatalogueError::TooManyRecipes { limit: MOST_RECIPES })
+            }
             Recipes::Named(names) => {
                 let mut chosen: Vec<Recipe> = Vec::new();
                 for name in names {
@@ -81,9 +84,6 @@ impl Catalogue {
                     if !chosen.contains(recipe) {
                         chosen.push(recipe.clone());
                     }
-                }
-                if chosen.len() > MOST_RECIPES {
-                    return Err(CatalogueError::TooManyRecipes { limit: MOST_RECIPES });
                 }
                 if chosen.is_empty() { usual() } else { Ok(chosen) }
             }

@@ -193,6 +193,47 @@ fn gems_of_64_bits_are_strings() {
     );
 }
 
+/// A request may name several recipes, in every form, and a wrong list is refused.
+#[test]
+fn several_recipes_are_named() {
+    let server = Running::start();
+    let text = prose(1, 6_000);
+    server.put_text("/v1/libraries/house/books/1", "protected", &text).expect(201);
+    let both = json!(["released", "hardened"]);
+    for asked in [
+        server.post("/v1/checks", JSON, json!({ "text": text, "recipes": both }).to_string()),
+        server.post("/v1/checks?recipes=released,hardened", TEXT, &text),
+    ] {
+        let report = asked.expect(200);
+        assert_has(
+            &report,
+            json!({ "verdict": "protected", "reason": "match", "recipes": both, "recipe": "released" }),
+        );
+        assert_has(&report["matches"][0], json!({ "recipes": both, "work": 1 }));
+        assert!(report["covered"].as_f64() > Some(0.9), "{report}");
+    }
+    let all = server.post("/v1/checks", JSON, json!({ "text": text, "recipes": ["all"] }).to_string()).expect(200);
+    assert_eq!(all["recipes"], json!(["hardened", "released"]));
+    // Gems say by their form which recipe they are of; the form of existing clients is `released` by default.
+    for recipe in [Recipe::hardened(), Recipe::released()] {
+        let gems = gems(&recipe, &text);
+        let report = server.post("/v1/checks", JSON, json!({ "gems": gems }).to_string()).expect(200);
+        assert_has(&report, json!({ "verdict": "protected", "recipes": [recipe.name()] }));
+    }
+    let many: Vec<String> = (0..9).map(|i| format!("r{i}")).collect();
+    let table = [
+        (json!({ "text": "a", "recipe": "hardened", "recipes": ["released"] }), 400, "bad_query"),
+        (json!({ "text": "a", "recipes": [] }), 400, "bad_query"),
+        (json!({ "text": "a", "recipes": ["hardened", "none"] }), 422, "unknown_recipe"),
+        (json!({ "text": "a", "recipes": ["all", "hardened"] }), 422, "unknown_recipe"),
+        (json!({ "text": "a", "recipes": ["No Recipe"] }), 422, "unknown_recipe"),
+        (json!({ "text": "a", "recipes": many }), 413, "too_many_recipes"),
+    ];
+    for (asked, status, code) in table {
+        server.post("/v1/checks", JSON, asked.to_string()).problem(status, code, &asked.to_string());
+    }
+}
+
 /// Adding a book never adds a recipe: neither to a catalogue in use nor to a new one, where it would become the
 /// default.
 #[test]

@@ -42,6 +42,13 @@ pub(super) enum Hardened {
 impl Hardened {
     pub(super) const ALL: [Self; 2] = [Self::Coarse, Self::Fine];
 
+    pub(super) fn characters_per_gem(self) -> u32 {
+        match self {
+            Self::Coarse => 800,
+            Self::Fine => 80,
+        }
+    }
+
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Coarse => "hardened",
