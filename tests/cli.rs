@@ -49,7 +49,7 @@ fn fold_and_gems_print_what_the_recipe_says() {
         assert_eq!(run(&format!("gems --recipe {name} {{}}"), &[&file]).expect(0).out, gems);
         assert_eq!(run_with_input(&format!("gems --recipe {name}"), &text).expect(0).out, gems);
     }
-    assert_eq!(run("fold {}", &[&file]).out, Recipe::documented().fold(&text) + "\n");
+    assert_eq!(run("fold {}", &[&file]).out, Recipe::hardened().fold(&text) + "\n");
 }
 
 #[test]
@@ -58,7 +58,11 @@ fn texts_with_nothing_in_them_have_no_gems() {
     for text in ["", "word", &many("a"), &many("7"), &many("1234 "), &many("?!— "), &many("x-"), &many("\u{301}")] {
         assert_eq!(run_with_input("gems -", text).expect(0).out, "\n");
     }
-    assert_eq!(run_with_input("fold -", "1234 123456").expect(0).out, "12348\n", "the first is a short word");
+    assert_eq!(
+        run_with_input("fold --recipe documented -", "1234 123456").expect(0).out,
+        "12348\n",
+        "the first is a short word"
+    );
 }
 
 #[test]
@@ -71,7 +75,10 @@ fn other_boundaries_are_another_recipe() {
 
     let boundaries = folder.file("fine.txt", "[fine]\nshortest = 40\n4562 2483 1255 4135 3131 2121 1313 5151");
     let gems = |run: common::Run| run.expect(0).out.split(',').count();
-    assert!(gems(run("gems --boundaries {} {}", &[&boundaries, &text])) > gems(run("gems {}", &[&text])));
+    assert!(
+        gems(run("gems --boundaries {} {}", &[&boundaries, &text]))
+            > gems(run("gems --recipe documented {}", &[&text]))
+    );
 
     let line = "ingest --data {} --library l --rights free --recipe documented --boundaries {} {}";
     run(line, &[&folder.data(), &boundaries, &text]).expect(0);

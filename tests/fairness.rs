@@ -101,7 +101,7 @@ fn hostile_clients_are_outlived() {
         folder.file(&format!("books/{book}.txt"), prose(book, 20_000));
     }
     run("ingest --data {} --library mine --rights protected {}", &[data.clone(), folder.path("books")]).expect(0);
-    let report = run("gems {}", &[folder.path("books/0.txt")]).expect(0);
+    let report = run("gems --recipe released {}", &[folder.path("books/0.txt")]).expect(0);
     let gem = report.out.split_whitespace().next().expect("a gem").to_owned();
     let hostile = (0..17).map(|client| {
         let check = key(&data, &format!("--role check check-{client}"));

@@ -75,16 +75,17 @@ impl Target {
 /// The recipe of a command that needs no catalogue.
 #[derive(Args)]
 pub(super) struct RecipeArguments {
-    /// The recipe: documented, released, hardened or hardened-fine
-    #[arg(long, value_name = "RECIPE", default_value = "documented")]
-    recipe: String,
+    /// The recipe: documented, released, hardened or hardened-fine [default: hardened; with --boundaries, documented]
+    #[arg(long, value_name = "RECIPE")]
+    recipe: Option<String>,
     #[command(flatten)]
     boundaries: BoundariesArgument,
 }
 
 impl RecipeArguments {
     pub(super) fn recipe(&self) -> Result<Recipe, Failure> {
-        self.boundaries.apply(&self.recipe)
+        let usual = if self.boundaries.boundaries.is_some() { "documented" } else { "hardened" };
+        self.boundaries.apply(self.recipe.as_deref().unwrap_or(usual))
     }
 }
 

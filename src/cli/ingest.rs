@@ -47,8 +47,8 @@ pub(super) struct Ingest {
     /// The rights of the books, unless set in their metadata: protected, free, `public_domain` or unknown
     #[arg(long)]
     rights: Option<Rights>,
-    /// Add this recipe to the catalogue, such as documented or hardened. Can be given several times; the first becomes the
-    /// default of a new catalogue [default: documented]. Books are fingerprinted with every recipe of the catalogue
+    /// Add this recipe to the catalogue, such as hardened-fine. Can be given several times; the first becomes the default of
+    /// a new catalogue [default: hardened and released]. Books are fingerprinted with every recipe of the catalogue
     #[arg(long = "recipe", value_name = "RECIPE")]
     recipes: Vec<String>,
     #[command(flatten)]

@@ -13,7 +13,7 @@ use lapidary::index::BookKey;
 use lapidary_gems::RecipeName;
 
 use super::access::Access;
-use super::arguments::{BoundariesArgument, Target};
+use super::arguments::{RecipeArguments, Target};
 use super::failure::{Failure, Status};
 use super::files::{Choice, Reading, Usually, Walk};
 use super::jobs::{bar, other_result, perform, wait};
@@ -30,11 +30,8 @@ const PAGE: usize = 1_000;
 pub(super) struct Reindex {
     #[command(flatten)]
     target: Target,
-    /// The new recipe: documented, released, hardened or hardened-fine [default: hardened; with --boundaries, documented]
-    #[arg(long, value_name = "RECIPE")]
-    recipe: Option<String>,
     #[command(flatten)]
-    boundaries: BoundariesArgument,
+    recipe: RecipeArguments,
     /// Compute gems from the stored folds (--keep-folds), or from source files with the books' texts
     #[arg(long, value_enum, default_value_t = Source::Folds)]
     from: Source,
@@ -68,8 +65,7 @@ pub(super) struct DropRecipe {
 
 impl Reindex {
     pub(super) fn run(self) -> Result<Status, Failure> {
-        let usual = if self.boundaries.boundaries.is_some() { "documented" } else { "hardened" };
-        let recipe = self.boundaries.apply(self.recipe.as_deref().unwrap_or(usual))?;
+        let recipe = self.recipe.recipe()?;
         let from = match self.from {
             Source::Folds if !self.paths.is_empty() => {
                 return Err(Failure::Input("files can only be given with --from sources".to_owned()));

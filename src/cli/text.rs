@@ -14,7 +14,7 @@ use super::files::{Reading, TextArguments};
 #[derive(Args)]
 pub(super) struct Fold {
     /// The recipe: documented, released, hardened or hardened-fine
-    #[arg(long, value_name = "RECIPE", default_value = "documented")]
+    #[arg(long, value_name = "RECIPE", default_value = "hardened")]
     recipe: String,
     #[command(flatten)]
     input: TextArguments,
