@@ -28,7 +28,7 @@ pub(super) fn calls() -> Vec<Call> {
             .about("One job of a kind runs at a time. A re-index from sources waits until the text of every book was sent.")
             .takes([json::<Task>().examples([
                 ("compact", json!({ "kind": "compact" })),
-                ("reindex", json!({ "kind": "reindex", "recipe": "released", "from": "sources" })),
+                ("reindex", json!({ "kind": "reindex", "recipe": "hardened-fine", "from": "sources" })),
                 ("verify", json!({ "kind": "verify" })),
             ])])
             .answers(202, "The job", [json::<Job>()]),
