@@ -407,10 +407,9 @@ fn a_compilation_is_covered_by_its_parts() {
     let report = checked(&catalogue, &half, &usual);
     assert!((report.covered - 1.0 / 3.0).abs() < 0.03, "{}", report.covered);
     let few = CheckOptions { limit: 1, detail: false, ..usual };
-    assert_eq!(
-        checked(&catalogue, &works.concat(), &few).covered,
-        checked(&catalogue, &works.concat(), &CheckOptions::default()).covered
-    );
+    let [few_shown, all_shown] =
+        [&few, &CheckOptions::default()].map(|options| checked(&catalogue, &works.concat(), options).covered);
+    assert!((few_shown - all_shown).abs() < f64::EPSILON, "{few_shown} {all_shown}");
     assert!(checked(&catalogue, &common::prose(4, 3_000), &few).covered.abs() < f64::EPSILON);
 }
 
