@@ -105,3 +105,34 @@ fn related_books_are_found_and_others_are_not() {
         }
     }
 }
+
+/// With the recipes of a new catalogue: editions of a work are one work, and a story is not the collection it is in.
+#[test]
+fn editions_are_one_work() {
+    let Some(corpus) = corpus() else { return };
+    let pairs = rows(&corpus.join("pairs.tsv"));
+    let files: BTreeSet<&str> = pairs.iter().flat_map(|row| [row[0].as_str(), &row[1]]).collect();
+    let folder = Folder::new();
+    let mut paths = vec![folder.data()];
+    paths.extend(files.iter().map(|file| corpus.join(file)));
+    let each = "{} ".repeat(files.len());
+    run(&format!("ingest --library l --rights protected --data {{}} {each}"), &paths).expect(0);
+    let reports = run(&format!("check --json --data {{}} {each}"), &paths).expect(1).json();
+    let reports: BTreeMap<String, Value> =
+        reports.into_iter().map(|report| (stem(report["file"].as_str().expect("a file")), report)).collect();
+    let mut seen: BTreeMap<&str, u32> = BTreeMap::new();
+    for row in &pairs {
+        let (a, b, relation) = (stem(&row[0]), stem(&row[1]), row[2].as_str());
+        let work = |id: &str| {
+            let matches = reports[&a]["matches"].as_array().expect("matches");
+            matches.iter().find(|found| found["book"]["id"] == id).map(|found| found["work"].clone())
+        };
+        let (Some(of_a), Some(of_b)) = (work(&a), work(&b)) else { continue };
+        let editions = ["revised-edition", "same-work-other-source"].contains(&relation);
+        assert_eq!(of_a == of_b, editions, "{a} / {b}: {relation}");
+        *seen.entry(relation).or_default() += 1;
+        assert!(reports[&a]["covered"].as_f64() > Some(0.999), "{a} is in the catalogue");
+    }
+    println!("pairs grouped: {seen:?}");
+    assert!(seen["contained"] == 4 && seen["revised-edition"] > 4 && seen["same-work-other-source"] > 9, "{seen:?}");
+}
