@@ -11,6 +11,7 @@ use lapidary_gems::{Gem, PlacedGem, Probe, Recipe, RecipeName, Rule};
 
 use super::allow::Allowances;
 use super::answer::{CheckOptions, Comparison, Query};
+use super::disguise::signs;
 use super::given::distinct;
 use super::shown::Shown;
 use super::{Catalogue, CatalogueError, Text, chosen};
@@ -73,7 +74,7 @@ impl Catalogue {
             day,
             except: None,
         };
-        let report = check.report(options, &digests)?;
+        let report = Report { disguise: query.as_text().and_then(signs), ..check.report(options, &digests)? };
         METRICS.checked(&report, begun.elapsed());
         Ok(report)
     }
@@ -231,6 +232,7 @@ impl Checking<'_> {
             disabled,
             error_probability,
             matches,
+            disguise: None,
             note: self.note(common_gems, coverage, left_out),
         })
     }

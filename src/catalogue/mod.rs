@@ -10,6 +10,7 @@ mod amend;
 mod answer;
 mod check;
 mod digest;
+mod disguise;
 mod editor;
 mod entry;
 mod error;
