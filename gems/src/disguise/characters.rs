@@ -35,8 +35,8 @@ pub(super) enum Class {
 impl Class {
     #[inline]
     pub(super) fn of(c: char) -> Self {
-        /// The classes of most characters of alphabets.
-        static USUAL: LazyLock<Vec<Class>> = LazyLock::new(|| ('\0'..'\u{3000}').map(Class::looked_up).collect());
+        /// The classes of all characters below the surrogates, which are none.
+        static USUAL: LazyLock<Vec<Class>> = LazyLock::new(|| ('\0'..='\u{d7ff}').map(Class::looked_up).collect());
         USUAL.get(c as usize).copied().unwrap_or_else(|| Self::looked_up(c))
     }
 

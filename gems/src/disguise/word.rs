@@ -93,8 +93,8 @@ impl Parts {
     fn letter(&mut self, c: char) {
         self.letters += 1;
         if self.letters == 1 {
-            let is_new = self.letter.replace(c).is_some_and(|last| !last.to_lowercase().eq(c.to_lowercase()));
-            self.differ |= is_new && self.single > 0;
+            let last = self.letter.replace(c).filter(|_| self.single > 0);
+            self.differ |= last.is_some_and(|last| !last.to_lowercase().eq(c.to_lowercase()));
         }
     }
 
@@ -137,8 +137,8 @@ impl Scripts {
             Class::Styled => self.styled += 1,
             _ => self.foreign += 1,
         }
-        self.usual_in_cyrillic += u64::from("iIïÏjJ".contains(c));
-        self.usual_in_latin += u64::from("βθχ".contains(c));
+        self.usual_in_cyrillic += u64::from(matches!(c, 'i' | 'I' | 'ï' | 'Ï' | 'j' | 'J'));
+        self.usual_in_latin += u64::from(matches!(c, 'β' | 'θ' | 'χ'));
     }
 
     /// How many letters are not of the script of the part.
@@ -182,7 +182,7 @@ impl Reader {
         if self.last.is_none() || self.digits > 0 {
             self.word.runs += 1;
         }
-        if self.digits <= DIGITS && !c.is_uppercase() {
+        if self.as_letters > 0 && self.digits <= DIGITS && !c.is_uppercase() {
             self.word.digits += self.as_letters;
         }
         if class.is_plain_letter() {
