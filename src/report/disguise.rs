@@ -65,7 +65,7 @@ fn name(trick: Trick) -> &'static str {
     }
 }
 
-/// The word with what is hard to see: `tre[U+200B]asure`, `tr[U+0435 е]asure`.
+/// The word with what is hard to see: `tre[U+200B]asure`, `tr[е=U+0435]asure`.
 fn visible(example: &DisguisedWord) -> String {
     let code = |c: char| format!("U+{:04X}", u32::from(c));
     let is_latin = |c: &char| c.is_ascii_alphabetic() || ('\u{c0}'..'\u{250}').contains(c);
@@ -78,7 +78,7 @@ fn visible(example: &DisguisedWord) -> String {
         } else if !is_seen || is_joiner(c) || example.trick == Trick::Marks && !(c.is_alphanumeric() || c.is_ascii()) {
             format!("[{}]", code(c))
         } else if example.trick == Trick::LookAlikes && c.is_alphabetic() && is_latin(&c) != mostly_latin {
-            format!("[{} {c}]", code(c))
+            format!("[{c}={}]", code(c))
         } else {
             c.to_string()
         }

@@ -214,7 +214,7 @@ Method
     recipe 'documented'; a match takes 3 gems in common; by chance alone: once
     in 77,000 checks like this one
     letters of another script, bytes 1,204 to 1,213: …in the box lay the
-    tr[U+0435 е]asure, and…
+    tr[е=U+0435]asure, and…
 
 ";
     let mut report = report(vec![]);
@@ -223,7 +223,7 @@ Method
     let page = html_report("novel.txt", &report, Some(50_000), jiff::Timestamp::UNIX_EPOCH);
     let (before, method) = page.split_once("<h2>Method</h2>").expect("a method");
     assert!(before.contains("This text is disguised: 1,204 letters of another script in 38 % of the words"), "{page}");
-    assert!(method.contains("tr[U+0435 е]asure"), "{page}");
+    assert!(method.contains("tr[е=U+0435]asure"), "{page}");
 
     let several = Disguise { invisible: 1, digits: 2, share: 0.009, ..disguised(vec![]) };
     report.disguise = Some(several.clone());
@@ -241,8 +241,8 @@ fn what_is_hidden_is_shown_and_steers_no_terminal() {
     let table = [
         (Trick::Invisible, "tre\u{200b}as\u{200d}ure", "tre[U+200B]as[U+200D]ure"),
         (Trick::Invisible, "\u{202e}erusaert\u{1b}[2J", "[U+202E]erusaert[U+001B][2J"),
-        (Trick::LookAlikes, "Рacход", "Р[U+0061 a][U+0063 c]ход"),
-        (Trick::LookAlikes, "ｔｒｅasure", "[U+FF54 ｔ][U+FF52 ｒ][U+FF45 ｅ]asure"),
+        (Trick::LookAlikes, "Рacход", "Р[a=U+0061][c=U+0063]ход"),
+        (Trick::LookAlikes, "ｔｒｅasure", "[ｔ=U+FF54][ｒ=U+FF52][ｅ=U+FF45]asure"),
         (Trick::Marks, "t\u{336}reasure", "t[U+0336]reasure"),
         (Trick::LetterSpaced, "t r e a s u r e", "t r e a s u r e"),
         (Trick::Hyphens, "trea-\nsure", "trea- sure"),
