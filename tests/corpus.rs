@@ -120,7 +120,7 @@ const NOTICED: [(&str, f64); 9] = [
     ("mathematical", 0.1),
     ("circled", 0.1),
     ("marks", 0.1),
-    ("leet", 0.05),
+    ("leet", 0.2),
 ];
 
 #[test]

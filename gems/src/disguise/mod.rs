@@ -69,9 +69,9 @@ impl Trick {
     #[must_use]
     pub fn tolerated(self) -> f64 {
         match self {
-            Self::Digits => 0.003,
             Self::Invisible => 0.005,
-            Self::LetterSpaced => 0.01,
+            // Digits are also in names such as `base64url`, and old German books space the letters of emphasised words.
+            Self::Digits | Self::LetterSpaced => 0.01,
             Self::LookAlikes | Self::Marks | Self::Hyphens => 0.02,
         }
     }
