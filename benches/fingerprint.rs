@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use lapidary::extract::clean;
-use lapidary_gems::Recipe;
+use lapidary_gems::{Recipe, Signs};
 
 /// Texts with their names.
 fn texts() -> Vec<(String, String)> {
@@ -43,6 +43,7 @@ fn fingerprint(criterion: &mut Criterion) {
             b.iter(|| black_box(&text).split_whitespace().count());
         });
         group.bench_function("clean", |b| b.iter(|| clean(black_box(&text))));
+        group.bench_function("signs of disguise", |b| b.iter(|| Signs::of(black_box(&text))));
         for recipe in Recipe::built_in() {
             group.bench_function(recipe.name().as_str(), |b| b.iter(|| recipe.gems(black_box(&text))));
         }

@@ -1,6 +1,8 @@
 //! End-to-end tests of the command line, as people and other programs use it.
 
 mod common;
+#[path = "common/makers.rs"]
+mod makers;
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -599,6 +601,60 @@ fn the_marks_of_printing_are_read_over_where_it_is_said() {
         run("check --data {} --json --clean --library paper {}", &[folder.data(), paper.clone()]).expect(0).json();
     assert!(all(&found[0]), "{found:?}");
     run("verify --data {}", &[folder.data()]).expect(0);
+}
+
+/// The positions in a report are those of the text that `lapidary text` prints.
+#[test]
+fn positions_are_of_the_text_that_is_printed() {
+    let folder = Folder::new();
+    let paragraphs: Vec<String> =
+        prose(1, 6_000).lines().map(|line| line.replace('a', "ä").replace("du", "d\u{ad}u")).collect();
+    run(
+        "ingest --data {} --library l --rights protected --recipe hardened {}",
+        &[folder.data(), folder.file("book.txt", paragraphs.join("\n"))],
+    )
+    .expect(0);
+    let disguise = |line: &String| line.replace("me", "m\u{200b}e");
+    let upload: Vec<String> =
+        prose(7, 900).lines().map(str::to_owned).chain(paragraphs[100..300].iter().map(disguise)).collect();
+    for (name, bytes) in [("upload.epub", makers::epub(&upload)), ("upload.fb2", makers::fb2(&upload))] {
+        let file = folder.file(name, bytes);
+        let text = run("text {}", &[&file]).expect(0);
+        assert_eq!(text.err, "");
+        let text = text.out;
+        let report = run("check --json --data {} {}", &[folder.data(), file.clone()]).expect(1).json().remove(0);
+        let place = |bytes: &Value| {
+            let byte = |end: &str| bytes[end].as_u64().expect("a place") as usize;
+            text.get(byte("start")..byte("end")).expect("a part of the text")
+        };
+        // The matching part begins and ends with words of the book.
+        let part = place(&report["matches"][0]["spans"][0]["query"]["bytes"]);
+        let lines: Vec<String> = upload.iter().map(|line| line.trim_end_matches('.').to_owned()).collect();
+        assert!(
+            part.len() > 10_000 && lines.join(" ").contains(part.split(['.', '\n']).next().expect("a line")),
+            "{part}"
+        );
+        assert!(!part.contains(lines[0].split(' ').next().expect("a word")), "{part}");
+        let disguise = &report["disguise"];
+        assert_eq!((&disguise["disguised"], &disguise["look_alikes"]), (&json!(true), &json!(0)));
+        assert_eq!(disguise["invisible"], text.matches('\u{200b}').count());
+        for example in disguise["examples"].as_array().expect("examples") {
+            assert_eq!(example["trick"], "invisible");
+            let word = place(&example["bytes"]);
+            assert!(word.contains("m\u{200b}e") && example["word"] == word, "{example}");
+            let context =
+                [&example["before"], &example["word"], &example["after"]].map(|part| part.as_str().expect("text"));
+            assert!(text.contains(&context.concat()), "{example}");
+        }
+        let shown = run("check --data {} {}", &[folder.data(), file.clone()]).expect(1).out;
+        assert!(shown.contains("This text is disguised: ") && shown.contains("m[U+200B]e"), "{shown}");
+        let from_standard_input = run_with_input("text", fs::read(&file).expect("a file")).expect(0);
+        assert_eq!(from_standard_input.out, text);
+    }
+    let plain = folder.file("plain.txt", "\u{feff}no line end");
+    assert_eq!(run("text {}", &[plain]).expect(0).out, "no line end");
+    assert!(run("text {}", &[folder.path("missing.txt")]).expect(2).err.contains("missing.txt"));
+    assert!(run("text --clean {}", &[folder.path("plain.txt")]).expect(2).err.contains("--clean"));
 }
 
 #[test]

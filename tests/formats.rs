@@ -1,4 +1,5 @@
-//! Real files of every format, which are not part of the project: the books they contain are found.
+//! Real files of every format, which are not part of the project: the books they contain are found, and none is called
+//! disguised.
 //!
 //! `cargo test --release --test formats -- --nocapture` prints the figures. Skipped if the files are not present.
 
@@ -8,7 +9,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use lapidary::extract::{self, File, Format, Limits};
-use lapidary_gems::{Gem, Recipe};
+use lapidary_gems::{Gem, Recipe, Signs, Trick};
 
 /// The smallest share of a book's gems that a file of the same text must have.
 fn least(format: Format) -> f64 {
@@ -28,6 +29,8 @@ fn real_files_hold_their_books() {
     let mut lines = Vec::new();
     let mut failures = Vec::new();
     let mut refused = Vec::new();
+    // The largest share of words with each trick of a disguise, counted and ordinary.
+    let mut most = [(0.0_f64, 0.0_f64); Trick::ALL.len()];
     for row in table.lines().skip(1) {
         let [name, _, _, made_by, same] = row.split('\t').collect::<Vec<_>>()[..] else { panic!("{row}") };
         let bytes = fs::read(shared.join("formats").join(name)).expect("a file");
@@ -44,6 +47,12 @@ fn real_files_hold_their_books() {
                 continue;
             }
         };
+        let signs = Signs::of(&read.text);
+        assert!(!signs.is_disguised(), "{name}: {signs:?}");
+        for (trick, (counted, ordinary)) in Trick::ALL.into_iter().zip(&mut most) {
+            *counted = counted.max(signs.share_of(trick));
+            *ordinary = ordinary.max(signs.ordinary(trick));
+        }
         if same.is_empty() {
             lines.push((read.format, name, None, read.text.len(), read.metadata.title));
             continue;
@@ -70,6 +79,10 @@ fn real_files_hold_their_books() {
     }
     for (format, lines) in by_format {
         println!("{format}\n  {}", lines.join("\n  "));
+    }
+    for (trick, (counted, ordinary)) in Trick::ALL.into_iter().zip(most) {
+        let (counted, ordinary) = (100.0 * counted, 100.0 * ordinary);
+        println!("{trick:?}: at most {counted:.2} % of the words counted, {ordinary:.2} % ordinary");
     }
     println!("refused\n  {}", refused.join("\n  "));
     assert!(failures.is_empty(), "{}", failures.join("\n"));

@@ -46,6 +46,10 @@
 //! assert!(copy.intersection(&original).count() > 10);
 //! ```
 //!
+//! # Signs of disguise
+//!
+//! [`Signs`] counts and locates the tricks that hide a copy from programs, such as letters of another script.
+//!
 //! # Custom boundaries
 //!
 //! The exact recipes cut a text wherever its fold contains one of a set of 4-digit sequences. Another set makes another
@@ -94,6 +98,7 @@ mod base;
 mod boundaries;
 mod bounds;
 mod cut;
+mod disguise;
 mod fold;
 mod gem;
 mod hardened;
@@ -108,6 +113,7 @@ pub mod varint;
 
 pub use boundaries::{Boundaries, BoundariesError};
 pub use bounds::{Costly, bounded};
+pub use disguise::{Signs, Trick};
 pub use gem::{Gem, Place, PlacedGem, Probe, WrittenGem, WrittenGemError};
 pub use packed::PackedFold;
 pub use recipe::{Recipe, RecipeError, RecipeName};

@@ -1,7 +1,7 @@
 //! Checks.
 
 use jiff::civil::Date;
-use lapidary_gems::{RecipeName, Rule, WrittenGem};
+use lapidary_gems::{Place, RecipeName, Rule, Trick, WrittenGem};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
@@ -136,9 +136,51 @@ pub struct Report {
     pub error_probability: Option<f64>,
     /// The matches, best first.
     pub matches: Vec<Match>,
+    /// Signs of disguise in the text. Absent if there are none, and for a list of gems.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disguise: Option<Disguise>,
     /// A caveat about the verdict, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+}
+
+/// Signs of disguise in a text: tricks that people hardly notice, but that hide a copy from programs. What ordinary texts
+/// have too, such as soft hyphens and accents, is not counted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Disguise {
+    /// Whether the text is disguised: some trick is in more of its words than in any ordinary text.
+    pub disguised: bool,
+    /// The share of words with any trick.
+    pub share: f64,
+    /// Number of invisible characters inside words.
+    pub invisible: u64,
+    /// Number of letters of another script inside words, and of symbols used as letters.
+    pub look_alikes: u64,
+    /// Number of combining marks that belong to no language.
+    pub marks: u64,
+    /// Number of words with blanks between their letters.
+    pub letter_spaced: u64,
+    /// Number of digits that stand for letters.
+    pub digits: u64,
+    /// Number of hyphens inside words.
+    pub hyphens: u64,
+    /// The first few words with each trick.
+    pub examples: Vec<DisguisedWord>,
+}
+
+/// An example of a disguised word.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct DisguisedWord {
+    /// The trick.
+    pub trick: Trick,
+    /// Where the word is in the text.
+    pub bytes: Place,
+    /// The text before it.
+    pub before: String,
+    /// The word, or the start of a long one.
+    pub word: String,
+    /// The text after it.
+    pub after: String,
 }
 
 /// A book that shares gems with the query.

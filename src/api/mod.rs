@@ -20,7 +20,7 @@ pub use audit::{AuditEntry, AuditPage};
 pub use books::{
     Added, Amendment, FeedAnswer, FeedOutcome, Libraries, NewBook, Outcome, Page, RecipeStats, Record, Stats,
 };
-pub use checks::{BookRef, Check, CheckAnswer, CheckParameters, GemsForm, Match, Report};
+pub use checks::{BookRef, Check, CheckAnswer, CheckParameters, Disguise, DisguisedWord, GemsForm, Match, Report};
 pub use export::{ExportBook, ExportEnd, ExportGem, ExportHeader, ExportLine};
 pub use jobs::{
     BackedUp, Compacted, CutFrom, Dropped, Job, JobResult, JobState, Jobs, RecipeChoice, Recut, Reindexed, Task,

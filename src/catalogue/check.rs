@@ -12,6 +12,7 @@ use lapidary_gems::{Gem, PlacedGem, Probe, Recipe, Rule};
 use super::answer::{CheckOptions, Comparison, Query};
 use super::checking::{Checking, InRecipe};
 use super::choice::reaching_all;
+use super::disguise::signs;
 use super::given::distinct;
 use super::{Catalogue, CatalogueError, Text};
 use crate::api::Report;
@@ -65,7 +66,7 @@ impl Catalogue {
         let allowances = &*self.allowances()?;
         let checking =
             Checking { snapshot: &*snapshot, asked, digests: &digests, bytes, allowances, day, except: None };
-        let report = checking.report(options)?;
+        let report = Report { disguise: query.as_text().and_then(signs), ..checking.report(options)? };
         METRICS.checked(&report, begun.elapsed());
         Ok(report)
     }

@@ -253,6 +253,7 @@ impl Answering<'_> {
             disabled: disabled.len(),
             error_probability,
             matches,
+            disguise: None,
             note: (!notes.is_empty()).then(|| notes.join("; ")),
         })
     }

@@ -12,6 +12,7 @@ mod check;
 mod checking;
 mod choice;
 mod digest;
+mod disguise;
 mod editor;
 mod entry;
 mod error;

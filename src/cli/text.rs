@@ -1,4 +1,4 @@
-//! `lapidary fold` and `lapidary gems`: print a text's fold and gems.
+//! `lapidary text`, `lapidary fold` and `lapidary gems`: print the text of a file, its fold and its gems.
 
 use std::io::{Write as _, stdout};
 use std::path::{Path, PathBuf};
@@ -9,6 +9,16 @@ use lapidary::catalogue::Text;
 use super::arguments::RecipeArguments;
 use super::failure::{Failure, Status};
 use super::files::{Reading, TextArguments};
+
+/// Print the text of a file as UTF-8, and nothing else: positions in reports are bytes of this text.
+#[derive(Args)]
+pub(super) struct Whole {
+    #[command(flatten)]
+    reading: Reading,
+    /// The file; `-` is standard input
+    #[arg(default_value = "-")]
+    file: PathBuf,
+}
 
 /// Print a text's fold: digits, or for hardened recipes the consonants of its words.
 #[derive(Args)]
@@ -33,6 +43,13 @@ pub(super) struct Gems {
     /// The file; `-` is standard input
     #[arg(default_value = "-")]
     file: PathBuf,
+}
+
+impl Whole {
+    pub(super) fn run(self) -> Result<Status, Failure> {
+        stdout().write_all(read(self.reading, &self.file)?.as_bytes())?;
+        Ok(Status::Done)
+    }
 }
 
 impl Fold {

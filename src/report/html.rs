@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+use super::disguise::{disguise, examples};
 use super::page::clean;
 use super::words::{
     certainty, disabled, edition, evidence, odds, recipes, relation, rights, rule, shares, subject, verdict, whole,
@@ -79,6 +80,9 @@ fn facts(name: &str, report: &Report, bytes: Option<u64>, when: &str) -> Markup 
                 dt { "Certainty" } dd { (certainty) }
             }
             dt { "Matches" } dd { (grouped(report.total as u64)) }
+            @if let Some(disguise) = disguise(report) {
+                dt { "Disguise" } dd { (disguise) }
+            }
             @if let Some(disabled) = disabled(report) {
                 dt { "Not counted" } dd { (disabled) }
             }
@@ -99,6 +103,14 @@ fn method(report: &Report) -> Markup {
                 ol {
                     @for found in &report.matches {
                         li { (evidence(found)) "; " (odds(found.chance)) }
+                    }
+                }
+            }
+            @if disguise(report).is_some() {
+                p { "Disguised words:" }
+                ul {
+                    @for example in examples(report) {
+                        li { (example) }
                     }
                 }
             }

@@ -1,6 +1,7 @@
 //! Human-readable check reports: on a terminal, or as an HTML page. Programs read the JSON of the
 //! [`Report`](crate::api::Report) instead.
 
+mod disguise;
 mod html;
 mod page;
 mod terminal;

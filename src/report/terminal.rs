@@ -9,6 +9,7 @@ use crate::count::{count, grouped};
 use crate::index::Rights;
 use crate::matching::Extent;
 
+use super::disguise::{disguise, examples};
 use super::page::{Page, clean};
 use super::words::{
     certainty, disabled, edition, evidence, odds, recipes, relation, rights, rule, shares, subject, verdict, whole,
@@ -45,6 +46,9 @@ impl<W: Write> Page<'_, W> {
         if let Some(certainty) = certainty(report) {
             self.say(INDENT, &plain, &certainty)?;
         }
+        if let Some(disguise) = disguise(report) {
+            self.say(INDENT, &plain, &disguise)?;
+        }
         if let Some(disabled) = disabled(report) {
             self.say(INDENT, &plain, &format!("not counted: {disabled}"))?;
         }
@@ -64,17 +68,19 @@ impl<W: Write> Page<'_, W> {
             };
             self.say(0, &plain, &rest)?;
         }
-        if report.gems > 0 {
+        if report.gems > 0 || disguise(report).is_some() {
             self.method(report)?;
         }
         self.gap()
     }
 
-    /// Writes how the verdict came about, for readers who check it. An answer without matches has it in one line.
+    /// Writes how the verdict came about, for readers who check it. An answer without matches and disguise has it in
+    /// one line.
     fn method(&mut self, report: &Report) -> io::Result<()> {
         let plain = Style::new();
         let rule = format!("{}; {}", recipes(&report.recipes), rule(report));
-        if report.matches.is_empty() {
+        let examples: Vec<String> = examples(report).collect();
+        if report.matches.is_empty() && examples.is_empty() {
             return self.say(INDENT, &plain, &format!("method: {rule}"));
         }
         self.gap()?;
@@ -83,7 +89,7 @@ impl<W: Write> Page<'_, W> {
         for (number, found) in (1..).zip(report.matches.iter().take(DESCRIBED)) {
             self.say(INDENT, &plain, &format!("{number}. {}; {}", evidence(found), odds(found.chance)))?;
         }
-        Ok(())
+        examples.iter().try_for_each(|example| self.say(INDENT, &plain, example))
     }
 
     fn found(&mut self, at: usize, found: &Match, report: &Report, bytes: Option<u64>) -> io::Result<()> {

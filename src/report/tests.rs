@@ -1,11 +1,11 @@
 //! Tests of reports on the terminal and as HTML.
 
-use lapidary_gems::{Place, Rule};
+use lapidary_gems::{Place, Rule, Trick};
 
 use super::terminal::map;
 use super::words::{many, odds, percent};
 use super::{Page, html_report, print_report};
-use crate::api::{BookRef, Match, Report};
+use crate::api::{BookRef, Disguise, DisguisedWord, Match, Report};
 use crate::index::Rights;
 use crate::matching::{Extent, Range, Reason, Relation, Score, Span};
 
@@ -62,6 +62,7 @@ fn report(mut matches: Vec<Match>) -> Report {
         disabled: 0,
         error_probability: None,
         matches,
+        disguise: None,
         note: None,
     }
 }
@@ -187,6 +188,82 @@ Method
 
 ";
     assert_eq!(printed(40, "gems", &report, None), expected);
+}
+
+fn example(trick: Trick, before: &str, word: &str, after: &str) -> DisguisedWord {
+    let bytes = Place { start: 1_204, end: 1_204 + word.len() as u64 };
+    DisguisedWord { trick, bytes, before: before.into(), word: word.into(), after: after.into() }
+}
+
+fn disguised(examples: Vec<DisguisedWord>) -> Disguise {
+    Disguise {
+        disguised: true,
+        share: 0.38,
+        invisible: 0,
+        look_alikes: 1_204,
+        marks: 0,
+        letter_spaced: 0,
+        digits: 0,
+        hyphens: 0,
+        examples,
+    }
+}
+
+#[test]
+fn disguise_in_a_sentence_and_in_context() {
+    let expected = "\
+unknown: nothing in the catalogue matches
+    novel.txt: 50,000 bytes, 20 gems
+    This text is disguised: 1,204 letters of another script in 38 % of the words
+
+Method
+    recipe 'documented'; a match takes 3 gems in common; by chance alone: once
+    in 77,000 checks like this one
+    letters of another script, bytes 1,204 to 1,213: …in the box lay the
+    tr[е=U+0435]asure, and…
+
+";
+    let mut report = report(vec![]);
+    report.disguise = Some(disguised(vec![example(Trick::LookAlikes, "in the box\nlay the ", "trеasure", ", and")]));
+    assert_eq!(printed(80, "novel.txt", &report, Some(50_000)), expected);
+    let page = html_report("novel.txt", &report, Some(50_000), jiff::Timestamp::UNIX_EPOCH);
+    let (before, method) = page.split_once("<h2>Method</h2>").expect("a method");
+    assert!(before.contains("This text is disguised: 1,204 letters of another script in 38 % of the words"), "{page}");
+    assert!(method.contains("tr[е=U+0435]asure"), "{page}");
+
+    let several = Disguise { invisible: 1, digits: 2, share: 0.009, ..disguised(vec![]) };
+    report.disguise = Some(several.clone());
+    let sentence = "This text is disguised: 1 invisible character, 1,204 letters of another script and 2 digits for letters \
+                    in 1 % of the words";
+    assert!(printed(140, "novel.txt", &report, None).replace("\n    ", " ").contains(sentence));
+    // Ordinary texts have a few signs, too.
+    report.disguise = Some(Disguise { disguised: false, ..several });
+    let text = printed(80, "novel.txt", &report, Some(50_000));
+    assert!(!text.contains("disguise") && !text.contains("U+"), "{text}");
+}
+
+#[test]
+fn what_is_hidden_is_shown_and_steers_no_terminal() {
+    let table = [
+        (Trick::Invisible, "tre\u{200b}as\u{200d}ure", "tre[U+200B]as[U+200D]ure"),
+        (Trick::Invisible, "\u{202e}erusaert\u{1b}[2J", "[U+202E]erusaert[U+001B][2J"),
+        (Trick::LookAlikes, "Рacход", "Р[a=U+0061][c=U+0063]ход"),
+        (Trick::LookAlikes, "ｔｒｅasure", "[ｔ=U+FF54][ｒ=U+FF52][ｅ=U+FF45]asure"),
+        (Trick::Marks, "t\u{336}reasure", "t[U+0336]reasure"),
+        (Trick::LetterSpaced, "t r e a s u r e", "t r e a s u r e"),
+        (Trick::Hyphens, "trea-\nsure", "trea- sure"),
+        (Trick::Digits, "tr345ur3", "tr345ur3"),
+    ];
+    for (trick, word, shown) in table {
+        let mut report = report(vec![]);
+        report.disguise = Some(disguised(vec![example(trick, "\u{1b}[31m\u{202e}the ", word, " \u{7}<b>lay</b>")]));
+        let text = printed(140, "novel.txt", &report, None);
+        assert!(text.contains(&format!("the {shown} ")), "{shown}: {text}");
+        assert!(text.chars().all(|c| c == '\n' || !(c.is_control() || c == '\u{202e}' || c == '\u{200b}')), "{text:?}");
+        let page = html_report("novel.txt", &report, None, jiff::Timestamp::UNIX_EPOCH);
+        assert!(page.contains(&format!("the {shown} ")) && !page.contains("<b>"), "{shown}: {page}");
+        assert!(page.chars().all(|c| c == '\n' || !(c.is_control() || c == '\u{202e}')), "{page:?}");
+    }
 }
 
 #[test]

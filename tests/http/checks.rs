@@ -51,6 +51,37 @@ fn a_text_is_read_as_it_is_asked_for() {
     }
 }
 
+/// A report has signs of disguise if there are any, with any recipe, and an example of where they are.
+#[test]
+fn signs_of_disguise_are_in_the_report() {
+    let text = prose(1, 3_000);
+    let disguised = text.replace("ba", "bа");
+    let letters = disguised.matches('а').count();
+    let start =
+        text.match_indices(char::is_whitespace).map(|(at, _)| at + 1).rfind(|at| text[..*at].find("ba").is_none());
+    for recipe in [Recipe::hardened(), Recipe::documented()] {
+        let server = Running::of_recipe(&recipe);
+        let signs = server.check_text(&disguised)["disguise"].clone();
+        let counts = json!({
+            "disguised": true, "invisible": 0, "look_alikes": letters, "marks": 0, "letter_spaced": 0, "digits": 0,
+            "hyphens": 0,
+        });
+        assert_has(&signs, counts);
+        let example = &signs["examples"][0];
+        assert_has(
+            example,
+            json!({ "trick": "look_alikes", "bytes": { "start": start, "end": example["bytes"]["end"] } }),
+        );
+        assert!(example["word"].as_str().expect("a word").contains("bа"), "{example}");
+        // In a few words of a text they are counted, too.
+        let once = server.check_text(&text.replacen("ba", "bа", 1))["disguise"].clone();
+        assert_has(&once, json!({ "disguised": false, "look_alikes": 1 }));
+        assert_eq!(server.check_text(&text)["disguise"], Value::Null);
+        let gems = json!({ "gems": gems(&recipe, &disguised) });
+        assert_eq!(server.post("/v1/checks", JSON, gems.to_string()).expect(200)["disguise"], Value::Null);
+    }
+}
+
 #[test]
 fn what_is_allowed_never_blocks() {
     let server = Running::start();

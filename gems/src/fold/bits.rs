@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 /// The number of bytes covered by one word of a mask.
-pub(super) const BLOCK: usize = 64;
+pub(crate) const BLOCK: usize = 64;
 const BLOCKS: usize = 64;
 /// The number of bytes processed together.
 pub(super) const SPAN: usize = BLOCKS * BLOCK;
@@ -96,7 +96,7 @@ pub(super) fn inside(range: &Range<usize>, block: usize) -> u64 {
 }
 
 /// The positions of a word's bits, in ascending order.
-pub(super) struct Bits(pub(super) u64);
+pub(crate) struct Bits(pub(crate) u64);
 
 impl Iterator for Bits {
     type Item = usize;

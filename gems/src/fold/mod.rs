@@ -6,7 +6,7 @@
 //! `bits`), arithmetic on the masks performs steps 6 (`short`) and 7 (`rest`), and one loop turns the remaining
 //! letters into digits (`squeeze`).
 
-mod bits;
+pub(crate) mod bits;
 mod characters;
 mod classes;
 mod decorated;

@@ -9,7 +9,7 @@
 //! permanently, because gems in existing indexes depend on it: an improved step makes a new recipe.
 
 mod postings;
-mod readings;
+pub(crate) mod readings;
 mod selection;
 mod shingles;
 mod sounds;

@@ -8,7 +8,7 @@ use super::sounds::Sound;
 /// How a character affects a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// Ends a word.
     End,
     /// Has a place in a word, and usually a sound.
@@ -37,7 +37,7 @@ pub(super) enum Kind {
 ///      kind    Latin, Cyrillic  up to three sounds (Latin)  up to three sounds (Cyrillic)
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Reading(u32);
+pub(crate) struct Reading(u32);
 
 /// A letter that can only be Latin; only Cyrillic.
 const LATIN: u32 = 1 << 5;
@@ -48,7 +48,7 @@ const MOST_SOUNDS: usize = 3;
 
 impl Reading {
     #[inline]
-    pub(super) fn kind(self) -> Kind {
+    pub(crate) fn kind(self) -> Kind {
         const KINDS: [Kind; 16] = {
             let mut kinds = [Kind::End; 16];
             let mut i = 0;
@@ -93,7 +93,7 @@ const ALL_KINDS: [(&str, Kind); 8] = [
 ];
 
 /// The table, in pages of 256 characters. Most pages are identical and stored once.
-pub(super) struct Readings {
+pub(crate) struct Readings {
     ascii: [Reading; 128],
     page: Vec<u16>,
     pages: Vec<[Reading; PAGE]>,
@@ -102,13 +102,13 @@ pub(super) struct Readings {
 const PAGE: usize = 256;
 
 impl Readings {
-    pub(super) fn get() -> &'static Self {
+    pub(crate) fn get() -> &'static Self {
         static READINGS: LazyLock<Readings> = LazyLock::new(Readings::read);
         &READINGS
     }
 
     #[inline]
-    pub(super) fn of(&self, c: char) -> Reading {
+    pub(crate) fn of(&self, c: char) -> Reading {
         let code = c as usize;
         if let Some(reading) = self.ascii.get(code) {
             return *reading;

@@ -112,13 +112,21 @@ impl Attack {
     }
 
     /// The strengths; a single one for an attack without any.
-    pub(super) fn all_strengths(&self) -> &'static [f64] {
+    #[must_use]
+    pub fn all_strengths(&self) -> &'static [f64] {
         if self.strengths.is_empty() { &[1.0] } else { self.strengths }
     }
 
     /// Formats a strength: `2 %`, or nothing for an attack without strengths.
     pub(super) fn strength(&self, strength: f64) -> String {
         if self.strengths.is_empty() { String::new() } else { format!("{} %", (strength * 1e3).round() / 10.0) }
+    }
+
+    /// A disguised copy of a text, made without other books; `None` if the attack does not apply to it.
+    #[must_use]
+    pub fn copy(&self, text: &str, strength: f64, seed: u64) -> Option<String> {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        self.disguise(Scene { text, words: &words, others: &[], random: Random::new(seed) }, strength)
     }
 
     /// The disguised text, or `None` if the attack does not apply to it.

@@ -1,0 +1,291 @@
+//! Signs of disguise: the tricks that `hardened` sees through, counted and located.
+//!
+//! ```text
+//! text ──scan──▶ suspect places ──word──▶ what in the word is a trick ──▶ Signs
+//! ```
+//!
+//! What ordinary texts have too is not counted:
+//!
+//! | trick | ordinary |
+//! |---|---|
+//! | invisible characters | soft hyphens, unless they set single letters apart; joiners in scripts that need them, and after `f` (`Auflage` without a ligature); whatever is not between two letters |
+//! | letters of another script | words wholly in one script; words of two letters (`kΩ`); Latin `i` and `j` in Cyrillic words (old spelling), Greek `β θ χ` in Latin words (phonetics); each part of a compound by itself (`IT-отдел`); fewer than three full-width, mathematical, circled, small or turned letters |
+//! | combining marks | accents that have a letter of their own; marks of stress, tone and length, and other marks of a language, on vowels; one of them on a consonant; all marks of other scripts |
+//! | letter-spacing | fewer than four letters; capitals; one letter repeated |
+//! | digits | digits before a capital (`H2O`), or at the ends of a word (`1st`, `2-го`); `1` in Cyrillic words; a single digit in a word, as scanners misread letters, in up to 6 % of the words |
+//! | hyphens | compounds, and words broken at the ends of lines, in up to 12 % of the words |
+//!
+//! A text is called disguised if the share of its words with a trick is greater than in any ordinary text, see
+//! [`Signs::is_disguised`].
+
+mod characters;
+mod scan;
+#[cfg(test)]
+mod tests;
+mod word;
+
+use serde::{Deserialize, Serialize};
+
+use scan::{Suspect, scan};
+use word::{Word, read, start_of_word};
+
+use self::characters::Class;
+use crate::gem::Place;
+
+/// How many examples of each trick are kept.
+const EXAMPLES: usize = 3;
+/// The fewest letters of a letter-spaced word.
+const SPACED: u64 = 4;
+/// A text with fewer disguised words is not called disguised.
+const FEWEST: u64 = 5;
+/// Fewer words with what is ordinary up to a point are ordinary in the shortest text.
+const FEWEST_BEYOND: u64 = 20;
+
+/// A way to disguise a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "utoipa", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Trick {
+    /// Invisible characters.
+    Invisible,
+    /// Letters of another script, and symbols used as letters.
+    LookAlikes,
+    /// Combining marks.
+    Marks,
+    /// Blanks between letters.
+    LetterSpaced,
+    /// Digits for letters.
+    Digits,
+    /// Hyphens.
+    Hyphens,
+}
+
+impl Trick {
+    /// All tricks.
+    pub const ALL: [Self; 6] =
+        [Self::Invisible, Self::LookAlikes, Self::Marks, Self::LetterSpaced, Self::Digits, Self::Hyphens];
+
+    /// The largest share of words with this trick in a text that is not called disguised.
+    #[must_use]
+    pub fn tolerated(self) -> f64 {
+        match self {
+            Self::Invisible => 0.005,
+            // Digits are also in names such as `base64url`, and old German books space the letters of emphasised words.
+            Self::Digits | Self::LetterSpaced => 0.01,
+            Self::LookAlikes | Self::Marks | Self::Hyphens => 0.02,
+        }
+    }
+
+    /// The largest share of words in which it is ordinary, where a single one is not yet a trick.
+    fn ordinary(self) -> f64 {
+        match self {
+            Self::Digits => 0.06,
+            Self::Hyphens => 0.12,
+            _ => 0.0,
+        }
+    }
+}
+
+/// The signs of disguise of a text.
+///
+/// ```
+/// use lapidary_gems::{Signs, Trick};
+///
+/// let signs = Signs::of(&"Тhе trеasurе lау in а bох. ".repeat(20));
+/// assert!(signs.is_disguised());
+/// assert_eq!(signs.count(Trick::LookAlikes), 180);
+/// let plain = Signs::of(&"The treasure lay in a well-known box. ".repeat(20));
+/// assert!(!plain.is_disguised() && plain.share() == 0.0);
+/// ```
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Signs {
+    words: u64,
+    affected: u64,
+    found: [Found; Trick::ALL.len()],
+    /// What is ordinary up to a point.
+    ordinary: [Found; Trick::ALL.len()],
+}
+
+/// The uses of a trick.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+struct Found {
+    count: u64,
+    words: u64,
+    examples: Vec<Place>,
+}
+
+impl Found {
+    fn add(&mut self, count: u64, place: Place) {
+        self.count += count;
+        self.words += 1;
+        if self.examples.len() < EXAMPLES {
+            self.examples.push(place);
+        }
+    }
+
+    fn add_all(&mut self, other: &mut Self) {
+        self.count += std::mem::take(&mut other.count);
+        self.words += std::mem::take(&mut other.words);
+        self.examples.append(&mut other.examples);
+        self.examples.sort_unstable_by_key(|place| place.start);
+        self.examples.truncate(EXAMPLES);
+    }
+}
+
+impl Signs {
+    /// Looks for signs of disguise, in one pass whose time is proportional to the length of the text.
+    #[must_use]
+    pub fn of(text: &str) -> Self {
+        let mut signs = Self::default();
+        // Up to where words, and single letters, have been looked at.
+        let (mut read_to, mut spaced_to, mut merged) = (0, 0, 0);
+        let words = scan(text, |at, suspect| match suspect {
+            Suspect::Word if at >= read_to => {
+                let start = start_of_word(text, read_to, at);
+                let word = read(text, start);
+                merged += word.runs.saturating_sub(1);
+                signs.add(&word, start);
+                read_to = word.end.max(at + 1);
+                read_to = (read_to..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
+            }
+            Suspect::Letters if at >= spaced_to.max(read_to) => {
+                let spaced = spaced(text, spaced_to.max(read_to), at);
+                // The last letter may be the first of another run.
+                spaced_to = if spaced.is_trick { spaced.end } else { spaced.last };
+                if spaced.is_trick {
+                    merged += spaced.letters - 1;
+                    signs.affected += 1;
+                    signs.found[Trick::LetterSpaced as usize].add(1, place(spaced.start, spaced.end));
+                }
+            }
+            _ => {}
+        });
+        signs.words = words.saturating_sub(merged);
+        signs.finish();
+        signs
+    }
+
+    fn add(&mut self, word: &Word, start: usize) {
+        let place = place(start, word.end);
+        let tricks = [
+            (Trick::Invisible, word.invisible, true),
+            (Trick::LookAlikes, word.look_alikes, true),
+            (Trick::Marks, word.marks, true),
+            (Trick::Digits, word.digits, word.digits > 1),
+            (Trick::Hyphens, word.hyphens, word.is_spelled),
+        ];
+        let mut is_affected = false;
+        for (trick, count, counts) in tricks.into_iter().filter(|(_, count, _)| *count > 0) {
+            let found = if counts { &mut self.found } else { &mut self.ordinary };
+            found[trick as usize].add(count, place);
+            is_affected |= counts;
+        }
+        self.affected += u64::from(is_affected);
+    }
+
+    /// Counts what is beyond the ordinary.
+    fn finish(&mut self) {
+        for trick in Trick::ALL {
+            let share = self.ordinary(trick);
+            let ordinary = &mut self.ordinary[trick as usize];
+            if share > trick.ordinary() && ordinary.words >= FEWEST_BEYOND {
+                self.affected += ordinary.words;
+                self.found[trick as usize].add_all(ordinary);
+            }
+        }
+    }
+
+    /// How many characters are part of the trick; for [`Trick::LetterSpaced`], how many words.
+    #[must_use]
+    pub fn count(&self, trick: Trick) -> u64 {
+        self.found[trick as usize].count
+    }
+
+    /// The share of words with this trick.
+    #[must_use]
+    pub fn share_of(&self, trick: Trick) -> f64 {
+        self.part(self.found[trick as usize].words)
+    }
+
+    /// The share of words with any trick.
+    #[must_use]
+    pub fn share(&self) -> f64 {
+        self.part(self.affected)
+    }
+
+    /// The share of words with a digit or hyphen that is not counted, because it is ordinary.
+    #[must_use]
+    pub fn ordinary(&self, trick: Trick) -> f64 {
+        self.part(self.ordinary[trick as usize].words)
+    }
+
+    /// The first few words with each trick.
+    pub fn examples(&self) -> impl Iterator<Item = (Trick, Place)> {
+        let of = |trick: Trick| self.found[trick as usize].examples.iter().map(move |place| (trick, *place));
+        Trick::ALL.into_iter().flat_map(of)
+    }
+
+    /// Whether anything was counted.
+    #[must_use]
+    pub fn is_any(&self) -> bool {
+        self.affected > 0
+    }
+
+    /// Whether some trick is in more words than in any ordinary text: in five at least, and in more than the share that
+    /// is [tolerated](Trick::tolerated).
+    #[must_use]
+    pub fn is_disguised(&self) -> bool {
+        let is_beyond =
+            |trick: Trick| self.found[trick as usize].words >= FEWEST && self.share_of(trick) > trick.tolerated();
+        Trick::ALL.into_iter().any(is_beyond)
+    }
+
+    fn part(&self, words: u64) -> f64 {
+        (words as f64 / self.words.max(1) as f64).min(1.0)
+    }
+}
+
+fn place(start: usize, end: usize) -> Place {
+    Place { start: start as u64, end: end as u64 }
+}
+
+/// Single letters with the same character between them.
+struct Spaced {
+    start: usize,
+    /// The start of the last letter, and its end.
+    last: usize,
+    end: usize,
+    letters: u64,
+    is_trick: bool,
+}
+
+/// Reads the single letters around `at`, which follows one of them; not before `from`.
+fn spaced(text: &str, from: usize, at: usize) -> Spaced {
+    let separator = text[at..].chars().next();
+    let is_letter = |c: &char| Class::of(*c).is_plain_letter();
+    let mut start = at;
+    let mut before = text[from..at].char_indices().rev().map(|(start, c)| (from + start, c)).peekable();
+    while let Some((letter, _)) = before.next_if(|(_, c)| is_letter(c))
+        && !before.peek().is_some_and(|(_, c)| is_letter(c))
+    {
+        start = letter;
+        if before.next_if(|(_, c)| Some(*c) == separator).is_none() {
+            break;
+        }
+    }
+    let (mut last, mut end, mut letters, mut first, mut differ, mut is_small) = (at, at, 0, None, false, false);
+    let mut behind = text[start..].char_indices().map(|(at, c)| (start + at, c)).peekable();
+    while let Some((letter, c)) = behind.next_if(|(_, c)| is_letter(c))
+        && !behind.peek().is_some_and(|(_, c)| is_letter(c))
+    {
+        letters += 1;
+        (last, end) = (letter, letter + c.len_utf8());
+        differ |= *first.get_or_insert(c) != c;
+        is_small |= c.is_lowercase();
+        if behind.next_if(|(_, c)| Some(*c) == separator).is_none() {
+            break;
+        }
+    }
+    let is_trick = letters >= SPACED && differ && is_small && separator.is_some_and(|c| Class::of(c) != Class::Line);
+    Spaced { start, last, end, letters, is_trick }
+}

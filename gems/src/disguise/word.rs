@@ -1,0 +1,282 @@
+//! A closer look at a single word: what in it is a trick, and what is ordinary.
+
+use unicode_normalization::char::{compose, decompose_canonical};
+
+use super::characters::Class;
+
+/// The fewest letters of a word with letters of two scripts, or with styled letters. Units of measurement (`kΩ`) and
+/// formulas have fewer.
+const LETTERS: u64 = 3;
+/// The fewest parts of a single letter, one after the other, that make a word spelled out. Hyphenated words have fewer.
+const PARTS: u32 = 3;
+/// The most consecutive digits that can stand for letters.
+const DIGITS: u64 = 3;
+/// The most blanks and line ends after a hyphen that belong to the word.
+const GAP: usize = 100;
+
+/// What was found in a word, from its first character to its last.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Word {
+    pub(super) end: usize,
+    /// The number of runs of letters that it consists of.
+    pub(super) runs: u64,
+    pub(super) invisible: u64,
+    pub(super) look_alikes: u64,
+    pub(super) marks: u64,
+    pub(super) digits: u64,
+    pub(super) hyphens: u64,
+    /// Whether each of its parts is a single letter, so that the hyphens are not of a compound.
+    pub(super) is_spelled: bool,
+}
+
+/// Whether a word has characters of this class, besides hyphens.
+fn is_part(class: Class) -> bool {
+    class.is_letter() || class.is_within() || class == Class::Digit
+}
+
+/// The start of the word that contains or precedes `at`, not before `from`.
+pub(super) fn start_of_word(text: &str, from: usize, at: usize) -> usize {
+    let before = text[from..at].char_indices().rev();
+    before.take_while(|(_, c)| is_part(Class::of(*c))).last().map_or(at, |(start, _)| from + start)
+}
+
+/// Reads the word that starts here.
+pub(super) fn read(text: &str, start: usize) -> Word {
+    let mut reader = Reader::default();
+    let mut characters = text[start..].char_indices().map(|(at, c)| (start + at, c)).peekable();
+    while let Some((at, c)) = characters.next() {
+        let class = Class::of(c);
+        match class {
+            _ if class.is_letter() => reader.letter(class, c),
+            Class::Digit => reader.digit(c),
+            Class::Mark => reader.mark(c),
+            Class::Invisible => reader.invisible(c),
+            Class::Override => reader.word.invisible += 1,
+            Class::SoftHyphen => reader.soft.separator(),
+            Class::Hyphen if reader.last.is_some() && reader.digits == 0 => {
+                let Some(gap) = gap(&text[at + c.len_utf8()..]) else { break };
+                reader.hyphen();
+                for _ in 0..gap {
+                    characters.next();
+                }
+            }
+            _ => break,
+        }
+        reader.word.end = at + c.len_utf8();
+    }
+    reader.word.end = reader.word.end.max(start);
+    reader.finish()
+}
+
+/// How many blanks and line ends are between a hyphen and the rest of the word; `None` if this is no part of a word.
+fn gap(behind: &str) -> Option<usize> {
+    let classes = behind.chars().take(GAP).map(Class::of);
+    let (at, class) = classes.enumerate().find(|(_, class)| !matches!(class, Class::Blank | Class::Line))?;
+    class.is_letter().then_some(at)
+}
+
+/// The parts of a word between separators.
+#[derive(Debug, Default)]
+struct Parts {
+    separators: u64,
+    /// Of the last part.
+    letters: u64,
+    /// How many parts of a single letter come last, and the letter of the last.
+    single: u32,
+    letter: Option<char>,
+    /// Whether these are different letters: `b-b-b-but` is stammered.
+    differ: bool,
+    is_spelled: bool,
+}
+
+impl Parts {
+    fn letter(&mut self, c: char) {
+        self.letters += 1;
+        if self.letters == 1 {
+            let last = self.letter.replace(c).filter(|_| self.single > 0);
+            self.differ |= last.is_some_and(|last| !last.to_lowercase().eq(c.to_lowercase()));
+        }
+    }
+
+    fn separator(&mut self) {
+        self.separators += 1;
+        self.end();
+    }
+
+    fn end(&mut self) {
+        if self.letters == 1 {
+            self.single += 1;
+            self.is_spelled |= self.single >= PARTS && self.differ;
+        } else {
+            (self.single, self.differ) = (0, false);
+        }
+        self.letters = 0;
+    }
+}
+
+/// The letters of a part of a word, by script.
+#[derive(Debug, Default)]
+struct Scripts {
+    latin: u64,
+    cyrillic: u64,
+    greek: u64,
+    foreign: u64,
+    styled: u64,
+    /// Latin letters that are usual in Cyrillic words: old Russian texts have `i` for `і`, texts of the Caucasus `I`.
+    usual_in_cyrillic: u64,
+    /// Greek letters that are usual in Latin words: those of the phonetic alphabet.
+    usual_in_latin: u64,
+}
+
+impl Scripts {
+    fn add(&mut self, class: Class, c: char) {
+        match class {
+            Class::Latin => self.latin += 1,
+            Class::Cyrillic => self.cyrillic += 1,
+            Class::Greek => self.greek += 1,
+            Class::Styled => self.styled += 1,
+            _ => self.foreign += 1,
+        }
+        self.usual_in_cyrillic += u64::from(matches!(c, 'i' | 'I' | 'ï' | 'Ï' | 'j' | 'J'));
+        self.usual_in_latin += u64::from(matches!(c, 'β' | 'θ' | 'χ'));
+    }
+
+    /// How many letters are not of the script of the part.
+    fn strange(&self) -> u64 {
+        let &Self { latin, cyrillic, greek, foreign, styled, usual_in_cyrillic, usual_in_latin } = self;
+        let of_scripts = latin + cyrillic + greek + foreign;
+        if of_scripts + styled < LETTERS {
+            return 0;
+        }
+        let own = latin.max(cyrillic).max(greek).max(foreign);
+        let usual = match own {
+            _ if own == cyrillic => usual_in_cyrillic,
+            _ if own == latin => usual_in_latin,
+            _ => 0,
+        };
+        let styled = if styled < LETTERS { 0 } else { styled };
+        (of_scripts - own).saturating_sub(usual) + styled
+    }
+}
+
+#[derive(Default)]
+struct Reader {
+    word: Word,
+    soft: Parts,
+    hyphens: Parts,
+    scripts: Scripts,
+    /// The class of the last letter of the part, and the letter with the marks that belong to it.
+    last: Option<Class>,
+    base: Option<char>,
+    /// Marks on consonants that no language has a letter for.
+    unusual: u64,
+    /// Invisible characters since the last letter.
+    unseen: u64,
+    /// Digits since the last letter, and those of them that can stand for a letter.
+    digits: u64,
+    as_letters: u64,
+}
+
+impl Reader {
+    fn letter(&mut self, class: Class, c: char) {
+        if self.last.is_none() || self.digits > 0 {
+            self.word.runs += 1;
+        }
+        if self.as_letters > 0 && self.digits <= DIGITS && !c.is_uppercase() {
+            self.word.digits += self.as_letters;
+        }
+        if class.is_plain_letter() {
+            self.word.invisible += self.unseen;
+        }
+        (self.digits, self.as_letters, self.unseen) = (0, 0, 0);
+        self.soft.letter(c);
+        self.hyphens.letter(c);
+        self.scripts.add(class, c);
+        (self.last, self.base) = (Some(class), Some(c));
+    }
+
+    fn digit(&mut self, c: char) {
+        self.digits += 1;
+        // Texts of the Caucasus have `1` for a letter.
+        let is_usual = c == '1' && self.last == Some(Class::Cyrillic);
+        self.as_letters += u64::from(self.last.is_some() && !is_usual);
+        self.base = None;
+    }
+
+    fn invisible(&mut self, c: char) {
+        // In German, a non-joiner keeps the parts of a compound out of a ligature: `Auf-lage`.
+        let is_usual = c == '\u{200c}' && self.base.is_some_and(|base| base == 'f');
+        let is_in_word = self.last.is_some_and(Class::is_plain_letter);
+        self.unseen += u64::from(is_in_word && !is_usual);
+    }
+
+    fn mark(&mut self, mark: char) {
+        let (Some(base), Some(class)) = (self.base, self.last) else { return };
+        if !class.is_plain_letter() {
+            return;
+        }
+        if let Some(both) = compose(base, mark) {
+            self.base = Some(both);
+        } else if !is_usual(mark) {
+            self.word.marks += 1;
+        } else if !is_vowel(base) {
+            self.unusual += 1;
+            self.word.marks += u64::from(self.unusual > 1);
+        }
+    }
+
+    fn hyphen(&mut self) {
+        self.end_of_part();
+        self.hyphens.separator();
+        self.soft.end();
+    }
+
+    fn end_of_part(&mut self) {
+        self.word.look_alikes += self.scripts.strange();
+        self.scripts = Scripts::default();
+        (self.last, self.base, self.unseen, self.digits, self.as_letters) = (None, None, 0, 0, 0);
+    }
+
+    fn finish(mut self) -> Word {
+        self.end_of_part();
+        self.soft.end();
+        self.hyphens.end();
+        self.word.invisible += if self.soft.is_spelled { self.soft.separators } else { 0 };
+        self.word.hyphens = self.hyphens.separators;
+        self.word.is_spelled = self.hyphens.is_spelled;
+        self.word
+    }
+}
+
+/// Marks that languages put on letters although Unicode has no such letter: stress and tone, length, nasals, the small
+/// letters of old German and the titla of Church Slavonic.
+fn is_usual(mark: char) -> bool {
+    matches!(
+        mark,
+        '\u{300}'..='\u{304}'
+            | '\u{306}'..='\u{308}'
+            | '\u{30a}'..='\u{30d}'
+            | '\u{30f}'
+            | '\u{311}'
+            | '\u{323}'..='\u{325}'
+            | '\u{327}'
+            | '\u{328}'
+            | '\u{32e}'
+            | '\u{331}'
+            | '\u{363}'..='\u{36f}'
+            | '\u{483}'..='\u{487}'
+            | '\u{2de0}'..='\u{2dff}'
+            | '\u{a66f}'..='\u{a67d}'
+    )
+}
+
+fn is_vowel(letter: char) -> bool {
+    const VOWELS: &str = "aeiouyæœøıаеёиоуыэюяіїєѣѵѡѧѫүұөәαεηιουω";
+    let mut plain = letter;
+    let mut is_first = true;
+    decompose_canonical(letter, |c| {
+        plain = if is_first { c } else { plain };
+        is_first = false;
+    });
+    plain.to_lowercase().next().is_some_and(|plain| VOWELS.contains(plain))
+}
