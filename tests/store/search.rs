@@ -101,3 +101,24 @@ fn a_book_is_found_by_its_new_title_alone() {
     assert_eq!(counts, [0, 1, 1, 1, 1]);
     assert_eq!(store.verify(UNWATCHED).unwrap(), Vec::<String>::new());
 }
+
+/// A repair may give a library another number, if the first of its books is gone.
+#[test]
+fn books_are_found_after_a_repair() {
+    let dir = tempdir().unwrap();
+    let store = create(dir.path());
+    let books = (0..6).map(|i| titled(["a", "b"][i % 2], &i.to_string(), "The sea"));
+    store.put(&Actor::Local, books.collect()).unwrap();
+    store.remove(&Actor::Local, &[key("a", "0"), key("b", "3")]).unwrap();
+    let search = |library: &str| {
+        let libraries: BTreeSet<Library> = [library.parse().unwrap()].into();
+        found(&*store.snapshot(), title("sea"), Some(&libraries), 1).len()
+    };
+    assert_eq!(["a", "b"].map(search), [2, 2]);
+    assert_eq!(store.repair(UNWATCHED).unwrap(), Vec::<String>::new());
+    assert_eq!(store.verify(UNWATCHED).unwrap(), Vec::<String>::new());
+    assert_eq!(["a", "b"].map(search), [2, 2]);
+    store.put(&Actor::Local, vec![titled("a", "7", "The sea"), titled("a", "2", "The land")]).unwrap();
+    assert_eq!(["a", "b"].map(search), [2, 2]);
+    assert_eq!(store.verify(UNWATCHED).unwrap(), Vec::<String>::new());
+}

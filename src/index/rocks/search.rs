@@ -19,7 +19,7 @@ const NEAR: u32 = 8;
 /// The cost of a seek, as a number of entries.
 const SEEK: u32 = 10;
 /// The most entries that a search may cost. Then it ends, and its cursor says where to go on.
-const MOST_ENTRIES: u32 = 30_000;
+const MOST_ENTRIES: u32 = 20_000;
 
 /// A place in a list: the order is that of the keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
