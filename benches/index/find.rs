@@ -234,22 +234,28 @@ fn sizes(folder: &Path, books: f64, table: &mut Table) -> Outcome<()> {
     Ok(())
 }
 
-/// Adds books of random gems with titles, and without.
+/// Adds books of random gems with titles, and without: by turns, so that both have the same machine.
 fn ingest(catalogue: &Catalogue, recipe: &Recipe, workspace: &Workspace, table: &mut Table) -> Outcome<()> {
-    for (row, titled) in [("without titles, authors and ids", false), ("with them", true)] {
-        tell(format_args!("adding books {row}"));
-        let folder = workspace.join(format!("added-{titled}"));
-        let store = RocksStore::open_or_create(&folder)?;
+    tell("adding books");
+    let folders =
+        ["without titles, authors and ids", "with them"].map(|row| (row, workspace.join(format!("added {row}"))));
+    let mut stores = Vec::new();
+    for (_, folder) in &folders {
+        let store = RocksStore::open_or_create(folder)?;
         store.add_recipe(&Actor::Local, recipe)?;
-        let mut took = Duration::ZERO;
-        let numbers: Vec<u32> = (0..ADDED).collect();
-        for some in numbers.chunks(AT_ONCE) {
+        stores.push((store, Duration::ZERO));
+    }
+    let numbers: Vec<u32> = (0..ADDED).collect();
+    for some in numbers.chunks(AT_ONCE) {
+        for (titled, (store, took)) in [false, true].into_iter().zip(&mut stores) {
             let description = |book| if titled { catalogue.description(book) } else { Description::default() };
             let books = some.iter().map(|book| catalogue.book_of_gems(recipe, *book, description(*book))).collect();
             let begun = Instant::now();
             store.put(&Actor::Local, books)?;
-            took += begun.elapsed();
+            *took += begun.elapsed();
         }
+    }
+    for ((row, folder), (store, took)) in folders.into_iter().zip(stores) {
         drop(store);
         std::fs::remove_dir_all(&folder)?;
         let rate = f64::from(ADDED) / took.as_secs_f64();
