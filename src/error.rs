@@ -81,6 +81,7 @@ macro_rules! codes {
 }
 
 codes! {
+    BadCursor = "bad_cursor": Malformed,
     BadGems = "bad_gems": Malformed,
     BadJson = "bad_json": Malformed,
     BadLimit = "bad_limit": Malformed,

@@ -51,6 +51,7 @@ pub mod error;
 pub mod evaluate;
 pub mod extract;
 pub mod index;
+pub mod isbn;
 pub mod matching;
 mod metrics;
 pub mod onix;

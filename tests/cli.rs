@@ -489,6 +489,46 @@ fn books_are_listed_shown_and_removed() {
 }
 
 #[test]
+fn books_are_found_in_a_folder_and_on_a_server() {
+    let folder = Folder::new();
+    shelf(&folder);
+    let metadata = r#"{"file": "book-0.txt", "title": "Evenings on a Farm", "authors": ["N. Gogol"], "identifiers": ["0-306-40615-2"]}
+        {"file": "book-1.txt", "title": "The farm, 2nd ed.", "authors": ["Gógol"]}"#;
+    let metadata = folder.file("about.ndjson", metadata);
+    let line = "ingest --data {} --library farms --rights protected --metadata {} {}";
+    run(line, &[folder.data(), metadata, folder.path("books")]).expect(0);
+    let find = |wher: &str, line: &str, words: &str| {
+        let words = if words.is_empty() { vec![] } else { vec![Path::new(words)] };
+        run(&format!("books find {line} {wher}"), &words)
+    };
+    let in_all_ways = |wher: &str| {
+        let table = [
+            ("--title {}", "FARM", vec!["farms/book-0", "farms/book-1"]),
+            ("--title {}", "farm evenings", vec!["farms/book-0"]),
+            ("--title farm --author {}", "n gogol", vec!["farms/book-0"]),
+            ("--author gogol", "", vec!["farms/book-0", "farms/book-1"]),
+            ("--author uthor --library shelf", "", vec!["shelf/book-3"]),
+            ("--identifier 978-0-306-40615-7", "", vec!["farms/book-0"]),
+        ];
+        for (line, words, expected) in table {
+            let out = find(wher, line, words).expect(0).out;
+            let names: Vec<&str> = out.lines().map(|line| line.split('\t').next().expect("a name")).collect();
+            assert_eq!(names, expected, "{line} {words}");
+        }
+        let found = find(wher, "--json --identifier 0306406152", "").expect(0).json();
+        assert_eq!((found.len(), &found[0]["title"]), (1, &json!("Evenings on a Farm")));
+        let nothing = find(wher, "--title {}", "evenings 2nd").expect(0);
+        assert_eq!((nothing.out.as_str(), nothing.err.as_str()), ("", "lapidary: no book was found\n"));
+        assert!(find(wher, "--title {}", "!?").expect(2).err.contains("has no letter or digit"));
+        assert!(find(wher, "--title farm --library none", "").expect(2).err.contains("there is no library"));
+        assert!(find(wher, "--library farms", "").expect(2).err.contains("--identifier"));
+    };
+    in_all_ways(&format!("--data {}", folder.data().display()));
+    let server = Server::start(&folder.data());
+    in_all_ways(&format!("--server {}", server.url));
+}
+
+#[test]
 fn books_are_disabled_noted_and_allowed() {
     let folder = Folder::new();
     let books = shelf(&folder);

@@ -707,11 +707,13 @@ fn what_verify_finds_can_be_mended() {
     run("export --data {} {}", &[folder.data(), export.clone()]).expect(0);
     let before = fs::read(&export).expect("an export");
     {
-        let families =
-            ["meta", "books", "ids", "gems", "postings", "lists", "delta", "digests", "folds", "jobs", "keys", "audit"];
+        let families = [
+            "meta", "books", "ids", "gems", "postings", "lists", "delta", "digests", "terms", "folds", "jobs", "keys",
+            "audit",
+        ];
         let db = rocksdb::DB::open_cf(&rocksdb::Options::default(), folder.data(), families).expect("a database");
         let family = |name| db.cf_handle(name).expect("a family");
-        for (name, every) in [("postings", 2), ("delta", 3), ("ids", 4), ("gems", 5)] {
+        for (name, every) in [("postings", 2), ("delta", 3), ("ids", 4), ("gems", 5), ("terms", 2)] {
             let keys = db.iterator_cf(family(name), rocksdb::IteratorMode::Start).step_by(every);
             for key in keys.map(|entry| entry.expect("an entry").0).collect::<Vec<_>>() {
                 db.delete_cf(family(name), key).expect("it can be written");

@@ -106,6 +106,12 @@ fn every_call_works_with_its_example() {
             let example = parameter["example"].as_str().map_or_else(|| parameter["example"].to_string(), str::to_owned);
             target = target.replace(&format!("{{{}}}", parameter["name"].as_str().expect("a name")), &example);
         }
+        let query = call["parameters"].as_array().into_iter().flatten().filter(|one| one["in"] == "query");
+        let examples = query.filter_map(|one| Some((one["name"].as_str()?, one["example"].as_str()?)));
+        let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(examples).finish();
+        if !query.is_empty() {
+            target = format!("{target}?{query}");
+        }
         if call["operationId"] == "cancel_job" {
             // Cancel a job that is still running, because it waits for texts.
             let examples = &paths["/v1/jobs"]["post"]["requestBody"]["content"]["application/json"]["examples"];

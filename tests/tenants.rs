@@ -3,6 +3,8 @@
 
 mod common;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use lapidary::extract::clean;
 use serde_json::{Value, json};
 
@@ -254,5 +256,74 @@ fn an_exact_copy_is_found_whatever_its_gems_are() {
     for text in [printed.clone(), clean] {
         let report = checker.check(&json!({ "text": text, "recipe": "documented" }));
         assert_eq!(report["verdict"], "free", "{report}");
+    }
+}
+
+/// Whatever books others have: what a key finds, and its cursors, stay the same to the byte.
+#[test]
+fn no_key_finds_the_books_of_others() {
+    let folder = Folder::new();
+    let (mine, theirs) = (key(&folder.data(), "--role ingest --library b --library d mine"), "abcde");
+    let admin = key(&folder.data(), "--role admin admin");
+    let server = Server::start(&folder.data());
+    let [mine, admin] = [mine, admin].map(|secret| Client::new(&server, &secret));
+    let mut random = Random(1);
+    let mut book = |client: &Client, library: &str, id: u64| {
+        let word = |random: &mut Random| ["sea", "Sea", "the", "мёд"][random.below(4) as usize];
+        let title = format!("{} {}", word(&mut random), word(&mut random));
+        let (authors, isbn) = ([word(&mut random)], ["0-306-40615-2", "978-0306406157"][random.below(2) as usize]);
+        let book = json!({ "rights": "free", "gems": [], "allow_empty": true, "title": title, "authors": authors, "identifiers": [isbn] });
+        let (status, answer) = client.json("PUT", &format!("/v1/libraries/{library}/books/{id}"), &book);
+        assert!(status == 200 || status == 201, "{answer}");
+    };
+    let queries =
+        ["title=sea", "author=sea", "title=%D0%BC%D0%B5%D0%B4+the", "identifier=9780306406157", "title=sea&library=d"];
+    let answers = || {
+        let mut answers = Vec::new();
+        for (query, limit) in queries.iter().flat_map(|query| [1, 2, 100].map(|limit| (query, limit))) {
+            let mut cursor = String::new();
+            loop {
+                let path = format!("/v1/books?{query}&limit={limit}{cursor}");
+                let (status, answer) = mine.call("GET", &path, "text/plain", "");
+                let page: Value = serde_json::from_str(&answer).expect("a page");
+                assert_eq!(status, 200, "{answer}");
+                for book in page["books"].as_array().expect("books") {
+                    assert!(["b", "d"].contains(&book["library"].as_str().expect("a name")), "{book}");
+                }
+                answers.push(answer);
+                let Some(next) = page["next_cursor"].as_str() else { break };
+                cursor = format!("&cursor={next}");
+            }
+        }
+        answers
+    };
+    for id in 0..8 {
+        for library in ["b", "d", "b"] {
+            book(&mine, library, id);
+            // Before, between and after them, in older libraries and in newer ones.
+            book(&admin, &theirs[id as usize % 5..][..1].replace(['b', 'd'], "a"), id);
+        }
+    }
+    let before = answers();
+    assert!(before.iter().any(|answer| answer.len() > 1_000), "some books are found");
+    for id in 100..140 {
+        book(&admin, ["a", "c", "e", "f"][id as usize % 4], id);
+    }
+    assert_eq!(answers(), before);
+    for id in 100..120 {
+        admin.json(
+            "DELETE",
+            &format!("/v1/libraries/{}/books/{id}", ["a", "c", "e", "f"][id as usize % 4]),
+            &Value::Null,
+        );
+    }
+    assert_eq!(answers(), before);
+    // No cursor leads to another library, nor says whether there is one.
+    for library in ["a", "c", "nobodys"] {
+        let cursor = BASE64_URL_SAFE_NO_PAD.encode(format!("0 {library}"));
+        let (status, answer) = mine.json("GET", &format!("/v1/books?title=sea&cursor={cursor}"), &Value::Null);
+        assert_eq!((status, &answer["code"]), (400, &json!("bad_cursor")), "{library}");
+        let (status, answer) = mine.json("GET", &format!("/v1/books?title=sea&library={library}"), &Value::Null);
+        assert_eq!((status, &answer["code"]), (403, &json!("not_your_library")), "{library}");
     }
 }

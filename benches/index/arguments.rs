@@ -17,6 +17,9 @@ pub struct Arguments {
     /// Numbers of postings with a Zipf distribution, in which 1% of the gems exceed the cap
     #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "10M")]
     pub zipf: Vec<Size>,
+    /// Numbers of books to find by title, author and ISBN
+    #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "1M")]
+    pub titled: Vec<Size>,
     /// A gem in more books than this is common and is not counted
     #[arg(long, value_name = "BOOKS", default_value_t = 10_000)]
     pub common_cap: u32,
@@ -91,6 +94,8 @@ pub enum Rows {
     Ingest,
     /// Checks with very common gems
     Zipf,
+    /// Finding books by title, author and ISBN
+    Find,
     /// Ingest of real texts
     Folder,
 }

@@ -19,6 +19,7 @@ mod arguments;
 mod check;
 mod corpus;
 mod data;
+mod find;
 mod http;
 mod ingest;
 mod latency;
@@ -60,7 +61,7 @@ fn main() -> ExitCode {
         tell("nothing is measured in a test; run `cargo bench --bench index`");
         return ExitCode::SUCCESS;
     }
-    let mut tables = ["Random gems", "Zipf gems", "Real texts"].map(Table::new);
+    let mut tables = ["Random gems", "Zipf gems", "Finding books", "Real texts"].map(Table::new);
     let measured = measure(&arguments, &mut tables);
     for table in tables {
         print!("{table}");
@@ -74,7 +75,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn measure(arguments: &Arguments, [uniform, zipf, texts]: &mut [Table; 3]) -> Outcome<()> {
+fn measure(arguments: &Arguments, [uniform, zipf, titles, texts]: &mut [Table; 4]) -> Outcome<()> {
     let workspace = Workspace::new(arguments)?;
     let recipe = Recipe::documented();
     if [Rows::Load, Rows::Disk, Rows::Check, Rows::Text, Rows::Ingest].into_iter().any(|rows| arguments.wants(rows)) {
@@ -89,6 +90,11 @@ fn measure(arguments: &Arguments, [uniform, zipf, texts]: &mut [Table; 3]) -> Ou
     if arguments.wants(Rows::Zipf) {
         for size in &arguments.zipf {
             measure_zipf(arguments, *size, &workspace, &recipe, zipf)?;
+        }
+    }
+    if arguments.wants(Rows::Find) {
+        for size in &arguments.titled {
+            find::rows(arguments, *size, &workspace, titles)?;
         }
     }
     if let Some(corpus) = arguments.corpus.as_ref().filter(|_| arguments.wants(Rows::Folder)) {

@@ -10,6 +10,7 @@ pub enum Purpose {
     Arrival,
     Text,
     Zipf,
+    Title,
 }
 
 /// A random number generator (splitmix64).

@@ -191,6 +191,15 @@ pub struct Page {
     pub next_cursor: Option<BookId>,
 }
 
+/// A page of the books found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct FoundBooks {
+    /// The records. There may be fewer than the limit, or none, although more pages follow.
+    pub books: Vec<Record>,
+    /// The cursor of the next page; `null` on the last page.
+    pub next_cursor: Option<String>,
+}
+
 /// All libraries.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Libraries {

@@ -18,7 +18,8 @@ mod webhooks;
 pub use allow::{AllowList, AllowLists, ToAllow};
 pub use audit::{AuditEntry, AuditPage};
 pub use books::{
-    Added, Amendment, FeedAnswer, FeedOutcome, Libraries, NewBook, Outcome, Page, RecipeStats, Record, Stats,
+    Added, Amendment, FeedAnswer, FeedOutcome, FoundBooks, Libraries, NewBook, Outcome, Page, RecipeStats, Record,
+    Stats,
 };
 pub use checks::{BookRef, Check, CheckAnswer, CheckParameters, Disguise, DisguisedWord, GemsForm, Match, Report};
 pub use export::{ExportBook, ExportEnd, ExportGem, ExportHeader, ExportLine};

@@ -7,7 +7,7 @@ use crate::api::JobState;
 use crate::count::count;
 use crate::description::TooLong;
 use crate::error::{Classified, ErrorCode};
-use crate::index::{BadName, BookKey, Coverage, NOTE_BYTES, StoreError};
+use crate::index::{BadName, BookKey, Coverage, MOST_TERMS, NOTE_BYTES, StoreError};
 
 /// Why a catalogue operation failed.
 #[derive(Debug, thiserror::Error)]
@@ -106,6 +106,15 @@ pub enum CatalogueError {
     /// The library holds no books.
     #[error("there is no library {0:?}; names are case-sensitive")]
     NoSuchLibrary(String),
+    /// A search without a condition, or with an empty one.
+    #[error("{0}")]
+    NothingSought(String),
+    /// A search for too many words.
+    #[error("there are more than {MOST_TERMS} words to find; use fewer")]
+    TooMuchSought,
+    /// A cursor that is not one of this search.
+    #[error("the cursor is not the 'next_cursor' of a page of this search; leave it out to start at the first page")]
+    BadCursor,
     /// No such key.
     #[error("there is no key named {0:?}")]
     NoSuchKey(String),
@@ -201,6 +210,8 @@ impl Classified for CatalogueError {
             Self::NoSuchBook(_) => ErrorCode::NoSuchBook,
             Self::OtherText(_) => ErrorCode::OtherText,
             Self::NoSuchLibrary(_) => ErrorCode::NoSuchLibrary,
+            Self::NothingSought(_) | Self::TooMuchSought => ErrorCode::BadQuery,
+            Self::BadCursor => ErrorCode::BadCursor,
             Self::NoSuchKey(_) => ErrorCode::NoSuchKey,
             Self::KeyExists(_) => ErrorCode::KeyExists,
             Self::BadKey(_) => ErrorCode::BadKeyRequest,

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use jiff::SignedDuration;
 use lapidary::api::{
-    Added, AllowList, Amendment, AuditPage, Job, Key, MadeKey, MadeWebhook, NewKey, Page, Record, Report, Stats, Task,
-    Webhook,
+    Added, AllowList, Amendment, AuditPage, FoundBooks, Job, Key, MadeKey, MadeWebhook, NewKey, Page, Record, Report,
+    Stats, Task, Webhook,
 };
-use lapidary::catalogue::{Allowable, Catalogue, CheckOptions, NewEntry, Query};
+use lapidary::catalogue::{Allowable, Catalogue, CheckOptions, NewEntry, Query, Sought};
 use lapidary::index::{Actor, AuditFrom, BookId, BookKey, Library, Watch};
 use lapidary_gems::RecipeName;
 
@@ -28,6 +28,7 @@ pub(super) trait Access: Sync {
     /// Returns whether the book existed.
     fn remove(&self, key: &BookKey) -> Result<bool, Failure>;
     fn books(&self, library: &Library, cursor: Option<&BookId>, limit: usize) -> Result<Page, Failure>;
+    fn find(&self, sought: &Sought, cursor: Option<&str>, limit: usize) -> Result<FoundBooks, Failure>;
     fn stats(&self) -> Result<Stats, Failure>;
     fn keys(&self) -> Result<Vec<Key>, Failure>;
     fn add_key(&self, new: NewKey) -> Result<MadeKey, Failure>;
@@ -86,6 +87,10 @@ impl Access for Arc<Catalogue> {
 
     fn books(&self, library: &Library, cursor: Option<&BookId>, limit: usize) -> Result<Page, Failure> {
         Ok(Catalogue::books(self, library, cursor, limit)?)
+    }
+
+    fn find(&self, sought: &Sought, cursor: Option<&str>, limit: usize) -> Result<FoundBooks, Failure> {
+        Ok(Catalogue::find(self, sought, None, cursor, limit)?)
     }
 
     fn stats(&self) -> Result<Stats, Failure> {

@@ -1,10 +1,11 @@
-//! `lapidary books list|show|disable|enable|note|rights|remove`.
+//! `lapidary books list|find|show|disable|enable|note|rights|remove`.
 
 use std::io::{self, Write as _};
 
-use clap::{Args, Subcommand};
+use clap::{ArgGroup, Args, Subcommand};
 use jiff::civil::Date;
 use lapidary::api::{Amendment, Record};
+use lapidary::catalogue::Sought;
 use lapidary::description::Description;
 use lapidary::index::{BookId, BookKey, Library, Rights, Standing, Validity};
 use lapidary::report::clean;
@@ -16,7 +17,7 @@ use super::terminal::{out, tell};
 /// How many records to read at a time.
 const PAGE: usize = 1_000;
 
-/// List, show, disable, annotate or remove books.
+/// List, find, show, disable, annotate or remove books.
 #[derive(Args)]
 pub(super) struct Books {
     #[command(subcommand)]
@@ -30,6 +31,27 @@ enum BooksCommand {
         #[command(flatten)]
         target: Target,
         /// List only books of this library
+        #[arg(long)]
+        library: Option<Library>,
+        /// Print JSON Lines
+        #[arg(long)]
+        json: bool,
+    },
+    /// Find books by identifier, title or author
+    #[command(group = ArgGroup::new("sought").required(true).multiple(true))]
+    Find {
+        #[command(flatten)]
+        target: Target,
+        /// An ISBN, of 10 or 13 characters, or another identifier
+        #[arg(long, group = "sought", value_name = "ID")]
+        identifier: Option<String>,
+        /// Words of the title, in any order; case and accents are ignored
+        #[arg(long, group = "sought", value_name = "WORDS")]
+        title: Option<String>,
+        /// Words of the authors' names, likewise
+        #[arg(long, group = "sought", value_name = "WORDS")]
+        author: Option<String>,
+        /// Find only books of this library
         #[arg(long)]
         library: Option<Library>,
         /// Print JSON Lines
@@ -114,6 +136,9 @@ impl Books {
     pub(super) fn run(self) -> Result<Status, Failure> {
         match self.command {
             BooksCommand::List { target, library, json } => list(&target, library, json),
+            BooksCommand::Find { target, identifier, title, author, library, json } => {
+                find(&target, &Sought { identifier, title, author, library }, json)
+            }
             BooksCommand::Show { target, library, json, id } => show(&target, &BookKey { library, id }, json),
             BooksCommand::Disable { books, note } => {
                 books.amend("disabled", &Amendment { disabled: Some(true), note, ..Amendment::default() })
@@ -165,14 +190,7 @@ fn list(target: &Target, library: Option<Library>, json: bool) -> Result<Status,
         let mut cursor = None;
         loop {
             let page = catalogue.books(&library, cursor.as_ref(), PAGE)?;
-            for record in &page.books {
-                if json {
-                    serde_json::to_writer(&mut out, record).map_err(io::Error::from)?;
-                    writeln!(out)?;
-                } else {
-                    writeln!(out, "{}", line(record))?;
-                }
-            }
+            print(&mut out, &page.books, json)?;
             cursor = page.next_cursor;
             if cursor.is_none() {
                 break;
@@ -181,6 +199,38 @@ fn list(target: &Target, library: Option<Library>, json: bool) -> Result<Status,
     }
     out.flush()?;
     Ok(Status::Done)
+}
+
+fn find(target: &Target, sought: &Sought, json: bool) -> Result<Status, Failure> {
+    let catalogue = target.open()?;
+    let mut out = io::BufWriter::new(out(json));
+    let (mut cursor, mut found) = (None, 0);
+    loop {
+        let page = catalogue.find(sought, cursor.as_deref(), PAGE)?;
+        print(&mut out, &page.books, json)?;
+        found += page.books.len();
+        cursor = page.next_cursor;
+        if cursor.is_none() {
+            break;
+        }
+    }
+    out.flush()?;
+    if found == 0 {
+        tell("lapidary: no book was found");
+    }
+    Ok(Status::Done)
+}
+
+fn print(out: &mut impl io::Write, books: &[Record], json: bool) -> io::Result<()> {
+    for record in books {
+        if json {
+            serde_json::to_writer(&mut *out, record)?;
+            writeln!(out)?;
+        } else {
+            writeln!(out, "{}", line(record))?;
+        }
+    }
+    Ok(())
 }
 
 fn line(record: &Record) -> String {

@@ -6,11 +6,11 @@ use std::time::Duration;
 use std::{env, thread};
 
 use lapidary::api::{
-    Added, AllowList, AllowLists, Amendment, AuditPage, Check, Imported, Job, Jobs, Key, Keys, MadeKey, MadeWebhook,
-    NewBook, NewKey, NewWebhook, Page, Problem, Record, Recut, Report, Rotation, Stats, Task, ToAllow, Webhook,
-    Webhooks,
+    Added, AllowList, AllowLists, Amendment, AuditPage, Check, FoundBooks, Imported, Job, Jobs, Key, Keys, MadeKey,
+    MadeWebhook, NewBook, NewKey, NewWebhook, Page, Problem, Record, Recut, Report, Rotation, Stats, Task, ToAllow,
+    Webhook, Webhooks,
 };
-use lapidary::catalogue::{Allowable, CheckOptions, Content, NewEntry, Query, Recipes};
+use lapidary::catalogue::{Allowable, CheckOptions, Content, NewEntry, Query, Recipes, Sought};
 use lapidary::client::unanswered;
 use lapidary::description::Description;
 use lapidary::error::ErrorCode;
@@ -295,6 +295,20 @@ impl Access for Remote {
             request = request.query("cursor", cursor.as_str());
         }
         self.parsed(self.read(request.call())?)
+    }
+
+    fn find(&self, sought: &Sought, cursor: Option<&str>, limit: usize) -> Result<FoundBooks, Failure> {
+        let Sought { identifier, title, author, library } = sought;
+        let parameters = [
+            ("identifier", identifier.as_deref()),
+            ("title", title.as_deref()),
+            ("author", author.as_deref()),
+            ("library", library.as_ref().map(Library::as_str)),
+            ("cursor", cursor),
+            ("limit", Some(&*limit.to_string())),
+        ];
+        let given = parameters.into_iter().filter_map(|(name, value)| Some((name, value?)));
+        self.parsed(self.read(self.agent.get(self.at("/v1/books")).query_pairs(given).call())?)
     }
 
     fn keys(&self) -> Result<Vec<Key>, Failure> {

@@ -3,7 +3,8 @@
 use lapidary_gems::{Gem, PackedFold, PlacedGem, Recipe, RecipeName};
 
 use super::{
-    BookId, BookKey, BookNo, Coverage, Library, LibrarySummary, Limits, Outline, Record, Sizes, StoreError, Tally,
+    BookId, BookKey, BookNo, Coverage, Found, Library, LibrarySummary, Limits, Outline, Record, Search, Sizes,
+    StoreError, Tally,
 };
 
 /// What one check, export or job reads of a [`Store`](super::Store).
@@ -12,8 +13,8 @@ use super::{
 /// this:
 ///
 /// - **Complete.** It has every change that was acknowledged before it was taken. A book that does not change while
-///   the snapshot lives is found in every way: by its gems, its digest, its key, its number, and in lists of its
-///   library.
+///   the snapshot lives is found in every way: by its gems, its digest, its key, its number, its terms, and in lists of
+///   its library.
 /// - **Books are whole.** Whatever is read of a book belongs to one state of it: whether it is there, its number, record,
 ///   outline, gem lists and folds, and how many gems a tally counts for it. If the book changes meanwhile, that is its
 ///   state before or after the change. A number is never given to another book.
@@ -42,6 +43,13 @@ pub trait Snapshot: Send + Sync {
     /// Returns the books whose text may have this digest: up to [`Limits::cap`] per library. Only the first half of
     /// the digest is compared; the record has all of it.
     fn with_digest(&self, digest: &str, limits: Limits<'_>) -> Result<Vec<BookNo>, StoreError>;
+
+    /// Returns books that have all terms of a search, ordered by library, in order of creation, and then by number. A
+    /// book keeps its place as long as it exists.
+    ///
+    /// The work of a call is bounded. If it ends before the page is full, the page is shorter, or empty, and
+    /// [`Found::next`] says where to go on.
+    fn search(&self, search: &Search<'_>) -> Result<Found, StoreError>;
 
     /// Returns the number of a book, if it exists.
     fn find(&self, key: &BookKey) -> Result<Option<BookNo>, StoreError>;

@@ -4,12 +4,10 @@
 //! memory. DTDs are ignored, so that only XML's five predefined entities and numeric character references are
 //! resolved. For the meaning of the codes, see `docs/reference/onix.md`.
 
-mod isbn;
 mod product;
 mod tags;
 mod territory;
 
-pub use isbn::{Isbn, bad_isbns_in, isbns_in};
 pub use product::Product;
 pub use territory::{BadTerritory, Territory};
 

@@ -1,10 +1,10 @@
 //! Converts an ONIX product to Lapidary's terms.
 
 use super::Element;
-use super::isbn::Isbn;
 use super::territory::{Area, Holds, Territory};
 use crate::description::Description;
 use crate::index::Rights;
+use crate::isbn::Isbn;
 
 /// A product of a feed.
 #[derive(Debug, Clone, PartialEq, Eq)]

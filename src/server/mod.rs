@@ -19,6 +19,7 @@ mod calls;
 mod checks;
 mod export;
 mod feed;
+mod find;
 mod health;
 mod import;
 mod jobs;

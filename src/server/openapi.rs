@@ -101,7 +101,7 @@ fn operation(call: Call, tag: &str) -> Operation {
         }
         Needs::AnyKey => &[],
         Needs::Check | Needs::CheckUnlessOpen => &["check"],
-        Needs::Ingest => &["ingest"],
+        Needs::Ingest | Needs::AnyIngest => &["ingest"],
         Needs::Admin => &["admin"],
     };
     // If the catalogue has no keys, none is needed.

@@ -12,7 +12,7 @@ use utoipa::openapi::path::HttpMethod;
 
 use super::access::guarded;
 use super::calls::Call;
-use super::{allow, audit, batch, books, checks, export, feed, health, import};
+use super::{allow, audit, batch, books, checks, export, feed, find, health, import};
 use super::{jobs, keys, libraries, metrics, openapi, problem, stats, webhooks};
 
 /// Calls on one subject.
@@ -29,7 +29,11 @@ pub(super) fn all() -> [Section; 7] {
         |tag, about, calls: Vec<Vec<Call>>| Section { tag, about, calls: calls.into_iter().flatten().collect() };
     [
         section("checks", "May this text be published?", vec![checks::calls(), batch::calls()]),
-        section("books", "The books in the catalogue", vec![libraries::calls(), feed::calls(), books::calls()]),
+        section(
+            "books",
+            "The books in the catalogue",
+            vec![libraries::calls(), find::calls(), feed::calls(), books::calls()],
+        ),
         section("allow-lists", "Content that never blocks publication", vec![allow::calls()]),
         section("webhooks", "Notifications about new books that match others", vec![webhooks::calls()]),
         section("jobs", "Long-running operations", vec![jobs::calls()]),

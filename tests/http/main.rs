@@ -5,6 +5,7 @@ mod common;
 
 mod books;
 mod checks;
+mod find;
 mod pages;
 mod refusals;
 mod running;

@@ -11,5 +11,6 @@ mod model;
 mod processes;
 mod reads;
 mod recipes;
+mod search;
 mod support;
 mod versions;

@@ -3,15 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
+use lapidary::description::Description;
 use lapidary::index::{
-    Actor, Administration as _, BookKey, BookNo, LateGems, Library, LibrarySummary, LibraryTally, Limits, NewBook,
-    Record, RocksStore, Sizes, Snapshot, Store as _, UNWATCHED,
+    Actor, Administration as _, BookKey, BookNo, Field, LateGems, Library, LibrarySummary, LibraryTally, Limits,
+    NewBook, Record, RocksStore, Sizes, Snapshot, Store as _, Term, UNWATCHED,
 };
 use lapidary_gems::{Gem, Place, PlacedGem, RecipeName};
 use proptest::prelude::*;
 use tempfile::tempdir;
 
-use crate::support::{NO_CAP, POOL, RECIPES, book, create, dump, gem, key, posted, raw_keys, recipe, recipe_name};
+use crate::support::{
+    NO_CAP, POOL, RECIPES, book, create, dump, found, gem, key, posted, raw_keys, recipe, recipe_name,
+};
 
 const LIBRARIES: [&str; 3] = ["lib", "lib2", "Библиотека / №1"];
 const IDS: [&str; 3] = ["a", "a/b", "Книга"];
@@ -47,15 +50,51 @@ fn any_gems(recipe: &'static str) -> impl Strategy<Value = Vec<PlacedGem>> {
     })
 }
 
+/// Words as they are written, and as they are compared.
+const WORDS: [(&str, &str); 6] =
+    [("Ёлка", "елка"), ("елка", "елка"), ("THE", "the"), ("the", "the"), ("Cafe\u{301}", "cafe"), ("Café", "cafe")];
+/// Likewise for identifiers.
+const IDENTIFIERS: [(&str, &str); 4] =
+    [("0-306-40615-2", "9780306406157"), ("978 0306406157", "9780306406157"), ("urn:x:1", "x:1"), ("X:1", "x:1")];
+
+fn any_description() -> impl Strategy<Value = Description> {
+    let words = || {
+        let words = proptest::collection::vec(proptest::sample::select(WORDS.as_slice()), 0..3);
+        words.prop_map(|words| words.into_iter().map(|(written, _)| written).collect::<Vec<_>>().join(" — "))
+    };
+    let identifiers = proptest::collection::vec(proptest::sample::select(IDENTIFIERS.as_slice()), 0..3);
+    (proptest::option::of(words()), proptest::collection::vec(words(), 0..3), identifiers).prop_map(
+        |(title, authors, identifiers)| {
+            let identifiers = identifiers.into_iter().map(|(written, _)| written.to_owned()).collect();
+            Description { title, authors, identifiers, language: None }
+        },
+    )
+}
+
+/// The terms of such a description.
+fn known_terms(description: &Description) -> BTreeSet<(Field, &'static str)> {
+    let word = |written: &str| WORDS.iter().find(|(known, _)| *known == written).map(|(_, word)| *word);
+    let words =
+        |field, text: &String| -> Vec<_> { text.split(" — ").filter_map(word).map(|word| (field, word)).collect() };
+    let titles = description.title.iter().flat_map(|title| words(Field::Title, title));
+    let authors = description.authors.iter().flat_map(|author| words(Field::Author, author));
+    let identifier = |written: &String| IDENTIFIERS.iter().find(|(known, _)| known == written);
+    let identifiers = description.identifiers.iter().filter_map(identifier);
+    titles.chain(authors).chain(identifiers.map(|(_, known)| (Field::Identifier, *known))).collect()
+}
+
 fn any_book() -> impl Strategy<Value = NewBook> {
     let gems = RECIPES.map(|name| proptest::option::weighted(0.8, any_gems(name)));
-    (any_key(), gems, 0..10_000_u64, 0..1_000_000_i64).prop_map(|(key, gems, bytes, second)| {
-        let gems: Vec<_> = RECIPES.into_iter().zip(gems).filter_map(|(name, gems)| Some((name, gems?))).collect();
-        let mut book = book(key, &gems);
-        book.record.bytes = bytes;
-        book.record.changed = Timestamp::from_second(second).unwrap();
-        book
-    })
+    (any_key(), gems, any_description(), 0..10_000_u64, 0..1_000_000_i64).prop_map(
+        |(key, gems, description, bytes, second)| {
+            let gems: Vec<_> = RECIPES.into_iter().zip(gems).filter_map(|(name, gems)| Some((name, gems?))).collect();
+            let mut book = book(key, &gems);
+            book.record.bytes = bytes;
+            book.record.description = description;
+            book.record.changed = Timestamp::from_second(second).unwrap();
+            book
+        },
+    )
 }
 
 fn any_step() -> impl Strategy<Value = Step> {
@@ -73,6 +112,8 @@ struct Model {
     books: BTreeMap<BookKey, NewBook>,
     numbers: BTreeMap<BookKey, BookNo>,
     used: BTreeSet<BookNo>,
+    /// The first number that each library ever got.
+    first: BTreeMap<Library, BookNo>,
 }
 
 impl Model {
@@ -96,6 +137,8 @@ impl Model {
         for key in self.books.keys().filter(|key| !self.numbers.contains_key(*key)).cloned().collect::<Vec<_>>() {
             let number = snapshot.find(&key).unwrap().unwrap();
             assert!(self.used.insert(number), "{key} got a number that was used before");
+            let first = self.first.entry(key.library.clone()).or_insert(number);
+            *first = number.min(*first);
             self.numbers.insert(key, number);
         }
     }
@@ -131,7 +174,36 @@ impl Model {
         for name in RECIPES {
             self.compare_recipe(snapshot, name);
         }
+        self.compare_searches(snapshot);
         assert_eq!(store.verify(UNWATCHED).unwrap(), Vec::<String>::new());
+    }
+
+    /// Each term by itself or with another, in all libraries and in some, in pages of any size.
+    fn compare_searches(&self, snapshot: &dyn Snapshot) {
+        let all = WORDS.iter().flat_map(|(_, word)| [(Field::Title, *word), (Field::Author, *word)]);
+        let all: BTreeSet<_> = all.chain(IDENTIFIERS.iter().map(|(_, known)| (Field::Identifier, *known))).collect();
+        let term = |(field, text): (Field, &str)| match field {
+            Field::Identifier => Term::identifier(text).unwrap(),
+            field => Term::words(field, text).next().unwrap(),
+        };
+        let libraries = LIBRARIES.map(|name| name.parse::<Library>().unwrap());
+        let pairs = all.iter().zip(all.iter().cycle().skip(self.used.len() % all.len()));
+        for (i, (&one, &other)) in pairs.enumerate() {
+            let mut expected: Vec<(BookNo, BookNo)> = Vec::new();
+            let among: Option<BTreeSet<Library>> =
+                (i % 3 > 0).then(|| libraries.iter().skip(i % 2).take(i % 3).cloned().collect());
+            for (key, book) in &self.books {
+                let known = known_terms(&book.record.description);
+                let is_among = among.as_ref().is_none_or(|among| among.contains(&key.library));
+                if is_among && known.contains(&one) && known.contains(&other) {
+                    expected.push((self.first[&key.library], self.numbers[key]));
+                }
+            }
+            expected.sort_unstable();
+            let expected: Vec<BookNo> = expected.into_iter().map(|(_, number)| number).collect();
+            assert_eq!(found(snapshot, [term(one), term(other)], among.as_ref(), 1 + i % 4), expected);
+        }
+        assert_eq!(found(snapshot, [], None, 1), []);
     }
 
     fn compare_recipe(&self, snapshot: &dyn Snapshot, name: &str) {

@@ -7,15 +7,16 @@ use std::path::Path;
 use jiff::Timestamp;
 use lapidary::description::Description;
 use lapidary::index::{
-    Actor, BookKey, LibraryTally, Limits, NewBook, Record, Rights, RocksStore, Snapshot, Standing, Store as _,
-    StoreError, Tally,
+    Actor, BookKey, BookNo, Cursor, Found, Library, LibraryTally, Limits, NewBook, Record, Rights, RocksStore, Search,
+    Snapshot, Standing, Store as _, StoreError, Tally, Term,
 };
 use lapidary_gems::{Boundaries, Gem, Place, PlacedGem, Recipe, RecipeName};
 use rocksdb::{DB, IteratorMode, Options};
 use tempfile::{TempDir, tempdir};
 
-pub const FAMILIES: [&str; 12] =
-    ["meta", "books", "ids", "gems", "postings", "lists", "delta", "digests", "folds", "jobs", "keys", "audit"];
+pub const FAMILIES: [&str; 13] = [
+    "meta", "books", "ids", "gems", "postings", "lists", "delta", "digests", "terms", "folds", "jobs", "keys", "audit",
+];
 pub const RECIPES: [&str; 3] = ["documented", "released", "hardened"];
 /// How many gems there are.
 pub const POOL: u64 = 24;
@@ -97,6 +98,28 @@ pub fn alone(mut tally: Tally) -> LibraryTally {
     tally.libraries.pop().unwrap_or_else(|| LibraryTally::empty("lib".parse().unwrap()))
 }
 
+/// All books that have all of these terms, found in pages of `limit` books.
+pub fn found(
+    snapshot: &dyn Snapshot,
+    terms: impl IntoIterator<Item = Term>,
+    libraries: Option<&BTreeSet<Library>>,
+    limit: usize,
+) -> Vec<BookNo> {
+    let terms: BTreeSet<Term> = terms.into_iter().collect();
+    let (mut all, mut from): (_, Option<Cursor>) = (Vec::new(), None);
+    loop {
+        let search = Search { terms: &terms, libraries, from: from.as_ref(), limit };
+        let Found { books, next } = snapshot.search(&search).unwrap();
+        assert!(books.len() <= limit);
+        all.extend(books);
+        assert!(next.is_none() || next != from, "a page makes progress");
+        from = next;
+        if from.is_none() {
+            return all;
+        }
+    }
+}
+
 /// Everything a snapshot tells, to compare states; an error when any of it cannot be read.
 pub fn dump(store: &RocksStore) -> Result<String, StoreError> {
     let snapshot = store.snapshot();
@@ -109,6 +132,9 @@ pub fn dump(store: &RocksStore) -> Result<String, StoreError> {
                 lines.push(format!("{number:?} {gems:?}"));
             }
             lines.push(format!("{record:?} {:?}", snapshot.with_digest(&record.digest, ALL)?));
+            let terms = Term::of(&record.description);
+            let search = Search { terms: &terms, libraries: None, from: None, limit: 2 };
+            lines.push(format!("{:?}", snapshot.search(&search)?));
         }
         lines.push(format!("{summary:?}"));
     }

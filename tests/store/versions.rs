@@ -3,14 +3,15 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use lapidary::index::{Actor, Administration as _, RocksStore, Store as _, StoreError, UNWATCHED};
+use lapidary::index::{Actor, Administration as _, Field, RocksStore, Store as _, StoreError, Term, UNWATCHED};
 use lapidary_gems::Gem;
 use rocksdb::{DB, IteratorMode, Options};
 use tempfile::tempdir;
 
 use crate::common::prose;
 use crate::support::{
-    ALL, FAMILIES, alone, create, dump, key, posted, raw, recipe, recipe_name, refusal, set_version, simple,
+    ALL, FAMILIES, alone, create, dump, found, key, posted, raw, raw_keys, recipe, recipe_name, refusal, set_version,
+    simple,
 };
 
 /// A folder that an older version made.
@@ -23,12 +24,12 @@ fn unpacked(version: u32, into: &Path) -> PathBuf {
 
 #[test]
 fn another_format_version_is_refused_with_advice() {
-    for (version, says) in [(9_u32, "update lapidary"), (1, "ingest the books again")] {
+    for (version, says) in [(10_u32, "update lapidary"), (1, "ingest the books again")] {
         let dir = tempdir().unwrap();
         create(dir.path());
         set_version(dir.path(), version);
         for error in [refusal(RocksStore::open(dir.path())), refusal(RocksStore::open_or_create(dir.path()))] {
-            assert!(matches!(&error, StoreError::Version { found, supported: 8, .. } if *found == version.to_string()));
+            assert!(matches!(&error, StoreError::Version { found, supported: 9, .. } if *found == version.to_string()));
             assert!(error.to_string().contains(says), "{error}");
         }
     }
@@ -38,7 +39,7 @@ fn another_format_version_is_refused_with_advice() {
 fn a_newer_version_may_have_more_column_families() {
     let dir = tempdir().unwrap();
     create(dir.path());
-    set_version(dir.path(), 9);
+    set_version(dir.path(), 10);
     let mut options = Options::default();
     options.create_missing_column_families(true);
     drop(DB::open_cf(&options, dir.path(), FAMILIES.into_iter().chain(["later"])).unwrap());
@@ -60,29 +61,30 @@ fn a_folder_with_more_families_is_of_a_newer_version() {
 #[test]
 fn the_file_with_the_version_deceives_nobody() {
     let dir = tempdir().unwrap();
-    let data = unpacked(7, dir.path());
+    let data = unpacked(8, dir.path());
     let file = data.join("lapidary.version");
-    fs::write(&file, "8").unwrap();
+    fs::write(&file, "9").unwrap();
     let refused = refusal(RocksStore::open(&data));
     let says_what_to_do = |detail: &str| detail.contains("delete that file");
     assert!(matches!(&refused, StoreError::Damaged { detail, .. } if says_what_to_do(detail)), "{refused}");
 
-    for of_another in [None, Some("7"), Some("eight"), Some("")] {
+    for of_another in [None, Some("8"), Some("nine"), Some("")] {
         match of_another {
             None => fs::remove_file(&file).unwrap(),
             Some(content) => fs::write(&file, content).unwrap(),
         }
         let store = RocksStore::open(&data).unwrap();
         assert_eq!(store.verify(UNWATCHED).unwrap(), Vec::<String>::new());
-        assert_eq!(fs::read(&file).unwrap(), b"8");
+        assert_eq!(fs::read(&file).unwrap(), b"9");
     }
 }
 
-/// Folders that older versions made of `prose(0..6)`, with one book replaced and one removed; version 7 has 1,201 books more.
+/// Folders that older versions made of `prose(0..6)`, with one book replaced and one removed; versions 7 and
+/// 8 have 1,201 books more.
 #[test]
 fn a_folder_of_an_older_version_becomes_one_of_today() {
     let (exact, hardened) = (["documented", "released"], ["documented", "hardened"]);
-    for (version, names) in [(2, exact), (3, exact), (5, hardened), (6, hardened), (7, hardened)] {
+    for (version, names) in [(2, exact), (3, exact), (5, hardened), (6, hardened), (7, hardened), (8, hardened)] {
         let dir = tempdir().unwrap();
         let data = unpacked(version, dir.path());
         // Twice: what is brought to this version is one of it.
@@ -103,8 +105,10 @@ fn a_folder_of_an_older_version_becomes_one_of_today() {
                     assert_eq!(tally.books, [(book, count)], "version {version}, {name}");
                     assert_eq!(snapshot.gems(&recipe_name(name), book).unwrap(), Some(gems));
                 }
-                let text = snapshot.fetch(&[book]).unwrap().pop().flatten().unwrap();
-                assert!(snapshot.with_digest(&text.digest, ALL).unwrap().contains(&book), "version {version}");
+                let record = snapshot.fetch(&[book]).unwrap().pop().flatten().unwrap();
+                assert!(snapshot.with_digest(&record.digest, ALL).unwrap().contains(&book), "version {version}");
+                let terms = Term::of(&record.description);
+                assert!(terms.is_empty() || found(&*snapshot, terms, None, 1000).contains(&book), "version {version}");
             }
             // A list that is too long for a bucket, of a library that was fed in two parts.
             let long = snapshot.tally(&recipe_name("documented"), &[Gem(7)], ALL).unwrap();
@@ -113,9 +117,29 @@ fn a_folder_of_an_older_version_becomes_one_of_today() {
         }
         raw(&data, |db| {
             let version = db.get_cf(db.cf_handle("meta").unwrap(), "version").unwrap();
-            assert_eq!(version, Some(8_u32.to_be_bytes().to_vec()));
+            assert_eq!(version, Some(9_u32.to_be_bytes().to_vec()));
         });
     }
+}
+
+#[test]
+fn terms_that_were_written_in_part_are_completed_when_the_folder_is_opened() {
+    let dir = tempdir().unwrap();
+    let data = unpacked(8, dir.path());
+    drop(RocksStore::open(&data).unwrap());
+    let all = raw_keys(&data, "terms");
+    // The version is written last.
+    set_version(&data, 8);
+    fs::remove_file(data.join("lapidary.version")).unwrap();
+    raw(&data, |db| all.iter().step_by(2).for_each(|key| db.delete_cf(db.cf_handle("terms").unwrap(), key).unwrap()));
+    let store = RocksStore::open(&data).unwrap();
+    assert_eq!(store.verify(UNWATCHED).unwrap(), Vec::<String>::new());
+    let search = |terms: Vec<Term>| found(&*store.snapshot(), terms, None, 1000).len();
+    assert_eq!(search(Term::words(Field::Title, "cliche ЕЛКА").collect()), 5);
+    assert_eq!(search(Term::identifier("978-0306406157").into_iter().collect()), 5);
+    assert_eq!(search(Term::identifier("x:4").into_iter().collect()), 1);
+    drop(store);
+    assert_eq!(raw_keys(&data, "terms"), all);
 }
 
 #[test]

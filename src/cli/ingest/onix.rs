@@ -5,7 +5,8 @@ use std::io::BufReader;
 use std::path::Path;
 
 use hashbrown::HashMap;
-use lapidary::onix::{Isbn, Product, Products, Territory, bad_isbns_in, isbns_in};
+use lapidary::isbn::{Isbn, bad_isbns_in, isbns_in};
+use lapidary::onix::{Product, Products, Territory};
 
 use super::super::failure::Failure;
 use super::super::files::Found;

@@ -14,6 +14,7 @@ use super::owners::Owners;
 use super::read::RocksSnapshot;
 use super::recipes::KnownRecipe;
 use super::schema::{self, DeltaKey, Family, MetaKey, Postings, Sign};
+use super::search::term_keys;
 use super::{RocksStore, audit, error, gem_list};
 use crate::index::{
     Action, Actor, AuditedBook, BookKey, BookNo, LateGems, Library, LibrarySummary, NewBook, Record, Sizes, Snapshot,
@@ -100,6 +101,7 @@ impl<'a> Change<'a> {
             self.put_fold(number, &fold);
         }
         self.put_digests(number, &record);
+        self.change_terms(number, old.as_ref(), Some(&record));
         self.count(&record)?;
         let told = audited(&record);
         self.audit.push(if old.is_some() { Action::Replaced(told) } else { Action::Added(told) });
@@ -147,6 +149,7 @@ impl<'a> Change<'a> {
         }
         self.remove_folds(number)?;
         self.remove_digests(number, &record);
+        self.change_terms(number, Some(&record), None);
         self.uncount(&record)?;
         self.touch(&record.key.library, Timestamp::now())?;
         self.audit.push(Action::Removed(audited(&record)));
@@ -175,6 +178,16 @@ impl<'a> Change<'a> {
         for key in digest_keys(book, record) {
             self.batch.delete_cf(self.store.family(Family::Digests), key);
         }
+    }
+
+    /// Changes the terms that a book is found by, as far as they differ.
+    pub(super) fn change_terms(&mut self, book: BookNo, before: Option<&Record>, after: Option<&Record>) {
+        let library = self.owners.as_ref().unwrap_or(self.before.owners()).of(book);
+        let keys = |record: &Record| term_keys(library, book, &record.description);
+        let [had, has] = [before, after].map(|record| record.map(keys).unwrap_or_default());
+        let terms = self.store.family(Family::Terms);
+        had.difference(&has).for_each(|key| self.batch.delete_cf(terms, key));
+        has.difference(&had).for_each(|key| self.batch.put_cf(terms, key, []));
     }
 
     fn take_number(&mut self, library: &Library) -> Result<BookNo, StoreError> {

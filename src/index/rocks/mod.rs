@@ -15,7 +15,7 @@
 //! | `recipes` | recipes and their numbers |
 //! | `owners` | which library each book number belongs to |
 //! | `open` | find, create, lock and check a folder |
-//! | `read`, `tally` | a snapshot; counting a check's gems |
+//! | `read`, `tally`, `search` | a snapshot; counting a check's gems; finding books by their terms |
 //! | `write`, `change`, `merge` | the changes; the batch of a change; merging the delta into the main index |
 //! | `durable` | writing a batch to disk |
 //! | `audit`, `acknowledged` | the audit log; detecting lost changes |
@@ -51,6 +51,7 @@ mod repair;
 mod reserve;
 mod rows;
 mod schema;
+mod search;
 mod tally;
 mod verify;
 mod vitals;

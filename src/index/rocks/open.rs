@@ -20,7 +20,9 @@ use super::read::RocksSnapshot;
 use super::recipes::{KnownRecipe, Recipes};
 use super::reserve::Reserve;
 use super::schema::{self, FORMAT_VERSION, Family, MetaKey, OLDEST_VERSION};
+use super::search::term_keys;
 use super::{RocksStore, options, rebuild};
+use crate::description::Description;
 use crate::index::{StoreError, UNWATCHED};
 
 /// The lock file. It is locked while the folder is in use and contains the number of the process that holds it. It is
@@ -140,14 +142,13 @@ fn make_folder(dir: &Path) -> io::Result<()> {
 /// - Version 4 has more families, which exist already.
 /// - Versions 6 and 7 post other gems than earlier ones, under a recipe that does not post all.
 /// - Version 8 has long lists by library, the owners of book numbers, and digests.
+/// - Version 9 has terms.
 fn migrate(store: &RocksStore, recipes: &Recipes, version: u32) -> Result<(), StoreError> {
     if version == FORMAT_VERSION {
         return Ok(());
     }
     let mut batch = WriteBatch::default();
-    if version < 8 {
-        index_books(store)?;
-    }
+    index_books(store, version)?;
     let long_lists = || store.db.iterator_cf(store.family(Family::Lists), IteratorMode::Start).next().is_some();
     if version < 3
         || (version < 8 && long_lists())
@@ -158,26 +159,35 @@ fn migrate(store: &RocksStore, recipes: &Recipes, version: u32) -> Result<(), St
     write_version(store, batch)
 }
 
-/// Writes the owners of book numbers and the digests of texts. Can be repeated.
-fn index_books(store: &RocksStore) -> Result<(), StoreError> {
+/// Writes what a folder of this version lacks: the owners of book numbers, the digests of texts, and terms. Can be
+/// repeated.
+fn index_books(store: &RocksStore, version: u32) -> Result<(), StoreError> {
     /// The fields needed of a record.
     #[derive(Deserialize)]
-    struct Digested {
+    struct Indexed {
         digest: String,
+        #[serde(flatten)]
+        description: Description,
     }
-    let snapshot = store.view();
-    let (meta, digests) = (store.family(Family::Meta), store.family(Family::Digests));
+    let (digests, terms) = (store.family(Family::Digests), store.family(Family::Terms));
     let mut batch = WriteBatch::default();
-    for (key, value) in Owners::derive(&snapshot)?.1 {
-        batch.put_cf(meta, key, value);
+    if version < 8 {
+        for (key, value) in Owners::derive(&store.view())?.1 {
+            batch.put_cf(store.family(Family::Meta), key, value);
+        }
+        durably(store, std::mem::take(&mut batch))?;
     }
+    let owners = Owners::load(store)?;
     for entry in store.db.iterator_cf(store.family(Family::Books), IteratorMode::Start) {
         let (key, value) = entry.map_err(|e| store.failed(&e))?;
         // Unreadable entries are reported by `verify`.
-        let digested = serde_json::from_slice::<Digested>(&value).ok();
-        let digest = digested.zip(schema::read_book(&key)).and_then(|(of, book)| schema::digest_key(&of.digest, book));
-        if let Some(key) = digest {
+        let indexed = serde_json::from_slice::<Indexed>(&value).ok();
+        let Some((book, Indexed { digest, description })) = schema::read_book(&key).zip(indexed) else { continue };
+        if let Some(key) = schema::digest_key(&digest, book).filter(|_| version < 8) {
             batch.put_cf(digests, key, []);
+        }
+        for key in term_keys(owners.of(book), book, &description) {
+            batch.put_cf(terms, key, []);
         }
         if batch.len() >= BATCH {
             store.db.write(std::mem::take(&mut batch)).map_err(|e| store.failed(&e))?;

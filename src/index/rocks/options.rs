@@ -125,6 +125,12 @@ pub(super) fn of_family(family: Family, cache: &Cache) -> Options {
             options.set_compression_type(DBCompressionType::None);
             options.set_bottommost_compression_type(DBCompressionType::None);
         }
+        // A search reads all of a term's list in order, or seeks in it.
+        Family::Terms => {
+            options.set_prefix_extractor(SliceTransform::create_fixed_prefix(schema::TERM_BYTES));
+            table.set_bloom_filter(BLOOM_BITS, false);
+            table.set_whole_key_filtering(false);
+        }
         Family::Delta => {
             // Most gems looked up have not changed: the filter holds gems, not postings.
             options.set_prefix_extractor(SliceTransform::create("lapidary.gem", gem_of_delta, Some(is_delta)));

@@ -65,6 +65,30 @@ impl Owners {
         self.numbers.get(library).copied()
     }
 
+    /// How many numbers of a library are lower than this one. Unlike the number, this says nothing about other libraries.
+    pub(super) fn rank(&self, library: LibraryNo, book: BookNo) -> u32 {
+        self.runs_of(library).map(|(start, end)| end.min(book.0).saturating_sub(start)).sum()
+    }
+
+    /// The number of a library that has this rank, if so many were or could be assigned.
+    pub(super) fn ranked(&self, library: LibraryNo, rank: u32) -> Option<BookNo> {
+        let mut left = rank;
+        for (start, end) in self.runs_of(library) {
+            if left < end - start {
+                return Some(BookNo(start + left));
+            }
+            left -= end - start;
+        }
+        None
+    }
+
+    /// The runs of a library: the first number of each, and the first after it.
+    fn runs_of(&self, library: LibraryNo) -> impl Iterator<Item = (u32, u32)> {
+        let ends = self.runs.iter().skip(1).map(|(start, _)| start.0).chain([u32::MAX]);
+        let runs = self.runs.iter().zip(ends).filter(move |((_, owner), _)| *owner == library);
+        runs.map(|((start, _), end)| (start.0, end))
+    }
+
     /// Whether this number can be assigned to the library without starting a new run.
     pub(super) fn continues(&self, book: BookNo, library: &Library) -> bool {
         let last = self.runs.last();
@@ -204,6 +228,10 @@ mod tests {
                 prop_assert_eq!(owners.name(number), Some(library));
                 prop_assert_eq!(owners.number(library), Some(number));
                 prop_assert_eq!(walk.of(*book), number);
+                // Numbers that were skipped belong to the run before them.
+                let rank = (0..book.0).filter(|before| owners.of(BookNo(*before)) == number).count() as u32;
+                prop_assert_eq!(owners.rank(number, *book), rank);
+                prop_assert_eq!(owners.ranked(number, rank), Some(*book));
             }
         }
     }

@@ -13,11 +13,12 @@ use super::owners::{LibraryNo, Owners};
 use super::postings::{self, List, Reader, Unreadable};
 use super::recipes::{KnownRecipe, Recipes};
 use super::schema::{self, Bucket, Family, MetaKey, Postings, Sign};
+use super::search;
 use super::tally::Counting;
 use super::{RocksStore, error, gem_list};
 use crate::index::{
-    BookId, BookKey, BookNo, Coverage, Library, LibrarySummary, Limits, Outline, Record, Sizes, Snapshot, StoreError,
-    Tally,
+    BookId, BookKey, BookNo, Coverage, Found, Library, LibrarySummary, Limits, Outline, Record, Search, Sizes,
+    Snapshot, StoreError, Tally,
 };
 
 /// A snapshot of a [`RocksStore`].
@@ -315,6 +316,10 @@ impl Snapshot for RocksSnapshot<'_> {
         }
         self.end(&entries)?;
         Ok(found)
+    }
+
+    fn search(&self, search: &Search<'_>) -> Result<Found, StoreError> {
+        search::search(self, search)
     }
 
     fn find(&self, key: &BookKey) -> Result<Option<BookNo>, StoreError> {

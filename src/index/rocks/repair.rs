@@ -15,6 +15,7 @@ use super::owners::Owners;
 use super::read::RocksSnapshot;
 use super::recipes::KnownRecipe;
 use super::schema::{self, Family, MetaKey};
+use super::search::{is_of_a_book, term_keys};
 use super::{RocksStore, audit, gem_list, rebuild};
 use crate::index::{BookNo, Library, LibrarySummary, Record, Sizes, Snapshot as _, StoreError, Watch};
 
@@ -27,12 +28,16 @@ pub(super) fn repair(store: &RocksStore, watch: Watch<'_>) -> Result<Vec<String>
     let snapshot = store.view();
     repair.sums(&snapshot)?;
     repair.owners()?;
-    for family in [Family::Ids, Family::Gems, Family::Digests, Family::Folds] {
+    // Terms are by the new owners.
+    let snapshot = store.view();
+    each(&snapshot, Family::Books, watch, |snapshot, key, _| repair.terms(snapshot, key))?;
+    for family in [Family::Ids, Family::Gems, Family::Digests, Family::Terms, Family::Folds] {
         each(&snapshot, family, watch, |snapshot, key, value| {
             let belongs = match family {
                 Family::Ids => is_id(snapshot, key, value)?,
                 Family::Gems => is_gem_list(snapshot, key)?,
                 Family::Digests => is_digest(snapshot, key)?,
+                Family::Terms => is_of_a_book(snapshot, key)?,
                 _ => schema::read_fold_key(key).map(|(book, _)| snapshot.record(book)).transpose()?.flatten().is_some(),
             };
             if belongs {
@@ -147,6 +152,17 @@ impl Repair<'_> {
         }
         LibrarySummary::count(&mut self.libraries, record);
         Ok(())
+    }
+
+    /// Writes the terms of a book.
+    fn terms(&self, snapshot: &RocksSnapshot<'_>, key: &[u8]) -> Result<(), StoreError> {
+        let Some(book) = schema::read_book(key) else { return Ok(()) };
+        let Some(record) = snapshot.record(book)? else { return Ok(()) };
+        let mut batch = WriteBatch::default();
+        for key in term_keys(snapshot.owners().of(book), book, &record.description) {
+            batch.put_cf(self.store.family(Family::Terms), key, []);
+        }
+        self.store.db.write(batch).map_err(|e| self.store.failed(&e))
     }
 
     /// Rewrites the owners of book numbers in one batch.

@@ -131,6 +131,7 @@ pub(super) fn amend(
     // Always later than the previous amendment, whatever the clock says.
     let next = old.standing.amended.and_then(|before| before.checked_add(SignedDuration::from_nanos(1)).ok());
     new.standing.amended = Some(Timestamp::now()).max(next);
+    amendment.change_terms(number, Some(&old), Some(&new));
     amendment.uncount(&old)?;
     amendment.count(&new)?;
     amendment.put_json(Family::Books, schema::book_key(number), &new);

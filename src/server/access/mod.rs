@@ -6,6 +6,7 @@
 mod hosts;
 mod meter;
 
+use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -31,6 +32,7 @@ use super::requests::{caller, is_work_of, made_by};
 use super::turns::{Client, Lane};
 use crate::catalogue::{AccessDenied, Catalogue, CatalogueError, Key, Usage};
 use crate::error::ErrorCode;
+use crate::index::Library;
 use crate::permission::{Rate, Role};
 
 /// The header for clients that cannot send `Authorization`.
@@ -53,6 +55,8 @@ pub(super) enum Needs {
     CheckUnlessOpen,
     /// A key that can ingest into the library in the path.
     Ingest,
+    /// A key that can ingest. The call shows only what is [`Visible`] to it.
+    AnyIngest,
     /// An administrator's key.
     Admin,
 }
@@ -84,6 +88,7 @@ impl Access {
         }
         if self.loopback && catalogue.is_open()? {
             self.hosts.approve(request)?;
+            request.extensions_mut().insert(Visible(None));
             return Ok(None);
         }
         let Some(secret) = presented(request.headers()) else { return self.without_key(catalogue, needs) };
@@ -102,6 +107,10 @@ impl Access {
         };
         may(&key, request, needs)?;
         request.extensions_mut().insert(Guest(Some(key.id.clone())));
+        if needs == Needs::AnyIngest {
+            let libraries = (key.role != Role::Admin).then(|| key.libraries.clone());
+            request.extensions_mut().insert(Visible(libraries));
+        }
         let meter = self.meter(catalogue, &key)?;
         let allowance = Box::new(meter.count());
         request.extensions_mut().insert(meter);
@@ -193,6 +202,16 @@ impl Guest {
     }
 }
 
+/// The libraries that a request can see; `None` for all.
+#[derive(Clone)]
+pub(super) struct Visible(Option<BTreeSet<Library>>);
+
+impl Visible {
+    pub(super) fn to(request: &HttpRequest) -> Option<BTreeSet<Library>> {
+        request.extensions().get::<Self>().map_or(Some(BTreeSet::new()), |visible| visible.0.clone())
+    }
+}
+
 /// Why a request was refused.
 struct Refusal {
     problem: Box<Problem>,
@@ -251,12 +270,12 @@ fn may(key: &Key, request: &ServiceRequest, needs: Needs) -> Result<(), Problem>
     let enough = match (key.role, needs) {
         (Role::Admin, _)
         | (_, Needs::Nothing | Needs::AnyKey)
+        | (Role::Ingest, Needs::AnyIngest)
         | (Role::Check, Needs::Check | Needs::CheckUnlessOpen) => true,
         (Role::Ingest, Needs::Ingest) => {
             let library = parameters::library(request.request())?;
             if !key.libraries.contains(&library) {
-                let detail = format!("the key '{}' is not for this library", key.name);
-                return Err(Problem::new(ErrorCode::NotYourLibrary, detail));
+                return Err(not_your_library(&format!("the key '{}'", key.name)));
             }
             true
         }
@@ -264,6 +283,11 @@ fn may(key: &Key, request: &ServiceRequest, needs: Needs) -> Result<(), Problem>
     };
     let detail = || format!("the role of the key '{}' ({}) does not allow this call", key.name, key.role);
     if enough { Ok(()) } else { Err(Problem::new(ErrorCode::NotAllowed, detail())) }
+}
+
+/// The problem for a key that is not for the library in question.
+pub(super) fn not_your_library(key: &str) -> Problem {
+    Problem::new(ErrorCode::NotYourLibrary, format!("{key} is not for this library"))
 }
 
 fn unauthorized(code: ErrorCode, detail: &str) -> Problem {

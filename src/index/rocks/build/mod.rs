@@ -22,6 +22,7 @@ use super::open;
 use super::owners::Owners;
 use super::recipes::KnownRecipe;
 use super::schema::{self, Family, MetaKey, Postings};
+use super::search::term_keys;
 use super::{RocksStore, audit, error, gem_list, options};
 use crate::index::{
     Action, Actor, Administration as _, BookNo, LibrarySummary, NewBook, Record, Sizes, Store, StoreError,
@@ -88,6 +89,9 @@ fn fill<E: From<StoreError>>(
         }
         for key in digest_keys(number, &record) {
             batch.put_cf(store.family(Family::Digests), key, []);
+        }
+        for key in term_keys(owners.of(number), number, &record.description) {
+            batch.put_cf(store.family(Family::Terms), key, []);
         }
         if batch.len() >= BATCH {
             store.db.write(std::mem::take(&mut batch)).map_err(|e| store.failed(&e))?;

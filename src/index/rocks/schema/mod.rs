@@ -12,11 +12,12 @@ pub(super) use self::postings::{
     Bucket, DeltaKey, Postings, Sign, delta_key, gem_key, list_key, read_bucket_key, read_gem_key, rest_bits, rest_of,
     split_delta_key,
 };
+use super::owners::LibraryNo;
 use super::recipes::KnownRecipe;
-use crate::index::{BookKey, BookNo, Library};
+use crate::index::{BookKey, BookNo, Field, Library, Term};
 
 /// The version of everything in this module. Any change of a key, a value or an encoding needs a new version.
-pub(super) const FORMAT_VERSION: u32 = 8;
+pub(super) const FORMAT_VERSION: u32 = 9;
 /// The oldest version that is migrated when it is opened ([`super::open`]).
 pub(super) const OLDEST_VERSION: u32 = 2;
 
@@ -129,6 +130,14 @@ pub(super) enum Family {
     /// └──────────────────────────┴──────────┘
     /// ```
     Digests,
+    /// Books by the words of their titles and authors, and by their identifiers ([`crate::index::Term`]):
+    ///
+    /// ```text
+    /// ┌──────────────────────────────────────┬──────────────────────┬──────────┐
+    /// │ first 8 bytes of the term's BLAKE3   │ library's number u32 │ book u32 │ → nothing
+    /// └──────────────────────────────────────┴──────────────────────┴──────────┘
+    /// ```
+    Terms,
     /// Stored folds of books ([`lapidary_gems::PackedFold`]), by the name of the recipe that makes them:
     ///
     /// ```text
@@ -165,7 +174,7 @@ pub(super) enum Family {
 
 impl Family {
     /// All families. Those that a folder lacks are created when it is opened.
-    pub(super) const ALL: [Self; 12] = [
+    pub(super) const ALL: [Self; 13] = [
         Self::Meta,
         Self::Books,
         Self::Ids,
@@ -174,6 +183,7 @@ impl Family {
         Self::Lists,
         Self::Delta,
         Self::Digests,
+        Self::Terms,
         Self::Folds,
         Self::Jobs,
         Self::Keys,
@@ -194,6 +204,7 @@ impl Family {
             Self::Lists => "lists",
             Self::Delta => "delta",
             Self::Digests => "digests",
+            Self::Terms => "terms",
             Self::Folds => "folds",
             Self::Jobs => "jobs",
             Self::Keys => "keys",
@@ -256,6 +267,42 @@ pub(super) fn digest_key(digest: &str, book: BookNo) -> Option<[u8; DIGEST_BYTES
 pub(super) fn read_digest_key(key: &[u8]) -> Option<(String, BookNo)> {
     let (digest, book) = key.split_first_chunk::<DIGEST_BYTES>()?;
     Some((hex::encode(digest), read_book(book)?))
+}
+
+/// Number of bytes of a term's hash used in keys. Different terms with the same hash are practically impossible.
+pub(super) const TERM_BYTES: usize = 8;
+/// Size of a library's number.
+const LIBRARY_BYTES: usize = 4;
+
+/// A key of [`Family::Terms`].
+pub(super) type TermKey = [u8; TERM_BYTES + LIBRARY_BYTES + BOOK_BYTES];
+
+/// Key prefix of all books with a term.
+pub(super) fn term_prefix(term: &Term) -> [u8; TERM_BYTES] {
+    let field = match term.field() {
+        Field::Title => b't',
+        Field::Author => b'a',
+        Field::Identifier => b'i',
+    };
+    let hash = blake3::Hasher::new().update(&[field]).update(term.text().as_bytes()).finalize();
+    let mut prefix = [0; TERM_BYTES];
+    prefix.copy_from_slice(&hash.as_bytes()[..TERM_BYTES]);
+    prefix
+}
+
+pub(super) fn term_key(prefix: [u8; TERM_BYTES], library: LibraryNo, book: BookNo) -> TermKey {
+    let mut key = TermKey::default();
+    key[..TERM_BYTES].copy_from_slice(&prefix);
+    key[TERM_BYTES..][..LIBRARY_BYTES].copy_from_slice(&library.0.to_be_bytes());
+    key[TERM_BYTES + LIBRARY_BYTES..].copy_from_slice(&book.0.to_be_bytes());
+    key
+}
+
+/// Parses a key of [`Family::Terms`] into the prefix of its term, the library's number and the book.
+pub(super) fn read_term_key(key: &[u8]) -> Option<([u8; TERM_BYTES], LibraryNo, BookNo)> {
+    let (prefix, rest) = key.split_first_chunk()?;
+    let (library, book) = rest.split_first_chunk()?;
+    Some((*prefix, LibraryNo(u32::from_be_bytes(*library)), read_book(book)?))
 }
 
 pub(super) fn audit_key(number: u64) -> [u8; 8] {

@@ -1,8 +1,8 @@
 //! Checks everything against everything else.
 //!
-//! Each family is read once in key order, with lookups in the others; only totals are kept in memory. Postings are
-//! too many for lookups, so the required and the existing postings are each reduced to a checksum. Only if the
-//! checksums differ do further passes look for missing and superfluous postings.
+//! Each family is read once in key order, with lookups in the others; only totals are kept in memory. Postings and
+//! terms are too many for lookups, so those required and those that exist are each reduced to a checksum. Only if the
+//! checksums differ do further passes look for what is missing and what is superfluous.
 
 mod lists;
 
@@ -18,7 +18,8 @@ use super::change::digest_keys;
 use super::read::RocksSnapshot;
 use super::recipes::KnownRecipe;
 use super::schema::{self, Family, MetaKey};
-use crate::index::{BookNo, Library, LibrarySummary, Record, Sizes, Snapshot, StoreError, Watch};
+use super::search::{is_of_a_book, term_keys};
+use crate::index::{BookNo, Library, LibrarySummary, Record, Sizes, Snapshot, StoreError, Term, Watch};
 
 /// Maximum number of faults reported. Nobody reads more, and a broken index could have one for each posting.
 const MOST_FAULTS: usize = 1000;
@@ -33,6 +34,7 @@ pub(super) fn verify(snapshot: &RocksSnapshot<'_>, watch: Watch<'_>) -> Result<V
         to_read: PASSES.iter().map(|family| snapshot.estimate(*family)).sum(),
         faults: Vec::new(),
         needed: Sum::default(),
+        needed_terms: Sum::default(),
         next: BookNo(u32::MAX),
         sizes: BTreeMap::new(),
         libraries: BTreeMap::new(),
@@ -46,6 +48,7 @@ pub(super) fn verify(snapshot: &RocksSnapshot<'_>, watch: Watch<'_>) -> Result<V
     check.pass(Family::Ids, Check::id)?;
     check.pass(Family::Gems, Check::gem_list)?;
     check.pass(Family::Digests, Check::digest)?;
+    check.terms()?;
     check.pass(Family::Folds, Check::fold)?;
     check.pass(Family::Audit, Check::audited)?;
     check.postings()?;
@@ -57,12 +60,13 @@ pub(super) fn verify(snapshot: &RocksSnapshot<'_>, watch: Watch<'_>) -> Result<V
 }
 
 /// The families read if nothing is wrong.
-const PASSES: [Family; 9] = [
+const PASSES: [Family; 10] = [
     Family::Books,
     Family::Meta,
     Family::Ids,
     Family::Gems,
     Family::Digests,
+    Family::Terms,
     Family::Folds,
     Family::Postings,
     Family::Lists,
@@ -74,7 +78,7 @@ const WATCHED: u64 = 256;
 /// A posting: recipe, gem and book.
 type Posting = (u16, Gem, BookNo);
 
-/// A checksum of a set of postings: its size and the sum of their hashes. It does not depend on their order.
+/// A checksum of a set of postings or of terms: its size and the sum of their hashes. It does not depend on their order.
 #[derive(Default, PartialEq)]
 struct Sum {
     count: u64,
@@ -82,17 +86,17 @@ struct Sum {
 }
 
 impl Sum {
-    fn add(&mut self, posting: Posting) {
+    fn add(&mut self, posting: impl Hash) {
         self.count = self.count.wrapping_add(1);
         self.hashes = self.hashes.wrapping_add(Self::hash(posting));
     }
 
-    fn take(&mut self, posting: Posting) {
+    fn take(&mut self, posting: impl Hash) {
         self.count = self.count.wrapping_sub(1);
         self.hashes = self.hashes.wrapping_sub(Self::hash(posting));
     }
 
-    fn hash(posting: Posting) -> u64 {
+    fn hash(posting: impl Hash) -> u64 {
         let mut hasher = DefaultHasher::new();
         posting.hash(&mut hasher);
         hasher.finish()
@@ -108,6 +112,8 @@ struct Check<'a> {
     faults: Vec<String>,
     /// The postings that books need.
     needed: Sum,
+    /// The keys of the terms that books need.
+    needed_terms: Sum,
     next: BookNo,
     sizes: BTreeMap<u16, Sizes>,
     libraries: BTreeMap<Library, LibrarySummary>,
@@ -194,6 +200,9 @@ impl Check<'_> {
             if self.or_fault(self.snapshot.get(Family::Digests, key.as_ref()))?.is_some_and(|found| found.is_none()) {
                 self.fault(format!("{name} is not found by the digest of its text"));
             }
+        }
+        for key in term_keys(self.snapshot.owners().of(number), number, &record.description) {
+            self.needed_terms.add(key.as_slice());
         }
         LibrarySummary::count(&mut self.libraries, record);
         Ok(())
@@ -341,6 +350,48 @@ impl Check<'_> {
             Ok(Some(record)) if digest_keys(book, &record).any(|of_record| of_record.as_ref() == key) => {}
             Ok(_) => self.fault(format!("there is a digest {digest}… for book {}, which has no such text", book.0)),
             Err(StoreError::Damaged { .. }) => {}
+            Err(e) => return Err(e),
+        }
+        Ok(())
+    }
+
+    fn terms(&mut self) -> Result<(), StoreError> {
+        let mut there = Sum::default();
+        self.pass(Family::Terms, |_, key, _| {
+            there.add(key);
+            Ok(())
+        })?;
+        if there != self.needed_terms {
+            self.pass(Family::Books, Self::missing_terms)?;
+            self.pass(Family::Terms, Self::term)?;
+        }
+        Ok(())
+    }
+
+    /// Reports a book's terms that it is not found by.
+    fn missing_terms(&mut self, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
+        // Unreadable records were reported in the first pass.
+        let record = serde_json::from_slice::<Record>(value).ok();
+        let Some((book, record)) = schema::read_book(key).zip(record) else { return Ok(()) };
+        for term in Term::of(&record.description) {
+            let key = schema::term_key(schema::term_prefix(&term), self.snapshot.owners().of(book), book);
+            if self.or_fault(self.snapshot.get(Family::Terms, &key))?.is_some_and(|found| found.is_none()) {
+                self.fault(format!("{} (book {}) is not found by {term}", record.key, book.0));
+            }
+        }
+        Ok(())
+    }
+
+    /// Reports a term that no book has.
+    fn term(&mut self, key: &[u8], _: &[u8]) -> Result<(), StoreError> {
+        match is_of_a_book(self.snapshot, key) {
+            Ok(true) | Err(StoreError::Damaged { .. }) => {}
+            Ok(false) => match schema::read_term_key(key) {
+                Some((.., book)) => {
+                    self.fault(format!("there is a term of book {}, whose title, authors and ids lack it", book.0));
+                }
+                None => self.fault(format!("a term has the invalid key {key:?}")),
+            },
             Err(e) => return Err(e),
         }
         Ok(())

@@ -1,0 +1,265 @@
+//! Finding books by identifier, title and author, and what the index for it costs.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use lapidary::description::Description;
+use lapidary::index::{
+    Actor, Administration as _, BookId, BookKey, Library, NewBook, Record, Rights, RocksStore, Standing, Store as _,
+    StoreError, UNWATCHED,
+};
+use lapidary_gems::{Place, PlacedGem, Recipe};
+use memchr::memmem;
+use rocksdb::{DB, Options, properties};
+
+use crate::arguments::{Arguments, Size};
+use crate::data::{self, id};
+use crate::http::{self, Connection};
+use crate::latency::Latencies;
+use crate::load::Workspace;
+use crate::random::{Purpose, Random, scramble};
+use crate::server::Server;
+use crate::table::Table;
+use crate::{Outcome, tell};
+
+/// The number of words, and of given names, that titles and authors are made of.
+const WORDS: u32 = 100_000;
+const GIVEN_NAMES: u32 = 2_000;
+/// A word of this rank or less is common, and one of this rank or more is rare.
+const COMMON: u32 = 10;
+const RARE: u32 = 50_000;
+/// The number of distinct requests of each kind.
+const REQUESTS: u64 = 2_000;
+/// The books added to measure the rate of an ingest, and how many of them are one change.
+const ADDED: u32 = 20_000;
+const AT_ONCE: usize = 256;
+
+/// Books with titles, authors and ISBNs. The word of rank r is as frequent as 1/(r + 1.5), which is Mandelbrot's law.
+struct Catalogue {
+    seed: u64,
+    books: u32,
+    library: Library,
+    /// The sum of the frequencies up to each rank.
+    frequencies: Vec<f64>,
+}
+
+/// A book's words, by rank.
+struct Words {
+    title: Vec<u32>,
+    given: u32,
+    surname: u32,
+}
+
+impl Catalogue {
+    fn new(seed: u64, books: u32) -> Outcome<Self> {
+        let frequencies = (0..WORDS).scan(0.0, |sum, rank| {
+            *sum += 1.0 / (f64::from(rank) + 1.5);
+            Some(*sum)
+        });
+        Ok(Self { seed, books, library: "bench".parse()?, frequencies: frequencies.collect() })
+    }
+
+    /// A word of a rank below `end`, by frequency.
+    fn rank(&self, random: &mut Random, end: u32) -> u32 {
+        let at = random.unit() * self.frequencies[end as usize - 1];
+        self.frequencies.partition_point(|sum| *sum <= at) as u32
+    }
+
+    fn words(&self, book: u32) -> Words {
+        let mut random = Random::new(self.seed, Purpose::Title, book.into());
+        let length = 1 + random.below(8);
+        let title = (0..length).map(|_| self.rank(&mut random, WORDS)).collect();
+        let (given, surname) = (self.rank(&mut random, GIVEN_NAMES), self.rank(&mut random, WORDS));
+        Words { title, given, surname }
+    }
+
+    fn description(&self, book: u32) -> Description {
+        let Words { title, given, surname } = self.words(book);
+        Description {
+            title: Some(title.into_iter().map(word).collect::<Vec<_>>().join(" ")),
+            authors: vec![format!("{} {}", word(WORDS + given), word(surname))],
+            language: Some("en".to_owned()),
+            identifiers: vec![isbn(book)],
+        }
+    }
+
+    fn record(&self, book: u32, description: Description) -> Record {
+        let mut random = Random::new(self.seed, Purpose::Record, book.into());
+        Record {
+            key: BookKey { library: self.library.clone(), id: BookId::try_from(id(book)).expect("a short word") },
+            rights: Rights::Protected,
+            description,
+            digest: [(); 4].map(|()| format!("{:016x}", random.next())).concat(),
+            clean_digest: None,
+            bytes: 350_000,
+            clean: None,
+            gems: [].into(),
+            changed: Timestamp::UNIX_EPOCH,
+            standing: Standing::default(),
+        }
+    }
+
+    /// A book without gems.
+    fn book(&self, book: u32) -> NewBook {
+        let record = self.record(book, self.description(book));
+        NewBook { record, gems: [].into(), folds: Vec::new(), allow_empty: true }
+    }
+
+    /// A book with random gems.
+    fn book_of_gems(&self, recipe: &Recipe, book: u32, description: Description) -> NewBook {
+        let gems = data::gems(Random::new(self.seed, Purpose::Book, book.into())).into_iter();
+        let placed = |(gem, start)| PlacedGem { gem, place: Some(Place { start, end: start + 3_000 }) };
+        let gems: Vec<PlacedGem> = gems.zip((0..).step_by(3_000)).map(placed).collect();
+        let record = self.record(book, description);
+        NewBook { record, gems: [(recipe.name().clone(), gems)].into(), folds: Vec::new(), allow_empty: true }
+    }
+}
+
+/// A word that can be pronounced.
+fn word(rank: u32) -> String {
+    let (mut rest, mut word) = (scramble(rank), String::new());
+    // A bijection of ranks to words: all bits are spelled.
+    while word.is_empty() || rest > 0 {
+        word.push(char::from(b"bdfgklmnprstvzhj"[rest as usize % 16]));
+        word.push(char::from(b"aeio"[rest as usize / 16 % 4]));
+        rest /= 64;
+    }
+    word
+}
+
+fn isbn(book: u32) -> String {
+    let digits = format!("978{book:09}");
+    let sum: u32 = digits.bytes().zip([1, 3].into_iter().cycle()).map(|(d, weight)| u32::from(d - b'0') * weight).sum();
+    format!("{digits}{}", (10 - sum % 10) % 10)
+}
+
+/// The rows for this number of books.
+pub fn rows(arguments: &Arguments, size: Size, workspace: &Workspace, table: &mut Table) -> Outcome<()> {
+    let catalogue = Catalogue::new(arguments.seed, u32::try_from(size.0)?)?;
+    let recipe = Recipe::documented();
+    table.column(format_args!("{size} books"));
+    let folder = workspace.join(format!("titled-{}-books-seed-{}", size.0, arguments.seed));
+    if !folder.exists() {
+        tell(format_args!("bulk load of {size} books"));
+        let begun = Instant::now();
+        let books = (0..catalogue.books).map(|book| Ok::<_, StoreError>(catalogue.book(book)));
+        RocksStore::build(&folder, std::slice::from_ref(&recipe), books)?.compact(UNWATCHED)?;
+        table.set(
+            "bulk load and compaction of books without gems",
+            format_args!("{:.1} s", begun.elapsed().as_secs_f64()),
+        );
+    }
+    sizes(&folder, f64::from(catalogue.books), table)?;
+    ingest(&catalogue, &recipe, workspace, table)?;
+
+    let server = Server::start(arguments, &folder)?;
+    for (row, queries) in queries(&catalogue) {
+        tell(format_args!("finding {row}"));
+        let mut connection = Connection::open(server.address)?;
+        let mut answered = |(request, expected): &(Vec<u8>, Option<u32>)| -> Outcome<Duration> {
+            let begun = Instant::now();
+            let (status, body) = connection.exchange(request)?;
+            let took = begun.elapsed();
+            let right = expected.is_none_or(|book| memmem::find(body, id(book).as_bytes()).is_some());
+            if status == 200 && right { Ok(took) } else { Err(format!("a wrong answer: {status}").into()) }
+        };
+        queries.iter().take(arguments.warm_up.0 as usize).try_for_each(|query| answered(query).map(drop))?;
+        table.set(format!("by {row}: p50 / p99"), Latencies::of(&queries, arguments.duration(), answered)?);
+    }
+    table.set("server's memory afterwards, MiB", server.memory()?);
+    server.stop()
+}
+
+/// Requests, and a book that the answer must have.
+type Queries = Vec<(Vec<u8>, Option<u32>)>;
+
+/// The kinds of requests.
+fn queries(catalogue: &Catalogue) -> Vec<(&'static str, Queries)> {
+    let of = |row, query: &dyn Fn(&mut Random) -> (String, Option<u32>)| {
+        let request = |number| {
+            let (query, expected) = query(&mut Random::new(catalogue.seed, Purpose::Query, number));
+            (http::request("GET", &format!("/v1/books?{query}"), "application/json", b""), expected)
+        };
+        (row, (0..REQUESTS).map(request).collect())
+    };
+    let any = |random: &mut Random| random.below(catalogue.books.into()) as u32;
+    vec![
+        of("ISBN", &|random| {
+            let book = any(random);
+            (format!("identifier={}", isbn(book)), Some(book))
+        }),
+        of("a rare word of a title", &|random| {
+            let book = (0..).find_map(|_| {
+                Some(any(random)).filter(|book| catalogue.words(*book).title.iter().any(|rank| *rank >= RARE))
+            });
+            let book = book.unwrap_or_default();
+            let rarest = catalogue.words(book).title.into_iter().max().unwrap_or_default();
+            (format!("title={}", word(rarest)), Some(book).filter(|_| rarest >= RARE))
+        }),
+        of("one of the ten commonest words", &|random| {
+            (format!("title={}", word(random.below(COMMON.into()) as u32)), None)
+        }),
+        of("two words of a title and the surname of its author", &|random| {
+            let book = any(random);
+            let Words { title, surname, .. } = catalogue.words(book);
+            let last = title.len() - 1;
+            (format!("title={}+{}&author={}", word(title[0]), word(title[last]), word(surname)), None)
+        }),
+        of("a word of about 1,000 titles and one of the ten commonest given names", &|random| {
+            let rank = 300 + random.below(300) as u32;
+            let given = WORDS + random.below(COMMON.into()) as u32;
+            (format!("title={}&author={}", word(rank), word(given)), None)
+        }),
+        of("three of the twenty commonest words", &|random| {
+            let words: Vec<String> =
+                random.different(3, 0, 2 * u64::from(COMMON)).into_iter().map(|rank| word(rank as u32)).collect();
+            (format!("title={}", words.join("+")), None)
+        }),
+    ]
+}
+
+/// The size of the index of terms, next to all files.
+fn sizes(folder: &Path, books: f64, table: &mut Table) -> Outcome<()> {
+    let store = RocksStore::open(folder)?;
+    let all = store.vitals()?.disk.used as f64;
+    drop(store);
+    let db = DB::open_cf_for_read_only(&Options::default(), folder, ["terms"], false)?;
+    let family = db.cf_handle("terms").ok_or("there are no terms")?;
+    let terms = db.property_int_value_cf(family, properties::LIVE_SST_FILES_SIZE)?.unwrap_or_default() as f64;
+    let entries = db.property_int_value_cf(family, properties::ESTIMATE_NUM_KEYS)?.unwrap_or_default() as f64;
+    table.set("terms of a book", format_args!("{:.1}", entries / books));
+    table.set("their size on disk, bytes a book", format_args!("{:.0}", terms / books));
+    table.set("of all files but gems and postings, bytes a book", format_args!("{:.0}", all / books));
+    Ok(())
+}
+
+/// Adds books of random gems with titles, and without: by turns, so that both have the same machine.
+fn ingest(catalogue: &Catalogue, recipe: &Recipe, workspace: &Workspace, table: &mut Table) -> Outcome<()> {
+    tell("adding books");
+    let folders =
+        ["without titles, authors and ids", "with them"].map(|row| (row, workspace.join(format!("added {row}"))));
+    let mut stores = Vec::new();
+    for (_, folder) in &folders {
+        let store = RocksStore::open_or_create(folder)?;
+        store.add_recipe(&Actor::Local, recipe)?;
+        stores.push((store, Duration::ZERO));
+    }
+    let numbers: Vec<u32> = (0..ADDED).collect();
+    for some in numbers.chunks(AT_ONCE) {
+        for (titled, (store, took)) in [false, true].into_iter().zip(&mut stores) {
+            let description = |book| if titled { catalogue.description(book) } else { Description::default() };
+            let books = some.iter().map(|book| catalogue.book_of_gems(recipe, *book, description(*book))).collect();
+            let begun = Instant::now();
+            store.put(&Actor::Local, books)?;
+            *took += begun.elapsed();
+        }
+    }
+    for ((row, folder), (store, took)) in folders.into_iter().zip(stores) {
+        drop(store);
+        std::fs::remove_dir_all(&folder)?;
+        let rate = f64::from(ADDED) / took.as_secs_f64();
+        table.set(format!("adding books of 200 gems, {AT_ONCE} a change, {row}"), format_args!("{rate:.0} books/s"));
+    }
+    Ok(())
+}
