@@ -30,7 +30,7 @@ pub fn rows(corpus: &Path, scratch: &Workspace, recipe: &Recipe, repeats: u32, t
         let catalogue = scratch.join(format!("corpus-{repeat}"));
         let before = children_seconds()?;
         let begun = Instant::now();
-        ingest(&catalogue, corpus)?;
+        ingest(&catalogue, corpus, recipe)?;
         let took = begun.elapsed().as_secs_f64();
         (best, wall, cpu) = (best.min(took), wall + took, cpu + children_seconds()? - before);
         fs::remove_dir_all(&catalogue)?;
@@ -63,9 +63,10 @@ fn files(corpus: &Path) -> Outcome<Vec<PathBuf>> {
     Ok(files)
 }
 
-fn ingest(catalogue: &Path, corpus: &Path) -> Outcome<()> {
+fn ingest(catalogue: &Path, corpus: &Path, recipe: &Recipe) -> Outcome<()> {
     let mut command = Command::new(LAPIDARY);
-    command.args(["ingest", "--library", "bench", "--rights", "protected", "--data"]).arg(catalogue).arg(corpus);
+    command.args(["ingest", "--library", "bench", "--rights", "protected", "--recipe", recipe.name().as_str()]);
+    command.arg("--data").arg(catalogue).arg(corpus);
     let ended = command.stdin(Stdio::null()).output()?;
     if ended.status.success() {
         return Ok(());

@@ -91,10 +91,10 @@ impl Trick {
 /// ```
 /// use lapidary_gems::{Signs, Trick};
 ///
-/// let signs = Signs::of(&"Тhе trеasurе lау in а bох. ".repeat(20));
+/// let signs = Signs::of(&"The trеasurе lay in a bоx. ".repeat(20));
 /// assert!(signs.is_disguised());
-/// assert_eq!(signs.count(Trick::LookAlikes), 180);
-/// let plain = Signs::of(&"The treasure lay in a well-known box. ".repeat(20));
+/// assert_eq!(signs.count(Trick::LookAlikes), 60);
+/// let plain = Signs::of(&"The treasure lay in a well-known box by the old harbour wall. ".repeat(20));
 /// assert!(!plain.is_disguised() && plain.share() == 0.0);
 /// ```
 #[derive(Debug, Default, Clone, PartialEq, Eq)]

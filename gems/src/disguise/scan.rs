@@ -4,7 +4,7 @@
 use wide::u8x16;
 
 use super::characters::Class;
-use crate::fold::bits::{BLOCK, Bits};
+use crate::fold::bits::{BLOCK, Bits, in_range};
 
 /// Why a place needs a closer look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,18 +89,14 @@ impl Bytes {
         for (i, sixteen) in block.as_chunks().0.iter().enumerate() {
             let b = u8x16::new(*sixteen);
             let of = |value| u8x16::splat(value);
-            let range = |b: u8x16, start, count: u8| {
-                let offset = b - of(start);
-                offset.min(of(count - 1)).simd_eq(offset)
-            };
             let put = |bits: u8x16| u64::from(bits.to_bitmask()) << (16 * i);
-            bytes.latin |= put(range(b | of(0x20), b'a', 26));
-            bytes.digit |= put(range(b, b'0', 10) | b.simd_eq(of(b'@')) | b.simd_eq(of(b'$')));
+            bytes.latin |= put(in_range(b | of(0x20), b'a', 26));
+            bytes.digit |= put(in_range(b, b'0', 10) | b.simd_eq(of(b'@')) | b.simd_eq(of(b'$')));
             bytes.hyphen |= put(b.simd_eq(of(b'-')));
             let high = put(b);
             if high != 0 {
                 let cyrillic = put((b | of(1)).simd_eq(of(0xd1)));
-                let continuation = put(range(b, 0x80, 0x40));
+                let continuation = put(in_range(b, 0x80, 0x40));
                 bytes.cyrillic |= cyrillic;
                 bytes.continuation |= continuation;
                 bytes.other |= high & !cyrillic & !continuation;

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use wide::u8x16;
+
 /// The number of bytes covered by one word of a mask.
 pub(crate) const BLOCK: usize = 64;
 const BLOCKS: usize = 64;
@@ -117,4 +119,11 @@ pub(super) fn through(bits: u64, runs: u64, carry: &mut bool) -> u64 {
     let (sum, still) = sum.overflowing_add(u64::from(*carry));
     *carry = above | still;
     sum & !runs
+}
+
+/// Which bytes are among the `count` values starting at `start`.
+#[inline]
+pub(crate) fn in_range(b: u8x16, start: u8, count: u8) -> u8x16 {
+    let offset = b - u8x16::splat(start);
+    offset.min(u8x16::splat(count - 1)).simd_eq(offset)
 }

@@ -5,7 +5,7 @@
 
 use wide::u8x16;
 
-use super::bits::{BLOCK, Bits, Mask, SPAN, through};
+use super::bits::{BLOCK, Bits, Mask, SPAN, in_range, through};
 use super::characters::sets_apart;
 use super::plain::{Kind, Plain};
 
@@ -57,25 +57,20 @@ impl Block {
         for (i, sixteen) in bytes.as_chunks().0.iter().enumerate() {
             let b = u8x16::new(*sixteen);
             let of = |value| u8x16::splat(value);
-            // The `count` values starting at `start`.
-            let range = |b: u8x16, start, count: u8| {
-                let offset = b - of(start);
-                offset.min(of(count - 1)).simd_eq(offset)
-            };
             let put = |bits: u8x16| u64::from(bits.to_bitmask()) << (16 * i);
             let any = |b: u8x16, bytes: &[u8]| bytes.iter().fold(of(0), |any, &byte| any | b.simd_eq(of(byte)));
             let high = put(b);
-            block.blank |= put(b.simd_eq(of(b' ')) | range(b, b'\t', 5));
-            block.alphanumeric |= put(range(b | of(0x20), b'a', 26) | range(b, b'0', 10));
+            block.blank |= put(b.simd_eq(of(b' ')) | in_range(b, b'\t', 5));
+            block.alphanumeric |= put(in_range(b | of(0x20), b'a', 26) | in_range(b, b'0', 10));
             block.underscore |= put(b.simd_eq(of(b'_')));
             block.latin_vowel |= put(any(b | of(0x20), b"aehiouwy"));
             if high != 0 {
                 let cyrillic = put((b | of(1)).simd_eq(of(0xd1)));
-                let behind = put(range(b, 0x80, 0x40));
+                let behind = put(in_range(b, 0x80, 0x40));
                 block.cyrillic |= cyrillic;
                 block.upper |= put(b.simd_eq(of(0xd1)));
                 block.behind |= behind;
-                block.late |= put(range(b, 0x90, 0x30));
+                block.late |= put(in_range(b, 0x90, 0x30));
                 // Both cases of а, е, и, о; у, ы, э, ю, я.
                 let vowels = [0x10, 0x15, 0x18, 0x1e, 0x03, 0x0b, 0x0d, 0x0e, 0x0f];
                 block.cyrillic_vowel |= put(any(b & of(0x1f), &vowels));
