@@ -150,7 +150,23 @@ fn a_report_is_a_page_that_can_be_filed() {
     let written = std::fs::read_to_string(&page).expect("a page");
     assert!(written.contains("PROTECTED") && written.contains("l/book") && written.contains("<svg"), "{written}");
     let two = run("check --data {} --html {} {} {}", &[&folder.data(), &page, &book, &page]).expect(2);
-    assert!(two.err.contains("--html takes one file"), "{}", two.err);
+    assert!(two.err.contains("is a page for one file, not 2"), "{}", two.err);
+    // A folder has a page for each file, and an index.
+    let other = folder.file("<other> & more.txt", prose(90, 3_000));
+    let pages = folder.path("pages");
+    let paths = [&folder.data(), &pages, &book, &other, &folder.path("gone.txt")];
+    let said = run("check --data {} --html {} {} {} {}", &paths).expect(1).out;
+    let summary = "3 files: 1 protected, 1 unknown, 1 not checked";
+    assert!(said.ends_with(&format!("{summary}\n")), "{said}");
+    let index = std::fs::read_to_string(pages.join("index.html")).expect("an index");
+    assert!(index.contains(summary) && index.contains("not checked: No such file"), "{index}");
+    assert!(index.contains("&lt;other&gt; &amp; more.txt") && !index.contains("<other>"), "{index}");
+    let links: Vec<&str> = index.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    assert_eq!(links.len(), 2, "{links:?}");
+    for (link, verdict) in links.iter().zip(["PROTECTED: ", "unknown: "]) {
+        let page = std::fs::read_to_string(pages.join(link)).expect("a page");
+        assert!(page.contains(verdict), "{link}: {page}");
+    }
     let gone = run("check --data {} --html {} {}", &[&folder.data(), &page, &folder.path("gone.txt")]).expect(2);
     assert!(gone.err.contains("gone.txt: No such file"), "{}", gone.err);
 }

@@ -1,14 +1,15 @@
 //! `lapidary check FILE…`.
 
+mod pages;
+
 use std::io::{self, Write as _, stdout};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use jiff::Timestamp;
 use lapidary::api::Report;
 use lapidary::catalogue::{CheckOptions, Query, Recipes};
 use lapidary::index::{Library, Rights};
-use lapidary::report::{html_report, print_report};
+use lapidary::report::{Checked, Summary, print_report, summary};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -16,7 +17,9 @@ use super::access::Access;
 use super::arguments::{BoundariesArgument, RuleArguments, Target};
 use super::failure::{Failure, Status};
 use super::files::{Choice, TextArguments, Usually, Walk};
-use super::terminal::tell;
+use super::terminal::{out, tell};
+
+use self::pages::Pages;
 
 /// How many files are checked in parallel before their reports are printed in order.
 const AT_ONCE: usize = 16;
@@ -56,8 +59,8 @@ pub(super) struct Check {
     /// Print JSON Lines: one object per file
     #[arg(long)]
     json: bool,
-    /// Check a single FILE and write the report as a self-contained HTML page
-    #[arg(long, value_name = "REPORT.html", conflicts_with = "json")]
+    /// Write the reports as self-contained HTML pages: to REPORT.html for a single FILE, or to a folder with an index
+    #[arg(long, value_name = "REPORT.html|DIR", conflicts_with = "json")]
     html: Option<PathBuf>,
     /// Files, or folders to read recursively; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
@@ -89,17 +92,17 @@ impl Check {
         let Walk { found, refused, .. } = Walk::of(&paths, &self.choice, Usually::All);
         let files: Vec<PathBuf> = stdin.into_iter().take(1).chain(found.into_iter().map(|f| f.path)).collect();
         let count = files.len() + refused.len();
-        if self.html.is_some() && count != 1 {
-            return Err(Failure::Input(format!("--html takes one file, not {count}")));
-        }
-        let mut status = Status::Done;
-        match self.check_all(&*catalogue, &files, refused, &options, &mut status) {
+        let pages = self.html.as_deref().map(|path| Pages::at(path, count)).transpose()?;
+        let mut shown = Output { json: self.json, pages, rows: Vec::new() };
+        let checked = self.check_all(&*catalogue, &files, refused, &options, &mut shown);
+        let finished = checked.and_then(|()| shown.finish());
+        match (finished, shown.status()) {
             // Protected text was found, whatever failed later.
-            Err(failure @ (Failure::Input(_) | Failure::Failed(_))) if status == Status::ProtectedFound => {
+            (Err(failure @ (Failure::Input(_) | Failure::Failed(_))), Status::ProtectedFound) => {
                 tell(format_args!("lapidary: {failure}"));
-                Ok(status)
+                Ok(Status::ProtectedFound)
             }
-            checked => checked.map(|()| status),
+            (finished, status) => finished.map(|()| status),
         }
     }
 
@@ -109,21 +112,16 @@ impl Check {
         files: &[PathBuf],
         refused: Vec<(PathBuf, String)>,
         options: &CheckOptions,
-        status: &mut Status,
+        output: &mut Output,
     ) -> Result<(), Failure> {
-        let mut add = |one: Status| {
-            if *status != Status::ProtectedFound {
-                *status = if one == Status::ProtectedFound { one } else { one.max(*status) };
-            }
-        };
         for some in files.chunks(AT_ONCE) {
             let checked: Vec<_> = some.par_iter().map(|path| self.check(catalogue, path, options)).collect();
             for (path, report) in some.iter().zip(checked) {
-                add(self.show(path, &report?)?);
+                output.show(path, report?)?;
             }
         }
         for (path, why) in refused {
-            add(self.show(&path, &Err(why))?);
+            output.show(&path, Err(why))?;
         }
         Ok(())
     }
@@ -146,30 +144,67 @@ impl Check {
             checked => Ok(Ok((checked?, bytes))),
         }
     }
+}
 
-    fn show(&self, path: &Path, checked: &Result<(Report, u64), String>) -> Result<Status, Failure> {
+/// Shows reports as they come, and collects what an index shows of them.
+struct Output {
+    json: bool,
+    pages: Option<Pages>,
+    rows: Vec<Checked>,
+}
+
+impl Output {
+    fn show(&mut self, path: &Path, checked: Result<(Report, u64), String>) -> Result<(), Failure> {
         let mut out = stdout().lock();
         let file = path.display().to_string();
-        if let Err(why) = checked {
+        if let Err(why) = &checked {
             tell(format_args!("lapidary: {file}: {why}"));
         }
-        let (report, error) = (checked.as_ref().ok(), checked.as_ref().err());
+        // Recorded first: a page that cannot be written does not hide that a text is protected.
+        self.rows.push(Checked { name: file.clone(), outcome: checked.as_ref().map(of).map_err(Clone::clone) });
         if self.json {
-            let line = FileLine { file, report: report.map(|(report, _)| report), error: error.map(String::as_str) };
+            let (report, error) = (checked.as_ref().ok().map(|(report, _)| report), checked.as_ref().err());
+            let line = FileLine { file, report, error: error.map(String::as_str) };
             serde_json::to_writer(&mut out, &line).map_err(io::Error::from)?;
             writeln!(out)?;
-        } else if let Some((report, bytes)) = report {
-            if let Some(page) = &self.html {
-                let written = html_report(&file, report, Some(*bytes), Timestamp::now());
-                let failed = |e| Failure::Failed(format!("cannot write {}: {e}", page.display()));
-                std::fs::write(page, written).map_err(failed)?;
+        } else if let Ok((report, bytes)) = checked {
+            if let Some(pages) = &self.pages {
+                let page = pages.write(self.rows.len(), &file, &report, bytes)?;
+                if let Some(Checked { outcome: Ok(summary), .. }) = self.rows.last_mut() {
+                    summary.page = page;
+                }
             }
-            print_report(&mut out, &file, report, Some(*bytes), console::colors_enabled())?;
+            print_report(&mut out, &file, &report, Some(bytes), console::colors_enabled())?;
         }
-        Ok(match report {
-            None => Status::WrongInput,
-            Some((report, _)) if report.verdict == Rights::Protected => Status::ProtectedFound,
-            Some(_) => Status::Done,
-        })
+        Ok(())
     }
+
+    /// Ends the output: the index of a folder of pages, and a summary if there was more than one file.
+    fn finish(&self) -> Result<(), Failure> {
+        if let Some(pages) = &self.pages {
+            pages.finish(&self.rows)?;
+        }
+        if !self.json && self.rows.len() > 1 {
+            writeln!(out(false), "{}", summary(&self.rows))?;
+        }
+        Ok(())
+    }
+
+    /// The exit status: protected text was found, or else the worst that happened.
+    fn status(&self) -> Status {
+        let is_protected =
+            |row: &Checked| row.outcome.as_ref().is_ok_and(|summary| summary.verdict == Rights::Protected);
+        if self.rows.iter().any(is_protected) {
+            Status::ProtectedFound
+        } else if self.rows.iter().any(|row| row.outcome.is_err()) {
+            Status::WrongInput
+        } else {
+            Status::Done
+        }
+    }
+}
+
+/// What an index shows of a report.
+fn of((report, _): &(Report, u64)) -> Summary {
+    Summary { page: String::new(), verdict: report.verdict, covered: report.covered, matches: report.total }
 }

@@ -34,6 +34,12 @@ svg { display: block; width: 100%; height: auto; margin: .8rem 0 0 }
 .protected { color: #b3261e } .free, .public_domain { color: #1a6d37 } .unknown { color: #57606a }
 .bar { fill: #e6e9ed } .part { fill: currentColor } .ribbon { fill: currentColor; opacity: .22 }
 text { font: 13px system-ui, sans-serif; fill: #57606a }
+.index td, .index th { text-align: left; vertical-align: top } a { color: inherit }
+@media (prefers-color-scheme: dark) and (not print) {
+body { color: #e6e9ed; background: #16191d } section { border-color: #3a4149 } .bar { fill: #333a42 }
+.quiet, dt, th, .unknown { color: #9aa4ae } text { fill: #9aa4ae }
+.protected { color: #ff8a80 } .free, .public_domain { color: #6fcf8a }
+}
 @media print { body { margin: 0; max-width: none } }
 ";
 
@@ -44,31 +50,19 @@ text { font: 13px system-ui, sans-serif; fill: #57606a }
 #[must_use]
 pub fn html_report(name: &str, report: &Report, bytes: Option<u64>, when: Timestamp) -> String {
     let name = clean(name);
-    let when = when.to_zoned(TimeZone::UTC).strftime("%Y-%m-%d %H:%M:%S UTC").to_string();
-    let page = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width";
-                title { "Check of " (name) }
-                style { (PreEscaped(STYLE)) }
-            }
-            body {
-                h1 class=(report.verdict) { (verdict(report)) }
-                (facts(&name, report, bytes, &when))
-                @for (at, found) in report.matches.iter().enumerate() {
-                    (one_match(at, found, report, bytes))
-                }
-                @let rest = report.total.saturating_sub(report.matches.len());
-                @if rest > 0 {
-                    section { p class="quiet" { (count(rest as u64, "more match", "more matches")) ", not shown here" } }
-                }
-                (method(report))
-            }
+    let body = html! {
+        h1 class=(report.verdict) { (verdict(report)) }
+        (facts(&name, report, bytes, &date(when)))
+        @for (at, found) in report.matches.iter().enumerate() {
+            (one_match(at, found, report, bytes))
         }
+        @let rest = report.total.saturating_sub(report.matches.len());
+        @if rest > 0 {
+            section { p class="quiet" { (count(rest as u64, "more match", "more matches")) ", not shown here" } }
+        }
+        (method(report))
     };
-    page.into_string()
+    whole_page(&format!("Check of {name}"), &body)
 }
 
 fn facts(name: &str, report: &Report, bytes: Option<u64>, when: &str) -> Markup {
@@ -220,4 +214,27 @@ impl Scale {
         let left = (start / self.length * WIDTH).clamp(0.0, WIDTH - 1.0);
         (left, (end / self.length * WIDTH).clamp(left + 1.0, WIDTH))
     }
+}
+
+/// A time as shown on a page.
+pub(super) fn date(when: Timestamp) -> String {
+    when.to_zoned(TimeZone::UTC).strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
+}
+
+/// A page with this body.
+pub(super) fn whole_page(title: &str, body: &Markup) -> String {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width";
+                meta name="color-scheme" content="light dark";
+                title { (title) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body { (body) }
+        }
+    };
+    page.into_string()
 }

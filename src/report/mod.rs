@@ -3,6 +3,7 @@
 
 mod disguise;
 mod html;
+mod index;
 mod page;
 mod terminal;
 #[cfg(test)]
@@ -10,6 +11,7 @@ mod tests;
 mod words;
 
 pub use self::html::html_report;
+pub use self::index::{Checked, Summary, html_index, summary};
 pub use self::page::{Page, clean, harmless, wrap};
 pub use self::terminal::print_report;
 pub use self::terminal::style;
