@@ -78,7 +78,8 @@ struct Options {
     /// Let clients without a key check by gems (`/copyright_check_by_gems/`), up to this rate per address, such as 5/s
     #[arg(long, value_name = "RATE", env = "LAPIDARY_KEYLESS_RATE")]
     keyless_rate: Option<Rate>,
-    /// The recipe of gems sent to `/copyright_check_by_gems/` [default: released once every book has gems of it, else documented]
+    /// The recipe of gems sent to `/copyright_check_by_gems/`, and of others without a recipe's name that fit it [default:
+    /// released once every book has gems of it, else documented]
     #[arg(long, value_name = "RECIPE", env = "LAPIDARY_CLIENT_RECIPE")]
     client_recipe: Option<RecipeName>,
     /// The format of the log on standard error. `RUST_LOG` sets the level [default: text]
