@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use common::{Folder, LAPIDARY, Random, Server, command, prose, run};
 use lapidary::api::JobState;
 use lapidary::catalogue::{Catalogue, CheckOptions, Query, Text};
-use lapidary::index::{Action, AuditFrom, BookId, BookKey, Library};
+use lapidary::index::{Action, Actor, AuditFrom, BookId, BookKey, Library};
 use lapidary_gems::{Boundaries, Recipe};
 use serde_json::{Value, json};
 
@@ -198,6 +198,10 @@ fn a_server_killed_under_load_loses_nothing_it_acknowledged() {
     let may_be = MayBe::default();
     let mut random = Random(77);
     let (mut acknowledged, mut reindexed, mut slowest) = (0, 0, Duration::ZERO);
+    {
+        let catalogue = Catalogue::open_or_create(&folder.data()).expect("a catalogue");
+        catalogue.by(Actor::Local).ensure_recipes(&[Recipe::documented()]).expect("a recipe");
+    }
     for round in 0..kills() {
         let begun = Instant::now();
         let server = Server::start_with("--keep-folds", &[], &folder.data());
