@@ -16,8 +16,9 @@ use crate::matching::{
     Span, ToShow, candidates, chance, judge, kept, merge, rank, works,
 };
 
-/// Maximum number of matches whose passages are combined into the share of the text that protected books cover.
-const MOST_COVERING: usize = 1_000;
+/// Maximum number of matches, besides those shown, whose passages are combined into the share of the text that protected
+/// books cover. Each takes as long as a shown one.
+const MOST_COVERING: usize = 200;
 
 /// A check in progress.
 pub(super) struct Checking<'a> {
