@@ -450,6 +450,10 @@ fn several_recipes_answer_together() {
         assert_eq!(found(&report)[1], pair("01", "released"));
         assert!(report.covered > 0.9, "{}", report.covered);
     }
+    // Each recipe that is asked could have accused a book by mistake, so the bounds on the errors add up.
+    let bound = |options: &CheckOptions| checked(&catalogue, &disguised, options).error_probability.expect("measured");
+    let (alone, together) = (bound(&one(&hardened)), bound(&CheckOptions::default()));
+    assert!(alone < 0.5 && (together / alone - 2.0).abs() < 1e-9, "{alone} {together}");
     // Gems are of the recipe that they are written like.
     for recipe in [&released, &hardened] {
         let report = catalogue.check(&Query::Gems(gems(recipe, &text)), &CheckOptions::default()).expect("a report");

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use common::{Folder, prose, run};
 use lapidary::evaluate::ATTACKS;
-use lapidary_gems::{Signs, Trick};
+use lapidary_gems::{Recipe, Signs, Trick};
 use rayon::prelude::*;
 use serde_json::Value;
 
@@ -142,6 +142,22 @@ fn editions_are_one_work() {
     println!("hardened finds: {seen:?}");
     assert!(!seen.contains_key("different-translation"), "{seen:?}");
     assert!(seen["contained"] == 4 && seen["revised-edition"] > 4 && seen["same-work-other-source"] > 9, "{seen:?}");
+}
+
+/// What users are told of how much text a check needs.
+#[test]
+fn a_gem_takes_as_many_characters_as_said() {
+    let Some(corpus) = corpus() else { return };
+    let books = rows(&corpus.join("catalogue.tsv"));
+    let books: Vec<String> =
+        books.iter().map(|row| fs::read_to_string(corpus.join(&row[0])).expect("a book")).collect();
+    let characters: usize = books.par_iter().map(|text| text.chars().count()).sum();
+    for recipe in [Recipe::documented(), Recipe::released(), Recipe::hardened(), Recipe::hardened_fine()] {
+        let gems: usize = books.par_iter().map(|text| recipe.gems(text).len()).sum();
+        let (found, said) = (characters as f64 / gems as f64, f64::from(recipe.characters_per_gem()));
+        println!("{}: {found:.0} characters per gem", recipe.name());
+        assert!((found / said - 1.0).abs() < 0.05, "{}: {found} {said}", recipe.name());
+    }
 }
 
 /// Attacks that hide words, with the weakest strength that is noticed in every book.

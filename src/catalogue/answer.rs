@@ -45,10 +45,9 @@ impl Query {
 /// The recipes of a check.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub enum Recipes {
-    /// For a text, the catalogue's default, and the others too if some books have no gems of it. Gems belong to one
-    /// recipe; see [`Catalogue::recipe_of_gems`].
-    ///
-    /// [`Catalogue::recipe_of_gems`]: super::Catalogue::recipe_of_gems
+    /// For a text, the catalogue's default, and the others too if some books have no gems of it. For gems, the one that
+    /// they are written like; if several fit, the one set with
+    /// [`Catalogue::with_client_recipe`](super::Catalogue::with_client_recipe) or the default.
     #[default]
     Usual,
     /// These.

@@ -310,7 +310,7 @@ impl Answering<'_> {
     }
 
     /// The matches as a report shows them, as far as they fit, and a note on what was left out. Adds their passages in the
-    /// text to `covered` if their rights are `verdict`.
+    /// text to `covered`.
     fn described(
         &self,
         ToShow { matches, decisive }: ToShow,
@@ -325,8 +325,8 @@ impl Answering<'_> {
             let (answered, query) = self.of_match(&found);
             let (Alignment { relation, spans, evidence, .. }, gems) = query.compared(found.number)?;
             covered.add(&found, query, &spans);
+            let sketch = (first_recipe(&found), Sketch::of(&gems));
             let Judged { number, recipes, score, identical, allowed, .. } = found;
-            let sketch = (recipes.first().copied(), Sketch::of(&gems));
             let found = Match {
                 book: BookRef::on(self.checking.day, record),
                 recipes: self.names(recipes),
@@ -382,7 +382,7 @@ impl Covering {
         }
     }
 
-    /// Adds the spans of a match, if it counts.
+    /// Adds the spans of a match, if it is protected and counts.
     fn add(&mut self, found: &Judged, query: &LookedUp<'_>, spans: &[Span]) {
         if found.allowed || found.rights != Rights::Protected {
             return;

@@ -10,26 +10,22 @@ use crate::index::Snapshot;
 const MOST_RECIPES: usize = 8;
 
 impl Catalogue {
-    /// The recipe that gems without a recipe's name belong to, judging by the first of them. Gems of 64 bits and of 32
-    /// are written differently. If several recipes fit, it is the one that was set with
-    /// [`Catalogue::with_client_recipe`], else the default, else [`Catalogue::client_recipe`], else any.
-    #[must_use]
-    pub fn recipe_of_gems(&self, gems: &[WrittenGem]) -> Option<Recipe> {
-        self.belonging(&known_or_new(self.recipes()), gems).cloned()
-    }
-
     /// The recipe of this name, or else the one that the gems belong to.
     pub(super) fn recipe_named_or_of(
         &self,
         name: Option<&RecipeName>,
         gems: &[WrittenGem],
     ) -> Result<Recipe, CatalogueError> {
-        match (name, self.recipe_of_gems(gems)) {
-            (None, Some(recipe)) => Ok(recipe),
+        let known = known_or_new(self.recipes());
+        match (name, self.belonging(&known, gems)) {
+            (None, Some(recipe)) => Ok(recipe.clone()),
             (name, _) => self.recipe(name),
         }
     }
 
+    /// The recipe that gems without a recipe's name belong to, judging by the first of them. If several fit, it is the
+    /// one that was set with [`Catalogue::with_client_recipe`], else the default, else [`Catalogue::client_recipe`], else
+    /// any.
     fn belonging<'a>(&self, known: &'a [Recipe], gems: &[WrittenGem]) -> Option<&'a Recipe> {
         let mut fitting = known.iter().filter(|recipe| fits(recipe, gems));
         let named =

@@ -13,13 +13,12 @@ use lapidary::report::{Checked, Summary, print_report, summary};
 use rayon::prelude::*;
 use serde::Serialize;
 
+use self::pages::Pages;
 use super::access::Access;
 use super::arguments::{BoundariesArgument, RuleArguments, Target};
 use super::failure::{Failure, Status};
 use super::files::{Choice, TextArguments, Usually, Walk};
 use super::terminal::{out, tell};
-
-use self::pages::Pages;
 
 /// How many files are checked in parallel before their reports are printed in order.
 const AT_ONCE: usize = 16;

@@ -1,5 +1,7 @@
 //! Groups books that are editions of one work.
 
+use std::collections::BTreeSet;
+
 use lapidary_gems::PlacedGem;
 
 /// Number of gems in a sketch, more than half of what most books have. Shares are estimated to 0.03 or better.
@@ -11,6 +13,8 @@ const EDITIONS: f64 = 0.33;
 /// is not nearly all.
 const CONTAINED: f64 = 0.88;
 const NEARLY_ALL: f64 = 0.8;
+/// Editions have some of their smallest gems in common: that none of this many are happens once in 400,000 pairs.
+const FIRST: usize = 32;
 
 /// The smallest gems of a book, from which the share of gems that two books have in common can be estimated (`MinHash`,
 /// Broder 1997).
@@ -38,10 +42,10 @@ impl Sketch {
     /// Whether two books are editions of one work.
     fn is_edition_of(&self, other: &Self) -> bool {
         let (small, large) = (self.gems.min(other.gems) as f64, self.gems.max(other.gems) as f64);
-        if small < EDITIONS * large {
+        if small < EDITIONS * large || self.resemblance(other, FIRST) <= 0.0 {
             return false;
         }
-        let resemblance = self.resemblance(other);
+        let resemblance = self.resemblance(other, SKETCH);
         if resemblance < EDITIONS {
             return false;
         }
@@ -49,11 +53,12 @@ impl Sketch {
         in_both < CONTAINED * small || small >= NEARLY_ALL * large
     }
 
-    /// The estimated number of gems that both books have, as a share of the gems that either has.
-    fn resemblance(&self, other: &Self) -> f64 {
+    /// The number of gems that both books have, as a share of the gems that either has, estimated from the `most` smallest
+    /// of these.
+    fn resemblance(&self, other: &Self, most: usize) -> f64 {
         let (mut a, mut b) = (self.least.iter().peekable(), other.least.iter().peekable());
         let (mut all, mut both) = (0_usize, 0_usize);
-        while all < SKETCH {
+        while all < most {
             let least = match (a.peek(), b.peek()) {
                 (Some(a), Some(b)) => (*a).min(*b),
                 (Some(one), None) | (None, Some(one)) => *one,
@@ -67,7 +72,8 @@ impl Sketch {
     }
 }
 
-/// Spreads gems evenly: the smallest gems of an exact recipe are not a fair sample if its hash is not.
+/// Puts gems in another order. `hardened` selects shingles with small hashes, so the smallest gems of two editions are
+/// the same more often than others, and are no fair sample.
 fn mixed(gem: u64) -> u64 {
     // The finalizer of MurmurHash3 (Appleby 2011), a bijection.
     let gem = (gem ^ (gem >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
@@ -76,16 +82,20 @@ fn mixed(gem: u64) -> u64 {
 }
 
 /// The number of each book's work, counted from 1 in the order of the books. An edition of an edition is the same work.
-/// Books are compared only with books of the same kind, such as those with gems of one recipe.
+/// Each sketch comes with the recipe of its gems; gems of different recipes are not compared.
 #[must_use]
-pub fn works<K: PartialEq>(books: &[(K, Sketch)]) -> Vec<u32> {
+pub fn works(books: &[(usize, Sketch)]) -> Vec<u32> {
     let mut works: Vec<u32> = Vec::with_capacity(books.len());
     let mut next = 1;
-    for (at, (kind, sketch)) in books.iter().enumerate() {
-        let same = |(of, other): &(K, Sketch)| of == kind && sketch.is_edition_of(other);
-        let editions: Vec<u32> =
-            books[..at].iter().zip(&works).filter(|(book, _)| same(book)).map(|(_, work)| *work).collect();
-        let work = editions.iter().min().copied().unwrap_or(next);
+    for (recipe, sketch) in books {
+        let mut editions: BTreeSet<u32> = BTreeSet::new();
+        for ((of, other), work) in books.iter().zip(&works) {
+            // One edition of a work is enough.
+            if of == recipe && !editions.contains(work) && sketch.is_edition_of(other) {
+                editions.insert(*work);
+            }
+        }
+        let work = editions.first().copied().unwrap_or(next);
         next += u32::from(editions.is_empty());
         for known in &mut works {
             if editions.contains(known) {
@@ -105,7 +115,7 @@ mod tests {
 
     use super::{SKETCH, Sketch, works};
 
-    fn book(gems: impl IntoIterator<Item = u64>) -> (u8, Sketch) {
+    fn book(gems: impl IntoIterator<Item = u64>) -> (usize, Sketch) {
         let gems: Vec<PlacedGem> = gems.into_iter().map(|gem| PlacedGem { gem: Gem(gem), place: None }).collect();
         (0, Sketch::of(&gems))
     }
@@ -124,9 +134,9 @@ mod tests {
         assert_eq!(
             works(&books),
             [1, 2, 1, 3, 1, 4],
-            "a collection is a work of its own, as is a book of another kind"
+            "a collection is a work of its own, as is a book with gems of another recipe"
         );
-        assert!(works::<u8>(&[]).is_empty());
+        assert!(works(&[]).is_empty());
         assert_eq!(works(&[book([]), book([])]), [1, 2], "nothing is known of these");
     }
 
@@ -142,7 +152,7 @@ mod tests {
         fn resemblance_is_as_counted(a in prop::collection::hash_set(0..600_u64, 0..300), b in prop::collection::hash_set(0..600_u64, 0..300)) {
             let (a, b): (HashSet<u64>, HashSet<u64>) = (a.into_iter().collect(), b.into_iter().collect());
             let (both, all) = (a.intersection(&b).count(), a.union(&b).count());
-            let found = book(a).1.resemblance(&book(b).1);
+            let found = book(a).1.resemblance(&book(b).1, SKETCH);
             // Few gems are counted, not estimated.
             let exact = if all == 0 { 0.0 } else { both as f64 / all as f64 };
             prop_assert!(all > SKETCH || (found - exact).abs() < 1e-12, "{found} {exact}");

@@ -5,7 +5,7 @@ use maud::html;
 
 use super::html::{date, whole_page};
 use super::page::clean;
-use super::words::{percent, rights};
+use super::words::percent;
 use crate::count::{count, grouped};
 use crate::index::Rights;
 
@@ -45,7 +45,7 @@ pub fn html_index(rows: &[Checked], when: Timestamp) -> String {
                     @match &row.outcome {
                         Ok(Summary { page, verdict, covered, matches }) => {
                             td { a href=(page) { (clean(&row.name)) } }
-                            td class=(verdict) { (rights(*verdict)) }
+                            td class=(verdict) { (word(*verdict)) }
                             td { @if *covered > 0.0 { (percent(*covered)) } }
                             td { (grouped(*matches as u64)) }
                         }
@@ -58,12 +58,16 @@ pub fn html_index(rows: &[Checked], when: Timestamp) -> String {
     whole_page(&format!("Check of {what}"), &body)
 }
 
+fn word(verdict: Rights) -> String {
+    verdict.as_str().replace('_', " ")
+}
+
 /// How many files have which verdict: `5 files: 2 protected, 3 unknown`.
 #[must_use]
 pub fn summary(rows: &[Checked]) -> String {
     let verdicts = [Rights::Protected, Rights::Free, Rights::PublicDomain, Rights::Unknown].map(|verdict| {
         let of = rows.iter().filter(|row| row.outcome.as_ref().is_ok_and(|summary| summary.verdict == verdict)).count();
-        (of > 0).then(|| format!("{} {}", grouped(of as u64), verdict.as_str().replace('_', " ")))
+        (of > 0).then(|| format!("{} {}", grouped(of as u64), word(verdict)))
     });
     let failed = rows.iter().filter(|row| row.outcome.is_err()).count();
     let failed = (failed > 0).then(|| format!("{} not checked", grouped(failed as u64)));
