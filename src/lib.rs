@@ -52,6 +52,7 @@ pub mod evaluate;
 pub mod extract;
 pub mod index;
 pub mod isbn;
+pub mod language;
 pub mod matching;
 mod metrics;
 pub mod onix;

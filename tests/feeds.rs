@@ -167,6 +167,16 @@ fn a_report_is_a_page_that_can_be_filed() {
         let page = std::fs::read_to_string(pages.join(link)).expect("a page");
         assert!(page.contains(verdict), "{link}: {page}");
     }
-    let gone = run("check --data {} --html {} {}", &[&folder.data(), &page, &folder.path("gone.txt")]).expect(2);
+    // In Russian, the index, the pages and the summary are.
+    let said = run("check --lang ru --data {} --html {} {} {} {}", &paths).expect(1).out;
+    let summary = "3 файла: охраняется — 1, неизвестно — 1, не проверено — 1";
+    assert!(said.contains("ОХРАНЯЕТСЯ: 100\u{a0}% этого текста") && said.ends_with(&format!("{summary}\n")), "{said}");
+    let index = std::fs::read_to_string(pages.join("index.html")).expect("an index");
+    assert!(index.contains("<html lang=\"ru\">") && index.contains(summary), "{index}");
+    let page = std::fs::read_to_string(pages.join(links[0])).expect("a page");
+    assert!(page.contains("<html lang=\"ru\">") && page.contains("ОХРАНЯЕТСЯ: "), "{page}");
+    let gone =
+        run("check --data {} --html {} {}", &[&folder.data(), &folder.path("report.html"), &folder.path("gone.txt")])
+            .expect(2);
     assert!(gone.err.contains("gone.txt: No such file"), "{}", gone.err);
 }

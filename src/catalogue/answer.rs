@@ -7,6 +7,7 @@ use lapidary_gems::{RecipeError, RecipeName, Rule, WrittenGem};
 use serde::{Deserialize, Serialize};
 
 use crate::index::Library;
+use crate::language::Language;
 use crate::matching::{Relation, Score, Span};
 
 /// Number of matches in a report if no limit is given.
@@ -91,6 +92,8 @@ pub struct CheckOptions {
     pub day: Option<Date>,
     /// Whether to accept recipes that some books have no gems of yet.
     pub allow_incomplete: bool,
+    /// The language of the report's note.
+    pub language: Language,
 }
 
 impl Default for CheckOptions {
@@ -102,6 +105,7 @@ impl Default for CheckOptions {
             detail: true,
             day: None,
             allow_incomplete: false,
+            language: Language::default(),
         }
     }
 }

@@ -9,8 +9,8 @@ use super::allow::Allowances;
 use super::answer::CheckOptions;
 use super::shown::Shown;
 use crate::api::{BookRef, Match, Report};
-use crate::count::{count, grouped};
 use crate::index::{BookNo, Coverage, Library, Limits, Outline, Rights, Sizes, Snapshot, StoreError, Tally};
+use crate::language::Language;
 use crate::matching::{
     Alignment, Calibration, Covered, Extent, Judged, Judgements, LookedUp, Question, Reader, Reason, Relation, Sketch,
     Span, ToShow, candidates, chance, judge, kept, merge, rank, works,
@@ -176,27 +176,18 @@ impl Answered<'_> {
     }
 
     /// A caveat about the answer in this recipe. `common`: the number of gems that did not count.
-    fn note(&self, common: u32) -> Option<String> {
-        let recipe = self.asked.recipe.name();
-        let (gems, fewest) = (self.asked.gems.len(), self.asked.rule.fewest());
+    fn note(&self, language: Language, common: u32) -> Option<String> {
+        let recipe = language.quoted(self.asked.recipe.name().as_str());
+        let (gems, fewest) = (self.asked.gems.len() as u64, u64::from(self.asked.rule.fewest()));
         // A text of this length has as many gems as a match needs, on average.
-        let needed = grouped(u64::from(fewest) * u64::from(self.asked.recipe.characters_per_gem()));
+        let needed = fewest * u64::from(self.asked.recipe.characters_per_gem());
         if gems == 0 {
-            Some(format!(
-                "no gems with recipe '{recipe}': the text is too short, or not prose, so the check says nothing about it; \
-                 check at least {needed} characters"
-            ))
+            Some(language.note_no_gems(&recipe, needed))
         } else if self.is_short() {
-            Some(format!(
-                "{} with recipe '{recipe}', but a match needs {fewest} in common; check at least {needed} characters",
-                count(gems as u64, "gem", "gems")
-            ))
+            Some(language.note_few_gems(&recipe, gems, fewest, needed))
         } else if self.is_common(common) {
-            let (gems, cap) = (kept(&self.asked.gems), self.asked.rule.common_cap);
-            Some(format!(
-                "{common} of {gems} gems were not counted, because each is in more than {cap} books of a library: this text \
-                 is mostly boilerplate, or was added very often, so the check says little about it"
-            ))
+            let [common, gems, cap] = [common, kept(&self.asked.gems), self.asked.rule.common_cap].map(u64::from);
+            Some(language.note_boilerplate(common, gems, cap))
         } else {
             None
         }
@@ -226,16 +217,21 @@ impl Answering<'_> {
         let at = to_show.decisive.as_ref().map_or(0, first_recipe);
         let main = &self.in_recipes[at];
         let mut covering = Covering::new(self.in_recipes[0].asked, self.checking.bytes);
-        let (matches, left_out) = self.described(to_show, options.detail, &mut covering)?;
+        let (matches, left_out) = self.described(to_show, options, &mut covering)?;
         for found in &hidden {
             let (_, query) = self.of_match(found);
             covering.add(found, query, &query.aligned(found.number)?.spans);
         }
         let commons: Vec<HashSet<Gem>> = self.in_recipes.iter().map(Answered::common).collect();
         let common_of = |at: usize| self.in_recipes[at].count(|probe| commons[at].contains(&probe.placed.gem));
-        let notes = self.in_recipes.iter().enumerate().filter_map(|(at, answered)| answered.note(common_of(at)));
+        let notes = self
+            .in_recipes
+            .iter()
+            .enumerate()
+            .filter_map(|(at, answered)| answered.note(options.language, common_of(at)));
         let coverage = self.coverage();
-        let notes: Vec<String> = notes.chain(coverage.map(|coverage| self.missed(coverage))).chain(left_out).collect();
+        let notes: Vec<String> =
+            notes.chain(coverage.map(|coverage| self.missed(options.language, coverage))).chain(left_out).collect();
         let counted = main.question.probes.iter().filter(|probe| !commons[at].contains(&probe.placed.gem)).count();
         Ok(Report {
             verdict,
@@ -267,20 +263,9 @@ impl Answering<'_> {
     }
 
     /// Warns of the books that no recipe could find.
-    fn missed(&self, coverage: Coverage) -> String {
-        let (lacking, of) = (coverage.lacking(), coverage.of);
-        let names: Vec<String> = self.names(0..self.in_recipes.len()).iter().map(|name| format!("'{name}'")).collect();
-        match names.as_slice() {
-            [name] => {
-                format!("{lacking} of {of} books have no gems of recipe {name}, so this check could not find them")
-            }
-            names => {
-                let names = names.join(", ");
-                format!(
-                    "up to {lacking} of {of} books have no gems of recipes {names}, so this check could not find them"
-                )
-            }
-        }
+    fn missed(&self, language: Language, coverage: Coverage) -> String {
+        let names = self.names(0..self.in_recipes.len());
+        language.note_missed(coverage.lacking(), coverage.of, &language.names(&names), names.len() as u64)
     }
 
     fn names(&self, recipes: impl IntoIterator<Item = usize>) -> Vec<RecipeName> {
@@ -314,7 +299,7 @@ impl Answering<'_> {
     fn described(
         &self,
         ToShow { matches, decisive }: ToShow,
-        detail: bool,
+        options: &CheckOptions,
         covered: &mut Covering,
     ) -> Result<(Vec<Match>, Option<String>), CatalogueError> {
         let numbers: Vec<BookNo> = matches.iter().map(|found| found.number).collect();
@@ -337,14 +322,14 @@ impl Answering<'_> {
                 chance: answered.chance(query.probes().len(), score.common),
                 evidence,
                 error_probability: answered.error(query, gems.len() as u64, evidence),
-                spans: if detail { spans } else { Vec::new() },
+                spans: if options.detail { spans } else { Vec::new() },
                 allowed,
             };
             if shown.add(found, decisive.as_ref().is_some_and(|decisive| decisive.number == number)) {
                 sketches.push(sketch);
             }
         }
-        let (mut matches, left_out) = shown.finish();
+        let (mut matches, left_out) = shown.finish(options.language);
         for (found, work) in matches.iter_mut().zip(works(&sketches)) {
             found.work = work;
         }

@@ -1,9 +1,9 @@
 //! Limits the size of an answer. What does not fit is left out, and the answer says so.
 
 use crate::api::Match;
-use crate::count::count;
 use crate::index::Record;
 use crate::json::length;
+use crate::language::Language;
 
 /// Maximum size of an answer in bytes of JSON, plus or minus one book.
 pub(super) const ANSWER_BYTES: usize = 4 << 20;
@@ -44,16 +44,11 @@ impl Shown {
     }
 
     /// Returns the matches, and a note on what was left out.
-    pub(super) fn finish(self) -> (Vec<Match>, Option<String>) {
+    pub(super) fn finish(self, language: Language) -> (Vec<Match>, Option<String>) {
         let Self { matches, left_out, spans_left_out, .. } = self;
-        let mib = ANSWER_BYTES >> 20;
-        let note = (left_out + spans_left_out > 0).then(|| {
-            format!(
-                "{} and {} are not shown, because a report has at most {mib} MiB; ask for fewer matches, or for no spans",
-                count(left_out as u64, "match", "matches"),
-                count(spans_left_out as u64, "span", "spans")
-            )
-        });
+        let mib = (ANSWER_BYTES >> 20) as u64;
+        let note = (left_out + spans_left_out > 0)
+            .then(|| language.note_left_out(left_out as u64, spans_left_out as u64, mib));
         (matches, note)
     }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use clap::Args;
 use lapidary::catalogue::{Backups, Catalogue, CatalogueError, Recipes};
 use lapidary::index::Actor;
+use lapidary::language::Language;
 use lapidary::matching::RuleChanges;
 use lapidary_gems::{Boundaries, Recipe};
 use serde::{Deserialize, Serialize};
@@ -124,6 +125,14 @@ impl BoundariesArgument {
         };
         Ok(Recipes::Named(vec![self.apply(base)?.name().clone()]))
     }
+}
+
+/// The language of reports.
+#[derive(Args)]
+pub(super) struct LanguageArgument {
+    /// The language of the report: en or ru
+    #[arg(long, value_name = "LANGUAGE", default_value_t)]
+    pub(super) lang: Language,
 }
 
 /// Whether to keep folds.

@@ -9,13 +9,14 @@ use clap::Args;
 use lapidary::api::Report;
 use lapidary::catalogue::{CheckOptions, Query, Recipes};
 use lapidary::index::{Library, Rights};
+use lapidary::language::Language;
 use lapidary::report::{Checked, Summary, print_report, summary};
 use rayon::prelude::*;
 use serde::Serialize;
 
 use self::pages::Pages;
 use super::access::Access;
-use super::arguments::{BoundariesArgument, RuleArguments, Target};
+use super::arguments::{BoundariesArgument, LanguageArgument, RuleArguments, Target};
 use super::failure::{Failure, Status};
 use super::files::{Choice, TextArguments, Usually, Walk};
 use super::terminal::{out, tell};
@@ -55,6 +56,8 @@ pub(super) struct Check {
     /// The maximum number of matches to show per file
     #[arg(long, value_name = "N", default_value_t = CheckOptions::default().limit)]
     limit: usize,
+    #[command(flatten)]
+    language: LanguageArgument,
     /// Print JSON Lines: one object per file
     #[arg(long)]
     json: bool,
@@ -86,13 +89,14 @@ impl Check {
             detail: true,
             day: self.day,
             allow_incomplete: self.allow_incomplete,
+            language: self.language.lang,
         };
         let (stdin, paths): (Vec<_>, Vec<_>) = self.files.iter().cloned().partition(|path| path.as_os_str() == "-");
         let Walk { found, refused, .. } = Walk::of(&paths, &self.choice, Usually::All);
         let files: Vec<PathBuf> = stdin.into_iter().take(1).chain(found.into_iter().map(|f| f.path)).collect();
         let count = files.len() + refused.len();
         let pages = self.html.as_deref().map(|path| Pages::at(path, count)).transpose()?;
-        let mut shown = Output { json: self.json, pages, rows: Vec::new() };
+        let mut shown = Output { json: self.json, language: self.language.lang, pages, rows: Vec::new() };
         let checked = self.check_all(&*catalogue, &files, refused, &options, &mut shown);
         let finished = checked.and_then(|()| shown.finish());
         match (finished, shown.status()) {
@@ -148,6 +152,7 @@ impl Check {
 /// Shows reports as they come, and collects what an index shows of them.
 struct Output {
     json: bool,
+    language: Language,
     pages: Option<Pages>,
     rows: Vec<Checked>,
 }
@@ -168,12 +173,12 @@ impl Output {
             writeln!(out)?;
         } else if let Ok((report, bytes)) = checked {
             if let Some(pages) = &self.pages {
-                let page = pages.write(self.rows.len(), &file, &report, bytes)?;
+                let page = pages.write(self.language, self.rows.len(), &file, &report, bytes)?;
                 if let Some(Checked { outcome: Ok(summary), .. }) = self.rows.last_mut() {
                     summary.page = page;
                 }
             }
-            print_report(&mut out, &file, &report, Some(bytes), console::colors_enabled())?;
+            print_report(&mut out, self.language, &file, &report, Some(bytes), console::colors_enabled())?;
         }
         Ok(())
     }
@@ -181,10 +186,10 @@ impl Output {
     /// Ends the output: the index of a folder of pages, and a summary if there was more than one file.
     fn finish(&self) -> Result<(), Failure> {
         if let Some(pages) = &self.pages {
-            pages.finish(&self.rows)?;
+            pages.finish(self.language, &self.rows)?;
         }
         if !self.json && self.rows.len() > 1 {
-            writeln!(out(false), "{}", summary(&self.rows))?;
+            writeln!(out(false), "{}", summary(self.language, &self.rows))?;
         }
         Ok(())
     }

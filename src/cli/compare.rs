@@ -5,10 +5,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use lapidary::catalogue::{Text, compare};
-use lapidary::count::count;
-use lapidary_gems::Place;
+use lapidary::report::print_comparison;
 
-use super::arguments::{RecipeArguments, RuleArguments};
+use super::arguments::{LanguageArgument, RecipeArguments, RuleArguments};
 use super::failure::{Failure, Status};
 use super::files::TextArguments;
 use super::terminal::out;
@@ -23,6 +22,8 @@ pub(super) struct Compare {
     rule: RuleArguments,
     #[command(flatten)]
     input: TextArguments,
+    #[command(flatten)]
+    language: LanguageArgument,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -45,21 +46,8 @@ impl Compare {
             writeln!(out)?;
             return Ok(Status::Done);
         }
-        let score = comparison.score;
-        let gems = |number: u32| count(number.into(), "gem", "gems");
-        writeln!(out, "A  {}: {}", self.a.display(), gems(comparison.gems_a))?;
-        writeln!(out, "B  {}: {}", self.b.display(), gems(comparison.gems_b))?;
-        let verdict = if comparison.matches { "a match" } else { "no match" };
-        writeln!(out, "{} in common under {}: {verdict}", gems(score.common), comparison.recipe)?;
-        if score.common > 0 {
-            let (of_a, of_b) = (100.0 * score.share_of_query, 100.0 * score.share_of_book);
-            writeln!(out, "{of_a:.1} % of A, {of_b:.1} % of B; A to B: {}", comparison.relation.as_str())?;
-        }
-        for span in &comparison.spans {
-            let bytes = |place: Option<Place>| place.map_or_else(String::new, |p| format!("{}..{}", p.start, p.end));
-            let (in_a, in_b) = (bytes(span.query.bytes), bytes(span.book.bytes));
-            writeln!(out, "  {:>4} gems: bytes {in_a} of A match bytes {in_b} of B", span.common)?;
-        }
+        let [a, b] = [&self.a, &self.b].map(|path| path.display().to_string());
+        print_comparison(&mut out, self.language.lang, [&a, &b], &comparison)?;
         Ok(Status::Done)
     }
 }

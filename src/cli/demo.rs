@@ -17,6 +17,7 @@ use lapidary::catalogue::{Catalogue, CatalogueError, CheckOptions, Content, NewE
 use lapidary::count::grouped;
 use lapidary::description::Description;
 use lapidary::index::{Actor, BookKey, Record};
+use lapidary::language::Language;
 use lapidary::report::{Page, clean, style, wrap};
 
 use self::disguise::{Forgery, disguise};
@@ -169,7 +170,7 @@ impl<'o, W: Write> Demo<'o, W> {
         let start = Instant::now();
         let report = catalogue.check(&Query::text(text), &CheckOptions::default())?;
         let took = start.elapsed();
-        self.page.report(name, &report, Some(bytes))?;
+        self.page.report(Language::English, name, &report, Some(bytes))?;
         self.page.say(0, &self.plain, &format!("Fingerprinted, looked up and reported in {}.", time(took)))?;
         Ok(report)
     }

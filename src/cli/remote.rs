@@ -19,7 +19,7 @@ use lapidary_gems::{RecipeName, WrittenGem};
 use percent_encoding::{NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use ureq::http::header::{AUTHORIZATION, HeaderValue, RETRY_AFTER};
+use ureq::http::header::{ACCEPT_LANGUAGE, AUTHORIZATION, HeaderValue, RETRY_AFTER};
 use ureq::http::{Request, StatusCode};
 use ureq::middleware::MiddlewareNext;
 use ureq::unversioned::resolver::DefaultResolver;
@@ -201,7 +201,7 @@ fn parts(content: Content) -> (Option<String>, Option<bool>, Option<Vec<WrittenG
 
 impl Access for Remote {
     fn check(&self, query: &Query, options: &CheckOptions) -> Result<Report, Failure> {
-        let CheckOptions { recipes, library, limit, detail, day, allow_incomplete } = options.clone();
+        let CheckOptions { recipes, library, limit, detail, day, allow_incomplete, language } = options.clone();
         let (text, clean, gems) = match query.clone() {
             Query::Text { text, clean } => (Some(text), clean, None),
             Query::Gems(gems) => (None, None, Some(gems)),
@@ -224,7 +224,8 @@ impl Access for Remote {
             allow_incomplete: allow_incomplete.then_some(true),
             mark: None,
         };
-        self.post("/v1/checks", &check)
+        let request = self.agent.post(self.at("/v1/checks")).header(ACCEPT_LANGUAGE, language.tag());
+        self.parsed(self.read(request.send_json(&check))?)
     }
 
     fn add(&self, entry: NewEntry) -> Result<Added, Failure> {

@@ -1,33 +1,26 @@
-//! The wording of signs of disguise.
+//! What a report says about signs of disguise.
 
 use lapidary_gems::Trick;
 
 use super::page::clean;
-use super::words::percent;
 use crate::api::{Disguise, DisguisedWord, Report};
-use crate::count::{count, grouped};
+use crate::language::Language;
 
 /// The sentence on a disguised text: `This text is disguised: 1,204 letters of another script in 38 % of the words`.
-pub(super) fn disguise(report: &Report) -> Option<String> {
+pub(super) fn disguise(language: Language, report: &Report) -> Option<String> {
     let signs = report.disguise.as_ref().filter(|signs| signs.disguised)?;
-    let found: Vec<String> =
-        Trick::ALL.into_iter().filter_map(|trick| Some(said(trick, number(signs, trick)?))).collect();
-    let found = match &found[..] {
-        [several @ .., last] if !several.is_empty() => format!("{} and {last}", several.join(", ")),
-        _ => found.concat(),
-    };
-    Some(format!("This text is disguised: {found} in {} of the words", percent(signs.share)))
+    let said = |trick| Some(said(language, trick, number(signs, trick)?));
+    let tricks: Vec<String> = Trick::ALL.into_iter().filter_map(said).collect();
+    Some(language.disguised(&language.list(&tricks), &language.percent(signs.share)))
 }
 
 /// The examples of a disguised text, in context, with everything invisible made visible.
-pub(super) fn examples(report: &Report) -> impl Iterator<Item = String> {
+pub(super) fn examples(language: Language, report: &Report) -> impl Iterator<Item = String> {
     let signs = report.disguise.iter().filter(|signs| signs.disguised);
-    signs.flat_map(|signs| &signs.examples).map(|example| {
+    signs.flat_map(|signs| &signs.examples).map(move |example| {
         let DisguisedWord { trick, bytes, before, after, .. } = example;
-        let word = visible(example);
-        let (start, end) = (grouped(bytes.start), grouped(bytes.end));
-        let (before, after) = (clean(before), clean(after));
-        format!("{}, bytes {start} to {end}: …{before}{word}{after}…", name(*trick))
+        let context = format!("…{}{}{}…", clean(before), visible(example), clean(after));
+        language.disguised_word(&name(language, *trick), &language.place_bytes(bytes.start, bytes.end), &context)
     })
 }
 
@@ -43,25 +36,25 @@ fn number(signs: &Disguise, trick: Trick) -> Option<u64> {
     (number > 0).then_some(number)
 }
 
-fn said(trick: Trick, number: u64) -> String {
+fn said(language: Language, trick: Trick, number: u64) -> String {
     match trick {
-        Trick::Invisible => count(number, "invisible character", "invisible characters"),
-        Trick::LookAlikes => count(number, "letter of another script", "letters of another script"),
-        Trick::Marks => count(number, "combining mark", "combining marks"),
-        Trick::LetterSpaced => count(number, "letter-spaced word", "letter-spaced words"),
-        Trick::Digits => count(number, "digit for a letter", "digits for letters"),
-        Trick::Hyphens => count(number, "hyphen inside a word", "hyphens inside words"),
+        Trick::Invisible => language.invisible(number),
+        Trick::LookAlikes => language.look_alikes(number),
+        Trick::Marks => language.marks(number),
+        Trick::LetterSpaced => language.letter_spaced(number),
+        Trick::Digits => language.digits(number),
+        Trick::Hyphens => language.hyphens(number),
     }
 }
 
-fn name(trick: Trick) -> &'static str {
+fn name(language: Language, trick: Trick) -> String {
     match trick {
-        Trick::Invisible => "invisible characters",
-        Trick::LookAlikes => "letters of another script",
-        Trick::Marks => "combining marks",
-        Trick::LetterSpaced => "letter-spacing",
-        Trick::Digits => "digits for letters",
-        Trick::Hyphens => "hyphens inside words",
+        Trick::Invisible => language.trick_invisible(),
+        Trick::LookAlikes => language.trick_look_alikes(),
+        Trick::Marks => language.trick_marks(),
+        Trick::LetterSpaced => language.trick_letter_spaced(),
+        Trick::Digits => language.trick_digits(),
+        Trick::Hyphens => language.trick_hyphens(),
     }
 }
 

@@ -7,11 +7,12 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use super::disguise::{disguise, examples};
 use super::page::clean;
 use super::words::{
-    certainty, disabled, edition, evidence, odds, recipes, relation, rights, rule, shares, subject, verdict, whole,
+    certainty, disabled, edition, evidence, odds, place, recipes, relation, rights, rule, shares, subject, verdict,
+    whole,
 };
 use crate::api::{Match, Report};
-use crate::count::{count, grouped};
 use crate::index::Rights;
+use crate::language::Language;
 use crate::matching::Extent;
 
 /// The maximum number of spans to list with their positions for each match. The map shows all.
@@ -48,62 +49,62 @@ body { color: #e6e9ed; background: #16191d } section { border-color: #3a4149 } .
 /// `name` is the name of what was checked. `bytes` is its length, or `None` if gems rather than a text were checked. `when` is
 /// the time of the check.
 #[must_use]
-pub fn html_report(name: &str, report: &Report, bytes: Option<u64>, when: Timestamp) -> String {
+pub fn html_report(language: Language, name: &str, report: &Report, bytes: Option<u64>, when: Timestamp) -> String {
     let name = clean(name);
     let body = html! {
-        h1 class=(report.verdict) { (verdict(report)) }
-        (facts(&name, report, bytes, &date(when)))
+        h1 class=(report.verdict) { (verdict(language, report)) }
+        (facts(language, &name, report, bytes, &date(when)))
         @for (at, found) in report.matches.iter().enumerate() {
-            (one_match(at, found, report, bytes))
+            (one_match(language, at, found, report, bytes))
         }
         @let rest = report.total.saturating_sub(report.matches.len());
         @if rest > 0 {
-            section { p class="quiet" { (count(rest as u64, "more match", "more matches")) ", not shown here" } }
+            section { p class="quiet" { (language.more_matches(rest as u64)) } }
         }
-        (method(report))
+        (method(language, report))
     };
-    whole_page(&format!("Check of {name}"), &body)
+    whole_page(language, &language.check_of(&name), &body)
 }
 
-fn facts(name: &str, report: &Report, bytes: Option<u64>, when: &str) -> Markup {
+fn facts(language: Language, name: &str, report: &Report, bytes: Option<u64>, when: &str) -> Markup {
     html! {
         dl {
-            dt { "Checked" } dd { (subject(name, report, bytes)) }
-            dt { "When" } dd { (when) "; rights as of " (report.day) }
-            @if let Some(certainty) = certainty(report) {
-                dt { "Certainty" } dd { (certainty) }
+            dt { (language.head_checked()) } dd { (subject(language, name, report, bytes)) }
+            dt { (language.head_when()) } dd { (language.rights_as_of(when, &report.day.to_string())) }
+            @if let Some(certainty) = certainty(language, report) {
+                dt { (language.head_certainty()) } dd { (certainty) }
             }
-            dt { "Matches" } dd { (grouped(report.total as u64)) }
-            @if let Some(disguise) = disguise(report) {
-                dt { "Disguise" } dd { (disguise) }
+            dt { (language.head_matches()) } dd { (language.number(report.total as u64)) }
+            @if let Some(disguise) = disguise(language, report) {
+                dt { (language.head_disguise()) } dd { (disguise) }
             }
-            @if let Some(disabled) = disabled(report) {
-                dt { "Not counted" } dd { (disabled) }
+            @if let Some(disabled) = disabled(language, report) {
+                dt { (language.head_not_counted()) } dd { (disabled) }
             }
             @if let Some(note) = &report.note {
-                dt { "Note" } dd { (clean(note)) }
+                dt { (language.head_note()) } dd { (clean(note)) }
             }
         }
     }
 }
 
 /// How the verdict came about, for readers who check it.
-fn method(report: &Report) -> Markup {
+fn method(language: Language, report: &Report) -> Markup {
     html! {
         section class="quiet" {
-            h2 { "Method" }
-            p { (recipes(&report.recipes)) "; " (rule(report)) }
+            h2 { (language.head_method()) }
+            p { (recipes(language, &report.recipes)) "; " (rule(language, report)) }
             @if !report.matches.is_empty() {
                 ol {
                     @for found in &report.matches {
-                        li { (evidence(found)) "; " (odds(found.chance)) }
+                        li { (evidence(language, found)) "; " (odds(language, found.chance)) }
                     }
                 }
             }
-            @if disguise(report).is_some() {
-                p { "Disguised words:" }
+            @if disguise(language, report).is_some() {
+                p { (language.head_disguised_words()) }
                 ul {
-                    @for example in examples(report) {
+                    @for example in examples(language, report) {
                         li { (example) }
                     }
                 }
@@ -112,45 +113,52 @@ fn method(report: &Report) -> Markup {
     }
 }
 
-fn one_match(at: usize, found: &Match, report: &Report, bytes: Option<u64>) -> Markup {
+fn one_match(language: Language, at: usize, found: &Match, report: &Report, bytes: Option<u64>) -> Markup {
     let Match { book, score, .. } = found;
     let counted = report.gems.saturating_sub(report.common_gems + report.allowed_gems);
     let of_book = whole(score.common, score.share_of_book);
     let known = Some(book.bytes).filter(|bytes| *bytes > 0);
     html! {
         section {
-            h2 { (at + 1) ". " (book.title.as_deref().map_or_else(|| "(no title)".to_owned(), clean)) }
+            h2 { (at + 1) ". " (book.title.as_deref().map_or_else(|| language.no_title(), clean)) }
             @if !book.authors.is_empty() { p { (clean(&book.authors.join(", "))) } }
             p class=(book.rights) {
-                (clean(&book.library)) "/" (clean(&book.id)) ", " (rights(book.rights))
+                (clean(&book.library)) "/" (clean(&book.id)) ", " (rights(language, book.rights))
                 @if let Some(validity) = &book.validity {
-                    @if let Some(from) = validity.from { "; assigned rights valid from " (from) }
-                    @if let Some(until) = validity.until { "; assigned rights valid until " (until) }
+                    @if let Some(from) = validity.from { "; " (language.valid_from(&from.to_string())) }
+                    @if let Some(until) = validity.until { "; " (language.valid_until(&until.to_string())) }
                 }
-                @if found.allowed { "; on an allow-list: not part of the verdict" }
+                @if found.allowed { "; " (language.on_allow_list()) }
             }
-            @if let Some(edition) = edition(report, at) { p { (edition) } }
-            p { (relation(found.relation)) }
-            p { (shares(found)) }
+            @if let Some(edition) = edition(language, report, at) { p { (edition) } }
+            p { (relation(language, found.relation)) }
+            p { (shares(language, found)) }
             @if !found.spans.is_empty() {
-                (map(found, bytes, counted, known, of_book))
-                (places(found))
+                (map(language, found, bytes, counted, known, of_book))
+                (places(language, found))
             }
         }
     }
 }
 
 /// Draws the text above, the book below, and bands between the parts that match.
-fn map(found: &Match, bytes: Option<u64>, gems: u32, book_bytes: Option<u64>, book_gems: u32) -> Markup {
+fn map(
+    language: Language,
+    found: &Match,
+    bytes: Option<u64>,
+    gems: u32,
+    book_bytes: Option<u64>,
+    book_gems: u32,
+) -> Markup {
     let text = Scale::of(found.spans.iter().map(|span| span.query), bytes, gems);
     let book = Scale::of(found.spans.iter().map(|span| span.book), book_bytes, book_gems);
     let (top, bottom) = (BAR, BAR + GAP);
     let colour = if found.book.rights == Rights::Protected { "protected" } else { "free" };
     html! {
         svg viewBox=(format!("0 0 {WIDTH} {}", 2.0 * (BAR + 18.0) + GAP)) class=(colour) role="img"
-            aria-label="which parts of the text match which parts of the book" {
+            aria-label=(language.map_shows()) {
             g transform="translate(0 18)" {
-                text x="0" y="-5" { "text" }
+                text x="0" y="-5" { (language.text()) }
                 rect class="bar" x="0" y="0" width=(WIDTH) height=(BAR) {}
                 rect class="bar" x="0" y=(bottom) width=(WIDTH) height=(BAR) {}
                 @for span in &found.spans {
@@ -161,26 +169,22 @@ fn map(found: &Match, bytes: Option<u64>, gems: u32, book_bytes: Option<u64>, bo
                     polygon class="ribbon"
                         points=(format!("{},{top} {},{top} {},{bottom} {},{bottom}", figure(a), figure(b), figure(d), figure(c))) {}
                 }
-                text x="0" y=(bottom + BAR + 14.0) { "book" }
+                text x="0" y=(bottom + BAR + 14.0) { (language.book()) }
             }
         }
     }
 }
 
-fn places(found: &Match) -> Markup {
-    let place = |extent: &Extent| match extent.bytes {
-        Some(bytes) => format!("bytes {} to {}", grouped(bytes.start), grouped(bytes.end)),
-        None => format!("gems {} to {}", extent.gems.start, extent.gems.end),
-    };
+fn places(language: Language, found: &Match) -> Markup {
     html! {
         table {
-            tr { th { "Gems" } th { "In the text" } th { "In the book" } }
+            tr { th { (language.head_gems()) } th { (language.head_in_text()) } th { (language.head_in_book()) } }
             @for span in found.spans.iter().take(LISTED_SPANS) {
-                tr { td { (span.common) } td { (place(&span.query)) } td { (place(&span.book)) } }
+                tr { td { (span.common) } td { (place(language, &span.query)) } td { (place(language, &span.book)) } }
             }
         }
         @let rest = found.spans.len().saturating_sub(LISTED_SPANS);
-        @if rest > 0 { p class="quiet" { "and " (grouped(rest as u64)) " more, all in the map" } }
+        @if rest > 0 { p class="quiet" { (language.more_in_map(rest as u64)) } }
     }
 }
 
@@ -222,10 +226,10 @@ pub(super) fn date(when: Timestamp) -> String {
 }
 
 /// A page with this body.
-pub(super) fn whole_page(title: &str, body: &Markup) -> String {
+pub(super) fn whole_page(language: Language, title: &str, body: &Markup) -> String {
     let page = html! {
         (DOCTYPE)
-        html lang="en" {
+        html lang=(language) {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width";

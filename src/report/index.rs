@@ -5,9 +5,8 @@ use maud::html;
 
 use super::html::{date, whole_page};
 use super::page::clean;
-use super::words::percent;
-use crate::count::{count, grouped};
 use crate::index::Rights;
+use crate::language::Language;
 
 /// The row of an index of reports.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,44 +32,57 @@ pub struct Summary {
 
 /// Formats an index of reports as an HTML page.
 #[must_use]
-pub fn html_index(rows: &[Checked], when: Timestamp) -> String {
-    let what = count(rows.len() as u64, "file", "files");
+pub fn html_index(language: Language, rows: &[Checked], when: Timestamp) -> String {
     let body = html! {
-        h1 { (summary(rows)) }
-        p class="quiet" { "Checked on " (date(when)) }
+        h1 { (summary(language, rows)) }
+        p class="quiet" { (language.checked_on(&date(when))) }
         table class="index" {
-            tr { th { "File" } th { "Verdict" } th { "In protected books" } th { "Matches" } }
+            tr {
+                th { (language.head_file()) } th { (language.head_verdict()) } th { (language.head_covered()) }
+                th { (language.head_matches()) }
+            }
             @for row in rows {
                 tr {
                     @match &row.outcome {
                         Ok(Summary { page, verdict, covered, matches }) => {
                             td { a href=(page) { (clean(&row.name)) } }
-                            td class=(verdict) { (word(*verdict)) }
-                            td { @if *covered > 0.0 { (percent(*covered)) } }
-                            td { (grouped(*matches as u64)) }
+                            td class=(verdict) { (word(language, *verdict)) }
+                            td { @if *covered > 0.0 { (language.percent(*covered)) } }
+                            td { (language.number(*matches as u64)) }
                         }
-                        Err(why) => { td { (clean(&row.name)) } td colspan="3" { "not checked: " (clean(why)) } }
+                        Err(why) => { td { (clean(&row.name)) } td colspan="3" { (language.not_checked(&clean(why))) } }
                     }
                 }
             }
         }
     };
-    whole_page(&format!("Check of {what}"), &body)
+    whole_page(language, &language.check_of(&language.files(rows.len() as u64)), &body)
 }
 
-fn word(verdict: Rights) -> String {
-    verdict.as_str().replace('_', " ")
+fn word(language: Language, verdict: Rights) -> String {
+    match verdict {
+        Rights::Protected => language.is_protected(),
+        Rights::Free => language.is_free(),
+        Rights::PublicDomain => language.is_public_domain(),
+        Rights::Unknown => language.is_unknown(),
+    }
 }
 
 /// How many files have which verdict: `5 files: 2 protected, 3 unknown`.
 #[must_use]
-pub fn summary(rows: &[Checked]) -> String {
-    let verdicts = [Rights::Protected, Rights::Free, Rights::PublicDomain, Rights::Unknown].map(|verdict| {
-        let of = rows.iter().filter(|row| row.outcome.as_ref().is_ok_and(|summary| summary.verdict == verdict)).count();
-        (of > 0).then(|| format!("{} {}", grouped(of as u64), word(verdict)))
-    });
-    let failed = rows.iter().filter(|row| row.outcome.is_err()).count();
-    let failed = (failed > 0).then(|| format!("{} not checked", grouped(failed as u64)));
-    let parts: Vec<String> = verdicts.into_iter().flatten().chain(failed).collect();
-    format!("{}: {}", count(rows.len() as u64, "file", "files"), parts.join(", "))
+pub fn summary(language: Language, rows: &[Checked]) -> String {
+    let with = |verdict| move |row: &Checked| row.outcome.as_ref().is_ok_and(|summary| summary.verdict == verdict);
+    let tally = |of: &dyn Fn(&Checked) -> bool, said: fn(Language, u64) -> String| {
+        let number = rows.iter().filter(|row| of(row)).count() as u64;
+        (number > 0).then(|| said(language, number))
+    };
+    let parts = [
+        tally(&with(Rights::Protected), Language::protected_of),
+        tally(&with(Rights::Free), Language::free_of),
+        tally(&with(Rights::PublicDomain), Language::public_domain_of),
+        tally(&with(Rights::Unknown), Language::unknown_of),
+        tally(&|row| row.outcome.is_err(), Language::not_checked_of),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    format!("{}: {}", language.files(rows.len() as u64), parts.join(", "))
 }

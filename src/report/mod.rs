@@ -1,6 +1,7 @@
 //! Human-readable check reports: on a terminal, or as an HTML page. Programs read the JSON of the
 //! [`Report`](crate::api::Report) instead.
 
+mod comparison;
 mod disguise;
 mod html;
 mod index;
@@ -10,6 +11,7 @@ mod terminal;
 mod tests;
 mod words;
 
+pub use self::comparison::print_comparison;
 pub use self::html::html_report;
 pub use self::index::{Checked, Summary, html_index, summary};
 pub use self::page::{Page, clean, harmless, wrap};

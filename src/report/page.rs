@@ -85,12 +85,13 @@ pub fn harmless(text: &str) -> String {
     text.chars().filter(|c| !invisible(c)).map(harmless).collect()
 }
 
-/// Wraps a text into lines of at most `width` columns. Longer words are truncated.
+/// Wraps a text into lines of at most `width` columns, but not at no-break spaces. Longer words are truncated.
 #[must_use]
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut used = 0;
-    for word in text.split_whitespace() {
+    let breaks = |c: char| c.is_whitespace() && !matches!(c, '\u{a0}' | '\u{2007}' | '\u{202f}');
+    for word in text.split(breaks).filter(|word| !word.is_empty()) {
         let word = truncate_str(word, width, "…");
         let columns = measure_text_width(&word);
         match lines.last_mut() {
@@ -132,6 +133,8 @@ mod tests {
         assert_eq!(wrap(" one two\nthree ", 7), ["one two", "three"]);
         assert_eq!(wrap("猫猫 猫猫", 7), ["猫猫", "猫猫"]);
         assert_eq!(wrap("a immeasurable b", 6), ["a", "immea…", "b"]);
+        assert_eq!(wrap("12\u{a0}345 книг", 9), ["12\u{a0}345", "книг"]);
+        assert_eq!(wrap("Он 12\u{a0}345", 6), ["Он", "12\u{a0}345"]);
         assert_eq!(wrap(" ", 6), [""; 0]);
     }
 }

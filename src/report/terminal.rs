@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use console::Style;
 
 use crate::api::{Match, Report};
-use crate::count::{count, grouped};
 use crate::index::Rights;
+use crate::language::Language;
 use crate::matching::Extent;
 
 use super::disguise::{disguise, examples};
@@ -29,98 +29,104 @@ const LABEL: usize = 6;
 /// sequences are written only with `colour`.
 pub fn print_report(
     out: &mut impl Write,
+    language: Language,
     name: &str,
     report: &Report,
     bytes: Option<u64>,
     colour: bool,
 ) -> io::Result<()> {
-    Page::new(out, colour).report(name, report, bytes)
+    Page::new(out, colour).report(language, name, report, bytes)
 }
 
 impl<W: Write> Page<'_, W> {
     /// Writes a report, as [`print_report`] prints it.
-    pub fn report(&mut self, name: &str, report: &Report, bytes: Option<u64>) -> io::Result<()> {
+    pub fn report(&mut self, language: Language, name: &str, report: &Report, bytes: Option<u64>) -> io::Result<()> {
         let plain = Style::new();
-        self.say(0, &style(report.verdict).bold(), &verdict(report))?;
-        self.say(INDENT, &plain, &subject(name, report, bytes))?;
-        if let Some(certainty) = certainty(report) {
+        self.say(0, &style(report.verdict).bold(), &verdict(language, report))?;
+        self.say(INDENT, &plain, &subject(language, name, report, bytes))?;
+        if let Some(certainty) = certainty(language, report) {
             self.say(INDENT, &plain, &certainty)?;
         }
-        if let Some(disguise) = disguise(report) {
+        if let Some(disguise) = disguise(language, report) {
             self.say(INDENT, &plain, &disguise)?;
         }
-        if let Some(disabled) = disabled(report) {
-            self.say(INDENT, &plain, &format!("not counted: {disabled}"))?;
+        if let Some(disabled) = disabled(language, report) {
+            self.say(INDENT, &plain, &language.not_counted(&disabled))?;
         }
         if let Some(note) = &report.note {
-            self.say(INDENT, &plain, &format!("note: {note}"))?;
+            self.say(INDENT, &plain, &language.note(note))?;
         }
         for (i, found) in report.matches.iter().take(DESCRIBED).enumerate() {
             self.gap()?;
-            self.found(i, found, report, bytes)?;
+            self.found(language, i, found, report, bytes)?;
         }
         let rest = report.total.saturating_sub(report.matches.len().min(DESCRIBED));
         if rest > 0 {
             self.gap()?;
             let rest = match report.matches.len() {
-                0 => format!("{}, not shown", count(rest as u64, "match", "matches")),
-                _ => format!("… and {} more", grouped(rest as u64)),
+                0 => language.not_shown(rest as u64),
+                _ => language.more(rest as u64),
             };
             self.say(0, &plain, &rest)?;
         }
-        if report.gems > 0 || disguise(report).is_some() {
-            self.method(report)?;
+        if report.gems > 0 || disguise(language, report).is_some() {
+            self.method(language, report)?;
         }
         self.gap()
     }
 
     /// Writes how the verdict came about, for readers who check it. An answer without matches and disguise has it in
     /// one line.
-    fn method(&mut self, report: &Report) -> io::Result<()> {
+    fn method(&mut self, language: Language, report: &Report) -> io::Result<()> {
         let plain = Style::new();
-        let rule = format!("{}; {}", recipes(&report.recipes), rule(report));
-        let examples: Vec<String> = examples(report).collect();
+        let rule = format!("{}; {}", recipes(language, &report.recipes), rule(language, report));
+        let examples: Vec<String> = examples(language, report).collect();
         if report.matches.is_empty() && examples.is_empty() {
-            return self.say(INDENT, &plain, &format!("method: {rule}"));
+            return self.say(INDENT, &plain, &language.method_in_short(&rule));
         }
         self.gap()?;
-        self.say(0, &plain, "Method")?;
+        self.say(0, &plain, &language.head_method())?;
         self.say(INDENT, &plain, &rule)?;
         for (number, found) in (1..).zip(report.matches.iter().take(DESCRIBED)) {
-            self.say(INDENT, &plain, &format!("{number}. {}; {}", evidence(found), odds(found.chance)))?;
+            let figures = format!("{number}. {}; {}", evidence(language, found), odds(language, found.chance));
+            self.say(INDENT, &plain, &figures)?;
         }
         examples.iter().try_for_each(|example| self.say(INDENT, &plain, example))
     }
 
-    fn found(&mut self, at: usize, found: &Match, report: &Report, bytes: Option<u64>) -> io::Result<()> {
+    fn found(
+        &mut self,
+        language: Language,
+        at: usize,
+        found: &Match,
+        report: &Report,
+        bytes: Option<u64>,
+    ) -> io::Result<()> {
         let Match { book, score, .. } = found;
         let uncounted = report.common_gems + report.allowed_gems;
         let (plain, counted) = (Style::new(), report.gems.saturating_sub(uncounted));
         let title = book.title.as_deref().filter(|title| !clean(title).trim().is_empty());
-        let title = format!("{}. {}", at + 1, title.unwrap_or("(no title)"));
+        let title = format!("{}. {}", at + 1, title.map_or_else(|| language.no_title(), ToOwned::to_owned));
         self.say_at_most(TITLE_LINES, 0, &Style::new().bold(), &title)?;
         if !book.authors.is_empty() {
             self.say_at_most(TITLE_LINES, INDENT, &plain, &book.authors.join(", "))?;
         }
-        let allowed = if found.allowed { ", on an allow-list: not part of the verdict" } else { "" };
-        self.say(
-            INDENT,
-            &style(book.rights),
-            &format!("{}/{}, {}{allowed}", book.library, book.id, rights(book.rights)),
-        )?;
+        let allowed = if found.allowed { format!(", {}", language.on_allow_list()) } else { String::new() };
+        let standing = format!("{}/{}, {}{allowed}", book.library, book.id, rights(language, book.rights));
+        self.say(INDENT, &style(book.rights), &standing)?;
         let of_book = whole(score.common, score.share_of_book);
-        if let Some(edition) = edition(report, at) {
+        if let Some(edition) = edition(language, report, at) {
             self.say(INDENT, &plain, &edition)?;
         }
-        self.say(INDENT, &plain, relation(found.relation))?;
-        self.say(INDENT, &plain, &shares(found))?;
+        self.say(INDENT, &plain, &relation(language, found.relation))?;
+        self.say(INDENT, &plain, &shares(language, found))?;
         if !found.spans.is_empty() {
             let text: Vec<Extent> = found.spans.iter().map(|span| span.query).collect();
             let this: Vec<Extent> = found.spans.iter().map(|span| span.book).collect();
             let columns = self.width() - INDENT - LABEL;
             let known = Some(book.bytes).filter(|bytes| *bytes > 0);
-            self.line(INDENT, &plain, &format!("{:LABEL$}{}", "text", map(&text, bytes, counted, columns)))?;
-            self.line(INDENT, &plain, &format!("{:LABEL$}{}", "book", map(&this, known, of_book, columns)))?;
+            self.line(INDENT, &plain, &format!("{:LABEL$}{}", language.text(), map(&text, bytes, counted, columns)))?;
+            self.line(INDENT, &plain, &format!("{:LABEL$}{}", language.book(), map(&this, known, of_book, columns)))?;
         }
         Ok(())
     }

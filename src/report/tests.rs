@@ -3,10 +3,11 @@
 use lapidary_gems::{Place, Rule, Trick};
 
 use super::terminal::map;
-use super::words::{many, odds, percent};
-use super::{Page, html_report, print_report};
+use super::words::{many, odds};
+use super::{Checked, Page, Summary, html_index, html_report, print_comparison, print_report, summary};
 use crate::api::{BookRef, Disguise, DisguisedWord, Match, Report};
 use crate::index::Rights;
+use crate::language::Language::{self, English, Russian};
 use crate::matching::{Extent, Range, Reason, Relation, Score, Span};
 
 fn extent(gems: (u32, u32), bytes: Option<(u64, u64)>) -> Extent {
@@ -68,8 +69,12 @@ fn report(mut matches: Vec<Match>) -> Report {
 }
 
 fn printed(width: usize, name: &str, report: &Report, bytes: Option<u64>) -> String {
+    printed_in(English, width, name, report, bytes)
+}
+
+fn printed_in(language: Language, width: usize, name: &str, report: &Report, bytes: Option<u64>) -> String {
     let mut out = Vec::new();
-    Page::new(&mut out, false).of_width(width).report(name, report, bytes).expect("memory");
+    Page::new(&mut out, false).of_width(width).report(language, name, report, bytes).expect("memory");
     String::from_utf8(out).expect("text")
 }
 
@@ -126,7 +131,7 @@ fn one_measure_of_certainty() {
     for (error, expected) in table {
         report.error_probability = error;
         let text = printed(120, "novel.txt", &report, Some(50_000));
-        let page = html_report("novel.txt", &report, Some(50_000), jiff::Timestamp::UNIX_EPOCH);
+        let page = html_report(English, "novel.txt", &report, Some(50_000), jiff::Timestamp::UNIX_EPOCH);
         for (shown, heading) in [(text, "\nMethod\n"), (page, "<h2>Method</h2>")] {
             let (before, method) = shown.split_once(heading).expect("a method");
             assert!(before.contains(expected) && before.matches("rate").count() == 1, "{shown}");
@@ -226,7 +231,7 @@ Method
     let mut report = report(vec![]);
     report.disguise = Some(disguised(vec![example(Trick::LookAlikes, "in the box\nlay the ", "trеasure", ", and")]));
     assert_eq!(printed(80, "novel.txt", &report, Some(50_000)), expected);
-    let page = html_report("novel.txt", &report, Some(50_000), jiff::Timestamp::UNIX_EPOCH);
+    let page = html_report(English, "novel.txt", &report, Some(50_000), jiff::Timestamp::UNIX_EPOCH);
     let (before, method) = page.split_once("<h2>Method</h2>").expect("a method");
     assert!(before.contains("This text is disguised: 1,204 letters of another script in 38 % of the words"), "{page}");
     assert!(method.contains("tr[е=U+0435]asure"), "{page}");
@@ -260,7 +265,7 @@ fn what_is_hidden_is_shown_and_steers_no_terminal() {
         let text = printed(140, "novel.txt", &report, None);
         assert!(text.contains(&format!("the {shown} ")), "{shown}: {text}");
         assert!(text.chars().all(|c| c == '\n' || !(c.is_control() || c == '\u{202e}' || c == '\u{200b}')), "{text:?}");
-        let page = html_report("novel.txt", &report, None, jiff::Timestamp::UNIX_EPOCH);
+        let page = html_report(English, "novel.txt", &report, None, jiff::Timestamp::UNIX_EPOCH);
         assert!(page.contains(&format!("the {shown} ")) && !page.contains("<b>"), "{shown}: {page}");
         assert!(page.chars().all(|c| c == '\n' || !(c.is_control() || c == '\u{202e}')), "{page:?}");
     }
@@ -301,7 +306,7 @@ fn colours_only_when_asked() {
     let report = report(vec![found(Some("The Sea"), Rights::Protected)]);
     let [without, with] = [false, true].map(|colour| {
         let mut out = Vec::new();
-        print_report(&mut out, "novel.txt", &report, None, colour).expect("memory");
+        print_report(&mut out, English, "novel.txt", &report, None, colour).expect("memory");
         String::from_utf8(out).expect("text")
     });
     assert!(!without.contains('\u{1b}') && with.contains("\u{1b}[31m"), "{with:?}");
@@ -319,7 +324,7 @@ fn chance_in_words() {
         (5e-324, "by chance alone: once in 10³⁰⁸ checks like this one"),
     ];
     for (expected_books, words) in table {
-        assert_eq!(odds(expected_books), words);
+        assert_eq!(odds(English, expected_books), words);
     }
 }
 
@@ -335,10 +340,141 @@ fn numbers_in_words() {
         (3e23, "10²³"),
     ];
     for (number, words) in table {
-        assert_eq!(many(number), words);
+        assert_eq!(many(English, number), words);
     }
-    let shares = [0.0, 0.001, 0.5, 0.999, 1.0].map(percent);
-    assert_eq!(shares, ["0 %", "<1 %", "50 %", ">99 %", "100 %"]);
+}
+
+/// A report with everything that a report can say, and with names in Cyrillic.
+fn full() -> Report {
+    let cyrillic = |mut found: Match| {
+        (found.book.library, found.book.id) = ("север".into(), "17".into());
+        (found.book.title, found.book.authors) = (Some("Море".into()), vec!["А. Автор".into()]);
+        found
+    };
+    let mut report = report(vec![cyrillic(found(None, Rights::Protected)); 4]);
+    (report.total, report.disabled, report.common_gems, report.allowed_gems) = (1_300, 2, 3, 1);
+    (report.rule.min_support, report.rule.min_share) = (2.0, 0.03);
+    (report.error_probability, report.matches[0].error_probability) = (Some(2.5e-10), Some(1.3e-4));
+    (report.matches[1].error_probability, report.matches[1].work, report.matches[1].allowed) = (Some(1.0), 1, true);
+    (report.matches[2].chance, report.matches[2].book.title) = (1.7, None);
+    report.matches[3].spans[0].query.bytes = None;
+    for (found, relation) in report.matches.iter_mut().zip([
+        Relation::SameText,
+        Relation::PartOfBook,
+        Relation::ContainsBook,
+        Relation::Overlap,
+    ]) {
+        found.relation = relation;
+    }
+    let word = example(Trick::Digits, "в ящике лежал ", "кла4", ", и");
+    report.disguise =
+        Some(Disguise { invisible: 1, marks: 21, letter_spaced: 2, digits: 5, hyphens: 11, ..disguised(vec![word]) });
+    report.note = Some("оговорка".into());
+    report
+}
+
+#[test]
+fn in_russian() {
+    let expected = "\
+ОХРАНЯЕТСЯ: 38_% этого текста содержится в охраняемых книгах
+    роман.txt: 50_000 байт, 20 отпечатков, из них не учтено 3: они есть в
+    слишком многих книгах одной библиотеки, из них разрешён 1
+    измеренная доля ложных тревог: менее 1 на 4 миллиарда
+    Текст замаскирован: 1 невидимый знак, 1_204 буквы чужого алфавита, 21
+    надстрочный или подстрочный знак, 2 слова вразрядку, 5 цифр вместо букв и 11
+    дефисов внутри слов в 38_% слов
+    не учтено: 2 отключённые книги, которые совпали бы
+    примечание: оговорка
+
+1. Море
+    А. Автор
+    север/17, охраняется
+    текст и книга в основном совпадают
+    15 общих отпечатков: 75_% отпечатков текста, 38_% отпечатков книги
+    текст ░░░░░░░░░░░░░░░░░█████████████████████████████████████████████████████
+    книга ███████████████████████████████████░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░
+";
+    let text = printed_in(Russian, 80, "роман.txt", &full(), Some(50_000)).replace('\u{a0}', "_");
+    assert!(text.starts_with(expected), "{text}");
+    for said in [
+        "другое издание книги 1",
+        "в списке разрешённых: на вывод не влияет",
+        "(без названия)",
+        "… и ещё 1_296",
+        "алгоритм «documented»; для совпадения нужно не менее 3 общих отпечатков (отдельно стоящий считается за \
+         половину) и 3_% текста или книги; вероятность случайного совпадения при такой проверке: 1 на 77_000",
+        "1. доказательная сила 14,5; у посторонних книг такая бывает реже, чем 1 раз на 7_700",
+        "случайно столько же общих отпечатков имели бы примерно 2 посторонние книги",
+        "цифры вместо букв, байты 1_204–1_211: …в ящике лежал кла4, и…",
+    ] {
+        assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains(said), "{said}: {text}");
+    }
+}
+
+/// Nothing is left in another language: the only Latin letters are those of names and of markup.
+#[test]
+fn nothing_is_left_untranslated() {
+    let report = full();
+    let rows = |outcome| Checked { name: "роман".into(), outcome };
+    let listed = |verdict| rows(Ok(Summary { page: "1".into(), verdict, covered: 0.3, matches: 5 }));
+    let rows = [
+        listed(Rights::Protected),
+        listed(Rights::Free),
+        listed(Rights::PublicDomain),
+        listed(Rights::Unknown),
+        rows(Err("нет файла".into())),
+    ];
+    let verdicts = [Rights::Protected, Rights::Free, Rights::PublicDomain, Rights::Unknown];
+    let reasons = [Reason::NoMatch, Reason::TooShort, Reason::MostlyCommon, Reason::NothingToCompare, Reason::Match];
+    let mut said: Vec<String> =
+        [Some(50_000), None].iter().map(|&bytes| printed_in(Russian, 80, "роман", &report, bytes)).collect();
+    for verdict in verdicts {
+        for reason in reasons {
+            let found: Vec<Match> = report.matches.iter().take(usize::from(reason == Reason::Match)).cloned().collect();
+            let mut few = Report { verdict, reason, matches: found, ..report.clone() };
+            for (of, error) in few.matches.iter_mut().zip([Some(1.0)]) {
+                (of.book.rights, few.error_probability) = (verdict, error);
+            }
+            said.push(printed_in(Russian, 80, "роман", &few, None));
+        }
+    }
+    said.push(summary(Russian, &rows));
+    let page = html_report(Russian, "роман", &report, Some(50_000), jiff::Timestamp::UNIX_EPOCH);
+    let index = html_index(Russian, &rows, jiff::Timestamp::UNIX_EPOCH);
+    for page in [page, index] {
+        assert!(page.starts_with("<!DOCTYPE html><html lang=\"ru\">"), "{page}");
+        let (_, body) = page.split_once("</style>").expect("a page");
+        // The text between the tags.
+        said.push(body.split('<').filter_map(|tag| tag.split_once('>')).map(|(_, text)| text).collect());
+    }
+    for said in said {
+        let names = ["documented", "UTC", "&gt;", "&lt;", "gems"];
+        let rest = names.iter().fold(said.clone(), |said, name| said.replace(name, ""));
+        assert!(!rest.contains(|c: char| c.is_ascii_alphabetic()), "{said}");
+    }
+    assert_eq!(
+        summary(Russian, &rows),
+        "5 файлов: охраняется — 1, свободно — 1, общественное достояние — 1, неизвестно — 1, не проверено — 1"
+    );
+}
+
+#[test]
+fn comparisons() {
+    let recipe = lapidary_gems::Recipe::documented();
+    let words: Vec<String> = (0..9_000_u64).map(|i| format!("{:x}stone", i * 2_654_435_761 % 999_983)).collect();
+    let text = words.join(" ");
+    let [a, b] = [&text, &text[..text.len() / 2]].map(|text| crate::catalogue::Text::new(text, None));
+    let comparison = crate::catalogue::compare(&recipe, recipe.rule(), &a, &b);
+    let shown = |language| {
+        let mut out = Vec::new();
+        print_comparison(&mut out, language, ["one.txt", "two.txt"], &comparison).expect("memory");
+        String::from_utf8(out).expect("text")
+    };
+    let (english, russian) = (shown(English), shown(Russian));
+    assert!(english.contains("in common under documented: a match\n"), "{english}");
+    assert!(english.contains(" % of A, 100.0 % of B; most of B is in A\n"), "{english}");
+    assert!(russian.contains(" по алгоритму documented: тексты совпадают\n"), "{russian}");
+    assert!(russian.contains("\u{a0}% текста A, 100,0\u{a0}% текста B; большая часть B содержится в A\n"), "{russian}");
 }
 
 #[test]
@@ -358,7 +494,7 @@ fn a_page_shows_all_and_nothing_of_it_is_markup() {
     let mut report = report(vec![found(Some("<script>alert(1)</script>"), Rights::Protected)]);
     report.allowed_gems = 2;
     report.matches[0].allowed = true;
-    let page = html_report("<b>.txt", &report, Some(50_000), jiff::Timestamp::UNIX_EPOCH);
+    let page = html_report(English, "<b>.txt", &report, Some(50_000), jiff::Timestamp::UNIX_EPOCH);
     assert!(page.starts_with("<!DOCTYPE html>"), "{page}");
     for said in
         ["&lt;script&gt;", "&lt;b&gt;.txt", "1970-01-01", "2026-01-31", "<svg", "<polygon", "A. Author", "north/17"]
@@ -383,7 +519,7 @@ fn a_page_of_gems_alone_and_of_nothing() {
         (span.query.bytes, span.book.bytes) = (None, None);
     }
     for matches in [vec![only_gems], vec![]] {
-        let page = html_report("gems", &report(matches), None, jiff::Timestamp::UNIX_EPOCH);
+        let page = html_report(English, "gems", &report(matches), None, jiff::Timestamp::UNIX_EPOCH);
         assert!(!page.contains("NaN") && !page.contains("inf"), "{page}");
     }
 }

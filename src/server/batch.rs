@@ -18,10 +18,11 @@ use super::checks::question;
 use super::lines::{self, StreamLine};
 use super::memory::Room;
 use super::problem::Problem;
-use super::{State, body, parameters};
+use super::{State, body, language, parameters};
 use crate::api::{Check, CheckAnswer, Report};
 use crate::catalogue::Catalogue;
 use crate::error::ErrorCode;
+use crate::language::Language;
 
 /// The maximum number of lines per request.
 const MOST_CHECKS: u64 = 10_000;
@@ -65,18 +66,21 @@ pub(super) fn calls() -> Vec<Call> {
 
 async fn check(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
     parameters::none(request.query_string())?;
-    lines::answer(&request, payload, &state, |catalogue, lines, room| {
-        lines.into_par_iter().map(|line| answered(catalogue, line, room)).collect::<Vec<_>>()
-    })
+    let language = language::preferred(&request);
+    let mut response = lines::answer(&request, payload, &state, move |catalogue, lines, room| {
+        lines.into_par_iter().map(|line| answered(catalogue, language, line, room)).collect::<Vec<_>>()
+    })?;
+    language::say(language, response.headers_mut());
+    Ok(response)
 }
 
-fn answered(catalogue: &Catalogue, line: StreamLine, room: &Mutex<Room>) -> CheckAnswer {
+fn answered(catalogue: &Catalogue, language: Language, line: StreamLine, room: &Mutex<Room>) -> CheckAnswer {
     let number = line.number;
     let (mark, report) = match line.content {
         _ if number > MOST_CHECKS => (None, Err(too_many())),
         Err(problem) => (None, Err(problem)),
         Ok(bytes) => match mark(&bytes) {
-            Ok(mark) => (mark, checked(catalogue, &bytes)),
+            Ok(mark) => (mark, checked(catalogue, language, &bytes)),
             Err(problem) => (None, Err(problem)),
         },
     };
@@ -92,8 +96,9 @@ fn answered(catalogue: &Catalogue, line: StreamLine, room: &Mutex<Room>) -> Chec
     CheckAnswer { line: number, mark, report, problem }
 }
 
-fn checked(catalogue: &Catalogue, line: &[u8]) -> Result<Report, Problem> {
-    let (query, options) = question(body::json(line)?)?;
+fn checked(catalogue: &Catalogue, language: Language, line: &[u8]) -> Result<Report, Problem> {
+    let (query, mut options) = question(body::json(line)?)?;
+    options.language = language;
     Ok(catalogue.check(&query, &options)?)
 }
 

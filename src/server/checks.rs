@@ -13,6 +13,7 @@ use super::State;
 use super::access::Needs;
 use super::body::{self, Body};
 use super::calls::{Call, TEXT, file, form, json, text};
+use super::language;
 use super::memory::Room;
 use super::parameters;
 use super::problem::{Problem, excerpt};
@@ -28,7 +29,8 @@ pub(super) fn calls() -> Vec<Call> {
             .named("check", "Check a text, a file or gems")
             .about(
                 "With a JSON body, all fields are in the body, and query parameters are refused. With `Accept: \
-                 text/html`, the report is a page suitable for filing.",
+                 text/html`, the report is a page suitable for filing. `Accept-Language` (`en` or `ru`) selects \
+                 the language of the page, and of the `note` in JSON.",
             )
             .query::<CheckParameters>()
             .takes([json::<Check>().example(json!({ "text": TEXT })), text("text/plain").example(TEXT), file()])
@@ -48,19 +50,21 @@ pub(super) fn calls() -> Vec<Call> {
 async fn check(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
     let parameters = request.query_string().to_owned();
     let body = body::json_or_raw(&request, payload, &state).await?;
-    let page = wants_page(&request);
+    let (page, language) = (wants_page(&request), language::preferred(&request));
     work(&state, move |catalogue| {
-        let (query, options, mut room) = asked(body, &parameters)?;
+        let (query, mut options, mut room) = asked(body, &parameters)?;
+        options.language = language;
         room.grow_for(query.as_text(), catalogue)?;
         let report = catalogue.check(&query, &options)?;
         if !page {
-            return Answer::ok(&report);
+            return Ok(Answer::ok(&report)?.in_language(language));
         }
         let (name, bytes) = match &query {
-            Query::Text { text, .. } => ("text", Some(text.len() as u64)),
-            Query::Gems(_) => ("gems", None),
+            Query::Text { text, .. } => (language.name_text(), Some(text.len() as u64)),
+            Query::Gems(_) => (language.name_gems(), None),
         };
-        Ok(Answer::page(html_report(name, &report, bytes, Timestamp::now())))
+        let page = html_report(language, &name, &report, bytes, Timestamp::now());
+        Ok(Answer::page(page).in_language(language))
     })
     .await
 }
@@ -74,11 +78,12 @@ fn wants_page(request: &HttpRequest) -> bool {
 
 async fn check_by_gems(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
     let sent = body::form(&request, payload, &state).await?;
+    let language = language::preferred(&request);
     work(&state, move |catalogue| {
         let query = Query::Gems(listed(&sent.bytes)?);
         let recipes = catalogue.client_recipe().map_or(Recipes::Usual, |recipe| Recipes::Named(vec![recipe]));
-        let options = CheckOptions { recipes, ..CheckOptions::default() };
-        Answer::ok(&catalogue.check(&query, &options)?)
+        let options = CheckOptions { recipes, language, ..CheckOptions::default() };
+        Ok(Answer::ok(&catalogue.check(&query, &options)?)?.in_language(language))
     })
     .await
 }
@@ -141,6 +146,7 @@ fn check_options(asked: CheckParameters) -> Result<CheckOptions, Problem> {
         detail: asked.detail.unwrap_or(usual.detail),
         day: asked.day,
         allow_incomplete: asked.allow_incomplete.unwrap_or(usual.allow_incomplete),
+        language: usual.language,
     })
 }
 

@@ -24,6 +24,7 @@ mod health;
 mod import;
 mod jobs;
 mod keys;
+mod language;
 mod libraries;
 mod lines;
 mod memory;

@@ -9,32 +9,35 @@ use actix_web::{HttpResponse, HttpResponseBuilder};
 use serde::Serialize;
 use tracing::Span;
 
-use super::State;
 use super::outgoing::{Outgoing, PIECE};
 use super::problem::Problem;
 use super::requests;
 use super::turns::Patience;
+use super::{State, language};
 use crate::catalogue::{Catalogue, Editor};
 use crate::error::ErrorCode;
 use crate::index::Actor;
+use crate::language::Language;
 
 /// A response, already serialized off the event loop.
 pub(super) struct Answer {
     status: StatusCode,
     /// The content and its type, if any.
     shown: Option<(ContentType, Vec<u8>)>,
+    /// The language of its sentences, if the client could choose it.
+    language: Option<Language>,
 }
 
 impl Answer {
     /// A JSON response.
     pub(super) fn json(status: StatusCode, shown: &impl Serialize) -> Result<Self, Problem> {
         let json = serde_json::to_vec(shown).map_err(|error| Problem::failed(ErrorCode::Internal, &error))?;
-        Ok(Self { status, shown: Some((ContentType::json(), json)) })
+        Ok(Self { status, shown: Some((ContentType::json(), json)), language: None })
     }
 
     /// An HTML response.
     pub(super) fn page(page: String) -> Self {
-        Self { status: StatusCode::OK, shown: Some((ContentType::html(), page.into_bytes())) }
+        Self { status: StatusCode::OK, shown: Some((ContentType::html(), page.into_bytes())), language: None }
     }
 
     /// A JSON response with status 200.
@@ -44,7 +47,12 @@ impl Answer {
 
     /// An empty response with status 204.
     pub(super) fn done() -> Self {
-        Self { status: StatusCode::NO_CONTENT, shown: None }
+        Self { status: StatusCode::NO_CONTENT, shown: None, language: None }
+    }
+
+    /// Says in which language its sentences are.
+    pub(super) fn in_language(self, language: Language) -> Self {
+        Self { language: Some(language), ..self }
     }
 }
 
@@ -66,9 +74,9 @@ where
     let (request, by) = (Span::current(), requests::caller());
     let actor = by.actor();
     let job = move || request.in_scope(|| job(&catalogue, actor));
-    let Answer { status, shown } = state.turns.take(by.lane, by.client, Patience::Refusable, job).await??;
+    let Answer { status, shown, language } = state.turns.take(by.lane, by.client, Patience::Refusable, job).await??;
     let mut response = HttpResponseBuilder::new(status);
-    Ok(match shown {
+    let mut response = match shown {
         Some((kind, body)) => {
             if kind == ContentType::html() {
                 // A page loads nothing from elsewhere and runs no scripts.
@@ -76,12 +84,17 @@ where
             }
             response.insert_header((VARY, "accept")).insert_header(kind);
             if body.len() <= PIECE {
-                return Ok(response.body(body));
+                response.body(body)
+            } else {
+                let mut room = state.memory.room();
+                room.grow(body.len())?;
+                response.body(Outgoing::new(body, room))
             }
-            let mut room = state.memory.room();
-            room.grow(body.len())?;
-            response.body(Outgoing::new(body, room))
         }
         None => response.finish(),
-    })
+    };
+    if let Some(language) = language {
+        language::say(language, response.headers_mut());
+    }
+    Ok(response)
 }

@@ -1,7 +1,9 @@
 //! Web pages and the description of the API.
 
+use serde_json::{Value, json};
+
 use crate::common::prose;
-use crate::running::{Running, TEXT};
+use crate::running::{FORM, NDJSON, Running, TEXT};
 
 #[test]
 fn a_page_for_whoever_asks_for_one() {
@@ -21,6 +23,41 @@ fn a_page_for_whoever_asks_for_one() {
     for program in ["*/*", "application/json", "application/json, text/html", "nonsense"] {
         assert_eq!(accept(program).expect(200)["verdict"], "protected", "{program}");
     }
+}
+
+/// The page, and the note in JSON, are in the language that the client prefers. What programs read is not.
+#[test]
+fn reports_follow_the_language_of_the_client() {
+    let server = Running::start();
+    let text = prose(1, 4_000);
+    server.put_text("/v1/libraries/house/books/1", "protected", &text).expect(201);
+    let asked = |path: &str, kind: &str, accept: &str, language: &str, body: &str| {
+        let headers = [("Content-Type", kind), ("Accept", accept), ("Accept-Language", language)];
+        server.send("POST", path, &headers, body.as_bytes())
+    };
+    for (preferred, language, verdict) in [
+        ("ru-RU,ru;q=0.9,en;q=0.8", "ru", "ОХРАНЯЕТСЯ"),
+        ("en,ru;q=0.5", "en", "PROTECTED"),
+        ("ja, ru;q=0", "en", "PROTECTED"),
+    ] {
+        let page = asked("/v1/checks", TEXT, "text/html", preferred, &text);
+        assert!(page.head.contains(&format!("content-language: {language}\r\n")), "{}", page.head);
+        assert!(page.head.contains("vary: accept, accept-language"), "{}", page.head);
+        let page = String::from_utf8(page.body).unwrap();
+        assert!(page.contains(&format!("<html lang=\"{language}\">")) && page.contains(verdict), "{page}");
+    }
+    let russian = asked("/v1/checks", TEXT, "application/json", "ru", "короткий текст");
+    assert!(russian.head.contains("content-language: ru\r\n"), "{}", russian.head);
+    let (russian, english) = (russian.expect(200), server.check_text("короткий текст"));
+    assert!(russian["note"].as_str().unwrap().contains("проверьте не менее"), "{russian}");
+    let without_note = |mut report: Value| std::mem::take(&mut report["note"]).is_string().then_some(report);
+    assert_eq!(without_note(russian.clone()).unwrap(), without_note(english).unwrap());
+    let line = json!({ "text": "короткий текст" }).to_string() + "\n";
+    let batch = asked("/v1/checks:batch", NDJSON, "*/*", "ru", &line);
+    assert!(batch.head.contains("content-language: ru\r\n"), "{}", batch.head);
+    assert_eq!(batch.lines()[0]["report"]["note"], russian["note"]);
+    let form = asked("/copyright_check_by_gems/", FORM, "*/*", "ru", "gems=");
+    assert!(form.expect(200)["note"].as_str().unwrap().contains("ни одного отпечатка"));
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use lapidary::api::Report;
+use lapidary::language::Language;
 use lapidary::report::{Checked, html_index, html_report};
 
 use super::super::failure::Failure;
@@ -38,7 +39,14 @@ impl Pages {
     }
 
     /// Writes the page of the file with this number, and returns its name.
-    pub(super) fn write(&self, number: usize, file: &str, report: &Report, bytes: u64) -> Result<String, Failure> {
+    pub(super) fn write(
+        &self,
+        language: Language,
+        number: usize,
+        file: &str,
+        report: &Report,
+        bytes: u64,
+    ) -> Result<String, Failure> {
         let (path, name) = match self {
             Self::One(path) => (path.clone(), String::new()),
             Self::Folder(folder) => {
@@ -46,16 +54,16 @@ impl Pages {
                 (folder.join(&name), name)
             }
         };
-        let page = html_report(file, report, Some(bytes), Timestamp::now());
+        let page = html_report(language, file, report, Some(bytes), Timestamp::now());
         fs::write(&path, page).map_err(|e| failed(&path, &e))?;
         Ok(name)
     }
 
     /// Writes the index of a folder.
-    pub(super) fn finish(&self, rows: &[Checked]) -> Result<(), Failure> {
+    pub(super) fn finish(&self, language: Language, rows: &[Checked]) -> Result<(), Failure> {
         let Self::Folder(folder) = self else { return Ok(()) };
         let path = folder.join(INDEX);
-        fs::write(&path, html_index(rows, Timestamp::now())).map_err(|e| failed(&path, &e))
+        fs::write(&path, html_index(language, rows, Timestamp::now())).map_err(|e| failed(&path, &e))
     }
 }
 

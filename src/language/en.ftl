@@ -1,0 +1,226 @@
+# The messages of reports in English.
+
+## General
+
+and = { $several } and { $last }
+quoted = '{ $name }'
+gems = { $number } { $number ->
+    [one] gem
+   *[other] gems
+}
+bytes = { $number } { $number ->
+    [one] byte
+   *[other] bytes
+}
+millions = { $number } million
+billions = { $number } billion
+trillions = { $number } trillion
+place_bytes = bytes { $start } to { $end }
+place_gems = gems { $start } to { $end }
+
+## The verdict and its reason
+
+verdict_protected = PROTECTED: { $covered } of this text is in protected books
+verdict_free = free: this text, or part of it, is in a book that is free to publish
+verdict_public_domain = public domain: this text, or part of it, is in a book in the public domain
+verdict_unknown = unknown: { $why }
+why_only_allowed = it matches only books on an allow-list
+why_rights_unknown = it matches a book whose rights are unknown
+why_nothing_to_compare = the catalogue has nothing to compare it with
+why_no_text = there is nothing in this text to check
+why_too_short = the text is too short to check
+why_mostly_common = most of this text is in too many books to tell
+why_no_match = nothing in the catalogue matches
+
+## What was checked
+
+name_text = text
+name_gems = gems
+common_gems = { $number } of them in too many books of a library to count
+allowed_gems = { $number } of them allowed
+error_below = measured false-alarm rate: below 1 in { $odds }
+error_unknown = false-alarm rate: unknown, since too few unrelated books were measured
+error_not_measured = false-alarm rate: not measured for recipe { $recipe }
+disabled_books = { $number } { $number ->
+    [one] disabled book
+   *[other] disabled books
+} would match
+
+## Signs of disguise
+
+disguised = This text is disguised: { $tricks } in { $share } of the words
+disguised_word = { $trick }, { $place }: { $context }
+invisible = { $number } { $number ->
+    [one] invisible character
+   *[other] invisible characters
+}
+look_alikes = { $number } { $number ->
+    [one] letter of another script
+   *[other] letters of another script
+}
+marks = { $number } { $number ->
+    [one] combining mark
+   *[other] combining marks
+}
+letter_spaced = { $number } { $number ->
+    [one] letter-spaced word
+   *[other] letter-spaced words
+}
+digits = { $number } { $number ->
+    [one] digit for a letter
+   *[other] digits for letters
+}
+hyphens = { $number } { $number ->
+    [one] hyphen inside a word
+   *[other] hyphens inside words
+}
+trick_invisible = invisible characters
+trick_look_alikes = letters of another script
+trick_marks = combining marks
+trick_letter_spaced = letter-spacing
+trick_digits = digits for letters
+trick_hyphens = hyphens inside words
+
+## A match
+
+no_title = (no title)
+on_allow_list = on an allow-list: not part of the verdict
+valid_from = assigned rights valid from { $day }
+valid_until = assigned rights valid until { $day }
+another_edition = another edition of { $number }
+shares = { $common } { $common ->
+    [one] gem
+   *[other] gems
+} in common: { $text } of the text's, { $book } of the book's
+rights_protected = protected
+rights_free = free to publish
+rights_public_domain = public domain
+rights_unknown = rights unknown
+same_text = text and book are mostly the same
+part_of_book = most of the text is in this book
+contains_book = most of this book is in the text
+overlap = text and book share passages
+text = text
+book = book
+
+## The method
+
+recipe = { $number ->
+    [one] recipe
+   *[other] recipes
+} { $names }
+rule = a match takes { $common } { $common ->
+    [one] gem
+   *[other] gems
+} in common
+rule_support = (an isolated one counts half)
+rule_share = and { $share } of the text or the book
+by_chance_books = by chance alone, about { $number } { $number ->
+    [one] unrelated book
+   *[other] unrelated books
+} would have as many
+by_chance_once = by chance alone: once in { $odds } checks like this one
+by_chance_never = by chance alone: practically never
+evidence = evidence { $evidence }
+evidence_of = { $recipes }: evidence { $evidence }
+evidence_rare = { $evidence }; fewer than 1 in { $odds } unrelated books has as much
+evidence_usual = { $evidence }, as unrelated books have
+
+## Caveats
+
+note_no_gems = no gems with recipe { $recipe }: the text is too short, or not prose, so the check says nothing about it; check at least { $characters } characters
+note_few_gems = { $gems } { $gems ->
+    [one] gem
+   *[other] gems
+} with recipe { $recipe }, but a match needs { $fewest } in common; check at least { $characters } characters
+note_boilerplate = { $common } of { $gems } gems were not counted, because each is in more than { $cap } books of a library: this text is mostly boilerplate, or was added very often, so the check says little about it
+note_missed = { $number ->
+    [one] { $lacking } of { $books } books have no gems of recipe { $recipes }
+   *[other] up to { $lacking } of { $books } books have no gems of recipes { $recipes }
+}, so this check could not find them
+note_left_out = { $matches } { $matches ->
+    [one] match
+   *[other] matches
+} and { $spans } { $spans ->
+    [one] span
+   *[other] spans
+} are not shown, because a report has at most { $mebibytes } MiB; ask for fewer matches, or for no spans
+
+## On a terminal
+
+not_counted = not counted: { $what }
+note = note: { $note }
+method_in_short = method: { $method }
+not_shown = { $number } { $number ->
+    [one] match
+   *[other] matches
+}, not shown
+more = … and { $number } more
+
+## On a page
+
+check_of = Check of { $name }
+head_checked = Checked
+head_when = When
+head_certainty = Certainty
+head_matches = Matches
+head_disguise = Disguise
+head_not_counted = Not counted
+head_note = Note
+head_method = Method
+head_disguised_words = Disguised words:
+head_gems = Gems
+head_in_text = In the text
+head_in_book = In the book
+rights_as_of = { $when }; rights as of { $day }
+map_shows = which parts of the text match which parts of the book
+more_in_map = and { $number } more, all in the map
+more_matches = { $number } { $number ->
+    [one] more match
+   *[other] more matches
+}, not shown here
+
+## An index of reports
+
+head_file = File
+head_verdict = Verdict
+head_covered = In protected books
+files = { $number } { $number ->
+    [one] file
+   *[other] files
+}
+checked_on = Checked on { $when }
+is_protected = protected
+is_free = free
+is_public_domain = public domain
+is_unknown = unknown
+protected_of = { $number } protected
+free_of = { $number } free
+public_domain_of = { $number } public domain
+unknown_of = { $number } unknown
+not_checked_of = { $number } not checked
+not_checked = not checked: { $why }
+
+## A comparison of two texts
+
+compared = { $letter }  { $file }: { $gems } { $gems ->
+    [one] gem
+   *[other] gems
+}
+compared_match = { $common } { $common ->
+    [one] gem
+   *[other] gems
+} in common under { $recipe }: a match
+compared_no_match = { $common } { $common ->
+    [one] gem
+   *[other] gems
+} in common under { $recipe }: no match
+compared_shares = { $a } of A, { $b } of B
+compared_span = { $common } { $common ->
+    [one] gem
+   *[other] gems
+}: { $a } of A match { $b } of B
+compared_same_text = A and B are mostly the same
+compared_part_of_book = most of A is in B
+compared_contains_book = most of B is in A
+compared_overlap = A and B share passages

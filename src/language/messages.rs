@@ -1,0 +1,164 @@
+//! Every message with its arguments. Its wording in each language is in the `.ftl` files.
+
+use fluent_bundle::FluentValue;
+
+use super::Language;
+
+/// Declares a method of [`Language`] for each message. The compiler finds those that are not used, and the tests compare
+/// names and arguments with the `.ftl` files.
+macro_rules! messages {
+    ($($id:ident($($argument:ident: $kind:ty),*);)*) => {
+        impl Language {
+            $(pub(crate) fn $id(self $(, $argument: $kind)*) -> String {
+                self.say(stringify!($id), &[$((stringify!($argument), FluentValue::from($argument))),*])
+            })*
+        }
+
+        #[cfg(test)]
+        pub(super) const MESSAGES: &[(&str, &[&str])] = &[$((stringify!($id), &[$(stringify!($argument)),*])),*];
+    };
+}
+
+messages! {
+    // General.
+    and(several: &str, last: &str);
+    quoted(name: &str);
+    gems(number: u64);
+    bytes(number: u64);
+    millions(number: f64);
+    billions(number: f64);
+    trillions(number: f64);
+    place_bytes(start: u64, end: u64);
+    place_gems(start: u64, end: u64);
+
+    // The verdict and its reason.
+    verdict_protected(covered: &str);
+    verdict_free();
+    verdict_public_domain();
+    verdict_unknown(why: &str);
+    why_only_allowed();
+    why_rights_unknown();
+    why_nothing_to_compare();
+    why_no_text();
+    why_too_short();
+    why_mostly_common();
+    why_no_match();
+
+    // What was checked.
+    name_text();
+    name_gems();
+    common_gems(number: u64);
+    allowed_gems(number: u64);
+    error_below(odds: &str);
+    error_unknown();
+    error_not_measured(recipe: &str);
+    disabled_books(number: u64);
+
+    // Signs of disguise.
+    disguised(tricks: &str, share: &str);
+    disguised_word(trick: &str, place: &str, context: &str);
+    invisible(number: u64);
+    look_alikes(number: u64);
+    marks(number: u64);
+    letter_spaced(number: u64);
+    digits(number: u64);
+    hyphens(number: u64);
+    trick_invisible();
+    trick_look_alikes();
+    trick_marks();
+    trick_letter_spaced();
+    trick_digits();
+    trick_hyphens();
+
+    // A match.
+    no_title();
+    on_allow_list();
+    valid_from(day: &str);
+    valid_until(day: &str);
+    another_edition(number: u64);
+    shares(common: u64, text: &str, book: &str);
+    rights_protected();
+    rights_free();
+    rights_public_domain();
+    rights_unknown();
+    same_text();
+    part_of_book();
+    contains_book();
+    overlap();
+    text();
+    book();
+
+    // The method.
+    recipe(names: &str, number: u64);
+    rule(common: u64);
+    rule_support();
+    rule_share(share: &str);
+    by_chance_books(number: u64);
+    by_chance_once(odds: &str);
+    by_chance_never();
+    evidence(evidence: &str);
+    evidence_of(recipes: &str, evidence: &str);
+    evidence_rare(evidence: &str, odds: &str);
+    evidence_usual(evidence: &str);
+
+    // Caveats.
+    note_no_gems(recipe: &str, characters: u64);
+    note_few_gems(recipe: &str, gems: u64, fewest: u64, characters: u64);
+    note_boilerplate(common: u64, gems: u64, cap: u64);
+    note_missed(lacking: u64, books: u64, recipes: &str, number: u64);
+    note_left_out(matches: u64, spans: u64, mebibytes: u64);
+
+    // On a terminal.
+    not_counted(what: &str);
+    note(note: &str);
+    method_in_short(method: &str);
+    not_shown(number: u64);
+    more(number: u64);
+
+    // On a page.
+    check_of(name: &str);
+    head_checked();
+    head_when();
+    head_certainty();
+    head_matches();
+    head_disguise();
+    head_not_counted();
+    head_note();
+    head_method();
+    head_disguised_words();
+    head_gems();
+    head_in_text();
+    head_in_book();
+    rights_as_of(when: &str, day: &str);
+    map_shows();
+    more_in_map(number: u64);
+    more_matches(number: u64);
+
+    // An index of reports.
+    head_file();
+    head_verdict();
+    head_covered();
+    files(number: u64);
+    checked_on(when: &str);
+    is_protected();
+    is_free();
+    is_public_domain();
+    is_unknown();
+    protected_of(number: u64);
+    free_of(number: u64);
+    public_domain_of(number: u64);
+    unknown_of(number: u64);
+    not_checked_of(number: u64);
+    not_checked(why: &str);
+
+    // A comparison of two texts.
+    compared(letter: &str, file: &str, gems: u64);
+    compared_match(common: u64, recipe: &str);
+    compared_no_match(common: u64, recipe: &str);
+    compared_shares(a: &str, b: &str);
+    compared_span(common: u64, a: &str, b: &str);
+    compared_same_text();
+    compared_part_of_book();
+    compared_contains_book();
+    compared_overlap();
+}

@@ -1,0 +1,277 @@
+# Сообщения отчётов по-русски.
+
+## Общее
+
+and = { $several } и { $last }
+quoted = «{ $name }»
+gems = { $number } { $number ->
+    [one] отпечаток
+    [few] отпечатка
+   *[many] отпечатков
+}
+bytes = { $number } { $number ->
+    [one] байт
+    [few] байта
+   *[many] байт
+}
+millions = { $number } { $number ->
+    [one] миллион
+    [few] миллиона
+    [many] миллионов
+   *[other] миллиона
+}
+billions = { $number } { $number ->
+    [one] миллиард
+    [few] миллиарда
+    [many] миллиардов
+   *[other] миллиарда
+}
+trillions = { $number } { $number ->
+    [one] триллион
+    [few] триллиона
+    [many] триллионов
+   *[other] триллиона
+}
+place_bytes = байты { $start }–{ $end }
+place_gems = отпечатки { $start }–{ $end }
+
+## Вывод и его причина
+
+verdict_protected = ОХРАНЯЕТСЯ: { $covered } этого текста содержится в охраняемых книгах
+verdict_free = свободно: этот текст или его часть есть в книге, которую разрешено публиковать
+verdict_public_domain = общественное достояние: этот текст или его часть есть в книге, перешедшей в общественное достояние
+verdict_unknown = неизвестно: { $why }
+why_only_allowed = текст совпадает только с книгами из списка разрешённых
+why_rights_unknown = текст совпадает с книгой, права на которую неизвестны
+why_nothing_to_compare = в каталоге не с чем сравнивать
+why_no_text = в этом тексте нечего проверять
+why_too_short = текст слишком короткий для проверки
+why_mostly_common = большая часть этого текста встречается в слишком многих книгах, поэтому вывод сделать нельзя
+why_no_match = в каталоге нет совпадений
+
+## Что проверено
+
+name_text = текст
+name_gems = отпечатки
+common_gems = { $number ->
+    [one] из них не учтён { $number }: он есть
+   *[other] из них не учтено { $number }: они есть
+} в слишком многих книгах одной библиотеки
+allowed_gems = { $number ->
+    [one] из них разрешён { $number }
+   *[other] из них разрешено { $number }
+}
+error_below = измеренная доля ложных тревог: менее 1 на { $odds }
+error_unknown = доля ложных тревог: неизвестна, так как измерено слишком мало посторонних книг
+error_not_measured = доля ложных тревог: не измерялась для алгоритма { $recipe }
+disabled_books = { $number } { $number ->
+    [one] отключённая книга, которая совпала бы
+    [few] отключённые книги, которые совпали бы
+   *[many] отключённых книг, которые совпали бы
+}
+
+## Признаки маскировки
+
+disguised = Текст замаскирован: { $tricks } в { $share } слов
+disguised_word = { $trick }, { $place }: { $context }
+invisible = { $number } { $number ->
+    [one] невидимый знак
+    [few] невидимых знака
+   *[many] невидимых знаков
+}
+look_alikes = { $number } { $number ->
+    [one] буква чужого алфавита
+    [few] буквы чужого алфавита
+   *[many] букв чужого алфавита
+}
+marks = { $number } { $number ->
+    [one] надстрочный или подстрочный знак
+    [few] надстрочных или подстрочных знака
+   *[many] надстрочных или подстрочных знаков
+}
+letter_spaced = { $number } { $number ->
+    [one] слово вразрядку
+    [few] слова вразрядку
+   *[many] слов вразрядку
+}
+digits = { $number } { $number ->
+    [one] цифра вместо буквы
+    [few] цифры вместо букв
+   *[many] цифр вместо букв
+}
+hyphens = { $number } { $number ->
+    [one] дефис внутри слова
+    [few] дефиса внутри слов
+   *[many] дефисов внутри слов
+}
+trick_invisible = невидимые знаки
+trick_look_alikes = буквы чужого алфавита
+trick_marks = надстрочные и подстрочные знаки
+trick_letter_spaced = слова вразрядку
+trick_digits = цифры вместо букв
+trick_hyphens = дефисы внутри слов
+
+## Совпадение
+
+no_title = (без названия)
+on_allow_list = в списке разрешённых: на вывод не влияет
+valid_from = указанные права действуют с { $day }
+valid_until = указанные права действуют по { $day }
+another_edition = другое издание книги { $number }
+shares = { $common } { $common ->
+    [one] общий отпечаток
+    [few] общих отпечатка
+   *[many] общих отпечатков
+}: { $text } отпечатков текста, { $book } отпечатков книги
+rights_protected = охраняется
+rights_free = разрешено публиковать
+rights_public_domain = общественное достояние
+rights_unknown = права неизвестны
+same_text = текст и книга в основном совпадают
+part_of_book = большая часть текста содержится в этой книге
+contains_book = большая часть этой книги содержится в тексте
+overlap = у текста и книги есть общие отрывки
+text = текст
+book = книга
+
+## Методика
+
+recipe = { $number ->
+    [one] алгоритм
+   *[other] алгоритмы
+} { $names }
+rule = для совпадения нужно не менее { $common } { $common ->
+    [one] общего отпечатка
+   *[other] общих отпечатков
+}
+rule_support = (отдельно стоящий считается за половину)
+rule_share = и { $share } текста или книги
+by_chance_books = случайно столько же общих отпечатков { $number ->
+    [one] имела бы примерно { $number } посторонняя книга
+    [few] имели бы примерно { $number } посторонние книги
+   *[many] имели бы примерно { $number } посторонних книг
+}
+by_chance_once = вероятность случайного совпадения при такой проверке: 1 на { $odds }
+by_chance_never = вероятность случайного совпадения при такой проверке: практически нулевая
+evidence = доказательная сила { $evidence }
+evidence_of = { $recipes }: доказательная сила { $evidence }
+evidence_rare = { $evidence }; у посторонних книг такая бывает реже, чем 1 раз на { $odds }
+evidence_usual = { $evidence }, как бывает и у посторонних книг
+
+## Оговорки
+
+note_no_gems = алгоритм { $recipe } не нашёл ни одного отпечатка: текст слишком короткий или не является связным текстом, поэтому проверка ничего о нём не говорит; проверьте не менее { $characters } { $characters ->
+    [one] знака
+   *[other] знаков
+}
+note_few_gems = алгоритм { $recipe } нашёл { $gems } { $gems ->
+    [one] отпечаток
+    [few] отпечатка
+   *[many] отпечатков
+}, а для совпадения нужно не менее { $fewest } { $fewest ->
+    [one] общего
+   *[other] общих
+}; проверьте не менее { $characters } { $characters ->
+    [one] знака
+   *[other] знаков
+}
+note_boilerplate = не учтено { $common } из { $gems } отпечатков, так как каждый из них есть более чем в { $cap } книгах одной библиотеки: текст состоит в основном из общих мест или добавлялся очень часто, поэтому проверка мало о нём говорит
+note_missed = { $number ->
+    [one] у { $lacking } из { $books } книг нет отпечатков алгоритма { $recipes }
+   *[other] не более чем у { $lacking } из { $books } книг нет отпечатков алгоритмов { $recipes }
+}, поэтому эта проверка не могла их найти
+note_left_out = не показаны { $matches } { $matches ->
+    [one] совпадение
+    [few] совпадения
+   *[many] совпадений
+} и { $spans } { $spans ->
+    [one] отрывок
+    [few] отрывка
+   *[many] отрывков
+}, так как отчёт занимает не более { $mebibytes } МиБ; запросите меньше совпадений или отчёт без отрывков
+
+## В терминале
+
+not_counted = не учтено: { $what }
+note = примечание: { $note }
+method_in_short = методика: { $method }
+not_shown = { $number } { $number ->
+    [one] совпадение не показано
+    [few] совпадения не показаны
+   *[many] совпадений не показаны
+}
+more = … и ещё { $number }
+
+## На странице
+
+check_of = Проверка: { $name }
+head_checked = Проверено
+head_when = Когда
+head_certainty = Достоверность
+head_matches = Совпадения
+head_disguise = Маскировка
+head_not_counted = Не учтено
+head_note = Примечание
+head_method = Методика
+head_disguised_words = Замаскированные слова:
+head_gems = Отпечатки
+head_in_text = В тексте
+head_in_book = В книге
+rights_as_of = { $when }; права по состоянию на { $day }
+map_shows = какие части текста совпадают с какими частями книги
+more_in_map = и ещё { $number }; на схеме показаны все
+more_matches = здесь не { $number ->
+    [one] показано ещё { $number } совпадение
+    [few] показано ещё { $number } совпадения
+   *[many] показано ещё { $number } совпадений
+}
+
+## Указатель отчётов
+
+head_file = Файл
+head_verdict = Вывод
+head_covered = В охраняемых книгах
+files = { $number } { $number ->
+    [one] файл
+    [few] файла
+   *[many] файлов
+}
+checked_on = Проверено { $when }
+is_protected = охраняется
+is_free = свободно
+is_public_domain = общественное достояние
+is_unknown = неизвестно
+protected_of = охраняется — { $number }
+free_of = свободно — { $number }
+public_domain_of = общественное достояние — { $number }
+unknown_of = неизвестно — { $number }
+not_checked_of = не проверено — { $number }
+not_checked = не проверено: { $why }
+
+## Сравнение двух текстов
+
+compared = { $letter }  { $file }: { $gems } { $gems ->
+    [one] отпечаток
+    [few] отпечатка
+   *[many] отпечатков
+}
+compared_match = { $common } { $common ->
+    [one] общий отпечаток
+    [few] общих отпечатка
+   *[many] общих отпечатков
+} по алгоритму { $recipe }: тексты совпадают
+compared_no_match = { $common } { $common ->
+    [one] общий отпечаток
+    [few] общих отпечатка
+   *[many] общих отпечатков
+} по алгоритму { $recipe }: тексты не совпадают
+compared_shares = { $a } текста A, { $b } текста B
+compared_span = { $common } { $common ->
+    [one] отпечаток
+    [few] отпечатка
+   *[many] отпечатков
+}: { $a } в A, { $b } в B
+compared_same_text = A и B в основном совпадают
+compared_part_of_book = большая часть A содержится в B
+compared_contains_book = большая часть B содержится в A
+compared_overlap = у A и B есть общие отрывки
