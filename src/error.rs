@@ -82,6 +82,7 @@ macro_rules! codes {
 
 codes! {
     BadCursor = "bad_cursor": Malformed,
+    BadForm = "bad_form": Malformed,
     BadGems = "bad_gems": Malformed,
     BadJson = "bad_json": Malformed,
     BadLimit = "bad_limit": Malformed,
@@ -125,6 +126,7 @@ codes! {
     BodyTooLarge = "body_too_large": TooLarge,
     TooManyChecks = "too_many_checks": TooLarge,
     TooManyElements = "too_many_elements": TooLarge,
+    TooManyFiles = "too_many_files": TooLarge,
     TooManyGems = "too_many_gems": TooLarge,
     TooManyRecipes = "too_many_recipes": TooLarge,
     TooMuchMemory = "too_much_memory": TooLarge,

@@ -194,6 +194,40 @@ fn what_is_unpacked_is_accounted_for() {
     assert_eq!(status, 200, "{answer}");
 }
 
+/// A form exists twice while it is read; its parts and their headers are bounded.
+#[test]
+fn forms_are_accounted_for() {
+    let folder = Folder::new();
+    let server = Server::start_with(SETTINGS, &[], &folder.data());
+    let head = "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\n";
+    let end = "\r\n--x--\r\n";
+    let file = format!("{head}\r\n");
+    let bodies = [
+        ("one large file", full(&file, &prose(1, 500), end)),
+        ("a long header", full(&format!("{head}X-Long: "), "a", "\r\n\r\n\r\n--x--\r\n")),
+        ("many headers", full(head, "X-A: b\r\n", "\r\n\r\n--x--\r\n")),
+        ("many files", full("", &format!("{file}a\r\n"), end)),
+        ("no end", full(&file, "\r\n--x", "")),
+        ("no part", full("", "--x--", "")),
+        ("a hundred files", [file.as_str(), &prose(1, 10_000), "\r\n"].concat().repeat(100).into_bytes()),
+    ];
+    for (what, body) in bodies {
+        thread::scope(|scope| {
+            for path in ["/v1/checks", "/v1/checks:batch", "/v1/libraries/l/books?rights=free", "/v1/checks:batch"] {
+                let (server, body) = (&server, &body);
+                scope.spawn(move || {
+                    let (status, answer) = post(server, "", path, "multipart/form-data; boundary=x", body);
+                    assert!([0, 200, 400, 413, 503].contains(&status), "{what}: {status} {answer:.300}");
+                });
+            }
+        });
+        assert_bounded(&server, what);
+    }
+    let (status, answer) =
+        post(&server, "", "/v1/checks", "multipart/form-data; boundary=x", format!("{file}text{end}").as_bytes());
+    assert_eq!(status, 200, "{answer}");
+}
+
 /// Long lines of streams count against the same budget as bodies.
 #[test]
 fn lines_are_accounted_for() {

@@ -153,8 +153,11 @@ pub struct Added {
 /// A line of the response.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct FeedAnswer {
-    /// The line of the request that this answers, starting at 1.
+    /// The line of the request that this answers, or the number of the file in a form, starting at 1.
     pub line: u64,
+    /// The name of the file, if it came with a form.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     /// The book's id, if it could be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,

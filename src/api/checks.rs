@@ -56,28 +56,28 @@ pub struct Check {
     pub mark: Option<Value>,
 }
 
-/// The query of a check with a raw body.
+/// The query of a check with a raw body or a form.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 pub struct CheckParameters {
-    /// With a raw body: the recipe
+    /// With a raw body or a form: the recipe
     pub recipe: Option<String>,
-    /// With a raw body: several recipes separated by commas, in place of `recipe`, or `all`
+    /// With a raw body or a form: several recipes separated by commas, in place of `recipe`, or `all`
     pub recipes: Option<String>,
-    /// With a raw body: check only against the books of this library
+    /// With a raw body or a form: check only against the books of this library
     #[param(min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")]
     pub library: Option<String>,
-    /// With a raw body: the maximum number of matches to show
+    /// With a raw body or a form: the maximum number of matches to show
     #[param(maximum = 1000)]
     pub limit: Option<usize>,
-    /// With a raw body: whether to show spans
+    /// With a raw body or a form: whether to show spans
     pub detail: Option<bool>,
-    /// With a raw body: use the rights in effect on this day
+    /// With a raw body or a form: use the rights in effect on this day
     pub day: Option<Date>,
-    /// With a raw body: whether to allow a recipe for which some books do not have gems yet; the report then says how
+    /// With a raw body or a form: whether to allow a recipe for which some books do not have gems yet; the report then says how
     /// many have (`coverage`)
     pub allow_incomplete: Option<bool>,
-    /// With a raw body: whether to remove print artifacts, such as running heads; the default depends on the recipe
+    /// With a raw body or a form: whether to remove print artifacts, such as running heads; the default depends on the recipe
     pub clean: Option<bool>,
 }
 
@@ -261,8 +261,11 @@ impl BookRef {
 /// A line of the response.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct CheckAnswer {
-    /// The line of the request that this answers, starting at 1.
+    /// The line of the request that this answers, or the number of the file in a form, starting at 1.
     pub line: u64,
+    /// The name of the file, if it came with a form.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     /// The `ref` of that line.
     #[serde(rename = "ref", default, skip_serializing_if = "Option::is_none")]
     pub mark: Option<Value>,

@@ -13,14 +13,14 @@ use utoipa::openapi::{ObjectBuilder, RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::access::Needs;
-use super::calls::{Call, TEXT, lines as json_lines};
-use super::checks::question;
+use super::calls::{Call, TEXT, form_of_files, lines as json_lines};
+use super::checks::{options_in, question};
 use super::lines::{self, StreamLine};
 use super::memory::Room;
 use super::problem::Problem;
-use super::{State, body, language, parameters};
-use crate::api::{Check, CheckAnswer, Report};
-use crate::catalogue::Catalogue;
+use super::{State, body, forms, language, parameters};
+use crate::api::{Check, CheckAnswer, CheckParameters, Report};
+use crate::catalogue::{Catalogue, CheckOptions, Query};
 use crate::error::ErrorCode;
 use crate::language::Language;
 
@@ -53,23 +53,54 @@ pub(super) fn calls() -> Vec<Call> {
             .about(
                 "Up to 10,000 lines, each a JSON object. Results are streamed in the order of the lines, while the \
                  request is still being sent. An invalid line gets a problem as its result and does not affect other \
-                 lines.",
+                 lines. Or a form with up to 100 files: they are checked after all have arrived, and the results are \
+                 numbered and named like the files.",
             )
-            .takes([json_lines::<Question>().example(format!(
-                "{}\n{}\n",
-                json!({ "ref": "upload 1", "text": TEXT }),
-                json!({ "ref": "upload 2", "gems": [2_054_203_394, 772_109_542, 3_170_125_001_u32] })
-            ))])
+            .query::<CheckParameters>()
+            .takes([
+                json_lines::<Question>().example(format!(
+                    "{}\n{}\n",
+                    json!({ "ref": "upload 1", "text": TEXT }),
+                    json!({ "ref": "upload 2", "gems": [2_054_203_394, 772_109_542, 3_170_125_001_u32] })
+                )),
+                form_of_files(),
+            ])
             .answers(200, "One result per line", [json_lines::<CheckAnswer>()]),
     ]
 }
 
 async fn check(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
-    parameters::none(request.query_string())?;
     let language = language::preferred(&request);
+    if forms::is_form(&request) {
+        return check_files(&request, payload, &state, language).await;
+    }
+    parameters::none(request.query_string())?;
     let mut response = lines::answer(&request, payload, &state, move |catalogue, lines, room| {
         lines.into_par_iter().map(|line| answered(catalogue, language, line, room)).collect::<Vec<_>>()
     })?;
+    language::say(language, response.headers_mut());
+    Ok(response)
+}
+
+/// Checks the files of a form.
+async fn check_files(
+    request: &HttpRequest,
+    payload: Payload,
+    state: &Data<State>,
+    language: Language,
+) -> Result<HttpResponse, Problem> {
+    let (options, clean) = options_in(request.query_string())?;
+    let options = CheckOptions { language, ..options };
+    let mut response = forms::answer(request, payload, state, move |catalogue, file, room| {
+        let (number, name) = (file.number, file.name().map(ToOwned::to_owned));
+        let report = file.raw.and_then(|raw| {
+            let (text, mut room) = raw.text()?;
+            room.grow_for(Some(&text), catalogue)?;
+            Ok(catalogue.check(&Query::Text { text, clean }, &options)?)
+        });
+        answer(number, name, None, report, room)
+    })
+    .await?;
     language::say(language, response.headers_mut());
     Ok(response)
 }
@@ -84,6 +115,16 @@ fn answered(catalogue: &Catalogue, language: Language, line: StreamLine, room: &
             Err(problem) => (None, Err(problem)),
         },
     };
+    answer(number, None, mark, report, room)
+}
+
+fn answer(
+    line: u64,
+    file: Option<String>,
+    mark: Option<Value>,
+    report: Result<Report, Problem>,
+    room: &Mutex<Room>,
+) -> CheckAnswer {
     // The report itself, and its JSON form.
     let report = report.and_then(|report| {
         room.lock().unwrap_or_else(PoisonError::into_inner).grow(2 * crate::json::length(&report))?;
@@ -93,7 +134,7 @@ fn answered(catalogue: &Catalogue, language: Language, line: StreamLine, room: &
         Ok(report) => (Some(report), None),
         Err(problem) => (None, Some(problem.details())),
     };
-    CheckAnswer { line: number, mark, report, problem }
+    CheckAnswer { line, file, mark, report, problem }
 }
 
 fn checked(catalogue: &Catalogue, language: Language, line: &[u8]) -> Result<Report, Problem> {

@@ -10,10 +10,11 @@ use futures_util::StreamExt;
 use serde::de::DeserializeOwned;
 
 use super::State;
+use super::forms::{self, FORM_DATA, Form, Part};
 use super::memory::Room;
 use super::problem::{Problem, excerpt};
-use super::requests::is_work_of;
-use super::turns::Lane;
+use super::requests::{caller, is_work_of};
+use super::turns::{Lane, Patience};
 use crate::error::ErrorCode;
 use crate::extract::{self, Book, Encoding, ExtractError, Extracted, File, Limits};
 use crate::json::{self, Excess};
@@ -86,11 +87,23 @@ pub(super) enum Body {
 /// A text or a file.
 pub(super) struct Raw {
     sent: Sent,
+    name: Option<String>,
     encoding: Option<Encoding>,
     limits: Limits,
 }
 
 impl Raw {
+    /// A file of a form.
+    pub(super) fn of_form(part: Part, room: Room, limits: Limits) -> Result<Self, Problem> {
+        let Part { name, encoding, bytes } = part;
+        Ok(Self { sent: Sent { bytes: bytes.into(), room }, name, encoding: encoding?, limits })
+    }
+
+    /// Its name, if it has one.
+    pub(super) fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
     /// Its text, with the memory reserved for it. For an archive, the text of all books in it.
     pub(super) fn text(self) -> Result<(String, Room), Problem> {
         let (text, mut room) = self.read_by(extract::whole)?;
@@ -109,7 +122,7 @@ impl Raw {
         let Sent { bytes, room: mut of_file } = self.sent;
         let mut room = of_file.another();
         let size = bytes.len();
-        let file = File { bytes, name: None, encoding: self.encoding };
+        let file = File { bytes, name: self.name, encoding: self.encoding };
         let mut refused = None;
         let books = extract::read_charged(file, self.limits, &mut |more| {
             room.grow(usize::try_from(more).unwrap_or(usize::MAX)).map_err(|problem| {
@@ -124,24 +137,61 @@ impl Raw {
     }
 }
 
-/// Reads a body that is JSON, a text or a file.
+/// Reads a body that is JSON, a text or a file, or a form with a file.
 pub(super) async fn json_or_raw(request: &HttpRequest, payload: Payload, state: &State) -> Result<Body, Problem> {
     let (kind, charset) = content_type(request)?;
     match kind.as_str() {
         "application/json" => Ok(Body::Json(read(request, payload, state, state.max_body).await?)),
-        kind if FILES.contains(&kind) => {
-            let encoding = charset.as_deref().map(encoding).transpose()?;
+        FORM_DATA => {
+            let (file, room) = in_turn(form_of_files(request, payload, state).await?, state, Form::only_file).await?;
+            Ok(Body::Raw(Raw::of_form(file, room, state.limits)?))
+        }
+        kind => {
+            let encoding = encoding_of_file(kind, charset.as_deref())?;
             let sent = read(request, payload, state, state.max_body).await?;
             if extract::reads_apart(&sent.bytes) {
                 is_work_of(Lane::Files);
             }
-            Ok(Body::Raw(Raw { sent, encoding, limits: state.limits }))
+            Ok(Body::Raw(Raw { sent, name: None, encoding, limits: state.limits }))
         }
-        _ => Err(unknown(
-            &kind,
-            "application/json, application/octet-stream for any file, and those of texts and e-books",
-        )),
     }
+}
+
+/// The encoding that a content type names, if it is one of a file.
+pub(super) fn encoding_of_file(kind: &str, charset: Option<&str>) -> Result<Option<Encoding>, Problem> {
+    if FILES.contains(&kind) {
+        return charset.map(encoding).transpose();
+    }
+    let known = "application/json, multipart/form-data, application/octet-stream for any file, and those of texts and \
+                 e-books";
+    Err(unknown(kind, known))
+}
+
+/// Reads a form with files.
+async fn form_of_files(request: &HttpRequest, payload: Payload, state: &State) -> Result<Form, Problem> {
+    let boundary = forms::boundary(request)?;
+    let sent = read(request, payload, state, state.max_body).await?;
+    is_work_of(Lane::Files);
+    Ok(Form::new(boundary, sent))
+}
+
+/// The files of a form.
+pub(super) async fn files(
+    request: &HttpRequest,
+    payload: Payload,
+    state: &State,
+) -> Result<(Vec<Part>, Room), Problem> {
+    in_turn(form_of_files(request, payload, state).await?, state, Form::files).await
+}
+
+/// Takes a form apart on a thread for such work.
+async fn in_turn<T: Send + 'static>(
+    form: Form,
+    state: &State,
+    read: fn(Form) -> Result<T, Problem>,
+) -> Result<T, Problem> {
+    let by = caller();
+    state.turns.take(by.lane, by.client, Patience::Refusable, move || read(form)).await?
 }
 
 /// Reads a short JSON body.

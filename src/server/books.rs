@@ -11,7 +11,7 @@ use utoipa::openapi::path::HttpMethod::{Delete, Get, Patch, Put};
 use super::State;
 use super::access::Needs::Ingest;
 use super::body::{self, Body};
-use super::calls::{Call, TEXT, file, json, text};
+use super::calls::{Call, TEXT, file, form_of_file, json, text};
 use super::memory::Room;
 use super::parameters;
 use super::problem::{Problem, excerpt};
@@ -45,6 +45,7 @@ pub(super) fn calls() -> Vec<Call> {
                 })),
                 text("text/plain").example(TEXT),
                 file(),
+                form_of_file(),
             ])
             .answers(200, "The book already existed", [json::<Added>()])
             .answers(201, "The book was added", [json::<Added>()]),
@@ -170,20 +171,20 @@ pub(super) fn entry_of(key: BookKey, written: NewBook) -> Result<NewEntry, Probl
 /// A book's metadata. With a raw body, it is in the query.
 #[derive(IntoParams)]
 struct About {
-    /// With a raw body, where it is required: the rights in the book
+    /// With a raw body or a form, where it is required: the rights in the book
     #[param(required = false)]
     rights: Rights,
-    /// With a raw body: the title
+    /// With a raw body or a form: the title
     title: Option<String>,
-    /// With a raw body: an author; can be given several times
+    /// With a raw body or a form: an author; can be given several times
     #[param(rename = "author", required = false)]
     authors: Vec<String>,
-    /// With a raw body: the language
+    /// With a raw body or a form: the language
     language: Option<String>,
-    /// With a raw body: an ISBN or another identifier; can be given several times
+    /// With a raw body or a form: an ISBN or another identifier; can be given several times
     #[param(rename = "identifier", required = false)]
     identifiers: Vec<String>,
-    /// With a raw body: whether to remove print artifacts, such as running heads; the default depends on the recipe
+    /// With a raw body or a form: whether to remove print artifacts, such as running heads; the default depends on the recipe
     clean: Option<bool>,
     /// Whether a book with gems can be replaced by one without gems, which checks cannot find
     #[param(required = false)]

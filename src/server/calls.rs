@@ -6,11 +6,12 @@ use serde_json::{Value, json};
 use utoipa::openapi::example::ExampleBuilder;
 use utoipa::openapi::path::{HttpMethod, Operation, Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::request_body::{RequestBody, RequestBodyBuilder};
-use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, SchemaFormat, Type};
+use utoipa::openapi::schema::{ArrayBuilder, KnownFormat, ObjectBuilder, SchemaFormat, Type};
 use utoipa::openapi::{Content, Ref, RefOr, Required, ResponseBuilder, Schema};
 use utoipa::{IntoParams, ToSchema};
 
 use super::access::Needs;
+use super::forms::{FIELD, FORM_DATA, MOST_FILES};
 use crate::index::NAME_BYTES;
 
 /// The pattern of a library's name, a book's id, or the name of an allow-list.
@@ -159,9 +160,29 @@ pub(super) fn text(kind: &'static str) -> Body {
 
 /// The raw bytes of a file.
 pub(super) fn file() -> Body {
+    Body { kind: "application/octet-stream", content: Content::new(Some(binary())), schemas: Vec::new() }
+}
+
+/// A form with a file.
+pub(super) fn form_of_file() -> Body {
+    form_of(binary(), &TEXT.into())
+}
+
+/// A form with several files.
+pub(super) fn form_of_files() -> Body {
+    let files = ArrayBuilder::new().items(binary()).min_items(Some(1)).max_items(Some(MOST_FILES));
+    form_of(files, &json!([TEXT]))
+}
+
+fn form_of(files: impl Into<RefOr<Schema>>, example: &Value) -> Body {
+    let schema = ObjectBuilder::new().property(FIELD, files).required(FIELD);
+    let body = Body { kind: FORM_DATA, content: Content::new(Some(schema)), schemas: Vec::new() };
+    body.example(json!({ FIELD: example }))
+}
+
+fn binary() -> ObjectBuilder {
     let binary = SchemaFormat::KnownFormat(KnownFormat::Binary);
-    let schema = ObjectBuilder::new().schema_type(Type::String).format(Some(binary));
-    Body { kind: "application/octet-stream", content: Content::new(Some(schema)), schemas: Vec::new() }
+    ObjectBuilder::new().schema_type(Type::String).format(Some(binary))
 }
 
 /// Any JSON object.

@@ -12,7 +12,7 @@ use utoipa::openapi::path::HttpMethod::Post;
 use super::State;
 use super::access::Needs;
 use super::body::{self, Body};
-use super::calls::{Call, TEXT, file, form, json, text};
+use super::calls::{Call, TEXT, file, form, form_of_file, json, text};
 use super::language;
 use super::memory::Room;
 use super::parameters;
@@ -33,7 +33,12 @@ pub(super) fn calls() -> Vec<Call> {
                  the language of the page, and of the `note` in JSON.",
             )
             .query::<CheckParameters>()
-            .takes([json::<Check>().example(json!({ "text": TEXT })), text("text/plain").example(TEXT), file()])
+            .takes([
+                json::<Check>().example(json!({ "text": TEXT })),
+                text("text/plain").example(TEXT),
+                file(),
+                form_of_file(),
+            ])
             .answers(200, "The report", [json::<Report>(), text("text/html")]),
         Call::new(Post, "/copyright_check_by_gems/", Needs::CheckUnlessOpen, check_by_gems)
             .named("check_by_gems", "Check gems posted as a form by existing clients")
@@ -52,17 +57,18 @@ async fn check(request: HttpRequest, payload: Payload, state: Data<State>) -> Re
     let body = body::json_or_raw(&request, payload, &state).await?;
     let (page, language) = (wants_page(&request), language::preferred(&request));
     work(&state, move |catalogue| {
-        let (query, mut options, mut room) = asked(body, &parameters)?;
+        let (name, query, mut options, mut room) = asked(body, &parameters)?;
         options.language = language;
         room.grow_for(query.as_text(), catalogue)?;
         let report = catalogue.check(&query, &options)?;
         if !page {
             return Ok(Answer::ok(&report)?.in_language(language));
         }
-        let (name, bytes) = match &query {
+        let (kind, bytes) = match &query {
             Query::Text { text, .. } => (language.name_text(), Some(text.len() as u64)),
             Query::Gems(_) => (language.name_gems(), None),
         };
+        let name = name.unwrap_or(kind);
         let page = html_report(language, &name, &report, bytes, Timestamp::now());
         Ok(Answer::page(page).in_language(language))
     })
@@ -88,7 +94,8 @@ async fn check_by_gems(request: HttpRequest, payload: Payload, state: Data<State
     .await
 }
 
-fn asked(body: Body, parameters: &str) -> Result<(Query, CheckOptions, Room), Problem> {
+/// The name of what is checked, the query, its options, and the memory reserved for it.
+fn asked(body: Body, parameters: &str) -> Result<(Option<String>, Query, CheckOptions, Room), Problem> {
     match body {
         Body::Json(sent) => {
             parameters::none(parameters)?;
@@ -100,16 +107,24 @@ fn asked(body: Body, parameters: &str) -> Result<(Query, CheckOptions, Room), Pr
                 ));
             }
             let (query, options) = question(asked)?;
-            Ok((query, options, room))
+            Ok((None, query, options, room))
         }
         Body::Raw(raw) => {
-            let known = "recipe, recipes, library, limit (a number), detail (true or false), day (such as 2026-01-31), \
-                         allow_incomplete (true or false) and clean (true or false)";
-            let options: CheckParameters = parameters::query(parameters, known)?;
-            let ((text, room), clean) = (raw.text()?, options.clean);
-            Ok((Query::Text { text, clean }, check_options(options)?, room))
+            let (options, clean) = options_in(parameters)?;
+            let name = raw.name().map(ToOwned::to_owned);
+            let (text, room) = raw.text()?;
+            Ok((name, Query::Text { text, clean }, options, room))
         }
     }
+}
+
+/// The options in a query string, and whether to clean the text.
+pub(super) fn options_in(parameters: &str) -> Result<(CheckOptions, Option<bool>), Problem> {
+    let known = "recipe, recipes, library, limit (a number), detail (true or false), day (such as 2026-01-31), \
+                 allow_incomplete (true or false) and clean (true or false)";
+    let parameters: CheckParameters = parameters::query(parameters, known)?;
+    let clean = parameters.clean;
+    Ok((check_options(parameters)?, clean))
 }
 
 /// Converts a request into a query and its options.

@@ -8,18 +8,20 @@ use serde_json::json;
 use utoipa::openapi::path::HttpMethod::Post;
 use utoipa::openapi::schema::Type;
 use utoipa::openapi::{ObjectBuilder, RefOr, Schema};
-use utoipa::{PartialSchema, ToSchema};
+use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use super::access::Needs::Ingest;
 use super::books::entry_of;
-use super::calls::{Call, TEXT, lines as json_lines};
+use super::calls::{Call, TEXT, form_of_files, lines as json_lines};
+use super::forms::{self, FormFile};
 use super::lines::{self, StreamLine};
-use super::problem::Problem;
+use super::problem::{Problem, excerpt};
 use super::{State, body, parameters};
 use crate::api::{Added, FeedAnswer, FeedOutcome, NewBook, Outcome};
-use crate::catalogue::{Editor, NewEntry};
+use crate::catalogue::{Content, Editor, NewEntry};
 use crate::error::ErrorCode;
-use crate::index::{BookId, BookKey, Library, NAME_BYTES};
+use crate::extract::Extracted;
+use crate::index::{BookId, BookKey, Library, NAME_BYTES, Rights};
 
 /// A line of the request, for the API description.
 pub(super) struct Fed;
@@ -51,18 +53,81 @@ pub(super) fn calls() -> Vec<Call> {
             .about(
                 "A stream of any length, each line a JSON object. Results are sent in the order of the lines, each as \
                  soon as its book is on disk. The server stops reading the request while the client does not read the \
-                 results. Sending the same feed again changes nothing, and its results say so.",
+                 results. Sending the same feed again changes nothing, and its results say so. Or a form with up to 100 \
+                 files: they are added after all have arrived, with their names without extensions as ids, and the \
+                 results are numbered and named like the files.",
             )
-            .takes([json_lines::<Fed>()
-                .example(json!({ "id": "evenings/preface", "rights": "protected", "text": TEXT }).to_string() + "\n")])
+            .query::<AboutFiles>()
+            .takes([
+                json_lines::<Fed>().example(
+                    json!({ "id": "evenings/preface", "rights": "protected", "text": TEXT }).to_string() + "\n",
+                ),
+                form_of_files(),
+            ])
             .answers(200, "One result per line", [json_lines::<FeedAnswer>()]),
     ]
 }
 
+/// The query of a form with books.
+#[derive(Clone, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+struct AboutFiles {
+    /// With a form, where it is required: the rights in the books
+    #[param(required = false)]
+    rights: Rights,
+    /// With a form: whether to remove print artifacts, such as running heads; the default depends on the recipe
+    clean: Option<bool>,
+    /// With a form: whether a book with gems can be replaced by one without gems, which checks cannot find
+    #[serde(default)]
+    #[param(required = false)]
+    allow_empty: bool,
+}
+
 async fn add(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
     let library = parameters::library(&request)?;
+    if forms::is_form(&request) {
+        return add_files(&request, payload, &state, library).await;
+    }
     parameters::none(request.query_string())?;
     lines::answer(&request, payload, &state, move |catalogue, lines, _| landed(catalogue, &library, lines))
+}
+
+/// Adds the files of a form.
+async fn add_files(
+    request: &HttpRequest,
+    payload: Payload,
+    state: &Data<State>,
+    library: Library,
+) -> Result<HttpResponse, Problem> {
+    let known = "rights (protected, free, public_domain or unknown), clean and allow_empty (true or false) with a form";
+    let AboutFiles { rights, clean, allow_empty } = parameters::query(request.query_string(), known)?;
+    forms::answer(request, payload, state, move |catalogue, file, _| {
+        let (line, name) = (file.number, file.name().map(ToOwned::to_owned));
+        let id = id_of(&file);
+        let fate = id.clone().and_then(|id| {
+            let (Extracted { text, metadata, .. }, mut room) = file.raw?.book()?;
+            room.grow_for(Some(&text), catalogue)?;
+            let (key, content) = (BookKey { library: library.clone(), id }, Content::Text { text, clean });
+            Ok(catalogue.add(NewEntry { description: metadata, allow_empty, ..NewEntry::new(key, rights, content) })?)
+        });
+        FeedAnswer { file: name, ..answer(line, id.ok().map(Into::into), fate) }
+    })
+    .await
+}
+
+/// The id of the book in a file: its name without the extension.
+fn id_of(file: &FormFile) -> Result<BookId, Problem> {
+    let stem = |name: &str| match name.rsplit_once('.') {
+        Some((stem, _)) if !stem.is_empty() => stem.to_owned(),
+        _ => name.to_owned(),
+    };
+    let nameless = || Problem::new(ErrorCode::BadName, "the file has no name, and its name is the book's id");
+    let id = stem(file.name().ok_or_else(nameless)?);
+    if file.before().any(|name| stem(name) == id) {
+        let detail = format!("the form has an earlier file with the id '{}'; rename one of them", excerpt(&id));
+        return Err(Problem::new(ErrorCode::Duplicate, detail));
+    }
+    Ok(id.try_into()?)
 }
 
 fn landed(catalogue: &Editor<'_>, library: &Library, lines: Vec<StreamLine>) -> Vec<FeedAnswer> {
@@ -100,11 +165,16 @@ fn answer(line: u64, id: Option<String>, fate: Result<Added, Problem>) -> FeedAn
                 Outcome::Replaced => FeedOutcome::Replaced,
                 Outcome::Unchanged => FeedOutcome::Unchanged,
             };
-            FeedAnswer { line, id, outcome, gems: book.gems.values().max().copied(), problem: None }
+            FeedAnswer { line, file: None, id, outcome, gems: book.gems.values().max().copied(), problem: None }
         }
-        Err(problem) => {
-            FeedAnswer { line, id, outcome: FeedOutcome::Refused, gems: None, problem: Some(problem.details()) }
-        }
+        Err(problem) => FeedAnswer {
+            line,
+            file: None,
+            id,
+            outcome: FeedOutcome::Refused,
+            gems: None,
+            problem: Some(problem.details()),
+        },
     }
 }
 

@@ -64,12 +64,43 @@ where
     F: Fn(&Editor<'_>, Vec<StreamLine>, &Mutex<Room>) -> Vec<A> + Clone + Send + 'static,
 {
     body::refuse_other_than_lines(request)?;
+    let lines = Lines::new(Some(payload), state.max_body, state.memory.room());
+    Ok(stream_of_answers(request, state, Lane::Heavy, lines, work))
+}
+
+/// Like [`answer`], one file of a form at a time. `room` is the memory reserved for the files.
+pub(super) fn answer_files<A, F>(
+    request: &HttpRequest,
+    state: &Data<State>,
+    files: impl Iterator<Item = Bytes>,
+    room: Room,
+    work: F,
+) -> HttpResponse
+where
+    A: Serialize + 'static,
+    F: Fn(&Editor<'_>, Vec<StreamLine>, &Mutex<Room>) -> Vec<A> + Clone + Send + 'static,
+{
+    stream_of_answers(request, state, Lane::Files, Lines::of(files, room), work)
+}
+
+fn stream_of_answers<A, F>(
+    request: &HttpRequest,
+    state: &Data<State>,
+    lane: Lane,
+    lines: Lines,
+    work: F,
+) -> HttpResponse
+where
+    A: Serialize + 'static,
+    F: Fn(&Editor<'_>, Vec<StreamLine>, &Mutex<Room>) -> Vec<A> + Clone + Send + 'static,
+{
     let meter = Meter::of(request);
     if let Some(meter) = &meter {
         meter.count_by_lines();
     }
     let answering = Answering {
-        lines: Lines::new(payload, state.max_body, state.memory.room()),
+        lines,
+        lane,
         written: Written::default(),
         taken: Taken::new(),
         by: requests::caller(),
@@ -79,12 +110,13 @@ where
         work,
     };
     let answers = stream::unfold(answering, |mut answering| async { Some((answering.next().await?, answering)) });
-    Ok(HttpResponse::Ok().content_type(NDJSON).streaming(Box::pin(answers)))
+    HttpResponse::Ok().content_type(NDJSON).streaming(Box::pin(answers))
 }
 
 /// A stream of lines in progress.
 struct Answering<F> {
     lines: Lines,
+    lane: Lane,
     written: Written,
     taken: Taken,
     by: Caller,
@@ -159,7 +191,7 @@ impl<F> Answering<F> {
             room.shrink_to(bytes.len());
             Written { bytes, _room: Some(room) }
         };
-        Some(self.state.turns.take(Lane::Heavy, self.by.client.clone(), Patience::Stream, job).await)
+        Some(self.state.turns.take(self.lane, self.by.client.clone(), Patience::Stream, job).await)
     }
 }
 
@@ -208,12 +240,14 @@ struct Lines {
     room: Room,
     /// The speed at which the current line arrives.
     pace: Pace,
+    /// How many are processed at once.
+    at_once: usize,
 }
 
 impl Lines {
-    fn new(payload: Payload, limit: usize, room: Room) -> Self {
+    fn new(payload: Option<Payload>, limit: usize, room: Room) -> Self {
         Self {
-            payload: Some(payload),
+            payload,
             buffer: BytesMut::new(),
             searched: 0,
             number: 0,
@@ -223,7 +257,16 @@ impl Lines {
             ready_bytes: 0,
             room,
             pace: Pace::new(),
+            at_once: AT_ONCE,
         }
+    }
+
+    /// Files, processed one at a time.
+    fn of(files: impl Iterator<Item = Bytes>, room: Room) -> Self {
+        let ready: VecDeque<StreamLine> =
+            (1..).zip(files).map(|(number, file)| StreamLine { number, content: Ok(file) }).collect();
+        let ready_bytes = ready.iter().filter_map(|line| line.content.as_ref().ok()).map(Bytes::len).sum();
+        Self { ready, ready_bytes, at_once: 1, ..Self::new(None, 0, room) }
     }
 
     /// The lines that have already arrived, at least one; none at the end.
@@ -232,7 +275,7 @@ impl Lines {
             self.read().await;
         }
         let (mut some, mut bytes) = (Vec::new(), 0);
-        while some.len() < AT_ONCE
+        while some.len() < self.at_once
             && bytes < BYTES_AT_ONCE
             && let Some(line) = self.ready.pop_front()
         {

@@ -20,6 +20,7 @@ mod checks;
 mod export;
 mod feed;
 mod find;
+mod forms;
 mod health;
 mod import;
 mod jobs;
