@@ -67,3 +67,4 @@ pub mod json;
 pub mod object;
 pub mod parse;
 pub mod random;
+pub mod shell;

@@ -83,6 +83,7 @@ fn each_role_may_do_its_own() {
         ("POST", CHECK, gems, [401, 200, 403, 200]),
         ("GET", "/v1/libraries", Value::Null, [401, 403, 403, 200]),
         ("GET", "/v1/stats", Value::Null, [401, 403, 403, 200]),
+        ("GET", "/v1/doctor", Value::Null, [401, 403, 403, 200]),
         ("GET", "/v1/jobs", Value::Null, [401, 403, 403, 200]),
         ("POST", "/v1/jobs", json!({ "kind": "verify" }), [401, 403, 403, 202]),
         ("GET", "/v1/keys", Value::Null, [401, 403, 403, 200]),

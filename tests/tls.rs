@@ -33,9 +33,13 @@ impl Authority {
 
     /// Writes a new certificate for this machine, and its private key.
     fn sign(&self, files: &CertificateFiles, until: i32) {
+        self.sign_until(files, (until, 1, 1));
+    }
+
+    fn sign_until(&self, files: &CertificateFiles, (year, month, day): (i32, u8, u8)) {
         let key = KeyPair::generate().expect("a key");
         let mut about = CertificateParams::new(["127.0.0.1".to_owned()]).expect("an address");
-        about.not_after = date_time_ymd(until, 1, 1);
+        about.not_after = date_time_ymd(year, month, day);
         let certificate = about.signed_by(&key, &self.0).expect("a certificate");
         fs::write(&files.certificate, certificate.pem()).expect("written");
         fs::write(&files.private_key, key.serialize_pem()).expect("written");
@@ -189,6 +193,25 @@ fn a_renewed_certificate_is_served_without_a_restart() {
     fs::copy(&elsewhere.private_key, &private_key).expect("copied");
     server.line_with("serving a certificate that is valid until");
     assert!(!reaches(&first) && reaches(&second));
+}
+
+#[test]
+fn the_doctor_says_that_a_certificate_expires_soon() {
+    let folder = Folder::new();
+    let authority = Authority::new();
+    let day = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date().saturating_add(jiff::Span::new().days(5));
+    let until = (day.year().into(), day.month().unsigned_abs(), day.day().unsigned_abs());
+    authority.sign_until(&files(&folder), until);
+    let server = Server::start(&folder);
+    let trusted = folder.file("authority.pem", authority.0.pem());
+    let doctor = |status: i32| {
+        let mut command = command(&format!("doctor --server {}", server.url("")), &[] as &[&Path]);
+        common::Run::from(command.env("LAPIDARY_CA", &trusted).output().expect("the program runs")).expect(status).out
+    };
+    assert!(doctor(1).starts_with(&format!("the TLS certificate expires on {day}: ")), "{}", doctor(1));
+    authority.sign(&files(&folder), 4096);
+    server.line_with("valid until 4096");
+    assert_eq!(doctor(0), "nothing unhealthy found\n");
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod allow;
 mod audit;
 mod books;
 mod checks;
+mod doctor;
 mod export;
 mod jobs;
 mod keys;
@@ -22,6 +23,7 @@ pub use books::{
     Stats,
 };
 pub use checks::{BookRef, Check, CheckAnswer, CheckParameters, Disguise, DisguisedWord, GemsForm, Match, Report};
+pub use doctor::{Concern, Finding, Findings};
 pub use export::{ExportBook, ExportEnd, ExportGem, ExportHeader, ExportLine};
 pub use jobs::{
     BackedUp, Compacted, CutFrom, Dropped, Job, JobResult, JobState, Jobs, RecipeChoice, Recut, Reindexed, Task,

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use jiff::SignedDuration;
 use lapidary::api::{
-    Added, AllowList, Amendment, AuditPage, FoundBooks, Job, Key, MadeKey, MadeWebhook, NewKey, Page, Record, Report,
-    Stats, Task, Webhook,
+    Added, AllowList, Amendment, AuditPage, Finding, FoundBooks, Job, Key, MadeKey, MadeWebhook, NewKey, Page, Record,
+    Report, Stats, Task, Webhook,
 };
 use lapidary::catalogue::{Allowable, Catalogue, CheckOptions, NewEntry, Query, Sought};
 use lapidary::index::{Actor, AuditFrom, BookId, BookKey, Library, Watch};
+use lapidary::server::Settings;
 use lapidary_gems::RecipeName;
 
 use super::failure::Failure;
@@ -30,6 +31,7 @@ pub(super) trait Access: Sync {
     fn books(&self, library: &Library, cursor: Option<&BookId>, limit: usize) -> Result<Page, Failure>;
     fn find(&self, sought: &Sought, cursor: Option<&str>, limit: usize) -> Result<FoundBooks, Failure>;
     fn stats(&self) -> Result<Stats, Failure>;
+    fn diagnose(&self) -> Result<Vec<Finding>, Failure>;
     fn keys(&self) -> Result<Vec<Key>, Failure>;
     fn add_key(&self, new: NewKey) -> Result<MadeKey, Failure>;
     fn rotate_key(&self, name: &str, overlap_seconds: u32) -> Result<MadeKey, Failure>;
@@ -95,6 +97,10 @@ impl Access for Arc<Catalogue> {
 
     fn stats(&self) -> Result<Stats, Failure> {
         Ok(Catalogue::stats(self)?)
+    }
+
+    fn diagnose(&self) -> Result<Vec<Finding>, Failure> {
+        Ok(Catalogue::diagnose(self, Settings::default().min_free)?)
     }
 
     fn keys(&self) -> Result<Vec<Key>, Failure> {

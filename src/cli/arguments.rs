@@ -9,6 +9,7 @@ use lapidary::catalogue::{Backups, Catalogue, CatalogueError, Recipes};
 use lapidary::index::Actor;
 use lapidary::language::Language;
 use lapidary::matching::RuleChanges;
+use lapidary::shell::quoted;
 use lapidary_gems::{Boundaries, Recipe};
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +34,12 @@ impl Target {
     pub(super) fn name(&self) -> String {
         let folder = self.data.as_ref().map(|folder| folder.display().to_string());
         folder.or_else(|| self.server.clone()).unwrap_or_default()
+    }
+
+    /// The flags that name it, for a command to type.
+    pub(super) fn flags(&self) -> String {
+        let flag = if self.data.is_some() { "--data" } else { "--server" };
+        format!("{flag} {}", quoted(&self.name()))
     }
 
     /// The server given with `--server`.

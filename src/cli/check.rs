@@ -101,9 +101,9 @@ impl Check {
         let finished = checked.and_then(|()| shown.finish());
         match (finished, shown.status()) {
             // Protected text was found, whatever failed later.
-            (Err(failure @ (Failure::Input(_) | Failure::Failed(_))), Status::ProtectedFound) => {
+            (Err(failure @ (Failure::Input(_) | Failure::Failed(_))), Status::Found) => {
                 tell(format_args!("lapidary: {failure}"));
-                Ok(Status::ProtectedFound)
+                Ok(Status::Found)
             }
             (finished, status) => finished.map(|()| status),
         }
@@ -199,7 +199,7 @@ impl Output {
         let is_protected =
             |row: &Checked| row.outcome.as_ref().is_ok_and(|summary| summary.verdict == Rights::Protected);
         if self.rows.iter().any(is_protected) {
-            Status::ProtectedFound
+            Status::Found
         } else if self.rows.iter().any(|row| row.outcome.is_err()) {
             Status::WrongInput
         } else {

@@ -19,6 +19,7 @@ use lapidary::description::Description;
 use lapidary::index::{Actor, BookKey, Record};
 use lapidary::language::Language;
 use lapidary::report::{Page, clean, style, wrap};
+use lapidary::shell::quoted;
 
 use self::disguise::{Forgery, disguise};
 use self::shelf::{SHELF, STRANGER, Setting, VICTIM};
@@ -222,9 +223,7 @@ fn command(exe: &Path, search: Option<&OsStr>) -> String {
     if exe == Path::new(PROGRAM) || found.is_some_and(|found| same(&found)) {
         return PROGRAM.to_owned();
     }
-    let exe = clean(&exe.display().to_string());
-    let unquoted = |c: char| c.is_alphanumeric() || "/._-+:\\".contains(c);
-    if exe.chars().all(unquoted) { exe } else { format!("'{}'", exe.replace('\'', r"'\''")) }
+    quoted(&clean(&exe.display().to_string()))
 }
 
 #[cfg(test)]

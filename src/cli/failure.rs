@@ -13,7 +13,7 @@ use super::demo::DemoError;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Status {
     Done = 0,
-    ProtectedFound = 1,
+    Found = 1,
     WrongInput = 2,
     Failed = 3,
 }

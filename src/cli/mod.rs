@@ -1,7 +1,7 @@
 //! The `lapidary` command, one file per command. All logic is in the catalogue.
 //!
 //! Human output and JSON go to standard output, progress and errors to standard error. Exit status: 0 success, 1 a check
-//! found protected text (whatever else happened), 2 wrong usage or input, 3 failure.
+//! found protected text (whatever else happened) or `doctor` something unhealthy, 2 wrong usage or input, 3 failure.
 
 mod access;
 mod allow;
@@ -13,6 +13,7 @@ mod boundaries;
 mod check;
 mod compare;
 mod demo;
+mod doctor;
 mod evaluate;
 mod failure;
 mod files;
@@ -70,6 +71,7 @@ enum Commands {
     Allow(allow::Allow),
     Webhooks(webhooks::Webhooks),
     Stats(stats::Stats),
+    Doctor(doctor::Doctor),
     Reindex(reindex::Reindex),
     DropRecipe(reindex::DropRecipe),
     Backup(backup::Backup),
@@ -117,6 +119,7 @@ impl Command {
             Commands::Allow(task) => task.run(),
             Commands::Webhooks(task) => task.run(),
             Commands::Stats(task) => task.run(),
+            Commands::Doctor(task) => task.run(),
             Commands::Reindex(task) => task.run(),
             Commands::DropRecipe(task) => task.run(),
             Commands::Backup(task) => task.run(),

@@ -6,9 +6,9 @@ use std::time::Duration;
 use std::{env, thread};
 
 use lapidary::api::{
-    Added, AllowList, AllowLists, Amendment, AuditPage, Check, FoundBooks, Imported, Job, Jobs, Key, Keys, MadeKey,
-    MadeWebhook, NewBook, NewKey, NewWebhook, Page, Problem, Record, Recut, Report, Rotation, Stats, Task, ToAllow,
-    Webhook, Webhooks,
+    Added, AllowList, AllowLists, Amendment, AuditPage, Check, Finding, Findings, FoundBooks, Imported, Job, Jobs, Key,
+    Keys, MadeKey, MadeWebhook, NewBook, NewKey, NewWebhook, Page, Problem, Record, Recut, Report, Rotation, Stats,
+    Task, ToAllow, Webhook, Webhooks,
 };
 use lapidary::catalogue::{Allowable, CheckOptions, Content, NewEntry, Query, Recipes, Sought};
 use lapidary::client::unanswered;
@@ -353,6 +353,11 @@ impl Access for Remote {
 
     fn stats(&self) -> Result<Stats, Failure> {
         self.get("/v1/stats")
+    }
+
+    fn diagnose(&self) -> Result<Vec<Finding>, Failure> {
+        let Findings { findings } = self.get("/v1/doctor")?;
+        Ok(findings)
     }
 
     fn start(&self, task: Task) -> Result<Job, Failure> {

@@ -12,7 +12,7 @@ use utoipa::openapi::path::HttpMethod;
 
 use super::access::guarded;
 use super::calls::Call;
-use super::{allow, audit, batch, books, checks, export, feed, find, health, import};
+use super::{allow, audit, batch, books, checks, doctor, export, feed, find, health, import};
 use super::{jobs, keys, libraries, metrics, openapi, problem, stats, webhooks};
 
 /// Calls on one subject.
@@ -46,6 +46,7 @@ pub(super) fn all() -> [Section; 7] {
                 export::calls(),
                 import::calls(),
                 stats::calls(),
+                doctor::calls(),
                 health::calls(),
                 metrics::calls(),
                 openapi::calls(),

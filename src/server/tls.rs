@@ -158,6 +158,8 @@ struct Current {
     /// The last content found, which may not be usable.
     found: Result<Files, String>,
     served: Arc<CertifiedKey>,
+    /// The end of its validity.
+    until: Timestamp,
 }
 
 impl Tls {
@@ -166,7 +168,7 @@ impl Tls {
         let files = paths.read()?;
         let loaded = Loaded::new(&paths, &files)?;
         loaded.tell(&paths);
-        let current = RwLock::new(Current { found: Ok(files), served: loaded.pair });
+        let current = RwLock::new(Current { found: Ok(files), served: loaded.pair, until: loaded.until });
         Ok(Arc::new(Self { paths, current }))
     }
 
@@ -184,10 +186,15 @@ impl Tls {
         match loaded {
             Ok(loaded) => {
                 loaded.tell(&self.paths);
-                current.served = loaded.pair;
+                (current.served, current.until) = (loaded.pair, loaded.until);
             }
             Err(error) => tracing::warn!("still serving the old certificate: {error}"),
         }
+    }
+
+    /// When the certificate being served expires.
+    pub(super) fn until(&self) -> Timestamp {
+        self.current.read().unwrap_or_else(PoisonError::into_inner).until
     }
 
     /// The TLS configuration for this certificate.

@@ -1,0 +1,64 @@
+//! What is unhealthy about a catalogue or a server.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// What a finding is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Concern {
+    /// The default recipe finds fewer disguised copies than `hardened`.
+    WeakDefault,
+    /// Some books have no gems of the default recipe.
+    MissedBooks,
+    /// Some books have no gems of another recipe.
+    IncompleteRecipe,
+    /// A setting makes checks find less than their recipe would.
+    WeakRule,
+    /// The recipe set for existing clients is not in the catalogue.
+    MissingClientRecipe,
+    /// The last job of a kind failed.
+    FailedJob,
+    /// A re-index waits for texts.
+    WaitingJob,
+    /// The last verification found inconsistencies.
+    Inconsistent,
+    /// There is no backup, or none that the catalogue knows of.
+    NoBackup,
+    /// The last backup is old.
+    OldBackup,
+    /// A key has expired.
+    ExpiredKey,
+    /// A key expires soon.
+    ExpiringKey,
+    /// A webhook cannot be delivered.
+    FailingWebhook,
+    /// The disk is nearly full.
+    DiskNearlyFull,
+    /// The catalogue cannot be changed.
+    NotWritable,
+    /// The store failed to write in the background.
+    StoreErrors,
+    /// The TLS certificate has expired, or does soon.
+    ExpiringCertificate,
+}
+
+/// Something unhealthy.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Finding {
+    /// What it is about.
+    pub concern: Concern,
+    /// What was found.
+    pub what: String,
+    /// Why it matters.
+    pub why: String,
+    /// What fixes it. In a command, `TARGET` stands for `--data DIR` or `--server URL`.
+    pub fix: String,
+}
+
+/// All that is unhealthy.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Findings {
+    /// Empty if nothing is.
+    pub findings: Vec<Finding>,
+}
