@@ -577,7 +577,34 @@ fn two_texts_compare_without_a_catalogue() {
     assert!(found["share_of_query"].as_f64().expect("a number") > 0.9);
     assert!(run("compare {} {}", &[&a, &b]).expect(0).out.contains("a match"));
     let c = folder.file("c.txt", prose(3, 6_000));
-    assert_eq!(run("compare --json {} {}", &[&a, &c]).expect(0).json()[0]["match"], false);
+    let found = run("compare --json {} {}", &[&a, &c]).expect(0).json().remove(0);
+    assert_eq!((&found["match"], &found["passages"]), (&json!(false), &json!([])));
+}
+
+#[test]
+fn a_comparison_tells_how_much_is_identical_word_for_word() {
+    let folder = Folder::new();
+    let story = prose(1, 6_000);
+    let changed: Vec<&str> = story.split(' ').enumerate().map(|(i, w)| if i % 50 == 7 { "Zebra" } else { w }).collect();
+    let a = folder.file("a.txt", [prose(2, 3_000), changed.join(" "), prose(3, 3_000)].join("\n\n"));
+    let b = folder.file("b.txt", &story);
+    let found = run("compare --json {} {}", &[&a, &b]).expect(0).json().remove(0);
+    let exact = &found["exact"];
+    let [characters, identical] = ["characters", "identical"].map(|of| exact[of].as_u64().expect("a number"));
+    let letters = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).count() as u64;
+    let zebras = letters(&changed.iter().filter(|word| **word == "Zebra").copied().collect::<String>());
+    assert_eq!((characters, identical), (letters(&changed.concat()), letters(&changed.concat()) - zebras));
+    let start = prose(2, 3_000).len() + 2;
+    let passage = &found["passages"][0];
+    assert_eq!(passage["query"]["start"], start, "from its first word");
+    assert_eq!(passage["book"]["start"], 0);
+    assert_eq!(exact["at_least"], json!(null));
+    let said = run("compare {} {}", &[&a, &b]).expect(0).out;
+    let share = format!("{:.1} %", (identical * 1000 / characters) as f64 / 10.0);
+    assert!(said.contains(&format!("Word for word, in 1 passage: {share} of ")), "{said}");
+    let turned = folder.file("c.txt", story.to_uppercase());
+    let said = run("compare {} {}", &[&turned, &b]).expect(0).out;
+    assert!(said.contains("100.0 % apart from case, accents and disguise"), "{said}");
 }
 
 /// The text as printed: pages with a running head and a number, and words hyphenated at line ends.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::index::Library;
 use crate::language::Language;
-use crate::matching::{Relation, Score, Span};
+use crate::matching::{Identity, Passage, Relation, Score, Span};
 
 /// Number of matches in a report if no limit is given.
 const DEFAULT_LIMIT: usize = 100;
@@ -131,4 +131,8 @@ pub struct Comparison {
     pub relation: Relation,
     /// The matching parts.
     pub spans: Vec<Span>,
+    /// How much of all passages together is identical, word for word.
+    pub exact: Identity,
+    /// The passages around the matching parts, in the order of the first text.
+    pub passages: Vec<Passage>,
 }

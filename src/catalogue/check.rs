@@ -17,12 +17,13 @@ use super::given::distinct;
 use super::{Catalogue, CatalogueError, Text};
 use crate::api::Report;
 use crate::index::{BookNo, Record, Snapshot};
-use crate::matching::{Alignment, Score, align, is_match, kept, of_both};
+use crate::matching::{Alignment, Exact, Score, align, exact, is_match, kept, of_both};
 use crate::metrics::METRICS;
 
-/// Compares two texts, the first as the query and the second as the book.
+/// Compares two texts by their gems and word by word, the first as the query and the second as the book.
 #[must_use]
 pub fn compare(recipe: &Recipe, rule: Rule, a: &Text<'_>, b: &Text<'_>) -> Comparison {
+    let originals = (a.original(), b.original());
     let (a, b) = (a.probes(recipe), b.gems(recipe));
     let alignment = align(&of_both(&a, &b), &b, |_| Some(1.0));
     let in_a: HashSet<Gem> = a.iter().map(|probe| probe.placed.gem).collect();
@@ -31,7 +32,9 @@ pub fn compare(recipe: &Recipe, rule: Rule, a: &Text<'_>, b: &Text<'_>) -> Compa
     let score = Score::new(common, gems_a, gems_b);
     let Ok::<bool, Infallible>(matches) = is_match(&rule, &score, || Ok(alignment.clone()));
     let Alignment { relation, spans, .. } = alignment;
-    Comparison { recipe: recipe.name().clone(), gems_a, gems_b, score, matches, rule, relation, spans }
+    let Exact { passages, total: exact } = exact(originals.0, originals.1, &spans);
+    let recipe = recipe.name().clone();
+    Comparison { recipe, gems_a, gems_b, score, matches, rule, relation, spans, exact, passages }
 }
 
 impl Catalogue {

@@ -43,6 +43,11 @@ impl<'a> Text<'a> {
         Ok(Self::new(text, clean))
     }
 
+    /// The original text.
+    pub(super) fn original(&self) -> &'a str {
+        self.stands
+    }
+
     /// Its fold; see [`Recipe::fold`].
     #[must_use]
     pub fn fold(&self, recipe: &Recipe) -> String {

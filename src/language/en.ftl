@@ -102,6 +102,12 @@ contains_book = most of this book is in the text
 overlap = text and book share passages
 text = text
 book = book
+at_least = at least { $share }
+identical = { $share } of { $characters } { $characters ->
+    [one] character
+   *[other] characters
+} are identical
+identical_as_read = { $identical }, { $share } apart from case, accents and disguise
 
 ## The method
 
@@ -220,6 +226,11 @@ compared_span = { $common } { $common ->
     [one] gem
    *[other] gems
 }: { $a } of A match { $b } of B
+compared_exactly = Word for word, in { $passages } { $passages ->
+    [one] passage
+   *[other] passages
+}: { $identity }
+compared_passage = { $a } of A, { $b } of B: { $identity }
 compared_same_text = A and B are mostly the same
 compared_part_of_book = most of A is in B
 compared_contains_book = most of B is in A

@@ -87,6 +87,9 @@ messages! {
     overlap();
     text();
     book();
+    at_least(share: &str);
+    identical(share: &str, characters: u64);
+    identical_as_read(identical: &str, share: &str);
 
     // The method.
     recipe(names: &str, number: u64);
@@ -157,6 +160,8 @@ messages! {
     compared_no_match(common: u64, recipe: &str);
     compared_shares(a: &str, b: &str);
     compared_span(common: u64, a: &str, b: &str);
+    compared_exactly(passages: u64, identity: &str);
+    compared_passage(a: &str, b: &str, identity: &str);
     compared_same_text();
     compared_part_of_book();
     compared_contains_book();

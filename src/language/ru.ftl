@@ -133,6 +133,12 @@ contains_book = большая часть этой книги содержитс
 overlap = у текста и книги есть общие отрывки
 text = текст
 book = книга
+at_least = не менее { $share }
+identical = { $share } из { $characters } { $characters ->
+    [one] знака
+   *[other] знаков
+} совпадает дословно
+identical_as_read = { $identical }, { $share } — без учёта регистра, диакритики и маскировки
 
 ## Методика
 
@@ -271,6 +277,11 @@ compared_span = { $common } { $common ->
     [few] отпечатка
    *[many] отпечатков
 }: { $a } в A, { $b } в B
+compared_exactly = Дословно, в { $passages } { $passages ->
+    [one] отрывке
+   *[other] отрывках
+}: { $identity }
+compared_passage = { $a } в A, { $b } в B: { $identity }
 compared_same_text = A и B в основном совпадают
 compared_part_of_book = большая часть A содержится в B
 compared_contains_book = большая часть B содержится в A

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::words::place;
+use super::words::{identity, place};
 use crate::catalogue::Comparison;
 use crate::language::Language;
 use crate::matching::Relation;
@@ -28,6 +28,15 @@ pub fn print_comparison(
     for span in &comparison.spans {
         let [a, b] = [span.query, span.book].map(|extent| place(language, &extent));
         writeln!(out, "  {}", language.compared_span(span.common.into(), &a, &b))?;
+    }
+    if comparison.passages.is_empty() {
+        return Ok(());
+    }
+    let passages = comparison.passages.len() as u64;
+    writeln!(out, "{}", language.compared_exactly(passages, &identity(language, &comparison.exact)))?;
+    for passage in &comparison.passages {
+        let [a, b] = [passage.query, passage.book].map(|place| language.place_bytes(place.start, place.end));
+        writeln!(out, "  {}", language.compared_passage(&a, &b, &identity(language, &passage.identity)))?;
     }
     Ok(())
 }
