@@ -57,6 +57,7 @@ pub mod matching;
 mod metrics;
 pub mod onix;
 pub mod permission;
+pub mod position;
 pub mod report;
 pub mod server;
 

@@ -607,6 +607,61 @@ fn a_comparison_tells_how_much_is_identical_word_for_word() {
     assert!(said.contains("100.0 % apart from case, accents and disguise"), "{said}");
 }
 
+#[test]
+fn passages_are_shown_next_to_each_other() {
+    let folder = Folder::new();
+    let books = shelf(&folder);
+    let book = fs::read_to_string(&books[0]).expect("a book");
+    let copy = format!("{}\n\nChapter 2\n\n{}", prose(77, 2_000), book.replacen('a', "<b>", 40));
+    let upload = folder.file("upload.txt", &copy);
+    let page = folder.path("compared.html");
+    run("compare --html {} {} {}", &[&page, &upload, &books[0]]).expect(0);
+    let compared = fs::read_to_string(&page).expect("a page");
+    assert!(
+        compared.contains("<details open>") && compared.contains("<del>") && !compared.contains("<b>"),
+        "{compared}"
+    );
+    assert!(compared.contains("“Chapter 2”, paragraph 1, "), "{compared}");
+
+    let data = folder.data();
+    let check = |more: &str, paths: &[&Path]| {
+        let paths: Vec<&Path> = [data.as_path(), &page, &upload].into_iter().chain(paths.iter().copied()).collect();
+        let said = run(&format!("check --data {{}} --html {{}} {{}} {more}"), &paths).expect(1);
+        (said, fs::read_to_string(&page).expect("a page"))
+    };
+    let (said, alone) = check("", &[]);
+    assert!(
+        alone.contains("<details open>") && !alone.contains("<del>") && !said.out.contains("are identical"),
+        "{alone}"
+    );
+    assert!(alone.contains("“Chapter 2”, paragraph 1, "), "{alone}");
+    for from in [books[0].as_path(), books[0].parent().expect("a folder")] {
+        let (said, both) = check("--text-from {}", &[from]);
+        assert!(
+            both.contains("<del>") && both.contains(" characters are identical") && !both.contains("<b>"),
+            "{both}"
+        );
+        assert!(said.out.contains(" characters are identical"), "{}", said.out);
+    }
+    // A file that is not the text that was added, but another version of it.
+    let other = folder.file("other/version.txt", format!("{}\n\n{book}", prose(78, 500)));
+    let (said, _) = check("--text-from {}", &[&other]);
+    assert!(said.out.contains(" characters are identical"), "{}", said.out);
+    let (said, _) = check("--text-from http://127.0.0.1:1/{id}", &[]);
+    assert!(said.err.contains("no text of shelf/book-0: "), "{}", said.err);
+    run("check --data {} --text-from {} {}", &[&folder.data(), &folder.path("nowhere"), &upload]).expect(2);
+
+    let json = run("check --data {} --json --text-from {} {}", &[&folder.data(), &books[0], &upload]).expect(1).json();
+    let found = &json[0]["matches"][0];
+    assert!(found["exact"]["identical"].as_u64().expect("a number") > 1_000, "{found}");
+    assert_eq!(found["spans"][0]["query_at"]["from"]["chapter"], "Chapter 2");
+    assert_eq!(found["passages"][0]["query_at"]["from"]["chapter"], "Chapter 2");
+    assert!(found["spans"][0]["query"]["bytes"]["start"].as_u64().is_some());
+    let json = run("check --data {} --json {}", &[&folder.data(), &upload]).expect(1).json();
+    let found = &json[0]["matches"][0];
+    assert!(found["spans"][0]["book_at"]["from"]["percent"].as_f64().is_some() && found["exact"].is_null(), "{found}");
+}
+
 /// The text as printed: pages with a running head and a number, and words hyphenated at line ends.
 fn printed(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();

@@ -54,6 +54,76 @@ fn every_format_gives_its_text_and_nothing_else() {
 }
 
 #[test]
+fn headings_of_books_are_known() {
+    let text = "One story.\n\nThe first stone\n\nIt was granite.\n\nThe second: opal\n\nIt was lost.";
+    let html = "<p>One story.</p><h2>The <i>first</i> stone</h2><p>It was granite.</p><h2>The second:<br> opal</h2><p>It was lost.</p>";
+    let page = |body: &str| format!("<html xmlns=\"http://www.w3.org/1999/xhtml\"><body>{body}</body></html>");
+    let parts = html.split_at(html.find("<h2>The second").unwrap());
+    let epub = zip(&[
+        ("mimetype", b"application/epub+zip"),
+        ("META-INF/container.xml", b"<container><rootfiles><rootfile full-path=\"p.opf\"/></rootfiles></container>"),
+        (
+            "p.opf",
+            b"<package><manifest><item id=\"a\" href=\"a.xhtml\"/><item id=\"b\" href=\"b.xhtml\"/></manifest>\
+              <spine><itemref idref=\"a\"/><itemref idref=\"b\"/></spine></package>",
+        ),
+        ("a.xhtml", page(parts.0).as_bytes()),
+        ("b.xhtml", page(parts.1).as_bytes()),
+    ]);
+    let fb2 = "<?xml version=\"1.0\"?><FictionBook><body><p>One story.</p><section><title><p>The first</p><p>stone</p></title>\
+               <p>It was granite.</p></section><section><title><p>The second: opal</p></title><p>It was lost.</p></section>\
+               </body></FictionBook>";
+    let tei = "<TEI><text><body><p>One story.</p><div><head>The first stone</head><p>It was granite.</p></div><div>\
+               <head>The second: opal</head><p>It was lost.</p></div></body></text></TEI>";
+    let word = |style: &str, text: &str| {
+        format!("<w:p><w:pPr><w:pStyle w:val=\"{style}\"/></w:pPr><w:r><w:t>{text}</w:t></w:r></w:p>")
+    };
+    let body = [
+        word("Normal", "One story."),
+        word("Heading1", "The first stone"),
+        word("a3", "It was granite."),
+        word("1", "The second: opal"),
+        word("Normal", "It was lost."),
+    ];
+    let relations =
+        b"<Relationships><Relationship Id=\"r1\" Type=\"http://schemas.openxmlformats.org/officeDocument/2006/\
+                      relationships/officeDocument\" Target=\"word/document.xml\"/></Relationships>";
+    let docx = zip(&[
+        ("[Content_Types].xml", b"<Types/>"),
+        ("_rels/.rels", relations),
+        ("word/document.xml", format!("<w:document><w:body>{}</w:body></w:document>", body.concat()).as_bytes()),
+    ]);
+    let odt = zip(&[
+        ("mimetype", b"application/vnd.oasis.opendocument.text"),
+        ("META-INF/manifest.xml", b"<manifest/>"),
+        (
+            "content.xml",
+            b"<office:document-content><office:body><office:text><text:p>One story.</text:p><text:h>The first stone</text:h>\
+              <text:p>It was granite.</text:p><text:h>The second: opal</text:h><text:p>It was lost.</text:p></office:text>\
+              </office:body></office:document-content>",
+        ),
+    ]);
+    let files: [(&str, Vec<u8>); 6] = [
+        ("html", page(html).into_bytes()),
+        ("epub", epub),
+        ("fb2", fb2.into()),
+        ("tei", tei.into()),
+        ("docx", docx),
+        ("odt", odt),
+    ];
+    for (name, bytes) in files {
+        let read = one(bytes).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(words(&read.text), words(text), "{name}");
+        let headings: Vec<(&str, &str)> = read
+            .headings
+            .iter()
+            .map(|heading| (heading.title.as_str(), words(&read.text[heading.at as usize..])[1]))
+            .collect();
+        assert_eq!(headings, [("The first stone", "first"), ("The second: opal", "second:")], "{name}");
+    }
+}
+
+#[test]
 fn what_files_say_of_themselves() {
     for (name, make) in MAKERS {
         let metadata = one(make(&paragraphs())).expect("a book").metadata;
@@ -264,10 +334,13 @@ fn archives_hold_books() {
         let many = zip(&[("a.bin", &book), ("inner.zip", &packed), ("b.txt", b"Short."), ("__MACOSX/a", b"x")]);
         let names: Vec<Option<String>> = books(many.clone()).into_iter().map(|book| book.name).collect();
         let inner = Some(format!("inner.zip/folder/a.{name}"));
-        assert_eq!(names, [Some("a.bin".to_owned()), inner, Some("b.txt".to_owned())]);
+        assert_eq!(names, [Some("a.bin".to_owned()), inner.clone(), Some("b.txt".to_owned())]);
         assert!(matches!(one(many.clone()), Err(ExtractError::Several { books: 3, .. })));
         let whole = extract::read_whole(file(many), Limits::default()).expect("one text");
-        assert_eq!(whole, [alone.text.as_str(), &alone.text, "Short."].join("\n\n"));
+        assert_eq!(whole.text, [alone.text.as_str(), &alone.text, "Short."].join("\n\n"));
+        let starts: Vec<(u64, &str)> = whole.headings.iter().map(|h| (h.at, h.title.as_str())).collect();
+        let length = alone.text.len() as u64 + 2;
+        assert_eq!(starts, [(0, "a.bin"), (length, inner.as_deref().unwrap()), (2 * length, "b.txt")], "{name}");
     }
     // An unreadable book does not affect the others.
     let some = books(zip(&[("a.txt", b"A stone."), ("b.djvu", b"AT&TFORM\0\0\0\x04"), ("c.txt", b"A gem.")]));

@@ -8,7 +8,8 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::Problem;
 use crate::index::{Coverage, Record, Rights, Validity};
-use crate::matching::{Reason, Relation, Score, Span};
+use crate::matching::{Exact, Identity, Passage, Reason, Relation, Score, Span, exact};
+use crate::position::{Located, Locator};
 
 /// A check: exactly one of `text` and `gems`.
 #[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -144,6 +145,24 @@ pub struct Report {
     pub note: Option<String>,
 }
 
+/// How many spans of a report get positions for readers.
+const LOCATED: usize = 1_000;
+
+impl Report {
+    /// Says where readers find the spans, in a text with this locator and in the books. Only the first 1,000 spans get that,
+    /// so that a report does not become much longer.
+    pub fn locate(&mut self, text: &Locator) {
+        let spans = self.matches.iter_mut().flat_map(|found| {
+            let bytes = found.book.bytes;
+            found.spans.iter_mut().map(move |span| (bytes, span))
+        });
+        for (bytes, span) in spans.take(LOCATED) {
+            span.query_at = span.query.bytes.map(|place| text.locate(place));
+            span.book_at = span.book.bytes.and_then(|place| Located::in_length(place, bytes));
+        }
+    }
+}
+
 /// Signs of disguise in a text: tricks that people hardly notice, but that hide a copy from programs. What ordinary texts
 /// have too, such as soft hyphens and accents, is not counted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -214,9 +233,32 @@ pub struct Match {
     pub error_probability: Option<f64>,
     /// The matching parts; empty unless the check asked for detail.
     pub spans: Vec<Span>,
+    /// How much of the passages below together is identical, word for word. Absent if the book's text is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exact: Option<Identity>,
+    /// The passages around the matching parts, compared word by word; empty if the book's text is not known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub passages: Vec<Passage>,
     /// Whether the book is in an allow-list and so did not affect the verdict.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub allowed: bool,
+}
+
+impl Match {
+    /// Compares the passages of a text with the book's text, word by word; each text has a locator.
+    pub fn compare(&mut self, text: &str, in_text: &Locator, book: &str, in_book: &Locator) {
+        let Exact { mut passages, total } = exact(text, book, &self.spans);
+        for passage in &mut passages {
+            passage.query_at = Some(in_text.locate(passage.query));
+            passage.book_at = Some(in_book.locate(passage.book));
+        }
+        for span in &mut self.spans {
+            span.query_at = span.query.bytes.map(|place| in_text.locate(place));
+            span.book_at = span.book.bytes.map(|place| in_book.locate(place));
+        }
+        self.exact = Some(total);
+        self.passages = passages;
+    }
 }
 
 /// A book, as shown in a report.

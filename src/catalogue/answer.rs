@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::index::Library;
 use crate::language::Language;
 use crate::matching::{Identity, Passage, Relation, Score, Span};
+use crate::position::Locator;
 
 /// Number of matches in a report if no limit is given.
 const DEFAULT_LIMIT: usize = 100;
@@ -106,6 +107,20 @@ impl Default for CheckOptions {
             day: None,
             allow_incomplete: false,
             language: Language::default(),
+        }
+    }
+}
+
+impl Comparison {
+    /// Says where readers find what matches, by the locators of both texts.
+    pub fn locate(&mut self, a: &Locator, b: &Locator) {
+        for span in &mut self.spans {
+            span.query_at = span.query.bytes.map(|place| a.locate(place));
+            span.book_at = span.book.bytes.map(|place| b.locate(place));
+        }
+        for passage in &mut self.passages {
+            passage.query_at = Some(a.locate(passage.query));
+            passage.book_at = Some(b.locate(passage.book));
         }
     }
 }

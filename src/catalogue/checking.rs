@@ -323,6 +323,8 @@ impl Answering<'_> {
                 evidence,
                 error_probability: answered.error(query, gems.len() as u64, evidence),
                 spans: if options.detail { spans } else { Vec::new() },
+                exact: None,
+                passages: Vec::new(),
                 allowed,
             };
             if shown.add(found, decisive.as_ref().is_some_and(|decisive| decisive.number == number)) {

@@ -1,6 +1,7 @@
 //! `lapidary check FILE…`.
 
 mod pages;
+mod texts;
 
 use std::io::{self, Write as _, stdout};
 use std::path::{Path, PathBuf};
@@ -8,13 +9,16 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use lapidary::api::Report;
 use lapidary::catalogue::{CheckOptions, Query, Recipes};
+use lapidary::extract::Whole;
 use lapidary::index::{Library, Rights};
 use lapidary::language::Language;
-use lapidary::report::{Checked, Summary, print_report, summary};
+use lapidary::position::Locator;
+use lapidary::report::{Checked, Summary, Texts, print_report, summary};
 use rayon::prelude::*;
 use serde::Serialize;
 
 use self::pages::Pages;
+use self::texts::TextSource;
 use super::access::Access;
 use super::arguments::{BoundariesArgument, LanguageArgument, RuleArguments, Target};
 use super::failure::{Failure, Status};
@@ -64,6 +68,10 @@ pub(super) struct Check {
     /// Write the reports as self-contained HTML pages: to REPORT.html for a single FILE, or to a folder with an index
     #[arg(long, value_name = "REPORT.html|DIR", conflicts_with = "json")]
     html: Option<PathBuf>,
+    /// Compare word by word with the texts of the books that match: a folder with files named like the books' ids, an address
+    /// such as `https://HOST/{library}/{id}.txt`, or a file with the text of the best match. For the 20 best matches
+    #[arg(long, value_name = "DIR|URL|FILE")]
+    text_from: Option<TextSource>,
     /// Files, or folders to read recursively; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
@@ -129,24 +137,37 @@ impl Check {
         Ok(())
     }
 
-    /// The report on a file and the text's length, or why the file cannot be checked. A failed catalogue ends the command.
+    /// The report on a file with its texts, or why the file cannot be checked. A failed catalogue ends the command.
     fn check(
         &self,
         catalogue: &dyn Access,
         path: &Path,
         options: &CheckOptions,
-    ) -> Result<Result<(Report, u64), String>, Failure> {
-        let text = match self.input.reading.text(path) {
-            Ok(text) => text,
+    ) -> Result<Result<Found, String>, Failure> {
+        let Whole { text, headings } = match self.input.reading.whole(path) {
+            Ok(whole) => whole,
             Err(why) => return Ok(Err(why)),
         };
-        let bytes = text.len() as u64;
-        match catalogue.check(&Query::Text { text, clean: self.input.clean }, options) {
+        let query = Query::Text { text, clean: self.input.clean };
+        let mut report = match catalogue.check(&query, options) {
             // Distinguish a text that cannot be checked from options with which no text can be checked.
-            Err(Failure::Input(why)) => catalogue.check(&Query::Gems(Vec::new()), options).map(|_| Err(why)),
-            checked => Ok(Ok((checked?, bytes))),
-        }
+            Err(Failure::Input(why)) => return catalogue.check(&Query::Gems(Vec::new()), options).map(|_| Err(why)),
+            report => report?,
+        };
+        let Query::Text { text, .. } = query else { return Ok(Err("it is not a text".to_owned())) };
+        let locator = Locator::new(&text, &headings);
+        report.locate(&locator);
+        let source = self.text_from.as_ref();
+        let books = source.map(|from| from.add_to(&mut report, &text, &locator, self.input.reading));
+        Ok(Ok(Found { report, text, books: books.unwrap_or_default() }))
     }
+}
+
+/// The report on a text, and the texts of the books that match, as far as they are known.
+struct Found {
+    report: Report,
+    text: String,
+    books: Vec<Option<String>>,
 }
 
 /// Shows reports as they come, and collects what an index shows of them.
@@ -158,7 +179,7 @@ struct Output {
 }
 
 impl Output {
-    fn show(&mut self, path: &Path, checked: Result<(Report, u64), String>) -> Result<(), Failure> {
+    fn show(&mut self, path: &Path, checked: Result<Found, String>) -> Result<(), Failure> {
         let mut out = stdout().lock();
         let file = path.display().to_string();
         if let Err(why) = &checked {
@@ -167,13 +188,15 @@ impl Output {
         // Recorded first: a page that cannot be written does not hide that a text is protected.
         self.rows.push(Checked { name: file.clone(), outcome: checked.as_ref().map(of).map_err(Clone::clone) });
         if self.json {
-            let (report, error) = (checked.as_ref().ok().map(|(report, _)| report), checked.as_ref().err());
+            let (report, error) = (checked.as_ref().ok().map(|found| &found.report), checked.as_ref().err());
             let line = FileLine { file, report, error: error.map(String::as_str) };
             serde_json::to_writer(&mut out, &line).map_err(io::Error::from)?;
             writeln!(out)?;
-        } else if let Ok((report, bytes)) = checked {
+        } else if let Ok(Found { report, text, books }) = checked {
+            let bytes = text.len() as u64;
+            let texts = Texts { text: Some(&text), books };
             if let Some(pages) = &self.pages {
-                let page = pages.write(self.language, self.rows.len(), &file, &report, bytes)?;
+                let page = pages.write(self.language, self.rows.len(), &file, &report, &texts)?;
                 if let Some(Checked { outcome: Ok(summary), .. }) = self.rows.last_mut() {
                     summary.page = page;
                 }
@@ -209,6 +232,6 @@ impl Output {
 }
 
 /// What an index shows of a report.
-fn of((report, _): &(Report, u64)) -> Summary {
+fn of(Found { report, .. }: &Found) -> Summary {
     Summary { page: String::new(), verdict: report.verdict, covered: report.covered, matches: report.total }
 }

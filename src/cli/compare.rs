@@ -1,17 +1,21 @@
 //! `lapidary compare A B`: compares two texts without a catalogue.
 
+use std::fs;
 use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::Args;
+use jiff::Timestamp;
 use lapidary::catalogue::{Text, compare};
-use lapidary::report::print_comparison;
+use lapidary::extract::Whole;
+use lapidary::position::Locator;
+use lapidary::report::{Side, html_comparison, print_comparison};
 
 use super::arguments::{LanguageArgument, RecipeArguments, RuleArguments};
 use super::failure::{Failure, Status};
 use super::files::TextArguments;
 use super::terminal::out;
-use super::text::read;
+use super::text::whole;
 
 /// Compare two texts.
 #[derive(Args)]
@@ -27,6 +31,9 @@ pub(super) struct Compare {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    /// Also write an HTML page that shows the matching passages next to each other
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     /// The first text
     a: PathBuf,
     /// The second text
@@ -35,19 +42,28 @@ pub(super) struct Compare {
 
 impl Compare {
     pub(super) fn run(self) -> Result<Status, Failure> {
-        let (a, b) = (read(self.input.reading, &self.a)?, read(self.input.reading, &self.b)?);
+        let (a, b) = (whole(self.input.reading, &self.a)?, whole(self.input.reading, &self.b)?);
         let recipe = self.recipe.recipe()?;
         let rule = self.rule.changes().on(recipe.rule());
         let text = |text| Text::new(text, self.input.clean);
-        let comparison = compare(&recipe, rule, &text(&a), &text(&b));
+        let mut comparison = compare(&recipe, rule, &text(&a.text), &text(&b.text));
+        let locator = |of: &Whole| Locator::new(&of.text, &of.headings);
+        comparison.locate(&locator(&a), &locator(&b));
+        let names = [&self.a, &self.b].map(|path| path.display().to_string());
+        let names = names.each_ref().map(String::as_str);
+        let language = self.language.lang;
+        if let Some(file) = &self.html {
+            let sides = [&a, &b].map(|of| Side { text: &of.text, language: None });
+            let page = html_comparison(language, names, sides, &comparison, Timestamp::now());
+            fs::write(file, page).map_err(|e| Failure::Failed(format!("cannot write {}: {e}", file.display())))?;
+        }
         let mut out = out(self.json);
         if self.json {
             serde_json::to_writer(&mut out, &comparison).map_err(std::io::Error::from)?;
             writeln!(out)?;
             return Ok(Status::Done);
         }
-        let [a, b] = [&self.a, &self.b].map(|path| path.display().to_string());
-        print_comparison(&mut out, self.language.lang, [&a, &b], &comparison)?;
+        print_comparison(&mut out, language, names, &comparison)?;
         Ok(Status::Done)
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use glob::{MatchOptions, Pattern};
-use lapidary::extract::{self, Book, Encoding, File};
+use lapidary::extract::{self, Book, Encoding, File, Whole};
 use walkdir::{DirEntry, WalkDir};
 
 use super::limits::LimitArguments;
@@ -25,7 +25,23 @@ pub(super) struct Reading {
 impl Reading {
     /// Reads the text of a file, or of standard input if the path is `-`. The error is a message for the user.
     pub(super) fn text(self, path: &Path) -> Result<String, String> {
+        Ok(self.whole(path)?.text)
+    }
+
+    /// Like [`Reading::text`], with headings.
+    pub(super) fn whole(self, path: &Path) -> Result<Whole, String> {
         extract::read_whole(self.file(path)?, self.limits.limits()).map_err(|e| e.to_string())
+    }
+
+    /// Like [`Reading::whole`], for the bytes of a file.
+    pub(super) fn whole_of(self, bytes: Vec<u8>) -> Result<Whole, String> {
+        let file = File { bytes, name: None, encoding: self.encoding };
+        extract::read_whole(file, self.limits.limits()).map_err(|e| e.to_string())
+    }
+
+    /// The maximum size of a file.
+    pub(super) fn most_bytes(self) -> u64 {
+        self.limits.limits().input
     }
 
     /// Reads the books in a file.

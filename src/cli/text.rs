@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use lapidary::catalogue::Text;
+use lapidary::extract;
 
 use super::arguments::RecipeArguments;
 use super::failure::{Failure, Status};
@@ -75,5 +76,10 @@ impl Gems {
 
 /// Reads the text of a file, or fails.
 pub(super) fn read(reading: Reading, path: &Path) -> Result<String, Failure> {
-    reading.text(path).map_err(|why| Failure::Input(format!("{}: {why}", path.display())))
+    Ok(whole(reading, path)?.text)
+}
+
+/// Reads the text of a file and its headings, or fails.
+pub(super) fn whole(reading: Reading, path: &Path) -> Result<extract::Whole, Failure> {
+    reading.whole(path).map_err(|why| Failure::Input(format!("{}: {why}", path.display())))
 }

@@ -30,7 +30,8 @@ pub(super) fn read(bytes: &[u8]) -> Result<Extracted, ExtractError> {
         text.text(paragraph);
         text.paragraph();
     }
-    Ok(Extracted { format: Format::Doc, text: text.into_text(), metadata: about(&document, bytes), encoding: None })
+    let (text, headings) = text.finish();
+    Ok(Extracted { format: Format::Doc, text, headings, metadata: about(&document, bytes), encoding: None })
 }
 
 fn about(document: &DocDocument, bytes: &[u8]) -> Description {

@@ -19,6 +19,7 @@ const ELEMENTS: Elements = Elements {
     // `Fallback` repeats newer drawings for older programs; `moveFrom` holds moved text if changes are tracked.
     skipped: &["Fallback", "moveFrom"],
     notes: &[],
+    headings: &[],
 };
 
 /// Reads a DOCX file.
@@ -45,7 +46,8 @@ pub(super) fn read(archive: &mut Archive<'_>, budget: &mut Budget) -> Result<Ext
         }
     }
     let metadata = about(archive, "docProps/core.xml", budget)?;
-    Ok(Extracted { format: Format::Docx, text: body.into_text(), metadata, encoding: None })
+    let (text, headings) = body.finish();
+    Ok(Extracted { format: Format::Docx, text, headings, metadata, encoding: None })
 }
 
 /// The parts of a kind in a list of relations.

@@ -8,7 +8,7 @@ use super::archive::Archive;
 use super::limits::Budget;
 use super::prose::phrase;
 use super::xml::{self, Visitor, attribute};
-use super::{ExtractError, Extracted, Format, html};
+use super::{ExtractError, Extracted, Format, headings, html};
 use crate::description::Description;
 
 const CONTAINER: &str = "META-INF/container.xml";
@@ -33,17 +33,18 @@ pub(super) fn read(archive: &mut Archive<'_>, budget: &mut Budget) -> Result<Ext
     let bytes = archive.need(&path, budget)?;
     xml::walk(&xml::decode(&bytes, None), budget, &mut package)?;
 
-    let mut text = String::new();
+    let (mut text, mut headings) = (String::new(), Vec::new());
     for id in &package.spine {
         let Some(page) = package.manifest.get(id) else { continue };
         let Some(bytes) = archive.read(&resolve(&path, page), budget)? else { continue };
-        let (of_page, _) = html::page(&xml::decode(&bytes, None), budget)?;
-        if !text.is_empty() && !of_page.is_empty() {
+        let page = html::page(&xml::decode(&bytes, None), budget)?;
+        if !text.is_empty() && !page.text.is_empty() {
             text.push_str("\n\n");
         }
-        text.push_str(&of_page);
+        headings::append(&mut headings, text.len(), page.headings);
+        text.push_str(&page.text);
     }
-    Ok(Extracted { format: Format::Epub, text, metadata: package.metadata, encoding: None })
+    Ok(Extracted { format: Format::Epub, text, headings, metadata: package.metadata, encoding: None })
 }
 
 fn refuse_encrypted(archive: &mut Archive<'_>, budget: &mut Budget) -> Result<(), ExtractError> {

@@ -4,6 +4,7 @@
 use quick_xml::events::BytesStart;
 
 use super::encoding::Encoding;
+use super::headings::Heading;
 use super::limits::Budget;
 use super::prose::{Prose, phrase};
 use super::xml::{self, Visitor, attribute};
@@ -43,14 +44,15 @@ struct Reader {
 pub(super) fn read(bytes: &[u8], encoding: Option<Encoding>, budget: &Budget) -> Result<Extracted, ExtractError> {
     let mut reader = Reader::default();
     xml::walk(&xml::decode(bytes, encoding), budget, &mut reader)?;
-    Ok(Extracted { format: Format::Fb2, text: reader.prose.into_text(), metadata: reader.metadata, encoding: None })
+    let (text, headings) = reader.prose.finish();
+    Ok(Extracted { format: Format::Fb2, text, headings, metadata: reader.metadata, encoding: None })
 }
 
-/// The text of the body of an FB3 file.
-pub(super) fn body(bytes: &[u8], budget: &Budget) -> Result<String, ExtractError> {
+/// The text of the body of an FB3 file, and its headings.
+pub(super) fn body(bytes: &[u8], budget: &Budget) -> Result<(String, Vec<Heading>), ExtractError> {
     let mut reader = Reader::default();
     xml::walk(&xml::decode(bytes, None), budget, &mut reader)?;
-    Ok(reader.prose.into_text())
+    Ok(reader.prose.finish())
 }
 
 impl Reader {
@@ -104,6 +106,9 @@ impl Visitor for Reader {
             self.prose.blank();
         } else {
             self.border(name);
+            if name == "title" {
+                self.prose.begin_heading();
+            }
         }
     }
 
@@ -111,6 +116,9 @@ impl Visitor for Reader {
         if self.is_outside() {
             self.meta(name);
         } else {
+            if name == "title" {
+                self.prose.end_heading();
+            }
             self.border(name);
         }
         // An unclosed element is closed together with its parent.

@@ -7,6 +7,7 @@ use html5gum::{Span, Tokenizer};
 use quick_xml::events::BytesStart;
 
 use super::encoding::Encoding;
+use super::headings::Heading;
 use super::limits::Budget;
 use super::prose::{Prose, phrase};
 use super::xml::{self, Visitor};
@@ -24,6 +25,8 @@ const INLINE: &[&str] = &[
     "kbd", "label", "mark", "q", "rb", "rt", "ruby", "s", "samp", "small", "span", "strike", "strong", "sub", "sup",
     "time", "tt", "u", "var", "wbr", "img",
 ];
+
+const HEADINGS: [&str; 4] = ["h1", "h2", "h3", "h4"];
 
 #[derive(Default)]
 struct Reader {
@@ -60,12 +63,19 @@ pub(super) fn read(bytes: Vec<u8>, encoding: Option<Encoding>, budget: &Budget) 
         },
         given => plain::read(bytes, given).map(|read| (read.text, read.encoding))?,
     };
-    let (text, metadata) = page(&text, budget)?;
-    Ok(Extracted { format: Format::Html, text, metadata, encoding: Some(encoding) })
+    let Page { text, headings, metadata } = page(&text, budget)?;
+    Ok(Extracted { format: Format::Html, text, headings, metadata, encoding: Some(encoding) })
 }
 
-/// The text of a page, and its metadata.
-pub(super) fn page(document: &str, budget: &Budget) -> Result<(String, Description), ExtractError> {
+/// What a page contains.
+pub(super) struct Page {
+    pub(super) text: String,
+    pub(super) headings: Vec<Heading>,
+    pub(super) metadata: Description,
+}
+
+/// Reads a page.
+pub(super) fn page(document: &str, budget: &Budget) -> Result<Page, ExtractError> {
     let start = document.trim_start();
     let is_xhtml =
         start.starts_with("<?xml") || start.get(..1_000).unwrap_or(start).contains("http://www.w3.org/1999/xhtml");
@@ -98,8 +108,9 @@ fn declared(bytes: &[u8]) -> Option<Encoding> {
 }
 
 impl Reader {
-    fn finish(self) -> (String, Description) {
-        (self.prose.into_text(), self.metadata)
+    fn finish(self) -> Page {
+        let (text, headings) = self.prose.finish();
+        Page { text, headings, metadata: self.metadata }
     }
 
     fn event(&mut self, event: &CallbackEvent<'_>) {
@@ -135,7 +146,12 @@ impl Reader {
             Some((skipped, depth)) => *depth += usize::from(skipped == name),
             None if SKIPPED.contains(&name) => self.skipped = Some((name.to_owned(), 1)),
             None if name == "title" => self.title = Some(String::new()),
-            None => self.border(name),
+            None => {
+                self.border(name);
+                if HEADINGS.contains(&name) {
+                    self.prose.begin_heading();
+                }
+            }
         }
         self.language_next = name == "html";
     }
@@ -152,7 +168,12 @@ impl Reader {
                 let title = self.title.take().and_then(|title| phrase(&title));
                 self.metadata.title = self.metadata.title.take().or(title);
             }
-            None => self.border(name),
+            None => {
+                if HEADINGS.contains(&name) {
+                    self.prose.end_heading();
+                }
+                self.border(name);
+            }
         }
     }
 

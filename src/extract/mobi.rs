@@ -57,8 +57,8 @@ pub(super) fn read(bytes: &[u8], budget: &Budget) -> Result<Extracted, ExtractEr
         text.truncate(end);
     }
     let metadata = about(head, encoding);
-    let (text, _) = html::page(&encoding.decode_part(&text), budget)?;
-    Ok(Extracted { format: Format::Mobi, text, metadata, encoding: None })
+    let html::Page { text, headings, .. } = html::page(&encoding.decode_part(&text), budget)?;
+    Ok(Extracted { format: Format::Mobi, text, headings, metadata, encoding: None })
 }
 
 /// Where the pages end in an AZW3 file; style sheets follow.

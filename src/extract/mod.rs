@@ -30,6 +30,7 @@ mod epub;
 mod fb2;
 mod fb3;
 mod format;
+mod headings;
 mod html;
 mod latin;
 mod limits;
@@ -59,6 +60,7 @@ use crate::error::{Classified, ErrorCode};
 
 pub use clean::{Clean, clean};
 pub use encoding::{Encoding, UnknownEncoding};
+pub use headings::{Heading, headings_in};
 pub use limits::{Limit, Limits, Met};
 pub(crate) use read::reads_apart;
 pub use worker::{isolate, readers};
@@ -153,6 +155,9 @@ pub struct Extracted {
     pub format: Format,
     /// The text that a reader sees, in reading order.
     pub text: String,
+    /// The headings that its markup names, in the order of the text.
+    #[serde(default)]
+    pub headings: Vec<Heading>,
     /// The metadata in the file.
     pub metadata: Description,
     /// The encoding, if the file is plain text.
@@ -315,20 +320,39 @@ pub(crate) fn one(books: Vec<Book>) -> Result<Extracted, ExtractError> {
 /// # Errors
 /// Any [`ExtractError`] but [`ExtractError::Several`]. An unreadable book in an archive is an error, because it may
 /// be the one that matters.
-pub fn read_whole(file: File, limits: Limits) -> Result<String, ExtractError> {
+pub fn read_whole(file: File, limits: Limits) -> Result<Whole, ExtractError> {
     whole(read(file, limits)?)
 }
 
+/// The text of a whole file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Whole {
+    /// The text.
+    pub text: String,
+    /// Its headings; each book of an archive begins with its name.
+    pub headings: Vec<Heading>,
+}
+
 /// The concatenated text of these books.
-pub(crate) fn whole(books: Vec<Book>) -> Result<String, ExtractError> {
-    let mut whole = String::new();
+pub(crate) fn whole(books: Vec<Book>) -> Result<Whole, ExtractError> {
+    let Whole { text: mut whole, headings: mut all } = Whole::default();
+    let several = books.len() > 1;
     let mut left: usize = books.iter().flat_map(|book| &book.read).map(|read| read.text.len() + 2).sum();
     for Book { name, read } in books {
-        let text = match (read, name) {
-            (Ok(read), _) => read.text,
-            (Err(why), None) => return Err(why),
-            (Err(why), Some(name)) => return Err(ExtractError::Member { name, why: Box::new(why) }),
+        let Extracted { text, headings: found, .. } = match read {
+            Ok(read) => read,
+            Err(why) => {
+                return Err(match name {
+                    None => why,
+                    Some(name) => ExtractError::Member { name, why: Box::new(why) },
+                });
+            }
         };
+        let start = if whole.is_empty() { 0 } else { whole.len() + 2 };
+        if let Some(name) = name.filter(|_| several) {
+            headings::add(&mut all, start, &name);
+        }
+        headings::append(&mut all, start, found);
         left = left.saturating_sub(text.len() + 2);
         if whole.is_empty() {
             whole = text;
@@ -339,7 +363,7 @@ pub(crate) fn whole(books: Vec<Book>) -> Result<String, ExtractError> {
             whole.push_str(&text);
         }
     }
-    Ok(whole)
+    Ok(Whole { text: whole, headings: all })
 }
 
 /// Reads a plain text: `bytes` is the whole file.

@@ -31,6 +31,7 @@ const ELEMENTS: Elements = Elements {
         "script",
     ],
     notes: &["note", "footnote", "endnote"],
+    headings: &["h"],
 };
 
 /// Reads an ODT or SXW file.
@@ -43,5 +44,6 @@ pub(super) fn read(archive: &mut Archive<'_>, budget: &mut Budget) -> Result<Ext
     let mut body = Body::new(ELEMENTS);
     body.read(&archive.need("content.xml", budget)?, budget)?;
     let metadata = about(archive, "meta.xml", budget)?;
-    Ok(Extracted { format: Format::Odt, text: body.into_text(), metadata, encoding: None })
+    let (text, headings) = body.finish();
+    Ok(Extracted { format: Format::Odt, text, headings, metadata, encoding: None })
 }

@@ -4,6 +4,7 @@ use quick_xml::events::BytesStart;
 
 use super::ExtractError;
 use super::archive::Archive;
+use super::headings::Heading;
 use super::limits::Budget;
 use super::prose::{Prose, phrase};
 use super::xml::{self, Visitor};
@@ -24,6 +25,8 @@ pub(super) struct Elements {
     pub(super) skipped: &'static [&'static str],
     /// The content of these follows the text.
     pub(super) notes: &'static [&'static str],
+    /// These paragraphs are headings; in DOCX, a paragraph's style says so.
+    pub(super) headings: &'static [&'static str],
 }
 
 /// The text of a document.
@@ -63,14 +66,15 @@ impl Body {
         if self.in_notes > 0 { &mut self.notes } else { &mut self.prose }
     }
 
-    pub(super) fn into_text(mut self) -> String {
-        self.prose.below(&self.notes);
-        self.prose.into_text()
+    /// The text and its headings.
+    pub(super) fn finish(mut self) -> (String, Vec<Heading>) {
+        self.prose.below(self.notes);
+        self.prose.finish()
     }
 }
 
 impl Visitor for Body {
-    fn start(&mut self, name: &str, _: &BytesStart<'_>) {
+    fn start(&mut self, name: &str, tag: &BytesStart<'_>) {
         let elements = self.elements;
         let kind = if elements.skipped.contains(&name) {
             self.skipped += 1;
@@ -90,10 +94,15 @@ impl Visitor for Body {
         }
         if elements.paragraphs.contains(&name) {
             self.prose().paragraph();
+            if elements.headings.contains(&name) {
+                self.prose().begin_heading();
+            }
         } else if elements.lines.contains(&name) {
             self.prose().line();
         } else if elements.blanks.contains(&name) {
             self.prose().blank();
+        } else if is_heading_style(name, tag) {
+            self.prose().begin_heading();
         } else if name == "noBreakHyphen" {
             self.prose().text("-");
         }
@@ -101,6 +110,7 @@ impl Visitor for Body {
 
     fn end(&mut self, name: &str) {
         if self.skipped == 0 && self.elements.paragraphs.contains(&name) {
+            self.prose().end_heading();
             self.prose().paragraph();
         }
         match self.path.pop() {
@@ -115,6 +125,20 @@ impl Visitor for Body {
         if self.skipped == 0 && (self.runs > 0 || self.elements.runs.is_empty()) {
             self.prose().text(text);
         }
+    }
+}
+
+/// Whether this element of a DOCX paragraph makes it a heading: its outline level, or one of Word's own styles, which have
+/// localised names in some versions and numbers in others.
+fn is_heading_style(name: &str, tag: &BytesStart<'_>) -> bool {
+    match name {
+        "outlineLvl" => true,
+        "pStyle" => xml::attribute(tag, "val").is_some_and(|style| {
+            let style = style.to_lowercase();
+            ["heading", "title", "заголовок", "berschrift", "titre"].iter().any(|word| style.contains(word))
+                || matches!(style.as_str(), "1" | "2" | "3")
+        }),
+        _ => false,
     }
 }
 

@@ -3,11 +3,16 @@
 //! between two words from two, so a book has the same gems in every format only if its paragraphs are separated in
 //! the same way.
 
+use super::headings::{self, Heading};
+
 /// A text under construction.
 #[derive(Default)]
 pub(super) struct Prose {
     text: String,
     blank: bool,
+    headings: Vec<Heading>,
+    /// Where the heading begins that is being read.
+    heading: Option<usize>,
 }
 
 impl Prose {
@@ -45,15 +50,29 @@ impl Prose {
         self.blank = true;
     }
 
+    /// Says that what follows is a heading.
+    pub(super) fn begin_heading(&mut self) {
+        self.heading.get_or_insert(self.text.len());
+    }
+
+    /// Ends a heading, if one was begun.
+    pub(super) fn end_heading(&mut self) {
+        if let Some(start) = self.heading.take() {
+            headings::add(&mut self.headings, start, &self.text[start..]);
+        }
+    }
+
     /// Appends another text below.
-    pub(super) fn below(&mut self, other: &Self) {
+    pub(super) fn below(&mut self, other: Self) {
         self.paragraph();
+        headings::append(&mut self.headings, self.text.len(), other.headings);
         self.text.push_str(&other.text);
     }
 
-    pub(super) fn into_text(mut self) -> String {
+    /// The text and its headings.
+    pub(super) fn finish(mut self) -> (String, Vec<Heading>) {
         self.text.truncate(self.text.trim_end_matches('\n').len());
-        self.text
+        (self.text, self.headings)
     }
 }
 
@@ -89,6 +108,6 @@ mod tests {
         prose.line();
         prose.text(" onyx ");
         prose.paragraph();
-        assert_eq!(prose.into_text(), "granite and opal stone\njade beryl\n\nonyx");
+        assert_eq!(prose.finish().0, "granite and opal stone\njade beryl\n\nonyx");
     }
 }

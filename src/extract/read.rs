@@ -50,6 +50,7 @@ fn books(file: File, budget: &mut Budget, depth: u64) -> Result<Vec<Book>, Extra
         FileKind::Plain => plain::text(bytes, encoding).map(|read| Extracted {
             format: Format::Text,
             text: read.text,
+            headings: Vec::new(),
             metadata: Description::default(),
             encoding: Some(read.encoding),
         }),

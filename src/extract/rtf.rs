@@ -113,10 +113,11 @@ pub(super) fn read(bytes: &[u8], budget: &Budget) -> Result<Extracted, ExtractEr
     };
     reader.run(budget)?;
     let Reader { mut text, notes, title, author, .. } = reader;
-    text.below(&notes);
+    text.below(notes);
     let metadata =
         Description { title: phrase(&title), authors: phrase(&author).into_iter().collect(), ..Description::default() };
-    Ok(Extracted { format: Format::Rtf, text: text.into_text(), metadata, encoding: None })
+    let (text, headings) = text.finish();
+    Ok(Extracted { format: Format::Rtf, text, headings, metadata, encoding: None })
 }
 
 impl Reader<'_> {

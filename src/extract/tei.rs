@@ -65,7 +65,8 @@ struct Reader {
 pub(super) fn read(bytes: &[u8], encoding: Option<Encoding>, budget: &Budget) -> Result<Extracted, ExtractError> {
     let mut reader = Reader::default();
     xml::walk(&xml::decode(bytes, encoding), budget, &mut reader)?;
-    Ok(Extracted { format: Format::Tei, text: reader.prose.into_text(), metadata: reader.metadata, encoding: None })
+    let (text, headings) = reader.prose.finish();
+    Ok(Extracted { format: Format::Tei, text, headings, metadata: reader.metadata, encoding: None })
 }
 
 impl Reader {
@@ -106,6 +107,9 @@ impl Visitor for Reader {
             }
         } else {
             self.border(name);
+            if name == "head" {
+                self.prose.begin_heading();
+            }
         }
     }
 
@@ -113,6 +117,9 @@ impl Visitor for Reader {
         if self.is_in("teiHeader") {
             self.meta(name);
         } else {
+            if name == "head" {
+                self.prose.end_heading();
+            }
             self.border(name);
         }
         if let Some(place) = self.path.iter().rposition(|element| element == name) {

@@ -17,6 +17,10 @@ billions = { $number } billion
 trillions = { $number } trillion
 place_bytes = bytes { $start } to { $end }
 place_gems = gems { $start } to { $end }
+between = { $from } – { $to }
+chapter = “{ $title }”
+page = page { $number }
+paragraph = paragraph { $number }
 
 ## The verdict and its reason
 
@@ -102,6 +106,27 @@ contains_book = most of this book is in the text
 overlap = text and book share passages
 text = text
 book = book
+passage = Passage { $number }
+passage_goes_on = It goes on for { $bytes } { $bytes ->
+    [one] byte
+   *[other] bytes
+}, not shown here
+more_passages = { $number } { $number ->
+    [one] more passage
+   *[other] more passages
+}, not shown here
+legend = Marked:
+legend_added = only in the text on the left
+legend_missing = only in the text on the right
+legend_respelled = spelled differently
+legend_invisible = an invisible character
+aloud_added = only here:
+aloud_missing = only in the other text:
+aloud_respelled = spelled differently:
+head_passages = Passages, longest first
+head_compared = Compared
+head_in = In { $name }
+comparison_of = { $a } compared with { $b }
 at_least = at least { $share }
 identical = { $share } of { $characters } { $characters ->
     [one] character

@@ -30,6 +30,10 @@ messages! {
     trillions(number: f64);
     place_bytes(start: u64, end: u64);
     place_gems(start: u64, end: u64);
+    between(from: &str, to: &str);
+    chapter(title: &str);
+    page(number: u64);
+    paragraph(number: u64);
 
     // The verdict and its reason.
     verdict_protected(covered: &str);
@@ -87,6 +91,21 @@ messages! {
     overlap();
     text();
     book();
+    passage(number: u64);
+    passage_goes_on(bytes: u64);
+    more_passages(number: u64);
+    legend();
+    legend_added();
+    legend_missing();
+    legend_respelled();
+    legend_invisible();
+    aloud_added();
+    aloud_missing();
+    aloud_respelled();
+    head_passages();
+    head_compared();
+    head_in(name: &str);
+    comparison_of(a: &str, b: &str);
     at_least(share: &str);
     identical(share: &str, characters: u64);
     identical_as_read(identical: &str, share: &str);

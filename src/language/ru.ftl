@@ -34,6 +34,10 @@ trillions = { $number } { $number ->
 }
 place_bytes = байты { $start }–{ $end }
 place_gems = отпечатки { $start }–{ $end }
+between = { $from } – { $to }
+chapter = «{ $title }»
+page = страница { $number }
+paragraph = абзац { $number }
 
 ## Вывод и его причина
 
@@ -133,6 +137,29 @@ contains_book = большая часть этой книги содержитс
 overlap = у текста и книги есть общие отрывки
 text = текст
 book = книга
+passage = Отрывок { $number }
+passage_goes_on = Продолжение не показано: { $bytes } { $bytes ->
+    [one] байт
+    [few] байта
+   *[many] байт
+}
+more_passages = здесь не { $number ->
+    [one] показан ещё { $number } отрывок
+    [few] показаны ещё { $number } отрывка
+   *[many] показаны ещё { $number } отрывков
+}
+legend = Отмечено:
+legend_added = есть только в тексте слева
+legend_missing = есть только в тексте справа
+legend_respelled = написано иначе
+legend_invisible = невидимый знак
+aloud_added = только здесь:
+aloud_missing = только в другом тексте:
+aloud_respelled = написано иначе:
+head_passages = Отрывки, начиная с самого длинного
+head_compared = Сравнение
+head_in = В { $name }
+comparison_of = Сравнение: { $a } и { $b }
 at_least = не менее { $share }
 identical = { $share } из { $characters } { $characters ->
     [one] знака

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::ALONE;
+use crate::position::Located;
 
 /// Two matching gems belong to the same span if, in both texts, at most this many gems lie from one to the next.
 /// Eight gems are about 16,000 characters: enough to bridge gems lost to small edits, too few to join two chapters.
@@ -38,6 +39,12 @@ pub struct Span {
     pub query: Extent,
     /// The passage of the book.
     pub book: Extent,
+    /// Where readers find it in the query.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub query_at: Option<Located>,
+    /// Where readers find it in the book.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub book_at: Option<Located>,
 }
 
 /// A passage of a text.
@@ -148,7 +155,8 @@ impl Run {
     }
 
     fn span(&self, query: &[PlacedGem], book: &[PlacedGem]) -> Span {
-        Span { common: self.common, query: extent(query, self.query), book: extent(book, self.book) }
+        let (query, book) = (extent(query, self.query), extent(book, self.book));
+        Span { common: self.common, query, book, query_at: None, book_at: None }
     }
 }
 

@@ -2,10 +2,18 @@
 
 use std::io::{self, Write};
 
-use super::words::{identity, place};
+use jiff::Timestamp;
+use lapidary_gems::Place;
+use maud::html;
+
+use super::html::{date, whole_page};
+use super::page::clean;
+use super::passages::{Side, legend, side_by_side};
+use super::words::{identity, located, place};
 use crate::catalogue::Comparison;
 use crate::language::Language;
 use crate::matching::Relation;
+use crate::position::Located;
 
 /// Prints a comparison of the texts with these names.
 pub fn print_comparison(
@@ -21,12 +29,11 @@ pub fn print_comparison(
     let said = if comparison.matches { Language::compared_match } else { Language::compared_no_match };
     writeln!(out, "{}", said(language, common, recipe))?;
     if common > 0 {
-        let percent = |share: f64| language.percent_of(&language.decimal(100.0 * share, 1));
-        let shares = language.compared_shares(&percent(score.share_of_query), &percent(score.share_of_book));
-        writeln!(out, "{shares}; {}", relation(language, comparison.relation))?;
+        writeln!(out, "{}", shares(language, comparison))?;
     }
     for span in &comparison.spans {
-        let [a, b] = [span.query, span.book].map(|extent| place(language, &extent));
+        let a = place(language, &span.query, span.query_at.as_ref());
+        let b = place(language, &span.book, span.book_at.as_ref());
         writeln!(out, "  {}", language.compared_span(span.common.into(), &a, &b))?;
     }
     if comparison.passages.is_empty() {
@@ -35,10 +42,65 @@ pub fn print_comparison(
     let passages = comparison.passages.len() as u64;
     writeln!(out, "{}", language.compared_exactly(passages, &identity(language, &comparison.exact)))?;
     for passage in &comparison.passages {
-        let [a, b] = [passage.query, passage.book].map(|place| language.place_bytes(place.start, place.end));
+        let of = |place: Place, at: &Option<Located>| match at {
+            Some(at) => located(language, at),
+            None => language.place_bytes(place.start, place.end),
+        };
+        let (a, b) = (of(passage.query, &passage.query_at), of(passage.book, &passage.book_at));
         writeln!(out, "  {}", language.compared_passage(&a, &b, &identity(language, &passage.identity)))?;
     }
     Ok(())
+}
+
+/// Formats a comparison as an HTML page, with the passages of both texts side by side.
+#[must_use]
+pub fn html_comparison(
+    language: Language,
+    [a, b]: [&str; 2],
+    texts: [Side<'_>; 2],
+    comparison: &Comparison,
+    when: Timestamp,
+) -> String {
+    let Comparison { score, recipe, .. } = comparison;
+    let names = [clean(a), clean(b)];
+    let common = u64::from(score.common);
+    let said = if comparison.matches { Language::compared_match } else { Language::compared_no_match };
+    let title = language.comparison_of(&names[0], &names[1]);
+    let body = html! {
+        h1 { (title) }
+        dl {
+            dt { (language.head_compared()) }
+            dd {
+                p { (language.compared("A", &names[0], comparison.gems_a.into())) }
+                p { (language.compared("B", &names[1], comparison.gems_b.into())) }
+            }
+            dt { (language.head_when()) } dd { (date(when)) }
+            dt { (language.head_matches()) }
+            dd {
+                p { (said(language, common, recipe.as_str())) }
+                @if common > 0 { p { (shares(language, comparison)) } }
+                @if !comparison.passages.is_empty() {
+                    p { (language.compared_exactly(comparison.passages.len() as u64, &identity(language, &comparison.exact))) }
+                }
+            }
+        }
+        @if !comparison.passages.is_empty() {
+            section {
+                h2 { (language.head_passages()) }
+                (legend(language))
+                @let heads = names.each_ref().map(|name| language.head_in(name));
+                (side_by_side(language, heads.each_ref().map(String::as_str), texts, &comparison.passages))
+            }
+        }
+    };
+    whole_page(language, &title, &body)
+}
+
+fn shares(language: Language, comparison: &Comparison) -> String {
+    let Comparison { score, .. } = comparison;
+    let percent = |share: f64| language.percent_of(&language.decimal(100.0 * share, 1));
+    let shares = language.compared_shares(&percent(score.share_of_query), &percent(score.share_of_book));
+    format!("{shares}; {}", relation(language, comparison.relation))
 }
 
 fn relation(language: Language, relation: Relation) -> String {

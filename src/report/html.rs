@@ -6,9 +6,10 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::disguise::{disguise, examples};
 use super::page::clean;
+use super::passages::{Side, excerpts, legend, read_aloud, side_by_side};
 use super::words::{
-    certainty, disabled, edition, evidence, odds, place, recipes, relation, rights, rule, shares, subject, verdict,
-    whole,
+    certainty, disabled, edition, evidence, identity, odds, place, recipes, relation, rights, rule, shares, subject,
+    verdict, whole,
 };
 use crate::api::{Match, Report};
 use crate::index::Rights;
@@ -24,7 +25,7 @@ const GAP: f64 = 46.0;
 const STYLE: &str = "
 body { font: 16px/1.5 system-ui, sans-serif; color: #1b1f24; max-width: 62rem; margin: 2rem auto; padding: 0 1.5rem }
 h1 { font-size: 1.35rem; border-left: .5rem solid; padding: .4rem 0 .4rem .8rem; margin: 0 0 1rem }
-h2 { font-size: 1.1rem; margin: 0 }
+h2 { font-size: 1.1rem; margin: 0; overflow-wrap: anywhere } h3 { font-size: 1rem; margin: 1.2rem 0 .3rem }
 section { border-top: 1px solid #d5dae0; padding: 1.2rem 0; break-inside: avoid }
 p { margin: .15rem 0 } .quiet { color: #57606a }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem 1.2rem; margin: 0 0 1.4rem }
@@ -35,27 +36,59 @@ svg { display: block; width: 100%; height: auto; margin: .8rem 0 0 }
 .protected { color: #b3261e } .free, .public_domain { color: #1a6d37 } .unknown { color: #57606a }
 .bar { fill: #e6e9ed } .part { fill: currentColor } .ribbon { fill: currentColor; opacity: .22 }
 text { font: 13px system-ui, sans-serif; fill: #57606a }
+details { margin: .6rem 0 } summary { cursor: pointer; font-weight: 600; break-after: avoid }
+.sides { width: 100%; table-layout: fixed; font-size: 1rem; line-height: 1.45 }
+.sides th, .sides td { text-align: start; vertical-align: top; padding: .3rem 1rem .3rem 0; overflow-wrap: anywhere; hyphens: auto }
+.sides tr { break-inside: avoid; border-top: 1px solid #e6e9ed } .sides .quiet { font-size: .85rem }
+.sides caption, td ins::before, td ins::after, td del::before, td del::after, td mark::before, td mark::after {
+position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap }
+ins { background: #ffd8d3; text-decoration: underline; text-decoration-thickness: 2px } del { background: #e2e6ea }
+mark { background: #fff0b3; color: inherit; text-decoration: underline dotted }
 .index td, .index th { text-align: left; vertical-align: top } a { color: inherit }
 @media (prefers-color-scheme: dark) and (not print) {
 body { color: #e6e9ed; background: #16191d } section { border-color: #3a4149 } .bar { fill: #333a42 }
 .quiet, dt, th, .unknown { color: #9aa4ae } text { fill: #9aa4ae }
-.protected { color: #ff8a80 } .free, .public_domain { color: #6fcf8a }
+.protected { color: #ff8a80 } .free, .public_domain { color: #6fcf8a } .sides tr { border-color: #333a42 }
+ins { background: #6d2620 } del { background: #3c444d } mark { background: #5a4a08 }
 }
-@media print { body { margin: 0; max-width: none } }
+@media (max-width: 40rem) and (not print) {
+body { padding: 0 1rem } .sides { font-size: .9rem } .sides th, .sides td { padding-inline-end: .5rem }
+dl { grid-template-columns: 1fr } dd { margin-bottom: .4rem }
+}
+@media print {
+body { margin: 0; max-width: none } details::details-content { content-visibility: visible; display: block }
+section { break-inside: auto } ins, del, mark { print-color-adjust: exact; -webkit-print-color-adjust: exact }
+}
 ";
+
+/// The texts that a page may show passages of.
+#[derive(Debug, Default)]
+pub struct Texts<'a> {
+    /// What was checked.
+    pub text: Option<&'a str>,
+    /// The books of the matches, as far as their texts are known.
+    pub books: Vec<Option<String>>,
+}
 
 /// Formats a check's report as an HTML page.
 ///
 /// `name` is the name of what was checked. `bytes` is its length, or `None` if gems rather than a text were checked. `when` is
 /// the time of the check.
 #[must_use]
-pub fn html_report(language: Language, name: &str, report: &Report, bytes: Option<u64>, when: Timestamp) -> String {
+pub fn html_report(
+    language: Language,
+    name: &str,
+    report: &Report,
+    bytes: Option<u64>,
+    texts: &Texts<'_>,
+    when: Timestamp,
+) -> String {
     let name = clean(name);
     let body = html! {
         h1 class=(report.verdict) { (verdict(language, report)) }
         (facts(language, &name, report, bytes, &date(when)))
         @for (at, found) in report.matches.iter().enumerate() {
-            (one_match(language, at, found, report, bytes))
+            (one_match(language, at, found, report, bytes, texts))
         }
         @let rest = report.total.saturating_sub(report.matches.len());
         @if rest > 0 {
@@ -113,7 +146,14 @@ fn method(language: Language, report: &Report) -> Markup {
     }
 }
 
-fn one_match(language: Language, at: usize, found: &Match, report: &Report, bytes: Option<u64>) -> Markup {
+fn one_match(
+    language: Language,
+    at: usize,
+    found: &Match,
+    report: &Report,
+    bytes: Option<u64>,
+    texts: &Texts<'_>,
+) -> Markup {
     let Match { book, score, .. } = found;
     let counted = report.gems.saturating_sub(report.common_gems + report.allowed_gems);
     let of_book = whole(score.common, score.share_of_book);
@@ -136,7 +176,27 @@ fn one_match(language: Language, at: usize, found: &Match, report: &Report, byte
             @if !found.spans.is_empty() {
                 (map(language, found, bytes, counted, known, of_book))
                 (places(language, found))
+                (passages(language, at, found, texts))
             }
+        }
+    }
+}
+
+/// The matching passages: of both texts if the book's is known, otherwise of the text.
+fn passages(language: Language, at: usize, found: &Match, texts: &Texts<'_>) -> Markup {
+    let Some(text) = texts.text else { return html! {} };
+    let text = Side { text, language: None };
+    let [in_text, in_book] = [language.head_in_text(), language.head_in_book()];
+    html! {
+        h3 { (language.head_passages()) }
+        @match texts.books.get(at).and_then(Option::as_deref) {
+            Some(book) => {
+                @if let Some(exact) = &found.exact { p { (identity(language, exact)) } }
+                (legend(language))
+                @let book = Side { text: book, language: found.book.language.as_deref() };
+                (side_by_side(language, [&in_text, &in_book], [text, book], &found.passages))
+            }
+            None => (excerpts(language, &in_text, text, &found.spans))
         }
     }
 }
@@ -180,7 +240,10 @@ fn places(language: Language, found: &Match) -> Markup {
         table {
             tr { th { (language.head_gems()) } th { (language.head_in_text()) } th { (language.head_in_book()) } }
             @for span in found.spans.iter().take(LISTED_SPANS) {
-                tr { td { (span.common) } td { (place(language, &span.query)) } td { (place(language, &span.book)) } }
+                tr { td { (span.common) }
+                    td { (place(language, &span.query, span.query_at.as_ref())) }
+                    td { (place(language, &span.book, span.book_at.as_ref())) }
+                }
             }
         }
         @let rest = found.spans.len().saturating_sub(LISTED_SPANS);
@@ -235,7 +298,7 @@ pub(super) fn whole_page(language: Language, title: &str, body: &Markup) -> Stri
                 meta name="viewport" content="width=device-width";
                 meta name="color-scheme" content="light dark";
                 title { (title) }
-                style { (PreEscaped(STYLE)) }
+                style { (PreEscaped(STYLE)) (PreEscaped(read_aloud(language))) }
             }
             body { (body) }
         }

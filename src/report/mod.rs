@@ -6,14 +6,16 @@ mod disguise;
 mod html;
 mod index;
 mod page;
+mod passages;
 mod terminal;
 #[cfg(test)]
 mod tests;
 mod words;
 
-pub use self::comparison::print_comparison;
-pub use self::html::html_report;
+pub use self::comparison::{html_comparison, print_comparison};
+pub use self::html::{Texts, html_report};
 pub use self::index::{Checked, Summary, html_index, summary};
 pub use self::page::{Page, clean, harmless, wrap};
+pub use self::passages::Side;
 pub use self::terminal::print_report;
 pub use self::terminal::style;

@@ -12,7 +12,8 @@ use crate::matching::Extent;
 use super::disguise::{disguise, examples};
 use super::page::{Page, clean};
 use super::words::{
-    certainty, disabled, edition, evidence, odds, recipes, relation, rights, rule, shares, subject, verdict, whole,
+    certainty, disabled, edition, evidence, identity, odds, recipes, relation, rights, rule, shares, subject, verdict,
+    whole,
 };
 
 /// The maximum number of matches to describe. The rest are only counted.
@@ -120,6 +121,9 @@ impl<W: Write> Page<'_, W> {
         }
         self.say(INDENT, &plain, &relation(language, found.relation))?;
         self.say(INDENT, &plain, &shares(language, found))?;
+        if let Some(exact) = &found.exact {
+            self.say(INDENT, &plain, &identity(language, exact))?;
+        }
         if !found.spans.is_empty() {
             let text: Vec<Extent> = found.spans.iter().map(|span| span.query).collect();
             let this: Vec<Extent> = found.spans.iter().map(|span| span.book).collect();

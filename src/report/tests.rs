@@ -4,11 +4,15 @@ use lapidary_gems::{Place, Rule, Trick};
 
 use super::terminal::map;
 use super::words::{many, odds};
-use super::{Checked, Page, Summary, html_index, html_report, print_comparison, print_report, summary};
+use super::{
+    Checked, Page, Side, Summary, Texts, html_comparison, html_index, html_report, print_comparison, print_report,
+    summary,
+};
 use crate::api::{BookRef, Disguise, DisguisedWord, Match, Report};
 use crate::index::Rights;
 use crate::language::Language::{self, English, Russian};
 use crate::matching::{Extent, Range, Reason, Relation, Score, Span};
+use crate::position::Locator;
 
 fn extent(gems: (u32, u32), bytes: Option<(u64, u64)>) -> Extent {
     let bytes = bytes.map(|(start, end)| Place { start, end });
@@ -39,7 +43,11 @@ fn found(title: Option<&str>, rights: Rights) -> Match {
             common: 15,
             query: extent((5, 20), Some((12_500, 50_000))),
             book: extent((0, 20), Some((0, 50_000))),
+            query_at: None,
+            book_at: None,
         }],
+        exact: None,
+        passages: Vec::new(),
         allowed: false,
     }
 }
@@ -131,7 +139,8 @@ fn one_measure_of_certainty() {
     for (error, expected) in table {
         report.error_probability = error;
         let text = printed(120, "novel.txt", &report, Some(50_000));
-        let page = html_report(English, "novel.txt", &report, Some(50_000), jiff::Timestamp::UNIX_EPOCH);
+        let page =
+            html_report(English, "novel.txt", &report, Some(50_000), &Texts::default(), jiff::Timestamp::UNIX_EPOCH);
         for (shown, heading) in [(text, "\nMethod\n"), (page, "<h2>Method</h2>")] {
             let (before, method) = shown.split_once(heading).expect("a method");
             assert!(before.contains(expected) && before.matches("rate").count() == 1, "{shown}");
@@ -231,7 +240,7 @@ Method
     let mut report = report(vec![]);
     report.disguise = Some(disguised(vec![example(Trick::LookAlikes, "in the box\nlay the ", "trеasure", ", and")]));
     assert_eq!(printed(80, "novel.txt", &report, Some(50_000)), expected);
-    let page = html_report(English, "novel.txt", &report, Some(50_000), jiff::Timestamp::UNIX_EPOCH);
+    let page = html_report(English, "novel.txt", &report, Some(50_000), &Texts::default(), jiff::Timestamp::UNIX_EPOCH);
     let (before, method) = page.split_once("<h2>Method</h2>").expect("a method");
     assert!(before.contains("This text is disguised: 1,204 letters of another script in 38 % of the words"), "{page}");
     assert!(method.contains("tr[е=U+0435]asure"), "{page}");
@@ -265,7 +274,7 @@ fn what_is_hidden_is_shown_and_steers_no_terminal() {
         let text = printed(140, "novel.txt", &report, None);
         assert!(text.contains(&format!("the {shown} ")), "{shown}: {text}");
         assert!(text.chars().all(|c| c == '\n' || !(c.is_control() || c == '\u{202e}' || c == '\u{200b}')), "{text:?}");
-        let page = html_report(English, "novel.txt", &report, None, jiff::Timestamp::UNIX_EPOCH);
+        let page = html_report(English, "novel.txt", &report, None, &Texts::default(), jiff::Timestamp::UNIX_EPOCH);
         assert!(page.contains(&format!("the {shown} ")) && !page.contains("<b>"), "{shown}: {page}");
         assert!(page.chars().all(|c| c == '\n' || !(c.is_control() || c == '\u{202e}')), "{page:?}");
     }
@@ -439,7 +448,7 @@ fn nothing_is_left_untranslated() {
         }
     }
     said.push(summary(Russian, &rows));
-    let page = html_report(Russian, "роман", &report, Some(50_000), jiff::Timestamp::UNIX_EPOCH);
+    let page = html_report(Russian, "роман", &report, Some(50_000), &Texts::default(), jiff::Timestamp::UNIX_EPOCH);
     let index = html_index(Russian, &rows, jiff::Timestamp::UNIX_EPOCH);
     for page in [page, index] {
         assert!(page.starts_with("<!DOCTYPE html><html lang=\"ru\">"), "{page}");
@@ -494,7 +503,7 @@ fn a_page_shows_all_and_nothing_of_it_is_markup() {
     let mut report = report(vec![found(Some("<script>alert(1)</script>"), Rights::Protected)]);
     report.allowed_gems = 2;
     report.matches[0].allowed = true;
-    let page = html_report(English, "<b>.txt", &report, Some(50_000), jiff::Timestamp::UNIX_EPOCH);
+    let page = html_report(English, "<b>.txt", &report, Some(50_000), &Texts::default(), jiff::Timestamp::UNIX_EPOCH);
     assert!(page.starts_with("<!DOCTYPE html>"), "{page}");
     for said in
         ["&lt;script&gt;", "&lt;b&gt;.txt", "1970-01-01", "2026-01-31", "<svg", "<polygon", "A. Author", "north/17"]
@@ -511,6 +520,81 @@ fn a_page_shows_all_and_nothing_of_it_is_markup() {
     }
 }
 
+/// A story, and a copy of it with hostile words in it.
+fn hostile_texts() -> (String, String) {
+    let words: Vec<String> =
+        (0..900_u64).map(|i| format!("{:x}stone", (i + 7).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 30)).collect();
+    let mut copy = words.clone();
+    copy[100] = "<script>alert(1)</script>".to_owned();
+    copy[200] = "\"><img src=x onerror=alert(1)>".to_owned();
+    copy[300] = "\u{202e}desrever\u{202c}\u{7}\u{1b}[2J".to_owned();
+    copy[400] = "endless".repeat(500);
+    copy[500] = copy[500].replace("stone", "st\u{200b}оne");
+    copy[600] = "</td></table></details><h1>".to_owned();
+    copy.remove(700);
+    (copy.join(" "), words.join(" "))
+}
+
+#[test]
+fn passages_side_by_side_mark_what_differs_and_nothing_of_them_is_markup() {
+    let (copy, book) = hostile_texts();
+    let mut report = report(vec![found(Some("A book"), Rights::Protected)]);
+    report.matches[0].book.language = Some("en\"><b>".into());
+    report.matches[0].spans[0].query = extent((0, 1), Some((0, copy.len() as u64)));
+    report.matches[0].spans[0].book = extent((0, 1), Some((0, book.len() as u64)));
+    let [in_text, in_book] = [&copy, &book].map(|text| Locator::new(text, &[]));
+    report.matches[0].compare(&copy, &in_text, &book, &in_book);
+    let texts = Texts { text: Some(&copy), books: vec![Some(book.clone())] };
+    let bytes = Some(copy.len() as u64);
+    let page = html_report(English, "x", &report, bytes, &texts, jiff::Timestamp::UNIX_EPOCH);
+    for said in [
+        "<ins>script&gt;alert(1)&lt;/script</ins>",
+        "<del>",
+        "<mark>",
+        "st·оne",
+        "<details open>",
+        "Passage 1",
+        "lang=\"\"",
+    ] {
+        assert!(page.contains(said), "{said}: {page}");
+    }
+    for never in ["<script", "<img", "<b>", "\u{202e}", "\u{7}", "\u{1b}", "http://", "https://"] {
+        assert!(!page.contains(never), "{never}: {page}");
+    }
+    for element in ["table", "tr", "td", "details", "summary", "ins", "del", "mark", "h1", "h3"] {
+        let starts = page.matches(&format!("<{element}>")).count() + page.matches(&format!("<{element} ")).count();
+        assert_eq!(starts, page.matches(&format!("</{element}>")).count(), "{element}");
+    }
+    // Without the book's text there are still the excerpts.
+    let alone = Texts { text: Some(&copy), books: Vec::new() };
+    let page = html_report(Russian, "x", &report, bytes, &alone, jiff::Timestamp::UNIX_EPOCH);
+    assert!(page.contains("Отрывок 1") && page.contains("&lt;script&gt;") && !page.contains("<del>"), "{page}");
+    // Spans that a server invents show nothing that is not there.
+    report.matches[0].spans[0].query = extent((0, 1), Some((7, u64::MAX)));
+    let again = report.matches[0].spans[0].clone();
+    report.matches[0].spans.push(again);
+    report.matches[0].spans[1].query = extent((0, 1), Some((9, 3)));
+    for texts in [&texts, &alone] {
+        assert!(html_report(English, "x", &report, bytes, texts, jiff::Timestamp::UNIX_EPOCH).ends_with("</html>"));
+    }
+}
+
+#[test]
+fn a_comparison_as_a_page() {
+    let (copy, book) = hostile_texts();
+    let recipe = lapidary_gems::Recipe::hardened_fine();
+    let [a, b] = [&copy, &book].map(|text| crate::catalogue::Text::new(text, None));
+    let mut comparison = crate::catalogue::compare(&recipe, recipe.rule(), &a, &b);
+    comparison.locate(&Locator::new(&copy, &[]), &Locator::new(&book, &[]));
+    let sides = [&copy, &book].map(|text| Side { text, language: None });
+    let page = html_comparison(Russian, ["<a>.txt", "b.txt"], sides, &comparison, jiff::Timestamp::UNIX_EPOCH);
+    for said in ["<html lang=\"ru\">", "&lt;a&gt;.txt", "Отрывок 1", "совпадает дословно", "абзац 1", "<ins>", "<del>"]
+    {
+        assert!(page.contains(said), "{said}: {page}");
+    }
+    assert!(!page.contains("<a>") && !page.contains("<script"), "{page}");
+}
+
 #[test]
 fn a_page_of_gems_alone_and_of_nothing() {
     let mut only_gems = found(None, Rights::Free);
@@ -519,7 +603,7 @@ fn a_page_of_gems_alone_and_of_nothing() {
         (span.query.bytes, span.book.bytes) = (None, None);
     }
     for matches in [vec![only_gems], vec![]] {
-        let page = html_report(English, "gems", &report(matches), None, jiff::Timestamp::UNIX_EPOCH);
+        let page = html_report(English, "gems", &report(matches), None, &Texts::default(), jiff::Timestamp::UNIX_EPOCH);
         assert!(!page.contains("NaN") && !page.contains("inf"), "{page}");
     }
 }

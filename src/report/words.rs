@@ -2,10 +2,12 @@
 
 use lapidary_gems::{Place, RecipeName};
 
+use super::page::clean;
 use crate::api::{Match, Report};
 use crate::index::Rights;
 use crate::language::Language;
 use crate::matching::{Extent, Identity, Reason, Relation};
+use crate::position::{Located, Position};
 
 /// The headline: the verdict, and how much of the text it is about or why nothing is known.
 pub(super) fn verdict(language: Language, report: &Report) -> String {
@@ -116,8 +118,41 @@ pub(super) fn identity(language: Language, identity: &Identity) -> String {
     language.identical_as_read(&written, &share(identity.share_as_read()))
 }
 
+/// Where a passage is in a text, as readers know it.
+pub(super) fn located(language: Language, located: &Located) -> String {
+    let Located { from, to } = located;
+    // What is the same at the end is not repeated.
+    let end = Position {
+        percent: to.percent,
+        chapter: to.chapter.clone().filter(|_| to.chapter != from.chapter),
+        page: to.page.filter(|_| to.page != from.page),
+        paragraph: to.paragraph.filter(|_| (&to.chapter, to.paragraph) != (&from.chapter, from.paragraph)),
+    };
+    match position(language, &end) {
+        // The same tenth of a percent.
+        end if end == position(language, &Position { percent: from.percent, ..Position::default() }) => {
+            position(language, from)
+        }
+        end => language.between(&position(language, from), &end),
+    }
+}
+
+fn position(language: Language, position: &Position) -> String {
+    let percent = language.percent_of(&language.decimal(position.percent, 1));
+    let parts = [
+        position.chapter.as_deref().map(|chapter| language.chapter(&clean(chapter))),
+        position.page.map(|page| language.page(page.into())),
+        position.paragraph.map(|paragraph| language.paragraph(paragraph.into())),
+        Some(percent),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
 /// Where something is in a text.
-pub(super) fn place(language: Language, extent: &Extent) -> String {
+pub(super) fn place(language: Language, extent: &Extent, at: Option<&Located>) -> String {
+    if let Some(at) = at {
+        return located(language, at);
+    }
     match extent.bytes {
         Some(Place { start, end }) => language.place_bytes(start, end),
         None => language.place_gems(extent.gems.start.into(), extent.gems.end.into()),

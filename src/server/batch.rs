@@ -14,7 +14,7 @@ use utoipa::{PartialSchema, ToSchema};
 
 use super::access::Needs;
 use super::calls::{Call, TEXT, form_of_files, lines as json_lines};
-use super::checks::{options_in, question};
+use super::checks::{locate, options_in, question};
 use super::lines::{self, StreamLine};
 use super::memory::Room;
 use super::problem::Problem;
@@ -22,6 +22,7 @@ use super::{State, body, forms, language, parameters};
 use crate::api::{Check, CheckAnswer, CheckParameters, Report};
 use crate::catalogue::{Catalogue, CheckOptions, Query};
 use crate::error::ErrorCode;
+use crate::extract::Whole;
 use crate::language::Language;
 
 /// The maximum number of lines per request.
@@ -94,9 +95,12 @@ async fn check_files(
     let mut response = forms::answer(request, payload, state, move |catalogue, file, room| {
         let (number, name) = (file.number, file.name().map(ToOwned::to_owned));
         let report = file.raw.and_then(|raw| {
-            let (text, mut room) = raw.text()?;
+            let (Whole { text, headings }, mut room) = raw.text()?;
             room.grow_for(Some(&text), catalogue)?;
-            Ok(catalogue.check(&Query::Text { text, clean }, &options)?)
+            let query = Query::Text { text, clean };
+            let mut report = catalogue.check(&query, &options)?;
+            locate(&mut report, &query, &headings);
+            Ok(report)
         });
         answer(number, name, None, report, room)
     })
@@ -140,7 +144,9 @@ fn answer(
 fn checked(catalogue: &Catalogue, language: Language, line: &[u8]) -> Result<Report, Problem> {
     let (query, mut options) = question(body::json(line)?)?;
     options.language = language;
-    Ok(catalogue.check(&query, &options)?)
+    let mut report = catalogue.check(&query, &options)?;
+    locate(&mut report, &query, &[]);
+    Ok(report)
 }
 
 /// The `ref` of a line, even if the rest of the line is invalid.

@@ -16,7 +16,7 @@ use super::problem::{Problem, excerpt};
 use super::requests::{caller, is_work_of};
 use super::turns::{Lane, Patience};
 use crate::error::ErrorCode;
-use crate::extract::{self, Book, Encoding, ExtractError, Extracted, File, Limits};
+use crate::extract::{self, Book, Encoding, ExtractError, Extracted, File, Heading, Limits, Whole};
 use crate::json::{self, Excess};
 use crate::metrics::METRICS;
 use crate::parse;
@@ -105,10 +105,10 @@ impl Raw {
     }
 
     /// Its text, with the memory reserved for it. For an archive, the text of all books in it.
-    pub(super) fn text(self) -> Result<(String, Room), Problem> {
-        let (text, mut room) = self.read_by(extract::whole)?;
-        room.shrink_to(text.len());
-        Ok((text, room))
+    pub(super) fn text(self) -> Result<(Whole, Room), Problem> {
+        let (whole, mut room) = self.read_by(extract::whole)?;
+        room.shrink_to(whole.text.len() + whole.headings.iter().map(Heading::size).sum::<usize>());
+        Ok((whole, room))
     }
 
     /// The book in it, with the memory reserved for its text.

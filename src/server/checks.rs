@@ -21,7 +21,9 @@ use super::work::{Answer, work};
 use crate::api::{Check, CheckParameters, GemsForm, Report};
 use crate::catalogue::{CatalogueError, CheckOptions, MAX_GEMS, Query, Recipes};
 use crate::error::ErrorCode;
-use crate::report::html_report;
+use crate::extract::{Heading, Whole};
+use crate::position::Locator;
+use crate::report::{Texts, html_report};
 
 pub(super) fn calls() -> Vec<Call> {
     vec![
@@ -57,10 +59,11 @@ async fn check(request: HttpRequest, payload: Payload, state: Data<State>) -> Re
     let body = body::json_or_raw(&request, payload, &state).await?;
     let (page, language) = (wants_page(&request), language::preferred(&request));
     work(&state, move |catalogue| {
-        let (name, query, mut options, mut room) = asked(body, &parameters)?;
+        let Asked { name, query, headings, mut options, mut room } = asked(body, &parameters)?;
         options.language = language;
         room.grow_for(query.as_text(), catalogue)?;
-        let report = catalogue.check(&query, &options)?;
+        let mut report = catalogue.check(&query, &options)?;
+        locate(&mut report, &query, &headings);
         if !page {
             return Ok(Answer::ok(&report)?.in_language(language));
         }
@@ -69,10 +72,19 @@ async fn check(request: HttpRequest, payload: Payload, state: Data<State>) -> Re
             Query::Gems(_) => (language.name_gems(), None),
         };
         let name = name.unwrap_or(kind);
-        let page = html_report(language, &name, &report, bytes, Timestamp::now());
+        let texts = Texts { text: query.as_text(), books: Vec::new() };
+        let page = html_report(language, &name, &report, bytes, &texts, Timestamp::now());
         Ok(Answer::page(page).in_language(language))
     })
     .await
+}
+
+/// Says where readers find the spans of a text.
+pub(super) fn locate(report: &mut Report, query: &Query, headings: &[Heading]) {
+    let has_spans = report.matches.iter().any(|found| !found.spans.is_empty());
+    if let Some(text) = query.as_text().filter(|_| has_spans) {
+        report.locate(&Locator::new(text, headings));
+    }
 }
 
 /// Whether the client prefers an HTML page to JSON.
@@ -94,8 +106,18 @@ async fn check_by_gems(request: HttpRequest, payload: Payload, state: Data<State
     .await
 }
 
-/// The name of what is checked, the query, its options, and the memory reserved for it.
-fn asked(body: Body, parameters: &str) -> Result<(Option<String>, Query, CheckOptions, Room), Problem> {
+/// What a request asks to check.
+struct Asked {
+    name: Option<String>,
+    query: Query,
+    /// The headings of the text.
+    headings: Vec<Heading>,
+    options: CheckOptions,
+    /// The memory reserved for it.
+    room: Room,
+}
+
+fn asked(body: Body, parameters: &str) -> Result<Asked, Problem> {
     match body {
         Body::Json(sent) => {
             parameters::none(parameters)?;
@@ -107,13 +129,13 @@ fn asked(body: Body, parameters: &str) -> Result<(Option<String>, Query, CheckOp
                 ));
             }
             let (query, options) = question(asked)?;
-            Ok((None, query, options, room))
+            Ok(Asked { name: None, query, headings: Vec::new(), options, room })
         }
         Body::Raw(raw) => {
             let (options, clean) = options_in(parameters)?;
             let name = raw.name().map(ToOwned::to_owned);
-            let (text, room) = raw.text()?;
-            Ok((name, Query::Text { text, clean }, options, room))
+            let (Whole { text, headings }, room) = raw.text()?;
+            Ok(Asked { name, query: Query::Text { text, clean }, headings, options, room })
         }
     }
 }

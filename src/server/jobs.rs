@@ -15,6 +15,7 @@ use super::problem::Problem;
 use super::work::{Answer, work, work_shared};
 use crate::api::{Job, Jobs, Recut, Task};
 use crate::error::ErrorCode;
+use crate::extract::Whole;
 
 pub(super) fn calls() -> Vec<Call> {
     vec![
@@ -73,7 +74,7 @@ async fn recut(request: HttpRequest, payload: Payload, state: Data<State>) -> Re
         ));
     };
     work(&state, move |catalogue| {
-        let (text, mut room) = raw.text()?;
+        let (Whole { text, .. }, mut room) = raw.text()?;
         room.grow_for(Some(&text), catalogue)?;
         Answer::ok(&Recut { added: catalogue.recut(&key, &text)? })
     })

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use lapidary::api::Report;
 use lapidary::language::Language;
-use lapidary::report::{Checked, html_index, html_report};
+use lapidary::report::{Checked, Texts, html_index, html_report};
 
 use super::super::failure::Failure;
 
@@ -45,7 +45,7 @@ impl Pages {
         number: usize,
         file: &str,
         report: &Report,
-        bytes: u64,
+        texts: &Texts<'_>,
     ) -> Result<String, Failure> {
         let (path, name) = match self {
             Self::One(path) => (path.clone(), String::new()),
@@ -54,7 +54,8 @@ impl Pages {
                 (folder.join(&name), name)
             }
         };
-        let page = html_report(language, file, report, Some(bytes), Timestamp::now());
+        let page =
+            html_report(language, file, report, texts.text.map(|text| text.len() as u64), texts, Timestamp::now());
         fs::write(&path, page).map_err(|e| failed(&path, &e))?;
         Ok(name)
     }

@@ -61,7 +61,13 @@ pub(super) fn read(bytes: &[u8], budget: &Budget) -> Result<Extracted, ExtractEr
             numbers.len()
         )));
     }
-    Ok(Extracted { format: Format::Pdf, text: text(&pages), metadata: about(&document), encoding: None })
+    Ok(Extracted {
+        format: Format::Pdf,
+        text: text(&pages),
+        headings: Vec::new(),
+        metadata: about(&document),
+        encoding: None,
+    })
 }
 
 /// The pages as a text. PDFs draw blanks at line ends, and several between words in justified lines; step 7 of the

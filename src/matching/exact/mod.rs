@@ -19,11 +19,15 @@ use utoipa::ToSchema;
 use self::align::{Aligner, Run};
 use self::words::{Word, Words};
 use super::Span;
+use crate::position::Located;
 
 /// How many words beyond a span are compared to find where the passage begins and ends.
 const BEYOND: usize = 400;
 /// Passages with at most this many words between them are one.
 const JOINED: usize = 40;
+
+/// A piece gets no more words once it has this many bytes, so that a passage can be shown in rows.
+const PIECE: u64 = 100;
 
 /// Two texts compared word by word.
 #[derive(Debug, Default, Clone, PartialEq)]
@@ -41,6 +45,12 @@ pub struct Passage {
     pub query: Place,
     /// The passage of the book.
     pub book: Place,
+    /// Where readers find it in the query.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub query_at: Option<Located>,
+    /// Where readers find it in the book.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub book_at: Option<Located>,
     /// How much of it is identical.
     #[serde(flatten)]
     pub identity: Identity,
@@ -227,7 +237,7 @@ impl Found {
     /// The passage, and how alike each word of the query is.
     fn compared(&self, words: &Words) -> (Passage, Vec<Likeness>) {
         let identity = Identity { at_least: !self.complete, ..Identity::default() };
-        let mut pieces = Pieces { words, pieces: Vec::new(), identity, likeness: Vec::with_capacity(self.query.len()) };
+        let mut pieces = Pieces { words, done: Vec::new(), identity, likeness: Vec::with_capacity(self.query.len()) };
         let (mut q, mut b) = (self.query.start, self.book.start);
         for run in &self.runs {
             pieces.gap(q..run.query, b..run.book);
@@ -237,16 +247,16 @@ impl Found {
             (q, b) = (run.query + run.len, run.book + run.len);
         }
         pieces.gap(q..self.query.end, b..self.book.end);
-        let Pieces { pieces, identity, likeness, .. } = pieces;
+        let Pieces { done: pieces, identity, likeness, .. } = pieces;
         let (query, book) = (place(&words.query, &self.query), place(&words.book, &self.book));
-        (Passage { query, book, identity, pieces }, likeness)
+        (Passage { query, book, query_at: None, book_at: None, identity, pieces }, likeness)
     }
 }
 
 /// The pieces of a passage as they come.
 struct Pieces<'a> {
     words: &'a Words,
-    pieces: Vec<Piece>,
+    done: Vec<Piece>,
     identity: Identity,
     /// How alike each word of the query is.
     likeness: Vec<Likeness>,
@@ -260,9 +270,10 @@ impl Pieces<'_> {
         self.identity.add(likeness, a.letters);
         self.likeness.push(likeness);
         let piece = Piece { likeness, query: a.place(), book: b.place() };
-        match self.pieces.last_mut().filter(|last| last.likeness == likeness) {
+        let goes_on = |last: &&mut Piece| last.likeness == likeness && last.query.end - last.query.start < PIECE;
+        match self.done.last_mut().filter(goes_on) {
             Some(last) => (last.query.end, last.book.end) = (piece.query.end, piece.book.end),
-            None => self.pieces.push(piece),
+            None => self.done.push(piece),
         }
     }
 
@@ -279,7 +290,7 @@ impl Pieces<'_> {
             self.likeness.push(likeness);
         }
         let piece = Piece { likeness, query: place(&self.words.query, &query), book: place(&self.words.book, &book) };
-        self.pieces.push(piece);
+        self.done.push(piece);
     }
 }
 
@@ -322,9 +333,9 @@ fn beyond(aligner: &mut Aligner, query: &[u32], book: &[u32]) -> Vec<Run> {
 /// The leading runs up to where the texts have most in common: each common word counts one, and each other word takes one
 /// away. Words that unrelated texts have in common are far between.
 fn belonging(mut runs: Vec<Run>) -> Vec<Run> {
-    let (mut score, mut best, mut kept, mut q, mut b) = (0_i64, 0, 0, 0, 0);
+    let (mut score, mut best, mut kept, mut q, mut b) = (0.0, 0.0, 0, 0, 0);
     for (i, run) in runs.iter().enumerate() {
-        score += run.len as i64 - (run.query - q) as i64 - (run.book - b) as i64;
+        score += run.len as f64 - (run.query - q) as f64 - (run.book - b) as f64;
         (q, b) = (run.query + run.len, run.book + run.len);
         if score > best {
             (best, kept) = (score, i + 1);

@@ -17,11 +17,14 @@ fn span(query: (usize, usize), book: (usize, usize)) -> Span {
         gems: Range { start: 0, end: 1 },
         bytes: Some(Place { start: start as u64, end: end as u64 }),
     };
-    Span { common: 1, query: extent(query), book: extent(book) }
+    Span { common: 1, query: extent(query), book: extent(book), query_at: None, book_at: None }
 }
 
 fn kinds(exact: &Exact) -> Vec<Likeness> {
-    exact.passages.iter().flat_map(|passage| passage.pieces.iter().map(|piece| piece.likeness)).collect()
+    let mut kinds: Vec<_> =
+        exact.passages.iter().flat_map(|passage| passage.pieces.iter().map(|piece| piece.likeness)).collect();
+    kinds.dedup();
+    kinds
 }
 
 /// Each piece as it stands in the query and in the book.
