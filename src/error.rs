@@ -111,11 +111,13 @@ codes! {
     MethodNotAllowed = "method_not_allowed": WrongMethod,
     BodyStalled = "body_stalled": TooSlow,
 
+    CheckIncomplete = "check_incomplete": Conflict,
     Duplicate = "duplicate": Conflict,
     IsDefault = "is_default": Conflict,
     JobEnded = "job_ended": Conflict,
     JobRuns = "job_runs": Conflict,
     KeyExists = "key_exists": Conflict,
+    Matches = "matches": Conflict,
     NotOffered = "not_offered": Conflict,
     NotRecut = "not_recut": Conflict,
     OtherText = "other_text": Conflict,

@@ -1108,3 +1108,48 @@ fn a_server_listens_at_all_addresses_of_a_name() {
     assert_eq!(taken[0].port(), taken[1].port());
     assert!(taken.iter().all(|address| TcpStream::connect(address).is_ok()));
 }
+
+#[test]
+fn an_ingest_adds_only_what_may_be_published() {
+    let folder = Folder::new();
+    let (mine, other) = (prose(1, 4_000), prose(2, 4_000));
+    let copy = mine.replacen(' ', " x", 1);
+    for (path, text) in [("a/1.txt", &mine), ("b/2.txt", &copy), ("b/3.txt", &other)] {
+        folder.file(path, text);
+    }
+    let ingest = |more: &str, at: &str, path: &str| {
+        let line = format!("ingest {at} --library house --rights protected --unless protected {more} {{}}");
+        let data = at.contains("{}").then(|| folder.data());
+        run(&line, &data.into_iter().chain([folder.path(path)]).collect::<Vec<_>>())
+    };
+    let data = "--data {}";
+    ingest("", data, "a").expect(0);
+    ingest("", data, "a").expect(0);
+    let refused = ingest("", data, "b").expect(1);
+    assert!(refused.out.starts_with("1 added, 0 replaced, 0 unchanged, 1 refused"), "{}", refused.out);
+    assert!(refused.err.contains("2.txt: not added: 1 book matches, such as house/1, and"), "{}", refused.err);
+    let refused = ingest("--json", data, "b").expect(1).json();
+    let line = refused.iter().find(|line| line["refused"].is_string()).expect("a refusal");
+    assert_eq!(
+        (&line["report"]["verdict"], &line["report"]["matches"][0]["book"]["id"]),
+        (&json!("protected"), &json!("1"))
+    );
+    // A file that cannot be read does not hide that another was refused.
+    folder.file("b/4.pdf", "%PDF-1.4");
+    ingest("", data, "b").expect(1);
+    ingest("--except 1", data, "b").expect(2);
+    run("ingest --data {} --library house --rights free --except 1 {}", &[folder.data(), folder.path("b")]).expect(2);
+
+    let server = Server::start(&folder.data());
+    let at = format!("--server {}", server.url);
+    ingest("", &at, "b/2.txt").expect(1);
+    let abroad = format!("ingest {at} --library abroad --rights protected --unless protected {{}}");
+    let refused = run(&abroad, &[folder.path("a")]).expect(1);
+    assert!(refused.err.contains("2 books match, such as house/"), "{}", refused.err);
+    let feed = json!({ "id": "x", "text": mine, "rights": "free", "library": "abroad", "unless": "protected" });
+    let feed = folder.file("feed.ndjson", feed.to_string());
+    run(&format!("ingest {at} --feed {{}}"), &[feed]).expect(1);
+    drop(server);
+    let stats = run("stats --json --data {}", &[folder.data()]).expect(0);
+    assert_eq!(stats.json()[0]["books"], 3);
+}

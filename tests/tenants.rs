@@ -327,3 +327,27 @@ fn no_key_finds_the_books_of_others() {
         assert_eq!((status, &answer["code"]), (403, &json!("not_your_library")), "{library}");
     }
 }
+
+/// A refusal says that a text is protected, and names only books of the key's own libraries.
+#[test]
+fn a_refused_book_names_no_book_of_others() {
+    let folder = Folder::new();
+    let (_server, attacker, _) = served(&folder);
+    let put = |id: &str| {
+        let book = json!({ "text": text_of(0), "rights": "free" });
+        attacker.json("PUT", &format!("/v1/libraries/attacker/books/{id}?unless=protected"), &book)
+    };
+    let (status, refused) = put("1");
+    assert_eq!((status, &refused["code"]), (409, &json!("matches")), "{refused}");
+    assert_eq!((&refused["report"]["verdict"], &refused["report"]["matches"]), (&json!("protected"), &json!([])));
+    assert!(!refused.to_string().contains("victim"), "{refused}");
+    assert!(refused["report"]["note"].as_str().is_some_and(|note| note.contains("may not see")), "{refused}");
+    let book = json!({ "text": text_of(0), "rights": "protected" });
+    assert_eq!(attacker.json("PUT", "/v1/libraries/second/books/own", &book).0, 201);
+    let (status, refused) = put("1");
+    let shown = refused["report"]["matches"].as_array().expect("matches");
+    assert_eq!((status, shown.len(), &shown[0]["book"]["id"]), (409, 1, &json!("own")), "{refused}");
+    let line = json!({ "id": "2", "text": text_of(0), "rights": "free", "unless": "protected" }).to_string();
+    let (_, answer) = attacker.call("POST", "/v1/libraries/attacker/books", "application/x-ndjson", line);
+    assert!(answer.contains("\"matches\"") && !answer.contains("victim"), "{answer}");
+}

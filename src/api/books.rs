@@ -49,10 +49,27 @@ pub struct NewBook {
     /// Whether a book with gems can be replaced by one without gems, which checks cannot find.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub allow_empty: bool,
+    /// For a line of a stream: refuse the book if the verdict of its check is this, or stricter. In a request for one
+    /// book, it is in the query.
+    #[schema(ignore)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unless: Option<Unless>,
+    /// With `unless`: books of the same library that do not count, by id; `same-library` for all of them.
+    #[schema(ignore)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub except: Vec<String>,
     /// The library's own id, for a line of a stream. In a request for one book, the id is in the path.
     #[schema(ignore)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
+}
+
+/// The verdict that keeps a book from being added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Unless {
+    /// Others may not publish the text.
+    Protected,
 }
 
 /// A book: everything except its gems.
@@ -151,7 +168,7 @@ pub struct Added {
 }
 
 /// A line of the response.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct FeedAnswer {
     /// The line of the request that this answers, or the number of the file in a form, starting at 1.
     pub line: u64,

@@ -20,7 +20,7 @@ pub use allow::{AllowList, AllowLists, ToAllow};
 pub use audit::{AuditEntry, AuditPage};
 pub use books::{
     Added, Amendment, FeedAnswer, FeedOutcome, FoundBooks, Libraries, NewBook, Outcome, Page, RecipeStats, Record,
-    Stats,
+    Stats, Unless,
 };
 pub use checks::{BookRef, Check, CheckAnswer, CheckParameters, Disguise, DisguisedWord, GemsForm, Match, Report};
 pub use doctor::{Concern, Finding, Findings};

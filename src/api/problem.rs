@@ -3,8 +3,10 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::Report;
+
 /// Problem details (RFC 9457).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Problem {
     /// `about:blank`: the status says what kind of problem it is.
     #[serde(rename = "type")]
@@ -20,4 +22,7 @@ pub struct Problem {
     /// The id of the request, to find it in the server's log.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
+    /// For `matches`: the report of the check that refused the book.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub report: Option<Box<Report>>,
 }

@@ -10,6 +10,7 @@ use super::amend::checked;
 use super::choice::new_catalogue;
 use super::digest::{digest_after, digest_of};
 use super::entry::{Content, NewEntry};
+use super::gate::Gated;
 use super::given::distinct;
 use super::{Catalogue, CatalogueError, Editor, Text};
 use crate::api::{Added, Outcome};
@@ -21,6 +22,7 @@ use crate::metrics::METRICS;
 pub struct Prepared {
     outcome: Outcome,
     book: NewBook,
+    gated: Option<Gated>,
 }
 
 impl Catalogue {
@@ -34,7 +36,7 @@ impl Catalogue {
     /// recipe and the entry does not allow that; [`CatalogueError::NoSuchRecipe`] for gems of an unknown recipe; and
     /// the errors of an invalid entry.
     pub fn prepare(&self, entry: NewEntry, recipes: &[Recipe]) -> Result<Prepared, CatalogueError> {
-        let NewEntry { key, rights, description, validity, content, allow_empty } = entry;
+        let NewEntry { key, rights, description, validity, content, allow_empty, gate } = entry;
         description.within_bounds()?;
         let validity = validity.map(checked).transpose()?.flatten();
         let snapshot = self.store.snapshot();
@@ -75,7 +77,16 @@ impl Catalogue {
             // Keep the stored standing: adding a disabled book again does not enable it.
             record.standing = Standing { validity: record.standing.validity, ..before.standing.clone() };
         }
-        let text = Text::bounded(text, clean)?;
+        let stands = text;
+        let text = Text::bounded(stands, clean)?;
+        let gated = match (gate, &content) {
+            (None, _) => None,
+            (Some(gate), Content::Text { .. }) => Some(Gated::of_text(gate, stands, &text, self.recipes())),
+            (Some(gate), Content::Gems { .. }) => {
+                let recipe = wanted.values().next().cloned();
+                recipe.map(|recipe| Gated::of_gems(gate, &content, recipe)).transpose()?
+            }
+        };
         record.clean_digest = match &before {
             // Same text, cleaned the same way.
             Some(before) if before.digest == record.digest && before.clean == clean => before.clean_digest.clone(),
@@ -88,7 +99,7 @@ impl Catalogue {
             && (!keeps_folds || has_folds(&*snapshot, number, &wanted)?)
         {
             let book = NewBook { record: before.clone(), gems: BTreeMap::new(), folds: Vec::new(), allow_empty };
-            return Ok(Prepared { outcome: Outcome::Unchanged, book });
+            return Ok(Prepared { outcome: Outcome::Unchanged, book, gated });
         }
         let (gems, folds) = gems_of(&content, &text, wanted, keeps_folds)?;
         record.gems = gems.iter().map(|(name, gems)| (name.clone(), gems.len() as u32)).collect();
@@ -97,7 +108,7 @@ impl Catalogue {
             before.not_emptied_by(&record, self.recipes().iter().map(Recipe::name))?;
         }
         let outcome = if before.is_some() { Outcome::Replaced } else { Outcome::Added };
-        Ok(Prepared { outcome, book: NewBook { record, gems, folds, allow_empty } })
+        Ok(Prepared { outcome, book: NewBook { record, gems, folds, allow_empty }, gated })
     }
 }
 
@@ -148,8 +159,24 @@ impl Editor<'_> {
         Ok(added)
     }
 
-    /// Writes prepared books to the store, all or none. They are on disk when this returns.
+    /// Writes prepared books to the store: those without a gate all or none, then the others one by one, as far as their
+    /// gates let them in. They are on disk when this returns.
+    ///
+    /// # Errors
+    /// The first error, such as [`CatalogueError::Matches`]. It ends the work.
     pub fn commit(&self, prepared: Vec<Prepared>) -> Result<(), CatalogueError> {
+        let (free, gated): (Vec<_>, Vec<_>) = prepared.into_iter().partition(|prepared| !prepared.is_gated());
+        self.write(free)?;
+        for mut prepared in gated {
+            if let Some(gated) = prepared.gated.take() {
+                self.admit(prepared, &gated)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes books, all or none, whatever their gates say.
+    pub(super) fn write(&self, prepared: Vec<Prepared>) -> Result<(), CatalogueError> {
         let outcomes: Vec<Outcome> = prepared.iter().map(Prepared::outcome).collect();
         let changed = prepared.into_iter().filter(|p| p.outcome != Outcome::Unchanged).map(|p| p.book);
         let books: Vec<NewBook> = changed.collect();
@@ -214,6 +241,11 @@ impl Prepared {
     #[must_use]
     pub fn outcome(&self) -> Outcome {
         self.outcome
+    }
+
+    /// Whether it must pass a gate.
+    pub(super) fn is_gated(&self) -> bool {
+        self.gated.is_some()
     }
 
     /// The book's record as it will be stored.

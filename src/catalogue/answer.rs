@@ -35,6 +35,14 @@ impl Query {
         Self::Text { text, clean: None }
     }
 
+    /// The gems, unless the query is a text.
+    pub(super) fn as_gems(&self) -> Option<&[WrittenGem]> {
+        match self {
+            Self::Text { .. } => None,
+            Self::Gems(gems) => Some(gems),
+        }
+    }
+
     /// The text, unless the query is a list of gems.
     pub(crate) fn as_text(&self) -> Option<&str> {
         match self {

@@ -7,7 +7,7 @@ use hashbrown::HashSet;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use lapidary_gems::{Gem, PlacedGem, Probe, Recipe, Rule};
+use lapidary_gems::{Gem, PlacedGem, Probe, Recipe, Rule, WrittenGem};
 
 use super::answer::{CheckOptions, Comparison, Query};
 use super::checking::{Checking, InRecipe};
@@ -52,23 +52,20 @@ impl Catalogue {
         {
             return Err(CatalogueError::NoSuchLibrary(library.to_string()));
         }
-        let recipes = self.recipes_for(&*snapshot, query, options)?;
-        let (gems, digests, bytes): (Vec<Vec<Probe>>, _, _) = match query {
-            Query::Text { text, clean } => {
-                let bytes = text.len() as u64;
-                let text = Text::bounded(text, *clean)?;
-                (recipes.iter().map(|recipe| text.probes(recipe)).collect(), text.digests(), Some(bytes))
-            }
-            Query::Gems(gems) => {
-                let of = |recipe| Ok(distinct(gems, recipe)?.into_iter().map(without_place).collect());
-                (recipes.iter().map(of).collect::<Result<_, CatalogueError>>()?, Vec::new(), None)
-            }
+        let recipes = self.recipes_for(&*snapshot, query.as_gems(), options)?;
+        let asked = match query {
+            Query::Text { text, clean } => Asked::of_text(text, &Text::bounded(text, *clean)?, recipes),
+            Query::Gems(gems) => Asked::of_gems(gems, recipes)?,
         };
-        let day = options.day.unwrap_or_else(today);
-        let asked = recipes.iter().zip(gems).map(|(recipe, gems)| self.in_recipe(recipe, gems)).collect();
-        let allowances = &*self.allowances()?;
-        let checking =
-            Checking { snapshot: &*snapshot, asked, digests: &digests, bytes, allowances, day, except: None };
+        let checking = Checking {
+            snapshot: &*snapshot,
+            asked: self.in_recipes(&asked.recipes),
+            digests: &asked.digests,
+            bytes: asked.bytes,
+            allowances: &*self.allowances()?,
+            day: options.day.unwrap_or_else(today),
+            is_left_out: &|_, _| false,
+        };
         let report = Report { disguise: query.as_text().and_then(signs), ..checking.report(options)? };
         METRICS.checked(&report, begun.elapsed());
         Ok(report)
@@ -83,10 +80,9 @@ impl Catalogue {
     ) -> Result<Option<Report>, CatalogueError> {
         let recipes = reaching_all(snapshot, snapshot.recipes())?;
         let mut asked = Vec::with_capacity(recipes.len());
-        for recipe in &recipes {
+        for recipe in recipes {
             if let Some(gems) = snapshot.gems(recipe.name(), book)? {
-                let gems = gems.into_iter().map(|placed| Probe { placed, kept: true }).collect();
-                asked.push(self.in_recipe(recipe, gems));
+                asked.push((recipe, gems.into_iter().map(|placed| Probe { placed, kept: true }).collect()));
             }
         }
         if asked.is_empty() {
@@ -95,18 +91,55 @@ impl Catalogue {
         let digests: Vec<String> = [&record.digest].into_iter().chain(&record.clean_digest).cloned().collect();
         let checking = Checking {
             snapshot,
-            asked,
+            asked: self.in_recipes(&asked),
             digests: &digests,
             bytes: Some(record.bytes).filter(|bytes| *bytes > 0),
             allowances: &*self.allowances()?,
             day: today(),
-            except: Some(book),
+            is_left_out: &|number, _| number == book,
         };
         checking.report(&CheckOptions::default()).map(Some)
     }
 
-    fn in_recipe<'a>(&self, recipe: &'a Recipe, gems: Vec<Probe>) -> InRecipe<'a> {
-        InRecipe { recipe, rule: self.rule.on(recipe.rule()), gems }
+    /// A query in several recipes, with their rules.
+    pub(super) fn in_recipes<'a>(
+        &self,
+        asked: impl IntoIterator<Item = &'a (Recipe, Vec<Probe>)>,
+    ) -> Vec<InRecipe<'a>> {
+        let in_recipe =
+            |(recipe, gems): &'a (Recipe, Vec<Probe>)| InRecipe { recipe, rule: self.rule.on(recipe.rule()), gems };
+        asked.into_iter().map(in_recipe).collect()
+    }
+}
+
+/// What a check looks up.
+#[derive(Debug, Clone)]
+pub(super) struct Asked {
+    /// The query in each recipe.
+    pub(super) recipes: Vec<(Recipe, Vec<Probe>)>,
+    /// The digests that an identical text may have.
+    pub(super) digests: Vec<String>,
+    /// The length of the text in bytes.
+    pub(super) bytes: Option<u64>,
+}
+
+impl Asked {
+    pub(super) fn of_text(stands: &str, text: &Text<'_>, recipes: Vec<Recipe>) -> Self {
+        let probes = |recipe: Recipe| {
+            let probes = text.probes(&recipe);
+            (recipe, probes)
+        };
+        let recipes = recipes.into_iter().map(probes).collect();
+        Self { recipes, digests: text.digests(), bytes: Some(stands.len() as u64) }
+    }
+
+    pub(super) fn of_gems(gems: &[WrittenGem], recipes: Vec<Recipe>) -> Result<Self, CatalogueError> {
+        let probes = |recipe: Recipe| {
+            let probes = distinct(gems, &recipe)?.into_iter().map(without_place).collect();
+            Ok((recipe, probes))
+        };
+        let recipes = recipes.into_iter().map(probes).collect::<Result<_, CatalogueError>>()?;
+        Ok(Self { recipes, digests: Vec::new(), bytes: None })
     }
 }
 
@@ -115,6 +148,6 @@ fn without_place(gem: Gem) -> Probe {
 }
 
 /// Today, in UTC.
-fn today() -> Date {
+pub(super) fn today() -> Date {
     Timestamp::now().to_zoned(TimeZone::UTC).date()
 }

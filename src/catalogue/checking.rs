@@ -12,8 +12,8 @@ use crate::api::{BookRef, Match, Report};
 use crate::index::{BookNo, Coverage, Library, Limits, Outline, Rights, Sizes, Snapshot, StoreError, Tally};
 use crate::language::Language;
 use crate::matching::{
-    Alignment, Calibration, Covered, Extent, Judged, Judgements, LookedUp, Question, Reader, Reason, Relation, Sketch,
-    Span, ToShow, candidates, chance, judge, kept, merge, rank, works,
+    Alignment, Calibration, Covered, Extent, Judged, Judgements, LookedUp, Question, Ranked, Reader, Reason, Relation,
+    Sketch, Span, ToShow, candidates, chance, judge, kept, merge, rank, works,
 };
 
 /// Maximum number of matches, besides those shown, whose passages are combined into the share of the text that protected
@@ -31,15 +31,15 @@ pub(super) struct Checking<'a> {
     pub(super) bytes: Option<u64>,
     pub(super) allowances: &'a Allowances,
     pub(super) day: Date,
-    /// A book to leave out: the one that is being checked.
-    pub(super) except: Option<BookNo>,
+    /// Whether to leave out a book, such as the one that is being checked.
+    pub(super) is_left_out: &'a dyn Fn(BookNo, &Outline) -> bool,
 }
 
 /// A query in one recipe.
 pub(super) struct InRecipe<'a> {
     pub(super) recipe: &'a Recipe,
     pub(super) rule: Rule,
-    pub(super) gems: Vec<Probe>,
+    pub(super) gems: &'a [Probe],
 }
 
 /// The books of a snapshot with gems of one recipe.
@@ -88,6 +88,20 @@ impl Reader for Stored<'_> {
 
 impl Checking<'_> {
     pub(super) fn report(&self, options: &CheckOptions) -> Result<Report, CatalogueError> {
+        self.answer(options.library.as_ref(), |answering| answering.report(options))
+    }
+
+    /// The verdict alone, against all libraries, and how many books have gems of the recipes if not all do.
+    pub(super) fn verdict(&self) -> Result<(Rights, Option<Coverage>), CatalogueError> {
+        self.answer(None, |answering| Ok((answering.ranked()?.0.verdict, answering.coverage())))
+    }
+
+    /// Looks the query up, and answers with what was found.
+    fn answer<T>(
+        &self,
+        library: Option<&Library>,
+        answer: impl FnOnce(&Answering<'_>) -> Result<T, CatalogueError>,
+    ) -> Result<T, CatalogueError> {
         let is_new = self.snapshot.recipes().is_empty();
         let stored: Vec<Stored<'_>> = self
             .asked
@@ -108,8 +122,8 @@ impl Checking<'_> {
                 probes,
                 // A text whose gems are all in an allow-list is allowed.
                 digests: if probes.is_empty() && !asked.gems.is_empty() { &[] } else { self.digests },
-                library: options.library.as_ref(),
-                except: self.except,
+                library,
+                is_left_out: self.is_left_out,
                 day: self.day,
                 is_allowed: &is_allowed,
             });
@@ -123,7 +137,7 @@ impl Checking<'_> {
             let (sizes, coverage) = (stored.sizes()?, stored.coverage()?);
             in_recipes.push(Answered { asked, stored, question, looked_up, sizes, coverage });
         }
-        Answering { checking: self, in_recipes }.report(options)
+        answer(&Answering { checking: self, in_recipes })
     }
 
     fn is_allowed(&self, asked: &InRecipe<'_>, probe: &Probe) -> bool {
@@ -158,7 +172,7 @@ impl Answered<'_> {
     }
 
     fn is_common(&self, common: u32) -> bool {
-        2 * common >= kept(&self.asked.gems)
+        2 * common >= kept(self.asked.gems)
     }
 
     fn is_short(&self) -> bool {
@@ -186,7 +200,7 @@ impl Answered<'_> {
         } else if self.is_short() {
             Some(language.note_few_gems(&recipe, gems, fewest, needed))
         } else if self.is_common(common) {
-            let [common, gems, cap] = [common, kept(&self.asked.gems), self.asked.rule.common_cap].map(u64::from);
+            let [common, gems, cap] = [common, kept(self.asked.gems), self.asked.rule.common_cap].map(u64::from);
             Some(language.note_boilerplate(common, gems, cap))
         } else {
             None
@@ -201,10 +215,15 @@ struct Answering<'a> {
 }
 
 impl Answering<'_> {
-    fn report(&self, options: &CheckOptions) -> Result<Report, CatalogueError> {
+    /// The matches in order, and the disabled books that would match.
+    fn ranked(&self) -> Result<(Ranked, Vec<BookNo>), StoreError> {
         let judged = self.in_recipes.iter().map(Answered::judge).collect::<Result<_, _>>()?;
         let Judgements { matches, disabled } = merge(judged);
-        let ranked = rank(matches);
+        Ok((rank(matches), disabled))
+    }
+
+    fn report(&self, options: &CheckOptions) -> Result<Report, CatalogueError> {
+        let (ranked, disabled) = self.ranked()?;
         let (verdict, total) = (ranked.verdict, ranked.total());
         let hidden = match verdict {
             Rights::Protected => ranked.hidden(options.limit, MOST_COVERING),
@@ -240,7 +259,7 @@ impl Answering<'_> {
             recipe: main.asked.recipe.name().clone(),
             recipes: self.names(0..self.in_recipes.len()),
             coverage,
-            gems: kept(&main.asked.gems),
+            gems: kept(main.asked.gems),
             common_gems: common_of(at),
             allowed_gems: main.count(|probe| self.checking.is_allowed(main.asked, probe)),
             day: self.checking.day,

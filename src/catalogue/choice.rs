@@ -2,7 +2,7 @@
 
 use lapidary_gems::{Recipe, RecipeName, WrittenGem};
 
-use super::answer::{CheckOptions, Query, Recipes};
+use super::answer::{CheckOptions, Recipes};
 use super::{Catalogue, CatalogueError};
 use crate::index::Snapshot;
 
@@ -35,21 +35,17 @@ impl Catalogue {
         set.or(default).or_else(|| named(self.client_recipe().as_ref())).or_else(|| fitting.next())
     }
 
-    /// The recipes of a check, at least one. A new catalogue has none yet, so any answers.
+    /// The recipes of a check of a text, or of these gems: at least one. A new catalogue has none yet, so any answers.
     ///
     /// # Errors
     /// [`CatalogueError::NoSuchRecipe`], [`CatalogueError::RecipeIncomplete`], [`CatalogueError::TooManyRecipes`].
     pub(super) fn recipes_for(
         &self,
         snapshot: &dyn Snapshot,
-        query: &Query,
+        gems: Option<&[WrittenGem]>,
         options: &CheckOptions,
     ) -> Result<Vec<Recipe>, CatalogueError> {
         let known = snapshot.recipes();
-        let gems = match query {
-            Query::Text { .. } => None,
-            Query::Gems(gems) => Some(gems.as_slice()),
-        };
         let usual = || match gems {
             None => reaching_all(snapshot, known.clone()),
             Some(gems) => {

@@ -2,6 +2,7 @@
 
 use lapidary_gems::{RecipeName, WrittenGem};
 
+use super::Gate;
 use crate::description::Description;
 use crate::index::{BookKey, Rights, Validity};
 
@@ -20,13 +21,23 @@ pub struct NewEntry {
     pub content: Content,
     /// Whether it may replace a book that has gems even if it has none itself.
     pub allow_empty: bool,
+    /// Unless this refuses it.
+    pub gate: Option<Gate>,
 }
 
 impl NewEntry {
     /// Creates an entry without metadata.
     #[must_use]
     pub fn new(key: BookKey, rights: Rights, content: Content) -> Self {
-        Self { key, rights, description: Description::default(), validity: None, content, allow_empty: false }
+        Self {
+            key,
+            rights,
+            description: Description::default(),
+            validity: None,
+            content,
+            allow_empty: false,
+            gate: None,
+        }
     }
 }
 

@@ -3,11 +3,12 @@
 use jiff::civil::Date;
 use lapidary_gems::{Costly, Recipe, RecipeError, RecipeName, WrittenGem};
 
-use crate::api::JobState;
+use crate::api::{JobState, Report};
 use crate::count::count;
 use crate::description::TooLong;
 use crate::error::{Classified, ErrorCode};
 use crate::index::{BadName, BookKey, Coverage, MOST_TERMS, NOTE_BYTES, StoreError};
+use crate::language::Language;
 
 /// Why a catalogue operation failed.
 #[derive(Debug, thiserror::Error)]
@@ -50,6 +51,22 @@ pub enum CatalogueError {
         /// How many books have gems of it.
         coverage: Coverage,
     },
+    /// The gate refused the book, because others match it.
+    #[error("{}", refusal(.0))]
+    Matches(Box<Report>),
+    /// The gate refused the book, because its check could not find all books.
+    #[error(
+        "only {} of {} books have gems of the recipes of this check, so it could miss a match, and the book was not added; \
+         ask an administrator to reindex the catalogue, or add the book without 'unless'",
+        coverage.books, coverage.of
+    )]
+    CheckIncomplete {
+        /// How many books have gems of the recipes.
+        coverage: Coverage,
+    },
+    /// Books that do not count, for a book without a gate.
+    #[error("'except' works only with 'unless'; give both, or none")]
+    ExceptAlone,
     /// A job of the same kind is still running.
     #[error("job {id} ({kind}) is still running, and only one {kind} job can run at a time; wait for it, or cancel it")]
     JobRuns {
@@ -191,6 +208,16 @@ impl CatalogueError {
     }
 }
 
+/// Why the gate refused a book.
+fn refusal(report: &Report) -> String {
+    let such_as = report.matches.iter().find(|found| !found.allowed && found.book.rights == report.verdict);
+    let such_as =
+        such_as.map_or_else(String::new, |found| format!(", such as {}/{}", found.book.library, found.book.id));
+    let (books, share) =
+        (count(report.total as u64, "book matches", "books match"), Language::English.percent(report.covered));
+    format!("not added: {books}{such_as}, and {share} of this text is in protected books")
+}
+
 impl Classified for CatalogueError {
     fn code(&self) -> ErrorCode {
         match self {
@@ -200,6 +227,8 @@ impl Classified for CatalogueError {
             Self::NoSuchRecipe { .. } => ErrorCode::UnknownRecipe,
             Self::TooManyRecipes { .. } => ErrorCode::TooManyRecipes,
             Self::RecipeIncomplete { .. } => ErrorCode::RecipeIncomplete,
+            Self::Matches(_) => ErrorCode::Matches,
+            Self::CheckIncomplete { .. } => ErrorCode::CheckIncomplete,
             Self::JobRuns { .. } => ErrorCode::JobRuns,
             Self::NoSuchJob(_) => ErrorCode::NoSuchJob,
             Self::JobEnded { .. } => ErrorCode::JobEnded,
@@ -210,7 +239,7 @@ impl Classified for CatalogueError {
             Self::NoSuchBook(_) => ErrorCode::NoSuchBook,
             Self::OtherText(_) => ErrorCode::OtherText,
             Self::NoSuchLibrary(_) => ErrorCode::NoSuchLibrary,
-            Self::NothingSought(_) | Self::TooMuchSought => ErrorCode::BadQuery,
+            Self::ExceptAlone | Self::NothingSought(_) | Self::TooMuchSought => ErrorCode::BadQuery,
             Self::BadCursor => ErrorCode::BadCursor,
             Self::NoSuchKey(_) => ErrorCode::NoSuchKey,
             Self::KeyExists(_) => ErrorCode::KeyExists,

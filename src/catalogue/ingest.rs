@@ -29,8 +29,8 @@ const PAUSE: Duration = Duration::from_millis(5);
 const WAITING: usize = 128;
 
 impl Editor<'_> {
-    /// Adds books and returns the result for each, in order. The books are written together. If that fails they are
-    /// written one by one, so that one failing book does not affect the others.
+    /// Adds books and returns the result for each, in order. The books without a gate are written together. If that fails
+    /// they are written one by one, so that one failing book does not affect the others.
     #[must_use]
     pub fn add_some(&self, entries: Vec<NewEntry>) -> Vec<Result<Added, CatalogueError>> {
         if self.ensure_recipes(&[]).is_err() {
@@ -51,12 +51,12 @@ impl Editor<'_> {
                 .into_par_iter()
                 .map(|entry| self.prepare(entry, &recipes))
                 .collect();
-            let together = prepared.iter().flatten().cloned().collect();
+            let together = prepared.iter().flatten().filter(|prepared| !prepared.is_gated()).cloned().collect();
             let written = self.commit(together).is_ok();
             added.extend(prepared.into_iter().map(|prepared| {
                 let prepared = prepared?;
                 let landed = Added { outcome: prepared.outcome(), book: prepared.record().clone().into() };
-                if !written {
+                if !written || prepared.is_gated() {
                     self.commit(vec![prepared])?;
                 }
                 Ok(landed)
@@ -113,14 +113,14 @@ impl Editor<'_> {
         })
     }
 
-    fn write_all<J, E>(
+    fn write_all<J, E: From<CatalogueError>>(
         &self,
         receiver: &Receiver<(J, Result<Prepared, E>)>,
         mut landed: impl FnMut(J, Result<Added, E>),
     ) -> Result<(), CatalogueError> {
         while let Ok(first) = receiver.recv() {
-            let mut books = Vec::new();
-            let mut jobs = Vec::new();
+            let (mut books, mut gated) = (Vec::new(), Vec::new());
+            let mut jobs: Vec<(J, Result<Added, E>)> = Vec::new();
             let mut text = 0;
             let until = Instant::now() + GATHERING;
             let others = iter::from_fn(|| {
@@ -134,19 +134,28 @@ impl Editor<'_> {
             });
             for (job, prepared) in iter::once(first).chain(others) {
                 text += prepared.as_ref().map_or(0, |prepared| prepared.record().bytes);
-                jobs.push((
-                    job,
-                    prepared.map(|prepared| {
-                        let added = Added { outcome: prepared.outcome(), book: prepared.record().clone().into() };
+                let added = prepared.map(|prepared| {
+                    let added = Added { outcome: prepared.outcome(), book: prepared.record().clone().into() };
+                    if prepared.is_gated() {
+                        gated.push((jobs.len(), prepared));
+                    } else {
                         books.push(prepared);
-                        added
-                    }),
-                ));
+                    }
+                    added
+                });
+                jobs.push((job, added));
                 if jobs.len() == BATCH || text >= BATCH_TEXT {
                     break;
                 }
             }
             self.commit(books)?;
+            for (at, prepared) in gated {
+                match self.commit(vec![prepared]) {
+                    Err(error) if !error.code().kind().is_input() => return Err(error),
+                    Err(error) => jobs[at].1 = Err(error.into()),
+                    Ok(()) => {}
+                }
+            }
             for (job, added) in jobs {
                 landed(job, added);
             }

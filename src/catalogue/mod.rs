@@ -18,6 +18,7 @@ mod editor;
 mod entry;
 mod error;
 mod find;
+mod gate;
 mod given;
 mod ingest;
 mod jobs;
@@ -39,6 +40,7 @@ pub use editor::Editor;
 pub use entry::{Content, NewEntry};
 pub use error::CatalogueError;
 pub use find::Sought;
+pub use gate::Gate;
 pub use given::MAX_GEMS;
 pub use jobs::Backups;
 pub use keys::{AccessDenied, Key, Usage};
@@ -47,7 +49,7 @@ pub use text::Text;
 use text::memory_for;
 
 use std::path::Path;
-use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 use crate::api::{AuditPage, Page, RecipeStats, Stats};
 use crate::index::{
@@ -76,6 +78,8 @@ pub struct Catalogue {
     webhooks: webhooks::Webhooks,
     client_recipe: Option<RecipeName>,
     changing_settings: Mutex<()>,
+    /// Held while a book is checked and added ([`gate`]).
+    gating: Mutex<()>,
     /// Writers of books hold this shared lock from choosing the recipes until the books are on disk. Adding or hiding
     /// a recipe holds it exclusively. So no book is written with an outdated set of recipes.
     feeding: RwLock<()>,
@@ -110,6 +114,7 @@ impl Catalogue {
             webhooks: webhooks::Webhooks::default(),
             client_recipe: None,
             changing_settings: Mutex::default(),
+            gating: Mutex::default(),
             feeding: RwLock::new(()),
         }
     }
@@ -149,6 +154,11 @@ impl Catalogue {
     /// The shared lock, held while books are added.
     fn feed(&self) -> RwLockReadGuard<'_, ()> {
         self.feeding.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The lock of the gate.
+    fn gate_turn(&self) -> MutexGuard<'_, ()> {
+        self.gating.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Runs a change of the set of recipes while no books are being added.

@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
+use lapidary::api::Report;
 use lapidary::catalogue::CatalogueError;
 use lapidary::error::{Classified as _, ErrorCode};
 
@@ -31,6 +32,8 @@ pub(super) enum Failure {
     Input(String),
     /// The input was right, but something failed.
     Failed(String),
+    /// A book was refused because others match it.
+    Matches { message: String, report: Box<Report> },
     /// The reader of the output closed the pipe, as `| head` does.
     ReaderGone,
 }
@@ -40,6 +43,7 @@ impl Failure {
         match self {
             Self::Input(_) => Status::WrongInput,
             Self::Failed(_) => Status::Failed,
+            Self::Matches { .. } => Status::Found,
             Self::ReaderGone => Status::Done,
         }
     }
@@ -48,13 +52,23 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Input(sentence) | Self::Failed(sentence) => f.write_str(sentence),
+            Self::Input(sentence) | Self::Failed(sentence) | Self::Matches { message: sentence, .. } => {
+                f.write_str(sentence)
+            }
             Self::ReaderGone => f.write_str("the output was closed"),
         }
     }
 }
 
 impl Failure {
+    /// The report of the check that refused a book.
+    pub(super) fn report(&self) -> Option<&Report> {
+        match self {
+            Self::Matches { report, .. } => Some(report),
+            _ => None,
+        }
+    }
+
     /// A failure with this code. What the user can do on the command line is added to the message.
     pub(super) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         let mut message = message.into();
@@ -86,6 +100,10 @@ impl From<CatalogueError> for Failure {
     fn from(error: CatalogueError) -> Self {
         match error {
             CatalogueError::Output(error) => error.into(),
+            CatalogueError::Matches(report) => {
+                let message = CatalogueError::Matches(report.clone()).to_string();
+                Self::Matches { message, report }
+            }
             error => Self::new(error.code(), error.to_string()),
         }
     }

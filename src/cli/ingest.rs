@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use hashbrown::{HashMap, HashSet};
-use lapidary::catalogue::Catalogue;
+use lapidary::api::Unless;
+use lapidary::catalogue::{Catalogue, CatalogueError, Gate};
 use lapidary::index::{Actor, BookId, BookKey, Coverage, Library, Rights};
 use lapidary::onix::Territory;
 use lapidary_gems::Recipe;
@@ -31,12 +32,17 @@ use super::terminal::tell;
 /// Reasons to refuse books with missing metadata.
 const NO_LIBRARY: &str = "no library: give --library, or metadata";
 const NO_RIGHTS: &str = "no rights: give --rights, or metadata";
+/// How many matches `--json` shows of a refused book.
+const MATCHES: usize = 10;
 /// How many books are sent to a server concurrently, to hide the latency of a distant one.
 const AT_ONCE: usize = 16;
 
 /// Add files or folders of files to a catalogue.
 ///
 /// Unchanged books are skipped, so an interrupted ingest continues where it stopped.
+///
+/// Exit status: 0 all books are in the catalogue; 1 books were refused by --unless, whatever else happened; 2 some could not be
+/// added; 3 the catalogue or the server failed.
 #[derive(Args)]
 pub(super) struct Ingest {
     #[command(flatten)]
@@ -80,6 +86,14 @@ pub(super) struct Ingest {
     /// Let a text without gems, which no check can find, replace a book that has gems
     #[arg(long)]
     allow_empty: bool,
+    /// Refuse books that others may not publish: those for which `check` would find protected text [possible value:
+    /// protected]
+    #[arg(long, value_name = "VERDICT", value_parser = unless)]
+    unless: Option<Unless>,
+    /// With --unless: a book of the same library that does not count, such as an earlier edition, or `same-library` for all
+    /// of them. Can be given several times
+    #[arg(long, value_name = "ID", requires = "unless")]
+    except: Vec<String>,
     /// Print one JSON object per file, once its book is on disk
     #[arg(long)]
     json: bool,
@@ -111,14 +125,14 @@ impl Ingest {
         let Walk { found, refused: unreadable, skipped } = Walk::of(&self.paths, &self.choice, Usually::Books);
         let progress = Progress::new(found.len() + unreadable.len(), self.json, skipped);
         for (path, why) in unreadable {
-            progress.landed(Name::of(&path), Err(why))?;
+            progress.landed(Name::of(&path), Err(Failure::Input(why)))?;
         }
         let found: Vec<(Found, Result<Known, String>)> = match &self.onix {
             Some(feed) => {
                 let (found, refused) = onix::matched(feed, self.territory.as_ref(), found)?;
                 progress.bar.set_length((found.len() + refused.len()) as u64);
                 for (name, why) in refused {
-                    progress.landed(Name::from(name), Err(why))?;
+                    progress.landed(Name::from(name), Err(Failure::Input(why)))?;
                 }
                 found.into_iter().map(|(file, known)| (file, Ok(known))).collect()
             }
@@ -149,11 +163,11 @@ impl Ingest {
                     first_of.insert(job.key.clone(), path.clone());
                     jobs.push((path.display().to_string(), job));
                 }
-                Err(why) => progress.landed(Name::of(&path), Err(why))?,
+                Err(why) => progress.landed(Name::of(&path), Err(Failure::Input(why)))?,
             }
         }
         for (file, why) in metadata.unused() {
-            progress.landed(Name::from(file), Err(why))?;
+            progress.landed(Name::from(file), Err(Failure::Input(why)))?;
         }
         let sink = self.sink()?;
         sink.keep_busy(|| self.add(&sink, jobs, &progress))?;
@@ -174,9 +188,15 @@ impl Ingest {
         let library = known.library.or_else(|| self.library.clone()).ok_or(NO_LIBRARY)?;
         let rights = known.rights.or(self.rights).ok_or(NO_RIGHTS)?;
         let (source, key) = (Source::File(file), BookKey { library, id });
-        let (clean, allow_empty) = (self.input.clean, self.allow_empty);
+        let (clean, allow_empty, gate) = (self.input.clean, self.allow_empty, self.gate().map_err(|e| e.to_string())?);
         let Known { description, validity, .. } = known;
-        Ok(Job { source, clean, key, rights, description, validity, allow_empty })
+        Ok(Job { source, clean, key, rights, description, validity, allow_empty, gate })
+    }
+
+    /// The gate for books without their own.
+    fn gate(&self) -> Result<Option<Gate>, CatalogueError> {
+        let gate = Gate::of(self.unless, self.except.clone())?;
+        Ok(gate.map(|gate| Gate { limit: MATCHES, detail: false, ..gate }))
     }
 
     /// Opens the destination of the books.
@@ -208,7 +228,8 @@ impl Ingest {
             Sink::Server(server) => jobs.into_par_iter().with_max_len(1).try_for_each(|(name, job)| {
                 for (name, entry) in job.load(name, self.input.reading) {
                     let added = match entry.map(|entry| server.add(entry)) {
-                        Ok(Err(Failure::Input(why))) | Err(why) => Err(why),
+                        Ok(Err(refused @ (Failure::Input(_) | Failure::Matches { .. }))) => Err(refused),
+                        Err(why) => Err(Failure::Input(why)),
                         Ok(added) => Ok(added?),
                     };
                     progress.landed(name, added)?;
@@ -225,7 +246,7 @@ impl Ingest {
                         loaded.map(|(name, entry)| (name, entry.map_err(Failure::Input))).collect()
                     },
                     |name, added| {
-                        let landed = progress.landed(name, added.map_err(|failure| failure.to_string()));
+                        let landed = progress.landed(name, added);
                         if shown.is_ok() {
                             shown = landed;
                         }
@@ -241,7 +262,8 @@ impl Ingest {
         let progress = Progress::new(0, self.json, BTreeMap::new());
         let sink = self.sink()?;
         let (library, clean, allow_empty) = (self.library.as_ref(), self.input.clean, self.allow_empty);
-        let defaults = feed::Defaults { library, rights: self.rights, clean, allow_empty };
+        let gate = self.gate()?;
+        let defaults = feed::Defaults { library, rights: self.rights, clean, allow_empty, gate: gate.as_ref() };
         feed::each(feed, &defaults, |lines| {
             progress.bar.inc_length(lines.len() as u64);
             let (mut rest, mut jobs) = (VecDeque::from(lines), Vec::new());
@@ -250,7 +272,7 @@ impl Ingest {
                 let mut keys = HashSet::new();
                 while let Some((name, job)) = rest.pop_front() {
                     match job {
-                        Err(why) => progress.landed(Name::from(name), Err(why))?,
+                        Err(why) => progress.landed(Name::from(name), Err(Failure::Input(why)))?,
                         Ok(job) if keys.insert(job.key.clone()) => jobs.push((name, job)),
                         Ok(job) => {
                             rest.push_front((name, Ok(job)));
@@ -307,6 +329,10 @@ impl Sink {
             }
         }
     }
+}
+
+fn unless(word: &str) -> Result<Unless, String> {
+    if word == "protected" { Ok(Unless::Protected) } else { Err("it must be protected".to_owned()) }
 }
 
 fn parsed(id: String) -> Result<BookId, String> {

@@ -138,6 +138,9 @@ impl Remote {
         if status == StatusCode::UNAUTHORIZED {
             return Err(Failure::Input(self.unauthorized(problem.as_ref().map_or("", |problem| &problem.code))));
         }
+        if let Some(Problem { report: Some(report), detail, .. }) = problem {
+            return Err(Failure::Matches { message: detail, report });
+        }
         let detail = problem.as_ref().map_or_else(|| status.to_string(), |problem| problem.detail.clone());
         Err(match problem.and_then(|problem| ErrorCode::named(&problem.code)) {
             Some(code) => Failure::new(code, detail),
@@ -229,7 +232,7 @@ impl Access for Remote {
     }
 
     fn add(&self, entry: NewEntry) -> Result<Added, Failure> {
-        let NewEntry { key, rights, description, validity, content, allow_empty } = entry;
+        let NewEntry { key, rights, description, validity, content, allow_empty, gate } = entry;
         let Description { title, authors, language, identifiers } = description;
         let (text, clean, gems, recipe) = parts(content);
         let book = NewBook {
@@ -244,17 +247,27 @@ impl Access for Remote {
             gems,
             recipe,
             allow_empty,
+            unless: None,
+            except: Vec::new(),
             id: None,
         };
         let path = self.at(&book_path(&key));
+        let put = || {
+            let mut request = self.agent.put(&path);
+            if let Some(gate) = &gate {
+                request = request.query("unless", "protected");
+                request = request.query_pairs(gate.exceptions().map(|book| ("except", book)));
+            }
+            request.send_json(&book)
+        };
         for _ in 0..ATTEMPTS {
-            let answer = self.agent.put(&path).send_json(&book);
+            let answer = put();
             match answer.as_ref().ok().and_then(retry_after) {
                 Some(wait) => thread::sleep(wait),
                 None => return self.parsed(self.read(answer)?),
             }
         }
-        self.parsed(self.read(self.agent.put(path).send_json(book))?)
+        self.parsed(self.read(put())?)
     }
 
     fn book(&self, key: &BookKey) -> Result<Option<Record>, Failure> {

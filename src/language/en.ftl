@@ -176,6 +176,10 @@ note_left_out = { $matches } { $matches ->
     [one] span
    *[other] spans
 } are not shown, because a report has at most { $mebibytes } MiB; ask for fewer matches, or for no spans
+note_hidden = { $matches } { $matches ->
+    [one] match is in a library
+   *[other] matches are in libraries
+} that this key may not see
 
 ## On a terminal
 

@@ -129,6 +129,7 @@ messages! {
     note_boilerplate(common: u64, gems: u64, cap: u64);
     note_missed(lacking: u64, books: u64, recipes: &str, number: u64);
     note_left_out(matches: u64, spans: u64, mebibytes: u64);
+    note_hidden(matches: u64);
 
     // On a terminal.
     not_counted(what: &str);

@@ -33,8 +33,8 @@ pub struct Question<'a> {
     pub digests: &'a [String],
     /// Only books of this library count.
     pub library: Option<&'a Library>,
-    /// A book to leave out: the one that is being checked.
-    pub except: Option<BookNo>,
+    /// Whether to leave out a book, such as the one that is being checked.
+    pub is_left_out: &'a dyn Fn(BookNo, &Outline) -> bool,
     /// The day whose rights decide.
     pub day: Date,
     /// Whether a book does not affect the verdict.

@@ -84,7 +84,7 @@ impl Metrics {
             check_matches: register_histogram!("lapidary_check_matches", "Books that match.", MATCHES.to_vec())?,
             changes: register_int_counter_vec!(
                 "lapidary_book_changes_total",
-                "Book changes, by outcome: added, replaced, unchanged or removed.",
+                "Book changes, by outcome: added, replaced, unchanged, removed, or refused because of matches.",
                 &["change"]
             )?,
             texts: register_int_counter_vec!(
@@ -115,7 +115,7 @@ impl Metrics {
         for outcome in ["delivered", "refused", "failed"] {
             metrics.webhooks.with_label_values(&[outcome]);
         }
-        for change in [ADDED, REPLACED, UNCHANGED, REMOVED] {
+        for change in [ADDED, REPLACED, UNCHANGED, REMOVED, REFUSED] {
             metrics.changes.with_label_values(&[change]);
         }
         metrics.texts.with_label_values(&[READ]);
@@ -160,6 +160,11 @@ impl Metrics {
         self.changes.with_label_values(&[change]).inc();
     }
 
+    /// Counts a book that was not added because others match it.
+    pub(crate) fn refused(&self) {
+        self.changes.with_label_values(&[REFUSED]).inc();
+    }
+
     /// Counts removed books.
     pub(crate) fn removed(&self, books: u64) {
         self.changes.with_label_values(&[REMOVED]).inc_by(books);
@@ -185,6 +190,7 @@ const ADDED: &str = "added";
 const REPLACED: &str = "replaced";
 const UNCHANGED: &str = "unchanged";
 const REMOVED: &str = "removed";
+const REFUSED: &str = "refused";
 
 fn gauge(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)

@@ -167,6 +167,13 @@ pub(super) fn encoding_of_file(kind: &str, charset: Option<&str>) -> Result<Opti
     Err(unknown(kind, known))
 }
 
+/// The body is also checked, which is heavy work: a check waits for others that decide about a book.
+pub(super) fn is_checked() {
+    if caller().lane == Lane::Changes {
+        is_work_of(Lane::Heavy);
+    }
+}
+
 /// Reads a form with files.
 async fn form_of_files(request: &HttpRequest, payload: Payload, state: &State) -> Result<Form, Problem> {
     let boundary = forms::boundary(request)?;

@@ -12,12 +12,13 @@ use super::State;
 use super::access::Needs::Ingest;
 use super::body::{self, Body};
 use super::calls::{Call, TEXT, file, form_of_file, json, text};
+use super::gates::{Asked, Gates};
 use super::memory::Room;
 use super::parameters;
 use super::problem::{Problem, excerpt};
 use super::work::{Answer, work};
-use crate::api::{Added, Amendment, NewBook, Outcome, Record};
-use crate::catalogue::{Content, NewEntry};
+use crate::api::{Added, Amendment, NewBook, Outcome, Record, Unless};
+use crate::catalogue::{CatalogueError, Content, NewEntry};
 use crate::description::Description;
 use crate::error::ErrorCode;
 use crate::extract::Extracted;
@@ -33,11 +34,12 @@ pub(super) fn calls() -> Vec<Call> {
         Call::new(Put, "/v1/libraries/{library}/books/{id:.*}", Ingest, put)
             .named("put_book", "Add or replace a book")
             .about(
-                "With a JSON body, all fields are in the body, and `allow_empty` is the only query parameter accepted. \
+                "With a JSON body, all fields are in the body, only `allow_empty`, `unless` and `except` are in the query. \
                  A replaced book stays disabled if it was, and keeps its note. Updates made to the book in the \
                  meantime are kept, too.",
             )
             .query::<About>()
+            .query::<GateParameters>()
             .takes([
                 json::<NewBook>().example(json!({
                     "rights": "protected", "title": "Evenings on a Farm near Dikanka", "authors": ["N. Gogol"],
@@ -48,7 +50,9 @@ pub(super) fn calls() -> Vec<Call> {
                 form_of_file(),
             ])
             .answers(200, "The book already existed", [json::<Added>()])
-            .answers(201, "The book was added", [json::<Added>()]),
+            .answers(201, "The book was added", [json::<Added>()])
+            .answers(409, "The book was refused (`matches`), or conflicts with what is there", [json::<crate::api::Problem>()
+                .with_type("application/problem+json")]),
         Call::new(Patch, "/v1/libraries/{library}/books/{id:.*}", Ingest, amend)
             .named("amend_book", "Update a book: disable or enable it, set a note, change its rights")
             .about("Omitted fields keep their values.")
@@ -69,12 +73,30 @@ async fn put(request: HttpRequest, payload: Payload, state: Data<State>) -> Resu
     let key = parameters::book(&request)?;
     let parameters = request.query_string().to_owned();
     let body = body::json_or_raw(&request, payload, &state).await?;
+    let asked = Asked::in_query(&parameters)?;
+    let gates = Gates::of(&request);
+    let language = gates.language;
+    let gate = gates.gate(asked.unless, asked.except)?;
+    if gate.is_some() {
+        body::is_checked();
+    }
     work(&state, move |catalogue| {
-        let (entry, mut room) = entry(key, body, &parameters)?;
+        let (entry, mut room) = entry(key, body, &asked.others)?;
+        let entry = NewEntry { gate, ..entry };
         room.grow_for(entry.content.as_text(), catalogue)?;
-        let added = catalogue.add(entry)?;
-        let status = if added.outcome == Outcome::Added { StatusCode::CREATED } else { StatusCode::OK };
-        Answer::json(status, &added)
+        if entry.gate.is_some() {
+            room.grow_for(entry.content.as_text(), catalogue)?;
+        }
+        match catalogue.add(entry) {
+            Err(error @ CatalogueError::Matches(_)) => {
+                Ok(Answer::problem(&Problem::of_book(error))?.in_language(language))
+            }
+            added => {
+                let added = added?;
+                let status = if added.outcome == Outcome::Added { StatusCode::CREATED } else { StatusCode::OK };
+                Answer::json(status, &added)
+            }
+        }
     })
     .await
 }
@@ -125,11 +147,15 @@ struct Beside {
 fn entry(key: BookKey, body: Body, parameters: &str) -> Result<(NewEntry, Room), Problem> {
     Ok(match body {
         Body::Json(sent) => {
-            let known = "allow_empty (true or false) with a JSON body; all else is in the body";
+            let known = "allow_empty (true or false), unless and except with a JSON body; all else is in the body";
             let Beside { allow_empty } = parameters::query(parameters, known)?;
             let (written, room) = sent.json::<NewBook>()?;
             if written.id.is_some() {
                 return Err(Problem::new(ErrorCode::BadJson, "the id is in the path; leave 'id' out of the body"));
+            }
+            if written.unless.is_some() || !written.except.is_empty() {
+                let detail = "'unless' and 'except' are in the query; leave them out of the body";
+                return Err(Problem::new(ErrorCode::BadJson, detail));
             }
             (entry_of(key, NewBook { allow_empty: written.allow_empty || allow_empty, ..written })?, room)
         }
@@ -139,7 +165,7 @@ fn entry(key: BookKey, body: Body, parameters: &str) -> Result<(NewEntry, Room),
             let (Extracted { text, metadata, .. }, room) = raw.book()?;
             let description = Description { title, authors, language, identifiers }.or(metadata);
             let content = Content::Text { text, clean };
-            (NewEntry { key, rights, description, validity: None, content, allow_empty }, room)
+            (NewEntry { key, rights, description, validity: None, content, allow_empty, gate: None }, room)
         }
     })
 }
@@ -165,7 +191,20 @@ pub(super) fn entry_of(key: BookKey, written: NewBook) -> Result<NewEntry, Probl
         identifiers: written.identifiers,
     };
     let NewBook { rights, validity, allow_empty, .. } = written;
-    Ok(NewEntry { key, rights, description, validity, content, allow_empty })
+    Ok(NewEntry { key, rights, description, validity, content, allow_empty, gate: None })
+}
+
+/// A gate.
+#[derive(IntoParams)]
+#[allow(dead_code, reason = "only its description is used")]
+pub(super) struct GateParameters {
+    /// Refuse the book with 409 `matches` if the verdict of its check is this, or stricter
+    #[param(inline)]
+    unless: Option<Unless>,
+    /// With `unless`: a book of the same library that does not count, or `same-library` for all of them; can be given
+    /// several times
+    #[param(required = false)]
+    except: Vec<String>,
 }
 
 /// A book's metadata. With a raw body, it is in the query.
@@ -194,7 +233,7 @@ struct About {
 impl About {
     fn parse(query: &str) -> Result<Self, Problem> {
         let known = "rights (protected, free, public_domain or unknown), title, author (once for each), language, \
-                     identifier (once for each), clean and allow_empty (true or false)";
+                     identifier (once for each), clean and allow_empty (true or false), unless and except";
         let bad = |reason: String| {
             Problem::new(ErrorCode::BadQuery, format!("{}; this call takes {known}", excerpt(&reason)))
         };

@@ -1,24 +1,28 @@
 //! Many books in one request: `POST /v1/libraries/{library}/books`.
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use rayon::prelude::*;
 use serde::Deserialize;
 use serde_json::json;
 use utoipa::openapi::path::HttpMethod::Post;
-use utoipa::openapi::schema::Type;
+use utoipa::openapi::schema::{ArrayBuilder, Type};
 use utoipa::openapi::{ObjectBuilder, RefOr, Schema};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use super::access::Needs::Ingest;
-use super::books::entry_of;
+use super::books::{GateParameters, entry_of};
 use super::calls::{Call, TEXT, form_of_files, lines as json_lines};
 use super::forms::{self, FormFile};
+use super::gates::{Asked, Gates};
 use super::lines::{self, StreamLine};
+use super::memory::Room;
 use super::problem::{Problem, excerpt};
-use super::{State, body, parameters};
+use super::{State, body, language, parameters};
 use crate::api::{Added, FeedAnswer, FeedOutcome, NewBook, Outcome};
-use crate::catalogue::{Content, Editor, NewEntry};
+use crate::catalogue::{Content, Editor, Gate, NewEntry};
 use crate::error::ErrorCode;
 use crate::extract::Extracted;
 use crate::index::{BookId, BookKey, Library, NAME_BYTES, Rights};
@@ -36,6 +40,16 @@ impl PartialSchema for Fed {
             .description(Some("The library's own id."));
         let mut line = lines::with_field::<NewBook>("A line of the request: a book with its id.", "id", id);
         line.required.push("id".to_owned());
+        let unless = ObjectBuilder::new()
+            .schema_type(Type::String)
+            .enum_values(Some(["protected"]))
+            .description(Some("Refuse the book if the verdict of its check is this, or stricter."));
+        let book = ObjectBuilder::new().schema_type(Type::String);
+        let except = ArrayBuilder::new().items(book).description(Some(
+            "With `unless`: books of the same library that do not count, by id; `same-library` for all of them.",
+        ));
+        line.properties.insert("unless".to_owned(), RefOr::T(unless.into()));
+        line.properties.insert("except".to_owned(), RefOr::T(except.into()));
         line.into()
     }
 }
@@ -58,6 +72,7 @@ pub(super) fn calls() -> Vec<Call> {
                  results are numbered and named like the files.",
             )
             .query::<AboutFiles>()
+            .query::<GateParameters>()
             .takes([
                 json_lines::<Fed>().example(
                     json!({ "id": "evenings/preface", "rights": "protected", "text": TEXT }).to_string() + "\n",
@@ -85,11 +100,28 @@ struct AboutFiles {
 
 async fn add(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
     let library = parameters::library(&request)?;
-    if forms::is_form(&request) {
-        return add_files(&request, payload, &state, library).await;
-    }
-    parameters::none(request.query_string())?;
-    lines::answer(&request, payload, &state, move |catalogue, lines, _| landed(catalogue, &library, lines))
+    let Asked { unless, except, others } = Asked::in_query(request.query_string())?;
+    let gates = Gates::of(&request);
+    let all = gates.of_line(unless, except)?;
+    let language = gates.language;
+    let feed = Feed { library, gates, all };
+    let mut response = if forms::is_form(&request) {
+        add_files(&request, payload, &state, feed, &others).await?
+    } else {
+        parameters::none(&others)?;
+        lines::answer(&request, payload, &state, move |catalogue, lines, room| feed.landed(catalogue, lines, room))?
+    };
+    language::say(language, response.headers_mut());
+    Ok(response)
+}
+
+/// Where the books of a stream or a form go.
+#[derive(Clone)]
+struct Feed {
+    library: Library,
+    gates: Gates,
+    /// The gate for books without their own.
+    all: Option<Gate>,
 }
 
 /// Adds the files of a form.
@@ -97,18 +129,24 @@ async fn add_files(
     request: &HttpRequest,
     payload: Payload,
     state: &Data<State>,
-    library: Library,
+    feed: Feed,
+    parameters: &str,
 ) -> Result<HttpResponse, Problem> {
     let known = "rights (protected, free, public_domain or unknown), clean and allow_empty (true or false) with a form";
-    let AboutFiles { rights, clean, allow_empty } = parameters::query(request.query_string(), known)?;
-    forms::answer(request, payload, state, move |catalogue, file, _| {
+    let AboutFiles { rights, clean, allow_empty } = parameters::query(parameters, known)?;
+    forms::answer(request, payload, state, move |catalogue, file, memory| {
         let (line, name) = (file.number, file.name().map(ToOwned::to_owned));
         let id = id_of(&file);
         let fate = id.clone().and_then(|id| {
             let (Extracted { text, metadata, .. }, mut room) = file.raw?.book()?;
             room.grow_for(Some(&text), catalogue)?;
-            let (key, content) = (BookKey { library: library.clone(), id }, Content::Text { text, clean });
-            Ok(catalogue.add(NewEntry { description: metadata, allow_empty, ..NewEntry::new(key, rights, content) })?)
+            let gate = feed.all.clone();
+            if gate.is_some() {
+                room.grow_for(Some(&text), catalogue)?;
+            }
+            let (key, content) = (BookKey { library: feed.library.clone(), id }, Content::Text { text, clean });
+            let entry = NewEntry { description: metadata, allow_empty, gate, ..NewEntry::new(key, rights, content) };
+            catalogue.add(entry).map_err(|error| fitting(Problem::of_book(error), memory))
         });
         FeedAnswer { file: name, ..answer(line, id.ok().map(Into::into), fate) }
     })
@@ -130,31 +168,80 @@ fn id_of(file: &FormFile) -> Result<BookId, Problem> {
     Ok(id.try_into()?)
 }
 
-fn landed(catalogue: &Editor<'_>, library: &Library, lines: Vec<StreamLine>) -> Vec<FeedAnswer> {
-    let read: Vec<(u64, Option<String>, Result<NewEntry, Problem>)> =
-        lines.into_par_iter().map(|line| read(library, line)).collect();
-    let mut names = Vec::with_capacity(read.len());
-    let mut refusals = Vec::new();
-    let mut entries = Vec::new();
-    for (line, id, entry) in read {
-        names.push((line, id));
-        match entry {
-            Ok(entry) => {
-                refusals.push(None);
-                entries.push(entry);
+impl Feed {
+    fn landed(&self, catalogue: &Editor<'_>, lines: Vec<StreamLine>, room: &Mutex<Room>) -> Vec<FeedAnswer> {
+        let read: Vec<(u64, Option<String>, Result<NewEntry, Problem>)> =
+            lines.into_par_iter().map(|line| self.read(catalogue, line, room)).collect();
+        let mut names = Vec::with_capacity(read.len());
+        let mut refusals = Vec::new();
+        let mut entries = Vec::new();
+        for (line, id, entry) in read {
+            names.push((line, id));
+            match entry {
+                Ok(entry) => {
+                    refusals.push(None);
+                    entries.push(entry);
+                }
+                Err(problem) => refusals.push(Some(problem)),
             }
-            Err(problem) => refusals.push(Some(problem)),
         }
+        let mut added = catalogue.add_some(entries).into_iter();
+        let fates = refusals.into_iter().map(|refusal| match refusal {
+            Some(problem) => Err(problem),
+            None => match added.next() {
+                Some(added) => added.map_err(|error| fitting(Problem::of_book(error), room)),
+                None => Err(Problem::failed(ErrorCode::Internal, &"a book of a stream got no answer")),
+            },
+        });
+        names.into_iter().zip(fates).map(|((line, id), fate)| answer(line, id, fate)).collect()
     }
-    let mut added = catalogue.add_some(entries).into_iter();
-    let fates = refusals.into_iter().map(|refusal| match refusal {
-        Some(problem) => Err(problem),
-        None => match added.next() {
-            Some(added) => added.map_err(Problem::from),
-            None => Err(Problem::failed(ErrorCode::Internal, &"a book of a stream got no answer")),
-        },
-    });
-    names.into_iter().zip(fates).map(|((line, id), fate)| answer(line, id, fate)).collect()
+
+    fn read(
+        &self,
+        catalogue: &Editor<'_>,
+        line: StreamLine,
+        room: &Mutex<Room>,
+    ) -> (u64, Option<String>, Result<NewEntry, Problem>) {
+        #[derive(Deserialize)]
+        struct Named {
+            id: String,
+        }
+        let bytes = match line.content {
+            Ok(bytes) => bytes,
+            Err(problem) => return (line.number, None, Err(problem)),
+        };
+        // Even if the rest of the line is invalid.
+        let named = serde_json::from_slice::<Named>(&bytes).ok().map(|named| named.id);
+        let entry = || {
+            let mut written: NewBook = body::json(&bytes)?;
+            let id = written.id.take().ok_or_else(|| Problem::new(ErrorCode::BadJson, "the field 'id' is missing"))?;
+            let (unless, except) = (written.unless.take(), std::mem::take(&mut written.except));
+            let gate = if unless.is_none() && except.is_empty() {
+                self.all.clone()
+            } else {
+                self.gates.of_line(unless, except)?
+            };
+            if gate.is_some() {
+                locked(room).grow_for(written.text.as_deref(), catalogue)?;
+            }
+            let entry = entry_of(BookKey { library: self.library.clone(), id: BookId::try_from(id)? }, written)?;
+            Ok(NewEntry { gate, ..entry })
+        };
+        (line.number, named.filter(|id| id.len() <= NAME_BYTES), entry())
+    }
+}
+
+/// A refusal, without its report if there is no memory for that.
+fn fitting(problem: Problem, room: &Mutex<Room>) -> Problem {
+    // The report itself, and its JSON form.
+    match locked(room).grow(2 * problem.report_length()) {
+        Ok(()) => problem,
+        Err(_) => problem.without_report(),
+    }
+}
+
+fn locked(room: &Mutex<Room>) -> MutexGuard<'_, Room> {
+    room.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn answer(line: u64, id: Option<String>, fate: Result<Added, Problem>) -> FeedAnswer {
@@ -176,23 +263,4 @@ fn answer(line: u64, id: Option<String>, fate: Result<Added, Problem>) -> FeedAn
             problem: Some(problem.details()),
         },
     }
-}
-
-fn read(library: &Library, line: StreamLine) -> (u64, Option<String>, Result<NewEntry, Problem>) {
-    #[derive(Deserialize)]
-    struct Named {
-        id: String,
-    }
-    let bytes = match line.content {
-        Ok(bytes) => bytes,
-        Err(problem) => return (line.number, None, Err(problem)),
-    };
-    // Even if the rest of the line is invalid.
-    let named = serde_json::from_slice::<Named>(&bytes).ok().map(|named| named.id);
-    let entry = || {
-        let mut written: NewBook = body::json(&bytes)?;
-        let id = written.id.take().ok_or_else(|| Problem::new(ErrorCode::BadJson, "the field 'id' is missing"))?;
-        entry_of(BookKey { library: library.clone(), id: BookId::try_from(id)? }, written)
-    };
-    (line.number, named.filter(|id| id.len() <= NAME_BYTES), entry())
 }

@@ -22,6 +22,7 @@ mod export;
 mod feed;
 mod find;
 mod forms;
+mod gates;
 mod health;
 mod import;
 mod jobs;

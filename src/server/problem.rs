@@ -6,7 +6,8 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::{ALLOW, HeaderName, RETRY_AFTER};
 use actix_web::{HttpRequest, HttpResponse, ResponseError};
 
-use crate::api;
+use crate::api::{self, Report};
+use crate::catalogue::CatalogueError;
 use crate::error::{Classified, ErrorCode, ErrorKind};
 
 /// The request id, in both directions.
@@ -25,18 +26,41 @@ pub(super) struct Problem {
     header: Option<Box<(HeaderName, String)>>,
     /// The id of the request, to find it in the log.
     request: Option<String>,
+    /// The report that explains it.
+    report: Option<Box<Report>>,
 }
 
 impl Problem {
     /// A problem. `detail` is a sentence that says what to do, and repeats only an [`excerpt`] of the request.
     pub(super) fn new(code: ErrorCode, detail: impl Into<String>) -> Self {
-        Self { code, detail: detail.into(), header: None, request: None }
+        Self { code, detail: detail.into(), header: None, request: None, report: None }
     }
 
     /// A server failure that the client cannot fix: the reason goes to the log.
     pub(super) fn failed(code: ErrorCode, reason: &dyn fmt::Display) -> Self {
         tracing::error!("{reason}");
         Self::new(code, "the server failed; the reason is in its log: ask its administrator")
+    }
+
+    /// Why a book was not added. If others match it, the problem has the report.
+    pub(super) fn of_book(error: CatalogueError) -> Self {
+        match error {
+            CatalogueError::Matches(report) => {
+                let detail = CatalogueError::Matches(report.clone()).to_string();
+                Self { report: Some(report), ..Self::new(ErrorCode::Matches, detail) }
+            }
+            error => error.into(),
+        }
+    }
+
+    /// The size of its report, in bytes of JSON.
+    pub(super) fn report_length(&self) -> usize {
+        self.report.as_deref().map_or(0, crate::json::length)
+    }
+
+    /// The same problem, without its report.
+    pub(super) fn without_report(self) -> Self {
+        Self { report: None, ..self }
     }
 
     /// The details sent to the client.
@@ -48,6 +72,7 @@ impl Problem {
             detail: self.detail.clone(),
             code: self.code.as_str().to_owned(),
             request_id: self.request.clone(),
+            report: self.report.clone(),
         }
     }
 
@@ -62,7 +87,7 @@ impl Problem {
     }
 
     /// The HTTP status.
-    fn status(&self) -> StatusCode {
+    pub(super) fn status(&self) -> StatusCode {
         status_of(self.code.kind())
     }
 

@@ -21,6 +21,7 @@ use uuid::{NoContext, Uuid};
 use super::State;
 use super::problem::{Problem, REQUEST_ID};
 use super::turns::{Client, Lane};
+use super::work::ProblemCode;
 use crate::index::Actor;
 use crate::metrics::METRICS;
 
@@ -56,7 +57,8 @@ pub(super) async fn observe(
         }
     };
     let problem = response.response().error().and_then(|error| error.as_error::<Problem>());
-    line.answered(response.status(), problem.map(Problem::code));
+    let code = response.response().extensions().get::<ProblemCode>().map(|code| code.0);
+    line.answered(response.status(), problem.map(Problem::code).or(code));
     let mut response = match problem.map(|problem| problem.of_request(&id)) {
         Some(problem) => with_body_of(response, &problem),
         None => response,

@@ -26,18 +26,36 @@ pub(super) struct Answer {
     shown: Option<(ContentType, Vec<u8>)>,
     /// The language of its sentences, if the client could choose it.
     language: Option<Language>,
+    /// The code of the problem that it is, if it is one.
+    problem: Option<&'static str>,
 }
+
+/// The code of a problem, for the log.
+pub(super) struct ProblemCode(pub(super) &'static str);
 
 impl Answer {
     /// A JSON response.
     pub(super) fn json(status: StatusCode, shown: &impl Serialize) -> Result<Self, Problem> {
         let json = serde_json::to_vec(shown).map_err(|error| Problem::failed(ErrorCode::Internal, &error))?;
-        Ok(Self { status, shown: Some((ContentType::json(), json)), language: None })
+        Ok(Self { status, shown: Some((ContentType::json(), json)), language: None, problem: None })
+    }
+
+    /// A problem that may be long, because it has a report.
+    pub(super) fn problem(problem: &Problem) -> Result<Self, Problem> {
+        let kind = "application/problem+json".parse().map_or_else(|_| ContentType::json(), ContentType);
+        let Self { shown, .. } = Self::json(problem.status(), &problem.details())?;
+        let shown = shown.map(|(_, json)| (kind, json));
+        Ok(Self { status: problem.status(), shown, language: None, problem: Some(problem.code()) })
     }
 
     /// An HTML response.
     pub(super) fn page(page: String) -> Self {
-        Self { status: StatusCode::OK, shown: Some((ContentType::html(), page.into_bytes())), language: None }
+        Self {
+            status: StatusCode::OK,
+            shown: Some((ContentType::html(), page.into_bytes())),
+            language: None,
+            problem: None,
+        }
     }
 
     /// A JSON response with status 200.
@@ -47,7 +65,7 @@ impl Answer {
 
     /// An empty response with status 204.
     pub(super) fn done() -> Self {
-        Self { status: StatusCode::NO_CONTENT, shown: None, language: None }
+        Self { status: StatusCode::NO_CONTENT, shown: None, language: None, problem: None }
     }
 
     /// Says in which language its sentences are.
@@ -74,7 +92,8 @@ where
     let (request, by) = (Span::current(), requests::caller());
     let actor = by.actor();
     let job = move || request.in_scope(|| job(&catalogue, actor));
-    let Answer { status, shown, language } = state.turns.take(by.lane, by.client, Patience::Refusable, job).await??;
+    let Answer { status, shown, language, problem } =
+        state.turns.take(by.lane, by.client, Patience::Refusable, job).await??;
     let mut response = HttpResponseBuilder::new(status);
     let mut response = match shown {
         Some((kind, body)) => {
@@ -93,6 +112,9 @@ where
         }
         None => response.finish(),
     };
+    if let Some(code) = problem {
+        response.extensions_mut().insert(ProblemCode(code));
+    }
     if let Some(language) = language {
         language::say(language, response.headers_mut());
     }

@@ -6,6 +6,7 @@ mod common;
 mod books;
 mod checks;
 mod find;
+mod gate;
 mod pages;
 mod refusals;
 mod running;

@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
+use lapidary::api::Unless;
+use lapidary::catalogue::Gate;
 use lapidary::description::Description;
 use lapidary::index::{BookId, BookKey, Library, Rights, Validity};
 use lapidary::json;
@@ -41,6 +43,9 @@ struct FeedLine {
     recipe: Option<RecipeName>,
     #[serde(default)]
     allow_empty: bool,
+    unless: Option<Unless>,
+    #[serde(default)]
+    except: Vec<String>,
     /// Relative to the feed's folder.
     file: Option<std::path::PathBuf>,
 }
@@ -51,6 +56,7 @@ pub(super) struct Defaults<'a> {
     pub(super) rights: Option<Rights>,
     pub(super) clean: Option<bool>,
     pub(super) allow_empty: bool,
+    pub(super) gate: Option<&'a Gate>,
 }
 
 /// A line's job or the reason why it is refused, with the names of feed and line.
@@ -98,6 +104,8 @@ fn job(line: &[u8], folder: &Path, defaults: &Defaults<'_>) -> Result<Job, Strin
         (None, None, Some(file), None) => Source::File(Found { path: folder.join(&file), relative: file }),
         _ => return Err("give exactly one of 'text', 'gems' and 'file', and a 'recipe' only with gems".to_owned()),
     };
+    let own = Gate::of(line.unless, line.except).map_err(|error| error.to_string())?;
+    let gate = own.or_else(|| defaults.gate.cloned());
     let library = line.library.or_else(|| defaults.library.cloned());
     Ok(Job {
         key: BookKey { library: library.ok_or("no library: give --library, or \"library\" in the line")?, id: line.id },
@@ -112,5 +120,6 @@ fn job(line: &[u8], folder: &Path, defaults: &Defaults<'_>) -> Result<Job, Strin
         },
         validity: line.validity,
         allow_empty: line.allow_empty || defaults.allow_empty,
+        gate,
     })
 }

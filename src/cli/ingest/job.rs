@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use hashbrown::{HashMap, HashSet};
-use lapidary::catalogue::{Content, NewEntry};
+use lapidary::catalogue::{Content, Gate, NewEntry};
 use lapidary::description::Description;
 use lapidary::extract::{Book, Format};
 use lapidary::index::{BadName, BookId, BookKey, Rights, Validity};
@@ -22,6 +22,8 @@ pub(super) struct Job {
     pub(super) validity: Option<Validity>,
     /// Whether it may replace a book that has gems with one that has none.
     pub(super) allow_empty: bool,
+    /// Unless this refuses it.
+    pub(super) gate: Option<Gate>,
 }
 
 /// Where a book's content is.
@@ -55,8 +57,8 @@ pub(super) type Loaded = (Name, Result<NewEntry, String>);
 impl Job {
     /// Loads the book, or all books of an archive.
     pub(super) fn load(self, name: String, reading: Reading) -> Vec<Loaded> {
-        let Self { source, clean, key, rights, description, validity, allow_empty } = self;
-        let entry = |content| NewEntry { key, rights, description, validity, content, allow_empty };
+        let Self { source, clean, key, rights, description, validity, allow_empty, gate } = self;
+        let entry = |content| NewEntry { key, rights, description, validity, content, allow_empty, gate };
         let content = match source {
             Source::Text(text) => Content::Text { text, clean },
             Source::Gems { recipe, gems } => Content::Gems { recipe, gems },
@@ -118,9 +120,9 @@ fn members(archive: &str, known: &NewEntry, books: Vec<Book>, clean: Option<bool
             Err(why) => (name.into(), Err(why)),
             Ok(id) => {
                 let key = BookKey { id, library: known.key.library.clone() };
-                let (validity, allow_empty) = (known.validity.clone(), known.allow_empty);
+                let (validity, allow_empty, gate) = (known.validity.clone(), known.allow_empty, known.gate.clone());
                 let of_archive = NewEntry::new(key, known.rights, known.content.clone());
-                filled(name, NewEntry { validity, allow_empty, ..of_archive }, book, clean)
+                filled(name, NewEntry { validity, allow_empty, gate, ..of_archive }, book, clean)
             }
         });
     }

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use hashbrown::HashMap;
 use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
-use lapidary::api::{Added, Outcome};
+use lapidary::api::{Added, Outcome, Report};
 use serde::Serialize;
 
 use super::super::failure::{Failure, Status};
@@ -36,6 +36,8 @@ struct Counts {
     gemless: Vec<String>,
     bytes: u64,
     refused: Vec<(String, String)>,
+    /// Whether others match a refused book.
+    matched: bool,
 }
 
 /// A line of `--json`.
@@ -45,7 +47,10 @@ struct FileLine<'a> {
     #[serde(flatten)]
     added: Option<&'a Added>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    refused: Option<&'a str>,
+    refused: Option<String>,
+    /// The report of the check that refused it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    report: Option<&'a Report>,
 }
 
 impl Progress {
@@ -57,13 +62,14 @@ impl Progress {
         Self { bar, json, begun: Instant::now(), skipped, counts: Mutex::default() }
     }
 
-    pub(super) fn landed(&self, name: Name, added: Result<Added, String>) -> Result<(), Failure> {
+    pub(super) fn landed(&self, name: Name, added: Result<Added, Failure>) -> Result<(), Failure> {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let Name { name: file, format } = name;
         if self.json {
-            let refused = added.as_ref().err().map(String::as_str);
+            let refused = added.as_ref().err().map(ToString::to_string);
+            let report = added.as_ref().err().and_then(Failure::report);
             let mut out = out(true);
-            let line = FileLine { file: &file, added: added.as_ref().ok(), refused };
+            let line = FileLine { file: &file, added: added.as_ref().ok(), refused, report };
             serde_json::to_writer(&mut out, &line).map_err(io::Error::from)?;
             writeln!(out)?;
             out.flush()?;
@@ -84,14 +90,17 @@ impl Progress {
                     counts.gemless.push(file);
                 }
             }
-            Err(why) => counts.refused.push((file, why)),
+            Err(why) => {
+                counts.matched |= why.report().is_some();
+                counts.refused.push((file, why.to_string()));
+            }
         }
         Ok(())
     }
 
     pub(super) fn finish(self) -> Result<Status, Failure> {
         self.bar.finish_and_clear();
-        let Counts { added, replaced, unchanged, formats, gemless, bytes, refused } =
+        let Counts { added, replaced, unchanged, formats, gemless, bytes, refused, matched } =
             self.counts.into_inner().unwrap_or_else(PoisonError::into_inner);
         let seconds = self.begun.elapsed().as_secs_f64().max(1e-3);
         let (bytes, rate) = (HumanBytes(bytes), HumanBytes((bytes as f64 / seconds) as u64));
@@ -119,7 +128,11 @@ impl Progress {
             writeln!(out(false), "{summary}")?;
         }
         show_refused(&refused);
-        Ok(if refused.is_empty() { Status::Done } else { Status::WrongInput })
+        Ok(match refused.as_slice() {
+            _ if matched => Status::Found,
+            [] => Status::Done,
+            _ => Status::WrongInput,
+        })
     }
 }
 

@@ -116,7 +116,9 @@ pub fn judge(
         for some in query.candidates().chunks(READ_AT_ONCE) {
             let numbers: Vec<BookNo> = some.iter().map(|(number, _)| *number).collect();
             for (outline, &(number, posted)) in reader.outline(&numbers)?.into_iter().zip(some) {
-                let Some(outline) = outline.filter(|_| question.except != Some(number)) else { continue };
+                let Some(outline) = outline.filter(|outline| !(question.is_left_out)(number, outline)) else {
+                    continue;
+                };
                 let identical = outline.is_of(question.digests);
                 let of_book = outline.gems.get(question.recipe.name()).copied().unwrap_or_default();
                 let (score, meets) = query.judge(question.rule, number, posted, of_book)?;

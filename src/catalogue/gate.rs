@@ -1,0 +1,166 @@
+//! The gate: a book is added only if no protected book matches it.
+//!
+//! The gate decides about one book at a time, from the check until the book is on disk. So of several books that match
+//! one another, the first is added, and the others find it. Books without a gate do not wait for it.
+
+use std::collections::BTreeSet;
+
+use lapidary_gems::{Probe, Recipe};
+
+use super::add::Prepared;
+use super::answer::{CheckOptions, Recipes};
+use super::check::{Asked, today};
+use super::checking::{Checking, InRecipe};
+use super::disguise::signs;
+use super::{CatalogueError, Content, Editor, Text};
+use crate::api::{Disguise, Report, Unless};
+use crate::index::{BookId, BookKey, BookNo, Coverage, Library, Outline, Rights, Snapshot};
+use crate::language::Language;
+use crate::metrics::METRICS;
+
+/// Excludes all books of the library.
+const SAME_LIBRARY: &str = "same-library";
+
+/// Refuses a book if the verdict of its check is `protected`.
+///
+/// The check is the usual one, with one difference: it must reach every book. A book never matches the version of itself
+/// that it replaces.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gate {
+    /// Whether the other books of its library do not count.
+    pub except_library: bool,
+    /// Books of its library that do not count.
+    pub except: BTreeSet<BookId>,
+    /// Maximum number of matches in the report of a refusal.
+    pub limit: usize,
+    /// Whether that report has spans.
+    pub detail: bool,
+    /// The language of its note.
+    pub language: Language,
+    /// The libraries whose books it names; `None` for all.
+    pub visible: Option<BTreeSet<Library>>,
+}
+
+impl Default for Gate {
+    fn default() -> Self {
+        let CheckOptions { limit, detail, language, .. } = CheckOptions::default();
+        Self { except_library: false, except: BTreeSet::new(), limit, detail, language, visible: None }
+    }
+}
+
+impl Gate {
+    /// The gate that a request asks for, if any. `except` has ids of books, and `same-library`.
+    ///
+    /// # Errors
+    /// [`CatalogueError::ExceptAlone`] and [`CatalogueError::Name`].
+    pub fn of(unless: Option<Unless>, except: Vec<String>) -> Result<Option<Self>, CatalogueError> {
+        let Some(Unless::Protected) = unless else {
+            return if except.is_empty() { Ok(None) } else { Err(CatalogueError::ExceptAlone) };
+        };
+        let (library, books): (Vec<_>, Vec<_>) = except.into_iter().partition(|book| book == SAME_LIBRARY);
+        let except = books.into_iter().map(BookId::try_from).collect::<Result<_, _>>()?;
+        Ok(Some(Self { except_library: !library.is_empty(), except, ..Self::default() }))
+    }
+
+    /// What does not count, as a request names it.
+    pub fn exceptions(&self) -> impl Iterator<Item = &str> {
+        let library = self.except_library.then_some(SAME_LIBRARY);
+        library.into_iter().chain(self.except.iter().map(BookId::as_str))
+    }
+
+    fn excludes(&self, book: &BookKey, library: &Library, id: &BookId) -> bool {
+        *library == book.library && (self.except_library || self.except.contains(id))
+    }
+}
+
+/// What the gate checks of a book.
+#[derive(Debug, Clone)]
+pub(super) struct Gated {
+    gate: Gate,
+    /// The query in every recipe that the check may use.
+    asked: Asked,
+    /// The recipes that it uses.
+    recipes: Recipes,
+    disguise: Option<Disguise>,
+}
+
+impl Gated {
+    /// The query for a text, in all recipes of the catalogue. Which of them are needed depends on the other books.
+    pub(super) fn of_text(gate: Gate, stands: &str, text: &Text<'_>, recipes: Vec<Recipe>) -> Self {
+        let asked = Asked::of_text(stands, text, recipes);
+        Self { gate, asked, recipes: Recipes::Usual, disguise: signs(stands) }
+    }
+
+    /// The query for gems of a recipe.
+    pub(super) fn of_gems(gate: Gate, content: &Content, recipe: Recipe) -> Result<Self, CatalogueError> {
+        let Content::Gems { gems, .. } = content else { return Err(CatalogueError::NoText) };
+        let recipes = Recipes::Named(vec![recipe.name().clone()]);
+        Ok(Self { gate, asked: Asked::of_gems(gems, vec![recipe])?, recipes, disguise: None })
+    }
+}
+
+impl Editor<'_> {
+    /// Adds a book if its gate lets it in.
+    ///
+    /// This must not run on a thread of rayon's: while one waits for the reads of a check, it may begin another job, which
+    /// would wait for the gate.
+    pub(super) fn admit(&self, prepared: Prepared, gated: &Gated) -> Result<(), CatalogueError> {
+        let key = prepared.record().key.clone();
+        let turn = self.gate_turn();
+        // Taken in turn, so that it has every book that the gate let in.
+        let snapshot = self.store.snapshot();
+        let own = snapshot.find(&key)?;
+        let is_left_out = |number: BookNo, outline: &Outline| {
+            own == Some(number) || gated.gate.excludes(&key, &outline.library, &outline.id)
+        };
+        let asked = self.needed(&*snapshot, gated)?;
+        let allowances = self.allowances()?;
+        let checking = Checking {
+            snapshot: &*snapshot,
+            asked,
+            digests: &gated.asked.digests,
+            bytes: gated.asked.bytes,
+            allowances: &allowances,
+            day: today(),
+            is_left_out: &is_left_out,
+        };
+        match checking.verdict()? {
+            (verdict, _) if verdict <= Rights::Protected => {
+                // The report takes longer than the verdict.
+                drop(turn);
+                METRICS.refused();
+                Err(CatalogueError::Matches(Box::new(gated.report(&checking)?)))
+            }
+            (_, Some(coverage)) => Err(CatalogueError::CheckIncomplete { coverage }),
+            (_, None) => self.write(vec![prepared]),
+        }
+    }
+
+    /// The query in the recipes that a check of all books needs now.
+    fn needed<'g>(&self, snapshot: &dyn Snapshot, gated: &'g Gated) -> Result<Vec<InRecipe<'g>>, CatalogueError> {
+        let options = CheckOptions { recipes: gated.recipes.clone(), ..CheckOptions::default() };
+        let needed = self.recipes_for(snapshot, None, &options)?;
+        let find = |recipe: &Recipe| gated.asked.recipes.iter().find(|(asked, _)| asked.name() == recipe.name());
+        let found: Option<Vec<&(Recipe, Vec<Probe>)>> = needed.iter().map(find).collect();
+        // No recipe is added while a book is.
+        let found = found.ok_or(CatalogueError::CheckIncomplete { coverage: Coverage { books: 0, of: 0 } })?;
+        Ok(self.in_recipes(found))
+    }
+}
+
+impl Gated {
+    fn report(&self, checking: &Checking<'_>) -> Result<Report, CatalogueError> {
+        let Gate { limit, detail, language, visible, .. } = &self.gate;
+        let options = CheckOptions { limit: *limit, detail: *detail, language: *language, ..CheckOptions::default() };
+        let mut report = Report { disguise: self.disguise.clone(), ..checking.report(&options)? };
+        if let Some(visible) = visible {
+            let shown = report.matches.len();
+            report.matches.retain(|found| visible.iter().any(|library| library.as_str() == found.book.library));
+            let hidden = (shown - report.matches.len()) as u64;
+            let notes = report.note.take().into_iter().chain((hidden > 0).then(|| language.note_hidden(hidden)));
+            let notes: Vec<String> = notes.collect();
+            report.note = (!notes.is_empty()).then(|| notes.join("; "));
+        }
+        Ok(report)
+    }
+}
