@@ -1153,3 +1153,24 @@ fn an_ingest_adds_only_what_may_be_published() {
     let stats = run("stats --json --data {}", &[folder.data()]).expect(0);
     assert_eq!(stats.json()[0]["books"], 3);
 }
+
+#[test]
+fn forbidden_text_is_the_strictest_find() {
+    let folder = Folder::new();
+    let text = folder.file("ban.txt", prose(1, 4_000));
+    run("ingest --data {} --library court --rights forbidden {}", &[folder.data(), text.clone()]).expect(0);
+    let found = run("check --data {} {} {}", &[folder.data(), text.clone(), text.clone()]).expect(1);
+    assert!(found.out.starts_with("FORBIDDEN: nobody may publish this") && found.out.contains("forbidden to publish"));
+    let page = folder.path("report.html");
+    run("check --data {} --html {} {}", &[folder.data(), page.clone(), text.clone()]).expect(1);
+    assert!(std::fs::read_to_string(page).expect("a page").contains("class=\"forbidden\""));
+    // Sales rights of a feed do not lift it.
+    let feed = "<ONIXMessage release=\"3.0\" xmlns=\"http://ns.editeur.org/onix/3.0/reference\"><Product>\
+                <RecordReference>1</RecordReference><ProductIdentifier><ProductIDType>15</ProductIDType>\
+                <IDValue>9780306406157</IDValue></ProductIdentifier><PublishingDetail>\
+                <ROWSalesRightsType>01</ROWSalesRightsType></PublishingDetail></Product></ONIXMessage>";
+    let (feed, file) = (folder.file("feed.xml", feed), folder.file("9780306406157.txt", prose(2, 4_000)));
+    let ingest = "ingest --data {} --library court --rights forbidden --onix {} {}";
+    run(ingest, &[folder.data(), feed, file.clone()]).expect(0);
+    assert!(run("check --data {} {}", &[folder.data(), file]).expect(1).out.starts_with("FORBIDDEN"));
+}

@@ -49,7 +49,10 @@ impl Client {
 /// The strictness of a verdict; 0 is the strictest.
 fn strictness(report: &Value) -> usize {
     let verdict = report["verdict"].as_str().expect("a verdict");
-    ["protected", "free", "public_domain", "unknown"].iter().position(|word| *word == verdict).expect("a known verdict")
+    ["forbidden", "protected", "free", "public_domain", "unknown"]
+        .iter()
+        .position(|word| *word == verdict)
+        .expect("a known verdict")
 }
 
 /// A catalogue with the library `victim` under two recipes, served with keys for an attacker and a checker.
@@ -104,14 +107,20 @@ fn act(random: &mut Random, attacker: &Client, questions: &[Value]) {
     let library = ["attacker", "second", "victim"][random.below(3) as usize];
     let book = format!("/v1/libraries/{library}/books/{}", random.below(6));
     let question = &questions[random.below(questions.len() as u64) as usize];
-    let rights = ["protected", "free", "public_domain", "unknown"][random.below(4) as usize];
+    let rights = ["forbidden", "protected", "free", "public_domain", "unknown"][random.below(5) as usize];
     let content = if question["text"].is_null() {
         json!({ "gems": question["gems"], "recipe": question["recipe"], "rights": rights })
     } else {
         json!({ "text": question["text"], "rights": rights })
     };
-    match random.below(13) {
+    match random.below(14) {
         0..4 => drop(attacker.json("PUT", &book, &content)),
+        13 => {
+            let except = ["", "&except=1", "&except=same-library"][random.below(3) as usize];
+            let (status, answer) = attacker.json("PUT", &format!("{book}?unless=protected{except}"), &content);
+            let shows_victim = answer.to_string().contains("\"victim\"");
+            assert!([200, 201, 403, 409].contains(&status) && !shows_victim, "{status} {answer}");
+        }
         4..7 => {
             let line = |i: u64| {
                 let mut content = content.clone();
@@ -175,7 +184,7 @@ fn no_key_weakens_what_others_are_told() {
         };
         let before = strict(&questions);
         let alone: Vec<Value> = about_victim.iter().map(|question| of_victim(checker.check(question))).collect();
-        assert!(before.contains(&0) && before.contains(&3), "some is protected, some is unknown: {before:?}");
+        assert!(before.contains(&1) && before.contains(&4), "some is protected, some is unknown: {before:?}");
         // The attacker's own books may add to a verdict, but it is never weaker than that of the victim's books alone.
         let least = strict(&about_victim);
         let mut random = Random(seed);

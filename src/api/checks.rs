@@ -97,7 +97,7 @@ pub struct Report {
     pub verdict: Rights,
     /// Why the verdict is what it is.
     pub reason: Reason,
-    /// The share of the text that lies in protected books, from 0 to 1: the passages of all protected matches together, by
+    /// The share of the text that lies in protected or forbidden books, from 0 to 1: the passages of all such matches together, by
     /// bytes, or by gems if only those were sent. Up to 200 matches count besides those shown.
     pub covered: f64,
     /// The recipe behind the verdict. The number of gems, the rule and the probabilities are of this recipe.

@@ -114,9 +114,13 @@ impl Checking<'_> {
             .map(|asked| asked.gems.iter().filter(|probe| !self.is_allowed(asked, probe)).copied().collect())
             .collect();
         let is_allowed = |book: &_| self.allowances.book(book);
-        let mut questions = Vec::with_capacity(self.asked.len());
-        for (asked, probes) in self.asked.iter().zip(&probes) {
-            questions.push(Question {
+        let is_no_ban = |number, outline: &Outline| {
+            let rights = outline.standing.rights_on(self.day, outline.rights);
+            rights != Rights::Forbidden || (self.is_left_out)(number, outline)
+        };
+        let (mut questions, mut bans) = (Vec::with_capacity(self.asked.len()), Vec::new());
+        for ((asked, stored), probes) in self.asked.iter().zip(&stored).zip(&probes) {
+            let question = Question {
                 recipe: asked.recipe,
                 rule: &asked.rule,
                 probes,
@@ -126,12 +130,21 @@ impl Checking<'_> {
                 is_left_out: self.is_left_out,
                 day: self.day,
                 is_allowed: &is_allowed,
-            });
+            };
+            questions.push((asked, stored, question));
+            // No allow-list lifts a ban, so forbidden books are compared with all gems.
+            if probes.len() < asked.gems.len() {
+                let question =
+                    Question { probes: asked.gems, digests: self.digests, is_left_out: &is_no_ban, ..question };
+                bans.push((asked, stored, question));
+            }
         }
-        let tallies = stored.iter().zip(&questions).map(|(stored, question)| candidates(stored, question));
+        questions.append(&mut bans);
+        let tallies = questions.iter().map(|(_, stored, question)| candidates(*stored, question));
         let tallies: Vec<Tally> = tallies.collect::<Result<_, _>>()?;
-        let mut in_recipes = Vec::with_capacity(self.asked.len());
-        for (((asked, stored), question), tally) in self.asked.iter().zip(&stored).zip(&questions).zip(&tallies) {
+        let mut in_recipes = Vec::with_capacity(questions.len());
+        for ((asked, stored, question), tally) in questions.iter().zip(&tallies) {
+            let stored: &Stored<'_> = stored;
             let of_libraries = tally.libraries.iter().map(|of_library| LookedUp::new(stored, question, of_library));
             let looked_up = of_libraries.collect::<Result<Vec<_>, _>>()?;
             let (sizes, coverage) = (stored.sizes()?, stored.coverage()?);
@@ -211,6 +224,7 @@ impl Answered<'_> {
 /// What the index says to a query in all recipes.
 struct Answering<'a> {
     checking: &'a Checking<'a>,
+    /// First in each recipe that was asked for; then in those where gems are in allow-lists, about forbidden books.
     in_recipes: Vec<Answered<'a>>,
 }
 
@@ -225,10 +239,7 @@ impl Answering<'_> {
     fn report(&self, options: &CheckOptions) -> Result<Report, CatalogueError> {
         let (ranked, disabled) = self.ranked()?;
         let (verdict, total) = (ranked.verdict, ranked.total());
-        let hidden = match verdict {
-            Rights::Protected => ranked.hidden(options.limit, MOST_COVERING),
-            _ => Vec::new(),
-        };
+        let hidden = ranked.hidden(options.limit, MOST_COVERING);
         let to_show = ranked.shown(options.limit);
         let error_probability =
             to_show.decisive.as_ref().map(|found| self.error_of_verdict(found)).transpose()?.flatten();
@@ -243,8 +254,8 @@ impl Answering<'_> {
         }
         let commons: Vec<HashSet<Gem>> = self.in_recipes.iter().map(Answered::common).collect();
         let common_of = |at: usize| self.in_recipes[at].count(|probe| commons[at].contains(&probe.placed.gem));
-        let notes = self
-            .in_recipes
+        let asked = self.checking.asked.len();
+        let notes = self.in_recipes[..asked]
             .iter()
             .enumerate()
             .filter_map(|(at, answered)| answered.note(options.language, common_of(at)));
@@ -288,7 +299,13 @@ impl Answering<'_> {
     }
 
     fn names(&self, recipes: impl IntoIterator<Item = usize>) -> Vec<RecipeName> {
-        recipes.into_iter().map(|recipe| self.in_recipes[recipe].asked.recipe.name().clone()).collect()
+        let mut names: Vec<RecipeName> = Vec::new();
+        for name in recipes.into_iter().map(|recipe| self.in_recipes[recipe].asked.recipe.name()) {
+            if !names.contains(name) {
+                names.push(name.clone());
+            }
+        }
+        names
     }
 
     /// The recipe that a match is shown with, and the query in its library.
@@ -390,7 +407,7 @@ impl Covering {
 
     /// Adds the spans of a match, if it is protected and counts.
     fn add(&mut self, found: &Judged, query: &LookedUp<'_>, spans: &[Span]) {
-        if found.allowed || found.rights != Rights::Protected {
+        if found.allowed || !found.rights.forbids() {
             return;
         }
         self.whole |= found.identical;

@@ -21,15 +21,15 @@ use crate::metrics::METRICS;
 /// Excludes all books of the library.
 const SAME_LIBRARY: &str = "same-library";
 
-/// Refuses a book if the verdict of its check is `protected`.
+/// Refuses a book if the verdict of its check is `protected` or `forbidden`.
 ///
 /// The check is the usual one, with one difference: it must reach every book. A book never matches the version of itself
 /// that it replaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gate {
-    /// Whether the other books of its library do not count.
+    /// Whether the other books of its library do not count, unless they are forbidden.
     pub except_library: bool,
-    /// Books of its library that do not count.
+    /// Books of its library that do not count, unless they are forbidden.
     pub except: BTreeSet<BookId>,
     /// Maximum number of matches in the report of a refusal.
     pub limit: usize,
@@ -109,9 +109,10 @@ impl Editor<'_> {
         let turn = self.gate_turn();
         // Taken in turn, so that it has every book that the gate let in.
         let snapshot = self.store.snapshot();
-        let own = snapshot.find(&key)?;
+        let (own, day) = (snapshot.find(&key)?, today());
         let is_left_out = |number: BookNo, outline: &Outline| {
-            own == Some(number) || gated.gate.excludes(&key, &outline.library, &outline.id)
+            let is_banned = outline.standing.rights_on(day, outline.rights) == Rights::Forbidden;
+            own == Some(number) || !is_banned && gated.gate.excludes(&key, &outline.library, &outline.id)
         };
         let asked = self.needed(&*snapshot, gated)?;
         let allowances = self.allowances()?;
@@ -121,11 +122,11 @@ impl Editor<'_> {
             digests: &gated.asked.digests,
             bytes: gated.asked.bytes,
             allowances: &allowances,
-            day: today(),
+            day,
             is_left_out: &is_left_out,
         };
         match checking.verdict()? {
-            (verdict, _) if verdict <= Rights::Protected => {
+            (verdict, _) if verdict.forbids() => {
                 // The report takes longer than the verdict.
                 drop(turn);
                 METRICS.refused();

@@ -96,7 +96,7 @@ enum BooksCommand {
     Rights {
         #[command(flatten)]
         books: Named,
-        /// The rights: protected, free, `public_domain` or unknown
+        /// The rights: forbidden, protected, free, `public_domain` or unknown
         #[arg(long)]
         rights: Option<Rights>,
         /// The first day on which the rights are valid, in UTC

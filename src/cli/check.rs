@@ -10,7 +10,7 @@ use clap::Args;
 use lapidary::api::Report;
 use lapidary::catalogue::{CheckOptions, Query, Recipes};
 use lapidary::extract::Whole;
-use lapidary::index::{Library, Rights};
+use lapidary::index::Library;
 use lapidary::language::Language;
 use lapidary::position::Locator;
 use lapidary::report::{Checked, Summary, Texts, print_report, summary};
@@ -30,7 +30,7 @@ const AT_ONCE: usize = 16;
 
 /// Check texts against a catalogue.
 ///
-/// Exit status: 0 no protected text was found; 1 protected text was found, whatever else happened; 2 something could not be
+/// Exit status: 0 no protected or forbidden text was found; 1 such text was found, whatever else happened; 2 something could not be
 /// checked, such as a missing file; 3 the catalogue or the server failed.
 #[derive(Args)]
 pub(super) struct Check {
@@ -219,8 +219,7 @@ impl Output {
 
     /// The exit status: protected text was found, or else the worst that happened.
     fn status(&self) -> Status {
-        let is_protected =
-            |row: &Checked| row.outcome.as_ref().is_ok_and(|summary| summary.verdict == Rights::Protected);
+        let is_protected = |row: &Checked| row.outcome.as_ref().is_ok_and(|summary| summary.verdict.forbids());
         if self.rows.iter().any(is_protected) {
             Status::Found
         } else if self.rows.iter().any(|row| row.outcome.is_err()) {

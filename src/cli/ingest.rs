@@ -50,7 +50,8 @@ pub(super) struct Ingest {
     /// The library to add the books to, unless their metadata names another
     #[arg(long)]
     library: Option<Library>,
-    /// The rights of the books, unless set in their metadata: protected, free, `public_domain` or unknown
+    /// The rights of the books, unless set in their metadata: forbidden, protected, free, `public_domain`
+    /// or unknown. forbidden also holds against --onix
     #[arg(long)]
     rights: Option<Rights>,
     /// Add this recipe to the catalogue, such as hardened-fine. Can be given several times; the first becomes the default of
@@ -186,7 +187,9 @@ impl Ingest {
             }
         };
         let library = known.library.or_else(|| self.library.clone()).ok_or(NO_LIBRARY)?;
-        let rights = known.rights.or(self.rights).ok_or(NO_RIGHTS)?;
+        // No sales rights of a feed lift a ban.
+        let ban = self.rights.filter(|rights| *rights == Rights::Forbidden && self.onix.is_some());
+        let rights = ban.or(known.rights).or(self.rights).ok_or(NO_RIGHTS)?;
         let (source, key) = (Source::File(file), BookKey { library, id });
         let (clean, allow_empty, gate) = (self.input.clean, self.allow_empty, self.gate().map_err(|e| e.to_string())?);
         let Known { description, validity, .. } = known;

@@ -10,6 +10,8 @@ use utoipa::ToSchema;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Rights {
+    /// Nobody may publish it, not even its publisher: for example, a court has banned it.
+    Forbidden,
     /// Under copyright; others may not publish it.
     Protected,
     /// Free to publish with its owner's permission.
@@ -21,10 +23,20 @@ pub enum Rights {
 }
 
 impl Rights {
+    /// All rights, strictest first.
+    pub const ALL: [Self; 5] = [Self::Forbidden, Self::Protected, Self::Free, Self::PublicDomain, Self::Unknown];
+
+    /// Whether others must not publish it.
+    #[must_use]
+    pub fn forbids(self) -> bool {
+        self <= Self::Protected
+    }
+
     /// The word used in JSON and on the command line.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Forbidden => "forbidden",
             Self::Protected => "protected",
             Self::Free => "free",
             Self::PublicDomain => "public_domain",
@@ -37,9 +49,11 @@ impl FromStr for Rights {
     type Err = String;
 
     fn from_str(word: &str) -> Result<Self, String> {
-        let all = [Self::Protected, Self::Free, Self::PublicDomain, Self::Unknown];
-        let known = || all.map(Self::as_str).join(", ");
-        all.into_iter().find(|rights| rights.as_str() == word).ok_or_else(|| format!("rights are one of: {}", known()))
+        let known = || Self::ALL.map(Self::as_str).join(", ");
+        Self::ALL
+            .into_iter()
+            .find(|rights| rights.as_str() == word)
+            .ok_or_else(|| format!("rights are one of: {}", known()))
     }
 }
 

@@ -34,11 +34,11 @@ impl Standing {
         *self == Self::default()
     }
 
-    /// The rights in effect on a day for a book with these rights.
+    /// The rights in effect on a day for a book with these rights. A forbidden book is forbidden on all days.
     #[must_use]
     pub fn rights_on(&self, day: Date, rights: Rights) -> Rights {
         match &self.validity {
-            Some(validity) if !validity.holds(day) => validity.otherwise,
+            Some(validity) if rights != Rights::Forbidden && !validity.holds(day) => validity.otherwise,
             _ => rights,
         }
     }

@@ -24,6 +24,7 @@ paragraph = paragraph { $number }
 
 ## The verdict and its reason
 
+verdict_forbidden = FORBIDDEN: nobody may publish this; { $covered } of this text is in protected or forbidden books
 verdict_protected = PROTECTED: { $covered } of this text is in protected books
 verdict_free = free: this text, or part of it, is in a book that is free to publish
 verdict_public_domain = public domain: this text, or part of it, is in a book in the public domain
@@ -96,6 +97,7 @@ shares = { $common } { $common ->
     [one] gem
    *[other] gems
 } in common: { $text } of the text's, { $book } of the book's
+rights_forbidden = forbidden to publish
 rights_protected = protected
 rights_free = free to publish
 rights_public_domain = public domain
@@ -225,10 +227,12 @@ files = { $number } { $number ->
    *[other] files
 }
 checked_on = Checked on { $when }
+is_forbidden = forbidden
 is_protected = protected
 is_free = free
 is_public_domain = public domain
 is_unknown = unknown
+forbidden_of = { $number } forbidden
 protected_of = { $number } protected
 free_of = { $number } free
 public_domain_of = { $number } public domain

@@ -36,6 +36,7 @@ messages! {
     paragraph(number: u64);
 
     // The verdict and its reason.
+    verdict_forbidden(covered: &str);
     verdict_protected(covered: &str);
     verdict_free();
     verdict_public_domain();
@@ -81,6 +82,7 @@ messages! {
     valid_until(day: &str);
     another_edition(number: u64);
     shares(common: u64, text: &str, book: &str);
+    rights_forbidden();
     rights_protected();
     rights_free();
     rights_public_domain();
@@ -163,10 +165,12 @@ messages! {
     head_covered();
     files(number: u64);
     checked_on(when: &str);
+    is_forbidden();
     is_protected();
     is_free();
     is_public_domain();
     is_unknown();
+    forbidden_of(number: u64);
     protected_of(number: u64);
     free_of(number: u64);
     public_domain_of(number: u64);

@@ -41,6 +41,7 @@ paragraph = абзац { $number }
 
 ## Вывод и его причина
 
+verdict_forbidden = ЗАПРЕЩЕНО: это нельзя издавать никому; { $covered } этого текста содержится в охраняемых или запрещённых книгах
 verdict_protected = ОХРАНЯЕТСЯ: { $covered } этого текста содержится в охраняемых книгах
 verdict_free = свободно: этот текст или его часть есть в книге, которую разрешено публиковать
 verdict_public_domain = общественное достояние: этот текст или его часть есть в книге, перешедшей в общественное достояние
@@ -127,6 +128,7 @@ shares = { $common } { $common ->
     [few] общих отпечатка
    *[many] общих отпечатков
 }: { $text } отпечатков текста, { $book } отпечатков книги
+rights_forbidden = издавать запрещено
 rights_protected = охраняется
 rights_free = разрешено публиковать
 rights_public_domain = общественное достояние
@@ -275,10 +277,12 @@ files = { $number } { $number ->
    *[many] файлов
 }
 checked_on = Проверено { $when }
+is_forbidden = запрещено
 is_protected = охраняется
 is_free = свободно
 is_public_domain = общественное достояние
 is_unknown = неизвестно
+forbidden_of = запрещено — { $number }
 protected_of = охраняется — { $number }
 free_of = свободно — { $number }
 public_domain_of = общественное достояние — { $number }

@@ -139,7 +139,7 @@ pub fn verdict(rights: impl IntoIterator<Item = Rights>) -> Rights {
 #[cfg(test)]
 mod tests {
     use super::{Alignment, Relation, Rule, Score, is_match, verdict, weight};
-    use crate::index::Rights::{Free, Protected, PublicDomain, Unknown};
+    use crate::index::Rights::{Forbidden, Free, Protected, PublicDomain, Unknown};
 
     fn by_score(rule: &Rule, score: Score) -> bool {
         is_match(rule, &score, || Err(())).expect("the score decides")
@@ -163,6 +163,7 @@ mod tests {
 
     #[test]
     fn the_strictest_rights_decide() {
+        assert_eq!(verdict([Unknown, Protected, Forbidden, Free]), Forbidden);
         assert_eq!(verdict([Unknown, PublicDomain, Protected, Free]), Protected);
         assert_eq!(verdict([Unknown, PublicDomain, Free]), Free);
         assert_eq!(verdict([Unknown, PublicDomain]), PublicDomain);

@@ -109,7 +109,7 @@ impl Metrics {
             )?,
         };
         // Known label values are present from the start, as 0.
-        for verdict in [Rights::Protected, Rights::Free, Rights::PublicDomain, Rights::Unknown] {
+        for verdict in Rights::ALL {
             metrics.checks.with_label_values(&[verdict.as_str()]);
         }
         for outcome in ["delivered", "refused", "failed"] {

@@ -12,7 +12,6 @@ use super::words::{
     verdict, whole,
 };
 use crate::api::{Match, Report};
-use crate::index::Rights;
 use crate::language::Language;
 use crate::matching::Extent;
 
@@ -33,7 +32,7 @@ dt { color: #57606a } dd { margin: 0; overflow-wrap: anywhere }
 table { border-collapse: collapse; font-size: .85rem; font-variant-numeric: tabular-nums; margin-top: .6rem }
 th, td { text-align: right; padding: .1rem 1.2rem .1rem 0; font-weight: normal } th { color: #57606a }
 svg { display: block; width: 100%; height: auto; margin: .8rem 0 0 }
-.protected { color: #b3261e } .free, .public_domain { color: #1a6d37 } .unknown { color: #57606a }
+.forbidden, .protected { color: #b3261e } .free, .public_domain { color: #1a6d37 } .unknown { color: #57606a }
 .bar { fill: #e6e9ed } .part { fill: currentColor } .ribbon { fill: currentColor; opacity: .22 }
 text { font: 13px system-ui, sans-serif; fill: #57606a }
 details { margin: .6rem 0 } summary { cursor: pointer; font-weight: 600; break-after: avoid }
@@ -48,7 +47,7 @@ mark { background: #fff0b3; color: inherit; text-decoration: underline dotted }
 @media (prefers-color-scheme: dark) and (not print) {
 body { color: #e6e9ed; background: #16191d } section { border-color: #3a4149 } .bar { fill: #333a42 }
 .quiet, dt, th, .unknown { color: #9aa4ae } text { fill: #9aa4ae }
-.protected { color: #ff8a80 } .free, .public_domain { color: #6fcf8a } .sides tr { border-color: #333a42 }
+.forbidden, .protected { color: #ff8a80 } .free, .public_domain { color: #6fcf8a } .sides tr { border-color: #333a42 }
 ins { background: #6d2620 } del { background: #3c444d } mark { background: #5a4a08 }
 }
 @media (max-width: 40rem) and (not print) {
@@ -213,7 +212,7 @@ fn map(
     let text = Scale::of(found.spans.iter().map(|span| span.query), bytes, gems);
     let book = Scale::of(found.spans.iter().map(|span| span.book), book_bytes, book_gems);
     let (top, bottom) = (BAR, BAR + GAP);
-    let colour = if found.book.rights == Rights::Protected { "protected" } else { "free" };
+    let colour = if found.book.rights.forbids() { "protected" } else { "free" };
     html! {
         svg viewBox=(format!("0 0 {WIDTH} {}", 2.0 * (BAR + 18.0) + GAP)) class=(colour) role="img"
             aria-label=(language.map_shows()) {

@@ -61,6 +61,7 @@ pub fn html_index(language: Language, rows: &[Checked], when: Timestamp) -> Stri
 
 fn word(language: Language, verdict: Rights) -> String {
     match verdict {
+        Rights::Forbidden => language.is_forbidden(),
         Rights::Protected => language.is_protected(),
         Rights::Free => language.is_free(),
         Rights::PublicDomain => language.is_public_domain(),
@@ -77,6 +78,7 @@ pub fn summary(language: Language, rows: &[Checked]) -> String {
         (number > 0).then(|| said(language, number))
     };
     let parts = [
+        tally(&with(Rights::Forbidden), Language::forbidden_of),
         tally(&with(Rights::Protected), Language::protected_of),
         tally(&with(Rights::Free), Language::free_of),
         tally(&with(Rights::PublicDomain), Language::public_domain_of),

@@ -140,7 +140,7 @@ impl<W: Write> Page<'_, W> {
 #[must_use]
 pub fn style(rights: Rights) -> Style {
     match rights {
-        Rights::Protected => Style::new().red(),
+        Rights::Forbidden | Rights::Protected => Style::new().red(),
         Rights::Free | Rights::PublicDomain => Style::new().green(),
         Rights::Unknown => Style::new(),
     }

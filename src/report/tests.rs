@@ -427,13 +427,14 @@ fn nothing_is_left_untranslated() {
     let rows = |outcome| Checked { name: "роман".into(), outcome };
     let listed = |verdict| rows(Ok(Summary { page: "1".into(), verdict, covered: 0.3, matches: 5 }));
     let rows = [
+        listed(Rights::Forbidden),
         listed(Rights::Protected),
         listed(Rights::Free),
         listed(Rights::PublicDomain),
         listed(Rights::Unknown),
         rows(Err("нет файла".into())),
     ];
-    let verdicts = [Rights::Protected, Rights::Free, Rights::PublicDomain, Rights::Unknown];
+    let verdicts = Rights::ALL;
     let reasons = [Reason::NoMatch, Reason::TooShort, Reason::MostlyCommon, Reason::NothingToCompare, Reason::Match];
     let mut said: Vec<String> =
         [Some(50_000), None].iter().map(|&bytes| printed_in(Russian, 80, "роман", &report, bytes)).collect();

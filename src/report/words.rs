@@ -13,6 +13,7 @@ use crate::position::{Located, Position};
 pub(super) fn verdict(language: Language, report: &Report) -> String {
     let only_allowed = report.total > 0 && report.total == report.matches.iter().filter(|m| m.allowed).count();
     match report.verdict {
+        Rights::Forbidden => language.verdict_forbidden(&language.percent(report.covered)),
         Rights::Protected => language.verdict_protected(&language.percent(report.covered)),
         Rights::Free => language.verdict_free(),
         Rights::PublicDomain => language.verdict_public_domain(),
@@ -88,6 +89,7 @@ pub(super) fn disabled(language: Language, report: &Report) -> Option<String> {
 
 pub(super) fn rights(language: Language, rights: Rights) -> String {
     match rights {
+        Rights::Forbidden => language.rights_forbidden(),
         Rights::Protected => language.rights_protected(),
         Rights::Free => language.rights_free(),
         Rights::PublicDomain => language.rights_public_domain(),

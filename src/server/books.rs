@@ -232,7 +232,7 @@ struct About {
 
 impl About {
     fn parse(query: &str) -> Result<Self, Problem> {
-        let known = "rights (protected, free, public_domain or unknown), title, author (once for each), language, \
+        let known = "rights (forbidden, protected, free, public_domain or unknown), title, author (once for each), language, \
                      identifier (once for each), clean and allow_empty (true or false), unless and except";
         let bad = |reason: String| {
             Problem::new(ErrorCode::BadQuery, format!("{}; this call takes {known}", excerpt(&reason)))

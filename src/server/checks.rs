@@ -22,6 +22,7 @@ use crate::api::{Check, CheckParameters, GemsForm, Report};
 use crate::catalogue::{CatalogueError, CheckOptions, MAX_GEMS, Query, Recipes};
 use crate::error::ErrorCode;
 use crate::extract::{Heading, Whole};
+use crate::index::Rights;
 use crate::position::Locator;
 use crate::report::{Texts, html_report};
 
@@ -87,6 +88,18 @@ pub(super) fn locate(report: &mut Report, query: &Query, headings: &[Heading]) {
     }
 }
 
+/// Existing clients do not know the rights `forbidden`; the strictest that they know is `protected`.
+fn as_known_to_existing_clients(mut report: Report) -> Report {
+    let books = report.matches.iter_mut().map(|found| &mut found.book);
+    let of_books = books.flat_map(|book| {
+        [Some(&mut book.rights), book.validity.as_mut().map(|validity| &mut validity.otherwise)].into_iter().flatten()
+    });
+    for rights in of_books.chain([&mut report.verdict]) {
+        *rights = (*rights).max(Rights::Protected);
+    }
+    report
+}
+
 /// Whether the client prefers an HTML page to JSON.
 fn wants_page(request: &HttpRequest) -> bool {
     let ranked = Accept::parse(request).map(|accept| accept.ranked()).unwrap_or_default();
@@ -101,7 +114,8 @@ async fn check_by_gems(request: HttpRequest, payload: Payload, state: Data<State
         let query = Query::Gems(listed(&sent.bytes)?);
         let recipes = catalogue.client_recipe().map_or(Recipes::Usual, |recipe| Recipes::Named(vec![recipe]));
         let options = CheckOptions { recipes, language, ..CheckOptions::default() };
-        Ok(Answer::ok(&catalogue.check(&query, &options)?)?.in_language(language))
+        let report = as_known_to_existing_clients(catalogue.check(&query, &options)?);
+        Ok(Answer::ok(&report)?.in_language(language))
     })
     .await
 }

@@ -132,7 +132,7 @@ async fn add_files(
     feed: Feed,
     parameters: &str,
 ) -> Result<HttpResponse, Problem> {
-    let known = "rights (protected, free, public_domain or unknown), clean and allow_empty (true or false) with a form";
+    let known = "rights (forbidden, protected, free, public_domain or unknown), clean and allow_empty (true or false) with a form";
     let AboutFiles { rights, clean, allow_empty } = parameters::query(parameters, known)?;
     forms::answer(request, payload, state, move |catalogue, file, memory| {
         let (line, name) = (file.number, file.name().map(ToOwned::to_owned));

@@ -6,6 +6,7 @@ mod common;
 mod books;
 mod checks;
 mod find;
+mod forbidden;
 mod gate;
 mod pages;
 mod refusals;

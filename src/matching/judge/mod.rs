@@ -131,7 +131,8 @@ pub fn judge(
                 }
                 let Outline { library: name, id, rights, standing, .. } = outline;
                 let (key, rights) = (BookKey { library: name, id }, standing.rights_on(question.day, rights));
-                let allowed = (question.is_allowed)(&key);
+                // No allow-list lifts a ban.
+                let allowed = rights != Rights::Forbidden && (question.is_allowed)(&key);
                 all.matches.push(Judged { number, key, library, recipes: vec![0], rights, identical, score, allowed });
             }
         }
@@ -172,11 +173,11 @@ pub struct ToShow {
 }
 
 impl Ranked {
-    /// Up to `most` matches behind the verdict that [`Ranked::shown`] leaves out with this limit.
+    /// Up to `most` matches that others must not publish and that [`Ranked::shown`] leaves out with this limit.
     #[must_use]
     pub fn hidden(&self, limit: usize, most: usize) -> Vec<Judged> {
-        let decides = |found: &&Judged| !found.allowed && found.rights == self.verdict;
-        self.matches.iter().skip(limit).filter(decides).take(most).cloned().collect()
+        let forbids = |found: &&Judged| !found.allowed && found.rights.forbids();
+        self.matches.iter().skip(limit).filter(forbids).take(most).cloned().collect()
     }
 
     /// The number of matches.
