@@ -100,6 +100,25 @@ fn bombs_in_the_head_and_in_the_body() {
         assert!(answer.starts_with("HTTP/1.1 400") && answer.contains("bad_json"), "{answer}");
         lives(&server);
     }
+    let part = "--x\r\nContent-Disposition: form-data; name=\"file\"\r\n";
+    let forms = [
+        (format!("{part}\r\n\r\n").repeat(100_000), "HTTP/1.1 413"),
+        (format!("{part}X-A: {}\r\n\r\n\r\n--x--", "b".repeat(4 << 20)), "HTTP/1.1 400"),
+        (format!("{part}{}\r\n\r\n--x--", "X-A: b\r\n".repeat(400_000)), "HTTP/1.1 400"),
+        (format!("{part}\r\n{}", "\r\n--".repeat(1 << 20)), "HTTP/1.1 400"),
+        (format!("{part}\r\n{}--x--", "--x\r\r\n".repeat(90)), "HTTP/1.1 400"),
+        ("--x".repeat(1 << 20), "HTTP/1.1 4"),
+    ];
+    for (form, status) in forms {
+        let head = format!(
+            "POST /v1/checks:batch HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
+             Content-Type: multipart/form-data; boundary=x\r\nContent-Length: {}\r\n\r\n",
+            form.len()
+        );
+        let answer = answered(&server, format!("{head}{form}").as_bytes());
+        assert!(answer.starts_with(status), "{form:.90}: {answer}");
+        lives(&server);
+    }
 }
 
 #[test]
@@ -113,13 +132,20 @@ fn who_sends_slowly_is_cut_off() {
         b"POST /v1/checks HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n",
     )
     .expect("sent");
+    let mut form = connect(&server);
+    form.write_all(
+        b"POST /v1/checks HTTP/1.1\r\nHost: localhost\r\nContent-Type: multipart/form-data; boundary=x\r\n\
+          Content-Length: 100000\r\n\r\n",
+    )
+    .expect("sent");
     // Trickling bytes does not keep the connection open.
     let begun = Instant::now();
-    while begun.elapsed() < Duration::from_secs(60) && body.write_all(b" ").is_ok() {
+    let mut trickle = || body.write_all(b" ").is_ok() | form.write_all(b"-").is_ok();
+    while begun.elapsed() < Duration::from_secs(60) && trickle() {
         sleep(Duration::from_millis(500));
     }
     assert!(begun.elapsed() < Duration::from_secs(60), "a body of two bytes a second is read for ever");
-    for mut stream in [head, body] {
+    for mut stream in [head, body, form] {
         let mut answer = Vec::new();
         let _ = stream.read_to_end(&mut answer);
         let answer = String::from_utf8_lossy(&answer);

@@ -16,6 +16,8 @@ mod hostile;
 mod makers;
 #[path = "../process/mod.rs"]
 mod process;
+#[path = "../../tests/common/words.rs"]
+mod words;
 
 use std::error::Error;
 use std::fs;
@@ -35,6 +37,7 @@ use tempfile::TempDir;
 use self::cgroup::Cgroup;
 use self::hostile::{Calls, Target, attack};
 use self::process::Process;
+use self::words::text_of_words;
 
 /// The result of a step that may fail for any reason.
 type Fallible<T> = Result<T, Box<dyn Error + Send + Sync>>;
@@ -45,7 +48,7 @@ const GOOD_P99: Duration = Duration::from_millis(100);
 const SETTINGS: [&str; 6] = ["--cache", "67108864", "--body-memory", "268435456", "--limit-memory", "167772160"];
 /// The number of books in the catalogue, and of words in each.
 const BOOKS: u64 = 500;
-const WORDS: u64 = 20_000;
+const WORDS: usize = 20_000;
 
 /// A server under attack.
 #[derive(Parser)]
@@ -176,19 +179,11 @@ fn prepare(data: &Path, arguments: &Arguments, address: String) -> Fallible<Targ
 /// A generated text.
 fn prose(seed: u64) -> String {
     let mut state = seed;
-    let mut below = |end: usize| {
+    let below = |end: u64| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) as usize % end
+        (state >> 33) % end
     };
-    let mut text = String::new();
-    for word in 0..WORDS {
-        for _ in 0..3 + below(3) {
-            text.push(char::from(b"bdfgklmnprstvz"[below(14)]));
-            text.push(char::from(b"aeiou"[below(5)]));
-        }
-        text.push_str(if word % 12 == 11 { ".\n" } else { " " });
-    }
-    text
+    text_of_words(below, WORDS)
 }
 
 fn start(data: &Path, address: &str, cgroup: Option<&Cgroup>) -> Fallible<Process> {

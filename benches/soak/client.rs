@@ -10,13 +10,14 @@ use ureq::Agent;
 
 use crate::data::{Data as _, GEMS, Uniform, id};
 use crate::random::{Purpose, Random};
+use crate::words::text_of_words;
 
 /// The number of books of a client.
 const BOOKS: u64 = 100;
 /// The number of texts of a book, of which it has one at a time.
 const VERSIONS: u64 = 4;
 /// Words per text, some 20 pages.
-const WORDS: u64 = 6_000;
+const WORDS: usize = 6_000;
 /// Lines per batch.
 const BATCH: u64 = 20;
 
@@ -261,14 +262,7 @@ fn right(right: bool, status: u16, body: &Value) -> Result<(), String> {
 /// A text that has gems.
 fn prose(random: &mut Random) -> String {
     loop {
-        let mut text = String::new();
-        for i in 0..WORDS {
-            for _ in 0..3 + random.below(2) {
-                text.push(char::from(b"bdfgklmnprstvz"[random.below(14) as usize]));
-                text.push(char::from(b"aeiou"[random.below(5) as usize]));
-            }
-            text.push_str(if i % 12 == 11 { ".\n" } else { " " });
-        }
+        let text = text_of_words(|end| random.below(end), WORDS);
         if Recipe::documented().gems(&text).len() >= 10 {
             return text;
         }

@@ -19,6 +19,8 @@ mod random;
 
 #[path = "../process/mod.rs"]
 mod process;
+#[path = "../../tests/common/words.rs"]
+mod words;
 
 mod client;
 mod server;

@@ -1,6 +1,8 @@
 //! Shared by the end-to-end tests: generated texts, and running the binary.
 #![allow(dead_code, reason = "each test uses a part")]
 
+mod words;
+
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
@@ -26,15 +28,7 @@ impl Random {
 /// Generates a text of this many words, with about one gem per hundred words.
 pub fn prose(seed: u64, words: usize) -> String {
     let mut random = Random(seed);
-    let mut text = String::new();
-    for i in 0..words {
-        for _ in 0..3 + random.below(3) {
-            text.push(char::from(b"bdfgklmnprstvz"[random.below(14) as usize]));
-            text.push(char::from(b"aeiou"[random.below(5) as usize]));
-        }
-        text.push_str(if i % 12 == 11 { ".\n" } else { " " });
-    }
-    text
+    words::text_of_words(|end| random.below(end), words)
 }
 
 /// A temporary folder with room for a catalogue, deleted on drop.
