@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 use crate::extract::{Heading, headings_in};
 
 /// The most paragraphs, and pages, that are counted.
-const PARAGRAPHS: usize = 1 << 20;
+const PARAGRAPHS: usize = 1 << 16;
 
 /// A position in a text.
 #[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize, ToSchema)]

@@ -149,13 +149,16 @@ pub struct Report {
 const LOCATED: usize = 1_000;
 
 impl Report {
-    /// Says where readers find the spans, in a text with this locator and in the books. Only the first 1,000 spans get that,
+    /// Says where readers find the spans and the disguised words, in a text with this locator and in the books. Only the first 1,000 spans get that,
     /// so that a report does not become much longer.
     pub fn locate(&mut self, text: &Locator) {
         let spans = self.matches.iter_mut().flat_map(|found| {
             let bytes = found.book.bytes;
             found.spans.iter_mut().map(move |span| (bytes, span))
         });
+        for example in self.disguise.iter_mut().flat_map(|signs| &mut signs.examples) {
+            example.at = Some(text.locate(example.bytes));
+        }
         for (bytes, span) in spans.take(LOCATED) {
             span.query_at = span.query.bytes.map(|place| text.locate(place));
             span.book_at = span.book.bytes.and_then(|place| Located::in_length(place, bytes));
@@ -188,12 +191,15 @@ pub struct Disguise {
 }
 
 /// An example of a disguised word.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DisguisedWord {
     /// The trick.
     pub trick: Trick,
     /// Where the word is in the text.
     pub bytes: Place,
+    /// Where readers find it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Located>,
     /// The text before it.
     pub before: String,
     /// The word, or the start of a long one.

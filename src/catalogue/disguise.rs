@@ -31,6 +31,7 @@ fn example(text: &str, trick: Trick, bytes: Place) -> DisguisedWord {
     DisguisedWord {
         trick,
         bytes,
+        at: None,
         before: text[context..start].to_owned(),
         word: of(&text[start..end], WORD),
         after: of(&text[end..], CONTEXT),

@@ -8,7 +8,7 @@ use maud::html;
 
 use super::html::{date, whole_page};
 use super::page::clean;
-use super::passages::{Side, legend, side_by_side};
+use super::passages::{Room, Side, legend, side_by_side};
 use super::words::{identity, located, place};
 use crate::catalogue::Comparison;
 use crate::language::Language;
@@ -89,7 +89,7 @@ pub fn html_comparison(
                 h2 { (language.head_passages()) }
                 (legend(language))
                 @let heads = names.each_ref().map(|name| language.head_in(name));
-                (side_by_side(language, heads.each_ref().map(String::as_str), texts, &comparison.passages))
+                (side_by_side(language, &Room::default(), heads.each_ref().map(String::as_str), texts, &comparison.passages))
             }
         }
     };

@@ -3,6 +3,7 @@
 use lapidary_gems::Trick;
 
 use super::page::clean;
+use super::words::located;
 use crate::api::{Disguise, DisguisedWord, Report};
 use crate::language::Language;
 
@@ -18,9 +19,13 @@ pub(super) fn disguise(language: Language, report: &Report) -> Option<String> {
 pub(super) fn examples(language: Language, report: &Report) -> impl Iterator<Item = String> {
     let signs = report.disguise.iter().filter(|signs| signs.disguised);
     signs.flat_map(|signs| &signs.examples).map(move |example| {
-        let DisguisedWord { trick, bytes, before, after, .. } = example;
+        let DisguisedWord { trick, bytes, at, before, after, .. } = example;
+        let place = match at {
+            Some(at) => located(language, at),
+            None => language.place_bytes(bytes.start, bytes.end),
+        };
         let context = format!("…{}{}{}…", clean(before), visible(example), clean(after));
-        language.disguised_word(&name(language, *trick), &language.place_bytes(bytes.start, bytes.end), &context)
+        language.disguised_word(&name(language, *trick), &place, &context)
     })
 }
 

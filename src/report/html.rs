@@ -6,7 +6,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::disguise::{disguise, examples};
 use super::page::clean;
-use super::passages::{Side, excerpts, legend, read_aloud, side_by_side};
+use super::passages::{Room, Side, excerpts, legend, read_aloud, side_by_side};
 use super::words::{
     certainty, disabled, edition, evidence, identity, odds, place, recipes, relation, rights, rule, shares, subject,
     verdict, whole,
@@ -30,12 +30,12 @@ p { margin: .15rem 0 } .quiet { color: #57606a }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .1rem 1.2rem; margin: 0 0 1.4rem }
 dt { color: #57606a } dd { margin: 0; overflow-wrap: anywhere }
 table { border-collapse: collapse; font-size: .85rem; font-variant-numeric: tabular-nums; margin-top: .6rem }
-th, td { text-align: right; padding: .1rem 1.2rem .1rem 0; font-weight: normal } th { color: #57606a }
+th, td { text-align: start; padding: .1rem 1.2rem .1rem 0; font-weight: normal; vertical-align: top } th { color: #57606a }
 svg { display: block; width: 100%; height: auto; margin: .8rem 0 0 }
 .forbidden, .protected { color: #b3261e } .free, .public_domain { color: #1a6d37 } .unknown { color: #57606a }
 .bar { fill: #e6e9ed } .part { fill: currentColor } .ribbon { fill: currentColor; opacity: .22 }
 text { font: 13px system-ui, sans-serif; fill: #57606a }
-details { margin: .6rem 0 } summary { cursor: pointer; font-weight: 600; break-after: avoid }
+details { margin: .6rem 0; overflow-x: clip } summary { cursor: pointer; font-weight: 600; break-after: avoid }
 .sides { width: 100%; table-layout: fixed; font-size: 1rem; line-height: 1.45 }
 .sides th, .sides td { text-align: start; vertical-align: top; padding: .3rem 1rem .3rem 0; overflow-wrap: anywhere; hyphens: auto }
 .sides tr { break-inside: avoid; border-top: 1px solid #e6e9ed } .sides .quiet { font-size: .85rem }
@@ -44,14 +44,14 @@ position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(
 ins { background: #ffd8d3; text-decoration: underline; text-decoration-thickness: 2px } del { background: #e2e6ea }
 mark { background: #fff0b3; color: inherit; text-decoration: underline dotted }
 .index td, .index th { text-align: left; vertical-align: top } a { color: inherit }
-@media (prefers-color-scheme: dark) and (not print) {
+@media screen and (prefers-color-scheme: dark) {
 body { color: #e6e9ed; background: #16191d } section { border-color: #3a4149 } .bar { fill: #333a42 }
 .quiet, dt, th, .unknown { color: #9aa4ae } text { fill: #9aa4ae }
 .forbidden, .protected { color: #ff8a80 } .free, .public_domain { color: #6fcf8a } .sides tr { border-color: #333a42 }
 ins { background: #6d2620 } del { background: #3c444d } mark { background: #5a4a08 }
 }
-@media (max-width: 40rem) and (not print) {
-body { padding: 0 1rem } .sides { font-size: .9rem } .sides th, .sides td { padding-inline-end: .5rem }
+@media screen and (max-width: 40rem) {
+body { padding: 0 1rem } td { padding-inline-end: .6rem; overflow-wrap: anywhere } .sides { font-size: .9rem } .sides th, .sides td { padding-inline-end: .5rem }
 dl { grid-template-columns: 1fr } dd { margin-bottom: .4rem }
 }
 @media print {
@@ -82,12 +82,12 @@ pub fn html_report(
     texts: &Texts<'_>,
     when: Timestamp,
 ) -> String {
-    let name = clean(name);
+    let (name, room) = (clean(name), Room::default());
     let body = html! {
         h1 class=(report.verdict) { (verdict(language, report)) }
         (facts(language, &name, report, bytes, &date(when)))
         @for (at, found) in report.matches.iter().enumerate() {
-            (one_match(language, at, found, report, bytes, texts))
+            (one_match(language, at, found, report, bytes, (texts, &room)))
         }
         @let rest = report.total.saturating_sub(report.matches.len());
         @if rest > 0 {
@@ -151,7 +151,7 @@ fn one_match(
     found: &Match,
     report: &Report,
     bytes: Option<u64>,
-    texts: &Texts<'_>,
+    texts: (&Texts<'_>, &Room),
 ) -> Markup {
     let Match { book, score, .. } = found;
     let counted = report.gems.saturating_sub(report.common_gems + report.allowed_gems);
@@ -182,7 +182,7 @@ fn one_match(
 }
 
 /// The matching passages: of both texts if the book's is known, otherwise of the text.
-fn passages(language: Language, at: usize, found: &Match, texts: &Texts<'_>) -> Markup {
+fn passages(language: Language, at: usize, found: &Match, (texts, room): (&Texts<'_>, &Room)) -> Markup {
     let Some(text) = texts.text else { return html! {} };
     let text = Side { text, language: None };
     let [in_text, in_book] = [language.head_in_text(), language.head_in_book()];
@@ -193,9 +193,9 @@ fn passages(language: Language, at: usize, found: &Match, texts: &Texts<'_>) -> 
                 @if let Some(exact) = &found.exact { p { (identity(language, exact)) } }
                 (legend(language))
                 @let book = Side { text: book, language: found.book.language.as_deref() };
-                (side_by_side(language, [&in_text, &in_book], [text, book], &found.passages))
+                (side_by_side(language, room, [&in_text, &in_book], [text, book], &found.passages))
             }
-            None => (excerpts(language, &in_text, text, &found.spans))
+            None => (excerpts(language, room, &in_text, text, &found.spans))
         }
     }
 }

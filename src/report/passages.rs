@@ -1,5 +1,6 @@
 //! Matching passages side by side, with their differences marked.
 
+use std::cell::Cell;
 use std::fmt::Write as _;
 use std::ops::Range;
 
@@ -11,10 +12,10 @@ use super::words::{identity, located};
 use crate::language::Language;
 use crate::matching::{Likeness, Passage, Piece, Span};
 
-/// The most passages on a page, and the most bytes of a text that they show together, and each.
-const PASSAGES: usize = 500;
+/// The most bytes of a text that the passages of a page show together, and each; and what one counts at least.
 const SHOWN: usize = 1_000_000;
 const EACH: usize = 20_000;
+const LEAST: usize = 2_000;
 /// A row of a passage ends after this many bytes.
 const ROW: u64 = 400;
 
@@ -39,25 +40,47 @@ impl<'a> Side<'a> {
     }
 }
 
+/// What a page may still show.
+pub(super) struct Room(Cell<usize>);
+
+impl Default for Room {
+    fn default() -> Self {
+        Self(Cell::new(SHOWN))
+    }
+}
+
+impl Room {
+    fn for_one(&self) -> Option<usize> {
+        Some(self.0.get().min(EACH)).filter(|left| *left > 0)
+    }
+
+    fn take(&self, bytes: usize) {
+        self.0.set(self.0.get().saturating_sub(bytes.max(LEAST)));
+    }
+}
+
 /// The passages of two texts next to each other, longest first.
 pub(super) fn side_by_side(
     language: Language,
+    room: &Room,
     heads: [&str; 2],
     [query, book]: [Side<'_>; 2],
     passages: &[Passage],
 ) -> Markup {
     let mut sorted: Vec<&Passage> = passages.iter().collect();
     sorted.sort_by_key(|passage| std::cmp::Reverse(passage.identity.characters));
-    let mut left = SHOWN;
-    let shown = sorted.into_iter().take(PASSAGES).map(|passage| {
-        let rows = rows(passage, left.min(EACH) as u64);
-        let last = rows.last().and_then(|row| passage.pieces[row.clone()].last());
-        let end = last.map_or(passage.query.start, |piece| piece.query.end);
-        left = left.saturating_sub((end - passage.query.start) as usize);
-        (passage, rows, passage.query.end - end)
-    });
+    let shown: Vec<_> = sorted
+        .into_iter()
+        .map_while(|passage| {
+            let rows = rows(passage, room.for_one()? as u64);
+            let last = rows.last().and_then(|row| passage.pieces[row.clone()].last());
+            let end = last.map_or(passage.query.start, |piece| piece.query.end);
+            room.take((end - passage.query.start) as usize);
+            Some((passage, rows, passage.query.end - end))
+        })
+        .collect();
     html! {
-        @for (i, (passage, rows, rest)) in shown.enumerate() {
+        @for (i, (passage, rows, rest)) in shown.iter().enumerate() {
             details open {
                 summary { (language.passage(i as u64 + 1)) ": " (identity(language, &passage.identity)) }
                 table class="sides" {
@@ -71,7 +94,7 @@ pub(super) fn side_by_side(
                                 }
                             }
                         }
-                        @for row in &rows {
+                        @for row in rows {
                             tr {
                                 td lang=(query.tag()) dir="auto" {
                                     (words(&query, passage, row, |piece| piece.query, "ins"))
@@ -83,26 +106,28 @@ pub(super) fn side_by_side(
                         }
                     }
                 }
-                @if rest > 0 { p class="quiet" { (language.passage_goes_on(rest)) } }
+                @if *rest > 0 { p class="quiet" { (language.passage_goes_on(*rest)) } }
             }
         }
-        (more(language, passages.len()))
+        (more(language, passages.len() - shown.len()))
     }
 }
 
 /// The excerpts of a text of which only the other side's gems are known, longest first.
-pub(super) fn excerpts(language: Language, head: &str, text: Side<'_>, spans: &[Span]) -> Markup {
+pub(super) fn excerpts(language: Language, room: &Room, head: &str, text: Side<'_>, spans: &[Span]) -> Markup {
     let mut places: Vec<(Place, &Span)> = spans.iter().filter_map(|span| Some((span.query.bytes?, span))).collect();
     places.sort_by_key(|(place, _)| std::cmp::Reverse(place.end.saturating_sub(place.start)));
-    let mut left = SHOWN;
-    let shown = places.iter().take(PASSAGES).map(|(place, span)| {
-        let whole = text.at(*place);
-        let shown = up_to(whole, left.min(EACH));
-        left -= shown.len();
-        (span, shown, whole.len() - shown.len())
-    });
+    let shown: Vec<_> = places
+        .iter()
+        .map_while(|(place, span)| {
+            let whole = text.at(*place);
+            let shown = up_to(whole, room.for_one()?);
+            room.take(shown.len());
+            Some((span, shown, whole.len() - shown.len()))
+        })
+        .collect();
     html! {
-        @for (i, (span, shown, rest)) in shown.enumerate() {
+        @for (i, (span, shown, rest)) in shown.iter().enumerate() {
             details open {
                 summary {
                     (language.passage(i as u64 + 1))
@@ -113,16 +138,15 @@ pub(super) fn excerpts(language: Language, head: &str, text: Side<'_>, spans: &[
                     thead { tr { th scope="col" { (head) } } }
                     tbody { tr { td lang=(text.tag()) dir="auto" { (visible(shown)) } } }
                 }
-                @if rest > 0 { p class="quiet" { (language.passage_goes_on(rest as u64)) } }
+                @if *rest > 0 { p class="quiet" { (language.passage_goes_on(*rest as u64)) } }
             }
         }
-        (more(language, places.len()))
+        (more(language, places.len() - shown.len()))
     }
 }
 
-fn more(language: Language, passages: usize) -> Markup {
-    let rest = passages.saturating_sub(PASSAGES) as u64;
-    html! { @if rest > 0 { p class="quiet" { (language.more_passages(rest)) } } }
+fn more(language: Language, rest: usize) -> Markup {
+    html! { @if rest > 0 { p class="quiet" { (language.more_passages(rest as u64)) } } }
 }
 
 /// What the marks mean.

@@ -206,7 +206,7 @@ Method
 
 fn example(trick: Trick, before: &str, word: &str, after: &str) -> DisguisedWord {
     let bytes = Place { start: 1_204, end: 1_204 + word.len() as u64 };
-    DisguisedWord { trick, bytes, before: before.into(), word: word.into(), after: after.into() }
+    DisguisedWord { trick, bytes, at: None, before: before.into(), word: word.into(), after: after.into() }
 }
 
 fn disguised(examples: Vec<DisguisedWord>) -> Disguise {

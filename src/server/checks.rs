@@ -82,8 +82,8 @@ async fn check(request: HttpRequest, payload: Payload, state: Data<State>) -> Re
 
 /// Says where readers find the spans of a text.
 pub(super) fn locate(report: &mut Report, query: &Query, headings: &[Heading]) {
-    let has_spans = report.matches.iter().any(|found| !found.spans.is_empty());
-    if let Some(text) = query.as_text().filter(|_| has_spans) {
+    let has_places = report.disguise.is_some() || report.matches.iter().any(|found| !found.spans.is_empty());
+    if let Some(text) = query.as_text().filter(|_| has_places) {
         report.locate(&Locator::new(text, headings));
     }
 }
