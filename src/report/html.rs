@@ -22,7 +22,7 @@ const WIDTH: f64 = 1000.0;
 const BAR: f64 = 18.0;
 const GAP: f64 = 46.0;
 const STYLE: &str = "
-body { font: 16px/1.5 system-ui, sans-serif; color: #1b1f24; max-width: 62rem; margin: 2rem auto; padding: 0 1.5rem }
+body { font: 16px/1.5 system-ui, sans-serif; color: #1b1f24; max-width: 62rem; margin: 2rem auto; padding: 0 1.5rem; overflow-wrap: anywhere }
 h1 { font-size: 1.35rem; border-left: .5rem solid; padding: .4rem 0 .4rem .8rem; margin: 0 0 1rem }
 h2 { font-size: 1.1rem; margin: 0; overflow-wrap: anywhere } h3 { font-size: 1rem; margin: 1.2rem 0 .3rem }
 section { border-top: 1px solid #d5dae0; padding: 1.2rem 0; break-inside: avoid }

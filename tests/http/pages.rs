@@ -30,7 +30,9 @@ fn passages_are_found_by_chapter_paragraph_and_percent() {
     let server = Running::start();
     let (book, other) = (prose(1, 4_000), prose(2, 4_000));
     server.put_text("/v1/libraries/house/books/1", "protected", &book).expect(201);
-    let upload = format!("<h2>One</h2><p>{other}</p><h2>The <i>second</i></h2><p>New.</p><p>{book}</p>");
+    let upload = format!(
+        "<!DOCTYPE html><html><body><h2>One</h2><p>{other}</p><h2>The <i>second</i></h2><p>New.</p><p>{book}</p>"
+    );
     let html = [("Content-Type", "text/html"), ("Accept", "*/*")];
     let report = server.send("POST", "/v1/checks", &html, upload.as_bytes()).expect(200);
     let span = &report["matches"][0]["spans"][0];
@@ -38,7 +40,8 @@ fn passages_are_found_by_chapter_paragraph_and_percent() {
     assert_eq!((&from["chapter"], &from["paragraph"]), (&json!("The second"), &json!(2)), "{span}");
     assert!((50.0..60.0).contains(&from["percent"].as_f64().unwrap()), "{span}");
     assert!(span["book_at"]["from"]["percent"].as_f64().unwrap() < 10.0, "{span}");
-    let page = server.send("POST", "/v1/checks", &[("Content-Type", "text/html"), ("Accept", "text/html")], upload.as_bytes());
+    let page =
+        server.send("POST", "/v1/checks", &[("Content-Type", "text/html"), ("Accept", "text/html")], upload.as_bytes());
     let page = String::from_utf8(page.body).unwrap();
     assert!(page.contains("“The second”, paragraph 2, ") && page.contains("<details open>"), "{page}");
     // The excerpts of all matches together are bounded.
