@@ -102,6 +102,7 @@ codes! {
 
     NoSuchAllowList = "no_such_allow_list": Missing,
     NoSuchBook = "no_such_book": Missing,
+    NoSuchDecision = "no_such_decision": Missing,
     NoSuchJob = "no_such_job": Missing,
     NoSuchKey = "no_such_key": Missing,
     NoSuchLibrary = "no_such_library": Missing,
@@ -139,6 +140,7 @@ codes! {
 
     UnknownHost = "unknown_host": WrongHost,
 
+    BadDecision = "bad_decision": Input,
     BadExport = "bad_export": Input,
     BadGem = "bad_gem": Input,
     BadKeyRequest = "bad_key_request": Input,

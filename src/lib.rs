@@ -50,6 +50,7 @@ pub mod description;
 pub mod error;
 pub mod evaluate;
 pub mod extract;
+mod id;
 pub mod index;
 pub mod isbn;
 pub mod language;

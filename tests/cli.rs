@@ -1174,3 +1174,36 @@ fn forbidden_text_is_the_strictest_find() {
     run(ingest, &[folder.data(), feed, file.clone()]).expect(0);
     assert!(run("check --data {} {}", &[folder.data(), file]).expect(1).out.starts_with("FORBIDDEN"));
 }
+
+#[test]
+fn decisions_are_recorded_listed_and_taken_along() {
+    let folder = Folder::new();
+    let text = folder.file("a/1.txt", prose(1, 4_000));
+    run("ingest --data {} --library house --rights protected {}", &[folder.data(), text.clone()]).expect(0);
+    let checked = run("check --data {} --record --case 17/2026 {}", &[folder.data(), text.clone()]).expect(1);
+    let id = checked.err.trim().rsplit(' ').next().expect("an id").to_owned();
+    let record = format!("decisions record --data {{}} --ruling refused --reason copy {id}");
+    run(&record, &[folder.data()]).expect(0);
+    run(&record.replace("refused", "burnt"), &[folder.data()]).expect(2);
+    let list = |data: &Path| run("decisions list --data {} --library house --book 1 --json", &[data]).expect(0).out;
+    let listed = list(&folder.data());
+    assert_eq!(listed.lines().count(), 2, "{listed}");
+    assert!(listed.contains("\"case\":\"17/2026\"") && listed.contains("\"reason\":\"copy\""), "{listed}");
+    let show = |data: &Path| run(&format!("decisions show --data {{}} {id}"), &[data]).expect(0).out;
+    assert!(run("audit --data {}", &[folder.data()]).expect(0).out.contains("recorded refused about check"));
+
+    // An export has them, and an import takes them over: into a new folder, and through a server.
+    let export = folder.path("export.ndjson");
+    run("export --data {} {}", &[folder.data(), export.clone()]).expect(0);
+    run("import --data {} {}", &[folder.path("copy"), export.clone()]).expect(0);
+    assert_eq!((list(&folder.path("copy")), show(&folder.path("copy"))), (listed.clone(), show(&folder.data())));
+    let again = folder.path("again.ndjson");
+    run("export --data {} {}", &[folder.path("copy"), again.clone()]).expect(0);
+    assert_eq!(std::fs::read(&again).expect("a file"), std::fs::read(&export).expect("a file"));
+    let server = Server::start(&folder.path("third"));
+    run(&format!("import --server {} {{}}", server.url), &[export]).expect(0);
+    let remote = run(&format!("decisions list --server {} --json", server.url), none()).expect(0).out;
+    assert_eq!(remote, listed);
+    run(&format!("decisions record --server {} --ruling accepted --reason ours {id}", server.url), none()).expect(0);
+    run(&format!("check --server {} --record {{}}", server.url), &[text]).expect(1);
+}

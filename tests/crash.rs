@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use common::{Folder, LAPIDARY, Random, Server, command, prose, run};
 use lapidary::api::JobState;
-use lapidary::catalogue::{Catalogue, CheckOptions, Query, Text};
+use lapidary::catalogue::{Catalogue, CheckOptions, Query, SoughtDecisions, Text};
 use lapidary::index::{Action, Actor, AuditFrom, BookId, BookKey, Library};
 use lapidary_gems::{Boundaries, Recipe};
 use serde_json::{Value, json};
@@ -421,4 +421,97 @@ fn a_full_disk_is_said_and_leaves_nothing_half_written() {
     inspect(&folder, &mut may_be);
     run("ingest --library l --rights free --data {} {}", &[folder.data(), folder.path("books")]).expect(0);
     run("verify --data {}", &[folder.data()]).expect(0);
+}
+
+/// A gated book is there with all its parts or not at all, never twice; a filed check is there with its report and its audit
+/// log entry, and a decision with its check.
+#[test]
+fn a_killed_server_leaves_no_half_of_a_gated_book_or_a_decision() {
+    let folder = Folder::new();
+    let mut random = Random(17);
+    let mut acknowledged: BTreeSet<String> = BTreeSet::new();
+    let mut added: BTreeSet<u64> = BTreeSet::new();
+    for round in 0..10_u64 {
+        let server = Server::start(&folder.data());
+        let (decisions, books) = (Mutex::new(Vec::new()), Mutex::new(Vec::new()));
+        thread::scope(|scope| {
+            for client in 0..4_u64 {
+                let (url, decisions, books) = (server.url.clone(), &decisions, &books);
+                scope.spawn(move || {
+                    let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
+                    for step in 0_u64.. {
+                        // Every text is sent by all clients.
+                        let number = 100 * round + step;
+                        let text = prose(number, 2_000);
+                        let path = format!("{url}/v1/libraries/l/books/{number}-{client}?unless=protected");
+                        let book = json!({ "rights": "protected", "text": text });
+                        let Ok(answer) = agent.put(path).send_json(&book) else { return };
+                        if answer.status() == 201 {
+                            books.lock().expect("alive").push(number);
+                        }
+                        let Ok(mut answer) =
+                            agent.post(format!("{url}/v1/checks")).send_json(json!({ "text": text, "record": true }))
+                        else {
+                            return;
+                        };
+                        let Ok(report) = answer.body_mut().read_json::<Value>() else { return };
+                        let id = report["filed"].as_str().expect("an id").to_owned();
+                        decisions.lock().expect("alive").push(id.clone());
+                        let new = json!({ "check": id, "ruling": "accepted", "reason": "a test" });
+                        let Ok(mut answer) = agent.post(format!("{url}/v1/decisions")).send_json(new) else { return };
+                        let Ok(made) = answer.body_mut().read_json::<Value>() else { return };
+                        decisions.lock().expect("alive").push(made["id"].as_str().expect("an id").to_owned());
+                    }
+                });
+            }
+            sleep(Duration::from_millis(50 + random.below(250)));
+            let killed = Command::new("kill").args(["-KILL", &server.pid().to_string()]).status().expect("kill runs");
+            assert!(killed.success());
+        });
+        drop(server);
+        acknowledged.extend(decisions.into_inner().expect("alive"));
+        for number in books.into_inner().expect("alive") {
+            assert!(added.insert(number), "text {number} was added twice");
+        }
+        let catalogue = Catalogue::open(&folder.data()).expect("it opens");
+        assert_eq!(catalogue.verify().expect("it can be read"), [""; 0]);
+        in_step(&catalogue);
+        decisions_in_step(&catalogue, &acknowledged);
+        let library: Library = "l".parse().expect("a name");
+        let page = catalogue.books(&library, None, usize::MAX - 1);
+        let digests: Vec<String> =
+            page.map(|page| page.books.into_iter().map(|book| book.digest).collect()).unwrap_or_default();
+        assert_eq!(digests.iter().collect::<BTreeSet<_>>().len(), digests.len(), "no text is there twice");
+        assert!(digests.len() >= added.len(), "{} of {} books", digests.len(), added.len());
+    }
+    assert!(added.len() > 3 && acknowledged.len() > 10, "killed too early to show anything");
+}
+
+/// Entries and the audit log agree, and every acknowledged entry is there, with its report.
+fn decisions_in_step(catalogue: &Catalogue, acknowledged: &BTreeSet<String>) {
+    let mut there = BTreeSet::new();
+    let mut cursor = None;
+    loop {
+        let page = catalogue.decisions(&SoughtDecisions::default(), None, cursor.as_deref(), 1_000).expect("a page");
+        for entry in page.decisions {
+            let check = catalogue.decision(&entry.check, None).expect("the check of every decision");
+            let digest = check.filed.map(|_| check.digest);
+            assert_eq!(digest, Some(entry.digest), "{}", entry.id);
+            there.insert(entry.id);
+        }
+        cursor = page.next_cursor;
+        if cursor.is_none() {
+            break;
+        }
+    }
+    let entries = catalogue.audit(AuditFrom::Behind(0), usize::MAX - 1).expect("it can be read").entries;
+    let told: BTreeSet<String> = entries
+        .into_iter()
+        .filter_map(|entry| match entry.action {
+            Action::Decided { decision, .. } => Some(decision),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(told, there);
+    assert!(acknowledged.is_subset(&there), "an acknowledged decision is missing");
 }

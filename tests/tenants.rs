@@ -360,3 +360,29 @@ fn a_refused_book_names_no_book_of_others() {
     let (_, answer) = attacker.call("POST", "/v1/libraries/attacker/books", "application/x-ndjson", line);
     assert!(answer.contains("\"matches\"") && !answer.contains("victim"), "{answer}");
 }
+
+/// A key sees and answers only what was filed with it.
+#[test]
+fn no_key_sees_the_decisions_of_others() {
+    let folder = Folder::new();
+    let other = key(&folder.data(), "--role check other");
+    let admin = key(&folder.data(), "--role admin admin");
+    let (server, attacker, checker) = served(&folder);
+    let [other, admin] = [other, admin].map(|secret| Client::new(&server, &secret));
+    let report = checker.check(&json!({ "text": text_of(0), "record": true, "case": "secret" }));
+    let (id, path) = (&report["filed"], format!("/v1/decisions/{}", report["filed"].as_str().expect("an id")));
+    let new = json!({ "check": id, "ruling": "accepted", "reason": "mine" });
+    let list = |client: &Client| {
+        let (status, page) = client.json("GET", "/v1/decisions?library=victim&book=b0", &Value::Null);
+        (status, page["decisions"].as_array().map_or(0, Vec::len))
+    };
+    assert_eq!(other.json("GET", &path, &Value::Null).0, 404);
+    assert_eq!(other.json("POST", "/v1/decisions", &new).0, 404);
+    assert_eq!(attacker.json("GET", &path, &Value::Null).0, 403);
+    assert_eq!(attacker.json("POST", "/v1/decisions", &new).0, 403);
+    assert_eq!((list(&other), list(&attacker), list(&checker), list(&admin)), ((200, 0), (403, 0), (200, 1), (200, 1)));
+    assert_eq!(checker.json("GET", &path, &Value::Null).0, 200);
+    assert_eq!(checker.json("POST", "/v1/decisions", &new).0, 201);
+    assert_eq!(admin.json("POST", "/v1/decisions", &new).1["actor"], "key:admin");
+    assert_eq!((list(&checker), list(&admin)), ((200, 2), (200, 3)));
+}

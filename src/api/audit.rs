@@ -40,7 +40,7 @@ struct Described {
     actor: String,
     /// What was changed: a book (`added`, `replaced`, `removed`, `amended`), a `setting`, a key (`key_made`, `key_revoked`), the
     /// whole catalogue (`built`), a recipe (`recipe_added`, `recipe_default`, `recipe_dropped`), whether folds are kept
-    /// (`folds_kept`), or a job (`job_started`, `job_cancelled`).
+    /// (`folds_kept`), a job (`job_started`, `job_cancelled`), or a filed check or a decision (`decided`).
     action: String,
     /// The library of the book.
     library: Option<String>,
@@ -48,7 +48,7 @@ struct Described {
     id: Option<String>,
     /// The rights in the book; its last ones if it was removed.
     rights: Option<Rights>,
-    /// The digest of the book's text.
+    /// The digest of the book's text, or of the text that was checked.
     digest: Option<String>,
     /// What was changed about the book.
     changes: Option<Vec<Amended>>,
@@ -64,6 +64,12 @@ struct Described {
     recipe: Option<String>,
     /// Whether folds are kept.
     kept: Option<bool>,
+    /// The id of the filed check or decision.
+    decision: Option<String>,
+    /// What it says: `checked`, `accepted`, `refused` or `appealed`.
+    ruling: Option<String>,
+    /// The id of the filed check that it is about.
+    check: Option<String>,
     /// The number of the job.
     job: Option<u32>,
 }

@@ -51,6 +51,17 @@ pub struct Check {
     /// (`coverage`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allow_incomplete: Option<bool>,
+    /// Whether to file the report, so that decisions about it can be recorded. Only in a single check.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub record: bool,
+    /// With `record`: the name of what is checked.
+    #[schema(max_length = 1000)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// With `record`: the reference of the case.
+    #[schema(max_length = 1000)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub case: Option<String>,
     /// The `ref` of a line in a batch; refused in a single check.
     #[serde(rename = "ref", default, skip_serializing_if = "Option::is_none")]
     #[schema(ignore)]
@@ -80,6 +91,12 @@ pub struct CheckParameters {
     pub allow_incomplete: Option<bool>,
     /// With a raw body or a form: whether to remove print artifacts, such as running heads; the default depends on the recipe
     pub clean: Option<bool>,
+    /// With a raw body: whether to file the report, so that decisions about it can be recorded
+    pub record: Option<bool>,
+    /// With `record`: the name of what is checked
+    pub name: Option<String>,
+    /// With `record`: the reference of the case
+    pub case: Option<String>,
 }
 
 /// The form that existing clients post.
@@ -140,6 +157,9 @@ pub struct Report {
     /// Signs of disguise in the text. Absent if there are none, and for a list of gems.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disguise: Option<Disguise>,
+    /// The id of the filed check, if it was filed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filed: Option<String>,
     /// A caveat about the verdict, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,

@@ -8,7 +8,7 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{AnyOfBuilder, ArrayBuilder, ObjectBuilder, Ref, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 
-use super::Record;
+use super::{Decision, Record};
 
 /// The first line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -69,6 +69,14 @@ impl ToSchema for ExportGem {
     }
 }
 
+/// The line of a filed check or a decision, after the books.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExportDecision {
+    /// The entry.
+    pub decision: Decision,
+}
+
 /// The last line. If it is missing, the file was truncated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -86,6 +94,8 @@ pub enum ExportLine {
     Header(ExportHeader),
     /// A book.
     Book(ExportBook),
+    /// A filed check or a decision.
+    Decision(ExportDecision),
     /// The last line.
     End(ExportEnd),
 }

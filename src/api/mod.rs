@@ -8,6 +8,7 @@ mod allow;
 mod audit;
 mod books;
 mod checks;
+mod decisions;
 mod doctor;
 mod export;
 mod jobs;
@@ -23,8 +24,9 @@ pub use books::{
     Stats, Unless,
 };
 pub use checks::{BookRef, Check, CheckAnswer, CheckParameters, Disguise, DisguisedWord, GemsForm, Match, Report};
+pub use decisions::{Decision, DecisionPage, Filed, NewDecision, Ruling};
 pub use doctor::{Concern, Finding, Findings};
-pub use export::{ExportBook, ExportEnd, ExportGem, ExportHeader, ExportLine};
+pub use export::{ExportBook, ExportDecision, ExportEnd, ExportGem, ExportHeader, ExportLine};
 pub use jobs::{
     BackedUp, Compacted, CutFrom, Dropped, Job, JobResult, JobState, Jobs, RecipeChoice, Recut, Reindexed, Task,
     Verified,

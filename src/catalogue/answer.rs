@@ -6,6 +6,7 @@ use jiff::civil::Date;
 use lapidary_gems::{RecipeError, RecipeName, Rule, WrittenGem};
 use serde::{Deserialize, Serialize};
 
+use super::Case;
 use crate::index::Library;
 use crate::language::Language;
 use crate::matching::{Identity, Passage, Relation, Score, Span};
@@ -101,6 +102,8 @@ pub struct CheckOptions {
     pub day: Option<Date>,
     /// Whether to accept recipes that some books have no gems of yet.
     pub allow_incomplete: bool,
+    /// File the report under this, if the check is made by an [`Editor`](super::Editor).
+    pub record: Option<Case>,
     /// The language of the report's note.
     pub language: Language,
 }
@@ -114,6 +117,7 @@ impl Default for CheckOptions {
             detail: true,
             day: None,
             allow_incomplete: false,
+            record: None,
             language: Language::default(),
         }
     }

@@ -44,21 +44,29 @@ impl Catalogue {
     /// [`CatalogueError::NoSuchRecipe`], [`CatalogueError::RecipeIncomplete`], [`CatalogueError::NoSuchLibrary`], and
     /// the errors of invalid gems.
     pub fn check(&self, query: &Query, options: &CheckOptions) -> Result<Report, CatalogueError> {
-        let begun = Instant::now();
         // Read everything from one snapshot, so that a change of the default recipe is never seen halfway.
-        let snapshot = self.store.snapshot();
+        self.check_in(&*self.store.snapshot(), query, options)
+    }
+
+    pub(super) fn check_in(
+        &self,
+        snapshot: &dyn Snapshot,
+        query: &Query,
+        options: &CheckOptions,
+    ) -> Result<Report, CatalogueError> {
+        let begun = Instant::now();
         if let Some(library) = &options.library
             && snapshot.walk(library, None, 1)?.is_empty()
         {
             return Err(CatalogueError::NoSuchLibrary(library.to_string()));
         }
-        let recipes = self.recipes_for(&*snapshot, query.as_gems(), options)?;
+        let recipes = self.recipes_for(snapshot, query.as_gems(), options)?;
         let asked = match query {
             Query::Text { text, clean } => Asked::of_text(text, &Text::bounded(text, *clean)?, recipes),
             Query::Gems(gems) => Asked::of_gems(gems, recipes)?,
         };
         let checking = Checking {
-            snapshot: &*snapshot,
+            snapshot,
             asked: self.in_recipes(&asked.recipes),
             digests: &asked.digests,
             bytes: asked.bytes,

@@ -281,6 +281,7 @@ impl Answering<'_> {
             error_probability,
             matches,
             disguise: None,
+            filed: None,
             note: (!notes.is_empty()).then(|| notes.join("; ")),
         })
     }

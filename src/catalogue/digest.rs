@@ -1,11 +1,17 @@
 //! The digest that identifies a book's content: BLAKE3, as printed by `b3sum`. Books added by older versions have a
 //! SHA-256 digest and keep it until their content changes, so adding the same feed again changes nothing.
 
+use lapidary_gems::{Gem, WrittenGem};
 use sha2::{Digest as _, Sha256};
 
 /// The digest of some content, in hexadecimal.
 pub(super) fn digest_of(content: &[u8]) -> String {
     blake3::hash(content).to_string()
+}
+
+/// The digest of a list of gems.
+pub(super) fn digest_of_gems(gems: &[WrittenGem]) -> String {
+    digest_of(&gems.iter().flat_map(|&gem| Gem::from(gem).0.to_le_bytes()).collect::<Vec<u8>>())
 }
 
 /// The SHA-256 digest that older versions used.

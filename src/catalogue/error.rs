@@ -114,6 +114,12 @@ pub enum CatalogueError {
         /// Some of these books.
         examples: String,
     },
+    /// No such filed check or decision.
+    #[error("there is no decision {0:?}")]
+    NoSuchDecision(String),
+    /// A decision without a ruling or a reason.
+    #[error("a decision is accepted, refused or appealed, and needs a reason")]
+    BadDecision,
     /// No such book.
     #[error("there is no book {0}")]
     NoSuchBook(BookKey),
@@ -237,6 +243,8 @@ impl Classified for CatalogueError {
             Self::BadExport { .. } => ErrorCode::BadExport,
             Self::NotRecut { .. } => ErrorCode::NotRecut,
             Self::NoSuchBook(_) => ErrorCode::NoSuchBook,
+            Self::NoSuchDecision(_) => ErrorCode::NoSuchDecision,
+            Self::BadDecision => ErrorCode::BadDecision,
             Self::OtherText(_) => ErrorCode::OtherText,
             Self::NoSuchLibrary(_) => ErrorCode::NoSuchLibrary,
             Self::ExceptAlone | Self::NothingSought(_) | Self::TooMuchSought => ErrorCode::BadQuery,

@@ -11,13 +11,15 @@ use lapidary_gems::{PackedFold, PlacedGem, Recipe};
 use serde::{Deserialize, Serialize};
 
 use super::{Catalogue, CatalogueError, Editor};
-use crate::api::{ExportBook, ExportEnd, ExportGem, ExportHeader};
+use crate::api::{ExportBook, ExportDecision, ExportEnd, ExportGem, ExportHeader};
 use crate::count::count;
 use crate::index::{Actor, NewBook, Record, RocksStore, Snapshot, StoreError, UNWATCHED, Watch};
 use crate::parse;
 
 /// The format version written. All versions from 1 up to it can be read.
 const VERSION: u32 = 1;
+/// What the line of a decision starts with.
+const DECISION: &[u8] = b"{\"decision\":";
 /// Number of books read or written at a time; fewer if together they take more than `BATCH_BYTES`.
 const BATCH: usize = 64;
 const BATCH_BYTES: usize = 4 << 20;
@@ -61,6 +63,7 @@ impl Catalogue {
                 watch(done, books)?;
             }
         }
+        self.each_decision(|decision| write_line(out, &ExportDecision { decision }))?;
         write_line(out, &ExportEnd { end: done })?;
         out.flush().map_err(CatalogueError::Output)?;
         Ok(done)
@@ -79,6 +82,7 @@ impl Catalogue {
                 let header = reading.header()?;
                 let store = RocksStore::build(folder, &header.recipes, reading.books(header.books, watch))?;
                 let catalogue = Self::with_store(Box::new(store));
+                reading.decisions(&catalogue.by(Actor::Local))?;
                 catalogue.by(Actor::Local).keep_folds(header.keeps_folds)?;
                 for name in header.ready() {
                     catalogue.store.make_ready(&Actor::Local, name)?;
@@ -122,6 +126,7 @@ impl Editor<'_> {
                 some.push(book);
             }
             if some.is_empty() {
+                reading.decisions(self)?;
                 return Ok(header.books);
             }
             watch(reading.books, header.books)?;
@@ -188,11 +193,13 @@ struct Reading<'a> {
     account: Account<'a>,
     /// Bytes of books that were read but not yet written.
     held: usize,
+    /// Whether the current line is the first decision.
+    decides: bool,
 }
 
 impl<'a> Reading<'a> {
     fn new(input: &'a mut dyn BufRead, longest: u64, account: Account<'a>) -> Self {
-        Self { input, line: Vec::new(), longest, number: 0, books: 0, ended: false, account, held: 0 }
+        Self { input, line: Vec::new(), longest, number: 0, books: 0, ended: false, account, held: 0, decides: false }
     }
 
     /// Reports the memory use of the held books plus `bytes`.
@@ -259,6 +266,32 @@ impl<'a> Reading<'a> {
         if !self.next()? {
             return Err(self.bad("the end is missing, so the export is incomplete; export again"));
         }
+        if self.line.starts_with(DECISION) {
+            (self.decides, self.ended) = (true, true);
+            return Ok(None);
+        }
+        self.end_or_book()
+    }
+
+    /// Adds the decisions after the books.
+    fn decisions(&mut self, to: &Editor<'_>) -> Result<(), CatalogueError> {
+        while self.decides {
+            self.take(2 * self.line.len())?;
+            let ExportDecision { decision } = parse::json(&self.line).map_err(|wrong| self.bad(wrong))?;
+            to.import_decision(decision)?;
+            if !self.next()? {
+                return Err(self.bad("the end is missing, so the export is incomplete; export again"));
+            }
+            self.decides = self.line.starts_with(DECISION);
+            if !self.decides && self.end_or_book()?.is_some() {
+                return Err(self.bad("a book comes after the decisions"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The book in the current line; `None` if that is the end.
+    fn end_or_book(&mut self) -> Result<Option<NewBook>, CatalogueError> {
         if let Ok(ExportEnd { end }) = serde_json::from_slice(&self.line) {
             let books = self.books;
             self.ended = true;

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use jiff::SignedDuration;
 use lapidary::api::{
-    Added, AllowList, Amendment, AuditPage, Finding, FoundBooks, Job, Key, MadeKey, MadeWebhook, NewKey, Page, Record,
-    Report, Stats, Task, Webhook,
+    Added, AllowList, Amendment, AuditPage, Decision, DecisionPage, Finding, FoundBooks, Job, Key, MadeKey,
+    MadeWebhook, NewDecision, NewKey, Page, Record, Report, Stats, Task, Webhook,
 };
-use lapidary::catalogue::{Allowable, Catalogue, CheckOptions, NewEntry, Query, Sought};
+use lapidary::catalogue::{Allowable, Catalogue, CheckOptions, NewEntry, Query, Sought, SoughtDecisions};
 use lapidary::index::{Actor, AuditFrom, BookId, BookKey, Library, Watch};
 use lapidary::server::Settings;
 use lapidary_gems::RecipeName;
@@ -18,6 +18,9 @@ use super::failure::Failure;
 /// A catalogue to work on.
 pub(super) trait Access: Sync {
     fn check(&self, query: &Query, options: &CheckOptions) -> Result<Report, Failure>;
+    fn decision(&self, id: &str) -> Result<Decision, Failure>;
+    fn decisions(&self, sought: &SoughtDecisions, cursor: Option<&str>, limit: usize) -> Result<DecisionPage, Failure>;
+    fn decide(&self, new: &NewDecision) -> Result<Decision, Failure>;
     fn add(&self, entry: NewEntry) -> Result<Added, Failure>;
     fn book(&self, key: &BookKey) -> Result<Option<Record>, Failure>;
     /// Returns the new record, or `None` if there is no such book.
@@ -56,7 +59,19 @@ pub(super) trait Access: Sync {
 
 impl Access for Arc<Catalogue> {
     fn check(&self, query: &Query, options: &CheckOptions) -> Result<Report, Failure> {
-        Ok(Catalogue::check(self, query, options)?)
+        Ok(self.by(Actor::Local).check_and_file(query, options)?)
+    }
+
+    fn decision(&self, id: &str) -> Result<Decision, Failure> {
+        Ok(Catalogue::decision(self, id, None)?)
+    }
+
+    fn decisions(&self, sought: &SoughtDecisions, cursor: Option<&str>, limit: usize) -> Result<DecisionPage, Failure> {
+        Ok(Catalogue::decisions(self, sought, None, cursor, limit)?)
+    }
+
+    fn decide(&self, new: &NewDecision) -> Result<Decision, Failure> {
+        Ok(self.by(Actor::Local).decide(new, None)?)
     }
 
     fn add(&self, entry: NewEntry) -> Result<Added, Failure> {

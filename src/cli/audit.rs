@@ -74,6 +74,9 @@ fn sentence(action: &Action) -> String {
         Action::FoldsKept { kept: true } => "started keeping folds".to_owned(),
         Action::FoldsKept { kept: false } => "stopped keeping folds".to_owned(),
         Action::JobStarted { job, kind } => format!("started job {job} ({kind})"),
+        Action::Decided { decision, ruling, check, .. } => {
+            format!("recorded {ruling} about check {check} ({decision})")
+        }
         Action::JobCancelled { job } => format!("cancelled job {job}"),
     }
 }

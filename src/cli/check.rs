@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use lapidary::api::Report;
-use lapidary::catalogue::{CheckOptions, Query, Recipes};
+use lapidary::catalogue::{Case, CheckOptions, Query, Recipes};
 use lapidary::extract::Whole;
 use lapidary::index::Library;
 use lapidary::language::Language;
@@ -60,6 +60,12 @@ pub(super) struct Check {
     /// The maximum number of matches to show per file
     #[arg(long, value_name = "N", default_value_t = CheckOptions::default().limit)]
     limit: usize,
+    /// File each report, with the file's name, so that decisions about it can be recorded (`lapidary decisions`)
+    #[arg(long)]
+    record: bool,
+    /// With --record: the reference of the case
+    #[arg(long, value_name = "REF", requires = "record")]
+    case: Option<String>,
     #[command(flatten)]
     language: LanguageArgument,
     /// Print JSON Lines: one object per file
@@ -97,6 +103,7 @@ impl Check {
             detail: true,
             day: self.day,
             allow_incomplete: self.allow_incomplete,
+            record: self.record.then(|| Case { name: None, reference: self.case.clone() }),
             language: self.language.lang,
         };
         let (stdin, paths): (Vec<_>, Vec<_>) = self.files.iter().cloned().partition(|path| path.as_os_str() == "-");
@@ -149,12 +156,19 @@ impl Check {
             Err(why) => return Ok(Err(why)),
         };
         let query = Query::Text { text, clean: self.input.clean };
+        let name = path.display().to_string();
+        let record = options.record.clone().map(|case| Case { name: Some(name.clone()), ..case });
+        let options = &CheckOptions { record, ..options.clone() };
+        let unfiled = CheckOptions { record: None, ..options.clone() };
         let mut report = match catalogue.check(&query, options) {
             // Distinguish a text that cannot be checked from options with which no text can be checked.
-            Err(Failure::Input(why)) => return catalogue.check(&Query::Gems(Vec::new()), options).map(|_| Err(why)),
+            Err(Failure::Input(why)) => return catalogue.check(&Query::Gems(Vec::new()), &unfiled).map(|_| Err(why)),
             report => report?,
         };
         let Query::Text { text, .. } = query else { return Ok(Err("it is not a text".to_owned())) };
+        if let Some(id) = &report.filed {
+            tell(format_args!("lapidary: {name}: filed as {id}"));
+        }
         let locator = Locator::new(&text, &headings);
         report.locate(&locator);
         let source = self.text_from.as_ref();

@@ -12,6 +12,7 @@ mod books;
 mod boundaries;
 mod check;
 mod compare;
+mod decisions;
 mod demo;
 mod doctor;
 mod evaluate;
@@ -68,6 +69,7 @@ enum Commands {
     Compare(compare::Compare),
     Books(books::Books),
     Keys(keys::Keys),
+    Decisions(decisions::Decisions),
     Allow(allow::Allow),
     Webhooks(webhooks::Webhooks),
     Stats(stats::Stats),
@@ -116,6 +118,7 @@ impl Command {
             Commands::Compare(task) => task.run(),
             Commands::Books(task) => task.run(),
             Commands::Keys(task) => task.run(),
+            Commands::Decisions(task) => task.run(),
             Commands::Allow(task) => task.run(),
             Commands::Webhooks(task) => task.run(),
             Commands::Stats(task) => task.run(),

@@ -6,11 +6,11 @@ use std::time::Duration;
 use std::{env, thread};
 
 use lapidary::api::{
-    Added, AllowList, AllowLists, Amendment, AuditPage, Check, Finding, Findings, FoundBooks, Imported, Job, Jobs, Key,
-    Keys, MadeKey, MadeWebhook, NewBook, NewKey, NewWebhook, Page, Problem, Record, Recut, Report, Rotation, Stats,
-    Task, ToAllow, Webhook, Webhooks,
+    Added, AllowList, AllowLists, Amendment, AuditPage, Check, Decision, DecisionPage, Finding, Findings, FoundBooks,
+    Imported, Job, Jobs, Key, Keys, MadeKey, MadeWebhook, NewBook, NewDecision, NewKey, NewWebhook, Page, Problem,
+    Record, Recut, Report, Rotation, Stats, Task, ToAllow, Webhook, Webhooks,
 };
-use lapidary::catalogue::{Allowable, CheckOptions, Content, NewEntry, Query, Recipes, Sought};
+use lapidary::catalogue::{Allowable, CheckOptions, Content, NewEntry, Query, Recipes, Sought, SoughtDecisions};
 use lapidary::client::unanswered;
 use lapidary::description::Description;
 use lapidary::error::ErrorCode;
@@ -204,7 +204,7 @@ fn parts(content: Content) -> (Option<String>, Option<bool>, Option<Vec<WrittenG
 
 impl Access for Remote {
     fn check(&self, query: &Query, options: &CheckOptions) -> Result<Report, Failure> {
-        let CheckOptions { recipes, library, limit, detail, day, allow_incomplete, language } = options.clone();
+        let CheckOptions { recipes, library, limit, detail, day, allow_incomplete, record, language } = options.clone();
         let (text, clean, gems) = match query.clone() {
             Query::Text { text, clean } => (Some(text), clean, None),
             Query::Gems(gems) => (None, None, Some(gems)),
@@ -225,10 +225,36 @@ impl Access for Remote {
             detail: Some(detail),
             day,
             allow_incomplete: allow_incomplete.then_some(true),
+            record: record.is_some(),
+            name: record.as_ref().and_then(|case| case.name.clone()),
+            case: record.and_then(|case| case.reference),
             mark: None,
         };
         let request = self.agent.post(self.at("/v1/checks")).header(ACCEPT_LANGUAGE, language.tag());
         self.parsed(self.read(request.send_json(&check))?)
+    }
+
+    fn decision(&self, id: &str) -> Result<Decision, Failure> {
+        self.get(&format!("/v1/decisions/{}", encoded(id)))
+    }
+
+    fn decisions(&self, sought: &SoughtDecisions, cursor: Option<&str>, limit: usize) -> Result<DecisionPage, Failure> {
+        let SoughtDecisions { digest, book, day } = sought;
+        let (day, limit) = (day.map(|day| day.to_string()), limit.to_string());
+        let parameters = [
+            ("digest", digest.as_deref()),
+            ("library", book.as_ref().map(|book| book.library.as_str())),
+            ("book", book.as_ref().map(|book| book.id.as_str())),
+            ("day", day.as_deref()),
+            ("cursor", cursor),
+            ("limit", Some(&*limit)),
+        ];
+        let given = parameters.into_iter().filter_map(|(name, value)| Some((name, value?)));
+        self.parsed(self.read(self.agent.get(self.at("/v1/decisions")).query_pairs(given).call())?)
+    }
+
+    fn decide(&self, new: &NewDecision) -> Result<Decision, Failure> {
+        self.post("/v1/decisions", new)
     }
 
     fn add(&self, entry: NewEntry) -> Result<Added, Failure> {

@@ -96,6 +96,17 @@ pub enum Action {
         /// The kind of job.
         kind: String,
     },
+    /// A check was filed, or a decision about one recorded.
+    Decided {
+        /// The id of the entry.
+        decision: String,
+        /// `checked`, `accepted`, `refused` or `appealed`.
+        ruling: String,
+        /// The id of the check that it is about.
+        check: String,
+        /// The digest of the checked text.
+        digest: String,
+    },
     /// A job was cancelled.
     JobCancelled {
         /// Its number.

@@ -42,6 +42,14 @@ pub trait Store: Send + Sync {
     /// Returns the rows of a table, sorted by key.
     fn table(&self, table: Table) -> Result<Vec<Row>, StoreError>;
 
+    /// Returns up to `limit` rows of a table whose keys start with `prefix`, sorted by key, starting after the key `after`.
+    fn page(&self, table: Table, prefix: &[u8], after: Option<&[u8]>, limit: usize) -> Result<Vec<Row>, StoreError> {
+        let mut rows = self.table(table)?;
+        rows.retain(|(key, _)| key.starts_with(prefix) && after.is_none_or(|after| key.as_slice() > after));
+        rows.truncate(limit);
+        Ok(rows)
+    }
+
     /// Changes rows and writes the audit log entries for them in one atomic step. Does not wait for changes of books,
     /// however long those take.
     ///

@@ -17,6 +17,8 @@ pub enum Table {
     Webhooks,
     /// How far each webhook has got in the audit log, by library.
     WebhookProgress,
+    /// Filed checks and decisions, with their search keys (`catalogue/decisions.rs`).
+    Decisions,
 }
 
 impl Table {
@@ -31,6 +33,7 @@ impl Table {
             Self::AllowLists => "allow",
             Self::Webhooks => "webhook",
             Self::WebhookProgress => "webhook-progress",
+            Self::Decisions => "decision",
         }
     }
 }

@@ -72,6 +72,7 @@ fn report(mut matches: Vec<Match>) -> Report {
         error_probability: None,
         matches,
         disguise: None,
+        filed: None,
         note: None,
     }
 }

@@ -14,7 +14,7 @@ use utoipa::{PartialSchema, ToSchema};
 
 use super::access::Needs;
 use super::calls::{Call, TEXT, form_of_files, lines as json_lines};
-use super::checks::{locate, options_in, question};
+use super::checks::{locate, options_in, question, unfiled};
 use super::lines::{self, StreamLine};
 use super::memory::Room;
 use super::problem::Problem;
@@ -91,7 +91,7 @@ async fn check_files(
     language: Language,
 ) -> Result<HttpResponse, Problem> {
     let (options, clean) = options_in(request.query_string())?;
-    let options = CheckOptions { language, ..options };
+    let options = CheckOptions { language, ..unfiled(options)? };
     let mut response = forms::answer(request, payload, state, move |catalogue, file, room| {
         let (number, name) = (file.number, file.name().map(ToOwned::to_owned));
         let report = file.raw.and_then(|raw| {
@@ -142,7 +142,8 @@ fn answer(
 }
 
 fn checked(catalogue: &Catalogue, language: Language, line: &[u8]) -> Result<Report, Problem> {
-    let (query, mut options) = question(body::json(line)?)?;
+    let (query, options) = question(body::json(line)?)?;
+    let mut options = unfiled(options)?;
     options.language = language;
     let mut report = catalogue.check(&query, &options)?;
     locate(&mut report, &query, &[]);

@@ -19,7 +19,7 @@ use super::parameters;
 use super::problem::{Problem, excerpt};
 use super::work::{Answer, work};
 use crate::api::{Check, CheckParameters, GemsForm, Report};
-use crate::catalogue::{CatalogueError, CheckOptions, MAX_GEMS, Query, Recipes};
+use crate::catalogue::{Case, CatalogueError, CheckOptions, MAX_GEMS, Query, Recipes};
 use crate::error::ErrorCode;
 use crate::extract::{Heading, Whole};
 use crate::index::Rights;
@@ -63,7 +63,7 @@ async fn check(request: HttpRequest, payload: Payload, state: Data<State>) -> Re
         let Asked { name, query, headings, mut options, mut room } = asked(body, &parameters)?;
         options.language = language;
         room.grow_for(query.as_text(), catalogue)?;
-        let mut report = catalogue.check(&query, &options)?;
+        let mut report = catalogue.check_and_file(&query, &options)?;
         locate(&mut report, &query, &headings);
         if !page {
             return Ok(Answer::ok(&report)?.in_language(language));
@@ -157,7 +157,7 @@ fn asked(body: Body, parameters: &str) -> Result<Asked, Problem> {
 /// The options in a query string, and whether to clean the text.
 pub(super) fn options_in(parameters: &str) -> Result<(CheckOptions, Option<bool>), Problem> {
     let known = "recipe, recipes, library, limit (a number), detail (true or false), day (such as 2026-01-31), \
-                 allow_incomplete (true or false) and clean (true or false)";
+                 allow_incomplete (true or false), clean (true or false), record (true or false), name and case";
     let parameters: CheckParameters = parameters::query(parameters, known)?;
     let clean = parameters.clean;
     Ok((check_options(parameters)?, clean))
@@ -165,7 +165,8 @@ pub(super) fn options_in(parameters: &str) -> Result<(CheckOptions, Option<bool>
 
 /// Converts a request into a query and its options.
 pub(super) fn question(asked: Check) -> Result<(Query, CheckOptions), Problem> {
-    let Check { gems, text, clean, recipe, recipes, library, limit, detail, day, allow_incomplete, mark: _ } = asked;
+    let Check { gems, text, clean, recipe, recipes, library, limit, detail, day, allow_incomplete, .. } = asked;
+    let (record, name, case) = (Some(asked.record), asked.name, asked.case);
     let query = match (gems, text) {
         (Some(_), None) if clean.is_some() => {
             return Err(Problem::new(ErrorCode::BadJson, "'clean' applies only to a text; leave it out with gems"));
@@ -174,7 +175,18 @@ pub(super) fn question(asked: Check) -> Result<(Query, CheckOptions), Problem> {
         (None, Some(text)) => Query::Text { text, clean },
         _ => return Err(Problem::new(ErrorCode::BadJson, "give exactly one of 'gems' and 'text'")),
     };
-    let options = CheckParameters { recipe, recipes: None, library, limit, detail, day, allow_incomplete, clean: None };
+    let options = CheckParameters {
+        recipe,
+        library,
+        limit,
+        detail,
+        day,
+        allow_incomplete,
+        record,
+        name,
+        case,
+        ..CheckParameters::default()
+    };
     let mut options = check_options(options)?;
     if let Some(recipes) = recipes {
         options.recipes = named(&options.recipes, &recipes)?;
@@ -197,8 +209,28 @@ fn check_options(asked: CheckParameters) -> Result<CheckOptions, Problem> {
         detail: asked.detail.unwrap_or(usual.detail),
         day: asked.day,
         allow_incomplete: asked.allow_incomplete.unwrap_or(usual.allow_incomplete),
+        record: record(asked.record, asked.name, asked.case)?,
         language: usual.language,
     })
+}
+
+/// What to file a check under.
+fn record(record: Option<bool>, name: Option<String>, reference: Option<String>) -> Result<Option<Case>, Problem> {
+    if record == Some(true) {
+        return Ok(Some(Case { name, reference }));
+    }
+    if name.is_some() || reference.is_some() {
+        return Err(Problem::new(ErrorCode::BadQuery, "'name' and 'case' work only with 'record': true"));
+    }
+    Ok(None)
+}
+
+/// Refuses to file checks of which a request has many.
+pub(super) fn unfiled(options: CheckOptions) -> Result<CheckOptions, Problem> {
+    match options.record {
+        Some(_) => Err(Problem::new(ErrorCode::BadQuery, "'record' works only with /v1/checks, one text at a time")),
+        None => Ok(options),
+    }
 }
 
 /// The recipes of `recipes`, unless `recipe` has named one.

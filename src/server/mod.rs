@@ -17,6 +17,7 @@ mod body;
 mod books;
 mod calls;
 mod checks;
+mod decisions;
 mod doctor;
 mod export;
 mod feed;

@@ -16,12 +16,12 @@ use actix_web::middleware::Next;
 use actix_web::web::{Bytes, Data};
 use jiff::Timestamp;
 use tracing::{Instrument, Span};
-use uuid::{NoContext, Uuid};
 
 use super::State;
 use super::problem::{Problem, REQUEST_ID};
 use super::turns::{Client, Lane};
 use super::work::ProblemCode;
+use crate::id::new_id;
 use crate::index::Actor;
 use crate::metrics::METRICS;
 
@@ -134,11 +134,7 @@ fn request_id(headers: &HeaderMap) -> String {
     if let Some(id) = given.filter(|id| (1..=ID_BYTES).contains(&id.len()) && id.bytes().all(sane)) {
         return id.to_owned();
     }
-    // `Uuid::now_v7` panics if the clock is set to before 1970.
-    let now = Timestamp::now();
-    let (seconds, nanoseconds) = (now.as_second().try_into(), now.subsec_nanosecond().try_into());
-    let now = uuid::Timestamp::from_unix(NoContext, seconds.unwrap_or(0), nanoseconds.unwrap_or(0));
-    Uuid::new_v7(now).to_string()
+    new_id(Timestamp::now()).to_string()
 }
 
 /// Logs and counts a request when dropped: once, whatever its outcome.

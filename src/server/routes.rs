@@ -12,7 +12,7 @@ use utoipa::openapi::path::HttpMethod;
 
 use super::access::guarded;
 use super::calls::Call;
-use super::{allow, audit, batch, books, checks, doctor, export, feed, find, health, import};
+use super::{allow, audit, batch, books, checks, decisions, doctor, export, feed, find, health, import};
 use super::{jobs, keys, libraries, metrics, openapi, problem, stats, webhooks};
 
 /// Calls on one subject.
@@ -24,7 +24,7 @@ pub(super) struct Section {
 }
 
 /// All calls.
-pub(super) fn all() -> [Section; 7] {
+pub(super) fn all() -> [Section; 8] {
     let section =
         |tag, about, calls: Vec<Vec<Call>>| Section { tag, about, calls: calls.into_iter().flatten().collect() };
     [
@@ -34,6 +34,7 @@ pub(super) fn all() -> [Section; 7] {
             "The books in the catalogue",
             vec![libraries::calls(), find::calls(), feed::calls(), books::calls()],
         ),
+        section("decisions", "Filed checks, and what was decided about them", vec![decisions::calls()]),
         section("allow-lists", "Content that never blocks publication", vec![allow::calls()]),
         section("webhooks", "Notifications about new books that match others", vec![webhooks::calls()]),
         section("jobs", "Long-running operations", vec![jobs::calls()]),

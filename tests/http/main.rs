@@ -5,6 +5,7 @@ mod common;
 
 mod books;
 mod checks;
+mod decisions;
 mod find;
 mod forbidden;
 mod gate;

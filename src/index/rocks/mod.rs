@@ -236,6 +236,10 @@ impl Store for RocksStore {
         rows::read(self, table)
     }
 
+    fn page(&self, table: Table, prefix: &[u8], after: Option<&[u8]>, limit: usize) -> Result<Vec<Row>, StoreError> {
+        rows::page(self, table, prefix, after, limit)
+    }
+
     fn apply(&self, by: &Actor, changes: &[RowChange], actions: &[Action]) -> Result<(), StoreError> {
         rows::apply(self, by, changes, actions)
     }

@@ -18,6 +18,7 @@ fn place(table: Table) -> (Family, Vec<u8>) {
     match table {
         Table::Keys => (Family::Keys, Vec::new()),
         Table::Jobs => (Family::Jobs, Vec::new()),
+        Table::Decisions => (Family::Decisions, Vec::new()),
         Table::Folds => (Family::Meta, MetaKey::Folds.bytes()),
         Table::Access | Table::AllowLists | Table::Webhooks | Table::WebhookProgress => {
             (Family::Meta, MetaKey::Setting(table.as_str().as_bytes(), b"").bytes())
@@ -26,11 +27,26 @@ fn place(table: Table) -> (Family, Vec<u8>) {
 }
 
 pub(super) fn read(store: &RocksStore, table: Table) -> Result<Vec<Row>, StoreError> {
-    let (family, prefix) = place(table);
+    page(store, table, b"", None, usize::MAX)
+}
+
+/// Reads up to `limit` rows whose keys start with `prefix`, after the key `after`.
+pub(super) fn page(
+    store: &RocksStore,
+    table: Table,
+    prefix: &[u8],
+    after: Option<&[u8]>,
+    limit: usize,
+) -> Result<Vec<Row>, StoreError> {
+    let (family, place) = place(table);
+    // The first key after another one is that key with a zero byte.
+    let first = after.map_or_else(|| prefix.to_vec(), |after| [after, b"\0"].concat()).max(prefix.to_vec());
+    let from = [place.as_slice(), &first].concat();
     let mut rows = Vec::new();
-    for entry in store.db.iterator_cf(store.family(family), IteratorMode::From(&prefix, Direction::Forward)) {
+    for entry in store.db.iterator_cf(store.family(family), IteratorMode::From(&from, Direction::Forward)).take(limit) {
         let (key, value) = entry.map_err(|e| store.failed(&e))?;
-        let Some(key) = key.strip_prefix(prefix.as_slice()) else { break };
+        let key = key.strip_prefix(place.as_slice()).filter(|key| key.starts_with(prefix));
+        let Some(key) = key else { break };
         rows.push((key.to_vec(), value.into_vec()));
     }
     Ok(rows)

@@ -107,7 +107,7 @@ impl Access {
         };
         may(&key, request, needs)?;
         request.extensions_mut().insert(Guest(Some(key.id.clone())));
-        if matches!(needs, Needs::Ingest | Needs::AnyIngest) {
+        if matches!(needs, Needs::Ingest | Needs::AnyIngest | Needs::Check) {
             let libraries = (key.role != Role::Admin).then(|| key.libraries.clone());
             request.extensions_mut().insert(Visible(libraries));
         }

@@ -162,6 +162,8 @@ pub(super) enum Family {
     /// └────────┘
     /// ```
     Keys,
+    /// Filed checks and decisions about them, in the form of the catalogue (`catalogue/decisions.rs`).
+    Decisions,
     /// The audit log. A long one loses its oldest entries ([`super::audit`]):
     ///
     /// ```text
@@ -174,7 +176,7 @@ pub(super) enum Family {
 
 impl Family {
     /// All families. Those that a folder lacks are created when it is opened.
-    pub(super) const ALL: [Self; 13] = [
+    pub(super) const ALL: [Self; 14] = [
         Self::Meta,
         Self::Books,
         Self::Ids,
@@ -187,6 +189,7 @@ impl Family {
         Self::Folds,
         Self::Jobs,
         Self::Keys,
+        Self::Decisions,
         Self::Audit,
     ];
     /// The families that every folder has had since the oldest version. A folder without one of them is damaged.
@@ -208,6 +211,7 @@ impl Family {
             Self::Folds => "folds",
             Self::Jobs => "jobs",
             Self::Keys => "keys",
+            Self::Decisions => "decisions",
             Self::Audit => "audit",
         }
     }

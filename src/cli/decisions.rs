@@ -1,0 +1,124 @@
+//! `lapidary decisions list|show|record`.
+
+use std::io::{self, Write as _};
+
+use clap::{Args, Subcommand};
+use jiff::civil::Date;
+use lapidary::api::{Decision, NewDecision, Ruling};
+use lapidary::catalogue::SoughtDecisions;
+use lapidary::index::{BookId, BookKey, Library};
+use lapidary::report::clean;
+
+use super::arguments::Target;
+use super::failure::{Failure, Status};
+use super::terminal::out;
+
+/// How many entries to read at a time.
+const PAGE: usize = 1_000;
+
+/// Manage decisions about checks that were filed with `check --record`.
+#[derive(Args)]
+pub(super) struct Decisions {
+    #[command(subcommand)]
+    command: DecisionsCommand,
+}
+
+#[derive(Subcommand)]
+enum DecisionsCommand {
+    /// List filed checks and decisions, oldest first
+    List {
+        #[command(flatten)]
+        target: Target,
+        /// Only about the text with this digest, as printed by `b3sum`
+        #[arg(long)]
+        digest: Option<String>,
+        /// Only about checks that matched this book
+        #[arg(long, value_name = "ID", requires = "library")]
+        book: Option<BookId>,
+        /// The library of the book
+        #[arg(long, requires = "book")]
+        library: Option<Library>,
+        /// Only of this day, in UTC
+        #[arg(long, value_name = "YYYY-MM-DD")]
+        day: Option<Date>,
+        /// Print JSON Lines
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print a filed check with its report, or a decision, as JSON
+    Show {
+        #[command(flatten)]
+        target: Target,
+        /// Its id
+        id: String,
+    },
+    /// Record what was decided about a filed check, and why
+    Record {
+        #[command(flatten)]
+        target: Target,
+        /// What was decided: accepted, refused or appealed
+        #[arg(long, value_parser = ruling)]
+        ruling: Ruling,
+        /// Why
+        #[arg(long, value_name = "TEXT")]
+        reason: String,
+        /// The id of the filed check
+        id: String,
+    },
+}
+
+impl Decisions {
+    pub(super) fn run(self) -> Result<Status, Failure> {
+        match self.command {
+            DecisionsCommand::List { target, digest, book, library, day, json } => {
+                let book = library.zip(book).map(|(library, id)| BookKey { library, id });
+                list(&target, &SoughtDecisions { digest, book, day }, json)?;
+            }
+            DecisionsCommand::Show { target, id } => {
+                let decision = target.open()?.decision(&id)?;
+                let mut out = out(true);
+                serde_json::to_writer_pretty(&mut out, &decision).map_err(io::Error::from)?;
+                writeln!(out)?;
+            }
+            DecisionsCommand::Record { target, ruling, reason, id } => {
+                let made = target.open()?.decide(&NewDecision { check: id, ruling, reason })?;
+                writeln!(out(false), "{}", line(&made))?;
+            }
+        }
+        Ok(Status::Done)
+    }
+}
+
+fn list(target: &Target, sought: &SoughtDecisions, json: bool) -> Result<(), Failure> {
+    let catalogue = target.open()?;
+    let mut out = io::BufWriter::new(out(json));
+    let mut cursor = None;
+    loop {
+        let page = catalogue.decisions(sought, cursor.as_deref(), PAGE)?;
+        for decision in &page.decisions {
+            if json {
+                serde_json::to_writer(&mut out, decision).map_err(io::Error::from)?;
+                writeln!(out)?;
+            } else {
+                writeln!(out, "{}", line(decision))?;
+            }
+        }
+        cursor = page.next_cursor;
+        if cursor.is_none() {
+            return Ok(out.flush()?);
+        }
+    }
+}
+
+fn line(decision: &Decision) -> String {
+    let Decision { id, at, actor, ruling, check, verdict, name, case, reason, .. } = decision;
+    let about = if *ruling == Ruling::Checked { verdict.as_str() } else { check };
+    let said: Vec<String> = [name, case, reason].into_iter().flatten().map(|said| clean(said)).collect();
+    format!("{id}\t{at}\t{}\t{}\t{about}\t{}", clean(actor), ruling.as_str(), said.join("\t"))
+}
+
+fn ruling(word: &str) -> Result<Ruling, String> {
+    let all = [Ruling::Accepted, Ruling::Refused, Ruling::Appealed];
+    let found = all.into_iter().find(|ruling| ruling.as_str() == word);
+    found.ok_or_else(|| "it must be accepted, refused or appealed".to_owned())
+}

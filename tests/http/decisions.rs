@@ -1,0 +1,142 @@
+//! Filed checks, and the decisions about them.
+
+use serde_json::{Value, json};
+
+use crate::common::prose;
+use crate::running::{JSON, NDJSON, Running, TEXT, assert_has};
+
+fn file(server: &Running, text: &str) -> Value {
+    let asked = json!({ "text": text, "record": true, "name": "upload.txt", "case": "17/2026" });
+    server.post("/v1/checks", JSON, asked.to_string()).expect(200)
+}
+
+fn shown(server: &Running, id: &Value) -> Value {
+    server.get(&format!("/v1/decisions/{}", id.as_str().expect("an id"))).expect(200)
+}
+
+#[test]
+fn a_filed_check_can_be_repeated() {
+    let server = Running::start();
+    let (text, other) = (prose(1, 4_000), prose(2, 4_000));
+    let empty = file(&server, &text);
+    server.put_text("/v1/libraries/house/books/1", "protected", &text).expect(201);
+    let report = file(&server, &text);
+    let entry = shown(&server, &report["filed"]);
+    let digest = blake3::hash(text.as_bytes()).to_string();
+    let expected = json!({
+        "id": report["filed"], "check": report["filed"], "ruling": "checked", "digest": digest, "verdict": "protected",
+        "name": "upload.txt", "case": "17/2026", "actor": "anonymous"
+    });
+    assert_has(&entry, expected);
+    let filed = &entry["filed"];
+    assert_eq!(filed["version"], env!("CARGO_PKG_VERSION"));
+    let without_places = |report: &Value| {
+        let mut report = report.clone();
+        for found in report["matches"].as_array_mut().unwrap() {
+            found["spans"] = found["spans"].as_array().unwrap().len().into();
+        }
+        report["filed"] = Value::Null;
+        report
+    };
+    assert_eq!(without_places(&filed["report"]), without_places(&report));
+
+    // Repeated, the answer and the state are the same, although entries were added meanwhile.
+    let again = shown(&server, &file(&server, &text)["filed"]);
+    assert_eq!(without_places(&again["filed"]["report"]), without_places(&filed["report"]));
+    let of = |entry: &Value| (entry["filed"]["catalogue"].clone(), entry["filed"]["state"].clone());
+    assert_eq!(of(&again), of(&entry));
+    // After a change of the catalogue, the state differs.
+    let before = shown(&server, &empty["filed"]);
+    assert_eq!(of(&before).0, of(&entry).0);
+    let mut states = vec![of(&before).1, of(&entry).1];
+    let mut now = || {
+        let state = of(&shown(&server, &file(&server, &text)["filed"])).1;
+        assert!(!states.contains(&state), "{states:?}");
+        states.push(state);
+    };
+    server.put_text("/v1/libraries/house/books/2", "free", &other).expect(201);
+    now();
+    server.put_text("/v1/libraries/house/books/2", "unknown", &other).expect(200);
+    now();
+    server.put("/v1/allow/a", JSON, json!({ "book": { "library": "house", "id": "2" } }).to_string()).expect(201);
+    now();
+    server.send("DELETE", "/v1/libraries/house/books/2", &[], b"");
+    now();
+}
+
+#[test]
+fn decisions_are_kept_and_found() {
+    let server = Running::start();
+    let text = prose(1, 4_000);
+    server.put_text("/v1/libraries/house/books/1", "protected", &text).expect(201);
+    let check = file(&server, &text)["filed"].clone();
+    let other = server.post("/v1/checks?record=true&name=b&case=c", TEXT, prose(2, 4_000)).expect(200)["filed"].clone();
+    let decide = |check: &Value, ruling: &str, reason: &str| {
+        let new = json!({ "check": check, "ruling": ruling, "reason": reason }).to_string();
+        server.post("/v1/decisions", JSON, new)
+    };
+    let refused = decide(&check, "refused", "a copy").expect(201);
+    assert_has(&refused, json!({ "check": check, "ruling": "refused", "reason": "a copy", "case": "17/2026" }));
+    decide(&check, "appealed", "our own edition").expect(201);
+    decide(&other, "accepted", "nothing found").expect(201);
+    decide(&check, "checked", "x").problem(422, "bad_decision", "no ruling");
+    decide(&check, "refused", " ").problem(422, "bad_decision", "no reason");
+    decide(&refused["id"], "refused", "x").problem(404, "no_such_decision", "not about a check");
+    decide(&json!("nonsense"), "refused", "x").problem(404, "no_such_decision", "no id");
+    decide(&check, "refused", &"x".repeat(4_001)).problem(422, "too_long", "a long reason");
+    decide(&check, "burnt", "x").problem(400, "bad_json", "no such ruling");
+
+    let list = |query: &str| {
+        let mut found = Vec::new();
+        let mut cursor = String::new();
+        loop {
+            let page = server.get(&format!("/v1/decisions?{query}{cursor}")).expect(200);
+            for decision in page["decisions"].as_array().unwrap() {
+                assert!(decision["filed"].is_null(), "lists are short");
+                found.push(format!(
+                    "{} {}",
+                    decision["ruling"].as_str().unwrap(),
+                    decision["verdict"].as_str().unwrap()
+                ));
+            }
+            let Some(next) = page["next_cursor"].as_str() else { return found };
+            cursor = format!("&cursor={next}");
+        }
+    };
+    let about = ["checked protected", "refused protected", "appealed protected"];
+    let digest = blake3::hash(text.as_bytes()).to_string();
+    let day = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date();
+    for limit in [1, 2, 100] {
+        assert_eq!(list(&format!("limit={limit}")).len(), 5);
+        for query in [
+            format!("digest={digest}"),
+            "library=house&book=1".to_owned(),
+            format!("digest={digest}&library=house&book=1&day={day}"),
+        ] {
+            assert_eq!(list(&format!("{query}&limit={limit}")), about, "{query}");
+        }
+    }
+    assert_eq!(list(&format!("day={day}")).len(), 5);
+    for nothing in ["day=2020-01-01", "day=2099-01-01", "digest=00", "library=house&book=2"] {
+        assert!(list(nothing).is_empty(), "{nothing}");
+    }
+    server.get("/v1/decisions?library=house").problem(400, "bad_query", "no book");
+    server.get("/v1/decisions?cursor=x").problem(400, "bad_cursor", "a forged cursor");
+    let audit = server.get("/v1/audit?limit=1000").expect(200);
+    let decided = audit["entries"].as_array().unwrap().iter().filter(|entry| entry["action"] == "decided");
+    let rulings: Vec<&str> = decided.map(|entry| entry["ruling"].as_str().unwrap()).collect();
+    assert_eq!(rulings, ["checked", "checked", "refused", "appealed", "accepted"]);
+}
+
+#[test]
+fn only_single_checks_are_filed() {
+    let server = Running::start();
+    let asked = json!({ "text": "x", "record": true }).to_string();
+    let answers = server.post("/v1/checks:batch", NDJSON, &asked).lines();
+    assert_eq!(answers[0]["problem"]["code"], "bad_query");
+    server.post("/v1/checks?case=1", TEXT, "x").problem(400, "bad_query", "a case without record");
+    let long = json!({ "text": "x", "record": true, "case": "x".repeat(1_001) }).to_string();
+    server.post("/v1/checks", JSON, long).problem(422, "too_long", "a long case");
+    assert_eq!(server.get("/v1/decisions").expect(200)["decisions"], json!([]));
+    assert!(server.check_text("x")["filed"].is_null());
+}
