@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The base of the recipes that fold a text into words.
-pub(super) const WORDS: &str = "hardened";
+/// The base of the recipes that fold a text into sounds.
+pub(super) const SOUNDS: &str = "sounds";
 
 /// The letter tables and steps that an exact recipe folds with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

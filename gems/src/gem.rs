@@ -91,7 +91,7 @@ impl<'de> Deserialize<'de> for WrittenGem {
 }
 
 /// A byte range `start..end` of the UTF-8 source text, not counting a byte-order mark.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "utoipa", derive(utoipa::ToSchema))]
 pub struct Place {
     /// The first byte of the range.

@@ -2,22 +2,22 @@
 //!
 //! ```text
 //! ┌────────┬──────────────────┬───────────────────┬─────────────────────┬──────────────────────┐
-//! │ count  │ digits           │ others            │ gaps                │ lengths              │
-//! │ varint │ two per byte,    │ a varint for each │ a zigzag varint per │ a varint per digit:  │
-//! │        │ low nibble first;│ 15: the character │ digit: start - that │ end - start          │
-//! │        │ 15: not ASCII    │                   │ of the digit before │                      │
+//! │ count  │ symbols          │ others            │ gaps                │ lengths              │
+//! │ varint │ two per byte,    │ a varint for each │ a zigzag varint per │ a varint per symbol: │
+//! │        │ low nibble first;│ 15: the character │ symbol: start - that│ end - start          │
+//! │        │ 15: another      │                   │ of the symbol before│                      │
 //! └────────┴──────────────────┴───────────────────┴─────────────────────┴──────────────────────┘
 //! ```
 //!
-//! The places of all digits are included, because the gems of another cut begin and end at other digits. A store
-//! compresses the bytes well: most gaps and lengths take one of very few values. A fold of words has the same format
-//! without digits, and with all codes as others.
+//! A symbol is a digit, or in a fold of sounds, one of nine letters. The places of all symbols are included, because the
+//! gems of another cut begin and end at other symbols. A store compresses the bytes well: most gaps and lengths take one of
+//! very few values.
 
-use super::base::{Base, WORDS};
+use super::base::{Base, SOUNDS};
 use super::gem::Place;
 use crate::varint;
 
-/// A packed fold with the places of its digits. Any recipe with the same base cuts it into the gems that it would
+/// A packed fold with the places of its symbols. Any recipe with the same base cuts it into the gems that it would
 /// compute from the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PackedFold {
@@ -25,43 +25,41 @@ pub struct PackedFold {
     bytes: Vec<u8>,
 }
 
-/// Marks a digit outside ASCII.
+/// The symbols of less than four bits.
+const DIGITS: &str = "0123456789";
+const LETTERS: &str = "PVKTSLMNR";
+/// Marks any other symbol.
 const OTHER: u8 = 15;
 
+/// The symbols that a fold has a number for.
+fn numbered(base: &str) -> &'static str {
+    if base == SOUNDS { LETTERS } else { DIGITS }
+}
+
 impl PackedFold {
-    pub(super) fn pack(base: Base, digits: &[(char, Place)]) -> Self {
-        let mut bytes = Vec::with_capacity(digits.len() * 5 / 2 + 10);
-        varint::put(&mut bytes, digits.len() as u64);
-        let nibble = |&(digit, _): &(char, Place)| digit.to_digit(10).map_or(OTHER, |value| value as u8);
-        for two in digits.chunks(2) {
+    pub(super) fn pack(base: &'static str, symbols: &[(char, Place)]) -> Self {
+        let mut bytes = Vec::with_capacity(symbols.len() * 5 / 2 + 10);
+        varint::put(&mut bytes, symbols.len() as u64);
+        let numbers = numbered(base);
+        let nibble = |&(symbol, _): &(char, Place)| numbers.find(symbol).map_or(OTHER, |number| number as u8);
+        for two in symbols.chunks(2) {
             bytes.push(nibble(&two[0]) | two.get(1).map_or(0, nibble) << 4);
         }
-        for (digit, _) in digits.iter().filter(|digit| nibble(digit) == OTHER) {
-            varint::put(&mut bytes, u64::from(u32::from(*digit)));
+        for (symbol, _) in symbols.iter().filter(|symbol| nibble(symbol) == OTHER) {
+            varint::put(&mut bytes, u64::from(u32::from(*symbol)));
         }
-        put_places(&mut bytes, digits);
-        Self { base: base.name(), bytes }
-    }
-
-    /// Packs a fold of words, each a number.
-    pub(super) fn of_words(words: &[(u32, Place)]) -> Self {
-        let mut bytes = Vec::with_capacity(words.len() * 5 + 10);
-        varint::put(&mut bytes, words.len() as u64);
-        for (word, _) in words {
-            varint::put(&mut bytes, u64::from(*word));
-        }
-        put_places(&mut bytes, words);
-        Self { base: WORDS, bytes }
+        put_places(&mut bytes, symbols);
+        Self { base, bytes }
     }
 
     /// A fold from the bytes of [`Self::as_bytes`] and the name of its base; `None` if there is no such base.
     #[must_use]
     pub fn new(base: &str, bytes: Vec<u8>) -> Option<Self> {
-        let base = Base::named(base).map(Base::name).or((base == WORDS).then_some(WORDS))?;
+        let base = Base::named(base).map(Base::name).or((base == SOUNDS).then_some(SOUNDS))?;
         Some(Self { base, bytes })
     }
 
-    /// The name of the built-in recipe that has this fold.
+    /// The name of the fold, as by `Recipe::base`.
     #[must_use]
     pub fn base(&self) -> &'static str {
         self.base
@@ -73,35 +71,22 @@ impl PackedFold {
         &self.bytes
     }
 
-    /// The digits with their places; `None` if the bytes are not a fold, or the fold has another base.
-    pub(super) fn digits(&self, base: Base) -> Option<Vec<(char, Place)>> {
-        let mut bytes = (self.base == base.name()).then_some(self.bytes.as_slice())?;
+    /// The symbols with their places; `None` if the bytes are not a fold, or the fold has another base.
+    pub(super) fn symbols(&self, base: &str) -> Option<Vec<(char, Place)>> {
+        let mut bytes = (self.base == base).then_some(self.bytes.as_slice())?;
         let count = usize::try_from(varint::take(&mut bytes)?).ok()?;
         let packed = bytes.split_off(..count.div_ceil(2))?;
-        let mut digits = Vec::with_capacity(count);
+        let numbers = numbered(base).as_bytes();
+        let mut symbols = Vec::with_capacity(count);
         for i in 0..count {
-            let digit = match packed[i / 2] >> (i % 2 * 4) & 0xf {
-                digit @ 0..=9 => char::from(b'0' + digit),
+            let symbol = match packed[i / 2] >> (i % 2 * 4) & 0xf {
                 OTHER => char::from_u32(u32::try_from(varint::take(&mut bytes)?).ok()?)?,
-                _ => return None,
+                number => char::from(*numbers.get(usize::from(number))?),
             };
-            digits.push((digit, Place { start: 0, end: 0 }));
+            symbols.push((symbol, Place { start: 0, end: 0 }));
         }
-        take_places(bytes, &mut digits)?;
-        Some(digits)
-    }
-
-    /// The words with their places; `None` if the bytes are not a fold of words.
-    pub(super) fn words(&self) -> Option<Vec<(u32, Place)>> {
-        let mut bytes = (self.base == WORDS).then_some(self.bytes.as_slice())?;
-        let count = varint::take(&mut bytes)?;
-        // No preallocation: the count may be wrong.
-        let mut words = Vec::new();
-        for _ in 0..count {
-            words.push((u32::try_from(varint::take(&mut bytes)?).ok()?, Place { start: 0, end: 0 }));
-        }
-        take_places(bytes, &mut words)?;
-        Some(words)
+        take_places(bytes, &mut symbols)?;
+        Some(symbols)
     }
 }
 

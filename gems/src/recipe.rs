@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::base::{Base, WORDS};
+use super::base::{Base, SOUNDS};
 use super::boundaries::{Boundaries, BoundariesError};
 use super::cut::Cutter;
 #[cfg(fuzzing)]
@@ -47,7 +47,7 @@ pub struct Recipe {
 enum Method {
     /// Digits, cut at boundary sequences.
     Exact { base: Base, boundaries: Boundaries },
-    /// Words, hashed a few in a row.
+    /// Consonants, hashed a few in a row.
     Hardened(Hardened),
 }
 
@@ -65,7 +65,7 @@ impl Method {
 }
 
 impl Recipe {
-    /// The recipe `documented`, the default for a new catalogue.
+    /// The recipe `documented`.
     #[must_use]
     pub fn documented() -> Self {
         Self::by(Method::standard(Base::Documented))
@@ -185,7 +185,7 @@ impl Recipe {
     }
 
     /// The text as digits, nearly always ASCII digits; a text without any letters may keep digits of other scripts.
-    /// With `hardened`: the significant words, each as its first consonants.
+    /// With `hardened`: the consonants, as letters of `PVKTSLMNR`.
     #[must_use]
     pub fn fold(&self, text: &str) -> String {
         match self.method {
@@ -247,24 +247,22 @@ impl Recipe {
     /// another source, `source` maps places in the text to places in that source.
     #[must_use]
     pub fn folded(&self, text: &str, source: impl Fn(Place) -> Place) -> PackedFold {
-        match self.method {
-            Method::Exact { base, .. } => {
-                let mut digits = fold(text, base, Vec::new);
-                for (_, place) in &mut digits {
-                    *place = source(*place);
-                }
-                PackedFold::pack(base, &digits)
-            }
-            Method::Hardened(_) => Hardened::folded(text, source),
+        let mut symbols: Vec<(char, Place)> = match self.method {
+            Method::Exact { base, .. } => fold(text, base, Vec::new),
+            Method::Hardened(_) => Hardened::folded(text),
+        };
+        for (_, place) in &mut symbols {
+            *place = source(*place);
         }
+        PackedFold::pack(self.base(), &symbols)
     }
 
-    /// The name of the built-in recipe that has the same fold.
+    /// The name of the fold. Recipes whose folds have the same name have the same folds.
     #[must_use]
     pub fn base(&self) -> &'static str {
         match self.method {
             Method::Exact { base, .. } => base.name(),
-            Method::Hardened(_) => WORDS,
+            Method::Hardened(_) => SOUNDS,
         }
     }
 
@@ -272,16 +270,17 @@ impl Recipe {
     /// cannot be read.
     #[must_use]
     pub fn recut(&self, packed: &PackedFold) -> Option<Vec<PlacedGem>> {
-        match &self.method {
-            Method::Exact { base, boundaries } => {
+        let symbols = packed.symbols(self.base())?;
+        Some(match &self.method {
+            Method::Exact { boundaries, .. } => {
                 let mut cutter = Cutter::new(boundaries);
-                for (digit, place) in packed.digits(*base)? {
+                for (digit, place) in symbols {
                     cutter.digit(digit, place);
                 }
-                Some(cutter.finish())
+                cutter.finish()
             }
-            Method::Hardened(hardened) => hardened.recut(packed),
-        }
+            Method::Hardened(hardened) => hardened.recut(symbols),
+        })
     }
 }
 
@@ -307,7 +306,7 @@ enum Definition {
     /// The name determines everything; the window is there for human readers.
     Hardened {
         name: RecipeName,
-        window: usize,
+        window: u64,
     },
 }
 

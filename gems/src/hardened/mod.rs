@@ -1,29 +1,31 @@
 //! The recipe `hardened`: gems that survive disguise, small changes and transliteration.
 //!
 //! ```text
-//! text ──words──▶ consonants of each word ──shingles──▶ a number for every five words ──selection──▶ few of them: gems
-//!      readings   sounds                                                              winnowing
+//! text ──undo──▶ plain text ──symbols──▶ consonants ──grams──▶ a number for every 15 of them ──selection──▶ few: gems
+//!                            readings                                                       winnowing
 //! ```
 //!
 //! `docs/explanation/recipes.md` explains the purpose of each step and the measurements. All of it is fixed
 //! permanently, because gems in existing indexes depend on it: an improved step makes a new recipe.
 
+mod grams;
 mod postings;
 pub(crate) mod readings;
 mod selection;
-mod shingles;
 mod sounds;
+mod symbols;
 #[cfg(test)]
 mod tests;
-mod words;
+mod undo;
 
 use hashbrown::HashSet;
 
-use super::gem::{Gem, Place, PlacedGem, Probe};
-use super::packed::PackedFold;
+use super::gem::{Place, PlacedGem, Probe};
+use grams::{Gram, Grams};
 use selection::Selection;
-use shingles::{Shingle, Shingles};
-use words::{Word, words};
+use sounds::{Symbol, code_of};
+use symbols::symbols;
+use undo::{Undone, undone};
 
 /// The minimum number of gems of a text with enough shingles.
 const LEAST: usize = 16;
@@ -33,7 +35,7 @@ const PROBES: usize = 4;
 /// The density of gems. Gems of a wider window are always among those of a narrower one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Hardened {
-    /// For books: about one gem per 800 characters.
+    /// For books: about one gem per 240 characters.
     Coarse,
     /// For quotations: about one per 80.
     Fine,
@@ -44,7 +46,7 @@ impl Hardened {
 
     pub(super) fn characters_per_gem(self) -> u32 {
         match self {
-            Self::Coarse => 800,
+            Self::Coarse => 240,
             Self::Fine => 80,
         }
     }
@@ -56,11 +58,11 @@ impl Hardened {
         }
     }
 
-    /// The window size: at least one of this many consecutive shingles is a gem.
-    pub(super) fn window(self) -> usize {
+    /// The window size: at least one of this many consecutive grams is a gem.
+    pub(super) fn window(self) -> u64 {
         match self {
-            Self::Coarse => 110,
-            Self::Fine => 10,
+            Self::Coarse => 184,
+            Self::Fine => 60,
         }
     }
 
@@ -78,60 +80,60 @@ impl Hardened {
     }
 
     pub(super) fn gems(self, text: &str) -> Vec<PlacedGem> {
-        self.select(|take| words(text, take))
+        let undone = undone(text);
+        let mut selection = Selection::new(self.window(), LEAST);
+        let mut grams = Grams::default();
+        symbols(undone.text(), |symbols| grams.take(symbols, |gram| selection.push(gram)));
+        selection.finish(grams.count()).into_iter().map(|gram| gem(gram, &undone)).collect()
     }
 
     pub(super) fn probes(self, text: &str) -> Vec<Probe> {
-        let mut probes = Selection::new(self.window() / PROBES, LEAST * PROBES);
+        let undone = undone(text);
+        let mut probes = Selection::new(self.window() / PROBES as u64, LEAST * PROBES);
         let mut kept = Selection::new(self.window(), 1);
-        shingles(
-            |take| words(text, take),
-            |shingle| {
-                probes.push(shingle);
-                kept.push(shingle);
-            },
-        );
-        let kept: HashSet<Gem> = kept.finish().into_iter().map(|shingle| shingle.gem().gem).collect();
-        let probe = |shingle: Shingle| {
-            let placed = shingle.gem();
-            Probe { placed, kept: kept.contains(&placed.gem) }
-        };
-        probes.finish().into_iter().map(probe).collect()
+        let mut grams = Grams::default();
+        symbols(undone.text(), |symbols| {
+            grams.take(symbols, |gram| {
+                probes.push(gram);
+                kept.push(gram);
+            });
+        });
+        let kept: HashSet<u64> = kept.finish(grams.count()).into_iter().map(|gram| gram.rank).collect();
+        let probe = |gram: Gram| Probe { placed: gem(gram, &undone), kept: kept.contains(&gram.rank) };
+        probes.finish(grams.count()).into_iter().map(probe).collect()
     }
 
-    /// The significant words in readable form.
+    /// The sounds in readable form.
     pub(super) fn fold(text: &str) -> String {
         let mut fold = String::new();
-        words(text, |word| {
-            if !fold.is_empty() {
-                fold.push(' ');
-            }
-            fold.push_str(&word.shown());
-        });
+        symbols(undone(text).text(), |symbols| fold.extend(symbols.iter().map(|symbol| symbol.shown())));
         fold
     }
 
-    pub(super) fn folded(text: &str, source: impl Fn(Place) -> Place) -> PackedFold {
+    /// The symbols with their places.
+    pub(super) fn folded(text: &str) -> Vec<(char, Place)> {
+        let undone = undone(text);
         let mut folded = Vec::new();
-        words(text, |word| folded.push((word.code, source(word.place))));
-        PackedFold::of_words(&folded)
+        symbols(undone.text(), |symbols| {
+            let place = |symbol: &Symbol| undone.source(Place { start: symbol.start(), end: symbol.end() });
+            folded.extend(symbols.iter().map(|symbol| (symbol.shown(), place(symbol))));
+        });
+        folded
     }
 
-    pub(super) fn recut(self, packed: &PackedFold) -> Option<Vec<PlacedGem>> {
-        let words = packed.words()?;
-        Some(self.select(|take| words.into_iter().map(|(code, place)| Word { code, place }).for_each(take)))
-    }
-
-    fn select(self, words: impl FnOnce(&mut dyn FnMut(Word))) -> Vec<PlacedGem> {
+    /// The gems of the text of these symbols.
+    pub(super) fn recut(self, folded: Vec<(char, Place)>) -> Vec<PlacedGem> {
         let mut selection = Selection::new(self.window(), LEAST);
-        shingles(words, |shingle| selection.push(shingle));
-        selection.finish().into_iter().map(Shingle::gem).collect()
+        let mut grams = Grams::default();
+        for (code, place) in folded {
+            grams.next(code_of(code), place).into_iter().for_each(|gram| selection.push(gram));
+        }
+        selection.finish(grams.count()).into_iter().map(Gram::gem).collect()
     }
 }
 
-/// Passes on the shingles of words in order.
-fn shingles(words: impl FnOnce(&mut dyn FnMut(Word)), mut take: impl FnMut(Shingle)) {
-    let mut shingles = Shingles::default();
-    words(&mut |word| shingles.next(word).into_iter().for_each(&mut take));
-    shingles.only().into_iter().for_each(take);
+/// The gem of a gram, with its place in the text that was undone.
+fn gem(gram: Gram, undone: &Undone<'_>) -> PlacedGem {
+    let PlacedGem { gem, place } = gram.gem();
+    PlacedGem { gem, place: place.map(|place| undone.source(place)) }
 }

@@ -1,4 +1,4 @@
-//! The classification of characters: a table, so that no library update changes a gem.
+//! How characters are read: a table, so that no library update changes a gem.
 
 use std::ops::RangeInclusive;
 use std::sync::LazyLock;
@@ -29,22 +29,40 @@ pub(crate) enum Kind {
     Line,
 }
 
-/// A character's row of the table: its kind, its sounds as a Latin and as a Cyrillic letter, and whether it can be
-/// only one of the two.
+/// How letters are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Script {
+    /// As Latin letters, or as those that they look like.
+    Latin,
+    /// As Cyrillic letters, or as those that they look like.
+    Cyrillic,
+    /// As letters of their own script.
+    Own,
+    /// As Latin letters that stand on their heads.
+    Turned,
+}
+
+impl Script {
+    const ALL: [Self; 4] = [Self::Latin, Self::Cyrillic, Self::Own, Self::Turned];
+}
+
+/// A character's row of the table: its kind, its vote, and its sounds in each script.
 ///
 /// ```text
-/// bits 0..4    5..7             8..20                       20..32
-///      kind    Latin, Cyrillic  up to three sounds (Latin)  up to three sounds (Cyrillic)
+/// bits 0..4    4..10   16..28, 28..40, 40..52, 52..64
+///      kind    vote    up to three sounds, four bits each, for each script
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Reading(u32);
+pub(crate) struct Reading(u64);
 
-/// A letter that can only be Latin; only Cyrillic.
-const LATIN: u32 = 1 << 5;
-const CYRILLIC: u32 = 1 << 6;
-const SOUNDS: [u32; 2] = [8, 20];
+const VOTE: u32 = 4;
+const SOUNDS: u32 = 16;
 const SOUND_BITS: u32 = 4;
-const MOST_SOUNDS: usize = 3;
+const MOST_SOUNDS: u32 = 3;
+
+/// The votes by their names in the table: the scripts, in their order, and a Latin letter that may also be a turned one.
+const VOTES: [&str; 5] = ["L", "C", "O", "T", "U"];
 
 impl Reading {
     #[inline]
@@ -58,25 +76,70 @@ impl Reading {
             }
             kinds
         };
-        KINDS[self.0 as usize & 0xf]
+        KINDS[(self.0 & 0xf) as usize]
     }
 
-    /// Whether its kind is [`Kind::Letter`].
+    /// The sounds in a script, four bits each, the first in the lowest bits.
     #[inline]
-    pub(super) fn is_letter(self) -> bool {
-        self.0 & 0xf == Kind::Letter as u32
+    pub(super) fn sounds(self, script: Script) -> u32 {
+        let shift = SOUNDS + SOUND_BITS * MOST_SOUNDS * script as u32;
+        (self.0 >> shift) as u32 & ((1 << (SOUND_BITS * MOST_SOUNDS)) - 1)
     }
 
-    /// The sounds in a Latin word and in a Cyrillic word, four bits each, the first in the lowest bits.
+    /// Its counter in [`Votes`].
     #[inline]
-    pub(super) fn sounds(self) -> [u32; 2] {
-        SOUNDS.map(|shift| self.0 >> shift & ((1 << (SOUND_BITS * MOST_SOUNDS as u32)) - 1))
+    fn vote(self) -> u32 {
+        (self.0 >> VOTE) as u32 & 0x3f
     }
 
-    /// 1 for a letter that can only be Cyrillic, -1 for one that can only be Latin.
+    /// The only script that it can be of.
+    pub(super) fn script(self) -> Option<Script> {
+        match self.vote() / VOTE_BITS {
+            0 => None,
+            vote => Some(Script::ALL.get(vote as usize - 1).copied().unwrap_or(Script::Latin)),
+        }
+    }
+}
+
+/// The votes of the letters of a word: a counter for letters without one, and one for each of [`VOTES`].
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Votes(u64);
+
+/// The bits of a counter, which are enough for the letters that are read at a time.
+const VOTE_BITS: u32 = 10;
+
+impl Votes {
     #[inline]
-    pub(super) fn vote(self) -> i32 {
-        i32::from(self.0 & CYRILLIC != 0) - i32::from(self.0 & LATIN != 0)
+    pub(super) fn add(&mut self, reading: Reading) {
+        self.0 += 1 << reading.vote();
+    }
+
+    /// The script with most votes, and of several the one before.
+    #[inline]
+    pub(super) fn decide(self, before: Script) -> Script {
+        let cast = self.0 >> VOTE_BITS;
+        let of = |place: u32| ((1 << VOTE_BITS) - 1) << (VOTE_BITS * place);
+        let others = !(of(before as u32) | if before == Script::Latin { of(4) } else { 0 });
+        // Most words have letters of one script only.
+        if cast & others == 0 { before } else { self.most(before) }
+    }
+
+    fn most(self, before: Script) -> Script {
+        let of = |place: u32| self.0 >> (VOTE_BITS * (place + 1)) & ((1 << VOTE_BITS) - 1);
+        let unsure = of(4);
+        let votes = |script: Script| {
+            let also = match script {
+                Script::Latin if of(Script::Turned as u32) == 0 && before != Script::Turned => unsure,
+                Script::Turned if of(Script::Turned as u32) > 0 || before == Script::Turned => unsure,
+                _ => 0,
+            };
+            of(script as u32) + also
+        };
+        let most = Script::ALL.into_iter().map(votes).max().unwrap_or(0);
+        if votes(before) == most {
+            return before;
+        }
+        Script::ALL.into_iter().find(|script| votes(*script) == most).unwrap_or(before)
     }
 }
 
@@ -92,14 +155,56 @@ const ALL_KINDS: [(&str, Kind); 8] = [
     ("line", Kind::Line),
 ];
 
+/// How the characters of one and two bytes are usually read in words of one script.
+pub(super) struct Usual(Box<[u8; SHORT]>);
+
+/// Set for a character that may show that a word is not of the script, or that needs more than one look.
+pub(super) const UNUSUAL: u8 = 1 << 6;
+const IS_LETTER: u8 = 1 << 7;
+
+impl Usual {
+    fn new(script: Script, all: &[Reading]) -> Self {
+        let row = |reading: Reading| {
+            let mut votes = Votes::default();
+            votes.add(reading);
+            let sounds = reading.sounds(script);
+            match reading.kind() {
+                Kind::Letter if votes.decide(script) == script && sounds < 1 << SOUND_BITS => IS_LETTER | sounds as u8,
+                Kind::Letter | Kind::Digit | Kind::Sign => UNUSUAL,
+                _ => 0,
+            }
+        };
+        Self(Box::new(std::array::from_fn(|code| row(all[code]))))
+    }
+
+    #[inline]
+    pub(super) fn of_ascii(&self, ascii: u8) -> u8 {
+        self.0[usize::from(ascii)]
+    }
+
+    /// The row of the character of these two bytes.
+    #[inline]
+    pub(super) fn of_two(&self, first: u8, second: u8) -> u8 {
+        self.0[usize::from(first & 0x1f) << 6 | usize::from(second & 0x3f)]
+    }
+
+    /// A character of this row for `Sounds::sounds`.
+    #[inline]
+    pub(super) fn read(row: u8, start: usize, length: usize) -> (usize, usize, u32, bool) {
+        (start, length, u32::from(row & 0xf), row & IS_LETTER != 0)
+    }
+}
+
 /// The table, in pages of 256 characters. Most pages are identical and stored once.
 pub(crate) struct Readings {
-    ascii: [Reading; 128],
+    /// For each script.
+    usual: [Usual; Script::ALL.len()],
     page: Vec<u16>,
     pages: Vec<[Reading; PAGE]>,
 }
 
 const PAGE: usize = 256;
+const SHORT: usize = 0x800;
 
 impl Readings {
     pub(crate) fn get() -> &'static Self {
@@ -110,10 +215,12 @@ impl Readings {
     #[inline]
     pub(crate) fn of(&self, c: char) -> Reading {
         let code = c as usize;
-        if let Some(reading) = self.ascii.get(code) {
-            return *reading;
-        }
         self.pages[usize::from(self.page[code / PAGE])][code % PAGE]
+    }
+
+    #[inline]
+    pub(super) fn usual(&self, script: Script) -> &Usual {
+        &self.usual[script as usize]
     }
 
     fn read() -> Self {
@@ -131,8 +238,7 @@ impl Readings {
             });
             page.push(same as u16);
         }
-        let ascii = std::array::from_fn(|code| all[code]);
-        Self { ascii, page, pages }
+        Self { usual: Script::ALL.map(|script| Usual::new(script, &all)), page, pages }
     }
 }
 
@@ -142,17 +248,19 @@ fn row(line: &str) -> Option<(RangeInclusive<u32>, Reading)> {
     let range = columns.next()?;
     let (first, last) = range.split_once("..").unwrap_or((range, range));
     let range = u32::from_str_radix(first, 16).ok()?..=u32::from_str_radix(last, 16).ok()?;
-    let name = columns.next()?;
+    let (name, vote) = columns.next().map(|kind| kind.split_once('/').unwrap_or((kind, "")))?;
     let kind = ALL_KINDS.iter().find(|(of, _)| *of == name)?.1;
-    let mut reading = kind as u32;
-    for (shift, sounds) in SOUNDS.into_iter().zip(columns.by_ref()) {
-        let sounds = sounds.bytes().flat_map(Sound::of_letter).take(MOST_SOUNDS);
-        reading |= sounds.enumerate().map(|(i, sound)| (sound as u32) << (shift + SOUND_BITS * i as u32)).sum::<u32>();
+    let mut reading = kind as u64;
+    let mut sounds = 0;
+    for script in 0..Script::ALL.len() as u32 {
+        // A column that is left out is the one before it.
+        if let Some(letters) = columns.next() {
+            let letters = letters.bytes().flat_map(Sound::of_letter).take(MOST_SOUNDS as usize);
+            sounds = letters.enumerate().map(|(i, sound)| (sound as u64) << (SOUND_BITS * i as u32)).sum();
+        }
+        reading |= sounds << (SOUNDS + SOUND_BITS * MOST_SOUNDS * script);
     }
-    reading |= match columns.next() {
-        Some("L") => LATIN,
-        Some("C") => CYRILLIC,
-        _ => 0,
-    };
+    let vote = VOTES.iter().position(|of| *of == vote).map_or(0, |place| place as u64 + 1);
+    reading |= (vote * u64::from(VOTE_BITS)) << VOTE;
     Some((range, Reading(reading)))
 }

@@ -1,71 +1,58 @@
-//! Selects a few of all shingles, the same ones wherever their surroundings are the same.
+//! Selects a few of all grams, the same ones wherever their surroundings are the same.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use hashbrown::HashSet;
 
-use super::shingles::Shingle;
+use super::grams::Gram;
 
-/// Selects, from every `window` consecutive shingles, the one with the smallest rank, the last one if several are
-/// equal (Schleimer, Wilkerson, Aiken 2003, "Winnowing"), and from the whole text the `least` smallest.
+/// Selects, from every `window` consecutive grams, the one with the smallest rank, the last one if several are equal
+/// (Schleimer, Wilkerson, Aiken 2003, "Winnowing"), and from the whole text the `least` smallest.
 ///
-/// So two texts that share `window` consecutive shingles share a gem, a short text has a few gems, and a narrower
-/// window selects everything that a wider one does.
+/// So two texts that share `window` consecutive grams share a gem, a short text has a few gems, and a narrower window
+/// selects everything that a wider one does. Grams that cannot be selected are not passed in; a window may have none
+/// that can.
 pub(super) struct Selection {
-    window: usize,
+    window: u64,
     least: usize,
-    /// The number of shingles so far.
-    count: usize,
-    /// The shingles of the last window that are smaller than all following ones, with their indexes: the first is the
-    /// smallest.
-    falling: VecDeque<(usize, Shingle)>,
-    selected: Vec<Shingle>,
-    last_selected: Option<usize>,
-    /// The smallest shingles so far, by rank.
-    smallest: BTreeMap<u64, Shingle>,
-    /// Shingles must be smaller than this to be kept.
+    /// The grams that are smaller than all following ones, by increasing rank.
+    rising: Vec<Gram>,
+    selected: Vec<Gram>,
+    /// The smallest grams so far, by rank.
+    smallest: BTreeMap<u64, Gram>,
+    /// Grams must be smaller than this to be kept.
     bound: u64,
 }
 
 impl Selection {
-    pub(super) fn new(window: usize, least: usize) -> Self {
-        let (falling, selected) = (VecDeque::new(), Vec::new());
-        Self {
-            window,
-            least,
-            count: 0,
-            falling,
-            selected,
-            last_selected: None,
-            smallest: BTreeMap::new(),
-            bound: u64::MAX,
+    pub(super) fn new(window: u64, least: usize) -> Self {
+        let (rising, selected) = (Vec::new(), Vec::new());
+        Self { window, least, rising, selected, smallest: BTreeMap::new(), bound: u64::MAX }
+    }
+
+    pub(super) fn push(&mut self, gram: Gram) {
+        while self.rising.last().is_some_and(|last| last.rank >= gram.rank) {
+            self.end_last(gram.number);
+        }
+        self.rising.push(gram);
+        self.keep_if_small(gram);
+    }
+
+    /// Ends the range in which the last of the rising grams is the smallest: before the gram of this number. The range
+    /// began behind the smaller one before it.
+    fn end_last(&mut self, number: u64) {
+        let Some(ended) = self.rising.pop() else { return };
+        let begun = self.rising.last().map_or(0, |smaller| smaller.number + 1);
+        if number - begun >= self.window {
+            self.selected.push(ended);
         }
     }
 
-    pub(super) fn push(&mut self, shingle: Shingle) {
-        while self.falling.back().is_some_and(|(_, last)| last.rank >= shingle.rank) {
-            self.falling.pop_back();
-        }
-        self.falling.push_back((self.count, shingle));
-        if self.falling.front().is_some_and(|(number, _)| number + self.window <= self.count) {
-            self.falling.pop_front();
-        }
-        self.count += 1;
-        if self.count >= self.window
-            && let Some(&(number, smallest)) = self.falling.front()
-            && self.last_selected != Some(number)
-        {
-            self.last_selected = Some(number);
-            self.selected.push(smallest);
-        }
-        self.keep_if_small(shingle);
-    }
-
-    fn keep_if_small(&mut self, shingle: Shingle) {
-        if shingle.rank >= self.bound {
+    fn keep_if_small(&mut self, gram: Gram) {
+        if gram.rank >= self.bound {
             return;
         }
-        self.smallest.entry(shingle.rank).or_insert(shingle);
+        self.smallest.entry(gram.rank).or_insert(gram);
         if self.smallest.len() > self.least {
             self.smallest.pop_last();
         }
@@ -74,13 +61,16 @@ impl Selection {
         }
     }
 
-    /// The selected shingles, without duplicates, in order of first place.
-    pub(super) fn finish(self) -> Vec<Shingle> {
+    /// The selected grams of a text of `count` grams, without duplicates, in order of first place.
+    pub(super) fn finish(mut self, count: u64) -> Vec<Gram> {
+        while !self.rising.is_empty() {
+            self.end_last(count);
+        }
         let mut selected = self.selected;
         selected.extend(self.smallest.into_values());
-        selected.sort_by_key(|shingle| (shingle.place.start, shingle.place.end));
+        selected.sort_by_key(|gram| gram.number);
         let mut seen = HashSet::with_capacity(selected.len());
-        selected.retain(|shingle| seen.insert(shingle.rank));
+        selected.retain(|gram| seen.insert(gram.rank));
         selected
     }
 }

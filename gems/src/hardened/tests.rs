@@ -2,7 +2,11 @@
 
 use proptest::prelude::*;
 
-use super::{Hardened, Word, words};
+use super::Hardened;
+use super::grams::Grams;
+use super::readings::{Kind, Readings, Script, Votes};
+use super::sounds::Symbol;
+use super::symbols::symbols;
 use crate::{Gem, Place, PlacedGem, Probe, Recipe};
 
 fn fold(text: &str) -> String {
@@ -22,21 +26,21 @@ const ENGLISH: &str = "Nobody at the harbour remembered who had painted the ligh
     which he arranged by colour along the winding staircase.";
 
 #[test]
-fn what_words_are_left() {
+fn what_sounds_are_left() {
     let table = [
-        ("Подъезжая к перекрёстку", "PTS PRKR"),
-        ("щука — Щука, ЩУКА", ""),
-        ("счастье, щастье", "SST SST"),
-        ("don't underestimate o'clock", "TNT NTRS SLSK"),
-        ("photograph", "PTKR"),
-        ("слово- слово", "SLVS"),
-        ("какой-нибудь", "KKNP"),
-        ("слово--слово", "SLV SLV"),
-        ("жизнь в 1984 году", "SSN"),
-        ("中文 текст", "中 文 TKST"),
+        ("Подъезжая к перекрёстку", "PTSKPRKRSTK"),
+        ("щука — Щука, ЩУКА", "SKSKSK"),
+        ("счастье, щастье", "SSTSST"),
+        ("от сестры отцу", "SSTRS"),
+        ("photograph", "PTKRP"),
+        ("a hat, with heat", "KTVTT"),
+        ("жизнь в 1984 году", "SSNVKT"),
+        ("st st s", "S"),
+        ("中文 текст", "中文TKST"),
+        ("text", "TKST"),
     ];
-    for (text, words) in table {
-        assert_eq!(fold(text), words, "{text}");
+    for (text, sounds) in table {
+        assert_eq!(fold(text), sounds, "{text}");
     }
 }
 
@@ -63,6 +67,17 @@ fn disguises_that_change_nothing() {
         ("pirate copies", "p1r4te c0p1e5s", "digits"),
         ("pirate copies", "ᴘɪʀᴀᴛᴇ ᴄᴏᴘɪᴇꜱ", "small capitals"),
         ("Ђорђевић и Џими Љубичић", "Đorđević i Džimi Ljubičić", "Serbian in Latin letters"),
+        ("pirate copies", "piratecopies", "without blanks"),
+        ("pirate copies", "pi rat ec opi es", "with other blanks"),
+        ("pirate copies", "<p class='x'>pir<b>ate</b> co<br/>pies</p>", "markup"),
+        ("pirate copies", "p&#105;rate&nbsp;c&#x6F;pi&eacute;s", "character references"),
+        ("пиратские копии", "&amp;#1087;ират&shy;ские копии", "character references, escaped"),
+        ("pirate copies", "\u{202e}etarip\u{202c} \u{202e}seipoc\u{202c}", "backwards"),
+        ("pirate copies, more", "\u{202e}seipoc etarip\nmore", "a line backwards"),
+        ("pirate copies unpublished", "dᴉɹɐʇǝ ɔodᴉǝs nudnqlᴉsɥǝp", "upside down"),
+        ("and then, pirate copies. Published", "pǝɥsᴉlqnԀ .sǝᴉdoɔ ǝʇɐɹᴉd ,uǝɥʇ puɐ", "turned by half a turn"),
+        ("pirate copies known", "ριrαtε cορiεs κηονn", "Greek letters that look alike"),
+        ("pirate union", "pirate սոiօո", "Armenian letters that look alike"),
     ];
     for (plain, disguised, how) in table {
         assert_eq!(fold(disguised), fold(plain), "{how}: {disguised}");
@@ -115,44 +130,148 @@ fn numbered() -> String {
 
 // ------------------------------------------------------------------------------------- naive implementation ----
 
-/// Selection by its definition: from every window the last of the smallest ranks, and the sixteen smallest of all.
+/// The sounds of a text by their definition: word by word, each in the script of most of its letters.
+fn sounds_plainly(text: &str) -> String {
+    let readings = Readings::get();
+    let all: Vec<(usize, char)> = text.char_indices().collect();
+    let kind = |at: usize| all.get(at).map_or(Kind::End, |(_, c)| readings.of(*c).kind());
+    let mut script = all.iter().find_map(|(_, c)| readings.of(*c).script()).unwrap_or(Script::Latin);
+    let mut sounds = String::new();
+    let mut at = 0;
+    while at < all.len() {
+        let (start, first) = all[at];
+        match kind(at) {
+            // A sign, and no sound next to it.
+            Kind::Sign => sounds.extend([first, ' ']),
+            Kind::Letter => {
+                let (mut word, mut votes, mut hyphenated) = (Vec::new(), Votes::default(), false);
+                while all.get(at).is_some_and(|(at, _)| at - start < 512) {
+                    let was_hyphenated = std::mem::take(&mut hyphenated);
+                    match kind(at) {
+                        Kind::Letter => votes.add(readings.of(all[at].1)),
+                        Kind::Ignored | Kind::Joint => {}
+                        Kind::Hyphen => hyphenated = true,
+                        Kind::Blank | Kind::Line if was_hyphenated => hyphenated = true,
+                        Kind::Digit => {
+                            let digits = (at..).take_while(|at| kind(*at) == Kind::Digit).count();
+                            if digits > 3 || kind(at + digits) != Kind::Letter {
+                                break;
+                            }
+                            // The last one is added below.
+                            word.extend(&all[at..at + digits - 1]);
+                            at += digits - 1;
+                        }
+                        _ => break,
+                    }
+                    word.push(all[at]);
+                    at += 1;
+                }
+                script = votes.decide(script);
+                for (_, c) in word {
+                    let reading = readings.of(c);
+                    if matches!(reading.kind(), Kind::Letter | Kind::Digit) {
+                        let mut rest = reading.sounds(script);
+                        // At least one, a vowel.
+                        loop {
+                            sounds.push(char::from(b" PVKTSLMNRH"[(rest & 0xf) as usize]));
+                            rest >>= 4;
+                            if rest == 0 {
+                                break;
+                            }
+                        }
+                    }
+                }
+                continue;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    // `h` is part of the consonant before it.
+    let mut last = ' ';
+    let heard: Vec<char> = sounds
+        .chars()
+        .map(|sound| {
+            last = match (sound, last) {
+                ('H', ' ') => 'K',
+                ('H', last) => last,
+                (sound, _) => sound,
+            };
+            last
+        })
+        .collect();
+    let mut heard = heard.into_iter().collect::<String>();
+    // Equal ones in a row are one, `ts` is `s`, and so is `sts`. Signs are never next to each other.
+    for sound in "PVKTSLMNR".chars() {
+        while heard.contains(&format!("{sound}{sound}")) {
+            heard = heard.replace(&format!("{sound}{sound}"), &sound.to_string());
+        }
+    }
+    heard = heard.replace("TS", "S");
+    while heard.contains("SS") {
+        heard = heard.replace("SS", "S");
+    }
+    heard.replace(' ', "")
+}
+
+/// Selection by its definition: from every window the last of the smallest ranks, and the sixteen smallest of all, among
+/// the grams that can be selected.
 fn plainly(text: &str, window: usize) -> Vec<PlacedGem> {
-    let mut all: Vec<Word> = Vec::new();
-    words(text, |word| all.push(word));
-    let mut shingles = Vec::new();
-    let mut take = |some: &[Word]| {
-        super::shingles(|take| some.iter().copied().for_each(take), |shingle| shingles.push(shingle));
-    };
-    if all.len() < 5 {
-        take(&all);
-    } else {
-        all.windows(5).for_each(take);
+    let mut all: Vec<Symbol> = Vec::new();
+    symbols(text, |some| all.extend_from_slice(some));
+    let grams: Vec<_> = all
+        .windows(15)
+        .map(|some| {
+            let mut last = None;
+            Grams::default().take(some, |gram| last = Some(gram));
+            last
+        })
+        .collect();
+    let mut selected = vec![false; grams.len()];
+    for (from, some) in grams.windows(window).enumerate() {
+        let ranks = some.iter().enumerate().rev().filter_map(|(i, gram)| Some((i, gram.as_ref()?.rank)));
+        if let Some((smallest, _)) = ranks.min_by_key(|(_, rank)| *rank) {
+            selected[from + smallest] = true;
+        }
     }
-    let mut selected = vec![false; shingles.len()];
-    for (from, some) in shingles.windows(window).enumerate() {
-        let smallest = (0..window).rev().min_by_key(|i| some[*i].rank).expect("a window is not empty");
-        selected[from + smallest] = true;
-    }
-    let mut ranks: Vec<u64> = shingles.iter().map(|shingle| shingle.rank).collect();
+    let mut ranks: Vec<u64> = grams.iter().flatten().map(|gram| gram.rank).collect();
     ranks.sort_unstable();
     ranks.dedup();
     ranks.truncate(16);
     let mut gems: Vec<PlacedGem> = Vec::new();
-    for (shingle, selected) in shingles.iter().zip(selected) {
-        let gem = shingle.gem();
+    for (gram, selected) in grams.iter().zip(selected) {
+        let Some(gram) = gram else { continue };
+        let gem = gram.gem();
         let seen = gems.iter().any(|other| other.gem == gem.gem);
         // A gem has the place where it is first selected, or if it is among the smallest, its first place.
-        if !seen && (selected || ranks.contains(&shingle.rank)) {
+        if !seen && (selected || ranks.contains(&gram.rank)) {
             gems.push(gem);
         }
     }
     gems
 }
 
-/// Texts of few different words, so that shingles repeat.
+/// Texts of all that matters to the sounds, with runs long enough for each way of reading.
+fn mixed() -> impl Strategy<Value = String> {
+    let part = prop_oneof![
+        4 => "[a-z ,.]{0,60}",
+        4 => "[а-яё ,.]{0,60}",
+        2 => "[a-zа-я]{0,3}[0-9@$]{1,4}[a-zа-я]{0,3} ?",
+        1 => "[\u{200b}\u{ad}\u{301}'-]{0,20}",
+        1 => "[a-zа-яά-ω中ոɐǝxщ—“”é]{0,30}",
+        1 => "(sts|tts|shch|hh|тс|stsh| ){0,9}",
+        1 => "[a-z-]{500,700}",
+        1 => "[а-яa]{500,700}",
+        1 => "[-'\u{ad}]{4000,5000}",
+        1 => any::<String>(),
+    ];
+    proptest::collection::vec(part, 0..40).prop_map(|parts| parts.concat())
+}
+
+/// Texts of few different words, so that grams repeat.
 fn prose() -> impl Strategy<Value = String> {
     let word = prop_oneof![russian(), english()];
-    proptest::collection::vec(word, 0..120).prop_map(|words| words.concat())
+    proptest::collection::vec(word, 0..400).prop_map(|words| words.concat())
 }
 
 fn russian() -> impl Strategy<Value = String> {
@@ -167,21 +286,38 @@ proptest! {
     #[test]
     fn selection_is_as_defined(text in prose()) {
         for recipe in [Hardened::Coarse, Hardened::Fine] {
-            prop_assert_eq!(recipe.gems(&text), plainly(&text, recipe.window()));
+            prop_assert_eq!(recipe.gems(&text), plainly(&text, recipe.window() as usize));
         }
     }
 
     #[test]
     fn no_text_panics_and_places_are_of_the_text(text in any::<String>()) {
-        words(&text, |word| {
-            let Place { start, end } = word.place;
-            assert!(start < end && text.get(start as usize..end as usize).is_some(), "{word:?} of {text:?}");
-        });
-        fold(&text);
-        gems(&text);
+        for (symbol, Place { start, end }) in Hardened::folded(&text) {
+            assert!(start < end && text.get(start as usize..end as usize).is_some(), "{symbol} at {start} of {text:?}");
+        }
+        for gem in Recipe::hardened_fine().gems(&text) {
+            let Place { start, end } = gem.place.expect("gems of texts have places");
+            assert!(start < end && text.get(start as usize..end as usize).is_some(), "{start}..{end} of {text:?}");
+        }
     }
 
-    /// A gem's place covers exactly the words that it was made of.
+    /// Whatever is read many characters at a time, one by one, or again.
+    #[test]
+    fn sounds_are_as_defined(text in mixed()) {
+        let mut all = String::new();
+        symbols(&text, |symbols| all.extend(symbols.iter().map(|symbol| symbol.shown())));
+        prop_assert_eq!(all, sounds_plainly(&text));
+    }
+
+    /// With positions in the text, wherever it is changed.
+    #[test]
+    fn undone_disguises_have_places(text in "([a-c<>/&#;x0-9ǝɐ\u{202e}\u{202c}é .]|&#[0-9]{2,4};|<[a-z/]{1,3}>){0,300}") {
+        for (_, Place { start, end }) in Hardened::folded(&text) {
+            prop_assert!(start < end && text.get(start as usize..end as usize).is_some());
+        }
+    }
+
+    /// A gem's place covers exactly the sounds that it was made of.
     #[test]
     fn a_place_alone_has_its_gem(
         text in prop_oneof![
@@ -193,7 +329,8 @@ proptest! {
         for PlacedGem { gem, place } in Recipe::hardened().gems(&text) {
             let Place { start, end } = place.expect("gems of texts have places");
             let part = &text[start as usize..end as usize];
-            prop_assert_eq!(Recipe::hardened().gems(part).iter().map(|gem| gem.gem).collect::<Vec<_>>(), [gem], "{}", part);
+            let alone = Recipe::hardened().gems(part);
+            prop_assert_eq!(alone.iter().map(|gem| gem.gem).collect::<Vec<_>>(), [gem], "{}", part);
         }
     }
 

@@ -1,0 +1,239 @@
+//! Undoes what changes a whole text without changing how it reads: markup, character references, letters in reverse order
+//! under an override of the writing direction, and lines that stand on their heads.
+
+use std::ops::Range;
+
+use memchr::{memchr, memchr2_iter, memmem};
+
+use crate::gem::Place;
+
+/// Letters after this are written from right to left, until the end of the line or one of [`ENDS`].
+const OVERRIDE: char = '\u{202e}';
+const ENDS: [char; 3] = ['\u{202c}', '\u{202d}', OVERRIDE];
+/// The most frequent letter of a turned text.
+const TURNED_E: char = 'ǝ';
+/// The longest tag, in bytes.
+const LONGEST_TAG: usize = 400;
+/// The longest character reference, in bytes.
+const LONGEST_REFERENCE: usize = 12;
+/// Places are exact within about this many bytes.
+const STEP: usize = 64;
+
+/// A text, and the one that its readers see.
+pub(super) struct Undone<'a> {
+    source: &'a str,
+    /// What they see, if it is not the text itself.
+    seen: Option<Traced>,
+}
+
+/// The text as its readers see it.
+pub(super) fn undone(source: &str) -> Undone<'_> {
+    let plain = has_markup(source).then(|| without_markup(source));
+    let text = plain.as_ref().map_or(source, |plain| &plain.text);
+    let has = |c: char| memmem::find(text.as_bytes(), c.encode_utf8(&mut [0; 4]).as_bytes()).is_some();
+    if !has(OVERRIDE) && !has(TURNED_E) {
+        return Undone { source, seen: plain };
+    }
+    let mut seen = forward(text);
+    if let Some(plain) = plain {
+        for (_, at) in &mut seen.anchors {
+            *at = plain.position(*at);
+        }
+    }
+    Undone { source, seen: Some(seen) }
+}
+
+impl Undone<'_> {
+    /// What its readers see.
+    pub(super) fn text(&self) -> &str {
+        self.seen.as_ref().map_or(self.source, |seen| &seen.text)
+    }
+
+    /// The place in the source of a place in the text, to the nearest characters.
+    pub(super) fn source(&self, place: Place) -> Place {
+        let Some(seen) = &self.seen else { return place };
+        let last = self.source.len() - 1;
+        let [a, b] = [place.start, place.end - 1].map(|at| seen.position(at as usize).min(last));
+        let start = self.source.floor_char_boundary(a.min(b));
+        let end = self.source.ceil_char_boundary(a.max(b) + 1);
+        Place { start: start as u64, end: end as u64 }
+    }
+}
+
+/// A text made from another one.
+struct Traced {
+    text: String,
+    /// Positions in this text and in the other, at most one for every [`STEP`] bytes of either.
+    anchors: Vec<(usize, usize)>,
+}
+
+impl Traced {
+    fn new(length: usize) -> Self {
+        Self { text: String::with_capacity(length), anchors: vec![(0, 0)] }
+    }
+
+    /// Notes that the next character comes from this position, if the last note does not say so or is too old.
+    fn from(&mut self, source: usize) {
+        let here = self.text.len();
+        let (at, of) = self.anchors[self.anchors.len() - 1];
+        let expected = of + (here - at);
+        if source != expected && (here >= at + STEP || source.abs_diff(of) >= STEP) {
+            self.anchors.push((here, source));
+        }
+    }
+
+    fn push_str(&mut self, part: &str, source: usize) {
+        self.from(source);
+        self.text.push_str(part);
+    }
+
+    /// The position in the source.
+    fn position(&self, at: usize) -> usize {
+        let next = self.anchors.partition_point(|(here, _)| *here <= at);
+        let (here, source) = self.anchors[next.saturating_sub(1)];
+        source + (at - here)
+    }
+}
+
+// ----------------------------------------------------------------------------------------------- markup -------------
+
+fn has_markup(text: &str) -> bool {
+    memchr2_iter(b'<', b'&', text.as_bytes()).any(|at| tag(text, at).is_some() || reference(text, at).is_some())
+}
+
+/// The text without tags, and with the characters that are referred to.
+fn without_markup(text: &str) -> Traced {
+    let mut plain = Traced::new(text.len());
+    let mut copied = 0;
+    for at in memchr2_iter(b'<', b'&', text.as_bytes()) {
+        if at < copied {
+            continue;
+        }
+        let (end, c) = match (tag(text, at), reference(text, at)) {
+            (Some(end), _) => (end, None),
+            (_, Some((end, c))) => (end, c),
+            _ => continue,
+        };
+        plain.push_str(&text[copied..at], copied);
+        if let Some(c) = c {
+            plain.push_str(c.encode_utf8(&mut [0; 4]), at);
+        }
+        copied = end;
+    }
+    plain.push_str(&text[copied..], copied);
+    plain
+}
+
+/// The end of the tag that begins here.
+fn tag(text: &str, at: usize) -> Option<usize> {
+    let bytes = &text.as_bytes()[at..];
+    let bytes = &bytes[..bytes.len().min(LONGEST_TAG)];
+    let begins = match bytes {
+        [b'<', b'/', c, ..] => c.is_ascii_alphabetic(),
+        [b'<', c, ..] => c.is_ascii_alphabetic() || matches!(c, b'!' | b'?'),
+        _ => false,
+    };
+    let end = 1 + memchr(b'>', bytes.get(1..)?)?;
+    (begins && memchr(b'<', &bytes[1..end]).is_none()).then_some(at + end + 1)
+}
+
+/// The end of the character reference that begins here, and the character: none for names of signs that are no letters.
+fn reference(text: &str, at: usize) -> Option<(usize, Option<char>)> {
+    let rest = text.as_bytes()[at..].strip_prefix(b"&")?;
+    // `&amp;` may stand for the first character of a reference.
+    let escaped = rest.strip_prefix(b"amp;").filter(|rest| rest.starts_with(b"#")).unwrap_or(rest);
+    let length = memchr(b';', &escaped[..escaped.len().min(LONGEST_REFERENCE)])?;
+    let name = std::str::from_utf8(&escaped[..length]).ok()?;
+    let end = at + 1 + (rest.len() - escaped.len()) + length + 1;
+    if let Some(number) = name.strip_prefix('#') {
+        let code = match number.strip_prefix(['x', 'X']) {
+            Some(hex) => u32::from_str_radix(hex, 16),
+            None => number.parse(),
+        };
+        return Some((end, Some(char::from_u32(code.ok()?)?)));
+    }
+    Some((end, named(name)?))
+}
+
+/// The letter of a named reference of HTML: the accents make no difference.
+fn named(name: &str) -> Option<Option<char>> {
+    const ACCENTS: [&str; 9] = ["acute", "grave", "circ", "uml", "tilde", "cedil", "ring", "caron", "slash"];
+    const SIGNS: [&str; 22] = [
+        "amp", "lt", "gt", "quot", "apos", "nbsp", "shy", "mdash", "ndash", "hellip", "laquo", "raquo", "lsquo",
+        "rsquo", "ldquo", "rdquo", "bdquo", "zwj", "zwnj", "ensp", "emsp", "thinsp",
+    ];
+    const LETTERS: [(&str, char); 6] =
+        [("szlig", 'ß'), ("aelig", 'æ'), ("AElig", 'Æ'), ("oelig", 'œ'), ("OElig", 'Œ'), ("eth", 'ð')];
+    if SIGNS.contains(&name) {
+        return Some(if ["nbsp", "ensp", "emsp", "thinsp"].contains(&name) { Some(' ') } else { None });
+    }
+    if let Some((_, letter)) = LETTERS.iter().find(|(of, _)| *of == name) {
+        return Some(Some(*letter));
+    }
+    let letter = name.chars().next().filter(char::is_ascii_alphabetic)?;
+    ACCENTS.contains(&&name[1..]).then_some(Some(letter))
+}
+
+// -------------------------------------------------------------------------------------------- direction -------------
+
+/// The text with all letters in the order in which they are read.
+fn forward(text: &str) -> Traced {
+    let backwards = is_backwards(text);
+    let mut read = Traced::new(text.len());
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        if backwards && line.contains(is_turned) {
+            push_backwards(&mut read, text, start..start + line.len());
+        } else {
+            without_overrides(&mut read, text, start..start + line.len());
+        }
+        start += line.len();
+    }
+    read
+}
+
+/// Adds a line with the letters under overrides in reverse.
+fn without_overrides(read: &mut Traced, text: &str, line: Range<usize>) {
+    let mut at = line.start;
+    while let Some(found) = text[at..line.end].find(OVERRIDE) {
+        let first = at + found + OVERRIDE.len_utf8();
+        let end = text[first..line.end].find(ENDS).map_or(line.end, |length| first + length);
+        read.push_str(&text[at..first], at);
+        push_backwards(read, text, first..end);
+        at = end;
+    }
+    read.push_str(&text[at..line.end], at);
+}
+
+fn push_backwards(read: &mut Traced, text: &str, part: Range<usize>) {
+    for (at, c) in text[part.clone()].char_indices().rev() {
+        read.from(part.start + at);
+        read.text.push(c);
+    }
+}
+
+/// A letter that is turned for certain.
+fn is_turned(c: char) -> bool {
+    matches!(c, 'ǝ' | 'ɐ' | 'ɟ' | 'ɥ' | 'ᴉ' | 'ʞ' | 'ɯ' | 'ɹ' | 'ʇ' | 'ʍ' | 'ʎ')
+}
+
+/// Whether the turned words of a text stand in reverse order, as they do if the page was turned: more of their
+/// punctuation marks stand before a letter, behind a blank, than the other way round.
+fn is_backwards(text: &str) -> bool {
+    let mut balance = 0_i64;
+    let (mut before_last, mut last) = (' ', ' ');
+    let mut turned = false;
+    for c in text.chars() {
+        if matches!(last, '.' | ',' | '˙' | '\'' | '‘' | '؛' | ';' | '⸵' | '¡' | '!' | '¿' | '?') && turned {
+            if before_last.is_whitespace() && c.is_alphabetic() {
+                balance += 1;
+            } else if before_last.is_alphabetic() && c.is_whitespace() {
+                balance -= 1;
+            }
+        }
+        // The turned letters of the last words tell which words are.
+        turned = if c.is_alphabetic() { turned || is_turned(c) } else { turned && c != '\n' };
+        (before_last, last) = (last, c);
+    }
+    balance > 0
+}
