@@ -88,9 +88,9 @@ fn gems(gems: &[u64]) -> Vec<WrittenGem> {
     gems.iter().copied().map(WrittenGem::Number).collect()
 }
 
-/// Sets every field of a rule.
+/// Sets every field of a rule that can be set.
 fn changes(rule: Rule) -> RuleChanges {
-    let Rule { min_common, min_share, common_cap, min_evidence, min_support } = rule;
+    let Rule { min_common, min_share, common_cap, min_evidence, min_support, .. } = rule;
     RuleChanges {
         min_common: Some(min_common),
         min_share: Some(min_share),
@@ -169,7 +169,7 @@ proptest! {
             let shared = book.gems.iter().filter(|gem| query.contains(gem)).count() as u32;
             let score = Score::new(shared, query.len() as u32, book.gems.len() as u32);
             let shares = score.share_of_query.max(score.share_of_book) >= case.rule.min_share;
-            let alignment = align(&placed(&query), &placed(&book.gems), |_| Some(1.0));
+            let alignment = align(&placed(&query), &placed(&book.gems), Recipe::documented().reach(), |_| Some(1.0));
             let support = alignment.support;
             let meets = shared >= case.rule.min_common && shares && support >= case.rule.min_support;
             if counts(book.library) && meets {

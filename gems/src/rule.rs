@@ -10,6 +10,10 @@ pub struct Rule {
     pub min_common: u32,
     /// The minimum share of common gems, from 0 to 1: of the query or of the book, whichever share is larger.
     pub min_share: f64,
+    /// The minimum share if fewer than [`Rule::FEW`] gems are common: a text that quotes a few sentences of a book has a small
+    /// share of it, and one that is a page of the book a large one.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub min_share_of_few: f64,
     /// A gem in more than this many books of a library is boilerplate in that library: it is reported as common, and
     /// does not count towards matches with that library's books. Other libraries do not affect this.
     pub common_cap: u32,
@@ -35,11 +39,30 @@ impl Default for Rule {
 
 impl Rule {
     /// The rule of the exact recipes. With 32-bit gems, a smaller number of common gems occurs by chance in a large index.
-    pub const EXACT: Self =
-        Self { min_common: 3, min_share: 0.0, common_cap: 10_000, min_evidence: 0.0, min_support: 0.0 };
-    /// The rule of the hardened recipes, measured on unrelated books: one gem is no more than a quotation, two gems
-    /// far apart are two quotations, and two books that share a few quotations share only a small part of each other.
-    pub const HARDENED: Self = Self { min_common: 2, min_share: 0.03, min_support: 2.0, ..Self::EXACT };
+    pub const EXACT: Self = Self {
+        min_common: 3,
+        min_share: 0.0,
+        min_share_of_few: 0.0,
+        common_cap: 10_000,
+        min_evidence: 0.0,
+        min_support: 0.0,
+    };
+    /// The rule of `hardened`, measured on unrelated books: one gem is no more than a quotation, two gems far apart are two
+    /// quotations, a text may quote a page of a book, and two books that share quotations share only a small part of each
+    /// other.
+    pub const HARDENED: Self = Self { min_share_of_few: 0.12, ..Self::QUOTED };
+    /// The rule of `hardened-fine`, which finds quotations.
+    pub const QUOTED: Self = Self { min_common: 2, min_share: 0.03, min_support: 2.0, ..Self::EXACT };
+    /// With fewer common gems, [`Rule::min_share_of_few`] is required.
+    pub const FEW: u32 = 16;
+
+    /// The number of common gems needed for a match between two texts of which the shorter one has this many gems.
+    #[must_use]
+    pub fn needed(&self, gems: u32) -> f64 {
+        let gems = f64::from(gems);
+        let of_few = (self.min_share_of_few * gems).min(Self::FEW.into());
+        f64::from(self.fewest()).max(self.min_share * gems).max(of_few)
+    }
 
     /// The smallest number of common gems that can make a match.
     #[must_use]

@@ -255,7 +255,8 @@ impl Options {
 fn rule_lines(rule: &RuleArguments) -> String {
     let recipes: Vec<Recipe> = Recipe::built_in().collect();
     let values = |recipe: &Recipe| {
-        let Rule { min_common, min_share, common_cap, min_evidence, min_support } = rule.changes().on(recipe.rule());
+        let Rule { min_common, min_share, common_cap, min_evidence, min_support, .. } =
+            rule.changes().on(recipe.rule());
         [
             ("min-common", min_common.to_string()),
             ("min-share", format!("{min_share:?}")),

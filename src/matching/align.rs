@@ -8,9 +8,6 @@ use utoipa::ToSchema;
 use super::ALONE;
 use crate::position::Located;
 
-/// Two matching gems belong to the same span if, in both texts, at most this many gems lie from one to the next.
-/// Eight gems are about 16,000 characters: enough to bridge gems lost to small edits, too few to join two chapters.
-const REACH: usize = 8;
 /// A text is contained in another if spans cover at least this share of it.
 const COVERED: f64 = 0.5;
 /// Two texts that contain each other are the same if one is covered at least this much as the other. Otherwise the less
@@ -93,16 +90,17 @@ impl Relation {
 }
 
 /// Aligns a query with a book: finds the spans, the relation that follows from how much of each text they cover, and
-/// the evidence from the weights of the common gems. Gems without a weight do not count. Both lists must be in text
-/// order and free of duplicates.
+/// the evidence from the weights of the common gems. Gems without a weight do not count. `reach` is that of the
+/// [recipe](lapidary_gems::Recipe::reach). Both lists must be in text order and free of duplicates.
 #[must_use]
-pub fn align(query: &[PlacedGem], book: &[PlacedGem], weight: impl Fn(Gem) -> Option<f64>) -> Alignment {
+pub fn align(query: &[PlacedGem], book: &[PlacedGem], reach: usize, weight: impl Fn(Gem) -> Option<f64>) -> Alignment {
     let in_book: HashMap<Gem, usize> = book.iter().enumerate().map(|(at, g)| (g.gem, at)).collect();
     let mut runs: Vec<Run> = Vec::new();
     for (q, placed) in query.iter().enumerate() {
         let Some((&b, weight)) = in_book.get(&placed.gem).zip(weight(placed.gem)) else { continue };
         // A gem from elsewhere may interrupt a run, so any run still within reach can be extended.
-        let open = runs.iter_mut().rev().take(REACH).filter(|run| run.reaches(q, b)).min_by_key(|run| b - run.book.1);
+        let open =
+            runs.iter_mut().rev().take(reach).filter(|run| run.reaches(q, b, reach)).min_by_key(|run| b - run.book.1);
         match open {
             Some(run) => run.extend(q, b, weight),
             None => runs.push(Run { common: 1, weight, query: (q, q), book: (b, b) }),
@@ -138,8 +136,8 @@ struct Run {
 }
 
 impl Run {
-    fn reaches(&self, q: usize, b: usize) -> bool {
-        q - self.query.1 <= REACH && b > self.book.1 && b - self.book.1 <= REACH
+    fn reaches(&self, q: usize, b: usize, reach: usize) -> bool {
+        q - self.query.1 <= reach && b > self.book.1 && b - self.book.1 <= reach
     }
 
     fn extend(&mut self, q: usize, b: usize, weight: f64) {
@@ -171,7 +169,7 @@ mod tests {
     use lapidary_gems::Gem;
 
     fn side_by_side(query: &[PlacedGem], book: &[PlacedGem]) -> Alignment {
-        align(query, book, |_| Some(1.0))
+        align(query, book, 8, |_| Some(1.0))
     }
 
     fn text(gems: impl IntoIterator<Item = u64>) -> Vec<PlacedGem> {
@@ -237,7 +235,7 @@ mod tests {
     #[test]
     fn order_and_rarity_say_more() {
         let evidence =
-            |query: Vec<PlacedGem>, weight: fn(Gem) -> Option<f64>| align(&query, &text(0..100), weight).evidence;
+            |query: Vec<PlacedGem>, weight: fn(Gem) -> Option<f64>| align(&query, &text(0..100), 8, weight).evidence;
         let alike = |_| Some(1.0);
         let in_order = evidence(text(10..20), alike);
         // The same gems, far apart and in reverse order.

@@ -8,6 +8,10 @@ use lapidary_gems::{Gem, PlacedGem, Probe, Recipe, Rule};
 use super::{Alignment, Listed, Question, Reader, Score, align, is_match, spread, weight};
 use crate::index::{BookNo, LibraryTally, StoreError};
 
+/// A book is not compared if the query has fewer of its postings than one for this many gems needed for a match. Half of a
+/// book's gems have a posting, so no match is missed, and whatever two long texts share by chance is not read.
+const MOST_UNPOSTED: f64 = 16.0;
+
 /// A query, and the result of its lookup in the posting lists of one library.
 pub struct LookedUp<'a> {
     recipe: &'a Recipe,
@@ -77,6 +81,9 @@ impl<'a> LookedUp<'a> {
             let score = Score::new(found, counted, of_book);
             return Ok((score, is_match(rule, &score, || self.aligned(book))?));
         }
+        if MOST_UNPOSTED * f64::from(found) < rule.needed(counted.min(of_book)) {
+            return Ok((Score::new(found, counted, of_book), false));
+        }
         let beside = self.beside(book)?;
         let score = Score::new(beside.holders.len() as u32, counted, of_book);
         let Ok::<bool, Infallible>(meets) = is_match(rule, &score, || Ok(self.align(&beside)));
@@ -121,7 +128,7 @@ impl<'a> LookedUp<'a> {
 
     fn align(&self, Beside { gems, holders }: &Beside) -> Alignment {
         let weight = |gem| holders.get(&gem).map(|holders| weight(*holders, self.books));
-        align(&of_both(&self.probes, gems), gems, weight)
+        align(&of_both(&self.probes, gems), gems, self.recipe.reach(), weight)
     }
 }
 

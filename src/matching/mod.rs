@@ -36,7 +36,9 @@ use crate::index::Rights;
 /// # Errors
 /// The errors of computing the alignment.
 pub fn is_match<E>(rule: &Rule, score: &Score, aligned: impl FnOnce() -> Result<Alignment, E>) -> Result<bool, E> {
-    if score.common < rule.fewest() || score.share_of_query.max(score.share_of_book) < rule.min_share {
+    let share = score.share_of_query.max(score.share_of_book);
+    let few = score.common < Rule::FEW;
+    if score.common < rule.fewest() || share < rule.min_share || (few && share < rule.min_share_of_few) {
         return Ok(false);
     }
     if rule.min_evidence <= 0.0 && ALONE * f64::from(score.common) >= rule.min_support {
@@ -51,7 +53,7 @@ pub fn is_match<E>(rule: &Rule, score: &Score, aligned: impl FnOnce() -> Result<
 pub struct RuleChanges {
     /// Minimum number of common gems.
     pub min_common: Option<u32>,
-    /// Minimum share in common.
+    /// Minimum share in common, however few gems are.
     pub min_share: Option<f64>,
     /// A gem in more books than this does not count.
     pub common_cap: Option<u32>,
@@ -68,6 +70,7 @@ impl RuleChanges {
         Rule {
             min_common: self.min_common.unwrap_or(rule.min_common),
             min_share: self.min_share.unwrap_or(rule.min_share),
+            min_share_of_few: if self.min_share.is_some() { 0.0 } else { rule.min_share_of_few },
             common_cap: self.common_cap.unwrap_or(rule.common_cap),
             min_evidence: self.min_evidence.unwrap_or(rule.min_evidence),
             min_support: self.min_support.unwrap_or(rule.min_support),

@@ -21,6 +21,7 @@ mod undo;
 use hashbrown::HashSet;
 
 use super::gem::{Place, PlacedGem, Probe};
+use super::rule::Rule;
 use grams::{Gram, Grams};
 use selection::Selection;
 use sounds::{Symbol, code_of};
@@ -63,6 +64,13 @@ impl Hardened {
         match self {
             Self::Coarse => 184,
             Self::Fine => 60,
+        }
+    }
+
+    pub(super) fn rule(self) -> Rule {
+        match self {
+            Self::Coarse => Rule::HARDENED,
+            Self::Fine => Rule::QUOTED,
         }
     }
 

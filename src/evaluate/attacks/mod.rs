@@ -3,6 +3,7 @@
 //! An attack is not counted for a text that it does not change (such as circled letters for Cyrillic), because the result says
 //! nothing about a detector.
 
+mod layout;
 mod letters;
 mod parts;
 mod script;
@@ -74,6 +75,23 @@ pub const ATTACKS: &[Attack] = &[
         script::cyrillic_again(&script::romanised(scene.text))
     })
     .of(Alphabet::Cyrillic),
+    attack(
+        "other-look-alikes",
+        "letters replaced by Greek and Armenian look-alikes",
+        &[0.1, 0.5, 1.0],
+        |scene, share| script::replaced(scene, share, script::OTHER_TWINS),
+    ),
+    attack("upside-down", "text in letters that stand on their heads", &[], |scene, _| script::upside_down(scene.text))
+        .of(Alphabet::Latin),
+    attack("turned", "text turned by half a turn", &[], |scene, _| script::turned(scene.text)).of(Alphabet::Latin),
+    attack("backwards", "words backwards, each under an override of the direction", &[], |scene, _| {
+        script::backwards(scene.text)
+    }),
+    attack("markup", "tags after words", &[0.1, 0.5, 1.0], layout::marked_up),
+    attack("references", "letters as numeric character references", &[0.1, 1.0], layout::referred),
+    attack("joined", "blanks removed", &[0.1, 0.33, 1.0], layout::joined),
+    attack("split", "blanks inside words", &[0.1, 0.33, 1.0], layout::split),
+    attack("columns", "two columns read line by line across both", &[], |scene, _| layout::columns(scene.text)),
     attack("upper-case", "text in capitals", &[], |scene, _| scene.text.to_uppercase()),
     attack("advertising", "an advertising line after sentences", &[0.01, 0.05, 0.2], parts::advertised),
     whole("shuffled", "paragraphs in random order", &[], |scene, _| parts::shuffled(scene)),
@@ -190,6 +208,12 @@ mod tests {
             ("mathematical", "Gem", Some("𝐆𝐞𝐦")),
             ("circled", "Gem", Some("Ⓖⓔⓜ")),
             ("circled", "камень", None),
+            ("other-look-alikes", "copy known", Some("cορy κηοwη")),
+            ("upside-down", "Gem, a", Some("ƃǝɯ' ɐ")),
+            ("turned", "Gem, a", Some("ɐ 'ɯǝƃ")),
+            ("backwards", "Gem, a", Some("\u{202e},meG\u{202c} \u{202e}a\u{202c}")),
+            ("joined", "a gem or two", Some("agemortwo")),
+            ("columns", "a gem", Some("a gem \n")),
             ("leet", "toes", Some("7035")),
             ("letter-spaced", "пират", Some("п и р а т")),
             ("romanised", "Щука, Юла и чиж", Some("Shchuka, Yula i chizh")),

@@ -1,5 +1,7 @@
 //! Attacks that use other scripts and other forms of letters.
 
+use hashbrown::HashMap;
+
 use super::{Scene, map_words};
 
 /// Latin and Cyrillic letters that look the same.
@@ -30,6 +32,58 @@ const TWINS: &[(char, char)] = &[
     ('X', 'Х'),
     ('Y', 'У'),
 ];
+/// Letters of both alphabets, and Greek and Armenian ones that look the same.
+pub(super) const OTHER_TWINS: &[(char, char)] = &[
+    ('a', 'α'),
+    ('e', 'ε'),
+    ('i', 'ι'),
+    ('k', 'κ'),
+    ('n', 'η'),
+    ('o', 'ο'),
+    ('p', 'ρ'),
+    ('t', 'τ'),
+    ('u', 'ս'),
+    ('v', 'ν'),
+    ('x', 'χ'),
+    ('h', 'հ'),
+    ('g', 'ց'),
+    ('A', 'Α'),
+    ('B', 'Β'),
+    ('E', 'Ε'),
+    ('H', 'Η'),
+    ('I', 'Ι'),
+    ('K', 'Κ'),
+    ('M', 'Μ'),
+    ('N', 'Ν'),
+    ('O', 'Ο'),
+    ('P', 'Ρ'),
+    ('S', 'Տ'),
+    ('T', 'Τ'),
+    ('U', 'Ս'),
+    ('X', 'Χ'),
+    ('Z', 'Ζ'),
+    ('а', 'α'),
+    ('е', 'ε'),
+    ('к', 'κ'),
+    ('о', 'օ'),
+    ('р', 'ρ'),
+    ('у', 'υ'),
+    ('х', 'χ'),
+    ('п', 'π'),
+    ('А', 'Α'),
+    ('В', 'Β'),
+    ('Е', 'Ε'),
+    ('К', 'Κ'),
+    ('М', 'Μ'),
+    ('Н', 'Η'),
+    ('О', 'Ο'),
+    ('Р', 'Ρ'),
+    ('Т', 'Τ'),
+    ('Х', 'Χ'),
+    ('П', 'Π'),
+];
+/// Letters and marks, and the characters that look like them upside down.
+const UPSIDE_DOWN: [&str; 2] = ["abcdefghijklmnopqrstuvwxyz.,'!?", "ɐqɔpǝɟƃɥᴉɾʞlɯuodbɹsʇnʌʍxʎz˙',¡¿"];
 /// Common romanisation of Cyrillic letters. Longer ones come first, so that the conversion back tries them first.
 const ROMAN: &[(char, &str)] = &[
     ('щ', "shch"),
@@ -76,6 +130,39 @@ const ROMAN: &[(char, &str)] = &[
     ('ъ', ""),
     ('ь', ""),
 ];
+
+/// Replaces this share of the letters that have a twin in the list.
+pub(super) fn replaced(scene: &mut Scene<'_>, share: f64, twins: &[(char, char)]) -> String {
+    let random = &mut scene.random;
+    let twin = |c: char| twins.iter().find(|(letter, _)| *letter == c).map(|(_, twin)| *twin);
+    scene.text.chars().map(|c| twin(c).filter(|_| random.happens(share)).unwrap_or(c)).collect()
+}
+
+/// In lower case, because few capitals have a form upside down.
+pub(super) fn upside_down(text: &str) -> String {
+    let [upright, turned] = UPSIDE_DOWN.map(|letters| letters.chars());
+    let turn: HashMap<char, char> = upright.zip(turned).collect();
+    text.chars().flat_map(char::to_lowercase).map(|c| turn.get(&c).copied().unwrap_or(c)).collect()
+}
+
+/// The last line first, and in each the last letter.
+pub(super) fn turned(text: &str) -> String {
+    upside_down(text).chars().rev().collect()
+}
+
+pub(super) fn backwards(text: &str) -> String {
+    let mut copy = String::with_capacity(2 * text.len());
+    for word in text.split_inclusive(char::is_whitespace) {
+        let letters = word.trim_end();
+        if !letters.is_empty() {
+            copy.push('\u{202e}');
+            copy.extend(letters.chars().rev());
+            copy.push('\u{202c}');
+        }
+        copy.push_str(&word[letters.len()..]);
+    }
+    copy
+}
 
 pub(super) fn look_alikes(scene: &mut Scene<'_>, share: f64) -> String {
     let random = &mut scene.random;
