@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use lapidary::index::{Actor, Administration as _, Field, RocksStore, Store as _, StoreError, Term, UNWATCHED};
-use lapidary_gems::Gem;
+use lapidary_gems::{Gem, RecipeName};
 use rocksdb::{DB, IteratorMode, Options};
 use tempfile::tempdir;
 
@@ -83,7 +83,7 @@ fn the_file_with_the_version_deceives_nobody() {
 /// 8 have 1,201 books more.
 #[test]
 fn a_folder_of_an_older_version_becomes_one_of_today() {
-    let (exact, hardened) = (["documented", "released"], ["documented", "hardened"]);
+    let (exact, hardened) = (&["documented", "released"][..], &["documented"][..]);
     for (version, names) in [(2, exact), (3, exact), (5, hardened), (6, hardened), (7, hardened), (8, hardened)] {
         let dir = tempdir().unwrap();
         let data = unpacked(version, dir.path());
@@ -97,7 +97,7 @@ fn a_folder_of_an_older_version_becomes_one_of_today() {
                     assert_eq!(id, 1, "version {version}");
                     continue;
                 };
-                for name in names {
+                for &name in names {
                     let gems = recipe(name).gems(&prose(id.into(), 3_000));
                     let count = posted(name, &gems).len() as u32;
                     let asked: Vec<Gem> = gems.iter().map(|gem| gem.gem).collect();
@@ -106,6 +106,9 @@ fn a_folder_of_an_older_version_becomes_one_of_today() {
                     assert_eq!(snapshot.gems(&recipe_name(name), book).unwrap(), Some(gems));
                 }
                 let record = snapshot.fetch(&[book]).unwrap().pop().flatten().unwrap();
+                // The gems of `hardened` were others, and are gone.
+                assert_eq!(record.gems.keys().map(RecipeName::as_str).collect::<Vec<_>>(), names);
+                assert_eq!(snapshot.gems(&recipe_name("hardened"), book).ok().flatten(), None);
                 assert!(snapshot.with_digest(&record.digest, ALL).unwrap().contains(&book), "version {version}");
                 let terms = Term::of(&record.description);
                 assert!(terms.is_empty() || found(&*snapshot, terms, None, 1000).contains(&book), "version {version}");

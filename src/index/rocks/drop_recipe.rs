@@ -16,7 +16,7 @@ use super::read::RocksSnapshot;
 use super::recipes::KnownRecipe;
 use super::schema::{self, Family, MetaKey, Postings};
 use super::{RocksStore, audit};
-use crate::index::{Action, Actor, BookNo, Snapshot, StoreError, Watch};
+use crate::index::{Action, Actor, BookNo, Snapshot, StoreError, UNWATCHED, Watch};
 
 /// Number of records rewritten in one batch.
 const BATCH: usize = 1000;
@@ -28,13 +28,36 @@ pub(super) fn drop_recipe(
     watch: Watch<'_>,
 ) -> Result<(), StoreError> {
     let Some(recipe) = mark(store, by, name)? else { return Ok(()) };
+    strip_all(store, name, watch)?;
+    erase(store, &recipe)
+}
+
+/// Removes the gems of recipes that were changed before they were released, because this version cannot compute such gems.
+/// The recipes stay, with their present definition, and checks refuse them until all books have gems of them again.
+pub(super) fn renew(store: &RocksStore) -> Result<(), StoreError> {
+    let former: Vec<KnownRecipe> = store.view().known().0.iter().filter(|known| known.former).cloned().collect();
+    for recipe in former {
+        tracing::warn!(
+            "{0}: the gems of '{1}' are by an earlier definition and are removed; give the books new ones: lapidary reindex \
+             --data {0} --recipe {1} --from sources PATH…",
+            store.dir.display(),
+            recipe.name()
+        );
+        strip_all(store, recipe.name(), UNWATCHED)?;
+        erase(store, &recipe)?;
+    }
+    Ok(())
+}
+
+/// Removes the name from all records.
+fn strip_all(store: &RocksStore, name: &RecipeName, watch: Watch<'_>) -> Result<(), StoreError> {
     let end = store.view().next_book()?;
     let mut from = BookNo(0);
     while let Some(last) = strip(store, name, from)? {
         from = BookNo(last.0.saturating_add(1));
         watch(u64::from(from.0), u64::from(end.0))?;
     }
-    erase(store, &recipe)
+    Ok(())
 }
 
 /// Marks the recipe. Returns `None` if it does not exist.
@@ -72,7 +95,7 @@ fn strip(store: &RocksStore, name: &RecipeName, from: BookNo) -> Result<Option<B
     Ok(last)
 }
 
-/// Deletes everything that is left.
+/// Deletes everything that is left, except for the definition of a recipe to renew.
 fn erase(store: &RocksStore, recipe: &KnownRecipe) -> Result<(), StoreError> {
     let _turn = store.turn();
     let snapshot = store.view();
@@ -92,11 +115,17 @@ fn erase(store: &RocksStore, recipe: &KnownRecipe) -> Result<(), StoreError> {
     for key in MetaKey::of_recipe(recipe.number) {
         batch.delete_cf(meta, key.bytes());
     }
+    if recipe.former {
+        batch.put_cf(meta, MetaKey::Recipe(recipe.number).bytes(), schema::json(&recipe.recipe));
+    }
     batch.put_cf(meta, MetaKey::Postings.bytes(), counts.write());
     let mut recipes = store.recipes.write().unwrap_or_else(PoisonError::into_inner);
     durably(store, batch)?;
     let mut left = (**recipes).clone();
-    left.0.retain(|known| known.number != recipe.number);
+    left.0.retain(|known| recipe.former || known.number != recipe.number);
+    for known in left.0.iter_mut().filter(|known| known.number == recipe.number) {
+        (known.former, known.ready) = (false, false);
+    }
     *recipes = Arc::new(left);
     Ok(())
 }

@@ -21,9 +21,10 @@ use super::recipes::{KnownRecipe, Recipes};
 use super::reserve::Reserve;
 use super::schema::{self, FORMAT_VERSION, Family, MetaKey, OLDEST_VERSION};
 use super::search::term_keys;
-use super::{RocksStore, options, rebuild};
+use super::{RocksStore, drop_recipe, options, rebuild};
 use crate::description::Description;
 use crate::index::{StoreError, UNWATCHED};
+use lapidary_gems::Recipe;
 
 /// The lock file. It is locked while the folder is in use and contains the number of the process that holds it. It is
 /// created first and marks a folder as a catalogue, even if creating that was interrupted. The system releases the
@@ -84,13 +85,17 @@ pub(super) fn open(dir: &Path, absent: Absent, cache: usize) -> Result<RocksStor
     let cache = Cache::new_hyper_clock_cache(cache, 0);
     let db = DB::open_cf_descriptors(&options, dir, options::families(&cache)).map_err(|e| from_rocksdb(dir, &e))?;
     let store = assemble(dir, db, options, lock)?;
-    let recipes = load_recipes(&store)?;
+    let mut recipes = load_recipes(&store)?;
     match content {
-        Content::Catalogue(version) => migrate(&store, &recipes, version)?,
+        Content::Catalogue(version) => {
+            if version < FORMAT_VERSION {
+                recipes = marked_ready(&store, recipes)?;
+            }
+            migrate(&store, &recipes, version)?;
+        }
         Content::Nothing | Content::Unfinished => finish(&store)?,
     }
     confirm_version(&store)?;
-    let recipes = marked_ready(&store, recipes)?;
     let owners = Owners::load(&store)?;
     let store = RocksStore { recipes: RwLock::new(Arc::new(recipes)), owners: RwLock::new(Arc::new(owners)), ..store };
     let rebuild = store.db.get_pinned_cf(store.family(Family::Meta), MetaKey::Rebuild.bytes());
@@ -98,6 +103,7 @@ pub(super) fn open(dir: &Path, absent: Absent, cache: usize) -> Result<RocksStor
         tracing::warn!("{}: rebuilding the posting lists in the current format", show(&store.dir));
         rebuild::postings(&store, &mut store.turn(), UNWATCHED)?;
     }
+    drop_recipe::renew(&store)?;
     Ok(store)
 }
 
@@ -380,10 +386,14 @@ fn load_recipes(store: &RocksStore) -> Result<Recipes, StoreError> {
         let Some(MetaKey::Recipe(number)) = MetaKey::read(&key) else {
             return Err(unreadable(&"the number of a recipe"));
         };
-        let recipe = serde_json::from_slice(&value).map_err(|_| unreadable(&format_args!("recipe {number}")))?;
+        let former = Recipe::renewed(&value);
+        let recipe = match former.clone() {
+            Some(recipe) => recipe,
+            None => serde_json::from_slice(&value).map_err(|_| unreadable(&format_args!("recipe {number}")))?,
+        };
         let has = |key: MetaKey<'_>| Ok(store.db.get_pinned_cf(meta, key.bytes()).map_err(failed)?.is_some());
         let (leaving, ready) = (has(MetaKey::Leaving(number))?, has(MetaKey::Ready(number))?);
-        recipes.0.push(KnownRecipe { number, recipe, leaving, ready });
+        recipes.0.push(KnownRecipe { number, recipe, leaving, ready, former: former.is_some() });
     }
     let default = store.db.get_pinned_cf(meta, MetaKey::Default.bytes()).map_err(failed)?;
     let default = default.map(|value| schema::read_recipe(&value).ok_or_else(|| unreadable(&"the default recipe")));

@@ -16,6 +16,8 @@ pub(super) struct KnownRecipe {
     pub(super) leaving: bool,
     /// Whether checks can use the recipe without explicitly accepting missing books.
     pub(super) ready: bool,
+    /// Whether the gems in the store are by an earlier definition.
+    pub(super) former: bool,
 }
 
 impl KnownRecipe {

@@ -179,7 +179,7 @@ mod tests {
     fn the_keys_of_changes_have_one_order_as_bytes_and_as_numbers() {
         let known = |(number, name): (u16, &str)| {
             let recipe = name.parse().expect("a built-in recipe");
-            KnownRecipe { number, recipe, leaving: false, ready: true }
+            KnownRecipe { number, recipe, leaving: false, ready: true, former: false }
         };
         let mut keys = Vec::new();
         for recipe in [(258, "hardened"), (1, "documented"), (3, "released")].map(known) {
