@@ -255,9 +255,10 @@ fn a_text_is_told_the_gems_it_has_and_not_those_it_is_looked_up_by() {
 #[test]
 fn gems_that_stand_alone_count_half() {
     let (_folder, catalogue) = hardened_catalogue();
+    let catalogue = catalogue.with_rule(RuleChanges { min_share: Some(0.0), ..RuleChanges::default() });
     let recipe = Recipe::hardened();
     let digits = |gems: Vec<u64>| gems.into_iter().map(WrittenGem::Digits).collect::<Vec<_>>();
-    let all: Vec<u64> = (1..=60).map(|i| i * 37 % 61).collect();
+    let all: Vec<u64> = (1..=210).map(|i| i * 37 % 211).collect();
     let content = Content::Gems { recipe: Some(recipe.name().clone()), gems: digits(all.clone()) };
     catalogue.by(Actor::Local).add(NewEntry::new(key("one", 0), Rights::Protected, content)).expect("added");
     // A text that shares only the gems at these positions. Its other gems occur in no book.
@@ -267,10 +268,10 @@ fn gems_that_stand_alone_count_half() {
     };
     let is_posted = recipe.posted(&placed(&all));
     let (posted, others): (Vec<usize>, Vec<usize>) = (0..all.len()).partition(|at| is_posted[*at]);
-    // Posted gems that are more than 8 gems apart.
+    // Posted gems that are too far apart to belong together.
     let mut far: Vec<usize> = Vec::new();
     for at in &posted {
-        if far.last().is_none_or(|last| at - last > 8) {
+        if far.last().is_none_or(|last| at - last > recipe.reach()) {
             far.push(*at);
         }
     }
@@ -368,7 +369,7 @@ fn every_verdict_has_a_reason() {
     for short in ["", "word", "Nine words are not a text to check here."] {
         let report = checked(&catalogue, short, &usual);
         assert_eq!(report.reason, Reason::TooShort, "{short:?}");
-        assert!(report.note.is_some_and(|note| note.contains("at least 1,600 characters")), "{short:?}");
+        assert!(report.note.is_some_and(|note| note.contains("at least 480 characters")), "{short:?}");
     }
     add(&catalogue, 2, Rights::Unknown, Content::text(text.replacen(' ', " another ", 1)));
     let capped = catalogue.with_rule(RuleChanges { common_cap: Some(1), ..RuleChanges::default() });

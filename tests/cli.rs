@@ -110,7 +110,8 @@ fn a_check_says_which_book_how_much_and_what_may_be_done() {
     assert_eq!((&report["recipe"], &report["recipes"]), (&json!("hardened"), &json!(["hardened"])));
     assert_eq!(report["reason"], "match");
     assert!(report["covered"].as_f64().expect("a share") > 0.98, "{report}");
-    let rule = json!({"min_common": 2, "min_share": 0.03, "common_cap": 10_000, "min_support": 2.0});
+    let rule =
+        json!({"min_common": 2, "min_share": 0.03, "min_share_of_few": 0.12, "common_cap": 10_000, "min_support": 2.0});
     assert_eq!(report["rule"], rule);
     let matches = report["matches"].as_array().expect("matches");
     assert_eq!(matches.len(), 1);
