@@ -14,8 +14,21 @@ use lapidary_gems::{Boundaries, Gem, Place, PlacedGem, Recipe, RecipeName};
 use rocksdb::{DB, IteratorMode, Options};
 use tempfile::{TempDir, tempdir};
 
-pub const FAMILIES: [&str; 13] = [
-    "meta", "books", "ids", "gems", "postings", "lists", "delta", "digests", "terms", "folds", "jobs", "keys", "audit",
+pub const FAMILIES: [&str; 14] = [
+    "meta",
+    "books",
+    "ids",
+    "gems",
+    "postings",
+    "lists",
+    "delta",
+    "digests",
+    "terms",
+    "folds",
+    "jobs",
+    "keys",
+    "decisions",
+    "audit",
 ];
 pub const RECIPES: [&str; 3] = ["documented", "released", "hardened"];
 /// How many gems there are.

@@ -24,12 +24,14 @@ fn unpacked(version: u32, into: &Path) -> PathBuf {
 
 #[test]
 fn another_format_version_is_refused_with_advice() {
-    for (version, says) in [(10_u32, "update lapidary"), (1, "ingest the books again")] {
+    for (version, says) in [(11_u32, "update lapidary"), (1, "ingest the books again")] {
         let dir = tempdir().unwrap();
         create(dir.path());
         set_version(dir.path(), version);
         for error in [refusal(RocksStore::open(dir.path())), refusal(RocksStore::open_or_create(dir.path()))] {
-            assert!(matches!(&error, StoreError::Version { found, supported: 9, .. } if *found == version.to_string()));
+            assert!(
+                matches!(&error, StoreError::Version { found, supported: 10, .. } if *found == version.to_string())
+            );
             assert!(error.to_string().contains(says), "{error}");
         }
     }
@@ -39,7 +41,7 @@ fn another_format_version_is_refused_with_advice() {
 fn a_newer_version_may_have_more_column_families() {
     let dir = tempdir().unwrap();
     create(dir.path());
-    set_version(dir.path(), 10);
+    set_version(dir.path(), 11);
     let mut options = Options::default();
     options.create_missing_column_families(true);
     drop(DB::open_cf(&options, dir.path(), FAMILIES.into_iter().chain(["later"])).unwrap());
@@ -63,7 +65,7 @@ fn the_file_with_the_version_deceives_nobody() {
     let dir = tempdir().unwrap();
     let data = unpacked(8, dir.path());
     let file = data.join("lapidary.version");
-    fs::write(&file, "9").unwrap();
+    fs::write(&file, "10").unwrap();
     let refused = refusal(RocksStore::open(&data));
     let says_what_to_do = |detail: &str| detail.contains("delete that file");
     assert!(matches!(&refused, StoreError::Damaged { detail, .. } if says_what_to_do(detail)), "{refused}");
@@ -75,7 +77,7 @@ fn the_file_with_the_version_deceives_nobody() {
         }
         let store = RocksStore::open(&data).unwrap();
         assert_eq!(store.verify(UNWATCHED).unwrap(), Vec::<String>::new());
-        assert_eq!(fs::read(&file).unwrap(), b"9");
+        assert_eq!(fs::read(&file).unwrap(), b"10");
     }
 }
 
@@ -120,7 +122,7 @@ fn a_folder_of_an_older_version_becomes_one_of_today() {
         }
         raw(&data, |db| {
             let version = db.get_cf(db.cf_handle("meta").unwrap(), "version").unwrap();
-            assert_eq!(version, Some(9_u32.to_be_bytes().to_vec()));
+            assert_eq!(version, Some(10_u32.to_be_bytes().to_vec()));
         });
     }
 }

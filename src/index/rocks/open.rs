@@ -175,6 +175,9 @@ fn index_books(store: &RocksStore, version: u32) -> Result<(), StoreError> {
         #[serde(flatten)]
         description: Description,
     }
+    if version >= 9 {
+        return Ok(());
+    }
     let (digests, terms) = (store.family(Family::Digests), store.family(Family::Terms));
     let mut batch = WriteBatch::default();
     if version < 8 {

@@ -17,7 +17,7 @@ use super::recipes::KnownRecipe;
 use crate::index::{BookKey, BookNo, Field, Library, Term};
 
 /// The version of everything in this module. Any change of a key, a value or an encoding needs a new version.
-pub(super) const FORMAT_VERSION: u32 = 9;
+pub(super) const FORMAT_VERSION: u32 = 10;
 /// The oldest version that is migrated when it is opened ([`super::open`]).
 pub(super) const OLDEST_VERSION: u32 = 2;
 
