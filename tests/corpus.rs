@@ -161,7 +161,7 @@ fn a_gem_takes_as_many_characters_as_said() {
 }
 
 /// Attacks that hide words, with the weakest strength that is noticed in every book.
-const NOTICED: [(&str, f64); 9] = [
+const NOTICED: [(&str, f64); 16] = [
     ("zero-width", 0.05),
     ("look-alikes", 0.1),
     ("hyphens", 1.0),
@@ -171,6 +171,14 @@ const NOTICED: [(&str, f64); 9] = [
     ("circled", 0.1),
     ("marks", 0.1),
     ("leet", 0.2),
+    ("other-look-alikes", 0.1),
+    ("upside-down", 1.0),
+    ("turned", 1.0),
+    ("backwards", 1.0),
+    ("references", 1.0),
+    // Without blanks, or with one in every word, some texts are and others are not.
+    ("joined", 2.0),
+    ("split", 2.0),
 ];
 
 #[test]

@@ -99,11 +99,11 @@ impl Grams {
     /// Takes the next symbol; returns the gram that it ends, if it can be selected.
     #[inline]
     pub(super) fn next(&mut self, code: u32, Place { start, end }: Place) -> Option<Gram> {
-        let is_full = self.behind - self.first == SOUNDS as usize;
+        // As many symbols as their weight are all sounds.
+        let is_full = self.weight == SOUNDS && self.behind - self.first == SOUNDS as usize;
         self.last[self.behind % LAST] = (code, start);
         self.behind += 1;
         if let (true, Some(number)) = (is_full, NUMBERS.get(code as usize)) {
-            // All are sounds.
             let former = FORMER[self.last[self.first % LAST].0 as usize % FORMER.len()];
             self.sum = self.sum.wrapping_mul(BASE).wrapping_add(number.wrapping_sub(former));
             self.first += 1;

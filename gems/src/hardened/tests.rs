@@ -1,5 +1,6 @@
 //! Tests that disguises do not change gems, that the steps match a naive implementation, and that gems never change.
 
+use hashbrown::HashSet;
 use proptest::prelude::*;
 
 use super::Hardened;
@@ -266,6 +267,21 @@ fn mixed() -> impl Strategy<Value = String> {
         1 => any::<String>(),
     ];
     proptest::collection::vec(part, 0..40).prop_map(|parts| parts.concat())
+}
+
+/// The gems of a text and of its end are the same, whatever signs and letters there are before.
+#[test]
+fn what_is_before_changes_no_gem() {
+    let end = numbered();
+    let all = Recipe::hardened_fine().gems(&end);
+    for before in
+        ["中", "中文 word", "中文字 слово 中文字中文 word", "word 中 letters and more letters of words 中文字"]
+    {
+        let after: HashSet<Gem> =
+            Recipe::hardened_fine().gems(&format!("{before} {end}")).iter().map(|gem| gem.gem).collect();
+        let kept = all.iter().filter(|gem| after.contains(&gem.gem)).count();
+        assert!(kept + 2 >= all.len(), "{before}: {kept} of {}", all.len());
+    }
 }
 
 /// Texts of few different words, so that grams repeat.

@@ -26,6 +26,8 @@ pub(super) struct Language {
 }
 
 static ENGLISH: Language = Language { tag: "en", vocabulary: include_str!("../../../data/demo/english.txt") };
+/// That of a book without a passage of the others.
+static THEATRE: Language = Language { tag: "en", vocabulary: include_str!("../../../data/demo/theatre.txt") };
 static RUSSIAN: Language = Language { tag: "ru", vocabulary: include_str!("../../../data/demo/russian.txt") };
 
 impl Setting {
@@ -130,7 +132,7 @@ pub(super) static STRANGER: Setting = Setting {
     title: "The Understudy of the Weathervane",
     author: "Theodora Pennywhistle",
     rights: Rights::Unknown,
-    language: &ENGLISH,
+    language: &THEATRE,
     seed: 7,
     heroes: &["Lysander Vole", "the understudy", "Sir Humphrey"],
     heroines: &["Dame Perpetua", "Clementine Rook", "the prompter Clementine"],
