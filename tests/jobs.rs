@@ -724,7 +724,19 @@ fn what_verify_finds_can_be_mended() {
     let before = fs::read(&export).expect("an export");
     {
         let families = [
-            "meta", "books", "ids", "gems", "postings", "lists", "delta", "digests", "terms", "folds", "jobs", "keys",
+            "meta",
+            "books",
+            "ids",
+            "gems",
+            "postings",
+            "lists",
+            "delta",
+            "digests",
+            "terms",
+            "folds",
+            "jobs",
+            "keys",
+            "decisions",
             "audit",
         ];
         let db = rocksdb::DB::open_cf(&rocksdb::Options::default(), folder.data(), families).expect("a database");

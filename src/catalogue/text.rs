@@ -109,7 +109,7 @@ impl<'a> Text<'a> {
 /// JSON, with escapes. `folds`: whether its folds are kept.
 pub(crate) fn memory_for(text: &[u8], folds: bool) -> usize {
     /// Bytes per byte of text: in general, and if folds are kept.
-    const ANY: usize = 2;
+    const ANY: usize = 3;
     const FOLDED: usize = 40;
     /// Bytes per page, and per piece of the cleaned text.
     const PAGE: usize = 24;

@@ -72,7 +72,7 @@ impl Sketch {
     }
 }
 
-/// Puts gems in another order. `hardened` selects shingles with small hashes, so the smallest gems of two editions are
+/// Puts gems in another order. `hardened` selects grams with small hashes, so the smallest gems of two editions are
 /// the same more often than others, and are no fair sample.
 fn mixed(gem: u64) -> u64 {
     // The finalizer of MurmurHash3 (Appleby 2011), a bijection.

@@ -1,6 +1,6 @@
 //! What a report says, in the terminal and on the HTML page.
 
-use lapidary_gems::{Place, RecipeName};
+use lapidary_gems::{Place, RecipeName, Rule};
 
 use super::page::clean;
 use crate::api::{Match, Report};
@@ -77,6 +77,10 @@ pub(super) fn rule(language: Language, report: &Report) -> String {
     }
     if report.rule.min_share > 0.0 {
         rule = format!("{rule} {}", language.rule_share(&language.percent(report.rule.min_share)));
+    }
+    if report.rule.min_share_of_few > report.rule.min_share {
+        let share = language.percent(report.rule.min_share_of_few);
+        rule = format!("{rule} {}", language.rule_share_of_few(Rule::FEW.into(), &share));
     }
     format!("{rule}; {}", odds(language, report.chance))
 }

@@ -28,7 +28,7 @@ use sounds::{Symbol, code_of};
 use symbols::symbols;
 use undo::{Undone, undone};
 
-/// The minimum number of gems of a text with enough shingles.
+/// The minimum number of gems of a text with enough grams.
 const LEAST: usize = 16;
 /// How many times denser than gems the probes of a query are.
 const PROBES: usize = 4;

@@ -104,7 +104,7 @@ pub(super) fn code_of(shown: char) -> u32 {
 }
 
 /// The room for sounds that are not yet passed on.
-pub(super) const ROOM: usize = 4_096;
+pub(super) const ROOM: usize = 2_048;
 /// The number of sounds passed on that decide what the next ones are.
 const BEFORE: usize = 2;
 
@@ -121,6 +121,7 @@ impl Default for Sounds {
     }
 }
 
+#[allow(clippy::needless_bitwise_bool, reason = "what cannot be predicted must not be a branch")]
 impl Sounds {
     /// The number of sounds, at most [`ROOM`].
     #[inline]
@@ -192,8 +193,9 @@ impl Sounds {
         }
         self.ready.resize(ROOM, Symbol::default());
         let mut count = 0;
-        for (four, ready) in self.all[..=next].array_windows::<4>().zip(1..) {
-            let [first, before, symbol, behind] = four.map(Symbol::code);
+        for (four, ready) in self.all[..=next].windows(4).zip(1..) {
+            let &[first, before, symbol, behind] = four else { continue };
+            let [first, before, symbol, behind] = [first, before, symbol, behind].map(Symbol::code);
             // `т` before a sibilant is dropped, so `тс` equals `ц`, and then one of two sibilants around it.
             let dropped = (symbol == T) & (behind == S) | (symbol == S) & (before == T) & (first == S);
             self.ready[count % ROOM] = self.all[ready + 1];

@@ -9,7 +9,7 @@ use super::sounds::{ROOM, Sounds, Symbol};
 /// The maximum number of consecutive digits that can stand for letters.
 const MOST_DIGITS: usize = 3;
 /// The longest word, in bytes; a longer one is read as several.
-const LONGEST_WORD: usize = 512;
+const LONGEST_WORD: usize = 256;
 /// How many bytes of ASCII are read at a time.
 const AT_ONCE: usize = 16;
 

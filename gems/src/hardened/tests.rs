@@ -146,7 +146,7 @@ fn sounds_plainly(text: &str) -> String {
             Kind::Sign => sounds.extend([first, ' ']),
             Kind::Letter => {
                 let (mut word, mut votes, mut hyphenated) = (Vec::new(), Votes::default(), false);
-                while all.get(at).is_some_and(|(at, _)| at - start < 512) {
+                while all.get(at).is_some_and(|(at, _)| at - start < 256) {
                     let was_hyphenated = std::mem::take(&mut hyphenated);
                     match kind(at) {
                         Kind::Letter => votes.add(readings.of(all[at].1)),
@@ -154,7 +154,7 @@ fn sounds_plainly(text: &str) -> String {
                         Kind::Hyphen => hyphenated = true,
                         Kind::Blank | Kind::Line if was_hyphenated => hyphenated = true,
                         Kind::Digit => {
-                            let digits = (at..).take_while(|at| kind(*at) == Kind::Digit).count();
+                            let digits = (at..all.len()).take_while(|at| kind(*at) == Kind::Digit).count();
                             if digits > 3 || kind(at + digits) != Kind::Letter {
                                 break;
                             }

@@ -54,8 +54,9 @@ impl Undone<'_> {
         let Some(seen) = &self.seen else { return place };
         let last = self.source.len() - 1;
         let [a, b] = [place.start, place.end - 1].map(|at| seen.position(at as usize).min(last));
-        let start = self.source.floor_char_boundary(a.min(b));
-        let end = self.source.ceil_char_boundary(a.max(b) + 1);
+        let is_boundary = |at: &usize| self.source.is_char_boundary(*at);
+        let start = (0..=a.min(b)).rev().find(is_boundary).unwrap_or(0);
+        let end = (a.max(b) + 1..=self.source.len()).find(is_boundary).unwrap_or(self.source.len());
         Place { start: start as u64, end: end as u64 }
     }
 }
@@ -111,7 +112,7 @@ fn without_markup(text: &str) -> Traced {
         }
         let (end, c) = match (tag(text, at), reference(text, at)) {
             (Some(end), _) => (end, None),
-            (_, Some((end, c))) => (end, c),
+            (_, Some((end, c))) => (end, Some(c)),
             _ => continue,
         };
         plain.push_str(&text[copied..at], copied);
@@ -137,8 +138,8 @@ fn tag(text: &str, at: usize) -> Option<usize> {
     (begins && memchr(b'<', &bytes[1..end]).is_none()).then_some(at + end + 1)
 }
 
-/// The end of the character reference that begins here, and the character: none for names of signs that are no letters.
-fn reference(text: &str, at: usize) -> Option<(usize, Option<char>)> {
+/// The end of the character reference that begins here, and the character, or one that reads like it.
+fn reference(text: &str, at: usize) -> Option<(usize, char)> {
     let rest = text.as_bytes()[at..].strip_prefix(b"&")?;
     // `&amp;` may stand for the first character of a reference.
     let escaped = rest.strip_prefix(b"amp;").filter(|rest| rest.starts_with(b"#")).unwrap_or(rest);
@@ -150,28 +151,38 @@ fn reference(text: &str, at: usize) -> Option<(usize, Option<char>)> {
             Some(hex) => u32::from_str_radix(hex, 16),
             None => number.parse(),
         };
-        return Some((end, Some(char::from_u32(code.ok()?)?)));
+        return Some((end, char::from_u32(code.ok()?)?));
     }
     Some((end, named(name)?))
 }
 
-/// The letter of a named reference of HTML: the accents make no difference.
-fn named(name: &str) -> Option<Option<char>> {
+/// The character of a named reference of HTML. Accents make no difference, nor which mark stands between words.
+fn named(name: &str) -> Option<char> {
     const ACCENTS: [&str; 9] = ["acute", "grave", "circ", "uml", "tilde", "cedil", "ring", "caron", "slash"];
-    const SIGNS: [&str; 22] = [
-        "amp", "lt", "gt", "quot", "apos", "nbsp", "shy", "mdash", "ndash", "hellip", "laquo", "raquo", "lsquo",
-        "rsquo", "ldquo", "rdquo", "bdquo", "zwj", "zwnj", "ensp", "emsp", "thinsp",
+    const MARKS: [&str; 18] = [
+        "amp", "lt", "gt", "quot", "nbsp", "mdash", "ndash", "hellip", "laquo", "raquo", "lsquo", "rsquo", "ldquo",
+        "rdquo", "bdquo", "ensp", "emsp", "thinsp",
     ];
-    const LETTERS: [(&str, char); 6] =
-        [("szlig", 'ß'), ("aelig", 'æ'), ("AElig", 'Æ'), ("oelig", 'œ'), ("OElig", 'Œ'), ("eth", 'ð')];
-    if SIGNS.contains(&name) {
-        return Some(if ["nbsp", "ensp", "emsp", "thinsp"].contains(&name) { Some(' ') } else { None });
+    const OTHERS: [(&str, char); 10] = [
+        ("shy", '\u{ad}'),
+        ("zwj", '\u{200d}'),
+        ("zwnj", '\u{200c}'),
+        ("apos", '\''),
+        ("szlig", 'ß'),
+        ("aelig", 'æ'),
+        ("AElig", 'Æ'),
+        ("oelig", 'œ'),
+        ("OElig", 'Œ'),
+        ("eth", 'ð'),
+    ];
+    if MARKS.contains(&name) {
+        return Some(' ');
     }
-    if let Some((_, letter)) = LETTERS.iter().find(|(of, _)| *of == name) {
-        return Some(Some(*letter));
+    if let Some((_, character)) = OTHERS.iter().find(|(of, _)| *of == name) {
+        return Some(*character);
     }
     let letter = name.chars().next().filter(char::is_ascii_alphabetic)?;
-    ACCENTS.contains(&&name[1..]).then_some(Some(letter))
+    ACCENTS.contains(&&name[1..]).then_some(letter)
 }
 
 // -------------------------------------------------------------------------------------------- direction -------------

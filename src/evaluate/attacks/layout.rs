@@ -1,5 +1,7 @@
 //! Attacks on what is between words: blanks, lines, markup.
 
+use std::fmt::Write as _;
+
 use super::{Scene, map_words};
 use crate::random::Random;
 
@@ -26,9 +28,9 @@ pub(super) fn referred(scene: &mut Scene<'_>, share: f64) -> String {
         if !c.is_alphabetic() || !scene.random.happens(share) {
             copy.push(c);
         } else if scene.random.happens(0.5) {
-            copy.push_str(&format!("&#{};", u32::from(c)));
+            let _ = write!(copy, "&#{};", u32::from(c));
         } else {
-            copy.push_str(&format!("&#x{:x};", u32::from(c)));
+            let _ = write!(copy, "&#x{:x};", u32::from(c));
         }
     }
     copy
