@@ -716,6 +716,29 @@ fn what_is_no_whole_export_creates_nothing() {
     }
 }
 
+/// Gems of `hardened` as it was before its first release are left out.
+#[test]
+fn an_export_with_an_earlier_definition_is_imported_without_its_gems() {
+    let folder = Folder::new();
+    folder.file("books/one.txt", prose(1, 3_000));
+    run("ingest --library l --rights protected --keep-folds --data {} {}", &[folder.data(), folder.path("books")])
+        .expect(0);
+    let export = folder.path("export.ndjson");
+    run("export --data {} {}", &[folder.data(), export.clone()]).expect(0);
+    let written = fs::read_to_string(&export).expect("an export");
+    let earlier = written.replacen("\"window\":184", "\"window\":110", 1).replace("\"sounds\":", "\"hardened\":");
+    assert_ne!(earlier, written);
+    fs::write(&export, earlier).expect("it can be written");
+    let data = folder.path("imported");
+    run("import --data {} {}", &[data.clone(), export]).expect(0);
+    run("verify --data {}", &[data.clone()]).expect(0);
+    let stats = run("stats --data {}", &[data.clone()]).expect(0).out;
+    assert!(stats.contains("recipe hardened (incomplete): 0 books, 0 gems"), "{stats}");
+    assert!(stats.contains("recipe released (default): 1 book, "), "{stats}");
+    run("reindex --data {} --recipe hardened --from sources {}", &[data.clone(), folder.path("books")]).expect(0);
+    run("check --data {} {}", &[data, folder.path("books/one.txt")]).expect(1);
+}
+
 #[test]
 fn what_verify_finds_can_be_mended() {
     let folder = shelf("--keep-folds");

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use lapidary_gems::{PackedFold, PlacedGem, Recipe};
+use lapidary_gems::{PackedFold, PlacedGem, Recipe, RecipeName};
 use serde::{Deserialize, Serialize};
 
 use super::{Catalogue, CatalogueError, Editor};
@@ -182,6 +182,40 @@ fn line(snapshot: &dyn Snapshot, recipes: &[Recipe], mut book: Record) -> Result
     Ok(ExportBook { book: book.into(), gems, folds })
 }
 
+/// The longest first line. Recipes are short, and reading it takes several times its length.
+const LONGEST_HEADER: usize = 1 << 20;
+/// The fold of the recipes with an earlier definition.
+const FORMER_FOLD: &str = "hardened";
+
+/// The header of an export, in which recipes may have an earlier definition.
+#[derive(Deserialize)]
+#[serde(try_from = "serde_json::Value")]
+struct Renewed {
+    /// The header with the present definitions. The renewed recipes are incomplete.
+    header: ExportHeader,
+    former: Vec<RecipeName>,
+}
+
+impl TryFrom<serde_json::Value> for Renewed {
+    type Error = serde_json::Error;
+
+    fn try_from(mut header: serde_json::Value) -> serde_json::Result<Self> {
+        let mut former = Vec::new();
+        for recipe in header["recipes"].as_array_mut().into_iter().flatten() {
+            if let Some(renewed) = Recipe::renewed(recipe.to_string().as_bytes()) {
+                former.push(renewed.name().clone());
+                *recipe = serde_json::to_value(renewed)?;
+            }
+        }
+        let mut header: ExportHeader = serde_json::from_value(header)?;
+        // The first one becomes the default, and should have gems.
+        header.recipes.sort_by_key(|recipe| former.contains(recipe.name()));
+        header.incomplete.retain(|name| !former.contains(name));
+        header.incomplete.extend(former.iter().cloned());
+        Ok(Self { header, former })
+    }
+}
+
 /// An export being read.
 struct Reading<'a> {
     input: &'a mut dyn BufRead,
@@ -195,11 +229,14 @@ struct Reading<'a> {
     held: usize,
     /// Whether the current line is the first decision.
     decides: bool,
+    /// The recipes whose gems are by an earlier definition, and are left out.
+    former: Vec<RecipeName>,
 }
 
 impl<'a> Reading<'a> {
     fn new(input: &'a mut dyn BufRead, longest: u64, account: Account<'a>) -> Self {
-        Self { input, line: Vec::new(), longest, number: 0, books: 0, ended: false, account, held: 0, decides: false }
+        let (line, former) = (Vec::new(), Vec::new());
+        Self { input, line, longest, number: 0, books: 0, ended: false, account, held: 0, decides: false, former }
     }
 
     /// Reports the memory use of the held books plus `bytes`.
@@ -254,7 +291,12 @@ impl<'a> Reading<'a> {
         self.next()?;
         let version = serde_json::from_slice(&self.line).map(|Version { lapidary_export }| lapidary_export);
         match version {
-            Ok(1..=VERSION) => parse::json(&self.line).map_err(|wrong| self.bad(wrong)),
+            Ok(1..=VERSION) if self.line.len() > LONGEST_HEADER => Err(self.bad("the line is too long")),
+            Ok(1..=VERSION) => {
+                let Renewed { header, former } = parse::json(&self.line).map_err(|wrong| self.bad(wrong))?;
+                self.former = former;
+                Ok(header)
+            }
             Ok(newer) => Err(self
                 .bad(format!("the export has version {newer}, but this program supports up to {VERSION}; update it"))),
             Err(_) => Err(self.bad("this is not an export of a catalogue")),
@@ -308,7 +350,12 @@ impl<'a> Reading<'a> {
         let lists =
             memchr::memchr2_iter(b'[', b'{', &self.line).count() * 2 + memchr::memchr_iter(b',', &self.line).count();
         self.take(2 * self.line.len() + lists * size_of::<PlacedGem>())?;
-        let ExportBook { book, gems, folds } = parse::json(&self.line).map_err(|wrong| self.bad(wrong))?;
+        let ExportBook { mut book, mut gems, mut folds } = parse::json(&self.line).map_err(|wrong| self.bad(wrong))?;
+        for former in &self.former {
+            book.gems.remove(former);
+            gems.remove(former);
+        }
+        folds.remove(FORMER_FOLD);
         let book = Record::from(book);
         book.within_bounds().map_err(|e| self.bad(e.to_string()))?;
         let gems = gems.into_iter().map(|(name, gems)| (name, gems.into_iter().map(PlacedGem::from).collect()));
