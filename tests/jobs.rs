@@ -731,8 +731,8 @@ fn an_export_with_an_earlier_definition_is_imported_without_its_gems() {
     fs::write(&export, earlier).expect("it can be written");
     let data = folder.path("imported");
     run("import --data {} {}", &[data.clone(), export]).expect(0);
-    run("verify --data {}", &[data.clone()]).expect(0);
-    let stats = run("stats --data {}", &[data.clone()]).expect(0).out;
+    run("verify --data {}", &[&data]).expect(0);
+    let stats = run("stats --data {}", &[&data]).expect(0).out;
     assert!(stats.contains("recipe hardened (incomplete): 0 books, 0 gems"), "{stats}");
     assert!(stats.contains("recipe released (default): 1 book, "), "{stats}");
     run("reindex --data {} --recipe hardened --from sources {}", &[data.clone(), folder.path("books")]).expect(0);
