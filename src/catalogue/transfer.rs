@@ -201,7 +201,7 @@ impl TryFrom<serde_json::Value> for Renewed {
 
     fn try_from(mut header: serde_json::Value) -> serde_json::Result<Self> {
         let mut former = Vec::new();
-        for recipe in header["recipes"].as_array_mut().into_iter().flatten() {
+        for recipe in header.get_mut("recipes").and_then(|recipes| recipes.as_array_mut()).into_iter().flatten() {
             if let Some(renewed) = Recipe::renewed(recipe.to_string().as_bytes()) {
                 former.push(renewed.name().clone());
                 *recipe = serde_json::to_value(renewed)?;
