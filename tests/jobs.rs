@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, sleep};
 use std::time::Duration;
 
-use common::{Folder, Server, prose, run};
+use common::{Folder, Server, database, prose, run};
 use lapidary_gems::Recipe;
 use serde_json::{Value, json};
 use ureq::Agent;
@@ -555,9 +555,7 @@ fn recipes_of_before_there_were_marks_are_ready_when_complete() {
     run("reindex --from sources --boundaries {} --data {} {}", &one).expect(2);
     run("jobs cancel --data {} 1", &[folder.data()]).expect(0);
     {
-        let options = rocksdb::Options::default();
-        let families = rocksdb::DB::list_cf(&options, folder.data()).expect("families");
-        let db = rocksdb::DB::open_cf(&options, folder.data(), families).expect("a database");
+        let db = database(&folder.data());
         let meta = db.cf_handle("meta").expect("a family");
         let keys = db.iterator_cf(meta, rocksdb::IteratorMode::Start).map(|entry| entry.expect("an entry").0);
         let marks: Vec<_> = keys.filter(|key| key.starts_with(b"ready\0")).collect();
@@ -746,23 +744,7 @@ fn what_verify_finds_can_be_mended() {
     run("export --data {} {}", &[folder.data(), export.clone()]).expect(0);
     let before = fs::read(&export).expect("an export");
     {
-        let families = [
-            "meta",
-            "books",
-            "ids",
-            "gems",
-            "postings",
-            "lists",
-            "delta",
-            "digests",
-            "terms",
-            "folds",
-            "jobs",
-            "keys",
-            "decisions",
-            "audit",
-        ];
-        let db = rocksdb::DB::open_cf(&rocksdb::Options::default(), folder.data(), families).expect("a database");
+        let db = database(&folder.data());
         let family = |name| db.cf_handle(name).expect("a family");
         for (name, every) in [("postings", 2), ("delta", 3), ("ids", 4), ("gems", 5), ("terms", 2)] {
             let keys = db.iterator_cf(family(name), rocksdb::IteratorMode::Start).step_by(every);

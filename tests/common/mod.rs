@@ -8,6 +8,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
+use rocksdb::{DB, Options};
 use serde_json::Value;
 
 /// The program under test.
@@ -54,6 +55,16 @@ impl Folder {
     pub fn data(&self) -> PathBuf {
         self.path("catalogue")
     }
+}
+
+/// The folder of a catalogue as a plain database with all its column families, for what the program itself never does.
+pub fn database(data: &Path) -> DB {
+    DB::open_cf(&Options::default(), data, families(data)).expect("a database")
+}
+
+/// The column families in the folder of a catalogue.
+pub fn families(data: &Path) -> Vec<String> {
+    DB::list_cf(&Options::default(), data).expect("column families")
 }
 
 /// The result of running the program.

@@ -9,7 +9,8 @@ use lapidary::index::{Actor, RocksStore, Store as _, StoreError};
 use rocksdb::{DB, Options};
 use tempfile::tempdir;
 
-use crate::support::{FAMILIES, create, key, refusal, simple};
+use crate::common::families;
+use crate::support::{create, key, refusal, simple};
 
 /// Names, contents and times of all files in a folder.
 fn listing(dir: &Path) -> BTreeMap<String, (Vec<u8>, std::time::SystemTime)> {
@@ -76,6 +77,9 @@ fn a_copy_without_its_lock_file_is_a_catalogue() {
 
 #[test]
 fn an_interrupted_creation_is_completed() {
+    let complete = tempdir().unwrap();
+    create(complete.path());
+    let families = families(complete.path());
     for interrupted in ["lock only", "no families", "no version"] {
         let dir = tempdir().unwrap();
         fs::write(dir.path().join("lapidary.lock"), "1").unwrap();
@@ -85,7 +89,7 @@ fn an_interrupted_creation_is_completed() {
         match interrupted {
             "lock only" => {}
             "no families" => drop(DB::open(&options, dir.path()).unwrap()),
-            _ => drop(DB::open_cf(&options, dir.path(), FAMILIES).unwrap()),
+            _ => drop(DB::open_cf(&options, dir.path(), &families).unwrap()),
         }
         assert!(matches!(refusal(RocksStore::open(dir.path())), StoreError::Missing(_)), "{interrupted}");
         create(dir.path()).put(&Actor::Local, vec![simple("lib", "1", 0..3)]).unwrap();

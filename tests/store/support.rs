@@ -11,25 +11,11 @@ use lapidary::index::{
     Snapshot, Standing, Store as _, StoreError, Tally, Term,
 };
 use lapidary_gems::{Boundaries, Gem, Place, PlacedGem, Recipe, RecipeName};
-use rocksdb::{DB, IteratorMode, Options};
+use rocksdb::{DB, IteratorMode};
 use tempfile::{TempDir, tempdir};
 
-pub const FAMILIES: [&str; 14] = [
-    "meta",
-    "books",
-    "ids",
-    "gems",
-    "postings",
-    "lists",
-    "delta",
-    "digests",
-    "terms",
-    "folds",
-    "jobs",
-    "keys",
-    "decisions",
-    "audit",
-];
+use crate::common::database;
+
 pub const RECIPES: [&str; 3] = ["documented", "released", "hardened"];
 /// How many gems there are.
 pub const POOL: u64 = 24;
@@ -159,9 +145,9 @@ pub fn dump(store: &RocksStore) -> Result<String, StoreError> {
     Ok(lines.join("\n"))
 }
 
-/// The folder as a plain database, for what the store itself never does.
+/// Changes a folder in ways that the store itself never does.
 pub fn raw(dir: &Path, change: impl FnOnce(&DB)) {
-    change(&DB::open_cf(&Options::default(), dir, FAMILIES).unwrap());
+    change(&database(dir));
 }
 
 /// Puts a format version into a folder.

@@ -3,15 +3,16 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use lapidary::index::{Actor, Administration as _, Field, RocksStore, Store as _, StoreError, Term, UNWATCHED};
+use lapidary::index::{
+    Actor, Administration as _, Field, RocksStore, RowChange, Store as _, StoreError, Table, Term, UNWATCHED,
+};
 use lapidary_gems::{Gem, RecipeName};
-use rocksdb::{DB, IteratorMode, Options};
+use rocksdb::{IteratorMode, Options};
 use tempfile::tempdir;
 
-use crate::common::prose;
+use crate::common::{database, families, prose};
 use crate::support::{
-    ALL, FAMILIES, alone, create, dump, found, key, posted, raw, raw_keys, recipe, recipe_name, refusal, set_version,
-    simple,
+    ALL, alone, create, dump, found, key, posted, raw, raw_keys, recipe, recipe_name, refusal, set_version, simple,
 };
 
 /// A folder that an older version made.
@@ -42,9 +43,7 @@ fn a_newer_version_may_have_more_column_families() {
     let dir = tempdir().unwrap();
     create(dir.path());
     set_version(dir.path(), 11);
-    let mut options = Options::default();
-    options.create_missing_column_families(true);
-    drop(DB::open_cf(&options, dir.path(), FAMILIES.into_iter().chain(["later"])).unwrap());
+    database(dir.path()).create_cf("later", &Options::default()).unwrap();
     assert!(matches!(refusal(RocksStore::open(dir.path())), StoreError::Version { .. }));
 }
 
@@ -52,9 +51,7 @@ fn a_newer_version_may_have_more_column_families() {
 fn a_folder_with_more_families_is_of_a_newer_version() {
     let dir = tempdir().unwrap();
     drop(create(dir.path()));
-    let mut db = DB::open_cf(&Options::default(), dir.path(), FAMILIES).unwrap();
-    db.create_cf("later", &Options::default()).unwrap();
-    drop(db);
+    database(dir.path()).create_cf("later", &Options::default()).unwrap();
     let error = refusal(RocksStore::open(dir.path()));
     assert!(matches!(error, StoreError::Version { .. }), "{error}");
     assert!(error.to_string().contains("update lapidary"), "{error}");
@@ -81,19 +78,26 @@ fn the_file_with_the_version_deceives_nobody() {
     }
 }
 
-/// Folders that older versions made of `prose(0..6)`, with one book replaced and one removed; versions 7 and
-/// 8 have 1,201 books more.
+/// Folders that older versions made of `prose(0..6)`, with one book replaced and one removed; versions 7 to 9 have 1,201
+/// books more.
 #[test]
 fn a_folder_of_an_older_version_becomes_one_of_today() {
     let (exact, hardened) = (&["documented", "released"][..], &["documented"][..]);
-    for (version, names) in [(2, exact), (3, exact), (5, hardened), (6, hardened), (7, hardened), (8, hardened)] {
+    for (version, names) in
+        [(2, exact), (3, exact), (5, hardened), (6, hardened), (7, hardened), (8, hardened), (9, hardened)]
+    {
         let dir = tempdir().unwrap();
         let data = unpacked(version, dir.path());
+        assert!(!families(&data).contains(&"decisions".to_owned()), "version {version}");
         // Twice: what is brought to this version is one of it.
         for _ in 0..2 {
             let store = RocksStore::open(&data).unwrap();
             let snapshot = store.snapshot();
             assert_eq!(store.verify(UNWATCHED).unwrap(), Vec::<String>::new());
+            // A new column family can be used.
+            let row = RowChange::put(Table::Decisions, "r", "");
+            store.apply(&Actor::Local, &[row], &[]).unwrap();
+            assert_eq!(store.page(Table::Decisions, b"r", None, 2).unwrap().len(), 1, "version {version}");
             for id in 0..6_u32 {
                 let Some(book) = snapshot.find(&key("l", &id.to_string())).unwrap() else {
                     assert_eq!(id, 1, "version {version}");
