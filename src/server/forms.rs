@@ -67,16 +67,12 @@ impl FormFile {
 }
 
 /// Responds to a form with a line for each file. `work` processes one file at a time; memory is reserved for the results.
-pub(super) async fn answer<A, F>(
+pub(super) async fn answer<A: Serialize + 'static>(
     request: &HttpRequest,
     payload: Payload,
     state: &Data<State>,
-    work: F,
-) -> Result<HttpResponse, Problem>
-where
-    A: Serialize + 'static,
-    F: Fn(&Editor<'_>, FormFile, &Mutex<Room>) -> A + Clone + Send + 'static,
-{
+    work: impl Fn(&Editor<'_>, FormFile, &Mutex<Room>) -> A + Clone + Send + 'static,
+) -> Result<HttpResponse, Problem> {
     let (parts, room) = body::files(request, payload, state).await?;
     let names: Arc<[Option<String>]> = parts.iter().map(|part| part.name.clone()).collect();
     let (encodings, files): (Vec<_>, Vec<_>) = parts.into_iter().map(|part| (part.encoding, part.bytes)).unzip();

@@ -51,49 +51,44 @@ pub(super) struct StreamLine {
     pub(super) content: Result<Bytes, Problem>,
 }
 
-/// Responds to a body of lines. `work` processes several lines at a time and returns one result for each; memory is
-/// reserved for the results.
-pub(super) fn answer<A, F>(
+/// Processes some lines and returns one result for each. Memory is reserved for the results.
+pub(super) trait Work<A>:
+    Fn(&Editor<'_>, Vec<StreamLine>, &Mutex<Room>) -> Vec<A> + Clone + Send + 'static
+{
+}
+
+impl<A, F> Work<A> for F where F: Fn(&Editor<'_>, Vec<StreamLine>, &Mutex<Room>) -> Vec<A> + Clone + Send + 'static {}
+
+/// Responds to a body of lines. `work` processes several lines at a time.
+pub(super) fn answer<A: Serialize + 'static>(
     request: &HttpRequest,
     payload: Payload,
     state: &Data<State>,
-    work: F,
-) -> Result<HttpResponse, Problem>
-where
-    A: Serialize + 'static,
-    F: Fn(&Editor<'_>, Vec<StreamLine>, &Mutex<Room>) -> Vec<A> + Clone + Send + 'static,
-{
+    work: impl Work<A>,
+) -> Result<HttpResponse, Problem> {
     body::refuse_other_than_lines(request)?;
     let lines = Lines::new(Some(payload), state.max_body, state.memory.room());
     Ok(stream_of_answers(request, state, Lane::Heavy, lines, work))
 }
 
 /// Like [`answer`], one file of a form at a time. `room` is the memory reserved for the files.
-pub(super) fn answer_files<A, F>(
+pub(super) fn answer_files<A: Serialize + 'static>(
     request: &HttpRequest,
     state: &Data<State>,
     files: impl Iterator<Item = Bytes>,
     room: Room,
-    work: F,
-) -> HttpResponse
-where
-    A: Serialize + 'static,
-    F: Fn(&Editor<'_>, Vec<StreamLine>, &Mutex<Room>) -> Vec<A> + Clone + Send + 'static,
-{
+    work: impl Work<A>,
+) -> HttpResponse {
     stream_of_answers(request, state, Lane::Files, Lines::of(files, room), work)
 }
 
-fn stream_of_answers<A, F>(
+fn stream_of_answers<A: Serialize + 'static>(
     request: &HttpRequest,
     state: &Data<State>,
     lane: Lane,
     lines: Lines,
-    work: F,
-) -> HttpResponse
-where
-    A: Serialize + 'static,
-    F: Fn(&Editor<'_>, Vec<StreamLine>, &Mutex<Room>) -> Vec<A> + Clone + Send + 'static,
-{
+    work: impl Work<A>,
+) -> HttpResponse {
     let meter = Meter::of(request);
     if let Some(meter) = &meter {
         meter.count_by_lines();
@@ -135,10 +130,9 @@ struct Written {
 
 impl<F> Answering<F> {
     /// The next piece of the response; `None` at the end.
-    async fn next<A>(&mut self) -> Option<Result<Bytes, Problem>>
+    async fn next<A: Serialize + 'static>(&mut self) -> Option<Result<Bytes, Problem>>
     where
-        A: Serialize + 'static,
-        F: Fn(&Editor<'_>, Vec<StreamLine>, &Mutex<Room>) -> Vec<A> + Clone + Send + 'static,
+        F: Work<A>,
     {
         if self.written.bytes.is_empty() {
             self.written = Written::default();
@@ -153,10 +147,9 @@ impl<F> Answering<F> {
         Some(self.taken.next(piece.len()).map(|()| piece))
     }
 
-    async fn answered<A>(&mut self) -> Option<Result<Written, Problem>>
+    async fn answered<A: Serialize + 'static>(&mut self) -> Option<Result<Written, Problem>>
     where
-        A: Serialize + 'static,
-        F: Fn(&Editor<'_>, Vec<StreamLine>, &Mutex<Room>) -> Vec<A> + Clone + Send + 'static,
+        F: Work<A>,
     {
         let mut some = self.lines.some().await;
         if some.is_empty() {
