@@ -728,13 +728,60 @@ fn an_export_with_an_earlier_definition_is_imported_without_its_gems() {
     assert_ne!(earlier, written);
     fs::write(&export, earlier).expect("it can be written");
     let data = folder.path("imported");
-    run("import --data {} {}", &[data.clone(), export]).expect(0);
+    let imported = run("import --data {} {}", &[data.clone(), export]).expect(0);
+    assert!(imported.err.contains("'hardened' in this export are by an earlier definition"), "{}", imported.err);
     run("verify --data {}", &[&data]).expect(0);
     let stats = run("stats --data {}", &[&data]).expect(0).out;
     assert!(stats.contains("recipe hardened (incomplete): 0 books, 0 gems"), "{stats}");
     assert!(stats.contains("recipe released (default): 1 book, "), "{stats}");
     run("reindex --data {} --recipe hardened --from sources {}", &[data.clone(), folder.path("books")]).expect(0);
     run("check --data {} {}", &[data, folder.path("books/one.txt")]).expect(1);
+}
+
+/// A folder with such gems says what to do: when it is opened first, in each report, and in the diagnosis.
+#[test]
+fn a_folder_with_an_earlier_definition_says_how_to_compute_the_gems_anew() {
+    for recipes in ["--recipe hardened", ""] {
+        let folder = Folder::new();
+        let text = prose(1, 3_000);
+        folder.file("books/one.txt", &text);
+        // Only `hardened` sees through it.
+        let copy = folder.file("copy.txt", text.replace('p', "р").replace('k', "к").replace('m', "м"));
+        let data = folder.data();
+        run(
+            &format!("ingest {recipes} --library l --rights protected --data {{}} {{}}"),
+            &[&data, &folder.path("books")],
+        )
+        .expect(0);
+        let check = |status| run("check --data {} {}", &[&data, &copy]).expect(status);
+        assert!(check(1).out.starts_with("PROTECTED"), "{recipes}");
+        {
+            let db = database(&data);
+            let meta = db.cf_handle("meta").expect("a family");
+            let entries = db.iterator_cf(meta, rocksdb::IteratorMode::Start).map(|entry| entry.expect("an entry"));
+            let of_recipes = entries.filter(|(key, _)| key.starts_with(b"recipe\0"));
+            let is_hardened = |value: &[u8]| str::from_utf8(value).expect("JSON").contains("hardened");
+            for (key, _) in of_recipes.filter(|(_, value)| is_hardened(value)).collect::<Vec<_>>() {
+                db.put_cf(meta, key, r#"{"name":"hardened","window":110}"#).expect("it can be written");
+            }
+        }
+        let first = check(0);
+        let command = format!("lapidary reindex --data {} --recipe hardened --from sources PATH", data.display());
+        assert!(first.err.contains(&command), "{}", first.err);
+        let (again, advice) = (check(0), "the gems must be computed: `lapidary doctor` shows the command");
+        let words = again.out.split_whitespace().collect::<Vec<_>>().join(" ");
+        let cause = if recipes.is_empty() {
+            "no book has gems of recipe 'hardened', so this check did without it"
+        } else {
+            "1 of 1 books have no gems of recipe 'hardened', so this check could not find them"
+        };
+        assert!(words.contains(&format!("note: {cause}; {advice} ")), "{words}");
+        assert!(again.err.is_empty(), "{}", again.err);
+        let doctor = run("doctor --data {}", &[&data]).expect(1).out;
+        assert!(doctor.contains(&command), "{doctor}");
+        run("reindex --data {} --recipe hardened --from sources {}", &[&data, &folder.path("books")]).expect(0);
+        assert!(!check(1).out.contains("note:"), "{recipes}");
+    }
 }
 
 #[test]

@@ -260,8 +260,7 @@ impl Answering<'_> {
             .enumerate()
             .filter_map(|(at, answered)| answered.note(options.language, common_of(at)));
         let coverage = self.coverage();
-        let notes: Vec<String> =
-            notes.chain(coverage.map(|coverage| self.missed(options.language, coverage))).chain(left_out).collect();
+        let notes: Vec<String> = notes.chain(self.missed(options.language, coverage)).chain(left_out).collect();
         let counted = main.question.probes.iter().filter(|probe| !commons[at].contains(&probe.placed.gem)).count();
         Ok(Report {
             verdict,
@@ -293,10 +292,21 @@ impl Answering<'_> {
         widest.flatten()
     }
 
-    /// Warns of the books that no recipe could find.
-    fn missed(&self, language: Language, coverage: Coverage) -> String {
-        let names = self.names(0..self.in_recipes.len());
-        language.note_missed(coverage.lacking(), coverage.of, &language.names(&names), names.len() as u64)
+    /// Warns of the books that no recipe could find, and of recipes that no book has gems of.
+    fn missed(&self, language: Language, coverage: Option<Coverage>) -> impl Iterator<Item = String> {
+        let is_unused = |at: &usize| self.in_recipes[*at].coverage.is_some_and(|of| of.books == 0);
+        let all = self.names(0..self.in_recipes.len());
+        let unused = self.names((0..self.in_recipes.len()).filter(is_unused));
+        let missed = match coverage {
+            Some(coverage) => {
+                let names = language.names(&all);
+                Some(language.note_missed(coverage.lacking(), coverage.of, &names, all.len() as u64))
+            }
+            None if unused.is_empty() => None,
+            None => Some(language.note_unused(&language.names(&unused), unused.len() as u64)),
+        };
+        let remedy = (!unused.is_empty()).then(|| language.note_reindex());
+        missed.into_iter().chain(remedy)
     }
 
     fn names(&self, recipes: impl IntoIterator<Item = usize>) -> Vec<RecipeName> {

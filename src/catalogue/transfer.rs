@@ -294,6 +294,12 @@ impl<'a> Reading<'a> {
             Ok(1..=VERSION) if self.line.len() > LONGEST_HEADER => Err(self.bad("the line is too long")),
             Ok(1..=VERSION) => {
                 let Renewed { header, former } = parse::json(&self.line).map_err(|wrong| self.bad(wrong))?;
+                for recipe in &former {
+                    tracing::warn!(
+                        "the gems of '{recipe}' in this export are by an earlier definition and are left out; to compute new \
+                         ones: lapidary reindex --recipe {recipe} --from sources PATH…"
+                    );
+                }
                 self.former = former;
                 Ok(header)
             }

@@ -87,7 +87,9 @@ fn advice(code: ErrorCode) -> Option<&'static str> {
         ErrorCode::NoCatalogue => "`lapidary ingest --data DIR …` creates one",
         ErrorCode::NoSuchKey => "`lapidary keys list` shows all keys",
         ErrorCode::NoSuchLibrary => "`lapidary stats` shows all libraries",
-        ErrorCode::RecipeIncomplete => "pass --allow-incomplete to check anyway, or run `lapidary reindex`",
+        ErrorCode::RecipeIncomplete => {
+            "pass --allow-incomplete to check anyway; `lapidary doctor` shows how to reindex it"
+        }
         ErrorCode::UnknownRecipe => {
             "`lapidary stats` shows the recipes of a catalogue, and `lapidary reindex` adds one"
         }

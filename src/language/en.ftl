@@ -172,6 +172,11 @@ note_missed = { $number ->
     [one] { $lacking } of { $books } books have no gems of recipe { $recipes }
    *[other] up to { $lacking } of { $books } books have no gems of recipes { $recipes }
 }, so this check could not find them
+note_unused = no book has gems of { $number ->
+    [one] recipe { $recipes }, so this check did without it
+   *[other] recipes { $recipes }, so this check did without them
+}
+note_reindex = the gems must be computed: `lapidary doctor` shows the command
 note_left_out = { $matches } { $matches ->
     [one] match
    *[other] matches

@@ -131,6 +131,8 @@ messages! {
     note_few_gems(recipe: &str, gems: u64, fewest: u64, characters: u64);
     note_boilerplate(common: u64, gems: u64, cap: u64);
     note_missed(lacking: u64, books: u64, recipes: &str, number: u64);
+    note_unused(recipes: &str, number: u64);
+    note_reindex();
     note_left_out(matches: u64, spans: u64, mebibytes: u64);
     note_hidden(matches: u64);
 
