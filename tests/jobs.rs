@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, sleep};
 use std::time::Duration;
 
-use common::{Folder, Server, database, prose, run};
+use common::{Folder, Server, database, prose, run, set_earlier_hardened};
 use lapidary_gems::Recipe;
 use serde_json::{Value, json};
 use ureq::Agent;
@@ -755,16 +755,7 @@ fn a_folder_with_an_earlier_definition_says_how_to_compute_the_gems_anew() {
         .expect(0);
         let check = |status| run("check --data {} {}", &[&data, &copy]).expect(status);
         assert!(check(1).out.starts_with("PROTECTED"), "{recipes}");
-        {
-            let db = database(&data);
-            let meta = db.cf_handle("meta").expect("a family");
-            let entries = db.iterator_cf(meta, rocksdb::IteratorMode::Start).map(|entry| entry.expect("an entry"));
-            let of_recipes = entries.filter(|(key, _)| key.starts_with(b"recipe\0"));
-            let is_hardened = |value: &[u8]| str::from_utf8(value).expect("JSON").contains("hardened");
-            for (key, _) in of_recipes.filter(|(_, value)| is_hardened(value)).collect::<Vec<_>>() {
-                db.put_cf(meta, key, r#"{"name":"hardened","window":110}"#).expect("it can be written");
-            }
-        }
+        set_earlier_hardened(&data);
         let first = check(0);
         let command = format!("lapidary reindex --data {} --recipe hardened --from sources PATH", data.display());
         assert!(first.err.contains(&command), "{}", first.err);

@@ -396,7 +396,8 @@ fn load_recipes(store: &RocksStore) -> Result<Recipes, StoreError> {
         };
         let has = |key: MetaKey<'_>| Ok(store.db.get_pinned_cf(meta, key.bytes()).map_err(failed)?.is_some());
         let (leaving, ready) = (has(MetaKey::Leaving(number))?, has(MetaKey::Ready(number))?);
-        recipes.0.push(KnownRecipe { number, recipe, leaving, ready, former: former.is_some() });
+        // The gems of a recipe that is being dropped are not renewed.
+        recipes.0.push(KnownRecipe { number, recipe, leaving, ready, former: former.is_some() && !leaving });
     }
     let default = store.db.get_pinned_cf(meta, MetaKey::Default.bytes()).map_err(failed)?;
     let default = default.map(|value| schema::read_recipe(&value).ok_or_else(|| unreadable(&"the default recipe")));
