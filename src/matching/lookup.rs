@@ -8,8 +8,9 @@ use lapidary_gems::{Gem, PlacedGem, Probe, Recipe, Rule};
 use super::{Alignment, Listed, Question, Reader, Score, align, is_match, spread, weight};
 use crate::index::{BookNo, LibraryTally, StoreError};
 
-/// A book is not compared if the query has fewer of its postings than one for this many gems needed for a match. Half of a
-/// book's gems have a posting, so no match is missed, and whatever two long texts share by chance is not read.
+/// A book is not compared if the query has fewer of its postings than one for this many gems needed for a match, so that
+/// whatever two long texts share by chance is not read. About half of a book's gems have a posting, and at least one of any
+/// three that follow one another. So a match is missed only if nearly all its gems are isolated and happen to have none.
 const MOST_UNPOSTED: f64 = 16.0;
 
 /// A query, and the result of its lookup in the posting lists of one library.

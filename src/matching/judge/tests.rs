@@ -5,35 +5,45 @@ use std::collections::BTreeMap;
 
 use hashbrown::HashSet;
 use jiff::civil::Date;
-use lapidary_gems::{PlacedGem, Probe, Recipe, Rule};
+use lapidary_gems::{Place, PlacedGem, Probe, Recipe, Rule};
 use proptest::prelude::*;
 
 use super::*;
 use crate::index::Standing;
-use crate::matching::kept;
+use crate::matching::{is_match, kept};
 
 const DAY: Date = Date::constant(2026, 3, 1);
 
 /// Some books; a book's number is its place in the list.
 struct Books {
-    books: Vec<(Outline, Vec<PlacedGem>)>,
+    books: Vec<Stored>,
     gem_lists_read: Cell<usize>,
+}
+
+struct Stored {
+    outline: Outline,
+    gems: Vec<PlacedGem>,
+    posted: HashSet<Gem>,
+}
+
+impl Stored {
+    fn new(recipe: &Recipe, outline: Outline, gems: Vec<PlacedGem>) -> Self {
+        let posted = gems.iter().zip(recipe.posted(&gems)).filter_map(|(placed, posted)| posted.then_some(placed.gem));
+        Self { posted: posted.collect(), outline, gems }
+    }
 }
 
 impl Books {
     fn holders(&self, library: &Library, gem: Gem) -> u32 {
-        let has = |(outline, gems): &&(Outline, Vec<PlacedGem>)| {
-            outline.library == *library && gems.iter().any(|placed| placed.gem == gem)
-        };
-        self.books.iter().filter(has).count() as u32
+        self.books.iter().filter(|book| book.outline.library == *library && book.posted.contains(&gem)).count() as u32
     }
 }
 
 impl Reader for Books {
     fn tally(&self, gems: &[Gem], limits: Limits<'_>) -> Result<Tally, StoreError> {
         let mut tally = Tally::default();
-        for (outline, _) in &self.books {
-            let library = &outline.library;
+        for book in &self.books {
+            let library = &book.outline.library;
             let done = tally.libraries.iter().any(|of| of.library == *library);
             if done || limits.library.is_some_and(|only| only != library) {
                 continue;
@@ -44,10 +54,8 @@ impl Reader for Books {
             holders.retain(|(_, holders)| *holders > 0);
             holders.sort_unstable();
             let mut books = Vec::new();
-            for (number, (outline, gems)) in self.books.iter().enumerate().filter(|(_, (of, _))| of.library == *library)
-            {
-                let shared = gems.iter().filter(|placed| counted.contains(&placed.gem)).count() as u32;
-                assert_eq!(outline.library, *library);
+            for (number, book) in self.books.iter().enumerate().filter(|(_, book)| book.outline.library == *library) {
+                let shared = counted.iter().filter(|gem| book.posted.contains(*gem)).count() as u32;
                 if shared >= limits.fewest {
                     books.push((BookNo(number as u32), shared));
                 }
@@ -58,23 +66,23 @@ impl Reader for Books {
     }
 
     fn with_digest(&self, digest: &str, limits: Limits<'_>) -> Result<Vec<BookNo>, StoreError> {
-        let books = self.books.iter().enumerate().filter(|(_, (outline, _))| {
+        let books = self.books.iter().enumerate().filter(|(_, Stored { outline, .. })| {
             outline.digest == digest && limits.library.is_none_or(|only| outline.library == *only)
         });
         Ok(books.map(|(number, _)| BookNo(number as u32)).collect())
     }
 
     fn outline(&self, books: &[BookNo]) -> Result<Vec<Option<Outline>>, StoreError> {
-        Ok(books.iter().map(|number| self.books.get(number.0 as usize).map(|(outline, _)| outline.clone())).collect())
+        Ok(books.iter().map(|number| self.books.get(number.0 as usize).map(|book| book.outline.clone())).collect())
     }
 
     fn gems(&self, book: BookNo) -> Result<Vec<PlacedGem>, StoreError> {
         self.gem_lists_read.set(self.gem_lists_read.get() + 1);
-        Ok(self.books[book.0 as usize].1.clone())
+        Ok(self.books[book.0 as usize].gems.clone())
     }
 
     fn books(&self, library: &Library) -> Result<u64, StoreError> {
-        Ok(self.books.iter().filter(|(outline, _)| outline.library == *library).count() as u64)
+        Ok(self.books.iter().filter(|book| book.outline.library == *library).count() as u64)
     }
 }
 
@@ -117,7 +125,7 @@ fn stored(recipe: &Recipe, books: &[Book]) -> Books {
             gems: BTreeMap::from([(recipe.name().clone(), book.gems.len() as u32)]),
             standing: Standing { disabled_since, ..Standing::default() },
         };
-        (outline, placed(&book.gems))
+        Stored::new(recipe, outline, placed(&book.gems))
     });
     Books { books: books.collect(), gem_lists_read: Cell::new(0) }
 }
@@ -212,6 +220,76 @@ proptest! {
         prop_assert!(limit == 0 || decisive.is_none_or(|number| shown.contains(&number)));
         let first = by_hand.iter().map(|found| found.0).take(limit.saturating_sub(1));
         prop_assert_eq!(first.collect::<Vec<_>>(), &shown[..shown.len().min(limit.saturating_sub(1))]);
+    }
+}
+
+/// How the gems that a query shares with a book lie in the book.
+#[derive(Debug, Clone, Copy)]
+enum Shared {
+    Passages,
+    Scattered,
+    MostlyUnposted,
+}
+
+proptest! {
+    /// Only some gems have a posting. A match is missed only if almost none of the common gems has one, and never if they are
+    /// in passages of at least three.
+    #[test]
+    fn nearly_all_matches_are_found_by_some_of_their_gems(
+        shared in prop::sample::select(vec![Shared::Passages, Shared::Scattered, Shared::MostlyUnposted]),
+        (likely, rarely) in (0.0..0.2_f64, 0.0..0.5_f64),
+        gems in prop::collection::vec((any::<u64>(), 40..80_u64, 0.0..1.0_f64), 20..2_500),
+        others in 0..1_500_u64,
+    ) {
+        let (recipe, rule) = (Recipe::hardened(), Rule { min_support: 0.0, ..Rule::HARDENED });
+        let place = |at: usize, length: u64| Place { start: at as u64 * 240, end: at as u64 * 240 + length };
+        let list: Vec<PlacedGem> = gems.iter().enumerate().map(|(at, (gem, length, _))| {
+            PlacedGem { gem: Gem(gem ^ at as u64), place: Some(place(at, *length)) }
+        }).collect();
+        let posted = recipe.posted(&list);
+        let is_shared = |at: usize| match shared {
+            Shared::Passages => gems[at - at % 3].2 < likely && at - at % 3 + 3 <= gems.len(),
+            Shared::Scattered => gems[at].2 < likely,
+            Shared::MostlyUnposted => gems[at].2 < if posted[at] { likely * rarely } else { likely },
+        };
+        let common: Vec<usize> = (0..gems.len()).filter(|at| is_shared(*at)).collect();
+        let found = common.iter().filter(|at| posted[**at]).count();
+        let of_others = (0..others).map(|gem| Gem(gem.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
+        let query = common.iter().map(|at| list[*at].gem).chain(of_others);
+        let probes: Vec<Probe> = query.map(|gem| Probe { placed: PlacedGem { gem, place: None }, kept: true }).collect();
+
+        let one = Book { library: 0, rights: Rights::Protected, gems: vec![], digest: 1, disabled: false, allowed: false };
+        let mut reader = stored(&recipe, &[one]);
+        let outline = Outline { gems: BTreeMap::from([(recipe.name().clone(), list.len() as u32)]), ..reader.books[0].outline.clone() };
+        let score = Score::new(common.len() as u32, probes.len() as u32, list.len() as u32);
+        reader.books[0] = Stored::new(&recipe, outline, list);
+        let question = Question {
+            recipe: &recipe,
+            rule: &rule,
+            probes: &probes,
+            digests: &[],
+            library: None,
+            is_left_out: &|_, _| false,
+            day: DAY,
+            is_allowed: &|_| false,
+        };
+        let tally = candidates(&reader, &question).unwrap();
+        let looked_up: Vec<_> =
+            tally.libraries.iter().map(|of_library| LookedUp::new(&reader, &question, of_library).unwrap()).collect();
+        let matches = judge(&reader, &question, &looked_up).unwrap().matches;
+        let Ok::<bool, ()>(is_one) = is_match(&rule, &score, || Err(())) else { unreachable!("the score decides") };
+        match matches.as_slice() {
+            [] if is_one => {
+                prop_assert!(16 * found < common.len(), "{found} of {}", common.len());
+                prop_assert!(!matches!(shared, Shared::Passages));
+            }
+            [] => {}
+            [found] => {
+                prop_assert!(is_one);
+                prop_assert_eq!(found.score, score);
+            }
+            _ => prop_assert!(false, "there is one book"),
+        }
     }
 }
 
