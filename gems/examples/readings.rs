@@ -139,6 +139,11 @@ impl Unicode {
         if let Some(letter) = TURNED.split_whitespace().find_map(|entry| entry.strip_prefix(c)?.strip_prefix(':')) {
             return Some(turned(letter));
         }
+        self.letter(c, &simple)
+    }
+
+    /// The table entry of what may be a letter, `simple` without marks.
+    fn letter(&self, c: char, simple: &str) -> Option<String> {
         let enclosed =
             matches!(u32::from(c), 0x24b6..=0x24e9 | 0x249c..=0x24b5 | 0x1f110..=0x1f189 | 0x1f1e6..=0x1f1ff);
         if !enclosed && !self.alphabetic.contains(c) {
@@ -160,10 +165,10 @@ impl Unicode {
             return Some(row);
         }
         if !simple.is_empty() && simple.chars().all(|c| c.is_ascii_lowercase()) {
-            return Some(latin(&simple));
+            return Some(latin(simple));
         }
         if self.script.get(c) == Script::Cyrillic {
-            return Some(cyrillic(&simple));
+            return Some(cyrillic(simple));
         }
         if wordless(self.script.get(c)) {
             return Some("sign".to_owned());
