@@ -329,6 +329,15 @@ fn a_server_that_could_not_write_goes_on_when_it_can() {
         status == 507
     });
     eventually("it says so", || get(&server, "/readyz").is_some_and(|(_, problem)| problem["code"] == "no_disk_space"));
+    eventually("the diagnosis says so", || {
+        let (_, found) = get(&server, "/v1/doctor").expect("an answer");
+        let findings = found["findings"].as_array().expect("a list");
+        let finding = findings.iter().find(|finding| finding["concern"] == "not_writable");
+        finding.is_some_and(|finding| {
+            let says = |field: &str, what: &str| finding[field].as_str().is_some_and(|said| said.contains(what));
+            says("what", "is full") && says("fix", "free some space")
+        })
+    });
     let lifted = Command::new("prlimit").args(["--fsize=unlimited", "--pid", &server.pid().to_string()]).status();
     assert!(lifted.expect("prlimit").success());
     eventually("it goes on", || put(&server, books).is_some_and(|(status, _)| status == 201));

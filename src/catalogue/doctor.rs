@@ -11,6 +11,7 @@ use crate::api::Concern::{
 };
 use crate::api::{Concern, CutFrom, Finding, Job, JobResult, JobState, Key, Task, Webhook};
 use crate::count::count;
+use crate::error::{Classified as _, ErrorCode};
 use crate::index::{Coverage, Vitals};
 use crate::shell::quoted;
 
@@ -47,19 +48,17 @@ impl Catalogue {
         findings.extend(self.webhooks()?.iter().filter_map(of_webhook));
         findings.extend(self.vitals()?.iter().flat_map(|vitals| of_store(vitals, min_free)));
         if let Err(error) = self.writable() {
+            let what = format!("the catalogue cannot be changed: {error}");
             let why = "books, keys and notes cannot be changed";
-            findings.push(Finding::new(
-                NotWritable,
-                format!("the catalogue cannot be changed: {error}"),
-                why,
-                SEE_DISK,
-            ));
+            let fix = if error.code() == ErrorCode::DiskFull { FREE_SPACE } else { MAKE_WRITABLE };
+            findings.push(Finding::new(NotWritable, what, why, fix));
         }
         Ok(findings)
     }
 }
 
-const SEE_DISK: &str =
+const FREE_SPACE: &str = "free some space on the catalogue's disk";
+const MAKE_WRITABLE: &str =
     "make the folder of the catalogue writable: see its owner, its permissions and how its disk is mounted";
 
 fn of_recipes(known: &[(&Recipe, Coverage)]) -> Vec<Finding> {
@@ -241,7 +240,7 @@ fn of_store(vitals: &Vitals, min_free: u64) -> Vec<Finding> {
     if vitals.disk.free < min_free {
         let what = format!("{} MiB of the disk are free, less than {} MiB", vitals.disk.free / MIB, min_free / MIB);
         let why = "a server is not ready, and changes fail when the disk is full";
-        findings.push(Finding::new(DiskNearlyFull, what, why, "free some space on the catalogue's disk"));
+        findings.push(Finding::new(DiskNearlyFull, what, why, FREE_SPACE));
     }
     if vitals.background.errors > 0 || vitals.background.write_stopped {
         let errors = count(vitals.background.errors, "background write of the store", "background writes of the store");
