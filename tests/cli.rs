@@ -1205,6 +1205,22 @@ fn decisions_are_recorded_listed_and_taken_along() {
     run(&format!("import --server {} {{}}", server.url), &[export]).expect(0);
     let remote = run(&format!("decisions list --server {} --json", server.url), none()).expect(0).out;
     assert_eq!(remote, listed);
+
+    // If the clock was set back since the check, a decision still comes after it.
+    let tomorrow = jiff::Timestamp::now().as_millisecond() + 24 * 3_600_000;
+    let later = format!("{:08x}-{:04x}{}", tomorrow >> 16, tomorrow & 0xffff, &id[13..]);
+    let exported = std::fs::read_to_string(&again).expect("a file");
+    let exported: Vec<&str> = exported.lines().filter(|line| !line.contains("\"ruling\":\"refused\"")).collect();
+    let at = jiff::Timestamp::from_millisecond(tomorrow).expect("a time").to_string();
+    let moved = exported.join("\n").replace(&id, &later) + "\n";
+    let from = moved.find("\"at\":\"").expect("a time") + 6;
+    let until = from + moved[from..].find('"').expect("its end");
+    let moved = folder.file("moved.ndjson", [&moved[..from], &at, &moved[until..]].concat());
+    run("import --data {} {}", &[folder.path("moved"), moved]).expect(0);
+    run(&record.replace(&id, &later), &[folder.path("moved")]).expect(0);
+    let listed = list(&folder.path("moved"));
+    let rulings: Vec<bool> = listed.lines().map(|line| line.contains("\"ruling\":\"checked\"")).collect();
+    assert_eq!(rulings, [true, false], "{listed}");
     run(&format!("decisions record --server {} --ruling accepted --reason ours {id}", server.url), none()).expect(0);
     run(&format!("check --server {} --record {{}}", server.url), &[text]).expect(1);
 }

@@ -140,7 +140,8 @@ impl Editor<'_> {
         let (check, about) = self.kept_decision(&new.check, by)?;
         let filed = self.filed(check)?.filter(|_| about.ruling == Ruling::Checked);
         let filed = filed.ok_or_else(|| CatalogueError::NoSuchDecision(new.check.clone()))?;
-        let at = Timestamp::now();
+        // After its check, even if the clock was set back.
+        let at = Timestamp::now().max(about.at.saturating_add(1.millisecond()).unwrap_or(about.at));
         let id = new_id(at);
         let (actor, reason) = (self.actor.to_string(), Some(new.reason.clone()));
         let kept = Kept { at, actor, ruling: new.ruling, reason, ..about };
