@@ -1201,6 +1201,11 @@ fn decisions_are_recorded_listed_and_taken_along() {
     let again = folder.path("again.ndjson");
     run("export --data {} {}", &[folder.path("copy"), again.clone()]).expect(0);
     assert_eq!(std::fs::read(&again).expect("a file"), std::fs::read(&export).expect("a file"));
+    let whole = std::fs::read_to_string(&export).expect("a file");
+    let (cut, _) = whole.trim_end().rsplit_once('\n').expect("lines");
+    let (part, none_of_it) = (folder.file("part.ndjson", format!("{cut}\n")), folder.path("none"));
+    let refused = run("import --data {} {}", &[none_of_it.clone(), part]).expect(2);
+    assert!(refused.err.contains("incomplete") && !none_of_it.exists(), "{}", refused.err);
     let server = Server::start(&folder.path("third"));
     run(&format!("import --server {} {{}}", server.url), &[export]).expect(0);
     let remote = run(&format!("decisions list --server {} --json", server.url), none()).expect(0).out;

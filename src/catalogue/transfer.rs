@@ -80,13 +80,15 @@ impl Catalogue {
             Err(StoreError::Missing(_)) => {
                 let mut reading = Reading::new(input, LINE, UNCOUNTED);
                 let header = reading.header()?;
-                let store = RocksStore::build(folder, &header.recipes, reading.books(header.books, watch))?;
+                let (store, staged) = RocksStore::stage(folder, &header.recipes, reading.books(header.books, watch))?;
                 let catalogue = Self::with_store(Box::new(store));
                 reading.decisions(&catalogue.by(Actor::Local))?;
                 catalogue.by(Actor::Local).keep_folds(header.keeps_folds)?;
                 for name in header.ready() {
                     catalogue.store.make_ready(&Actor::Local, name)?;
                 }
+                drop(catalogue);
+                staged.publish()?;
                 Ok(header.books)
             }
             store => {

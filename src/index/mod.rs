@@ -30,7 +30,7 @@ pub use error::StoreError;
 pub use key::{BadName, BookId, BookKey, BookNo, Library, NAME_BYTES};
 pub use record::{LateGems, NewBook, Outline, Record};
 pub use rights::Rights;
-pub use rocks::{CACHE_BYTES, RocksStore};
+pub use rocks::{CACHE_BYTES, RocksStore, Staged};
 pub use search::{Cursor, Found, Search};
 pub use snapshot::Snapshot;
 pub use standing::{NOTE_BYTES, Note, Standing, Validity};

@@ -68,6 +68,7 @@ use rocksdb::{
 };
 
 use self::acknowledged::Acknowledged;
+pub use self::build::Staged;
 use self::owners::Owners;
 use self::read::RocksSnapshot;
 use self::recipes::Recipes;
@@ -150,7 +151,22 @@ impl RocksStore {
         recipes: &[Recipe],
         books: impl IntoIterator<Item = Result<NewBook, E>>,
     ) -> Result<Self, E> {
-        build::build(dir, recipes, books)
+        let (store, staged) = Self::stage(dir, recipes, books)?;
+        drop(store);
+        staged.publish()?;
+        Ok(Self::open(dir)?)
+    }
+
+    /// Like [`RocksStore::build`], for a catalogue that is changed further before it is moved into its folder.
+    ///
+    /// # Errors
+    /// Those of [`RocksStore::build`].
+    pub fn stage<E: From<StoreError>>(
+        dir: &Path,
+        recipes: &[Recipe],
+        books: impl IntoIterator<Item = Result<NewBook, E>>,
+    ) -> Result<(Self, Staged), E> {
+        build::stage(dir, recipes, books)
     }
 
     /// Copies a backup, by default the newest, into a folder that does not exist. Returns its number.

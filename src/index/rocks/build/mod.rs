@@ -10,10 +10,11 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use lapidary_gems::{PlacedGem, Recipe};
 use rocksdb::{Cache, WriteBatch};
+use tempfile::TempDir;
 
 pub(super) use self::runs::{Merged, Runs};
 use self::tables::Tables;
@@ -31,29 +32,49 @@ use crate::index::{
 /// Number of unsorted entries written at once.
 const BATCH: usize = 10_000;
 
-/// Builds a catalogue in `dir` and opens it.
-pub(super) fn build<E: From<StoreError>>(
+/// A catalogue next to the folder that it is for. It is deleted if this is dropped.
+#[derive(Debug)]
+pub struct Staged {
+    place: TempDir,
+    dir: PathBuf,
+}
+
+impl Staged {
+    fn made(&self) -> PathBuf {
+        self.place.path().join("made")
+    }
+
+    /// Moves the catalogue, which must be closed, into its folder.
+    pub fn publish(self) -> Result<(), StoreError> {
+        let failed = |e: io::Error| error::from_io(&self.dir, &e);
+        fs::rename(self.made(), &self.dir).map_err(failed)?;
+        File::open(parent(&self.dir)).and_then(|parent| parent.sync_all()).map_err(failed)
+    }
+}
+
+fn parent(dir: &Path) -> &Path {
+    dir.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."))
+}
+
+/// Builds a catalogue for `dir`.
+pub(super) fn stage<E: From<StoreError>>(
     dir: &Path,
     recipes: &[Recipe],
     books: impl IntoIterator<Item = Result<NewBook, E>>,
-) -> Result<RocksStore, E> {
+) -> Result<(RocksStore, Staged), E> {
     if !open::is_empty(dir)? {
         return Err(StoreError::Foreign(error::show(dir)).into());
     }
     let failed = |e: io::Error| error::from_io(dir, &e);
-    let parent = dir.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."));
-    fs::create_dir_all(parent).map_err(failed)?;
-    let place = tempfile::Builder::new().prefix(".lapidary-").tempdir_in(parent).map_err(failed)?;
-    let made = place.path().join("made");
-    let store = RocksStore::open_or_create(&made)?;
+    fs::create_dir_all(parent(dir)).map_err(failed)?;
+    let place = tempfile::Builder::new().prefix(".lapidary-").tempdir_in(parent(dir)).map_err(failed)?;
+    let staged = Staged { place, dir: dir.to_owned() };
+    let store = RocksStore::open_or_create(&staged.made())?;
     for recipe in recipes {
         store.add_recipe(&Actor::Local, recipe)?;
     }
-    fill(&store, place.path(), books)?;
-    drop(store);
-    fs::rename(&made, dir).map_err(failed)?;
-    File::open(parent).and_then(|parent| parent.sync_all()).map_err(failed)?;
-    Ok(RocksStore::open(dir)?)
+    fill(&store, staged.place.path(), books)?;
+    Ok((store, staged))
 }
 
 /// Adds all books to an empty store, with temporary files in `place`.
