@@ -1206,6 +1206,15 @@ fn decisions_are_recorded_listed_and_taken_along() {
     let (part, none_of_it) = (folder.file("part.ndjson", format!("{cut}\n")), folder.path("none"));
     let refused = run("import --data {} {}", &[none_of_it.clone(), part]).expect(2);
     assert!(refused.err.contains("incomplete") && !none_of_it.exists(), "{}", refused.err);
+    // Entries are never changed: a second time nothing is added, and what differs is refused.
+    let audit = |data: &Path| run("audit --data {}", &[data]).expect(0).out.matches("recorded").count();
+    let before = audit(&folder.data());
+    run("import --data {} {}", &[folder.data(), export.clone()]).expect(0);
+    assert_eq!((list(&folder.data()), audit(&folder.data())), (listed.clone(), before));
+    let other = folder.file("other.ndjson", whole.replace("\"reason\":\"copy\"", "\"reason\":\"other\""));
+    let refused = run("import --data {} {}", &[folder.data(), other]).expect(2);
+    assert!(refused.err.contains("another decision with this id"), "{}", refused.err);
+    assert_eq!(list(&folder.data()), listed);
     let server = Server::start(&folder.path("third"));
     run(&format!("import --server {} {{}}", server.url), &[export]).expect(0);
     let remote = run(&format!("decisions list --server {} --json", server.url), none()).expect(0).out;

@@ -56,7 +56,7 @@ pub struct SoughtDecisions {
 }
 
 /// An entry, as stored.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 struct Kept {
     at: Timestamp,
     actor: String,
@@ -171,8 +171,8 @@ impl Editor<'_> {
         Ok(self.store.apply(&self.actor, &changes, &[action])?)
     }
 
-    /// Adds an entry of an export.
-    pub(super) fn import_decision(&self, decision: Decision) -> Result<(), CatalogueError> {
+    /// Adds an entry of an export, unless it is there already. Returns `false` if another one with this id is there.
+    pub(super) fn import_decision(&self, decision: Decision) -> Result<bool, CatalogueError> {
         let Decision { id, at, actor, ruling, check, digest, verdict, name, case, reason, filed } = decision;
         let (id, check) = (parsed(&id)?, parsed(&check)?);
         for (what, said, most) in [
@@ -183,10 +183,14 @@ impl Editor<'_> {
             within(what, said.as_deref(), most)?;
         }
         let kept = Kept { at, actor, ruling, check: check.to_string(), digest, verdict, name, case, reason };
+        if let Some(known) = self.kept(id)? {
+            return Ok(known == kept);
+        }
         let of_check = if filed.is_none() { self.filed(check)? } else { None };
         let books = filed.as_ref().or(of_check.as_ref()).map(books_of).unwrap_or_default();
         let changes = filed.iter().map(|filed| put(Table::Decisions, key(b"f", id), filed)).collect();
-        self.file(id, &kept, &books, changes)
+        self.file(id, &kept, &books, changes)?;
+        Ok(true)
     }
 }
 

@@ -328,7 +328,9 @@ impl<'a> Reading<'a> {
         while self.decides {
             self.take(2 * self.line.len())?;
             let ExportDecision { decision } = parse::json(&self.line).map_err(|wrong| self.bad(wrong))?;
-            to.import_decision(decision)?;
+            if !to.import_decision(decision)? {
+                return Err(self.bad("the catalogue has another decision with this id"));
+            }
             if !self.next()? {
                 return Err(self.bad("the end is missing, so the export is incomplete; export again"));
             }
