@@ -290,7 +290,7 @@ impl Recipe {
                 }
                 cutter.finish()
             }
-            Method::Hardened(hardened) => hardened.recut(symbols),
+            Method::Hardened(hardened) => hardened.recut(&symbols),
         })
     }
 }

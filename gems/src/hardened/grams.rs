@@ -1,7 +1,7 @@
 //! Hashes every few consecutive symbols to a number.
 
-use super::sounds::Symbol;
-use crate::gem::{Gem, Place, PlacedGem};
+use super::sounds::{Sound, Symbol};
+use crate::gem::Gem;
 
 /// The number of sounds in a gram.
 const SOUNDS: u32 = 15;
@@ -17,13 +17,15 @@ pub(super) struct Gram {
     pub(super) number: u64,
     /// A number that depends on all of its symbols. It decides which grams are selected.
     pub(super) rank: u64,
-    pub(super) place: Place,
+    /// The ends of its first letter and of its last one.
+    pub(super) first: u64,
+    pub(super) last: u64,
 }
 
 impl Gram {
     /// The gem: mixed once more, because selected ranks are small numbers, while gems should be uniformly distributed.
-    pub(super) fn gem(self) -> PlacedGem {
-        PlacedGem { gem: Gem(mix(self.rank.wrapping_add(GAMMA))), place: Some(self.place) }
+    pub(super) fn gem(self) -> Gem {
+        Gem(mix(self.rank.wrapping_add(GAMMA)))
     }
 }
 
@@ -47,6 +49,8 @@ const NUMBERS: [u64; 16] = {
         numbers[code] = mix(code as u64 ^ GAMMA);
         code += 1;
     }
+    // An `h` that is heard.
+    numbers[Sound::H as usize] = numbers[Sound::K as usize];
     numbers
 };
 
@@ -69,74 +73,89 @@ fn weight(code: u32) -> u32 {
     if (code as usize) < NUMBERS.len() { 1 } else { SIGN }
 }
 
-/// More than the number of symbols of a gram.
-const LAST: usize = 16;
-
 /// A rolling hash over the last symbols of a text (Karp, Rabin 1987).
 #[derive(Default)]
 pub(super) struct Grams {
-    /// Codes and starts of the last symbols: symbol `i` of the text is at `i % LAST`.
-    last: [(u32, u64); LAST],
-    /// The first symbol of the current gram, and the one behind it.
-    first: usize,
-    behind: usize,
+    /// The symbols of the current gram, and those that follow.
+    symbols: Vec<Symbol>,
     sum: u64,
     weight: u32,
     count: u64,
+    /// The grams of some symbols that can be selected: the number of the symbol behind each, and its sum.
+    eligible: Vec<(u32, u64)>,
 }
 
 impl Grams {
     /// Takes symbols, and passes on the grams that they end, if those can be selected.
-    #[inline]
-    pub(super) fn take(&mut self, symbols: &[Symbol], mut take: impl FnMut(Gram)) {
-        for symbol in symbols {
-            self.next(symbol.code(), Place { start: symbol.start(), end: symbol.end() })
-                .into_iter()
-                .for_each(&mut take);
-        }
-    }
-
-    /// Takes the next symbol; returns the gram that it ends, if it can be selected.
-    #[inline]
-    pub(super) fn next(&mut self, code: u32, Place { start, end }: Place) -> Option<Gram> {
+    pub(super) fn take(&mut self, symbols: &[Symbol], take: impl FnMut(Gram)) {
+        let current = self.symbols.len();
+        self.symbols.extend_from_slice(symbols);
         // As many symbols as their weight are all sounds.
-        let is_full = self.weight == SOUNDS && self.behind - self.first == SOUNDS as usize;
-        self.last[self.behind % LAST] = (code, start);
-        self.behind += 1;
-        if let (true, Some(number)) = (is_full, NUMBERS.get(code as usize)) {
-            let former = FORMER[self.last[self.first % LAST].0 as usize % FORMER.len()];
-            self.sum = self.sum.wrapping_mul(BASE).wrapping_add(number.wrapping_sub(former));
-            self.first += 1;
+        let is_full = self.weight == SOUNDS && current == SOUNDS as usize;
+        let all = symbols.iter().fold(0, |all, symbol| all | symbol.code()) as usize;
+        let first = if is_full && all < NUMBERS.len() {
+            self.take_sounds(take);
+            symbols.len()
         } else {
-            self.lengthen(code);
-            if self.weight < SOUNDS {
-                return None;
-            }
-        }
-        let number = self.count;
-        self.count += 1;
-        let place = Place { start: self.last[self.first % LAST].1, end };
-        (self.sum < u64::MAX / ELIGIBLE).then(|| Gram { number, rank: mix(self.sum), place })
+            self.take_any(current, take)
+        };
+        self.symbols.drain(..first);
     }
 
-    /// Adds the last symbol, and removes the first ones as long as the others are enough.
-    fn lengthen(&mut self, code: u32) {
-        self.sum = self.sum.wrapping_mul(BASE).wrapping_add(number(code));
-        self.weight += weight(code);
-        loop {
-            let (first, _) = self.last[self.first % LAST];
-            if self.weight - weight(first) < SOUNDS {
-                return;
-            }
-            let power = BASE.wrapping_pow((self.behind - 1 - self.first) as u32);
-            self.sum = self.sum.wrapping_sub(number(first).wrapping_mul(power));
-            self.weight -= weight(first);
-            self.first += 1;
+    /// Takes sounds behind a gram of sounds.
+    fn take_sounds(&mut self, mut take: impl FnMut(Gram)) {
+        const CURRENT: usize = SOUNDS as usize;
+        let sum_of = |table: &[u64; 16], symbol: &Symbol| table[symbol.code() as usize % table.len()];
+        self.eligible.resize(self.symbols.len(), (0, 0));
+        let (mut sum, mut eligible) = (self.sum, 0);
+        for (i, (former, next)) in self.symbols.iter().zip(&self.symbols[CURRENT..]).enumerate() {
+            let change = sum_of(&NUMBERS, next).wrapping_sub(sum_of(&FORMER, former));
+            sum = sum.wrapping_mul(BASE).wrapping_add(change);
+            // Written in any case, because whether it counts cannot be predicted.
+            self.eligible[eligible] = (i as u32, sum);
+            eligible += usize::from(is_eligible(sum));
         }
+        self.sum = sum;
+        for &(i, sum) in &self.eligible[..eligible] {
+            let (number, i) = (self.count + u64::from(i), i as usize);
+            let [first, last] = [1, CURRENT].map(|of| self.symbols[i + of].end());
+            take(Gram { number, rank: mix(sum), first, last });
+        }
+        self.count += (self.symbols.len() - CURRENT) as u64;
+    }
+
+    /// Takes any symbols behind those of the current gram; returns the number of symbols before the last gram.
+    fn take_any(&mut self, current: usize, mut take: impl FnMut(Gram)) -> usize {
+        let mut first = 0;
+        for (behind, symbol) in self.symbols.iter().enumerate().skip(current) {
+            self.sum = self.sum.wrapping_mul(BASE).wrapping_add(number(symbol.code()));
+            self.weight += weight(symbol.code());
+            // Remove the first ones as long as the others are enough.
+            while self.weight - weight(self.symbols[first].code()) >= SOUNDS {
+                let code = self.symbols[first].code();
+                let power = BASE.wrapping_pow((behind - first) as u32);
+                self.sum = self.sum.wrapping_sub(number(code).wrapping_mul(power));
+                self.weight -= weight(code);
+                first += 1;
+            }
+            if self.weight < SOUNDS {
+                continue;
+            }
+            if is_eligible(self.sum) {
+                let [first, last] = [first, behind].map(|of| self.symbols[of].end());
+                take(Gram { number: self.count, rank: mix(self.sum), first, last });
+            }
+            self.count += 1;
+        }
+        first
     }
 
     /// The number of grams so far.
     pub(super) fn count(&self) -> u64 {
         self.count
     }
+}
+
+fn is_eligible(sum: u64) -> bool {
+    sum < u64::MAX / ELIGIBLE
 }

@@ -30,6 +30,8 @@ use undo::{Undone, undone};
 
 /// The minimum number of gems of a text with enough grams.
 const LEAST: usize = 16;
+/// How many symbols of a fold are taken at a time.
+const AT_ONCE: usize = 1_024;
 /// How many times denser than gems the probes of a query are.
 const PROBES: usize = 4;
 
@@ -123,25 +125,30 @@ impl Hardened {
         let undone = undone(text);
         let mut folded = Vec::new();
         symbols(undone.text(), |symbols| {
-            let place = |symbol: &Symbol| undone.source(Place { start: symbol.start(), end: symbol.end() });
+            let place = |symbol: &Symbol| undone.source(symbol.end(), symbol.end());
             folded.extend(symbols.iter().map(|symbol| (symbol.shown(), place(symbol))));
         });
         folded
     }
 
     /// The gems of the text of these symbols.
-    pub(super) fn recut(self, folded: Vec<(char, Place)>) -> Vec<PlacedGem> {
+    pub(super) fn recut(self, folded: &[(char, Place)]) -> Vec<PlacedGem> {
         let mut selection = Selection::new(self.window(), LEAST);
         let mut grams = Grams::default();
-        for (code, place) in folded {
-            grams.next(code_of(code), place).into_iter().for_each(|gram| selection.push(gram));
-        }
-        selection.finish(grams.count()).into_iter().map(Gram::gem).collect()
+        // Their numbers, counted from 1, serve as positions.
+        let symbols: Vec<Symbol> =
+            folded.iter().zip(1..).map(|(&(shown, _), end)| Symbol::new(code_of(shown), end)).collect();
+        symbols.chunks(AT_ONCE).for_each(|some| grams.take(some, |gram| selection.push(gram)));
+        let place = |number: u64| folded[number as usize - 1].1;
+        let gem = |gram: Gram| {
+            let place = Place { start: place(gram.first).start, end: place(gram.last).end };
+            PlacedGem { gem: gram.gem(), place: Some(place) }
+        };
+        selection.finish(grams.count()).into_iter().map(gem).collect()
     }
 }
 
 /// The gem of a gram, with its place in the text that was undone.
 fn gem(gram: Gram, undone: &Undone<'_>) -> PlacedGem {
-    let PlacedGem { gem, place } = gram.gem();
-    PlacedGem { gem, place: place.map(|place| undone.source(place)) }
+    PlacedGem { gem: gram.gem(), place: Some(undone.source(gram.first, gram.last)) }
 }

@@ -155,43 +155,62 @@ const ALL_KINDS: [(&str, Kind); 8] = [
     ("line", Kind::Line),
 ];
 
-/// How the characters of one and two bytes are usually read in words of one script.
-pub(super) struct Usual(Box<[u8; SHORT]>);
+/// How a text is usually read in words of one script, byte by byte: a row for each pair of a byte and the one before. The
+/// row of a character is that of its second byte, or of its only one; its other bytes are [`SILENT`].
+pub(super) struct Usual(Box<[[u8; 256]; LEADS]>);
 
-/// Set for a character that may show that a word is not of the script, or that needs more than one look.
-pub(super) const UNUSUAL: u8 = 1 << 6;
-const IS_LETTER: u8 = 1 << 7;
+/// The row of bytes that have no sound. Those of letters are sounds, 0 for a vowel.
+pub(super) const SILENT: u8 = 11;
+/// The row of a character that may show that a word is not of the script, or that needs more than one look.
+pub(super) const UNUSUAL: u8 = 15;
+/// The bytes that begin characters of two and three bytes, and one for all others.
+const LEADS: usize = 64;
+
+/// The page of rows of the bytes after this one.
+const LEAD: [u8; 256] = {
+    let mut lead = [0; 256];
+    let mut byte = 0xc0;
+    while byte < 0xf0 {
+        lead[byte] = byte as u8 - 0xbf;
+        byte += 1;
+    }
+    lead
+};
 
 impl Usual {
     fn new(script: Script, all: &[Reading]) -> Self {
-        let row = |reading: Reading| {
+        let row = |reading: &Reading| {
             let mut votes = Votes::default();
-            votes.add(reading);
+            votes.add(*reading);
             let sounds = reading.sounds(script);
             match reading.kind() {
-                Kind::Letter if votes.decide(script) == script && sounds < 1 << SOUND_BITS => IS_LETTER | sounds as u8,
+                Kind::Letter if votes.decide(script) == script && sounds < 1 << SOUND_BITS => sounds as u8,
                 Kind::Letter | Kind::Digit | Kind::Sign => UNUSUAL,
-                _ => 0,
+                _ => SILENT,
             }
         };
-        Self(Box::new(std::array::from_fn(|code| row(all[code]))))
+        let of = |lead: usize, byte: usize| match (lead, byte) {
+            (0, ..0x80) => row(&all[byte]),
+            // Characters of four bytes.
+            (0, 0xf0..) => UNUSUAL,
+            (1..=0x20, 0x80..0xc0) => row(&all[(lead - 1) << 6 | byte & 0x3f]),
+            (0x21..=0x30, 0x80..0xc0) => {
+                let first = (lead - 0x21) << 12 | (byte & 0x3f) << 6;
+                if all[first..first + 64].iter().all(|reading| row(reading) == SILENT) { SILENT } else { UNUSUAL }
+            }
+            _ => SILENT,
+        };
+        Self(Box::new(std::array::from_fn(|lead| std::array::from_fn(|byte| of(lead, byte)))))
     }
 
+    /// The rows of bytes that begin with a character.
     #[inline]
-    pub(super) fn of_ascii(&self, ascii: u8) -> u8 {
-        self.0[usize::from(ascii)]
-    }
-
-    /// The row of the character of these two bytes.
-    #[inline]
-    pub(super) fn of_two(&self, first: u8, second: u8) -> u8 {
-        self.0[usize::from(first & 0x1f) << 6 | usize::from(second & 0x3f)]
-    }
-
-    /// A character of this row for `Sounds::sounds`.
-    #[inline]
-    pub(super) fn read(row: u8, start: usize, length: usize) -> (usize, usize, u32, bool) {
-        (start, length, u32::from(row & 0xf), row & IS_LETTER != 0)
+    pub(super) fn rows(&self, bytes: &[u8], rows: &mut [u8]) {
+        let mut lead = 0;
+        for (byte, row) in bytes.iter().zip(rows) {
+            *row = self.0[usize::from(lead) % LEADS][usize::from(*byte)];
+            lead = LEAD[usize::from(*byte)];
+        }
     }
 }
 
@@ -204,7 +223,6 @@ pub(crate) struct Readings {
 }
 
 const PAGE: usize = 256;
-const SHORT: usize = 0x800;
 
 impl Readings {
     pub(crate) fn get() -> &'static Self {

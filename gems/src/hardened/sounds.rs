@@ -47,46 +47,41 @@ impl Sound {
     }
 }
 
-const K: u32 = Sound::K as u32;
-const T: u32 = Sound::T as u32;
-const S: u32 = Sound::S as u32;
-const H: u32 = Sound::H as u32;
-/// The letters that stand for the sounds in a fold, by their numbers. The first stands for a vowel.
-const LETTERS: &str = " PVKTSLMNR";
+const K: u8 = Sound::K as u8;
+const T: u8 = Sound::T as u8;
+const S: u8 = Sound::S as u8;
+const H: u8 = Sound::H as u8;
+/// The letters that stand for the sounds in a fold, by their numbers. The first stands for a vowel. An `h` that is heard
+/// is a `k`.
+const LETTERS: &str = " PVKTSLMNRK";
 
-/// A sound of a text, or a character that is a word by itself, with the place of its letter.
+/// A sound of a text, or a character that is a word by itself, with the end of its letter.
 ///
 /// ```text
-/// bits 0..21                      21..24                24..64
-///      the number of a sound,     the length of its     its position
-///      or the character           letter in bytes       in the text
+/// bits 0..21                 21..64
+///      the sound,            the end of its letter
+///      or the character      in the text
 /// ```
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Symbol(u64);
 
-const LENGTH: u32 = 21;
-const START: u32 = 24;
+const END: u32 = 21;
 
 impl Symbol {
     #[inline]
-    fn new(code: u32, start: usize, length: usize) -> Self {
-        Self((start as u64) << START | (length as u64) << LENGTH | u64::from(code))
+    pub(super) fn new(code: u32, end: usize) -> Self {
+        Self((end as u64) << END | u64::from(code))
     }
 
-    /// The number of a sound, 0 for a vowel, or the character.
+    /// The number of a sound, less than 16, or the character.
     #[inline]
     pub(super) fn code(self) -> u32 {
-        self.0 as u32 & ((1 << LENGTH) - 1)
-    }
-
-    #[inline]
-    pub(super) fn start(self) -> u64 {
-        self.0 >> START
+        self.0 as u32 & ((1 << END) - 1)
     }
 
     #[inline]
     pub(super) fn end(self) -> u64 {
-        self.start() + (self.0 >> LENGTH & 7)
+        self.0 >> END
     }
 
     /// How it is written in a fold.
@@ -103,113 +98,136 @@ pub(super) fn code_of(shown: char) -> u32 {
     LETTERS.find(shown).map_or(u32::from(shown), |number| number as u32)
 }
 
-/// The room for sounds that are not yet passed on.
-pub(super) const ROOM: usize = 2_048;
-/// The number of sounds passed on that decide what the next ones are.
-const BEFORE: usize = 2;
+/// What was heard last, as far as it matters to the next sound: a sound, 0 for a vowel or the start of the text, or this.
+const T_BEHIND_S: u8 = 10;
 
-/// The last sounds of a text. Equal ones in a row are one.
+/// What a sound does to the sounds before it.
+#[derive(Clone, Copy)]
+struct Heard {
+    /// What is then the last.
+    last: u8,
+    /// Whether the last sound is dropped.
+    drops: bool,
+    /// Whether this one stays.
+    stays: bool,
+}
+
+/// Consecutive equal sounds become one (`нн`, `shch`). `h` is part of the consonant before it. `т` before a sibilant is
+/// dropped, so `тс` equals `ц`, and then one of two sibilants around it.
+const fn hear(last: u8, sound: u8) -> Heard {
+    match (last, sound) {
+        (_, 0) => Heard { last: 0, drops: false, stays: false },
+        (0, H) => Heard { last: K, drops: false, stays: true },
+        (T_BEHIND_S, T) | (_, H..) => Heard { last, drops: false, stays: false },
+        (S, T) => Heard { last: T_BEHIND_S, drops: false, stays: true },
+        (T, S) => Heard { last: S, drops: true, stays: true },
+        (T_BEHIND_S, S) => Heard { last: S, drops: true, stays: false },
+        _ => Heard { last: sound, drops: false, stays: last != sound },
+    }
+}
+
+/// What two sounds do.
+///
+/// ```text
+/// bits 0      1      2      3      8..12
+///      drops  stays  drops  stays  what was heard last
+/// ```
+const TWO: [u16; 1 << 12] = {
+    let mut two = [0; 1 << 12];
+    let mut i = 0;
+    while i < two.len() {
+        let first = hear((i >> 8) as u8, (i & 0xf) as u8);
+        let second = hear(first.last, (i >> 4 & 0xf) as u8);
+        let flags =
+            first.drops as u16 | (first.stays as u16) << 1 | (second.drops as u16) << 2 | (second.stays as u16) << 3;
+        two[i] = (second.last as u16) << 8 | flags;
+        i += 1;
+    }
+    two
+};
+
+/// The room for sounds that are not yet passed on: a quarter of it, those of some words, and those of a word or of signs.
+const ROOM: usize = 2_048;
+/// The number of bytes whose sounds can be taken at a time.
+pub(super) const MOST: usize = ROOM / 4;
+
+/// The sounds of a text that were not yet passed on.
 pub(super) struct Sounds {
     all: Box<[Symbol; ROOM]>,
     count: usize,
-    ready: Vec<Symbol>,
+    last: u8,
 }
 
 impl Default for Sounds {
     fn default() -> Self {
-        Self { all: Box::new([Symbol::default(); ROOM]), count: BEFORE, ready: Vec::with_capacity(ROOM) }
+        Self { all: Box::new([Symbol::default(); ROOM]), count: 0, last: 0 }
     }
 }
 
-#[allow(clippy::needless_bitwise_bool, reason = "what cannot be predicted must not be a branch")]
 impl Sounds {
-    /// The number of sounds, at most [`ROOM`].
+    /// Takes the rows of bytes, the first of which is at this position.
     #[inline]
-    pub(super) fn count(&self) -> usize {
-        self.count
-    }
-
-    /// Takes the sounds of some characters: for each, its place, its sound, or 0 for a vowel, and whether it is a letter.
-    /// Consecutive equal sounds become one (`нн`, `shch`), and `h` is part of the consonant before it.
-    #[inline]
-    pub(super) fn sounds(&mut self, characters: impl Iterator<Item = (usize, usize, u32, bool)>) {
-        let mut count = self.count;
-        let mut last = self.all[(count - 1) % ROOM].code();
-        for (start, length, sound, is_letter) in characters {
-            let of_h = if last == 0 { K } else { last };
-            let sound = if sound == H { of_h } else { sound };
-            // Written in any case, because whether it counts cannot be predicted.
-            self.all[count % ROOM] = Symbol::new(sound, start, length);
-            count += usize::from(is_letter & (sound != last));
-            last = if is_letter { sound } else { last };
+    pub(super) fn rows(&mut self, rows: &[u8], at: usize) {
+        let (mut count, mut state) = (self.count, u16::from(self.last) << 8);
+        let mut end = at;
+        let (twos, rest) = rows.as_chunks();
+        for &[first, second] in twos {
+            let two = TWO[usize::from(state & 0xf00 | u16::from(second) << 4 | u16::from(first)) % TWO.len()];
+            state = two;
+            // Written in any case, because whether it stays cannot be predicted.
+            count = count.wrapping_sub(usize::from(two & 1));
+            self.all[count % ROOM] = Symbol::new(u32::from(first), end + 1);
+            count = count.wrapping_add(usize::from(two >> 1 & 1)).wrapping_sub(usize::from(two >> 2 & 1));
+            self.all[count % ROOM] = Symbol::new(u32::from(second), end + 2);
+            count += usize::from(two >> 3 & 1);
+            end += 2;
         }
-        self.count = count;
+        (self.count, self.last) = (count, (state >> 8) as u8);
+        for row in rest {
+            end += 1;
+            self.sound(*row, end);
+        }
     }
 
-    /// Takes one sound of the letter at this position.
-    fn sound(&mut self, sound: u32, start: usize, length: usize) {
-        self.sounds(std::iter::once((start, length, sound, true)));
+    /// Takes a sound of the letter that ends at this position.
+    fn sound(&mut self, sound: u8, end: usize) {
+        let Heard { last, drops, stays } = hear(self.last, sound);
+        self.last = last;
+        self.count -= usize::from(drops);
+        self.all[self.count % ROOM] = Symbol::new(u32::from(sound), end);
+        self.count += usize::from(stays);
     }
 
     /// Takes the sounds of a letter, four bits each, the first in the lowest bits.
-    pub(super) fn letter(&mut self, sounds: u32, start: usize, length: usize) {
-        self.sound(sounds & 0xf, start, length);
+    pub(super) fn letter(&mut self, sounds: u32, end: usize) {
+        self.sound(sounds as u8 & 0xf, end);
         let mut rest = sounds >> 4;
         while rest != 0 {
-            self.sound(rest & 0xf, start, length);
+            self.sound(rest as u8 & 0xf, end);
             rest >>= 4;
         }
     }
 
     /// Takes a character that is a word by itself.
-    pub(super) fn sign(&mut self, sign: char, start: usize) {
-        // No sound is next to another across a sign.
-        for code in [u32::from(sign), 0] {
-            self.push(Symbol::new(code, start, sign.len_utf8()));
-        }
-    }
-
-    fn push(&mut self, symbol: Symbol) {
-        self.all[self.count % ROOM] = symbol;
+    pub(super) fn sign(&mut self, sign: char, end: usize) {
+        self.all[self.count % ROOM] = Symbol::new(u32::from(sign), end);
         self.count += 1;
+        // No sound is next to another across a sign.
+        self.last = 0;
     }
 
-    /// Forgets the sounds of letters at or behind this position.
-    pub(super) fn back_to(&mut self, start: usize) {
-        self.count = self.first_at(start);
-    }
-
-    /// The first sound of a letter at or behind this position.
-    fn first_at(&self, start: usize) -> usize {
-        let before = self.all[..self.count].iter().rposition(|symbol| symbol.start() < start as u64);
-        before.map_or(BEFORE, |before| before + 1).max(BEFORE)
-    }
-
-    /// Passes on the sounds of letters before this position, except for the last one.
-    pub(super) fn pass_on(&mut self, start: usize, take: &mut impl FnMut(&[Symbol])) {
-        let next = self.first_at(start) - 1;
-        if next <= BEFORE {
-            return;
+    /// Passes on the sounds if there are many. The last one may be dropped later.
+    #[inline]
+    pub(super) fn make_room(&mut self, take: &mut impl FnMut(&[Symbol])) {
+        if self.count > ROOM / 4 {
+            take(&self.all[..self.count - 1]);
+            self.all[0] = self.all[self.count - 1];
+            self.count = 1;
         }
-        self.ready.resize(ROOM, Symbol::default());
-        let mut count = 0;
-        for (four, ready) in self.all[..=next].windows(4).zip(1..) {
-            let &[first, before, symbol, behind] = four else { continue };
-            let [first, before, symbol, behind] = [first, before, symbol, behind].map(Symbol::code);
-            // `т` before a sibilant is dropped, so `тс` equals `ц`, and then one of two sibilants around it.
-            let dropped = (symbol == T) & (behind == S) | (symbol == S) & (before == T) & (first == S);
-            self.ready[count % ROOM] = self.all[ready + 1];
-            count += usize::from((symbol != 0) & !dropped);
-        }
-        take(&self.ready[..count]);
-        self.all.copy_within(next - BEFORE..self.count, 0);
-        self.count -= next - BEFORE;
     }
 
     /// Passes on the rest.
-    pub(super) fn finish(mut self, take: &mut impl FnMut(&[Symbol])) {
-        // Behind the last sound there is none.
-        self.push(Symbol::default());
-        self.pass_on(usize::MAX, take);
+    pub(super) fn finish(self, take: &mut impl FnMut(&[Symbol])) {
+        take(&self.all[..self.count]);
     }
 }

@@ -6,8 +6,9 @@ use proptest::prelude::*;
 use super::Hardened;
 use super::grams::Grams;
 use super::readings::{Kind, Readings, Script, Votes};
-use super::sounds::Symbol;
+use super::sounds::{Symbol, code_of};
 use super::symbols::symbols;
+use super::undo::undone;
 use crate::{Gem, Place, PlacedGem, Probe, Recipe};
 
 fn fold(text: &str) -> String {
@@ -131,19 +132,20 @@ fn numbered() -> String {
 
 // ------------------------------------------------------------------------------------- naive implementation ----
 
-/// The sounds of a text by their definition: word by word, each in the script of most of its letters.
-fn sounds_plainly(text: &str) -> String {
+/// The sounds of a text by their definition, with the ends of their letters: word by word, each in the script of most of
+/// its letters.
+fn sounds_plainly(text: &str) -> Vec<(char, usize)> {
     let readings = Readings::get();
     let all: Vec<(usize, char)> = text.char_indices().collect();
     let kind = |at: usize| all.get(at).map_or(Kind::End, |(_, c)| readings.of(*c).kind());
     let mut script = all.iter().find_map(|(_, c)| readings.of(*c).script()).unwrap_or(Script::Latin);
-    let mut sounds = String::new();
+    let mut sounds = Vec::new();
     let mut at = 0;
     while at < all.len() {
         let (start, first) = all[at];
         match kind(at) {
             // A sign, and no sound next to it.
-            Kind::Sign => sounds.extend([first, ' ']),
+            Kind::Sign => sounds.extend([(first, start + first.len_utf8()), (' ', 0)]),
             Kind::Letter => {
                 let (mut word, mut votes, mut hyphenated) = (Vec::new(), Votes::default(), false);
                 while all.get(at).is_some_and(|(at, _)| at - start < 256) {
@@ -168,13 +170,13 @@ fn sounds_plainly(text: &str) -> String {
                     at += 1;
                 }
                 script = votes.decide(script);
-                for (_, c) in word {
+                for (at, c) in word {
                     let reading = readings.of(c);
                     if matches!(reading.kind(), Kind::Letter | Kind::Digit) {
                         let mut rest = reading.sounds(script);
                         // At least one, a vowel.
                         loop {
-                            sounds.push(char::from(b" PVKTSLMNRH"[(rest & 0xf) as usize]));
+                            sounds.push((char::from(b" PVKTSLMNRH"[(rest & 0xf) as usize]), at + c.len_utf8()));
                             rest >>= 4;
                             if rest == 0 {
                                 break;
@@ -188,46 +190,47 @@ fn sounds_plainly(text: &str) -> String {
         }
         at += 1;
     }
-    // `h` is part of the consonant before it.
-    let mut last = ' ';
-    let heard: Vec<char> = sounds
-        .chars()
-        .map(|sound| {
-            last = match (sound, last) {
-                ('H', ' ') => 'K',
-                ('H', last) => last,
-                (sound, _) => sound,
-            };
-            last
-        })
-        .collect();
-    let mut heard = heard.into_iter().collect::<String>();
-    // Equal ones in a row are one, `ts` is `s`, and so is `sts`. Signs are never next to each other.
-    for sound in "PVKTSLMNR".chars() {
-        while heard.contains(&format!("{sound}{sound}")) {
-            heard = heard.replace(&format!("{sound}{sound}"), &sound.to_string());
-        }
-    }
-    heard = heard.replace("TS", "S");
-    while heard.contains("SS") {
-        heard = heard.replace("SS", "S");
-    }
-    heard.replace(' ', "")
+    heard(sounds)
 }
 
-/// Selection by its definition: from every window the last of the smallest ranks, and the sixteen smallest of all, among
-/// the grams that can be selected.
+fn heard(mut sounds: Vec<(char, usize)>) -> Vec<(char, usize)> {
+    // `h` is part of the consonant before it.
+    let mut last = ' ';
+    for (sound, _) in &mut sounds {
+        last = match (*sound, last) {
+            ('H', ' ') => 'K',
+            ('H', last) => last,
+            (sound, _) => sound,
+        };
+        *sound = last;
+    }
+    // Equal ones in a row are one, `ts` is `s`, and so is `sts`.
+    let once = |sounds: &mut Vec<(char, usize)>| sounds.dedup_by_key(|(sound, _)| *sound);
+    let first_of_ts = |sounds: &[(char, usize)]| sounds.windows(2).position(|two| two[0].0 == 'T' && two[1].0 == 'S');
+    once(&mut sounds);
+    while let Some(at) = first_of_ts(&sounds) {
+        sounds.remove(at);
+    }
+    once(&mut sounds);
+    sounds.retain(|(sound, _)| *sound != ' ');
+    sounds
+}
+
+/// The gems by their definition: for each symbol, the gram of the last ones that are enough; from every window of grams
+/// the last of the smallest ranks, and the sixteen smallest of all, among those that can be selected.
 fn plainly(text: &str, window: usize) -> Vec<PlacedGem> {
-    let mut all: Vec<Symbol> = Vec::new();
-    symbols(text, |some| all.extend_from_slice(some));
-    let grams: Vec<_> = all
-        .windows(15)
-        .map(|some| {
+    let sounds = sounds_plainly(text);
+    let symbols: Vec<Symbol> = sounds.iter().map(|(sound, end)| Symbol::new(code_of(*sound), *end)).collect();
+    let weight =
+        |symbols: &[Symbol]| symbols.iter().map(|symbol| if symbol.code() < 16 { 1 } else { 3 }).sum::<usize>();
+    let mut grams = Vec::new();
+    for end in 1..=symbols.len() {
+        if let Some(start) = (0..end).rev().find(|start| weight(&symbols[*start..end]) >= 15) {
             let mut last = None;
-            Grams::default().take(some, |gram| last = Some(gram));
-            last
-        })
-        .collect();
+            Grams::default().take(&symbols[start..end], |gram| last = Some(gram));
+            grams.push(last);
+        }
+    }
     let mut selected = vec![false; grams.len()];
     for (from, some) in grams.windows(window).enumerate() {
         let ranks = some.iter().enumerate().rev().filter_map(|(i, gram)| Some((i, gram.as_ref()?.rank)));
@@ -242,7 +245,8 @@ fn plainly(text: &str, window: usize) -> Vec<PlacedGem> {
     let mut gems: Vec<PlacedGem> = Vec::new();
     for (gram, selected) in grams.iter().zip(selected) {
         let Some(gram) = gram else { continue };
-        let gem = gram.gem();
+        let start = text[..gram.first as usize].char_indices().next_back().map_or(0, |(start, _)| start as u64);
+        let gem = PlacedGem { gem: gram.gem(), place: Some(Place { start, end: gram.last }) };
         let seen = gems.iter().any(|other| other.gem == gem.gem);
         // A gem has the place where it is first selected, or if it is among the smallest, its first place.
         if !seen && (selected || ranks.contains(&gram.rank)) {
@@ -259,6 +263,8 @@ fn mixed() -> impl Strategy<Value = String> {
         4 => "[а-яё ,.]{0,60}",
         2 => "[a-zа-я]{0,3}[0-9@$]{1,4}[a-zа-я]{0,3} ?",
         1 => "[\u{200b}\u{ad}\u{301}'-]{0,20}",
+        1 => "([a-zа-я]{1,9}(-\r?\n|\u{ad}|-| -) ?){0,9}",
+        1 => "[ａｂｃ𝓹𝕔ⓟ🄲중あａж\u{200c}\u{2060}\u{feff}⁴ ]{0,30}",
         1 => "[a-zа-яά-ω中ոɐǝxщ—“”é]{0,30}",
         1 => "(sts|tts|shch|hh|тс|stsh| ){0,9}",
         1 => "[a-z-]{500,700}",
@@ -320,9 +326,18 @@ proptest! {
     /// Whatever is read many characters at a time, one by one, or again.
     #[test]
     fn sounds_are_as_defined(text in mixed()) {
-        let mut all = String::new();
-        symbols(&text, |symbols| all.extend(symbols.iter().map(|symbol| symbol.shown())));
+        let mut all = Vec::new();
+        symbols(&text, |symbols| all.extend(symbols.iter().map(|symbol| (symbol.shown(), symbol.end() as usize))));
         prop_assert_eq!(all, sounds_plainly(&text));
+    }
+
+    #[test]
+    fn gems_are_as_defined(text in mixed()) {
+        let undone = undone(&text);
+        prop_assume!(undone.text() == text);
+        for recipe in [Hardened::Coarse, Hardened::Fine] {
+            prop_assert_eq!(recipe.gems(&text), plainly(&text, recipe.window() as usize));
+        }
     }
 
     /// With positions in the text, wherever it is changed.

@@ -49,8 +49,12 @@ impl Undone<'_> {
         self.seen.as_ref().map_or(self.source, |seen| &seen.text)
     }
 
-    /// The place in the source of a place in the text, to the nearest characters.
-    pub(super) fn source(&self, place: Place) -> Place {
+    /// The place in the source, to the nearest characters, of a part of the text: from the letter that ends at `first` to
+    /// the one that ends at `last`.
+    pub(super) fn source(&self, first: u64, last: u64) -> Place {
+        let text = self.text();
+        let start = (0..first as usize).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0) as u64;
+        let place = Place { start, end: last };
         let Some(seen) = &self.seen else { return place };
         let last = self.source.len() - 1;
         let [a, b] = [place.start, place.end - 1].map(|at| seen.position(at as usize).min(last));
