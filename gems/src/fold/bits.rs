@@ -114,7 +114,7 @@ impl Iterator for Bits {
 /// Moves the bits that lie in a run to the first position after the run, like the carry of an addition; the others
 /// stay. `carry` is the carry from the previous block, and is set to the carry into the next.
 #[inline]
-pub(super) fn through(bits: u64, runs: u64, carry: &mut bool) -> u64 {
+pub(crate) fn through(bits: u64, runs: u64, carry: &mut bool) -> u64 {
     let (sum, above) = bits.overflowing_add(runs);
     let (sum, still) = sum.overflowing_add(u64::from(*carry));
     *carry = above | still;

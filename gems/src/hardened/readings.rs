@@ -159,10 +159,14 @@ const ALL_KINDS: [(&str, Kind); 8] = [
 /// row of a character is that of its second byte, or of its only one; its other bytes are [`SILENT`].
 pub(super) struct Usual(Box<[[u8; 256]; LEADS]>);
 
-/// The row of bytes that have no sound. Those of letters are sounds, 0 for a vowel.
-pub(super) const SILENT: u8 = 11;
+/// The row of bytes that have no sound.
+pub(super) const SILENT: u8 = 0;
+/// The row of a vowel.
+pub(super) const VOWEL: u8 = 1 << 6;
+/// Set for a consonant, with its sound in the lowest bits.
+pub(super) const CONSONANT: u8 = 1 << 7;
 /// The row of a character that may show that a word is not of the script, or that needs more than one look.
-pub(super) const UNUSUAL: u8 = 15;
+pub(super) const UNUSUAL: u8 = 1 << 5;
 /// The bytes that begin characters of two and three bytes, and one for all others.
 const LEADS: usize = 64;
 
@@ -184,7 +188,8 @@ impl Usual {
             votes.add(*reading);
             let sounds = reading.sounds(script);
             match reading.kind() {
-                Kind::Letter if votes.decide(script) == script && sounds < 1 << SOUND_BITS => sounds as u8,
+                Kind::Letter if votes.decide(script) == script && sounds == 0 => VOWEL,
+                Kind::Letter if votes.decide(script) == script && sounds < 1 << SOUND_BITS => CONSONANT | sounds as u8,
                 Kind::Letter | Kind::Digit | Kind::Sign => UNUSUAL,
                 _ => SILENT,
             }

@@ -1,5 +1,9 @@
 //! Consonants, as classes that transliteration does not change.
 
+use wide::u8x16;
+
+use crate::fold::bits::{BLOCK, Bits, through};
+
 /// A class of consonants. Vowels have none, so different transliterations of `ю`, `ы` or `ё` make no difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
@@ -126,25 +130,36 @@ const fn hear(last: u8, sound: u8) -> Heard {
     }
 }
 
-/// What two sounds do.
+/// What a consonant does, by what was heard last, whether a vowel is between them, and the consonant.
 ///
 /// ```text
-/// bits 0      1      2      3      8..12
-///      drops  stays  drops  stays  what was heard last
+/// bits 0      1      5..9
+///      drops  stays  what is then the last
 /// ```
-const TWO: [u16; 1 << 12] = {
-    let mut two = [0; 1 << 12];
+const CONSONANTS: [u16; 1 << 9] = {
+    let mut all = [0; 1 << 9];
     let mut i = 0;
-    while i < two.len() {
-        let first = hear((i >> 8) as u8, (i & 0xf) as u8);
-        let second = hear(first.last, (i >> 4 & 0xf) as u8);
-        let flags =
-            first.drops as u16 | (first.stays as u16) << 1 | (second.drops as u16) << 2 | (second.stays as u16) << 3;
-        two[i] = (second.last as u16) << 8 | flags;
+    while i < all.len() {
+        let last = if i & BEHIND_VOWEL == 0 { (i >> 5) as u8 } else { 0 };
+        let heard = hear(last, (i & 0xf) as u8);
+        all[i] = (heard.last as u16) << 5 | (heard.stays as u16) << 1 | heard.drops as u16;
         i += 1;
     }
-    two
+    all
 };
+const BEHIND_VOWEL: usize = 1 << 4;
+
+/// The consonants and the vowels of a block of rows.
+#[inline]
+fn masks(block: &[u8; BLOCK]) -> (u64, u64) {
+    let (mut consonants, mut vowels) = (0, 0);
+    for (i, rows) in block.as_chunks().0.iter().enumerate() {
+        let rows = u8x16::new(*rows);
+        consonants |= u64::from(rows.to_bitmask()) << (16 * i);
+        vowels |= u64::from((rows + rows).to_bitmask()) << (16 * i);
+    }
+    (consonants, vowels)
+}
 
 /// The room for sounds that are not yet passed on: a quarter of it, those of some words, and those of a word or of signs.
 const ROOM: usize = 2_048;
@@ -165,28 +180,27 @@ impl Default for Sounds {
 }
 
 impl Sounds {
-    /// Takes the rows of bytes, the first of which is at this position.
-    #[inline]
-    pub(super) fn rows(&mut self, rows: &[u8], at: usize) {
-        let (mut count, mut state) = (self.count, u16::from(self.last) << 8);
-        let mut end = at;
-        let (twos, rest) = rows.as_chunks();
-        for &[first, second] in twos {
-            let two = TWO[usize::from(state & 0xf00 | u16::from(second) << 4 | u16::from(first)) % TWO.len()];
-            state = two;
-            // Written in any case, because whether it stays cannot be predicted.
-            count = count.wrapping_sub(usize::from(two & 1));
-            self.all[count % ROOM] = Symbol::new(u32::from(first), end + 1);
-            count = count.wrapping_add(usize::from(two >> 1 & 1)).wrapping_sub(usize::from(two >> 2 & 1));
-            self.all[count % ROOM] = Symbol::new(u32::from(second), end + 2);
-            count += usize::from(two >> 3 & 1);
-            end += 2;
+    /// Takes this many rows of bytes, the first of which is at this position.
+    pub(super) fn rows(&mut self, rows: &[u8; MOST], bytes: usize, at: usize) {
+        let (mut count, mut state) = (self.count, u16::from(self.last) << 5);
+        let mut vowel = false;
+        for (block, from) in rows.as_chunks().0.iter().zip((0..bytes).step_by(BLOCK)) {
+            let (consonants, vowels) = masks(block);
+            let inside = u64::MAX >> (BLOCK - (bytes - from).min(BLOCK));
+            let (consonants, vowels) = (consonants & inside, vowels & inside);
+            let behind = through(vowels, !consonants, &mut vowel);
+            for i in Bits(consonants) {
+                let of_vowel = (behind >> i & 1) as usize * BEHIND_VOWEL;
+                let sound = u16::from(block[i] & 0xf);
+                let heard = CONSONANTS[(usize::from(state & 0x1e0 | sound) | of_vowel) % CONSONANTS.len()];
+                state = heard;
+                count = count.wrapping_sub(usize::from(heard & 1));
+                // Written in any case, because whether it stays cannot be predicted.
+                self.all[count % ROOM] = Symbol::new(u32::from(sound), at + from + i + 1);
+                count += usize::from(heard >> 1 & 1);
+            }
         }
-        (self.count, self.last) = (count, (state >> 8) as u8);
-        for row in rest {
-            end += 1;
-            self.sound(*row, end);
-        }
+        (self.count, self.last) = (count, if vowel { 0 } else { (state >> 5) as u8 });
     }
 
     /// Takes a sound of the letter that ends at this position.
