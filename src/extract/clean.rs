@@ -1,9 +1,10 @@
 //! Removes print artifacts from a text: drops what repeats on every page, and joins words hyphenated at line ends.
 
+use std::iter::once;
 use std::ops::Range;
 
 use hashbrown::HashMap;
-use memchr::{memchr3_iter, memmem};
+use memchr::{memchr_iter, memchr3_iter};
 
 use super::traced::Traced;
 
@@ -93,7 +94,7 @@ fn stays(text: &str) -> Option<Traced> {
         let ends = [margins.first(), margins.last()].map(|line| line.map(|line| line.as_ptr()));
         let is_printed = |line: &str| {
             (margins.iter().any(|margin| margin.as_ptr() == line.as_ptr()) && runs(line))
-                || (ends.contains(&Some(line.as_ptr())) && is_number(line))
+                || (ends.contains(&Some(line.as_ptr())) && is_number(line.trim()))
         };
         // A page is not a paragraph: blank lines at its ends are not part of the text.
         let (mut is_first, mut blank) = (true, 0);
@@ -135,10 +136,8 @@ fn add(stays: &mut Traced, text: &str, line: &str, by: &Lines) {
 
 /// The text as it is seen; `None` if nothing changes.
 fn visible(text: &str) -> Option<Traced> {
-    // Most texts have none of these characters, and searching for each is fast.
     let bytes = text.as_bytes();
-    let has = |start: &[u8]| memmem::find(bytes, start).is_some();
-    if !has(LIGATURES) && !INVISIBLE.iter().any(|char| has(char.encode_utf8(&mut [0; 4]).as_bytes())) {
+    if !may_have_unseen(bytes) {
         return None;
     }
     // All of these characters begin with one of these bytes.
@@ -148,7 +147,7 @@ fn visible(text: &str) -> Option<Traced> {
     let first = unseen.next()?;
     let mut visible = Traced::with_capacity(text.len());
     let mut from = 0;
-    for (at, char) in std::iter::once(first).chain(unseen) {
+    for (at, char) in once(first).chain(unseen) {
         visible.copy(text, &text[from..at]);
         from = at + char.len_utf8();
         let instead = match char {
@@ -168,6 +167,20 @@ fn visible(text: &str) -> Option<Traced> {
     Some(visible)
 }
 
+/// Whether a text may have invisible characters or ligatures. Most texts have none; this takes many bytes at a time.
+fn may_have_unseen(bytes: &[u8]) -> bool {
+    let (seconds, thirds) = (bytes.get(1..).unwrap_or_default(), bytes.get(2..).unwrap_or_default());
+    // The last byte of a soft hyphen at the end, for which there is no third.
+    let at_end = bytes.ends_with("\u{AD}".as_bytes());
+    let threes = bytes.iter().zip(seconds).zip(thirds).map(|((&first, &second), &third)| {
+        (first == 0xC2) & (second == 0xAD)
+            | (first == 0xE2) & (second == 0x80) & (third.wrapping_sub(0x8B) < 3)
+            | (first == 0xE2) & (second == 0x81) & (third == 0xA0)
+            | (first == 0xEF) & ((second == 0xAC) | (second == 0xBB))
+    });
+    threes.fold(at_end, |any, found| any | found)
+}
+
 fn is_unseen(char: char) -> bool {
     INVISIBLE.contains(&char) || ('\u{FB00}'..='\u{FB06}').contains(&char)
 }
@@ -175,12 +188,14 @@ fn is_unseen(char: char) -> bool {
 /// The pages. A page number is the last line of its page; without one, the form feed ends the page.
 fn pages<'a>(text: &'a str, breaks: &mut Breaks<'a>) -> Vec<&'a str> {
     let mut pages = Vec::new();
-    for leaf in text.split('\x0C') {
+    for leaf in parts(text, b'\x0C') {
+        let leaf = leaf.strip_suffix('\x0C').unwrap_or(leaf);
         let (mut start, mut at) = (0, 0);
         // The previous number: where its line ends, and whether a page ends there.
         let mut before: Option<(u32, usize, bool)> = None;
-        for line in leaf.split_inclusive('\n') {
+        for line in parts(leaf, b'\n') {
             at += line.len();
+            let line = line.trim();
             breaks.add(line);
             let Some(number) = number(line) else { continue };
             let follows = before.is_some_and(|(before, ..)| before.checked_add(1) == Some(number));
@@ -199,6 +214,16 @@ fn pages<'a>(text: &'a str, breaks: &mut Breaks<'a>) -> Vec<&'a str> {
     pages
 }
 
+/// The parts of a text that end in this ASCII character, and the rest, which may be empty.
+fn parts(text: &str, end: u8) -> impl Iterator<Item = &str> {
+    let mut start = 0;
+    memchr_iter(end, text.as_bytes()).map(|at| at + 1).chain(once(text.len())).map(move |end| {
+        let part = &text[start..end];
+        start = end;
+        part
+    })
+}
+
 /// The non-blank lines at the top and the bottom of a page.
 fn margins(page: &str) -> Vec<&str> {
     let written = || page.lines().map(str::trim_end).filter(|line| !line.is_empty());
@@ -213,12 +238,11 @@ fn shape(line: &str) -> String {
     line.chars().filter(|char| char.is_alphabetic()).collect()
 }
 
-/// The number of a page, without its decoration.
+/// The number of a page, without its decoration. The line has no blanks around it.
 fn number(line: &str) -> Option<u32> {
     /// A longer line is not a page number.
     const LONGEST: usize = 16;
-    let line = line.trim();
-    if line.len() > LONGEST || line.contains(char::is_alphabetic) {
+    if line.len() > LONGEST || !line.contains(|c: char| c.is_ascii_digit()) || line.contains(char::is_alphabetic) {
         return None;
     }
     line.trim_matches(|char: char| !char.is_ascii_digit()).parse().ok()
@@ -233,8 +257,8 @@ struct Breaks<'a> {
 }
 
 impl<'a> Breaks<'a> {
+    /// Adds a line without the blanks around it.
     fn add(&mut self, line: &'a str) {
-        let line = line.trim();
         if !line.is_empty() {
             self.all += 1;
             self.broken += usize::from(is_broken(self.before) && goes_on(line));
@@ -256,7 +280,7 @@ pub(super) struct Lines {
 impl Lines {
     pub(super) fn of<'a>(lines: impl Iterator<Item = &'a str>) -> Self {
         let mut breaks = Breaks::default();
-        lines.for_each(|line| breaks.add(line));
+        lines.for_each(|line| breaks.add(line.trim()));
         breaks.lines()
     }
 
@@ -308,7 +332,7 @@ fn goes_on(line: &str) -> bool {
 mod tests {
     use proptest::prelude::*;
 
-    use super::clean as cleaned;
+    use super::{clean as cleaned, is_unseen, may_have_unseen, parts};
 
     fn clean(text: &str) -> String {
         cleaned(text).text().to_owned()
@@ -361,6 +385,19 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn no_unseen_character_is_missed(
+            text in "[aй«—\u{AC}-\u{AE}\u{200A}-\u{200E}\u{205F}-\u{2061}\u{FAFF}-\u{FB08}\u{FEFE}-\u{FF00}]{0,9}",
+        ) {
+            prop_assert!(may_have_unseen(text.as_bytes()) || !text.contains(is_unseen));
+        }
+
+        #[test]
+        fn parts_are_lines(text in "[a\n\r]{0,20}") {
+            let parts: Vec<&str> = parts(&text, b'\n').filter(|part| !part.is_empty()).collect();
+            prop_assert_eq!(parts, text.split_inclusive('\n').collect::<Vec<_>>());
+        }
+
         #[test]
         fn what_stays_is_in_the_source(text in "([a-c]{1,3}[-\u{AD}]?(\r?\n| |\u{FB01}|\x0C|\n[1-4]\n)){0,40}") {
             let clean = cleaned(&text);

@@ -5,6 +5,7 @@ use crate::gem::Gem;
 
 /// The number of sounds in a gram.
 const SOUNDS: u32 = 15;
+const CURRENT: usize = SOUNDS as usize;
 /// How many sounds a character counts as that is a word by itself.
 const SIGN: u32 = 3;
 /// One gram in this many can be selected.
@@ -65,6 +66,24 @@ const FORMER: [u64; 16] = {
     former
 };
 
+/// The first powers of [`BASE`], and their inverses modulo 2^64.
+const POWERS: [(u64, u64); 64] = {
+    // Newton's method doubles the number of correct bits; any odd number is its own inverse in the lowest three.
+    let mut inverse = BASE;
+    let mut bits = 3;
+    while bits < 64 {
+        inverse = inverse.wrapping_mul(2_u64.wrapping_sub(BASE.wrapping_mul(inverse)));
+        bits *= 2;
+    }
+    let mut powers = [(BASE, inverse); 64];
+    let mut i = 1;
+    while i < powers.len() {
+        powers[i] = (powers[i - 1].0.wrapping_mul(BASE), powers[i - 1].1.wrapping_mul(inverse));
+        i += 1;
+    }
+    powers
+};
+
 fn number(code: u32) -> u64 {
     NUMBERS.get(code as usize).copied().unwrap_or_else(|| mix(u64::from(code) ^ GAMMA))
 }
@@ -91,7 +110,7 @@ impl Grams {
         let current = self.symbols.len();
         self.symbols.extend_from_slice(symbols);
         // As many symbols as their weight are all sounds.
-        let is_full = self.weight == SOUNDS && current == SOUNDS as usize;
+        let is_full = self.weight == SOUNDS && current == CURRENT;
         let all = symbols.iter().fold(0, |all, symbol| all | symbol.code()) as usize;
         let first = if is_full && all < NUMBERS.len() {
             self.take_sounds(take);
@@ -104,24 +123,29 @@ impl Grams {
 
     /// Takes sounds behind a gram of sounds.
     fn take_sounds(&mut self, mut take: impl FnMut(Gram)) {
-        const CURRENT: usize = SOUNDS as usize;
-        let sum_of = |table: &[u64; 16], symbol: &Symbol| table[symbol.code() as usize % table.len()];
+        let former = self.symbols.chunks(POWERS.len()).zip(self.symbols[CURRENT..].chunks(POWERS.len()));
+        let number_of = |table: &[u64; 16], symbol: &Symbol| table[symbol.code() as usize % table.len()];
         self.eligible.resize(self.symbols.len(), (0, 0));
-        let (mut sum, mut eligible) = (self.sum, 0);
-        for (i, (former, next)) in self.symbols.iter().zip(&self.symbols[CURRENT..]).enumerate() {
-            let change = sum_of(&NUMBERS, next).wrapping_sub(sum_of(&FORMER, former));
-            sum = sum.wrapping_mul(BASE).wrapping_add(change);
-            // Written in any case, because whether it counts cannot be predicted.
-            self.eligible[eligible] = (i as u32, sum);
-            eligible += usize::from(is_eligible(sum));
+        let (mut i, mut eligible) = (0, 0);
+        for (former, next) in former {
+            // Divided by the power of its symbol, a sum differs from the one before by a term that does not depend on it.
+            let mut divided = self.sum;
+            for ((former, next), (power, inverse)) in former.iter().zip(next).zip(&POWERS) {
+                let change = number_of(&NUMBERS, next).wrapping_sub(number_of(&FORMER, former));
+                divided = divided.wrapping_add(change.wrapping_mul(*inverse));
+                self.sum = divided.wrapping_mul(*power);
+                // Written in any case, because whether it counts cannot be predicted.
+                self.eligible[eligible] = (i, self.sum);
+                eligible += usize::from(is_eligible(self.sum));
+                i += 1;
+            }
         }
-        self.sum = sum;
         for &(i, sum) in &self.eligible[..eligible] {
             let (number, i) = (self.count + u64::from(i), i as usize);
             let [first, last] = [1, CURRENT].map(|of| self.symbols[i + of].end());
             take(Gram { number, rank: mix(sum), first, last });
         }
-        self.count += (self.symbols.len() - CURRENT) as u64;
+        self.count += u64::from(i);
     }
 
     /// Takes any symbols behind those of the current gram; returns the number of symbols before the last gram.

@@ -209,15 +209,33 @@ impl Usual {
     }
 
     /// The rows of bytes that begin with a character.
-    #[inline]
     pub(super) fn rows(&self, bytes: &[u8], rows: &mut [u8]) {
+        let (some, rest) = bytes.as_chunks::<AT_ONCE>();
+        let (rows, rows_of_rest) = rows.as_chunks_mut::<AT_ONCE>();
         let mut lead = 0;
+        for (bytes, rows) in some.iter().zip(rows) {
+            if bytes.is_ascii() {
+                *rows = bytes.map(|byte| self.0[0][usize::from(byte)]);
+            } else {
+                lead = self.rows_after(lead, bytes, rows);
+            }
+        }
+        self.rows_after(lead, rest, rows_of_rest);
+    }
+
+    /// Writes the rows of bytes after one of this page; returns the page of the last byte.
+    #[inline]
+    fn rows_after(&self, mut lead: u8, bytes: &[u8], rows: &mut [u8]) -> u8 {
         for (byte, row) in bytes.iter().zip(rows) {
             *row = self.0[usize::from(lead) % LEADS][usize::from(*byte)];
             lead = LEAD[usize::from(*byte)];
         }
+        lead
     }
 }
+
+/// How many bytes are looked at together.
+const AT_ONCE: usize = 16;
 
 /// The table, in pages of 256 characters. Most pages are identical and stored once.
 pub(crate) struct Readings {

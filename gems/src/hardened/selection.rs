@@ -68,7 +68,7 @@ impl Selection {
         }
         let mut selected = self.selected;
         selected.extend(self.smallest.into_values());
-        selected.sort_by_key(|gram| gram.number);
+        selected.sort_unstable_by_key(|gram| gram.number);
         let mut seen = HashSet::with_capacity(selected.len());
         selected.retain(|gram| seen.insert(gram.rank));
         selected
