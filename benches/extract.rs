@@ -35,7 +35,7 @@ fn extract(criterion: &mut Criterion) {
     group.throughput(Throughput::Bytes(BYTES as u64)).sample_size(10).measurement_time(Duration::from_secs(3));
     for (name, make) in makers::MAKERS {
         let bytes = make(&paragraphs);
-        let file = || File { bytes: bytes.clone(), name: None, encoding: None };
+        let file = || File { bytes: bytes.clone().into(), name: None, encoding: None };
         group.bench_function(name, |b| {
             b.iter_batched(file, |file| extract::read_one(black_box(file), Limits::default()), BatchSize::LargeInput);
         });

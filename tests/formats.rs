@@ -34,7 +34,7 @@ fn real_files_hold_their_books() {
     for row in table.lines().skip(1) {
         let [name, _, _, made_by, same] = row.split('\t').collect::<Vec<_>>()[..] else { panic!("{row}") };
         let bytes = fs::read(shared.join("formats").join(name)).expect("a file");
-        let file = File { bytes, name: Some(name.to_owned()), encoding: None };
+        let file = File { bytes: bytes.into(), name: Some(name.to_owned()), encoding: None };
         let read = match extract::read_one(file, Limits::default()) {
             Ok(read) => read,
             Err(error) => {

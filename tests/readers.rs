@@ -27,7 +27,7 @@ fn paragraphs() -> Vec<String> {
 }
 
 fn file(bytes: Vec<u8>) -> File {
-    File { bytes, name: None, encoding: None }
+    File { bytes: bytes.into(), name: None, encoding: None }
 }
 
 fn one(bytes: Vec<u8>) -> Result<Extracted, ExtractError> {
@@ -309,13 +309,14 @@ fn forms_of_pdf_files_are_read() {
 fn names_break_ties_only() {
     for (name, make) in MAKERS {
         for ending in ["pdf", "html", "txt"] {
-            let named = File { bytes: make(&paragraphs()), name: Some(format!("book.{ending}")), encoding: None };
+            let named =
+                File { bytes: make(&paragraphs()).into(), name: Some(format!("book.{ending}")), encoding: None };
             let read = extract::read_one(named, Limits::default()).expect("a book");
             assert_eq!(read.text, one(make(&paragraphs())).expect("a book").text, "{name} as {ending}");
         }
     }
     let piece = b"<p>A piece of a page</p>".to_vec();
-    let named = File { bytes: piece.clone(), name: Some("piece.HTML".to_owned()), encoding: None };
+    let named = File { bytes: piece.clone().into(), name: Some("piece.HTML".to_owned()), encoding: None };
     assert_eq!(extract::read_one(named, Limits::default()).expect("a page").text, "A piece of a page");
     assert_eq!(one(piece).expect("a text").text, "<p>A piece of a page</p>");
 }

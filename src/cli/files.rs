@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use glob::{MatchOptions, Pattern};
-use lapidary::extract::{self, Book, Encoding, File, Whole};
+use lapidary::extract::{self, Book, Bytes, Encoding, File, Whole};
 use walkdir::{DirEntry, WalkDir};
 
 use super::limits::LimitArguments;
@@ -35,7 +35,7 @@ impl Reading {
 
     /// Like [`Reading::whole`], for the bytes of a file.
     pub(super) fn whole_of(self, bytes: Vec<u8>) -> Result<Whole, String> {
-        let file = File { bytes, name: None, encoding: self.encoding };
+        let file = File { bytes: bytes.into(), name: None, encoding: self.encoding };
         extract::read_whole(file, self.limits.limits()).map_err(|e| e.to_string())
     }
 
@@ -63,11 +63,9 @@ impl Reading {
     }
 
     /// Reads all bytes, up to one more than the limit, which is enough to detect a file that is too large.
-    fn all(self, file: impl Read, size: u64) -> io::Result<Vec<u8>> {
+    fn all(self, file: impl Read, size: u64) -> io::Result<Bytes> {
         let most = self.limits.limits().input.saturating_add(1);
-        let mut bytes = Vec::with_capacity(size.min(most) as usize);
-        file.take(most).read_to_end(&mut bytes)?;
-        Ok(bytes)
+        Bytes::read(file.take(most), size.min(most) as usize)
     }
 }
 

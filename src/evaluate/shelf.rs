@@ -54,7 +54,7 @@ impl Shelf {
         let BookFile { name, path } = &self.books[book];
         let unreadable = |why: String| EvaluateError::Book { name: name.clone(), why };
         let bytes = fs::read(path).map_err(|e| unreadable(e.to_string()))?;
-        let file = File { bytes, name: Some(name.clone()), encoding: None };
+        let file = File { bytes: bytes.into(), name: Some(name.clone()), encoding: None };
         Ok(extract::read_one(file, Limits::default()).map_err(|e| unreadable(e.to_string()))?.text)
     }
 }

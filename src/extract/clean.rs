@@ -18,8 +18,6 @@ const OFTEN: usize = 8;
 const RARE: usize = 50;
 /// Invisible characters: the soft hyphen, zero-width blanks and joiners, the byte-order mark.
 const INVISIBLE: [char; 6] = ['\u{AD}', '\u{200B}', '\u{200C}', '\u{200D}', '\u{2060}', '\u{FEFF}'];
-/// The first bytes of the seven ligatures.
-const LIGATURES: &[u8] = b"\xEF\xAC";
 
 /// A text without print artifacts, made by [`clean`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -168,6 +166,7 @@ fn visible(text: &str) -> Option<Traced> {
 }
 
 /// Whether a text may have invisible characters or ligatures. Most texts have none; this takes many bytes at a time.
+#[allow(clippy::needless_bitwise_bool, reason = "branches would keep the compiler from using vector instructions")]
 fn may_have_unseen(bytes: &[u8]) -> bool {
     let (seconds, thirds) = (bytes.get(1..).unwrap_or_default(), bytes.get(2..).unwrap_or_default());
     // The last byte of a soft hyphen at the end, for which there is no third.

@@ -59,9 +59,9 @@ pub(super) fn read(bytes: Vec<u8>, encoding: Option<Encoding>, budget: &Budget) 
         // The declared encoding is often wrong; then it is detected.
         Some(given) if encoding.is_none() => match given.decode(bytes.clone()) {
             Ok(text) => (text, given),
-            Err(_) => plain::read(bytes, None).map(|read| (read.text, read.encoding))?,
+            Err(_) => plain::read(bytes.into(), None).map(|read| (read.text, read.encoding))?,
         },
-        given => plain::read(bytes, given).map(|read| (read.text, read.encoding))?,
+        given => plain::read(bytes.into(), given).map(|read| (read.text, read.encoding))?,
     };
     let Page { text, headings, metadata } = page(&text, budget)?;
     Ok(Extracted { format: Format::Html, text, headings, metadata, encoding: Some(encoding) })

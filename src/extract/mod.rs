@@ -19,6 +19,7 @@
 //! Text that is already a `String` needs none of this.
 
 mod archive;
+mod bytes;
 mod clean;
 mod cp855;
 mod cyrillic;
@@ -58,6 +59,7 @@ use serde::{Deserialize, Serialize};
 use crate::description::Description;
 use crate::error::{Classified, ErrorCode};
 
+pub use bytes::Bytes;
 pub use clean::{Clean, clean};
 pub use encoding::{Encoding, UnknownEncoding};
 pub use headings::{Heading, headings_in};
@@ -69,7 +71,7 @@ pub use worker::{isolate, readers};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct File {
     /// The whole content.
-    pub bytes: Vec<u8>,
+    pub bytes: Bytes,
     /// Its name, used only where the content is ambiguous.
     pub name: Option<String>,
     /// The encoding of its text; `None` uses the encoding that the file declares, or else detects it.
@@ -380,5 +382,5 @@ pub(crate) fn whole(books: Vec<Book>) -> Result<Whole, ExtractError> {
 /// [`ExtractError::NotText`] for known formats that are not text and for noise, with or without `encoding`;
 /// [`ExtractError::Undecodable`] only with `encoding`.
 pub fn text(bytes: Vec<u8>, encoding: Option<Encoding>) -> Result<Text, ExtractError> {
-    plain::text(bytes, encoding)
+    plain::text(bytes.into(), encoding)
 }

@@ -14,6 +14,9 @@ const FEW_CONTROLS: usize = 7;
 /// The share of a text's characters that may be broken or belong to no script: stray bytes, fonts with their own signs.
 const MOST_UNKNOWN: f64 = 0.05;
 
+/// The longest character, in bytes.
+const LONGEST: usize = 4;
+
 /// The first and last character of a short text may be cut in two.
 const FEW_UNKNOWN: usize = 2;
 
@@ -47,6 +50,10 @@ pub(super) fn controls(text: &str, encoding: Encoding) -> Option<String> {
     let is_other = |at: &usize| bytes.get(at + 1).is_some_and(|byte| *byte < 0xA0 && *byte != 0x85);
     let controls = ascii + memchr::memchr_iter(0xC2, bytes).filter(is_other).count();
     if controls == 0 || (encoding == Encoding::UTF_8 && controls <= FEW_CONTROLS) {
+        return None;
+    }
+    // No character is longer, so there is no need to count them.
+    if share(controls, text.len() / LONGEST) <= MOST_CONTROLS {
         return None;
     }
     let share = share(controls, text.chars().count());

@@ -1,10 +1,10 @@
 //! Plain text. Unknown markup is read as plain text.
 
 use super::encoding::Encoding;
-use super::{ExtractError, Text, detect, format, noise};
+use super::{Bytes, ExtractError, Text, detect, format, noise};
 
 /// Reads a plain text; see [`super::text`].
-pub(super) fn text(bytes: Vec<u8>, given: Option<Encoding>) -> Result<Text, ExtractError> {
+pub(super) fn text(bytes: Bytes, given: Option<Encoding>) -> Result<Text, ExtractError> {
     match format::name(&bytes) {
         Some(what) => Err(ExtractError::NotText { what: what.to_owned() }),
         None => read(bytes, given),
@@ -12,7 +12,7 @@ pub(super) fn text(bytes: Vec<u8>, given: Option<Encoding>) -> Result<Text, Extr
 }
 
 /// Reads bytes that are known to be text.
-pub(super) fn read(mut bytes: Vec<u8>, given: Option<Encoding>) -> Result<Text, ExtractError> {
+pub(super) fn read(bytes: Bytes, given: Option<Encoding>) -> Result<Text, ExtractError> {
     let mark = Encoding::of_mark(&bytes);
     let start = mark.map_or(0, |(_, length)| length);
     let (encoding, given) = match (mark, given) {
@@ -30,11 +30,21 @@ pub(super) fn read(mut bytes: Vec<u8>, given: Option<Encoding>) -> Result<Text, 
     if let Some(complaint) = noise::complaint(&encoding.decode_part(&sample), encoding) {
         return Err(refuse(complaint));
     }
-    bytes.drain(..start);
-    let text = if given {
-        encoding.decode(bytes).map_err(|offset| ExtractError::Undecodable { encoding, offset: start + offset })?
-    } else {
-        encoding.decode_lossy(bytes)
+    let text = match bytes.into_text() {
+        Ok(mut text) if encoding == Encoding::UTF_8 => {
+            text.drain(..start);
+            text
+        }
+        bytes => {
+            let mut bytes = bytes.map_or_else(|bytes| bytes, String::into_bytes);
+            bytes.drain(..start);
+            if given {
+                let undecodable = |offset| ExtractError::Undecodable { encoding, offset: start + offset };
+                encoding.decode(bytes).map_err(undecodable)?
+            } else {
+                encoding.decode_lossy(bytes)
+            }
+        }
     };
     match noise::controls(&text, encoding) {
         Some(complaint) => Err(refuse(complaint)),

@@ -37,14 +37,14 @@ fn books(file: File, budget: &mut Budget, depth: u64) -> Result<Vec<Book>, Extra
         FileKind::Zip => return zip(&bytes, encoding, budget, depth),
         FileKind::Gzip => {
             let name = name.map(|name| name.strip_suffix(".gz").map(str::to_owned).unwrap_or(name));
-            let bytes = gunzip(&bytes, budget)?;
+            let bytes = gunzip(&bytes, budget)?.into();
             return books(File { bytes, name, encoding }, budget, depth + 1);
         }
         FileKind::Rtf => rtf::read(&bytes, budget),
         FileKind::Pdf => pdf::read(&bytes, budget),
         FileKind::Ole => doc::read(&bytes),
         FileKind::Palm => mobi::read(&bytes, budget),
-        FileKind::Html => html::read(bytes, encoding, budget),
+        FileKind::Html => html::read(bytes.into_vec(), encoding, budget),
         FileKind::Fb2 => fb2::read(&bytes, encoding, budget),
         FileKind::Tei => tei::read(&bytes, encoding, budget),
         FileKind::Plain => plain::text(bytes, encoding).map(|read| Extracted {
@@ -121,7 +121,7 @@ fn members(
             Ok(bytes) if format::is_picture(&bytes) => continue,
             bytes => bytes,
         };
-        let file = |bytes| File { bytes, name: Some(member.clone()), encoding };
+        let file = |bytes: Vec<u8>| File { bytes: bytes.into(), name: Some(member.clone()), encoding };
         match bytes.and_then(|bytes| books(file(bytes), budget, depth + 1)) {
             Ok(books) => found.extend(books.into_iter().map(|book| {
                 let name = book.name.map_or_else(|| member.clone(), |inner| format!("{member}/{inner}"));

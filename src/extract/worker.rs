@@ -79,7 +79,8 @@ pub(super) fn read_apart(file: File, limits: Limits, charge: Charge<'_>) -> Resu
         Some(pool) if !read::is_plain(&file) => pool.read(&file, limits, charge),
         _ => {
             let size = file.bytes.len() as u64;
-            charge(if simdutf8::basic::from_utf8(&file.bytes).is_ok() { size } else { UTF_8_OF_BYTE * size })?;
+            let is_utf8 = file.bytes.as_text().is_some() || simdutf8::basic::from_utf8(&file.bytes).is_ok();
+            charge(if is_utf8 { size } else { UTF_8_OF_BYTE * size })?;
             read_here(file, limits)
         }
     }
@@ -310,7 +311,7 @@ pub fn work() -> io::Result<()> {
     confine(limits)?;
     let mut bytes = Vec::new();
     stdin.read_to_end(&mut bytes)?;
-    let read = read_here(File { bytes, name, encoding }, limits);
+    let read = read_here(File { bytes: bytes.into(), name, encoding }, limits);
     let mut answer = io::BufWriter::new(answer);
     say(&mut answer, read)?;
     answer.flush()

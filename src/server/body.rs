@@ -122,7 +122,7 @@ impl Raw {
         let Sent { bytes, room: mut of_file } = self.sent;
         let mut room = of_file.another();
         let size = bytes.len();
-        let file = File { bytes, name: self.name, encoding: self.encoding };
+        let file = File { bytes: bytes.into(), name: self.name, encoding: self.encoding };
         let mut refused = None;
         let books = extract::read_charged(file, self.limits, &mut |more| {
             room.grow(usize::try_from(more).unwrap_or(usize::MAX)).map_err(|problem| {

@@ -23,5 +23,5 @@ pub fn archive(entries: &[(&str, &[u8])]) {
 }
 
 fn read(bytes: Vec<u8>) {
-    let _ = extract::read(File { bytes, name: None, encoding: None }, Limits::default());
+    let _ = extract::read(File { bytes: bytes.into(), name: None, encoding: None }, Limits::default());
 }
