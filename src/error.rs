@@ -106,6 +106,7 @@ codes! {
     NoSuchJob = "no_such_job": Missing,
     NoSuchKey = "no_such_key": Missing,
     NoSuchLibrary = "no_such_library": Missing,
+    NoSuchText = "no_such_text": Missing,
     NoSuchWebhook = "no_such_webhook": Missing,
     NotFound = "not_found": Missing,
 

@@ -12,6 +12,8 @@ use utoipa::ToSchema;
 pub enum Role {
     /// Check texts.
     Check,
+    /// Check texts, and read the kept texts of some libraries.
+    Texts,
     /// Add, show and remove the books of some libraries.
     Ingest,
     /// Everything.
@@ -24,9 +26,16 @@ impl Role {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Check => "check",
+            Self::Texts => "texts",
             Self::Ingest => "ingest",
             Self::Admin => "admin",
         }
+    }
+
+    /// Whether its keys are for some libraries only.
+    #[must_use]
+    pub fn is_of_libraries(self) -> bool {
+        matches!(self, Self::Texts | Self::Ingest)
     }
 }
 
@@ -34,8 +43,10 @@ impl FromStr for Role {
     type Err = String;
 
     fn from_str(word: &str) -> Result<Self, String> {
-        let all = [Self::Check, Self::Ingest, Self::Admin];
-        all.into_iter().find(|role| role.as_str() == word).ok_or_else(|| "a role is check, ingest or admin".to_owned())
+        let all = [Self::Check, Self::Texts, Self::Ingest, Self::Admin];
+        all.into_iter()
+            .find(|role| role.as_str() == word)
+            .ok_or_else(|| "a role is check, texts, ingest or admin".to_owned())
     }
 }
 

@@ -91,10 +91,11 @@ impl<'a> Shelf<'a> {
             clean_digest: None,
             bytes: end,
             clean: None,
+            text_kept: false,
             gems: [(name.clone(), gems.len() as u32)].into(),
             changed: self.now,
             standing: Standing::default(),
         };
-        NewBook { record, gems: [(name, gems)].into(), folds: Vec::new(), allow_empty: true }
+        NewBook { record, gems: [(name, gems)].into(), folds: Vec::new(), text: None, allow_empty: true }
     }
 }

@@ -94,6 +94,7 @@ impl Catalogue {
             clean_digest: None,
             bytes: 350_000,
             clean: None,
+            text_kept: false,
             gems: [].into(),
             changed: Timestamp::UNIX_EPOCH,
             standing: Standing::default(),
@@ -103,7 +104,7 @@ impl Catalogue {
     /// A book without gems.
     fn book(&self, book: u32) -> NewBook {
         let record = self.record(book, self.description(book));
-        NewBook { record, gems: [].into(), folds: Vec::new(), allow_empty: true }
+        NewBook { record, gems: [].into(), folds: Vec::new(), text: None, allow_empty: true }
     }
 
     /// A book with random gems.
@@ -112,7 +113,13 @@ impl Catalogue {
         let placed = |(gem, start)| PlacedGem { gem, place: Some(Place { start, end: start + 3_000 }) };
         let gems: Vec<PlacedGem> = gems.zip((0..).step_by(3_000)).map(placed).collect();
         let record = self.record(book, description);
-        NewBook { record, gems: [(recipe.name().clone(), gems)].into(), folds: Vec::new(), allow_empty: true }
+        NewBook {
+            record,
+            gems: [(recipe.name().clone(), gems)].into(),
+            folds: Vec::new(),
+            text: None,
+            allow_empty: true,
+        }
     }
 }
 

@@ -50,6 +50,8 @@ struct Described {
     rights: Option<Rights>,
     /// The digest of the book's text, or of the text that was checked.
     digest: Option<String>,
+    /// Whether the book's text is kept, or was if the book was removed; absent if not.
+    text_kept: Option<bool>,
     /// What was changed about the book.
     changes: Option<Vec<Amended>>,
     /// The kind of the setting or the job.

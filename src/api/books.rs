@@ -33,7 +33,7 @@ pub struct NewBook {
     /// ISBNs and other identifiers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub identifiers: Vec<String>,
-    /// Its text. Gems of every recipe of the catalogue are computed from it; the text itself is not stored.
+    /// Its text. Gems of every recipe of the catalogue are computed from it; the text itself is only stored with `keep_text`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// Whether to remove print artifacts from the text; the default depends on the recipe.
@@ -49,6 +49,10 @@ pub struct NewBook {
     /// Whether a book with gems can be replaced by one without gems, which checks cannot find.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub allow_empty: bool,
+    /// Whether its text is kept, so that reports can show it to keys of the role `texts`. Without this, a replaced book
+    /// loses its kept text.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keep_text: bool,
     /// For a line of a stream: refuse the book if the verdict of its check is this, or stricter. In a request for one
     /// book, it is in the query.
     #[schema(ignore)]
@@ -94,6 +98,9 @@ pub struct Record {
     /// Whether print artifacts are stripped from the text. If missing, each recipe decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clean: Option<bool>,
+    /// Whether its text is kept.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub text_kept: bool,
     /// Number of gems of the book, by recipe.
     #[schema(value_type = BTreeMap<String, u32>)]
     pub gems: BTreeMap<RecipeName, u32>,
@@ -123,7 +130,7 @@ macro_rules! same_fields {
 
 same_fields!(
     index::Record, Record:
-    key, rights, description, digest, clean_digest, bytes, clean, gems, changed, standing,
+    key, rights, description, digest, clean_digest, bytes, clean, text_kept, gems, changed, standing,
 );
 
 /// The changes to make. Fields that are left out keep their value.
@@ -151,7 +158,8 @@ pub struct Amendment {
 pub enum Outcome {
     /// The book is new.
     Added,
-    /// The book replaced an earlier version: another text, other metadata, fewer recipes, or no fold. A disabled book
+    /// The book replaced an earlier version: another text, other metadata, fewer recipes, no fold, or
+    /// its text was kept and is not any more, or the other way round. A disabled book
     /// stays disabled.
     Replaced,
     /// An identical book was already there.

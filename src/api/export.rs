@@ -38,6 +38,9 @@ pub struct ExportBook {
     /// Its folds by base, in base64.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub folds: BTreeMap<String, String>,
+    /// Its text, if that is kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
 }
 
 /// A gem as written in the file, with its position if known.

@@ -17,7 +17,7 @@ pub struct NewKey {
     pub name: String,
     /// What it permits.
     pub role: Role,
-    /// The libraries of an ingest key.
+    /// The libraries of a key of the role `texts` or `ingest`.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub libraries: BTreeSet<Library>,
     /// Rate limit. A burst of this many requests is allowed.
@@ -42,7 +42,7 @@ pub struct Key {
     pub name: String,
     /// What it permits.
     pub role: Role,
-    /// The libraries of an ingest key.
+    /// The libraries of a key of the role `texts` or `ingest`.
     pub libraries: BTreeSet<Library>,
     /// Rate limit.
     #[schema(value_type = Option<String>, example = "50/s")]

@@ -36,7 +36,8 @@ impl Catalogue {
     /// recipe and the entry does not allow that; [`CatalogueError::NoSuchRecipe`] for gems of an unknown recipe; and
     /// the errors of an invalid entry.
     pub fn prepare(&self, entry: NewEntry, recipes: &[Recipe]) -> Result<Prepared, CatalogueError> {
-        let NewEntry { key, rights, description, validity, content, allow_empty, gate } = entry;
+        let text_kept = entry.text_to_keep().is_some();
+        let NewEntry { key, rights, description, validity, content, allow_empty, gate, .. } = entry;
         description.within_bounds()?;
         let validity = validity.map(checked).transpose()?.flatten();
         let snapshot = self.store.snapshot();
@@ -69,6 +70,7 @@ impl Catalogue {
             clean_digest: None,
             bytes: text.len() as u64,
             clean,
+            text_kept,
             gems: BTreeMap::new(),
             changed: Timestamp::now(),
             standing: Standing { validity, ..Standing::default() },
@@ -98,7 +100,8 @@ impl Catalogue {
             && *before == (Record { gems: before.gems.clone(), changed: before.changed, ..record.clone() })
             && (!keeps_folds || has_folds(&*snapshot, number, &wanted)?)
         {
-            let book = NewBook { record: before.clone(), gems: BTreeMap::new(), folds: Vec::new(), allow_empty };
+            let (record, gems) = (before.clone(), BTreeMap::new());
+            let book = NewBook { record, gems, folds: Vec::new(), text: None, allow_empty };
             return Ok(Prepared { outcome: Outcome::Unchanged, book, gated });
         }
         let (gems, folds) = gems_of(&content, &text, wanted, keeps_folds)?;
@@ -108,7 +111,8 @@ impl Catalogue {
             before.not_emptied_by(&record, self.recipes().iter().map(Recipe::name))?;
         }
         let outcome = if before.is_some() { Outcome::Replaced } else { Outcome::Added };
-        Ok(Prepared { outcome, book: NewBook { record, gems, folds, allow_empty }, gated })
+        let text = content.into_text().filter(|_| text_kept);
+        Ok(Prepared { outcome, book: NewBook { record, gems, folds, text, allow_empty }, gated })
     }
 }
 

@@ -21,11 +21,18 @@ pub struct NewEntry {
     pub content: Content,
     /// Whether it may replace a book that has gems even if it has none itself.
     pub allow_empty: bool,
+    /// Whether its text is kept, if it has one.
+    pub keep_text: bool,
     /// Unless this refuses it.
     pub gate: Option<Gate>,
 }
 
 impl NewEntry {
+    /// The text to keep, if any.
+    pub(crate) fn text_to_keep(&self) -> Option<&str> {
+        self.content.as_text().filter(|_| self.keep_text)
+    }
+
     /// Creates an entry without metadata.
     #[must_use]
     pub fn new(key: BookKey, rights: Rights, content: Content) -> Self {
@@ -36,6 +43,7 @@ impl NewEntry {
             validity: None,
             content,
             allow_empty: false,
+            keep_text: false,
             gate: None,
         }
     }
@@ -65,6 +73,14 @@ impl Content {
     #[must_use]
     pub fn text(text: String) -> Self {
         Self::Text { text, clean: None }
+    }
+
+    /// The text, unless only gems are known.
+    pub(super) fn into_text(self) -> Option<String> {
+        match self {
+            Self::Text { text, .. } => Some(text),
+            Self::Gems { .. } => None,
+        }
     }
 
     /// The text, unless only gems are known.

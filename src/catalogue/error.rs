@@ -123,6 +123,9 @@ pub enum CatalogueError {
     /// No such book.
     #[error("there is no book {0}")]
     NoSuchBook(BookKey),
+    /// The text of a book is not kept.
+    #[error("the text of {0} is not kept; to keep it, add the book again with `keep_text` (ingest --keep-texts)")]
+    NoSuchText(BookKey),
     /// The text is not the one that the book was added with.
     #[error("this is not the text of {0}; to replace the text, add the book again")]
     OtherText(BookKey),
@@ -243,6 +246,7 @@ impl Classified for CatalogueError {
             Self::BadExport { .. } => ErrorCode::BadExport,
             Self::NotRecut { .. } => ErrorCode::NotRecut,
             Self::NoSuchBook(_) => ErrorCode::NoSuchBook,
+            Self::NoSuchText(_) => ErrorCode::NoSuchText,
             Self::NoSuchDecision(_) => ErrorCode::NoSuchDecision,
             Self::BadDecision => ErrorCode::BadDecision,
             Self::OtherText(_) => ErrorCode::OtherText,

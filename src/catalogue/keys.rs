@@ -37,7 +37,7 @@ pub struct Key {
     pub name: String,
     /// What it permits.
     pub role: Role,
-    /// The libraries of an ingest key.
+    /// The libraries of a key of the role `texts` or `ingest`.
     pub libraries: BTreeSet<Library>,
     /// Rate limit.
     pub rate: Option<Rate>,
@@ -199,8 +199,8 @@ impl Editor<'_> {
         if new.name.is_empty() || new.name.len() > NAME_BYTES || new.name.chars().any(char::is_control) {
             return bad("a key's name must have 1 to 100 bytes and no control characters");
         }
-        if (new.role == Role::Ingest) == new.libraries.is_empty() {
-            return bad("an ingest key must name its libraries, and other keys must not");
+        if new.role.is_of_libraries() == new.libraries.is_empty() {
+            return bad("a key of the role texts or ingest must name its libraries, and other keys must not");
         }
         if new.quota.is_some_and(|quota| quota.per != Unit::Day) {
             return bad("a quota is per day, such as 100000/day; for shorter times, set a rate");
@@ -337,7 +337,13 @@ mod tests {
         editor.add_key(new("a", Role::Admin, &[])).unwrap();
         assert!(matches!(editor.add_key(new("a", Role::Check, &[])), Err(CatalogueError::KeyExists(_))));
         let hourly = NewKey { quota: "5/h".parse().ok(), ..new("d", Role::Check, &[]) };
-        let bad = [new("", Role::Check, &[]), new("b", Role::Ingest, &[]), new("c", Role::Check, &["l"]), hourly];
+        let bad = [
+            new("", Role::Check, &[]),
+            new("b", Role::Ingest, &[]),
+            new("t", Role::Texts, &[]),
+            new("c", Role::Check, &["l"]),
+            hourly,
+        ];
         for new in bad {
             assert!(matches!(editor.add_key(new), Err(CatalogueError::BadKey(_))));
         }

@@ -158,7 +158,10 @@ impl Editor<'_> {
 /// Estimates the memory that a book takes.
 fn size(book: &NewBook) -> usize {
     let gems: usize = book.gems.values().map(Vec::len).sum();
-    gems * size_of::<PlacedGem>() + book.folds.iter().map(|fold| fold.as_bytes().len()).sum::<usize>()
+    let folds: usize = book.folds.iter().map(|fold| fold.as_bytes().len()).sum();
+    // The text, and its copy in the batch.
+    let text = 2 * book.text.as_ref().map_or(0, String::len);
+    gems * size_of::<PlacedGem>() + folds + text
 }
 
 fn write_line(out: &mut dyn Write, line: &impl Serialize) -> Result<(), CatalogueError> {
@@ -181,7 +184,9 @@ fn line(snapshot: &dyn Snapshot, recipes: &[Recipe], mut book: Record) -> Result
         }
     }
     book.gems.retain(|name, _| gems.contains_key(name));
-    Ok(ExportBook { book: book.into(), gems, folds })
+    let text = if book.text_kept { snapshot.text(number)? } else { None };
+    book.text_kept = text.is_some();
+    Ok(ExportBook { book: book.into(), gems, folds, text })
 }
 
 /// The longest first line. Recipes are short, and reading it takes several times its length.
@@ -360,7 +365,8 @@ impl<'a> Reading<'a> {
         let lists =
             memchr::memchr2_iter(b'[', b'{', &self.line).count() * 2 + memchr::memchr_iter(b',', &self.line).count();
         self.take(2 * self.line.len() + lists * size_of::<PlacedGem>())?;
-        let ExportBook { mut book, mut gems, mut folds } = parse::json(&self.line).map_err(|wrong| self.bad(wrong))?;
+        let line = parse::json(&self.line).map_err(|wrong| self.bad(wrong))?;
+        let ExportBook { mut book, mut gems, mut folds, text } = line;
         for former in &self.former {
             book.gems.remove(former);
             gems.remove(former);
@@ -371,7 +377,10 @@ impl<'a> Reading<'a> {
         let gems = gems.into_iter().map(|(name, gems)| (name, gems.into_iter().map(PlacedGem::from).collect()));
         let unpacked = folds.iter().map(|(base, bytes)| PackedFold::new(base, BASE64_STANDARD.decode(bytes).ok()?));
         let folds = unpacked.collect::<Option<Vec<_>>>().ok_or_else(|| self.bad("a fold is invalid"))?;
+        if book.text_kept != text.is_some() || text.as_ref().is_some_and(|text| !book.is_of(text)) {
+            return Err(self.bad("the text is not the one that the record describes"));
+        }
         self.books += 1;
-        Ok(Some(NewBook { record: book, gems: gems.collect(), folds, allow_empty: true }))
+        Ok(Some(NewBook { record: book, gems: gems.collect(), folds, text, allow_empty: true }))
     }
 }

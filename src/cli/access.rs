@@ -8,7 +8,9 @@ use lapidary::api::{
     Added, AllowList, Amendment, AuditPage, Decision, DecisionPage, Finding, FoundBooks, Job, Key, MadeKey,
     MadeWebhook, NewDecision, NewKey, Page, Record, Report, Stats, Task, Webhook,
 };
-use lapidary::catalogue::{Allowable, Catalogue, CheckOptions, NewEntry, Query, Sought, SoughtDecisions};
+use lapidary::catalogue::{
+    Allowable, Catalogue, CatalogueError, CheckOptions, NewEntry, Query, Sought, SoughtDecisions,
+};
 use lapidary::index::{Actor, AuditFrom, BookId, BookKey, Library, Watch};
 use lapidary::server::Settings;
 use lapidary_gems::RecipeName;
@@ -23,6 +25,8 @@ pub(super) trait Access: Sync {
     fn decide(&self, new: &NewDecision) -> Result<Decision, Failure>;
     fn add(&self, entry: NewEntry) -> Result<Added, Failure>;
     fn book(&self, key: &BookKey) -> Result<Option<Record>, Failure>;
+    /// Returns the kept text of a book.
+    fn text(&self, key: &BookKey) -> Result<String, Failure>;
     /// Returns the new record, or `None` if there is no such book.
     fn amend(&self, key: &BookKey, amendment: &Amendment) -> Result<Option<Record>, Failure>;
     fn allow(&self, name: BookId, what: Allowable, note: Option<String>) -> Result<AllowList, Failure>;
@@ -80,6 +84,13 @@ impl Access for Arc<Catalogue> {
 
     fn book(&self, key: &BookKey) -> Result<Option<Record>, Failure> {
         Ok(Catalogue::book(self, key)?.map(Into::into))
+    }
+
+    fn text(&self, key: &BookKey) -> Result<String, Failure> {
+        if Catalogue::book(self, key)?.is_none() {
+            return Err(CatalogueError::NoSuchBook(key.clone()).into());
+        }
+        Ok(self.kept_text(key)?.ok_or_else(|| CatalogueError::NoSuchText(key.clone()))?)
     }
 
     fn amend(&self, key: &BookKey, amendment: &Amendment) -> Result<Option<Record>, Failure> {

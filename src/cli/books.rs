@@ -1,6 +1,6 @@
-//! `lapidary books list|find|show|disable|enable|note|rights|remove`.
+//! `lapidary books list|find|show|text|disable|enable|note|rights|remove`.
 
-use std::io::{self, Write as _};
+use std::io::{self, Write as _, stdout};
 
 use clap::{ArgGroup, Args, Subcommand};
 use jiff::civil::Date;
@@ -17,7 +17,7 @@ use super::terminal::{out, tell};
 /// How many records to read at a time.
 const PAGE: usize = 1_000;
 
-/// List, find, show, disable, annotate or remove books.
+/// List, find, show, disable, annotate or remove books, or print their kept texts.
 #[derive(Args)]
 pub(super) struct Books {
     #[command(subcommand)]
@@ -68,6 +68,16 @@ enum BooksCommand {
         /// Print JSON
         #[arg(long)]
         json: bool,
+        /// The book's id
+        id: BookId,
+    },
+    /// Print the kept text of a book
+    Text {
+        #[command(flatten)]
+        target: Target,
+        /// The library
+        #[arg(long)]
+        library: Library,
         /// The book's id
         id: BookId,
     },
@@ -140,6 +150,7 @@ impl Books {
                 find(&target, &Sought { identifier, title, author, library }, json)
             }
             BooksCommand::Show { target, library, json, id } => show(&target, &BookKey { library, id }, json),
+            BooksCommand::Text { target, library, id } => text(&target, &BookKey { library, id }),
             BooksCommand::Disable { books, note } => {
                 books.amend("disabled", &Amendment { disabled: Some(true), note, ..Amendment::default() })
             }
@@ -263,6 +274,7 @@ fn show(target: &Target, key: &BookKey, json: bool) -> Result<Status, Failure> {
         ("disabled", disabled_since.map(|since| format!("since {since}"))),
         ("note", note.as_ref().map(|note| format!("{} ({})", note.text, note.since))),
         ("length", Some(format!("{} bytes of UTF-8", record.bytes))),
+        ("text", record.text_kept.then(|| "kept".to_owned())),
         ("read", record.clean.map(|clean| if clean { "clean" } else { "exact" }.to_owned())),
         ("digest", Some(record.digest.clone())),
         ("changed", Some(record.changed.to_string())),
@@ -273,6 +285,11 @@ fn show(target: &Target, key: &BookKey, json: bool) -> Result<Status, Failure> {
     for (recipe, gems) in &record.gems {
         writeln!(out, "  {:<9} {gems} of recipe {recipe}", "gems")?;
     }
+    Ok(Status::Done)
+}
+
+fn text(target: &Target, key: &BookKey) -> Result<Status, Failure> {
+    stdout().write_all(target.open()?.text(key)?.as_bytes())?;
     Ok(Status::Done)
 }
 

@@ -75,7 +75,8 @@ pub(super) struct Check {
     #[arg(long, value_name = "REPORT.html|DIR", conflicts_with = "json")]
     html: Option<PathBuf>,
     /// Compare word by word with the texts of the books that match: a folder with files named like the books' ids, an address
-    /// such as `https://HOST/{library}/{id}.txt`, or a file with the text of the best match. For the 20 best matches
+    /// such as `https://HOST/{library}/{id}.txt`, or a file with the text of the best match. For the 20 best matches. Pages of --html show texts that the catalogue
+    /// keeps without this
     #[arg(long, value_name = "DIR|URL|FILE")]
     text_from: Option<TextSource>,
     /// Files, or folders to read recursively; `-` is standard input
@@ -171,8 +172,9 @@ impl Check {
         }
         let locator = Locator::new(&text, &headings);
         report.locate(&locator);
-        let source = self.text_from.as_ref();
-        let books = source.map(|from| from.add_to(&mut report, &text, &locator, self.input.reading));
+        let kept = self.html.as_ref().map(|_| &TextSource::Kept);
+        let source = self.text_from.as_ref().or(kept);
+        let books = source.map(|from| from.add_to(catalogue, &mut report, &text, &locator, self.input.reading));
         Ok(Ok(Found { report, text, books: books.unwrap_or_default() }))
     }
 }

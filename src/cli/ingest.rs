@@ -62,6 +62,10 @@ pub(super) struct Ingest {
     boundaries: BoundariesArgument,
     #[command(flatten)]
     folds: FoldsArgument,
+    /// Keep the texts of these books, so that reports can show them next to a text that was checked. Adding a book again
+    /// without this removes its text
+    #[arg(long)]
+    keep_texts: bool,
     /// Add metadata with a JSON Lines file: {"file": …, "id", "library", "rights", "title", "authors", "language",
     /// "identifiers", "validity"}
     #[arg(long, value_name = "FILE.ndjson")]
@@ -191,9 +195,10 @@ impl Ingest {
         let ban = self.rights.filter(|rights| *rights == Rights::Forbidden && self.onix.is_some());
         let rights = ban.or(known.rights).or(self.rights).ok_or(NO_RIGHTS)?;
         let (source, key) = (Source::File(file), BookKey { library, id });
-        let (clean, allow_empty, gate) = (self.input.clean, self.allow_empty, self.gate().map_err(|e| e.to_string())?);
+        let (clean, allow_empty, keep_text) = (self.input.clean, self.allow_empty, self.keep_texts);
+        let gate = self.gate().map_err(|e| e.to_string())?;
         let Known { description, validity, .. } = known;
-        Ok(Job { source, clean, key, rights, description, validity, allow_empty, gate })
+        Ok(Job { source, clean, key, rights, description, validity, allow_empty, keep_text, gate })
     }
 
     /// The gate for books without their own.
@@ -264,9 +269,15 @@ impl Ingest {
     fn feed(&self, feed: &Path) -> Result<Status, Failure> {
         let progress = Progress::new(0, self.json, BTreeMap::new());
         let sink = self.sink()?;
-        let (library, clean, allow_empty) = (self.library.as_ref(), self.input.clean, self.allow_empty);
         let gate = self.gate()?;
-        let defaults = feed::Defaults { library, rights: self.rights, clean, allow_empty, gate: gate.as_ref() };
+        let defaults = feed::Defaults {
+            library: self.library.as_ref(),
+            rights: self.rights,
+            clean: self.input.clean,
+            allow_empty: self.allow_empty,
+            keep_text: self.keep_texts,
+            gate: gate.as_ref(),
+        };
         feed::each(feed, &defaults, |lines| {
             progress.bar.inc_length(lines.len() as u64);
             let (mut rest, mut jobs) = (VecDeque::from(lines), Vec::new());

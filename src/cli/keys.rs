@@ -57,10 +57,10 @@ enum KeysCommand {
 struct Add {
     #[command(flatten)]
     target: Target,
-    /// What the key permits: check, ingest or admin
+    /// What the key permits: check; texts, which also reads the kept texts of its libraries; ingest; or admin
     #[arg(long)]
     role: Role,
-    /// A library that an ingest key gives access to. Required for ingest keys. Can be given several times
+    /// A library that the key gives access to. Required for the roles texts and ingest. Can be given several times
     #[arg(long = "library", value_name = "LIBRARY")]
     libraries: Vec<Library>,
     /// The maximum request rate, such as 50/s or 600/min

@@ -39,7 +39,7 @@ const KEY_VARIABLE: &str = "LAPIDARY_KEY";
 /// server's certificate, or the certificate itself.
 const AUTHORITY_VARIABLE: &str = "LAPIDARY_CA";
 
-/// How often to resend a book when the server asks to wait, and the longest wait.
+/// How often to resend a request when the server asks to wait, and the longest wait.
 const ATTEMPTS: u32 = 20;
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
@@ -166,6 +166,18 @@ impl Remote {
     }
 }
 
+/// Sends a request again while the server asks to wait.
+fn patiently(send: impl Fn() -> Answer) -> Answer {
+    for _ in 0..ATTEMPTS {
+        let answer = send();
+        match answer.as_ref().ok().and_then(retry_after) {
+            Some(wait) => thread::sleep(wait),
+            None => return answer,
+        }
+    }
+    send()
+}
+
 /// How long the server asks to wait when it is overloaded or a rate limit is exceeded; `None` if that is too long.
 fn retry_after(answer: &ureq::http::Response<Body>) -> Option<Duration> {
     let busy = [StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE].contains(&answer.status());
@@ -258,7 +270,7 @@ impl Access for Remote {
     }
 
     fn add(&self, entry: NewEntry) -> Result<Added, Failure> {
-        let NewEntry { key, rights, description, validity, content, allow_empty, gate } = entry;
+        let NewEntry { key, rights, description, validity, content, allow_empty, keep_text, gate } = entry;
         let Description { title, authors, language, identifiers } = description;
         let (text, clean, gems, recipe) = parts(content);
         let book = NewBook {
@@ -273,6 +285,7 @@ impl Access for Remote {
             gems,
             recipe,
             allow_empty,
+            keep_text,
             unless: None,
             except: Vec::new(),
             id: None,
@@ -286,18 +299,19 @@ impl Access for Remote {
             }
             request.send_json(&book)
         };
-        for _ in 0..ATTEMPTS {
-            let answer = put();
-            match answer.as_ref().ok().and_then(retry_after) {
-                Some(wait) => thread::sleep(wait),
-                None => return self.parsed(self.read(answer)?),
-            }
-        }
-        self.parsed(self.read(put())?)
+        self.parsed(self.read(patiently(put))?)
     }
 
     fn book(&self, key: &BookKey) -> Result<Option<Record>, Failure> {
         self.found(self.agent.get(self.at(&book_path(key))).call())
+    }
+
+    fn text(&self, BookKey { library, id }: &BookKey) -> Result<String, Failure> {
+        let path = self.at(&format!("{}/texts/{}", library_path(library), encoded(id.as_str())));
+        match self.read(patiently(|| self.agent.get(&path).call()))? {
+            (StatusCode::OK, text) => Ok(text),
+            refused => self.parsed(refused),
+        }
     }
 
     fn amend(&self, key: &BookKey, amendment: &Amendment) -> Result<Option<Record>, Failure> {

@@ -62,7 +62,11 @@ impl Stats {
         }
         for library in &stats.libraries {
             let (books, bytes) = (count(library.books, "book", "books"), HumanBytes(library.bytes));
-            writeln!(out, "  library {}: {books}, {bytes} of text, changed {}", library.library, library.changed)?;
+            let kept = (library.kept_texts > 0).then(|| {
+                format!(", {} kept ({})", count(library.kept_texts, "text", "texts"), HumanBytes(library.kept_bytes))
+            });
+            let (kept, changed) = (kept.unwrap_or_default(), library.changed);
+            writeln!(out, "  library {}: {books}, {bytes} of text{kept}, changed {changed}", library.library)?;
         }
         Ok(Status::Done)
     }

@@ -125,6 +125,9 @@ pub struct AuditedBook {
     pub rights: Rights,
     /// See [`Record::digest`](super::Record::digest).
     pub digest: String,
+    /// Whether its text is kept; for a removed book, whether it was.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub text_kept: bool,
     /// For [`Action::Amended`]: what was changed. Entries of older versions have none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Amended>,

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use lapidary_gems::{PackedFold, PlacedGem, RecipeName};
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 
 use super::{BookId, BookKey, BookNo, Library, Rights, Standing, StoreError};
 use crate::description::Description;
@@ -32,6 +33,9 @@ pub struct Record {
     /// Whether print artifacts are stripped from the text. If missing, each recipe decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clean: Option<bool>,
+    /// Whether its text is kept.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub text_kept: bool,
     /// Number of gems of the book, by recipe.
     pub gems: BTreeMap<RecipeName, u32>,
     /// When the book or its metadata last changed.
@@ -83,6 +87,14 @@ impl Record {
         self.standing.disabled_since.is_some()
     }
 
+    /// Whether this is the text that the book was added with.
+    #[must_use]
+    pub fn is_of(&self, text: &str) -> bool {
+        let former = || hex::encode(Sha256::digest(text));
+        self.bytes == text.len() as u64
+            && (self.digest == blake3::hash(text.as_bytes()).to_string() || self.digest == former())
+    }
+
     /// # Errors
     /// [`StoreError::WouldBeEmpty`] if the book has gems of one of these recipes and `after` has none.
     pub(crate) fn not_emptied_by<'a>(
@@ -103,12 +115,14 @@ impl Record {
 /// A book to store: its record, and its gems of every recipe named in `record.gems`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewBook {
-    /// The record. Its `gems` counts match `gems`.
+    /// The record. Its `gems` counts match `gems`, and `text_kept` follows `text`.
     pub record: Record,
     /// The gems by recipe, without duplicates, in order of first occurrence.
     pub gems: BTreeMap<RecipeName, Vec<PlacedGem>>,
     /// Folds to store, one for each base.
     pub folds: Vec<PackedFold>,
+    /// Its text, if that is to be kept.
+    pub text: Option<String>,
     /// Whether the book may replace one that has gems of a recipe that this one has none of.
     pub allow_empty: bool,
 }

@@ -16,7 +16,7 @@ use super::{
 ///   the snapshot lives is found in every way: by its gems, its digest, its key, its number, its terms, and in lists of
 ///   its library.
 /// - **Books are whole.** Whatever is read of a book belongs to one state of it: whether it is there, its number, record,
-///   outline, gem lists and folds, and how many gems a tally counts for it. If the book changes meanwhile, that is its
+///   outline, gem lists, folds and text, and how many gems a tally counts for it. If the book changes meanwhile, that is its
 ///   state before or after the change. A number is never given to another book.
 /// - **Recipes are fixed.** [`recipes`](Self::recipes), their order and [`is_ready`](Self::is_ready) all belong to the
 ///   state when the snapshot was taken. A recipe made ready stays complete here: books keep their gems of it even if it
@@ -72,6 +72,9 @@ pub trait Snapshot: Send + Sync {
 
     /// Returns the stored fold of a book; `base` names the built-in recipe that made it.
     fn fold(&self, base: &str, book: BookNo) -> Result<Option<PackedFold>, StoreError>;
+
+    /// Returns the text of a book, if it is kept.
+    fn text(&self, book: BookNo) -> Result<Option<String>, StoreError>;
 
     /// Returns the summary of a library, or `None` if it holds no books.
     fn library(&self, library: &Library) -> Result<Option<LibrarySummary>, StoreError>;

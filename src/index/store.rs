@@ -74,8 +74,8 @@ pub trait Store: Send + Sync {
     /// Removes books. Returns whether each key existed before the call.
     fn remove(&self, by: &Actor, keys: &[BookKey]) -> Result<Vec<bool>, StoreError>;
 
-    /// Changes a book's metadata but not its gems. `change` receives the record; its changes to key, gems, digest
-    /// and length are ignored. Returns the new record, or `None` if there is no such book.
+    /// Changes a book's metadata but not its gems. `change` receives the record; its changes to key, gems, digest,
+    /// length and whether the text is kept are ignored. Returns the new record, or `None` if there is no such book.
     fn amend(
         &self,
         by: &Actor,

@@ -20,6 +20,12 @@ pub struct LibrarySummary {
     pub disabled: u64,
     /// Total length of the texts, in bytes of UTF-8.
     pub bytes: u64,
+    /// Number of books whose text is kept.
+    #[serde(default)]
+    pub kept_texts: u64,
+    /// Total length of the kept texts, in bytes of UTF-8.
+    #[serde(default)]
+    pub kept_bytes: u64,
     /// When one of its books was last added, replaced (both by the books' own `changed`), amended or removed.
     pub changed: Timestamp,
 }
@@ -27,16 +33,40 @@ pub struct LibrarySummary {
 impl LibrarySummary {
     /// Adds a book to the summary of its library.
     pub(super) fn count(summaries: &mut BTreeMap<Library, Self>, record: Record) {
-        let disabled = record.is_disabled();
-        let Record { key, changed, bytes, .. } = record;
-        let library = key.library.clone();
-        let empty = Self { library: key.library, books: 0, disabled: 0, bytes: 0, changed };
-        let summary = summaries.entry(library).or_insert(empty);
-        summary.books += 1;
-        summary.disabled += u64::from(disabled);
-        summary.bytes = summary.bytes.saturating_add(bytes);
-        summary.changed = summary.changed.max(changed);
+        let library = record.key.library.clone();
+        let summary = summaries.entry(library).or_insert_with_key(|library| Self::empty(library, record.changed));
+        summary.changed = summary.changed.max(record.changed);
+        summary.add(&record);
     }
+
+    pub(super) fn empty(library: &Library, changed: Timestamp) -> Self {
+        let library = library.clone();
+        Self { library, books: 0, disabled: 0, bytes: 0, kept_texts: 0, kept_bytes: 0, changed }
+    }
+
+    /// Adds a book, except for when it changed.
+    pub(super) fn add(&mut self, record: &Record) {
+        let Self { books, disabled, bytes, kept_texts, kept_bytes, .. } = self;
+        for (sum, more) in [books, disabled, bytes, kept_texts, kept_bytes].into_iter().zip(counts(record)) {
+            *sum = sum.saturating_add(more);
+        }
+    }
+
+    /// Removes a book, except for when it changed. Returns `None` if no such book was counted.
+    #[must_use]
+    pub(super) fn take(&mut self, record: &Record) -> Option<()> {
+        let Self { books, disabled, bytes, kept_texts, kept_bytes, .. } = self;
+        for (sum, less) in [books, disabled, bytes, kept_texts, kept_bytes].into_iter().zip(counts(record)) {
+            *sum = sum.checked_sub(less)?;
+        }
+        Some(())
+    }
+}
+
+/// What a book adds to the sums of a summary, in the order of its fields.
+fn counts(record: &Record) -> [u64; 5] {
+    let kept = u64::from(record.text_kept);
+    [1, u64::from(record.is_disabled()), record.bytes, kept, kept * record.bytes]
 }
 
 /// How much of a catalogue a recipe covers. A check with the recipe cannot find other books.

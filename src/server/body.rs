@@ -167,9 +167,10 @@ pub(super) fn encoding_of_file(kind: &str, charset: Option<&str>) -> Result<Opti
     Err(unknown(kind, known))
 }
 
-/// The body is also checked, which is heavy work: a check waits for others that decide about a book.
-pub(super) fn is_checked() {
-    if caller().lane == Lane::Changes {
+/// The request is heavy work, however small its body: a check that waits for others to decide about a book, or reads kept
+/// texts.
+pub(super) fn is_heavy() {
+    if [Lane::Changes, Lane::Reads].contains(&caller().lane) {
         is_work_of(Lane::Heavy);
     }
 }

@@ -24,6 +24,9 @@ use crate::error::ErrorCode;
 use crate::extract::Extracted;
 use crate::index::{BookKey, Rights};
 
+/// Why gems are refused with `keep_text`.
+const KEEPS_GEMS: &str = "'keep_text' applies only to a text; leave it out with gems";
+
 pub(super) fn calls() -> Vec<Call> {
     vec![
         Call::new(Get, "/v1/libraries/{library}/books/{id:.*}", Ingest, get).named("book", "Show a book").answers(
@@ -34,12 +37,12 @@ pub(super) fn calls() -> Vec<Call> {
         Call::new(Put, "/v1/libraries/{library}/books/{id:.*}", Ingest, put)
             .named("put_book", "Add or replace a book")
             .about(
-                "With a JSON body, all fields are in the body, only `allow_empty`, `unless` and `except` are in the query. \
+                "With a JSON body, all fields are in the body, only `allow_empty`, `keep_text`, `unless` and `except` are in the query. \
                  A replaced book stays disabled if it was, and keeps its note. Updates made to the book in the \
                  meantime are kept, too.",
             )
             .query::<About>()
-            .query::<GateParameters>()
+            .query::<AddingParameters>()
             .takes([
                 json::<NewBook>().example(json!({
                     "rights": "protected", "title": "Evenings on a Farm near Dikanka", "authors": ["N. Gogol"],
@@ -78,15 +81,16 @@ async fn put(request: HttpRequest, payload: Payload, state: Data<State>) -> Resu
     let language = gates.language;
     let gate = gates.gate(asked.unless, asked.except)?;
     if gate.is_some() {
-        body::is_checked();
+        body::is_heavy();
     }
     work(&state, move |catalogue| {
         let (entry, mut room) = entry(key, body, &asked.others)?;
-        let entry = NewEntry { gate, ..entry };
-        room.grow_for(entry.content.as_text(), catalogue)?;
-        if entry.gate.is_some() {
-            room.grow_for(entry.content.as_text(), catalogue)?;
+        let entry = NewEntry { gate, keep_text: entry.keep_text || asked.keep_text, ..entry };
+        if entry.keep_text && entry.content.as_text().is_none() {
+            return Err(Problem::new(ErrorCode::BadQuery, KEEPS_GEMS));
         }
+        room.grow_for(entry.content.as_text(), catalogue)?;
+        room.grow_beyond(&entry, catalogue)?;
         match catalogue.add(entry) {
             Err(error @ CatalogueError::Matches(_)) => {
                 Ok(Answer::problem(&Problem::of_book(error))?.in_language(language))
@@ -147,7 +151,7 @@ struct Beside {
 fn entry(key: BookKey, body: Body, parameters: &str) -> Result<(NewEntry, Room), Problem> {
     Ok(match body {
         Body::Json(sent) => {
-            let known = "allow_empty (true or false), unless and except with a JSON body; all else is in the body";
+            let known = "allow_empty and keep_text (true or false), unless and except with a JSON body; all else is in the body";
             let Beside { allow_empty } = parameters::query(parameters, known)?;
             let (written, room) = sent.json::<NewBook>()?;
             if written.id.is_some() {
@@ -165,7 +169,7 @@ fn entry(key: BookKey, body: Body, parameters: &str) -> Result<(NewEntry, Room),
             let (Extracted { text, metadata, .. }, room) = raw.book()?;
             let description = Description { title, authors, language, identifiers }.or(metadata);
             let content = Content::Text { text, clean };
-            (NewEntry { key, rights, description, validity: None, content, allow_empty, gate: None }, room)
+            (NewEntry { description, allow_empty, ..NewEntry::new(key, rights, content) }, room)
         }
     })
 }
@@ -177,6 +181,7 @@ pub(super) fn entry_of(key: BookKey, written: NewBook) -> Result<NewEntry, Probl
         (None, Some(_), _) if written.clean.is_some() => {
             return Err(Problem::new(ErrorCode::BadJson, "'clean' applies only to a text; leave it out with gems"));
         }
+        (None, Some(_), _) if written.keep_text => return Err(Problem::new(ErrorCode::BadJson, KEEPS_GEMS)),
         (None, Some(gems), recipe) => Content::Gems { recipe: recipe.map(TryInto::try_into).transpose()?, gems },
         (Some(_), None, Some(_)) => {
             let detail = "'recipe' applies only to gems; a text gets the gems of every recipe, so leave it out";
@@ -190,14 +195,18 @@ pub(super) fn entry_of(key: BookKey, written: NewBook) -> Result<NewEntry, Probl
         language: written.language,
         identifiers: written.identifiers,
     };
-    let NewBook { rights, validity, allow_empty, .. } = written;
-    Ok(NewEntry { key, rights, description, validity, content, allow_empty, gate: None })
+    let NewBook { rights, validity, allow_empty, keep_text, .. } = written;
+    Ok(NewEntry { key, rights, description, validity, content, allow_empty, keep_text, gate: None })
 }
 
-/// A gate.
+/// The parameters that all calls that add books take.
 #[derive(IntoParams)]
 #[allow(dead_code, reason = "only its description is used")]
-pub(super) struct GateParameters {
+pub(super) struct AddingParameters {
+    /// Keep the text, so that reports can show it to keys of the role `texts`. Without this, a replaced book loses its kept
+    /// text
+    #[param(required = false)]
+    keep_text: bool,
     /// Refuse the book with 409 `matches` if the verdict of its check is this, or stricter
     #[param(inline)]
     unless: Option<Unless>,
@@ -233,7 +242,7 @@ struct About {
 impl About {
     fn parse(query: &str) -> Result<Self, Problem> {
         let known = "rights (forbidden, protected, free, public_domain or unknown), title, author (once for each), language, \
-                     identifier (once for each), clean and allow_empty (true or false), unless and except";
+                     identifier (once for each), clean, allow_empty and keep_text (true or false), unless and except";
         let bad = |reason: String| {
             Problem::new(ErrorCode::BadQuery, format!("{}; this call takes {known}", excerpt(&reason)))
         };

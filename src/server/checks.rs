@@ -10,13 +10,14 @@ use serde_json::json;
 use utoipa::openapi::path::HttpMethod::Post;
 
 use super::State;
-use super::access::Needs;
+use super::access::{Needs, Visible};
 use super::body::{self, Body};
 use super::calls::{Call, TEXT, file, form, form_of_file, json, text};
 use super::language;
 use super::memory::Room;
 use super::parameters;
 use super::problem::{Problem, excerpt};
+use super::texts;
 use super::work::{Answer, work};
 use crate::api::{Check, CheckParameters, GemsForm, Report};
 use crate::catalogue::{Case, CatalogueError, CheckOptions, MAX_GEMS, Query, Recipes};
@@ -32,7 +33,8 @@ pub(super) fn calls() -> Vec<Call> {
             .named("check", "Check a text, a file or gems")
             .about(
                 "With a JSON body, all fields are in the body, and query parameters are refused. With `Accept: \
-                 text/html`, the report is a page suitable for filing. `Accept-Language` (`en` or `ru`) selects \
+                 text/html`, the report is a page suitable for filing; it shows passages of books next to those of the \
+                 text if their texts are kept and the key may read them. `Accept-Language` (`en` or `ru`) selects \
                  the language of the page, and of the `note` in JSON.",
             )
             .query::<CheckParameters>()
@@ -59,6 +61,11 @@ async fn check(request: HttpRequest, payload: Payload, state: Data<State>) -> Re
     let parameters = request.query_string().to_owned();
     let body = body::json_or_raw(&request, payload, &state).await?;
     let (page, language) = (wants_page(&request), language::preferred(&request));
+    let readable = Visible::to(&request);
+    let compares = page && readable.as_ref().is_none_or(|libraries| !libraries.is_empty());
+    if compares {
+        body::is_heavy();
+    }
     work(&state, move |catalogue| {
         let Asked { name, query, headings, mut options, mut room } = asked(body, &parameters)?;
         options.language = language;
@@ -73,7 +80,14 @@ async fn check(request: HttpRequest, payload: Payload, state: Data<State>) -> Re
             Query::Gems(_) => (language.name_gems(), None),
         };
         let name = name.unwrap_or(kind);
-        let texts = Texts { text: query.as_text(), books: Vec::new() };
+        let books = match query.as_text() {
+            Some(text) if compares => {
+                let locator = Locator::new(text, &headings);
+                texts::compare(catalogue, &mut report, text, &locator, readable.as_ref(), &mut room)?
+            }
+            _ => Vec::new(),
+        };
+        let texts = Texts { text: query.as_text(), books };
         let page = html_report(language, &name, &report, bytes, &texts, Timestamp::now());
         Ok(Answer::page(page).in_language(language))
     })

@@ -13,7 +13,7 @@ use utoipa::openapi::{ObjectBuilder, RefOr, Schema};
 use utoipa::{IntoParams, PartialSchema, ToSchema};
 
 use super::access::Needs::Ingest;
-use super::books::{GateParameters, entry_of};
+use super::books::{AddingParameters, entry_of};
 use super::calls::{Call, TEXT, form_of_files, lines as json_lines};
 use super::forms::{self, FormFile};
 use super::gates::{Asked, Gates};
@@ -72,7 +72,7 @@ pub(super) fn calls() -> Vec<Call> {
                  results are numbered and named like the files.",
             )
             .query::<AboutFiles>()
-            .query::<GateParameters>()
+            .query::<AddingParameters>()
             .takes([
                 json_lines::<Fed>().example(
                     json!({ "id": "evenings/preface", "rights": "protected", "text": TEXT }).to_string() + "\n",
@@ -100,11 +100,11 @@ struct AboutFiles {
 
 async fn add(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
     let library = parameters::library(&request)?;
-    let Asked { unless, except, others } = Asked::in_query(request.query_string())?;
+    let Asked { unless, except, keep_text, others } = Asked::in_query(request.query_string())?;
     let gates = Gates::of(&request);
     let all = gates.of_line(unless, except)?;
     let language = gates.language;
-    let feed = Feed { library, gates, all };
+    let feed = Feed { library, gates, all, keep_text };
     let mut response = if forms::is_form(&request) {
         add_files(&request, payload, &state, feed, &others).await?
     } else {
@@ -122,6 +122,8 @@ struct Feed {
     gates: Gates,
     /// The gate for books without their own.
     all: Option<Gate>,
+    /// Whether the texts of all books are kept.
+    keep_text: bool,
 }
 
 /// Adds the files of a form.
@@ -132,7 +134,7 @@ async fn add_files(
     feed: Feed,
     parameters: &str,
 ) -> Result<HttpResponse, Problem> {
-    let known = "rights (forbidden, protected, free, public_domain or unknown), clean and allow_empty (true or false) with a form";
+    let known = "rights (forbidden, protected, free, public_domain or unknown), clean, allow_empty and keep_text (true or false) with a form";
     let AboutFiles { rights, clean, allow_empty } = parameters::query(parameters, known)?;
     forms::answer(request, payload, state, move |catalogue, file, memory| {
         let (line, name) = (file.number, file.name().map(ToOwned::to_owned));
@@ -140,12 +142,15 @@ async fn add_files(
         let fate = id.clone().and_then(|id| {
             let (Extracted { text, metadata, .. }, mut room) = file.raw?.book()?;
             room.grow_for(Some(&text), catalogue)?;
-            let gate = feed.all.clone();
-            if gate.is_some() {
-                room.grow_for(Some(&text), catalogue)?;
-            }
             let (key, content) = (BookKey { library: feed.library.clone(), id }, Content::Text { text, clean });
-            let entry = NewEntry { description: metadata, allow_empty, gate, ..NewEntry::new(key, rights, content) };
+            let entry = NewEntry {
+                description: metadata,
+                allow_empty,
+                keep_text: feed.keep_text,
+                gate: feed.all.clone(),
+                ..NewEntry::new(key, rights, content)
+            };
+            room.grow_beyond(&entry, catalogue)?;
             catalogue.add(entry).map_err(|error| fitting(Problem::of_book(error), memory))
         });
         FeedAnswer { file: name, ..answer(line, id.ok().map(Into::into), fate) }
@@ -221,11 +226,10 @@ impl Feed {
             } else {
                 self.gates.of_line(unless, except)?
             };
-            if gate.is_some() {
-                locked(room).grow_for(written.text.as_deref(), catalogue)?;
-            }
             let entry = entry_of(BookKey { library: self.library.clone(), id: BookId::try_from(id)? }, written)?;
-            Ok(NewEntry { gate, ..entry })
+            let entry = NewEntry { gate, keep_text: entry.keep_text || self.keep_text, ..entry };
+            locked(room).grow_beyond(&entry, catalogue)?;
+            Ok(entry)
         };
         (line.number, named.filter(|id| id.len() <= NAME_BYTES), entry())
     }

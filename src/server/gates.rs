@@ -1,4 +1,5 @@
-//! The gate that a request asks for: `unless=protected`, and `except` for books that do not count.
+//! What all calls that add books take in the query: the gate that a request asks for (`unless=protected`, and `except` for
+//! books that do not count), and whether texts are kept.
 
 use std::collections::BTreeSet;
 
@@ -16,23 +17,31 @@ use crate::language::Language;
 /// The maximum number of matches in the report of a line that was refused.
 const MATCHES_OF_A_LINE: usize = 10;
 
-/// The parameters of a query that ask for a gate, and the others.
+/// The parameters that all calls that add books take, and the others.
 pub(super) struct Asked {
     pub(super) unless: Option<Unless>,
     pub(super) except: Vec<String>,
+    pub(super) keep_text: bool,
     /// The rest of the query.
     pub(super) others: String,
 }
 
 impl Asked {
     pub(super) fn in_query(query: &str) -> Result<Self, Problem> {
-        let is_of_gate = |pair: &&str| pair.starts_with("unless=") || pair.starts_with("except=");
-        let (of_gate, others): (Vec<&str>, Vec<&str>) = query.split('&').partition(is_of_gate);
-        let (mut unless, mut except) = (None, Vec::new());
-        let known = "unless (protected), and except (an id, or same-library)";
-        for (name, value) in parameters::query::<Vec<(String, String)>>(&of_gate.join("&"), known)? {
+        let is_of_all = |pair: &&str| ["unless=", "except=", "keep_text="].iter().any(|name| pair.starts_with(name));
+        let (of_all, others): (Vec<&str>, Vec<&str>) = query.split('&').partition(is_of_all);
+        let (mut unless, mut except, mut keep_text) = (None, Vec::new(), None);
+        let known = "unless (protected), except (an id, or same-library) and keep_text (true or false)";
+        for (name, value) in parameters::query::<Vec<(String, String)>>(&of_all.join("&"), known)? {
             match name.as_str() {
                 "except" => except.push(value),
+                "keep_text" => match value.parse() {
+                    Ok(keep) if keep_text.is_none() => keep_text = Some(keep),
+                    _ => {
+                        let detail = format!("'keep_text' must be true or false, once, not '{}'", excerpt(&value));
+                        return Err(Problem::new(ErrorCode::BadQuery, detail));
+                    }
+                },
                 _ if value == "protected" && unless.is_none() => unless = Some(Unless::Protected),
                 _ => {
                     let detail = format!("'unless' must be protected, once, not '{}'", excerpt(&value));
@@ -40,7 +49,7 @@ impl Asked {
                 }
             }
         }
-        Ok(Self { unless, except, others: others.join("&") })
+        Ok(Self { unless, except, keep_text: keep_text.unwrap_or_default(), others: others.join("&") })
     }
 }
 

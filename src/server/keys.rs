@@ -26,7 +26,7 @@ pub(super) fn calls() -> Vec<Call> {
         Call::new(Post, "/v1/keys", Admin, make)
             .named("make_key", "Create a key")
             .about(
-                "The role is check, ingest (with `libraries`) or admin. The secret is shown only once. From the first \
+                "The role is check, texts or ingest (these with `libraries`), or admin. The secret is shown only once. From the first \
                  key on, every call needs one: make an admin's key first.",
             )
             .takes([json::<NewKey>().example(json!({ "name": "me", "role": "admin" }))])

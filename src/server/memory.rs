@@ -11,7 +11,7 @@ use hashbrown::HashMap;
 use super::problem::{Problem, overloaded};
 use super::requests::caller;
 use super::turns::{Client, Lane};
-use crate::catalogue::Catalogue;
+use crate::catalogue::{Catalogue, NewEntry};
 use crate::error::ErrorCode;
 
 /// One part in this many is reserved for administration.
@@ -20,6 +20,8 @@ const RESERVE: usize = 8;
 const THRESHOLD: usize = 2;
 /// The step in which memory is requested, so that a large body does not request it for every packet.
 const STEP: usize = 256 << 10;
+/// How many copies of a text exist while it is written: with others of a stream, in a batch, and in the store's memory.
+const COPIES: usize = 3;
 const MIB: f64 = (1 << 20) as f64;
 
 /// The memory shared by all requests.
@@ -148,6 +150,12 @@ impl Room {
             Some(text) => self.grow(catalogue.memory_for(text.as_bytes())?),
             None => Ok(()),
         }
+    }
+
+    /// Reserves what checking a book and keeping its text needs in addition to fingerprinting it.
+    pub(super) fn grow_beyond(&mut self, entry: &NewEntry, catalogue: &Catalogue) -> Result<(), Problem> {
+        self.grow(entry.text_to_keep().map_or(0, |text| COPIES * text.len()))?;
+        entry.gate.as_ref().map_or(Ok(()), |_| self.grow_for(entry.content.as_text(), catalogue))
     }
 
     #[cfg(test)]

@@ -42,6 +42,7 @@ mod requests;
 mod routes;
 mod settings;
 mod stats;
+mod texts;
 mod tls;
 mod turns;
 mod webhooks;

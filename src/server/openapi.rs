@@ -101,6 +101,7 @@ fn operation(call: Call, tag: &str) -> Operation {
         }
         Needs::AnyKey => &[],
         Needs::Check | Needs::CheckUnlessOpen => &["check"],
+        Needs::Texts => &["texts"],
         Needs::Ingest | Needs::AnyIngest => &["ingest"],
         Needs::Admin => &["admin"],
     };

@@ -13,7 +13,7 @@ use utoipa::openapi::path::HttpMethod;
 use super::access::guarded;
 use super::calls::Call;
 use super::{allow, audit, batch, books, checks, decisions, doctor, export, feed, find, health, import};
-use super::{jobs, keys, libraries, metrics, openapi, problem, stats, webhooks};
+use super::{jobs, keys, libraries, metrics, openapi, problem, stats, texts, webhooks};
 
 /// Calls on one subject.
 pub(super) struct Section {
@@ -32,7 +32,7 @@ pub(super) fn all() -> [Section; 8] {
         section(
             "books",
             "The books in the catalogue",
-            vec![libraries::calls(), find::calls(), feed::calls(), books::calls()],
+            vec![libraries::calls(), find::calls(), feed::calls(), books::calls(), texts::calls()],
         ),
         section("decisions", "Filed checks, and what was decided about them", vec![decisions::calls()]),
         section("allow-lists", "Content that never blocks publication", vec![allow::calls()]),

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use actix_web::http::StatusCode;
-use actix_web::http::header::{CONTENT_SECURITY_POLICY, ContentType, VARY};
+use actix_web::http::header::{CONTENT_SECURITY_POLICY, ContentType, VARY, X_CONTENT_TYPE_OPTIONS};
+use actix_web::mime;
 use actix_web::web::Data;
 use actix_web::{HttpResponse, HttpResponseBuilder};
 use serde::Serialize;
@@ -58,6 +59,12 @@ impl Answer {
         }
     }
 
+    /// A plain text.
+    pub(super) fn text(text: String) -> Self {
+        let kind = ContentType(mime::TEXT_PLAIN_UTF_8);
+        Self { status: StatusCode::OK, shown: Some((kind, text.into_bytes())), language: None, problem: None }
+    }
+
     /// A JSON response with status 200.
     pub(super) fn ok(shown: &impl Serialize) -> Result<Self, Problem> {
         Self::json(StatusCode::OK, shown)
@@ -101,7 +108,8 @@ where
                 // A page loads nothing from elsewhere and runs no scripts.
                 response.insert_header((CONTENT_SECURITY_POLICY, "default-src 'none'; style-src 'unsafe-inline'"));
             }
-            response.insert_header((VARY, "accept")).insert_header(kind);
+            response.insert_header((VARY, "accept")).insert_header((X_CONTENT_TYPE_OPTIONS, "nosniff"));
+            response.insert_header(kind);
             if body.len() <= PIECE {
                 response.body(body)
             } else {

@@ -153,12 +153,13 @@ fn long_records_make_short_pages() {
         clean_digest: None,
         bytes: 1,
         clean: None,
+        text_kept: false,
         gems: [].into(),
         changed: jiff::Timestamp::UNIX_EPOCH,
         standing: Standing::default(),
     };
     let server = Running::with(|store| {
-        let book = |i| NewBook { record: record(i), gems: [].into(), folds: Vec::new(), allow_empty: true };
+        let book = |i| NewBook { record: record(i), gems: [].into(), folds: Vec::new(), text: None, allow_empty: true };
         lapidary::index::Store::put(&store, &Actor::Local, (0..900).map(book).collect()).unwrap();
         Box::new(store)
     });

@@ -7,7 +7,9 @@ use lapidary_gems::{Gem, PlacedGem};
 use tempfile::tempdir;
 
 use crate::common::families;
-use crate::support::{RECIPES, book, create, dump, key, placed, raw_keys, recipe, recipe_name, refusal, simple};
+use crate::support::{
+    RECIPES, book, create, dump, keeping, key, placed, raw_keys, recipe, recipe_name, refusal, simple,
+};
 
 #[test]
 fn a_catalogue_built_at_once_is_as_one_fed() {
@@ -20,6 +22,9 @@ fn a_catalogue_built_at_once_is_as_one_fed() {
         books[i].gems.insert(recipe_name("released"), (0..i as u64 % 5).map(|gem| placed("released", gem)).collect());
         books[i].gems.insert(recipe_name("hardened"), (0..i as u64 % 4).map(|gem| placed("hardened", gem)).collect());
         books[i].folds = RECIPES.map(|name| recipe(name).folded("a text of some more words", |place| place)).into();
+    }
+    for i in (0..300).step_by(10) {
+        books[i] = keeping(books[i].clone(), format!("kept {i} ").repeat(50 * i));
     }
     books.sort_by(|a, b| a.record.key.cmp(&b.record.key));
     let recipes = RECIPES.map(recipe);

@@ -1,5 +1,7 @@
 //! Changes of books.
 
+use std::fs;
+
 use lapidary::api::Amendment;
 use lapidary::catalogue::{Catalogue, Content, NewEntry, Prepared};
 use lapidary::index::{
@@ -10,7 +12,9 @@ use lapidary_gems::{Gem, PlacedGem};
 use tempfile::tempdir;
 
 use crate::common::prose;
-use crate::support::{ALL, book, create, dump, gem, key, placed, raw_keys, recipe, recipe_name, simple, tally};
+use crate::support::{
+    ALL, book, create, dump, gem, keeping, key, placed, raw_keys, recipe, recipe_name, simple, tally,
+};
 
 #[test]
 fn what_a_recipe_cannot_have_is_refused_whole() {
@@ -83,6 +87,45 @@ fn folds_go_with_their_books() {
     assert_eq!(store.verify(UNWATCHED).unwrap(), Vec::<String>::new());
     drop(store);
     assert_eq!(raw_keys(dir.path(), "folds").len(), 0);
+}
+
+#[test]
+fn texts_go_with_their_books() {
+    let dir = tempdir().unwrap();
+    let store = create(dir.path());
+    let in_blobs = || -> u64 {
+        let files = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap());
+        let blobs = files.filter(|file| file.path().extension().is_some_and(|extension| extension == "blob"));
+        blobs.map(|file| file.metadata().unwrap().len()).sum()
+    };
+    let text = |id: u64| prose(id, 20_000);
+    let book = |id: u64| simple("lib", &id.to_string(), 0..3);
+    let texts = |store: &RocksStore| -> Vec<bool> {
+        (0..6).map(|id| store.snapshot().text(BookNo(id)).unwrap() == Some(text(id.into()))).collect()
+    };
+    for id in 0..6 {
+        store.put(&Actor::Local, vec![keeping(book(id), text(id))]).unwrap();
+        store.flush().unwrap();
+    }
+    assert_eq!(texts(&store), [true; 6]);
+    let all = in_blobs();
+    let plain: usize = (0..6).map(|id| text(id).len()).sum();
+    assert!(all > 0 && all < plain as u64 * 3 / 4, "{plain} compressed to {all}");
+    // Removed, replaced with another text, and replaced without one.
+    store.remove(&Actor::Local, &[key("lib", "1"), key("lib", "2")]).unwrap();
+    store.put(&Actor::Local, vec![keeping(book(3), text(9)), book(5)]).unwrap();
+    assert_eq!(texts(&store), [true, false, false, false, true, false]);
+    assert_eq!(store.snapshot().text(BookNo(3)).unwrap(), Some(text(9)));
+    store.amend(&Actor::Local, &key("lib", "4"), &mut |record| record.text_kept = false).unwrap();
+    assert_eq!(store.verify(UNWATCHED).unwrap(), Vec::<String>::new());
+    let summary = store.snapshot().library(&"lib".parse().unwrap()).unwrap().unwrap();
+    assert_eq!((summary.kept_texts, summary.kept_bytes), (3, [0, 9, 4].map(|id| text(id).len() as u64).iter().sum()));
+    // What was removed is in no file after a compaction.
+    store.compact(UNWATCHED).unwrap();
+    assert!(in_blobs() < all * 6 / 10, "{} of {all}", in_blobs());
+    store.remove(&Actor::Local, &[key("lib", "0"), key("lib", "3"), key("lib", "4")]).unwrap();
+    store.compact(UNWATCHED).unwrap();
+    assert_eq!(in_blobs(), 0);
 }
 
 /// A book that is put in, by its text and its rights, and how an amendment changes it meanwhile.

@@ -5,7 +5,7 @@ use std::fs;
 use lapidary::index::{Actor, Administration as _, AuditFrom, RocksStore, Store as _, StoreError, UNWATCHED};
 use tempfile::{TempDir, tempdir};
 
-use crate::support::{NO_CAP, copy, create, dump, gem, key, raw, simple, tally};
+use crate::support::{NO_CAP, copy, create, dump, gem, keeping, key, raw, simple, tally};
 
 /// A sentence, and the family, key and value (`None`: deleted) that it comes from.
 type Fault<'a> = (&'a str, &'a str, &'a [u8], Option<&'a [u8]>);
@@ -16,7 +16,7 @@ fn is_found_and_mended((sentence, family, key_bytes, value): Fault) {
     let store = create(dir.path());
     store.put(&Actor::Local, vec![simple("lib", "1", 0..3)]).unwrap();
     store.compact(UNWATCHED).unwrap();
-    store.put(&Actor::Local, vec![simple("lib", "2", 2..5)]).unwrap();
+    store.put(&Actor::Local, vec![keeping(simple("lib", "2", 2..5), "kept ".repeat(9_000))]).unwrap();
     let before = dump(&store).unwrap();
     drop(store);
     raw(dir.path(), |db| {
@@ -35,11 +35,12 @@ fn is_found_and_mended((sentence, family, key_bytes, value): Fault) {
     let store = RocksStore::open(mended.path()).unwrap();
     let lost = store.repair(UNWATCHED).unwrap();
     assert_eq!(store.verify(UNWATCHED).unwrap(), Vec::<String>::new(), "{sentence}");
-    // Nothing is lost but what was damaged itself: a record, or a gem list.
+    // Nothing is lost but what was damaged itself: a record, a gem list, or a text.
     let loses = match family {
         "books" => true,
         "gems" => key_bytes == [0; 6],
         "ids" => key_bytes == b"lib\x009",
+        "texts" => key_bytes == [0, 0, 0, 1],
         _ => false,
     };
     assert_eq!(lost.len(), usize::from(loses), "{sentence}: {lost:?}");
@@ -107,7 +108,7 @@ fn verify_names_every_fault_of_records() {
         let hash = blake3::hash(format!("t{word}").as_bytes());
         [&hash.as_bytes()[..8], &[0; 4], &[0, 0, 0, book]].concat()
     };
-    let faults: [Fault; 22] = [
+    let faults: [Fault; 28] = [
         ("lib/1 (book 0) is not found by its id", "ids", b"lib\x001", None),
         ("lib/9 refers to book 9, which does not exist", "ids", b"lib\x009", Some(&[0, 0, 0, 9])),
         ("lib/9 refers to book 0, which is lib/1", "ids", b"lib\x009", Some(&[0; 4])),
@@ -134,6 +135,12 @@ fn verify_names_every_fault_of_records() {
         ("there is a term of book 1, whose title, authors and ids lack it", "terms", &word("мать", 1), Some(b"")),
         ("there is a term of book 9, whose title, authors and ids lack it", "terms", &word("дети", 9), Some(b"")),
         ("a term has the invalid key [1]", "terms", &[1], Some(b"")),
+        ("the kept text of lib/2 (book 1) is lost", "texts", &[0, 0, 0, 1], None),
+        ("the kept text of lib/2 (book 1) is not its text", "texts", &[0, 0, 0, 1], Some(b"another")),
+        ("the kept text of lib/2 (book 1) is not its text", "texts", &[0, 0, 0, 1], Some(b"\xff")),
+        ("there is a text of lib/1 (book 0), which keeps none", "texts", &[0; 4], Some(b"kept")),
+        ("there is a text of book 9, which does not exist", "texts", &[0, 0, 0, 9], Some(b"kept")),
+        ("a text has the invalid key [1]", "texts", &[1], Some(b"kept")),
         ("there is an unknown entry \"more\"", "meta", b"more", Some(b"")),
     ];
     faults.into_iter().for_each(is_found_and_mended);

@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use tempfile::tempdir;
 
 use crate::support::{
-    NO_CAP, POOL, RECIPES, book, create, dump, found, gem, key, posted, raw_keys, recipe, recipe_name,
+    NO_CAP, POOL, RECIPES, book, create, dump, found, gem, keeping, key, posted, raw_keys, recipe, recipe_name,
 };
 
 const LIBRARIES: [&str; 3] = ["lib", "lib2", "Библиотека / №1"];
@@ -83,16 +83,24 @@ fn known_terms(description: &Description) -> BTreeSet<(Field, &'static str)> {
     titles.chain(authors).chain(identifiers.map(|(_, known)| (Field::Identifier, *known))).collect()
 }
 
+/// A text to keep, in a blob file if it is long.
+fn any_text() -> impl Strategy<Value = Option<String>> {
+    proptest::option::of(("[а-яa-z ]{0,9}", 1..8_000_usize).prop_map(|(words, times)| words.repeat(times)))
+}
+
 fn any_book() -> impl Strategy<Value = NewBook> {
     let gems = RECIPES.map(|name| proptest::option::weighted(0.8, any_gems(name)));
-    (any_key(), gems, any_description(), 0..10_000_u64, 0..1_000_000_i64).prop_map(
-        |(key, gems, description, bytes, second)| {
+    (any_key(), gems, any_description(), 0..10_000_u64, 0..1_000_000_i64, any_text()).prop_map(
+        |(key, gems, description, bytes, second, text)| {
             let gems: Vec<_> = RECIPES.into_iter().zip(gems).filter_map(|(name, gems)| Some((name, gems?))).collect();
             let mut book = book(key, &gems);
             book.record.bytes = bytes;
             book.record.description = description;
             book.record.changed = Timestamp::from_second(second).unwrap();
-            book
+            match text {
+                Some(text) => keeping(book, text),
+                None => book,
+            }
         },
     )
 }
@@ -151,6 +159,7 @@ impl Model {
             let Some(number) = number else { continue };
             let book = &self.books[&key];
             assert_eq!(snapshot.fetch(&[number]).unwrap(), [Some(book.record.clone())]);
+            assert!(snapshot.text(number).unwrap() == book.text, "the text of {key}");
             for name in RECIPES.map(recipe_name) {
                 assert_eq!(snapshot.gems(&name, number).unwrap(), book.gems.get(&name).cloned());
             }
@@ -165,8 +174,10 @@ impl Model {
         }
         let summaries = snapshot.libraries().unwrap();
         assert_eq!(summaries.len(), libraries.len());
-        for (LibrarySummary { library, books, bytes, changed, .. }, (name, records)) in summaries.iter().zip(&libraries)
-        {
+        for (summary, (name, records)) in summaries.iter().zip(&libraries) {
+            let LibrarySummary { library, books, bytes, kept_texts, kept_bytes, changed, .. } = summary;
+            let kept = || records.iter().filter(|record| record.text_kept);
+            assert_eq!((*kept_texts, *kept_bytes), (kept().count() as u64, kept().map(|record| record.bytes).sum()));
             assert_eq!((library.as_str(), *books), (*name, records.len() as u64));
             assert_eq!(*bytes, records.iter().map(|record| record.bytes).sum::<u64>());
             assert!(records.iter().all(|record| record.changed <= *changed));
@@ -310,6 +321,8 @@ proptest! {
         prop_assert_eq!(raw_keys(dir.path(), "postings"), model.buckets());
         prop_assert_eq!(raw_keys(dir.path(), "books").len(), model.books.len());
         prop_assert_eq!(raw_keys(dir.path(), "ids").len(), model.books.len());
+        let kept = model.books.values().filter(|book| book.text.is_some());
+        prop_assert_eq!(raw_keys(dir.path(), "texts").len(), kept.count());
     }
 }
 

@@ -66,11 +66,19 @@ pub fn book(key: BookKey, gems: &[(&str, Vec<PlacedGem>)]) -> NewBook {
         clean_digest: None,
         bytes: 1000,
         clean: None,
+        text_kept: false,
         gems: gems.iter().map(|(name, gems)| (name.clone(), gems.len() as u32)).collect(),
         changed: Timestamp::from_second(1_000_000).unwrap(),
         standing: Standing::default(),
     };
-    NewBook { record, gems, folds: Vec::new(), allow_empty: true }
+    NewBook { record, gems, folds: Vec::new(), text: None, allow_empty: true }
+}
+
+/// The book with a text that is kept.
+pub fn keeping(book: NewBook, text: String) -> NewBook {
+    let (digest, bytes) = (blake3::hash(text.as_bytes()).to_string(), text.len() as u64);
+    let record = Record { digest, bytes, text_kept: true, ..book.record };
+    NewBook { record, text: Some(text), ..book }
 }
 
 /// A book with these gems of the first recipe.
@@ -130,6 +138,7 @@ pub fn dump(store: &RocksStore) -> Result<String, StoreError> {
                 let gems = number.map(|number| snapshot.gems(recipe.name(), number)).transpose()?;
                 lines.push(format!("{number:?} {gems:?}"));
             }
+            lines.push(format!("{:?}", number.map(|number| snapshot.text(number)).transpose()?));
             lines.push(format!("{record:?} {:?}", snapshot.with_digest(&record.digest, ALL)?));
             let terms = Term::of(&record.description);
             let search = Search { terms: &terms, libraries: None, from: None, limit: 2 };

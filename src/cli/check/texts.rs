@@ -6,18 +6,18 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use lapidary::api::{Match, Report};
-use lapidary::catalogue::{Text, compare};
+use lapidary::catalogue::{MOST_COMPARED, side_by_side};
 use lapidary::extract::Whole;
+use lapidary::index::{BadName, BookKey};
 use lapidary::position::Locator;
-use lapidary_gems::Recipe;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use rayon::prelude::*;
 
+use super::super::access::Access;
+use super::super::failure::Failure;
 use super::super::files::Reading;
 use super::super::terminal::tell;
 
-/// The most books of a report whose texts are read.
-const BOOKS: usize = 20;
 /// How long a server may take to send a text.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -28,6 +28,8 @@ pub(super) enum TextSource {
     Folder(PathBuf),
     /// The text of the best match.
     File(PathBuf),
+    /// Kept in the catalogue.
+    Kept,
     /// At addresses with `{id}` and perhaps `{library}`.
     Address(String),
 }
@@ -53,18 +55,19 @@ impl TextSource {
     /// error.
     pub(super) fn add_to(
         &self,
+        catalogue: &dyn Access,
         report: &mut Report,
         text: &str,
         locator: &Locator,
         reading: Reading,
     ) -> Vec<Option<String>> {
-        let most = if matches!(self, Self::File(_)) { 1 } else { BOOKS };
+        let most = if matches!(self, Self::File(_)) { 1 } else { MOST_COMPARED };
         let read: Vec<Option<String>> = report
             .matches
             .par_iter_mut()
             .take(most)
             .map(|found| {
-                let whole = match self.text(found, reading) {
+                let whole = match self.text(catalogue, found, reading) {
                     Ok(whole) => whole?,
                     Err(why) => {
                         tell(format_args!("lapidary: no text of {}/{}: {why}", found.book.library, found.book.id));
@@ -79,10 +82,11 @@ impl TextSource {
     }
 
     /// The text of a book; `None` if there is none.
-    fn text(&self, found: &Match, reading: Reading) -> Result<Option<Whole>, String> {
+    fn text(&self, catalogue: &dyn Access, found: &Match, reading: Reading) -> Result<Option<Whole>, String> {
         let (library, id) = (found.book.library.as_str(), found.book.id.as_str());
         match self {
             Self::File(file) => reading.whole(file).map(Some),
+            Self::Kept => kept(catalogue, library, id),
             Self::Folder(folder) => {
                 let below = [Path::new(library).join(id), PathBuf::from(id)];
                 let file = below.iter().find_map(|path| named(folder, path));
@@ -97,18 +101,15 @@ impl TextSource {
     }
 }
 
-/// Compares a match with the book's text. The positions of its spans are of the text that was indexed; in any other version of
-/// the text, the gems are looked for again.
-fn side_by_side(found: &mut Match, text: &str, locator: &Locator, book: &Whole) {
-    let is_indexed =
-        found.book.bytes == book.text.len() as u64 && found.spans.iter().all(|span| span.book.bytes.is_some());
-    if !is_indexed {
-        let recipe = Recipe::hardened();
-        let again = compare(&recipe, recipe.rule(), &Text::new(text, None), &Text::new(&book.text, None));
-        found.spans = again.spans;
+/// The text of a book that the catalogue keeps. A key that may not read texts is told of none.
+fn kept(catalogue: &dyn Access, library: &str, id: &str) -> Result<Option<Whole>, String> {
+    let named = |error: BadName| error.to_string();
+    let key = BookKey { library: library.parse().map_err(named)?, id: id.parse().map_err(named)? };
+    match catalogue.text(&key) {
+        Ok(text) => Ok(Some(Whole { text, headings: Vec::new() })),
+        Err(Failure::Input(_)) => Ok(None),
+        Err(error) => Err(error.to_string()),
     }
-    let of_book = Locator::new(&book.text, &book.headings);
-    found.compare(text, locator, &book.text, &of_book);
 }
 
 /// The file in a folder at this path, with any ending. Ids come from a catalogue: none leads out of the folder.

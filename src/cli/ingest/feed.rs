@@ -43,6 +43,8 @@ struct FeedLine {
     recipe: Option<RecipeName>,
     #[serde(default)]
     allow_empty: bool,
+    #[serde(default)]
+    keep_text: bool,
     unless: Option<Unless>,
     #[serde(default)]
     except: Vec<String>,
@@ -56,6 +58,7 @@ pub(super) struct Defaults<'a> {
     pub(super) rights: Option<Rights>,
     pub(super) clean: Option<bool>,
     pub(super) allow_empty: bool,
+    pub(super) keep_text: bool,
     pub(super) gate: Option<&'a Gate>,
 }
 
@@ -99,6 +102,9 @@ fn job(line: &[u8], folder: &Path, defaults: &Defaults<'_>) -> Result<Job, Strin
         (_, Some(_), ..) if line.clean.is_some() => {
             return Err("'clean' applies only to a text; leave it out with gems".to_owned());
         }
+        (_, Some(_), ..) if line.keep_text => {
+            return Err("'keep_text' applies only to a text; leave it out with gems".to_owned());
+        }
         (Some(text), None, None, None) => Source::Text(text),
         (None, Some(gems), None, recipe) => Source::Gems { recipe, gems },
         (None, None, Some(file), None) => Source::File(Found { path: folder.join(&file), relative: file }),
@@ -120,6 +126,7 @@ fn job(line: &[u8], folder: &Path, defaults: &Defaults<'_>) -> Result<Job, Strin
         },
         validity: line.validity,
         allow_empty: line.allow_empty || defaults.allow_empty,
+        keep_text: line.keep_text || defaults.keep_text,
         gate,
     })
 }

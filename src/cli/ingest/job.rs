@@ -22,6 +22,8 @@ pub(super) struct Job {
     pub(super) validity: Option<Validity>,
     /// Whether it may replace a book that has gems with one that has none.
     pub(super) allow_empty: bool,
+    /// Whether its texts are kept.
+    pub(super) keep_text: bool,
     /// Unless this refuses it.
     pub(super) gate: Option<Gate>,
 }
@@ -57,8 +59,8 @@ pub(super) type Loaded = (Name, Result<NewEntry, String>);
 impl Job {
     /// Loads the book, or all books of an archive.
     pub(super) fn load(self, name: String, reading: Reading) -> Vec<Loaded> {
-        let Self { source, clean, key, rights, description, validity, allow_empty, gate } = self;
-        let entry = |content| NewEntry { key, rights, description, validity, content, allow_empty, gate };
+        let Self { source, clean, key, rights, description, validity, allow_empty, keep_text, gate } = self;
+        let entry = |content| NewEntry { key, rights, description, validity, content, allow_empty, keep_text, gate };
         let content = match source {
             Source::Text(text) => Content::Text { text, clean },
             Source::Gems { recipe, gems } => Content::Gems { recipe, gems },
@@ -120,9 +122,8 @@ fn members(archive: &str, known: &NewEntry, books: Vec<Book>, clean: Option<bool
             Err(why) => (name.into(), Err(why)),
             Ok(id) => {
                 let key = BookKey { id, library: known.key.library.clone() };
-                let (validity, allow_empty, gate) = (known.validity.clone(), known.allow_empty, known.gate.clone());
-                let of_archive = NewEntry::new(key, known.rights, known.content.clone());
-                filled(name, NewEntry { validity, allow_empty, gate, ..of_archive }, book, clean)
+                let of_archive = NewEntry { key, description: Description::default(), ..known.clone() };
+                filled(name, of_archive, book, clean)
             }
         });
     }

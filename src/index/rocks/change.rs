@@ -65,7 +65,7 @@ impl<'a> Change<'a> {
     }
 
     pub(super) fn put(&mut self, book: NewBook) -> Result<(), StoreError> {
-        let NewBook { mut record, mut gems, folds, allow_empty } = book;
+        let NewBook { mut record, mut gems, folds, text, allow_empty } = book;
         // The gems may have been computed before dropping the recipe started.
         let known = self.before.known();
         gems.retain(|name, _| known.named(name).map_or(true, |recipe| !recipe.leaving));
@@ -73,6 +73,7 @@ impl<'a> Change<'a> {
             make_distinct(self.before.known().named(name)?, &record.key, gems)?;
         }
         record.gems = gems.iter().map(|(name, gems)| (name.clone(), gems.len() as u32)).collect();
+        record.text_kept = text.is_some();
 
         let present = self.present(&record.key)?;
         let number = match &present {
@@ -100,6 +101,7 @@ impl<'a> Change<'a> {
         for fold in folds {
             self.put_fold(number, &fold);
         }
+        self.change_text(number, old.as_ref(), text.as_deref());
         self.put_digests(number, &record);
         self.change_terms(number, old.as_ref(), Some(&record));
         self.count(&record)?;
@@ -140,6 +142,16 @@ impl<'a> Change<'a> {
         self.before.end(&folds)
     }
 
+    /// Changes the kept text of a book. `before` is its record, or `None` for a new book.
+    fn change_text(&mut self, book: BookNo, before: Option<&Record>, text: Option<&str>) {
+        let (texts, key) = (self.store.family(Family::Texts), schema::book_key(book));
+        match text {
+            Some(text) => self.batch.put_cf(texts, key, text),
+            None if before.is_some_and(|before| before.text_kept) => self.batch.delete_cf(texts, key),
+            None => {}
+        }
+    }
+
     pub(super) fn remove(&mut self, key: &BookKey) -> Result<bool, StoreError> {
         let Some(Present { number, record }) = self.present(key)? else {
             return Ok(false);
@@ -148,6 +160,7 @@ impl<'a> Change<'a> {
             self.change_gems(recipe, number, Some(&record), None)?;
         }
         self.remove_folds(number)?;
+        self.change_text(number, Some(&record), None);
         self.remove_digests(number, &record);
         self.change_terms(number, Some(&record), None);
         self.uncount(&record)?;
@@ -261,10 +274,7 @@ impl<'a> Change<'a> {
         for (recipe, gems) in &record.gems {
             self.sizes(recipe)?.add(*gems);
         }
-        let library = self.touch(&record.key.library, record.changed)?;
-        library.books += 1;
-        library.disabled += u64::from(record.is_disabled());
-        library.bytes = library.bytes.saturating_add(record.bytes);
+        self.touch(&record.key.library, record.changed)?.add(record);
         Ok(())
     }
 
@@ -275,16 +285,9 @@ impl<'a> Change<'a> {
                 return Err(self.before.damaged(format!("the sizes of recipe {recipe} do not include a book")));
             }
         }
-        let library = self.touch(&record.key.library, record.changed)?;
-        let disabled = library.disabled.checked_sub(u64::from(record.is_disabled()));
-        let sums = (library.books.checked_sub(1), disabled, library.bytes.checked_sub(record.bytes));
-        let (Some(books), Some(disabled), Some(bytes)) = sums else {
-            return Err(self
-                .before
-                .damaged(format!("the summary of library {} does not include a book", record.key.library)));
-        };
-        (library.books, library.disabled, library.bytes) = (books, disabled, bytes);
-        Ok(())
+        let library = &record.key.library;
+        let taken = self.touch(library, record.changed)?.take(record);
+        taken.ok_or_else(|| self.before.damaged(format!("the summary of library {library} does not include a book")))
     }
 
     fn sizes(&mut self, recipe: &RecipeName) -> Result<&mut Sizes, StoreError> {
@@ -298,7 +301,7 @@ impl<'a> Change<'a> {
     /// The library's summary, with its time of change set to `changed` or later.
     fn touch(&mut self, library: &Library, changed: Timestamp) -> Result<&mut LibrarySummary, StoreError> {
         if !self.libraries.contains_key(library) {
-            let empty = || LibrarySummary { library: library.clone(), books: 0, disabled: 0, bytes: 0, changed };
+            let empty = || LibrarySummary::empty(library, changed);
             self.libraries.insert(library.clone(), self.before.summary(library)?.unwrap_or_else(empty));
         }
         let summary = self.libraries.get_mut(library).expect("it was there or has just been inserted");
@@ -362,9 +365,9 @@ pub(super) fn digest_keys(book: BookNo, record: &Record) -> impl Iterator<Item =
 
 /// A book as shown in the audit log.
 pub(super) fn audited(record: &Record) -> AuditedBook {
-    let Record { key, rights, digest, .. } = record;
+    let Record { key, rights, digest, text_kept, .. } = record;
     let (library, id) = (key.library.to_string(), key.id.to_string());
-    AuditedBook { library, id, rights: *rights, digest: digest.clone(), changes: Vec::new() }
+    AuditedBook { library, id, rights: *rights, digest: digest.clone(), text_kept: *text_kept, changes: Vec::new() }
 }
 
 /// Removes duplicate gems and keeps the first occurrence of each.

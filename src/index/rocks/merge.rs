@@ -217,11 +217,12 @@ mod tests {
             clean_digest: None,
             bytes: 0,
             clean: None,
+            text_kept: false,
             gems: BTreeMap::new(),
             changed: Timestamp::UNIX_EPOCH,
             standing: Standing::default(),
         };
-        NewBook { record, gems: BTreeMap::from([(recipe, gems)]), folds: Vec::new(), allow_empty: true }
+        NewBook { record, gems: BTreeMap::from([(recipe, gems)]), folds: Vec::new(), text: None, allow_empty: true }
     }
 
     fn gem_of(i: u64) -> Gem {

@@ -82,6 +82,9 @@ use crate::index::{
 /// Default size of the read cache: four fifths of the posting lists of 100 million postings.
 pub const CACHE_BYTES: usize = 300 << 20;
 
+/// `RocksDB`'s default for [`RocksStore::collect_texts`].
+const COLLECTED: &str = "0.25";
+
 /// A [`Store`] in a local folder. Only one process at a time can open a folder. Within it, any number of threads can
 /// read while one writes.
 ///
@@ -218,6 +221,12 @@ impl RocksStore {
         })
     }
 
+    /// Sets the part of the blob files of texts, the oldest first, that a compaction rewrites without removed texts.
+    fn collect_texts(&self, part: &str) -> Result<(), StoreError> {
+        let options = [("blob_garbage_collection_age_cutoff", part)];
+        self.db.set_options_cf(self.family(Family::Texts), &options).map_err(|e| self.failed(&e))
+    }
+
     fn failed(&self, error: &rocksdb::Error) -> StoreError {
         error::from_rocksdb(&self.dir, error)
     }
@@ -313,7 +322,15 @@ impl Administration for RocksStore {
         options.set_bottommost_level_compaction(BottommostLevelCompaction::ForceOptimized);
         for (family, done) in Family::ALL.into_iter().zip(1..) {
             watch(done, steps)?;
-            self.db.compact_range_cf_opt(self.family(family), None::<&[u8]>, None::<&[u8]>, &options);
+            let compact = || self.db.compact_range_cf_opt(self.family(family), None::<&[u8]>, None::<&[u8]>, &options);
+            if family == Family::Texts {
+                // A removed text is then in no file any more.
+                self.collect_texts("1.0")?;
+                compact();
+                self.collect_texts(COLLECTED)?;
+            } else {
+                compact();
+            }
         }
         watch(steps, steps)
     }

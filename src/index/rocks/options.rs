@@ -95,8 +95,8 @@ pub(super) fn of_family(family: Family, cache: &Cache) -> Options {
     table.set_pin_l0_filter_and_index_blocks_in_cache(true);
     match family {
         Family::Meta | Family::Jobs | Family::Keys => {}
-        Family::Folds => {
-            // A fold is large and rarely read. In a blob file, no compaction copies it.
+        Family::Folds | Family::Texts => {
+            // A fold or a text is large and rarely read. In a blob file, no compaction copies it.
             options.set_enable_blob_files(true);
             options.set_min_blob_size(LARGE_BLOCK_BYTES as u64);
             options.set_blob_compression_type(DBCompressionType::Zstd);

@@ -395,6 +395,12 @@ impl Snapshot for RocksSnapshot<'_> {
             .ok_or_else(|| self.damaged(format!("no recipe has the base {base} of the fold of book {}", book.0)))
     }
 
+    fn text(&self, book: BookNo) -> Result<Option<String>, StoreError> {
+        let Some(bytes) = self.get(Family::Texts, &schema::book_key(book))? else { return Ok(None) };
+        let text = String::from_utf8(bytes.to_vec());
+        text.map(Some).map_err(|_| self.damaged(format!("the text of book {} is not UTF-8", book.0)))
+    }
+
     fn libraries(&self) -> Result<Vec<LibrarySummary>, StoreError> {
         let mut meta = self.iterator(Family::Meta, ReadOptions::default());
         meta.seek(MetaKey::Library(b"").bytes());

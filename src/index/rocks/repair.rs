@@ -31,13 +31,14 @@ pub(super) fn repair(store: &RocksStore, watch: Watch<'_>) -> Result<Vec<String>
     // Terms are by the new owners.
     let snapshot = store.view();
     each(&snapshot, Family::Books, watch, |snapshot, key, _| repair.terms(snapshot, key))?;
-    for family in [Family::Ids, Family::Gems, Family::Digests, Family::Terms, Family::Folds] {
+    for family in [Family::Ids, Family::Gems, Family::Digests, Family::Terms, Family::Folds, Family::Texts] {
         each(&snapshot, family, watch, |snapshot, key, value| {
             let belongs = match family {
                 Family::Ids => is_id(snapshot, key, value)?,
                 Family::Gems => is_gem_list(snapshot, key)?,
                 Family::Digests => is_digest(snapshot, key)?,
                 Family::Terms => is_of_a_book(snapshot, key)?,
+                Family::Texts => is_text(snapshot, key)?,
                 _ => schema::read_fold_key(key).map(|(book, _)| snapshot.record(book)).transpose()?.flatten().is_some(),
             };
             if belongs {
@@ -94,6 +95,11 @@ fn is_gem_list(snapshot: &RocksSnapshot<'_>, key: &[u8]) -> Result<bool, StoreEr
     Ok(recipe.leaving || snapshot.record(book)?.is_some_and(named))
 }
 
+fn is_text(snapshot: &RocksSnapshot<'_>, key: &[u8]) -> Result<bool, StoreError> {
+    let record = schema::read_book(key).map(|book| snapshot.record(book)).transpose()?.flatten();
+    Ok(record.is_some_and(|record| record.text_kept))
+}
+
 struct Repair<'a> {
     store: &'a RocksStore,
     said: Vec<String>,
@@ -143,6 +149,10 @@ impl Repair<'_> {
                     self.say(format!("{} had gems of recipe {name}, which is unknown", record.key));
                 }
             }
+        }
+        if record.text_kept && !snapshot.text(number).ok().flatten().is_some_and(|text| record.is_of(&text)) {
+            record.text_kept = false;
+            self.say(format!("{} has lost its kept text: add it again", record.key));
         }
         for key in digest_keys(number, &record) {
             self.put(Family::Digests, key.as_ref(), &[])?;

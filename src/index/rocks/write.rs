@@ -126,8 +126,8 @@ pub(super) fn amend(
     };
     let mut new = old.clone();
     change(&mut new);
-    let mut new =
-        Record { key: old.key.clone(), gems: old.gems.clone(), digest: old.digest.clone(), bytes: old.bytes, ..new };
+    let (key, gems, digest) = (old.key.clone(), old.gems.clone(), old.digest.clone());
+    let mut new = Record { key, gems, digest, bytes: old.bytes, text_kept: old.text_kept, ..new };
     // Always later than the previous amendment, whatever the clock says.
     let next = old.standing.amended.and_then(|before| before.checked_add(SignedDuration::from_nanos(1)).ok());
     new.standing.amended = Some(Timestamp::now()).max(next);

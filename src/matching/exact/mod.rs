@@ -59,6 +59,13 @@ pub struct Passage {
     pub pieces: Vec<Piece>,
 }
 
+impl Passage {
+    /// Its size in memory, in bytes.
+    pub(crate) fn size(&self) -> usize {
+        size_of::<Self>() + self.pieces.capacity() * size_of::<Piece>()
+    }
+}
+
 /// How much of a passage is identical, in letters and digits.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Identity {

@@ -53,6 +53,8 @@ pub(super) enum Needs {
     Check,
     /// The same, unless the settings open it to all: existing clients send no key.
     CheckUnlessOpen,
+    /// A key that can read the kept texts of the library in the path.
+    Texts,
     /// A key that can ingest into the library in the path.
     Ingest,
     /// A key that can ingest. The call shows only what is [`Visible`] to it.
@@ -202,7 +204,7 @@ impl Guest {
     }
 }
 
-/// The libraries that a request can see; `None` for all.
+/// The libraries that a request can see, or for a check, whose kept texts it can read; `None` for all.
 #[derive(Clone)]
 pub(super) struct Visible(Option<BTreeSet<Library>>);
 
@@ -239,6 +241,7 @@ async fn enter(request: ServiceRequest, next: Next<BoxBody>, needs: Option<Needs
     };
     is_work_of(match (needs, request.method()) {
         (Needs::Admin, _) => Lane::Administration,
+        (Needs::Texts, _) => Lane::Heavy,
         (Needs::Ingest, method) if *method != Method::GET && *method != Method::HEAD => Lane::Changes,
         _ => Lane::Reads,
     });
@@ -271,8 +274,8 @@ fn may(key: &Key, request: &ServiceRequest, needs: Needs) -> Result<(), Problem>
         (Role::Admin, _)
         | (_, Needs::Nothing | Needs::AnyKey)
         | (Role::Ingest, Needs::AnyIngest)
-        | (Role::Check, Needs::Check | Needs::CheckUnlessOpen) => true,
-        (Role::Ingest, Needs::Ingest) => {
+        | (Role::Check | Role::Texts, Needs::Check | Needs::CheckUnlessOpen) => true,
+        (Role::Ingest, Needs::Ingest) | (Role::Texts, Needs::Texts) => {
             let library = parameters::library(request.request())?;
             if !key.libraries.contains(&library) {
                 return Err(not_your_library(&format!("the key '{}'", key.name)));

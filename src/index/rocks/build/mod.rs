@@ -86,9 +86,10 @@ fn fill<E: From<StoreError>>(
     let recipes = store.known_recipes();
     let cache = Cache::new_lru_cache(0);
     let with_options = |family| (family, options::of_family(family, &cache));
-    let families = [Family::Books, Family::Ids, Family::Folds, Family::Postings, Family::Lists].map(with_options);
+    let families = [Family::Books, Family::Ids, Family::Folds, Family::Texts, Family::Postings, Family::Lists];
+    let families = families.map(with_options);
     let mut tables = families.each_ref().map(|(family, options)| Tables::new(store, *family, options, place));
-    let [records, ids, folds, buckets, lists] = &mut tables;
+    let [records, ids, folds, texts, buckets, lists] = &mut tables;
     let gems_options = options::of_family(Family::Gems, &cache);
     let mut of_recipes: Vec<OfRecipe<'_>> = Vec::new();
     for (i, recipe) in recipes.0.iter().enumerate() {
@@ -102,7 +103,7 @@ fn fill<E: From<StoreError>>(
     let mut key_before = Vec::new();
     let mut next = BookNo(0);
     for book in books {
-        let NewBook { mut record, mut gems, folds: kept, .. } = book?;
+        let NewBook { mut record, mut gems, folds: kept, text, .. } = book?;
         let number = next;
         next = BookNo(number.0.checked_add(1).ok_or_else(|| error::full(&store.dir, "no book numbers are left"))?);
         if let Some((key, value)) = owners.give(number, &record.key.library) {
@@ -130,6 +131,8 @@ fn fill<E: From<StoreError>>(
             kept.iter().map(|fold| (schema::fold_key(number, fold.base()), fold.as_bytes())).collect();
         kept.sort_unstable();
         kept.into_iter().try_for_each(|(key, fold)| folds.put(&key, fold))?;
+        record.text_kept = text.is_some();
+        text.map_or(Ok(()), |text| texts.put(&schema::book_key(number), text.as_bytes()))?;
         records.put(&schema::book_key(number), &schema::json(&record))?;
         let key = schema::id_key(&record.key);
         match key.cmp(&key_before) {

@@ -146,6 +146,14 @@ pub(super) enum Family {
     /// └──────────┴──────┘
     /// ```
     Folds,
+    /// Kept texts of books ([`crate::index::NewBook::text`]):
+    ///
+    /// ```text
+    /// ┌──────────┐
+    /// │ book u32 │ → the text, UTF-8
+    /// └──────────┘
+    /// ```
+    Texts,
     /// Jobs, finished and running:
     ///
     /// ```text
@@ -176,7 +184,7 @@ pub(super) enum Family {
 
 impl Family {
     /// All families. Those that a folder lacks are created when it is opened.
-    pub(super) const ALL: [Self; 14] = [
+    pub(super) const ALL: [Self; 15] = [
         Self::Meta,
         Self::Books,
         Self::Ids,
@@ -187,6 +195,7 @@ impl Family {
         Self::Digests,
         Self::Terms,
         Self::Folds,
+        Self::Texts,
         Self::Jobs,
         Self::Keys,
         Self::Decisions,
@@ -209,6 +218,7 @@ impl Family {
             Self::Digests => "digests",
             Self::Terms => "terms",
             Self::Folds => "folds",
+            Self::Texts => "texts",
             Self::Jobs => "jobs",
             Self::Keys => "keys",
             Self::Decisions => "decisions",

@@ -5,6 +5,7 @@
 //! checksums differ do further passes look for what is missing and what is superfluous.
 
 mod lists;
+mod texts;
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -35,6 +36,7 @@ pub(super) fn verify(snapshot: &RocksSnapshot<'_>, watch: Watch<'_>) -> Result<V
         faults: Vec::new(),
         needed: Sum::default(),
         needed_terms: Sum::default(),
+        needed_texts: 0,
         next: BookNo(u32::MAX),
         sizes: BTreeMap::new(),
         libraries: BTreeMap::new(),
@@ -50,6 +52,7 @@ pub(super) fn verify(snapshot: &RocksSnapshot<'_>, watch: Watch<'_>) -> Result<V
     check.pass(Family::Digests, Check::digest)?;
     check.terms()?;
     check.pass(Family::Folds, Check::fold)?;
+    check.texts()?;
     check.pass(Family::Audit, Check::audited)?;
     check.postings()?;
     if check.faults.len() > MOST_FAULTS {
@@ -60,7 +63,7 @@ pub(super) fn verify(snapshot: &RocksSnapshot<'_>, watch: Watch<'_>) -> Result<V
 }
 
 /// The families read if nothing is wrong.
-const PASSES: [Family; 10] = [
+const PASSES: [Family; 11] = [
     Family::Books,
     Family::Meta,
     Family::Ids,
@@ -68,6 +71,7 @@ const PASSES: [Family; 10] = [
     Family::Digests,
     Family::Terms,
     Family::Folds,
+    Family::Texts,
     Family::Postings,
     Family::Lists,
     Family::Delta,
@@ -114,6 +118,8 @@ struct Check<'a> {
     needed: Sum,
     /// The keys of the terms that books need.
     needed_terms: Sum,
+    /// How many books keep their texts.
+    needed_texts: u64,
     next: BookNo,
     sizes: BTreeMap<u16, Sizes>,
     libraries: BTreeMap<Library, LibrarySummary>,
@@ -204,6 +210,7 @@ impl Check<'_> {
         for key in term_keys(self.snapshot.owners().of(number), number, &record.description) {
             self.needed_terms.add(key.as_slice());
         }
+        self.needed_texts += u64::from(record.text_kept);
         LibrarySummary::count(&mut self.libraries, record);
         Ok(())
     }
@@ -250,11 +257,15 @@ impl Check<'_> {
                 self.fault(format!("library {library} holds {} books, but has no summary", made.books));
                 continue;
             };
-            if (kept.books, kept.disabled, kept.bytes) != (made.books, made.disabled, made.bytes) {
-                self.fault(format!(
-                    "library {library} holds {} books, {} of them disabled, with {} bytes, but its summary says {}, {} and {}",
-                    made.books, made.disabled, made.bytes, kept.books, kept.disabled, kept.bytes
-                ));
+            let sums = |of: &LibrarySummary| {
+                let LibrarySummary { books, disabled, bytes, kept_texts, kept_bytes, .. } = of;
+                format!(
+                    "{books} books, {disabled} of them disabled, with {bytes} bytes, and {kept_texts} texts of \
+                     {kept_bytes} bytes"
+                )
+            };
+            if sums(&kept) != sums(&made) {
+                self.fault(format!("library {library} holds {}, but its summary says {}", sums(&made), sums(&kept)));
             }
             if kept.changed < made.changed || kept.library != library {
                 self.fault(format!("the summary of library {library} does not match its books"));

@@ -1,0 +1,94 @@
+//! Kept texts: shown as they are, and next to a text that was checked.
+
+use std::collections::BTreeSet;
+
+use actix_web::web::Data;
+use actix_web::{HttpRequest, HttpResponse};
+use utoipa::openapi::path::HttpMethod::Get;
+
+use super::State;
+use super::access::Needs;
+use super::books::no_such_book;
+use super::calls::{Call, text};
+use super::memory::Room;
+use super::parameters;
+use super::problem::Problem;
+use super::work::{Answer, work};
+use crate::api::{BookRef, Report};
+use crate::catalogue::{Catalogue, CatalogueError, MOST_COMPARED, side_by_side};
+use crate::extract::Whole;
+use crate::index::{BookKey, Library};
+use crate::matching::Passage;
+use crate::position::Locator;
+
+/// How many copies of a text exist while it is read.
+const COPIES: u64 = 2;
+/// The memory that the comparison of two texts takes, per byte of each.
+const COMPARING: usize = 40;
+
+pub(super) fn calls() -> Vec<Call> {
+    vec![
+        Call::new(Get, "/v1/libraries/{library}/texts/{id:.*}", Needs::Texts, get)
+            .named("book_text", "Show the kept text of a book")
+            .about("A text is kept if the book was added with `keep_text`.")
+            .answers(200, "The text", [text("text/plain")]),
+    ]
+}
+
+async fn get(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, Problem> {
+    let key = parameters::book(&request)?;
+    let mut room = state.memory.room();
+    work(&state, move |catalogue| {
+        let record = catalogue.book(&key)?.ok_or_else(|| no_such_book(&key))?;
+        room.grow(usize::try_from(COPIES * record.bytes).unwrap_or(usize::MAX))?;
+        let text = catalogue.kept_text(&key)?;
+        Ok(Answer::text(text.ok_or(CatalogueError::NoSuchText(key))?))
+    })
+    .await
+}
+
+/// Compares the best matches with the kept texts of their books, as far as these are in `readable` libraries (`None`: all), and
+/// returns the texts. Memory is reserved for all of it; a match for which a single client may not have enough stays as it is.
+pub(super) fn compare(
+    catalogue: &Catalogue,
+    report: &mut Report,
+    checked: &str,
+    locator: &Locator,
+    readable: Option<&BTreeSet<Library>>,
+    room: &mut Room,
+) -> Result<Vec<Option<String>>, Problem> {
+    let mut texts = Vec::new();
+    for found in report.matches.iter_mut().take(MOST_COMPARED) {
+        let mut of_match = room.another();
+        let text = text_of(catalogue, &found.book, checked.len(), readable, &mut of_match)?;
+        texts.push(text.map(|text| {
+            let book = Whole { text, headings: Vec::new() };
+            side_by_side(found, checked, locator, &book);
+            book.text
+        }));
+        drop(of_match);
+        room.grow(texts.last().and_then(Option::as_ref).map_or(0, String::len))?;
+        room.grow(found.passages.iter().map(Passage::size).sum())?;
+    }
+    Ok(texts)
+}
+
+/// The kept text of a book that may be read, if a client may have enough memory to compare it with a text of `checked` bytes.
+fn text_of(
+    catalogue: &Catalogue,
+    book: &BookRef,
+    checked: usize,
+    readable: Option<&BTreeSet<Library>>,
+    room: &mut Room,
+) -> Result<Option<String>, Problem> {
+    let key = BookKey { library: book.library.clone().try_into()?, id: book.id.clone().try_into()? };
+    if readable.is_some_and(|readable| !readable.contains(&key.library)) {
+        return Ok(None);
+    }
+    let Some(record) = catalogue.book(&key)?.filter(|record| record.text_kept) else { return Ok(None) };
+    let bytes = usize::try_from(record.bytes).unwrap_or(usize::MAX);
+    match room.grow(bytes.saturating_add(checked).saturating_mul(COMPARING)) {
+        Err(problem) if !problem.is_overload() => Ok(None),
+        reserved => reserved.and_then(|()| Ok(catalogue.kept_text(&key)?)),
+    }
+}
