@@ -61,40 +61,48 @@ fn each_role_may_do_its_own() {
     let folder = Folder::new();
     let data = folder.data();
     let check = key(&data, "--role check shop");
+    let texts = key(&data, "--role texts --library mine reviewer");
     let ingest = key(&data, "--role ingest --library mine feed");
     let admin = key(&data, "--role admin boss");
     let server = Server::start(&data);
     let gems = json!({ "gems": [1, 2, 3] });
     let book = json!({ "rights": "protected", "text": prose(1, 3000) });
     let table = [
-        ("GET", "/healthz", Value::Null, [200, 200, 200, 200]),
-        ("GET", "/readyz", Value::Null, [200, 200, 200, 200]),
-        ("GET", "/metrics", Value::Null, [401, 200, 200, 200]),
-        ("PUT", MINE, book.clone(), [401, 403, 201, 200]),
-        ("PUT", THEIRS, book, [401, 403, 403, 201]),
-        ("GET", MINE, Value::Null, [401, 403, 200, 200]),
-        ("HEAD", MINE, Value::Null, [401, 403, 200, 200]),
-        ("GET", "/v1/libraries/theirs/books", Value::Null, [401, 403, 403, 200]),
-        ("GET", "/v1/libraries/mine/books", Value::Null, [401, 403, 200, 200]),
-        ("GET", "/v1/books?title=a", Value::Null, [401, 403, 200, 200]),
-        ("GET", "/v1/books?title=a&library=mine", Value::Null, [401, 403, 200, 200]),
-        ("GET", "/v1/books?title=a&library=theirs", Value::Null, [401, 403, 403, 200]),
-        ("GET", "/v1/books?title=a&library=nobodys", Value::Null, [401, 403, 403, 404]),
-        ("POST", CHECK, gems, [401, 200, 403, 200]),
-        ("GET", "/v1/decisions", Value::Null, [401, 200, 403, 200]),
-        ("POST", "/v1/decisions", json!({ "check": "0", "ruling": "accepted", "reason": "r" }), [401, 404, 403, 404]),
-        ("GET", "/v1/decisions/0", Value::Null, [401, 404, 403, 404]),
-        ("GET", "/v1/libraries", Value::Null, [401, 403, 403, 200]),
-        ("GET", "/v1/stats", Value::Null, [401, 403, 403, 200]),
-        ("GET", "/v1/doctor", Value::Null, [401, 403, 403, 200]),
-        ("GET", "/v1/jobs", Value::Null, [401, 403, 403, 200]),
-        ("POST", "/v1/jobs", json!({ "kind": "verify" }), [401, 403, 403, 202]),
-        ("GET", "/v1/keys", Value::Null, [401, 403, 403, 200]),
-        ("DELETE", "/v1/keys/nobody", Value::Null, [401, 403, 403, 404]),
-        ("PATCH", CHECK, Value::Null, [405, 405, 405, 405]),
-        ("GET", "/nowhere", Value::Null, [404, 404, 404, 404]),
-        ("DELETE", THEIRS, Value::Null, [401, 403, 403, 204]),
-        ("DELETE", MINE, Value::Null, [401, 403, 204, 404]),
+        ("GET", "/healthz", Value::Null, [200, 200, 200, 200, 200]),
+        ("GET", "/readyz", Value::Null, [200, 200, 200, 200, 200]),
+        ("GET", "/metrics", Value::Null, [401, 200, 200, 200, 200]),
+        ("PUT", MINE, book.clone(), [401, 403, 403, 201, 200]),
+        ("PUT", THEIRS, book, [401, 403, 403, 403, 201]),
+        ("GET", MINE, Value::Null, [401, 403, 403, 200, 200]),
+        ("HEAD", MINE, Value::Null, [401, 403, 403, 200, 200]),
+        ("GET", "/v1/libraries/theirs/books", Value::Null, [401, 403, 403, 403, 200]),
+        ("GET", "/v1/libraries/mine/books", Value::Null, [401, 403, 403, 200, 200]),
+        ("GET", "/v1/libraries/mine/texts/one", Value::Null, [401, 403, 404, 403, 404]),
+        ("GET", "/v1/libraries/theirs/texts/one", Value::Null, [401, 403, 403, 403, 404]),
+        ("GET", "/v1/books?title=a", Value::Null, [401, 403, 403, 200, 200]),
+        ("GET", "/v1/books?title=a&library=mine", Value::Null, [401, 403, 403, 200, 200]),
+        ("GET", "/v1/books?title=a&library=theirs", Value::Null, [401, 403, 403, 403, 200]),
+        ("GET", "/v1/books?title=a&library=nobodys", Value::Null, [401, 403, 403, 403, 404]),
+        ("POST", CHECK, gems, [401, 200, 200, 403, 200]),
+        ("GET", "/v1/decisions", Value::Null, [401, 200, 200, 403, 200]),
+        (
+            "POST",
+            "/v1/decisions",
+            json!({ "check": "0", "ruling": "accepted", "reason": "r" }),
+            [401, 404, 404, 403, 404],
+        ),
+        ("GET", "/v1/decisions/0", Value::Null, [401, 404, 404, 403, 404]),
+        ("GET", "/v1/libraries", Value::Null, [401, 403, 403, 403, 200]),
+        ("GET", "/v1/stats", Value::Null, [401, 403, 403, 403, 200]),
+        ("GET", "/v1/doctor", Value::Null, [401, 403, 403, 403, 200]),
+        ("GET", "/v1/jobs", Value::Null, [401, 403, 403, 403, 200]),
+        ("POST", "/v1/jobs", json!({ "kind": "verify" }), [401, 403, 403, 403, 202]),
+        ("GET", "/v1/keys", Value::Null, [401, 403, 403, 403, 200]),
+        ("DELETE", "/v1/keys/nobody", Value::Null, [401, 403, 403, 403, 404]),
+        ("PATCH", CHECK, Value::Null, [405, 405, 405, 405, 405]),
+        ("GET", "/nowhere", Value::Null, [404, 404, 404, 404, 404]),
+        ("DELETE", THEIRS, Value::Null, [401, 403, 403, 403, 204]),
+        ("DELETE", MINE, Value::Null, [401, 403, 403, 204, 404]),
     ];
     for (method, path, body, expected) in table {
         let nobody = send(
@@ -109,7 +117,7 @@ fn each_role_may_do_its_own() {
             assert_eq!(nobody.code(), "no_key");
             assert!(nobody.header("www-authenticate").is_some_and(|how| how.starts_with("bearer")));
         }
-        for (secret, expected) in [&check, &ingest, &admin].into_iter().zip(&expected[1..]) {
+        for (secret, expected) in [&check, &texts, &ingest, &admin].into_iter().zip(&expected[1..]) {
             let answer = with_key(&server, secret, method, path, &body);
             assert_eq!(answer.status, *expected, "{method} {path}: {}", answer.body);
         }

@@ -47,7 +47,8 @@ fn killed_fifty_times_at_random() {
     for round in 0..ROUNDS {
         let version = round % 2;
         let paths = [folder.data(), folder.path(&version.to_string())];
-        let mut ingest = command("ingest --json --data {} --library l --rights free {}", &paths);
+        let keep = if version == 0 { "--keep-texts" } else { "" };
+        let mut ingest = command(&format!("ingest --json --data {{}} --library l --rights free {keep} {{}}"), &paths);
         let mut child = ingest.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the program starts");
         let mut out = BufReader::new(child.stdout.take().expect("a pipe"));
         sleep(Duration::from_micros(random.below(takes)));
@@ -163,7 +164,8 @@ fn feed(url: &str, books: &[u64], random: &mut Random, may_be: &MayBe) -> u64 {
             2..4 => (before.map(|state| State { disabled, ..state }), "PATCH", Some(json!({ "disabled": disabled }))),
             _ => {
                 let now = State { version, disabled: before.is_some_and(|state| state.disabled) };
-                (Some(now), "PUT", Some(json!({ "rights": "free", "text": text(book, version) })))
+                let keep = random.below(2) == 0;
+                (Some(now), "PUT", Some(json!({ "rights": "free", "text": text(book, version), "keep_text": keep })))
             }
         };
         may_be.lock().expect("no panic").entry(book).or_insert_with(|| vec![None]).push(now);

@@ -32,11 +32,11 @@ pub struct LibrarySummary {
 
 impl LibrarySummary {
     /// Adds a book to the summary of its library.
-    pub(super) fn count(summaries: &mut BTreeMap<Library, Self>, record: Record) {
+    pub(super) fn count(summaries: &mut BTreeMap<Library, Self>, record: &Record) {
         let library = record.key.library.clone();
         let summary = summaries.entry(library).or_insert_with_key(|library| Self::empty(library, record.changed));
         summary.changed = summary.changed.max(record.changed);
-        summary.add(&record);
+        summary.add(record);
     }
 
     pub(super) fn empty(library: &Library, changed: Timestamp) -> Self {

@@ -103,10 +103,8 @@ fn texts_go_with_their_books() {
     let texts = |store: &RocksStore| -> Vec<bool> {
         (0..6).map(|id| store.snapshot().text(BookNo(id)).unwrap() == Some(text(id.into()))).collect()
     };
-    for id in 0..6 {
-        store.put(&Actor::Local, vec![keeping(book(id), text(id))]).unwrap();
-        store.flush().unwrap();
-    }
+    store.put(&Actor::Local, (0..6).map(|id| keeping(book(id), text(id))).collect()).unwrap();
+    store.flush().unwrap();
     assert_eq!(texts(&store), [true; 6]);
     let all = in_blobs();
     let plain: usize = (0..6).map(|id| text(id).len()).sum();

@@ -160,7 +160,7 @@ impl Repair<'_> {
         if record != before {
             self.put(Family::Books, key, &schema::json(&record))?;
         }
-        LibrarySummary::count(&mut self.libraries, record);
+        LibrarySummary::count(&mut self.libraries, &record);
         Ok(())
     }
 

@@ -141,7 +141,7 @@ fn fill<E: From<StoreError>>(
             Ordering::Less => return Err(StoreError::Unordered(schema::show_id_key(&key)).into()),
         }
         key_before = key;
-        LibrarySummary::count(&mut libraries, record);
+        LibrarySummary::count(&mut libraries, &record);
     }
 
     let meta = store.family(Family::Meta);

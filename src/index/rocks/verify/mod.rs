@@ -211,7 +211,7 @@ impl Check<'_> {
             self.needed_terms.add(key.as_slice());
         }
         self.needed_texts += u64::from(record.text_kept);
-        LibrarySummary::count(&mut self.libraries, record);
+        LibrarySummary::count(&mut self.libraries, &record);
         Ok(())
     }
 
