@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use lapidary::index::{
-    Actor, Administration as _, Field, RocksStore, RowChange, Store as _, StoreError, Table, Term, UNWATCHED,
+    Actor, Administration as _, BookNo, Field, RocksStore, RowChange, Store as _, StoreError, Table, Term, UNWATCHED,
 };
 use lapidary_gems::{Gem, RecipeName};
 use rocksdb::{IteratorMode, Options};
@@ -12,7 +12,8 @@ use tempfile::tempdir;
 
 use crate::common::{database, families, prose};
 use crate::support::{
-    ALL, alone, create, dump, found, key, posted, raw, raw_keys, recipe, recipe_name, refusal, set_version, simple,
+    ALL, alone, create, dump, found, keeping, key, posted, raw, raw_keys, recipe, recipe_name, refusal, set_version,
+    simple,
 };
 
 /// A folder that an older version made.
@@ -80,6 +81,22 @@ fn the_file_with_the_version_deceives_nobody() {
 
 /// Folders that older versions made of `prose(0..6)`, with one book replaced and one removed; versions 7 to 9 have 1,201
 /// books more.
+/// Families that came without a new version are created.
+#[test]
+fn a_folder_without_texts_gets_them_when_it_is_opened() {
+    let dir = tempdir().unwrap();
+    let store = create(dir.path());
+    store.put(&Actor::Local, vec![simple("lib", "1", 0..3)]).unwrap();
+    drop(store);
+    let mut db = database(dir.path());
+    db.drop_cf("texts").unwrap();
+    drop(db);
+    let store = RocksStore::open(dir.path()).unwrap();
+    assert_eq!(store.verify(UNWATCHED).unwrap(), Vec::<String>::new());
+    store.put(&Actor::Local, vec![keeping(simple("lib", "1", 0..3), "kept".to_owned())]).unwrap();
+    assert_eq!(store.snapshot().text(BookNo(0)).unwrap().as_deref(), Some("kept"));
+}
+
 #[test]
 fn a_folder_of_an_older_version_becomes_one_of_today() {
     let (exact, hardened) = (&["documented", "released"][..], &["documented"][..]);
