@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use ureq::Agent;
 
-use common::{Folder, Server, key, prose, run};
+use common::{Folder, Random, Server, key, prose, run};
 
 const MIB: u64 = 1 << 20;
 /// The memory for requests and the largest body, as set for these servers.
@@ -229,6 +229,46 @@ fn forms_are_accounted_for() {
 }
 
 /// Long lines of streams count against the same budget as bodies.
+/// Pages that show kept texts next to the text that was checked. Short words cost the most.
+#[test]
+fn compared_texts_are_accounted_for() {
+    let folder = Folder::new();
+    let boss = key(&folder.data(), "--role admin boss");
+    let reader = key(&folder.data(), "--role texts --library l reader");
+    let server = Server::start_with(SETTINGS, &[], &folder.data());
+    let mut random = Random(1);
+    let mut letters = |count: u64| -> String {
+        (0..count).map(|_| ["b", "k", "t", "m", "s", " ", " "][random.below(7) as usize]).collect()
+    };
+    let (text, other) = (letters(MIB), letters(4 * MIB));
+    for (id, text) in [("1", text.clone()), ("2", format!("{text} ")), ("3", format!("{text} {other}"))] {
+        let book = json!({ "rights": "protected", "text": text, "keep_text": true });
+        assert_eq!(put(&server, &boss, &format!("/v1/libraries/l/books/{id}"), &book).0, 201);
+    }
+    println!("before: {} MiB", peak(&server) / MIB);
+    let page = || {
+        let request = agent().post(format!("{}/v1/checks", server.url)).header("X-Api-Key", &reader);
+        let mut answer = request.header("Accept", "text/html").content_type("text/plain").send(&text).expect("an answer");
+        (answer.status().as_u16(), answer.body_mut().with_config().limit(1 << 30).read_to_string().unwrap_or_default())
+    };
+    let (status, alone) = page();
+    println!("one: {} MiB", peak(&server) / MIB);
+    // The third book is too long to be compared.
+    assert_eq!((status, alone.matches("characters are identical").count() > 1), (200, true), "{alone:.2000}");
+    assert_eq!(alone.matches("<th scope=\"col\">In the book").count(), 2);
+    thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                let (status, answer) = page();
+                assert!([200, 503].contains(&status), "{status} {answer:.300}");
+            });
+        }
+    });
+    assert_bounded(&server, "compared texts");
+    let (status, text) = get(&server, &reader, "/v1/libraries/l/texts/3");
+    assert_eq!((status, text.as_str().map(str::len)), (200, Some(5 * MIB as usize + 1)));
+}
+
 #[test]
 fn lines_are_accounted_for() {
     let folder = Folder::new();
