@@ -18,6 +18,7 @@ pub use align::{Alignment, Extent, Range, Relation, Span, align};
 pub use calibration::{Calibration, Level};
 pub use chance::chance;
 pub use covered::Covered;
+pub(crate) use exact::memory_to_compare;
 pub use exact::{Exact, Identity, Likeness, Passage, Piece, exact};
 pub use judge::{Judged, Judgements, Ranked, ToShow, candidates, judge, merge, rank};
 use lapidary_gems::Rule;

@@ -18,13 +18,11 @@ use crate::api::{BookRef, Report};
 use crate::catalogue::{Catalogue, CatalogueError, MOST_COMPARED, side_by_side};
 use crate::extract::Whole;
 use crate::index::{BookKey, Library};
-use crate::matching::Passage;
+use crate::matching::{Passage, memory_to_compare};
 use crate::position::Locator;
 
 /// How many copies of a text exist while it is read.
-const COPIES: u64 = 2;
-/// The memory that the comparison of two texts takes, per byte of each.
-const COMPARING: usize = 40;
+const COPIES: usize = 2;
 
 pub(super) fn calls() -> Vec<Call> {
     vec![
@@ -40,7 +38,7 @@ async fn get(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, P
     let mut room = state.memory.room();
     work(&state, move |catalogue| {
         let record = catalogue.book(&key)?.ok_or_else(|| no_such_book(&key))?;
-        room.grow(usize::try_from(COPIES * record.bytes).unwrap_or(usize::MAX))?;
+        room.grow(COPIES.saturating_mul(record.bytes as usize))?;
         let text = catalogue.kept_text(&key)?;
         Ok(Answer::text(text.ok_or(CatalogueError::NoSuchText(key))?))
     })
@@ -60,7 +58,7 @@ pub(super) fn compare(
     let mut texts = Vec::new();
     for found in report.matches.iter_mut().take(MOST_COMPARED) {
         let mut of_match = room.another();
-        let text = text_of(catalogue, &found.book, checked.len(), readable, &mut of_match)?;
+        let text = text_of(catalogue, &found.book, checked, readable, &mut of_match)?;
         texts.push(text.map(|text| {
             let book = Whole { text, headings: Vec::new() };
             side_by_side(found, checked, locator, &book);
@@ -73,11 +71,11 @@ pub(super) fn compare(
     Ok(texts)
 }
 
-/// The kept text of a book that may be read, if a client may have enough memory to compare it with a text of `checked` bytes.
+/// The kept text of a book that may be read, if a client may have enough memory to compare it with the text that was checked.
 fn text_of(
     catalogue: &Catalogue,
     book: &BookRef,
-    checked: usize,
+    checked: &str,
     readable: Option<&BTreeSet<Library>>,
     room: &mut Room,
 ) -> Result<Option<String>, Problem> {
@@ -86,9 +84,17 @@ fn text_of(
         return Ok(None);
     }
     let Some(record) = catalogue.book(&key)?.filter(|record| record.text_kept) else { return Ok(None) };
-    let bytes = usize::try_from(record.bytes).unwrap_or(usize::MAX);
-    match room.grow(bytes.saturating_add(checked).saturating_mul(COMPARING)) {
-        Err(problem) if !problem.is_overload() => Ok(None),
-        reserved => reserved.and_then(|()| Ok(catalogue.kept_text(&key)?)),
+    if !fits(room, COPIES.saturating_mul(record.bytes as usize))? {
+        return Ok(None);
+    }
+    let Some(text) = catalogue.kept_text(&key)? else { return Ok(None) };
+    Ok(fits(room, memory_to_compare(checked, &text))?.then_some(text))
+}
+
+/// Reserves memory. Returns whether a client may have that much.
+fn fits(room: &mut Room, bytes: usize) -> Result<bool, Problem> {
+    match room.grow(bytes) {
+        Err(problem) if !problem.is_overload() => Ok(false),
+        reserved => reserved.map(|()| true),
     }
 }

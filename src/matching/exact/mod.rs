@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use self::align::{Aligner, Run};
-use self::words::{Word, Words};
+use self::words::{Word, Words, each_word};
 use super::Span;
 use crate::position::Located;
 
@@ -145,6 +145,18 @@ pub fn exact(query: &str, book: &str, spans: &[Span]) -> Exact {
         comparing.add(within(&comparing.words.query, *query), within(&comparing.words.book, *book), next);
     }
     comparing.finish()
+}
+
+/// Estimates the most memory, in bytes, that [`exact`] takes to compare these texts.
+pub(crate) fn memory_to_compare(query: &str, book: &str) -> usize {
+    /// Bytes per word: where it is, its numbers, what is in maps if it is in the text once, its part of runs and pieces.
+    const WORD: usize = 128;
+    let words = |text| {
+        let mut count = 0;
+        each_word(text, |_, _| count += 1);
+        count
+    };
+    WORD * (words(query) + words(book))
 }
 
 struct Comparing {

@@ -97,7 +97,7 @@ fn as_read(word: &str) -> String {
 }
 
 /// Passes on the words of a text, each with its number of letters and digits.
-fn each_word(text: &str, mut take: impl FnMut(Range<usize>, u32)) {
+pub(super) fn each_word(text: &str, mut take: impl FnMut(Range<usize>, u32)) {
     let (mut start, mut end, mut letters) = (0, 0, 0);
     for (at, c) in text.char_indices() {
         let is_sign = is_sign(c);
