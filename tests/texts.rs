@@ -33,6 +33,7 @@ struct Client {
 struct Answer {
     status: u16,
     kind: String,
+    cached: String,
     body: String,
 }
 
@@ -62,10 +63,13 @@ impl Client {
         let request = ureq::http::Request::builder().method(method).uri(format!("{}{path}", self.url));
         let request = request.header("x-api-key", &self.secret).header("content-type", kind).header("accept", accept);
         let mut answer = self.agent.run(request.body(body.into()).expect("a request")).expect("an answer");
-        let kind =
-            answer.headers().get("content-type").and_then(|kind| kind.to_str().ok()).unwrap_or_default().to_owned();
+        let header = |name| {
+            let value = answer.headers().get(name).and_then(|value| value.to_str().ok());
+            value.unwrap_or_default().to_owned()
+        };
+        let (kind, cached) = (header("content-type"), header("cache-control"));
         let body = answer.body_mut().with_config().limit(1 << 30).read_to_string().expect("text");
-        Answer { status: answer.status().as_u16(), kind, body }
+        Answer { status: answer.status().as_u16(), kind, cached, body }
     }
 
     fn get(&self, path: &str) -> Answer {
@@ -226,6 +230,7 @@ fn books_are_added_with_their_texts_in_every_way() {
     feed.json("PUT", &of("a/b"), &with("true")).expect(201);
     let shown = kept("a/b").expect(200);
     assert_eq!((shown.kind.as_str(), shown.body == text), ("text/plain; charset=utf-8", true));
+    assert_eq!(shown.cached, "no-store");
     assert_eq!(kept("a%2Fb").expect(200).body, text);
     assert_eq!(feed.json("PUT", &of("a/b"), &body).expect(200).json()["outcome"], "replaced");
     assert_eq!(kept("a/b").expect(404).code(), "no_such_text");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use actix_web::http::StatusCode;
-use actix_web::http::header::{CONTENT_SECURITY_POLICY, ContentType, VARY, X_CONTENT_TYPE_OPTIONS};
+use actix_web::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, ContentType, VARY, X_CONTENT_TYPE_OPTIONS};
 use actix_web::mime;
 use actix_web::web::Data;
 use actix_web::{HttpResponse, HttpResponseBuilder};
@@ -109,7 +109,8 @@ where
                 response.insert_header((CONTENT_SECURITY_POLICY, "default-src 'none'; style-src 'unsafe-inline'"));
             }
             response.insert_header((VARY, "accept")).insert_header((X_CONTENT_TYPE_OPTIONS, "nosniff"));
-            response.insert_header(kind);
+            // An answer is for the key that it was given to; no cache on the way shows it to others.
+            response.insert_header((CACHE_CONTROL, "no-store")).insert_header(kind);
             if body.len() <= PIECE {
                 response.body(body)
             } else {
