@@ -9,7 +9,7 @@ const CURRENT: usize = SOUNDS as usize;
 /// How many sounds a character counts as that is a word by itself.
 const SIGN: u32 = 3;
 /// One gram in this many can be selected.
-const ELIGIBLE: u64 = 8;
+pub(super) const ELIGIBLE: u64 = 8;
 
 /// A few consecutive symbols.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,27 +102,31 @@ pub(super) struct Grams {
     count: u64,
     /// The grams of some symbols that can be selected: the number of the symbol behind each, and its sum.
     eligible: Vec<(u32, u64)>,
+    /// These grams.
+    ended: Vec<Gram>,
 }
 
 impl Grams {
-    /// Takes symbols, and passes on the grams that they end, if those can be selected.
-    pub(super) fn take(&mut self, symbols: &[Symbol], take: impl FnMut(Gram)) {
+    /// Takes symbols, and passes on the grams that they end and that can be selected.
+    pub(super) fn take(&mut self, symbols: &[Symbol], mut take: impl FnMut(&[Gram])) {
         let current = self.symbols.len();
         self.symbols.extend_from_slice(symbols);
         // As many symbols as their weight are all sounds.
         let is_full = self.weight == SOUNDS && current == CURRENT;
         let all = symbols.iter().fold(0, |all, symbol| all | symbol.code()) as usize;
         let first = if is_full && all < NUMBERS.len() {
-            self.take_sounds(take);
+            self.take_sounds();
             symbols.len()
         } else {
-            self.take_any(current, take)
+            self.take_any(current)
         };
+        take(&self.ended);
+        self.ended.clear();
         self.symbols.drain(..first);
     }
 
     /// Takes sounds behind a gram of sounds.
-    fn take_sounds(&mut self, mut take: impl FnMut(Gram)) {
+    fn take_sounds(&mut self) {
         let former = self.symbols.chunks(POWERS.len()).zip(self.symbols[CURRENT..].chunks(POWERS.len()));
         let number_of = |table: &[u64; 16], symbol: &Symbol| table[symbol.code() as usize % table.len()];
         self.eligible.resize(self.symbols.len(), (0, 0));
@@ -143,13 +147,13 @@ impl Grams {
         for &(i, sum) in &self.eligible[..eligible] {
             let (number, i) = (self.count + u64::from(i), i as usize);
             let [first, last] = [1, CURRENT].map(|of| self.symbols[i + of].end());
-            take(Gram { number, rank: mix(sum), first, last });
+            self.ended.push(Gram { number, rank: mix(sum), first, last });
         }
         self.count += u64::from(i);
     }
 
     /// Takes any symbols behind those of the current gram; returns the number of symbols before the last gram.
-    fn take_any(&mut self, current: usize, mut take: impl FnMut(Gram)) -> usize {
+    fn take_any(&mut self, current: usize) -> usize {
         let mut first = 0;
         for (behind, symbol) in self.symbols.iter().enumerate().skip(current) {
             self.sum = self.sum.wrapping_mul(BASE).wrapping_add(number(symbol.code()));
@@ -167,7 +171,7 @@ impl Grams {
             }
             if is_eligible(self.sum) {
                 let [first, last] = [first, behind].map(|of| self.symbols[of].end());
-                take(Gram { number: self.count, rank: mix(self.sum), first, last });
+                self.ended.push(Gram { number: self.count, rank: mix(self.sum), first, last });
             }
             self.count += 1;
         }

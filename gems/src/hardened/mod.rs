@@ -93,7 +93,7 @@ impl Hardened {
         let undone = undone(text);
         let mut selection = Selection::new(self.window(), LEAST);
         let mut grams = Grams::default();
-        symbols(undone.text(), |symbols| grams.take(symbols, |gram| selection.push(gram)));
+        symbols(undone.text(), |symbols| grams.take(symbols, |grams| selection.take(grams)));
         selection.finish(grams.count()).into_iter().map(|gram| gem(gram, &undone)).collect()
     }
 
@@ -103,9 +103,9 @@ impl Hardened {
         let mut kept = Selection::new(self.window(), 1);
         let mut grams = Grams::default();
         symbols(undone.text(), |symbols| {
-            grams.take(symbols, |gram| {
-                probes.push(gram);
-                kept.push(gram);
+            grams.take(symbols, |grams| {
+                probes.take(grams);
+                kept.take(grams);
             });
         });
         let kept: HashSet<u64> = kept.finish(grams.count()).into_iter().map(|gram| gram.rank).collect();
@@ -138,7 +138,7 @@ impl Hardened {
         // Their numbers, counted from 1, serve as positions.
         let symbols: Vec<Symbol> =
             folded.iter().zip(1..).map(|(&(shown, _), end)| Symbol::new(code_of(shown), end)).collect();
-        symbols.chunks(AT_ONCE).for_each(|some| grams.take(some, |gram| selection.push(gram)));
+        symbols.chunks(AT_ONCE).for_each(|some| grams.take(some, |grams| selection.take(grams)));
         let place = |number: u64| folded[number as usize - 1].1;
         let gem = |gram: Gram| {
             let place = Place { start: place(gram.first).start, end: place(gram.last).end };

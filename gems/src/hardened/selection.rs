@@ -1,10 +1,11 @@
 //! Selects a few of all grams, the same ones wherever their surroundings are the same.
 
 use std::collections::BTreeMap;
+use std::mem::take;
 
 use hashbrown::HashSet;
 
-use super::grams::Gram;
+use super::grams::{ELIGIBLE, Gram};
 
 /// Selects, from every `window` consecutive grams, the one with the smallest rank, the last one if several are equal
 /// (Schleimer, Wilkerson, Aiken 2003, "Winnowing"), and from the whole text the `least` smallest.
@@ -22,15 +23,59 @@ pub(super) struct Selection {
     smallest: BTreeMap<u64, Gram>,
     /// Grams must be smaller than this to be kept.
     bound: u64,
+    /// Nearly every window has grams smaller than this. The others matter only where a window has none.
+    small: u64,
+    /// The number behind the last small gram.
+    behind: u64,
+    /// The grams behind it.
+    waiting: Vec<Gram>,
+    /// Where the small ones of some grams are among them.
+    of_small: Vec<usize>,
 }
+
+/// The mean number of small grams in a window.
+const SMALL: u64 = 6;
 
 impl Selection {
     pub(super) fn new(window: u64, least: usize) -> Self {
-        let (rising, selected) = (Vec::new(), Vec::new());
-        Self { window, least, rising, selected, smallest: BTreeMap::new(), bound: u64::MAX }
+        let (rising, selected, waiting, of_small) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let (smallest, bound, behind) = (BTreeMap::new(), u64::MAX, 0);
+        let small = (u64::MAX / window).saturating_mul(SMALL * ELIGIBLE);
+        Self { window, least, rising, selected, smallest, bound, small, behind, waiting, of_small }
     }
 
-    pub(super) fn push(&mut self, gram: Gram) {
+    /// Takes the next grams.
+    pub(super) fn take(&mut self, grams: &[Gram]) {
+        let mut waiting = take(&mut self.waiting);
+        waiting.extend_from_slice(grams);
+        self.of_small.resize(waiting.len(), 0);
+        let mut count = 0;
+        for (i, gram) in waiting.iter().enumerate() {
+            // Written in any case, because whether it is small cannot be predicted.
+            self.of_small[count] = i;
+            count += usize::from(gram.rank < self.small);
+        }
+        let mut next = 0;
+        for i in 0..count {
+            let at = self.of_small[i];
+            let gram = waiting[at];
+            if gram.number - self.behind >= self.window || self.bound > self.small {
+                waiting[next..at].iter().for_each(|gram| self.push(*gram));
+            }
+            self.push(gram);
+            self.behind = gram.number + 1;
+            next = at + 1;
+        }
+        if waiting.last().is_some_and(|last| last.number - self.behind >= self.window) {
+            for gram in waiting.drain(next..) {
+                self.push(gram);
+            }
+        }
+        waiting.drain(..next);
+        self.waiting = waiting;
+    }
+
+    fn push(&mut self, gram: Gram) {
         while self.rising.last().is_some_and(|last| last.rank >= gram.rank) {
             self.end_last(gram.number);
         }
@@ -63,6 +108,9 @@ impl Selection {
 
     /// The selected grams of a text of `count` grams, without duplicates, in order of first place.
     pub(super) fn finish(mut self, count: u64) -> Vec<Gram> {
+        for gram in take(&mut self.waiting) {
+            self.push(gram);
+        }
         while !self.rising.is_empty() {
             self.end_last(count);
         }

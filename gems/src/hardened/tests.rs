@@ -4,8 +4,9 @@ use hashbrown::HashSet;
 use proptest::prelude::*;
 
 use super::Hardened;
-use super::grams::Grams;
+use super::grams::{Gram, Grams};
 use super::readings::{Kind, Readings, Script, Votes};
+use super::selection::Selection;
 use super::sounds::{Symbol, code_of};
 use super::symbols::symbols;
 use super::undo::undone;
@@ -227,10 +228,19 @@ fn plainly(text: &str, window: usize) -> Vec<PlacedGem> {
     for end in 1..=symbols.len() {
         if let Some(start) = (0..end).rev().find(|start| weight(&symbols[*start..end]) >= 15) {
             let mut last = None;
-            Grams::default().take(&symbols[start..end], |gram| last = Some(gram));
+            Grams::default().take(&symbols[start..end], |grams| last = grams.last().copied());
             grams.push(last);
         }
     }
+    let gem = |gram: Gram| {
+        let start = text[..gram.first as usize].char_indices().next_back().map_or(0, |(start, _)| start as u64);
+        PlacedGem { gem: gram.gem(), place: Some(Place { start, end: gram.last }) }
+    };
+    selected_plainly(&grams, window).into_iter().map(gem).collect()
+}
+
+/// Those selected of some grams; of those that cannot be selected nothing is known.
+fn selected_plainly(grams: &[Option<Gram>], window: usize) -> Vec<Gram> {
     let mut selected = vec![false; grams.len()];
     for (from, some) in grams.windows(window).enumerate() {
         let ranks = some.iter().enumerate().rev().filter_map(|(i, gram)| Some((i, gram.as_ref()?.rank)));
@@ -242,18 +252,16 @@ fn plainly(text: &str, window: usize) -> Vec<PlacedGem> {
     ranks.sort_unstable();
     ranks.dedup();
     ranks.truncate(16);
-    let mut gems: Vec<PlacedGem> = Vec::new();
+    let mut all: Vec<Gram> = Vec::new();
     for (gram, selected) in grams.iter().zip(selected) {
         let Some(gram) = gram else { continue };
-        let start = text[..gram.first as usize].char_indices().next_back().map_or(0, |(start, _)| start as u64);
-        let gem = PlacedGem { gem: gram.gem(), place: Some(Place { start, end: gram.last }) };
-        let seen = gems.iter().any(|other| other.gem == gem.gem);
+        let seen = all.iter().any(|other| other.rank == gram.rank);
         // A gem has the place where it is first selected, or if it is among the smallest, its first place.
         if !seen && (selected || ranks.contains(&gram.rank)) {
-            gems.push(gem);
+            all.push(Gram { number: 0, ..*gram });
         }
     }
-    gems
+    all
 }
 
 /// Texts of all that matters to the sounds, with runs long enough for each way of reading.
@@ -309,6 +317,32 @@ proptest! {
     fn selection_is_as_defined(text in prose()) {
         for recipe in [Hardened::Coarse, Hardened::Fine] {
             prop_assert_eq!(recipe.gems(&text), plainly(&text, recipe.window() as usize));
+        }
+    }
+
+    /// Even if there are few small ranks, or equal ones.
+    #[test]
+    fn any_grams_are_selected_as_defined(
+        ranks in proptest::collection::vec(
+            prop_oneof![4 => Just(None), 1 => (0..u64::MAX).prop_map(Some), 2 => (u64::MAX - 30..u64::MAX).prop_map(Some)],
+            0..500,
+        ),
+        large in proptest::collection::vec(u64::MAX / 3 * 2..u64::MAX, 0..500),
+        at_once in 1_usize..99,
+    ) {
+        for ranks in [ranks, large.into_iter().map(Some).collect()] {
+            let place = |i: usize| i as u64 + 1;
+            let gram = |(i, rank): (usize, &Option<u64>)| {
+                rank.map(|rank| Gram { number: i as u64, rank, first: place(i), last: place(i) })
+            };
+            let grams: Vec<Option<Gram>> = ranks.iter().enumerate().map(gram).collect();
+            let eligible: Vec<Gram> = grams.iter().flatten().copied().collect();
+            for window in [184, 60, 15] {
+                let mut selection = Selection::new(window, 16);
+                eligible.chunks(at_once).for_each(|grams| selection.take(grams));
+                let selected = selection.finish(grams.len() as u64).into_iter().map(|gram| Gram { number: 0, ..gram });
+                prop_assert_eq!(selected.collect::<Vec<_>>(), selected_plainly(&grams, window as usize));
+            }
         }
     }
 
