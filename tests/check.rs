@@ -169,7 +169,7 @@ proptest! {
             let shared = book.gems.iter().filter(|gem| query.contains(gem)).count() as u32;
             let score = Score::new(shared, query.len() as u32, book.gems.len() as u32);
             let shares = score.share_of_query.max(score.share_of_book) >= case.rule.min_share;
-            let alignment = align(&placed(&query), &placed(&book.gems), Recipe::documented().reach(), |_| Some(1.0));
+            let alignment = align(&placed(&query), &placed(&book.gems), &Recipe::documented(), |_| Some(1.0));
             let support = alignment.support;
             let meets = shared >= case.rule.min_common && shares && support >= case.rule.min_support;
             if counts(book.library) && meets {

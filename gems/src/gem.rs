@@ -6,12 +6,12 @@ use std::str::FromStr;
 use serde::de::{self, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The hash of one piece of a text: 32 or 64 bits, depending on the recipe. Its written form is a [`WrittenGem`].
+/// The hash of one piece of a text: 32 or 48 bits, depending on the recipe. Its written form is a [`WrittenGem`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Gem(pub u64);
 
-/// The written form of a gem: a number if it has 32 bits, or 16 hexadecimal digits if it has 64, because JavaScript
-/// numbers cannot hold 64 bits.
+/// The written form of a gem: a number if it has 32 bits, or else 16 hexadecimal digits, so that the two cannot be
+/// confused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum WrittenGem {
     /// A JSON number.
@@ -37,13 +37,13 @@ impl fmt::Display for WrittenGem {
 
 /// The text is not a gem.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("a gem is a whole number, or 16 hexadecimal digits if its recipe has 64 bits")]
+#[error("a gem is a whole number, or 16 hexadecimal digits if its recipe is `hardened` or `hardened-fine`")]
 pub struct WrittenGemError;
 
 impl FromStr for WrittenGem {
     type Err = WrittenGemError;
 
-    /// Sixteen hexadecimal digits are always a 64-bit gem: no 32-bit number is that long.
+    /// Sixteen hexadecimal digits are never a 32-bit gem: no such number is that long.
     fn from_str(written: &str) -> Result<Self, WrittenGemError> {
         let all = |allowed: fn(&u8) -> bool| written.bytes().all(|byte| allowed(&byte));
         if written.len() == 16 && all(u8::is_ascii_hexdigit) {

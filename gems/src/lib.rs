@@ -11,8 +11,8 @@
 //!
 //! | recipe | use it for | a gem |
 //! |---|---|---|
-//! | [`Recipe::hardened`] | untrusted texts, which may be disguised copies | 64 bits |
-//! | [`Recipe::hardened_fine`] | short quotations; three times as many gems | 64 bits |
+//! | [`Recipe::hardened`] | untrusted texts, which may be disguised copies | 48 bits |
+//! | [`Recipe::hardened_fine`] | short quotations; three times as many gems | 48 bits |
 //! | [`Recipe::released`] | services that take the gems of [Text::Distill], as the published module computes them | 32 bits |
 //! | [`Recipe::documented`] | the same, following the authors' description of the algorithm | 32 bits |
 //! | [`Recipe::documented_second`] | like `documented`, but cut in other places, to tell chance from copies | 32 bits |

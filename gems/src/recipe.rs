@@ -23,7 +23,7 @@ const SECOND: &str = "documented-second";
 /// How a text becomes gems. Gems of different recipes cannot be compared.
 ///
 /// `documented` and `released` reproduce another program's output exactly, quirks included, and have 32-bit gems.
-/// `hardened` and `hardened-fine` are designed to see through disguise and have 64-bit gems. An exact recipe with
+/// `hardened` and `hardened-fine` are designed to see through disguise and have 48-bit gems. An exact recipe with
 /// non-standard boundaries is a different recipe. Its name is derived from its definition: `documented@` and eight
 /// hexadecimal digits.
 ///
@@ -152,6 +152,12 @@ impl Recipe {
         }
     }
 
+    /// A passage with at most this many common gems may be a quotation: about 4,000 characters.
+    #[must_use]
+    pub fn quotation(&self) -> u32 {
+        (4_000 / self.characters_per_gem()).max(1)
+    }
+
     /// The rule for when a text and a book match by gems of this recipe.
     #[must_use]
     pub fn rule(&self) -> Rule {
@@ -167,12 +173,12 @@ impl Recipe {
         &self.name
     }
 
-    /// The size of a gem of this recipe in bits: 32 or 64.
+    /// The size of a gem of this recipe in bits: 32 or 48.
     #[must_use]
     pub fn gem_bits(&self) -> u32 {
         match self.method {
             Method::Exact { .. } => 32,
-            Method::Hardened(_) => 64,
+            Method::Hardened(_) => Hardened::GEM_BITS,
         }
     }
 
@@ -188,9 +194,10 @@ impl Recipe {
     /// Reads a written gem; `None` if it cannot be a gem of this recipe.
     #[must_use]
     pub fn read(&self, written: WrittenGem) -> Option<Gem> {
-        match (written, self.gem_bits()) {
-            (WrittenGem::Number(number), 32) => u32::try_from(number).ok().map(|number| Gem(number.into())),
-            (WrittenGem::Digits(gem), 64) => Some(Gem(gem)),
+        match (written, &self.method) {
+            (WrittenGem::Number(gem), Method::Exact { .. }) | (WrittenGem::Digits(gem), Method::Hardened(_)) => {
+                (gem >> self.gem_bits() == 0).then_some(Gem(gem))
+            }
             _ => None,
         }
     }
@@ -300,10 +307,10 @@ impl Recipe {
     /// has other gems now.
     #[must_use]
     pub fn renewed(definition: &[u8]) -> Option<Self> {
-        const FORMER: [(Hardened, u64); 2] = [(Hardened::Coarse, 110), (Hardened::Fine, 10)];
-        let Ok(Definition::Hardened { name, window }) = serde_json::from_slice(definition) else { return None };
-        let found = FORMER.into_iter().find(|(hardened, former)| hardened.name() == name.as_str() && window == *former);
-        found.map(|(hardened, _)| Self::by(Method::Hardened(hardened)))
+        let definition: Definition = serde_json::from_slice(definition).ok()?;
+        let Definition::Hardened { name, .. } = &definition else { return None };
+        let present = Self::built_in().find(|recipe| recipe.name == *name && recipe.reads_clean())?;
+        (Definition::from(present.clone()) != definition).then_some(present)
     }
 }
 
@@ -317,7 +324,7 @@ impl FromStr for Recipe {
 }
 
 /// The serialized form of a recipe.
-#[derive(Serialize, Deserialize)]
+#[derive(PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 enum Definition {
     Exact {
@@ -326,10 +333,13 @@ enum Definition {
         shortest: usize,
         boundaries: Vec<String>,
     },
-    /// The name determines everything; the window is there for human readers.
+    /// The name determines everything. The numbers tell the definition from earlier ones of the same name.
     Hardened {
         name: RecipeName,
         window: u64,
+        /// The size of a gem; absent in earlier definitions.
+        #[serde(default)]
+        bits: u32,
     },
 }
 
@@ -340,7 +350,7 @@ impl From<Recipe> for Definition {
                 let (shortest, boundaries) = (boundaries.shortest(), boundaries.sequences().collect());
                 Self::Exact { name, base, shortest, boundaries }
             }
-            Method::Hardened(hardened) => Self::Hardened { name, window: hardened.window() },
+            Method::Hardened(hardened) => Self::Hardened { name, window: hardened.window(), bits: Hardened::GEM_BITS },
         }
     }
 }
@@ -353,10 +363,11 @@ impl TryFrom<Definition> for Recipe {
             Definition::Exact { name, base, shortest, boundaries } => {
                 (name, Self::by(Method::Exact { base, boundaries: Boundaries::new(boundaries, shortest)? }))
             }
-            Definition::Hardened { name, window } => {
+            Definition::Hardened { name, window, bits } => {
                 let found = Hardened::ALL.into_iter().find(|hardened| hardened.window() == window);
-                let hardened =
-                    found.ok_or_else(|| RecipeError::Unknown(format!("{name} with a window of {window}")))?;
+                let hardened = found
+                    .filter(|_| bits == Hardened::GEM_BITS)
+                    .ok_or_else(|| RecipeError::Unknown(format!("{name} with a window of {window} and {bits} bits")))?;
                 (name, Self::by(Method::Hardened(hardened)))
             }
         };

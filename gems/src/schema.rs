@@ -13,7 +13,7 @@ impl PartialSchema for WrittenGem {
         let number = ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(0)).maximum(Some(u32::MAX));
         let number = number.description(Some("A gem of 32 bits"));
         let digits = ObjectBuilder::new().schema_type(Type::String).pattern(Some("^[0-9a-f]{16}$"));
-        let digits = digits.description(Some("A gem of 64 bits"));
+        let digits = digits.description(Some("A gem of 48 bits; the first four digits are 0"));
         OneOfBuilder::new().item(number).item(digits).into()
     }
 }

@@ -25,7 +25,7 @@ use crate::metrics::METRICS;
 pub fn compare(recipe: &Recipe, rule: Rule, a: &Text<'_>, b: &Text<'_>) -> Comparison {
     let originals = (a.original(), b.original());
     let (a, b) = (a.probes(recipe), b.gems(recipe));
-    let alignment = align(&of_both(&a, &b), &b, recipe.reach(), |_| Some(1.0));
+    let alignment = align(&of_both(&a, &b), &b, recipe, |_| Some(1.0));
     let in_a: HashSet<Gem> = a.iter().map(|probe| probe.placed.gem).collect();
     let common = b.iter().filter(|g| in_a.contains(&g.gem)).count() as u32;
     let (gems_a, gems_b) = (kept(&a), b.len() as u32);

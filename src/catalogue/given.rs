@@ -17,8 +17,8 @@ pub(super) fn distinct(gems: &[WrittenGem], recipe: &Recipe) -> Result<Vec<Gem>,
     let mut distinct = Vec::with_capacity(gems.len());
     for &gem in gems {
         let Some(gem) = recipe.read(gem) else {
-            let are = if recipe.gem_bits() == 64 {
-                "strings of 16 hexadecimal digits"
+            let are = if recipe.reads_clean() {
+                "strings of 16 hexadecimal digits, of which the first four are 0"
             } else {
                 "numbers from 0 to 4294967295"
             };

@@ -34,7 +34,7 @@ pub(super) struct Fold {
     file: PathBuf,
 }
 
-/// Print a text's gems, separated by commas: in decimal, or in hexadecimal for 64-bit gems.
+/// Print a text's gems, separated by commas: in decimal, or in hexadecimal with `hardened` and `hardened-fine`.
 #[derive(Args)]
 pub(super) struct Gems {
     #[command(flatten)]

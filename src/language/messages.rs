@@ -91,6 +91,7 @@ messages! {
     part_of_book();
     contains_book();
     overlap();
+    quotations();
     text();
     book();
     passage(number: u64);
@@ -193,4 +194,5 @@ messages! {
     compared_part_of_book();
     compared_contains_book();
     compared_overlap();
+    compared_quotations();
 }

@@ -1,7 +1,7 @@
 //! Alignment: which parts of a query match which parts of a book, and how the two relate.
 
 use hashbrown::HashMap;
-use lapidary_gems::{Gem, Place, PlacedGem};
+use lapidary_gems::{Gem, Place, PlacedGem, Recipe};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -74,6 +74,8 @@ pub enum Relation {
     ContainsBook,
     /// They share passages.
     Overlap,
+    /// They share short passages only, or hardly any others, as texts do that quote each other or the same source.
+    Quotations,
 }
 
 impl Relation {
@@ -85,15 +87,22 @@ impl Relation {
             Self::PartOfBook => "part_of_book",
             Self::ContainsBook => "contains_book",
             Self::Overlap => "overlap",
+            Self::Quotations => "quotations",
         }
     }
 }
 
 /// Aligns a query with a book: finds the spans, the relation that follows from how much of each text they cover, and
-/// the evidence from the weights of the common gems. Gems without a weight do not count. `reach` is that of the
-/// [recipe](lapidary_gems::Recipe::reach). Both lists must be in text order and free of duplicates.
+/// the evidence from the weights of the common gems. Gems without a weight do not count. The gems are of this recipe. Both
+/// lists must be in text order and free of duplicates.
 #[must_use]
-pub fn align(query: &[PlacedGem], book: &[PlacedGem], reach: usize, weight: impl Fn(Gem) -> Option<f64>) -> Alignment {
+pub fn align(
+    query: &[PlacedGem],
+    book: &[PlacedGem],
+    recipe: &Recipe,
+    weight: impl Fn(Gem) -> Option<f64>,
+) -> Alignment {
+    let reach = recipe.reach();
     let in_book: HashMap<Gem, usize> = book.iter().enumerate().map(|(at, g)| (g.gem, at)).collect();
     let mut runs: Vec<Run> = Vec::new();
     for (q, placed) in query.iter().enumerate() {
@@ -118,6 +127,7 @@ pub fn align(query: &[PlacedGem], book: &[PlacedGem], reach: usize, weight: impl
         (true, true) => Relation::SameText,
         (true, false) => Relation::PartOfBook,
         (false, true) => Relation::ContainsBook,
+        (false, false) if are_quotations(&runs, recipe) => Relation::Quotations,
         (false, false) => Relation::Overlap,
     };
     let spans = runs.iter().map(|run| run.span(query, book)).collect();
@@ -125,6 +135,13 @@ pub fn align(query: &[PlacedGem], book: &[PlacedGem], reach: usize, weight: impl
     let sum = |of: fn(&Run) -> f64| runs.iter().fold(0.0, |sum, run| sum + run.firmness() * of(run));
     let (evidence, support) = (sum(|run| run.weight), sum(|run| f64::from(run.common)));
     Alignment { relation, spans, evidence, support }
+}
+
+/// Whether at least half of the common gems are in passages as short as quotations.
+fn are_quotations(runs: &[Run], recipe: &Recipe) -> bool {
+    let common: u32 = runs.iter().map(|run| run.common).sum();
+    let quoted: u32 = runs.iter().map(|run| run.common).filter(|common| *common <= recipe.quotation()).sum();
+    common > 0 && 2 * quoted >= common
 }
 
 /// A span being built: the first and last gem in either text.
@@ -166,10 +183,10 @@ fn extent(gems: &[PlacedGem], (first, last): (usize, usize)) -> Extent {
 #[cfg(test)]
 mod tests {
     use super::{Alignment, Place, PlacedGem, Relation, align};
-    use lapidary_gems::Gem;
+    use lapidary_gems::{Gem, Recipe};
 
     fn side_by_side(query: &[PlacedGem], book: &[PlacedGem]) -> Alignment {
-        align(query, book, 8, |_| Some(1.0))
+        align(query, book, &Recipe::documented(), |_| Some(1.0))
     }
 
     fn text(gems: impl IntoIterator<Item = u64>) -> Vec<PlacedGem> {
@@ -179,7 +196,7 @@ mod tests {
 
     #[test]
     fn relations() {
-        use Relation::{ContainsBook, Overlap, PartOfBook, SameText};
+        use Relation::{ContainsBook, Overlap, PartOfBook, Quotations, SameText};
         let strange = 1000..1100;
         let table = [
             ("equal", text(0..50), text(0..50), SameText),
@@ -196,12 +213,28 @@ mod tests {
             ("a new edition", text((0..70).chain(1000..1030)), text((0..70).chain(2000..2030)), SameText),
             ("a foreword", text((0..85).chain(1000..1015)), text(0..85), SameText),
             ("a chapter in common", text((0..20).chain(strange)), text((0..20).chain(2000..2100)), Overlap),
-            ("scattered gems", text((0..100).map(|i| if i % 20 == 0 { i } else { i + 500 })), text(0..100), Overlap),
+            ("scattered gems", text((0..100).map(|i| if i % 20 == 0 { i } else { i + 500 })), text(0..100), Quotations),
             ("chapters swapped", text((50..100).chain(0..50)), text(0..100), SameText),
         ];
         for (what, query, book, relation) in table {
             assert_eq!(side_by_side(&query, &book).relation, relation, "{what}");
         }
+    }
+
+    /// With `hardened`, sixteen gems are four thousand characters.
+    #[test]
+    fn quotations_are_short() {
+        let relation = |shared: &[(u64, u64)]| {
+            let is_shared = |gem: u64| shared.iter().any(|(from, to)| (*from..*to).contains(&gem));
+            let query = (0..4_000).map(|gem| if is_shared(gem) { gem } else { gem + 10_000 });
+            align(&text(query), &text(0..4_000), &Recipe::hardened(), |_| Some(1.0)).relation
+        };
+        assert_eq!(relation(&[(0, 16), (500, 516), (1_000, 1_001)]), Relation::Quotations);
+        assert_eq!(relation(&[(0, 17)]), Relation::Overlap);
+        // A passage that is more than all quotations.
+        assert_eq!(relation(&[(0, 17), (500, 516)]), Relation::Overlap);
+        assert_eq!(relation(&[(0, 17), (500, 516), (1_000, 1_001)]), Relation::Quotations);
+        assert_eq!(relation(&[]), Relation::Overlap);
     }
 
     #[test]
@@ -234,8 +267,9 @@ mod tests {
 
     #[test]
     fn order_and_rarity_say_more() {
-        let evidence =
-            |query: Vec<PlacedGem>, weight: fn(Gem) -> Option<f64>| align(&query, &text(0..100), 8, weight).evidence;
+        let evidence = |query: Vec<PlacedGem>, weight: fn(Gem) -> Option<f64>| {
+            align(&query, &text(0..100), &Recipe::documented(), weight).evidence
+        };
         let alike = |_| Some(1.0);
         let in_order = evidence(text(10..20), alike);
         // The same gems, far apart and in reverse order.

@@ -129,7 +129,7 @@ impl<'a> LookedUp<'a> {
 
     fn align(&self, Beside { gems, holders }: &Beside) -> Alignment {
         let weight = |gem| holders.get(&gem).map(|holders| weight(*holders, self.books));
-        align(&of_both(&self.probes, gems), gems, self.recipe.reach(), weight)
+        align(&of_both(&self.probes, gems), gems, self.recipe, weight)
     }
 }
 

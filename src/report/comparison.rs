@@ -109,5 +109,6 @@ fn relation(language: Language, relation: Relation) -> String {
         Relation::PartOfBook => language.compared_part_of_book(),
         Relation::ContainsBook => language.compared_contains_book(),
         Relation::Overlap => language.compared_overlap(),
+        Relation::Quotations => language.compared_quotations(),
     }
 }

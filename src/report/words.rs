@@ -107,6 +107,7 @@ pub(super) fn relation(language: Language, relation: Relation) -> String {
         Relation::PartOfBook => language.part_of_book(),
         Relation::ContainsBook => language.contains_book(),
         Relation::Overlap => language.overlap(),
+        Relation::Quotations => language.quotations(),
     }
 }
 

@@ -16,6 +16,9 @@ use crate::support::{
     simple,
 };
 
+/// The current version.
+const TODAY: u32 = 11;
+
 /// A folder that an older version made.
 fn unpacked(version: u32, into: &Path) -> PathBuf {
     let archive = format!("{}/tests/folders/format-{version}.tar.gz", env!("CARGO_MANIFEST_DIR"));
@@ -26,13 +29,13 @@ fn unpacked(version: u32, into: &Path) -> PathBuf {
 
 #[test]
 fn another_format_version_is_refused_with_advice() {
-    for (version, says) in [(11_u32, "update lapidary"), (1, "ingest the books again")] {
+    for (version, says) in [(TODAY + 1, "update lapidary"), (1, "ingest the books again")] {
         let dir = tempdir().unwrap();
         create(dir.path());
         set_version(dir.path(), version);
         for error in [refusal(RocksStore::open(dir.path())), refusal(RocksStore::open_or_create(dir.path()))] {
             assert!(
-                matches!(&error, StoreError::Version { found, supported: 10, .. } if *found == version.to_string())
+                matches!(&error, StoreError::Version { found, supported: TODAY, .. } if *found == version.to_string())
             );
             assert!(error.to_string().contains(says), "{error}");
         }
@@ -43,7 +46,7 @@ fn another_format_version_is_refused_with_advice() {
 fn a_newer_version_may_have_more_column_families() {
     let dir = tempdir().unwrap();
     create(dir.path());
-    set_version(dir.path(), 11);
+    set_version(dir.path(), TODAY + 1);
     database(dir.path()).create_cf("later", &Options::default()).unwrap();
     assert!(matches!(refusal(RocksStore::open(dir.path())), StoreError::Version { .. }));
 }
@@ -63,7 +66,7 @@ fn the_file_with_the_version_deceives_nobody() {
     let dir = tempdir().unwrap();
     let data = unpacked(8, dir.path());
     let file = data.join("lapidary.version");
-    fs::write(&file, "10").unwrap();
+    fs::write(&file, TODAY.to_string()).unwrap();
     let refused = refusal(RocksStore::open(&data));
     let says_what_to_do = |detail: &str| detail.contains("delete that file");
     assert!(matches!(&refused, StoreError::Damaged { detail, .. } if says_what_to_do(detail)), "{refused}");
@@ -75,7 +78,7 @@ fn the_file_with_the_version_deceives_nobody() {
         }
         let store = RocksStore::open(&data).unwrap();
         assert_eq!(store.verify(UNWATCHED).unwrap(), Vec::<String>::new());
-        assert_eq!(fs::read(&file).unwrap(), b"10");
+        assert_eq!(fs::read_to_string(&file).unwrap(), TODAY.to_string());
     }
 }
 
@@ -143,7 +146,7 @@ fn a_folder_of_an_older_version_becomes_one_of_today() {
         }
         raw(&data, |db| {
             let version = db.get_cf(db.cf_handle("meta").unwrap(), "version").unwrap();
-            assert_eq!(version, Some(10_u32.to_be_bytes().to_vec()));
+            assert_eq!(version, Some(TODAY.to_be_bytes().to_vec()));
         });
     }
 }

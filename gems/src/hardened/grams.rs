@@ -11,6 +11,9 @@ const SIGN: u32 = 3;
 /// One gram in this many can be selected.
 pub(super) const ELIGIBLE: u64 = 8;
 
+/// The size of a gem. In an index of a billion postings, one in 280,000 gems of an unrelated text is found by chance.
+pub(super) const GEM_BITS: u32 = 48;
+
 /// A few consecutive symbols.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Gram {
@@ -26,7 +29,7 @@ pub(super) struct Gram {
 impl Gram {
     /// The gem: mixed once more, because selected ranks are small numbers, while gems should be uniformly distributed.
     pub(super) fn gem(self) -> Gem {
-        Gem(mix(self.rank.wrapping_add(GAMMA)))
+        Gem(mix(self.rank.wrapping_add(GAMMA)) >> (u64::BITS - GEM_BITS))
     }
 }
 

@@ -46,6 +46,7 @@ pub(super) enum Hardened {
 
 impl Hardened {
     pub(super) const ALL: [Self; 2] = [Self::Coarse, Self::Fine];
+    pub(super) const GEM_BITS: u32 = grams::GEM_BITS;
 
     pub(super) fn characters_per_gem(self) -> u32 {
         match self {

@@ -380,7 +380,7 @@ pub(super) fn make_distinct(recipe: &KnownRecipe, book: &BookKey, gems: &mut Vec
             book: book.clone(),
             recipe: recipe.name().clone(),
             gem: recipe.shown(*gem),
-            bits: recipe.recipe.gem_bits(),
+            bits: recipe.gem_bits,
         });
     }
     let mut seen = HashSet::with_capacity(gems.len());

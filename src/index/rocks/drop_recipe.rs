@@ -125,6 +125,7 @@ fn erase(store: &RocksStore, recipe: &KnownRecipe) -> Result<(), StoreError> {
     left.0.retain(|known| recipe.former || known.number != recipe.number);
     for known in left.0.iter_mut().filter(|known| known.number == recipe.number) {
         (known.former, known.ready) = (false, false);
+        known.gem_bits = known.recipe.gem_bits();
     }
     *recipes = Arc::new(left);
     Ok(())

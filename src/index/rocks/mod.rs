@@ -32,6 +32,7 @@
 mod acknowledged;
 mod audit;
 mod backup;
+mod bits;
 mod build;
 mod change;
 mod drop_recipe;

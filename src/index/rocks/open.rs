@@ -17,7 +17,7 @@ use super::durable::durably;
 use super::error::{damaged, from_io, from_rocksdb, show};
 use super::owners::Owners;
 use super::read::RocksSnapshot;
-use super::recipes::{KnownRecipe, Recipes};
+use super::recipes::{FORMER_GEM_BITS, KnownRecipe, Recipes};
 use super::reserve::Reserve;
 use super::schema::{self, FORMAT_VERSION, Family, MetaKey, OLDEST_VERSION};
 use super::search::term_keys;
@@ -149,6 +149,7 @@ fn make_folder(dir: &Path) -> io::Result<()> {
 /// - Versions 6 and 7 post other gems than earlier ones, under a recipe that does not post all.
 /// - Version 8 has long lists by library, the owners of book numbers, and digests.
 /// - Version 9 has terms.
+/// - Version 11 writes gem lists in another form, and still reads the earlier one.
 fn migrate(store: &RocksStore, recipes: &Recipes, version: u32) -> Result<(), StoreError> {
     if version == FORMAT_VERSION {
         return Ok(());
@@ -397,7 +398,9 @@ fn load_recipes(store: &RocksStore) -> Result<Recipes, StoreError> {
         let has = |key: MetaKey<'_>| Ok(store.db.get_pinned_cf(meta, key.bytes()).map_err(failed)?.is_some());
         let (leaving, ready) = (has(MetaKey::Leaving(number))?, has(MetaKey::Ready(number))?);
         // The gems of a recipe that is being dropped are not renewed.
-        recipes.0.push(KnownRecipe { number, recipe, leaving, ready, former: former.is_some() && !leaving });
+        let gem_bits = if former.is_some() { FORMER_GEM_BITS } else { recipe.gem_bits() };
+        let former = former.is_some() && !leaving;
+        recipes.0.push(KnownRecipe { leaving, former, gem_bits, ..KnownRecipe::new(number, recipe, ready) });
     }
     let default = store.db.get_pinned_cf(meta, MetaKey::Default.bytes()).map_err(failed)?;
     let default = default.map(|value| schema::read_recipe(&value).ok_or_else(|| unreadable(&"the default recipe")));

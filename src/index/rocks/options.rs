@@ -3,7 +3,7 @@
 use rocksdb::statistics::StatsLevel;
 use rocksdb::{
     BlockBasedOptions, Cache, ColumnFamilyDescriptor, DBCompressionType, DBRecoveryMode, DEFAULT_COLUMN_FAMILY_NAME,
-    DataBlockIndexType, LogLevel, Options, SliceTransform,
+    LogLevel, Options, SliceTransform,
 };
 
 use super::schema::{self, Family};
@@ -113,18 +113,9 @@ pub(super) fn of_family(family: Family, cache: &Cache) -> Options {
             options.set_compression_type(DBCompressionType::None);
             options.set_bottommost_compression_type(DBCompressionType::None);
         }
-        // Hashes and packed numbers do not compress.
-        Family::Postings | Family::Lists => {
-            table.set_block_size(POSTINGS_BLOCK_BYTES);
-            // Find a bucket by its hash instead of scanning the block. Keep index entries close together, as the time
-            // of a check is dominated by memory access.
-            table.set_block_restart_interval(1);
-            table.set_index_block_restart_interval(8);
-            table.set_data_block_index_type(DataBlockIndexType::BinaryAndHash);
-            table.set_data_block_hash_ratio(0.75);
-            options.set_compression_type(DBCompressionType::None);
-            options.set_bottommost_compression_type(DBCompressionType::None);
-        }
+        // In a small index most buckets hold one posting, and what surrounds it compresses. In a large one, buckets are
+        // long and do not compress; then RocksDB stores them as they are.
+        Family::Postings | Family::Lists => table.set_block_size(POSTINGS_BLOCK_BYTES),
         // A search reads all of a term's list in order, or seeks in it.
         Family::Terms => {
             options.set_prefix_extractor(SliceTransform::create_fixed_prefix(schema::TERM_BYTES));

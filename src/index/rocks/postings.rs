@@ -25,6 +25,7 @@ use std::collections::BTreeMap;
 use lapidary_gems::Gem;
 use lapidary_gems::varint;
 
+use super::bits::{Numbers, pack, word};
 use super::owners::{LibraryNo, Owners};
 use super::recipes::KnownRecipe;
 use super::schema;
@@ -66,38 +67,6 @@ pub(super) struct Books<'a> {
     all: Numbers<'a>,
     at: usize,
     count: usize,
-}
-
-/// Numbers of equal width.
-#[derive(Debug, Clone, Copy)]
-struct Numbers<'a> {
-    bytes: &'a [u8],
-    /// In bits; at most 57.
-    width: usize,
-}
-
-impl<'a> Numbers<'a> {
-    /// Takes `count` numbers from the front of `bytes`.
-    fn take(bytes: &mut &'a [u8], count: usize, width: usize) -> Option<Self> {
-        let bytes = bytes.split_off(..count.checked_mul(width)?.div_ceil(8))?;
-        Some(Self { bytes, width })
-    }
-
-    #[inline]
-    fn get(self, i: usize) -> u64 {
-        let bit = i * self.width;
-        word(self.bytes, bit / 8) >> (bit % 8) & ((1 << self.width) - 1)
-    }
-}
-
-/// Reads eight bytes as little-endian. Bytes past the end are 0.
-#[inline]
-fn word(bytes: &[u8], at: usize) -> u64 {
-    let rest = bytes.get(at..).unwrap_or_default();
-    rest.first_chunk().map_or_else(
-        || rest.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
-        |eight| u64::from_le_bytes(*eight),
-    )
 }
 
 /// The higher bits of all gems, in unary.
@@ -209,8 +178,8 @@ impl<'a> Reader<'a> {
 
     /// The list of the gem with these lower bits. Reads no other list.
     pub(super) fn find(&self, rest: u64) -> Result<Option<List<'a>>, Unreadable> {
-        let high = usize::try_from(rest >> self.lows.width).map_err(|_| Unreadable)?;
-        let low = rest & ((1 << self.lows.width) - 1);
+        let high = usize::try_from(rest >> self.lows.width()).map_err(|_| Unreadable)?;
+        let low = rest & ((1 << self.lows.width()) - 1);
         let mut bit = if high == 0 { 0 } else { self.highs.behind_zero(high - 1) };
         while self.highs.has(bit) {
             // The bits before it are one for each gem, plus the zeros.
@@ -277,7 +246,7 @@ impl<'a> Lists<'a> {
             }
             self.bit += 1;
         }
-        let rest = ((self.bit - self.gem) as u64) << lows.width | lows.get(self.gem);
+        let rest = ((self.bit - self.gem) as u64) << lows.width() | lows.get(self.gem);
         let count = self.several.of(self.gem)?;
         let list = self.bucket.at(self.books, count);
         self.books += stored(count);
@@ -397,23 +366,6 @@ impl Writer {
         pack(&mut bytes, self.books.drain(..).map(|book| u64::from(book.0)), width);
         self.passed = 0;
         Some(bytes)
-    }
-}
-
-/// Appends numbers of `width` bits each, at most 57.
-fn pack(bytes: &mut Vec<u8>, numbers: impl Iterator<Item = u64>, width: u32) {
-    let (mut word, mut bits) = (0_u64, 0);
-    for number in numbers {
-        word |= number << bits;
-        bits += width;
-        while bits >= 8 {
-            bytes.push(word as u8);
-            word >>= 8;
-            bits -= 8;
-        }
-    }
-    if bits > 0 {
-        bytes.push(word as u8);
     }
 }
 

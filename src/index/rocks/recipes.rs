@@ -6,6 +6,9 @@ use super::owners::LibraryNo;
 use super::schema;
 use crate::index::StoreError;
 
+/// The size of gems by an earlier definition, in bits.
+pub(super) const FORMER_GEM_BITS: u32 = 64;
+
 /// A recipe of this store.
 #[derive(Debug, Clone)]
 pub(super) struct KnownRecipe {
@@ -18,16 +21,23 @@ pub(super) struct KnownRecipe {
     pub(super) ready: bool,
     /// Whether the gems in the store are by an earlier definition.
     pub(super) former: bool,
+    /// The size of the gems in the store, in bits.
+    pub(super) gem_bits: u32,
 }
 
 impl KnownRecipe {
+    pub(super) fn new(number: u16, recipe: Recipe, ready: bool) -> Self {
+        let gem_bits = recipe.gem_bits();
+        Self { number, recipe, leaving: false, ready, former: false, gem_bits }
+    }
+
     pub(super) fn name(&self) -> &RecipeName {
         self.recipe.name()
     }
 
-    /// Size of a gem in keys and lists, in bytes: 4 or 8.
+    /// Size of a gem in keys and lists, in bytes.
     pub(super) fn gem_bytes(&self) -> usize {
-        if self.recipe.gem_bits() <= u32::BITS { 4 } else { 8 }
+        self.gem_bits.div_ceil(u8::BITS) as usize
     }
 
     /// The gems of a book's list that have a posting.
@@ -43,7 +53,7 @@ impl KnownRecipe {
 
     /// Whether this recipe can produce the gem.
     pub(super) fn fits(&self, gem: Gem) -> bool {
-        gem.0.checked_shr(self.recipe.gem_bits()).unwrap_or(0) == 0
+        gem.0.checked_shr(self.gem_bits).unwrap_or(0) == 0
     }
 }
 

@@ -28,7 +28,7 @@ pub(super) fn add_recipe(store: &RocksStore, by: &Actor, recipe: &Recipe) -> Res
     let mut recipes = recipes.clone();
     // The first recipe is the default.
     let ready = recipes.0.is_empty();
-    recipes.0.push(KnownRecipe { number, recipe: recipe.clone(), leaving: false, ready, former: false });
+    recipes.0.push(KnownRecipe::new(number, recipe.clone(), ready));
     change.put_json(Family::Meta, MetaKey::Recipe(number).bytes(), recipe);
     if ready {
         change.batch.put_cf(store.family(Family::Meta), MetaKey::Ready(number).bytes(), []);

@@ -27,7 +27,7 @@ fn full() -> Report {
         Relation::SameText,
         Relation::PartOfBook,
         Relation::ContainsBook,
-        Relation::Overlap,
+        Relation::Quotations,
     ]) {
         found.relation = relation;
     }

@@ -17,7 +17,7 @@ use super::recipes::KnownRecipe;
 use crate::index::{BookKey, BookNo, Field, Library, Term};
 
 /// The version of everything in this module. Any change of a key, a value or an encoding needs a new version.
-pub(super) const FORMAT_VERSION: u32 = 10;
+pub(super) const FORMAT_VERSION: u32 = 11;
 /// The oldest version that is migrated when it is opened ([`super::open`]).
 pub(super) const OLDEST_VERSION: u32 = 2;
 
@@ -103,7 +103,7 @@ pub(super) enum Family {
     ///
     /// ```text
     /// ┌────────────┬────────────────────┐
-    /// │ recipe u16 │ gem u32, or u64    │ → how many books each library has in the list
+    /// │ recipe u16 │ gem u32, or u48    │ → how many books each library has in the list
     /// │            │ by its recipe      │
     /// ├────────────┼────────────────────┼──────────────────────┐
     /// │ recipe u16 │ gem                │ library's number u32 │ → list of its books
@@ -115,7 +115,7 @@ pub(super) enum Family {
     ///
     /// ```text
     /// ┌────────────┬────────────────────┬────────────┬──────────┐
-    /// │ recipe u16 │ gem u32, or u64    │ removed: 0 │ book u32 │ → nothing
+    /// │ recipe u16 │ gem u32, or u48    │ removed: 0 │ book u32 │ → nothing
     /// │            │ by its recipe      │ added:   1 │          │
     /// └────────────┴────────────────────┴────────────┴──────────┘
     ///  └──────── prefix: one gem ──────┘

@@ -55,7 +55,7 @@ pub(in crate::index::rocks) fn rest_of(recipe: &KnownRecipe, gem: Gem) -> u64 {
 
 /// The number of these lower bits.
 pub(in crate::index::rocks) fn rest_bits(recipe: &KnownRecipe) -> u32 {
-    recipe.recipe.gem_bits() - BUCKET_BITS
+    recipe.gem_bits - BUCKET_BITS
 }
 
 /// Parses a key of [`Family::Postings`] into the recipe's number and the bucket.
@@ -177,10 +177,8 @@ mod tests {
 
     #[test]
     fn the_keys_of_changes_have_one_order_as_bytes_and_as_numbers() {
-        let known = |(number, name): (u16, &str)| {
-            let recipe = name.parse().expect("a built-in recipe");
-            KnownRecipe { number, recipe, leaving: false, ready: true, former: false }
-        };
+        let known =
+            |(number, name): (u16, &str)| KnownRecipe::new(number, name.parse().expect("a built-in recipe"), true);
         let mut keys = Vec::new();
         for recipe in [(258, "hardened"), (1, "documented"), (3, "released")].map(known) {
             for gem in [0, 1, 255, 256, u64::from(u32::MAX)].map(Gem) {
