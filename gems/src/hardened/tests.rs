@@ -229,7 +229,8 @@ fn plainly(text: &str, window: usize) -> Vec<PlacedGem> {
         if let Some(start) = (0..end).rev().find(|start| weight(&symbols[*start..end]) >= 15) {
             let mut last = None;
             Grams::default().take(&symbols[start..end], |grams| last = grams.last().copied());
-            grams.push(last);
+            // Signs weigh more than sounds, so a gram may already end before the last symbol.
+            grams.push(last.filter(|gram: &Gram| gram.last == symbols[end - 1].end()));
         }
     }
     let gem = |gram: Gram| {
