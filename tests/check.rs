@@ -5,7 +5,9 @@ mod common;
 use std::collections::BTreeSet;
 
 use lapidary::api::{Amendment, Report};
-use lapidary::catalogue::{Allowable, Catalogue, CatalogueError, CheckOptions, Content, NewEntry, Query, Recipes};
+use lapidary::catalogue::{
+    Allowable, BookGems, Catalogue, CatalogueError, CheckOptions, Content, NewEntry, Query, Recipes,
+};
 use lapidary::index::{Actor, BookKey, Library, Rights, Validity};
 use lapidary::matching::{Reason, Relation, RuleChanges, Score, align};
 use lapidary_gems::{Gem, PlacedGem, Recipe, Rule, WrittenGem};
@@ -117,14 +119,14 @@ fn answered(case: &Case) -> Result<Report, CatalogueError> {
         let key = key(book.library, number);
         let past = |otherwise| Validity { from: None, until: "2000-01-01".parse().ok(), otherwise };
         let (rights, validity) = (book.rights, book.otherwise.map(past));
-        let content = Content::Gems { recipe: None, gems: gems(&book.gems) };
+        let content = Content::Gems(BookGems { recipe: None, gems: gems(&book.gems) });
         let entry = NewEntry::new(key.clone(), rights, content);
         catalogue.by(Actor::Local).add(NewEntry { validity, ..entry }).expect("added");
         let amendment = Amendment { disabled: Some(book.disabled), ..Amendment::default() };
         catalogue.by(Actor::Local).amend(&key, &amendment).expect("amended");
     }
     if !case.allowed_gems.is_empty() {
-        let list = Allowable::Gems(Content::Gems { recipe: None, gems: gems(&case.allowed_gems) });
+        let list = Allowable::Gems(Content::Gems(BookGems { recipe: None, gems: gems(&case.allowed_gems) }));
         catalogue.by(Actor::Local).allow("gems".parse().expect("a name"), list, None).expect("allowed");
     }
     if let Some(book) = case.allowed_book.and_then(|book| Some((case.books.get(book)?.library, book))) {
@@ -259,7 +261,7 @@ fn gems_that_stand_alone_count_half() {
     let recipe = Recipe::hardened();
     let digits = |gems: Vec<u64>| gems.into_iter().map(WrittenGem::Digits).collect::<Vec<_>>();
     let all: Vec<u64> = (1..=210).map(|i| i * 37 % 211).collect();
-    let content = Content::Gems { recipe: Some(recipe.name().clone()), gems: digits(all.clone()) };
+    let content = Content::Gems(BookGems { recipe: Some(recipe.name().clone()), gems: digits(all.clone()) });
     catalogue.by(Actor::Local).add(NewEntry::new(key("one", 0), Rights::Protected, content)).expect("added");
     // A text that shares only the gems at these positions. Its other gems occur in no book.
     let total = |common: &[usize]| {
@@ -325,7 +327,7 @@ fn a_passage_that_too_many_books_have_accuses_none_of_them() {
         scattered(10_000 * number).chain(passage.iter().copied()).chain(scattered(10_000 * number + 100)).collect()
     };
     for number in 1..=3 {
-        let content = Content::Gems { recipe: Some(recipe.name().clone()), gems: digits(&book(number)) };
+        let content = Content::Gems(BookGems { recipe: Some(recipe.name().clone()), gems: digits(&book(number)) });
         catalogue
             .by(Actor::Local)
             .add(NewEntry::new(key("one", number as usize), Rights::Protected, content))
@@ -443,7 +445,7 @@ fn several_recipes_answer_together() {
     assert_eq!(found(&checked(&catalogue, &disguised, &all)), [pair("00", "hardened")]);
 
     // A book of which only gems are known is found although it has none of the default recipe.
-    add(&catalogue, 1, Rights::Protected, Content::Gems { recipe: None, gems: gems(&released, &text) });
+    add(&catalogue, 1, Rights::Protected, Content::Gems(BookGems { recipe: None, gems: gems(&released, &text) }));
     assert_eq!(checked(&catalogue, &text, &one(&hardened)).verdict, Rights::Free);
     for options in [CheckOptions::default(), all] {
         let report = checked(&catalogue, &text, &options);

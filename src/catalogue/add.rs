@@ -9,7 +9,7 @@ use lapidary_gems::{Gem, PackedFold, PlacedGem, Recipe, RecipeName};
 use super::amend::checked;
 use super::choice::new_catalogue;
 use super::digest::{digest_after, digest_of};
-use super::entry::{Content, NewEntry};
+use super::entry::{BookGems, Content, NewEntry};
 use super::gate::Gated;
 use super::given::distinct;
 use super::{Catalogue, CatalogueError, Editor, Text};
@@ -54,7 +54,7 @@ impl Catalogue {
                 wanted.extend(both.map(|recipe| (recipe.name().clone(), recipe)));
                 (Cow::Borrowed(text.as_bytes()), text.as_str(), *clean)
             }
-            Content::Gems { recipe, gems } => {
+            Content::Gems(BookGems { recipe, gems }) => {
                 let recipe = self.recipe_named_or_of(recipe.as_ref(), gems)?;
                 wanted.insert(recipe.name().clone(), recipe);
                 let bytes = gems.iter().flat_map(|&gem| Gem::from(gem).0.to_le_bytes());
@@ -84,7 +84,7 @@ impl Catalogue {
         let gated = match (gate, &content) {
             (None, _) => None,
             (Some(gate), Content::Text { .. }) => Some(Gated::of_text(gate, stands, &text, self.recipes())),
-            (Some(gate), Content::Gems { .. }) => {
+            (Some(gate), Content::Gems(_)) => {
                 let recipe = wanted.values().next().cloned();
                 recipe.map(|recipe| Gated::of_gems(gate, &content, recipe)).transpose()?
             }
@@ -215,7 +215,7 @@ fn gems_of(
                 folds.iter().find_map(|fold| recipe.recut(fold)).unwrap_or_else(|| text.gems(&recipe))
             }
             Content::Text { .. } => text.gems(&recipe),
-            Content::Gems { gems, .. } => {
+            Content::Gems(BookGems { gems, .. }) => {
                 let placeless = |gem| PlacedGem { gem, place: None };
                 distinct(gems, &recipe)?.into_iter().map(placeless).collect()
             }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::given::distinct;
 use super::rows::put;
-use super::{Catalogue, CatalogueError, Content, Editor, Text};
+use super::{BookGems, Catalogue, CatalogueError, Content, Editor, Text};
 use crate::api::AllowList;
 use crate::index::{BookId, BookKey, NOTE_BYTES, RowChange, Table};
 
@@ -159,7 +159,7 @@ impl Editor<'_> {
                 };
                 Ok(recipes.iter().map(|recipe| (recipe.name().clone(), gems(recipe))).collect())
             }
-            Content::Gems { recipe, gems } => {
+            Content::Gems(BookGems { recipe, gems }) => {
                 let recipe = self.recipe_named_or_of(recipe.as_ref(), &gems)?;
                 let gems = distinct(&gems, &recipe)?.into_iter().map(|gem| recipe.write(gem));
                 Ok([(recipe.name().clone(), gems.collect())].into())

@@ -6,7 +6,7 @@ use jiff::civil::Date;
 use lapidary_gems::{RecipeError, RecipeName, Rule, WrittenGem};
 use serde::{Deserialize, Serialize};
 
-use super::Case;
+use super::{Case, TextOr};
 use crate::index::Library;
 use crate::language::Language;
 use crate::matching::{Identity, Passage, Relation, Score, Span};
@@ -16,39 +16,14 @@ use crate::position::Locator;
 const DEFAULT_LIMIT: usize = 100;
 
 /// What to check.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Query {
-    /// A text.
-    Text {
-        /// The text.
-        text: String,
-        /// Whether to strip print artifacts such as running heads and page numbers. `None`: the recipe decides.
-        clean: Option<bool>,
-    },
-    /// The gems of a text, in text order.
-    Gems(Vec<WrittenGem>),
-}
+pub type Query = TextOr<Vec<WrittenGem>>;
 
 impl Query {
-    /// A text; the recipe decides whether print artifacts are stripped.
-    #[must_use]
-    pub fn text(text: String) -> Self {
-        Self::Text { text, clean: None }
-    }
-
     /// The gems, unless the query is a text.
     pub(super) fn as_gems(&self) -> Option<&[WrittenGem]> {
         match self {
             Self::Text { .. } => None,
             Self::Gems(gems) => Some(gems),
-        }
-    }
-
-    /// The text, unless the query is a list of gems.
-    pub(crate) fn as_text(&self) -> Option<&str> {
-        match self {
-            Self::Text { text, .. } => Some(text),
-            Self::Gems(_) => None,
         }
     }
 }
@@ -123,20 +98,6 @@ impl Default for CheckOptions {
     }
 }
 
-impl Comparison {
-    /// Says where readers find what matches, by the locators of both texts.
-    pub fn locate(&mut self, a: &Locator, b: &Locator) {
-        for span in &mut self.spans {
-            span.query_at = span.query.bytes.map(|place| a.locate(place));
-            span.book_at = span.book.bytes.map(|place| b.locate(place));
-        }
-        for passage in &mut self.passages {
-            passage.query_at = Some(a.locate(passage.query));
-            passage.book_at = Some(b.locate(passage.book));
-        }
-    }
-}
-
 /// A comparison of two texts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
@@ -162,4 +123,18 @@ pub struct Comparison {
     pub exact: Identity,
     /// The passages around the matching parts, in the order of the first text.
     pub passages: Vec<Passage>,
+}
+
+impl Comparison {
+    /// Says where readers find what matches, by the locators of both texts.
+    pub fn locate(&mut self, a: &Locator, b: &Locator) {
+        for span in &mut self.spans {
+            span.query_at = span.query.bytes.map(|place| a.locate(place));
+            span.book_at = span.book.bytes.map(|place| b.locate(place));
+        }
+        for passage in &mut self.passages {
+            passage.query_at = Some(a.locate(passage.query));
+            passage.book_at = Some(b.locate(passage.book));
+        }
+    }
 }

@@ -50,25 +50,32 @@ impl NewEntry {
 }
 
 /// The content of a book.
+pub type Content = TextOr<BookGems>;
+
+/// The gems of a book, of one recipe.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Content {
-    /// Its text.
+pub struct BookGems {
+    /// The recipe. Default: the catalogue's default.
+    pub recipe: Option<RecipeName>,
+    /// The gems, in text order.
+    pub gems: Vec<WrittenGem>,
+}
+
+/// A text, or only its gems.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TextOr<G> {
+    /// A text.
     Text {
         /// The text.
         text: String,
         /// Whether to strip print artifacts such as running heads and page numbers. `None`: each recipe decides.
         clean: Option<bool>,
     },
-    /// Only its gems, of one recipe.
-    Gems {
-        /// The recipe. Default: the catalogue's default.
-        recipe: Option<RecipeName>,
-        /// The gems, in text order.
-        gems: Vec<WrittenGem>,
-    },
+    /// Its gems.
+    Gems(G),
 }
 
-impl Content {
+impl<G> TextOr<G> {
     /// A text; each recipe decides whether print artifacts are stripped.
     #[must_use]
     pub fn text(text: String) -> Self {
@@ -87,7 +94,7 @@ impl Content {
     pub(crate) fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text { text, .. } => Some(text),
-            Self::Gems { .. } => None,
+            Self::Gems(_) => None,
         }
     }
 }

@@ -12,7 +12,7 @@ use super::answer::{CheckOptions, Recipes};
 use super::check::{Asked, today};
 use super::checking::{Checking, InRecipe};
 use super::disguise::signs;
-use super::{CatalogueError, Content, Editor, Text};
+use super::{BookGems, CatalogueError, Content, Editor, Text};
 use crate::api::{Disguise, Report, Unless};
 use crate::index::{BookId, BookKey, BookNo, Coverage, Library, Outline, Rights, Snapshot};
 use crate::language::Language;
@@ -93,7 +93,7 @@ impl Gated {
 
     /// The query for gems of a recipe.
     pub(super) fn of_gems(gate: Gate, content: &Content, recipe: Recipe) -> Result<Self, CatalogueError> {
-        let Content::Gems { gems, .. } = content else { return Err(CatalogueError::NoText) };
+        let Content::Gems(BookGems { gems, .. }) = content else { return Err(CatalogueError::NoText) };
         let recipes = Recipes::Named(vec![recipe.name().clone()]);
         Ok(Self { gate, asked: Asked::of_gems(gems, vec![recipe])?, recipes, disguise: None })
     }

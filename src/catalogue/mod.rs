@@ -40,7 +40,7 @@ pub use decisions::{Case, SoughtDecisions};
 pub use digest::digests_of;
 pub(crate) use doctor::SOON;
 pub use editor::Editor;
-pub use entry::{Content, NewEntry};
+pub use entry::{BookGems, Content, NewEntry, TextOr};
 pub use error::CatalogueError;
 pub use find::Sought;
 pub use gate::Gate;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use lapidary::api::AllowList;
-use lapidary::catalogue::{Allowable, Content};
+use lapidary::catalogue::{Allowable, BookGems, Content};
 use lapidary::count::count;
 use lapidary::index::{BookId, BookKey, Library};
 use lapidary::report::clean;
@@ -90,7 +90,7 @@ impl Add {
             (Some(path), ..) => {
                 Allowable::Gems(Content::Text { text: read(self.input.reading, &path)?, clean: self.input.clean })
             }
-            (_, Some(gems), ..) => Allowable::Gems(Content::Gems { recipe: self.recipe, gems }),
+            (_, Some(gems), ..) => Allowable::Gems(Content::Gems(BookGems { recipe: self.recipe, gems })),
             (.., Some(library), Some(id)) => Allowable::Book(BookKey { library, id }),
             _ => return Err(Failure::Input("give --text, --gems, or --library and --book".to_owned())),
         };

@@ -99,7 +99,7 @@ impl<'o, W: Write> Demo<'o, W> {
         let entries = SHELF.iter().map(entry).collect::<Result<Vec<_>, _>>()?;
         let length = entries.iter().map(|entry| match &entry.content {
             Content::Text { text, .. } => (text.chars().count(), text.len()),
-            Content::Gems { .. } => (0, 0),
+            Content::Gems(_) => (0, 0),
         });
         let (characters, bytes) = length.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
         let recipes = catalogue.by(Actor::Local).ensure_recipes(&[])?;

@@ -10,7 +10,9 @@ use lapidary::api::{
     Imported, Job, Jobs, Key, Keys, MadeKey, MadeWebhook, NewBook, NewDecision, NewKey, NewWebhook, Page, Problem,
     Record, Recut, Report, Rotation, Stats, Task, ToAllow, Webhook, Webhooks,
 };
-use lapidary::catalogue::{Allowable, CheckOptions, Content, NewEntry, Query, Recipes, Sought, SoughtDecisions};
+use lapidary::catalogue::{
+    Allowable, BookGems, CheckOptions, Content, NewEntry, Query, Recipes, Sought, SoughtDecisions,
+};
 use lapidary::client::unanswered;
 use lapidary::description::Description;
 use lapidary::error::ErrorCode;
@@ -210,7 +212,7 @@ fn key_path(name: &str) -> String {
 fn parts(content: Content) -> (Option<String>, Option<bool>, Option<Vec<WrittenGem>>, Option<String>) {
     match content {
         Content::Text { text, clean } => (Some(text), clean, None, None),
-        Content::Gems { recipe, gems } => (None, None, Some(gems), recipe.map(Into::into)),
+        Content::Gems(BookGems { recipe, gems }) => (None, None, Some(gems), recipe.map(Into::into)),
     }
 }
 

@@ -12,7 +12,7 @@ use super::problem::{Problem, excerpt};
 use super::work::{Answer, work};
 use super::{State, body, parameters};
 use crate::api::{AllowList, AllowLists, ToAllow};
-use crate::catalogue::{Allowable, Content};
+use crate::catalogue::{Allowable, BookGems, Content};
 use crate::error::ErrorCode;
 use crate::index::BookId;
 
@@ -58,7 +58,7 @@ async fn put(request: HttpRequest, payload: Payload, state: Data<State>) -> Resu
                 return Err(Problem::new(ErrorCode::BadJson, "'clean' applies only to a text"));
             }
             (None, Some(gems), None, recipe) => {
-                Allowable::Gems(Content::Gems { recipe: recipe.map(TryInto::try_into).transpose()?, gems })
+                Allowable::Gems(Content::Gems(BookGems { recipe: recipe.map(TryInto::try_into).transpose()?, gems }))
             }
             (None, None, Some(book), None) => Allowable::Book(book),
             _ => {

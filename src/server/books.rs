@@ -18,7 +18,7 @@ use super::parameters;
 use super::problem::{Problem, excerpt};
 use super::work::{Answer, work};
 use crate::api::{Added, Amendment, NewBook, Outcome, Record, Unless};
-use crate::catalogue::{CatalogueError, Content, NewEntry};
+use crate::catalogue::{BookGems, CatalogueError, Content, NewEntry};
 use crate::description::Description;
 use crate::error::ErrorCode;
 use crate::extract::Extracted;
@@ -182,7 +182,9 @@ pub(super) fn entry_of(key: BookKey, written: NewBook) -> Result<NewEntry, Probl
             return Err(Problem::new(ErrorCode::BadJson, "'clean' applies only to a text; leave it out with gems"));
         }
         (None, Some(_), _) if written.keep_text => return Err(Problem::new(ErrorCode::BadJson, KEEPS_GEMS)),
-        (None, Some(gems), recipe) => Content::Gems { recipe: recipe.map(TryInto::try_into).transpose()?, gems },
+        (None, Some(gems), recipe) => {
+            Content::Gems(BookGems { recipe: recipe.map(TryInto::try_into).transpose()?, gems })
+        }
         (Some(_), None, Some(_)) => {
             let detail = "'recipe' applies only to gems; a text gets the gems of every recipe, so leave it out";
             return Err(Problem::new(ErrorCode::BadJson, detail));

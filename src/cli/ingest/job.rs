@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use hashbrown::{HashMap, HashSet};
-use lapidary::catalogue::{Content, Gate, NewEntry};
+use lapidary::catalogue::{BookGems, Content, Gate, NewEntry};
 use lapidary::description::Description;
 use lapidary::extract::{Book, Format};
 use lapidary::index::{BadName, BookId, BookKey, Rights, Validity};
@@ -63,7 +63,7 @@ impl Job {
         let entry = |content| NewEntry { key, rights, description, validity, content, allow_empty, keep_text, gate };
         let content = match source {
             Source::Text(text) => Content::Text { text, clean },
-            Source::Gems { recipe, gems } => Content::Gems { recipe, gems },
+            Source::Gems { recipe, gems } => Content::Gems(BookGems { recipe, gems }),
             Source::File(file) => {
                 // Given metadata overrides the file's own.
                 let known = entry(Content::Text { text: String::new(), clean });
