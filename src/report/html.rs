@@ -8,8 +8,8 @@ use super::disguise::{disguise, examples};
 use super::page::clean;
 use super::passages::{Room, Side, excerpts, legend, read_aloud, side_by_side};
 use super::words::{
-    certainty, disabled, edition, evidence, identity, odds, place, recipes, relation, rights, rule, shares, subject,
-    verdict, whole,
+    certainty, counted, disabled, edition, evidence, identity, odds, place, recipes, relation, rights, rule, shares,
+    subject, verdict, whole,
 };
 use crate::api::{Match, Report};
 use crate::language::Language;
@@ -154,7 +154,6 @@ fn one_match(
     texts: (&Texts<'_>, &Room),
 ) -> Markup {
     let Match { book, score, .. } = found;
-    let counted = report.gems.saturating_sub(report.common_gems + report.allowed_gems);
     let of_book = whole(score.common, score.share_of_book);
     let known = Some(book.bytes).filter(|bytes| *bytes > 0);
     html! {
@@ -173,7 +172,7 @@ fn one_match(
             p { (relation(language, found.relation)) }
             p { (shares(language, found)) }
             @if !found.spans.is_empty() {
-                (map(language, found, bytes, counted, known, of_book))
+                (map(language, found, bytes, counted(report), known, of_book))
                 (places(language, found))
                 (passages(language, at, found, texts))
             }

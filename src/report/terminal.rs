@@ -12,8 +12,8 @@ use crate::matching::Extent;
 use super::disguise::{disguise, examples};
 use super::page::{Page, clean};
 use super::words::{
-    certainty, disabled, edition, evidence, identity, odds, recipes, relation, rights, rule, shares, subject, verdict,
-    whole,
+    certainty, counted, disabled, edition, evidence, identity, odds, recipes, relation, rights, rule, shares, subject,
+    verdict, whole,
 };
 
 /// The maximum number of matches to describe. The rest are only counted.
@@ -104,8 +104,7 @@ impl<W: Write> Page<'_, W> {
         bytes: Option<u64>,
     ) -> io::Result<()> {
         let Match { book, score, .. } = found;
-        let uncounted = report.common_gems + report.allowed_gems;
-        let (plain, counted) = (Style::new(), report.gems.saturating_sub(uncounted));
+        let (plain, counted) = (Style::new(), counted(report));
         let title = book.title.as_deref().filter(|title| !clean(title).trim().is_empty());
         let title = format!("{}. {}", at + 1, title.map_or_else(|| language.no_title(), ToOwned::to_owned));
         self.say_at_most(TITLE_LINES, 0, &Style::new().bold(), &title)?;

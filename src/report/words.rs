@@ -69,6 +69,11 @@ pub(super) fn shares(language: Language, found: &Match) -> String {
     language.shares(found.score.common.into(), &text, &book)
 }
 
+/// The number of gems of the text that count.
+pub(super) fn counted(report: &Report) -> u32 {
+    report.gems.saturating_sub(report.common_gems).saturating_sub(report.allowed_gems)
+}
+
 /// Describes the rule for a match.
 pub(super) fn rule(language: Language, report: &Report) -> String {
     let mut rule = language.rule(report.rule.min_common.into());

@@ -193,6 +193,16 @@ fn five_hundred_matches() {
     assert!(text.contains("\n\n… and 490 more\n\nMethod\n"), "{text}");
 }
 
+/// A server may send any figures.
+#[test]
+fn figures_that_cannot_be_do_no_harm() {
+    let mut report = report(vec![found(Some("The Sea"), Rights::Protected)]);
+    (report.common_gems, report.allowed_gems) = (u32::MAX, u32::MAX);
+    assert!(printed(80, "novel.txt", &report, None).contains("The Sea"));
+    let page = html_report(English, "novel.txt", &report, None, &Texts::default(), jiff::Timestamp::UNIX_EPOCH);
+    assert!(page.contains("The Sea") && !page.contains("NaN"), "{page}");
+}
+
 #[test]
 fn counted_but_not_shown() {
     let mut report = report(vec![]);
