@@ -169,8 +169,8 @@ pub struct Report {
 const LOCATED: usize = 1_000;
 
 impl Report {
-    /// Says where readers find the spans and the disguised words, in a text with this locator and in the books. Only the first 1,000 spans get that,
-    /// so that a report does not become much longer.
+    /// Says where readers find the spans and the disguised words, in a text with this locator and in the books. Only the
+    /// first 1,000 spans get that, so that a report does not become much longer.
     pub fn locate(&mut self, text: &Locator) {
         let spans = self.matches.iter_mut().flat_map(|found| {
             let bytes = found.book.bytes;

@@ -86,7 +86,7 @@ impl<G> TextOr<G> {
     pub(super) fn into_text(self) -> Option<String> {
         match self {
             Self::Text { text, .. } => Some(text),
-            Self::Gems { .. } => None,
+            Self::Gems(_) => None,
         }
     }
 
