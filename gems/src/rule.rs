@@ -11,7 +11,8 @@ pub struct Rule {
     /// The minimum share of common gems, from 0 to 1: of the query or of the book, whichever share is larger.
     pub min_share: f64,
     /// The minimum share if fewer than [`Rule::FEW`] gems are common: a text that quotes a few sentences of a book has a small
-    /// share of it, and one that is a page of the book a large one.
+    /// share of it, and one that is a page of the book a large one. Of gems that overlap, which are one phrase, one counts;
+    /// and at least `min_common` must not overlap.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub min_share_of_few: f64,
     /// A gem in more than this many books of a library is boilerplate in that library: it is reported as common, and

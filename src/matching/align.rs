@@ -25,6 +25,8 @@ pub struct Alignment {
     pub evidence: f64,
     /// Number of common gems. Isolated gems count half.
     pub support: f64,
+    /// Number of common gems that do not overlap: several gems of one phrase count once.
+    pub apart: u32,
 }
 
 /// A passage of the query and the passage of the book that it matches.
@@ -111,8 +113,16 @@ pub fn align(
         let open =
             runs.iter_mut().rev().take(reach).filter(|run| run.reaches(q, b, reach)).min_by_key(|run| b - run.book.1);
         match open {
-            Some(run) => run.extend(q, b, weight),
-            None => runs.push(Run { common: 1, weight, query: (q, q), book: (b, b) }),
+            Some(run) => {
+                run.extend(q, b, weight);
+                let (last_q, last_b) = run.last_apart;
+                if !(overlap(&query[last_q], placed) || overlap(&book[last_b], &book[b])) {
+                    (run.apart, run.last_apart) = (run.apart + 1, (q, b));
+                }
+            }
+            None => {
+                runs.push(Run { common: 1, weight, query: (q, q), book: (b, b), apart: 1, last_apart: (q, b) });
+            }
         }
     }
     let covered = |part: fn(&Run) -> (usize, usize), of: usize| {
@@ -134,7 +144,8 @@ pub fn align(
     // Start from 0.0: the sum of nothing is -0.0.
     let sum = |of: fn(&Run) -> f64| runs.iter().fold(0.0, |sum, run| sum + run.firmness() * of(run));
     let (evidence, support) = (sum(|run| run.weight), sum(|run| f64::from(run.common)));
-    Alignment { relation, spans, evidence, support }
+    let apart = runs.iter().map(|run| run.apart).sum();
+    Alignment { relation, spans, evidence, support, apart }
 }
 
 /// Whether at least half of the common gems are in passages as short as quotations.
@@ -150,6 +161,9 @@ struct Run {
     weight: f64,
     query: (usize, usize),
     book: (usize, usize),
+    /// Number of gems that do not overlap, and the last of them.
+    apart: u32,
+    last_apart: (usize, usize),
 }
 
 impl Run {
@@ -173,6 +187,11 @@ impl Run {
         let (query, book) = (extent(query, self.query), extent(book, self.book));
         Span { common: self.common, query, book, query_at: None, book_at: None }
     }
+}
+
+/// Whether a gem begins before an earlier one of the same text ends.
+fn overlap(earlier: &PlacedGem, later: &PlacedGem) -> bool {
+    earlier.place.zip(later.place).is_some_and(|(earlier, later)| later.start < earlier.end)
 }
 
 fn extent(gems: &[PlacedGem], (first, last): (usize, usize)) -> Extent {
@@ -248,6 +267,19 @@ mod tests {
     }
 
     #[test]
+    fn the_gems_of_a_phrase_count_once() {
+        let gem = |gem, start| PlacedGem { gem: Gem(gem), place: Some(Place { start, end: start + 40 }) };
+        // Three that begin within the first, one that touches it, and one in another place of the book.
+        let query: Vec<_> = [0, 10, 39, 40, 500].iter().zip(1..).map(|(start, number)| gem(number, *start)).collect();
+        let book: Vec<_> = [0, 10, 39, 40, 9_000].iter().zip(1..).map(|(start, number)| gem(number, *start)).collect();
+        let apart = |query: &[PlacedGem], book: &[PlacedGem]| side_by_side(query, book).apart;
+        assert_eq!(apart(&query, &book), 3);
+        // Places in one of the two are enough; without any, all count.
+        let placeless: Vec<_> = book.iter().map(|gem| PlacedGem { place: None, ..*gem }).collect();
+        assert_eq!([apart(&query, &placeless), apart(&placeless, &book), apart(&placeless, &placeless)], [3, 3, 5]);
+    }
+
+    #[test]
     fn swapped_chapters_are_two_spans() {
         let Alignment { spans, .. } = side_by_side(&text((50..100).chain(0..50)), &text(0..100));
         let found: Vec<_> = spans.iter().map(|s| (s.common, s.query.gems.start, s.book.gems.start)).collect();
@@ -261,7 +293,7 @@ mod tests {
         assert_eq!(relation, Relation::PartOfBook);
         assert_eq!(spans[0].query.bytes, None);
         assert_eq!(spans[0].book.bytes, Some(Place { start: 500, end: 990 }));
-        let nothing = Alignment { relation: Relation::Overlap, spans: vec![], evidence: 0.0, support: 0.0 };
+        let nothing = Alignment { relation: Relation::Overlap, spans: vec![], evidence: 0.0, support: 0.0, apart: 0 };
         assert_eq!(side_by_side(&[], &[]), nothing);
     }
 

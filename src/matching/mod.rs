@@ -38,15 +38,17 @@ use crate::index::Rights;
 /// The errors of computing the alignment.
 pub fn is_match<E>(rule: &Rule, score: &Score, aligned: impl FnOnce() -> Result<Alignment, E>) -> Result<bool, E> {
     let share = score.share_of_query.max(score.share_of_book);
-    let few = score.common < Rule::FEW;
+    let few = score.common < Rule::FEW && rule.min_share_of_few > 0.0;
     if score.common < rule.fewest() || share < rule.min_share || (few && share < rule.min_share_of_few) {
         return Ok(false);
     }
-    if rule.min_evidence <= 0.0 && ALONE * f64::from(score.common) >= rule.min_support {
+    if !few && rule.min_evidence <= 0.0 && ALONE * f64::from(score.common) >= rule.min_support {
         return Ok(true);
     }
-    let Alignment { evidence, support, .. } = aligned()?;
-    Ok(evidence >= rule.min_evidence && support >= rule.min_support)
+    let Alignment { evidence, support, apart, .. } = aligned()?;
+    let share_apart = share * f64::from(apart) / f64::from(score.common);
+    let is_more_than_a_phrase = apart >= rule.fewest() && share_apart >= rule.min_share_of_few;
+    Ok(evidence >= rule.min_evidence && support >= rule.min_support && (!few || is_more_than_a_phrase))
 }
 
 /// Overrides for parts of a rule.
@@ -153,7 +155,8 @@ mod tests {
     fn gems_that_stand_alone_count_half() {
         let rule = Rule { min_common: 2, min_support: 2.0, ..Rule::default() };
         let met = |common, support| {
-            let alignment = Alignment { relation: Relation::Overlap, spans: Vec::new(), evidence: 0.0, support };
+            let (spans, apart) = (Vec::new(), common);
+            let alignment = Alignment { relation: Relation::Overlap, spans, evidence: 0.0, support, apart };
             is_match(&rule, &Score::new(common, 100, 100), || Ok::<_, ()>(alignment))
         };
         assert_eq!(
@@ -163,6 +166,19 @@ mod tests {
         assert!(by_score(&rule, Score::new(4, 100, 100)), "four are enough wherever they stand");
         let asks = Rule { min_evidence: 0.1, ..rule };
         assert_eq!(is_match(&asks, &Score::new(4, 100, 100), || Err("read")), Err("read"));
+    }
+
+    /// Below sixteen gems, those that do not overlap must be a large share.
+    #[test]
+    fn a_phrase_is_no_copy() {
+        let met = |common: u32, apart, of| {
+            let (spans, support) = (Vec::new(), f64::from(common));
+            let alignment = Alignment { relation: Relation::Quotations, spans, evidence: 0.0, support, apart };
+            is_match(&Rule::HARDENED, &Score::new(common, of, 1_000), || Ok::<_, ()>(alignment)).expect("no error")
+        };
+        assert_eq!([met(2, 2, 8), met(2, 1, 8), met(2, 2, 17)], [true, false, false]);
+        assert_eq!([met(6, 6, 50), met(6, 5, 50)], [true, false]);
+        assert_eq!([met(15, 14, 100), met(15, 11, 100), met(16, 3, 100)], [true, false, true]);
     }
 
     #[test]
