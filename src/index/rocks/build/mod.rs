@@ -135,11 +135,8 @@ fn fill<E: From<StoreError>>(
         text.map_or(Ok(()), |text| texts.put(&schema::book_key(number), text.as_bytes()))?;
         records.put(&schema::book_key(number), &schema::json(&record))?;
         let key = schema::id_key(&record.key);
-        match key.cmp(&key_before) {
-            Ordering::Greater => ids.put(&key, &schema::book_key(number))?,
-            Ordering::Equal => return Err(StoreError::Duplicate(schema::show_id_key(&key)).into()),
-            Ordering::Less => return Err(StoreError::Unordered(schema::show_id_key(&key)).into()),
-        }
+        follows(&key, &key_before)?;
+        ids.put(&key, &schema::book_key(number))?;
         key_before = key;
         LibrarySummary::count(&mut libraries, &record);
     }
@@ -160,6 +157,15 @@ fn fill<E: From<StoreError>>(
     }
     audit::commit(store, &Actor::Local, batch, vec![Action::Built { books: u64::from(next.0) }])?;
     Ok(store.flush()?)
+}
+
+/// Checks that the key of an id comes after the one before it.
+fn follows(key: &[u8], before: &[u8]) -> Result<(), StoreError> {
+    match key.cmp(before) {
+        Ordering::Greater => Ok(()),
+        Ordering::Equal => Err(StoreError::Duplicate(schema::show_id_key(key))),
+        Ordering::Less => Err(StoreError::Unordered(schema::show_id_key(key))),
+    }
 }
 
 /// Data collected for a recipe.
