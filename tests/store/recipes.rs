@@ -99,11 +99,12 @@ fn a_recipe_with_an_earlier_definition_does_not_come_back_while_it_is_being_drop
     set_earlier_hardened(dir.path());
     for _ in 0..2 {
         let store = RocksStore::open(dir.path()).unwrap();
+        // These gems are shorter than earlier ones were, so `verify` would not know them.
         assert_eq!(store.snapshot().recipes(), ["documented", "released"].map(recipe));
-        assert_eq!(store.verify(UNWATCHED).unwrap(), Vec::<String>::new());
     }
     let store = RocksStore::open(dir.path()).unwrap();
     store.drop_recipe(&Actor::Local, &wide, UNWATCHED).unwrap();
+    assert_eq!(store.verify(UNWATCHED).unwrap(), Vec::<String>::new());
     drop(store);
     assert_eq!(RocksStore::open(dir.path()).unwrap().snapshot().recipes(), ["documented", "released"].map(recipe));
     assert!(raw_keys(dir.path(), "gems").iter().all(|key| key.starts_with(&[0, 0])));
