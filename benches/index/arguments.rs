@@ -6,14 +6,18 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{Parser, ValueEnum};
+use lapidary_gems::Recipe;
 
 /// Benchmarks an index under load: building it from random gems, and checking over HTTP while books are added
 #[derive(Parser)]
 #[command(name = "cargo bench --bench index --", bin_name = "cargo bench --bench index --")]
 pub struct Arguments {
-    /// Numbers of postings. Builds an index of each size, from books with 200 gems
+    /// Numbers of gems of a recipe. Builds an index of each size, from books with 200 gems
     #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "1M,10M,100M")]
     pub postings: Vec<Size>,
+    /// The recipes of the catalogue, each with gems of its own. Checks use the first
+    #[arg(long, value_name = "RECIPE,…", value_delimiter = ',', default_value = "documented")]
+    pub recipes: Vec<Recipe>,
     /// Numbers of postings with a Zipf distribution, in which 1% of the gems exceed the cap
     #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "10M")]
     pub zipf: Vec<Size>,

@@ -1,11 +1,13 @@
 //! The content of an index: books generated from a seed, each independently of the others.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use lapidary::description::Description;
 use lapidary::index::{BookId, BookKey, Library, NewBook, Record, Rights, Standing};
 use lapidary_gems::{Gem, Place, PlacedGem, Recipe};
 
-use crate::random::{Purpose, Random};
+use crate::random::{Purpose, Random, scramble};
 
 /// Gems per book. A novel of some 100,000 words has several hundred.
 pub const GEMS: u64 = 200;
@@ -49,6 +51,12 @@ pub fn gems(random: Random) -> Vec<Gem> {
     random.permutation().take(GEMS as usize).map(|gem| Gem(gem.into())).collect()
 }
 
+/// A random 32-bit gem as one of this recipe, different from those of other such gems.
+pub fn of_recipe(gem: Gem, recipe: &Recipe) -> Gem {
+    let more = recipe.gem_bits() - u32::BITS;
+    Gem(gem.0 << more | u64::from(scramble(gem.0 as u32)) & ((1 << more) - 1))
+}
+
 pub fn id(book: u32) -> String {
     format!("book-{book:010}")
 }
@@ -57,14 +65,14 @@ pub fn id(book: u32) -> String {
 pub struct Shelf<'a> {
     data: &'a dyn Data,
     seed: u64,
-    recipe: &'a Recipe,
+    recipes: &'a [Recipe],
     library: Library,
     now: Timestamp,
 }
 
 impl<'a> Shelf<'a> {
-    pub fn new(data: &'a dyn Data, seed: u64, recipe: &'a Recipe) -> Result<Self, lapidary::index::BadName> {
-        Ok(Self { data, seed, recipe, library: "bench".parse()?, now: Timestamp::now() })
+    pub fn new(data: &'a dyn Data, seed: u64, recipes: &'a [Recipe]) -> Result<Self, lapidary::index::BadName> {
+        Ok(Self { data, seed, recipes, library: "bench".parse()?, now: Timestamp::now() })
     }
 
     pub fn book(&self, number: u32) -> NewBook {
@@ -75,9 +83,12 @@ impl<'a> Shelf<'a> {
             end += CHUNK_BYTES / 2 + random.below(CHUNK_BYTES);
             PlacedGem { gem, place: Some(Place { start, end }) }
         };
-        let gems: Vec<_> = self.data.gems(number).into_iter().map(placed).collect();
+        let drawn: Vec<_> = self.data.gems(number).into_iter().map(placed).collect();
+        let of = |recipe: &Recipe| {
+            drawn.iter().map(|placed| PlacedGem { gem: of_recipe(placed.gem, recipe), ..*placed }).collect()
+        };
+        let gems: BTreeMap<_, Vec<_>> = self.recipes.iter().map(|recipe| (recipe.name().clone(), of(recipe))).collect();
         let id = BookId::try_from(id(number)).expect("a short word is an id");
-        let name = self.recipe.name().clone();
         let record = Record {
             key: BookKey { library: self.library.clone(), id },
             rights: Rights::Protected,
@@ -92,10 +103,10 @@ impl<'a> Shelf<'a> {
             bytes: end,
             clean: None,
             text_kept: false,
-            gems: [(name.clone(), gems.len() as u32)].into(),
+            gems: gems.iter().map(|(name, gems)| (name.clone(), gems.len() as u32)).collect(),
             changed: self.now,
             standing: Standing::default(),
         };
-        NewBook { record, gems: [(name, gems)].into(), folds: Vec::new(), text: None, allow_empty: true }
+        NewBook { record, gems, folds: Vec::new(), text: None, allow_empty: true }
     }
 }

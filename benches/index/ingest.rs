@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use lapidary::index::{Actor, Administration as _, Library, RocksStore, Store as _, UNWATCHED};
-use lapidary_gems::Gem;
+use lapidary_gems::{Gem, Recipe, WrittenGem};
 use serde_json::json;
 
 use crate::arguments::Arguments;
@@ -26,13 +26,19 @@ const CLIENTS: u32 = 4;
 const LIBRARY: &str = "arrivals";
 
 /// The rows, measured with a separate server. The index is restored afterwards.
-pub fn rows(arguments: &Arguments, folder: &Path, queries: &[Query], table: &mut Table) -> Outcome<()> {
+pub fn rows(
+    arguments: &Arguments,
+    folder: &Path,
+    recipe: &Recipe,
+    queries: &[Query],
+    table: &mut Table,
+) -> Outcome<()> {
     // An interrupted run may have left some books.
     remove_arrivals(folder)?;
     let server = Server::start(arguments, folder)?;
     let traffic = Traffic::new(server.address, queries);
     traffic.warm_up(arguments.warm_up.0, arguments.duration())?;
-    let mut arrivals = Arrivals { seed: arguments.seed, address: server.address, count: 0 };
+    let mut arrivals = Arrivals { seed: arguments.seed, recipe, address: server.address, count: 0 };
     let checks = Pace::Open { rate: arguments.rate };
     let paced = format!("{}/s each", arguments.rate);
     let scenes = [
@@ -64,13 +70,14 @@ pub fn rows(arguments: &Arguments, folder: &Path, queries: &[Query], table: &mut
 }
 
 /// The books added so far.
-struct Arrivals {
+struct Arrivals<'a> {
     seed: u64,
+    recipe: &'a Recipe,
     address: SocketAddr,
     count: u32,
 }
 
-impl Arrivals {
+impl Arrivals<'_> {
     /// Adds one book after another for this long.
     fn feed(&mut self, pace: Pace, duration: Duration) -> Outcome<Latencies> {
         let mut connection = Connection::open(self.address)?;
@@ -81,7 +88,9 @@ impl Arrivals {
                 let due = begun + Duration::from_secs_f64(times.len() as f64 / rate);
                 thread::sleep(due.saturating_duration_since(Instant::now()));
             }
-            let gems: Vec<u64> = self.gems(self.count).iter().map(|gem| gem.0).collect();
+            let gems =
+                self.gems(self.count).into_iter().map(|gem| self.recipe.write(data::of_recipe(gem, self.recipe)));
+            let gems: Vec<WrittenGem> = gems.collect();
             let body = json!({ "rights": "protected", "title": "Just arrived", "gems": gems });
             let path = format!("/v1/libraries/{LIBRARY}/books/{}", data::id(self.count));
             let request = http::request("PUT", &path, "application/json", body.to_string().as_bytes());
@@ -104,7 +113,8 @@ impl Arrivals {
     fn verify(&self) -> Outcome<()> {
         let mut connection = Connection::open(self.address)?;
         for book in 0..self.count {
-            let query = Query::of_gems(self.gems(book), Right::Book { id: data::id(book), common: GEMS as u32 });
+            let query =
+                Query::of_gems(self.gems(book), self.recipe, Right::Book { id: data::id(book), common: GEMS as u32 });
             let (status, body) = connection.exchange(&query.request)?;
             query.right.verify(status, body)?;
         }

@@ -15,6 +15,9 @@ use crate::data::{Data, Shelf};
 use crate::table::Table;
 use crate::{Outcome, tell};
 
+/// The number of books in which gems with a posting are counted.
+const SAMPLE: u32 = 1000;
+
 /// The folder of the indexes.
 pub struct Workspace {
     path: PathBuf,
@@ -43,10 +46,11 @@ impl Workspace {
         &self,
         arguments: &Arguments,
         data: &dyn Data,
-        recipe: &Recipe,
+        recipes: &[Recipe],
         table: &mut Table,
     ) -> Outcome<PathBuf> {
-        let (folder, unfinished) = (self.join(data.name()), self.join(data.name() + ".unfinished"));
+        let name = recipes.iter().fold(data.name(), |name, recipe| format!("{name}-{}", recipe.name()));
+        let (folder, unfinished) = (self.join(&name), self.join(name + ".unfinished"));
         if folder.exists() {
             tell(format_args!("the index in {} is used again", folder.display()));
             return Ok(folder);
@@ -55,7 +59,7 @@ impl Workspace {
             fs::remove_dir_all(&unfinished)?;
         }
         tell(format_args!("bulk load of {} books", data.books()));
-        let stock = Shelf::new(data, arguments.seed, recipe)?;
+        let stock = Shelf::new(data, arguments.seed, recipes)?;
         let bar = ProgressBar::new(data.books().into());
         bar.set_style(ProgressStyle::with_template("{bar:30} {human_pos} of {human_len} books, {eta} left")?);
         let postings = Cell::new(0);
@@ -66,7 +70,7 @@ impl Workspace {
             Ok::<_, StoreError>(book)
         });
         let begun = Instant::now();
-        let store = RocksStore::build(&unfinished, std::slice::from_ref(recipe), books)?;
+        let store = RocksStore::build(&unfinished, recipes, books)?;
         let loaded = begun.elapsed().as_secs_f64();
         bar.finish_and_clear();
 
@@ -76,16 +80,22 @@ impl Workspace {
         let compacted = begun.elapsed().as_secs_f64();
         drop(store);
         fs::rename(&unfinished, &folder)?;
+        for recipe in recipes.iter().filter(|recipe| !recipe.posts_all()) {
+            let sample = (0..data.books().min(SAMPLE)).flat_map(|number| stock.book(number).gems.remove(recipe.name()));
+            let posted: Vec<bool> = sample.flat_map(|gems| recipe.posted(&gems)).collect();
+            let share = posted.iter().filter(|posted| **posted).count() as f64 / posted.len() as f64;
+            table.set(format!("gems of {} with a posting", recipe.name()), format_args!("{:.1} %", 100.0 * share));
+        }
         if arguments.wants(Rows::Load) {
             let rate = postings.get() as f64 / loaded;
-            table.set("bulk load, durable at the end", format_args!("{rate:.0} postings/s ({loaded:.1} s)"));
+            table.set("bulk load, durable at the end", format_args!("{rate:.0} gems/s ({loaded:.1} s)"));
             table.set("compaction behind it", format_args!("{compacted:.1} s"));
         }
         Ok(folder)
     }
 }
 
-/// Bytes on disk per posting.
+/// Bytes on disk per gem.
 #[derive(Clone, Copy)]
 pub struct Footprint {
     /// Posting lists only.
@@ -97,18 +107,23 @@ pub struct Footprint {
 }
 
 /// Measures the size of an index.
-pub fn footprint(folder: &Path, recipe: &Recipe, table: &mut Table) -> Outcome<Footprint> {
+pub fn footprint(folder: &Path, recipes: &[Recipe], table: &mut Table) -> Outcome<Footprint> {
     let store = RocksStore::open(folder)?;
-    let classes = store.snapshot().sizes(recipe.name())?.classes;
-    let postings = classes.iter().map(|class| class.gems).sum::<u64>() as f64;
-    let books = classes.iter().map(|class| class.books).sum::<u64>() as f64;
+    let (mut postings, mut information) = (0.0, 0.0);
+    for recipe in recipes {
+        let classes = store.snapshot().sizes(recipe.name())?.classes;
+        let gems = classes.iter().map(|class| class.gems).sum::<u64>() as f64;
+        let books = classes.iter().map(|class| class.books).sum::<u64>() as f64;
+        postings += gems;
+        information += gems * information_limit(books * 2_f64.powf(recipe.gem_bits().into()), gems) / 8.0;
+    }
     let disk = store.vitals()?.disk;
     let footprint = Footprint {
         lists: disk.postings as f64 / postings,
         whole: disk.used as f64 / postings,
-        limit: information_limit(books * 2_f64.powf(recipe.gem_bits().into()), postings) / 8.0,
+        limit: information / postings,
     };
-    table.set("posting lists on disk", format_args!("{:.2} bytes a posting", footprint.lists));
+    table.set("posting lists on disk", format_args!("{:.2} bytes a gem", footprint.lists));
     table.set("records, gem lists and ids beside them", format_args!("{:.2}", footprint.whole - footprint.lists));
     Ok(footprint)
 }

@@ -77,11 +77,11 @@ fn main() -> ExitCode {
 
 fn measure(arguments: &Arguments, [uniform, zipf, titles, texts]: &mut [Table; 4]) -> Outcome<()> {
     let workspace = Workspace::new(arguments)?;
-    let recipe = Recipe::documented();
+    let (_, recipe) = recipes(arguments)?;
     if [Rows::Load, Rows::Disk, Rows::Check, Rows::Text, Rows::Ingest].into_iter().any(|rows| arguments.wants(rows)) {
         let mut points = Vec::new();
         for size in &arguments.postings {
-            points.push(measure_uniform(arguments, *size, &workspace, &recipe, uniform)?);
+            points.push(measure_uniform(arguments, *size, &workspace, uniform)?);
         }
         if let Some(file) = &arguments.svg {
             plot::draw(file, &points)?;
@@ -89,7 +89,7 @@ fn measure(arguments: &Arguments, [uniform, zipf, titles, texts]: &mut [Table; 4
     }
     if arguments.wants(Rows::Zipf) {
         for size in &arguments.zipf {
-            measure_zipf(arguments, *size, &workspace, &recipe, zipf)?;
+            measure_zipf(arguments, *size, &workspace, zipf)?;
         }
     }
     if arguments.wants(Rows::Find) {
@@ -98,33 +98,28 @@ fn measure(arguments: &Arguments, [uniform, zipf, titles, texts]: &mut [Table; 4
         }
     }
     if let Some(corpus) = arguments.corpus.as_ref().filter(|_| arguments.wants(Rows::Folder)) {
-        corpus::rows(corpus, &workspace, &recipe, arguments.repeats, texts)?;
+        corpus::rows(corpus, &workspace, recipe, arguments.repeats, texts)?;
     }
     Ok(())
 }
 
 /// Measures an index of books with random gems.
-fn measure_uniform(
-    arguments: &Arguments,
-    size: Size,
-    workspace: &Workspace,
-    recipe: &Recipe,
-    table: &mut Table,
-) -> Outcome<Point> {
-    tell(format_args!("{size} postings"));
+fn measure_uniform(arguments: &Arguments, size: Size, workspace: &Workspace, table: &mut Table) -> Outcome<Point> {
+    let (recipes, recipe) = recipes(arguments)?;
+    tell(format_args!("{size} gems of each recipe"));
     table.column(format_args!("{size} postings"));
     let books = Uniform { seed: arguments.seed, books: u32::try_from(size.0.div_ceil(GEMS))? };
-    let folder = workspace.index(arguments, &books, recipe, table)?;
+    let folder = workspace.index(arguments, &books, recipes, table)?;
     let mut point = Point { postings: size.0, check: None, footprint: None };
     if arguments.wants(Rows::Disk) {
-        let footprint = load::footprint(&folder, recipe, table)?;
+        let footprint = load::footprint(&folder, recipes, table)?;
         table.set("information limit of the lists", format_args!("{:.2}", footprint.limit));
         point.footprint = Some(footprint);
     }
-    let queries: Vec<Query> = (0..arguments.queries.0).map(|number| Query::of_books(&books, number)).collect();
+    let queries: Vec<Query> = (0..arguments.queries.0).map(|number| Query::of_books(&books, recipe, number)).collect();
     if arguments.wants(Rows::Check) {
         check::tally(arguments, &folder, recipe, &queries, table)?;
-        let in_process = check::in_process(arguments, &folder, &queries)?;
+        let in_process = check::in_process(arguments, &folder, recipe, &queries)?;
         table.set("check of 200 gems, in process: p50 / p99", in_process);
         let server = Server::start(arguments, &folder)?;
         let alone = check::over_http(arguments, server.address, &queries, 1)?;
@@ -141,36 +136,37 @@ fn measure_uniform(
         server.stop()?;
     }
     if arguments.wants(Rows::Ingest) {
-        ingest::rows(arguments, &folder, &queries, table)?;
+        ingest::rows(arguments, &folder, recipe, &queries, table)?;
     }
     Ok(point)
 }
 
 /// Measures an index of books whose gems follow a Zipf distribution.
-fn measure_zipf(
-    arguments: &Arguments,
-    size: Size,
-    workspace: &Workspace,
-    recipe: &Recipe,
-    table: &mut Table,
-) -> Outcome<()> {
+fn measure_zipf(arguments: &Arguments, size: Size, workspace: &Workspace, table: &mut Table) -> Outcome<()> {
+    let (recipes, recipe) = recipes(arguments)?;
     tell(format_args!("{size} postings by a Zipf law"));
     let books = Zipf::new(arguments.seed, size.0, arguments.common_cap)?;
     table.column(format_args!("{size} postings"));
     table.set("different gems", books.distinct());
     table.set(format!("of these in more than {} books", arguments.common_cap), books.common());
-    let folder = workspace.index(arguments, &books, recipe, table)?;
-    load::footprint(&folder, recipe, table)?;
+    let folder = workspace.index(arguments, &books, recipes, table)?;
+    load::footprint(&folder, recipes, table)?;
     for (others, name) in [(Others::InNoBook, "in no book"), (Others::InBooks, "less common")] {
-        let queries: Vec<Query> = (0..arguments.queries.0).map(|number| books.query(number, others)).collect();
+        let queries: Vec<Query> = (0..arguments.queries.0).map(|number| books.query(number, recipe, others)).collect();
         let row = format!("check of 50 common gems and 150 {name}");
-        table.set(format!("{row}, in process: p50 / p99"), check::in_process(arguments, &folder, &queries)?);
+        table.set(format!("{row}, in process: p50 / p99"), check::in_process(arguments, &folder, recipe, &queries)?);
         let server = Server::start(arguments, &folder)?;
         let over_http = check::over_http(arguments, server.address, &queries, 1)?;
         table.set(format!("{row}, over HTTP: p50 / p99"), over_http);
         server.stop()?;
     }
     Ok(())
+}
+
+/// The recipes of the catalogue, and the one of the checks.
+fn recipes(arguments: &Arguments) -> Outcome<(&[Recipe], &Recipe)> {
+    let first = arguments.recipes.first().ok_or("--recipes names none")?;
+    Ok((&arguments.recipes, first))
 }
 
 /// Reports progress on standard error.

@@ -1,6 +1,6 @@
 //! Prepared checks and the expected response to each.
 
-use lapidary_gems::Gem;
+use lapidary_gems::{Gem, Recipe, WrittenGem};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -30,9 +30,11 @@ pub enum Right {
 }
 
 impl Query {
-    pub fn of_gems(gems: Vec<Gem>, right: Right) -> Self {
-        let numbers: Vec<u64> = gems.iter().map(|gem| gem.0).collect();
-        let body = json!({ "gems": numbers }).to_string();
+    /// A check of these 32-bit gems, as gems of a recipe.
+    pub fn of_gems(gems: Vec<Gem>, recipe: &Recipe, right: Right) -> Self {
+        let gems: Vec<Gem> = gems.into_iter().map(|gem| data::of_recipe(gem, recipe)).collect();
+        let written: Vec<WrittenGem> = gems.iter().map(|gem| recipe.write(*gem)).collect();
+        let body = json!({ "gems": written }).to_string();
         Self { request: http::request("POST", "/v1/checks", "application/json", body.as_bytes()), gems, right }
     }
 
@@ -42,12 +44,12 @@ impl Query {
     }
 
     /// Half of the queries are books with a tenth of their gems changed; the other half match no book.
-    pub fn of_books(books: &Uniform, number: u64) -> Self {
+    pub fn of_books(books: &Uniform, recipe: &Recipe, number: u64) -> Self {
         let mut random = Random::new(books.seed, Purpose::Query, number);
         let strangers = data::gems(Random::new(books.seed, Purpose::Stranger, number));
         if number.is_multiple_of(2) {
             let right = Right::Nothing { gems: strangers.len() as u32, common: 0 };
-            return Self::of_gems(strangers, right);
+            return Self::of_gems(strangers, recipe, right);
         }
         let book = random.below(books.books.into()) as u32;
         let mut gems = books.gems(book);
@@ -56,7 +58,7 @@ impl Query {
         for some in gems.chunks_exact_mut(CHANGED) {
             some[random.below(CHANGED as u64) as usize] = others.next().expect("there are as many others as gems");
         }
-        Self::of_gems(gems, Right::Book { id: data::id(book), common: common as u32 })
+        Self::of_gems(gems, recipe, Right::Book { id: data::id(book), common: common as u32 })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Books whose gems follow a Zipf distribution: the gem of rank r is in C/r books, and at most in all.
 
-use lapidary_gems::Gem;
+use lapidary_gems::{Gem, Recipe};
 
 use crate::Outcome;
 use crate::data::{Data, GEMS};
@@ -57,7 +57,7 @@ impl Zipf {
     }
 
     /// A check of 50 common gems and 150 others.
-    pub fn query(&self, number: u64, others: Others) -> Query {
+    pub fn query(&self, number: u64, recipe: &Recipe, others: Others) -> Query {
         let mut random = Random::new(self.seed, Purpose::Query, number);
         let (common, end) = (COMMON * self.distinct() as f64, self.distinct() as u64);
         let mut ranks = random.different(COMMON_IN_QUERY, 0, (common / CLEARLY) as u64);
@@ -68,7 +68,7 @@ impl Zipf {
             Others::InBooks => (((common * CLEARLY) as u64, end), Right::Common(COMMON_IN_QUERY as u32)),
         };
         ranks.extend(random.different(GEMS as usize - COMMON_IN_QUERY, from, end));
-        Query::of_gems(ranks.into_iter().map(|rank| self.gem(rank as u32)).collect(), right)
+        Query::of_gems(ranks.into_iter().map(|rank| self.gem(rank as u32)).collect(), recipe, right)
     }
 
     fn gem(&self, rank: u32) -> Gem {

@@ -6,7 +6,6 @@ use lapidary::index::{
 use lapidary_gems::Gem;
 use tempfile::tempdir;
 
-use crate::common::set_earlier_hardened;
 use crate::support::{ALL, alone, book, create, gem, key, placed, raw_keys, recipe, recipe_name, simple};
 
 #[test]
@@ -85,29 +84,6 @@ fn a_recipe_that_is_being_dropped_is_gone_for_all_but_verify() {
     store.add_recipe(&Actor::Local, &recipe("hardened")).unwrap();
     assert_eq!(store.snapshot().tally(&wide, &all, ALL).unwrap(), Tally::default());
     clean(&store);
-}
-
-#[test]
-fn a_recipe_with_an_earlier_definition_does_not_come_back_while_it_is_being_dropped() {
-    let dir = tempdir().unwrap();
-    let store = create(dir.path());
-    let wide = recipe_name("hardened");
-    let gems = |name| (name, (0..4).map(|i| placed(name, i)).collect());
-    store.put(&Actor::Local, vec![book(key("lib", "1"), &[gems("documented"), gems("hardened")])]).unwrap();
-    assert!(matches!(store.drop_recipe(&Actor::Local, &wide, &stops_after(0)), Err(StoreError::Stopped)));
-    drop(store);
-    set_earlier_hardened(dir.path());
-    for _ in 0..2 {
-        let store = RocksStore::open(dir.path()).unwrap();
-        // These gems are shorter than earlier ones were, so `verify` would not know them.
-        assert_eq!(store.snapshot().recipes(), ["documented", "released"].map(recipe));
-    }
-    let store = RocksStore::open(dir.path()).unwrap();
-    store.drop_recipe(&Actor::Local, &wide, UNWATCHED).unwrap();
-    assert_eq!(store.verify(UNWATCHED).unwrap(), Vec::<String>::new());
-    drop(store);
-    assert_eq!(RocksStore::open(dir.path()).unwrap().snapshot().recipes(), ["documented", "released"].map(recipe));
-    assert!(raw_keys(dir.path(), "gems").iter().all(|key| key.starts_with(&[0, 0])));
 }
 
 #[test]

@@ -152,6 +152,35 @@ fn a_folder_of_an_older_version_becomes_one_of_today() {
 }
 
 #[test]
+fn a_recipe_with_an_earlier_definition_does_not_come_back_while_it_is_being_dropped() {
+    let dir = tempdir().unwrap();
+    let data = unpacked(9, dir.path());
+    let mut number = Vec::new();
+    raw(&data, |db| {
+        let meta = db.cf_handle("meta").unwrap();
+        let recipes = db.prefix_iterator_cf(meta, "recipe\0").map(Result::unwrap);
+        let mut hardened = recipes.filter(|(_, value)| str::from_utf8(value).unwrap_or_default().contains("hardened"));
+        number = hardened.next().unwrap().0.strip_prefix(b"recipe\0").unwrap().to_vec();
+        db.put_cf(meta, [b"leaving\0", number.as_slice()].concat(), []).unwrap();
+    });
+    let of_recipe = || {
+        ["gems", "postings"].map(|family| raw_keys(&data, family).iter().filter(|key| key.starts_with(&number)).count())
+    };
+    for _ in 0..2 {
+        let store = RocksStore::open(&data).unwrap();
+        assert_eq!(store.snapshot().recipes(), ["documented"].map(recipe));
+        assert_eq!(store.verify(UNWATCHED).unwrap(), Vec::<String>::new());
+    }
+    assert!(of_recipe().iter().all(|count| *count > 0));
+    let store = RocksStore::open(&data).unwrap();
+    store.drop_recipe(&Actor::Local, &recipe_name("hardened"), UNWATCHED).unwrap();
+    assert_eq!(store.verify(UNWATCHED).unwrap(), Vec::<String>::new());
+    drop(store);
+    assert_eq!(RocksStore::open(&data).unwrap().snapshot().recipes(), ["documented"].map(recipe));
+    assert_eq!(of_recipe(), [0, 0]);
+}
+
+#[test]
 fn terms_that_were_written_in_part_are_completed_when_the_folder_is_opened() {
     let dir = tempdir().unwrap();
     let data = unpacked(8, dir.path());
