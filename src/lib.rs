@@ -47,6 +47,7 @@
 pub mod api;
 pub mod catalogue;
 pub mod description;
+pub mod duplicates;
 pub mod error;
 pub mod evaluate;
 pub mod extract;

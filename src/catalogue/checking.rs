@@ -43,11 +43,11 @@ pub(super) struct InRecipe<'a> {
 }
 
 /// The books of a snapshot with gems of one recipe.
-struct Stored<'a> {
-    snapshot: &'a dyn Snapshot,
-    recipe: &'a RecipeName,
+pub(super) struct Stored<'a> {
+    pub(super) snapshot: &'a dyn Snapshot,
+    pub(super) recipe: &'a RecipeName,
     /// Whether the catalogue is new and has no recipes yet.
-    is_new: bool,
+    pub(super) is_new: bool,
 }
 
 impl Stored<'_> {

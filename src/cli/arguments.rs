@@ -167,7 +167,8 @@ pub(super) struct RuleArguments {
     /// Minimum share of common gems in either text for a match, from 0 to 1 [default: the recipe's, 0 or 0.03]
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(super) min_share: Option<f64>,
-    /// Ignore a gem for a library's books if more than this many of them have it: it is boilerplate [default: 10000]
+    /// Ignore a gem for a library's books if more than this many of them have it: it is boilerplate [default: 10000;
+    /// with `duplicates`, 500]
     #[arg(long, value_name = "BOOKS")]
     common_cap: Option<u32>,
     /// Minimum evidence for a match: a rare gem in order counts 1, a common or scattered one less [default: 0]

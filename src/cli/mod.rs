@@ -15,6 +15,7 @@ mod compare;
 mod decisions;
 mod demo;
 mod doctor;
+mod duplicates;
 mod evaluate;
 mod failure;
 mod files;
@@ -67,6 +68,7 @@ enum Commands {
     Gems(text::Gems),
     Fold(text::Fold),
     Compare(compare::Compare),
+    Duplicates(duplicates::Duplicates),
     Books(books::Books),
     Keys(keys::Keys),
     Decisions(decisions::Decisions),
@@ -116,6 +118,7 @@ impl Command {
             Commands::Gems(task) => task.run(),
             Commands::Fold(task) => task.run(),
             Commands::Compare(task) => task.run(),
+            Commands::Duplicates(task) => task.run(),
             Commands::Books(task) => task.run(),
             Commands::Keys(task) => task.run(),
             Commands::Decisions(task) => task.run(),

@@ -20,8 +20,7 @@ const COMPRESSED: &str = "zst";
 
 /// Export a catalogue as JSON Lines, readable by any version and by other programs.
 ///
-/// An export has the books' metadata, their gems with positions, and their folds where kept. It has no texts: a catalogue
-/// does not store them.
+/// An export has the books' metadata, their gems with positions, and their folds and texts where kept.
 #[derive(Args)]
 pub(super) struct Export {
     #[command(flatten)]

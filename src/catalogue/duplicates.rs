@@ -1,0 +1,179 @@
+//! Which books of a catalogue are copies, editions or parts of one another.
+
+use hashbrown::HashMap;
+use lapidary_gems::{Probe, Recipe, RecipeName, Rule};
+use rayon::prelude::*;
+
+use super::check::today;
+use super::checking::Stored;
+use super::{Catalogue, CatalogueError};
+use crate::duplicates::{Group, Pair, group};
+use crate::index::{BookNo, Limits, Outline, Record, Snapshot, Watch};
+use crate::matching::{LookedUp, Question, Relation, RuleChanges, candidates, judge};
+
+/// Number of books read at a time.
+const AT_ONCE: usize = 1_000;
+/// A gem in more books than this does not connect them. Without a bound, a notice that 100,000 books begin with would
+/// cost ten billion comparisons.
+const COMMON_CAP: u32 = 500;
+
+/// Books that have text in common. The members of the group are their places in `books`.
+#[derive(Debug, Clone)]
+pub struct Duplicates {
+    /// The books.
+    pub books: Vec<Record>,
+    /// What connects them.
+    pub group: Group,
+}
+/// A book with at least this many earlier copies to the letter is only paired with the first of them.
+const MANY_COPIES: u32 = 100;
+
+impl Catalogue {
+    /// Finds all groups of books that have text in common, directly or through others: more than quotations, and as much as
+    /// the rule requires. Each book is compared with those that have a gem in common, so the time grows with the number of
+    /// books and of their copies.
+    ///
+    /// # Errors
+    /// [`CatalogueError::NoSuchRecipe`], and the errors of the store and of `watch`.
+    pub fn duplicates(
+        &self,
+        recipe: Option<&RecipeName>,
+        rule: RuleChanges,
+        watch: Watch<'_>,
+    ) -> Result<Vec<Duplicates>, CatalogueError> {
+        let snapshot = &*self.store.snapshot();
+        let known = snapshot.recipes();
+        let recipe = match recipe {
+            None => known.first(),
+            Some(name) => Some(
+                known
+                    .iter()
+                    .find(|known| known.name() == name)
+                    .ok_or_else(|| CatalogueError::no_such_recipe(name, &known))?,
+            ),
+        };
+        let Some(recipe) = recipe else { return Ok(Vec::new()) };
+        let rule = RuleChanges { common_cap: rule.common_cap.or(Some(COMMON_CAP)), ..rule }.on(recipe.rule());
+        let all = snapshot.libraries()?.iter().map(|library| library.books).sum();
+        let search = Search { snapshot, recipe, rule };
+        let (mut pairs, mut next, mut done) = (Vec::new(), BookNo(0), 0);
+        loop {
+            watch(done, all)?;
+            let books = snapshot.books(next, AT_ONCE)?;
+            let Some((last, _)) = books.last() else { break };
+            next = BookNo(last.0 + 1);
+            done += books.len() as u64;
+            let found: Vec<Vec<Pair<BookNo>>> = books
+                .par_iter()
+                .map(|(number, record)| search.earlier(*number, record))
+                .collect::<Result<_, CatalogueError>>()?;
+            pairs.extend(found.into_iter().flatten().map(|pair| pair.renumbered(|number| number.0)));
+        }
+        group(pairs).into_iter().map(|group| search.with_records(group)).collect()
+    }
+}
+
+struct Search<'a> {
+    snapshot: &'a dyn Snapshot,
+    recipe: &'a Recipe,
+    rule: Rule,
+}
+
+impl Search<'_> {
+    /// The books with smaller numbers that have text in common with this one. Each pair of books is so compared once.
+    fn earlier(&self, number: BookNo, record: &Record) -> Result<Vec<Pair<BookNo>>, CatalogueError> {
+        if record.is_disabled() {
+            return Ok(Vec::new());
+        }
+        let reader = Stored { snapshot: self.snapshot, recipe: self.recipe.name(), is_new: false };
+        let gems = self.snapshot.gems(self.recipe.name(), number)?.unwrap_or_default();
+        let probes: Vec<Probe> = gems.into_iter().map(|placed| Probe { placed, kept: true }).collect();
+        let digests: Vec<String> =
+            [Some(&record.digest), record.clean_digest.as_ref()].into_iter().flatten().cloned().collect();
+        if let Some(first) = self.first_of_many(number, &digests)? {
+            let (a, b, identical, relation) = (number, first, true, Relation::SameText);
+            return Ok(vec![Pair { a, b, identical, relation, share_of_a: 1.0, share_of_b: 1.0 }]);
+        }
+        let is_later = |other: BookNo, _: &Outline| other >= number;
+        let question = Question {
+            recipe: self.recipe,
+            rule: &self.rule,
+            probes: &probes,
+            digests: &digests,
+            library: None,
+            is_left_out: &is_later,
+            day: today(),
+            is_allowed: &|_| false,
+        };
+        let mut tally = candidates(&reader, &question)?;
+        for library in &mut tally.libraries {
+            library.books.retain(|(other, _)| *other < number);
+        }
+        let looked_up: Vec<LookedUp<'_>> =
+            tally.libraries.iter().map(|of| LookedUp::new(&reader, &question, of)).collect::<Result<_, _>>()?;
+        let mut pairs = Vec::new();
+        for found in judge(&reader, &question, &looked_up)?.matches {
+            let relation = match found.identical {
+                true => Relation::SameText,
+                false => looked_up[found.library].aligned(found.number)?.relation,
+            };
+            if relation == Relation::Quotations {
+                continue;
+            }
+            let (share_of_a, share_of_b) = match found.identical {
+                true => (1.0, 1.0),
+                false => (found.score.share_of_query, found.score.share_of_book),
+            };
+            let (a, b, identical) = (number, found.number, found.identical);
+            pairs.push(Pair { a, b, identical, relation, share_of_a, share_of_b });
+        }
+        Ok(pairs)
+    }
+
+    /// The first of very many earlier books with the same text.
+    fn first_of_many(&self, number: BookNo, digests: &[String]) -> Result<Option<BookNo>, CatalogueError> {
+        for digest in digests {
+            let limits = Limits { cap: MANY_COPIES, fewest: 0, library: None };
+            let copies = self.snapshot.with_digest(digest, limits)?;
+            let earlier: Vec<BookNo> = copies.into_iter().filter(|copy| *copy < number).collect();
+            if earlier.len() < MANY_COPIES as usize {
+                continue;
+            }
+            let outlines = self.snapshot.outline(&earlier[..1])?;
+            if outlines.into_iter().flatten().any(|outline| outline.is_of(digests)) {
+                return Ok(earlier.first().copied());
+            }
+        }
+        Ok(None)
+    }
+
+    /// Reads the records of a group. A book that was removed meanwhile is left out.
+    fn with_records(&self, group: Group) -> Result<Duplicates, CatalogueError> {
+        let numbers: Vec<BookNo> = group.members.iter().map(|number| BookNo(*number)).collect();
+        let records = self.snapshot.fetch(&numbers)?;
+        let books: Vec<(u32, Record)> =
+            group.members.iter().zip(records).filter_map(|(number, record)| Some((*number, record?))).collect();
+        Ok(Duplicates::of(books, group.pairs))
+    }
+}
+
+impl Duplicates {
+    /// The books with their numbers in `pairs`, in the order in which they are given.
+    fn of(books: Vec<(u32, Record)>, pairs: Vec<Pair<u32>>) -> Self {
+        let places: HashMap<u32, u32> = (0..).zip(&books).map(|(place, (number, _))| (*number, place)).collect();
+        let is_there = |pair: &Pair<u32>| places.contains_key(&pair.a) && places.contains_key(&pair.b);
+        let mut pairs: Vec<Pair<u32>> =
+            pairs.into_iter().filter(is_there).map(|pair| pair.renumbered(|number| places[&number])).collect();
+        pairs.sort_unstable_by_key(|pair| (pair.a, pair.b));
+        let members = (0..books.len() as u32).collect();
+        Self { books: books.into_iter().map(|(_, record)| record).collect(), group: Group { members, pairs } }
+    }
+
+    /// The same with the books in the order of their names.
+    #[must_use]
+    pub fn ordered_by(self, name: impl Fn(&Record) -> String) -> Self {
+        let mut books: Vec<(u32, Record)> = (0..).zip(self.books).collect();
+        books.sort_by_cached_key(|(_, record)| name(record));
+        Self::of(books, self.group.pairs)
+    }
+}

@@ -1,0 +1,214 @@
+//! `lapidary duplicates` from outside: files, a catalogue, and what it writes.
+
+mod common;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use common::{Folder, prose, run};
+use serde_json::Value;
+
+/// The words of a text with every `each`th one replaced.
+fn revised(text: &str, each: usize) -> String {
+    let words = text.split(' ').enumerate();
+    words.map(|(i, word)| if i % each == each - 1 { "otherwise" } else { word }).collect::<Vec<_>>().join(" ")
+}
+
+/// A novel as text and as HTML, a revision and a collection with it, a copy of an essay, and a text of its own.
+fn shelf(folder: &Folder) -> PathBuf {
+    let (novel, essay) = (prose(1, 3_000), prose(2, 2_000));
+    folder.file("books/a/novel.txt", &novel);
+    folder.file("books/b/novel.html", format!("<html><body><p>{novel}</p></body></html>"));
+    folder.file("books/c/revised it's.txt", revised(&novel, 60));
+    folder.file("books/collection.txt", format!("{}\n\n{novel}\n\n{}", prose(3, 4_000), prose(4, 4_000)));
+    folder.file("books/essay.txt", &essay);
+    folder.file("books/essay (1).txt", &essay);
+    folder.file("books/alone.txt", prose(5, 3_000));
+    folder.path("books")
+}
+
+/// The files of each group, by their names below the folder.
+fn groups(folder: &Path, lines: &[Value]) -> Vec<BTreeSet<String>> {
+    lines.iter().map(|line| names(folder, &line["files"])).collect()
+}
+
+fn names(folder: &Path, files: &Value) -> BTreeSet<String> {
+    files.as_array().unwrap().iter().map(|file| name(folder, file)).collect()
+}
+
+fn name(folder: &Path, file: &Value) -> String {
+    Path::new(file.as_str().unwrap()).strip_prefix(folder).unwrap().display().to_string()
+}
+
+#[test]
+fn files_with_common_text_are_groups() {
+    let folder = Folder::new();
+    let books = shelf(&folder);
+    let lines = run("duplicates --json {}", &[&books]).expect(0).json();
+    let set = |names: &[&str]| names.iter().map(ToString::to_string).collect::<BTreeSet<_>>();
+    let novel = set(&["a/novel.txt", "b/novel.html", "c/revised it's.txt", "collection.txt"]);
+    let essay = set(&["essay.txt", "essay (1).txt"]);
+    assert_eq!(groups(&books, &lines), [novel, essay]);
+    assert_eq!(name(&books, &lines[0]["best"]), "collection.txt");
+    assert_eq!(lines[0]["reason"], "it is the most complete");
+    assert_eq!(name(&books, &lines[1]["best"]), "essay (1).txt");
+
+    let pairs: BTreeMap<(String, String), &Value> = lines[0]["pairs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|pair| ((name(&books, &pair["a"]), name(&books, &pair["b"])), pair))
+        .collect();
+    assert_eq!(pairs.len(), 6, "{pairs:?}");
+    let pair = |a: &str, b: &str| pairs[&(a.to_owned(), b.to_owned())];
+    assert_eq!(pair("a/novel.txt", "b/novel.html")["relation"], "same_text");
+    let same = &lines[1]["pairs"][0];
+    assert_eq!(
+        (&same["relation"], &same["share_of_a"], &same["share_of_b"]),
+        (&"identical".into(), &1.0.into(), &1.0.into())
+    );
+    assert_eq!(pair("a/novel.txt", "c/revised it's.txt")["relation"], "same_text");
+    let part = pair("a/novel.txt", "collection.txt");
+    assert_eq!(part["relation"], "part_of_book");
+    let (of_a, of_b) = (part["share_of_a"].as_f64().unwrap(), part["share_of_b"].as_f64().unwrap());
+    assert!(of_a > 0.95 && (0.2..0.35).contains(&of_b), "{part}");
+
+    let text = run("duplicates {}", &[&books]).expect(0).out;
+    assert!(text.contains("a part of the best (") && text.ends_with("2 groups, 6 texts in them\n"), "{text}");
+}
+
+#[test]
+fn a_table_has_a_line_for_each_text() {
+    let folder = Folder::new();
+    let books = shelf(&folder);
+    let written = run("duplicates --csv {}", &[&books]).expect(0).out;
+    let mut table = csv::Reader::from_reader(written.as_bytes());
+    assert_eq!(
+        table.headers().unwrap().iter().collect::<Vec<_>>(),
+        ["group", "text", "bytes", "best", "relation_to_best", "share_of_text", "share_of_best"]
+    );
+    let rows: Vec<csv::StringRecord> = table.records().map(Result::unwrap).collect();
+    assert_eq!(rows.len(), 6);
+    let row = |end: &str| rows.iter().find(|row| row[1].ends_with(end)).unwrap();
+    assert_eq!((&row("collection.txt")[3], &row("collection.txt")[4]), ("true", ""));
+    assert_eq!(
+        (&row("a/novel.txt")[0], &row("a/novel.txt")[3], &row("a/novel.txt")[4]),
+        ("1", "false", "part_of_book")
+    );
+    assert_eq!((&row("essay.txt")[0], &row("essay.txt")[4], &row("essay.txt")[5]), ("2", "identical", "1.0000"));
+}
+
+#[test]
+fn the_script_would_delete_copies_only() {
+    let folder = Folder::new();
+    let books = shelf(&folder);
+    fs::remove_file(books.join("collection.txt")).unwrap();
+    let script = run("duplicates --script {}", &[&books]).expect(0).out;
+    assert!(books.join("essay.txt").exists(), "it deletes nothing itself");
+    let file = folder.file("script.sh", script);
+    assert!(Command::new("sh").arg(file).status().unwrap().success());
+    let mut left: Vec<String> = walkdir::WalkDir::new(&books)
+        .into_iter()
+        .map(Result::unwrap)
+        .filter(|entry| entry.file_type().is_file())
+        .map(|entry| entry.path().strip_prefix(&books).unwrap().display().to_string())
+        .collect();
+    left.sort();
+    // HTML keeps more of a book than plain text.
+    assert_eq!(left, ["alone.txt", "b/novel.html", "essay (1).txt"]);
+}
+
+#[test]
+fn a_file_that_cannot_be_read_does_not_stop_the_others() {
+    let folder = Folder::new();
+    let books = shelf(&folder);
+    folder.file("books/broken.epub", "PK\u{3}\u{4}no archive");
+    let done = run("duplicates --json {}", &[&books]).expect(2);
+    assert_eq!(done.json().len(), 2);
+    assert!(done.err.contains("broken.epub"), "{}", done.err);
+}
+
+#[test]
+fn a_passage_that_many_texts_share_does_not_connect_them() {
+    let folder = Folder::new();
+    let notice = prose(100, 1_500);
+    for i in 0..8 {
+        folder.file(&format!("books/{i}.txt"), format!("{notice}\n\n{}", prose(i, 3_000)));
+    }
+    let books = folder.path("books");
+    assert_eq!(run("duplicates --json {}", &[&books]).expect(0).json().len(), 1);
+    assert_eq!(run("duplicates --json --common-cap 5 {}", &[&books]).expect(0).json().len(), 0);
+}
+
+#[test]
+fn very_many_copies_are_one_group() {
+    let folder = Folder::new();
+    let text = prose(1, 300);
+    for i in 0..250 {
+        folder.file(&format!("books/{i}.txt"), &text);
+    }
+    let lines = run("duplicates --json {}", &[folder.path("books")]).expect(0).json();
+    assert_eq!(lines.len(), 1);
+    assert_eq!(lines[0]["files"].as_array().unwrap().len(), 250);
+    // All pairs of the first hundred or so, and one for each of the others.
+    assert!(lines[0]["pairs"].as_array().unwrap().len() < 6_000);
+}
+
+#[test]
+fn a_catalogue_is_searched_across_libraries() {
+    let folder = Folder::new();
+    shelf(&folder);
+    let data = folder.data();
+    for library in ["one", "two"] {
+        let line = format!("ingest --data {{}} --library {library} --rights protected --id path {{}}");
+        run(&line, &[&data, &folder.path("books/a")]).expect(0);
+    }
+    let lines = run("duplicates --json --data {}", &[&data]).expect(0).json();
+    assert_eq!(lines[0]["files"], serde_json::json!(["one/novel.txt", "two/novel.txt"]));
+    assert_eq!(lines[0]["pairs"][0]["relation"], "identical");
+    let refused = run("duplicates --json --data {} --recipe documented", &[&data]).expect(2);
+    assert!(refused.err.contains("no recipe 'documented'"), "{}", refused.err);
+}
+
+/// Every related pair of the real books is in a group, and nothing else is.
+#[test]
+fn the_groups_of_the_real_books_are_the_known_ones() {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus");
+    if !corpus.exists() {
+        eprintln!("skipped: {} is missing", corpus.display());
+        return;
+    }
+    let lines = run("duplicates --json {}", &[&corpus]).expect(0).json();
+    let found: BTreeSet<(String, String)> = lines
+        .iter()
+        .flat_map(|line| line["pairs"].as_array().unwrap())
+        .map(|pair| (name(&corpus, &pair["a"]), name(&corpus, &pair["b"])))
+        .collect();
+    let known = fs::read_to_string(corpus.join("pairs.tsv")).unwrap();
+    let known: BTreeSet<(String, String)> = known
+        .lines()
+        .skip(1)
+        .map(|line| line.split('\t').collect::<Vec<_>>())
+        .filter(|pair| pair[2] != "different-translation")
+        .map(|pair| (pair[0].min(pair[1]).to_owned(), pair[0].max(pair[1]).to_owned()))
+        .collect();
+    let of_groups = groups(&corpus, &lines);
+    let is_in_a_group =
+        |(a, b): &(String, String)| of_groups.iter().any(|group| group.contains(a) && group.contains(b));
+    assert_eq!(known.iter().filter(|pair| !is_in_a_group(pair)).collect::<Vec<_>>(), Vec::<&(String, String)>::new());
+    // Books with the same title are the same work, even if no pair says so.
+    let catalogue = fs::read_to_string(corpus.join("catalogue.tsv")).unwrap();
+    let titles: BTreeMap<&str, &str> = catalogue
+        .lines()
+        .map(|line| line.split('\t').collect::<Vec<_>>())
+        .map(|row| (row[0], row[2].split(" [").next().unwrap_or_default()))
+        .collect();
+    let is_known =
+        |a: &str, b: &str| titles[a] == titles[b] || known.contains(&(a.min(b).to_owned(), a.max(b).to_owned()));
+    // So are the editions of an edition.
+    let is_edition = |a: &str, b: &str| titles.keys().any(|text| is_known(a, text) && is_known(text, b));
+    let strangers: Vec<_> = found.iter().filter(|(a, b)| !is_edition(a, b)).collect();
+    assert_eq!(strangers, Vec::<&(String, String)>::new());
+}
