@@ -113,17 +113,15 @@ impl Search<'_> {
             tally.libraries.iter().map(|of| LookedUp::new(&reader, &question, of)).collect::<Result<_, _>>()?;
         let mut pairs = Vec::new();
         for found in judge(&reader, &question, &looked_up)?.matches {
-            let relation = match found.identical {
-                true => Relation::SameText,
-                false => looked_up[found.library].aligned(found.number)?.relation,
+            let (relation, share_of_a, share_of_b) = if found.identical {
+                (Relation::SameText, 1.0, 1.0)
+            } else {
+                let relation = looked_up[found.library].aligned(found.number)?.relation;
+                (relation, found.score.share_of_query, found.score.share_of_book)
             };
             if relation == Relation::Quotations {
                 continue;
             }
-            let (share_of_a, share_of_b) = match found.identical {
-                true => (1.0, 1.0),
-                false => (found.score.share_of_query, found.score.share_of_book),
-            };
             let (a, b, identical) = (number, found.number, found.identical);
             pairs.push(Pair { a, b, identical, relation, share_of_a, share_of_b });
         }

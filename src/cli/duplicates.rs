@@ -94,8 +94,8 @@ impl Duplicates {
         let (mut groups, status) = match &self.data {
             Some(folder) => {
                 let catalogue = Catalogue::open(folder)?;
-                let named = |record: &Record| (record.key.to_string(), None);
-                (self.groups(&catalogue, named)?, Status::Done)
+                let name_of = |record: &Record| (record.key.to_string(), None);
+                (self.groups(&catalogue, name_of)?, Status::Done)
             }
             None => self.of_files()?,
         };
@@ -141,8 +141,8 @@ impl Duplicates {
         )?;
         bar.finish_and_clear();
         let names = read.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let named = |record: &Record| names.get(&record.key.id).cloned().unwrap_or_default();
-        let groups = self.groups(&catalogue, named)?;
+        let name_of = |record: &Record| names.get(&record.key.id).cloned().unwrap_or_default();
+        let groups = self.groups(&catalogue, name_of)?;
         Ok((groups, if unread.into_inner() { Status::WrongInput } else { Status::Done }))
     }
 
@@ -168,7 +168,7 @@ impl Duplicates {
         (name, entry)
     }
 
-    fn groups(&self, catalogue: &Catalogue, named: impl Fn(&Record) -> FileName) -> Result<Vec<Named>, Failure> {
+    fn groups(&self, catalogue: &Catalogue, name_of: impl Fn(&Record) -> FileName) -> Result<Vec<Named>, Failure> {
         let bar = bar("comparing");
         let found = catalogue.duplicates(self.recipe.as_ref().map(Recipe::name), self.rule.changes(), &|done, all| {
             bar.set_length(all);
@@ -176,9 +176,9 @@ impl Duplicates {
             Ok(())
         });
         bar.finish_and_clear();
-        let named = |found: Found| {
-            let found = found.ordered_by(|record| named(record).0);
-            let (names, formats): (Vec<String>, Vec<Option<Format>>) = found.books.iter().map(&named).unzip();
+        let with_best = |found: Found| {
+            let found = found.ordered_by(|record| name_of(record).0);
+            let (names, formats): (Vec<String>, Vec<Option<Format>>) = found.books.iter().map(&name_of).unzip();
             let copies: Vec<Copy<'_>> = found
                 .books
                 .iter()
@@ -188,7 +188,7 @@ impl Duplicates {
             let (best, merit) = best(&copies)?;
             Some(Named { found, names, best, merit })
         };
-        Ok(found?.into_iter().filter_map(named).collect())
+        Ok(found?.into_iter().filter_map(with_best).collect())
     }
 
     fn print(&self, groups: &[Named]) -> Result<(), Failure> {
