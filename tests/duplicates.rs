@@ -52,7 +52,7 @@ fn files_with_common_text_are_groups() {
     let essay = set(&["essay.txt", "essay (1).txt"]);
     assert_eq!(groups(&books, &lines), [novel, essay]);
     assert_eq!(name(&books, &lines[0]["best"]), "collection.txt");
-    assert_eq!(lines[0]["reason"], "it is the most complete");
+    assert_eq!(lines[0]["reason"], "most_complete");
     assert_eq!(name(&books, &lines[1]["best"]), "essay (1).txt");
 
     let pairs: BTreeMap<(String, String), &Value> = lines[0]["pairs"]
@@ -76,7 +76,8 @@ fn files_with_common_text_are_groups() {
     assert!(of_a > 0.95 && (0.2..0.35).contains(&of_b), "{part}");
 
     let text = run("duplicates {}", &[&books]).expect(0).out;
-    assert!(text.contains("a part of the best (") && text.ends_with("2 groups, 6 texts in them\n"), "{text}");
+    assert!(text.contains("part of the best: "), "{text}");
+    assert!(text.ends_with("2 groups of 6 texts with common text\n"), "{text}");
 }
 
 #[test]
@@ -98,6 +99,24 @@ fn a_table_has_a_line_for_each_text() {
         ("1", "false", "part_of_book")
     );
     assert_eq!((&row("essay.txt")[0], &row("essay.txt")[4], &row("essay.txt")[5]), ("2", "identical", "1.0000"));
+}
+
+#[test]
+fn a_page_shows_each_group() {
+    let folder = Folder::new();
+    let books = shelf(&folder);
+    let page = folder.path("groups.html");
+    let printed = run("duplicates --html {} --lang ru {}", &[&page, &books]).expect(0).out;
+    assert!(printed.ends_with("2 группы из 6 текстов с общими частями\n"), "{printed}");
+    let page = fs::read_to_string(page).unwrap();
+    // The first group has a picture of four texts and six pairs; a pair needs none.
+    let count = |what: &str| page.matches(what).count();
+    assert_eq!([count("<svg"), count("<circle"), count("<line"), count("class=\"best\"")], [1, 4, 6, 1]);
+    assert!(page.contains("revised it's.txt") && !page.contains("<script"), "{page}");
+    folder.file("books/<b>&.txt", prose(2, 2_000));
+    let page = folder.path("hostile.html");
+    run("duplicates --html {} {}", &[&page, &books]).expect(0);
+    assert!(fs::read_to_string(page).unwrap().contains("&lt;b&gt;&amp;.txt"));
 }
 
 #[test]

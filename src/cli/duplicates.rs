@@ -1,23 +1,25 @@
 //! `lapidary duplicates`: groups of files, or of books of a catalogue, with the same text or parts of it.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use clap::Args;
+use jiff::Timestamp;
 use lapidary::catalogue::{Catalogue, CatalogueError, Content, Duplicates as Found, NewEntry};
-use lapidary::count::count;
-use lapidary::duplicates::{Copy, Merit, Pair, best};
+use lapidary::duplicates::{Copy, Pair, best};
 use lapidary::extract::{Book, Extracted, Format};
 use lapidary::index::{Actor, BookId, BookKey, Record, Rights};
 use lapidary::matching::Relation;
+use lapidary::report::{Copies, html_duplicates, print_duplicates};
 use lapidary::shell::quoted;
 use lapidary_gems::Recipe;
 use serde::Serialize;
 
-use super::arguments::RuleArguments;
+use super::arguments::{LanguageArgument, RuleArguments};
 use super::failure::{Failure, Status};
 use super::files::{Choice, TextArguments, Usually, Walk};
 use super::jobs::bar;
@@ -55,6 +57,11 @@ pub(super) struct Duplicates {
     /// editions stay
     #[arg(long, conflicts_with = "data")]
     script: bool,
+    /// Also write an HTML page with a picture of each group
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    #[command(flatten)]
+    language: LanguageArgument,
     /// Files, or folders to read recursively
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
@@ -81,14 +88,6 @@ struct PairLine<'a> {
     share_of_b: f64,
 }
 
-/// A group with the names of its texts.
-struct Named {
-    found: Found,
-    names: Vec<String>,
-    best: usize,
-    merit: Merit,
-}
-
 impl Duplicates {
     pub(super) fn run(self) -> Result<Status, Failure> {
         let (mut groups, status) = match &self.data {
@@ -105,7 +104,7 @@ impl Duplicates {
     }
 
     /// The groups of files. They are compared in a temporary catalogue, so that their gems need no memory.
-    fn of_files(&self) -> Result<(Vec<Named>, Status), Failure> {
+    fn of_files(&self) -> Result<(Vec<Copies>, Status), Failure> {
         let folder = tempfile::tempdir();
         let folder = folder.map_err(|e| Failure::Failed(format!("cannot create a temporary folder: {e}")))?;
         let catalogue = Catalogue::open_or_create(folder.path())?;
@@ -168,7 +167,7 @@ impl Duplicates {
         (name, entry)
     }
 
-    fn groups(&self, catalogue: &Catalogue, name_of: impl Fn(&Record) -> FileName) -> Result<Vec<Named>, Failure> {
+    fn groups(&self, catalogue: &Catalogue, name_of: impl Fn(&Record) -> FileName) -> Result<Vec<Copies>, Failure> {
         let bar = bar("comparing");
         let found = catalogue.duplicates(self.recipe.as_ref().map(Recipe::name), self.rule.changes(), &|done, all| {
             bar.set_length(all);
@@ -179,125 +178,91 @@ impl Duplicates {
         let with_best = |found: Found| {
             let found = found.ordered_by(|record| name_of(record).0);
             let (names, formats): (Vec<String>, Vec<Option<Format>>) = found.books.iter().map(&name_of).unzip();
-            let copies: Vec<Copy<'_>> = found
-                .books
-                .iter()
-                .zip(formats)
-                .map(|(book, format)| Copy { bytes: book.bytes, format, description: &book.description })
-                .collect();
-            let (best, merit) = best(&copies)?;
-            Some(Named { found, names, best, merit })
+            let copies = found.books.iter().zip(formats).map(|(book, format)| {
+                let (bytes, description) = (book.bytes, &book.description);
+                Copy { bytes, format, description }
+            });
+            let (best, merit) = best(&copies.collect::<Vec<_>>())?;
+            let bytes = found.books.iter().map(|book| book.bytes).collect();
+            Some(Copies { names, bytes, best, merit, pairs: found.group.pairs })
         };
         Ok(found?.into_iter().filter_map(with_best).collect())
     }
 
-    fn print(&self, groups: &[Named]) -> Result<(), Failure> {
-        let mut out = out(self.json);
-        if self.csv {
-            return csv(&mut out, groups);
+    fn print(&self, groups: &[Copies]) -> Result<(), Failure> {
+        let language = self.language.lang;
+        if let Some(file) = &self.html {
+            let page = html_duplicates(language, groups, Timestamp::now());
+            fs::write(file, page).map_err(|e| Failure::Failed(format!("cannot write {}: {e}", file.display())))?;
         }
-        if self.script {
+        let mut out = out(self.json);
+        if self.json {
+            for group in groups {
+                serde_json::to_writer(&mut out, &line(group)).map_err(io::Error::from)?;
+                writeln!(out)?;
+            }
+        } else if self.csv {
+            csv(&mut out, groups)?;
+        } else if self.script {
             writeln!(
                 out,
                 "#!/bin/sh\n# Deletes the copies that `lapidary duplicates` found. Read it before you run it.\nset -eu"
             )?;
-        }
-        for (group, number) in groups.iter().zip(1..) {
-            if self.json {
-                serde_json::to_writer(&mut out, &group.line()).map_err(io::Error::from)?;
-                writeln!(out)?;
-            } else if self.script {
-                group.script(&mut out)?;
-            } else {
-                group.sentences(&mut out, number)?;
-            }
-        }
-        if !self.json && !self.script {
-            let texts = groups.iter().map(|group| group.names.len() as u64).sum();
-            let groups = count(groups.len() as u64, "group", "groups");
-            writeln!(out, "{groups}, {} in them", count(texts, "text", "texts"))?;
+            groups.iter().try_for_each(|group| script(&mut out, group))?;
+        } else {
+            print_duplicates(&mut out, language, groups)?;
         }
         Ok(())
     }
 }
 
-impl Named {
-    fn name(&self, member: u32) -> &str {
-        &self.names[member as usize]
-    }
-
-    fn line(&self) -> GroupLine<'_> {
-        let pair = |pair: &Pair<u32>| PairLine {
-            a: self.name(pair.a),
-            b: self.name(pair.b),
-            relation: pair.relation_name(),
-            share_of_a: pair.share_of_a,
-            share_of_b: pair.share_of_b,
-        };
-        GroupLine {
-            files: self.names.iter().map(String::as_str).collect(),
-            best: &self.names[self.best],
-            reason: self.merit.reason(),
-            pairs: self.found.group.pairs.iter().map(pair).collect(),
-        }
-    }
-
-    /// How a text relates to the best one, seen from the text, if they were compared.
-    fn to_best(&self, member: usize) -> Option<Pair<u32>> {
-        let (member, best) = (member as u32, self.best as u32);
-        let pair =
-            self.found.group.pairs.iter().find(|pair| (pair.a, pair.b) == (member.min(best), member.max(best)))?;
-        // Numbered so that the text comes first.
-        Some(pair.renumbered(|number| u32::from(number == best)))
-    }
-
-    fn sentences(&self, out: &mut impl Write, number: usize) -> io::Result<()> {
-        writeln!(out, "{number}. {}", self.names[self.best])?;
-        writeln!(out, "   the best: {}", self.merit.reason())?;
-        for (member, name) in self.names.iter().enumerate().filter(|(member, _)| *member != self.best) {
-            let relation = match self.to_best(member) {
-                None => "related to others of the group".to_owned(),
-                Some(Pair { identical: true, .. }) => "the same text".to_owned(),
-                Some(Pair { relation, share_of_a, share_of_b, .. }) => {
-                    let shares = format!("{} of it, {} of the best", percent(share_of_a), percent(share_of_b));
-                    format!("{} ({shares})", said(relation))
-                }
-            };
-            writeln!(out, "   {name}\n      {relation}")?;
-        }
-        Ok(())
-    }
-
-    fn script(&self, out: &mut impl Write) -> io::Result<()> {
-        let copies = (0..self.names.len()).filter(|member| {
-            let pair = self.to_best(*member).filter(|_| *member != self.best);
-            pair.is_some_and(|pair| pair.identical || pair.relation == Relation::SameText)
-        });
-        for (i, member) in copies.enumerate() {
-            if i == 0 {
-                writeln!(out, "\n# kept: {} ({})", quoted(&self.names[self.best]), self.merit.reason())?;
-            }
-            writeln!(out, "rm -- {}", quoted(&self.names[member]))?;
-        }
-        Ok(())
+fn line(group: &Copies) -> GroupLine<'_> {
+    let name = |text: u32| group.names[text as usize].as_str();
+    let pair = |pair: &Pair<u32>| PairLine {
+        a: name(pair.a),
+        b: name(pair.b),
+        relation: pair.relation_name(),
+        share_of_a: pair.share_of_a,
+        share_of_b: pair.share_of_b,
+    };
+    GroupLine {
+        files: group.names.iter().map(String::as_str).collect(),
+        best: &group.names[group.best],
+        reason: group.merit.as_str(),
+        pairs: group.pairs.iter().map(pair).collect(),
     }
 }
 
-fn csv(out: &mut impl Write, groups: &[Named]) -> Result<(), Failure> {
+/// Writes the lines of a script that deletes the copies of the best text of a group.
+fn script(out: &mut impl Write, group: &Copies) -> io::Result<()> {
+    let is_copy = |text: &usize| {
+        let pair = group.to_best(*text).filter(|_| *text != group.best);
+        pair.is_some_and(|pair| pair.identical || pair.relation == Relation::SameText)
+    };
+    for (i, text) in (0..group.names.len()).filter(is_copy).enumerate() {
+        if i == 0 {
+            writeln!(out, "\n# kept: {} ({})", quoted(&group.names[group.best]), group.merit.as_str())?;
+        }
+        writeln!(out, "rm -- {}", quoted(&group.names[text]))?;
+    }
+    Ok(())
+}
+
+fn csv(out: &mut impl Write, groups: &[Copies]) -> Result<(), Failure> {
     let mut table = csv::Writer::from_writer(out);
     let header = ["group", "text", "bytes", "best", "relation_to_best", "share_of_text", "share_of_best"];
     let failed = |e: csv::Error| Failure::Failed(e.to_string());
     table.write_record(header).map_err(failed)?;
     for (group, number) in groups.iter().zip(1_u64..) {
-        for (member, (name, book)) in group.names.iter().zip(&group.found.books).enumerate() {
-            let pair = group.to_best(member).filter(|_| member != group.best);
+        for (text, (name, bytes)) in group.names.iter().zip(&group.bytes).enumerate() {
+            let pair = group.to_best(text).filter(|_| text != group.best);
             let share = |of: fn(&Pair<u32>) -> f64| pair.as_ref().map(|pair| format!("{:.4}", of(pair)));
             table
                 .write_record([
                     number.to_string(),
                     name.clone(),
-                    book.bytes.to_string(),
-                    (member == group.best).to_string(),
+                    bytes.to_string(),
+                    (text == group.best).to_string(),
                     pair.as_ref().map(Pair::relation_name).unwrap_or_default().to_owned(),
                     share(|pair| pair.share_of_a).unwrap_or_default(),
                     share(|pair| pair.share_of_b).unwrap_or_default(),
@@ -306,17 +271,4 @@ fn csv(out: &mut impl Write, groups: &[Named]) -> Result<(), Failure> {
         }
     }
     Ok(table.flush()?)
-}
-
-fn said(relation: Relation) -> &'static str {
-    match relation {
-        Relation::SameText => "nearly the same text",
-        Relation::PartOfBook => "a part of the best",
-        Relation::ContainsBook => "contains the best",
-        Relation::Overlap | Relation::Quotations => "has passages of the best",
-    }
-}
-
-fn percent(share: f64) -> String {
-    format!("{:.0} %", 100.0 * share)
 }

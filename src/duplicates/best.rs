@@ -33,14 +33,14 @@ pub enum Merit {
 }
 
 impl Merit {
-    /// Why, in words.
+    /// Its name.
     #[must_use]
-    pub fn reason(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
-            Self::Complete => "it is the most complete",
-            Self::Format => "others are as complete, but its format keeps more of a book",
-            Self::Metadata => "others are as complete, but it has more metadata",
-            Self::First => "others are as good, and it is the first",
+            Self::Complete => "most_complete",
+            Self::Format => "best_format",
+            Self::Metadata => "most_metadata",
+            Self::First => "first",
         }
     }
 }

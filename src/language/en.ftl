@@ -276,3 +276,28 @@ compared_part_of_book = most of A is in B
 compared_contains_book = most of B is in A
 compared_overlap = A and B share passages
 compared_quotations = A and B share only quotations or other short passages
+
+## Groups of duplicates
+
+head_duplicates = Texts with common text
+head_number = No.
+head_to_best = Compared with the best
+duplicates = { $number } { $number ->
+    [one] group
+   *[other] groups
+} of { $texts } { $texts ->
+    [one] text
+   *[other] texts
+} with common text
+duplicates_picture = Each circle is a text, the longer the larger; the best is filled. Lines connect texts with common text, the more the thicker.
+is_best = the best
+best_complete = The best: no other is as complete.
+best_format = The best: others are as complete, but its format keeps more of a book.
+best_metadata = The best: others are as complete, but it has more metadata.
+best_first = The best: others are as good, and it is the first by name.
+to_best_identical = the same text
+to_best_same = nearly the same text: { $of_text } of it, { $of_best } of the best
+to_best_part = part of the best: { $of_text } of it, { $of_best } of the best
+to_best_whole = contains the best: { $of_text } of it, { $of_best } of the best
+to_best_overlap = has passages of the best: { $of_text } of it, { $of_best } of the best
+to_best_indirect = has text in common with others of the group only

@@ -195,4 +195,22 @@ messages! {
     compared_contains_book();
     compared_overlap();
     compared_quotations();
+
+    // Groups of duplicates.
+    head_duplicates();
+    head_number();
+    head_to_best();
+    duplicates(number: u64, texts: u64);
+    duplicates_picture();
+    is_best();
+    best_complete();
+    best_format();
+    best_metadata();
+    best_first();
+    to_best_identical();
+    to_best_same(of_text: &str, of_best: &str);
+    to_best_part(of_text: &str, of_best: &str);
+    to_best_whole(of_text: &str, of_best: &str);
+    to_best_overlap(of_text: &str, of_best: &str);
+    to_best_indirect();
 }

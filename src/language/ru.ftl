@@ -330,3 +330,30 @@ compared_part_of_book = большая часть A содержится в B
 compared_contains_book = большая часть B содержится в A
 compared_overlap = у A и B есть общие отрывки
 compared_quotations = у A и B общие только цитаты или другие короткие отрывки
+
+## Группы дубликатов
+
+head_duplicates = Тексты с общими частями
+head_number = №
+head_to_best = По сравнению с лучшим
+duplicates = { $number } { $number ->
+    [one] группа
+    [few] группы
+   *[many] групп
+} из { $texts } { $texts ->
+    [one] текста
+    [few] текстов
+   *[many] текстов
+} с общими частями
+duplicates_picture = Каждый круг — текст: чем длиннее, тем больше; лучший закрашен. Линии соединяют тексты с общими частями: чем больше общего, тем толще.
+is_best = лучший
+best_complete = Лучший: полнее остальных.
+best_format = Лучший: есть столь же полные, но его формат сохраняет больше.
+best_metadata = Лучший: есть столь же полные, но о нём больше сведений.
+best_first = Лучший: есть не хуже, но он первый по имени.
+to_best_identical = тот же текст
+to_best_same = почти тот же текст: { $of_text } его, { $of_best } лучшего
+to_best_part = часть лучшего: { $of_text } его, { $of_best } лучшего
+to_best_whole = содержит лучший: { $of_text } его, { $of_best } лучшего
+to_best_overlap = содержит отрывки лучшего: { $of_text } его, { $of_best } лучшего
+to_best_indirect = общие части только с другими текстами группы

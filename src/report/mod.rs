@@ -3,6 +3,7 @@
 
 mod comparison;
 mod disguise;
+mod duplicates;
 mod html;
 mod index;
 mod page;
@@ -13,6 +14,7 @@ mod tests;
 mod words;
 
 pub use self::comparison::{html_comparison, print_comparison};
+pub use self::duplicates::{Copies, html_duplicates, print_duplicates};
 pub use self::html::{Texts, html_report};
 pub use self::index::{Checked, Summary, html_index, summary};
 pub use self::page::{Page, clean, harmless, wrap};

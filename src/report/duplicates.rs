@@ -1,0 +1,152 @@
+//! Groups of duplicates: on a terminal, or as an HTML page with a picture of each group.
+
+use std::f64::consts::TAU;
+use std::io::{self, Write};
+
+use jiff::Timestamp;
+use maud::{Markup, html};
+
+use super::html::{date, whole_page};
+use super::page::clean;
+use crate::duplicates::{Merit, Pair};
+use crate::language::Language;
+use crate::matching::Relation;
+
+/// The maximum number of texts in a picture. More would be a tangle.
+const MOST_DRAWN: usize = 24;
+/// The size of a picture, the radius of its circle of texts, and that of the largest text.
+const SIZE: f64 = 240.0;
+const RADIUS: f64 = 95.0;
+const DOT: f64 = 14.0;
+
+/// A group of texts with common text.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Copies {
+    /// The names of the texts.
+    pub names: Vec<String>,
+    /// Their lengths in bytes.
+    pub bytes: Vec<u64>,
+    /// The best of them.
+    pub best: usize,
+    /// Why it is the best.
+    pub merit: Merit,
+    /// What connects them.
+    pub pairs: Vec<Pair<u32>>,
+}
+
+impl Copies {
+    /// How a text relates to the best one, if the two have text in common. The text is `a`, the best one `b`.
+    #[must_use]
+    pub fn to_best(&self, text: usize) -> Option<Pair<u32>> {
+        let (text, best) = (text as u32, self.best as u32);
+        let pair = self.pairs.iter().find(|pair| (pair.a, pair.b) == (text.min(best), text.max(best)))?;
+        Some(pair.renumbered(|number| u32::from(number == best)))
+    }
+
+    /// The texts other than the best.
+    fn others(&self) -> impl Iterator<Item = usize> {
+        (0..self.names.len()).filter(|text| *text != self.best)
+    }
+}
+
+/// Prints groups, and a summary.
+pub fn print_duplicates(out: &mut impl Write, language: Language, groups: &[Copies]) -> io::Result<()> {
+    for (group, number) in groups.iter().zip(1..) {
+        writeln!(out, "{number}. {}", group.names[group.best])?;
+        writeln!(out, "   {}", merit(language, group.merit))?;
+        for text in group.others() {
+            writeln!(out, "   {}\n      {}", group.names[text], relation(language, group, text))?;
+        }
+    }
+    writeln!(out, "{}", summary(language, groups))
+}
+
+/// Formats groups as an HTML page.
+#[must_use]
+pub fn html_duplicates(language: Language, groups: &[Copies], when: Timestamp) -> String {
+    let body = html! {
+        h1 { (summary(language, groups)) }
+        p class="quiet" { (language.checked_on(&date(when))) }
+        @if !groups.is_empty() { p class="quiet" { (language.duplicates_picture()) } }
+        @for (group, number) in groups.iter().zip(1..) {
+            h2 { (number) ". " (clean(&group.names[group.best])) }
+            p { (merit(language, group.merit)) }
+            (picture(language, group, number))
+            table class="index" {
+                tr { th { (language.head_number()) } th { (language.head_file()) } th { (language.head_to_best()) } }
+                @for (text, name) in group.names.iter().enumerate() {
+                    tr {
+                        td { (text + 1) }
+                        td { (clean(name)) }
+                        td { @if text == group.best { (language.is_best()) } @else { (relation(language, group, text)) } }
+                    }
+                }
+            }
+        }
+    };
+    whole_page(language, &language.head_duplicates(), &body)
+}
+
+fn summary(language: Language, groups: &[Copies]) -> String {
+    let texts = groups.iter().map(|group| group.names.len() as u64).sum();
+    language.duplicates(groups.len() as u64, texts)
+}
+
+fn merit(language: Language, merit: Merit) -> String {
+    match merit {
+        Merit::Complete => language.best_complete(),
+        Merit::Format => language.best_format(),
+        Merit::Metadata => language.best_metadata(),
+        Merit::First => language.best_first(),
+    }
+}
+
+/// How a text relates to the best of its group.
+fn relation(language: Language, group: &Copies, text: usize) -> String {
+    let Some(pair) = group.to_best(text) else { return language.to_best_indirect() };
+    let shares = [pair.share_of_a, pair.share_of_b].map(|share| language.percent(share));
+    let [of_text, of_best] = shares.each_ref().map(String::as_str);
+    match pair.relation {
+        _ if pair.identical => language.to_best_identical(),
+        Relation::SameText => language.to_best_same(of_text, of_best),
+        Relation::PartOfBook => language.to_best_part(of_text, of_best),
+        Relation::ContainsBook => language.to_best_whole(of_text, of_best),
+        Relation::Overlap | Relation::Quotations => language.to_best_overlap(of_text, of_best),
+    }
+}
+
+/// The texts of a group on a circle, the longer the larger, connected if they have text in common, the more the thicker.
+fn picture(language: Language, group: &Copies, number: usize) -> Markup {
+    let drawn = group.names.len().min(MOST_DRAWN);
+    if drawn < 3 {
+        return html! {};
+    }
+    let longest = group.bytes.iter().copied().max().unwrap_or_default().max(1) as f64;
+    let place = |text: usize| {
+        let angle = TAU * text as f64 / drawn as f64 - TAU / 4.0;
+        (SIZE / 2.0 + RADIUS * angle.cos(), SIZE / 2.0 + RADIUS * angle.sin())
+    };
+    let pairs = group.pairs.iter().filter(|pair| (pair.b as usize) < drawn);
+    html! {
+        svg class="group" width=(SIZE) height=(SIZE) viewBox=(format!("0 0 {SIZE} {SIZE}")) role="img"
+            aria-labelledby=(format!("group-{number}")) {
+            title id=(format!("group-{number}")) { (language.duplicates_picture()) }
+            @for pair in pairs {
+                @let ((x1, y1), (x2, y2)) = (place(pair.a as usize), place(pair.b as usize));
+                line x1=(rounded(x1)) y1=(rounded(y1)) x2=(rounded(x2)) y2=(rounded(y2))
+                    stroke-width=(rounded(1.0 + 4.0 * pair.share_of_a.max(pair.share_of_b))) {}
+            }
+            @for text in 0..drawn {
+                @let (x, y) = place(text);
+                circle class=(if text == group.best { "best" } else { "copy" }) cx=(rounded(x)) cy=(rounded(y))
+                    r=(rounded(DOT * (0.6 + 0.4 * (group.bytes[text] as f64 / longest).sqrt()))) {}
+                text x=(rounded(x)) y=(rounded(y + 4.0)) { (text + 1) }
+            }
+        }
+        @if drawn < group.names.len() { p class="quiet" { (language.more((group.names.len() - drawn) as u64)) } }
+    }
+}
+
+fn rounded(number: f64) -> String {
+    format!("{number:.1}")
+}
