@@ -280,7 +280,7 @@ compared_quotations = A and B share only quotations or other short passages
 ## Groups of duplicates
 
 head_duplicates = Texts with common text
-head_number = No.
+head_number = #
 head_to_best = Compared with the best
 duplicates = { $number } { $number ->
     [one] group

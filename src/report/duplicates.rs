@@ -68,7 +68,7 @@ pub fn html_duplicates(language: Language, groups: &[Copies], when: Timestamp) -
         h1 { (summary(language, groups)) }
         p class="quiet" { (language.checked_on(&date(when))) }
         @if !groups.is_empty() { p class="quiet" { (language.duplicates_picture()) } }
-        @for (group, number) in groups.iter().zip(1..) {
+        @for (group, number) in groups.iter().zip(1..) { section {
             h2 { (number) ". " (clean(&group.names[group.best])) }
             p { (merit(language, group.merit)) }
             (picture(language, group, number))
@@ -82,7 +82,7 @@ pub fn html_duplicates(language: Language, groups: &[Copies], when: Timestamp) -
                     }
                 }
             }
-        }
+        } }
     };
     whole_page(language, &language.head_duplicates(), &body)
 }

@@ -44,8 +44,8 @@ position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(
 ins { background: #ffd8d3; text-decoration: underline; text-decoration-thickness: 2px } del { background: #e2e6ea }
 mark { background: #fff0b3; color: inherit; text-decoration: underline dotted }
 .index td, .index th { text-align: left; vertical-align: top }
-.group line { stroke: currentColor; opacity: .45 } .group circle { fill: Canvas; stroke: currentColor }
-.group .best { fill: GrayText } .group text { fill: currentColor; font-size: .7em; text-anchor: middle } a { color: inherit }
+.group { width: 15rem } .group line { stroke: currentColor; opacity: .45 } .group circle { fill: Canvas; stroke: currentColor }
+.group .best { fill: GrayText } .group text { fill: currentColor; text-anchor: middle } a { color: inherit }
 @media screen and (prefers-color-scheme: dark) {
 body { color: #e6e9ed; background: #16191d } section { border-color: #3a4149 } .bar { fill: #333a42 }
 .quiet, dt, th, .unknown { color: #9aa4ae } text { fill: #9aa4ae }
