@@ -187,6 +187,15 @@ fn a_catalogue_is_searched_across_libraries() {
     let lines = run("duplicates --json --data {}", &[&data]).expect(0).json();
     assert_eq!(lines[0]["files"], serde_json::json!(["one/novel.txt", "two/novel.txt"]));
     assert_eq!(lines[0]["pairs"][0]["relation"], "identical");
+    // Only the duplicates of what is new.
+    run("ingest --data {} --library three --rights protected {}", &[&data, &folder.path("books/b")]).expect(0);
+    let last = run("books show --data {} --library three --json novel", &[&data]).expect(0).json().remove(0);
+    let last = last["changed"].as_str().unwrap();
+    let lines = run(&format!("duplicates --json --data {{}} --since {last}"), &[&data]).expect(0).json();
+    assert_eq!(lines.len(), 1);
+    let pairs: Vec<_> = lines[0]["pairs"].as_array().unwrap().iter().map(|pair| [&pair["a"], &pair["b"]]).collect();
+    assert_eq!(pairs, [["one/novel.txt", "three/novel"], ["three/novel", "two/novel.txt"]]);
+    assert_eq!(run("duplicates --json --data {} --since 2100-01-01T00:00:00Z", &[&data]).expect(0).json().len(), 0);
     let refused = run("duplicates --json --data {} --recipe documented", &[&data]).expect(2);
     assert!(refused.err.contains("no recipe 'documented'"), "{}", refused.err);
 }

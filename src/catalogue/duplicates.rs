@@ -1,6 +1,9 @@
 //! Which books of a catalogue are copies, editions or parts of one another.
 
-use hashbrown::HashMap;
+use std::iter;
+
+use hashbrown::{HashMap, HashSet};
+use jiff::Timestamp;
 use lapidary_gems::{Probe, Recipe, RecipeName, Rule};
 use rayon::prelude::*;
 
@@ -8,8 +11,19 @@ use super::check::today;
 use super::checking::Stored;
 use super::{Catalogue, CatalogueError};
 use crate::duplicates::{Group, Pair, group};
-use crate::index::{BookNo, Limits, Outline, Record, Snapshot, Watch};
+use crate::index::{BookNo, Limits, Outline, Record, Snapshot, StoreError, Watch};
 use crate::matching::{LookedUp, Question, Relation, RuleChanges, candidates, judge};
+
+/// Which duplicates to look for.
+#[derive(Debug, Clone, Default)]
+pub struct DuplicateOptions {
+    /// Compare by the gems of this recipe; if `None`, the catalogue's default.
+    pub recipe: Option<RecipeName>,
+    /// Changes to its rule.
+    pub rule: RuleChanges,
+    /// Look only for duplicates of the books that changed at this time or later.
+    pub since: Option<Timestamp>,
+}
 
 /// Number of books read at a time.
 const AT_ONCE: usize = 1_000;
@@ -25,6 +39,7 @@ pub struct Duplicates {
     /// What connects them.
     pub group: Group,
 }
+
 /// A book with at least this many earlier copies to the letter is only paired with the first of them.
 const MANY_COPIES: u32 = 100;
 
@@ -35,15 +50,10 @@ impl Catalogue {
     ///
     /// # Errors
     /// [`CatalogueError::NoSuchRecipe`], and the errors of the store and of `watch`.
-    pub fn duplicates(
-        &self,
-        recipe: Option<&RecipeName>,
-        rule: RuleChanges,
-        watch: Watch<'_>,
-    ) -> Result<Vec<Duplicates>, CatalogueError> {
+    pub fn duplicates(&self, options: &DuplicateOptions, watch: Watch<'_>) -> Result<Vec<Duplicates>, CatalogueError> {
         let snapshot = &*self.store.snapshot();
         let known = snapshot.recipes();
-        let recipe = match recipe {
+        let recipe = match &options.recipe {
             None => known.first(),
             Some(name) => Some(
                 known
@@ -53,19 +63,20 @@ impl Catalogue {
             ),
         };
         let Some(recipe) = recipe else { return Ok(Vec::new()) };
+        let rule = options.rule;
         let rule = RuleChanges { common_cap: rule.common_cap.or(Some(COMMON_CAP)), ..rule }.on(recipe.rule());
         let all = snapshot.libraries()?.iter().map(|library| library.books).sum();
-        let search = Search { snapshot, recipe, rule };
-        let (mut pairs, mut next, mut done) = (Vec::new(), BookNo(0), 0);
-        loop {
+        let recent = options.since.map(|since| recent(snapshot, since)).transpose()?;
+        let search = Search { snapshot, recipe, rule, recent };
+        let (mut pairs, mut done) = (Vec::new(), 0);
+        for books in pages(snapshot) {
             watch(done, all)?;
-            let books = snapshot.books(next, AT_ONCE)?;
-            let Some((last, _)) = books.last() else { break };
-            next = BookNo(last.0 + 1);
+            let books = books?;
             done += books.len() as u64;
             let found: Vec<Vec<Pair<BookNo>>> = books
                 .par_iter()
-                .map(|(number, record)| search.earlier(*number, record))
+                .filter(|(number, _)| search.recent.as_ref().is_none_or(|recent| recent.contains(number)))
+                .map(|(number, record)| search.others(*number, record))
                 .collect::<Result<_, CatalogueError>>()?;
             pairs.extend(found.into_iter().flatten().map(|pair| pair.renumbered(|number| number.0)));
         }
@@ -73,15 +84,42 @@ impl Catalogue {
     }
 }
 
+/// All books, a page at a time.
+fn pages(snapshot: &dyn Snapshot) -> impl Iterator<Item = Result<Vec<(BookNo, Record)>, StoreError>> {
+    let mut next = Some(BookNo(0));
+    iter::from_fn(move || {
+        let books = snapshot.books(next?, AT_ONCE);
+        let last = books.as_ref().ok().and_then(|books| books.last());
+        next = last.and_then(|(last, _)| last.0.checked_add(1)).map(BookNo);
+        (!books.as_ref().is_ok_and(Vec::is_empty)).then_some(books)
+    })
+}
+
+/// The books that changed at this time or later.
+fn recent(snapshot: &dyn Snapshot, since: Timestamp) -> Result<HashSet<BookNo>, StoreError> {
+    let mut recent = HashSet::new();
+    for books in pages(snapshot) {
+        recent.extend(books?.into_iter().filter(|(_, record)| record.changed >= since).map(|(number, _)| number));
+    }
+    Ok(recent)
+}
+
 struct Search<'a> {
     snapshot: &'a dyn Snapshot,
     recipe: &'a Recipe,
     rule: Rule,
+    /// If not all books are compared with others, those that are.
+    recent: Option<HashSet<BookNo>>,
 }
 
 impl Search<'_> {
-    /// The books with smaller numbers that have text in common with this one. Each pair of books is so compared once.
-    fn earlier(&self, number: BookNo, record: &Record) -> Result<Vec<Pair<BookNo>>, CatalogueError> {
+    /// Whether a pair of books is left to the other book. Each pair is so compared once.
+    fn is_left(&self, number: BookNo, other: BookNo) -> bool {
+        other == number || (other > number && self.recent.as_ref().is_none_or(|recent| recent.contains(&other)))
+    }
+
+    /// The books that have text in common with this one.
+    fn others(&self, number: BookNo, record: &Record) -> Result<Vec<Pair<BookNo>>, CatalogueError> {
         if record.is_disabled() {
             return Ok(Vec::new());
         }
@@ -94,20 +132,20 @@ impl Search<'_> {
             let (a, b, identical, relation) = (number, first, true, Relation::SameText);
             return Ok(vec![Pair { a, b, identical, relation, share_of_a: 1.0, share_of_b: 1.0 }]);
         }
-        let is_later = |other: BookNo, _: &Outline| other >= number;
+        let is_left_out = |other: BookNo, _: &Outline| self.is_left(number, other);
         let question = Question {
             recipe: self.recipe,
             rule: &self.rule,
             probes: &probes,
             digests: &digests,
             library: None,
-            is_left_out: &is_later,
+            is_left_out: &is_left_out,
             day: today(),
             is_allowed: &|_| false,
         };
         let mut tally = candidates(&reader, &question)?;
         for library in &mut tally.libraries {
-            library.books.retain(|(other, _)| *other < number);
+            library.books.retain(|(other, _)| !self.is_left(number, *other));
         }
         let looked_up: Vec<LookedUp<'_>> =
             tally.libraries.iter().map(|of| LookedUp::new(&reader, &question, of)).collect::<Result<_, _>>()?;

@@ -40,7 +40,7 @@ pub use check::compare;
 pub use decisions::{Case, SoughtDecisions};
 pub use digest::digests_of;
 pub(crate) use doctor::SOON;
-pub use duplicates::Duplicates;
+pub use duplicates::{DuplicateOptions, Duplicates};
 pub use editor::Editor;
 pub use entry::{BookGems, Content, NewEntry, TextOr};
 pub use error::CatalogueError;

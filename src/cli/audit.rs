@@ -92,7 +92,7 @@ fn amended(change: Amended) -> &'static str {
     }
 }
 
-fn time(text: &str) -> Result<Timestamp, String> {
+pub(super) fn time(text: &str) -> Result<Timestamp, String> {
     if let Ok(time) = text.parse() {
         return Ok(time);
     }

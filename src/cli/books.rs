@@ -277,6 +277,7 @@ fn show(target: &Target, key: &BookKey, json: bool) -> Result<Status, Failure> {
         ("text", record.text_kept.then(|| "kept".to_owned())),
         ("read", record.clean.map(|clean| if clean { "clean" } else { "exact" }.to_owned())),
         ("digest", Some(record.digest.clone())),
+        ("clean digest", record.clean_digest.clone()),
         ("changed", Some(record.changed.to_string())),
     ];
     for (name, value) in rows.iter().filter_map(|(name, value)| Some((name, value.as_ref()?))) {

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use clap::Args;
 use jiff::Timestamp;
-use lapidary::catalogue::{Catalogue, CatalogueError, Content, Duplicates as Found, NewEntry};
+use lapidary::catalogue::{Catalogue, CatalogueError, Content, DuplicateOptions, Duplicates as Found, NewEntry};
 use lapidary::duplicates::{Copy, Pair, best};
 use lapidary::extract::{Book, Extracted, Format};
 use lapidary::index::{Actor, BookId, BookKey, Record, Rights};
@@ -20,6 +20,7 @@ use lapidary_gems::Recipe;
 use serde::Serialize;
 
 use super::arguments::{LanguageArgument, RuleArguments};
+use super::audit::time;
 use super::failure::{Failure, Status};
 use super::files::{Choice, TextArguments, Usually, Walk};
 use super::jobs::bar;
@@ -38,6 +39,10 @@ pub(super) struct Duplicates {
     /// Compare the books of this catalogue instead of files
     #[arg(long, value_name = "DIR", conflicts_with = "paths", required_unless_present = "paths")]
     data: Option<PathBuf>,
+    /// With --data: find only duplicates of the books added or replaced since this time: 2030-01-31T08:00:00Z, or how long ago, such as
+    /// 12h or 7d
+    #[arg(long, value_name = "TIME", value_parser = time, requires = "data")]
+    since: Option<Timestamp>,
     /// The recipe to compare by [default: hardened; with --data, the catalogue's default]
     #[arg(long, value_name = "RECIPE")]
     recipe: Option<Recipe>,
@@ -168,8 +173,10 @@ impl Duplicates {
     }
 
     fn groups(&self, catalogue: &Catalogue, name_of: impl Fn(&Record) -> FileName) -> Result<Vec<Copies>, Failure> {
+        let (recipe, rule) = (self.recipe.as_ref().map(|recipe| recipe.name().clone()), self.rule.changes());
+        let options = DuplicateOptions { recipe, rule, since: self.since };
         let bar = bar("comparing");
-        let found = catalogue.duplicates(self.recipe.as_ref().map(Recipe::name), self.rule.changes(), &|done, all| {
+        let found = catalogue.duplicates(&options, &|done, all| {
             bar.set_length(all);
             bar.set_position(done);
             Ok(())
