@@ -6,23 +6,28 @@ use std::str::FromStr;
 use serde::de::{self, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// The hash of one piece of a text: 32 or 48 bits, depending on the recipe. Its written form is a [`WrittenGem`].
+/// The hash of one piece of a text: 32, 48 or 64 bits, depending on the recipe. Its written form is a [`WrittenGem`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Gem(pub u64);
 
-/// The written form of a gem: a number if it has 32 bits, or else 16 hexadecimal digits, so that the two cannot be
-/// confused.
+/// The written form of a gem: a number with the exact recipes, 16 hexadecimal digits if it has more than 32 bits, and 8 if
+/// it is a 32-bit signature, so that they cannot be confused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum WrittenGem {
     /// A JSON number.
     Number(u64),
-    /// A JSON string.
+    /// A JSON string of 16 digits.
     Digits(u64),
+    /// A JSON string of 8 digits.
+    ShortDigits(u32),
 }
 
 impl From<WrittenGem> for Gem {
-    fn from((WrittenGem::Number(gem) | WrittenGem::Digits(gem)): WrittenGem) -> Self {
-        Self(gem)
+    fn from(written: WrittenGem) -> Self {
+        match written {
+            WrittenGem::Number(gem) | WrittenGem::Digits(gem) => Self(gem),
+            WrittenGem::ShortDigits(gem) => Self(gem.into()),
+        }
     }
 }
 
@@ -31,19 +36,23 @@ impl fmt::Display for WrittenGem {
         match self {
             Self::Number(gem) => write!(f, "{gem}"),
             Self::Digits(gem) => write!(f, "{gem:016x}"),
+            Self::ShortDigits(gem) => write!(f, "{gem:08x}"),
         }
     }
 }
 
 /// The text is not a gem.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("a gem is a whole number, or 16 hexadecimal digits if its recipe is `hardened` or `hardened-fine`")]
+#[error(
+    "a gem is a whole number, or 16 hexadecimal digits if its recipe is `hardened`, `hardened-fine` or a signature"
+)]
 pub struct WrittenGemError;
 
 impl FromStr for WrittenGem {
     type Err = WrittenGemError;
 
-    /// Sixteen hexadecimal digits are never a 32-bit gem: no such number is that long.
+    /// Sixteen hexadecimal digits are never a 32-bit gem: no such number is that long. Eight digits are a number, as they may
+    /// be one; a signature of 32 bits is read from JSON, where it is a string.
     fn from_str(written: &str) -> Result<Self, WrittenGemError> {
         let all = |allowed: fn(&u8) -> bool| written.bytes().all(|byte| allowed(&byte));
         if written.len() == 16 && all(u8::is_ascii_hexdigit) {
@@ -58,7 +67,7 @@ impl Serialize for WrittenGem {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Number(gem) => to.serialize_u64(*gem),
-            Self::Digits(_) => to.collect_str(self),
+            Self::Digits(_) | Self::ShortDigits(_) => to.collect_str(self),
         }
     }
 }
@@ -71,7 +80,7 @@ impl<'de> Deserialize<'de> for WrittenGem {
             type Value = WrittenGem;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a gem: a whole number, or a string of 16 hexadecimal digits")
+                f.write_str("a gem: a whole number, or a string of 16 or 8 hexadecimal digits")
             }
 
             fn visit_u64<E>(self, number: u64) -> Result<WrittenGem, E> {
@@ -79,6 +88,10 @@ impl<'de> Deserialize<'de> for WrittenGem {
             }
 
             fn visit_str<E: de::Error>(self, written: &str) -> Result<WrittenGem, E> {
+                if written.len() == 8 && written.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+                    let gem = u32::from_str_radix(written, 16).map(WrittenGem::ShortDigits);
+                    return gem.map_err(E::custom);
+                }
                 match written.parse() {
                     Ok(gem @ WrittenGem::Digits(_)) => Ok(gem),
                     _ => Err(E::invalid_value(Unexpected::Str(written), &self)),

@@ -16,6 +16,7 @@
 //! | [`Recipe::released`] | services that take the gems of [Text::Distill], as the published module computes them | 32 bits |
 //! | [`Recipe::documented`] | the same, following the authors' description of the algorithm | 32 bits |
 //! | [`Recipe::documented_second`] | like `documented`, but cut in other places, to tell chance from copies | 32 bits |
+//! | [signatures](Recipe::signature), such as `tf` or `winnow;k=5` | the classic methods of digital libraries | 64 or 32 bits |
 //!
 //! # The gems of a text
 //!
@@ -80,7 +81,7 @@
 //! use lapidary_gems::Recipe;
 //!
 //! # let text: String = (0..9_000_u64).map(|i| format!("{:x}stone ", i * 2_654_435_761 % 999_983)).collect();
-//! let fold = Recipe::documented().folded(&text, |place| place);
+//! let fold = Recipe::documented().folded(&text, |place| place).expect("all but signatures fold");
 //! let second = Recipe::documented_second();
 //! assert_eq!(second.recut(&fold), Some(second.gems(&text)));
 //! ```
@@ -108,6 +109,7 @@ mod recipe;
 mod rule;
 #[cfg(feature = "utoipa")]
 mod schema;
+mod signatures;
 mod statistics;
 pub mod varint;
 
@@ -118,4 +120,5 @@ pub use gem::{Gem, Place, PlacedGem, Probe, WrittenGem, WrittenGemError};
 pub use packed::PackedFold;
 pub use recipe::{Recipe, RecipeError, RecipeName};
 pub use rule::Rule;
+pub use signatures::{DocumentWords, Lexicon, LexiconCount, LexiconError, LexiconWords};
 pub use statistics::{SequenceCounts, choose};

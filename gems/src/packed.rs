@@ -126,7 +126,7 @@ mod tests {
         let hardened = [Recipe::hardened(), Recipe::hardened_fine()];
         let exact = [Recipe::documented(), Recipe::released()].map(|base| [base.with_boundaries(fine.clone()), base]);
         for recipes in exact.into_iter().chain([hardened]) {
-            let packed = recipes[0].folded(text, |place| place);
+            let packed = recipes[0].folded(text, |place| place).expect("a fold");
             for recipe in recipes {
                 prop_assert_eq!(recipe.recut(&packed), Some(recipe.gems(text)));
             }
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn another_base_cannot_cut_it() {
-        let packed = Recipe::released().folded("a text", |place| place);
+        let packed = Recipe::released().folded("a text", |place| place).expect("a fold");
         assert_eq!(Recipe::documented().recut(&packed), None);
         assert_eq!(PackedFold::new("released", packed.as_bytes().to_vec()), Some(packed));
         assert_eq!(PackedFold::new("other", Vec::new()), None);

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -16,6 +17,7 @@ use super::gem::{Gem, Place, PlacedGem, Probe, WrittenGem};
 use super::hardened::Hardened;
 use super::packed::PackedFold;
 use super::rule::Rule;
+use super::signatures::{Lexicon, LexiconError, METHODS, Signature, SignatureError};
 
 /// The name of `documented` with the second boundaries.
 const SECOND: &str = "documented-second";
@@ -49,6 +51,8 @@ enum Method {
     Exact { base: Base, boundaries: Boundaries },
     /// Consonants, hashed a few in a row.
     Hardened(Hardened),
+    /// Words, chosen by one of the methods of the literature.
+    Signature(Arc<Signature>),
 }
 
 impl Method {
@@ -60,6 +64,7 @@ impl Method {
         match self {
             Self::Exact { base, boundaries } => name_of(*base, boundaries),
             Self::Hardened(hardened) => RecipeName(hardened.name().to_owned()),
+            Self::Signature(signature) => RecipeName(signature.name().to_owned()),
         }
     }
 }
@@ -97,6 +102,46 @@ impl Recipe {
         Self::by(Method::Hardened(Hardened::Fine))
     }
 
+    /// The recipe of a signature: one of the methods that libraries find duplicates by. Its name is the method, then each
+    /// parameter that is not the usual one, then `@` and the lexicon if it weighs words by one.
+    ///
+    /// ```
+    /// use lapidary_gems::Recipe;
+    ///
+    /// let recipe = Recipe::signature("winnow;k=3", None)?;
+    /// assert_eq!(recipe.gems("A treasure lay in the old box").len(), 1);
+    /// # Ok::<(), lapidary_gems::RecipeError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`RecipeError::Unknown`], [`RecipeError::Signature`] for parameters or a lexicon that do not fit.
+    pub fn signature(name: &str, lexicon: Option<&Arc<Lexicon>>) -> Result<Self, RecipeError> {
+        match Signature::named(name, lexicon) {
+            Ok(signature) => {
+                let recipe = Self::by(Method::Signature(Arc::new(signature)));
+                recipe.name.as_str().parse::<RecipeName>()?;
+                Ok(recipe)
+            }
+            Err(SignatureError::Method) => Err(RecipeError::Unknown(excerpt(name))),
+            Err(why) => Err(RecipeError::Signature { name: excerpt(name), why: why.to_string() }),
+        }
+    }
+
+    /// The recipe of this name: a built-in one or a signature. A lexicon is ignored by all but those that need one.
+    ///
+    /// # Errors
+    /// Those of [`Recipe::signature`].
+    pub fn named(name: &str, lexicon: Option<&Arc<Lexicon>>) -> Result<Self, RecipeError> {
+        let built_in = Self::built_in().find(|recipe| recipe.name.as_str() == name);
+        built_in.map_or_else(|| Self::signature(name, lexicon), Ok)
+    }
+
+    /// Whether its gems have to be computed from texts, because there is no fold to cut.
+    #[must_use]
+    pub fn is_signature(&self) -> bool {
+        matches!(self.method, Method::Signature(_))
+    }
+
     fn by(method: Method) -> Self {
         Self { name: method.name(), method }
     }
@@ -119,7 +164,7 @@ impl Recipe {
     pub fn with_boundaries(&self, boundaries: Boundaries) -> Self {
         match self.method {
             Method::Exact { base, .. } => Self::by(Method::Exact { base, boundaries }),
-            Method::Hardened(_) => self.clone(),
+            Method::Hardened(_) | Method::Signature(_) => self.clone(),
         }
     }
 
@@ -138,6 +183,7 @@ impl Recipe {
             Method::Exact { base: Base::Documented, .. } => 2_300,
             Method::Exact { base: Base::Released, .. } => 3_200,
             Method::Hardened(hardened) => hardened.characters_per_gem(),
+            Method::Signature(ref signature) => signature.characters_per_gem(),
         }
     }
 
@@ -148,7 +194,7 @@ impl Recipe {
     pub fn reach(&self) -> usize {
         match self.method {
             Method::Hardened(Hardened::Coarse) => 24,
-            Method::Exact { .. } | Method::Hardened(Hardened::Fine) => 8,
+            Method::Exact { .. } | Method::Hardened(Hardened::Fine) | Method::Signature(_) => 8,
         }
     }
 
@@ -164,6 +210,7 @@ impl Recipe {
         match self.method {
             Method::Exact { .. } => Rule::EXACT,
             Method::Hardened(hardened) => hardened.rule(),
+            Method::Signature(ref signature) => signature.rule(),
         }
     }
 
@@ -173,12 +220,13 @@ impl Recipe {
         &self.name
     }
 
-    /// The size of a gem of this recipe in bits: 32 or 48.
+    /// The size of a gem of this recipe in bits: 32, 48 or 64.
     #[must_use]
     pub fn gem_bits(&self) -> u32 {
         match self.method {
             Method::Exact { .. } => 32,
             Method::Hardened(_) => Hardened::GEM_BITS,
+            Method::Signature(ref signature) => signature.gem_bits(),
         }
     }
 
@@ -188,6 +236,7 @@ impl Recipe {
         match self.method {
             Method::Exact { .. } => WrittenGem::Number(gem.0),
             Method::Hardened(_) => WrittenGem::Digits(gem.0),
+            Method::Signature(ref signature) => signature.write(gem),
         }
     }
 
@@ -198,17 +247,20 @@ impl Recipe {
             (WrittenGem::Number(gem), Method::Exact { .. }) | (WrittenGem::Digits(gem), Method::Hardened(_)) => {
                 (gem >> self.gem_bits() == 0).then_some(Gem(gem))
             }
+            (written, Method::Signature(signature)) => signature.read(written),
             _ => None,
         }
     }
 
     /// The text as digits, nearly always ASCII digits; a text without any letters may keep digits of other scripts.
-    /// With `hardened`: the consonants, as letters of `PVKTSLMNR`.
+    /// With `hardened`: the consonants, as letters of `PVKTSLMNR`. With a signature: the strings whose hashes are the gems, each
+    /// in a line.
     #[must_use]
     pub fn fold(&self, text: &str) -> String {
         match self.method {
             Method::Exact { base, .. } => fold(text, base, String::new),
             Method::Hardened(_) => Hardened::fold(text),
+            Method::Signature(ref signature) => signature.strings(text).join("\n"),
         }
     }
 
@@ -219,16 +271,17 @@ impl Recipe {
     pub fn folded_both_ways(&self, text: &str) -> [Vec<(char, Place)>; 2] {
         match self.method {
             Method::Exact { base, .. } => [fold(text, base, Vec::new), plainly(text, base, Vec::new)],
-            Method::Hardened(_) => Default::default(),
+            Method::Hardened(_) | Method::Signature(_) => Default::default(),
         }
     }
 
-    /// The text's gems, without duplicates, in order of first place.
+    /// The text's gems, without duplicates, in order of first place. Those of a signature have no place.
     #[must_use]
     pub fn gems(&self, text: &str) -> Vec<PlacedGem> {
         match &self.method {
             Method::Exact { base, boundaries } => fold(text, *base, || Cutter::new(boundaries)).finish(),
             Method::Hardened(hardened) => hardened.gems(text),
+            Method::Signature(signature) => signature.gems(text),
         }
     }
 
@@ -237,7 +290,7 @@ impl Recipe {
     #[must_use]
     pub fn posted(&self, gems: &[PlacedGem]) -> Vec<bool> {
         match &self.method {
-            Method::Exact { .. } => vec![true; gems.len()],
+            Method::Exact { .. } | Method::Signature(_) => vec![true; gems.len()],
             Method::Hardened(hardened) => hardened.posted(gems),
         }
     }
@@ -246,7 +299,7 @@ impl Recipe {
     #[must_use]
     pub fn posts_all(&self) -> bool {
         match &self.method {
-            Method::Exact { .. } => true,
+            Method::Exact { .. } | Method::Signature(_) => true,
             Method::Hardened(hardened) => hardened.posts_all(),
         }
     }
@@ -256,31 +309,35 @@ impl Recipe {
     #[must_use]
     pub fn probes(&self, text: &str) -> Vec<Probe> {
         match &self.method {
-            Method::Exact { .. } => self.gems(text).into_iter().map(|placed| Probe { placed, kept: true }).collect(),
+            Method::Exact { .. } | Method::Signature(_) => {
+                self.gems(text).into_iter().map(|placed| Probe { placed, kept: true }).collect()
+            }
             Method::Hardened(hardened) => hardened.probes(text),
         }
     }
 
     /// The text's fold, for storage: any recipe with the same base can cut it later. If the text was derived from
-    /// another source, `source` maps places in the text to places in that source.
+    /// another source, `source` maps places in the text to places in that source. `None` with a signature.
     #[must_use]
-    pub fn folded(&self, text: &str, source: impl Fn(Place) -> Place) -> PackedFold {
+    pub fn folded(&self, text: &str, source: impl Fn(Place) -> Place) -> Option<PackedFold> {
         let mut symbols: Vec<(char, Place)> = match self.method {
             Method::Exact { base, .. } => fold(text, base, Vec::new),
             Method::Hardened(_) => Hardened::folded(text),
+            Method::Signature(_) => return None,
         };
         for (_, place) in &mut symbols {
             *place = source(*place);
         }
-        PackedFold::pack(self.base(), &symbols)
+        Some(PackedFold::pack(self.base(), &symbols))
     }
 
-    /// The name of the fold. Recipes whose folds have the same name have the same folds.
+    /// The name of the fold. Recipes whose folds have the same name have the same folds; a signature has none.
     #[must_use]
     pub fn base(&self) -> &'static str {
         match self.method {
             Method::Exact { base, .. } => base.name(),
             Method::Hardened(_) => SOUNDS,
+            Method::Signature(_) => "words",
         }
     }
 
@@ -298,6 +355,7 @@ impl Recipe {
                 cutter.finish()
             }
             Method::Hardened(hardened) => hardened.recut(&symbols),
+            Method::Signature(_) => return None,
         })
     }
 }
@@ -317,9 +375,9 @@ impl Recipe {
 impl FromStr for Recipe {
     type Err = RecipeError;
 
-    /// Looks up a built-in recipe by name.
+    /// The recipe of a name, unless it needs a lexicon: see [`Recipe::named`].
     fn from_str(name: &str) -> Result<Self, RecipeError> {
-        Self::built_in().find(|recipe| recipe.name.as_str() == name).ok_or_else(|| RecipeError::Unknown(name.into()))
+        Self::named(name, None)
     }
 }
 
@@ -341,6 +399,12 @@ enum Definition {
         #[serde(default)]
         bits: u32,
     },
+    /// The name determines everything; the lexicon that it ends with is kept too, to compute gems.
+    Signature {
+        name: RecipeName,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        lexicon: Option<String>,
+    },
 }
 
 impl From<Recipe> for Definition {
@@ -351,6 +415,9 @@ impl From<Recipe> for Definition {
                 Self::Exact { name, base, shortest, boundaries }
             }
             Method::Hardened(hardened) => Self::Hardened { name, window: hardened.window(), bits: Hardened::GEM_BITS },
+            Method::Signature(signature) => {
+                Self::Signature { name, lexicon: signature.lexicon().map(|lexicon| lexicon.written().to_owned()) }
+            }
         }
     }
 }
@@ -369,6 +436,11 @@ impl TryFrom<Definition> for Recipe {
                     .filter(|_| bits == Hardened::GEM_BITS)
                     .ok_or_else(|| RecipeError::Unknown(format!("{name} with a window of {window} and {bits} bits")))?;
                 (name, Self::by(Method::Hardened(hardened)))
+            }
+            Definition::Signature { name, lexicon } => {
+                let lexicon = lexicon.map(|written| written.parse::<Lexicon>().map(Arc::new)).transpose()?;
+                let recipe = Self::signature(name.as_str(), lexicon.as_ref())?;
+                (name, recipe)
             }
         };
         if recipe.name == name { Ok(recipe) } else { Err(RecipeError::Renamed(name, recipe.name)) }
@@ -393,7 +465,12 @@ fn name_of(base: Base, boundaries: &Boundaries) -> RecipeName {
     RecipeName(format!("{}@{}", base.name(), &digest[..8]))
 }
 
-/// A recipe's name, such as `documented`: 1 to 64 characters of `a-z 0-9 - @`.
+/// The beginning of a name that someone gave.
+fn excerpt(name: &str) -> String {
+    name.chars().take(80).collect()
+}
+
+/// A recipe's name, such as `documented`: 1 to 255 characters of `a-z 0-9 - @ ; = : + . _`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct RecipeName(String);
@@ -416,11 +493,11 @@ impl FromStr for RecipeName {
     type Err = RecipeError;
 
     fn from_str(name: &str) -> Result<Self, RecipeError> {
-        let allowed = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'@';
-        if (1..=64).contains(&name.len()) && name.bytes().all(allowed) {
+        let allowed = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"-@;=:+._".contains(&b);
+        if (1..=255).contains(&name.len()) && name.bytes().all(allowed) {
             Ok(Self(name.to_owned()))
         } else {
-            Err(RecipeError::Name(name.chars().take(80).collect()))
+            Err(RecipeError::Name(excerpt(name)))
         }
     }
 }
@@ -444,13 +521,26 @@ impl From<RecipeName> for String {
 #[non_exhaustive]
 pub enum RecipeError {
     /// The name has characters that are not allowed in a recipe's name.
-    #[error("{0:?} is not a recipe's name: 1 to 64 of a-z, 0-9, '-' and '@'")]
+    #[error("{0:?} is not a recipe's name: 1 to 255 of a-z, 0-9 and -@;=:+._")]
     Name(String),
     /// There is no built-in recipe with that name.
     #[error(
-        "there is no recipe '{0}'; built-in recipes: documented, documented-second, released, hardened, hardened-fine"
+        "there is no recipe '{0}'; built-in recipes: documented, documented-second, released, hardened, hardened-fine; \
+         signatures: {methods}",
+        methods = METHODS.join(", ")
     )]
     Unknown(String),
+    /// The parameters of a signature, or its lexicon, do not fit.
+    #[error("recipe '{name}': {why}")]
+    Signature {
+        /// The name as given.
+        name: String,
+        /// What does not fit.
+        why: String,
+    },
+    /// The lexicon is invalid.
+    #[error(transparent)]
+    Lexicon(#[from] LexiconError),
     /// The boundaries are invalid.
     #[error(transparent)]
     Boundaries(#[from] BoundariesError),

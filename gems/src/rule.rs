@@ -15,6 +15,9 @@ pub struct Rule {
     /// and at least `min_common` must not overlap.
     #[serde(default, skip_serializing_if = "is_nothing")]
     pub min_share_of_few: f64,
+    /// The minimum overall similarity, from 0 to 1: twice the common gems over the gems of both texts.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub min_score: f64,
     /// A gem in more than this many books of a library is boilerplate in that library: it is reported as common, and
     /// does not count towards matches with that library's books. Other libraries do not affect this.
     pub common_cap: u32,
@@ -44,6 +47,7 @@ impl Rule {
         min_common: 3,
         min_share: 0.0,
         min_share_of_few: 0.0,
+        min_score: 0.0,
         common_cap: 10_000,
         min_evidence: 0.0,
         min_support: 0.0,

@@ -13,8 +13,11 @@ impl PartialSchema for WrittenGem {
         let number = ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(0)).maximum(Some(u32::MAX));
         let number = number.description(Some("A gem of 32 bits"));
         let digits = ObjectBuilder::new().schema_type(Type::String).pattern(Some("^[0-9a-f]{16}$"));
-        let digits = digits.description(Some("A gem of 48 bits; the first four digits are 0"));
-        OneOfBuilder::new().item(number).item(digits).into()
+        let digits =
+            digits.description(Some("A gem of 48 bits, of which the first four digits are 0, or a signature of 64"));
+        let short = ObjectBuilder::new().schema_type(Type::String).pattern(Some("^[0-9a-f]{8}$"));
+        let short = short.description(Some("A signature of 32 bits"));
+        OneOfBuilder::new().item(number).item(digits).item(short).into()
     }
 }
 
@@ -35,10 +38,15 @@ impl PartialSchema for Recipe {
         let exact = exact.property("shortest", count()).required("shortest");
         let exact = exact.property("boundaries", boundaries).required("boundaries");
         let hardened = named().property("window", count()).required("window");
+        let lexicon = text().description(Some("The lexicon that its name ends with: the whole file"));
+        let signature = named().property("lexicon", lexicon);
         OneOfBuilder::new()
-            .description(Some("The definition of a recipe: an exact one with its boundaries, or one of words"))
+            .description(Some(
+                "The definition of a recipe: an exact one with its boundaries, one of words, or a signature",
+            ))
             .item(exact)
             .item(hardened)
+            .item(signature)
             .into()
     }
 }

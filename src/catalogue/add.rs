@@ -210,7 +210,7 @@ fn gems_of(
         let of_recipe = match content {
             Content::Text { .. } if keeps_folds => {
                 if folds.iter().all(|fold| fold.base() != recipe.base()) {
-                    folds.push(text.folded(&recipe));
+                    folds.extend(text.folded(&recipe));
                 }
                 folds.iter().find_map(|fold| recipe.recut(fold)).unwrap_or_else(|| text.gems(&recipe))
             }
@@ -232,7 +232,7 @@ fn has_folds(
     recipes: &BTreeMap<RecipeName, Recipe>,
 ) -> Result<bool, CatalogueError> {
     let Some(book) = book else { return Ok(false) };
-    for recipe in recipes.values() {
+    for recipe in recipes.values().filter(|recipe| !recipe.is_signature()) {
         if snapshot.fold(recipe.base(), book)?.is_none() {
             return Ok(false);
         }

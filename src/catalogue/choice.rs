@@ -100,9 +100,10 @@ fn known_or_new(known: Vec<Recipe>) -> Vec<Recipe> {
     if known.is_empty() { new_catalogue() } else { known }
 }
 
-/// Whether gems written like this can be gems of the recipe.
+/// Whether gems written like this can be gems of the recipe. Those of a signature are written like others, so they come with
+/// the recipe's name.
 fn fits(recipe: &Recipe, gems: &[WrittenGem]) -> bool {
-    gems.first().is_none_or(|gem| recipe.read(*gem).is_some())
+    !recipe.is_signature() && gems.first().is_none_or(|gem| recipe.read(*gem).is_some())
 }
 
 /// Refuses a recipe that was named although a check with it would silently miss books.

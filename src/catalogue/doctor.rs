@@ -95,8 +95,12 @@ fn of_recipes(known: &[(&Recipe, Coverage)]) -> Vec<Finding> {
 
 /// The command that makes a recipe the default. `is_there`: every book has gems of it.
 fn reindex(recipe: &Recipe, is_there: bool) -> String {
-    let is_built_in = recipe.name().as_str().parse::<Recipe>().is_ok();
-    let recipe = if is_built_in { format!("--recipe {}", recipe.name()) } else { "--boundaries FILE".to_owned() };
+    let is_named = recipe.name().as_str().parse::<Recipe>().is_ok();
+    let recipe = match recipe.name() {
+        name if is_named => format!("--recipe {}", quoted(name.as_str())),
+        name if recipe.is_signature() => format!("--recipe {} --lexicon FILE", quoted(name.as_str())),
+        _ => "--boundaries FILE".to_owned(),
+    };
     let sources = if is_there { "" } else { " --from sources PATH" };
     format!("lapidary reindex TARGET {recipe}{sources}")
 }

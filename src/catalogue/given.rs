@@ -17,10 +17,11 @@ pub(super) fn distinct(gems: &[WrittenGem], recipe: &Recipe) -> Result<Vec<Gem>,
     let mut distinct = Vec::with_capacity(gems.len());
     for &gem in gems {
         let Some(gem) = recipe.read(gem) else {
-            let are = if recipe.reads_clean() {
-                "strings of 16 hexadecimal digits, of which the first four are 0"
-            } else {
-                "numbers from 0 to 4294967295"
+            let are = match (recipe.is_signature(), recipe.gem_bits()) {
+                (true, 32) => "strings of 8 hexadecimal digits",
+                (true, _) => "strings of 16 hexadecimal digits",
+                (false, 32) => "numbers from 0 to 4294967295",
+                (false, _) => "strings of 16 hexadecimal digits, of which the first four are 0",
             };
             return Err(CatalogueError::BadGem { gem, recipe: recipe.name().clone(), are });
         };

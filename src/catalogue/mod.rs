@@ -189,7 +189,8 @@ impl Catalogue {
     /// Estimates the most memory that adding a text takes, besides the text itself. The text may be part of a line of
     /// JSON.
     pub(crate) fn memory_for(&self, text: &[u8]) -> Result<usize, CatalogueError> {
-        Ok(memory_for(text, self.keeps_folds()?))
+        let words = self.keeps_folds()? || self.recipes().iter().any(Recipe::is_signature);
+        Ok(memory_for(text, words))
     }
 
     /// Returns a book's record.

@@ -77,7 +77,7 @@ impl<'a> Text<'a> {
     }
 
     /// Its fold in stored form; see [`Recipe::folded`].
-    pub(super) fn folded(&self, recipe: &Recipe) -> PackedFold {
+    pub(super) fn folded(&self, recipe: &Recipe) -> Option<PackedFold> {
         match self.clean(recipe) {
             Some(clean) => recipe.folded(clean.text(), |place| source(place, clean)),
             None => recipe.folded(self.stands, |place| place),
@@ -106,11 +106,11 @@ impl<'a> Text<'a> {
 }
 
 /// Estimates the most memory that reading a text takes, besides the text itself. The text may be part of a line of
-/// JSON, with escapes. `folds`: whether its folds are kept.
-pub(crate) fn memory_for(text: &[u8], folds: bool) -> usize {
-    /// Bytes per byte of text: in general, and if folds are kept.
+/// JSON, with escapes. `words`: whether its folds are kept, or a recipe is a signature.
+pub(crate) fn memory_for(text: &[u8], words: bool) -> usize {
+    /// Bytes per byte of text: in general, and if each of its letters or words is held.
     const ANY: usize = 3;
-    const FOLDED: usize = 40;
+    const HELD: usize = 40;
     /// Bytes per page, and per piece of the cleaned text.
     const PAGE: usize = 24;
     const PIECE: usize = 56;
@@ -127,7 +127,7 @@ pub(crate) fn memory_for(text: &[u8], folds: bool) -> usize {
             _ => 0,
         })
         .sum();
-    text.len() * if folds { FOLDED } else { ANY } + marks
+    text.len() * if words { HELD } else { ANY } + marks
 }
 
 fn replace(gem: &mut PlacedGem, clean: &Clean<'_>) {

@@ -10,7 +10,7 @@ use lapidary::index::Actor;
 use lapidary::language::Language;
 use lapidary::matching::RuleChanges;
 use lapidary::shell::quoted;
-use lapidary_gems::{Boundaries, Recipe};
+use lapidary_gems::{Boundaries, Lexicon, Recipe};
 use serde::{Deserialize, Serialize};
 
 use super::access::Access;
@@ -83,9 +83,12 @@ impl Target {
 /// The recipe of a command that needs no catalogue.
 #[derive(Args)]
 pub(super) struct RecipeArguments {
-    /// The recipe: documented, released, hardened or hardened-fine [default: hardened; with --boundaries, documented]
+    /// The recipe: documented, released, hardened, hardened-fine or a signature, such as `tf` or `winnow;k=5` [default:
+    /// hardened; with --boundaries, documented]
     #[arg(long, value_name = "RECIPE")]
     recipe: Option<String>,
+    #[command(flatten)]
+    lexicon: LexiconArgument,
     #[command(flatten)]
     boundaries: BoundariesArgument,
 }
@@ -93,7 +96,28 @@ pub(super) struct RecipeArguments {
 impl RecipeArguments {
     pub(super) fn recipe(&self) -> Result<Recipe, Failure> {
         let usual = if self.boundaries.boundaries.is_some() { "documented" } else { "hardened" };
-        self.boundaries.apply(self.recipe.as_deref().unwrap_or(usual))
+        self.boundaries.apply(self.lexicon.recipe(self.recipe.as_deref().unwrap_or(usual))?)
+    }
+}
+
+/// The lexicon of recipes that need one.
+#[derive(Args, Default)]
+pub(super) struct LexiconArgument {
+    /// The lexicon of a signature that weighs words, such as tf-idf: a file that `lexicon count` wrote
+    #[arg(long, value_name = "FILE")]
+    pub(super) lexicon: Option<PathBuf>,
+}
+
+impl LexiconArgument {
+    /// The recipe of this name.
+    pub(super) fn recipe(&self, name: &str) -> Result<Recipe, Failure> {
+        let lexicon = self.lexicon.as_ref().map(|path| {
+            let wrong = |e: &dyn std::fmt::Display| Failure::Input(format!("--lexicon {}: {e}", path.display()));
+            let file = fs::read_to_string(path).map_err(|e| wrong(&e))?;
+            file.parse::<Lexicon>().map(Arc::new).map_err(|e| wrong(&e))
+        });
+        let lexicon = lexicon.transpose()?;
+        Recipe::named(name, lexicon.as_ref()).map_err(|e| Failure::Input(format!("--recipe: {e}")))
     }
 }
 
@@ -106,9 +130,8 @@ pub(super) struct BoundariesArgument {
 }
 
 impl BoundariesArgument {
-    /// The built-in recipe of this name, with the boundaries from the file if one is given.
-    pub(super) fn apply(&self, recipe: &str) -> Result<Recipe, Failure> {
-        let recipe: Recipe = recipe.parse().map_err(|e| Failure::Input(format!("--recipe: {e}")))?;
+    /// The recipe, with the boundaries from the file if one is given.
+    pub(super) fn apply(&self, recipe: Recipe) -> Result<Recipe, Failure> {
         let Some(path) = &self.boundaries else {
             return Ok(recipe);
         };
@@ -130,6 +153,7 @@ impl BoundariesArgument {
                 return Err(Failure::Input("--boundaries: name one recipe to cut with them".to_owned()));
             }
         };
+        let base = LexiconArgument::default().recipe(base)?;
         Ok(Recipes::Named(vec![self.apply(base)?.name().clone()]))
     }
 }

@@ -9,6 +9,7 @@ use indicatif::ProgressBar;
 use lapidary::evaluate::{ATTACKS, Attack, BookFile, EvaluateError, Plan, Shelf, calibrate, evaluate};
 use lapidary_gems::Recipe;
 
+use super::arguments::LexiconArgument;
 use super::failure::{Failure, Status};
 use super::files::{Choice, Usually, Walk};
 use super::jobs::bar;
@@ -32,9 +33,11 @@ pub(super) struct Evaluate {
     #[arg(long, value_name = "FILE")]
     pairs: Vec<PathBuf>,
     /// Recipes to measure, separated by commas. Recipes joined by '+' are measured together: a book counts as found if one of
-    /// them finds it. `none` measures no recipe, only the programs given with --detector
+    /// them finds it. A set's name can stand only alone. `none` measures no recipe, only the programs given with --detector
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_values = ["hardened", "released"])]
     recipes: Vec<String>,
+    #[command(flatten)]
+    lexicon: LexiconArgument,
     /// Attacks to apply, separated by commas [default: all]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     attacks: Vec<String>,
@@ -115,8 +118,11 @@ impl Evaluate {
         if self.recipes == ["none"] {
             return Ok(Vec::new());
         }
-        let recipe = |name: &str| name.parse().map_err(|e| Failure::Input(format!("--recipes: {e}")));
-        self.recipes.iter().map(|names| names.split('+').map(recipe).collect()).collect()
+        // The members of a set are joined by '+', too.
+        let one = |names: &String| self.lexicon.recipe(names).map(|recipe| vec![recipe]);
+        let several = |names: &String| names.split('+').map(|name| self.lexicon.recipe(name)).collect();
+        let recipes = |names: &String| if names.starts_with("set;") { one(names) } else { several(names) };
+        self.recipes.iter().map(recipes).collect()
     }
 
     fn attacks(&self) -> Result<Vec<&'static Attack>, Failure> {

@@ -23,7 +23,7 @@ use self::job::{Job, Name, Source};
 use self::metadata::{Known, Metadata};
 use self::progress::Progress;
 use super::access::Access as _;
-use super::arguments::{BoundariesArgument, FoldsArgument, Target};
+use super::arguments::{BoundariesArgument, FoldsArgument, LexiconArgument, Target};
 use super::failure::{Failure, Status};
 use super::files::{Choice, Found, TextArguments, Usually, Walk};
 use super::remote::Remote;
@@ -54,10 +54,12 @@ pub(super) struct Ingest {
     /// or unknown. forbidden also holds against --onix
     #[arg(long)]
     rights: Option<Rights>,
-    /// Add this recipe to the catalogue, such as hardened-fine. Can be given several times; the first becomes the default of
+    /// Add this recipe to the catalogue, such as hardened-fine or a signature. Can be given several times; the first becomes the default of
     /// a new catalogue [default: hardened and released]. Books are fingerprinted with every recipe of the catalogue
     #[arg(long = "recipe", value_name = "RECIPE")]
     recipes: Vec<String>,
+    #[command(flatten)]
+    lexicon: LexiconArgument,
     #[command(flatten)]
     boundaries: BoundariesArgument,
     #[command(flatten)]
@@ -219,11 +221,10 @@ impl Ingest {
         let Some(folder) = &self.target.data else {
             return Err(Failure::Input("give a catalogue with --data DIR or --server URL".to_owned()));
         };
-        let mut recipes =
-            self.recipes.iter().map(|name| self.boundaries.apply(name)).collect::<Result<Vec<Recipe>, _>>()?;
-        if recipes.is_empty() && self.boundaries.boundaries.is_some() {
-            recipes.push(self.boundaries.apply("documented")?);
-        }
+        let usual = self.boundaries.boundaries.as_ref().map(|_| "documented").filter(|_| self.recipes.is_empty());
+        let names = self.recipes.iter().map(String::as_str).chain(usual);
+        let recipe = |name| self.boundaries.apply(self.lexicon.recipe(name)?);
+        let recipes = names.map(recipe).collect::<Result<Vec<Recipe>, _>>()?;
         let catalogue = Catalogue::open_or_create(folder)?;
         self.folds.apply(&catalogue)?;
         let all = catalogue.by(Actor::Local).ensure_recipes(&recipes)?;

@@ -22,6 +22,7 @@ mod files;
 mod ingest;
 mod jobs;
 mod keys;
+mod lexicon;
 mod limits;
 mod listen;
 mod log;
@@ -89,6 +90,7 @@ enum Commands {
     Completions(manual::Completions),
     Man(manual::Man),
     Boundaries(boundaries::BoundaryTool),
+    Lexicon(lexicon::LexiconTool),
     Evaluate(evaluate::Evaluate),
     /// Run a demo on a small made-up shelf
     Demo,
@@ -139,6 +141,7 @@ impl Command {
             Commands::Completions(task) => task.run(),
             Commands::Man(task) => task.run(),
             Commands::Boundaries(task) => task.run(),
+            Commands::Lexicon(task) => task.run(),
             Commands::Evaluate(task) => task.run(),
             Commands::ExtractWorker => Ok(Status::Done),
             Commands::Demo => demo::run(&mut std::io::stdout().lock()).map(|()| Status::Done).map_err(Failure::from),

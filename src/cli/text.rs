@@ -7,7 +7,7 @@ use clap::Args;
 use lapidary::catalogue::Text;
 use lapidary::extract;
 
-use super::arguments::RecipeArguments;
+use super::arguments::{LexiconArgument, RecipeArguments};
 use super::failure::{Failure, Status};
 use super::files::{Reading, TextArguments};
 
@@ -21,12 +21,15 @@ pub(super) struct Whole {
     file: PathBuf,
 }
 
-/// Print a text's fold: digits, or for hardened recipes the consonants of its words.
+/// Print a text's fold: digits, for hardened recipes the consonants of its words, and for signatures the strings that become
+/// gems, each in a line.
 #[derive(Args)]
 pub(super) struct Fold {
-    /// The recipe: documented, released, hardened or hardened-fine
+    /// The recipe: documented, released, hardened, hardened-fine or a signature, such as `tf`
     #[arg(long, value_name = "RECIPE", default_value = "hardened")]
     recipe: String,
+    #[command(flatten)]
+    lexicon: LexiconArgument,
     #[command(flatten)]
     input: TextArguments,
     /// The file; `-` is standard input
@@ -34,7 +37,7 @@ pub(super) struct Fold {
     file: PathBuf,
 }
 
-/// Print a text's gems, separated by commas: in decimal, or in hexadecimal with `hardened` and `hardened-fine`.
+/// Print a text's gems, separated by commas: in decimal with exact recipes, or else in hexadecimal.
 #[derive(Args)]
 pub(super) struct Gems {
     #[command(flatten)]
@@ -55,8 +58,7 @@ impl Whole {
 
 impl Fold {
     pub(super) fn run(self) -> Result<Status, Failure> {
-        let recipe: lapidary_gems::Recipe =
-            self.recipe.parse().map_err(|e| Failure::Input(format!("--recipe: {e}")))?;
+        let recipe = self.lexicon.recipe(&self.recipe)?;
         let text = read(self.input.reading, &self.file)?;
         writeln!(stdout(), "{}", Text::new(&text, self.input.clean).fold(&recipe))?;
         Ok(Status::Done)

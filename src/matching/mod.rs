@@ -39,7 +39,8 @@ use crate::index::Rights;
 pub fn is_match<E>(rule: &Rule, score: &Score, aligned: impl FnOnce() -> Result<Alignment, E>) -> Result<bool, E> {
     let share = score.share_of_query.max(score.share_of_book);
     let few = score.common < Rule::FEW && rule.min_share_of_few > 0.0;
-    if score.common < rule.fewest() || share < rule.min_share || (few && share < rule.min_share_of_few) {
+    let differs = share < rule.min_share || score.score < rule.min_score;
+    if score.common < rule.fewest() || differs || (few && share < rule.min_share_of_few) {
         return Ok(false);
     }
     if !few && rule.min_evidence <= 0.0 && ALONE * f64::from(score.common) >= rule.min_support {
@@ -73,6 +74,7 @@ impl RuleChanges {
         Rule {
             min_common: self.min_common.unwrap_or(rule.min_common),
             min_share: self.min_share.unwrap_or(rule.min_share),
+            min_score: rule.min_score,
             min_share_of_few: if self.min_share.is_some() { 0.0 } else { rule.min_share_of_few },
             common_cap: self.common_cap.unwrap_or(rule.common_cap),
             min_evidence: self.min_evidence.unwrap_or(rule.min_evidence),

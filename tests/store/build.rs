@@ -21,7 +21,8 @@ fn a_catalogue_built_at_once_is_as_one_fed() {
     for i in (0..300).step_by(3) {
         books[i].gems.insert(recipe_name("released"), (0..i as u64 % 5).map(|gem| placed("released", gem)).collect());
         books[i].gems.insert(recipe_name("hardened"), (0..i as u64 % 4).map(|gem| placed("hardened", gem)).collect());
-        books[i].folds = RECIPES.map(|name| recipe(name).folded("a text of some more words", |place| place)).into();
+        books[i].folds =
+            RECIPES.iter().filter_map(|name| recipe(name).folded("a text of some more words", |place| place)).collect();
     }
     for i in (0..300).step_by(10) {
         books[i] = keeping(books[i].clone(), format!("kept {i} ").repeat(50 * i));

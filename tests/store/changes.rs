@@ -74,10 +74,11 @@ fn folds_go_with_their_books() {
     let dir = tempdir().unwrap();
     let store = create(dir.path());
     store.apply(&Actor::Local, &[RowChange::put(Table::Folds, "", "")], &[Action::FoldsKept { kept: true }]).unwrap();
-    let fold = recipe("documented").folded("a text that is kept", |place| place);
-    let mut folded = simple("lib", "1", 0..3);
-    folded.folds = vec![fold.clone(), recipe("released").folded("a text that is kept", |place| place)];
-    store.put(&Actor::Local, vec![folded, simple("lib", "2", 0..3)]).unwrap();
+    let folded = |name| recipe(name).folded("a text that is kept", |place| place).unwrap();
+    let fold = folded("documented");
+    let mut book = simple("lib", "1", 0..3);
+    book.folds = vec![fold.clone(), folded("released")];
+    store.put(&Actor::Local, vec![book, simple("lib", "2", 0..3)]).unwrap();
     drop(store);
     let store = RocksStore::open(dir.path()).unwrap();
     assert_eq!(store.table(Table::Folds).unwrap(), [(vec![], vec![])]);

@@ -36,7 +36,7 @@ pub(super) fn is_digit(c: char) -> bool {
 }
 
 /// The character itself, or [`UNKNOWN`] if it was added after Unicode 14.
-pub(super) fn known(c: char) -> char {
+pub(crate) fn known(c: char) -> char {
     if has(c, KNOWN) { c } else { UNKNOWN }
 }
 

@@ -23,6 +23,7 @@ mod words;
 use self::characters::Placed;
 #[cfg(any(test, fuzzing))]
 use self::characters::characters;
+pub(crate) use self::classes::known;
 use self::decorated::Decorated;
 use self::digits::{Digits, Transliteration};
 use self::letters::Letters;

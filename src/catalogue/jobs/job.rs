@@ -204,7 +204,7 @@ impl From<Task> for api::Task {
                     CutFrom::Folds => api::CutFrom::Folds,
                     CutFrom::Sources => api::CutFrom::Sources,
                 };
-                let recipe = if Recipe::built_in().any(|known| known == recipe) {
+                let recipe = if recipe.name().as_str().parse().as_ref() == Ok(&recipe) {
                     RecipeChoice::Named(recipe.name().to_string())
                 } else {
                     RecipeChoice::Defined(recipe)

@@ -25,7 +25,7 @@ const WAIT: Duration = Duration::from_millis(200);
 const NAMED: usize = 5;
 
 pub(super) fn approve(reindex: &Reindex) -> Result<(), CatalogueError> {
-    let Reindex { from, drop_old, allow_missing, .. } = *reindex;
+    let Reindex { ref recipe, from, drop_old, allow_missing } = *reindex;
     let wrong = |sentence: &str| Err(CatalogueError::BadTask(sentence.to_owned()));
     if allow_missing && drop_old {
         return wrong(
@@ -34,6 +34,9 @@ pub(super) fn approve(reindex: &Reindex) -> Result<(), CatalogueError> {
     }
     if allow_missing && from == CutFrom::Sources {
         return wrong("allow_missing requires folds; with sources, the job waits for the missing texts");
+    }
+    if recipe.is_signature() && from == CutFrom::Folds {
+        return wrong("a signature is computed from texts, not from folds; use sources");
     }
     Ok(())
 }
@@ -167,7 +170,7 @@ impl Editor<'_> {
         let text = Text::bounded(text, record.clean)?;
         let mut added = Vec::new();
         for recipe in snapshot.recipes().iter().filter(|recipe| !record.gems.contains_key(recipe.name())) {
-            let fold = keeps_folds.then(|| text.folded(recipe));
+            let fold = if keeps_folds { text.folded(recipe) } else { None };
             let recut = fold.as_ref().and_then(|fold| recipe.recut(fold));
             let gems = recut.unwrap_or_else(|| text.gems(recipe));
             self.store.add_gems(

@@ -1,0 +1,167 @@
+//! Signatures: recipes of the literature. A text becomes one or a few strings, and their hashes are its gems.
+//!
+//! ```text
+//! text ──text──▶ paragraphs ──sentences──▶ sentences ──words──▶ words that count ──a method──▶ strings ──hash──▶ gems
+//! ```
+//!
+//! `docs/explanation/signatures.md` says what each method is for and where it comes from. All of it is fixed permanently:
+//! a name always means the same gems.
+
+mod characters;
+mod frequent;
+mod hash;
+mod lexicon;
+mod mega_shingles;
+mod method;
+mod parameters;
+mod runs;
+mod selected;
+mod sentences;
+#[cfg(test)]
+mod tests;
+mod text;
+mod weighed;
+mod words;
+
+use std::sync::Arc;
+
+use hashbrown::HashSet;
+
+use super::gem::{Gem, PlacedGem, WrittenGem};
+use super::rule::Rule;
+use hash::Charset;
+pub use lexicon::{DocumentWords, Lexicon, LexiconCount, LexiconError, LexiconWords};
+use method::Method;
+pub(super) use parameters::{METHODS, SignatureError};
+use text::{cleaned, paragraphs};
+use words::{Filter, Words};
+
+/// A method with its parameters.
+#[derive(Debug)]
+pub(super) struct Signature {
+    name: String,
+    method: Method,
+    /// Which words count.
+    filter: Filter,
+    /// Whether each paragraph is taken alone.
+    by_paragraph: bool,
+    /// The least number of words of a text or paragraph.
+    min_words: usize,
+    size: Size,
+    /// What CRC32 is computed over.
+    charset: Charset,
+    lexicon: Option<Arc<Lexicon>>,
+}
+
+/// The size of a gem.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Size {
+    /// CRC32, as in the literature.
+    Short,
+    /// 64 bits of a digest.
+    Long,
+}
+
+impl PartialEq for Signature {
+    /// A name determines everything.
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Signature {}
+
+impl Signature {
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn lexicon(&self) -> Option<&Arc<Lexicon>> {
+        self.lexicon.as_ref()
+    }
+
+    pub(super) fn gem_bits(&self) -> u32 {
+        match self.size {
+            Size::Short => u32::BITS,
+            Size::Long => u64::BITS,
+        }
+    }
+
+    pub(super) fn write(&self, gem: Gem) -> WrittenGem {
+        match self.size {
+            Size::Short => WrittenGem::ShortDigits(gem.0 as u32),
+            Size::Long => WrittenGem::Digits(gem.0),
+        }
+    }
+
+    pub(super) fn read(&self, written: WrittenGem) -> Option<Gem> {
+        match (self.size, written) {
+            (Size::Short, WrittenGem::ShortDigits(gem)) => Some(Gem(gem.into())),
+            (Size::Long, WrittenGem::Digits(gem)) => Some(Gem(gem)),
+            _ => None,
+        }
+    }
+
+    pub(super) fn rule(&self) -> Rule {
+        self.method.rule(self.by_paragraph)
+    }
+
+    pub(super) fn characters_per_gem(&self) -> u32 {
+        self.method.characters_per_gem(self.by_paragraph)
+    }
+
+    /// The text's gems, in the order of its strings.
+    pub(super) fn gems(&self, text: &str) -> Vec<PlacedGem> {
+        let algorithm = self.method.algorithm();
+        let mut known = HashSet::new();
+        let mut gems = Vec::new();
+        self.each(text, &mut |string| {
+            let gem = match self.size {
+                Size::Short => self.charset.crc32(string).into(),
+                Size::Long => algorithm.hash(string),
+            };
+            if known.insert(gem) {
+                gems.push(PlacedGem { gem: Gem(gem), place: None });
+            }
+        });
+        gems
+    }
+
+    /// The different strings whose hashes are the gems.
+    pub(super) fn strings(&self, text: &str) -> Vec<String> {
+        let mut known = HashSet::new();
+        let mut strings = Vec::new();
+        self.each(text, &mut |string| {
+            if known.insert(string.to_owned()) {
+                strings.push(string.to_owned());
+            }
+        });
+        strings
+    }
+
+    /// Passes on the strings, some of them several times.
+    fn each(&self, text: &str, take: &mut dyn FnMut(&str)) {
+        let text = cleaned(text);
+        self.each_of(&paragraphs(&text), take);
+    }
+
+    fn each_of(&self, paragraphs: &[&str], take: &mut dyn FnMut(&str)) {
+        if let Method::Set(members) = &self.method {
+            for member in members {
+                member.each_of(paragraphs, &mut |string| take(&format!("{} {string}", member.method.name())));
+            }
+            return;
+        }
+        let mut each = |paragraphs: &[&str]| {
+            let words = Words::of(paragraphs, self.filter);
+            if words.len() >= self.min_words.max(1) {
+                self.method.strings(&words, self.lexicon.as_deref(), self.charset, take);
+            }
+        };
+        if self.by_paragraph {
+            paragraphs.chunks(1).for_each(&mut each);
+        } else {
+            each(paragraphs);
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! The words of a sentence, and those that count.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::LazyLock;
+
+use hashbrown::HashSet;
+use rust_stemmers::{Algorithm, Stemmer};
+
+use super::characters::{Folded, folded};
+use super::sentences::sentences;
+
+/// Passes on the words of a piece of cleaned text, in order.
+pub(super) fn words(text: &str, mut take: impl FnMut(&str)) {
+    let mut word = String::new();
+    let mut end = |word: &mut String| {
+        if !word.is_empty() {
+            take(word);
+            word.clear();
+        }
+    };
+    // An apostrophe counts only between two letters.
+    let (mut is_after_letter, mut is_after_apostrophe) = (false, false);
+    for c in text.chars() {
+        let folded = folded(c);
+        if folded == Folded::Nothing {
+            continue;
+        }
+        if is_after_apostrophe && !matches!(folded, Folded::Letter(_)) {
+            end(&mut word);
+        }
+        let is_apostrophe = folded == Folded::Apostrophe && is_after_letter;
+        is_after_letter = matches!(folded, Folded::Letter(_));
+        is_after_apostrophe = is_apostrophe;
+        match folded {
+            Folded::Letter(c) | Folded::Number(c) => word.push(c),
+            Folded::Mark(c) if !word.is_empty() => word.push(c),
+            Folded::Word(c) => {
+                end(&mut word);
+                word.push(c);
+                end(&mut word);
+            }
+            Folded::Apostrophe if is_apostrophe => {}
+            Folded::Apostrophe | Folded::Blank => end(&mut word),
+            Folded::Mark(_) | Folded::Nothing => {}
+        }
+    }
+    end(&mut word);
+}
+
+/// Words that are left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stop {
+    None,
+    /// The closed word classes of 14 languages: `data/stopwords.tsv`.
+    Closed,
+}
+
+impl Stop {
+    /// The first 16 hexadecimal digits of the SHA-256 of the list.
+    const DIGEST: &str = "5b24f2e4be9a40bb";
+
+    /// The name of the list in a lexicon.
+    pub(super) fn digest(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Closed => Self::DIGEST,
+        }
+    }
+
+    fn has(self, word: &str) -> bool {
+        static CLOSED: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+            let lines = include_str!("../../data/stopwords.tsv").lines();
+            lines.filter_map(|line| line.split_once('\t')).flat_map(|(_, words)| words.split(' ')).collect()
+        });
+        self == Self::Closed && CLOSED.contains(word)
+    }
+}
+
+impl fmt::Display for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if *self == Self::None { "none" } else { "closed" })
+    }
+}
+
+impl FromStr for Stop {
+    type Err = ();
+
+    fn from_str(name: &str) -> Result<Self, ()> {
+        match name {
+            "none" => Ok(Self::None),
+            "closed" | Self::DIGEST => Ok(Self::Closed),
+            _ => Err(()),
+        }
+    }
+}
+
+/// What of a word counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stem {
+    None,
+    /// Its first characters.
+    Prefix(u8),
+    /// Its stem, by the Snowball stemmer of the language at this place of [`LANGUAGES`].
+    Snowball(usize),
+}
+
+/// The languages that `rust-stemmers` has.
+const LANGUAGES: [(&str, Algorithm); 18] = [
+    ("ar", Algorithm::Arabic),
+    ("da", Algorithm::Danish),
+    ("de", Algorithm::German),
+    ("el", Algorithm::Greek),
+    ("en", Algorithm::English),
+    ("es", Algorithm::Spanish),
+    ("fi", Algorithm::Finnish),
+    ("fr", Algorithm::French),
+    ("hu", Algorithm::Hungarian),
+    ("it", Algorithm::Italian),
+    ("nl", Algorithm::Dutch),
+    ("no", Algorithm::Norwegian),
+    ("pt", Algorithm::Portuguese),
+    ("ro", Algorithm::Romanian),
+    ("ru", Algorithm::Russian),
+    ("sv", Algorithm::Swedish),
+    ("ta", Algorithm::Tamil),
+    ("tr", Algorithm::Turkish),
+];
+
+impl fmt::Display for Stem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("none"),
+            Self::Prefix(characters) => write!(f, "prefix:{characters}"),
+            Self::Snowball(language) => write!(f, "snowball:{}", LANGUAGES[*language].0),
+        }
+    }
+}
+
+impl FromStr for Stem {
+    type Err = ();
+
+    fn from_str(name: &str) -> Result<Self, ()> {
+        match name.split_once(':') {
+            None if name == "none" => Ok(Self::None),
+            Some(("prefix", characters)) => {
+                let characters = characters.parse().ok().filter(|characters| *characters > 0);
+                characters.map(Self::Prefix).ok_or(())
+            }
+            Some(("snowball", language)) => {
+                LANGUAGES.iter().position(|(code, _)| *code == language).map(Self::Snowball).ok_or(())
+            }
+            _ => Err(()),
+        }
+    }
+}
+
+/// Which words count, and what of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Filter {
+    pub(super) stop: Stop,
+    pub(super) stem: Stem,
+    /// In characters.
+    pub(super) min_len: usize,
+}
+
+impl Filter {
+    pub(super) const fn new(stop: Stop, min_len: usize) -> Self {
+        Self { stop, stem: Stem::None, min_len }
+    }
+}
+
+/// The words that count of a text, or of a paragraph.
+#[derive(Debug, Default)]
+pub(super) struct Words {
+    /// Joined by blanks.
+    joined: String,
+    /// Where each ends.
+    ends: Vec<usize>,
+    /// The number of words up to the end of each sentence; no sentence is empty.
+    sentences: Vec<usize>,
+}
+
+impl Words {
+    pub(super) fn of(paragraphs: &[&str], filter: Filter) -> Self {
+        let stemmer = match filter.stem {
+            Stem::Snowball(language) => Some(Stemmer::create(LANGUAGES[language].1)),
+            _ => None,
+        };
+        let mut kept = Self::default();
+        for sentence in paragraphs.iter().flat_map(|paragraph| sentences(paragraph)) {
+            words(sentence, |word| {
+                if filter.stop.has(word) {
+                    return;
+                }
+                let stem = match (filter.stem, &stemmer) {
+                    (Stem::Prefix(characters), _) => {
+                        let end = word.char_indices().nth(characters.into()).map_or(word.len(), |(end, _)| end);
+                        Cow::Borrowed(&word[..end])
+                    }
+                    (_, Some(stemmer)) => stemmer.stem(word),
+                    _ => Cow::Borrowed(word),
+                };
+                if !stem.is_empty() && stem.chars().count() >= filter.min_len {
+                    kept.push(&stem);
+                }
+            });
+            if kept.sentences.last().copied().unwrap_or_default() < kept.len() {
+                kept.sentences.push(kept.len());
+            }
+        }
+        kept
+    }
+
+    fn push(&mut self, word: &str) {
+        if !self.ends.is_empty() {
+            self.joined.push(' ');
+        }
+        self.joined.push_str(word);
+        self.ends.push(self.joined.len());
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Each word.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &str> {
+        (0..self.len()).map(|word| self.run(word, 1))
+    }
+
+    /// So many words from this one on, joined.
+    pub(super) fn run(&self, first: usize, words: usize) -> &str {
+        let start = first.checked_sub(1).map_or(0, |before| self.ends[before] + 1);
+        &self.joined[start..self.ends[first + words - 1]]
+    }
+
+    /// Every run of so many words; all words if there are fewer; none if there are none.
+    pub(super) fn runs(&self, words: usize) -> impl Iterator<Item = &str> {
+        let words = words.min(self.len());
+        let runs = if self.is_empty() { 0 } else { self.len() - words + 1 };
+        (0..runs).map(move |first| self.run(first, words))
+    }
+
+    /// The first and the number of words of each sentence.
+    pub(super) fn sentences(&self) -> impl Iterator<Item = (usize, usize)> {
+        let starts = std::iter::once(0).chain(self.sentences.iter().copied());
+        starts.zip(&self.sentences).map(|(start, end)| (start, end - start))
+    }
+}
