@@ -189,8 +189,10 @@ fn line(snapshot: &dyn Snapshot, recipes: &[Recipe], mut book: Record) -> Result
     Ok(ExportBook { book: book.into(), gems, folds, text })
 }
 
-/// The longest first line. Recipes are short, and reading it takes several times its length.
-const LONGEST_HEADER: usize = 1 << 20;
+/// The longest first line: recipes may have large lexicons.
+const LONGEST_HEADER: usize = 64 << 20;
+/// How many times its length reading the first line takes.
+const HEADER_PARSED: usize = 24;
 /// The fold of the recipes with an earlier definition.
 const FORMER_FOLD: &str = "hardened";
 
@@ -300,6 +302,7 @@ impl<'a> Reading<'a> {
         match version {
             Ok(1..=VERSION) if self.line.len() > LONGEST_HEADER => Err(self.bad("the line is too long")),
             Ok(1..=VERSION) => {
+                self.take(HEADER_PARSED * self.line.len())?;
                 let Renewed { header, former } = parse::json(&self.line).map_err(|wrong| self.bad(wrong))?;
                 for recipe in &former {
                     tracing::warn!(

@@ -76,6 +76,10 @@ impl Reindex {
         let (drop_old, allow_missing) = (self.drop_old, self.allow_missing);
         let name = recipe.name().clone();
         let task = Task::Reindex { recipe: RecipeChoice::Defined(recipe), from, drop_old, allow_missing };
+        if self.target.server.is_some() && self.recipe.has_lexicon() {
+            let sentence = "a server takes no lexicons: stop it, and use --data with its folder";
+            return Err(Failure::Input(sentence.to_owned()));
+        }
         let catalogue = self.target.open()?;
         let result = match from {
             CutFrom::Folds => perform(&*catalogue, task)?,

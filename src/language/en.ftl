@@ -149,6 +149,7 @@ rule = a match takes { $common } { $common ->
 } in common
 rule_support = (an isolated one counts half)
 rule_share = and { $share } of the text or the book
+rule_score = and { $share } of both texts together
 rule_share_of_few = ({ $share } with fewer than { $few })
 by_chance_books = by chance alone, about { $number } { $number ->
     [one] unrelated book

@@ -118,6 +118,7 @@ messages! {
     rule(common: u64);
     rule_support();
     rule_share(share: &str);
+    rule_score(share: &str);
     rule_share_of_few(few: u64, share: &str);
     by_chance_books(number: u64);
     by_chance_once(odds: &str);

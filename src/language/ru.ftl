@@ -182,6 +182,7 @@ rule = для совпадения нужно не менее { $common } { $com
 }
 rule_support = (отдельно стоящий считается за половину)
 rule_share = и { $share } текста или книги
+rule_score = и { $share } обоих текстов вместе
 rule_share_of_few = ({ $share }, если их меньше { $few })
 by_chance_books = случайно столько же общих отпечатков { $number ->
     [one] имела бы примерно { $number } посторонняя книга

@@ -83,6 +83,9 @@ pub(super) fn rule(language: Language, report: &Report) -> String {
     if report.rule.min_share > 0.0 {
         rule = format!("{rule} {}", language.rule_share(&language.percent(report.rule.min_share)));
     }
+    if report.rule.min_score > 0.0 {
+        rule = format!("{rule} {}", language.rule_score(&language.percent(report.rule.min_score)));
+    }
     if report.rule.min_share_of_few > report.rule.min_share {
         let share = language.percent(report.rule.min_share_of_few);
         rule = format!("{rule} {}", language.rule_share_of_few(Rule::FEW.into(), &share));

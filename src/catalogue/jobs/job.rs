@@ -197,6 +197,7 @@ impl TryFrom<api::Task> for Task {
 }
 
 impl From<Task> for api::Task {
+    /// A signature is shown by its name, because a lexicon in its definition may be large.
     fn from(task: Task) -> Self {
         match task {
             Task::Reindex(Reindex { recipe, from, drop_old, allow_missing }) => {
@@ -204,7 +205,7 @@ impl From<Task> for api::Task {
                     CutFrom::Folds => api::CutFrom::Folds,
                     CutFrom::Sources => api::CutFrom::Sources,
                 };
-                let recipe = if recipe.name().as_str().parse().as_ref() == Ok(&recipe) {
+                let recipe = if recipe.is_signature() || recipe.name().as_str().parse().as_ref() == Ok(&recipe) {
                     RecipeChoice::Named(recipe.name().to_string())
                 } else {
                     RecipeChoice::Defined(recipe)

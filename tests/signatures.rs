@@ -1,0 +1,182 @@
+//! Signatures through the program: printed, kept by a catalogue beside other recipes, and weighed by a lexicon.
+
+mod common;
+
+use std::fs;
+use std::path::PathBuf;
+
+use common::{Folder, Server, prose, run, run_with_input};
+use lapidary_gems::{Lexicon, Recipe};
+use serde_json::{Value, json};
+
+/// Five books, and the lexicon of them with its name.
+fn shelf(folder: &Folder) -> (Vec<PathBuf>, PathBuf, String) {
+    // All have the same sixty words, but not as often.
+    let common = |i: u64| (0..60).map(move |word| format!("common{word} ").repeat((word * 7 + i as usize * 3) % 5 + 1));
+    let paragraph = |number| prose(number, 300) + "\n\n";
+    let text = |i| (0..10).map(|p| paragraph(10 * i + p)).chain(common(i)).collect::<String>();
+    let books = (0..5).map(|i| folder.file(&format!("books/book-{i}.txt"), text(i))).collect();
+    let counted = run("lexicon count {}", &[folder.path("books")]).expect(0);
+    let name = counted.err.trim().strip_prefix("lexicon ").expect("its name").to_owned();
+    (books, folder.file("lexicon.tsv", counted.out), name)
+}
+
+fn found(run: common::Run) -> Value {
+    run.expect(1).json().remove(0)
+}
+
+#[test]
+fn gems_and_strings_are_printed() {
+    let folder = Folder::new();
+    let text = "Клад лежал в старом сундуке. В сундуке лежал клад, и старый ключ!";
+    let printed = |line: &str| run_with_input(line, text).expect(0).out;
+    assert_eq!(printed("fold --recipe tf;n=3"), "клад лежал сундуке\n");
+    // The first 16 digits of the SHA-256 of that line, and its CRC32 in two encodings.
+    assert_eq!(printed("gems --recipe tf;n=3"), "a0fa53e2d5ee8202\n");
+    assert_eq!(printed("gems --recipe tf;bits=32;n=3"), "89f2ceab\n");
+    assert_eq!(printed("gems --recipe tf;bits=32;charset=windows-1251;n=3"), "55f4065b\n");
+    assert_eq!(
+        printed("fold --recipe winnow;k=3;w=2").lines().count(),
+        printed("gems --recipe winnow;k=3;w=2").split(',').count()
+    );
+    let (books, lexicon, name) = shelf(&folder);
+    for recipe in [format!("tf-idf@{name}"), "tf-idf".to_owned(), "tf".to_owned()] {
+        let line = format!("gems --recipe {recipe} --lexicon {{}} {{}}");
+        assert_eq!(run(&line, &[&lexicon, &books[0]]).expect(0).out.trim_end().len(), 16, "{recipe}");
+    }
+    let table = [
+        ("gems --recipe tff", "there is no recipe 'tff'"),
+        ("gems --recipe tf;k=2", "tf has no parameter 'k'"),
+        ("gems --recipe tf-idf", "it needs a lexicon"),
+        ("gems --recipe documented;n=2", "there is no recipe 'documented;n=2'"),
+        ("gems --recipe tf --lexicon {}", "this is not a lexicon, as `lapidary lexicon count` writes it: line 1"),
+    ];
+    for (line, why) in table {
+        let refused = run(line, &books[..line.matches("{}").count()]).expect(2);
+        assert!(refused.err.contains(why), "{line}: {}", refused.err);
+    }
+    let other = run(&format!("gems --recipe tf-idf@{} --lexicon {{}}", "0".repeat(16)), &[&lexicon]).expect(2);
+    assert!(other.err.contains(&format!("the given one is {name}")), "{}", other.err);
+}
+
+#[test]
+fn a_lexicon_counts_words_of_files_and_folders() {
+    let folder = Folder::new();
+    let one = folder.file("a/one.txt", "The treasure, the Treasure and a box.");
+    folder.file("b/two.html", "<p>A treasure of boxes: box, box!</p>");
+    folder.file("b/three.txt", "Nothing of it here.");
+    let counted = run("lexicon count {} {}", &[one, folder.path("b")]).expect(0);
+    let head = "lapidary-lexicon 1\ndocuments 3\nwords 7\nstem none\nstop 5b24f2e4be9a40bb\nmin_len 3\n";
+    assert_eq!(counted.out, format!("{head}box\t2\t3\ntreasure\t2\t3\n"));
+    let lexicon: Lexicon = counted.out.parse().expect("a lexicon");
+    assert_eq!(counted.err, format!("lexicon {}\n", lexicon.name()));
+    let stemmed = run("lexicon count --stop none --stem snowball:en --min-len 1 {}", &[folder.path("b")]).expect(0);
+    assert!(stemmed.out.contains("\nstem snowball:en\nstop none\nmin_len 1\n"), "{}", stemmed.out);
+    assert!(stemmed.out.contains("\nof\t2\t2\n"), "{}", stemmed.out);
+    let refused = run("lexicon count --stem snowball:uk {}", &[folder.path("b")]).expect(2);
+    assert!(refused.err.contains("snowball:LANGUAGE"), "{}", refused.err);
+    folder.file("b/broken.pdf", "%PDF-1.7 and nothing else");
+    let partly = run("lexicon count {}", &[folder.path("b")]).expect(2);
+    assert!(partly.err.contains("broken.pdf") && partly.out.contains("documents 2\n"), "{}", partly.err);
+}
+
+#[test]
+fn a_catalogue_keeps_signatures_beside_other_recipes() {
+    let folder = Folder::new();
+    let (books, lexicon, name) = shelf(&folder);
+    let recipes = [
+        "tf".to_owned(),
+        format!("tf-ridf@{name}"),
+        "winnow;bits=32;k=3".to_owned(),
+        format!("key-words;df_hi=100@{name}"),
+        "long-sent;unit=paragraph".to_owned(),
+    ];
+    let given = format!("--recipe hardened --recipe {} --keep-folds", recipes.join(" --recipe "));
+    let ingest = format!("ingest --data {{}} --library l --rights protected --lexicon {{}} {given} {{}}");
+    let all = [folder.data(), lexicon.clone(), folder.path("books")];
+    assert!(run(&ingest, &all).expect(0).out.contains("5 added"));
+    assert!(run(&ingest, &all).expect(0).out.contains("5 unchanged"));
+    let copy = folder.file("copy.txt", fs::read_to_string(&books[2]).expect("a book") + " Appended.");
+    let check = |data: PathBuf, recipe: &str| {
+        found(run(&format!("check --json --recipe {recipe} --data {{}} {{}}"), &[data, copy.clone()]))
+    };
+    for recipe in &recipes {
+        let report = check(folder.data(), recipe);
+        let ids: Vec<&Value> =
+            report["matches"].as_array().expect("a list").iter().map(|found| &found["book"]["id"]).collect();
+        assert_eq!((&report["recipe"], ids), (&json!(recipe), vec![&json!("book-2")]), "{recipe}");
+    }
+    let rules = |report: Value| (report["rule"]["min_common"].clone(), report["rule"]["min_share"].clone());
+    assert_eq!(rules(check(folder.data(), "tf")), (json!(1), json!(0.0)));
+    assert_eq!(rules(check(folder.data(), &recipes[2])), (json!(3), json!(0.05)));
+    assert!(check(folder.data(), &recipes[3])["rule"]["min_score"].as_f64().expect("a number") > 0.88);
+    run("verify --data {}", &[folder.data()]).expect(0);
+
+    let export = folder.path("all.ndjson");
+    run("export --data {} {}", &[folder.data(), export.clone()]).expect(0);
+    run("import --data {} {}", &[folder.path("imported"), export]).expect(0);
+    for recipe in &recipes {
+        assert_eq!(check(folder.path("imported"), recipe)["total"], 1, "{recipe}");
+    }
+    let reindex = "reindex --data {} --recipe i-match;threshold=1 --lexicon {}";
+    let refused = run(reindex, &[folder.path("imported"), lexicon.clone()]).expect(2);
+    assert!(refused.err.contains("not from folds"), "{}", refused.err);
+    let line = format!("{reindex} --from sources {{}}");
+    let done = run(&line, &[folder.path("imported"), lexicon, folder.path("books")]).expect(0);
+    assert!(done.out.contains(&format!("checks now use recipe i-match;threshold=1@{name}")), "{}", done.out);
+    let jobs = run("jobs list --json --data {}", &[folder.path("imported")]).expect(0).out;
+    assert!(jobs.contains("i-match;threshold=1@") && jobs.len() < 10_000, "{jobs}");
+    assert_eq!(found(run("check --json --data {} {}", &[folder.path("imported"), copy]))["total"], 1);
+    run("verify --data {}", &[folder.path("imported")]).expect(0);
+}
+
+#[test]
+fn gems_of_signatures_are_not_taken_for_others() {
+    let folder = Folder::new();
+    let (books, ..) = shelf(&folder);
+    let line = "ingest --data {} --library l --rights protected --recipe shingles --recipe shingles;bits=32 --recipe hardened {}";
+    run(line, &[folder.data(), folder.path("books")]).expect(0);
+    let text = fs::read_to_string(&books[1]).expect("a book");
+    let gems = |recipe: &str| {
+        let recipe: Recipe = recipe.parse().expect("a recipe");
+        recipe.gems(&text).iter().map(|placed| json!(recipe.write(placed.gem))).collect::<Vec<_>>()
+    };
+    let server = Server::start(&folder.data());
+    let post = |body: Value| {
+        let url = format!("{}/v1/checks", server.url);
+        let mut answer =
+            ureq::post(&url).config().http_status_as_error(false).build().send_json(body).expect("an answer");
+        let status = answer.status().as_u16();
+        (status, answer.body_mut().read_json::<Value>().expect("JSON"))
+    };
+    for recipe in ["shingles", "shingles;bits=32", "hardened"] {
+        let (status, report) = post(json!({ "gems": gems(recipe), "recipe": recipe }));
+        assert_eq!((status, &report["total"]), (200, &json!(1)), "{recipe}: {report}");
+        for other in ["shingles", "shingles;bits=32"] {
+            let is_refused = (recipe == "shingles;bits=32") != (other == "shingles;bits=32");
+            let (status, report) = post(json!({ "gems": gems(recipe), "recipe": other }));
+            assert_eq!(status == 422, is_refused, "{recipe} as {other}: {report}");
+        }
+    }
+    let (_, report) = post(json!({ "gems": gems("hardened") }));
+    assert_eq!(
+        (&report["recipe"], &report["total"]),
+        (&json!("hardened"), &json!(1)),
+        "without a name they are its own"
+    );
+    let (status, refused) = post(json!({ "gems": [12_345_678], "recipe": "shingles;bits=32" }));
+    assert_eq!(status, 422, "a number is no signature: {refused}");
+    assert!(refused["detail"].as_str().expect("a sentence").contains("strings of 8 hexadecimal digits"), "{refused}");
+}
+
+#[test]
+fn signatures_are_evaluated() {
+    let folder = Folder::new();
+    let (_, lexicon, name) = shelf(&folder);
+    let line =
+        format!("evaluate --books {{}} --recipes tf,tf-idf@{name},set;members=sum+tf --attacks none --lexicon {{}}");
+    let table = run(&line, &[folder.path("books"), lexicon]).expect(0).out;
+    for recipe in ["tf", "tf-idf@", "set;members=sum+tf"] {
+        assert!(table.contains(recipe), "{table}");
+    }
+}
