@@ -1,6 +1,5 @@
 //! Recipes: everything that decides which gems a text has.
 
-use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -8,16 +7,17 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::base::{Base, SOUNDS};
-use super::boundaries::{Boundaries, BoundariesError};
+use super::boundaries::Boundaries;
 use super::cut::Cutter;
 #[cfg(fuzzing)]
 use super::fold::plainly;
 use super::fold::{Sink as _, fold};
 use super::gem::{Gem, Place, PlacedGem, Probe, WrittenGem};
 use super::hardened::Hardened;
+use super::name::{RecipeError, RecipeName, excerpt};
 use super::packed::PackedFold;
 use super::rule::Rule;
-use super::signatures::{Lexicon, LexiconError, METHODS, Signature, SignatureError};
+use super::signatures::{Lexicon, Signature, SignatureError};
 
 /// The name of `documented` with the second boundaries.
 const SECOND: &str = "documented-second";
@@ -63,8 +63,8 @@ impl Method {
     fn name(&self) -> RecipeName {
         match self {
             Self::Exact { base, boundaries } => name_of(*base, boundaries),
-            Self::Hardened(hardened) => RecipeName(hardened.name().to_owned()),
-            Self::Signature(signature) => RecipeName(signature.name().to_owned()),
+            Self::Hardened(hardened) => RecipeName::new(hardened.name()),
+            Self::Signature(signature) => RecipeName::new(signature.name()),
         }
     }
 }
@@ -451,10 +451,10 @@ impl TryFrom<Definition> for Recipe {
 /// digest of the boundaries.
 fn name_of(base: Base, boundaries: &Boundaries) -> RecipeName {
     if boundaries == Boundaries::standard() {
-        return RecipeName(base.name().to_owned());
+        return RecipeName::new(base.name());
     }
     if base == Base::Documented && boundaries == Boundaries::second() {
-        return RecipeName(SECOND.to_owned());
+        return RecipeName::new(SECOND);
     }
     let mut written = boundaries.shortest().to_string();
     for sequence in boundaries.sequences() {
@@ -462,96 +462,13 @@ fn name_of(base: Base, boundaries: &Boundaries) -> RecipeName {
         written.push_str(&sequence);
     }
     let digest = hex::encode(Sha256::digest(written.as_bytes()));
-    RecipeName(format!("{}@{}", base.name(), &digest[..8]))
-}
-
-/// The beginning of a name that someone gave.
-fn excerpt(name: &str) -> String {
-    name.chars().take(80).collect()
-}
-
-/// A recipe's name, such as `documented`: 1 to 255 characters of `a-z 0-9 - @ ; = : + . _`.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub struct RecipeName(String);
-
-impl RecipeName {
-    /// The name as text.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for RecipeName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&self.0)
-    }
-}
-
-impl FromStr for RecipeName {
-    type Err = RecipeError;
-
-    fn from_str(name: &str) -> Result<Self, RecipeError> {
-        let allowed = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"-@;=:+._".contains(&b);
-        if (1..=255).contains(&name.len()) && name.bytes().all(allowed) {
-            Ok(Self(name.to_owned()))
-        } else {
-            Err(RecipeError::Name(excerpt(name)))
-        }
-    }
-}
-
-impl TryFrom<String> for RecipeName {
-    type Error = RecipeError;
-
-    fn try_from(name: String) -> Result<Self, RecipeError> {
-        name.parse()
-    }
-}
-
-impl From<RecipeName> for String {
-    fn from(name: RecipeName) -> String {
-        name.0
-    }
-}
-
-/// Why a recipe is invalid.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum RecipeError {
-    /// The name has characters that are not allowed in a recipe's name.
-    #[error("{0:?} is not a recipe's name: 1 to 255 of a-z, 0-9 and -@;=:+._")]
-    Name(String),
-    /// There is no built-in recipe with that name.
-    #[error(
-        "there is no recipe '{0}'; built-in recipes: documented, documented-second, released, hardened, hardened-fine; \
-         signatures: {methods}",
-        methods = METHODS.join(", ")
-    )]
-    Unknown(String),
-    /// The parameters of a signature, or its lexicon, do not fit.
-    #[error("recipe '{name}': {why}")]
-    Signature {
-        /// The name as given.
-        name: String,
-        /// What does not fit.
-        why: String,
-    },
-    /// The lexicon is invalid.
-    #[error(transparent)]
-    Lexicon(#[from] LexiconError),
-    /// The boundaries are invalid.
-    #[error(transparent)]
-    Boundaries(#[from] BoundariesError),
-    /// The recipe's name does not match its definition.
-    #[error("a recipe is stored as '{0}', but its content is that of '{1}'")]
-    Renamed(RecipeName, RecipeName),
+    RecipeName::new(&format!("{}@{}", base.name(), &digest[..8]))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Boundaries, Recipe, RecipeError};
+    use super::{Boundaries, Recipe};
+    use crate::RecipeError;
 
     #[test]
     fn other_boundaries_are_another_recipe() {
