@@ -17,7 +17,7 @@ use super::files::{Choice, Reading, Usually, Walk};
 use super::jobs::bar;
 use super::terminal::{out, tell};
 
-/// How many different words are held in memory: about 200 MB.
+/// How many different words are held in memory: about 300 MB.
 const MOST_WORDS: usize = 2_000_000;
 
 /// Count the words of a collection, for signatures that weigh words.
