@@ -171,14 +171,18 @@ codes! {
 
     InUse = "in_use": InUse,
 
+    ChangedMeanwhile = "changed_meanwhile": Busy,
     DiskNearlyFull = "disk_nearly_full": Busy,
     NoDiskSpace = "no_disk_space": Busy,
+    NotReplicated = "not_replicated": Busy,
     NotWritable = "not_writable": Busy,
     Overloaded = "overloaded": Busy,
     ReadOnly = "read_only": Busy,
     Starting = "starting": Busy,
     Stopping = "stopping": Busy,
+    StoreFull = "store_full": Busy,
     StoreSilent = "store_silent": Busy,
+    StoreUnavailable = "store_unavailable": Busy,
 
     DiskFull = "disk_full": DiskFull,
 

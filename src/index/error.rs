@@ -108,6 +108,43 @@ pub enum StoreError {
     /// The engine of the store has no such operation.
     #[error("the engine of this store has no {0}; use the tools of its database")]
     NotOffered(&'static str),
+    /// Some node of the store does not answer, so the question has no complete answer.
+    #[error("{store} is not available ({detail}); try again in some seconds")]
+    Unavailable {
+        /// The address of the store.
+        store: String,
+        /// What a node said, or why it could not be asked.
+        detail: String,
+    },
+    /// A change is on no replica yet.
+    #[error(
+        "{store}: no replica of {node} has acknowledged the change, so it may be lost or not; try again, and check the replicas"
+    )]
+    NotReplicated {
+        /// The address of the store.
+        store: String,
+        /// The node.
+        node: String,
+    },
+    /// A node has no memory left.
+    #[error("{store}: the memory of {node} is full, so the change was not made; add nodes, or raise its maxmemory")]
+    Full {
+        /// The address of the store.
+        store: String,
+        /// The node.
+        node: String,
+    },
+    /// Something changed too often, or in the middle of an answer.
+    #[error("{0} was changed by someone else meanwhile; try again")]
+    Changed(String),
+    /// A node may drop keys.
+    #[error("{node} may drop keys when its memory is full (maxmemory-policy {policy}); set noeviction")]
+    Evicts {
+        /// The node.
+        node: String,
+        /// Its policy.
+        policy: String,
+    },
     /// The operation was stopped early.
     #[error("stopped before the end")]
     Stopped,
@@ -137,9 +174,16 @@ impl Classified for StoreError {
             Self::Duplicate(_) | Self::Unordered(_) => ErrorCode::Duplicate,
             Self::IsDefault(_) => ErrorCode::IsDefault,
             Self::NotOffered(_) => ErrorCode::NotOffered,
-            Self::Version { .. } | Self::Damaged { .. } | Self::Denied { .. } | Self::Stopped | Self::Io { .. } => {
-                ErrorCode::StoreFailed
-            }
+            Self::Unavailable { .. } => ErrorCode::StoreUnavailable,
+            Self::NotReplicated { .. } => ErrorCode::NotReplicated,
+            Self::Full { .. } => ErrorCode::StoreFull,
+            Self::Changed(_) => ErrorCode::ChangedMeanwhile,
+            Self::Evicts { .. }
+            | Self::Version { .. }
+            | Self::Damaged { .. }
+            | Self::Denied { .. }
+            | Self::Stopped
+            | Self::Io { .. } => ErrorCode::StoreFailed,
         }
     }
 }

@@ -6,9 +6,15 @@
 
 mod administration;
 mod audit;
+mod bits;
 mod bounds;
+mod change;
+mod cluster;
 mod error;
+mod gem_list;
 mod key;
+mod postings;
+mod recipes;
 mod record;
 mod rights;
 mod rocks;
@@ -26,6 +32,7 @@ mod watch;
 pub use administration::{Administration, Backup};
 pub use audit::{Action, Actor, Amended, AuditEntry, AuditFrom, AuditedBook};
 pub use bounds::TEXT_BYTES;
+pub use cluster::{BadAddress, ClusterAddress, ClusterStore};
 pub use error::StoreError;
 pub use key::{BadName, BookId, BookKey, BookNo, Library, NAME_BYTES};
 pub use record::{LateGems, NewBook, Outline, Record};

@@ -64,7 +64,7 @@ impl LibrarySummary {
 }
 
 /// What a book adds to the sums of a summary, in the order of its fields.
-fn counts(record: &Record) -> [u64; 5] {
+pub(super) fn counts(record: &Record) -> [u64; 5] {
     let kept = u64::from(record.text_kept);
     [1, u64::from(record.is_disabled()), record.bytes, kept, kept * record.bytes]
 }
@@ -118,7 +118,8 @@ impl Sizes {
         Some(())
     }
 
-    fn class(gems: u32) -> usize {
+    /// The class of a book with this many gems.
+    pub(super) fn class(gems: u32) -> usize {
         (u32::BITS - gems.leading_zeros()) as usize
     }
 }

@@ -12,13 +12,14 @@ use serde::Serialize;
 use super::merge::Cursor;
 use super::owners::Owners;
 use super::read::RocksSnapshot;
-use super::recipes::KnownRecipe;
 use super::schema::{self, DeltaKey, Family, MetaKey, Postings, Sign};
 use super::search::term_keys;
-use super::{RocksStore, audit, error, gem_list};
+use super::{RocksStore, audit, error};
+use crate::index::change::{audited, keep_amendments, make_distinct};
+use crate::index::gem_list;
+use crate::index::recipes::KnownRecipe;
 use crate::index::{
-    Action, Actor, AuditedBook, BookKey, BookNo, LateGems, Library, LibrarySummary, NewBook, Record, Sizes, Snapshot,
-    StoreError,
+    Action, Actor, BookKey, BookNo, LateGems, Library, LibrarySummary, NewBook, Record, Sizes, Snapshot, StoreError,
 };
 
 /// A change being assembled. Each key is changed at most once, so all it reads is the state before.
@@ -344,46 +345,8 @@ impl<'a> Change<'a> {
     }
 }
 
-/// Keeps amendments made to a book after the record that replaces it was created. Otherwise the new record decides
-/// the rights and their days; a disabled book stays disabled and keeps its note, unless it gets another one.
-fn keep_amendments(record: &mut Record, old: &Record) {
-    let (standing, before) = (&mut record.standing, &old.standing);
-    if before.amended > standing.amended {
-        record.rights = old.rights;
-        *standing = before.clone();
-    } else {
-        standing.disabled_since = standing.disabled_since.or(before.disabled_since);
-        standing.note = standing.note.take().or_else(|| before.note.clone());
-    }
-}
-
 /// The keys of a book's digests.
 pub(super) fn digest_keys(book: BookNo, record: &Record) -> impl Iterator<Item = impl AsRef<[u8]> + use<>> {
     let digests = [Some(&record.digest), record.clean_digest.as_ref()];
     digests.map(|digest| schema::digest_key(digest?, book)).into_iter().flatten()
-}
-
-/// A book as shown in the audit log.
-pub(super) fn audited(record: &Record) -> AuditedBook {
-    let Record { key, rights, digest, text_kept, .. } = record;
-    let (library, id) = (key.library.to_string(), key.id.to_string());
-    AuditedBook { library, id, rights: *rights, digest: digest.clone(), text_kept: *text_kept, changes: Vec::new() }
-}
-
-/// Removes duplicate gems and keeps the first occurrence of each.
-///
-/// # Errors
-/// If the recipe cannot produce one of them.
-pub(super) fn make_distinct(recipe: &KnownRecipe, book: &BookKey, gems: &mut Vec<PlacedGem>) -> Result<(), StoreError> {
-    if let Some(PlacedGem { gem, .. }) = gems.iter().find(|gem| !recipe.fits(gem.gem)) {
-        return Err(StoreError::GemTooLarge {
-            book: book.clone(),
-            recipe: recipe.name().clone(),
-            gem: recipe.shown(*gem),
-            bits: recipe.gem_bits,
-        });
-    }
-    let mut seen = HashSet::with_capacity(gems.len());
-    gems.retain(|gem| seen.insert(gem.gem));
-    Ok(())
 }

@@ -11,11 +11,11 @@ use lapidary_gems::RecipeName;
 use rocksdb::{ReadOptions, WriteBatch};
 
 use super::durable::durably;
-use super::postings::{Reader, Unreadable};
 use super::read::RocksSnapshot;
-use super::recipes::KnownRecipe;
 use super::schema::{self, Family, MetaKey, Postings};
 use super::{RocksStore, audit};
+use crate::index::postings::{Reader, Unreadable};
+use crate::index::recipes::KnownRecipe;
 use crate::index::{Action, Actor, BookNo, Snapshot, StoreError, UNWATCHED, Watch};
 
 /// Number of records rewritten in one batch.

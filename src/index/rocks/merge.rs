@@ -10,10 +10,11 @@ use lapidary_gems::Gem;
 use rocksdb::{DBRawIterator, ReadOptions, WriteBatch};
 
 use super::RocksStore;
-use super::postings::{self, LONG, List, Reader, Unreadable, Writer};
+use super::long_list::long_list;
 use super::read::RocksSnapshot;
-use super::recipes::KnownRecipe;
 use super::schema::{self, Bucket, Family, MetaKey, Postings, Sign};
+use crate::index::postings::{LONG, List, Reader, Unreadable, Writer};
+use crate::index::recipes::KnownRecipe;
 use crate::index::{BookNo, StoreError};
 
 /// A delta up to this size is left alone: it fits into memory.
@@ -179,7 +180,7 @@ impl Merge<'_> {
             self.batch.delete_cf(family, schema::gem_key(recipe, gem));
         }
         if books.len() > LONG as usize {
-            for (key, part) in postings::long_list(recipe, gem, &books, self.snapshot.owners()) {
+            for (key, part) in long_list(recipe, gem, &books, self.snapshot.owners()) {
                 self.batch.put_cf(family, key, part);
             }
             writer.long(rest, books.len() as u32);

@@ -32,19 +32,17 @@
 mod acknowledged;
 mod audit;
 mod backup;
-mod bits;
 mod build;
 mod change;
 mod drop_recipe;
 mod durable;
 mod error;
-mod gem_list;
+mod long_list;
 mod merge;
 mod open;
 mod options;
 mod owners;
 mod parallel;
-mod postings;
 mod read;
 mod rebuild;
 mod recipes;
@@ -72,9 +70,9 @@ use self::acknowledged::Acknowledged;
 pub use self::build::Staged;
 use self::owners::Owners;
 use self::read::RocksSnapshot;
-use self::recipes::Recipes;
 use self::reserve::Reserve;
 use self::schema::{Family, MetaKey};
+use crate::index::recipes::Recipes;
 use crate::index::{
     Action, Actor, Administration, AuditEntry, AuditFrom, Backup, BookKey, LateGems, NewBook, Record, Row, RowChange,
     Snapshot, Store, StoreError, Table, Vitals, Watch,

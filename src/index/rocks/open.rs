@@ -17,12 +17,12 @@ use super::durable::durably;
 use super::error::{damaged, from_io, from_rocksdb, show};
 use super::owners::Owners;
 use super::read::RocksSnapshot;
-use super::recipes::{FORMER_GEM_BITS, KnownRecipe, Recipes};
 use super::reserve::Reserve;
 use super::schema::{self, FORMAT_VERSION, Family, MetaKey, OLDEST_VERSION};
 use super::search::term_keys;
 use super::{RocksStore, drop_recipe, options, rebuild};
 use crate::description::Description;
+use crate::index::recipes::{FORMER_GEM_BITS, KnownRecipe, Recipes};
 use crate::index::{StoreError, UNWATCHED};
 use lapidary_gems::Recipe;
 

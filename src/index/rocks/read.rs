@@ -9,13 +9,15 @@ use lapidary_gems::{Gem, PackedFold, PlacedGem, Recipe, RecipeName};
 use rocksdb::{ColumnFamily, DBPinnableSlice, DBRawIterator, ReadOptions, WriteBatch, properties};
 use serde::de::DeserializeOwned;
 
+use super::long_list::decode_parts;
 use super::owners::{LibraryNo, Owners};
-use super::postings::{self, List, Reader, Unreadable};
-use super::recipes::{KnownRecipe, Recipes};
 use super::schema::{self, Bucket, Family, MetaKey, Postings, Sign};
 use super::search;
 use super::tally::Counting;
-use super::{RocksStore, error, gem_list};
+use super::{RocksStore, error};
+use crate::index::gem_list;
+use crate::index::postings::{self, List, Reader, Unreadable};
+use crate::index::recipes::{KnownRecipe, Recipes};
 use crate::index::{
     BookId, BookKey, BookNo, Coverage, Found, Library, LibrarySummary, Limits, Outline, Record, Search, Sizes,
     Snapshot, StoreError, Tally,
@@ -164,7 +166,7 @@ impl<'a> RocksSnapshot<'a> {
         count: u32,
     ) -> Result<Vec<(LibraryNo, u32)>, StoreError> {
         let value = self.get(Family::Lists, &schema::gem_key(recipe, gem))?;
-        let parts = value.and_then(|value| postings::decode_parts(&value));
+        let parts = value.and_then(|value| decode_parts(&value));
         let all = |parts: &Vec<(LibraryNo, u32)>| parts.iter().map(|(_, count)| u64::from(*count)).sum::<u64>();
         parts.filter(|parts| all(parts) == u64::from(count)).ok_or_else(|| self.unreadable_list(recipe, gem))
     }

@@ -5,13 +5,14 @@
 
 use rocksdb::{DBRawIterator, ReadOptions, WriteBatch};
 
+use super::RocksStore;
 use super::build::{Merged, Runs};
 use super::durable::durably;
 use super::merge::Cursor;
 use super::read::RocksSnapshot;
-use super::recipes::KnownRecipe;
 use super::schema::{self, Family, MetaKey, Postings};
-use super::{RocksStore, gem_list};
+use crate::index::gem_list;
+use crate::index::recipes::KnownRecipe;
 use crate::index::{StoreError, Watch};
 
 /// Approximate number of entries that a batch changes.

@@ -9,14 +9,16 @@ use std::collections::BTreeMap;
 use lapidary_gems::PlacedGem;
 use rocksdb::{ReadOptions, WriteBatch};
 
-use super::change::{digest_keys, make_distinct};
+use super::change::digest_keys;
 use super::durable::durably;
 use super::owners::Owners;
 use super::read::RocksSnapshot;
-use super::recipes::KnownRecipe;
 use super::schema::{self, Family, MetaKey};
 use super::search::{is_of_a_book, term_keys};
-use super::{RocksStore, audit, gem_list, rebuild};
+use super::{RocksStore, audit, rebuild};
+use crate::index::change::make_distinct;
+use crate::index::gem_list;
+use crate::index::recipes::KnownRecipe;
 use crate::index::{BookNo, Library, LibrarySummary, Record, Sizes, Snapshot as _, StoreError, Watch};
 
 /// Repairs the store. Returns what was lost, by book.

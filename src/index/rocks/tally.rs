@@ -10,10 +10,10 @@ use rocksdb::{DBRawIterator, ReadOptions};
 
 use super::owners::LibraryNo;
 use super::parallel;
-use super::postings::{List, Reader, Unreadable};
 use super::read::RocksSnapshot;
-use super::recipes::KnownRecipe;
 use super::schema::{self, Bucket, Family, Sign};
+use crate::index::postings::{List, Reader, Unreadable};
+use crate::index::recipes::KnownRecipe;
 use crate::index::{BookNo, LibraryTally, Limits, StoreError, Tally};
 
 /// A count in progress.

@@ -3,15 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
 
-use hashbrown::HashSet;
-use jiff::{SignedDuration, Timestamp};
 use lapidary_gems::{Recipe, RecipeName};
 
-use super::change::{Change, Present, audited};
+use super::change::{Change, Present};
 use super::merge;
-use super::recipes::KnownRecipe;
 use super::schema::{self, Family, MetaKey};
 use super::{RocksStore, error};
+use crate::index::change::{amended, audited, last_of_each_key};
+use crate::index::recipes::KnownRecipe;
 use crate::index::{Action, Actor, Amended, AuditedBook, BookKey, LateGems, NewBook, Record, Snapshot, StoreError};
 
 /// Assumed number of postings of a removed book.
@@ -124,13 +123,7 @@ pub(super) fn amend(
     let Some(Present { number, record: old }) = amendment.present(key)? else {
         return Ok(None);
     };
-    let mut new = old.clone();
-    change(&mut new);
-    let (key, gems, digest) = (old.key.clone(), old.gems.clone(), old.digest.clone());
-    let mut new = Record { key, gems, digest, bytes: old.bytes, text_kept: old.text_kept, ..new };
-    // Always later than the previous amendment, whatever the clock says.
-    let next = old.standing.amended.and_then(|before| before.checked_add(SignedDuration::from_nanos(1)).ok());
-    new.standing.amended = Some(Timestamp::now()).max(next);
+    let new = amended(&old, change);
     amendment.change_terms(number, Some(&old), Some(&new));
     amendment.uncount(&old)?;
     amendment.count(&new)?;
@@ -144,15 +137,6 @@ pub(super) fn amend(
 /// Refuses books if the remaining space of a full disk is left to small records.
 fn has_room_for_books(store: &RocksStore) -> Result<(), StoreError> {
     if store.reserve.is_released() { Err(StoreError::DiskFull(error::show(&store.dir))) } else { Ok(()) }
-}
-
-/// Keeps the last of the books with the same key.
-fn last_of_each_key(mut books: Vec<NewBook>) -> Vec<NewBook> {
-    let mut seen = HashSet::new();
-    let last: Vec<bool> = books.iter().rev().map(|book| seen.insert(book.record.key.clone())).collect();
-    let mut last = last.into_iter().rev();
-    books.retain(|_| last.next() == Some(true));
-    books
 }
 
 #[cfg(test)]

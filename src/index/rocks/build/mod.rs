@@ -18,13 +18,15 @@ use tempfile::TempDir;
 
 pub(super) use self::runs::{Merged, Runs};
 use self::tables::Tables;
-use super::change::{digest_keys, make_distinct};
+use super::change::digest_keys;
 use super::open;
 use super::owners::Owners;
-use super::recipes::KnownRecipe;
 use super::schema::{self, Family, MetaKey, Postings};
 use super::search::term_keys;
-use super::{RocksStore, audit, error, gem_list, options};
+use super::{RocksStore, audit, error, options};
+use crate::index::change::make_distinct;
+use crate::index::gem_list;
+use crate::index::recipes::KnownRecipe;
 use crate::index::{
     Action, Actor, Administration as _, BookNo, LibrarySummary, NewBook, Record, Sizes, Store, StoreError,
 };

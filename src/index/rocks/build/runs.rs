@@ -7,9 +7,10 @@ use std::path::Path;
 use lapidary_gems::Gem;
 use rayon::slice::ParallelSliceMut;
 
+use super::super::long_list::long_list;
+use crate::index::postings::{LONG, Writer};
+use crate::index::recipes::KnownRecipe;
 use crate::index::rocks::owners::Owners;
-use crate::index::rocks::postings::{self, LONG, Writer};
-use crate::index::rocks::recipes::KnownRecipe;
 use crate::index::rocks::schema::{self, Bucket};
 use crate::index::rocks::{RocksStore, error};
 use crate::index::{BookNo, StoreError};
@@ -108,7 +109,7 @@ impl Merged {
             let books = list.iter().map(|(_, book)| *book);
             if list.len() > LONG as usize {
                 let books: Vec<BookNo> = books.collect();
-                lists.extend(postings::long_list(recipe, gem, &books, owners));
+                lists.extend(long_list(recipe, gem, &books, owners));
                 writer.long(rest, books.len() as u32);
             } else {
                 writer.short(rest, books);

@@ -13,7 +13,7 @@ pub(super) use self::postings::{
     split_delta_key,
 };
 use super::owners::LibraryNo;
-use super::recipes::KnownRecipe;
+use crate::index::recipes::KnownRecipe;
 use crate::index::{BookKey, BookNo, Field, Library, Term};
 
 /// The version of everything in this module. Any change of a key, a value or an encoding needs a new version.

@@ -6,8 +6,8 @@ use lapidary_gems::Gem;
 
 use super::{BOOK_BYTES, BUCKET_BITS, BUCKET_BYTES, RECIPE_BYTES};
 use crate::index::BookNo;
+use crate::index::recipes::KnownRecipe;
 use crate::index::rocks::owners::LibraryNo;
-use crate::index::rocks::recipes::KnownRecipe;
 
 /// A bucket's number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

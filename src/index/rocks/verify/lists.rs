@@ -2,7 +2,7 @@
 
 use super::{Check, Posting, Sum};
 use crate::index::StoreError;
-use crate::index::rocks::postings::{LONG, Reader, Unreadable};
+use crate::index::postings::{LONG, Reader, Unreadable};
 use crate::index::rocks::schema::{self, Family, Postings, Sign};
 
 impl Check<'_> {

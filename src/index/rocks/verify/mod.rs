@@ -17,9 +17,9 @@ use rocksdb::ReadOptions;
 use super::audit;
 use super::change::digest_keys;
 use super::read::RocksSnapshot;
-use super::recipes::KnownRecipe;
 use super::schema::{self, Family, MetaKey};
 use super::search::{is_of_a_book, term_keys};
+use crate::index::recipes::KnownRecipe;
 use crate::index::{BookNo, Library, LibrarySummary, Record, Sizes, Snapshot, StoreError, Term, Watch};
 
 /// Maximum number of faults reported. Nobody reads more, and a broken index could have one for each posting.

@@ -1,4 +1,4 @@
-//! Posting lists as bytes: the values of the families `postings` and `lists`.
+//! Posting lists as bytes.
 //!
 //! A bucket contains the lists of neighbouring gems. Their lower bits are an ascending sequence of numbers below
 //! 2^`rest_bits`:
@@ -20,16 +20,10 @@
 //! reading them. A list of more than [`LONG`] books is stored separately, in one part per library: varints of
 //! book − previous book − 1.
 
-use std::collections::BTreeMap;
-
-use lapidary_gems::Gem;
 use lapidary_gems::varint;
 
+use super::BookNo;
 use super::bits::{Numbers, pack, word};
-use super::owners::{LibraryNo, Owners};
-use super::recipes::KnownRecipe;
-use super::schema;
-use crate::index::BookNo;
 
 /// Maximum length of a list inside a bucket. Longer ones are few, and would have to be read along with every
 /// neighbour.
@@ -392,38 +386,6 @@ pub(super) fn decode_list(mut bytes: &[u8]) -> Option<Vec<BookNo>> {
     Some(books)
 }
 
-/// The entries of a long list, sorted by key.
-pub(super) fn long_list(recipe: &KnownRecipe, gem: Gem, books: &[BookNo], owners: &Owners) -> Vec<(Vec<u8>, Vec<u8>)> {
-    let mut parts: BTreeMap<LibraryNo, Vec<BookNo>> = BTreeMap::new();
-    let mut walk = owners.walk();
-    for book in books {
-        parts.entry(walk.of(*book)).or_default().push(*book);
-    }
-    let counts: Vec<_> = parts.iter().map(|(library, books)| (*library, books.len() as u32)).collect();
-    let lists = parts.iter().map(|(library, books)| (schema::list_key(recipe, gem, *library), encode_list(books)));
-    [(schema::gem_key(recipe, gem), encode_parts(&counts))].into_iter().chain(lists).collect()
-}
-
-/// Encodes how many books each library has in a long list, by library number.
-pub(super) fn encode_parts(parts: &[(LibraryNo, u32)]) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    for (library, count) in parts {
-        varint::put(&mut bytes, u64::from(library.0));
-        varint::put(&mut bytes, u64::from(*count));
-    }
-    bytes
-}
-
-/// Decodes the output of [`encode_parts`]. Returns `None` if the bytes are invalid.
-pub(super) fn decode_parts(mut bytes: &[u8]) -> Option<Vec<(LibraryNo, u32)>> {
-    let mut parts = Vec::new();
-    while !bytes.is_empty() {
-        let library = LibraryNo(u32::try_from(varint::take(&mut bytes)?).ok()?);
-        parts.push((library, u32::try_from(varint::take(&mut bytes)?).ok()?));
-    }
-    Some(parts)
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::{BTreeMap, BTreeSet};
@@ -490,7 +452,7 @@ mod tests {
         fn any_bytes_are_read_without_a_panic(bytes in proptest::collection::vec(any::<u8>(), 0..60), gem in any::<u64>()) {
             for rest_bits in [6, 12, 44] {
                 let found = Reader::new(&bytes, rest_bits).map(|bucket| bucket.find(gem));
-                let _ = (read(rest_bits, &bytes), found, decode_list(&bytes), decode_parts(&bytes));
+                let _ = (read(rest_bits, &bytes), found, decode_list(&bytes));
             }
         }
 
@@ -514,13 +476,6 @@ mod tests {
         let lists: Vec<_> = bucket.into_iter().map(|list| list.unwrap()).map(|(g, l)| (g, l.len())).collect();
         assert_eq!(lists, [(3, 1), (4, 5_000), (9, LONG)]);
         assert!(matches!(bucket.find(4), Ok(Some(List::Long(5_000)))));
-    }
-
-    #[test]
-    fn the_parts_of_a_list_come_back() {
-        let parts = [(LibraryNo(0), 1), (LibraryNo(300), 5_000), (LibraryNo(u32::MAX), u32::MAX)];
-        assert_eq!(decode_parts(&encode_parts(&parts)).unwrap(), parts);
-        assert_eq!(decode_parts(&[7]), None);
     }
 
     #[test]

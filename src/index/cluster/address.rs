@@ -1,0 +1,81 @@
+//! The address of a cluster.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// The part of keys before the first slash that catalogues of a cluster without a prefix have.
+const PREFIX: &str = "lapidary";
+
+/// `redis://HOST:PORT[,HOST:PORT…][/PREFIX]`: some nodes of a Redis Cluster, and what all keys of the catalogue start
+/// with, `lapidary` if it is not given. Catalogues with different prefixes can share a cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClusterAddress {
+    pub(super) nodes: Vec<String>,
+    pub(super) prefix: String,
+}
+
+/// Not the address of a cluster.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not the address of a store: {1}; write redis://HOST:PORT,HOST:PORT/PREFIX")]
+pub struct BadAddress(String, &'static str);
+
+impl FromStr for ClusterAddress {
+    type Err = BadAddress;
+
+    fn from_str(written: &str) -> Result<Self, BadAddress> {
+        let bad = |why| BadAddress(written.to_owned(), why);
+        let rest = written.strip_prefix("redis://").ok_or_else(|| bad("it does not start with redis://"))?;
+        let (nodes, prefix) = rest.split_once('/').unwrap_or((rest, ""));
+        let is_node = |node: &str| {
+            node.rsplit_once(':').is_some_and(|(host, port)| {
+                let is_host = !host.is_empty() && !host.contains(|c: char| c.is_whitespace() || c == '@');
+                is_host && port.parse::<u16>().is_ok_and(|port| port > 0)
+            })
+        };
+        let nodes: Vec<String> = nodes.split(',').map(str::to_owned).collect();
+        if !nodes.iter().all(|node| is_node(node)) {
+            return Err(bad("each node needs a host and a port"));
+        }
+        // A brace would change which part of a key decides where it is.
+        if !prefix.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)) {
+            return Err(bad("the prefix may have letters, digits, '-', '_' and '.'"));
+        }
+        let prefix = if prefix.is_empty() { PREFIX } else { prefix };
+        Ok(Self { nodes, prefix: prefix.to_owned() })
+    }
+}
+
+impl fmt::Display for ClusterAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "redis://{}/{}", self.nodes.join(","), self.prefix)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_read_and_shown() {
+        let table = [
+            ("redis://h:7000", Some("redis://h:7000/lapidary")),
+            ("redis://h1:7000,10.0.0.2:7001,[::1]:7002/books", Some("redis://h1:7000,10.0.0.2:7001,[::1]:7002/books")),
+            ("redis://h:7000/", Some("redis://h:7000/lapidary")),
+            ("redis://h", None),
+            ("redis://h:0", None),
+            ("redis://h:7000,", None),
+            ("redis://h:7000/{a}", None),
+            ("redis://h:7000/a/b", None),
+            ("redis://u:p@h:7000", None),
+            ("rediss://h:7000", None),
+            ("./data", None),
+        ];
+        for (written, shown) in table {
+            assert_eq!(
+                written.parse::<ClusterAddress>().ok().map(|read| read.to_string()).as_deref(),
+                shown,
+                "{written}"
+            );
+        }
+    }
+}

@@ -1,0 +1,302 @@
+//! Changes of books: what each needs, and its steps (`intent.rs`).
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use jiff::Timestamp;
+use lapidary_gems::{PlacedGem, RecipeName};
+
+use super::Shared;
+use super::buckets::{Posts, Removal};
+use super::command::Command;
+use super::error::{answer, damaged};
+use super::intent::{Intent, Locked, MARGIN, Old, WINDOW, state_fields};
+use super::keys::{BookState, SHARDS, split};
+use super::meta::{Sums, token};
+use super::scripts::{COMMIT, STAGE, TAKE};
+use crate::index::gem_list;
+use crate::index::recipes::{KnownRecipe, Recipes};
+use crate::index::{BookNo, Record, StoreError, Term};
+
+/// How a change treats what is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// The next state replaces the present one.
+    Replace,
+    /// Only the fields of the next state change.
+    Patch,
+    /// The book is removed.
+    Remove,
+}
+
+/// A change of a book, ready to be made.
+pub(super) struct Plan {
+    pub(super) book: Locked,
+    pub(super) kind: Kind,
+    /// The next state.
+    pub(super) fields: Vec<(Vec<u8>, Vec<u8>)>,
+    /// The postings that only the next state has.
+    pub(super) added: Posts,
+    /// The postings that only the present state has.
+    pub(super) removed: Posts,
+    /// The record before and after it.
+    pub(super) records: [Option<Record>; 2],
+    /// The entries of the audit log.
+    pub(super) audit: Vec<String>,
+}
+
+/// Removes from `posts` what `others` has too.
+pub(super) fn without(mut posts: Posts, others: &Posts) -> Posts {
+    for (key, fields) in &mut posts {
+        if let Some(other) = others.get(key) {
+            fields.retain(|field| !other.contains(field));
+        }
+    }
+    posts.retain(|_, fields| !fields.is_empty());
+    posts
+}
+
+fn terms(record: Option<&Record>) -> BTreeSet<Term> {
+    record.map(|record| Term::of(&record.description)).unwrap_or_default()
+}
+
+impl Shared {
+    /// The postings of a state.
+    pub(super) fn posts(&self, recipes: &Recipes, book: BookNo, state: Option<&Old>) -> Result<Posts, StoreError> {
+        let mut posts = Posts::new();
+        let Some(Old { record, gems }) = state else { return Ok(posts) };
+        self.post_digests(&mut posts, book, record);
+        for (number, bytes) in gems {
+            let Some(recipe) = recipes.numbered(*number) else { continue };
+            let gems = gem_list::decode(bytes, recipe.gem_bytes());
+            let gems =
+                gems.ok_or_else(|| damaged(self.address(), format!("the gems of book {} cannot be read", book.0)))?;
+            self.post_gems(&mut posts, recipe, book, &gems);
+        }
+        Ok(posts)
+    }
+
+    /// The postings of a record and gems that are to be stored.
+    pub(super) fn new_posts(
+        &self,
+        recipes: &Recipes,
+        book: BookNo,
+        record: &Record,
+        gems: &BTreeMap<RecipeName, Vec<PlacedGem>>,
+    ) -> Result<Posts, StoreError> {
+        let mut posts = Posts::new();
+        self.post_digests(&mut posts, book, record);
+        for (name, gems) in gems {
+            self.post_gems(&mut posts, recipes.named(name)?, book, gems);
+        }
+        Ok(posts)
+    }
+
+    /// Makes changes of books.
+    pub(super) fn make(&self, recipes: &Recipes, plans: Vec<Plan>) -> Result<(), StoreError> {
+        if plans.is_empty() {
+            return Ok(());
+        }
+        let lost = |plan: &Plan| StoreError::Changed(plan.book.key.to_string());
+        // Before it becomes visible.
+        let mut commands: Vec<Command> = plans.iter().map(|plan| self.stage(plan)).collect();
+        let staged = commands.len();
+        let additions = plans.iter().map(|plan| (&plan.added, plan.book.generation));
+        commands.extend(additions.flat_map(|(added, generation)| Self::additions(added, generation)));
+        let mut answers = self.client.write(&commands)?;
+        let lengths = answers.split_off(staged);
+        for (plan, answered) in plans.iter().zip(answers) {
+            if plan.kind != Kind::Remove && answer::<i64>(self.address(), answered)? == 0 {
+                return Err(lost(plan));
+            }
+        }
+        // From here on, it is.
+        let entries: Vec<Vec<u8>> = plans.iter().map(|plan| Self::entry(recipes, plan)).collect();
+        let commits: Vec<Command> = plans.iter().zip(&entries).map(|(plan, entry)| self.commit(plan, entry)).collect();
+        let mut outgoing = Vec::new();
+        let mut removals = Vec::new();
+        let mut missed = None;
+        for ((plan, entry), committed) in plans.iter().zip(entries).zip(self.client.write(&commits)?) {
+            let (number, deadline): (u64, i64) = answer(self.address(), committed)?;
+            if number == 0 {
+                missed = Some(lost(plan));
+                continue;
+            }
+            outgoing.push((plan.book.shard(), number, entry));
+            removals.extend(Self::removals(&plan.removed, Removal { generation: plan.book.generation, deadline }));
+        }
+        self.send_out(outgoing)?;
+        self.client.write_loosely(&removals)?;
+        let ended: Vec<Locked> = plans.into_iter().map(|plan| plan.book).collect();
+        self.end(&ended)?;
+        let grown = commands.iter().skip(staged).zip(lengths);
+        let grown: Vec<(Vec<u8>, i64)> = grown
+            .filter_map(|(command, length)| Some((command.key.clone(), redis::from_redis_value(length).ok()?)))
+            .collect();
+        self.merge_full(|key| recipe_of(recipes, key), &grown)?;
+        missed.map_or(Ok(()), Err)
+    }
+
+    fn stage(&self, plan: &Plan) -> Command {
+        let book = &plan.book;
+        let keys = [self.keys.shard(book.shard(), "intents"), self.keys.book(BookState::Next, book.number)];
+        let mut arguments = vec![book.field(), book.token.clone().into_bytes()];
+        arguments.extend(plan.fields.iter().flat_map(|(field, value)| [field.clone(), value.clone()]));
+        Command::script(&STAGE, &keys, arguments)
+    }
+
+    fn commit(&self, plan: &Plan, entry: &[u8]) -> Command {
+        let book = &plan.book;
+        let (shard, number) = (book.shard(), book.number);
+        let mut keys = vec![
+            self.keys.shard(shard, "intents"),
+            self.keys.ids(shard, book.library),
+            self.keys.shard(shard, "books"),
+            self.keys.book(BookState::Present, number),
+            self.keys.book(BookState::Next, number),
+            self.keys.book(BookState::Former, number),
+            self.keys.shard(shard, "outbox"),
+        ];
+        let [had, has] = plan.records.each_ref().map(|record| terms(record.as_ref()));
+        let lost = had.difference(&has).map(|term| self.keys.term(shard, term));
+        let lost: Vec<Vec<u8>> = lost.collect();
+        let count = lost.len();
+        keys.extend(lost);
+        keys.extend(has.difference(&had).map(|term| self.keys.term(shard, term)));
+        let kind: &[u8] = match plan.kind {
+            Kind::Replace => b"replace",
+            Kind::Patch => b"patch",
+            Kind::Remove => b"remove",
+        };
+        let (token, member) = (book.token.as_bytes(), book.member());
+        let in_terms = [book.library.to_be_bytes(), number.0.to_be_bytes()].concat();
+        let (number, count) = (split(number).1.to_string(), count.to_string());
+        let field = book.field();
+        let arguments: [&[u8]; 9] =
+            [&field, token, WINDOW.as_bytes(), kind, &member, number.as_bytes(), &in_terms, count.as_bytes(), entry];
+        Command::script(&COMMIT, &keys, &arguments[..])
+    }
+
+    /// The entry of a change in its outbox.
+    fn entry(recipes: &Recipes, plan: &Plan) -> Vec<u8> {
+        let mut sums = Sums::default();
+        let library = plan.book.library;
+        let [old, new] = &plan.records;
+        if let Some(old) = old {
+            sums.count(library, old, recipes, true);
+        }
+        match new {
+            Some(new) => {
+                sums.count(library, new, recipes, false);
+                sums.touch(library, new.changed);
+            }
+            None => sums.touch(library, Timestamp::now()),
+        }
+        sums.entry(&plan.audit)
+    }
+
+    /// Moves entries to the audit log and the totals, and forgets them in their outboxes.
+    fn send_out(&self, mut entries: Vec<(u32, u64, Vec<u8>)>) -> Result<(), StoreError> {
+        entries.sort_unstable();
+        let moved = self.move_entries(&entries)?;
+        let waiting: BTreeSet<u32> =
+            entries.iter().zip(&moved).filter(|(_, moved)| !**moved).map(|((shard, ..), _)| *shard).collect();
+        let sent = entries.iter().zip(&moved).filter(|(_, moved)| **moved);
+        let forget: Vec<Command> = sent
+            .map(|((shard, number, _), _)| Command::new("HDEL", &self.keys.shard(*shard, "outbox"), *number))
+            .collect();
+        self.client.write_loosely(&forget)?;
+        for shard in waiting {
+            self.empty_outbox(shard)?;
+        }
+        Ok(())
+    }
+
+    /// Moves everything in the outbox of a shard.
+    fn empty_outbox(&self, shard: u32) -> Result<(), StoreError> {
+        let outbox = self.keys.shard(shard, "outbox");
+        let entries = self.read_one(Command::bare("HGETALL", &outbox))?;
+        let entries: HashMap<String, Vec<u8>> = answer(self.address(), entries)?;
+        let mut entries: Vec<(u32, u64, Vec<u8>)> =
+            entries.into_iter().filter_map(|(number, entry)| Some((shard, number.parse().ok()?, entry))).collect();
+        if entries.is_empty() {
+            return Ok(());
+        }
+        // Once a replica has this, it has the entries too, whoever wrote them.
+        self.write_one(Command::new("SET", &self.keys.shard(shard, "touched"), ""))?;
+        entries.sort_unstable();
+        let moved = self.move_entries(&entries)?;
+        let forget = entries.iter().zip(moved).filter(|(_, moved)| *moved);
+        let forget: Vec<Command> = forget.map(|((_, number, _), _)| Command::new("HDEL", &outbox, *number)).collect();
+        self.client.write_loosely(&forget).map(drop)
+    }
+
+    /// Does what servers that are gone have left.
+    pub(super) fn sweep(&self) -> Result<(), StoreError> {
+        let outboxes: Vec<Command> =
+            (0..SHARDS).map(|shard| Command::bare("HLEN", &self.keys.shard(shard, "outbox"))).collect();
+        let intents: Vec<Command> =
+            (0..SHARDS).map(|shard| Command::bare("HLEN", &self.keys.shard(shard, "intents"))).collect();
+        for (shard, intents) in (0..SHARDS).zip(self.client.read(&intents)?) {
+            // One field is the last generation.
+            if answer::<i64>(self.address(), intents)? > 1 {
+                self.take_over(shard)?;
+            }
+        }
+        for (shard, entries) in (0..SHARDS).zip(self.client.read(&outboxes)?) {
+            if answer::<i64>(self.address(), entries)? > 1 {
+                self.empty_outbox(shard)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Completes or takes back the changes of a shard that were not ended in time.
+    pub(super) fn take_over(&self, shard: u32) -> Result<(), StoreError> {
+        let key = self.keys.shard(shard, "intents");
+        let intents = self.read_one(Command::bare("HGETALL", &key))?;
+        let intents: HashMap<Vec<u8>, String> = answer(self.address(), intents)?;
+        for (field, text) in intents {
+            let Some(intent) = Intent::read(&text) else { continue };
+            let token = token();
+            let arguments: [&[u8]; 5] =
+                [&field, text.as_bytes(), token.as_bytes(), WINDOW.as_bytes(), MARGIN.as_bytes()];
+            let taken = self.write_one(Command::script(&TAKE, std::slice::from_ref(&key), &arguments[..]))?;
+            let deadline: i64 = answer(self.address(), taken)?;
+            if deadline > 0 {
+                tracing::warn!("{}: a change of book {} was left half done", self.address(), intent.number.0);
+                self.settle(&intent, deadline)?;
+                self.empty_outbox(shard)?;
+                self.client.write_loosely(&[self.end_command(intent.number, &field, &token)])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the postings that the present state of a book does not have: those of the next state if the change was not
+    /// committed, of the former state if it was.
+    fn settle(&self, intent: &Intent, deadline: i64) -> Result<(), StoreError> {
+        let recipes = self.recipes()?;
+        let book = intent.number;
+        let other = if intent.committed { BookState::Former } else { BookState::Next };
+        let fields: Vec<Vec<u8>> = [b"g".to_vec()].into_iter().chain(state_fields(&recipes)).collect();
+        let read = |state| Command::new("HMGET", &self.keys.book(state, book), &fields);
+        let states = self.client.read(&[read(BookState::Present), read(other)])?;
+        let mut posts = Vec::new();
+        for state in states {
+            let fields: Vec<Option<Vec<u8>>> = answer(self.address(), state)?;
+            let exists = fields.iter().any(Option::is_some);
+            let state = if exists { Some(self.read_old(&recipes, book, fields)?) } else { None };
+            posts.push(self.posts(&recipes, book, state.as_ref())?);
+        }
+        let (Some(other), Some(present)) = (posts.pop(), posts.pop()) else { return Ok(()) };
+        let removal = Removal { generation: intent.generation, deadline };
+        self.client.write_loosely(&Self::removals(&without(other, &present), removal)).map(drop)
+    }
+}
+
+/// The recipe of a bucket.
+pub(super) fn recipe_of(recipes: &Recipes, key: &[u8]) -> Option<KnownRecipe> {
+    let mut parts = str::from_utf8(key).ok()?.rsplitn(4, ':').skip(1);
+    let number = parts.next()?.parse().ok()?;
+    (parts.next()? == "p").then(|| recipes.numbered(number).cloned()).flatten()
+}

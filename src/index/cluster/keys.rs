@@ -1,0 +1,177 @@
+//! The keys of a catalogue, and where they are.
+//!
+//! Every key starts with the catalogue's prefix. What changes together is in one slot, because a script can only touch
+//! one. So there are three kinds of keys, by their hash tags:
+//!
+//! - `{meta}`: recipes, tables, totals, the names of libraries, the audit log.
+//! - `{T}`, for one of 256 tags: a shard, with the books whose key hashes to it. The tag of shard *i* is the least number
+//!   whose slot is 64 *i*, so the shards are spread evenly over the slots, and a node has as many as it has slots.
+//! - none: a bucket of postings, or the books of a digest. Each has its own slot.
+
+use std::sync::LazyLock;
+
+use crc16::{State, XMODEM};
+
+use crate::index::{BookKey, BookNo, Term};
+
+/// The number of slots of every Redis Cluster.
+pub(super) const SLOTS: u16 = 16384;
+/// The number of shards. The upper bits of a book's number are its shard, so it can never change.
+pub(super) const SHARDS: u32 = 256;
+/// The bits of a book's number within its shard.
+pub(super) const NUMBER_BITS: u32 = 24;
+/// The upper bits of a gem that number its bucket.
+pub(super) const BUCKET_BITS: u32 = 20;
+
+static TAGS: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let mut tags = vec![String::new(); SHARDS as usize];
+    let mut left = SHARDS;
+    for tag in 0_u64.. {
+        let tag = tag.to_string();
+        let slot = slot(tag.as_bytes());
+        let shard = usize::from(slot / (SLOTS / SHARDS as u16));
+        if slot.is_multiple_of(SLOTS / SHARDS as u16) && tags[shard].is_empty() {
+            tags[shard] = tag;
+            left -= 1;
+            if left == 0 {
+                break;
+            }
+        }
+    }
+    tags
+});
+
+/// The slot of a key: CRC-16/XMODEM of its hash tag, or of all of it if it has none.
+pub(super) fn slot(key: &[u8]) -> u16 {
+    let find = |from: usize, byte| key[from..].iter().position(|found| *found == byte).map(|at| from + at);
+    let tag =
+        find(0, b'{').and_then(|open| find(open, b'}').filter(|close| *close > open + 1).map(|close| open + 1..close));
+    State::<XMODEM>::calculate(tag.map_or(key, |tag| &key[tag])) % SLOTS
+}
+
+/// The shard of a book's key.
+pub(super) fn shard_of_key(key: &BookKey) -> u32 {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(key.library.as_str().as_bytes()).update(&[0]).update(key.id.as_str().as_bytes());
+    u32::from(hasher.finalize().as_bytes()[0])
+}
+
+/// The shard of a book, and its number there.
+pub(super) fn split(book: BookNo) -> (u32, u32) {
+    (book.0 >> NUMBER_BITS, book.0 & ((1 << NUMBER_BITS) - 1))
+}
+
+/// The book with a number in a shard.
+pub(super) fn join(shard: u32, number: u32) -> BookNo {
+    BookNo(shard << NUMBER_BITS | number)
+}
+
+/// What is known of a book: three keys of its shard, each a hash. Its fields are `r`, the record, `g`, the generation,
+/// `G` and the number of a recipe, its gems (`gem_list.rs`), `F` and a base, a fold, and `X`, the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum BookState {
+    /// As everyone sees it.
+    Present,
+    /// As a change is about to make it.
+    Next,
+    /// As it was, until its postings are removed.
+    Former,
+}
+
+/// The keys of a catalogue.
+#[derive(Debug, Clone)]
+pub(super) struct Keys {
+    prefix: String,
+}
+
+impl Keys {
+    pub(super) fn new(prefix: &str) -> Self {
+        Self { prefix: prefix.to_owned() }
+    }
+
+    fn tagged(&self, tag: &str, name: &[u8]) -> Vec<u8> {
+        let tag = format!("{}{{{tag}}}", self.prefix);
+        [tag.as_bytes(), name].concat()
+    }
+
+    /// A key of the catalogue as a whole.
+    pub(super) fn meta(&self, name: &str) -> Vec<u8> {
+        self.tagged("meta", name.as_bytes())
+    }
+
+    /// A key of a shard:
+    ///
+    /// ```text
+    /// books         sorted set of the numbers of all books
+    /// ids:LIBRARY   sorted set of id, 0x00, number u32
+    /// next          hash: library → the number of its next book
+    /// owners        string: the library (u32) of each 64 numbers
+    /// intents       hash: library, 0x00, id → the change of this book that is being made
+    /// outbox        hash: number → what is not in the audit log and the totals yet; `n` → the last number
+    /// ```
+    pub(super) fn shard(&self, shard: u32, name: &str) -> Vec<u8> {
+        self.tagged(&TAGS[shard as usize % TAGS.len()], name.as_bytes())
+    }
+
+    /// The ids of a library in a shard.
+    pub(super) fn ids(&self, shard: u32, library: u32) -> Vec<u8> {
+        self.shard(shard, &format!("ids:{library}"))
+    }
+
+    /// A state of a book.
+    pub(super) fn book(&self, state: BookState, book: BookNo) -> Vec<u8> {
+        let name = match state {
+            BookState::Present => 'b',
+            BookState::Next => 'n',
+            BookState::Former => 'f',
+        };
+        self.shard(split(book).0, &format!("{name}:{}", book.0))
+    }
+
+    /// The books of a shard with a term: a sorted set of library u32, number u32.
+    pub(super) fn term(&self, shard: u32, term: &Term) -> Vec<u8> {
+        let hash = blake3::hash(format!("{:?} {}", term.field(), term.text()).as_bytes());
+        self.shard(shard, &format!("t:{}", &hash.to_hex()[..16]))
+    }
+
+    /// A bucket of postings: a hash of its main list, its long lists and its latest changes (`buckets.rs`).
+    pub(super) fn bucket(&self, recipe: u16, bucket: u64) -> Vec<u8> {
+        format!("{}:p:{recipe}:{bucket}", self.prefix).into_bytes()
+    }
+
+    /// What the keys of all buckets of a recipe match.
+    pub(super) fn buckets(&self, recipe: u16) -> String {
+        format!("{}:p:{recipe}:*", self.prefix)
+    }
+
+    /// The books with a digest, by its first half: a hash like a bucket, which has only changes.
+    pub(super) fn digest(&self, half: &str) -> Vec<u8> {
+        format!("{}:d:{half}", self.prefix).into_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_are_those_of_the_specification() {
+        // From the specification of Redis Cluster, and from CLUSTER KEYSLOT.
+        let table = [("123456789", 0x31C3), ("foo", 12182), ("{user1000}.following", 3443), ("user1000", 3443)];
+        for (key, expected) in table {
+            assert_eq!(slot(key.as_bytes()), expected % SLOTS, "{key}");
+        }
+        assert_eq!(slot(b"foo{}{bar}"), State::<XMODEM>::calculate(b"foo{}{bar}") % SLOTS);
+        assert_eq!(slot(b"foo{{bar}}zap"), slot(b"{bar"));
+        assert_eq!(slot(b"foo{bar}{zap}"), slot(b"bar"));
+    }
+
+    #[test]
+    fn shards_are_spread_evenly() {
+        let keys = Keys::new("p");
+        for shard in 0..SHARDS {
+            assert_eq!(u32::from(slot(&keys.shard(shard, "books"))), 64 * shard);
+            assert_eq!(slot(&keys.book(BookState::Former, join(shard, 7))), slot(&keys.ids(shard, 3)));
+        }
+    }
+}

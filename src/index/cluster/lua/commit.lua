@@ -1,0 +1,53 @@
+-- Makes a prepared change visible, all of it at once.
+-- KEYS: intents, ids, numbers, book, next state, former state, outbox; the terms it loses, the terms it gets
+-- ARGV: book, token, how long the rest may take in ms, `replace`, `patch` or `remove`, member in the ids, number,
+--       member in the terms, how many terms it loses, entry for the outbox
+local intent = redis.call('HGET', KEYS[1], ARGV[1])
+if not intent or string.sub(intent, 1, 32) ~= ARGV[2] then
+    return {0, 0}
+end
+local generation, phase, number, entry = string.match(intent, '^%x+ %d+ (%d+) (%a) (%d+) (%d+)')
+local time = redis.call('TIME')
+local deadline = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[3]
+if phase == 'a' then
+    if ARGV[4] ~= 'remove' and redis.call('EXISTS', KEYS[5]) == 0 then
+        return {0, 0}
+    end
+    if ARGV[4] == 'patch' then
+        local fields = redis.call('HGETALL', KEYS[5])
+        for i = 1, #fields, 2 do
+            -- A name after a minus is a field to delete.
+            if string.sub(fields[i], 1, 1) == '-' then
+                redis.call('HDEL', KEYS[4], string.sub(fields[i], 2))
+            else
+                redis.call('HSET', KEYS[4], fields[i], fields[i + 1])
+            end
+        end
+    elseif redis.call('EXISTS', KEYS[4]) == 1 then
+        redis.call('RENAME', KEYS[4], KEYS[6])
+    end
+    if ARGV[4] == 'replace' then
+        redis.call('RENAME', KEYS[5], KEYS[4])
+        redis.call('ZADD', KEYS[2], 0, ARGV[5])
+        redis.call('ZADD', KEYS[3], ARGV[6], ARGV[6])
+    elseif ARGV[4] == 'remove' then
+        redis.call('ZREM', KEYS[2], ARGV[5])
+        redis.call('ZREM', KEYS[3], ARGV[6])
+    end
+    if ARGV[4] ~= 'remove' then
+        redis.call('HSET', KEYS[4], 'g', generation)
+    end
+    local lost = 7 + tonumber(ARGV[8])
+    for i = 8, #KEYS do
+        if i <= lost then
+            redis.call('ZREM', KEYS[i], ARGV[7])
+        else
+            redis.call('ZADD', KEYS[i], 0, ARGV[7])
+        end
+    end
+    entry = redis.call('HINCRBY', KEYS[7], 'n', 1)
+    redis.call('HSET', KEYS[7], entry, ARGV[9])
+end
+-- Also if it was committed before, and only its answer was lost: WAIT needs something to wait for.
+redis.call('HSET', KEYS[1], ARGV[1], string.format('%s %d %s c %s %s', ARGV[2], deadline, generation, number, entry))
+return {tonumber(entry), deadline}

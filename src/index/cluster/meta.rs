@@ -1,0 +1,353 @@
+//! What belongs to the catalogue as a whole: recipes, tables, totals and the audit log, all in one slot.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, PoisonError};
+
+use jiff::Timestamp;
+use lapidary_gems::Recipe;
+use redis::ToRedisArgs as _;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::Shared;
+use super::command::Command;
+use super::error::{answer, damaged};
+use super::scripts::{APPLY, MOVE, PAGE};
+use crate::index::audit::Audited;
+use crate::index::recipes::{KnownRecipe, Recipes};
+use crate::index::summary::counts;
+use crate::index::{
+    Action, Actor, AuditEntry, AuditFrom, LibrarySummary, Record, Row, RowChange, SizeClass, Sizes, StoreError, Table,
+};
+
+/// Number of entries to keep in the audit log.
+const KEPT: u64 = 10_000_000;
+/// How often to start again, when others change the recipes too.
+const TRIES: usize = 20;
+
+/// The recipes as they are stored, the default first.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Stored {
+    /// The number of the next recipe. Numbers are not used again: something of a dropped recipe may have been left.
+    next: u16,
+    recipes: Vec<StoredRecipe>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct StoredRecipe {
+    number: u16,
+    recipe: Recipe,
+    ready: bool,
+    leaving: bool,
+}
+
+/// What a change adds to the totals.
+#[derive(Debug, Default)]
+pub(super) struct Sums {
+    sums: BTreeMap<String, i64>,
+    /// When each library changed, as text that sorts like the time.
+    most: BTreeMap<String, String>,
+}
+
+/// An entry of an outbox.
+#[derive(Serialize)]
+struct Outgoing<'a> {
+    audit: &'a [String],
+    /// The sums as text, because a script's numbers are not exact.
+    sums: Vec<(&'a String, String)>,
+    most: Vec<(&'a String, &'a String)>,
+}
+
+impl Sums {
+    /// Adds a book, or takes it away.
+    pub(super) fn count(&mut self, library: u32, record: &Record, recipes: &Recipes, taken: bool) {
+        let sign = if taken { -1 } else { 1 };
+        for (i, count) in counts(record).into_iter().enumerate() {
+            *self.sums.entry(format!("l:{library}:{i}")).or_default() += sign * count.cast_signed();
+        }
+        for (name, gems) in &record.gems {
+            let Ok(recipe) = recipes.named(name) else { continue };
+            let class = format!("s:{}:{}", recipe.number, Sizes::class(*gems));
+            *self.sums.entry(format!("{class}:0")).or_default() += sign;
+            *self.sums.entry(format!("{class}:1")).or_default() += sign * i64::from(*gems);
+        }
+    }
+
+    /// Notes when the library changed.
+    pub(super) fn touch(&mut self, library: u32, at: Timestamp) {
+        let at = format!("{:032}", at.as_nanosecond() + (1 << 100));
+        let known = self.most.entry(format!("c:{library}")).or_default();
+        *known = at.max(std::mem::take(known));
+    }
+
+    /// The entry of an outbox with these sums.
+    pub(super) fn entry(&self, audit: &[String]) -> Vec<u8> {
+        let sums = self.sums.iter().filter(|(_, sum)| **sum != 0);
+        let outgoing = Outgoing {
+            audit,
+            sums: sums.map(|(key, sum)| (key, sum.to_string())).collect(),
+            most: self.most.iter().collect(),
+        };
+        serde_json::to_vec(&outgoing).unwrap_or_default()
+    }
+}
+
+/// An entry of the audit log, as it is stored.
+pub(super) fn audited(by: &Actor, action: Action) -> String {
+    let entry = Audited { at: Timestamp::now(), actor: by.to_string(), action };
+    serde_json::to_string(&entry).unwrap_or_default()
+}
+
+/// The smallest range of a sorted set with all keys that start with `prefix`, after `after`.
+fn range(prefix: &[u8], after: Option<&[u8]>) -> [Vec<u8>; 2] {
+    let first = match after.filter(|after| *after >= prefix) {
+        Some(after) => [b"(", after].concat(),
+        None if prefix.is_empty() => b"-".to_vec(),
+        None => [b"[", prefix].concat(),
+    };
+    let mut end = prefix.to_vec();
+    while end.pop_if(|last| *last == u8::MAX).is_some() {}
+    let Some(last) = end.last_mut() else { return [first, b"+".to_vec()] };
+    *last += 1;
+    [first, [b"(", end.as_slice()].concat()]
+}
+
+impl Shared {
+    /// Reads the recipes, and the text that they are stored as.
+    fn stored_recipes(&self) -> Result<(Recipes, u16, String), StoreError> {
+        let text = self.read_one(Command::bare("GET", &self.keys.meta("recipes")))?;
+        let text = answer::<Option<String>>(self.address(), text)?.unwrap_or_default();
+        let stored: Result<Stored, _> =
+            if text.is_empty() { Ok(Stored::default()) } else { serde_json::from_str(&text) };
+        let Stored { next, recipes } = stored.map_err(|_| damaged(self.address(), "the recipes cannot be read"))?;
+        let known = recipes.into_iter().map(|stored| {
+            let StoredRecipe { number, recipe, ready, leaving } = stored;
+            KnownRecipe { leaving, ..KnownRecipe::new(number, recipe, ready) }
+        });
+        Ok((Recipes(known.collect()), next, text))
+    }
+
+    /// The recipes as they are now.
+    pub(super) fn recipes(&self) -> Result<Arc<Recipes>, StoreError> {
+        let recipes = Arc::new(self.stored_recipes()?.0);
+        *self.last_recipes.write().unwrap_or_else(PoisonError::into_inner) = recipes.clone();
+        Ok(recipes)
+    }
+
+    /// Changes the recipes. `change` gets them and an unused number; it returns the entries of the audit log, or `None` to
+    /// change nothing.
+    pub(super) fn change_recipes(
+        &self,
+        by: &Actor,
+        mut change: impl FnMut(&mut Recipes, u16) -> Result<Option<Vec<Action>>, StoreError>,
+    ) -> Result<(), StoreError> {
+        for _ in 0..TRIES {
+            let (mut recipes, next, before) = self.stored_recipes()?;
+            let count = recipes.0.len();
+            let Some(actions) = change(&mut recipes, next)? else { return Ok(()) };
+            let next = if recipes.0.len() > count { next + 1 } else { next };
+            let stored = recipes.0.into_iter().map(|known| {
+                let KnownRecipe { number, recipe, ready, leaving, .. } = known;
+                StoredRecipe { number, recipe, ready, leaving }
+            });
+            let after = serde_json::to_string(&Stored { next, recipes: stored.collect() });
+            let after = after.map_err(|why| damaged(self.address(), why.to_string()))?;
+            if self.apply(by, &[], &actions, Some((&before, &after)))? {
+                return Ok(());
+            }
+        }
+        Err(StoreError::Changed("the list of recipes".to_owned()))
+    }
+
+    fn table_keys(&self, table: Table) -> [Vec<u8>; 2] {
+        ["keys", "rows"].map(|part| self.keys.meta(&format!("{part}:{}", table.as_str())))
+    }
+
+    /// Reads rows of a table.
+    pub(super) fn page(
+        &self,
+        table: Table,
+        prefix: &[u8],
+        after: Option<&[u8]>,
+        limit: usize,
+    ) -> Result<Vec<Row>, StoreError> {
+        let [first, last] = range(prefix, after);
+        let limit = i64::try_from(limit).unwrap_or(-1).to_string().into_bytes();
+        let page = self.read_one(Command::script(&PAGE, &self.table_keys(table), &[first, last, limit][..]))?;
+        let page: Vec<Vec<u8>> = answer(self.address(), page)?;
+        let mut page = page.into_iter();
+        Ok(std::iter::from_fn(|| page.next().zip(page.next())).collect())
+    }
+
+    /// Changes rows, and perhaps the recipes, from one text to another. Returns whether they were still the first.
+    pub(super) fn apply(
+        &self,
+        by: &Actor,
+        changes: &[RowChange],
+        actions: &[Action],
+        recipes: Option<(&str, &str)>,
+    ) -> Result<bool, StoreError> {
+        let mut keys = ["recipes", "audit", "done"].map(|name| self.keys.meta(name)).to_vec();
+        let (before, after) = recipes.unwrap_or_default();
+        let mut arguments: Vec<Vec<u8>> = vec![token().into_bytes(), KEPT.to_string().into_bytes()];
+        arguments.extend([before, after].map(|text| text.as_bytes().to_vec()));
+        arguments.push(changes.len().to_string().into_bytes());
+        let mut tables: Vec<Table> = Vec::new();
+        for RowChange { table, key, value } in changes {
+            let at = tables.iter().position(|known| known == table).unwrap_or_else(|| {
+                tables.push(*table);
+                keys.extend(self.table_keys(*table));
+                tables.len() - 1
+            });
+            arguments.push((4 + 2 * at).to_string().into_bytes());
+            arguments.push(u8::from(value.is_some()).to_string().into_bytes());
+            arguments.push(key.clone());
+            arguments.push(value.clone().unwrap_or_default());
+        }
+        arguments.extend(actions.iter().map(|action| audited(by, action.clone()).into_bytes()));
+        let command = Command::script(&APPLY, &keys, arguments);
+        let done = if actions.is_empty() && recipes.is_none() {
+            self.client.write_loosely(&[command])?.pop()
+        } else {
+            Some(self.write_one(command)?)
+        };
+        Ok(answer::<i64>(self.address(), done.unwrap_or_default())? == 1)
+    }
+
+    /// Reads entries of the audit log.
+    pub(super) fn audit(&self, from: AuditFrom, limit: usize) -> Result<Vec<AuditEntry>, StoreError> {
+        let first = match from {
+            AuditFrom::Behind(number) => number.saturating_add(1),
+            AuditFrom::Time(time) => {
+                let Some(first) = self.entries(0, 1)?.pop() else { return Ok(Vec::new()) };
+                // Times increase with numbers, but for the clocks of several servers.
+                let (mut from, mut to) = (first.number, self.last_audited()?.saturating_add(1));
+                while from < to {
+                    let middle = from + (to - from) / 2;
+                    match self.entries(middle, 1)?.pop() {
+                        Some(entry) if entry.at < time => from = middle + 1,
+                        _ => to = middle,
+                    }
+                }
+                from
+            }
+        };
+        self.entries(first, limit)
+    }
+
+    fn entries(&self, first: u64, limit: usize) -> Result<Vec<AuditEntry>, StoreError> {
+        if limit == 0 {
+            return Ok(Vec::new());
+        }
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let range = (first.to_string(), "+", "COUNT", limit).to_redis_args();
+        let entries = self.read_one(Command::new("XRANGE", &self.keys.meta("audit"), range))?;
+        let entries: Vec<(String, Vec<String>)> = answer(self.address(), entries)?;
+        let read = entries.into_iter().map(|(id, fields)| {
+            let number = id.split('-').next().and_then(|number| number.parse().ok());
+            let entry = fields.get(1).and_then(|entry| serde_json::from_str::<Audited>(entry).ok());
+            let Some((number, Audited { at, actor, action })) = number.zip(entry) else {
+                return Err(damaged(self.address(), format!("entry {id} of the audit log cannot be read")));
+            };
+            Ok(AuditEntry { number, at, actor, action })
+        });
+        read.collect()
+    }
+
+    /// The number of the last entry of the audit log, or 0.
+    pub(super) fn last_audited(&self) -> Result<u64, StoreError> {
+        let range = ("+", "-", "COUNT", 1).to_redis_args();
+        let last = self.read_one(Command::new("XREVRANGE", &self.keys.meta("audit"), range))?;
+        let last: Vec<(String, Vec<String>)> = answer(self.address(), last)?;
+        Ok(last.first().and_then(|(id, _)| id.split('-').next()?.parse().ok()).unwrap_or(0))
+    }
+
+    /// Moves entries of outboxes to the audit log and the totals: for each its shard, its number, and itself. Returns which
+    /// were moved; the others wait for those before them.
+    pub(super) fn move_entries(&self, entries: &[(u32, u64, Vec<u8>)]) -> Result<Vec<bool>, StoreError> {
+        let keys = ["audit", "totals", "moved"].map(|name| self.keys.meta(name));
+        let command = |(shard, number, entry): &(u32, u64, Vec<u8>)| {
+            let numbers = [KEPT.to_string(), shard.to_string(), number.to_string()];
+            let [kept, shard, number] = numbers.each_ref().map(String::as_bytes);
+            Command::script(&MOVE, &keys, &[kept, shard, number, entry.as_slice()][..])
+        };
+        let commands: Vec<Command> = entries.iter().map(command).collect();
+        let moved = self.client.write(&commands)?;
+        moved.into_iter().map(|moved| Ok(answer::<i64>(self.address(), moved)? == 1)).collect()
+    }
+
+    fn totals(&self) -> Result<HashMap<String, String>, StoreError> {
+        let totals = self.read_one(Command::bare("HGETALL", &self.keys.meta("totals")))?;
+        answer(self.address(), totals)
+    }
+
+    /// The summaries of all libraries that hold books, sorted by name.
+    pub(super) fn summaries(&self) -> Result<Vec<LibrarySummary>, StoreError> {
+        let totals = self.totals()?;
+        let sum =
+            |key: String| totals.get(&key).and_then(|sum| sum.parse::<i64>().ok()).unwrap_or(0).max(0).cast_unsigned();
+        let mut summaries = Vec::new();
+        for number in totals.keys().filter_map(|key| key.strip_prefix("l:")?.strip_suffix(":0")?.parse::<u32>().ok()) {
+            let [books, disabled, bytes, kept_texts, kept_bytes] =
+                [0, 1, 2, 3, 4].map(|i| sum(format!("l:{number}:{i}")));
+            if books == 0 {
+                continue;
+            }
+            let name = || self.owners.read().unwrap_or_else(PoisonError::into_inner).name(number).cloned();
+            if name().is_none() {
+                self.learn_all_owners()?;
+            }
+            let library = name().ok_or_else(|| damaged(self.address(), format!("library {number} has no name")))?;
+            let at = totals.get(&format!("c:{number}")).and_then(|at| at.parse::<i128>().ok());
+            let changed = at.and_then(|at| Timestamp::from_nanosecond(at - (1 << 100)).ok());
+            let changed = changed.unwrap_or(Timestamp::UNIX_EPOCH);
+            summaries.push(LibrarySummary { library, books, disabled, bytes, kept_texts, kept_bytes, changed });
+        }
+        summaries.sort_by(|a, b| a.library.cmp(&b.library));
+        Ok(summaries)
+    }
+
+    /// The distribution of gem counts under a recipe.
+    pub(super) fn sizes(&self, recipe: &KnownRecipe) -> Result<Sizes, StoreError> {
+        let mut sizes = Sizes::default();
+        let prefix = format!("s:{}:", recipe.number);
+        for (key, sum) in self.totals()? {
+            let parts = key.strip_prefix(&prefix).and_then(|rest| rest.split_once(':'));
+            let Some((class, part)) = parts else { continue };
+            let read = class.parse::<usize>().ok().filter(|class| *class <= 32).zip(sum.parse::<i64>().ok());
+            let (class, sum) = read.ok_or_else(|| damaged(self.address(), "the totals cannot be read"))?;
+            let sum = sum.max(0).cast_unsigned();
+            if sum > 0 && sizes.classes.len() <= class {
+                sizes.classes.resize(class + 1, SizeClass::default());
+            }
+            if let Some(of_class) = sizes.classes.get_mut(class) {
+                *(if part == "0" { &mut of_class.books } else { &mut of_class.gems }) = sum;
+            }
+        }
+        Ok(sizes)
+    }
+}
+
+/// A new token or id: 32 hexadecimal digits.
+pub(super) fn token() -> String {
+    Uuid::now_v7().simple().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_has_what_starts_with_the_prefix() {
+        let table: [(&[u8], Option<&[u8]>, [&[u8]; 2]); 5] = [
+            (b"", None, [b"-", b"+"]),
+            (b"", Some(b"a"), [b"(a", b"+"]),
+            (b"ab", None, [b"[ab", b"(ac"]),
+            (b"a\xff", Some(b"a"), [b"[a\xff", b"(b"]),
+            (b"\xff", Some(b"\xff\x01"), [b"(\xff\x01", b"+"]),
+        ];
+        for (prefix, after, expected) in table {
+            assert_eq!(range(prefix, after), expected.map(<[u8]>::to_vec));
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! The store on a Redis Cluster, or what speaks its protocol.
+//!
+//! Any number of servers share one store, and keep nothing themselves but what never changes. A book, with everything it is
+//! made of, is in one slot and changes in one script. It is the source of truth: postings are only where to look, and a
+//! check counts one only if the book has the gem. An answer that would need a node that cannot be read is an error.
+//!
+//! A change is acknowledged once it is on a replica, if the cluster has any. The totals and the audit log are in one slot,
+//! too. A change is in them before it is acknowledged, exactly once, because it leaves an entry in an outbox of its shard.
+//!
+//! | file | content |
+//! |---|---|
+//! | `address` | `redis://HOST:PORT,…/PREFIX` |
+//! | `client`, `topology`, `command` | pipelines to the nodes; which node serves a slot; commands and answers |
+//! | `keys` | all keys, and where they are |
+//! | `scripts`, `lua/` | the scripts, each of which is atomic |
+//! | `owners` | libraries, and which of them a number belongs to |
+//! | `meta` | recipes, tables, totals, the audit log |
+//! | `buckets` | posting lists |
+//! | `intent`, `change`, `write` | the steps of a change; making it, and what others have left; what each change needs |
+//! | `snapshot`, `tally`, `search` | reading; counting a check's gems; finding books by their terms |
+
+mod address;
+mod buckets;
+mod change;
+mod client;
+mod command;
+mod error;
+mod intent;
+mod keys;
+mod meta;
+mod owners;
+mod scripts;
+mod search;
+mod snapshot;
+mod tally;
+mod topology;
+mod write;
+
+use std::collections::HashMap;
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::{Arc, RwLock};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use lapidary_gems::{Recipe, RecipeName};
+use redis::Value;
+
+pub use self::address::{BadAddress, ClusterAddress};
+use self::change::recipe_of;
+use self::client::Client;
+use self::command::Command;
+use self::error::answer;
+use self::keys::Keys;
+use self::owners::Owners;
+use self::snapshot::ClusterSnapshot;
+use super::recipes::Recipes;
+use super::{
+    Actor, Administration, AuditEntry, AuditFrom, BookKey, LateGems, NewBook, Record, Row, RowChange, Snapshot, Store,
+    StoreError, Table, Watch,
+};
+
+/// How often to look for what servers that are gone have left.
+const SWEEP: Duration = Duration::from_secs(5);
+/// Number of buckets merged at a time.
+const MERGED_AT_ONCE: usize = 500;
+
+/// A [`Store`] on a Redis Cluster, which any number of processes can open at once.
+pub struct ClusterStore {
+    shared: Arc<Shared>,
+    /// Dropped to stop the sweeper.
+    stop: Option<Sender<()>>,
+    sweeper: Option<JoinHandle<()>>,
+}
+
+/// What the threads of a store share.
+struct Shared {
+    client: Client,
+    keys: Keys,
+    owners: RwLock<Owners>,
+    /// The recipes when they were last read.
+    last_recipes: RwLock<Arc<Recipes>>,
+}
+
+impl Shared {
+    fn address(&self) -> &ClusterAddress {
+        self.client.address()
+    }
+
+    fn read_one(&self, command: Command) -> Result<Value, StoreError> {
+        Ok(self.client.read(&[command])?.pop().unwrap_or_default())
+    }
+
+    fn write_one(&self, command: Command) -> Result<Value, StoreError> {
+        Ok(self.client.write(&[command])?.pop().unwrap_or_default())
+    }
+
+    /// # Errors
+    /// [`StoreError::Evicts`] if a node may drop keys.
+    fn refuse_eviction(&self) -> Result<(), StoreError> {
+        for (node, memory) in self.client.on_each_primary(redis::cmd("INFO").arg("memory"))? {
+            let memory: String = answer(self.address(), memory)?;
+            let policies: HashMap<&str, &str> = memory.lines().filter_map(|line| line.split_once(':')).collect();
+            if let Some(policy) = policies.get("maxmemory_policy").filter(|policy| policy.trim() != "noeviction") {
+                return Err(StoreError::Evicts { node, policy: policy.trim().to_owned() });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl ClusterStore {
+    /// Opens the catalogue of a cluster, which is empty if it does not exist yet. Completes or takes back changes that
+    /// others have left half done.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`], and [`StoreError::Evicts`] if a node may drop keys when its memory is full.
+    pub fn open(address: &ClusterAddress) -> Result<Self, StoreError> {
+        let client = Client::connect(address, scripts::all())?;
+        let keys = Keys::new(&address.prefix);
+        let shared = Arc::new(Shared { client, keys, owners: RwLock::default(), last_recipes: RwLock::default() });
+        shared.refuse_eviction()?;
+        shared.recipes()?;
+        shared.learn_all_owners()?;
+        shared.sweep()?;
+        let (stop, stopped) = mpsc::channel();
+        let sweeping = shared.clone();
+        let sweep = move || {
+            while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(SWEEP) {
+                if let Err(error) = sweeping.sweep() {
+                    tracing::warn!("cannot look for changes that were left half done: {error}");
+                }
+            }
+        };
+        let sweeper = thread::Builder::new().name("sweeper".to_owned()).spawn(sweep);
+        let failed = |why: std::io::Error| StoreError::Io { path: address.to_string(), detail: why.to_string() };
+        Ok(Self { shared, stop: Some(stop), sweeper: Some(sweeper.map_err(failed)?) })
+    }
+
+    /// Merges all changes of postings into the packed lists.
+    pub fn compact(&self) -> Result<(), StoreError> {
+        let recipes = self.shared.recipes()?;
+        for recipe in &recipes.0 {
+            let keys = self.shared.bucket_keys(recipe.number)?;
+            let buckets: Vec<_> =
+                keys.into_iter().filter_map(|key| recipe_of(&recipes, &key).map(|recipe| (key, recipe))).collect();
+            for some in buckets.chunks(MERGED_AT_ONCE) {
+                self.shared.merge(some)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for ClusterStore {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(sweeper) = self.sweeper.take() {
+            // A panic in it was reported where it happened.
+            let _ = sweeper.join();
+        }
+    }
+}
+
+impl Store for ClusterStore {
+    fn add_recipe(&self, by: &Actor, recipe: &Recipe) -> Result<(), StoreError> {
+        self.shared.add_recipe(by, recipe)
+    }
+
+    fn make_default(&self, by: &Actor, recipe: &RecipeName, anyway: bool) -> Result<u64, StoreError> {
+        self.shared.make_default(by, recipe, anyway)
+    }
+
+    fn make_ready(&self, by: &Actor, recipe: &RecipeName) -> Result<(), StoreError> {
+        self.shared.make_ready(by, recipe)
+    }
+
+    fn hide_recipe(&self, by: &Actor, recipe: &RecipeName) -> Result<(), StoreError> {
+        self.shared.hide_recipe(by, recipe)
+    }
+
+    fn drop_recipe(&self, by: &Actor, recipe: &RecipeName, watch: Watch<'_>) -> Result<(), StoreError> {
+        self.shared.drop_recipe(by, recipe, watch)
+    }
+
+    fn add_gems(&self, _: &Actor, recipe: &RecipeName, books: Vec<LateGems>) -> Result<(), StoreError> {
+        self.shared.add_gems(recipe, books)
+    }
+
+    fn table(&self, table: Table) -> Result<Vec<Row>, StoreError> {
+        self.shared.page(table, b"", None, usize::MAX)
+    }
+
+    fn page(&self, table: Table, prefix: &[u8], after: Option<&[u8]>, limit: usize) -> Result<Vec<Row>, StoreError> {
+        self.shared.page(table, prefix, after, limit)
+    }
+
+    fn apply(&self, by: &Actor, changes: &[RowChange], actions: &[super::Action]) -> Result<(), StoreError> {
+        self.shared.apply(by, changes, actions, None).map(drop)
+    }
+
+    fn put(&self, by: &Actor, books: Vec<NewBook>) -> Result<(), StoreError> {
+        self.shared.put(by, books)
+    }
+
+    fn remove(&self, by: &Actor, keys: &[BookKey]) -> Result<Vec<bool>, StoreError> {
+        self.shared.remove(by, keys)
+    }
+
+    fn amend(
+        &self,
+        by: &Actor,
+        key: &BookKey,
+        change: &mut dyn FnMut(&mut Record),
+    ) -> Result<Option<Record>, StoreError> {
+        self.shared.amend(by, key, change)
+    }
+
+    fn snapshot(&self) -> Box<dyn Snapshot + '_> {
+        Box::new(ClusterSnapshot::new(&self.shared))
+    }
+
+    fn audit(&self, from: AuditFrom, limit: usize) -> Result<Vec<AuditEntry>, StoreError> {
+        self.shared.audit(from, limit)
+    }
+
+    fn last_audited(&self) -> Result<u64, StoreError> {
+        self.shared.last_audited()
+    }
+
+    fn writable(&self) -> Result<(), StoreError> {
+        self.shared.write_one(Command::new("SET", &self.shared.keys.meta("written"), "")).map(drop)
+    }
+
+    fn administration(&self) -> Option<&dyn Administration> {
+        None
+    }
+}

@@ -1,0 +1,33 @@
+//! The scripts, each of which is atomic.
+
+use std::sync::LazyLock;
+
+use redis::Script;
+
+macro_rules! scripts {
+    ($($name:ident = $($file:literal)+;)*) => {
+        $(pub(super) static $name: LazyLock<Script> =
+            LazyLock::new(|| Script::new(concat!($(include_str!(concat!("lua/", $file, ".lua"))),+)));)*
+
+        /// All scripts.
+        pub(super) fn all() -> Vec<&'static Script> {
+            vec![$(&*$name),*]
+        }
+    };
+}
+
+scripts! {
+    APPLY = "append" "apply";
+    BEGIN = "begin";
+    COMMIT = "commit";
+    END = "end";
+    LIBRARY = "library";
+    MERGE = "merge";
+    MOVE = "append" "move";
+    NUMBER = "number";
+    PAGE = "page";
+    POST = "post";
+    SEARCH = "search";
+    STAGE = "stage";
+    TAKE = "take";
+}

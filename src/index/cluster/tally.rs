@@ -1,0 +1,143 @@
+//! Counts which books have how many of a check's gems.
+//!
+//! The buckets say which books may have how many of them. Books with enough are then read, and what counts is which gems
+//! they have in that state. Each library is counted on its own.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::PoisonError;
+
+use hashbrown::{HashMap, HashSet};
+use lapidary_gems::Gem;
+
+use super::buckets::{Bucket, place};
+use super::command::Command;
+use super::error::answer;
+use super::snapshot::ClusterSnapshot;
+use crate::index::gem_list;
+use crate::index::postings::Unreadable;
+use crate::index::recipes::KnownRecipe;
+use crate::index::{BookNo, LibraryTally, Limits, StoreError, Tally};
+
+/// What the buckets say of a library.
+#[derive(Default)]
+struct Count {
+    books: BTreeMap<BookNo, u32>,
+    common: HashSet<Gem>,
+    holders: Vec<(Gem, u32)>,
+}
+
+pub(super) fn tally(
+    snapshot: &ClusterSnapshot<'_>,
+    recipe: &KnownRecipe,
+    gems: &[Gem],
+    limits: Limits<'_>,
+) -> Result<Tally, StoreError> {
+    let shared = snapshot.shared;
+    let only = match limits.library.map(|library| shared.library(library)) {
+        Some(library) => match library? {
+            None => return Ok(Tally::default()),
+            number => number,
+        },
+        None => None,
+    };
+    let asked: BTreeSet<Gem> = gems.iter().copied().filter(|gem| recipe.fits(*gem)).collect();
+    let lists = read_lists(snapshot, recipe, &asked)?;
+    shared.learn_owners(lists.iter().flat_map(|(_, books)| books.iter().copied()))?;
+    let mut counts: BTreeMap<u32, Count> = BTreeMap::new();
+    let owner = |book: &BookNo| shared.owners.read().unwrap_or_else(PoisonError::into_inner).of(*book);
+    for (gem, books) in lists {
+        let mut of_libraries: BTreeMap<u32, Vec<BookNo>> = BTreeMap::new();
+        for book in books {
+            // A number without an owner was never given to a book.
+            if let Some(library) = owner(&book).filter(|library| only.is_none_or(|only| only == *library)) {
+                of_libraries.entry(library).or_default().push(book);
+            }
+        }
+        for (library, books) in of_libraries {
+            let count = counts.entry(library).or_default();
+            if books.len() > limits.cap as usize {
+                count.common.insert(gem);
+                continue;
+            }
+            count.holders.push((gem, books.len() as u32));
+            for book in books {
+                *count.books.entry(book).or_default() += 1;
+            }
+        }
+    }
+    let tallies = by_library(snapshot, recipe, gems, &asked, counts, limits.fewest)?;
+    snapshot.still_has(recipe)?;
+    Ok(tallies)
+}
+
+/// Reads the lists of gems, in their order.
+fn read_lists(
+    snapshot: &ClusterSnapshot<'_>,
+    recipe: &KnownRecipe,
+    gems: &BTreeSet<Gem>,
+) -> Result<Vec<(Gem, Vec<BookNo>)>, StoreError> {
+    let shared = snapshot.shared;
+    let sorted: Vec<Gem> = gems.iter().copied().collect();
+    let groups: Vec<&[Gem]> = sorted.chunk_by(|a, b| place(recipe, *a).0 == place(recipe, *b).0).collect();
+    let key = |gems: &[Gem]| shared.keys.bucket(recipe.number, place(recipe, gems[0]).0);
+    let reads: Vec<Command> = groups.iter().map(|gems| Command::bare("HGETALL", &key(gems))).collect();
+    let mut lists = Vec::new();
+    for (gems, fields) in groups.iter().zip(shared.client.read(&reads)?) {
+        let unreadable = || {
+            let key = String::from_utf8_lossy(&key(gems)).into_owned();
+            snapshot.damaged(format!("the postings of {key} ({}) cannot be read", recipe.name()))
+        };
+        let bucket = Bucket::read(answer(shared.address(), fields)?).ok_or_else(unreadable)?;
+        for gem in *gems {
+            let books = bucket.books(recipe, place(recipe, *gem).1).map_err(|Unreadable| unreadable())?;
+            if !books.is_empty() {
+                lists.push((*gem, books));
+            }
+        }
+    }
+    Ok(lists)
+}
+
+/// Counts again what the books with enough gems have, and names the libraries.
+fn by_library(
+    snapshot: &ClusterSnapshot<'_>,
+    recipe: &KnownRecipe,
+    gems: &[Gem],
+    asked: &BTreeSet<Gem>,
+    counts: BTreeMap<u32, Count>,
+    fewest: u32,
+) -> Result<Tally, StoreError> {
+    let asked: HashSet<Gem> = asked.iter().copied().collect();
+    let enough =
+        |count: &Count| count.books.iter().filter(|(_, n)| **n >= fewest).map(|(book, _)| *book).collect::<Vec<_>>();
+    let candidates: Vec<BookNo> = counts.values().flat_map(enough).collect();
+    let field = format!("G{}", recipe.number);
+    let states = snapshot.states(&candidates, Some(field.as_bytes()))?;
+    let mut present: HashMap<BookNo, HashSet<Gem>> = HashMap::new();
+    for (book, state) in candidates.iter().zip(states) {
+        let Some((_, Some(bytes))) = state else { continue };
+        let list = gem_list::decode(&bytes, recipe.gem_bytes());
+        let list = list.ok_or_else(|| snapshot.damaged(format!("the gems of book {} cannot be read", book.0)))?;
+        present.insert(*book, recipe.posted(&list).filter(|gem| asked.contains(gem)).collect());
+    }
+    let mut tallies = Vec::new();
+    for (library, count) in counts {
+        let has = |book: BookNo| {
+            let gems = present.get(&book)?;
+            let counted = gems.iter().filter(|gem| !count.common.contains(*gem)).count() as u32;
+            (counted > 0 && counted >= fewest).then_some((book, counted))
+        };
+        let books: Vec<(BookNo, u32)> = count.books.keys().filter_map(|book| has(*book)).collect();
+        if books.is_empty() && count.common.is_empty() {
+            continue;
+        }
+        let owners = snapshot.shared.owners.read().unwrap_or_else(PoisonError::into_inner);
+        let name = owners.name(library).cloned();
+        let name = name.ok_or_else(|| snapshot.damaged(format!("the name of library {library} is lost")))?;
+        let mut named = HashSet::new();
+        // Each gem where it first occurs in the query.
+        let common = gems.iter().copied().filter(|gem| count.common.contains(gem) && named.insert(*gem)).collect();
+        tallies.push(LibraryTally { library: name, books, common, holders: count.holders });
+    }
+    Ok(Tally { libraries: tallies })
+}

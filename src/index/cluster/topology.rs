@@ -1,0 +1,91 @@
+//! Which node serves which slot, as the cluster says it.
+
+use super::keys::SLOTS;
+
+/// The nodes of a cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Topology {
+    /// The addresses of all nodes, first those that serve slots.
+    pub(super) nodes: Vec<String>,
+    /// The index of the node that serves each slot, `u16::MAX` if none does.
+    slots: Vec<u16>,
+    /// Whether any node is a replica, even of a failed one.
+    pub(super) has_replicas: bool,
+}
+
+impl Topology {
+    /// Before any of these nodes was asked.
+    pub(super) fn unknown(nodes: &[String]) -> Self {
+        Self { nodes: nodes.to_vec(), slots: Vec::new(), has_replicas: false }
+    }
+
+    /// Reads the answer of `CLUSTER NODES` from the node at `asked`. A node that does not know its own address has that.
+    pub(super) fn read(answer: &str, asked: &str) -> Option<Self> {
+        let mut topology = Self { nodes: Vec::new(), slots: vec![u16::MAX; usize::from(SLOTS)], has_replicas: false };
+        let mut idle = Vec::new();
+        for line in answer.lines() {
+            let words: Vec<&str> = line.split(' ').collect();
+            let [_, address, flags, _, _, _, _, _, slots @ ..] = words.as_slice() else { return None };
+            let flags: Vec<&str> = flags.split(',').collect();
+            topology.has_replicas |= flags.contains(&"slave");
+            if ["fail", "noaddr", "handshake"].iter().any(|flag| flags.contains(flag)) {
+                continue;
+            }
+            let address = address.split(['@', ',']).next().unwrap_or_default();
+            let address = if address.starts_with(':') { asked } else { address };
+            let node = u16::try_from(topology.nodes.len()).ok()?;
+            // What a slot is being moved to or from is in brackets.
+            for range in slots.iter().filter(|range| !range.starts_with('[')) {
+                let (first, last) = range.split_once('-').unwrap_or((range, range));
+                let (first, last) = (first.parse::<usize>().ok()?, last.parse::<usize>().ok()?);
+                topology.slots.get_mut(first..=last)?.fill(node);
+            }
+            let list = if slots.is_empty() { &mut idle } else { &mut topology.nodes };
+            list.push(address.to_owned());
+        }
+        topology.nodes.append(&mut idle);
+        (!topology.nodes.is_empty()).then_some(topology)
+    }
+
+    /// The node that serves a slot.
+    pub(super) fn node(&self, slot: u16) -> Option<&str> {
+        let node = *self.slots.get(usize::from(slot))?;
+        self.nodes.get(usize::from(node)).map(String::as_str)
+    }
+
+    /// The nodes that serve slots.
+    pub(super) fn primaries(&self) -> impl Iterator<Item = &str> {
+        let last = self.slots.iter().filter(|node| **node != u16::MAX).max();
+        self.nodes.iter().take(last.map_or(0, |last| usize::from(*last) + 1)).map(String::as_str)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NODES: &str = "\
+a 127.0.0.1:7000@17000 myself,master - 0 1 1 connected 0-5460 [5461->-c] 16383
+b 127.0.0.1:7003@17003,host.example slave a 0 1 1 connected
+c 10.0.0.3:7001@17001 master - 0 1 2 connected 5461-16382 [5461-<-a]
+d 10.0.0.4:7001@17001 master,fail - 0 1 2 connected
+e :0@0 slave,fail,noaddr c 0 1 2 disconnected
+";
+
+    #[test]
+    fn the_nodes_of_slots_are_read() {
+        let topology = Topology::read(NODES, "asked:1").unwrap();
+        assert!(topology.has_replicas);
+        assert_eq!(topology.nodes, ["127.0.0.1:7000", "10.0.0.3:7001", "127.0.0.1:7003"]);
+        assert_eq!(topology.primaries().collect::<Vec<_>>(), ["127.0.0.1:7000", "10.0.0.3:7001"]);
+        let table = [(0, 7000), (5460, 7000), (5461, 7001), (16382, 7001), (16383, 7000)];
+        for (slot, port) in table {
+            assert!(topology.node(slot).unwrap().ends_with(&format!(":{port}")), "{slot}");
+        }
+        let alone = Topology::read("a :7000@17000 myself,master - 0 0 1 connected 0-3\n", "asked:1").unwrap();
+        assert_eq!((alone.node(3), alone.node(4), alone.has_replicas), (Some("asked:1"), None, false));
+        assert_eq!(Topology::read("", "asked:1"), None);
+        assert_eq!(Topology::read("a b c", "asked:1"), None);
+        assert_eq!(Topology::read("a h:1@2 master - 0 0 1 connected 0-16384\n", "asked:1"), None);
+    }
+}

@@ -1,0 +1,286 @@
+//! What a [`Store`](crate::index::Store) changes.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use hashbrown::HashSet;
+use lapidary_gems::{Recipe, RecipeName};
+
+use super::Shared;
+use super::buckets::Posts;
+use super::change::{Kind, Plan, without};
+use super::command::Command;
+use super::error::answer;
+use super::intent::{Locked, Old};
+use super::meta::audited;
+use super::snapshot::ClusterSnapshot;
+use crate::index::change::{amended, audited as told, keep_amendments, last_of_each_key, make_distinct};
+use crate::index::recipes::{KnownRecipe, Recipes};
+use crate::index::{
+    Action, Actor, Amended, AuditedBook, BookKey, BookNo, LateGems, NewBook, Record, Snapshot as _, StoreError, Watch,
+    gem_list,
+};
+
+/// Number of books changed at a time while a recipe is dropped.
+const BATCH: usize = 256;
+
+fn json(record: &Record) -> (Vec<u8>, Vec<u8>) {
+    (b"r".to_vec(), serde_json::to_vec(record).unwrap_or_default())
+}
+
+fn gem_field(recipe: &KnownRecipe) -> Vec<u8> {
+    format!("G{}", recipe.number).into_bytes()
+}
+
+impl Shared {
+    pub(super) fn add_recipe(&self, by: &Actor, recipe: &Recipe) -> Result<(), StoreError> {
+        self.change_recipes(by, |recipes, next| {
+            if let Ok(known) = recipes.named(recipe.name()) {
+                let same = known.recipe == *recipe;
+                return if same { Ok(None) } else { Err(StoreError::RecipeDiffers(recipe.name().clone())) };
+            }
+            let first = recipes.0.is_empty();
+            recipes.0.push(KnownRecipe::new(next, recipe.clone(), first));
+            Ok(Some(vec![Action::RecipeAdded { recipe: recipe.name().clone() }]))
+        })
+    }
+
+    pub(super) fn make_default(&self, by: &Actor, name: &RecipeName, anyway: bool) -> Result<u64, StoreError> {
+        let without = ClusterSnapshot::new(self).coverage(name)?.lacking();
+        if without == 0 || anyway {
+            self.change_recipes(by, |recipes, _| {
+                let number = recipes.staying(name)?.number;
+                recipes.mark_ready(number);
+                recipes.sort(Some(number));
+                Ok(Some(vec![Action::RecipeDefault { recipe: name.clone() }]))
+            })?;
+        }
+        Ok(without)
+    }
+
+    pub(super) fn make_ready(&self, by: &Actor, name: &RecipeName) -> Result<(), StoreError> {
+        self.change_recipes(by, |recipes, _| {
+            let number = recipes.staying(name)?.number;
+            recipes.mark_ready(number);
+            Ok(Some(Vec::new()))
+        })
+    }
+
+    pub(super) fn hide_recipe(&self, by: &Actor, name: &RecipeName) -> Result<(), StoreError> {
+        self.change_recipes(by, |recipes, _| {
+            let default = recipes.shown().next().is_some_and(|default| default.name() == name);
+            let Some(known) = recipes.0.iter_mut().find(|known| known.name() == name && !known.leaving) else {
+                return Ok(None);
+            };
+            if default {
+                return Err(StoreError::IsDefault(name.clone()));
+            }
+            known.leaving = true;
+            Ok(Some(vec![Action::RecipeDropped { recipe: name.clone() }]))
+        })
+    }
+
+    pub(super) fn drop_recipe(&self, by: &Actor, name: &RecipeName, watch: Watch<'_>) -> Result<(), StoreError> {
+        self.hide_recipe(by, name)?;
+        let recipes = self.recipes()?;
+        let Ok(recipe) = recipes.named(name) else { return Ok(()) };
+        let snapshot = ClusterSnapshot::new(self);
+        let (mut from, mut done) = (BookNo(0), 0);
+        loop {
+            let books = snapshot.books(from, BATCH)?;
+            let Some((last, _)) = books.last() else { break };
+            from = BookNo(last.0.saturating_add(1));
+            done += books.len() as u64;
+            let having = books.into_iter().filter(|(_, record)| record.gems.contains_key(name));
+            self.strip(&recipes, recipe, having.map(|(_, record)| record.key).collect())?;
+            watch(done, done)?;
+        }
+        for key in self.bucket_keys(recipe.number)?.chunks(1000) {
+            let unlink: Vec<Command> = key.iter().map(|key| Command::bare("UNLINK", key)).collect();
+            self.client.write_loosely(&unlink)?;
+        }
+        self.change_recipes(by, |recipes, _| {
+            recipes.0.retain(|known| known.number != recipe.number);
+            Ok(Some(Vec::new()))
+        })
+    }
+
+    /// Removes a recipe from books.
+    fn strip(&self, recipes: &Recipes, recipe: &KnownRecipe, keys: Vec<BookKey>) -> Result<(), StoreError> {
+        let plan = |mut book: Locked| {
+            let old = book.old.take()?;
+            let mut record = old.record.clone();
+            record.gems.remove(recipe.name());
+            let field = [b"-", gem_field(recipe).as_slice()].concat();
+            let fields = vec![json(&record), (field, Vec::new())];
+            let (added, removed) = (Posts::new(), Posts::new());
+            let records = [Some(old.record), Some(record)];
+            Some(Plan { book, kind: Kind::Patch, fields, added, removed, records, audit: Vec::new() })
+        };
+        let locked = self.lock(recipes, &keys, false)?;
+        self.make(recipes, locked.into_iter().filter_map(plan).collect())
+    }
+
+    /// The keys of all buckets of a recipe.
+    pub(super) fn bucket_keys(&self, recipe: u16) -> Result<Vec<Vec<u8>>, StoreError> {
+        let pattern = self.keys.buckets(recipe);
+        let mut all = HashSet::new();
+        let mut starts =
+            self.client.on_each_primary(redis::cmd("SCAN").arg(0).arg("MATCH").arg(&pattern).arg("COUNT").arg(1000))?;
+        while let Some((node, page)) = starts.pop() {
+            let (cursor, keys): (u64, Vec<Vec<u8>>) = answer(self.address(), page)?;
+            all.extend(keys);
+            if cursor != 0 {
+                let next = self
+                    .client
+                    .on(&node, redis::cmd("SCAN").arg(cursor).arg("MATCH").arg(&pattern).arg("COUNT").arg(1000))?;
+                starts.push((node, next));
+            }
+        }
+        Ok(all.into_iter().collect())
+    }
+
+    pub(super) fn put(&self, by: &Actor, books: Vec<NewBook>) -> Result<(), StoreError> {
+        let recipes = self.recipes()?;
+        let mut books = last_of_each_key(books);
+        for NewBook { record, gems, text, .. } in &mut books {
+            // The gems may have been computed before dropping the recipe started.
+            gems.retain(|name, _| recipes.named(name).map_or(true, |recipe| !recipe.leaving));
+            for (name, gems) in gems.iter_mut() {
+                make_distinct(recipes.named(name)?, &record.key, gems)?;
+            }
+            record.gems = gems.iter().map(|(name, gems)| (name.clone(), gems.len() as u32)).collect();
+            record.text_kept = text.is_some();
+        }
+        let keys: Vec<BookKey> = books.iter().map(|book| book.record.key.clone()).collect();
+        let locked = self.lock(&recipes, &keys, true)?;
+        let emptied = locked.iter().zip(&books).filter(|(_, book)| !book.allow_empty).try_for_each(|(locked, book)| {
+            let staying = || recipes.0.iter().filter(|known| !known.leaving).map(KnownRecipe::name);
+            locked.old.as_ref().map_or(Ok(()), |old| old.record.not_emptied_by(&book.record, staying()))
+        });
+        let plans = emptied.and_then(|()| {
+            let plans = books.into_iter().zip(&locked).map(|(book, locked)| self.plan_put(by, &recipes, book, locked));
+            plans.collect::<Result<Vec<_>, _>>()
+        });
+        match plans {
+            Ok(plans) => {
+                let plans = plans.into_iter().zip(locked).map(|(plan, book)| plan(book));
+                self.make(&recipes, plans.collect())
+            }
+            Err(refused) => {
+                self.end(&locked)?;
+                Err(refused)
+            }
+        }
+    }
+
+    /// Plans to store a book.
+    fn plan_put(
+        &self,
+        by: &Actor,
+        recipes: &Recipes,
+        book: NewBook,
+        locked: &Locked,
+    ) -> Result<impl FnOnce(Locked) -> Plan + use<>, StoreError> {
+        let NewBook { mut record, gems, folds, text, .. } = book;
+        let old = locked.old.as_ref();
+        if let Some(old) = old {
+            keep_amendments(&mut record, &old.record);
+        }
+        let mut fields = vec![json(&record)];
+        for (name, gems) in &gems {
+            let recipe = recipes.named(name)?;
+            fields.push((gem_field(recipe), gem_list::encode(gems, recipe.gem_bytes())));
+        }
+        fields.extend(folds.iter().map(|fold| ([b"F", fold.base().as_bytes()].concat(), fold.as_bytes().to_vec())));
+        fields.extend(text.map(|text| (b"X".to_vec(), text.into_bytes())));
+        let has = self.new_posts(recipes, locked.number, &record, &gems)?;
+        let had = self.posts(recipes, locked.number, old)?;
+        let (added, removed) = (without(has.clone(), &had), without(had, &has));
+        let action = if old.is_some() { Action::Replaced(told(&record)) } else { Action::Added(told(&record)) };
+        let audit = vec![audited(by, action)];
+        let records = [old.map(|old| old.record.clone()), Some(record)];
+        Ok(move |book| Plan { book, kind: Kind::Replace, fields, added, removed, records, audit })
+    }
+
+    pub(super) fn remove(&self, by: &Actor, keys: &[BookKey]) -> Result<Vec<bool>, StoreError> {
+        let recipes = self.recipes()?;
+        let distinct: BTreeSet<BookKey> = keys.iter().cloned().collect();
+        let locked = self.lock(&recipes, &distinct.into_iter().collect::<Vec<_>>(), false)?;
+        let there: BTreeSet<BookKey> = locked.iter().map(|book| book.key.clone()).collect();
+        let mut plans = Vec::new();
+        for mut book in locked {
+            let Some(old) = book.old.take() else { continue };
+            let removed = self.posts(&recipes, book.number, Some(&old))?;
+            let audit = vec![audited(by, Action::Removed(told(&old.record)))];
+            let records = [Some(old.record), None];
+            plans.push(Plan {
+                book,
+                kind: Kind::Remove,
+                fields: Vec::new(),
+                added: Posts::new(),
+                removed,
+                records,
+                audit,
+            });
+        }
+        self.make(&recipes, plans)?;
+        Ok(keys.iter().map(|key| there.contains(key)).collect())
+    }
+
+    pub(super) fn amend(
+        &self,
+        by: &Actor,
+        key: &BookKey,
+        change: &mut dyn FnMut(&mut Record),
+    ) -> Result<Option<Record>, StoreError> {
+        let recipes = self.recipes()?;
+        let mut locked = self.lock(&recipes, std::slice::from_ref(key), false)?;
+        let Some(mut book) = locked.pop() else { return Ok(None) };
+        let Some(Old { record: old, .. }) = book.old.take() else { return Ok(None) };
+        let new = amended(&old, change);
+        let changes = Amended::between(&old, &new);
+        let audit = vec![audited(by, Action::Amended(AuditedBook { changes, ..told(&new) }))];
+        let (fields, records) = (vec![json(&new)], [Some(old), Some(new.clone())]);
+        let (added, removed) = (Posts::new(), Posts::new());
+        self.make(&recipes, vec![Plan { book, kind: Kind::Patch, fields, added, removed, records, audit }])?;
+        Ok(Some(new))
+    }
+
+    pub(super) fn add_gems(&self, name: &RecipeName, books: Vec<LateGems>) -> Result<(), StoreError> {
+        let recipes = self.recipes()?;
+        let recipe = recipes.staying(name)?;
+        let numbers: Vec<BookNo> = books.iter().map(|late| late.book).collect();
+        let records = ClusterSnapshot::new(self).fetch(&numbers)?;
+        let mut late: HashMap<BookKey, LateGems> = HashMap::new();
+        for (mut gems, record) in books.into_iter().zip(records) {
+            if let Some(record) =
+                record.filter(|record| record.digest == gems.digest && !record.gems.contains_key(name))
+            {
+                make_distinct(recipe, &record.key, &mut gems.gems)?;
+                late.insert(record.key, gems);
+            }
+        }
+        let keys: Vec<BookKey> = late.keys().cloned().collect();
+        let (mut plans, mut unchanged) = (Vec::new(), Vec::new());
+        for mut book in self.lock(&recipes, &keys, false)? {
+            let (Some(late), Some(old)) = (late.remove(&book.key), book.old.take()) else { continue };
+            let mut record = old.record.clone();
+            if late.book != book.number || record.digest != late.digest || record.gems.contains_key(name) {
+                unchanged.push(book);
+                continue;
+            }
+            record.gems.insert(name.clone(), late.gems.len() as u32);
+            let mut fields = vec![json(&record), (gem_field(recipe), gem_list::encode(&late.gems, recipe.gem_bytes()))];
+            fields.extend(
+                late.fold.iter().map(|fold| ([b"F", fold.base().as_bytes()].concat(), fold.as_bytes().to_vec())),
+            );
+            let gems = BTreeMap::from([(name.clone(), late.gems)]);
+            let had = self.posts(&recipes, book.number, Some(&old))?;
+            let added = without(self.new_posts(&recipes, book.number, &record, &gems)?, &had);
+            let (removed, records) = (Posts::new(), [Some(old.record), Some(record)]);
+            plans.push(Plan { book, kind: Kind::Patch, fields, added, removed, records, audit: Vec::new() });
+        }
+        self.end(&unchanged)?;
+        self.make(&recipes, plans)
+    }
+}
