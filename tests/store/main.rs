@@ -6,6 +6,7 @@ mod common;
 mod build;
 mod changes;
 mod damage;
+mod engine;
 mod folders;
 mod model;
 mod processes;

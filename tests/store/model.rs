@@ -5,13 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use lapidary::description::Description;
 use lapidary::index::{
-    Actor, Administration as _, BookKey, BookNo, Field, LateGems, Library, LibrarySummary, LibraryTally, Limits,
-    NewBook, Record, RocksStore, Sizes, Snapshot, Store as _, Term, UNWATCHED,
+    Actor, Administration, BookKey, BookNo, Field, LateGems, Library, LibrarySummary, LibraryTally, Limits, NewBook,
+    Record, RocksStore, Sizes, Snapshot, Store, Term, UNWATCHED,
 };
 use lapidary_gems::{Gem, Place, PlacedGem, RecipeName};
 use proptest::prelude::*;
 use tempfile::tempdir;
 
+use crate::engine::{Cluster, Engine, Rocks, has_cluster};
 use crate::support::{
     NO_CAP, POOL, RECIPES, book, create, dump, found, gem, keeping, key, posted, raw_keys, recipe, recipe_name,
 };
@@ -120,13 +121,19 @@ struct Model {
     books: BTreeMap<BookKey, NewBook>,
     numbers: BTreeMap<BookKey, BookNo>,
     used: BTreeSet<BookNo>,
-    /// The first number that each library ever got.
-    first: BTreeMap<Library, BookNo>,
+    /// The libraries in the order of their first books.
+    created: Vec<Library>,
 }
 
 impl Model {
     fn put(&mut self, books: &[NewBook]) {
-        for book in books {
+        for (i, book) in books.iter().enumerate() {
+            let library = &book.record.key.library;
+            // The last book of a key is the one that counts.
+            let is_last = books[i + 1..].iter().all(|later| later.record.key != book.record.key);
+            if is_last && !self.created.contains(library) {
+                self.created.push(library.clone());
+            }
             self.books.insert(book.record.key.clone(), book.clone());
         }
     }
@@ -145,13 +152,11 @@ impl Model {
         for key in self.books.keys().filter(|key| !self.numbers.contains_key(*key)).cloned().collect::<Vec<_>>() {
             let number = snapshot.find(&key).unwrap().unwrap();
             assert!(self.used.insert(number), "{key} got a number that was used before");
-            let first = self.first.entry(key.library.clone()).or_insert(number);
-            *first = number.min(*first);
             self.numbers.insert(key, number);
         }
     }
 
-    fn compare(&self, store: &RocksStore) {
+    fn compare(&self, store: &dyn Store) {
         let snapshot = &*store.snapshot();
         for key in (0..LIBRARIES.len() * IDS.len()).map(model_key) {
             let number = self.numbers.get(&key).copied();
@@ -186,7 +191,6 @@ impl Model {
             self.compare_recipe(snapshot, name);
         }
         self.compare_searches(snapshot);
-        assert_eq!(store.verify(UNWATCHED).unwrap(), Vec::<String>::new());
     }
 
     /// Each term by itself or with another, in all libraries and in some, in pages of any size.
@@ -200,14 +204,15 @@ impl Model {
         let libraries = LIBRARIES.map(|name| name.parse::<Library>().unwrap());
         let pairs = all.iter().zip(all.iter().cycle().skip(self.used.len() % all.len()));
         for (i, (&one, &other)) in pairs.enumerate() {
-            let mut expected: Vec<(BookNo, BookNo)> = Vec::new();
+            let mut expected: Vec<(Option<usize>, BookNo)> = Vec::new();
             let among: Option<BTreeSet<Library>> =
                 (i % 3 > 0).then(|| libraries.iter().skip(i % 2).take(i % 3).cloned().collect());
             for (key, book) in &self.books {
                 let known = known_terms(&book.record.description);
                 let is_among = among.as_ref().is_none_or(|among| among.contains(&key.library));
                 if is_among && known.contains(&one) && known.contains(&other) {
-                    expected.push((self.first[&key.library], self.numbers[key]));
+                    let created = self.created.iter().position(|created| *created == key.library);
+                    expected.push((created, self.numbers[key]));
                 }
             }
             expected.sort_unstable();
@@ -287,35 +292,40 @@ impl Model {
     }
 }
 
+/// Makes the steps, and compares the store with a map after each.
+fn follow<E: Engine>(steps: Vec<Step>, mut after: impl FnMut(&E)) -> (E, Model) {
+    let mut engine = E::create();
+    let mut model = Model::default();
+    for step in steps {
+        match step {
+            Step::Put(books) => {
+                model.put(&books);
+                engine.store().put(&Actor::Local, books).unwrap();
+            }
+            Step::Remove(keys) => {
+                assert_eq!(engine.store().remove(&Actor::Local, &keys).unwrap(), model.remove(&keys));
+            }
+            Step::Flush => engine.store().administration().map_or(Ok(()), Administration::flush).unwrap(),
+            Step::Compact => engine.compact(),
+            Step::Reopen => engine = engine.reopened(),
+        }
+        model.number_new(&*engine.store().snapshot());
+        model.compare(engine.store());
+        after(&engine);
+    }
+    engine.compact();
+    model.compare(engine.store());
+    (engine, model)
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
     #[test]
     fn the_store_does_what_a_map_would(steps in proptest::collection::vec(any_step(), 1..12)) {
-        let dir = tempdir().unwrap();
-        let mut store = create(dir.path());
-        let mut model = Model::default();
-        for step in steps {
-            match step {
-                Step::Put(books) => {
-                    model.put(&books);
-                    store.put(&Actor::Local, books).unwrap();
-                }
-                Step::Remove(keys) => assert_eq!(store.remove(&Actor::Local, &keys).unwrap(), model.remove(&keys)),
-                Step::Flush => store.flush().unwrap(),
-                Step::Compact => store.compact(UNWATCHED).unwrap(),
-                Step::Reopen => {
-                    drop(store);
-                    store = RocksStore::open(dir.path()).unwrap();
-                }
-            }
-            let snapshot = store.snapshot();
-            model.number_new(&*snapshot);
-            model.compare(&store);
-        }
-        store.compact(UNWATCHED).unwrap();
-        model.compare(&store);
-        drop(store);
+        let (engine, model) = follow::<Rocks>(steps, |engine| assert_eq!(engine.faults(), Vec::<String>::new()));
+        prop_assert_eq!(engine.faults(), Vec::<String>::new());
+        let dir = engine.close();
         prop_assert_eq!(raw_keys(dir.path(), "delta").len(), 0);
         prop_assert_eq!(raw_keys(dir.path(), "lists").len(), 0);
         prop_assert_eq!(raw_keys(dir.path(), "postings"), model.buckets());
@@ -323,6 +333,13 @@ proptest! {
         prop_assert_eq!(raw_keys(dir.path(), "ids").len(), model.books.len());
         let kept = model.books.values().filter(|book| book.text.is_some());
         prop_assert_eq!(raw_keys(dir.path(), "texts").len(), kept.count());
+    }
+
+    #[test]
+    fn a_cluster_does_what_a_map_would(steps in proptest::collection::vec(any_step(), 1..12)) {
+        if has_cluster() {
+            follow::<Cluster>(steps, |_| ());
+        }
     }
 }
 

@@ -1,0 +1,163 @@
+//! The engines that the tests of the store interface run on.
+//!
+//! Where there is no `redis-server`, the tests of the cluster say so and pass.
+
+use std::io::Write as _;
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use lapidary::index::{Actor, Administration as _, ClusterAddress, ClusterStore, RocksStore, Store, UNWATCHED};
+use tempfile::{TempDir, tempdir};
+
+use crate::support::{RECIPES, recipe};
+
+/// A new store.
+pub trait Engine {
+    /// Creates a store without recipes.
+    fn empty() -> Self;
+
+    fn store(&self) -> &dyn Store;
+
+    /// Closes the store and opens it again.
+    fn reopened(self) -> Self;
+
+    /// Merges all changes of postings.
+    fn compact(&self);
+
+    /// What the engine finds wrong with itself.
+    fn faults(&self) -> Vec<String>;
+
+    /// Creates a store with the usual recipes.
+    fn create() -> Self
+    where
+        Self: Sized,
+    {
+        let engine = Self::empty();
+        for name in RECIPES {
+            engine.store().add_recipe(&Actor::Local, &recipe(name)).unwrap();
+        }
+        engine
+    }
+}
+
+/// Declares tests that run on every engine, each a function of the engine.
+macro_rules! on_every_engine {
+    ($($test:ident)*) => {
+        mod rocks {
+            $(#[test] fn $test() { super::$test::<crate::engine::Rocks>(); })*
+        }
+        mod cluster {
+            $(#[test] fn $test() { if crate::engine::has_cluster() { super::$test::<crate::engine::Cluster>(); } })*
+        }
+    };
+}
+pub(crate) use on_every_engine;
+
+/// A folder.
+pub struct Rocks {
+    store: RocksStore,
+    dir: TempDir,
+}
+
+impl Rocks {
+    /// Closes the store and returns its folder.
+    pub fn close(self) -> TempDir {
+        self.dir
+    }
+}
+
+impl Engine for Rocks {
+    fn empty() -> Self {
+        let dir = tempdir().unwrap();
+        Self { store: RocksStore::open_or_create(dir.path()).unwrap(), dir }
+    }
+
+    fn store(&self) -> &dyn Store {
+        &self.store
+    }
+
+    fn reopened(self) -> Self {
+        let Self { store, dir } = self;
+        drop(store);
+        Self { store: RocksStore::open(dir.path()).unwrap(), dir }
+    }
+
+    fn compact(&self) {
+        self.store.compact(UNWATCHED).unwrap();
+    }
+
+    fn faults(&self) -> Vec<String> {
+        self.store.verify(UNWATCHED).unwrap()
+    }
+}
+
+/// A catalogue of its own in a cluster of 3 primaries with a replica each, which all tests of this process share.
+pub struct Cluster {
+    store: ClusterStore,
+    address: ClusterAddress,
+}
+
+impl Engine for Cluster {
+    fn empty() -> Self {
+        static CATALOGUES: AtomicU32 = AtomicU32::new(0);
+        let nodes = servers().as_ref().expect("tests run only with a cluster");
+        let address = format!("redis://{nodes}/test{}", CATALOGUES.fetch_add(1, Ordering::Relaxed)).parse().unwrap();
+        Self { store: ClusterStore::open(&address).unwrap(), address }
+    }
+
+    fn store(&self) -> &dyn Store {
+        &self.store
+    }
+
+    fn reopened(self) -> Self {
+        let Self { store, address } = self;
+        drop(store);
+        Self { store: ClusterStore::open(&address).unwrap(), address }
+    }
+
+    fn compact(&self) {
+        self.store.compact().unwrap();
+    }
+
+    fn faults(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// Whether there is a cluster; says so if there is none.
+pub fn has_cluster() -> bool {
+    let has = servers().is_some();
+    if !has {
+        eprintln!("there is no redis-server: not tested on a cluster");
+    }
+    has
+}
+
+/// The addresses of the servers, or `None` if they are not installed.
+fn servers() -> &'static Option<String> {
+    static SERVERS: OnceLock<Option<String>> = OnceLock::new();
+    SERVERS.get_or_init(|| {
+        let installed = Command::new("redis-server").arg("--version").output().is_ok();
+        installed.then(start)
+    })
+}
+
+fn start() -> String {
+    static GUARD: OnceLock<Child> = OnceLock::new();
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/cluster");
+    let dir = tempdir().unwrap().keep();
+    let started = Command::new(script).arg(&dir).args(["3", "1"]).stderr(Stdio::inherit()).output().unwrap();
+    assert!(started.status.success(), "scripts/cluster failed");
+    // Ends when this process does, however it ends, because its input does.
+    let guard = Command::new("sh")
+        .args(["-c", "cat; \"$1\" \"$2\" stop; rm -r \"$2\"", "sh", script])
+        .arg(&dir)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let guard = GUARD.get_or_init(|| guard);
+    guard.stdin.as_ref().unwrap().flush().unwrap();
+    String::from_utf8(started.stdout).unwrap().trim().replace('\n', ",")
+}
