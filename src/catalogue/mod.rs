@@ -59,8 +59,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 use crate::api::{AuditPage, Page, RecipeStats, Stats};
 use crate::index::{
-    Administration, AuditFrom, BookId, BookKey, Library, LibrarySummary, Record, RocksStore, Snapshot, Store,
-    StoreError, UNWATCHED, Vitals,
+    Administration, AuditFrom, BookId, BookKey, ClusterAddress, ClusterStore, Library, LibrarySummary, Record,
+    RocksStore, Snapshot, Store, StoreError, UNWATCHED, Vitals,
 };
 use crate::matching::RuleChanges;
 use crate::metrics::METRICS;
@@ -105,6 +105,11 @@ impl Catalogue {
     /// Like [`Catalogue::open_or_create`], with a read cache of `cache` bytes.
     pub fn open_or_create_with_cache(folder: &Path, cache: usize) -> Result<Self, CatalogueError> {
         Ok(Self::with_store(Box::new(RocksStore::open_or_create_with_cache(folder, cache)?)))
+    }
+
+    /// Opens the catalogue of a cluster, which is empty if there is none yet.
+    pub fn open_cluster(address: &ClusterAddress) -> Result<Self, CatalogueError> {
+        Ok(Self::with_store(Box::new(ClusterStore::open(address)?)))
     }
 
     /// Creates a catalogue on top of a store.

@@ -91,13 +91,18 @@ impl Catalogue {
                 staged.publish()?;
                 Ok(header.books)
             }
-            store => {
-                let catalogue = Self::with_store(Box::new(store?));
-                let books = catalogue.by(Actor::Local).import_into(input, LINE, watch, UNCOUNTED)?;
-                catalogue.flush()?;
-                Ok(books)
-            }
+            store => Self::with_store(Box::new(store?)).import_more(input, watch),
         }
+    }
+
+    /// Imports an export into this catalogue and returns the number of books. Each book replaces any book with the same key.
+    ///
+    /// # Errors
+    /// [`CatalogueError::BadExport`] with the line number, and errors of the store.
+    pub fn import_more(&self, input: &mut dyn BufRead, watch: Watch<'_>) -> Result<u64, CatalogueError> {
+        let books = self.by(Actor::Local).import_into(input, LINE, watch, UNCOUNTED)?;
+        self.flush()?;
+        Ok(books)
     }
 }
 

@@ -1,12 +1,12 @@
 //! Arguments shared by several commands.
 
-use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::{env, fs};
 
 use clap::Args;
 use lapidary::catalogue::{Backups, Catalogue, CatalogueError, Recipes};
-use lapidary::index::Actor;
+use lapidary::index::{Actor, BadAddress, ClusterAddress};
 use lapidary::language::Language;
 use lapidary::matching::RuleChanges;
 use lapidary::shell::quoted;
@@ -17,37 +17,72 @@ use super::access::Access;
 use super::failure::Failure;
 use super::remote::Remote;
 
+/// The variable that names a cluster where no flag names a catalogue.
+const STORE: &str = "LAPIDARY_STORE";
+
 /// The catalogue to work on.
 #[derive(Args)]
-#[group(required = true, multiple = false)]
+#[group(required = env::var_os(STORE).is_none(), multiple = false)]
 pub(super) struct Target {
     /// The catalogue's folder
     #[arg(long, value_name = "DIR")]
     pub(super) data: Option<PathBuf>,
+    /// The Redis Cluster that holds the catalogue instead: redis://HOST:PORT,HOST:PORT…, and /PREFIX if it is not `lapidary`
+    /// [env: LAPIDARY_STORE, if none of these is given]
+    #[arg(long, value_name = "URL")]
+    pub(super) store: Option<ClusterAddress>,
     /// The URL of a running server to use instead, such as `http://127.0.0.1:8093`
     #[arg(long, value_name = "URL")]
     pub(super) server: Option<String>,
 }
 
+/// Where a catalogue is.
+pub(super) enum Place {
+    /// In a folder.
+    Folder(PathBuf),
+    /// In a Redis Cluster.
+    Cluster(ClusterAddress),
+    /// Behind a running server.
+    Server(String),
+}
+
 impl Target {
-    /// The folder or the server's address.
+    /// Where it is.
+    pub(super) fn place(&self) -> Result<Place, Failure> {
+        if let Some(folder) = &self.data {
+            return Ok(Place::Folder(folder.clone()));
+        }
+        if let Some(url) = &self.server {
+            return Ok(Place::Server(url.clone()));
+        }
+        if let Some(address) = &self.store {
+            return Ok(Place::Cluster(address.clone()));
+        }
+        let Ok(written) = env::var(STORE) else {
+            return Err(Failure::Input("give a catalogue with --data DIR, --store URL or --server URL".to_owned()));
+        };
+        let address = written.parse().map_err(|e: BadAddress| Failure::Input(format!("{STORE}: {e}")))?;
+        Ok(Place::Cluster(address))
+    }
+
+    /// The folder, or the address of the cluster or the server.
     pub(super) fn name(&self) -> String {
-        let folder = self.data.as_ref().map(|folder| folder.display().to_string());
-        folder.or_else(|| self.server.clone()).unwrap_or_default()
+        match self.place() {
+            Ok(Place::Folder(folder)) => folder.display().to_string(),
+            Ok(Place::Cluster(address)) => address.to_string(),
+            Ok(Place::Server(url)) => url,
+            Err(_) => String::new(),
+        }
     }
 
     /// The flags that name it, for a command to type.
     pub(super) fn flags(&self) -> String {
-        let flag = if self.data.is_some() { "--data" } else { "--server" };
+        let flag = match self.place() {
+            Ok(Place::Folder(_)) => "--data",
+            Ok(Place::Cluster(_)) => "--store",
+            Ok(Place::Server(_)) | Err(_) => "--server",
+        };
         format!("{flag} {}", quoted(&self.name()))
-    }
-
-    /// The server given with `--server`.
-    pub(super) fn remote(&self) -> Result<Remote, Failure> {
-        match &self.server {
-            Some(url) => Remote::new(url),
-            None => Err(Failure::Input("give a server with --server URL".to_owned())),
-        }
     }
 
     /// Opens an existing catalogue.
@@ -57,26 +92,31 @@ impl Target {
 
     /// Opens a catalogue, or creates one in the folder.
     pub(super) fn open_or_create(&self) -> Result<Box<dyn Access>, Failure> {
-        match &self.data {
-            Some(folder) => Ok(Box::new(Arc::new(Catalogue::open_or_create(folder)?))),
-            None => self.open(),
+        if self.server.is_some() { self.open() } else { Ok(Box::new(Arc::new(self.open_here()?))) }
+    }
+
+    /// Opens a catalogue that is not behind a server, or creates one.
+    pub(super) fn open_here(&self) -> Result<Catalogue, Failure> {
+        match self.place()? {
+            Place::Folder(folder) => Ok(Catalogue::open_or_create(&folder)?),
+            Place::Cluster(address) => Ok(Catalogue::open_cluster(&address)?),
+            Place::Server(_) => Err(Failure::Input("give a catalogue with --data DIR or --store URL".to_owned())),
         }
     }
 
     /// Like [`Target::open`], but checks apply this rule instead of the default.
     pub(super) fn open_with(&self, rule: Option<RuleChanges>) -> Result<Box<dyn Access>, Failure> {
-        match (&self.data, &self.server, rule) {
-            (_, Some(_), Some(_)) => {
-                Err(Failure::Input("a server applies its own rule: give these options to `serve` instead".to_owned()))
+        let catalogue = match (self.place()?, rule) {
+            (Place::Server(_), Some(_)) => {
+                let sentence = "a server applies its own rule: give these options to `serve` instead";
+                return Err(Failure::Input(sentence.to_owned()));
             }
-            (_, Some(url), None) => Ok(Box::new(Remote::new(url)?)),
-            (Some(folder), None, rule) => {
-                let catalogue =
-                    Catalogue::open(folder)?.with_rule(rule.unwrap_or_default()).with_backups(Backups::Anywhere);
-                Ok(Box::new(Arc::new(catalogue)))
-            }
-            (None, None, _) => Err(Failure::Input("give a catalogue with --data DIR or --server URL".to_owned())),
-        }
+            (Place::Server(url), None) => return Ok(Box::new(Remote::new(&url)?)),
+            (Place::Folder(folder), _) => Catalogue::open(&folder)?,
+            (Place::Cluster(address), _) => Catalogue::open_cluster(&address)?,
+        };
+        let catalogue = catalogue.with_rule(rule.unwrap_or_default()).with_backups(Backups::Anywhere);
+        Ok(Box::new(Arc::new(catalogue)))
     }
 }
 

@@ -50,7 +50,7 @@ impl Backup {
         let Some(to) = self.to else {
             return Err(Failure::Input("give a folder for this catalogue's backups with --to DIR".to_owned()));
         };
-        let to = if self.target.data.is_some() { std::path::absolute(&to)? } else { to };
+        let to = if self.target.server.is_none() { std::path::absolute(&to)? } else { to };
         let result = perform(&*self.target.open()?, Task::Backup { to, keep: self.keep })?;
         let JobResult::BackedUp(BackedUp { backup, bytes, kept }) = result else { return Err(other_result()) };
         writeln!(out(false), "backup {backup}: {}; {kept} kept", HumanBytes(bytes))?;

@@ -218,14 +218,11 @@ impl Ingest {
             }
             return Ok(Sink::Server(Remote::new(url)?));
         }
-        let Some(folder) = &self.target.data else {
-            return Err(Failure::Input("give a catalogue with --data DIR or --server URL".to_owned()));
-        };
         let usual = self.boundaries.boundaries.as_ref().map(|_| "documented").filter(|_| self.recipes.is_empty());
         let names = self.recipes.iter().map(String::as_str).chain(usual);
         let recipe = |name| self.boundaries.apply(self.lexicon.recipe(name)?);
         let recipes = names.map(recipe).collect::<Result<Vec<Recipe>, _>>()?;
-        let catalogue = Catalogue::open_or_create(folder)?;
+        let catalogue = self.target.open_here()?;
         self.folds.apply(&catalogue)?;
         let all = catalogue.by(Actor::Local).ensure_recipes(&recipes)?;
         Ok(Sink::Folder { catalogue: Box::new(catalogue), all, named: recipes })

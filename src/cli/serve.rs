@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::Args;
 use jiff::Timestamp;
 use lapidary::catalogue::{Backups, Catalogue};
-use lapidary::index::CACHE_BYTES;
+use lapidary::index::{CACHE_BYTES, ClusterAddress};
 use lapidary::parse;
 use lapidary::permission::Rate;
 use lapidary::server::{self, CertificateError, CertificateFiles, ServerError, Settings};
@@ -46,6 +46,10 @@ struct Options {
     /// The catalogue's folder, created if missing
     #[arg(long, value_name = "DIR", env = "LAPIDARY_DATA")]
     data: Option<PathBuf>,
+    /// The Redis Cluster that holds the catalogue, instead of a folder: redis://HOST:PORT,HOST:PORT…, and /PREFIX if it is
+    /// not `lapidary`. Any number of servers can share it
+    #[arg(long, value_name = "URL", env = "LAPIDARY_STORE")]
+    store: Option<ClusterAddress>,
     /// Listen on this address or host name, and port. A name may stand for several addresses, as localhost does
     /// [default: 127.0.0.1:8093]
     #[arg(long, value_name = "HOST:PORT", env = "LAPIDARY_LISTEN")]
@@ -105,7 +109,7 @@ struct Options {
 
 impl Serve {
     pub(super) fn run(self) -> Result<Status, Failure> {
-        let (data, options) = match self.settled() {
+        let options = match self.settled() {
             Ok(settled) => settled,
             Err(failure) => {
                 log::begin(Format::Text, "warn");
@@ -127,8 +131,13 @@ impl Serve {
         }
         log::take_panics();
         let (rule, cache) = (options.rule.changes(), options.cache.map_or(CACHE_BYTES, Size::in_memory));
+        let folder = options.data.clone().unwrap_or_default();
         let open = || {
-            let catalogue = Catalogue::open_or_create_with_cache(&data, cache)?.with_rule(rule);
+            let catalogue = match &options.store {
+                Some(address) => Catalogue::open_cluster(address)?,
+                None => Catalogue::open_or_create_with_cache(&folder, cache)?,
+            };
+            let catalogue = catalogue.with_rule(rule);
             let backups = options.backups.clone().map_or(Backups::Nowhere, Backups::Below);
             let catalogue = catalogue
                 .with_backups(backups)
@@ -145,17 +154,22 @@ impl Serve {
         }
     }
 
-    /// The catalogue's folder, and the settings from flags, variables and the file, merged.
-    fn settled(&self) -> Result<(PathBuf, Options), Failure> {
+    /// The settings from flags, variables and the file, merged.
+    fn settled(&self) -> Result<Options, Failure> {
         let mut table = self.config.as_deref().map(read).transpose()?.unwrap_or_default();
         let stronger = Table::try_from(&self.options).map_err(|e| Failure::Input(format!("the settings: {e}")))?;
         lay_over(&mut table, stronger);
         let options: Options = table.try_into().map_err(|e| Failure::Input(format!("the settings: {e}")))?;
         options.verify()?;
-        let missing = || {
-            Failure::Input("no catalogue: give --data DIR, set LAPIDARY_DATA, or set data = … in the file".to_owned())
-        };
-        Ok((options.data.clone().ok_or_else(missing)?, options))
+        match (&options.data, &options.store) {
+            (Some(_), Some(_)) => Err(Failure::Input("the settings: give 'data' or 'store', not both".to_owned())),
+            (None, None) => Err(Failure::Input(
+                "no catalogue: give --data DIR, set LAPIDARY_DATA, or set data = … in the file; for a Redis Cluster, --store \
+                 URL, LAPIDARY_STORE or store = …"
+                    .to_owned(),
+            )),
+            _ => Ok(options),
+        }
     }
 }
 

@@ -8,9 +8,10 @@ use clap::Args;
 use lapidary::catalogue::Catalogue;
 use lapidary::count::count;
 
-use super::arguments::Target;
+use super::arguments::{Place, Target};
 use super::failure::{Failure, Status};
 use super::jobs::bar;
+use super::remote::Remote;
 use super::terminal;
 
 /// The buffer size for reading and writing files.
@@ -102,9 +103,10 @@ impl Import {
             bar.set_position(done);
             Ok(())
         };
-        let books = match &self.target.data {
-            Some(folder) => Catalogue::import(folder, &mut input, &watch)?,
-            None => self.target.remote()?.import(&mut input)?,
+        let books = match self.target.place()? {
+            Place::Folder(folder) => Catalogue::import(&folder, &mut input, &watch)?,
+            Place::Cluster(address) => Catalogue::open_cluster(&address)?.import_more(&mut input, &watch)?,
+            Place::Server(url) => Remote::new(&url)?.import(&mut input)?,
         };
         bar.finish_and_clear();
         writeln!(terminal::out(false), "{}", count(books, "book", "books"))?;

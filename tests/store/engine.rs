@@ -13,7 +13,7 @@ use tempfile::{TempDir, tempdir};
 use crate::support::{RECIPES, recipe};
 
 /// A new store.
-pub trait Engine {
+pub trait Engine: Sync {
     /// Creates a store without recipes.
     fn empty() -> Self;
 
@@ -96,6 +96,13 @@ impl Engine for Rocks {
 pub struct Cluster {
     store: ClusterStore,
     address: ClusterAddress,
+}
+
+impl Cluster {
+    /// For another server.
+    pub fn address(&self) -> &ClusterAddress {
+        &self.address
+    }
 }
 
 impl Engine for Cluster {

@@ -5,6 +5,7 @@ mod common;
 
 mod build;
 mod changes;
+mod cluster;
 mod damage;
 mod engine;
 mod folders;

@@ -335,6 +335,12 @@ proptest! {
         prop_assert_eq!(raw_keys(dir.path(), "texts").len(), kept.count());
     }
 
+}
+
+proptest! {
+    // Each case starts a catalogue of its own and asks all shards.
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+
     #[test]
     fn a_cluster_does_what_a_map_would(steps in proptest::collection::vec(any_step(), 1..12)) {
         if has_cluster() {

@@ -1,12 +1,18 @@
 //! What a snapshot tells.
 
-use lapidary::index::{
-    Actor, Administration as _, BookId, BookNo, Library, LibraryTally, Snapshot, Store as _, UNWATCHED,
-};
+use lapidary::index::{Actor, Administration as _, BookId, Library, LibraryTally, Snapshot, Store as _, UNWATCHED};
 use lapidary_gems::Gem;
 use tempfile::tempdir;
 
-use crate::support::{ALL, alone, create, gem, key, placed, raw_keys, recipe_name, simple, tally};
+use crate::engine::{Engine, on_every_engine};
+use crate::support::{ALL, alone, create, gem, key, placed, recipe_name, simple, tally};
+
+on_every_engine! {
+    a_gem_given_twice_counts_once
+    a_gem_in_more_books_than_the_cap_is_common
+    a_list_may_grow_long_and_short_again
+    a_walk_goes_on_behind_an_id
+}
 
 #[test]
 fn a_snapshot_sees_no_later_change() {
@@ -36,10 +42,9 @@ fn a_snapshot_sees_no_later_change() {
     assert_ne!(see(&*store.snapshot()), seen);
 }
 
-#[test]
-fn a_walk_goes_on_behind_an_id() {
-    let dir = tempdir().unwrap();
-    let store = create(dir.path());
+fn a_walk_goes_on_behind_an_id<E: Engine>() {
+    let engine = E::create();
+    let store = engine.store();
     let ids = ["1", "1/2", "10", "2", "Я", "а"];
     store.put(&Actor::Local, ids.iter().rev().map(|id| simple("lib", id, 0..2)).collect()).unwrap();
     store.put(&Actor::Local, vec![simple("lib2", "15", 0..2), simple("l", "0", 0..2)]).unwrap();
@@ -58,14 +63,18 @@ fn a_walk_goes_on_behind_an_id() {
     assert_eq!(snapshot.walk(&"li".parse::<Library>().unwrap(), None, 9).unwrap(), []);
 }
 
-#[test]
-fn a_gem_in_more_books_than_the_cap_is_common() {
-    let dir = tempdir().unwrap();
-    let store = create(dir.path());
+fn a_gem_in_more_books_than_the_cap_is_common<E: Engine>() {
+    let engine = E::create();
+    let store = engine.store();
     store.put(&Actor::Local, (0..4).map(|i| simple("lib", &i.to_string(), [0, 5, 6 + i])).collect()).unwrap();
     store.put(&Actor::Local, vec![simple("lib", "4", [5])]).unwrap();
     let snapshot = store.snapshot();
-    let ones = |n: u32| (0..n).map(|i| (BookNo(i), 1)).collect::<Vec<_>>();
+    let number = |i: u32| snapshot.find(&key("lib", &i.to_string())).unwrap().unwrap();
+    let ones = |n: u32| {
+        let mut ones: Vec<_> = (0..n).map(|i| (number(i), 1)).collect();
+        ones.sort_unstable();
+        ones
+    };
     let common = |of: &[u64]| of.iter().map(|i| gem("documented", *i)).collect::<Vec<_>>();
     for (asked, cap, books, commons) in [
         (vec![5], 5, ones(5), vec![]),
@@ -73,10 +82,10 @@ fn a_gem_in_more_books_than_the_cap_is_common() {
         (vec![5, 0], 4, ones(4), vec![5]),
         (vec![5, 0], 3, vec![], vec![5, 0]),
         (vec![0, 5], 3, vec![], vec![0, 5]),
-        (vec![0, 7, 5], 1, vec![(BookNo(1), 1)], vec![0, 5]),
+        (vec![0, 7, 5], 1, vec![(number(1), 1)], vec![0, 5]),
         (vec![7], 0, vec![], vec![7]),
         (vec![3, 5, 5, 5], 0, vec![], vec![5]),
-        (vec![7, 7], 1, vec![(BookNo(1), 1)], vec![]),
+        (vec![7, 7], 1, vec![(number(1), 1)], vec![]),
         (vec![], 1, vec![], vec![]),
     ] {
         let found = tally(&*snapshot, asked, cap);
@@ -84,10 +93,9 @@ fn a_gem_in_more_books_than_the_cap_is_common() {
     }
 }
 
-#[test]
-fn a_list_may_grow_long_and_short_again() {
-    let dir = tempdir().unwrap();
-    let store = create(dir.path());
+fn a_list_may_grow_long_and_short_again<E: Engine>() {
+    let engine = E::create();
+    let store = engine.store();
     let books =
         |ids: std::ops::Range<u32>| ids.map(|i| simple("lib", &i.to_string(), [1, 2 + u64::from(i % 2)])).collect();
     let keys = |ids: std::ops::Range<u32>| ids.map(|i| key("lib", &i.to_string())).collect::<Vec<_>>();
@@ -95,10 +103,12 @@ fn a_list_may_grow_long_and_short_again() {
     let check = |there: std::ops::Range<u32>| {
         for merged in [false, true] {
             if merged {
-                store.compact(UNWATCHED).unwrap();
+                engine.compact();
             }
             let snapshot = store.snapshot();
-            let all: Vec<_> = there.clone().map(|i| (BookNo(i), 1)).collect();
+            let number = |i: u32| snapshot.find(&key("lib", &i.to_string())).unwrap().unwrap();
+            let mut all: Vec<_> = there.clone().map(|i| (number(i), 1)).collect();
+            all.sort_unstable();
             let count = there.len() as u32;
             let one = gem("documented", 1);
             assert_eq!(
@@ -106,7 +116,7 @@ fn a_list_may_grow_long_and_short_again() {
                 LibraryTally { books: all, holders: vec![(one, count)], ..empty() }
             );
             assert_eq!(tally(&*snapshot, [1], count - 1), LibraryTally { common: vec![one], ..empty() });
-            assert_eq!(store.verify(UNWATCHED).unwrap(), Vec::<String>::new());
+            assert_eq!(engine.faults(), Vec::<String>::new());
         }
     };
     store.put(&Actor::Local, books(0..1024)).unwrap();
@@ -117,20 +127,18 @@ fn a_list_may_grow_long_and_short_again() {
     check(0..2500);
     store.remove(&Actor::Local, &keys(1000..2500)).unwrap();
     check(0..1000);
-    drop(store);
-    assert_eq!(raw_keys(dir.path(), "lists").len(), 0);
 }
 
-#[test]
-fn a_gem_given_twice_counts_once() {
-    let dir = tempdir().unwrap();
-    let store = create(dir.path());
+fn a_gem_given_twice_counts_once<E: Engine>() {
+    let engine = E::create();
+    let store = engine.store();
     store.put(&Actor::Local, vec![simple("lib", "1", [3, 4, 3, 3])]).unwrap();
     let snapshot = store.snapshot();
-    assert_eq!(snapshot.fetch(&[BookNo(0)]).unwrap()[0].as_ref().unwrap().gems[&recipe_name("documented")], 2);
+    let number = snapshot.find(&key("lib", "1")).unwrap().unwrap();
+    assert_eq!(snapshot.fetch(&[number]).unwrap()[0].as_ref().unwrap().gems[&recipe_name("documented")], 2);
     assert_eq!(
-        snapshot.gems(&recipe_name("documented"), BookNo(0)).unwrap().unwrap(),
+        snapshot.gems(&recipe_name("documented"), number).unwrap().unwrap(),
         [placed("documented", 3), placed("documented", 4)]
     );
-    assert_eq!(store.verify(UNWATCHED).unwrap(), Vec::<String>::new());
+    assert_eq!(engine.faults(), Vec::<String>::new());
 }

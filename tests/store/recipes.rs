@@ -6,12 +6,17 @@ use lapidary::index::{
 use lapidary_gems::Gem;
 use tempfile::tempdir;
 
+use crate::engine::{Engine, on_every_engine};
 use crate::support::{ALL, alone, book, create, gem, key, placed, raw_keys, recipe, recipe_name, simple};
 
-#[test]
-fn recipes_keep_their_order() {
-    let dir = tempdir().unwrap();
-    let store = RocksStore::open_or_create(dir.path()).unwrap();
+on_every_engine! {
+    late_gems_are_for_the_book_they_were_made_of
+    recipes_keep_their_order
+}
+
+fn recipes_keep_their_order<E: Engine>() {
+    let engine = E::empty();
+    let store = engine.store();
     assert_eq!(store.snapshot().recipes(), []);
     let known = store.put(&Actor::Local, vec![simple("lib", "1", 0..3)]).unwrap_err().to_string();
     assert!(known.ends_with("recipes here: none yet"), "{known}");
@@ -20,8 +25,7 @@ fn recipes_keep_their_order() {
     }
     let expected = ["released", "third", "documented"].map(recipe);
     assert_eq!(store.snapshot().recipes(), expected);
-    drop(store);
-    assert_eq!(RocksStore::open(dir.path()).unwrap().snapshot().recipes(), expected);
+    assert_eq!(engine.reopened().store().snapshot().recipes(), expected);
 }
 
 /// A watch that stops after so many calls.
@@ -86,18 +90,19 @@ fn a_recipe_that_is_being_dropped_is_gone_for_all_but_verify() {
     clean(&store);
 }
 
-#[test]
-fn late_gems_are_for_the_book_they_were_made_of() {
-    let dir = tempdir().unwrap();
-    let store = RocksStore::open_or_create(dir.path()).unwrap();
+fn late_gems_are_for_the_book_they_were_made_of<E: Engine>() {
+    let engine = E::empty();
+    let store = engine.store();
     store.add_recipe(&Actor::Local, &recipe("documented")).unwrap();
     store
         .put(&Actor::Local, vec![simple("lib", "1", 0..5), simple("lib", "2", 0..5), simple("lib", "3", 0..5)])
         .unwrap();
     store.add_recipe(&Actor::Local, &recipe("released")).unwrap();
     let released = recipe_name("released");
+    let numbers = ["1", "2", "3"].map(|id| store.snapshot().find(&key("lib", id)).unwrap().unwrap());
+    let number = |i: usize| numbers.get(i).copied().unwrap_or(BookNo(u32::MAX - 1));
     let late = |book, digest: &str, i| LateGems {
-        book: BookNo(book),
+        book: number(book),
         digest: digest.to_owned(),
         gems: vec![placed("released", i)],
         fold: None,
@@ -108,14 +113,12 @@ fn late_gems_are_for_the_book_they_were_made_of() {
         .add_gems(&Actor::Local, &released, vec![late(0, &right, 1), late(1, "another", 1), late(9, &right, 1)])
         .unwrap();
     store.add_gems(&Actor::Local, &released, vec![late(0, &right, 2)]).unwrap();
-    assert_eq!(store.snapshot().gems(&released, BookNo(0)).unwrap().unwrap(), [placed("released", 1)]);
-    assert_eq!(store.snapshot().gems(&released, BookNo(1)).unwrap(), None);
+    assert_eq!(store.snapshot().gems(&released, number(0)).unwrap().unwrap(), [placed("released", 1)]);
+    assert_eq!(store.snapshot().gems(&released, number(1)).unwrap(), None);
     assert_eq!(store.make_default(&Actor::Local, &released, false).unwrap(), 2);
     assert_eq!(store.snapshot().recipes()[0], recipe("documented"));
     store.add_gems(&Actor::Local, &released, vec![late(1, &right, 3), late(2, &right, 4)]).unwrap();
-    assert_eq!(store.verify(UNWATCHED).unwrap(), Vec::<String>::new());
+    assert_eq!(engine.faults(), Vec::<String>::new());
     assert_eq!(store.make_default(&Actor::Local, &released, false).unwrap(), 0);
-    drop(store);
-    let store = RocksStore::open(dir.path()).unwrap();
-    assert_eq!(store.snapshot().recipes(), [recipe("released"), recipe("documented")]);
+    assert_eq!(engine.reopened().store().snapshot().recipes(), [recipe("released"), recipe("documented")]);
 }

@@ -9,7 +9,12 @@ use lapidary::index::{
 };
 use tempfile::tempdir;
 
+use crate::engine::{Engine, on_every_engine};
 use crate::support::{create, found, key, recipe, simple};
+
+on_every_engine! {
+    a_book_is_found_by_its_new_title_alone
+}
 
 fn titled(library: &str, id: &str, title: &str) -> NewBook {
     let mut book = simple(library, id, []);
@@ -88,10 +93,9 @@ fn a_cursor_counts_only_books_of_its_own_library() {
     }
 }
 
-#[test]
-fn a_book_is_found_by_its_new_title_alone() {
-    let dir = tempdir().unwrap();
-    let store = create(dir.path());
+fn a_book_is_found_by_its_new_title_alone<E: Engine>() {
+    let engine = E::create();
+    let store = engine.store();
     store.put(&Actor::Local, vec![titled("lib", "1", "Old man"), titled("lib", "2", "Old sea")]).unwrap();
     store.put(&Actor::Local, vec![titled("lib", "1", "New man")]).unwrap();
     let change = &mut |record: &mut lapidary::index::Record| record.description.title = Some("Young sea".to_owned());
@@ -99,7 +103,7 @@ fn a_book_is_found_by_its_new_title_alone() {
     let snapshot = &*store.snapshot();
     let counts = ["old", "new", "man", "sea", "young"].map(|word| page(snapshot, word, None, 9).books.len());
     assert_eq!(counts, [0, 1, 1, 1, 1]);
-    assert_eq!(store.verify(UNWATCHED).unwrap(), Vec::<String>::new());
+    assert_eq!(engine.faults(), Vec::<String>::new());
 }
 
 /// A repair may give a library another number, if the first of its books is gone.

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use lapidary::description::Description;
 use lapidary::index::{
     Actor, BookKey, BookNo, Cursor, Found, Library, LibraryTally, Limits, NewBook, Record, Rights, RocksStore, Search,
-    Snapshot, Standing, Store as _, StoreError, Tally, Term,
+    Snapshot, Standing, Store, StoreError, Tally, Term,
 };
 use lapidary_gems::{Boundaries, Gem, Place, PlacedGem, Recipe, RecipeName};
 use rocksdb::{DB, IteratorMode};
@@ -128,7 +128,7 @@ pub fn found(
 }
 
 /// Everything a snapshot tells, to compare states; an error when any of it cannot be read.
-pub fn dump(store: &RocksStore) -> Result<String, StoreError> {
+pub fn dump(store: &dyn Store) -> Result<String, StoreError> {
     let snapshot = store.snapshot();
     let mut lines = Vec::new();
     for summary in snapshot.libraries()? {

@@ -3,12 +3,15 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 /// The part of keys before the first slash that catalogues of a cluster without a prefix have.
 const PREFIX: &str = "lapidary";
 
 /// `redis://HOST:PORT[,HOST:PORT…][/PREFIX]`: some nodes of a Redis Cluster, and what all keys of the catalogue start
 /// with, `lapidary` if it is not given. Catalogues with different prefixes can share a cluster.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct ClusterAddress {
     pub(super) nodes: Vec<String>,
     pub(super) prefix: String,
@@ -42,6 +45,20 @@ impl FromStr for ClusterAddress {
         }
         let prefix = if prefix.is_empty() { PREFIX } else { prefix };
         Ok(Self { nodes, prefix: prefix.to_owned() })
+    }
+}
+
+impl TryFrom<String> for ClusterAddress {
+    type Error = BadAddress;
+
+    fn try_from(written: String) -> Result<Self, BadAddress> {
+        written.parse()
+    }
+}
+
+impl From<ClusterAddress> for String {
+    fn from(address: ClusterAddress) -> Self {
+        address.to_string()
     }
 }
 
