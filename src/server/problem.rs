@@ -139,6 +139,18 @@ fn advice(code: ErrorCode) -> Option<&'static str> {
     }
 }
 
+/// What clients are told of a cluster, whose addresses are not public.
+fn of_cluster(code: ErrorCode) -> Option<&'static str> {
+    match code {
+        ErrorCode::StoreUnavailable => Some("a part of the catalogue cannot be reached; try again in some seconds"),
+        ErrorCode::NotReplicated => Some("the change is on one machine only, and may be lost or not; send it again"),
+        ErrorCode::StoreFull => Some(
+            "the catalogue is full: nothing of this change was kept; try again when its administrator has made room",
+        ),
+        _ => None,
+    }
+}
+
 /// The beginning of a client's input, short enough to repeat in a response.
 pub(super) fn excerpt(sent: &str) -> String {
     match sent.char_indices().nth(EXCERPT) {
@@ -205,7 +217,16 @@ impl<E: Classified> From<E> for Problem {
                               has freed some space";
                 Self::new(code, detail)
             }
-            ErrorKind::Busy => overloaded(&error.to_string()),
+            ErrorKind::Busy => {
+                let detail = of_cluster(code).map_or_else(
+                    || error.to_string(),
+                    |detail| {
+                        tracing::error!("{error}");
+                        detail.to_owned()
+                    },
+                );
+                Self::new(code, detail).with(RETRY_AFTER, RETRY_SECONDS)
+            }
             _ => match advice(code) {
                 Some(advice) => Self::new(code, format!("{error}; {advice}")),
                 None => Self::new(code, error.to_string()),

@@ -1,6 +1,7 @@
 //! Shared by the end-to-end tests: generated texts, and running the binary.
 #![allow(dead_code, reason = "each test uses a part")]
 
+pub mod cluster;
 mod words;
 
 use std::fs;
@@ -156,6 +157,11 @@ impl Server {
     pub fn start_with(options: &str, paths: &[&Path], data: &Path) -> Self {
         let paths: Vec<&Path> = paths.iter().copied().chain([data]).collect();
         Self::of(command(&format!("serve --listen 127.0.0.1:0 {options} --data {{}}"), &paths))
+    }
+
+    /// Starts a server for the catalogue of a cluster.
+    pub fn start_on(store: &str) -> Self {
+        Self::of(command(&format!("serve --listen 127.0.0.1:0 --store {store}"), &[] as &[&Path]))
     }
 
     /// Starts a server from a shell script, in which `$SERVE` is the command that starts it.

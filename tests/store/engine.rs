@@ -2,14 +2,13 @@
 //!
 //! Where there is no `redis-server`, the tests of the cluster say so and pass.
 
-use std::io::Write as _;
-use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use lapidary::index::{Actor, Administration as _, ClusterAddress, ClusterStore, RocksStore, Store, UNWATCHED};
 use tempfile::{TempDir, tempdir};
 
+use crate::common::cluster::Nodes;
 use crate::support::{RECIPES, recipe};
 
 /// A new store.
@@ -108,7 +107,7 @@ impl Cluster {
 impl Engine for Cluster {
     fn empty() -> Self {
         static CATALOGUES: AtomicU32 = AtomicU32::new(0);
-        let nodes = servers().as_ref().expect("tests run only with a cluster");
+        let nodes = &nodes().as_ref().expect("tests run only with a cluster").addresses;
         let address = format!("redis://{nodes}/test{}", CATALOGUES.fetch_add(1, Ordering::Relaxed)).parse().unwrap();
         Self { store: ClusterStore::open(&address).unwrap(), address }
     }
@@ -134,37 +133,10 @@ impl Engine for Cluster {
 
 /// Whether there is a cluster; says so if there is none.
 pub fn has_cluster() -> bool {
-    let has = servers().is_some();
-    if !has {
-        eprintln!("there is no redis-server: not tested on a cluster");
-    }
-    has
+    nodes().is_some()
 }
 
-/// The addresses of the servers, or `None` if they are not installed.
-fn servers() -> &'static Option<String> {
-    static SERVERS: OnceLock<Option<String>> = OnceLock::new();
-    SERVERS.get_or_init(|| {
-        let installed = Command::new("redis-server").arg("--version").output().is_ok();
-        installed.then(start)
-    })
-}
-
-fn start() -> String {
-    static GUARD: OnceLock<Child> = OnceLock::new();
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/cluster");
-    let dir = tempdir().unwrap().keep();
-    let started = Command::new(script).arg(&dir).args(["3", "1"]).stderr(Stdio::inherit()).output().unwrap();
-    assert!(started.status.success(), "scripts/cluster failed");
-    // Ends when this process does, however it ends, because its input does.
-    let guard = Command::new("sh")
-        .args(["-c", "cat; \"$1\" \"$2\" stop; rm -r \"$2\"", "sh", script])
-        .arg(&dir)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap();
-    let guard = GUARD.get_or_init(|| guard);
-    guard.stdin.as_ref().unwrap().flush().unwrap();
-    String::from_utf8(started.stdout).unwrap().trim().replace('\n', ",")
+fn nodes() -> &'static Option<Nodes> {
+    static NODES: OnceLock<Option<Nodes>> = OnceLock::new();
+    NODES.get_or_init(|| Nodes::start(3, 1))
 }

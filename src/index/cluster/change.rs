@@ -260,8 +260,8 @@ impl Shared {
             let token = token();
             let arguments: [&[u8]; 5] =
                 [&field, text.as_bytes(), token.as_bytes(), WINDOW.as_bytes(), MARGIN.as_bytes()];
-            let taken = self.write_one(Command::script(&TAKE, std::slice::from_ref(&key), &arguments[..]))?;
-            let deadline: i64 = answer(self.address(), taken)?;
+            let until = self.write_one(Command::script(&TAKE, std::slice::from_ref(&key), &arguments[..]))?;
+            let deadline: i64 = answer(self.address(), until)?;
             if deadline > 0 {
                 tracing::warn!("{}: a change of book {} was left half done", self.address(), intent.number.0);
                 self.settle(&intent, deadline)?;

@@ -183,7 +183,7 @@ impl Client {
             match self.send(&node, commands, &chosen, routes, acknowledged) {
                 Ok(connection) => sent.push((node, Pipeline { connection, commands: chosen })),
                 Err(why) => {
-                    chosen.iter().for_each(|at| routes[*at] = Route::Slot);
+                    self.start_again(&node, &chosen, routes);
                     trouble = Some(Trouble::Again(why));
                 }
             }
@@ -256,12 +256,12 @@ impl Client {
         let waited = match receive_all() {
             Ok(waited) => waited,
             Err(why) => {
-                commands.iter().for_each(|at| routes[*at] = Route::Slot);
+                self.start_again(node, &commands, routes);
                 return Some(Trouble::Again(why));
             }
         };
         self.give_back(node, connection);
-        let is_missing = waited.is_some_and(|replicas| !read::<i64>(replicas).is_some_and(|replicas| replicas > 0));
+        let is_missing = waited.is_some_and(|replicas| read::<i64>(replicas).is_none_or(|replicas| replicas < 1));
         if is_missing && !got.is_empty() {
             let store = self.address.to_string();
             return Some(Trouble::Final(StoreError::NotReplicated { store, node: node.to_owned() }));
@@ -272,6 +272,19 @@ impl Client {
         trouble
     }
 
+    /// Sends commands to the nodes of their slots at the next try, because this node has failed.
+    fn start_again(&self, node: &str, commands: &[usize], routes: &mut [Route]) {
+        for at in commands {
+            routes[*at] = Route::Slot;
+        }
+        self.forget(node);
+    }
+
+    /// Drops the idle connections to a node, which are likely of no use.
+    fn forget(&self, node: &str) {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).remove(node);
+    }
+
     /// What to do after an error: where to send the command.
     fn judge(&self, node: &str, error: &ServerError) -> Result<Route, StoreError> {
         let asked = || error.details()?.split(' ').nth(1).map(str::to_owned);
@@ -280,7 +293,7 @@ impl Client {
             "MOVED" | "TRYAGAIN" | "CLUSTERDOWN" | "LOADING" | "MASTERDOWN" | "READONLY" | "BUSY" => Ok(Route::Slot),
             "NOSCRIPT" => {
                 // Somebody emptied the cache of scripts: they are loaded with the next connection.
-                self.idle.lock().unwrap_or_else(PoisonError::into_inner).remove(node);
+                self.forget(node);
                 Ok(Route::Slot)
             }
             "OOM" => Err(StoreError::Full { store: self.address.to_string(), node: node.to_owned() }),
@@ -330,8 +343,7 @@ impl Client {
                 }
                 Ok(None) => why = format!("{node} does not say which nodes there are"),
                 Err(error) => {
-                    // Its other connections are likely broken too.
-                    self.idle.lock().unwrap_or_else(PoisonError::into_inner).remove(*node);
+                    self.forget(node);
                     why = error;
                 }
             }

@@ -52,6 +52,9 @@ pub(super) struct Old {
     pub(super) gems: Vec<(u16, Vec<u8>)>,
 }
 
+/// A book whose change could not begin.
+type Refused = (Refusal, BookKey);
+
 /// Why a change could not begin.
 enum Refusal {
     /// Another change is being made.
@@ -138,7 +141,7 @@ impl Shared {
         recipes: &Recipes,
         keys: &[BookKey],
         create: bool,
-    ) -> Result<(Vec<Locked>, Option<(Refusal, BookKey)>), StoreError> {
+    ) -> Result<(Vec<Locked>, Option<Refused>), StoreError> {
         let mut wanted = Vec::new();
         for key in keys {
             let library = if create { Some(self.number_library(&key.library)?) } else { self.library(&key.library)? };

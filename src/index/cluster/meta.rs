@@ -339,15 +339,18 @@ mod tests {
 
     #[test]
     fn a_range_has_what_starts_with_the_prefix() {
-        let table: [(&[u8], Option<&[u8]>, [&[u8]; 2]); 5] = [
-            (b"", None, [b"-", b"+"]),
-            (b"", Some(b"a"), [b"(a", b"+"]),
-            (b"ab", None, [b"[ab", b"(ac"]),
-            (b"a\xff", Some(b"a"), [b"[a\xff", b"(b"]),
-            (b"\xff", Some(b"\xff\x01"), [b"(\xff\x01", b"+"]),
+        let table = [
+            ("", None, ["-", "+"]),
+            ("", Some("a"), ["(a", "+"]),
+            ("ab", None, ["[ab", "(ac"]),
+            ("ab", Some("a"), ["[ab", "(ac"]),
+            ("ab", Some("abc"), ["(abc", "(ac"]),
         ];
         for (prefix, after, expected) in table {
-            assert_eq!(range(prefix, after), expected.map(<[u8]>::to_vec));
+            let expected = expected.map(|end| end.as_bytes().to_vec());
+            assert_eq!(range(prefix.as_bytes(), after.map(str::as_bytes)), expected);
         }
+        assert_eq!(range(b"a\xff", None), [b"[a\xff".to_vec(), b"(b".to_vec()]);
+        assert_eq!(range(b"\xff", None), [b"[\xff".to_vec(), b"+".to_vec()]);
     }
 }

@@ -54,6 +54,9 @@ pub(super) struct State {
     record: Vec<u8>,
 }
 
+/// A book, and the field that was read with it.
+type Read = (Arc<State>, Option<Vec<u8>>);
+
 impl<'a> ClusterSnapshot<'a> {
     pub(super) fn new(shared: &'a Shared) -> Self {
         let (recipes, broken) = match shared.recipes() {
@@ -81,11 +84,7 @@ impl<'a> ClusterSnapshot<'a> {
     }
 
     /// Reads books, each as it was when it was first read. `more` is one more field to read of each.
-    pub(super) fn states(
-        &self,
-        books: &[BookNo],
-        more: Option<&[u8]>,
-    ) -> Result<Vec<Option<(Arc<State>, Option<Vec<u8>>)>>, StoreError> {
+    pub(super) fn states(&self, books: &[BookNo], more: Option<&[u8]>) -> Result<Vec<Option<Read>>, StoreError> {
         self.known()?;
         let mut all = Vec::with_capacity(books.len());
         for some in books.chunks(AT_ONCE) {
@@ -98,7 +97,7 @@ impl<'a> ClusterSnapshot<'a> {
         &self,
         books: &[BookNo],
         more: Option<&[u8]>,
-        all: &mut Vec<Option<(Arc<State>, Option<Vec<u8>>)>>,
+        all: &mut Vec<Option<Read>>,
     ) -> Result<(), StoreError> {
         let fields = [Some(&b"g"[..]), more, Some(b"r")];
         let is_seen = |book: &BookNo| self.seen().states.contains_key(book);
@@ -311,6 +310,7 @@ impl Snapshot for ClusterSnapshot<'_> {
     }
 
     fn walk(&self, library: &Library, after: Option<&BookId>, limit: usize) -> Result<Vec<Record>, StoreError> {
+        self.known()?;
         self.begin_page();
         let Some(number) = self.shared.library(library)? else { return Ok(Vec::new()) };
         let mut after = after.map(|id| id.as_str().to_owned());

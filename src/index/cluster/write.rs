@@ -91,7 +91,8 @@ impl Shared {
             from = BookNo(last.0.saturating_add(1));
             done += books.len() as u64;
             let having = books.into_iter().filter(|(_, record)| record.gems.contains_key(name));
-            self.strip(&recipes, recipe, having.map(|(_, record)| record.key).collect())?;
+            let keys: Vec<BookKey> = having.map(|(_, record)| record.key).collect();
+            self.strip(&recipes, recipe, &keys)?;
             watch(done, done)?;
         }
         for key in self.bucket_keys(recipe.number)?.chunks(1000) {
@@ -105,7 +106,7 @@ impl Shared {
     }
 
     /// Removes a recipe from books.
-    fn strip(&self, recipes: &Recipes, recipe: &KnownRecipe, keys: Vec<BookKey>) -> Result<(), StoreError> {
+    fn strip(&self, recipes: &Recipes, recipe: &KnownRecipe, keys: &[BookKey]) -> Result<(), StoreError> {
         let plan = |mut book: Locked| {
             let old = book.old.take()?;
             let mut record = old.record.clone();
@@ -116,7 +117,7 @@ impl Shared {
             let records = [Some(old.record), Some(record)];
             Some(Plan { book, kind: Kind::Patch, fields, added, removed, records, audit: Vec::new() })
         };
-        let locked = self.lock(recipes, &keys, false)?;
+        let locked = self.lock(recipes, keys, false)?;
         self.make(recipes, locked.into_iter().filter_map(plan).collect())
     }
 

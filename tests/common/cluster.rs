@@ -1,0 +1,47 @@
+//! Redis Clusters on loopback.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+use tempfile::tempdir;
+
+/// The program that starts and stops them.
+const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/cluster");
+
+/// The servers of a cluster. They end with this process, however that ends.
+pub struct Nodes {
+    /// `HOST:PORT,HOST:PORT…`, the primaries first.
+    pub addresses: String,
+    dir: PathBuf,
+    /// Stops the servers when its input ends.
+    _guard: Child,
+}
+
+impl Nodes {
+    /// Starts so many primaries, each with so many replicas. Where there is no `redis-server`, says so and returns `None`.
+    pub fn start(primaries: u32, replicas: u32) -> Option<Self> {
+        if Command::new("redis-server").arg("--version").output().is_err() {
+            eprintln!("there is no redis-server: not tested on a cluster");
+            return None;
+        }
+        let dir = tempdir().unwrap().keep();
+        let mut script = Command::new(SCRIPT);
+        script.arg(&dir).args([primaries, replicas].map(|count| count.to_string()));
+        let started = script.stderr(Stdio::inherit()).output().unwrap();
+        assert!(started.status.success(), "scripts/cluster failed");
+        let mut guard = Command::new("sh");
+        guard.args(["-c", "cat; \"$1\" \"$2\" stop; rm -r \"$2\"", "sh", SCRIPT]).arg(&dir);
+        let guard = guard.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        let addresses = String::from_utf8(started.stdout).unwrap().trim().replace('\n', ",");
+        Some(Self { addresses, dir, _guard: guard })
+    }
+
+    /// Sends a signal to a server, counted from 0, the primaries first.
+    pub fn signal(&self, node: usize, signal: &str) {
+        let address = self.addresses.split(',').nth(node).unwrap();
+        let port = address.rsplit(':').next().unwrap();
+        let pid = fs::read_to_string(self.dir.join(port).join("pid")).unwrap();
+        assert!(Command::new("kill").args([signal, pid.trim()]).status().unwrap().success());
+    }
+}
