@@ -107,7 +107,7 @@ impl Cluster {
 impl Engine for Cluster {
     fn empty() -> Self {
         static CATALOGUES: AtomicU32 = AtomicU32::new(0);
-        let nodes = &nodes().as_ref().expect("tests run only with a cluster").addresses;
+        let nodes = &nodes().expect("tests run only with a cluster").addresses;
         let address = format!("redis://{nodes}/test{}", CATALOGUES.fetch_add(1, Ordering::Relaxed)).parse().unwrap();
         Self { store: ClusterStore::open(&address).unwrap(), address }
     }
@@ -136,7 +136,7 @@ pub fn has_cluster() -> bool {
     nodes().is_some()
 }
 
-fn nodes() -> &'static Option<Nodes> {
+fn nodes() -> Option<&'static Nodes> {
     static NODES: OnceLock<Option<Nodes>> = OnceLock::new();
-    NODES.get_or_init(|| Nodes::start(3, 1))
+    NODES.get_or_init(|| Nodes::start(3, 1)).as_ref()
 }
