@@ -1038,7 +1038,7 @@ fn all_settings_that_hold_are_shown() {
     let documented = fs::read_to_string(deployed("lapidary.toml")).expect("a file");
     let all: Vec<&str> = documented.lines().map(|line| line.strip_prefix("#: ").unwrap_or(line)).collect();
     let all: toml::Table = toml::from_str(&all.join("\n")).expect("settings");
-    let none_by_default = ["certificate", "private-key", "keyless-rate", "client-recipe", "backups"];
+    let none_by_default = ["store", "certificate", "private-key", "keyless-rate", "client-recipe", "backups"];
     for name in all.keys().filter(|name| !none_by_default.contains(&name.as_str())) {
         assert!(settings.contains_key(name), "{name} in {settings:?}");
     }
