@@ -27,7 +27,7 @@ pub(super) struct Target {
     /// The catalogue's folder
     #[arg(long, value_name = "DIR")]
     pub(super) data: Option<PathBuf>,
-    /// The Redis Cluster that holds the catalogue instead: redis://HOST:PORT,HOST:PORT…, and /PREFIX if it is not `lapidary`.
+    /// The Redis Cluster that holds the catalogue instead (experimental): redis://HOST:PORT,HOST:PORT…, and /PREFIX if it is not `lapidary`.
     /// Without any of these, the variable `LAPIDARY_STORE` is read
     #[arg(long, value_name = "URL")]
     pub(super) store: Option<ClusterAddress>,
