@@ -7,8 +7,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{Folder, prose, run};
+use common::{Folder, command, prose, run};
 use serde_json::Value;
+
+const NOTHING: &[&str] = &[];
 
 /// The words of a text with every `each`th one replaced.
 fn revised(text: &str, each: usize) -> String {
@@ -196,6 +198,12 @@ fn a_catalogue_is_searched_across_libraries() {
     let pairs: Vec<_> = lines[0]["pairs"].as_array().unwrap().iter().map(|pair| [&pair["a"], &pair["b"]]).collect();
     assert_eq!(pairs, [["one/novel.txt", "three/novel"], ["three/novel", "two/novel.txt"]]);
     assert_eq!(run("duplicates --json --data {} --since 2100-01-01T00:00:00Z", &[&data]).expect(0).json().len(), 0);
+    // It would name books, not files.
+    run("duplicates --script --data {}", &[&data]).expect(2);
+    let of_variable =
+        command("duplicates --script", NOTHING).env("LAPIDARY_STORE", "redis://127.0.0.1:1").output().unwrap();
+    let said = String::from_utf8_lossy(&of_variable.stderr).into_owned();
+    assert!(of_variable.status.code() == Some(2) && said.contains("--script is about files"), "{said}");
     let refused = run("duplicates --json --data {} --recipe documented", &[&data]).expect(2);
     assert!(refused.err.contains("no recipe 'documented'"), "{}", refused.err);
 }

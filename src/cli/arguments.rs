@@ -18,7 +18,7 @@ use super::failure::Failure;
 use super::remote::Remote;
 
 /// The variable that names a cluster where no flag names a catalogue.
-const STORE: &str = "LAPIDARY_STORE";
+pub(super) const STORE: &str = "LAPIDARY_STORE";
 
 /// The catalogue to work on.
 #[derive(Args)]
@@ -104,18 +104,25 @@ impl Target {
         }
     }
 
+    /// Opens an existing catalogue that is not behind a server.
+    pub(super) fn open_existing(&self) -> Result<Catalogue, Failure> {
+        match self.place()? {
+            Place::Folder(folder) => Ok(Catalogue::open(&folder)?),
+            Place::Cluster(_) | Place::Server(_) => self.open_here(),
+        }
+    }
+
     /// Like [`Target::open`], but checks apply this rule instead of the default.
     pub(super) fn open_with(&self, rule: Option<RuleChanges>) -> Result<Box<dyn Access>, Failure> {
-        let catalogue = match (self.place()?, rule) {
+        match (self.place()?, rule) {
             (Place::Server(_), Some(_)) => {
                 let sentence = "a server applies its own rule: give these options to `serve` instead";
                 return Err(Failure::Input(sentence.to_owned()));
             }
             (Place::Server(url), None) => return Ok(Box::new(Remote::new(&url)?)),
-            (Place::Folder(folder), _) => Catalogue::open(&folder)?,
-            (Place::Cluster(address), _) => Catalogue::open_cluster(&address)?,
-        };
-        let catalogue = catalogue.with_rule(rule.unwrap_or_default()).with_backups(Backups::Anywhere);
+            _ => {}
+        }
+        let catalogue = self.open_existing()?.with_rule(rule.unwrap_or_default()).with_backups(Backups::Anywhere);
         Ok(Box::new(Arc::new(catalogue)))
     }
 }

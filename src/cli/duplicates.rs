@@ -1,25 +1,25 @@
 //! `lapidary duplicates`: groups of files, or of books of a catalogue, with the same text or parts of it.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::{env, fs};
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 use jiff::Timestamp;
 use lapidary::catalogue::{Catalogue, CatalogueError, Content, DuplicateOptions, Duplicates as Found, NewEntry};
 use lapidary::duplicates::{Copy, Pair, best};
 use lapidary::extract::{Book, Extracted, Format};
-use lapidary::index::{Actor, BookId, BookKey, Record, Rights};
+use lapidary::index::{Actor, BookId, BookKey, ClusterAddress, Record, Rights};
 use lapidary::matching::Relation;
 use lapidary::report::{Copies, html_duplicates, print_duplicates};
 use lapidary::shell::quoted;
 use lapidary_gems::Recipe;
 use serde::Serialize;
 
-use super::arguments::{LanguageArgument, RuleArguments};
+use super::arguments::{LanguageArgument, RuleArguments, STORE, Target};
 use super::audit::time;
 use super::failure::{Failure, Status};
 use super::files::{Choice, TextArguments, Usually, Walk};
@@ -35,15 +35,20 @@ const LIBRARY: &str = "files";
 /// equally complete ones, the one whose format keeps most of a book; then the one with most metadata. Nothing is deleted.
 /// Texts that only share quotations are no group.
 #[derive(Args)]
+#[command(group(ArgGroup::new("compared").required(env::var_os(STORE).is_none()).args(["data", "store", "paths"])))]
 pub(super) struct Duplicates {
     /// Compare the books of this catalogue instead of files
-    #[arg(long, value_name = "DIR", conflicts_with = "paths", required_unless_present = "paths")]
+    #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// With --data: find only duplicates of the books added or replaced since this time: 2030-01-31T08:00:00Z, or how long ago, such as
+    /// Compare the books of a catalogue in this Redis Cluster (experimental) instead of files. With neither this, --data nor a
+    /// PATH, the variable `LAPIDARY_STORE` is read
+    #[arg(long, value_name = "URL")]
+    store: Option<ClusterAddress>,
+    /// In a catalogue: find only duplicates of the books added or replaced since this time: 2030-01-31T08:00:00Z, or how long ago, such as
     /// 12h or 7d
-    #[arg(long, value_name = "TIME", value_parser = time, requires = "data")]
+    #[arg(long, value_name = "TIME", value_parser = time, conflicts_with = "paths")]
     since: Option<Timestamp>,
-    /// The recipe to compare by [default: hardened; with --data, the catalogue's default]
+    /// The recipe to compare by [default: hardened; of a catalogue, its default]
     #[arg(long, value_name = "RECIPE")]
     recipe: Option<Recipe>,
     #[command(flatten)]
@@ -60,7 +65,7 @@ pub(super) struct Duplicates {
     csv: bool,
     /// Print a shell script that would delete all copies of the best text but the best one. Parts, collections and revised
     /// editions stay
-    #[arg(long, conflicts_with = "data")]
+    #[arg(long, conflicts_with_all = ["data", "store"])]
     script: bool,
     /// Also write an HTML page with a picture of each group
     #[arg(long, value_name = "FILE")]
@@ -95,13 +100,15 @@ struct PairLine<'a> {
 
 impl Duplicates {
     pub(super) fn run(self) -> Result<Status, Failure> {
-        let (mut groups, status) = match &self.data {
-            Some(folder) => {
-                let catalogue = Catalogue::open(folder)?;
-                let name_of = |record: &Record| (record.key.to_string(), None);
-                (self.groups(&catalogue, name_of)?, Status::Done)
+        let (mut groups, status) = if self.paths.is_empty() {
+            if self.script {
+                return Err(Failure::Input("--script is about files: give their PATHs".to_owned()));
             }
-            None => self.of_files()?,
+            let target = Target { data: self.data.clone(), store: self.store.clone(), server: None };
+            let name_of = |record: &Record| (record.key.to_string(), None);
+            (self.groups(&target.open_existing()?, name_of)?, Status::Done)
+        } else {
+            self.of_files()?
         };
         groups.sort_by(|a, b| a.names.cmp(&b.names));
         self.print(&groups)?;
