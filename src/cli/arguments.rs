@@ -143,7 +143,7 @@ pub(super) struct RecipeArguments {
 impl RecipeArguments {
     pub(super) fn recipe(&self) -> Result<Recipe, Failure> {
         let usual = if self.boundaries.boundaries.is_some() { "documented" } else { "hardened" };
-        self.boundaries.apply(self.lexicon.recipe(self.recipe.as_deref().unwrap_or(usual))?)
+        self.boundaries.apply(self.lexicon.recipe("--recipe", self.recipe.as_deref().unwrap_or(usual))?)
     }
 
     pub(super) fn has_lexicon(&self) -> bool {
@@ -160,15 +160,15 @@ pub(super) struct LexiconArgument {
 }
 
 impl LexiconArgument {
-    /// The recipe of this name.
-    pub(super) fn recipe(&self, name: &str) -> Result<Recipe, Failure> {
+    /// The recipe of a name that was given with a flag.
+    pub(super) fn recipe(&self, flag: &str, name: &str) -> Result<Recipe, Failure> {
         let lexicon = self.lexicon.as_ref().map(|path| {
             let wrong = |e: &dyn std::fmt::Display| Failure::Input(format!("--lexicon {}: {e}", path.display()));
             let file = fs::read_to_string(path).map_err(|e| wrong(&e))?;
             file.parse::<Lexicon>().map(Arc::new).map_err(|e| wrong(&e))
         });
         let lexicon = lexicon.transpose()?;
-        Recipe::named(name, lexicon.as_ref()).map_err(|e| Failure::Input(format!("--recipe: {e}")))
+        Recipe::named(name, lexicon.as_ref()).map_err(|e| Failure::Input(format!("{flag}: {e}")))
     }
 }
 
@@ -204,7 +204,7 @@ impl BoundariesArgument {
                 return Err(Failure::Input("--boundaries: name one recipe to cut with them".to_owned()));
             }
         };
-        let base = LexiconArgument::default().recipe(base)?;
+        let base = LexiconArgument::default().recipe("--recipe", base)?;
         Ok(Recipes::Named(vec![self.apply(base)?.name().clone()]))
     }
 }

@@ -119,8 +119,8 @@ impl Evaluate {
             return Ok(Vec::new());
         }
         // The members of a set are joined by '+', too.
-        let one = |names: &String| self.lexicon.recipe(names).map(|recipe| vec![recipe]);
-        let several = |names: &String| names.split('+').map(|name| self.lexicon.recipe(name)).collect();
+        let one = |names: &String| self.lexicon.recipe("--recipes", names).map(|recipe| vec![recipe]);
+        let several = |names: &String| names.split('+').map(|name| self.lexicon.recipe("--recipes", name)).collect();
         let recipes = |names: &String| if names.starts_with("set;") { one(names) } else { several(names) };
         self.recipes.iter().map(recipes).collect()
     }

@@ -220,7 +220,7 @@ impl Ingest {
         }
         let usual = self.boundaries.boundaries.as_ref().map(|_| "documented").filter(|_| self.recipes.is_empty());
         let names = self.recipes.iter().map(String::as_str).chain(usual);
-        let recipe = |name| self.boundaries.apply(self.lexicon.recipe(name)?);
+        let recipe = |name| self.boundaries.apply(self.lexicon.recipe("--recipe", name)?);
         let recipes = names.map(recipe).collect::<Result<Vec<Recipe>, _>>()?;
         let catalogue = self.target.open_here()?;
         self.folds.apply(&catalogue)?;

@@ -58,7 +58,7 @@ impl Whole {
 
 impl Fold {
     pub(super) fn run(self) -> Result<Status, Failure> {
-        let recipe = self.lexicon.recipe(&self.recipe)?;
+        let recipe = self.lexicon.recipe("--recipe", &self.recipe)?;
         let text = read(self.input.reading, &self.file)?;
         writeln!(stdout(), "{}", Text::new(&text, self.input.clean).fold(&recipe))?;
         Ok(Status::Done)
