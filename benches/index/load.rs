@@ -81,7 +81,8 @@ impl Workspace {
         drop(store);
         fs::rename(&unfinished, &folder)?;
         for recipe in recipes.iter().filter(|recipe| !recipe.posts_all()) {
-            let sample = (0..data.books().min(SAMPLE)).flat_map(|number| stock.book(number).gems.remove(recipe.name()));
+            let sample =
+                (0..data.books().min(SAMPLE)).filter_map(|number| stock.book(number).gems.remove(recipe.name()));
             let posted: Vec<bool> = sample.flat_map(|gems| recipe.posted(&gems)).collect();
             let share = posted.iter().filter(|posted| **posted).count() as f64 / posted.len() as f64;
             table.set(format!("gems of {} with a posting", recipe.name()), format_args!("{:.1} %", 100.0 * share));

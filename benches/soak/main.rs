@@ -148,10 +148,10 @@ fn soak(arguments: &Arguments) -> Outcome<bool> {
 }
 
 fn build(data: &std::path::Path, shelf: &Uniform) -> Outcome<()> {
-    let recipe = Recipe::documented();
-    let books = Shelf::new(shelf, shelf.seed, &recipe)?;
+    let recipes = [Recipe::documented()];
+    let books = Shelf::new(shelf, shelf.seed, &recipes)?;
     let books = (0..shelf.books).map(|number| Ok::<_, StoreError>(books.book(number)));
-    RocksStore::build(data, std::slice::from_ref(&recipe), books)?.compact(UNWATCHED)?;
+    RocksStore::build(data, &recipes, books)?.compact(UNWATCHED)?;
     Ok(())
 }
 
