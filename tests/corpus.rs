@@ -250,3 +250,29 @@ fn attacks_are_noticed(texts: &[&str], chosen: impl Fn(&str) -> bool) {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// Each related pair is in a group of duplicates, and no group connects books of different titles.
+#[test]
+fn the_groups_of_duplicates_are_the_known_ones() {
+    let Some(corpus) = corpus() else { return };
+    let lines = run("duplicates --json {}", &[&corpus]).expect(0).json();
+    let name = |file: &Value| stem(file.as_str().expect("a file"));
+    let groups: Vec<BTreeSet<String>> =
+        lines.iter().map(|line| line["files"].as_array().expect("files").iter().map(name).collect()).collect();
+    let known: BTreeSet<(String, String)> = rows(&corpus.join("pairs.tsv"))
+        .iter()
+        .filter(|row| row[2] != "different-translation")
+        .flat_map(|row| [(stem(&row[0]), stem(&row[1])), (stem(&row[1]), stem(&row[0]))])
+        .collect();
+    let is_in_a_group = |(a, b): &&(String, String)| groups.iter().any(|group| group.contains(a) && group.contains(b));
+    assert_eq!(known.iter().filter(|pair| !is_in_a_group(pair)).collect::<Vec<_>>(), Vec::<&(String, String)>::new());
+    let books = rows(&corpus.join("catalogue.tsv"));
+    let titles: BTreeMap<String, &str> =
+        books.iter().map(|row| (stem(&row[0]), row[2].split(" [").next().unwrap_or_default())).collect();
+    let is_known = |a: &str, b: &str| titles[a] == titles[b] || known.contains(&(a.to_owned(), b.to_owned()));
+    // The editions of an edition are of the same work, too.
+    let is_edition = |a: &str, b: &str| titles.keys().any(|book| is_known(a, book) && is_known(book, b));
+    let pairs = lines.iter().flat_map(|line| line["pairs"].as_array().expect("pairs"));
+    let strangers: Vec<&Value> = pairs.filter(|pair| !is_edition(&name(&pair["a"]), &name(&pair["b"]))).collect();
+    assert_eq!(strangers, Vec::<&Value>::new());
+}

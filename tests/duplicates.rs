@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use common::{Folder, command, prose, run};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 const NOTHING: &[&str] = &[];
 
@@ -187,7 +187,7 @@ fn a_catalogue_is_searched_across_libraries() {
         run(&line, &[&data, &folder.path("books/a")]).expect(0);
     }
     let lines = run("duplicates --json --data {}", &[&data]).expect(0).json();
-    assert_eq!(lines[0]["files"], serde_json::json!(["one/novel.txt", "two/novel.txt"]));
+    assert_eq!(lines[0]["files"], json!(["one/novel.txt", "two/novel.txt"]));
     assert_eq!(lines[0]["pairs"][0]["relation"], "identical");
     // Only the duplicates of what is new.
     run("ingest --data {} --library three --rights protected {}", &[&data, &folder.path("books/b")]).expect(0);
@@ -208,43 +208,18 @@ fn a_catalogue_is_searched_across_libraries() {
     assert!(refused.err.contains("no recipe 'documented'"), "{}", refused.err);
 }
 
-/// Every related pair of the real books is in a group, and nothing else is.
+/// A disabled book is nobody's duplicate, also among so many copies that they are only paired with the first.
 #[test]
-fn the_groups_of_the_real_books_are_the_known_ones() {
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus");
-    if !corpus.exists() {
-        eprintln!("skipped: {} is missing", corpus.display());
-        return;
-    }
-    let lines = run("duplicates --json {}", &[&corpus]).expect(0).json();
-    let found: BTreeSet<(String, String)> = lines
-        .iter()
-        .flat_map(|line| line["pairs"].as_array().unwrap())
-        .map(|pair| (name(&corpus, &pair["a"]), name(&corpus, &pair["b"])))
-        .collect();
-    let known = fs::read_to_string(corpus.join("pairs.tsv")).unwrap();
-    let known: BTreeSet<(String, String)> = known
-        .lines()
-        .skip(1)
-        .map(|line| line.split('\t').collect::<Vec<_>>())
-        .filter(|pair| pair[2] != "different-translation")
-        .map(|pair| (pair[0].min(pair[1]).to_owned(), pair[0].max(pair[1]).to_owned()))
-        .collect();
-    let of_groups = groups(&corpus, &lines);
-    let is_in_a_group =
-        |(a, b): &(String, String)| of_groups.iter().any(|group| group.contains(a) && group.contains(b));
-    assert_eq!(known.iter().filter(|pair| !is_in_a_group(pair)).collect::<Vec<_>>(), Vec::<&(String, String)>::new());
-    // Books with the same title are the same work, even if no pair says so.
-    let catalogue = fs::read_to_string(corpus.join("catalogue.tsv")).unwrap();
-    let titles: BTreeMap<&str, &str> = catalogue
-        .lines()
-        .map(|line| line.split('\t').collect::<Vec<_>>())
-        .map(|row| (row[0], row[2].split(" [").next().unwrap_or_default()))
-        .collect();
-    let is_known =
-        |a: &str, b: &str| titles[a] == titles[b] || known.contains(&(a.min(b).to_owned(), a.max(b).to_owned()));
-    // So are the editions of an edition.
-    let is_edition = |a: &str, b: &str| titles.keys().any(|text| is_known(a, text) && is_known(text, b));
-    let strangers: Vec<_> = found.iter().filter(|(a, b)| !is_edition(a, b)).collect();
-    assert_eq!(strangers, Vec::<&(String, String)>::new());
+fn disabled_books_are_left_out() {
+    let folder = Folder::new();
+    let data = folder.data();
+    let text = prose(1, 300);
+    let line = |i: usize| json!({ "id": format!("{i:03}"), "rights": "protected", "text": text }).to_string();
+    let feed = folder.file("feed.ndjson", (0..110).map(line).collect::<Vec<_>>().join("\n"));
+    run("ingest --data {} --library many --feed {}", &[&data, &feed]).expect(0);
+    run("books disable --data {} --library many 000 001", &[&data]).expect(0);
+    let lines = run("duplicates --json --data {}", &[&data]).expect(0).json();
+    assert_eq!(lines.len(), 1);
+    let names: Vec<&str> = lines[0]["files"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
+    assert_eq!((names.len(), names[0], names[107]), (108, "many/002", "many/109"));
 }

@@ -1,7 +1,5 @@
 //! Which books of a catalogue are copies, editions or parts of one another.
 
-use std::iter;
-
 use hashbrown::{HashMap, HashSet};
 use jiff::Timestamp;
 use lapidary_gems::{Probe, Recipe, RecipeName, Rule};
@@ -9,6 +7,7 @@ use rayon::prelude::*;
 
 use super::check::today;
 use super::checking::Stored;
+use super::pages::pages;
 use super::{Catalogue, CatalogueError};
 use crate::duplicates::{Group, Pair, group};
 use crate::index::{BookNo, Limits, Outline, Record, Snapshot, StoreError, Watch};
@@ -25,23 +24,20 @@ pub struct DuplicateOptions {
     pub since: Option<Timestamp>,
 }
 
-/// Number of books read at a time.
-const AT_ONCE: usize = 1_000;
 /// A gem in more books than this does not connect them. Without a bound, a notice that 100,000 books begin with would
 /// cost ten billion comparisons.
 const COMMON_CAP: u32 = 500;
+/// A book with at least this many earlier copies to the letter is only paired with the first of them.
+const MANY_COPIES: u32 = 100;
 
-/// Books that have text in common. The members of the group are their places in `books`.
+/// Books that have text in common.
 #[derive(Debug, Clone)]
 pub struct Duplicates {
     /// The books.
     pub books: Vec<Record>,
-    /// What connects them.
-    pub group: Group,
+    /// What connects them, by their places in `books`, in order.
+    pub pairs: Vec<Pair<u32>>,
 }
-
-/// A book with at least this many earlier copies to the letter is only paired with the first of them.
-const MANY_COPIES: u32 = 100;
 
 impl Catalogue {
     /// Finds all groups of books that have text in common, directly or through others: more than quotations, and as much as
@@ -82,17 +78,6 @@ impl Catalogue {
         }
         group(pairs).into_iter().map(|group| search.with_records(group)).collect()
     }
-}
-
-/// All books, a page at a time.
-fn pages(snapshot: &dyn Snapshot) -> impl Iterator<Item = Result<Vec<(BookNo, Record)>, StoreError>> {
-    let mut next = Some(BookNo(0));
-    iter::from_fn(move || {
-        let books = snapshot.books(next?, AT_ONCE);
-        let last = books.as_ref().ok().and_then(|books| books.last());
-        next = last.and_then(|(last, _)| last.0.checked_add(1)).map(BookNo);
-        (!books.as_ref().is_ok_and(Vec::is_empty)).then_some(books)
-    })
 }
 
 /// The books that changed at this time or later.
@@ -166,7 +151,7 @@ impl Search<'_> {
         Ok(pairs)
     }
 
-    /// The first of very many earlier books with the same text.
+    /// The first of very many earlier books with the same text that are not disabled.
     fn first_of_many(&self, number: BookNo, digests: &[String]) -> Result<Option<BookNo>, CatalogueError> {
         for digest in digests {
             let limits = Limits { cap: MANY_COPIES, fewest: 0, library: None };
@@ -175,9 +160,13 @@ impl Search<'_> {
             if earlier.len() < MANY_COPIES as usize {
                 continue;
             }
-            let outlines = self.snapshot.outline(&earlier[..1])?;
-            if outlines.into_iter().flatten().any(|outline| outline.is_of(digests)) {
-                return Ok(earlier.first().copied());
+            let outlines = self.snapshot.outline(&earlier)?.into_iter().zip(earlier);
+            let mut copies = outlines.filter(|(outline, _)| {
+                let is_copy = |of: &Outline| of.is_of(digests) && of.standing.disabled_since.is_none();
+                outline.as_ref().is_some_and(is_copy)
+            });
+            if let Some((_, first)) = copies.next() {
+                return Ok(Some(first));
             }
         }
         Ok(None)
@@ -201,8 +190,7 @@ impl Duplicates {
         let mut pairs: Vec<Pair<u32>> =
             pairs.into_iter().filter(is_there).map(|pair| pair.renumbered(|number| places[&number])).collect();
         pairs.sort_unstable_by_key(|pair| (pair.a, pair.b));
-        let members = (0..books.len() as u32).collect();
-        Self { books: books.into_iter().map(|(_, record)| record).collect(), group: Group { members, pairs } }
+        Self { books: books.into_iter().map(|(_, record)| record).collect(), pairs }
     }
 
     /// The same with the books in the order of their names.
@@ -210,6 +198,6 @@ impl Duplicates {
     pub fn ordered_by(self, name: impl Fn(&Record) -> String) -> Self {
         let mut books: Vec<(u32, Record)> = (0..).zip(self.books).collect();
         books.sort_by_cached_key(|(_, record)| name(record));
-        Self::of(books, self.group.pairs)
+        Self::of(books, self.pairs)
     }
 }

@@ -26,6 +26,7 @@ mod ingest;
 mod jobs;
 mod kept;
 mod keys;
+mod pages;
 mod restore;
 mod rows;
 mod shown;

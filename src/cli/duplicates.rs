@@ -198,7 +198,7 @@ impl Duplicates {
             });
             let (best, merit) = best(&copies.collect::<Vec<_>>())?;
             let bytes = found.books.iter().map(|book| book.bytes).collect();
-            Some(Copies { names, bytes, best, merit, pairs: found.group.pairs })
+            Some(Copies { names, bytes, best, merit, pairs: found.pairs })
         };
         Ok(found?.into_iter().filter_map(with_best).collect())
     }

@@ -30,7 +30,7 @@ pub struct Copies {
     pub best: usize,
     /// Why it is the best.
     pub merit: Merit,
-    /// What connects them.
+    /// What connects them, by their places, in order.
     pub pairs: Vec<Pair<u32>>,
 }
 
@@ -39,7 +39,8 @@ impl Copies {
     #[must_use]
     pub fn to_best(&self, text: usize) -> Option<Pair<u32>> {
         let (text, best) = (text as u32, self.best as u32);
-        let pair = self.pairs.iter().find(|pair| (pair.a, pair.b) == (text.min(best), text.max(best)))?;
+        let place = self.pairs.binary_search_by_key(&(text.min(best), text.max(best)), |pair| (pair.a, pair.b));
+        let pair = self.pairs.get(place.ok()?)?;
         Some(pair.renumbered(|number| u32::from(number == best)))
     }
 

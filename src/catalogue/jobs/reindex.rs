@@ -12,6 +12,7 @@ use rayon::prelude::*;
 
 use super::super::Text;
 use super::super::digest::digest_after;
+use super::super::pages::pages;
 use super::job::{CutFrom, Outcome, Reindex};
 use super::{Job, Task, Work};
 use crate::catalogue::{Catalogue, CatalogueError, Editor};
@@ -50,14 +51,12 @@ impl Catalogue {
     fn not_all(&self, recipe: &Recipe, without: u64) -> Result<CatalogueError, CatalogueError> {
         let snapshot = self.store.snapshot();
         let mut examples = Vec::new();
-        let mut from = Some(BookNo(0));
-        while let Some(first) = from
-            && examples.len() < NAMED
-        {
-            let books = snapshot.books(first, 1000)?;
-            from = books.last().and_then(|(last, _)| last.0.checked_add(1)).map(BookNo);
-            let lacking = books.into_iter().filter(|(_, record)| !record.gems.contains_key(recipe.name()));
+        for books in pages(&*snapshot) {
+            let lacking = books?.into_iter().filter(|(_, record)| !record.gems.contains_key(recipe.name()));
             examples.extend(lacking.map(|(_, record)| record.key.to_string()).take(NAMED - examples.len()));
+            if examples.len() == NAMED {
+                break;
+            }
         }
         Ok(CatalogueError::NotRecut { recipe: recipe.name().clone(), without, examples: examples.join(", ") })
     }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// The part of keys before the first slash that catalogues of a cluster without a prefix have.
+/// The prefix of an address without one.
 const PREFIX: &str = "lapidary";
 
 /// `redis://HOST:PORT[,HOST:PORT…][/PREFIX]`: some nodes of a Redis Cluster, and what all keys of the catalogue start
