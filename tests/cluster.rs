@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use common::cluster::Nodes;
@@ -53,7 +54,9 @@ fn commands_work_on_a_cluster_as_on_a_folder() {
     };
     same("check", Some(&copy));
     same("books find --identifier 123", None);
-    run(&format!("books disable --store {store} lib 2"), &[] as &[&str]);
+    run(&format!("books disable --store {store} --library lib 2"), &[] as &[&str]).expect(0);
+    run("books disable --data {} --library lib 2", &[&data]).expect(0);
+    same("check", Some(&copy));
     // The variable, and the export of one as the import of the other.
     let export = folder.path("export.ndjson");
     let stats: Run = command("stats", &[] as &[&str]).env("LAPIDARY_STORE", &store).output().unwrap().into();
@@ -63,8 +66,11 @@ fn commands_work_on_a_cluster_as_on_a_folder() {
     run(&format!("import --store {other} {{}}"), &[&export]).expect(0);
     let again = folder.path("again.ndjson");
     run(&format!("export --store {other} {{}}"), &[&again]).expect(0);
-    let lines = |path| std::fs::read_to_string(path).unwrap().lines().map(str::to_owned).collect::<Vec<_>>();
-    assert_eq!(lines(&export).len(), lines(&again).len());
+    let lines = |path| std::fs::read_to_string(path).unwrap().lines().map(str::to_owned).collect::<BTreeSet<_>>();
+    assert!(lines(&export).len() > 4);
+    assert_eq!(lines(&export), lines(&again));
+    let duplicates = run(&format!("duplicates --json --store {store} --since 1h"), &[] as &[&str]).expect(0);
+    assert_eq!(duplicates.json().len(), 0, "four different books");
     // What only folders have.
     let backup = run(&format!("backup --store {store} --to {{}}"), &[folder.path("backups")]);
     assert!(backup.err.contains("the engine of this store has no backups"), "{}", backup.err);

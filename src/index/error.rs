@@ -127,7 +127,10 @@ pub enum StoreError {
         node: String,
     },
     /// A node has no memory left.
-    #[error("{store}: the memory of {node} is full, so the change was not made; add nodes, or raise its maxmemory")]
+    #[error(
+        "{store}: the memory of {node} is full, so the change may not have been made; add nodes or raise its maxmemory, and \
+         repeat it"
+    )]
     Full {
         /// The address of the store.
         store: String,

@@ -145,7 +145,7 @@ fn of_cluster(code: ErrorCode) -> Option<&'static str> {
         ErrorCode::StoreUnavailable => Some("a part of the catalogue cannot be reached; try again in some seconds"),
         ErrorCode::NotReplicated => Some("the change is on one machine only, and may be lost or not; send it again"),
         ErrorCode::StoreFull => Some(
-            "the catalogue is full: nothing of this change was kept; try again when its administrator has made room",
+            "the catalogue is full, and the change may not have been made; send it again when the administrator has made room",
         ),
         _ => None,
     }

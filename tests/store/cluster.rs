@@ -1,11 +1,13 @@
 //! What only a store that several servers share can do.
 
+use std::process::Command;
 use std::thread;
 
 use lapidary::index::{
     Action, Actor, AuditFrom, ClusterAddress, ClusterStore, RowChange, Store as _, StoreError, Table,
 };
 
+use crate::common::cluster::Nodes;
 use crate::engine::{Cluster, Engine as _, has_cluster};
 use crate::support::{gem, key, simple, tally};
 
@@ -69,6 +71,7 @@ fn of_twin_changes_each_is_made_once() {
         let gems = store.snapshot().gems(&crate::support::recipe_name("documented"), *book).unwrap().unwrap();
         gems.iter().filter(|placed| all.contains(&placed.gem)).count() as u32
     });
+    assert_eq!(counted.books.len(), 2);
     assert_eq!(counted.books.iter().map(|(_, count)| *count).collect::<Vec<_>>(), lists.collect::<Vec<_>>());
 }
 
@@ -124,6 +127,18 @@ fn rows_are_read_in_pages() {
     let entries = store.audit(AuditFrom::Behind(0), 9).unwrap();
     assert_eq!((entries.len(), store.last_audited().unwrap()), (1, 1));
     assert_eq!(store.audit(AuditFrom::Time(entries[0].at), 9).unwrap(), entries);
+}
+
+#[test]
+fn a_cluster_that_may_drop_keys_is_refused() {
+    let Some(nodes) = Nodes::start(1, 0) else { return };
+    let address: ClusterAddress = format!("redis://{}", nodes.addresses).parse().unwrap();
+    ClusterStore::open(&address).unwrap();
+    let port = nodes.addresses.rsplit(':').next().unwrap();
+    let set = Command::new("redis-cli").args(["-p", port, "config", "set", "maxmemory-policy", "allkeys-lru"]).status();
+    assert!(set.unwrap().success());
+    let error = ClusterStore::open(&address).err().expect("it may drop books");
+    assert!(matches!(&error, StoreError::Evicts { policy, .. } if policy == "allkeys-lru"), "{error}");
 }
 
 #[test]
