@@ -46,8 +46,8 @@ struct Options {
     /// The catalogue's folder, created if missing
     #[arg(long, value_name = "DIR", env = "LAPIDARY_DATA")]
     data: Option<PathBuf>,
-    /// The Redis Cluster that holds the catalogue, instead of a folder (experimental): redis://HOST:PORT,HOST:PORT…, and /PREFIX if it is
-    /// not `lapidary`. Any number of servers can share it
+    /// The Redis Cluster that holds the catalogue, instead of a folder (experimental): redis://HOST:PORT,HOST:PORT…, and
+    /// /PREFIX if it is not `lapidary`. Any number of servers can share it
     #[arg(long, value_name = "URL", env = "LAPIDARY_STORE")]
     store: Option<ClusterAddress>,
     /// Listen on this address or host name, and port. A name may stand for several addresses, as localhost does

@@ -135,8 +135,8 @@ fn a_cluster_that_may_drop_keys_is_refused() {
     let address: ClusterAddress = format!("redis://{}", nodes.addresses).parse().unwrap();
     ClusterStore::open(&address).unwrap();
     let port = nodes.addresses.rsplit(':').next().unwrap();
-    let set = Command::new("redis-cli").args(["-p", port, "config", "set", "maxmemory-policy", "allkeys-lru"]).status();
-    assert!(set.unwrap().success());
+    let set = Command::new("redis-cli").args(["-p", port, "config", "set", "maxmemory-policy", "allkeys-lru"]).output();
+    assert!(set.unwrap().status.success());
     let error = ClusterStore::open(&address).err().expect("it may drop books");
     assert!(matches!(&error, StoreError::Evicts { policy, .. } if policy == "allkeys-lru"), "{error}");
 }
