@@ -80,6 +80,22 @@ pub(super) struct TextArguments {
     pub(super) clean: Option<bool>,
 }
 
+/// How to read files, and which of those in folders.
+#[derive(Args)]
+pub(super) struct FileArguments {
+    #[command(flatten)]
+    pub(super) text: TextArguments,
+    #[command(flatten)]
+    choice: Choice,
+}
+
+impl FileArguments {
+    /// Finds all files at the paths; see [`Walk::of`].
+    pub(super) fn walk(&self, paths: &[PathBuf], usually: Usually) -> Walk {
+        Walk::of(paths, &self.choice, usually)
+    }
+}
+
 /// A file to work on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Found {

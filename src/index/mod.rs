@@ -35,7 +35,7 @@ pub use bounds::TEXT_BYTES;
 pub use cluster::{BadAddress, ClusterAddress, ClusterStore};
 pub use error::StoreError;
 pub use key::{BadName, BookId, BookKey, BookNo, Library, NAME_BYTES};
-pub use record::{LateGems, NewBook, Outline, Record};
+pub use record::{LateGems, NewBook, Outline, Record, RecordChange};
 pub use rights::Rights;
 pub use rocks::{CACHE_BYTES, RocksStore, Staged};
 pub use search::{Cursor, Found, Search};

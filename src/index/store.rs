@@ -3,8 +3,8 @@
 use lapidary_gems::{Recipe, RecipeName};
 
 use super::{
-    Action, Actor, Administration, AuditEntry, AuditFrom, BookKey, LateGems, NewBook, Record, Row, RowChange, Snapshot,
-    StoreError, Table, Watch,
+    Action, Actor, Administration, AuditEntry, AuditFrom, BookKey, LateGems, NewBook, Record, RecordChange, Row,
+    RowChange, Snapshot, StoreError, Table, Watch,
 };
 
 /// A store of books, their gems and the posting lists.
@@ -76,12 +76,7 @@ pub trait Store: Send + Sync {
 
     /// Changes a book's metadata but not its gems. `change` receives the record; its changes to key, gems, digest,
     /// length and whether the text is kept are ignored. Returns the new record, or `None` if there is no such book.
-    fn amend(
-        &self,
-        by: &Actor,
-        key: &BookKey,
-        change: &mut dyn FnMut(&mut Record),
-    ) -> Result<Option<Record>, StoreError>;
+    fn amend(&self, by: &Actor, key: &BookKey, change: RecordChange<'_>) -> Result<Option<Record>, StoreError>;
 
     /// Returns a view of the store as it is now, with every change acknowledged before.
     fn snapshot(&self) -> Box<dyn Snapshot + '_>;

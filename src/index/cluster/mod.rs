@@ -55,8 +55,8 @@ use self::owners::Owners;
 use self::snapshot::ClusterSnapshot;
 use super::recipes::Recipes;
 use super::{
-    Actor, Administration, AuditEntry, AuditFrom, BookKey, LateGems, NewBook, Record, Row, RowChange, Snapshot, Store,
-    StoreError, Table, Watch,
+    Actor, Administration, AuditEntry, AuditFrom, BookKey, LateGems, NewBook, Record, RecordChange, Row, RowChange,
+    Snapshot, Store, StoreError, Table, Watch,
 };
 
 /// How often to look for what servers that are gone have left.
@@ -206,12 +206,7 @@ impl Store for ClusterStore {
         self.shared.remove(by, keys)
     }
 
-    fn amend(
-        &self,
-        by: &Actor,
-        key: &BookKey,
-        change: &mut dyn FnMut(&mut Record),
-    ) -> Result<Option<Record>, StoreError> {
+    fn amend(&self, by: &Actor, key: &BookKey, change: RecordChange<'_>) -> Result<Option<Record>, StoreError> {
         self.shared.amend(by, key, change)
     }
 

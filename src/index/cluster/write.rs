@@ -16,8 +16,8 @@ use super::snapshot::ClusterSnapshot;
 use crate::index::change::{amended, audited as told, keep_amendments, last_of_each_key, make_distinct};
 use crate::index::recipes::{KnownRecipe, Recipes};
 use crate::index::{
-    Action, Actor, Amended, AuditedBook, BookKey, BookNo, LateGems, NewBook, Record, Snapshot as _, StoreError, Watch,
-    gem_list,
+    Action, Actor, Amended, AuditedBook, BookKey, BookNo, LateGems, NewBook, Record, RecordChange, Snapshot as _,
+    StoreError, Watch, gem_list,
 };
 
 /// Number of books changed at a time while a recipe is dropped.
@@ -232,7 +232,7 @@ impl Shared {
         &self,
         by: &Actor,
         key: &BookKey,
-        change: &mut dyn FnMut(&mut Record),
+        change: RecordChange<'_>,
     ) -> Result<Option<Record>, StoreError> {
         let recipes = self.recipes()?;
         let mut locked = self.lock(&recipes, std::slice::from_ref(key), false)?;

@@ -74,8 +74,8 @@ use self::reserve::Reserve;
 use self::schema::{Family, MetaKey};
 use crate::index::recipes::Recipes;
 use crate::index::{
-    Action, Actor, Administration, AuditEntry, AuditFrom, Backup, BookKey, LateGems, NewBook, Record, Row, RowChange,
-    Snapshot, Store, StoreError, Table, Vitals, Watch,
+    Action, Actor, Administration, AuditEntry, AuditFrom, Backup, BookKey, LateGems, NewBook, Record, RecordChange,
+    Row, RowChange, Snapshot, Store, StoreError, Table, Vitals, Watch,
 };
 
 /// Default size of the read cache: four fifths of the posting lists of 100 million postings.
@@ -276,12 +276,7 @@ impl Store for RocksStore {
         write::remove(self, by, keys)
     }
 
-    fn amend(
-        &self,
-        by: &Actor,
-        key: &BookKey,
-        change: &mut dyn FnMut(&mut Record),
-    ) -> Result<Option<Record>, StoreError> {
+    fn amend(&self, by: &Actor, key: &BookKey, change: RecordChange<'_>) -> Result<Option<Record>, StoreError> {
         write::amend(self, by, key, change)
     }
 
