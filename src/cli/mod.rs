@@ -31,6 +31,7 @@ mod reindex;
 mod remote;
 mod serve;
 mod size;
+mod sources;
 mod stats;
 mod terminal;
 mod text;
@@ -75,6 +76,7 @@ enum Commands {
     Decisions(decisions::Decisions),
     Allow(allow::Allow),
     Webhooks(webhooks::Webhooks),
+    Sources(sources::Sources),
     Stats(stats::Stats),
     Doctor(doctor::Doctor),
     Reindex(reindex::Reindex),
@@ -126,6 +128,7 @@ impl Command {
             Commands::Decisions(task) => task.run(),
             Commands::Allow(task) => task.run(),
             Commands::Webhooks(task) => task.run(),
+            Commands::Sources(task) => task.run(),
             Commands::Stats(task) => task.run(),
             Commands::Doctor(task) => task.run(),
             Commands::Reindex(task) => task.run(),

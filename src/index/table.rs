@@ -19,6 +19,10 @@ pub enum Table {
     WebhookProgress,
     /// Filed checks and decisions, with their search keys (`catalogue/decisions.rs`).
     Decisions,
+    /// Sources of books, by name.
+    Sources,
+    /// Where the harvest of each source is, and what it has seen (`catalogue/sources.rs`).
+    Harvests,
 }
 
 impl Table {
@@ -34,6 +38,8 @@ impl Table {
             Self::Webhooks => "webhook",
             Self::WebhookProgress => "webhook-progress",
             Self::Decisions => "decision",
+            Self::Sources => "source",
+            Self::Harvests => "harvest",
         }
     }
 }
