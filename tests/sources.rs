@@ -91,6 +91,12 @@ impl Site {
         self.answers.lock().expect("no panic").insert(path.to_owned(), all);
     }
 
+    /// A list of books, as a sitemap.
+    fn list(&self, numbers: impl IntoIterator<Item = u64>) -> Answer {
+        let lines: Vec<String> = numbers.into_iter().map(|number| format!("{}/book{number}.txt", self.url)).collect();
+        found(lines.join("\n"))
+    }
+
     fn books(&self, numbers: std::ops::Range<u64>) {
         for number in numbers {
             self.set(&format!("/book{number}.txt"), found(prose(number, 600)));
@@ -363,9 +369,7 @@ fn manners() {
     let site = Site::new();
     site.books(0..5);
     site.set("/robots.txt", found("User-agent: *\nDisallow: /book1\n"));
-    let list =
-        |numbers: &[u64]| numbers.iter().map(|number| format!("{}/book{number}.txt\n", site.url)).collect::<String>();
-    site.set("/list.txt", found(list(&[0, 1, 2, 3, 4])));
+    site.set("/list.txt", site.list(0..5));
     let with_etag = |number| Answer { headers: "ETag: \"one\"\r\n".to_owned(), ..found(prose(number, 600)) };
     site.set("/book0.txt", with_etag(0));
     let busy = Answer { status: "503 Service Unavailable", headers: "Retry-After: 1\r\n".to_owned(), ..found("") };
@@ -405,10 +409,7 @@ fn a_run_that_is_killed_goes_on_where_it_was() {
     const BOOKS: u64 = 150;
     let site = Site::new();
     site.books(0..BOOKS);
-    site.set(
-        "/list.txt",
-        found((0..BOOKS).map(|number| format!("{}/book{number}.txt\n", site.url)).collect::<String>()),
-    );
+    site.set("/list.txt", site.list(0..BOOKS));
     let harvest = Harvest::new("sitemap", &format!("{}/list.txt", site.url), "--allow-private");
     let data = harvest.folder.data();
     let mut random = common::Random(7);
@@ -445,7 +446,7 @@ fn a_run_that_is_killed_goes_on_where_it_was() {
 fn sources_are_listed_tested_paused_and_removed() {
     let site = Site::new();
     site.books(0..2);
-    site.set("/list.txt", found(format!("{0}/book0.txt\n{0}/book1.txt\n", site.url)));
+    site.set("/list.txt", site.list(0..2));
     let harvest = Harvest::new("sitemap", &format!("{}/list.txt", site.url), "--allow-private");
     let data = harvest.folder.data();
     let tested = run("sources test --json --data {} it", &[&data]).expect(0).json();

@@ -52,6 +52,7 @@ pub use jobs::Backups;
 pub use kept::{MOST_COMPARED, side_by_side};
 pub use keys::{AccessDenied, Key, Usage};
 use lapidary_gems::{Recipe, RecipeName};
+pub(crate) use rows::put;
 pub use text::Text;
 use text::memory_for;
 

@@ -11,7 +11,7 @@ use super::{Catalogue, CatalogueError, Editor};
 use crate::index::{Action, Row, RowChange, Table};
 
 /// Writes a row.
-pub(super) fn put(table: Table, key: impl AsRef<[u8]>, value: &impl Serialize) -> RowChange {
+pub(crate) fn put(table: Table, key: impl AsRef<[u8]>, value: &impl Serialize) -> RowChange {
     let value = serde_json::to_vec(value).expect("these have text keys only and are written to memory");
     RowChange::put(table, key, value)
 }

@@ -3,6 +3,8 @@
 use feed_rs::model::{Entry as Item, Link};
 use feed_rs::parser;
 
+use url::Url;
+
 use super::Entry;
 use super::kind::{Entries, Page};
 use crate::description::Description;
@@ -22,8 +24,7 @@ fn book(page: &Page<'_>, item: Item) -> Option<Entry> {
     let content = || item.media.iter().flat_map(|media| &media.content).find_map(|content| content.url.as_ref());
     let enclosed = item.links.iter().find(rel("enclosure")).map(|link| link.href.as_str());
     let usual = item.links.iter().find(rel("alternate")).or_else(|| item.links.iter().find(|link| link.rel.is_none()));
-    let address =
-        enclosed.or_else(|| content().map(|url| url.as_str())).or_else(|| usual.map(|link| link.href.as_str()))?;
+    let address = enclosed.or_else(|| content().map(Url::as_str)).or_else(|| usual.map(|link| link.href.as_str()))?;
     let address = page.link(address).filter(|address| page.source.takes(address))?;
     let description = Description {
         title: item.title.map(|title| title.content),

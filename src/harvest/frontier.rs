@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::source::{Harvested, Refusal};
 use super::{Entry, HarvestError};
-use crate::catalogue::{Catalogue, CatalogueError, Editor};
+use crate::catalogue::{Catalogue, CatalogueError, Editor, put};
 use crate::index::{BookId, RowChange, Table};
 
 /// How many rows are read at a time.
@@ -64,6 +64,9 @@ pub(super) struct Queued {
     #[serde(default)]
     pub(super) due: Option<Timestamp>,
 }
+
+/// A row of the queue: its key and its value.
+pub(super) type QueueRow = (Vec<u8>, Queued);
 
 /// What is known of an address.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -146,7 +149,7 @@ impl<'c> Frontier<'c> {
     }
 
     /// Entries of the queue, in order, after one of them.
-    pub(super) fn queue(&self, after: Option<&[u8]>, limit: usize) -> Result<Vec<(Vec<u8>, Queued)>, HarvestError> {
+    pub(super) fn queue(&self, after: Option<&[u8]>, limit: usize) -> Result<Vec<QueueRow>, HarvestError> {
         self.page(b'q', after, limit)
     }
 
@@ -177,9 +180,13 @@ impl<'c> Frontier<'c> {
         Ok(refused)
     }
 
-    /// Visits all that is known.
-    pub(super) fn each_known(&self, each: impl FnMut(Known) -> Result<(), HarvestError>) -> Result<(), HarvestError> {
-        self.each(b'k', each)
+    /// What is known of addresses, in order of their keys, after one of them.
+    pub(super) fn known_after(
+        &self,
+        after: Option<&[u8]>,
+        limit: usize,
+    ) -> Result<Vec<(Vec<u8>, Known)>, HarvestError> {
+        self.page(b'k', after, limit)
     }
 
     fn each<V: DeserializeOwned>(
@@ -197,27 +204,22 @@ impl<'c> Frontier<'c> {
     }
 
     pub(super) fn put_state(&self, state: &State) -> RowChange {
-        put(self.key(b's', b""), state)
+        put(Table::Harvests, self.key(b's', b""), state)
     }
 
     pub(super) fn put_known(&self, known: &Known) -> RowChange {
-        put(self.known_key(&known.address), known)
+        put(Table::Harvests, self.known_key(&known.address), known)
     }
 
     /// Adds an entry to the end of the queue.
     pub(super) fn enqueue(&self, state: &mut State, queued: &Queued) -> RowChange {
         let key = self.key(b'q', &state.next.to_be_bytes());
         state.next += 1;
-        put(key, queued)
+        put(Table::Harvests, key, queued)
     }
 
     pub(super) fn dequeue(key: &[u8]) -> RowChange {
         RowChange::delete(Table::Harvests, key)
-    }
-
-    /// Writes rows in one step.
-    pub(super) fn write(&self, by: &Editor<'_>, changes: &[RowChange]) -> Result<(), HarvestError> {
-        Ok(by.apply_rows(changes)?)
     }
 
     /// Removes all rows.
@@ -229,12 +231,7 @@ impl<'c> Frontier<'c> {
                 return Ok(());
             }
             let changes: Vec<_> = rows.into_iter().map(|(key, _)| Self::dequeue(&key)).collect();
-            self.write(by, &changes)?;
+            by.apply_rows(&changes)?;
         }
     }
-}
-
-fn put(key: Vec<u8>, value: &impl Serialize) -> RowChange {
-    let value = serde_json::to_vec(value).expect("these have text keys only and are written to memory");
-    RowChange::put(Table::Harvests, key, value)
 }

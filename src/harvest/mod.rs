@@ -10,6 +10,7 @@
 //! seen, so that a harvest that is stopped at any moment goes on where it was. [`Web`](web::Web) is the only one to send
 //! requests, and keeps to the rules of good manners.
 
+mod books;
 mod feed;
 mod folder;
 mod frontier;
@@ -21,11 +22,13 @@ mod run;
 mod site;
 mod sitemap;
 mod source;
+mod tally;
 mod web;
 
 pub use kind::Kind;
-pub use run::{Harvest, Tally, Watched};
+pub use run::{Harvest, Watched};
 pub use source::{Gone, Harvested, Refusal, Source, SourceSummary, Sources};
+pub use tally::Tally;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -55,12 +58,19 @@ pub struct Entry {
     /// Changes when the content does, if the source says so: a date, a size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
+    /// What is special about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mark: Option<Mark>,
+}
+
+/// What is special about an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mark {
     /// The source says that it is gone.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub gone: bool,
-    /// Whether it is fetched although this run has seen it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub again: bool,
+    Gone,
+    /// It is fetched although this run has seen it.
+    Again,
 }
 
 impl Entry {

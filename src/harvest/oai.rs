@@ -5,7 +5,7 @@ use roxmltree::{Document, Node};
 use url::Url;
 
 use super::kind::{Entries, Page};
-use super::{Entry, Source};
+use super::{Entry, Mark, Source};
 use crate::description::Description;
 
 /// The first page of a list.
@@ -40,7 +40,7 @@ pub(super) fn entries<'p>(page: &'p Page<'p>) -> Result<Entries<'p>, String> {
             // The list is begun again. What is known of it is not fetched again.
             "badResumptionToken" => {
                 let begin = begin(page.source, page.since)?;
-                Ok(Box::new(std::iter::once(Ok(Entry { again: true, ..begin }))))
+                Ok(Box::new(std::iter::once(Ok(Entry { mark: Some(Mark::Again), ..begin }))))
             }
             code => Err(format!("the repository answers {code}: {}", error.text().unwrap_or_default().trim())),
         };
@@ -72,7 +72,14 @@ fn record(page: &Page<'_>, record: Node<'_, '_>) -> Option<Entry> {
     let id = child(header, "identifier")?.text()?.trim().to_owned();
     let version = child(header, "datestamp").and_then(|node| node.text()).map(|at| at.trim().to_owned());
     if header.attribute("status") == Some("deleted") {
-        return Some(Entry { address: id.clone(), book: true, id: Some(id), gone: true, version, ..Entry::default() });
+        return Some(Entry {
+            address: id.clone(),
+            book: true,
+            id: Some(id),
+            mark: Some(Mark::Gone),
+            version,
+            ..Entry::default()
+        });
     }
     let dc = child(record, "metadata")?.children().find(Node::is_element)?;
     let all = |name: &'static str| {

@@ -7,20 +7,17 @@ use std::time::Duration;
 use std::{fs, mem};
 
 use jiff::Timestamp;
-use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::frontier::{Frontier, Known, Queued, Seen, State};
+use super::books::Book;
+use super::frontier::{Frontier, Known, QueueRow, Queued, Seen, State};
 use super::kind::Page;
-use super::source::{Gone, Harvested, Sources as _};
+use super::source::{Harvested, Sources as _};
 use super::web::{Fetched, Found, Validators, Web};
-use super::{Entry, HarvestError, Kind, Source, oai};
-use crate::api::{Amendment, Outcome};
-use crate::catalogue::{Content, Editor, NewEntry};
-use crate::error::Classified as _;
-use crate::extract::{self, ExtractError, Extracted, File, Limits};
-use crate::index::{BookId, BookKey, RowChange};
+use super::{Entry, HarvestError, Kind, Mark, Source, Tally, oai};
+use crate::catalogue::Editor;
+use crate::extract::Limits;
+use crate::index::{BookId, RowChange};
 use crate::random::Random;
 
 /// How many addresses, and how many bytes of books, are in flight: what a crash has fetched again.
@@ -43,27 +40,6 @@ const PATIENCE: Duration = Duration::from_secs(300);
 /// How many runs a source remembers.
 const RUNS: usize = 20;
 
-/// What became of the books of a run.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tally {
-    /// Books that were fetched.
-    pub fetched: u64,
-    /// Books that were added or replaced.
-    pub added: u64,
-    /// Books that are as they were.
-    pub unchanged: u64,
-    /// Addresses that could not be fetched or read.
-    pub refused: u64,
-    /// Books that the source no longer has.
-    #[serde(default, skip_serializing_if = "is_none")]
-    pub gone: u64,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_none(count: &u64) -> bool {
-    *count == 0
-}
-
 /// Something that happened during a run.
 #[derive(Debug)]
 pub struct Watched<'a> {
@@ -75,24 +51,17 @@ pub struct Watched<'a> {
 
 /// A harvest of a source.
 pub struct Harvest<'c> {
-    editor: &'c Editor<'c>,
-    name: BookId,
-    source: Source,
-    frontier: Frontier<'c>,
+    pub(super) editor: &'c Editor<'c>,
+    pub(super) name: BookId,
+    pub(super) source: Source,
+    pub(super) frontier: Frontier<'c>,
     web: Web,
-    limits: Limits,
+    pub(super) limits: Limits,
     state: State,
     /// Requests that failed in a row.
     failures: u32,
     random: Random,
-    watch: &'c mut dyn FnMut(&Watched<'_>),
-}
-
-/// A book that was fetched, to be read and added.
-struct Book {
-    queued: Queued,
-    known: Known,
-    found: Found,
+    pub(super) watch: &'c mut dyn FnMut(&Watched<'_>),
 }
 
 impl<'c> Harvest<'c> {
@@ -159,7 +128,7 @@ impl<'c> Harvest<'c> {
                 if entry.page {
                     pages.insert(0, entry.address.clone());
                 }
-                if entry.book && !entry.gone && books.len() < count {
+                if entry.book && entry.mark.is_none() && books.len() < count {
                     books.push(entry);
                 }
             }
@@ -179,7 +148,7 @@ impl<'c> Harvest<'c> {
         self.write(rows)
     }
 
-    fn tally(&mut self) -> &mut Tally {
+    pub(super) fn tally(&mut self) -> &mut Tally {
         if self.state.runs.is_empty() {
             self.state.runs.push(Harvested::default());
         }
@@ -188,11 +157,11 @@ impl<'c> Harvest<'c> {
 
     fn write(&mut self, mut rows: Vec<RowChange>) -> Result<(), HarvestError> {
         rows.push(self.frontier.put_state(&self.state));
-        self.frontier.write(self.editor, &rows)
+        Ok(self.editor.apply_rows(&rows)?)
     }
 
     /// The next entries whose time has come. `None` if the queue is empty.
-    fn next_batch(&mut self) -> Result<Option<Vec<(Vec<u8>, Queued)>>, HarvestError> {
+    fn next_batch(&mut self) -> Result<Option<Vec<QueueRow>>, HarvestError> {
         loop {
             let now = Timestamp::now();
             let (mut after, mut soonest, mut left): (Option<Vec<u8>>, Option<Timestamp>, u64) = (None, None, 0);
@@ -218,7 +187,7 @@ impl<'c> Harvest<'c> {
         }
     }
 
-    fn batch(&mut self, batch: Vec<(Vec<u8>, Queued)>) -> Result<(), HarvestError> {
+    fn batch(&mut self, batch: Vec<QueueRow>) -> Result<(), HarvestError> {
         let (mut rows, mut books, mut bytes) = (Vec::new(), Vec::new(), 0);
         for (key, queued) in batch {
             if bytes > BATCH_BYTES || self.failures >= FAILURES {
@@ -284,7 +253,7 @@ impl<'c> Harvest<'c> {
             Fetched::Missing if known.id.is_some() => self.lose(known, rows)?,
             Fetched::Missing => self.refuse_entry(&queued, known, "there is nothing at this address".to_owned(), rows),
             Fetched::Refused(why) => self.refuse_entry(&queued, known, why, rows),
-            Fetched::Failed(why, wait) => self.try_again(queued, known, why, wait, rows),
+            Fetched::Failed(why, wait) => self.try_again(queued, known, &why, wait, rows),
         }
         Ok(None)
     }
@@ -304,13 +273,15 @@ impl<'c> Harvest<'c> {
         let (mut seen, mut rows) = (HashSet::new(), Vec::new());
         for entry in entries {
             match entry {
-                Ok(entry) if entry.again && self.state.restarts == RESTARTS => {
+                Ok(entry) if is_again(&entry) && self.state.restarts == RESTARTS => {
                     return Ok(Err("its list cannot be read to the end".to_owned()));
                 }
                 Ok(mut entry) => {
-                    self.state.restarts += u32::from(entry.again);
+                    self.state.restarts += u32::from(is_again(&entry));
                     // A list that is begun again is read to the end again.
-                    entry.again |= entry.page && queued.entry.again;
+                    if entry.page && is_again(&queued.entry) {
+                        entry.mark = Some(Mark::Again);
+                    }
                     self.consider(entry, queued.depth + 1, &mut seen, &mut rows)?;
                 }
                 Err(why) => {
@@ -335,14 +306,14 @@ impl<'c> Harvest<'c> {
         seen: &mut HashSet<String>,
         rows: &mut Vec<RowChange>,
     ) -> Result<(), HarvestError> {
-        if entry.gone {
+        if entry.mark == Some(Mark::Gone) {
             return self.lose_record(&entry);
         }
         if !seen.insert(entry.address.clone()) {
             return Ok(());
         }
         let known = self.frontier.known(&entry.address)?;
-        if known.as_ref().is_some_and(|known| known.run == self.state.run) && !entry.again {
+        if known.as_ref().is_some_and(|known| known.run == self.state.run) && !is_again(&entry) {
             return Ok(());
         }
         let mut known = known.unwrap_or_else(|| self.new_known(&entry.address));
@@ -368,69 +339,7 @@ impl<'c> Harvest<'c> {
         Ok(())
     }
 
-    /// Reads books on all processors and adds them together.
-    fn add(&mut self, books: Vec<Book>, rows: &mut Vec<RowChange>) -> Result<(), HarvestError> {
-        let limits = self.limits;
-        let read: Vec<_> = books
-            .into_par_iter()
-            .map(|mut book| {
-                let file = file(&mut book.found);
-                (book, extract::read_one(file, limits))
-            })
-            .collect();
-        let (mut entries, mut added) = (Vec::new(), Vec::new());
-        for (book, read) in read {
-            match read {
-                Ok(read) => {
-                    entries.push(self.entry(&book.queued.entry, read)?);
-                    added.push(book);
-                }
-                Err(error @ ExtractError::Busy { .. }) => {
-                    self.try_again(book.queued, book.known, error.to_string(), None, rows);
-                }
-                Err(error) => self.refuse_book(book, error.to_string(), rows),
-            }
-        }
-        let keys: Vec<BookKey> = entries.iter().map(|entry| entry.key.clone()).collect();
-        for ((book, key), done) in added.into_iter().zip(keys).zip(self.editor.add_some(entries)) {
-            match done {
-                Ok(done) => {
-                    let unchanged = done.outcome == Outcome::Unchanged;
-                    let tally = self.tally();
-                    *if unchanged { &mut tally.unchanged } else { &mut tally.added } += 1;
-                    let Book { queued, mut known, found } = book;
-                    let Validators { etag, modified } = found.validators;
-                    (known.id, known.version) = (Some(key.id.into()), queued.entry.version);
-                    (known.state, known.etag, known.modified) = (Seen::Book, etag, modified);
-                    known.at = Timestamp::now();
-                    self.restore(&mut known)?;
-                    rows.push(self.frontier.put_known(&known));
-                }
-                Err(error) if error.code().kind().is_input() => self.refuse_book(book, error.to_string(), rows),
-                Err(error) => return Err(error.into()),
-            }
-            let tally = *self.tally();
-            (self.watch)(&Watched { tally, refused: None });
-        }
-        Ok(())
-    }
-
-    /// A page that is no book is not refused as one if it only was taken for one on the way.
-    fn refuse_book(&mut self, book: Book, why: String, rows: &mut Vec<RowChange>) {
-        self.refuse_entry(&book.queued, book.known, why, rows);
-    }
-
-    fn entry(&self, entry: &Entry, read: Extracted) -> Result<NewEntry, HarvestError> {
-        let mut description = entry.description.clone().or(read.metadata);
-        let is_web = entry.address.starts_with("http");
-        if is_web && !description.identifiers.contains(&entry.address) {
-            description.identifiers.push(entry.address.clone());
-        }
-        let key = BookKey { library: self.source.library.clone(), id: id_of(entry)? };
-        Ok(NewEntry { description, ..NewEntry::new(key, self.source.rights, Content::text(read.text)) })
-    }
-
-    fn refuse_entry(&mut self, queued: &Queued, mut known: Known, why: String, rows: &mut Vec<RowChange>) {
+    pub(super) fn refuse_entry(&mut self, queued: &Queued, mut known: Known, why: String, rows: &mut Vec<RowChange>) {
         known.version.clone_from(&queued.entry.version);
         if queued.entry.page {
             self.state.incomplete = true;
@@ -447,11 +356,11 @@ impl<'c> Harvest<'c> {
     }
 
     /// Puts an entry at the end of the queue, with a pause that doubles, or refuses it after several attempts.
-    fn try_again(
+    pub(super) fn try_again(
         &mut self,
         mut queued: Queued,
         known: Known,
-        why: String,
+        why: &str,
         wait: Option<Duration>,
         rows: &mut Vec<RowChange>,
     ) {
@@ -468,72 +377,33 @@ impl<'c> Harvest<'c> {
         rows.push(self.frontier.enqueue(&mut self.state, &queued));
     }
 
-    /// The source no longer has a book.
-    fn lose(&mut self, mut known: Known, rows: &mut Vec<RowChange>) -> Result<(), HarvestError> {
-        if let Some(id) = known.id.clone().filter(|_| !known.gone) {
-            self.tally().gone += 1;
-            self.disable(&id, true)?;
-        }
-        (known.state, known.gone, known.at) = (Seen::Gone, true, Timestamp::now());
-        rows.push(self.frontier.put_known(&known));
-        Ok(())
-    }
-
-    /// The source says so itself, by the id of the record.
-    fn lose_record(&mut self, entry: &Entry) -> Result<(), HarvestError> {
-        let key = BookKey { library: self.source.library.clone(), id: id_of(entry)? };
-        let record = self.editor.book(&key)?;
-        if record.is_some_and(|record| !record.is_disabled()) {
-            self.tally().gone += 1;
-            self.disable(key.id.as_str(), true)?;
-        }
-        Ok(())
-    }
-
-    /// A book that was gone is there again.
-    fn restore(&mut self, known: &mut Known) -> Result<(), HarvestError> {
-        if mem::take(&mut known.gone)
-            && let Some(id) = &known.id
-        {
-            self.disable(id, false)?;
-        }
-        Ok(())
-    }
-
-    fn disable(&self, id: &str, disabled: bool) -> Result<(), HarvestError> {
-        if self.source.gone == Gone::Disable {
-            let key = BookKey { library: self.source.library.clone(), id: id.parse()? };
-            let today = Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date();
-            let note = if disabled { format!("gone from the source {} on {today}", self.name) } else { String::new() };
-            let amendment = Amendment { disabled: Some(disabled), note: Some(note), ..Amendment::default() };
-            self.editor.amend(&key, &amendment)?;
-        }
-        Ok(())
-    }
-
     /// Ends a run whose queue is empty. What a complete list no longer has is gone.
     fn finish(mut self) -> Result<Tally, HarvestError> {
-        let (mut lost, mut rows) = (Vec::new(), Vec::new());
-        if self.source.kind.lists_all() && !self.state.incomplete {
-            let run = self.state.run;
-            self.frontier.each_known(|known| {
-                if known.run != run && known.state == Seen::Book {
-                    lost.push(known);
+        let mut after = None;
+        while self.source.kind.lists_all() && !self.state.incomplete {
+            let known = self.frontier.known_after(after.as_deref(), ROWS)?;
+            let Some((last, _)) = known.last() else { break };
+            after = Some(last.clone());
+            let mut rows = Vec::new();
+            for (_, known) in known {
+                if known.run != self.state.run && known.state == Seen::Book {
+                    self.lose(known, &mut rows)?;
                 }
-                Ok(())
-            })?;
-        }
-        for known in lost {
-            self.lose(known, &mut rows)?;
+            }
+            self.write(rows)?;
         }
         if !self.state.incomplete && self.state.now.is_some() {
             self.state.since = self.state.now.take();
         }
         let tally = *self.tally();
         self.state.runs[0].ended = Some(Timestamp::now());
-        self.write(rows)?;
+        self.write(Vec::new())?;
         Ok(tally)
     }
+}
+
+fn is_again(entry: &Entry) -> bool {
+    entry.mark == Some(Mark::Again)
 }
 
 /// Fetches an entry from wherever its source is.
@@ -565,23 +435,4 @@ fn fetch(web: &mut Web, source: &Source, entry: &Entry, validators: &Validators,
             validators: Validators::default(),
         }),
     }
-}
-
-/// The file of a book that was fetched. Its name and encoding are those that the server says.
-fn file(found: &mut Found) -> File {
-    let name = Url::parse(&found.address).ok();
-    let name = name.as_ref().map_or(found.address.as_str(), Url::path).rsplit('/').next().map(str::to_owned);
-    let content_type = found.content_type.as_deref().unwrap_or_default();
-    let charset = content_type.split(';').find_map(|part| part.trim().strip_prefix("charset="));
-    let encoding = charset
-        .filter(|_| content_type.starts_with("text/plain"))
-        .and_then(|charset| charset.trim_matches('"').parse().ok());
-    File { bytes: mem::take(&mut found.bytes).into(), name, encoding }
-}
-
-/// The id of a book: as the source says, else its address, else a digest of the address.
-fn id_of(entry: &Entry) -> Result<BookId, HarvestError> {
-    let said = entry.id.as_deref().and_then(|id| id.parse().ok());
-    let id = said.or_else(|| entry.address.parse().ok());
-    Ok(id.map_or_else(|| blake3::hash(entry.address.as_bytes()).to_hex().parse(), Ok)?)
 }

@@ -9,7 +9,7 @@ use url::Url;
 
 use super::frontier::Frontier;
 use super::{HarvestError, Kind, Tally};
-use crate::catalogue::{Catalogue, Editor};
+use crate::catalogue::{Catalogue, Editor, put};
 use crate::index::{BookId, Library, Rights, RowChange, Table};
 
 /// How many refusals a summary shows.
@@ -184,8 +184,7 @@ impl Sources for Catalogue {
 impl Editor<'_> {
     /// Adds a source, or replaces the definition of one. Returns whether it replaced one.
     pub fn set_source(&self, name: &BookId, source: &Source) -> Result<bool, HarvestError> {
-        let value = serde_json::to_vec(source).expect("it has text keys only and is written to memory");
-        Ok(self.change_setting(RowChange::put(Table::Sources, name.as_str(), value), None)?)
+        Ok(self.change_setting(put(Table::Sources, name.as_str(), source), None)?)
     }
 
     /// Removes a source and what is known of it. Its books stay. Returns whether it existed.
