@@ -170,6 +170,7 @@ codes! {
     NoBackup = "no_backup": Folder,
     NoCatalogue = "no_catalogue": Folder,
     NotACatalogue = "not_a_catalogue": Folder,
+    UnfinishedCopy = "unfinished_copy": Folder,
 
     InUse = "in_use": InUse,
 

@@ -41,7 +41,7 @@ impl Catalogue {
         findings.extend(self.client_recipe.as_ref().and_then(|name| of_client_recipe(name, &recipes)));
         let jobs = self.jobs()?;
         findings.extend(of_jobs(&jobs));
-        if known.first().is_some_and(|(_, coverage)| coverage.of > 0) {
+        if self.files().is_some() && known.first().is_some_and(|(_, coverage)| coverage.of > 0) {
             findings.extend(of_backups(&jobs, &self.backups, now));
         }
         findings.extend(self.keys()?.iter().filter_map(|key| of_key(key, now)));

@@ -11,6 +11,7 @@ mod answer;
 mod check;
 mod checking;
 mod choice;
+mod copy;
 mod decisions;
 mod digest;
 mod disguise;
@@ -38,6 +39,7 @@ pub use add::Prepared;
 pub use allow::Allowable;
 pub use answer::{CheckOptions, Comparison, Query, Recipes};
 pub use check::compare;
+pub use copy::Copied;
 pub use decisions::{Case, SoughtDecisions};
 pub use digest::digests_of;
 pub(crate) use doctor::SOON;
@@ -96,22 +98,27 @@ pub struct Catalogue {
 impl Catalogue {
     /// Opens the catalogue in a folder.
     pub fn open(folder: &Path) -> Result<Self, CatalogueError> {
-        Ok(Self::with_store(Box::new(RocksStore::open(folder)?)))
+        Self::with_store(Box::new(RocksStore::open(folder)?)).complete()
     }
 
     /// Opens the catalogue in a folder, or creates one there.
     pub fn open_or_create(folder: &Path) -> Result<Self, CatalogueError> {
-        Ok(Self::with_store(Box::new(RocksStore::open_or_create(folder)?)))
+        Self::with_store(Box::new(RocksStore::open_or_create(folder)?)).complete()
     }
 
     /// Like [`Catalogue::open_or_create`], with a read cache of `cache` bytes.
     pub fn open_or_create_with_cache(folder: &Path, cache: usize) -> Result<Self, CatalogueError> {
-        Ok(Self::with_store(Box::new(RocksStore::open_or_create_with_cache(folder, cache)?)))
+        Self::with_store(Box::new(RocksStore::open_or_create_with_cache(folder, cache)?)).complete()
+    }
+
+    /// Opens the state that the catalogue in a folder has now, to read it only, even while a server has it open.
+    pub fn open_frozen(folder: &Path) -> Result<Self, CatalogueError> {
+        Self::with_store(Box::new(RocksStore::open_frozen(folder)?)).complete()
     }
 
     /// Opens the catalogue of a cluster, which is empty if there is none yet.
     pub fn open_cluster(address: &ClusterAddress) -> Result<Self, CatalogueError> {
-        Ok(Self::with_store(Box::new(ClusterStore::open(address)?)))
+        Self::with_store(Box::new(ClusterStore::open(address)?)).complete()
     }
 
     /// Creates a catalogue on top of a store.
@@ -251,8 +258,9 @@ impl Catalogue {
         let libraries = snapshot.libraries()?;
         let books = libraries.iter().map(|library| library.books).sum();
         let disabled = libraries.iter().map(|library| library.disabled).sum();
-        let vitals = self.store.administration().map(Administration::vitals).transpose()?;
-        let (disk_bytes, posting_bytes) = vitals.map_or((0, 0), |vitals| (vitals.disk.used, vitals.disk.postings));
+        let disk_bytes = self.store.administration().map_or(Ok(0), Administration::bytes)?;
+        let posting_bytes =
+            self.files().map(Administration::vitals).transpose()?.map_or(0, |vitals| vitals.disk.postings);
         let rule = self.rule.on(chosen(snapshot.recipes(), None)?.rule());
         Ok(Stats { books, disabled, recipes, libraries, disk_bytes, posting_bytes, rule })
     }
@@ -271,12 +279,17 @@ impl Catalogue {
     /// Returns what an administrator monitors, if the store's engine knows it, and updates this process's metrics. The
     /// cost does not depend on the size of the catalogue.
     pub fn vitals(&self) -> Result<Option<Vitals>, CatalogueError> {
-        let vitals = self.store.administration().map(Administration::vitals).transpose()?;
+        let vitals = self.files().map(Administration::vitals).transpose()?;
         METRICS.store.set(vitals.as_ref(), &Self::recipe_stats(&*self.store.snapshot())?);
         Ok(vitals)
     }
 
-    /// The administration of the store's files.
+    /// The administration of a store that has files of its own.
+    fn files(&self) -> Option<&dyn Administration> {
+        self.store.administration().filter(|store| store.keeps_files())
+    }
+
+    /// The administration of the store.
     ///
     /// # Errors
     /// [`StoreError::NotOffered`] if the store's engine has none; `wanted` names the operation.

@@ -12,6 +12,7 @@ mod books;
 mod boundaries;
 mod check;
 mod compare;
+mod copy;
 mod decisions;
 mod demo;
 mod doctor;
@@ -85,6 +86,7 @@ enum Commands {
     Restore(backup::Restore),
     Export(transfer::Export),
     Import(transfer::Import),
+    Copy(copy::Copy),
     Jobs(jobs::Jobs),
     Verify(stats::Verify),
     Compact(stats::Compact),
@@ -137,6 +139,7 @@ impl Command {
             Commands::Restore(task) => task.run(),
             Commands::Export(task) => task.run(),
             Commands::Import(task) => task.run(),
+            Commands::Copy(task) => task.run(),
             Commands::Jobs(task) => task.run(),
             Commands::Verify(task) => task.run(),
             Commands::Compact(task) => task.run(),

@@ -1,14 +1,18 @@
-//! Maintenance of a store's files.
+//! Maintenance of a store.
 
 use std::path::Path;
 
 use super::{StoreError, Vitals, Watch};
 
-/// Maintenance operations on a store's files.
-///
-/// This is for engines that keep files of their own. A database server has its own tools for this; see
-/// [`Store::administration`](super::Store::administration).
+/// Maintenance operations on a store.
 pub trait Administration: Send + Sync {
+    /// Whether the engine has files of its own. Without them, it has no backups and no [`Vitals`]: a database server has
+    /// its own tools for these.
+    fn keeps_files(&self) -> bool;
+
+    /// The space that the store takes, on disk or in memory. Other catalogues of the same server may be counted too.
+    fn bytes(&self) -> Result<u64, StoreError>;
+
     /// Flushes memory to disk, so that the store opens quickly the next time. No change depends on this.
     fn flush(&self) -> Result<(), StoreError>;
 

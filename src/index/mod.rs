@@ -11,6 +11,7 @@ mod bounds;
 mod change;
 mod cluster;
 mod error;
+mod faults;
 mod gem_list;
 mod key;
 mod postings;

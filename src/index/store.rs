@@ -94,6 +94,6 @@ pub trait Store: Send + Sync {
     /// The error that a change would fail with.
     fn writable(&self) -> Result<(), StoreError>;
 
-    /// The administration of the store's files, if its engine has one.
+    /// The administration of the store, if its engine has one.
     fn administration(&self) -> Option<&dyn Administration>;
 }

@@ -21,8 +21,10 @@ pub enum Table {
     Decisions,
     /// Sources of books, by name.
     Sources,
-    /// Where the harvest of each source is, and what it has seen (`catalogue/sources.rs`).
+    /// Where the harvest of each source is, and what it has seen (`harvest/frontier.rs`).
     Harvests,
+    /// What the catalogue is a copy of: one row with an empty key (`catalogue/copy.rs`).
+    Copy,
 }
 
 impl Table {
@@ -40,6 +42,7 @@ impl Table {
             Self::Decisions => "decision",
             Self::Sources => "source",
             Self::Harvests => "harvest",
+            Self::Copy => "copy",
         }
     }
 }

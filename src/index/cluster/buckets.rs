@@ -44,6 +44,11 @@ pub(super) fn place(recipe: &KnownRecipe, gem: Gem) -> (u64, u64) {
     (gem.0 >> bits, gem.0 & ((1 << bits) - 1))
 }
 
+/// The gem of a bucket with this rest.
+pub(super) fn gem(recipe: &KnownRecipe, bucket: u64, rest: u64) -> Gem {
+    Gem(bucket << rest_bits(recipe) | rest)
+}
+
 fn rest_bits(recipe: &KnownRecipe) -> u32 {
     recipe.gem_bits - BUCKET_BITS
 }
@@ -123,8 +128,8 @@ impl Bucket {
         books.into_iter().collect()
     }
 
-    /// What a merge of all changes writes: arguments of the script.
-    fn merged(&self, recipe: &KnownRecipe) -> Result<Vec<Vec<u8>>, Unreadable> {
+    /// All lists, by the rest of their gems.
+    fn lists(&self, recipe: &KnownRecipe) -> Result<BTreeMap<u64, Vec<BookNo>>, Unreadable> {
         let mut lists: BTreeMap<u64, Vec<BookNo>> = BTreeMap::new();
         if !self.main.is_empty() {
             for list in Reader::new(&self.main, rest_bits(recipe))? {
@@ -132,18 +137,31 @@ impl Bucket {
                 lists.insert(rest, self.listed(rest, Some(list))?);
             }
         }
+        for rest in self.changes.keys() {
+            let books = lists.remove(rest).unwrap_or_default();
+            lists.insert(*rest, self.changed(*rest, books));
+        }
+        Ok(lists)
+    }
+
+    /// All postings, as fields.
+    pub(super) fn postings(&self, recipe: &KnownRecipe) -> Result<BTreeSet<Vec<u8>>, Unreadable> {
+        let lists = self.lists(recipe)?.into_iter();
+        Ok(lists.flat_map(|(rest, books)| books.into_iter().map(move |book| posting(rest, book))).collect())
+    }
+
+    /// What a merge of all changes writes: arguments of the script.
+    fn merged(&self, recipe: &KnownRecipe) -> Result<Vec<Vec<u8>>, Unreadable> {
         let sha = if self.main.is_empty() { String::new() } else { Sha1::from(&self.main).digest().to_string() };
         let count: usize = self.changes.values().map(BTreeMap::len).sum();
         let mut arguments = vec![sha.into_bytes(), count.to_string().into_bytes()];
         for (rest, changes) in &self.changes {
-            let books = lists.remove(rest).unwrap_or_default();
-            lists.insert(*rest, self.changed(*rest, books));
             for (book, (_, value)) in changes {
                 arguments.extend([posting(*rest, *book), value.clone()]);
             }
         }
         let mut writer = Writer::new(rest_bits(recipe));
-        for (rest, books) in lists {
+        for (rest, books) in self.lists(recipe)? {
             let is_long = books.len() > LONG as usize;
             if is_long {
                 writer.long(rest, books.len() as u32);

@@ -17,9 +17,11 @@
 //! | `meta` | recipes, tables, totals, the audit log |
 //! | `buckets` | posting lists |
 //! | `intent`, `change`, `write` | the steps of a change; making it, and what others have left; what each change needs |
+//! | `administration`, `verify` | merging all buckets; checking everything, and repairs |
 //! | `snapshot`, `tally`, `search` | reading; counting a check's gems; finding books by their terms |
 
 mod address;
+mod administration;
 mod buckets;
 mod change;
 mod client;
@@ -34,6 +36,7 @@ mod search;
 mod snapshot;
 mod tally;
 mod topology;
+mod verify;
 mod write;
 
 use std::collections::HashMap;
@@ -46,7 +49,6 @@ use lapidary_gems::{Recipe, RecipeName};
 use redis::Value;
 
 pub use self::address::{BadAddress, ClusterAddress};
-use self::change::recipe_of;
 use self::client::Client;
 use self::command::Command;
 use self::error::answer;
@@ -61,8 +63,6 @@ use super::{
 
 /// How often to look for what servers that are gone have left.
 const SWEEP: Duration = Duration::from_secs(5);
-/// Number of buckets merged at a time.
-const MERGED_AT_ONCE: usize = 500;
 
 /// A [`Store`] on a Redis Cluster, which any number of processes can open at once.
 pub struct ClusterStore {
@@ -134,20 +134,6 @@ impl ClusterStore {
         let sweeper = thread::Builder::new().name("sweeper".to_owned()).spawn(sweep);
         let failed = |why: std::io::Error| StoreError::Io { path: address.to_string(), detail: why.to_string() };
         Ok(Self { shared, stop: Some(stop), sweeper: Some(sweeper.map_err(failed)?) })
-    }
-
-    /// Merges all changes of postings into the packed lists.
-    pub fn compact(&self) -> Result<(), StoreError> {
-        let recipes = self.shared.recipes()?;
-        for recipe in &recipes.0 {
-            let keys = self.shared.bucket_keys(recipe.number)?;
-            let buckets: Vec<_> =
-                keys.into_iter().filter_map(|key| recipe_of(&recipes, &key).map(|recipe| (key, recipe))).collect();
-            for some in buckets.chunks(MERGED_AT_ONCE) {
-                self.shared.merge(some)?;
-            }
-        }
-        Ok(())
     }
 }
 
@@ -227,6 +213,6 @@ impl Store for ClusterStore {
     }
 
     fn administration(&self) -> Option<&dyn Administration> {
-        None
+        Some(self)
     }
 }

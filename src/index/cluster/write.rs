@@ -123,21 +123,32 @@ impl Shared {
 
     /// The keys of all buckets of a recipe.
     pub(super) fn bucket_keys(&self, recipe: u16) -> Result<Vec<Vec<u8>>, StoreError> {
-        let pattern = self.keys.buckets(recipe);
         let mut all = HashSet::new();
-        let mut starts =
-            self.client.on_each_primary(redis::cmd("SCAN").arg(0).arg("MATCH").arg(&pattern).arg("COUNT").arg(1000))?;
-        while let Some((node, page)) = starts.pop() {
-            let (cursor, keys): (u64, Vec<Vec<u8>>) = answer(self.address(), page)?;
+        self.scan(&self.keys.buckets(recipe), &mut |keys| {
             all.extend(keys);
+            Ok(())
+        })?;
+        Ok(all.into_iter().collect())
+    }
+
+    /// Calls back for all keys that match a pattern, page by page. Some may come twice.
+    pub(super) fn scan(
+        &self,
+        pattern: &str,
+        each: &mut dyn FnMut(Vec<Vec<u8>>) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let scan =
+            |cursor: u64| redis::cmd("SCAN").arg(cursor).arg("MATCH").arg(pattern).arg("COUNT").arg(1000).clone();
+        let mut pages = self.client.on_each_primary(&scan(0))?;
+        while let Some((node, page)) = pages.pop() {
+            let (cursor, keys): (u64, Vec<Vec<u8>>) = answer(self.address(), page)?;
+            each(keys)?;
             if cursor != 0 {
-                let next = self
-                    .client
-                    .on(&node, redis::cmd("SCAN").arg(cursor).arg("MATCH").arg(&pattern).arg("COUNT").arg(1000))?;
-                starts.push((node, next));
+                let next = self.client.on(&node, &scan(cursor))?;
+                pages.push((node, next));
             }
         }
-        Ok(all.into_iter().collect())
+        Ok(())
     }
 
     pub(super) fn put(&self, by: &Actor, books: Vec<NewBook>) -> Result<(), StoreError> {

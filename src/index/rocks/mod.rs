@@ -17,6 +17,7 @@
 //! | `open` | find, create, lock and check a folder |
 //! | `read`, `tally`, `search` | a snapshot; counting a check's gems; finding books by their terms |
 //! | `write`, `change`, `merge` | the changes; the batch of a change; merging the delta into the main index |
+//! | `frozen` | the state of a folder that another process has open |
 //! | `durable` | writing a batch to disk |
 //! | `audit`, `acknowledged` | the audit log; detecting lost changes |
 //! | `rows` | tables of small records |
@@ -37,6 +38,7 @@ mod change;
 mod drop_recipe;
 mod durable;
 mod error;
+mod frozen;
 mod long_list;
 mod merge;
 mod open;
@@ -65,6 +67,7 @@ use lapidary_gems::{Recipe, RecipeName};
 use rocksdb::{
     BottommostLevelCompaction, ColumnFamily, CompactOptions, DB, Direction, FlushOptions, IteratorMode, Options,
 };
+use tempfile::TempDir;
 
 use self::acknowledged::Acknowledged;
 pub use self::build::Staged;
@@ -110,6 +113,8 @@ pub struct RocksStore {
     merged: AtomicU64,
     /// Declared after the database, so that the folder is unlocked only once that is closed.
     _lock: File,
+    /// The folder itself, if it is only there for this store.
+    _links: Option<TempDir>,
 }
 
 impl RocksStore {
@@ -137,6 +142,15 @@ impl RocksStore {
     /// See [`RocksStore::open`].
     pub fn open_or_create_with_cache(dir: &Path, cache: usize) -> Result<Self, StoreError> {
         open::open(dir, open::Absent::Create, cache)
+    }
+
+    /// Opens the state that a folder has now, to read it only, even if another process has the folder open. Links in a
+    /// folder inside it keep its files until this is dropped.
+    ///
+    /// # Errors
+    /// See [`RocksStore::open`]. A change of the store that is opened like this fails.
+    pub fn open_frozen(dir: &Path) -> Result<Self, StoreError> {
+        frozen::open(dir)
     }
 
     /// Builds a catalogue of many books, many times faster than [`Store::put`], with memory use that does not depend
@@ -302,6 +316,14 @@ impl Store for RocksStore {
 }
 
 impl Administration for RocksStore {
+    fn keeps_files(&self) -> bool {
+        true
+    }
+
+    fn bytes(&self) -> Result<u64, StoreError> {
+        Ok(vitals::disk(self)?.used)
+    }
+
     fn flush(&self) -> Result<(), StoreError> {
         let families = Family::ALL.map(|family| self.family(family));
         self.db.flush_cfs_opt(&families, &FlushOptions::default()).map_err(|e| self.failed(&e))

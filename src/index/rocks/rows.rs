@@ -25,7 +25,8 @@ fn place(table: Table) -> (Family, Vec<u8>) {
         | Table::Webhooks
         | Table::WebhookProgress
         | Table::Sources
-        | Table::Harvests => (Family::Meta, MetaKey::Setting(table.as_str().as_bytes(), b"").bytes()),
+        | Table::Harvests
+        | Table::Copy => (Family::Meta, MetaKey::Setting(table.as_str().as_bytes(), b"").bytes()),
     }
 }
 
