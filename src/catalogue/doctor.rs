@@ -47,6 +47,9 @@ impl Catalogue {
         findings.extend(self.keys()?.iter().filter_map(|key| of_key(key, now)));
         findings.extend(self.webhooks()?.iter().filter_map(of_webhook));
         findings.extend(self.vitals()?.iter().flat_map(|vitals| of_store(vitals, min_free)));
+        if let Some(cluster) = self.cluster() {
+            findings.extend(super::nodes::of_cluster(&cluster, self.is_untouched()?));
+        }
         if let Err(error) = self.writable() {
             let what = format!("the catalogue cannot be changed: {error}");
             let why = "books, keys and notes cannot be changed";

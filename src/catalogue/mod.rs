@@ -27,6 +27,7 @@ mod ingest;
 mod jobs;
 mod kept;
 mod keys;
+mod nodes;
 mod pages;
 mod restore;
 mod rows;
@@ -63,8 +64,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 use crate::api::{AuditPage, Page, RecipeStats, Stats};
 use crate::index::{
-    Administration, AuditFrom, BookId, BookKey, ClusterAddress, ClusterStore, Library, LibrarySummary, Record,
-    RocksStore, Snapshot, Store, StoreError, UNWATCHED, Vitals,
+    Administration, AuditFrom, BookId, BookKey, ClusterAddress, ClusterStore, ClusterVitals, Library, LibrarySummary,
+    Record, RocksStore, Snapshot, Store, StoreError, UNWATCHED, Vitals,
 };
 use crate::matching::RuleChanges;
 use crate::metrics::METRICS;
@@ -280,8 +281,19 @@ impl Catalogue {
     /// cost does not depend on the size of the catalogue.
     pub fn vitals(&self) -> Result<Option<Vitals>, CatalogueError> {
         let vitals = self.files().map(Administration::vitals).transpose()?;
+        if let Some(cluster) = self.cluster() {
+            METRICS.cluster.set(&cluster);
+        }
         METRICS.store.set(vitals.as_ref(), &Self::recipe_stats(&*self.store.snapshot())?);
         Ok(vitals)
+    }
+
+    /// What an administrator monitors of the cluster that the catalogue is in, as far as it answers.
+    fn cluster(&self) -> Option<ClusterVitals> {
+        self.store.administration()?.cluster().unwrap_or_else(|error| {
+            tracing::warn!("{error}");
+            None
+        })
     }
 
     /// The administration of a store that has files of its own.

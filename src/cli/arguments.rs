@@ -28,8 +28,8 @@ pub(super) struct Target {
     /// The catalogue's folder
     #[arg(long, value_name = "DIR")]
     pub(super) data: Option<PathBuf>,
-    /// The Redis Cluster that holds the catalogue instead (experimental): redis://HOST:PORT,HOST:PORT…, and /PREFIX if it is
-    /// not `lapidary`. Without any of these, the variable `LAPIDARY_STORE` is read
+    /// The Redis Cluster that holds the catalogue instead (experimental): redis://HOST:PORT,HOST:PORT…, or rediss:// for TLS,
+    /// and /PREFIX if it is not `lapidary`. Without any of these, the variable `LAPIDARY_STORE` is read
     #[arg(long, value_name = "URL")]
     pub(super) store: Option<ClusterAddress>,
     /// The URL of a running server to use instead, such as `http://127.0.0.1:8093`

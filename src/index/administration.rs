@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{StoreError, Vitals, Watch};
+use super::{ClusterVitals, StoreError, Vitals, Watch};
 
 /// Maintenance operations on a store.
 pub trait Administration: Send + Sync {
@@ -37,6 +37,11 @@ pub trait Administration: Send + Sync {
 
     /// Returns what an administrator monitors. The cost does not depend on the size of the store.
     fn vitals(&self) -> Result<Vitals, StoreError>;
+
+    /// Returns what an administrator monitors of a cluster; `None` if the store is not on one.
+    fn cluster(&self) -> Result<Option<ClusterVitals>, StoreError> {
+        Ok(None)
+    }
 
     /// Reserves disk space, unless it is already reserved or there is too little. When the disk is full,
     /// [`Store::apply`](super::Store::apply) can use the reserve once. Books are then refused until there is room to

@@ -143,7 +143,11 @@ pub enum StoreError {
     #[error("{0} was changed by someone else meanwhile; try again")]
     Changed(String),
     /// A node may drop keys.
-    #[error("{node} may drop keys when its memory is full (maxmemory-policy {policy}); set noeviction")]
+    #[error(
+        "{node} may drop keys when its memory is full (maxmemory-policy {policy}), so that checks would miss books; set \
+         noeviction on every node, in its configuration and with: redis-cli -u redis://{node} config set maxmemory-policy \
+         noeviction"
+    )]
     Evicts {
         /// The node.
         node: String,

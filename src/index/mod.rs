@@ -47,5 +47,5 @@ pub use summary::{Coverage, LibrarySummary, SizeClass, Sizes};
 pub use table::{Row, RowChange, Table};
 pub use tally::{LibraryTally, Limits, Tally};
 pub use term::{Field, MOST_TERMS, Term};
-pub use vitals::{Background, CacheUse, Disk, PostingCounts, Vitals};
+pub use vitals::{Background, CacheUse, ClusterVitals, Disk, NodeVitals, PostingCounts, Vitals};
 pub use watch::{UNWATCHED, Watch};

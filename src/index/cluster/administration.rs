@@ -1,12 +1,10 @@
 //! Maintenance of a cluster's catalogue. Files, and backups of them, are left to the cluster.
 
-use std::collections::HashMap;
 use std::path::Path;
 
 use super::ClusterStore;
 use super::change::recipe_of;
-use super::error::answer;
-use crate::index::{Administration, Backup, StoreError, Vitals, Watch};
+use crate::index::{Administration, Backup, ClusterVitals, StoreError, Vitals, Watch};
 
 /// Number of buckets merged at a time.
 const MERGED_AT_ONCE: usize = 500;
@@ -54,17 +52,15 @@ impl Administration for ClusterStore {
     }
 
     fn bytes(&self) -> Result<u64, StoreError> {
-        let mut bytes = 0;
-        for (_, info) in self.shared.client.on_each_primary(redis::cmd("INFO").arg("memory"))? {
-            let info: String = answer(self.shared.address(), info)?;
-            let fields: HashMap<&str, &str> = info.lines().filter_map(|line| line.split_once(':')).collect();
-            bytes += fields.get("used_memory").and_then(|used| used.trim().parse::<u64>().ok()).unwrap_or(0);
-        }
-        Ok(bytes)
+        Ok(self.shared.vitals()?.nodes.iter().filter(|node| node.is_primary).map(|node| node.used).sum())
     }
 
     fn vitals(&self) -> Result<Vitals, StoreError> {
         Err(StoreError::NotOffered(FILES))
+    }
+
+    fn cluster(&self) -> Result<Option<ClusterVitals>, StoreError> {
+        self.shared.vitals().map(Some)
     }
 
     fn hold_reserve(&self) -> Result<(), StoreError> {

@@ -10,6 +10,7 @@
 //! | file | content |
 //! |---|---|
 //! | `address` | `redis://HOST:PORT,…/PREFIX` |
+//! | `login` | user, password, and TLS |
 //! | `client`, `topology`, `command` | pipelines to the nodes; which node serves a slot; commands and answers |
 //! | `keys` | all keys, and where they are |
 //! | `scripts`, `lua/` | the scripts, each of which is atomic |
@@ -17,7 +18,7 @@
 //! | `meta` | recipes, tables, totals, the audit log |
 //! | `buckets` | posting lists |
 //! | `intent`, `change`, `write` | the steps of a change; making it, and what others have left; what each change needs |
-//! | `administration`, `verify` | merging all buckets; checking everything, and repairs |
+//! | `administration`, `verify`, `vitals` | merging all buckets; checking everything, and repairs; monitoring |
 //! | `snapshot`, `tally`, `search` | reading; counting a check's gems; finding books by their terms |
 
 mod address;
@@ -29,6 +30,7 @@ mod command;
 mod error;
 mod intent;
 mod keys;
+mod login;
 mod meta;
 mod owners;
 mod scripts;
@@ -37,6 +39,7 @@ mod snapshot;
 mod tally;
 mod topology;
 mod verify;
+mod vitals;
 mod write;
 
 use std::collections::HashMap;
