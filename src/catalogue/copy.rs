@@ -312,8 +312,8 @@ impl Differences {
     }
 }
 
-/// Reads all of a book in one state.
-fn read(store: &dyn Store, key: &BookKey) -> Result<Option<NewBook>, CatalogueError> {
+/// Reads all of a book in one state, even if it is being changed.
+pub(super) fn read(store: &dyn Store, key: &BookKey) -> Result<Option<NewBook>, CatalogueError> {
     let mut tries = 0;
     loop {
         let snapshot = store.snapshot();

@@ -10,6 +10,7 @@ use base64::prelude::BASE64_STANDARD;
 use lapidary_gems::{PackedFold, PlacedGem, Recipe, RecipeName};
 use serde::{Deserialize, Serialize};
 
+use super::copy::read;
 use super::{Catalogue, CatalogueError, Editor};
 use crate::api::{ExportBook, ExportDecision, ExportEnd, ExportGem, ExportHeader};
 use crate::count::count;
@@ -57,8 +58,10 @@ impl Catalogue {
                 let Some(last) = page.last() else { break };
                 after = Some(last.key.id.clone());
                 for record in page {
-                    write_line(out, &line(&*snapshot, &recipes, record)?)?;
-                    done += 1;
+                    if let Some(line) = self.line(&*snapshot, &recipes, record)? {
+                        write_line(out, &line)?;
+                        done += 1;
+                    }
                 }
                 watch(done, books)?;
             }
@@ -67,6 +70,23 @@ impl Catalogue {
         write_line(out, &ExportEnd { end: done })?;
         out.flush().map_err(CatalogueError::Output)?;
         Ok(done)
+    }
+
+    /// The line of a book; `None` if it was removed meanwhile.
+    fn line(
+        &self,
+        snapshot: &dyn Snapshot,
+        recipes: &[Recipe],
+        record: Record,
+    ) -> Result<Option<ExportBook>, CatalogueError> {
+        let key = record.key.clone();
+        let number = snapshot.find(&key)?.ok_or_else(|| CatalogueError::NoSuchBook(key.clone()))?;
+        match whole(snapshot, recipes, number, record) {
+            Err(CatalogueError::Store(StoreError::Changed(_))) => {
+                Ok(read(&*self.store, &key)?.map(|book| line(recipes, book)))
+            }
+            book => Ok(Some(line(recipes, book?))),
+        }
     }
 
     /// Imports an export into a folder and returns the number of books. If the folder is empty or does not exist, it
@@ -207,16 +227,16 @@ pub(super) fn whole(
     Ok(NewBook { record, gems, folds: folds.into_values().collect(), text, allow_empty: true })
 }
 
-fn line(snapshot: &dyn Snapshot, recipes: &[Recipe], record: Record) -> Result<ExportBook, CatalogueError> {
-    let number = snapshot.find(&record.key)?.ok_or_else(|| CatalogueError::NoSuchBook(record.key.clone()))?;
-    let NewBook { record, mut gems, folds, text, .. } = whole(snapshot, recipes, number, record)?;
+fn line(recipes: &[Recipe], book: NewBook) -> ExportBook {
+    let NewBook { mut record, mut gems, folds, text, .. } = book;
+    record.gems.retain(|name, _| recipes.iter().any(|recipe| recipe.name() == name));
     let shown = recipes.iter().filter_map(|recipe| Some((recipe, gems.remove(recipe.name())?)));
     let shown = shown.map(|(recipe, list)| {
         (recipe.name().clone(), list.into_iter().map(|gem| ExportGem::new(gem, recipe)).collect())
     });
     let gems = shown.collect();
     let folds = folds.iter().map(|fold| (fold.base().to_owned(), BASE64_STANDARD.encode(fold.as_bytes())));
-    Ok(ExportBook { book: record.into(), gems, folds: folds.collect(), text })
+    ExportBook { book: record.into(), gems, folds: folds.collect(), text }
 }
 
 /// The longest first line: recipes may have large lexicons.
