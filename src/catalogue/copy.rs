@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::rows::put;
 use super::transfer::whole;
-use super::{Catalogue, CatalogueError};
+use super::{Catalogue, CatalogueError, VERIFICATION};
 use crate::count::count;
 use crate::index::{
     Action, Actor, AuditEntry, AuditFrom, BookKey, Library, LibrarySummary, NewBook, Record, Row, RowChange, Snapshot,
@@ -44,6 +44,9 @@ struct Origin {
     from: String,
     /// The last entry of the audit log when the copy was finished.
     end: Option<u64>,
+    /// Whether it is a new copy, whose books cannot be found before it is finished.
+    #[serde(default)]
+    filling: bool,
 }
 
 /// A finished copy.
@@ -65,7 +68,7 @@ impl Catalogue {
     /// The catalogue, unless it is an unfinished copy.
     pub(super) fn complete(self) -> Result<Self, CatalogueError> {
         match self.origin()? {
-            Some(Origin { from, end: None }) => Err(CatalogueError::UnfinishedCopy { from }),
+            Some(Origin { from, end: None, .. }) => Err(CatalogueError::UnfinishedCopy { from }),
             _ => Ok(self),
         }
     }
@@ -83,7 +86,7 @@ impl Catalogue {
     /// [`StoreError::Occupied`] if `to` has something else, [`CatalogueError::CopyDiffers`] if the source changes faster
     /// than it can be copied, and the errors of both stores. The copy can be continued then.
     pub fn copy_to(&self, to: &Self, names: [&str; 2], watch: Watch<'_>) -> Result<Copied, CatalogueError> {
-        to.claim(names)?;
+        let filling = to.claim(names)?;
         let mut done = Copied::default();
         let mut differences = Vec::new();
         for round in 0..ROUNDS {
@@ -91,7 +94,7 @@ impl Catalogue {
             for table in TABLES.into_iter().chain([Table::Jobs]) {
                 self.copy_table(to, table)?;
             }
-            let kept = self.copy_books(to, &mut done, watch)?;
+            let kept = self.copy_books(to, filling, &mut done, watch)?;
             if round == 0 {
                 done.kept = kept;
             }
@@ -102,6 +105,13 @@ impl Catalogue {
         }
         if !differences.is_empty() {
             return Err(CatalogueError::CopyDiffers(differences));
+        }
+        if filling {
+            to.store.finish_filling(watch)?;
+        }
+        let faults = to.administration(VERIFICATION)?.verify(watch)?;
+        if !faults.is_empty() {
+            return Err(CatalogueError::CopyDiffers(faults.into_iter().take(NAMED).collect()));
         }
         to.end_interrupted()?;
         let stats = to.stats()?;
@@ -126,18 +136,21 @@ impl Catalogue {
         Ok(entries.len() == PAGE || !entries.iter().all(harmless))
     }
 
-    /// Marks this catalogue as an unfinished copy.
-    fn claim(&self, [from, to]: [&str; 2]) -> Result<(), CatalogueError> {
-        match self.origin()? {
+    /// Marks this catalogue as an unfinished copy. Returns whether it is a new one.
+    fn claim(&self, [from, to]: [&str; 2]) -> Result<bool, CatalogueError> {
+        let origin = self.origin()?;
+        let filling = origin.as_ref().is_none_or(|origin| origin.end.is_none() && origin.filling);
+        match origin {
             None if !self.is_untouched()? => return Err(StoreError::Occupied(to.to_owned()).into()),
-            Some(Origin { from: of, end: Some(end) }) if of != from || self.is_changed_since(end)? => {
+            Some(Origin { from: of, end: Some(end), .. }) if of != from || self.is_changed_since(end)? => {
                 return Err(CatalogueError::ChangedCopy { to: to.to_owned(), from: of });
             }
             _ => {}
         }
-        let mark = put(Table::Copy, "", &Origin { from: from.to_owned(), end: None });
+        let mark = put(Table::Copy, "", &Origin { from: from.to_owned(), end: None, filling });
         let (kind, name) = (Table::Copy.as_str().to_owned(), from.to_owned());
-        Ok(self.store.apply(&Actor::Local, &[mark], &[Action::Setting { kind, name, removed: false }])?)
+        self.store.apply(&Actor::Local, &[mark], &[Action::Setting { kind, name, removed: false }])?;
+        Ok(filling)
     }
 
     /// Notes that the copy is finished. Webhooks are told of nothing that happened before.
@@ -146,7 +159,7 @@ impl Catalogue {
         let end = self.store.last_audited()?;
         let told = self.store.table(Table::Webhooks)?.into_iter();
         let told = told.map(|(library, _)| put(Table::WebhookProgress, library, &end));
-        let mark = put(Table::Copy, "", &Origin { from: from.to_owned(), end: Some(end) });
+        let mark = put(Table::Copy, "", &Origin { from: from.to_owned(), end: Some(end), filling: false });
         self.store.apply(&Actor::Local, &told.chain([mark]).collect::<Vec<_>>(), &[])?;
         self.flush()
     }
@@ -183,7 +196,7 @@ impl Catalogue {
     }
 
     /// Makes the books of `to` equal. Returns the number of those that were.
-    fn copy_books(&self, to: &Self, done: &mut Copied, watch: Watch<'_>) -> Result<u64, CatalogueError> {
+    fn copy_books(&self, to: &Self, filling: bool, done: &mut Copied, watch: Watch<'_>) -> Result<u64, CatalogueError> {
         let (mine, theirs) = (self.store.snapshot(), to.store.snapshot());
         let (total, mut equal, mut seen) = (books(&mine.libraries()?), 0, 0);
         let (mut stale, mut fresh): (Vec<BookKey>, Vec<BookKey>) = (Vec::new(), Vec::new());
@@ -195,7 +208,11 @@ impl Catalogue {
             let again = stale.iter().filter(|key| fresh.contains(key)).count() as u64;
             done.removed += (removed.len() as u64).saturating_sub(again);
             done.copied += books.len() as u64;
-            to.store.put(&Actor::Local, books)?;
+            if filling {
+                to.store.fill(&Actor::Local, books)?;
+            } else {
+                to.store.put(&Actor::Local, books)?;
+            }
             stale.clear();
             fresh.clear();
             Ok(())

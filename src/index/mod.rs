@@ -19,6 +19,7 @@ mod recipes;
 mod record;
 mod rights;
 mod rocks;
+mod runs;
 mod search;
 mod snapshot;
 mod standing;

@@ -71,6 +71,17 @@ pub trait Store: Send + Sync {
     /// [`NewBook::allow_empty`]. Nothing is changed then.
     fn put(&self, by: &Actor, books: Vec<NewBook>) -> Result<(), StoreError>;
 
+    /// Stores books of a catalogue that nobody reads before [`Store::finish_filling`]. An engine may leave out what they are
+    /// found by until then, and be faster.
+    fn fill(&self, by: &Actor, books: Vec<NewBook>) -> Result<(), StoreError> {
+        self.put(by, books)
+    }
+
+    /// Completes the books that were stored with [`Store::fill`].
+    fn finish_filling(&self, _: Watch<'_>) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// Removes books. Returns whether each key existed before the call.
     fn remove(&self, by: &Actor, keys: &[BookKey]) -> Result<Vec<bool>, StoreError>;
 

@@ -160,22 +160,33 @@ impl Bucket {
                 arguments.extend([posting(*rest, *book), value.clone()]);
             }
         }
-        let mut writer = Writer::new(rest_bits(recipe));
-        for (rest, books) in self.lists(recipe)? {
-            let is_long = books.len() > LONG as usize;
-            if is_long {
-                writer.long(rest, books.len() as u32);
-            } else {
-                writer.short(rest, books.iter().copied());
-            }
-            if is_long || self.long.contains_key(&rest) {
-                let field = [&[LONG_LIST][..], &rest.to_be_bytes()].concat();
-                arguments.extend([field, if is_long { encode_list(&books) } else { Vec::new() }]);
-            }
-        }
-        arguments.extend([MAIN.to_vec(), writer.finish().unwrap_or_default()]);
+        arguments.extend(packed(recipe, self.lists(recipe)?, &self.long));
         Ok(arguments)
     }
+}
+
+/// The fields of lists, sorted by the rest of their gems, and their values: nothing for a long list that is one no more.
+pub(super) fn packed(
+    recipe: &KnownRecipe,
+    lists: impl IntoIterator<Item = (u64, Vec<BookNo>)>,
+    long: &HashMap<u64, Vec<u8>>,
+) -> Vec<Vec<u8>> {
+    let mut fields = Vec::new();
+    let mut writer = Writer::new(rest_bits(recipe));
+    for (rest, books) in lists {
+        let is_long = books.len() > LONG as usize;
+        if is_long {
+            writer.long(rest, books.len() as u32);
+        } else {
+            writer.short(rest, books.iter().copied());
+        }
+        if is_long || long.contains_key(&rest) {
+            let field = [&[LONG_LIST][..], &rest.to_be_bytes()].concat();
+            fields.extend([field, if is_long { encode_list(&books) } else { Vec::new() }]);
+        }
+    }
+    fields.extend([MAIN.to_vec(), writer.finish().unwrap_or_default()]);
+    fields
 }
 
 /// The field of a posting.

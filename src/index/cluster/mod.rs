@@ -16,7 +16,7 @@
 //! | `scripts`, `lua/` | the scripts, each of which is atomic |
 //! | `owners` | libraries, and which of them a number belongs to |
 //! | `meta` | recipes, tables, totals, the audit log |
-//! | `buckets` | posting lists |
+//! | `buckets`, `build` | posting lists; building all of them at once |
 //! | `intent`, `change`, `write` | the steps of a change; making it, and what others have left; what each change needs |
 //! | `administration`, `verify`, `vitals` | merging all buckets; checking everything, and repairs; monitoring |
 //! | `snapshot`, `tally`, `search` | reading; counting a check's gems; finding books by their terms |
@@ -24,6 +24,7 @@
 mod address;
 mod administration;
 mod buckets;
+mod build;
 mod change;
 mod client;
 mod command;
@@ -188,7 +189,15 @@ impl Store for ClusterStore {
     }
 
     fn put(&self, by: &Actor, books: Vec<NewBook>) -> Result<(), StoreError> {
-        self.shared.put(by, books)
+        self.shared.put(by, books, true)
+    }
+
+    fn fill(&self, by: &Actor, books: Vec<NewBook>) -> Result<(), StoreError> {
+        self.shared.put(by, books, false)
+    }
+
+    fn finish_filling(&self, watch: Watch<'_>) -> Result<(), StoreError> {
+        self.shared.build(watch)
     }
 
     fn remove(&self, by: &Actor, keys: &[BookKey]) -> Result<Vec<bool>, StoreError> {

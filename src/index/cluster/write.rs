@@ -151,7 +151,8 @@ impl Shared {
         Ok(())
     }
 
-    pub(super) fn put(&self, by: &Actor, books: Vec<NewBook>) -> Result<(), StoreError> {
+    /// Stores books, without the postings of their gems if these are not to be `posted`.
+    pub(super) fn put(&self, by: &Actor, books: Vec<NewBook>, posted: bool) -> Result<(), StoreError> {
         let recipes = self.recipes()?;
         let mut books = last_of_each_key(books);
         for NewBook { record, gems, text, .. } in &mut books {
@@ -170,7 +171,8 @@ impl Shared {
             locked.old.as_ref().map_or(Ok(()), |old| old.record.not_emptied_by(&book.record, staying()))
         });
         let plans = emptied.and_then(|()| {
-            let plans = books.into_iter().zip(&locked).map(|(book, locked)| self.plan_put(by, &recipes, book, locked));
+            let plans =
+                books.into_iter().zip(&locked).map(|(book, locked)| self.plan_put(by, &recipes, book, locked, posted));
             plans.collect::<Result<Vec<_>, _>>()
         });
         match plans {
@@ -192,6 +194,7 @@ impl Shared {
         recipes: &Recipes,
         book: NewBook,
         locked: &Locked,
+        posted: bool,
     ) -> Result<impl FnOnce(Locked) -> Plan + use<>, StoreError> {
         let NewBook { mut record, gems, folds, text, .. } = book;
         let old = locked.old.as_ref();
@@ -205,6 +208,7 @@ impl Shared {
         }
         fields.extend(folds.iter().map(|fold| ([b"F", fold.base().as_bytes()].concat(), fold.as_bytes().to_vec())));
         fields.extend(text.map(|text| (b"X".to_vec(), text.into_bytes())));
+        let gems = if posted { gems } else { BTreeMap::new() };
         let has = self.new_posts(recipes, locked.number, &record, &gems)?;
         let had = self.posts(recipes, locked.number, old)?;
         let (added, removed) = (without(has.clone(), &had), without(had, &has));

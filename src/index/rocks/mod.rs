@@ -71,6 +71,7 @@ use tempfile::TempDir;
 
 use self::acknowledged::Acknowledged;
 pub use self::build::Staged;
+pub(super) use self::error::from_io;
 use self::owners::Owners;
 use self::read::RocksSnapshot;
 use self::reserve::Reserve;
