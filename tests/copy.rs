@@ -61,20 +61,10 @@ fn a_catalogue_moves_to_a_cluster_and_back_while_it_is_served() {
     assert!(copied.out.starts_with("71 books copied; source and copy are equal: 71 books, "), "{}", copied.out);
     assert_eq!(export(&format!("--store {store}"), &folder), before);
     // The source goes on, and the copy catches up.
-    let removed: Run = command("books remove --library lib 6", NONE)
-        .args(["--server", &server.url])
-        .env("LAPIDARY_KEY", &secret)
-        .output()
-        .unwrap()
-        .into();
-    removed.expect(0);
-    let enabled: Run = command("books enable --library lib 3", NONE)
-        .args(["--server", &server.url])
-        .env("LAPIDARY_KEY", &secret)
-        .output()
-        .unwrap()
-        .into();
-    enabled.expect(0);
+    for line in ["books remove --library lib 6", "books enable --library lib 3"] {
+        let mut change = command(&format!("{line} --server {}", server.url), NONE);
+        Run::from(change.env("LAPIDARY_KEY", &secret).output().unwrap()).expect(0);
+    }
     let copied = copy(&shown(&data), &store).expect(0);
     assert!(copied.out.starts_with("1 book copied, 69 there already, 1 removed; source and copy"), "{}", copied.out);
     server.stop();
