@@ -35,8 +35,16 @@ const TRIES: u32 = 20;
 /// Maximum number of differences to name.
 const NAMED: usize = 10;
 /// Tables that are copied as they are. Webhooks follow at the end.
-const TABLES: [Table; 6] =
-    [Table::Keys, Table::Access, Table::Folds, Table::AllowLists, Table::Decisions, Table::Webhooks];
+const TABLES: [Table; 8] = [
+    Table::Keys,
+    Table::Access,
+    Table::Folds,
+    Table::AllowLists,
+    Table::Decisions,
+    Table::Sources,
+    Table::Harvests,
+    Table::Webhooks,
+];
 
 /// What a catalogue is a copy of, as stored.
 #[derive(Serialize, Deserialize)]
