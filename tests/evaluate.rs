@@ -96,6 +96,51 @@ fn one_seed_gives_one_result_that_is_right() {
     }
 }
 
+/// Every pair of books is in one row of the table of pairs, and only once.
+#[test]
+fn pairs_related_through_others_have_a_row() {
+    let folder = Folder::new();
+    for (name, text) in [("a", prose(0, 6_000)), ("b", prose(0, 6_000) + "x"), ("c", prose(0, 6_000) + "y")] {
+        folder.file(&format!("books/la/{name}.txt"), text);
+    }
+    folder.file("books/la/d.txt", prose(9, 6_000));
+    let pairs = "la/a.txt\tla/b.txt\trevised-edition\nla/b.txt\tla/c.txt\trevised-edition\n";
+    let pairs = folder.file("pairs.tsv", pairs);
+    let line = "evaluate --recipes documented,sum --attacks none --books {} --pairs {}";
+    let page = run(line, &[&folder.path("books"), &pairs]).expect(0).out;
+    for row in ["| revised-edition | 2 | 2 | 0 |", "| through others | 1 | 1 | 0 |", "| none known | 3 | 0 | 0 |"] {
+        assert!(page.contains(row), "{row}: {page}");
+    }
+}
+
+/// All methods are measured, on short texts too, and copies only of some books if asked for.
+#[test]
+fn all_recipes_and_short_texts() {
+    let folder = Folder::new();
+    let books = shelf(&folder);
+    let pairs = folder.file("pairs.tsv", PAIRS);
+    let line = "evaluate --recipes all --attacks none,words,shuffled --sample 2 --texts 100,1000 --books {} --pairs {} --out {}";
+    let page = run(line, &[&books, &pairs, &folder.path("out")]).expect(0).out;
+    let rows = rows(&folder.path("out/copies.csv"));
+    for method in ["documented", "hardened-fine", "sum", "tf-idf@", "key-words@", "winnow", "set"] {
+        assert!(rows.iter().any(|row| row["detector"].starts_with(method)), "{method}");
+    }
+    let of = |row: &BTreeMap<String, String>| {
+        row["detector"] == "sum" && row["attack"] == "none" && row["length"] == "whole"
+    };
+    let copies: Vec<&str> = rows.iter().filter(|row| of(row)).map(|row| row["copies"].as_str()).collect();
+    assert_eq!(copies, ["1", "1"], "one book of each language");
+    // An exact copy of each of the six passages is caught, and none with other words. Not all change in a short one.
+    for row in ["| sum | 100 | 100.0 |", "| sum | 1000 | 100.0 | 24 | 6 | 0 | 1.0000 | 0.2500 | 0.4000 |"] {
+        assert!(page.contains(row), "{row}: {page}");
+    }
+    let overview = fs::read_to_string(folder.path("out/overview.svg")).expect("a plot");
+    assert!(overview.contains("shuffled") && overview.contains("winnow"), "{overview}");
+    for plot in ["by-attack-2", "by-length-5", "by-language", "short-texts"] {
+        assert!(folder.path(&format!("out/{plot}.svg")).exists(), "{plot}");
+    }
+}
+
 #[test]
 fn false_alarms_are_named() {
     let folder = Folder::new();

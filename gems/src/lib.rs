@@ -123,5 +123,5 @@ pub use name::{RecipeError, RecipeName};
 pub use packed::PackedFold;
 pub use recipe::Recipe;
 pub use rule::Rule;
-pub use signatures::{DocumentWords, Lexicon, LexiconCount, LexiconError, LexiconWords};
+pub use signatures::{DocumentWords, Lexicon, LexiconCount, LexiconError, LexiconWords, TextWords};
 pub use statistics::{SequenceCounts, choose};

@@ -17,7 +17,7 @@ use super::hardened::Hardened;
 use super::name::{RecipeError, RecipeName, excerpt};
 use super::packed::PackedFold;
 use super::rule::Rule;
-use super::signatures::{Lexicon, Signature, SignatureError};
+use super::signatures::{Lexicon, Signature, SignatureError, TextWords};
 
 /// The name of `documented` with the second boundaries.
 const SECOND: &str = "documented-second";
@@ -281,7 +281,17 @@ impl Recipe {
         match &self.method {
             Method::Exact { base, boundaries } => fold(text, *base, || Cutter::new(boundaries)).finish(),
             Method::Hardened(hardened) => hardened.gems(text),
-            Method::Signature(signature) => signature.gems(text),
+            Method::Signature(signature) => signature.gems(&TextWords::of(text)),
+        }
+    }
+
+    /// The gems of a signature, from the words of a text; `None` for any other recipe. Of a text with several signatures, the
+    /// words need to be found only once.
+    #[must_use]
+    pub fn gems_of_words(&self, words: &TextWords) -> Option<Vec<PlacedGem>> {
+        match &self.method {
+            Method::Signature(signature) => Some(signature.gems(words)),
+            Method::Exact { .. } | Method::Hardened(_) => None,
         }
     }
 

@@ -16,7 +16,7 @@ use super::disguise::signs;
 use super::given::distinct;
 use super::{Catalogue, CatalogueError, Text};
 use crate::api::Report;
-use crate::index::{BookNo, Record, Snapshot};
+use crate::index::{BookKey, BookNo, Record, Snapshot};
 use crate::matching::{Alignment, Exact, Score, align, exact, is_match, kept, of_both};
 use crate::metrics::METRICS;
 
@@ -77,6 +77,21 @@ impl Catalogue {
         let report = Report { disguise: query.as_text().and_then(signs), ..checking.report(options)? };
         METRICS.checked(&report, begun.elapsed());
         Ok(report)
+    }
+
+    /// The books that a text matches under one recipe: what a measurement needs of a report.
+    pub(crate) fn matching(&self, text: &Text<'_>, recipe: &Recipe) -> Result<Vec<BookKey>, CatalogueError> {
+        let asked = Asked::of_text(text.original(), text, vec![recipe.clone()]);
+        let checking = Checking {
+            snapshot: &*self.store.snapshot(),
+            asked: self.in_recipes(&asked.recipes),
+            digests: &asked.digests,
+            bytes: asked.bytes,
+            allowances: &*self.allowances()?,
+            day: today(),
+            is_left_out: &|_, _| false,
+        };
+        checking.matches()
     }
 
     /// Checks a stored book against all others. Returns `None` if it has no gems of the recipes that a check uses.

@@ -9,7 +9,7 @@ use super::allow::Allowances;
 use super::answer::CheckOptions;
 use super::shown::Shown;
 use crate::api::{BookRef, Match, Report};
-use crate::index::{BookNo, Coverage, Library, Limits, Outline, Rights, Sizes, Snapshot, StoreError, Tally};
+use crate::index::{BookKey, BookNo, Coverage, Library, Limits, Outline, Rights, Sizes, Snapshot, StoreError, Tally};
 use crate::language::Language;
 use crate::matching::{
     Alignment, Calibration, Covered, Extent, Judged, Judgements, LookedUp, Question, Ranked, Reader, Reason, Relation,
@@ -94,6 +94,14 @@ impl Checking<'_> {
     /// The verdict alone, against all libraries, and how many books have gems of the recipes if not all do.
     pub(super) fn verdict(&self) -> Result<(Rights, Option<Coverage>), CatalogueError> {
         self.answer(None, |answering| Ok((answering.ranked()?.0.verdict, answering.coverage())))
+    }
+
+    /// The books that match, best first.
+    pub(super) fn matches(&self) -> Result<Vec<BookKey>, CatalogueError> {
+        self.answer(None, |answering| {
+            let matches = answering.ranked()?.0.shown(usize::MAX).matches;
+            Ok(matches.into_iter().map(|found| found.key).collect())
+        })
     }
 
     /// Looks the query up, and answers with what was found.

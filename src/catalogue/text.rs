@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use lapidary_gems::{PackedFold, Part, Place, PlacedGem, Probe, Recipe, bounded};
+use lapidary_gems::{PackedFold, Part, Place, PlacedGem, Probe, Recipe, TextWords, bounded};
 use rayon::prelude::*;
 
 use super::CatalogueError;
@@ -26,13 +26,15 @@ pub struct Text<'a> {
     stands: &'a str,
     clean: Option<bool>,
     cleaned: OnceCell<Clean<'a>>,
+    /// The words, if a signature was computed.
+    words: OnceCell<TextWords>,
 }
 
 impl<'a> Text<'a> {
     /// Creates a text, to be [cleaned](clean) or not; with `None`, [the recipe decides](Recipe::reads_clean).
     #[must_use]
     pub fn new(text: &'a str, clean: Option<bool>) -> Self {
-        Self { stands: text, clean, cleaned: OnceCell::new() }
+        Self { stands: text, clean, cleaned: OnceCell::new(), words: OnceCell::new() }
     }
 
     /// Like [`Text::new`], for a text from an untrusted sender.
@@ -45,7 +47,7 @@ impl<'a> Text<'a> {
     }
 
     /// The original text.
-    pub(super) fn original(&self) -> &'a str {
+    pub(crate) fn original(&self) -> &'a str {
         self.stands
     }
 
@@ -69,6 +71,9 @@ impl<'a> Text<'a> {
     }
 
     fn gems_by(&self, recipe: &Recipe, gems_of: impl Fn(&str) -> Vec<PlacedGem>) -> Vec<PlacedGem> {
+        if let Some(gems) = self.signature(recipe) {
+            return gems;
+        }
         let Some(clean) = self.clean(recipe) else { return gems_of(self.stands) };
         let mut gems = gems_of(clean.text());
         for gem in &mut gems {
@@ -80,12 +85,21 @@ impl<'a> Text<'a> {
     /// The probes that it is looked up by; see [`Recipe::probes`].
     #[must_use]
     pub fn probes(&self, recipe: &Recipe) -> Vec<Probe> {
+        if let Some(gems) = self.signature(recipe) {
+            return gems.into_iter().map(|placed| Probe { placed, kept: true }).collect();
+        }
         let Some(clean) = self.clean(recipe) else { return recipe.probes(self.stands) };
         let mut probes = recipe.probes(clean.text());
         for probe in &mut probes {
             replace(&mut probe.placed, clean);
         }
         probes
+    }
+
+    /// The gems of a signature.
+    fn signature(&self, recipe: &Recipe) -> Option<Vec<PlacedGem>> {
+        let words = || TextWords::of(self.clean(recipe).map_or(self.stands, Clean::text));
+        recipe.is_signature().then(|| recipe.gems_of_words(self.words.get_or_init(words)))?
     }
 
     /// Its fold in stored form; see [`Recipe::folded`].

@@ -185,15 +185,19 @@ pub(super) struct LexiconArgument {
 }
 
 impl LexiconArgument {
-    /// The recipe of a name that was given with a flag.
-    pub(super) fn recipe(&self, flag: &str, name: &str) -> Result<Recipe, Failure> {
+    /// The lexicon, if one was given.
+    pub(super) fn read(&self) -> Result<Option<Arc<Lexicon>>, Failure> {
         let lexicon = self.lexicon.as_ref().map(|path| {
             let wrong = |e: &dyn std::fmt::Display| Failure::Input(format!("--lexicon {}: {e}", path.display()));
             let file = fs::read_to_string(path).map_err(|e| wrong(&e))?;
             file.parse::<Lexicon>().map(Arc::new).map_err(|e| wrong(&e))
         });
-        let lexicon = lexicon.transpose()?;
-        Recipe::named(name, lexicon.as_ref()).map_err(|e| Failure::Input(format!("{flag}: {e}")))
+        lexicon.transpose()
+    }
+
+    /// The recipe of a name that was given with a flag.
+    pub(super) fn recipe(&self, flag: &str, name: &str) -> Result<Recipe, Failure> {
+        Recipe::named(name, self.read()?.as_ref()).map_err(|e| Failure::Input(format!("{flag}: {e}")))
     }
 }
 

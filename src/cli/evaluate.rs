@@ -3,10 +3,13 @@
 use std::fs;
 use std::io::Write as _;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Args;
 use indicatif::ProgressBar;
-use lapidary::evaluate::{ATTACKS, Attack, BookFile, EvaluateError, Plan, Shelf, calibrate, evaluate};
+use lapidary::evaluate::{
+    ATTACKS, Attack, BookFile, EvaluateError, Plan, Progress, Shelf, calibrate, evaluate, every_recipe,
+};
 use lapidary_gems::Recipe;
 
 use super::arguments::LexiconArgument;
@@ -33,7 +36,9 @@ pub(super) struct Evaluate {
     #[arg(long, value_name = "FILE")]
     pairs: Vec<PathBuf>,
     /// Recipes to measure, separated by commas. Recipes joined by '+' are measured together: a book counts as found if one of
-    /// them finds it. A set's name can stand only alone. `none` measures no recipe, only the programs given with --detector
+    /// them finds it. A set's name can stand only alone. `none` measures no recipe, only the programs given with --detector.
+    /// `all` measures every built-in recipe and the signatures of the literature; without --lexicon, the words of the books
+    /// are counted for those that need a lexicon
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_values = ["hardened", "released"])]
     recipes: Vec<String>,
     #[command(flatten)]
@@ -44,6 +49,14 @@ pub(super) struct Evaluate {
     /// Seed for the random choices
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+    /// Make copies of only N of the books, taken at equal distances from the list sorted by name. All books are indexed, and
+    /// all pairs compared
+    #[arg(long, value_name = "N")]
+    sample: Option<usize>,
+    /// Also measure short texts of these lengths in characters, separated by commas: a passage of each book is indexed in its
+    /// place, and copies of the passages are checked
+    #[arg(long, value_name = "LENGTHS", value_delimiter = ',')]
+    texts: Vec<usize>,
     /// Also measure another program, given as a shell command. It reads JSON Lines: {"add": 17, "text": "…"} for each book, then
     /// {"check": "…"} for each check. It answers each check with a line of matching books such as [17, 4]. Can be given several
     /// times
@@ -51,7 +64,7 @@ pub(super) struct Evaluate {
     detector: Vec<String>,
     /// Measure instead how much evidence is found between unrelated texts and books. Prints the calibration table, from which
     /// reports get their error probabilities: recipe, pairs of gems compared, evidence, how often it was reached
-    #[arg(long, conflicts_with_all = ["attacks", "seed", "detector", "out"])]
+    #[arg(long, conflicts_with_all = ["attacks", "seed", "sample", "texts", "detector", "out"])]
     calibrate: bool,
     /// Also write the tables (evaluation.md), all counts (copies.csv, pairs.csv) and plots (SVG) to this folder
     #[arg(long, value_name = "DIR")]
@@ -63,16 +76,19 @@ impl Evaluate {
         if self.calibrate {
             return self.calibrated();
         }
+        let (bar, books) = (bar(""), self.shelf()?);
+        let progress = |what, done, all| show(&bar, what, done, all);
         let plan = Plan {
-            shelf: self.shelf()?,
             pairs: self.pairs()?,
-            recipes: self.recipes()?,
+            recipes: self.recipes(&books, &progress)?,
             attacks: self.attacks()?,
             seed: self.seed,
+            sample: self.sample,
+            texts: self.texts.clone(),
             detectors: self.detector.clone(),
+            shelf: books,
         };
-        let bar = bar("");
-        let evaluated = evaluate(plan, &|what, done, all| show(&bar, what, done, all));
+        let evaluated = evaluate(plan, &progress);
         bar.finish_and_clear();
         let evaluation = evaluated?;
         if let Some(folder) = &self.out {
@@ -83,10 +99,10 @@ impl Evaluate {
     }
 
     fn calibrated(&self) -> Result<Status, Failure> {
-        let recipes: Vec<Recipe> = self.recipes()?.into_iter().flatten().collect();
-        let bar = bar("");
+        let (bar, books) = (bar(""), self.shelf()?);
         let progress = |what, done, all| show(&bar, what, done, all);
-        let counted = calibrate(&self.shelf()?, &self.pairs()?, &recipes, &progress);
+        let recipes: Vec<Recipe> = self.recipes(&books, &progress)?.into_iter().flatten().collect();
+        let counted = calibrate(&books, &self.pairs()?, &recipes, &progress);
         bar.finish_and_clear();
         out(false).write_all(counted?.written().as_bytes())?;
         Ok(Status::Done)
@@ -114,9 +130,17 @@ impl Evaluate {
         self.pairs.iter().map(read).collect()
     }
 
-    fn recipes(&self) -> Result<Vec<Vec<Recipe>>, Failure> {
+    fn recipes(&self, books: &Shelf, progress: Progress<'_>) -> Result<Vec<Vec<Recipe>>, Failure> {
         if self.recipes == ["none"] {
             return Ok(Vec::new());
+        }
+        if self.recipes == ["all"] {
+            let lexicon = match self.lexicon.read()? {
+                Some(lexicon) => lexicon,
+                None => Arc::new(books.lexicon(progress)?),
+            };
+            let recipes = every_recipe(&lexicon).map_err(|e| Failure::Failed(e.to_string()))?;
+            return Ok(recipes.into_iter().map(|recipe| vec![recipe]).collect());
         }
         // The members of a set are joined by '+', too.
         let one = |names: &String| self.lexicon.recipe("--recipes", names).map(|recipe| vec![recipe]);

@@ -8,7 +8,7 @@ use lapidary_gems::{Recipe, RecipeName};
 
 use super::EvaluateError;
 use crate::api::Report;
-use crate::catalogue::{Catalogue, CatalogueError, CheckOptions, Content, NewEntry, Query, Recipes};
+use crate::catalogue::{Catalogue, CatalogueError, CheckOptions, Content, NewEntry, Query, Recipes, Text};
 use crate::index::{Actor, BookKey, Library, Rights};
 use crate::matching::RuleChanges;
 
@@ -16,7 +16,7 @@ use crate::matching::RuleChanges;
 pub(super) trait Detector: Sync {
     fn name(&self) -> &str;
 
-    fn check(&self, text: &str) -> Result<Vec<usize>, EvaluateError>;
+    fn check(&self, text: &Text<'_>) -> Result<Vec<usize>, EvaluateError>;
 }
 
 /// A catalogue with all books and all recipes that are evaluated.
@@ -90,7 +90,7 @@ impl Index {
 /// Recipes of this program with their default rules. Finds the books that any of them finds.
 pub(super) struct ByRecipes<'i> {
     pub(super) index: &'i Index,
-    pub(super) recipes: Vec<Recipe>,
+    pub(super) recipes: &'i [Recipe],
     pub(super) name: String,
 }
 
@@ -99,12 +99,11 @@ impl Detector for ByRecipes<'_> {
         &self.name
     }
 
-    fn check(&self, text: &str) -> Result<Vec<usize>, EvaluateError> {
+    fn check(&self, text: &Text<'_>) -> Result<Vec<usize>, EvaluateError> {
         let mut named = Vec::new();
-        for recipe in &self.recipes {
-            let report = self.index.report(recipe, text.to_owned())?;
-            for found in report.matches {
-                let number = found.book.id.parse();
+        for recipe in self.recipes {
+            for book in self.index.catalogue.matching(text, recipe)? {
+                let number = book.id.as_str().parse();
                 named.push(number.map_err(|e| EvaluateError::Internal(format!("a book's number: {e}")))?);
             }
         }

@@ -22,6 +22,7 @@ use serde_json::json;
 
 use super::EvaluateError;
 use super::detector::Detector;
+use crate::catalogue::Text;
 
 /// How long a program may take to exit after the end of its input, in hundredths of a second.
 const PATIENCE: usize = 200;
@@ -119,10 +120,10 @@ impl Detector for External {
         &self.command
     }
 
-    fn check(&self, text: &str) -> Result<Vec<usize>, EvaluateError> {
+    fn check(&self, text: &Text<'_>) -> Result<Vec<usize>, EvaluateError> {
         let failed = |why: String| EvaluateError::Detector { command: self.command.clone(), why };
         let mut talk = self.talk.lock().unwrap_or_else(PoisonError::into_inner);
-        let asked = talk.say(&json!({"check": text}));
+        let asked = talk.say(&json!({"check": text.original()}));
         let found = asked.and_then(|()| talk.answer()).map_err(|e| failed(talk.failure(&e)))?;
         match found.iter().find(|book| **book >= self.books) {
             Some(book) => Err(failed(format!("it reports book {book}, which it was not given"))),

@@ -112,6 +112,9 @@ pub(super) struct PairsFound {
     /// For each row of the list, whether a check of the first book reports the second. For pairs that must not match, whether a
     /// check of either reports the other.
     pub(super) rows: Vec<bool>,
+    /// The number of pairs that the list relates only through others: reported, and all. Both results are correct.
+    pub(super) through_others_named: u64,
+    pub(super) through_others: u64,
     /// The number of unrelated pairs that were reported, and of all unrelated pairs.
     pub(super) unrelated_named: u64,
     pub(super) unrelated: u64,

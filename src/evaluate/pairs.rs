@@ -101,6 +101,11 @@ impl Pairs {
         self.kin[book]
     }
 
+    /// Whether the lists have a row of these books.
+    pub(super) fn lists(&self, a: usize, b: usize) -> bool {
+        self.rows.iter().any(|pair| (pair.a, pair.b) == (a, b) || (pair.a, pair.b) == (b, a))
+    }
+
     /// Whether reporting one for the other is no false alarm: they are the same book, or related directly or via others.
     pub(super) fn kin(&self, a: usize, b: usize) -> bool {
         self.kin[a] == self.kin[b] && !self.apart.contains(&(a, b))

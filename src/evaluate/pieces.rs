@@ -12,9 +12,11 @@ pub(super) enum Length {
 }
 
 impl Length {
-    /// A quotation, one page, three pages, a chapter, a book.
-    pub(super) const ALL: [Self; 5] = [
+    /// A sentence, a quotation, a poem, one page, three pages, a chapter, a book.
+    pub(super) const ALL: [Self; 7] = [
+        Self::Characters(100),
         Self::Characters(300),
+        Self::Characters(1_000),
         Self::Characters(2_000),
         Self::Characters(6_000),
         Self::Characters(20_000),

@@ -1,13 +1,18 @@
-//! Plots of the share of copies caught, by attack, length and language.
+//! Plots of the share of copies caught: by attack, length and language, and of everything at a glance.
+//!
+//! What has an order is a line: strengths, lengths. What has none is bars: attacks without a strength, languages.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::path::Path;
 
 use plotters::coord::Shift;
 use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::findings::Key;
+use super::findings::{Count, Key};
 use super::pieces::Length;
+use super::table::Rates;
 use super::{EvaluateError, Evaluation};
 
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
@@ -26,88 +31,152 @@ const COLOURS: [RGBColor; 6] = [
 const WIDTH: u32 = 300;
 const HEIGHT: u32 = 220;
 const LEGEND: u32 = 36;
+/// The size of a cell of the overview, and of its margins for names, in pixels.
+const CELL: (i32, i32) = (34, 18);
+const NAMES: (i32, i32) = (240, 120);
 
-/// A chart: the labels of its points from left to right, and a line for each detector, with gaps where nothing was checked.
+/// A chart: its labels from left to right, and the values of each detector, with gaps where nothing was checked.
 struct Chart {
     title: String,
     below: Vec<String>,
-    lines: Vec<Vec<Option<f64>>>,
+    values: Vec<Vec<Option<f64>>>,
+    /// Whether the labels have an order.
+    is_ordered: bool,
 }
 
-/// Draws `by-attack.svg`, `by-length.svg` and `by-language.svg`.
+/// Draws `overview.svg`; `by-attack.svg`, `by-length.svg`, `by-language.svg` and `short-texts.svg` of the first six detectors,
+/// and `by-attack-2.svg` and so on of the next six.
 pub(super) fn draw(evaluation: &Evaluation, folder: &Path) -> Result<(), EvaluateError> {
-    let plots = [
-        ("by-attack.svg", by_attack(evaluation), 4, WIDTH),
-        ("by-length.svg", by_length(evaluation), 4, WIDTH),
-        ("by-language.svg", vec![by_language(evaluation)], 1, 2 * WIDTH),
-    ];
-    for (name, charts, columns, width) in plots {
+    let drawn = |name: &str, draw: &dyn Fn(&Path) -> Outcome| {
         let path = folder.join(name);
-        let failed = |why: Box<dyn std::error::Error + Send + Sync>| EvaluateError::Plot {
-            path: path.clone(),
-            why: why.to_string(),
-        };
-        grid(evaluation, &path, &charts, columns, width).map_err(failed)?;
+        draw(&path).map_err(|why| EvaluateError::Plot { path: path.clone(), why: why.to_string() })
+    };
+    drawn("overview.svg", &|path| overview(evaluation, path))?;
+    let detectors = evaluation.detectors.len();
+    for first in (0..detectors).step_by(COLOURS.len()) {
+        let of = first..detectors.min(first + COLOURS.len());
+        let mut plots = vec![
+            ("by-attack", by_attack(evaluation, &of), 4, WIDTH),
+            ("by-length", by_length(evaluation, &of), 4, WIDTH),
+            ("by-language", vec![by_language(evaluation, &of)], 1, 4 * WIDTH),
+        ];
+        if !evaluation.short.is_empty() {
+            plots.push(("short-texts", short_texts(evaluation, &of), 3, WIDTH));
+        }
+        let number = first / COLOURS.len() + 1;
+        let suffix = if number > 1 { format!("-{number}") } else { String::new() };
+        for (name, charts, columns, width) in plots {
+            let grid = |path: &Path| grid(evaluation, &of, path, &charts, columns, width);
+            drawn(&format!("{name}{suffix}.svg"), &grid)?;
+        }
     }
     Ok(())
 }
 
-/// For each detector, the percentage caught of the copies with a `wanted` key.
-fn caught(evaluation: &Evaluation, wanted: impl Fn(&Key) -> bool) -> Vec<Option<f64>> {
-    let of = |detector: usize| evaluation.findings.sum(|key| key.detector == detector && wanted(key));
-    let counts = (0..evaluation.detectors.len()).map(of);
-    counts.map(|count| (count.copies > 0).then(|| 100.0 * count.caught as f64 / count.copies as f64)).collect()
+/// The percentage caught, if anything was checked.
+fn caught(count: Count) -> Option<f64> {
+    (count.copies > 0).then(|| 100.0 * count.caught as f64 / count.copies as f64)
 }
 
-/// A chart of labelled points, each with a value for each detector.
-fn chart(title: &str, evaluation: &Evaluation, points: Vec<(String, Vec<Option<f64>>)>) -> Chart {
-    let (below, values): (Vec<String>, Vec<Vec<Option<f64>>>) = points.into_iter().unzip();
-    let line = |detector: usize| values.iter().map(|of_detectors| of_detectors[detector]).collect();
-    Chart { title: title.to_owned(), below, lines: (0..evaluation.detectors.len()).map(line).collect() }
+/// A chart with a value for each label and detector.
+fn chart<L>(
+    title: &str,
+    labels: &[(String, L)],
+    of: &Range<usize>,
+    is_ordered: bool,
+    value: impl Fn(&L, usize) -> Option<f64>,
+) -> Chart {
+    let values = |detector: usize| labels.iter().map(|(_, label)| value(label, detector)).collect();
+    Chart {
+        title: title.trim().to_owned(),
+        below: labels.iter().map(|(name, _)| name.clone()).collect(),
+        values: of.clone().map(values).collect(),
+        is_ordered,
+    }
 }
 
-fn by_attack(evaluation: &Evaluation) -> Vec<Chart> {
-    let attacks = evaluation.attacks.0.iter().enumerate();
-    let charts = attacks.map(|(number, attack)| {
-        let points = attack.all_strengths().iter().enumerate().map(|(strength, share)| {
-            let wanted = |key: &Key| (key.attack, key.strength, key.length) == (number, strength, Length::Whole);
-            (attack.strength(*share), caught(evaluation, wanted))
-        });
-        chart(&format!("{}: whole books", attack.name), evaluation, points.collect())
+/// The copies of whole books by this attack.
+fn of_attack(evaluation: &Evaluation, detector: usize, attack: usize, strength: Option<usize>) -> Count {
+    let is_wanted = |key: &Key| strength.is_none_or(|strength| key.strength == strength);
+    let of = (detector, attack, Length::Whole);
+    evaluation.findings.sum(|key| (key.detector, key.attack, key.length) == of && is_wanted(key))
+}
+
+/// A chart for each attack with strengths, and one for all others.
+fn by_attack(evaluation: &Evaluation, of: &Range<usize>) -> Vec<Chart> {
+    let attacks = || evaluation.attacks.0.iter().enumerate();
+    let with = attacks().filter(|(_, attack)| !attack.strengths.is_empty()).map(|(number, attack)| {
+        let strengths = attack.strengths.iter().enumerate().map(|(i, share)| (attack.strength(*share), i));
+        chart(
+            &format!("{}: whole books", attack.name),
+            &strengths.collect::<Vec<_>>(),
+            of,
+            true,
+            |strength, detector| caught(of_attack(evaluation, detector, number, Some(*strength))),
+        )
     });
-    charts.collect()
+    let without = attacks().filter(|(_, attack)| attack.strengths.is_empty());
+    let without: Vec<(String, usize)> = without.map(|(number, attack)| (attack.name.to_owned(), number)).collect();
+    let bars = without.chunks(3).map(|some| {
+        chart("whole books", some, of, false, |attack, detector| caught(of_attack(evaluation, detector, *attack, None)))
+    });
+    with.chain(bars).collect()
 }
 
-fn by_length(evaluation: &Evaluation) -> Vec<Chart> {
+fn by_length(evaluation: &Evaluation, of: &Range<usize>) -> Vec<Chart> {
     let attacks = evaluation.attacks.with_strengths().filter(|(_, _, attack, _)| !attack.whole);
+    let lengths = Length::ALL.map(|length| (length.name(), length));
     let charts = attacks.map(|(number, strength, attack, share)| {
-        let points = Length::ALL.iter().map(|length| {
-            let wanted = |key: &Key| (key.attack, key.strength, key.length) == (number, strength, *length);
-            (length.name(), caught(evaluation, wanted))
-        });
         let title = format!("{} {}", attack.name, attack.strength(share));
-        chart(title.trim(), evaluation, points.collect())
+        chart(&title, &lengths, of, true, |length, detector| {
+            let wanted = (detector, number, strength, *length);
+            caught(evaluation.findings.sum(|key| (key.detector, key.attack, key.strength, key.length) == wanted))
+        })
     });
     charts.collect()
 }
 
-fn by_language(evaluation: &Evaluation) -> Chart {
+fn by_language(evaluation: &Evaluation, of: &Range<usize>) -> Chart {
     let languages: BTreeSet<&str> = evaluation.findings.counts.keys().map(|key| key.language.as_str()).collect();
-    let points = languages.into_iter().map(|language| {
-        let wanted = |key: &Key| key.language == language && key.length == Length::Whole;
-        (language.to_owned(), caught(evaluation, wanted))
-    });
-    chart("whole books, all attacks", evaluation, points.collect())
+    let languages: Vec<(String, &str)> =
+        languages.into_iter().map(|language| (language.to_owned(), language)).collect();
+    chart("whole books, all attacks", &languages, of, false, |language, detector| {
+        let wanted = (detector, *language, Length::Whole);
+        caught(evaluation.findings.sum(|key| (key.detector, key.language.as_str(), key.length) == wanted))
+    })
 }
 
-fn grid(evaluation: &Evaluation, path: &Path, charts: &[Chart], columns: usize, width: u32) -> Outcome {
+fn short_texts(evaluation: &Evaluation, of: &Range<usize>) -> Vec<Chart> {
+    let lengths: Vec<_> = evaluation.short.iter().map(|(length, findings)| (length.to_string(), findings)).collect();
+    let count = |title: &str, value: &dyn Fn(Count) -> Option<f64>| {
+        chart(title, &lengths, of, true, |findings, detector| value(findings.sum(|key| key.detector == detector)))
+    };
+    let exact = chart("short texts: exact copies caught", &lengths, of, true, |findings, detector| {
+        let is_exact = |key: &Key| key.detector == detector && evaluation.is_unchanged(key.attack);
+        caught(findings.sum(is_exact))
+    });
+    let precision = |count: Count| {
+        let named = count.caught + count.false_alarms;
+        (named > 0).then(|| 100.0 * Rates::new(count.caught, count.false_alarms, count.copies).precision)
+    };
+    vec![exact, count("short texts: all copies caught", &caught), count("short texts: precision", &precision)]
+}
+
+fn grid(
+    evaluation: &Evaluation,
+    of: &Range<usize>,
+    path: &Path,
+    charts: &[Chart],
+    columns: usize,
+    width: u32,
+) -> Outcome {
     let rows = charts.len().div_ceil(columns).max(1);
     let size = (width * columns as u32, HEIGHT * rows as u32 + LEGEND);
     let picture = SVGBackend::new(path, size).into_drawing_area();
     picture.fill(&WHITE)?;
     let (legend, below) = picture.split_vertically(LEGEND);
     let mut x = 16_u32;
-    for (detector, colour) in evaluation.detectors.iter().zip(COLOURS.iter().cycle()) {
+    for (detector, colour) in evaluation.detectors[of.clone()].iter().zip(COLOURS) {
         let left = x.cast_signed();
         legend.draw(&PathElement::new([(left, 18), (left + 20, 18)], colour.stroke_width(3)))?;
         legend.draw(&Text::new(detector.name.clone(), (left + 26, 11), (FONT, 14)))?;
@@ -120,10 +189,10 @@ fn grid(evaluation: &Evaluation, path: &Path, charts: &[Chart], columns: usize, 
 }
 
 fn draw_chart(area: &Area<'_>, chart: &Chart) -> Outcome {
-    let right = chart.below.len().saturating_sub(1).max(1) as f64;
+    let right = chart.below.len().saturating_sub(1) as f64;
     let mut builder = ChartBuilder::on(area);
     builder.caption(&chart.title, (FONT, 14)).margin(10).x_label_area_size(24).y_label_area_size(36);
-    let mut plane = builder.build_cartesian_2d(-0.2..right + 0.2, 0.0..100.0)?;
+    let mut plane = builder.build_cartesian_2d(-0.5..right + 0.5, 0.0..100.0)?;
     let label = |x: &f64| {
         let whole = (x - x.round()).abs() < 1e-9;
         let at = whole.then(|| chart.below.get(x.round() as usize).cloned()).flatten();
@@ -132,9 +201,54 @@ fn draw_chart(area: &Area<'_>, chart: &Chart) -> Outcome {
     let mut mesh = plane.configure_mesh();
     mesh.x_labels(2 * chart.below.len() + 1).x_label_formatter(&label).y_labels(5);
     mesh.y_label_formatter(&|y| format!("{y:.0} %")).light_line_style(WHITE).draw()?;
-    for (line, colour) in chart.lines.iter().zip(COLOURS.iter().cycle()) {
-        let points: Vec<(f64, f64)> = line.iter().enumerate().filter_map(|(x, y)| Some((x as f64, (*y)?))).collect();
-        plane.draw_series(LineSeries::new(points, colour.stroke_width(2)).point_size(3))?;
+    let bar = 0.8 / chart.values.len().max(1) as f64;
+    for ((number, values), colour) in chart.values.iter().enumerate().zip(COLOURS) {
+        let points = || values.iter().enumerate().filter_map(|(x, y)| Some((x as f64, (*y)?)));
+        if chart.is_ordered {
+            plane.draw_series(LineSeries::new(points(), colour.stroke_width(2)).point_size(3))?;
+        } else {
+            let left = |x: f64| x - 0.4 + bar * number as f64;
+            let bars = points().map(|(x, y)| Rectangle::new([(left(x), 0.0), (left(x) + bar, y)], colour.filled()));
+            plane.draw_series(bars)?;
+        }
     }
     Ok(())
+}
+
+/// Where a column of the overview begins.
+fn left(column: usize) -> i32 {
+    NAMES.0 + CELL.0 * i32::try_from(column).unwrap_or_default()
+}
+
+/// Where a row of the overview begins.
+fn top(row: usize) -> i32 {
+    NAMES.1 + CELL.1 * i32::try_from(row).unwrap_or_default()
+}
+
+/// A table of all detectors and attacks: whole books caught, over all strengths, the darker the more.
+fn overview(evaluation: &Evaluation, path: &Path) -> Outcome {
+    let (attacks, detectors) = (&evaluation.attacks.0, &evaluation.detectors);
+    let (width, height) = (left(attacks.len()) + 10, top(detectors.len()) + 10);
+    let picture = SVGBackend::new(path, (width.cast_unsigned(), height.cast_unsigned())).into_drawing_area();
+    picture.fill(&WHITE)?;
+    let centred = (FONT, 10).into_font().color(&BLACK).pos(Pos::new(HPos::Center, VPos::Center));
+    let upright = (FONT, 12).into_font().transform(FontTransform::Rotate270);
+    for (column, attack) in attacks.iter().enumerate() {
+        let left = left(column);
+        picture.draw(&Text::new(attack.name, (left + 11, NAMES.1 - 6), upright.clone()))?;
+        for detector in 0..detectors.len() {
+            let top = top(detector);
+            let Some(share) = caught(of_attack(evaluation, detector, column, None)) else { continue };
+            let paler = |of: u8| 255 - (f64::from(255 - of) * share / 100.0) as u8;
+            let colour = RGBColor(paler(120), paler(180), paler(220));
+            picture.draw(&Rectangle::new([(left, top), (left + CELL.0 - 1, top + CELL.1 - 1)], colour.filled()))?;
+            let middle = (left + CELL.0 / 2, top + CELL.1 / 2);
+            picture.draw(&Text::new(format!("{share:.0}"), middle, centred.clone()))?;
+        }
+    }
+    for (row, detector) in detectors.iter().enumerate() {
+        let name: String = detector.name.split('@').next().unwrap_or_default().chars().take(36).collect();
+        picture.draw(&Text::new(name, (6, top(row) + 3), (FONT, 12)))?;
+    }
+    Ok(picture.present()?)
 }

@@ -22,13 +22,13 @@ fn percent(part: u64, of: u64) -> String {
 }
 
 /// Precision, recall, and their harmonic mean.
-struct Rates {
-    precision: f64,
+pub(super) struct Rates {
+    pub(super) precision: f64,
     recall: f64,
 }
 
 impl Rates {
-    fn new(right: u64, wrong: u64, wanted: u64) -> Self {
+    pub(super) fn new(right: u64, wrong: u64, wanted: u64) -> Self {
         let part = |of: u64| if of == 0 { 1.0 } else { right as f64 / of as f64 };
         Self { precision: part(right + wrong), recall: part(wanted) }
     }
@@ -51,7 +51,11 @@ pub(super) fn markdown(evaluation: &Evaluation) -> String {
         languages.len(),
         evaluation.seed
     );
-    let sections = [cost, all_copies, pairs_by_relation, whole_books, by_length, by_language, false_alarms];
+    if evaluation.copied < evaluation.shelf.len() {
+        let _ = writeln!(page, "\nCopies were made of {} of the books.", evaluation.copied);
+    }
+    let sections =
+        [cost, all_copies, short_texts, pairs_by_relation, whole_books, by_length, by_language, false_alarms];
     page.push_str(unlisted(evaluation));
     for section in sections {
         section(evaluation, &mut page);
@@ -106,20 +110,46 @@ fn all_copies(evaluation: &Evaluation, page: &mut String) {
     for (number, name) in names(evaluation).enumerate() {
         for length in Length::ALL {
             let count = evaluation.findings.sum(|key| key.detector == number && key.length == length);
-            if count.copies == 0 {
-                continue;
+            if count.copies > 0 {
+                let _ = writeln!(page, "| {name} | {} | {} |", length.name(), rates(count));
             }
-            let Count { copies, caught, accused, false_alarms, .. } = count;
-            let rates = Rates::new(caught, false_alarms, copies).cells();
-            let _ = writeln!(page, "| {name} | {} | {copies} | {caught} | {accused} | {rates} |", length.name());
         }
     }
 }
 
+/// The cells of copies, caught, accused, precision, recall and F.
+fn rates(Count { copies, caught, accused, false_alarms, .. }: Count) -> String {
+    format!("{copies} | {caught} | {accused} | {}", Rates::new(caught, false_alarms, copies).cells())
+}
+
+fn short_texts(evaluation: &Evaluation, page: &mut String) {
+    if evaluation.short.is_empty() {
+        return;
+    }
+    page.push_str(
+        "\n## Short texts\n\nA passage of each book, indexed in its place, and copies of the passages, over all attacks and \
+         strengths, by length in characters. Exact: the percentage of unchanged passages caught.\n\n",
+    );
+    let columns = ["detector", "length", "exact", "copies", "caught", "with false alarms", "precision", "recall", "F"];
+    head(page, &columns, []);
+    for (number, name) in names(evaluation).enumerate() {
+        for (characters, findings) in &evaluation.short {
+            let count = findings.sum(|key| key.detector == number);
+            let exact = findings.sum(|key| key.detector == number && evaluation.is_unchanged(key.attack));
+            let exact = percent(exact.caught, exact.copies);
+            let _ = writeln!(page, "| {name} | {characters} | {exact} | {} |", rates(count));
+        }
+    }
+}
+
+/// A number of pairs.
+type CountOf = fn(&PairsFound) -> u64;
+
 fn pairs_by_relation(evaluation: &Evaluation, page: &mut String) {
     page.push_str(
         "\n## Pairs\n\nUnchanged books. A pair that must match is found if a check of the first book reports the second. A pair \
-         that must not match is an error if a check of either book reports the other.\n\n",
+         that must not match is an error if a check of either book reports the other. Pairs that the list relates only through \
+         other books count neither way.\n\n",
     );
     head(page, &["relation", "pairs"], names(evaluation));
     let rows = &evaluation.pairs.rows;
@@ -132,12 +162,19 @@ fn pairs_by_relation(evaluation: &Evaluation, page: &mut String) {
         }
         page.push('\n');
     }
-    let unrelated = evaluation.detectors.first().map_or(0, |detector| detector.pairs.unrelated);
-    let _ = write!(page, "| none known | {unrelated} |");
-    for Detected { pairs, .. } in &evaluation.detectors {
-        let _ = write!(page, " {} |", pairs.unrelated_named);
+    let unlisted: [(&str, CountOf, CountOf); 2] = [
+        ("through others", |pairs| pairs.through_others, |pairs| pairs.through_others_named),
+        ("none known", |pairs| pairs.unrelated, |pairs| pairs.unrelated_named),
+    ];
+    for (relation, all, named) in unlisted {
+        let pairs = evaluation.detectors.first().map_or(0, |detector| all(&detector.pairs));
+        let _ = write!(page, "| {relation} | {pairs} |");
+        for Detected { pairs, .. } in &evaluation.detectors {
+            let _ = write!(page, " {} |", named(pairs));
+        }
+        page.push('\n');
     }
-    page.push_str("\n\n");
+    page.push('\n');
     head(page, &["detector", "precision", "recall", "F"], []);
     for Detected { name, pairs, .. } in &evaluation.detectors {
         let expected = |row: &usize| rows[*row].expected == Expected::Match;

@@ -7,8 +7,7 @@ use hashbrown::HashMap;
 use sha2::{Digest as _, Sha256};
 
 use super::Signature;
-use super::text::{cleaned, paragraphs};
-use super::words::{Filter, Stem, Stop, Words};
+use super::words::{Filter, Stem, Stop, TextWords};
 
 /// The first line of a lexicon.
 const FIRST: &str = "lapidary-lexicon 1";
@@ -208,8 +207,8 @@ impl LexiconWords {
     /// Counts the words of a document.
     #[must_use]
     pub fn of(&self, text: &str) -> DocumentWords {
-        let text = cleaned(text);
-        let words = Words::of(&paragraphs(&text), self.0);
+        let all = TextWords::of(text);
+        let words = all.kept(all.whole(), self.0);
         let counts = counts(words.iter()).into_iter().map(|(word, count)| (word.to_owned(), count));
         DocumentWords { all: words.len() as u64, counts: counts.collect() }
     }

@@ -23,6 +23,7 @@ mod text;
 mod weighed;
 mod words;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use hashbrown::HashSet;
@@ -33,8 +34,8 @@ use hash::Charset;
 pub use lexicon::{DocumentWords, Lexicon, LexiconCount, LexiconError, LexiconWords};
 use method::Method;
 pub(super) use parameters::{METHODS, SignatureError};
-use text::{cleaned, paragraphs};
-use words::{Filter, Words};
+use words::Filter;
+pub use words::TextWords;
 
 /// A method with its parameters.
 #[derive(Debug)]
@@ -111,11 +112,11 @@ impl Signature {
     }
 
     /// The text's gems, in the order of its strings.
-    pub(super) fn gems(&self, text: &str) -> Vec<PlacedGem> {
+    pub(super) fn gems(&self, words: &TextWords) -> Vec<PlacedGem> {
         let algorithm = self.method.algorithm();
         let mut known = HashSet::new();
         let mut gems = Vec::new();
-        self.each(text, &mut |string| {
+        self.each(words, &mut |string| {
             let gem = match self.size {
                 Size::Short => self.charset.crc32(string).into(),
                 Size::Long => algorithm.hash(string),
@@ -131,7 +132,7 @@ impl Signature {
     pub(super) fn strings(&self, text: &str) -> Vec<String> {
         let mut known = HashSet::new();
         let mut strings = Vec::new();
-        self.each(text, &mut |string| {
+        self.each(&TextWords::of(text), &mut |string| {
             if known.insert(string.to_owned()) {
                 strings.push(string.to_owned());
             }
@@ -140,28 +141,23 @@ impl Signature {
     }
 
     /// Passes on the strings, some of them several times.
-    fn each(&self, text: &str, take: &mut dyn FnMut(&str)) {
-        let text = cleaned(text);
-        self.each_of(&paragraphs(&text), take);
-    }
-
-    fn each_of(&self, paragraphs: &[&str], take: &mut dyn FnMut(&str)) {
+    fn each(&self, words: &TextWords, take: &mut dyn FnMut(&str)) {
         if let Method::Set(members) = &self.method {
             for member in members {
-                member.each_of(paragraphs, &mut |string| take(&format!("{} {string}", member.method.name())));
+                member.each(words, &mut |string| take(&format!("{} {string}", member.method.name())));
             }
             return;
         }
-        let mut each = |paragraphs: &[&str]| {
-            let words = Words::of(paragraphs, self.filter);
+        let mut each = |sentences: Range<usize>| {
+            let words = words.kept(sentences, self.filter);
             if words.len() >= self.min_words.max(1) {
                 self.method.strings(&words, self.lexicon.as_deref(), self.charset, take);
             }
         };
         if self.by_paragraph {
-            paragraphs.chunks(1).for_each(&mut each);
+            words.paragraphs().for_each(&mut each);
         } else {
-            each(paragraphs);
+            each(words.whole());
         }
     }
 }

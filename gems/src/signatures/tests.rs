@@ -14,7 +14,7 @@ use super::method::Method;
 use super::runs::winnowed;
 use super::sentences::sentences;
 use super::text::{cleaned, paragraphs};
-use super::words::{Filter, Stop, Words, words};
+use super::words::{Filter, Stop, TextWords, Words, words};
 use super::{Lexicon, LexiconCount, LexiconWords, METHODS, Signature};
 use crate::Recipe;
 
@@ -91,9 +91,9 @@ proptest! {
         let lexicon = lexicon();
         let characters = cleaned(&text).chars().count();
         for signature in all(&lexicon) {
-            let gems = signature.gems(&text);
+            let gems = signature.gems(&TextWords::of(&text));
             let strings = signature.strings(&text);
-            prop_assert_eq!(&gems, &signature.gems(&text));
+            prop_assert_eq!(&gems, &signature.gems(&TextWords::of(&text)));
             prop_assert!(gems.len() <= strings.len() && strings.is_empty() == gems.is_empty());
             let mut distinct: Vec<u64> = gems.iter().map(|placed| placed.gem.0).collect();
             prop_assert!(distinct.iter().all(|gem| signature.gem_bits() == 64 || gem >> 32 == 0));
@@ -117,13 +117,14 @@ proptest! {
     fn any_text_at_all(text in any::<String>()) {
         let lexicon = lexicon();
         for signature in all(&lexicon) {
-            prop_assert_eq!(signature.gems(&text), signature.gems(&text));
+            prop_assert_eq!(signature.gems(&TextWords::of(&text)), signature.gems(&TextWords::of(&text)));
         }
     }
 
     #[test]
     fn winnowing_is_as_defined(text in "([ab] ){0,60}", k in 1..4_usize, w in 1..9_usize) {
-        let words = Words::of(&[&text], Filter::new(Stop::None, 1));
+        let all = TextWords::of(&text);
+        let words = all.kept(all.whole(), Filter::new(Stop::None, 1));
         let mut is = Vec::new();
         winnowed(&words, k, w, Charset::Utf8, &mut |run| is.push(run.to_owned()));
         prop_assert_eq!(is, winnowed_plainly(&words, k, w));
@@ -133,7 +134,7 @@ proptest! {
     fn any_words_have_stems(text in "([a-zäöüßàéèçñøåа-яа-яα-ωάέή\u{600}-\u{6ff}\u{b80}-\u{bff}]{1,9} ){1,20}|\\PC{0,40}") {
         for language in "ar da de el en es fi fr hu it nl no pt ro ru sv ta tr".split(' ') {
             let name = format!("sum;stem=snowball:{language}");
-            Signature::named(&name, None).expect("a language").gems(&text);
+            Signature::named(&name, None).expect("a language").gems(&TextWords::of(&text));
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::ops::Range;
 use std::str::FromStr;
 use std::sync::LazyLock;
 
@@ -10,6 +11,7 @@ use rust_stemmers::{Algorithm, Stemmer};
 
 use super::characters::{Folded, folded};
 use super::sentences::sentences;
+use super::text::{cleaned, paragraphs};
 
 /// Passes on the words of a piece of cleaned text, in order.
 pub(super) fn words(text: &str, mut take: impl FnMut(&str)) {
@@ -182,17 +184,52 @@ pub(super) struct Words {
     sentences: Vec<usize>,
 }
 
-impl Words {
-    pub(super) fn of(paragraphs: &[&str], filter: Filter) -> Self {
+/// All words of a text: what several signatures of one text have in common. Computing it takes longer than what a signature
+/// does with it.
+#[derive(Debug)]
+pub struct TextWords {
+    words: Words,
+    /// The number of sentences up to the end of each paragraph.
+    paragraphs: Vec<usize>,
+}
+
+impl TextWords {
+    /// The words of a text.
+    #[must_use]
+    pub fn of(text: &str) -> Self {
+        let (text, mut all, mut ends) = (cleaned(text), Words::default(), Vec::new());
+        for paragraph in paragraphs(&text) {
+            for sentence in sentences(paragraph) {
+                words(sentence, |word| all.push(word));
+                all.end_sentence();
+            }
+            ends.push(all.sentences.len());
+        }
+        Self { words: all, paragraphs: ends }
+    }
+
+    /// The sentences of the whole text.
+    pub(super) fn whole(&self) -> Range<usize> {
+        0..self.words.sentences.len()
+    }
+
+    /// The sentences of each paragraph.
+    pub(super) fn paragraphs(&self) -> impl Iterator<Item = Range<usize>> {
+        let starts = std::iter::once(0).chain(self.paragraphs.iter().copied());
+        starts.zip(&self.paragraphs).map(|(start, end)| start..*end)
+    }
+
+    /// The words of these sentences that count.
+    pub(super) fn kept(&self, sentences: Range<usize>, filter: Filter) -> Words {
         let stemmer = match filter.stem {
             Stem::Snowball(language) => Some(Stemmer::create(LANGUAGES[language].1)),
             _ => None,
         };
-        let mut kept = Self::default();
-        for sentence in paragraphs.iter().flat_map(|paragraph| sentences(paragraph)) {
-            words(sentence, |word| {
+        let mut kept = Words::default();
+        for (first, count) in self.words.sentences().skip(sentences.start).take(sentences.len()) {
+            for word in (first..first + count).map(|word| self.words.run(word, 1)) {
                 if filter.stop.has(word) {
-                    return;
+                    continue;
                 }
                 let stem = match (filter.stem, &stemmer) {
                     (Stem::Prefix(characters), _) => {
@@ -205,12 +242,19 @@ impl Words {
                 if !stem.is_empty() && stem.chars().count() >= filter.min_len {
                     kept.push(&stem);
                 }
-            });
-            if kept.sentences.last().copied().unwrap_or_default() < kept.len() {
-                kept.sentences.push(kept.len());
             }
+            kept.end_sentence();
         }
         kept
+    }
+}
+
+impl Words {
+    /// Ends a sentence, unless it has no word.
+    fn end_sentence(&mut self) {
+        if self.sentences.last().copied().unwrap_or_default() < self.len() {
+            self.sentences.push(self.len());
+        }
     }
 
     fn push(&mut self, word: &str) {
