@@ -97,6 +97,7 @@ fn each_role_may_do_its_own() {
         ("GET", "/v1/doctor", Value::Null, [401, 403, 403, 403, 200]),
         ("GET", "/v1/jobs", Value::Null, [401, 403, 403, 403, 200]),
         ("POST", "/v1/jobs", json!({ "kind": "verify" }), [401, 403, 403, 403, 202]),
+        ("GET", "/v1/jobs/99/groups", Value::Null, [401, 403, 403, 403, 404]),
         ("GET", "/v1/keys", Value::Null, [401, 403, 403, 403, 200]),
         ("DELETE", "/v1/keys/nobody", Value::Null, [401, 403, 403, 403, 404]),
         ("PATCH", CHECK, Value::Null, [405, 405, 405, 405, 405]),

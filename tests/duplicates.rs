@@ -6,9 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread::sleep;
+use std::time::Duration;
 
-use common::{Folder, command, prose, run};
+use common::{Folder, Server, command, prose, run};
 use serde_json::{Value, json};
+use ureq::Agent;
 
 const NOTHING: &[&str] = &[];
 
@@ -222,4 +225,52 @@ fn disabled_books_are_left_out() {
     assert_eq!(lines.len(), 1);
     let names: Vec<&str> = lines[0]["files"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
     assert_eq!((names.len(), names[0], names[107]), (108, "many/002", "many/109"));
+}
+
+/// A job on a server finds what the command finds, in all libraries or in one.
+#[test]
+fn a_job_finds_the_groups_of_a_catalogue() {
+    let folder = Folder::new();
+    let (books, data) = (shelf(&folder), folder.data());
+    run("ingest --data {} --id path --library one --rights protected {}", &[&data, &books]).expect(0);
+    let copy = folder.file("copy/novel-copy.txt", prose(1, 3_000));
+    run("ingest --data {} --library two --rights protected {}", &[&data, &copy]).expect(0);
+    let expected = run("duplicates --json --data {}", &[&data]).expect(0).json();
+    let server = Server::start(&data);
+    let agent: Agent = Agent::config_builder().http_status_as_error(false).build().into();
+    let get = |path: &str| -> Value {
+        agent.get(format!("{}{path}", server.url)).call().unwrap().body_mut().read_json().unwrap()
+    };
+    let found = |task: Value| {
+        let started = agent.post(format!("{}/v1/jobs", server.url)).send_json(task).unwrap();
+        let job: Value = started.into_body().read_json().unwrap();
+        let path = format!("/v1/jobs/{}", job["id"]);
+        while get(&path)["state"] == "running" {
+            sleep(Duration::from_millis(20));
+        }
+        (get(&path), get(&format!("{path}/groups")))
+    };
+    let ids = |group: &Value| {
+        let books = group["books"].as_array().unwrap().iter();
+        books.map(|book| format!("{}/{}", book["library"].as_str().unwrap(), book["id"].as_str().unwrap())).collect()
+    };
+    let (job, page) = found(json!({ "kind": "duplicates" }));
+    assert_eq!((&job["state"], &job["result"]), (&json!("done"), &json!({ "groups": 2, "duplicates": 7 })));
+    let groups: BTreeSet<BTreeSet<String>> = page["groups"].as_array().unwrap().iter().map(ids).collect();
+    let wanted = |line: &Value| {
+        let files = line["files"].as_array().unwrap().iter();
+        files.map(|file| file.as_str().unwrap().to_owned()).collect::<BTreeSet<_>>()
+    };
+    assert_eq!(groups, expected.iter().map(wanted).collect());
+    let pairs = |group: &Value, of: &str| group[of].as_array().unwrap().len();
+    let all = |groups: &[Value]| groups.iter().map(|group| pairs(group, "pairs")).sum::<usize>();
+    assert_eq!(all(page["groups"].as_array().unwrap()), all(&expected));
+
+    let (later, page) = found(json!({ "kind": "duplicates", "library": "one" }));
+    assert_eq!(later["result"], json!({ "groups": 2, "duplicates": 6 }));
+    assert!(!page.to_string().contains("novel-copy"), "{page}");
+    let replaced = get(&format!("/v1/jobs/{}/groups", job["id"]));
+    assert!(replaced["detail"].as_str().unwrap().contains("a later job replaced the groups"), "{replaced}");
+    let (_, none) = found(json!({ "kind": "duplicates", "since": "2100-01-01T00:00:00Z" }));
+    assert_eq!(none["groups"], json!([]));
 }

@@ -1,5 +1,6 @@
 //! Jobs: long work that a server does on its own.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -7,6 +8,9 @@ use jiff::Timestamp;
 use lapidary_gems::{Recipe, RecipeError, RecipeName};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+
+use super::BookRef;
+use crate::index::Library;
 
 /// The task of a job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -50,6 +54,20 @@ pub enum Task {
     },
     /// Compacts the store into its smallest and fastest form.
     Compact {},
+    /// Finds the groups of books that have text in common.
+    Duplicates {
+        /// Compare only the books of this library.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schema(value_type = Option<String>)]
+        library: Option<Library>,
+        /// Compare by the gems of this recipe; without it, of the default.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schema(value_type = Option<String>)]
+        recipe: Option<RecipeName>,
+        /// Find only duplicates of the books that changed at this time or later.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        since: Option<Timestamp>,
+    },
 }
 
 impl Task {
@@ -62,6 +80,7 @@ impl Task {
             Self::Verify { .. } => "verify",
             Self::Backup { .. } => "backup",
             Self::Compact {} => "compact",
+            Self::Duplicates { .. } => "duplicates",
         }
     }
 }
@@ -170,6 +189,8 @@ pub enum JobResult {
     BackedUp(BackedUp),
     /// Of a compaction.
     Compacted(Compacted),
+    /// Of a search for duplicates.
+    Grouped(Grouped),
 }
 
 /// The result of a re-index.
@@ -232,6 +253,60 @@ pub struct Compacted {
     pub bytes: u64,
     /// Size on disk before, in bytes.
     pub bytes_before: u64,
+}
+
+/// The result of a search for duplicates. `GET /v1/jobs/{id}/groups` returns the groups.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Grouped {
+    /// Number of groups.
+    pub groups: u64,
+    /// Number of books in them.
+    pub duplicates: u64,
+}
+
+/// Books that have text in common, directly or through others.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DuplicateGroup {
+    /// Number of books in the group when the job ended.
+    pub size: u32,
+    /// The first 1,000 of them that still exist.
+    pub books: Vec<BookRef>,
+    /// The place in `books` of the copy to keep.
+    pub best: u32,
+    /// Why it is the best.
+    #[schema(value_type = String)]
+    pub reason: Cow<'static, str>,
+    /// What connects these books.
+    pub pairs: Vec<DuplicatePair>,
+}
+
+/// Two books that have text in common.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DuplicatePair {
+    /// The place of one in `books`.
+    pub a: u32,
+    /// The place of the other.
+    pub b: u32,
+    /// How the first relates to the second: `identical`, `same_text`, `part_of_book`, `contains_book` or `overlap`.
+    #[schema(value_type = String)]
+    pub relation: Cow<'static, str>,
+    /// The share of the gems of `a` that `b` has, from 0 to 1.
+    pub share_of_a: f64,
+    /// The share of the gems of `b` that `a` has, from 0 to 1.
+    pub share_of_b: f64,
+}
+
+/// A page of groups.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct DuplicateGroups {
+    /// The groups, in the order in which their first books were added.
+    pub groups: Vec<DuplicateGroup>,
+    /// What to give as `after` for the next page, if there may be one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<u32>,
 }
 
 /// All jobs.

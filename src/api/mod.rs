@@ -28,8 +28,8 @@ pub use decisions::{Decision, DecisionPage, Filed, NewDecision, Ruling};
 pub use doctor::{Concern, Finding, Findings};
 pub use export::{ExportBook, ExportDecision, ExportEnd, ExportGem, ExportHeader, ExportLine};
 pub use jobs::{
-    BackedUp, Compacted, CutFrom, Dropped, Job, JobResult, JobState, Jobs, RecipeChoice, Recut, Reindexed, Task,
-    Verified,
+    BackedUp, Compacted, CutFrom, Dropped, DuplicateGroup, DuplicateGroups, DuplicatePair, Grouped, Job, JobResult,
+    JobState, Jobs, RecipeChoice, Recut, Reindexed, Task, Verified,
 };
 pub use keys::{Key, Keys, MadeKey, NewKey, Rotation};
 pub use problem::Problem;

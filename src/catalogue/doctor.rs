@@ -158,6 +158,7 @@ fn of_job(job: &Job) -> Option<Finding> {
                 Task::Backup { .. } => "lapidary backup TARGET --to DIR".to_owned(),
                 Task::Verify { .. } => "lapidary verify TARGET".to_owned(),
                 Task::Compact {} => "lapidary compact TARGET".to_owned(),
+                Task::Duplicates { .. } => "lapidary duplicates TARGET".to_owned(),
                 Task::DropRecipe { recipe } => format!("lapidary drop-recipe TARGET {recipe}"),
                 Task::Reindex { recipe, .. } => match recipe.recipe() {
                     Ok(recipe) => reindex(&recipe, false),

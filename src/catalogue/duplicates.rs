@@ -9,8 +9,8 @@ use super::check::today;
 use super::checking::Stored;
 use super::pages::pages;
 use super::{Catalogue, CatalogueError};
-use crate::duplicates::{Group, Pair, group};
-use crate::index::{BookNo, Limits, Outline, Record, Snapshot, StoreError, Watch};
+use crate::duplicates::{Group, Grouping, Pair};
+use crate::index::{BookNo, Library, Limits, Outline, Record, Snapshot, StoreError, Watch};
 use crate::matching::{LookedUp, Question, Relation, RuleChanges, candidates, judge};
 
 /// Which duplicates to look for.
@@ -22,6 +22,8 @@ pub struct DuplicateOptions {
     pub rule: RuleChanges,
     /// Look only for duplicates of the books that changed at this time or later.
     pub since: Option<Timestamp>,
+    /// Compare only the books of this library; if `None`, all books.
+    pub library: Option<Library>,
 }
 
 /// A gem in more books than this does not connect them. Without a bound, a notice that 100,000 books begin with would
@@ -29,6 +31,8 @@ pub struct DuplicateOptions {
 const COMMON_CAP: u32 = 500;
 /// A book with at least this many earlier copies to the letter is only paired with the first of them.
 const MANY_COPIES: u32 = 100;
+/// Of a book that has text in common with more earlier books than this, the pairs that have most in common.
+const MOST_PAIRS: usize = 100;
 
 /// Books that have text in common.
 #[derive(Debug, Clone)]
@@ -48,35 +52,54 @@ impl Catalogue {
     /// [`CatalogueError::NoSuchRecipe`], and the errors of the store and of `watch`.
     pub fn duplicates(&self, options: &DuplicateOptions, watch: Watch<'_>) -> Result<Vec<Duplicates>, CatalogueError> {
         let snapshot = &*self.store.snapshot();
-        let known = snapshot.recipes();
-        let recipe = match &options.recipe {
-            None => known.first(),
-            Some(name) => Some(
-                known
-                    .iter()
-                    .find(|known| known.name() == name)
-                    .ok_or_else(|| CatalogueError::no_such_recipe(name, &known))?,
-            ),
-        };
-        let Some(recipe) = recipe else { return Ok(Vec::new()) };
-        let rule = options.rule;
-        let rule = RuleChanges { common_cap: rule.common_cap.or(Some(COMMON_CAP)), ..rule }.on(recipe.rule());
+        let Some(wanted) = Wanted::new(snapshot, options)? else { return Ok(Vec::new()) };
+        let search = Search { snapshot, wanted: &wanted };
         let all = snapshot.libraries()?.iter().map(|library| library.books).sum();
-        let recent = options.since.map(|since| recent(snapshot, since)).transpose()?;
-        let search = Search { snapshot, recipe, rule, recent };
-        let (mut pairs, mut done) = (Vec::new(), 0);
+        let (mut grouping, mut done) = (Grouping::default(), 0);
         for books in pages(snapshot) {
             watch(done, all)?;
             let books = books?;
             done += books.len() as u64;
-            let found: Vec<Vec<Pair<BookNo>>> = books
-                .par_iter()
-                .filter(|(number, _)| search.recent.as_ref().is_none_or(|recent| recent.contains(number)))
-                .map(|(number, record)| search.others(*number, record))
-                .collect::<Result<_, CatalogueError>>()?;
-            pairs.extend(found.into_iter().flatten().map(|pair| pair.renumbered(|number| number.0)));
+            search.pairs(&books)?.into_iter().for_each(|pair| grouping.add(pair));
         }
-        group(pairs).into_iter().map(|group| search.with_records(group)).collect()
+        grouping.groups().into_iter().map(|group| Duplicates::read(snapshot, group)).collect()
+    }
+}
+
+/// Which books are compared, and how.
+pub(super) struct Wanted {
+    recipe: Recipe,
+    rule: Rule,
+    library: Option<Library>,
+    /// If not all books are compared with others, those that are.
+    recent: Option<HashSet<BookNo>>,
+}
+
+impl Wanted {
+    /// `None` if there are no recipes, and so no books with gems.
+    pub(super) fn new(snapshot: &dyn Snapshot, options: &DuplicateOptions) -> Result<Option<Self>, CatalogueError> {
+        let mut known = snapshot.recipes();
+        let at = options.recipe.as_ref().map_or(Some(0), |name| known.iter().position(|known| known.name() == name));
+        let Some(at) = at else {
+            return Err(options
+                .recipe
+                .as_ref()
+                .map_or(CatalogueError::NoText, |name| CatalogueError::no_such_recipe(name, &known)));
+        };
+        if known.is_empty() {
+            return Ok(None);
+        }
+        let (recipe, rule) = (known.swap_remove(at), options.rule);
+        let rule = RuleChanges { common_cap: rule.common_cap.or(Some(COMMON_CAP)), ..rule }.on(recipe.rule());
+        let recent = options.since.map(|since| recent(snapshot, since)).transpose()?;
+        Ok(Some(Self { recipe, rule, library: options.library.clone(), recent }))
+    }
+
+    /// Whether a book is compared with others.
+    fn is_compared(&self, number: BookNo, record: &Record) -> bool {
+        self.library.as_ref().is_none_or(|library| *library == record.key.library)
+            && self.recent.as_ref().is_none_or(|recent| recent.contains(&number))
+            && !record.is_disabled()
     }
 }
 
@@ -89,27 +112,33 @@ fn recent(snapshot: &dyn Snapshot, since: Timestamp) -> Result<HashSet<BookNo>, 
     Ok(recent)
 }
 
-struct Search<'a> {
-    snapshot: &'a dyn Snapshot,
-    recipe: &'a Recipe,
-    rule: Rule,
-    /// If not all books are compared with others, those that are.
-    recent: Option<HashSet<BookNo>>,
+pub(super) struct Search<'a> {
+    pub(super) snapshot: &'a dyn Snapshot,
+    pub(super) wanted: &'a Wanted,
 }
 
 impl Search<'_> {
+    /// The pairs of these books and others, each pair with the book that it is not left to.
+    pub(super) fn pairs(&self, books: &[(BookNo, Record)]) -> Result<Vec<Pair<u32>>, CatalogueError> {
+        let found: Vec<Vec<Pair<BookNo>>> = books
+            .par_iter()
+            .filter(|(number, record)| self.wanted.is_compared(*number, record))
+            .map(|(number, record)| self.others(*number, record))
+            .collect::<Result<_, CatalogueError>>()?;
+        Ok(found.into_iter().flatten().map(|pair| pair.renumbered(|number| number.0)).collect())
+    }
+
     /// Whether a pair of books is left to the other book. Each pair is so compared once.
     fn is_left(&self, number: BookNo, other: BookNo) -> bool {
-        other == number || (other > number && self.recent.as_ref().is_none_or(|recent| recent.contains(&other)))
+        let recent = self.wanted.recent.as_ref();
+        other == number || (other > number && recent.is_none_or(|recent| recent.contains(&other)))
     }
 
     /// The books that have text in common with this one.
     fn others(&self, number: BookNo, record: &Record) -> Result<Vec<Pair<BookNo>>, CatalogueError> {
-        if record.is_disabled() {
-            return Ok(Vec::new());
-        }
-        let reader = Stored { snapshot: self.snapshot, recipe: self.recipe.name(), is_new: false };
-        let gems = self.snapshot.gems(self.recipe.name(), number)?.unwrap_or_default();
+        let Wanted { recipe, rule, library, .. } = self.wanted;
+        let reader = Stored { snapshot: self.snapshot, recipe: recipe.name(), is_new: false };
+        let gems = self.snapshot.gems(recipe.name(), number)?.unwrap_or_default();
         let probes: Vec<Probe> = gems.into_iter().map(|placed| Probe { placed, kept: true }).collect();
         let digests: Vec<String> =
             [Some(&record.digest), record.clean_digest.as_ref()].into_iter().flatten().cloned().collect();
@@ -119,11 +148,11 @@ impl Search<'_> {
         }
         let is_left_out = |other: BookNo, _: &Outline| self.is_left(number, other);
         let question = Question {
-            recipe: self.recipe,
-            rule: &self.rule,
+            recipe,
+            rule,
             probes: &probes,
             digests: &digests,
-            library: None,
+            library: library.as_ref(),
             is_left_out: &is_left_out,
             day: today(),
             is_allowed: &|_| false,
@@ -148,13 +177,18 @@ impl Search<'_> {
             let (a, b, identical) = (number, found.number, found.identical);
             pairs.push(Pair { a, b, identical, relation, share_of_a, share_of_b });
         }
+        if pairs.len() > MOST_PAIRS {
+            let share = |pair: &Pair<BookNo>| pair.share_of_a.max(pair.share_of_b);
+            pairs.sort_by(|a, b| share(b).total_cmp(&share(a)).then(a.b.cmp(&b.b)));
+            pairs.truncate(MOST_PAIRS);
+        }
         Ok(pairs)
     }
 
     /// The first of very many earlier books with the same text that are not disabled.
     fn first_of_many(&self, number: BookNo, digests: &[String]) -> Result<Option<BookNo>, CatalogueError> {
         for digest in digests {
-            let limits = Limits { cap: MANY_COPIES, fewest: 0, library: None };
+            let limits = Limits { cap: MANY_COPIES, fewest: 0, library: self.wanted.library.as_ref() };
             let copies = self.snapshot.with_digest(digest, limits)?;
             let earlier: Vec<BookNo> = copies.into_iter().filter(|copy| *copy < number).collect();
             if earlier.len() < MANY_COPIES as usize {
@@ -171,18 +205,18 @@ impl Search<'_> {
         }
         Ok(None)
     }
-
-    /// Reads the records of a group. A book that was removed meanwhile is left out.
-    fn with_records(&self, group: Group) -> Result<Duplicates, CatalogueError> {
-        let numbers: Vec<BookNo> = group.members.iter().map(|number| BookNo(*number)).collect();
-        let records = self.snapshot.fetch(&numbers)?;
-        let books: Vec<(u32, Record)> =
-            group.members.iter().zip(records).filter_map(|(number, record)| Some((*number, record?))).collect();
-        Ok(Duplicates::of(books, group.pairs))
-    }
 }
 
 impl Duplicates {
+    /// Reads the records of a group. A book that was removed meanwhile is left out.
+    pub(super) fn read(snapshot: &dyn Snapshot, group: Group) -> Result<Self, CatalogueError> {
+        let numbers: Vec<BookNo> = group.members.iter().map(|number| BookNo(*number)).collect();
+        let records = snapshot.fetch(&numbers)?;
+        let books: Vec<(u32, Record)> =
+            group.members.iter().zip(records).filter_map(|(number, record)| Some((*number, record?))).collect();
+        Ok(Self::of(books, group.pairs))
+    }
+
     /// The books with their numbers in `pairs`, in the order in which they are given.
     fn of(books: Vec<(u32, Record)>, pairs: Vec<Pair<u32>>) -> Self {
         let places: HashMap<u32, u32> = (0..).zip(&books).map(|(place, (number, _))| (*number, place)).collect();

@@ -179,7 +179,7 @@ impl Duplicates {
 
     fn groups(&self, catalogue: &Catalogue, name_of: impl Fn(&Record) -> FileName) -> Result<Vec<Copies>, Failure> {
         let (recipe, rule) = (self.recipe.as_ref().map(|recipe| recipe.name().clone()), self.rule.changes());
-        let options = DuplicateOptions { recipe, rule, since: self.since };
+        let options = DuplicateOptions { recipe, rule, since: self.since, library: None };
         let bar = bar("comparing");
         let found = catalogue.duplicates(&options, &|done, all| {
             bar.set_length(all);

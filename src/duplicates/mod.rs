@@ -4,12 +4,14 @@ mod best;
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::matching::Relation;
 
 pub use best::{Copy, Merit, best};
 
 /// Two texts with passages in common. `a` and `b` are positions in a list of texts, or any other numbers of theirs.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Pair<N> {
     /// One text.
     pub a: N,
@@ -48,7 +50,7 @@ impl<N> Pair<N> {
 }
 
 /// Texts that are connected by pairs.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Group {
     /// The texts, in order.
     pub members: Vec<u32>,
@@ -56,29 +58,47 @@ pub struct Group {
     pub pairs: Vec<Pair<u32>>,
 }
 
-/// Puts texts that are connected by pairs, directly or through others, into groups. The groups are in the order of their
-/// first members.
-#[must_use]
-pub fn group(mut pairs: Vec<Pair<u32>>) -> Vec<Group> {
-    pairs.sort_unstable_by_key(|pair| (pair.a, pair.b));
-    let mut parents: BTreeMap<u32, u32> = BTreeMap::new();
-    for pair in &pairs {
-        let (a, b) = (root(&mut parents, pair.a), root(&mut parents, pair.b));
+/// Texts being put into groups: texts of one group are connected by pairs, directly or through others.
+#[derive(Debug, Default)]
+pub struct Grouping {
+    /// Of each text, another one of its group; of the smallest, itself.
+    parents: BTreeMap<u32, u32>,
+    pairs: Vec<Pair<u32>>,
+}
+
+/// Once there are so many pairs, which take about 160 MB, those between members of one group are left out.
+const MOST_PAIRS: usize = 4_000_000;
+
+impl Grouping {
+    /// Adds a pair, with the smaller number first. Adding it again changes nothing.
+    pub fn add(&mut self, pair: Pair<u32>) {
+        let (a, b) = (root(&mut self.parents, pair.a), root(&mut self.parents, pair.b));
         // The smallest member represents its group.
-        parents.insert(a.max(b), a.min(b));
+        self.parents.insert(a.max(b), a.min(b));
+        if a != b || self.pairs.len() < MOST_PAIRS {
+            self.pairs.push(pair);
+        }
     }
-    let members: Vec<u32> = parents.keys().copied().collect();
-    let mut groups: BTreeMap<u32, Group> = BTreeMap::new();
-    let empty = || Group { members: Vec::new(), pairs: Vec::new() };
-    for member in members {
-        let root = root(&mut parents, member);
-        groups.entry(root).or_insert_with(empty).members.push(member);
+
+    /// The groups, in the order of their first members.
+    #[must_use]
+    pub fn groups(self) -> Vec<Group> {
+        let Self { mut parents, mut pairs } = self;
+        pairs.sort_unstable_by_key(|pair| (pair.a, pair.b));
+        pairs.dedup_by_key(|pair| (pair.a, pair.b));
+        let members: Vec<u32> = parents.keys().copied().collect();
+        let mut groups: BTreeMap<u32, Group> = BTreeMap::new();
+        let empty = || Group { members: Vec::new(), pairs: Vec::new() };
+        for member in members {
+            let root = root(&mut parents, member);
+            groups.entry(root).or_insert_with(empty).members.push(member);
+        }
+        for pair in pairs {
+            let root = root(&mut parents, pair.a);
+            groups.entry(root).or_insert_with(empty).pairs.push(pair);
+        }
+        groups.into_values().collect()
     }
-    for pair in pairs {
-        let root = root(&mut parents, pair.a);
-        groups.entry(root).or_insert_with(empty).pairs.push(pair);
-    }
-    groups.into_values().collect()
 }
 
 /// The representative of a text's group. Shortens the way to it (path halving, Tarjan and van Leeuwen 1984).
@@ -100,7 +120,7 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::{Group, Pair, Relation, group};
+    use super::{Group, Grouping, Pair, Relation};
 
     fn pair(a: u32, b: u32) -> Pair<u32> {
         Pair { a, b, identical: false, relation: Relation::PartOfBook, share_of_a: 1.0, share_of_b: 0.25 }
@@ -135,7 +155,11 @@ mod tests {
         #[test]
         fn groups_are_what_can_be_reached(pairs in prop::collection::btree_set((0..30_u32, 0..30_u32), 0..40)) {
             let pairs: Vec<(u32, u32)> = pairs.into_iter().filter(|(a, b)| a < b).collect();
-            let groups = group(pairs.iter().rev().map(|&(a, b)| pair(a, b)).collect());
+            let mut grouping = Grouping::default();
+            for (a, b) in pairs.iter().rev().chain(pairs.first()) {
+                grouping.add(pair(*a, *b));
+            }
+            let groups = grouping.groups();
             let all: BTreeSet<u32> = pairs.iter().flat_map(|&(a, b)| [a, b]).collect();
             prop_assert_eq!(groups.iter().map(|group| group.members.len()).sum::<usize>(), all.len());
             prop_assert_eq!(groups.iter().map(|group| group.pairs.len()).sum::<usize>(), pairs.len());

@@ -25,6 +25,8 @@ pub enum Table {
     Harvests,
     /// What the catalogue is a copy of: one row with an empty key (`catalogue/copy.rs`).
     Copy,
+    /// What the last job found that looked for duplicates, by its number (`catalogue/jobs/duplicates.rs`).
+    Duplicates,
 }
 
 impl Table {
@@ -43,6 +45,7 @@ impl Table {
             Self::Sources => "source",
             Self::Harvests => "harvest",
             Self::Copy => "copy",
+            Self::Duplicates => "duplicates",
         }
     }
 }

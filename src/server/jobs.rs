@@ -3,7 +3,9 @@
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Path, Payload};
 use actix_web::{HttpRequest, HttpResponse};
+use serde::Deserialize;
 use serde_json::json;
+use utoipa::IntoParams;
 use utoipa::openapi::path::HttpMethod::{Delete, Get, Post};
 
 use super::State;
@@ -13,9 +15,22 @@ use super::calls::{Call, TEXT, file, json, text};
 use super::parameters;
 use super::problem::Problem;
 use super::work::{Answer, work, work_shared};
-use crate::api::{Job, Jobs, Recut, Task};
+use crate::api::{DuplicateGroups, Job, Jobs, Recut, Task};
 use crate::error::ErrorCode;
 use crate::extract::Whole;
+
+/// The default number of groups per page.
+const PAGE: usize = 100;
+
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+struct Wanted {
+    /// `next` of the page before
+    after: Option<u32>,
+    /// The maximum number of groups, from 1 to 1000
+    #[param(minimum = 1, maximum = 1000)]
+    limit: Option<usize>,
+}
 
 pub(super) fn calls() -> Vec<Call> {
     vec![
@@ -29,6 +44,7 @@ pub(super) fn calls() -> Vec<Call> {
             .about("One job of a kind runs at a time. A re-index from sources waits until the text of every book was sent.")
             .takes([json::<Task>().examples([
                 ("compact", json!({ "kind": "compact" })),
+                ("duplicates", json!({ "kind": "duplicates" })),
                 ("reindex", json!({ "kind": "reindex", "recipe": "hardened-fine", "from": "sources" })),
                 ("verify", json!({ "kind": "verify" })),
             ])])
@@ -39,6 +55,11 @@ pub(super) fn calls() -> Vec<Call> {
             "The job",
             [json::<Job>()],
         ),
+        Call::new(Get, "/v1/jobs/{id}/groups", Admin, groups)
+            .named("duplicate_groups", "List the groups that a job of the kind `duplicates` found")
+            .about("The next job of that kind replaces them.")
+            .query::<Wanted>()
+            .answers(200, "A page of groups", [json::<DuplicateGroups>()]),
         Call::new(Post, "/v1/libraries/{library}/recut/{id:.*}", Ingest, recut)
             .named("recut", "Send a text that a re-index is waiting for")
             .takes([text("text/plain").example(TEXT), file()])
@@ -58,6 +79,13 @@ async fn all(state: Data<State>) -> Result<HttpResponse, Problem> {
 async fn get(id: Path<String>, state: Data<State>) -> Result<HttpResponse, Problem> {
     let id = number(&id)?;
     work(&state, move |catalogue| Answer::ok(&catalogue.job(id)?)).await
+}
+
+async fn groups(id: Path<String>, request: HttpRequest, state: Data<State>) -> Result<HttpResponse, Problem> {
+    let id = number(&id)?;
+    let Wanted { after, limit } = parameters::query(request.query_string(), "after and limit")?;
+    let limit = parameters::limit(limit.unwrap_or(PAGE), 1)?;
+    work(&state, move |catalogue| Answer::ok(&catalogue.duplicate_groups(id, after, limit)?)).await
 }
 
 async fn cancel(id: Path<String>, state: Data<State>) -> Result<HttpResponse, Problem> {

@@ -6,8 +6,9 @@ use jiff::Timestamp;
 use lapidary_gems::{Recipe, RecipeName};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::api::{self, BackedUp, Compacted, Dropped, JobResult, JobState, RecipeChoice, Reindexed, Verified};
+use crate::api::{self, BackedUp, Compacted, Dropped, Grouped, JobResult, JobState, RecipeChoice, Reindexed, Verified};
 use crate::catalogue::CatalogueError;
+use crate::index::Library;
 
 /// Where backups may be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,6 +68,15 @@ pub(super) enum Task {
     Verify { fix: bool },
     Backup { to: PathBuf, keep: u32 },
     Compact {},
+    Duplicates(SoughtDuplicates),
+}
+
+/// Which duplicates to find.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct SoughtDuplicates {
+    pub library: Option<Library>,
+    pub recipe: Option<RecipeName>,
+    pub since: Option<Timestamp>,
 }
 
 /// How to make a recipe the default.
@@ -129,6 +139,7 @@ pub(super) enum Outcome {
     Verified { faults: Vec<String>, found: Option<Vec<String>>, lost: Option<Vec<String>> },
     BackedUp { backup: u32, bytes: u64, kept: usize },
     Compacted { bytes: u64, bytes_before: u64 },
+    Grouped { groups: u64, duplicates: u64 },
 }
 
 /// Reads a recipe from its definition, or from its name, which earlier versions stored for a built-in recipe.
@@ -192,6 +203,9 @@ impl TryFrom<api::Task> for Task {
             api::Task::Verify { fix } => Self::Verify { fix },
             api::Task::Backup { to, keep } => Self::Backup { to, keep },
             api::Task::Compact {} => Self::Compact {},
+            api::Task::Duplicates { library, recipe, since } => {
+                Self::Duplicates(SoughtDuplicates { library, recipe, since })
+            }
         })
     }
 }
@@ -216,6 +230,9 @@ impl From<Task> for api::Task {
             Task::Verify { fix } => Self::Verify { fix },
             Task::Backup { to, keep } => Self::Backup { to, keep },
             Task::Compact {} => Self::Compact {},
+            Task::Duplicates(SoughtDuplicates { library, recipe, since }) => {
+                Self::Duplicates { library, recipe, since }
+            }
         }
     }
 }
@@ -230,6 +247,7 @@ impl From<Outcome> for JobResult {
             Outcome::Verified { faults, found, lost } => Self::Verified(Verified { faults, found, lost }),
             Outcome::BackedUp { backup, bytes, kept } => Self::BackedUp(BackedUp { backup, bytes, kept }),
             Outcome::Compacted { bytes, bytes_before } => Self::Compacted(Compacted { bytes, bytes_before }),
+            Outcome::Grouped { groups, duplicates } => Self::Grouped(Grouped { groups, duplicates }),
         }
     }
 }
@@ -288,6 +306,10 @@ mod tests {
                 done(json!({ "backup": 1, "bytes": 5, "kept": 2 })),
             ),
             (json!({ "kind": "compact" }), done(json!({ "bytes": 5, "bytes_before": 9 }))),
+            (
+                json!({ "kind": "duplicates", "library": "mine", "recipe": null, "since": null }),
+                done(json!({ "groups": 1, "duplicates": 2 })),
+            ),
         ];
         for (task, end) in jobs {
             let layout = stored(&task, &end);

@@ -3,6 +3,7 @@
 //! A job is stored with its progress from the start, so it resumes where it was when the catalogue is served again.
 //! Only one job of each kind runs at a time. Each has its own thread, and all run alongside checks and changes.
 
+mod duplicates;
 mod job;
 mod reindex;
 
@@ -188,6 +189,7 @@ impl Catalogue {
             }
             Task::Verify { .. } => Ok(self.administration(VERIFICATION).map(|_| ())?),
             Task::Compact {} => Ok(self.administration(COMPACTION).map(|_| ())?),
+            Task::Duplicates(sought) => self.approve_duplicates(sought),
         }
     }
 
@@ -301,6 +303,7 @@ impl Editor<'_> {
                 store.compact(&|done, total| work.step(done, total))?;
                 Ok(Outcome::Compacted { bytes: store.bytes()?, bytes_before })
             }
+            Task::Duplicates(sought) => self.find_duplicates(sought, job, work),
         }
     }
 }

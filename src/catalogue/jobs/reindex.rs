@@ -43,7 +43,7 @@ pub(super) fn approve(reindex: &Reindex) -> Result<(), CatalogueError> {
 }
 
 impl Catalogue {
-    fn books_there(&self) -> Result<u64, CatalogueError> {
+    pub(super) fn books_there(&self) -> Result<u64, CatalogueError> {
         Ok(self.store.snapshot().libraries()?.iter().map(|library| library.books).sum())
     }
 

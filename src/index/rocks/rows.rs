@@ -26,7 +26,8 @@ fn place(table: Table) -> (Family, Vec<u8>) {
         | Table::WebhookProgress
         | Table::Sources
         | Table::Harvests
-        | Table::Copy => (Family::Meta, MetaKey::Setting(table.as_str().as_bytes(), b"").bytes()),
+        | Table::Copy
+        | Table::Duplicates => (Family::Meta, MetaKey::Setting(table.as_str().as_bytes(), b"").bytes()),
     }
 }
 

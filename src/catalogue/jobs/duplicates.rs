@@ -1,0 +1,274 @@
+//! The job that finds duplicates.
+//!
+//! What it finds is kept in [`Table::Duplicates`]: first the pairs of each batch of books, so that it resumes after the last
+//! batch, then the groups. The next job of this kind removes them.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::job::{Job, Outcome, SoughtDuplicates};
+use super::{Work, put};
+use crate::api::{BookRef, DuplicateGroup, DuplicateGroups, DuplicatePair, JobResult};
+use crate::catalogue::check::today;
+use crate::catalogue::duplicates::{Search, Wanted};
+use crate::catalogue::{Catalogue, CatalogueError, DuplicateOptions, Duplicates, Editor};
+use crate::duplicates::{Copy, Group, Grouping, Pair, best};
+use crate::index::{BookNo, Row, RowChange, Table};
+
+/// Number of books compared, and of rows read or written, at a time.
+const BATCH: usize = 1_000;
+/// Most books of a group that are kept by name, with the pairs between them.
+const MOST_KEPT: usize = 1_000;
+/// What the keys of rows have after the number of the job.
+const PAIRS: u8 = b'p';
+const GROUPS: u8 = b'g';
+
+/// A group, as kept.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    size: u32,
+    #[serde(flatten)]
+    group: Group,
+}
+
+fn prefix(job: u32, kind: u8) -> Vec<u8> {
+    let mut prefix = job.to_be_bytes().to_vec();
+    prefix.push(kind);
+    prefix
+}
+
+fn key(job: u32, kind: u8, number: u32) -> Vec<u8> {
+    [prefix(job, kind), number.to_be_bytes().to_vec()].concat()
+}
+
+impl SoughtDuplicates {
+    fn options(&self) -> DuplicateOptions {
+        let Self { library, recipe, since } = self.clone();
+        DuplicateOptions { recipe, since, library, ..DuplicateOptions::default() }
+    }
+}
+
+impl Catalogue {
+    pub(super) fn approve_duplicates(&self, sought: &SoughtDuplicates) -> Result<(), CatalogueError> {
+        let (snapshot, known) = (self.store.snapshot(), self.recipes());
+        if let Some(library) = &sought.library
+            && snapshot.library(library)?.is_none()
+        {
+            return Err(CatalogueError::NoSuchLibrary(library.to_string()));
+        }
+        match &sought.recipe {
+            Some(name) if known.iter().all(|known| known.name() != name) => {
+                Err(CatalogueError::no_such_recipe(name, &known))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A page of the groups that a job found, from the first after the group of number `after` on.
+    ///
+    /// # Errors
+    /// [`CatalogueError::NoSuchJob`], and [`CatalogueError::BadTask`] if the job has no groups to show.
+    pub fn duplicate_groups(
+        &self,
+        id: u32,
+        after: Option<u32>,
+        limit: usize,
+    ) -> Result<DuplicateGroups, CatalogueError> {
+        let Some(JobResult::Grouped(found)) = self.job(id)?.result else {
+            return Err(CatalogueError::BadTask(format!("job {id} has not found duplicates")));
+        };
+        let after = after.map(|after| key(id, GROUPS, after));
+        let rows = self.store.page(Table::Duplicates, &prefix(id, GROUPS), after.as_deref(), limit)?;
+        if rows.is_empty() && after.is_none() && found.groups > 0 {
+            return Err(CatalogueError::BadTask(format!("a later job replaced the groups of job {id}")));
+        }
+        let next = rows.last().filter(|_| rows.len() == limit).map(|(key, _)| number(key));
+        let groups = rows.iter().map(|row| self.shown(row)).collect::<Result<Vec<_>, _>>()?;
+        Ok(DuplicateGroups { groups: groups.into_iter().flatten().collect(), next })
+    }
+
+    /// A group as it is now; `None` if all its books are gone.
+    fn shown(&self, (_, value): &Row) -> Result<Option<DuplicateGroup>, CatalogueError> {
+        let Kept { size, group } = read(value)?;
+        let Duplicates { books, pairs } = Duplicates::read(&*self.store.snapshot(), group)?;
+        let copies = books.iter().map(|book| {
+            let (bytes, description) = (book.bytes, &book.description);
+            Copy { bytes, format: None, description }
+        });
+        let Some((best, merit)) = best(&copies.collect::<Vec<_>>()) else { return Ok(None) };
+        let pair = |pair: &Pair<u32>| DuplicatePair {
+            a: pair.a,
+            b: pair.b,
+            relation: pair.relation_name().into(),
+            share_of_a: pair.share_of_a,
+            share_of_b: pair.share_of_b,
+        };
+        let (pairs, day) = (pairs.iter().map(pair).collect(), today());
+        let books = books.into_iter().map(|record| BookRef::on(day, record)).collect();
+        Ok(Some(DuplicateGroup { size, books, best: best as u32, reason: merit.as_str().into(), pairs }))
+    }
+}
+
+impl Editor<'_> {
+    pub(super) fn find_duplicates(
+        &self,
+        sought: &SoughtDuplicates,
+        job: &Job,
+        work: &Work<'_>,
+    ) -> Result<Outcome, CatalogueError> {
+        let (mut done, mut next) = (job.done, Some(job.checkpoint.book));
+        if job.checkpoint.book == 0 {
+            self.forget_duplicates()?;
+            done = 0;
+        }
+        let wanted = Wanted::new(&*self.store.snapshot(), &sought.options())?;
+        while let (Some(wanted), Some(from)) = (&wanted, next) {
+            let snapshot = self.store.snapshot();
+            let books = snapshot.books(BookNo(from), BATCH)?;
+            next = books.last().and_then(|(last, _)| last.0.checked_add(1));
+            done += books.len() as u64;
+            let pairs = Search { snapshot: &*snapshot, wanted }.pairs(&books)?;
+            if !pairs.is_empty() {
+                let row = put(Table::Duplicates, key(job.id, PAIRS, from), &pairs);
+                self.store.apply(&self.actor, &[row], &[])?;
+            }
+            if let Some(book) = next {
+                work.checkpoint(false, |checkpoint| checkpoint.book = book)?;
+            }
+            work.step(done, self.books_there()?.max(done))?;
+        }
+        self.group_duplicates(job.id)
+    }
+
+    /// Makes groups of the pairs that were found.
+    fn group_duplicates(&self, job: u32) -> Result<Outcome, CatalogueError> {
+        let (mut grouping, mut after) = (Grouping::default(), None);
+        loop {
+            let rows = self.store.page(Table::Duplicates, &prefix(job, PAIRS), after.as_deref(), BATCH)?;
+            let Some((last, _)) = rows.last() else { break };
+            after = Some(last.clone());
+            for (_, value) in &rows {
+                read::<Vec<Pair<u32>>>(value)?.into_iter().for_each(|pair| grouping.add(pair));
+            }
+        }
+        let groups = grouping.groups();
+        let duplicates = groups.iter().map(|group| group.members.len() as u64).sum();
+        for (batch, first) in groups.chunks(BATCH).zip((0_u32..).step_by(BATCH)) {
+            let rows = batch
+                .iter()
+                .zip(first..)
+                .map(|(group, number)| put(Table::Duplicates, key(job, GROUPS, number), &kept(group)));
+            self.store.apply(&self.actor, &rows.collect::<Vec<_>>(), &[])?;
+        }
+        Ok(Outcome::Grouped { groups: groups.len() as u64, duplicates })
+    }
+
+    /// Removes what earlier jobs found.
+    fn forget_duplicates(&self) -> Result<(), CatalogueError> {
+        loop {
+            let rows = self.store.page(Table::Duplicates, b"", None, BATCH)?;
+            if rows.is_empty() {
+                return Ok(());
+            }
+            let rows: Vec<RowChange> = rows.iter().map(|(key, _)| RowChange::delete(Table::Duplicates, key)).collect();
+            self.store.apply(&self.actor, &rows, &[])?;
+        }
+    }
+}
+
+fn kept(group: &Group) -> Kept {
+    let members: Vec<u32> = group.members.iter().take(MOST_KEPT).copied().collect();
+    let is_kept = |number: &u32| members.binary_search(number).is_ok();
+    let pairs = group.pairs.iter().filter(|pair| is_kept(&pair.a) && is_kept(&pair.b)).take(10 * MOST_KEPT);
+    let pairs = pairs.copied().collect();
+    Kept { size: group.members.len() as u32, group: Group { members, pairs } }
+}
+
+/// The number at the end of a key.
+fn number(key: &[u8]) -> u32 {
+    key.last_chunk().map_or(0, |bytes| u32::from_be_bytes(*bytes))
+}
+
+fn read<T: DeserializeOwned>(value: &[u8]) -> Result<T, CatalogueError> {
+    let unreadable = |e: serde_json::Error| CatalogueError::BadSetting {
+        kind: Table::Duplicates.as_str(),
+        name: format!("a row: {e}"),
+    };
+    serde_json::from_slice(value).map_err(unreadable)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::thread::sleep;
+    use std::time::Duration;
+
+    use lapidary_gems::Recipe;
+
+    use super::BATCH;
+    use crate::api::{JobState, Task};
+    use crate::catalogue::{Catalogue, CatalogueError, Content, NewEntry};
+    use crate::index::{Actor, BookKey, Rights};
+
+    const BOOKS: usize = 2 * BATCH + BATCH / 2;
+
+    /// A catalogue in which each text is that of two books, far apart.
+    fn shelf() -> (tempfile::TempDir, Catalogue) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let catalogue = Catalogue::open_or_create(folder.path()).expect("a catalogue");
+        let recipes = [Recipe::signature("sum", None).expect("a signature")];
+        catalogue.by(Actor::Local).ensure_recipes(&recipes).expect("recipes");
+        let entry = |book: usize| {
+            let key = BookKey { library: "l".parse()?, id: format!("{book:05}").parse()? };
+            let text = format!("text number {}", book % (BOOKS / 2));
+            Ok::<_, CatalogueError>(NewEntry::new(key, Rights::Free, Content::text(text)))
+        };
+        let added = catalogue.by(Actor::Local).add_all(
+            (0..BOOKS).collect(),
+            &recipes,
+            |book| vec![((), entry(book))],
+            |(), landed| assert!(landed.is_ok()),
+        );
+        added.expect("books");
+        (folder, catalogue)
+    }
+
+    #[test]
+    fn a_stopped_job_goes_on_where_it_was() {
+        let (folder, catalogue) = shelf();
+        let catalogue = Arc::new(catalogue);
+        let task = Task::Duplicates { library: None, recipe: None, since: None };
+        let id = catalogue.start(Actor::Local, task).expect("it starts").id;
+        catalogue.stop_jobs();
+        let stopped = catalogue.job(id).expect("the job");
+        assert_eq!(stopped.state, JobState::Running);
+        assert!(stopped.done < BOOKS as u64, "{stopped:?}");
+        drop(catalogue);
+        let catalogue = Arc::new(Catalogue::open(folder.path()).expect("the catalogue"));
+        catalogue.resume_jobs().expect("it goes on");
+        let ended = loop {
+            let job = catalogue.job(id).expect("the job");
+            if job.state != JobState::Running {
+                break job;
+            }
+            sleep(Duration::from_millis(10));
+        };
+        assert_eq!((ended.state, ended.done), (JobState::Done, BOOKS as u64), "{ended:?}");
+        let (mut found, mut after) = (0, None);
+        loop {
+            let page = catalogue.duplicate_groups(id, after, 1_000).expect("groups");
+            for group in &page.groups {
+                let books: Vec<usize> = group.books.iter().map(|book| book.id.parse().expect("a number")).collect();
+                assert_eq!(books.len(), 2);
+                assert_eq!(books[0] % (BOOKS / 2), books[1] % (BOOKS / 2));
+                assert!(group.pairs.len() == 1 && group.pairs[0].relation == "identical");
+            }
+            found += page.groups.len();
+            after = page.next;
+            if after.is_none() {
+                break;
+            }
+        }
+        assert_eq!(found, BOOKS / 2);
+    }
+}
