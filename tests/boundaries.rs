@@ -73,6 +73,33 @@ fn the_set_chosen_cuts_as_asked_and_is_taken_by_other_commands() {
     assert!(Boundaries::standard().sequences().all(|sequence| !other.contains(&sequence)));
 }
 
+/// Fewer digits in a chunk make shorter chunks possible, and `lengths` measures them as `choose` does.
+#[test]
+fn shorter_chunks_where_detail_matters() {
+    let folder = Folder::new();
+    texts(&folder);
+    let chosen = run("boundaries choose --target-chars 300 --shortest 20 {}", &[folder.path("texts")]).expect(0).out;
+    assert!(chosen.contains("shortest = 20"), "{chosen}");
+    let chosen_set = folder.file("chosen.txt", &chosen);
+    let table = run("boundaries lengths --boundaries {} {}", &[&chosen_set, &folder.path("texts")]).expect(0).out;
+    let standard = run("boundaries lengths {}", &[folder.path("texts")]).expect(0).out;
+    for language in ["one", "two"] {
+        let row = |table: &str| -> Vec<f64> {
+            let row = table.lines().find(|line| line.starts_with(language)).expect("a row");
+            row.split('\t').skip(1).map(|number| number.parse().expect("a number")).collect()
+        };
+        let (fine, coarse) = (row(&table), row(&standard));
+        assert!(chosen.contains(&format!("#   {language}: {:.0}, {:.2}", fine[0], fine[1])), "{chosen} {table}");
+        assert!(fine[0] < 400.0 && coarse[0] > 600.0, "{table} {standard}");
+        // A byte of ASCII is a character; gems that occur twice count once.
+        let gems = 250.0 * fine[2];
+        assert!(gems <= fine[1] + 0.01 && gems > 0.9 * fine[1], "{table}");
+        assert!(fine[3] > 2.0 * fine[2] && fine[3] < 3.0 * fine[2], "{table}");
+    }
+    run("boundaries choose --shortest 0 {}", &[folder.path("texts")]).expect(2);
+    run("boundaries lengths --recipe hardened {}", &[folder.path("texts")]).expect(2);
+}
+
 fn recipe_sequences(file: &str) -> Vec<String> {
     Boundaries::parse(file).expect("a set").sequences().collect()
 }

@@ -158,6 +158,15 @@ impl Recipe {
         matches!(self.method, Method::Exact { .. })
     }
 
+    /// The sequences that this recipe cuts a text at, if it does.
+    #[must_use]
+    pub fn boundaries(&self) -> Option<&Boundaries> {
+        match &self.method {
+            Method::Exact { boundaries, .. } => Some(boundaries),
+            Method::Hardened(_) | Method::Signature(_) => None,
+        }
+    }
+
     /// This recipe with other boundaries and the matching name. Returned unchanged if it [has no
     /// boundaries](Self::has_boundaries).
     #[must_use]

@@ -10,6 +10,7 @@ use clap::{Args, Subcommand};
 use lapidary_gems::{Boundaries, Recipe, SequenceCounts, choose};
 use rayon::prelude::*;
 
+use super::arguments::BoundariesArgument;
 use super::failure::{Failure, Status};
 use super::files::{Choice, Reading, Usually, Walk};
 use super::jobs::bar;
@@ -32,6 +33,12 @@ enum BoundariesCommand {
     ///
     /// Prints a file for --boundaries, with the measured chunk lengths as comments.
     Choose(Choose),
+    /// Measure the chunks that boundaries give, by language
+    ///
+    /// Prints a tab-separated table: language; the average number of characters of a chunk that is long enough for a gem; such
+    /// chunks per 1,000 characters; bytes of gems per byte of text, at 4 bytes a gem; and the same with gems in decimal digits,
+    /// each followed by a comma.
+    Lengths(Lengths),
 }
 
 #[derive(Args)]
@@ -45,6 +52,9 @@ struct Choose {
     /// The target average length, in characters of text, of a chunk that is long enough for a gem
     #[arg(long, value_name = "N", default_value_t = 2_000, value_parser = clap::value_parser!(u32).range(10..))]
     target_chars: u32,
+    /// The least number of digits in a chunk that has a gem. Fewer give more gems, where detail matters
+    #[arg(long, value_name = "N", default_value_t = Boundaries::standard().shortest(), value_parser = shortest)]
+    shortest: usize,
     /// Use no sequence in this file, to get a set that cuts elsewhere
     #[arg(long, value_name = "FILE")]
     avoid: Option<PathBuf>,
@@ -53,6 +63,19 @@ struct Choose {
     avoid_standard: bool,
     #[command(flatten)]
     texts: Texts,
+}
+
+#[derive(Args)]
+struct Lengths {
+    #[command(flatten)]
+    boundaries: BoundariesArgument,
+    #[command(flatten)]
+    texts: Texts,
+}
+
+fn shortest(digits: &str) -> Result<usize, String> {
+    let digits = digits.parse().ok().filter(|digits| (1..=1_000_000).contains(digits));
+    digits.ok_or_else(|| "give a number from 1 to 1000000".to_owned())
 }
 
 #[derive(Args)]
@@ -81,6 +104,7 @@ impl BoundaryTool {
         match self.command {
             BoundariesCommand::Stats(task) => task.run(),
             BoundariesCommand::Choose(task) => task.run(),
+            BoundariesCommand::Lengths(task) => task.run(),
         }
     }
 }
@@ -114,7 +138,7 @@ impl Choose {
     fn run(self) -> Result<Status, Failure> {
         let avoid = self.avoided()?;
         let by_language = self.texts.count()?;
-        let shortest = Boundaries::standard().shortest();
+        let shortest = self.shortest;
         let wanted = f64::from(self.target_chars);
         let mut aims: BTreeMap<&str, f64> = by_language.keys().map(|language| (language.as_str(), wanted)).collect();
         let mut best: Option<(f64, Boundaries, Vec<Chunks>)> = None;
@@ -178,16 +202,69 @@ impl Choose {
     }
 }
 
+/// What is counted of the texts of a language.
+#[derive(Default)]
+struct Counted {
+    chunks: u64,
+    /// Of the chunks, and of the folds.
+    digits: (u64, u64),
+    characters: u64,
+    bytes: u64,
+    gems: u64,
+    /// The length of the gems as decimal numbers, each followed by a comma.
+    written: u64,
+}
+
+impl Lengths {
+    fn run(self) -> Result<Status, Failure> {
+        let recipe = self.boundaries.apply(self.texts.recipe.clone())?;
+        let Some(set) = recipe.boundaries() else {
+            return Err(Failure::Input(format!("--recipe: recipe {} does not cut at boundaries", recipe.name())));
+        };
+        let count = |fold: &str, text: &str| {
+            let (chunks, digits) = set.chunks(fold);
+            let gems = recipe.gems(text);
+            let written = gems.iter().map(|placed| recipe.write(placed.gem).to_string().len() as u64 + 1).sum();
+            let (characters, bytes) = (text.chars().count() as u64, text.len() as u64);
+            Counted { chunks, digits: (digits, fold.len() as u64), characters, bytes, gems: gems.len() as u64, written }
+        };
+        let add = |sum: &mut Counted, more: Counted| {
+            let digits = (sum.digits.0 + more.digits.0, sum.digits.1 + more.digits.1);
+            *sum = Counted {
+                chunks: sum.chunks + more.chunks,
+                digits,
+                characters: sum.characters + more.characters,
+                bytes: sum.bytes + more.bytes,
+                gems: sum.gems + more.gems,
+                written: sum.written + more.written,
+            };
+        };
+        let found = self.texts.by_language(count, add)?;
+        let mut out = out(false);
+        writeln!(out, "language\tcharacters\tper_1000\tgem_bytes\twritten_bytes")?;
+        for (language, Counted { chunks, digits, characters, bytes, gems, written }) in found {
+            let of_digit = characters as f64 / digits.1.max(1) as f64;
+            let length = digits.0 as f64 * of_digit / chunks.max(1) as f64;
+            let density = 1e3 * chunks as f64 / characters.max(1) as f64;
+            let part = |of: u64| of as f64 / bytes.max(1) as f64;
+            let (gems, written) = (part(gems * u64::from(recipe.gem_bits() / 8)), part(written));
+            writeln!(out, "{language}\t{length:.0}\t{density:.3}\t{gems:.5}\t{written:.5}")?;
+        }
+        Ok(Status::Done)
+    }
+}
+
 impl Texts {
     fn count(&self) -> Result<BTreeMap<String, SequenceCounts>, Failure> {
         let count = |counts: &mut SequenceCounts, more: SequenceCounts| counts.add(&more);
-        self.by_language(SequenceCounts::of_fold, count)
+        let of = |fold: &str, text: &str| SequenceCounts::of_fold(fold, text.chars().count() as u64);
+        self.by_language(of, count)
     }
 
-    /// Applies `of` to every text's fold and number of characters, and sums the results by language.
+    /// Applies `of` to every text's fold and the text, and sums the results by language.
     fn by_language<T: Default + Send>(
         &self,
-        of: impl Fn(&str, u64) -> T + Sync,
+        of: impl Fn(&str, &str) -> T + Sync,
         add: impl Fn(&mut T, T) + Sync,
     ) -> Result<BTreeMap<String, T>, Failure> {
         let Walk { found: files, refused, .. } = Walk::of(&self.paths, &Choice::default(), Usually::Books);
@@ -200,7 +277,7 @@ impl Texts {
         files.into_par_iter().for_each(|file| {
             match self.reading.text(&file.path) {
                 Ok(text) => {
-                    let of_text = of(&self.recipe.fold(&text), text.chars().count() as u64);
+                    let of_text = of(&self.recipe.fold(&text), &text);
                     let mut sums = sums.lock().unwrap_or_else(PoisonError::into_inner);
                     add(sums.entry(file.language()).or_default(), of_text);
                 }
