@@ -31,17 +31,17 @@ fn main() -> Outcome<()> {
     };
     let (names, gems) = signatures(books)?;
     let related = related(pairs, &names)?;
-    println!("stop\tn\tk\tfound_any\tfalse_any\tfound_quarter\tfalse_quarter\tfound_half\tfalse_half");
+    println!("n\tk\tfound_any\tfalse_any\tfound_quarter\tfalse_quarter\tfound_half\tfalse_half");
     let mut found: BTreeMap<usize, Vec<(f64, f64)>> = BTreeMap::new();
-    for (recipe, (stop, n, k)) in recipes().enumerate() {
+    for (recipe, (n, k)) in recipes().enumerate() {
         let common = common(gems.iter().map(|of_book| of_book[recipe].as_slice()));
-        let mut row = format!("{stop}\t{n}\t{k}");
+        let mut row = format!("{n}\t{k}");
         for quarters in QUARTERS {
             let is_match = |common: usize| 4 * common >= quarters * n;
             let matches = || common.iter().filter(|(_, common)| is_match(**common)).map(|(pair, _)| pair);
             let right = matches().filter(|pair| related.get(pair).is_some_and(|must| *must)).count();
             write!(row, "\t{right}\t{}", matches().count() - right)?;
-            if quarters == 1 && stop == "closed" {
+            if quarters == 1 {
                 found.entry(k).or_default().push((n as f64, right as f64));
             }
         }
@@ -50,9 +50,9 @@ fn main() -> Outcome<()> {
     draw(picture, &found, related.values().filter(|must| **must).count())
 }
 
-fn recipes() -> impl Iterator<Item = (&'static str, usize, usize)> {
-    let of = |stop| BLOCKS.flat_map(move |n| WORDS.map(move |k| (stop, n, k)));
-    ["closed", "none"].into_iter().flat_map(of)
+/// The numbers of blocks and of words.
+fn recipes() -> impl Iterator<Item = (usize, usize)> {
+    BLOCKS.flat_map(|n| WORDS.map(move |k| (n, k)))
 }
 
 /// The gems of a book, by recipe.
@@ -61,7 +61,7 @@ type OfBook = Vec<Vec<Gem>>;
 /// The names of the books, and the gems of each.
 fn signatures(books: &Path) -> Outcome<(Vec<String>, Vec<OfBook>)> {
     let all: Result<Vec<Recipe>, _> =
-        recipes().map(|(stop, n, k)| Recipe::signature(&format!("n-blocks;n={n};k={k};stop={stop}"), None)).collect();
+        recipes().map(|(n, k)| Recipe::signature(&format!("n-blocks;n={n};k={k}"), None)).collect();
     let all = all?;
     let mut names = BTreeSet::new();
     for entry in WalkDir::new(books) {
