@@ -101,7 +101,7 @@ impl Catalogue {
             && (!keeps_folds || has_folds(&*snapshot, number, &wanted)?)
         {
             let (record, gems) = (before.clone(), BTreeMap::new());
-            let book = NewBook { record, gems, folds: Vec::new(), text: None, allow_empty };
+            let book = NewBook { record, gems, folds: Vec::new(), text: None, allow_empty, complete: false };
             return Ok(Prepared { outcome: Outcome::Unchanged, book, gated });
         }
         let (gems, folds) = gems_of(&content, &text, wanted, keeps_folds)?;
@@ -111,8 +111,9 @@ impl Catalogue {
             before.not_emptied_by(&record, self.recipes().iter().map(Recipe::name))?;
         }
         let outcome = if before.is_some() { Outcome::Replaced } else { Outcome::Added };
+        let complete = matches!(content, Content::Text { .. });
         let text = content.into_text().filter(|_| text_kept);
-        Ok(Prepared { outcome, book: NewBook { record, gems, folds, text, allow_empty }, gated })
+        Ok(Prepared { outcome, book: NewBook { record, gems, folds, text, allow_empty, complete }, gated })
     }
 }
 

@@ -67,7 +67,8 @@ pub trait Store: Send + Sync {
     ///
     /// # Errors
     /// [`StoreError::UnknownRecipe`] for gems of a recipe that was not added, [`StoreError::GemTooLarge`] for a gem
-    /// that its recipe cannot produce, [`StoreError::WouldBeEmpty`] for a book that would lose its gems without
+    /// that its recipe cannot produce, [`StoreError::Changed`] for a book that was to have gems of all recipes
+    /// ([`NewBook::complete`]) and lacks those of one that was added since, [`StoreError::WouldBeEmpty`] for a book that would lose its gems without
     /// [`NewBook::allow_empty`]. Nothing is changed then.
     fn put(&self, by: &Actor, books: Vec<NewBook>) -> Result<(), StoreError>;
 

@@ -106,6 +106,7 @@ impl Keys {
     /// ids:LIBRARY   sorted set of id, 0x00, number u32
     /// next          hash: library → the number of its next book
     /// owners        string: the library (u32) of each 64 numbers
+    /// recipes       the version of the recipes that changes of books must know
     /// intents       hash: library, 0x00, id → the change of this book that is being made
     /// outbox        hash: number → what is not in the audit log and the totals yet; `n` → the last number
     /// ```

@@ -15,7 +15,7 @@
 //! | `scripts`, `lua/` | the scripts, each of which is atomic |
 //! | `owners` | libraries, and which of them a number belongs to |
 //! | `meta` | recipes, tables, totals, the audit log |
-//! | `buckets` | posting lists |
+//! | `buckets`, `merge` | posting lists, and merging what changed in them |
 //! | `intent`, `change`, `write` | the steps of a change; making it, and what others have left; what each change needs |
 //! | `snapshot`, `tally`, `search` | reading; counting a check's gems; finding books by their terms |
 
@@ -27,33 +27,35 @@ mod command;
 mod error;
 mod intent;
 mod keys;
+mod merge;
 mod meta;
 mod owners;
 mod scripts;
 mod search;
 mod snapshot;
 mod tally;
+#[cfg(test)]
+mod tests;
 mod topology;
 mod write;
 
 use std::collections::HashMap;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use lapidary_gems::{Recipe, RecipeName};
 use redis::Value;
 
 pub use self::address::{BadAddress, ClusterAddress};
-use self::change::recipe_of;
 use self::client::Client;
 use self::command::Command;
 use self::error::answer;
 use self::keys::Keys;
+use self::meta::RecipesThen;
 use self::owners::Owners;
 use self::snapshot::ClusterSnapshot;
-use super::recipes::Recipes;
 use super::{
     Actor, Administration, AuditEntry, AuditFrom, BookKey, LateGems, NewBook, Record, Row, RowChange, Snapshot, Store,
     StoreError, Table, Watch,
@@ -61,8 +63,8 @@ use super::{
 
 /// How often to look for what servers that are gone have left.
 const SWEEP: Duration = Duration::from_secs(5);
-/// Number of buckets merged at a time.
-const MERGED_AT_ONCE: usize = 500;
+/// How often to look which nodes there are.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// A [`Store`] on a Redis Cluster, which any number of processes can open at once.
 pub struct ClusterStore {
@@ -78,12 +80,18 @@ struct Shared {
     keys: Keys,
     owners: RwLock<Owners>,
     /// The recipes when they were last read.
-    last_recipes: RwLock<Arc<Recipes>>,
+    last_recipes: RwLock<Arc<RecipesThen>>,
+    /// Buckets to merge, and when.
+    later: Mutex<HashMap<Vec<u8>, Instant>>,
 }
 
 impl Shared {
     fn address(&self) -> &ClusterAddress {
         self.client.address()
+    }
+
+    fn read_now(&self, command: Command) -> Result<Value, StoreError> {
+        Ok(self.client.read_now(&[command])?.pop().unwrap_or_default())
     }
 
     fn read_one(&self, command: Command) -> Result<Value, StoreError> {
@@ -92,6 +100,17 @@ impl Shared {
 
     fn write_one(&self, command: Command) -> Result<Value, StoreError> {
         Ok(self.client.write(&[command])?.pop().unwrap_or_default())
+    }
+
+    /// Looks around, and does what others have left.
+    fn tend(&self, swept: &mut Instant) -> Result<(), StoreError> {
+        self.client.look_around()?;
+        if swept.elapsed() >= SWEEP {
+            *swept = Instant::now();
+            self.sweep()?;
+            self.merge_due()?;
+        }
+        Ok(())
     }
 
     /// # Errors
@@ -117,7 +136,13 @@ impl ClusterStore {
     pub fn open(address: &ClusterAddress) -> Result<Self, StoreError> {
         let client = Client::connect(address, scripts::all())?;
         let keys = Keys::new(&address.prefix);
-        let shared = Arc::new(Shared { client, keys, owners: RwLock::default(), last_recipes: RwLock::default() });
+        let shared = Arc::new(Shared {
+            client,
+            keys,
+            owners: RwLock::default(),
+            last_recipes: RwLock::default(),
+            later: Mutex::default(),
+        });
         shared.refuse_eviction()?;
         shared.recipes()?;
         shared.learn_all_owners()?;
@@ -125,8 +150,9 @@ impl ClusterStore {
         let (stop, stopped) = mpsc::channel();
         let sweeping = shared.clone();
         let sweep = move || {
-            while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(SWEEP) {
-                if let Err(error) = sweeping.sweep() {
+            let mut swept = Instant::now();
+            while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(LOOK) {
+                if let Err(error) = sweeping.tend(&mut swept) {
                     tracing::warn!("cannot look for changes that were left half done: {error}");
                 }
             }
@@ -141,11 +167,7 @@ impl ClusterStore {
         let recipes = self.shared.recipes()?;
         for recipe in &recipes.0 {
             let keys = self.shared.bucket_keys(recipe.number)?;
-            let buckets: Vec<_> =
-                keys.into_iter().filter_map(|key| recipe_of(&recipes, &key).map(|recipe| (key, recipe))).collect();
-            for some in buckets.chunks(MERGED_AT_ONCE) {
-                self.shared.merge(some)?;
-            }
+            self.shared.merge(&recipes, &keys)?;
         }
         Ok(())
     }

@@ -21,6 +21,7 @@ scripts! {
     BEGIN = "begin";
     COMMIT = "commit";
     END = "end";
+    FENCE = "fence";
     LIBRARY = "library";
     MERGE = "merge";
     MOVE = "append" "move";
