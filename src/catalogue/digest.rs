@@ -82,6 +82,7 @@ mod tests {
                     text: None,
                     allow_empty: true,
                     complete: false,
+                    turn: None,
                 }],
             )
             .unwrap();

@@ -389,6 +389,14 @@ impl<'a> Reading<'a> {
             return Err(self.bad("the text is not the one that the record describes"));
         }
         self.books += 1;
-        Ok(Some(NewBook { record: book, gems: gems.collect(), folds, text, allow_empty: true, complete: false }))
+        Ok(Some(NewBook {
+            record: book,
+            gems: gems.collect(),
+            folds,
+            text,
+            allow_empty: true,
+            complete: false,
+            turn: None,
+        }))
     }
 }

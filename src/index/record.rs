@@ -127,6 +127,8 @@ pub struct NewBook {
     pub allow_empty: bool,
     /// Whether it has gems of all recipes that the store had when they were computed, because they are those of a text.
     pub complete: bool,
+    /// The turn that it was checked in, if it may be stored only then ([`Sharing::refuse_before`](super::Sharing::refuse_before)).
+    pub turn: Option<u64>,
 }
 
 impl NewBook {

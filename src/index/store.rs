@@ -3,8 +3,8 @@
 use lapidary_gems::{Recipe, RecipeName};
 
 use super::{
-    Action, Actor, Administration, AuditEntry, AuditFrom, BookKey, LateGems, NewBook, Record, Row, RowChange, Snapshot,
-    StoreError, Table, Watch,
+    Action, Actor, Administration, AuditEntry, AuditFrom, BookKey, LateGems, NewBook, Record, Row, RowChange, Sharing,
+    Snapshot, StoreError, Table, Watch,
 };
 
 /// A store of books, their gems and the posting lists.
@@ -102,4 +102,9 @@ pub trait Store: Send + Sync {
 
     /// The administration of the store's files, if its engine has one.
     fn administration(&self) -> Option<&dyn Administration>;
+
+    /// What the processes agree on that share the store, if its engine lets several have it open.
+    fn sharing(&self) -> Option<&dyn Sharing> {
+        None
+    }
 }

@@ -166,6 +166,7 @@ fn long_records_make_short_pages() {
             text: None,
             allow_empty: true,
             complete: false,
+            turn: None,
         };
         lapidary::index::Store::put(&store, &Actor::Local, (0..900).map(book).collect()).unwrap();
         Box::new(store)

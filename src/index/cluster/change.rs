@@ -43,6 +43,8 @@ pub(super) struct Plan {
     pub(super) records: [Option<Record>; 2],
     /// The entries of the audit log.
     pub(super) audit: Vec<String>,
+    /// The turn of the gate that it is made in, if it needs one.
+    pub(super) turn: Option<u64>,
 }
 
 /// What became of changes.
@@ -50,7 +52,7 @@ pub(super) struct Plan {
 pub(super) struct Committed {
     /// Those that were made.
     pub(super) done: Vec<Plan>,
-    /// Those that were planned with recipes that have changed since.
+    /// Those that were planned with recipes that have changed since, or in a turn that another server has ended.
     stale: Vec<Plan>,
     /// A book whose change another server has taken over.
     lost: Option<String>,
@@ -121,7 +123,8 @@ impl Shared {
         self.tell(outgoing)?;
         self.doubt(&done)?;
         self.end(&done.into_iter().map(|plan| plan.book).collect::<Vec<_>>())?;
-        let recipes_changed = (!stale.is_empty()).then(|| StoreError::Changed("the list of recipes".to_owned()));
+        let changed = || StoreError::Changed("the list of recipes, or a book that has to do with this one,".to_owned());
+        let recipes_changed = (!stale.is_empty()).then(changed);
         self.take_back(stale);
         self.merge_full(recipes, &grown)?;
         lost.map(StoreError::Changed).or(recipes_changed).map_or(Ok(()), Err)
@@ -209,6 +212,7 @@ impl Shared {
             self.keys.book(BookState::Former, number),
             self.keys.shard(shard, "outbox"),
             self.keys.shard(shard, "recipes"),
+            self.keys.shard(shard, "turn"),
         ];
         let [had, has] = plan.records.each_ref().map(|record| terms(record.as_ref()));
         let lost = had.difference(&has).map(|term| self.keys.term(shard, term));
@@ -226,7 +230,9 @@ impl Shared {
         let [number, count, version] = [split(number).1.to_string(), count.to_string(), version.to_string()];
         let [number, count, version] = [&number, &count, &version].map(String::as_bytes);
         let (field, window) = (book.field(), WINDOW.as_bytes());
-        let arguments: [&[u8]; 10] = [&field, token, window, kind, &member, number, &in_terms, count, entry, version];
+        let turn = plan.turn.map(|turn| turn.to_string()).unwrap_or_default();
+        let arguments: [&[u8]; 11] =
+            [&field, token, window, kind, &member, number, &in_terms, count, entry, version, turn.as_bytes()];
         Command::script(&COMMIT, &keys, &arguments[..])
     }
 

@@ -107,6 +107,7 @@ impl Keys {
     /// next          hash: library → the number of its next book
     /// owners        string: the library (u32) of each 64 numbers
     /// recipes       the version of the recipes that changes of books must know
+    /// turn          the turn of the gate before which no book may be put
     /// intents       hash: library, 0x00, id → the change of this book that is being made
     /// outbox        hash: number → what is not in the audit log and the totals yet; `n` → the last number
     /// ```
@@ -133,6 +134,11 @@ impl Keys {
     pub(super) fn term(&self, shard: u32, term: &Term) -> Vec<u8> {
         let hash = blake3::hash(format!("{:?} {}", term.field(), term.text()).as_bytes());
         self.shard(shard, &format!("t:{}", &hash.to_hex()[..16]))
+    }
+
+    /// What an access key has used: a hash.
+    pub(super) fn usage(&self, who: &str) -> Vec<u8> {
+        format!("{}:u:{}", self.prefix, blake3::hash(who.as_bytes()).to_hex()).into_bytes()
     }
 
     /// A bucket of postings: a hash of its main list, its long lists and its latest changes (`buckets.rs`).

@@ -13,8 +13,7 @@ use uuid::Uuid;
 use super::Shared;
 use super::command::Command;
 use super::error::{answer, damaged};
-use super::keys::SHARDS;
-use super::scripts::{APPLY, FENCE, MOVE, PAGE};
+use super::scripts::{APPLY, MOVE, PAGE};
 use crate::index::audit::Audited;
 use crate::index::recipes::{KnownRecipe, Recipes};
 use crate::index::summary::counts;
@@ -167,7 +166,7 @@ impl Shared {
             let (RecipesThen { mut recipes, version }, next, before) = self.stored_recipes()?;
             let count = recipes.0.len();
             // Whoever made the change before may have been stopped before this was done.
-            self.fence(version)?;
+            self.fence("recipes", version)?;
             let Some(actions) = change(&mut recipes, next)? else { return Ok(()) };
             let version = version + 1;
             let next = if recipes.0.len() > count { next + 1 } else { next };
@@ -177,17 +176,11 @@ impl Shared {
             });
             let after = serde_json::to_string(&Stored { version, next, recipes: stored.collect() });
             let after = after.map_err(|why| damaged(self.address(), why.to_string()))?;
-            if self.apply(by, &[], &actions, Some((&before, &after)))? {
-                return self.fence(version);
+            if self.apply(by, &[], &actions, Some((&before, &after)), None)? {
+                return self.fence("recipes", version);
             }
         }
         Err(StoreError::Changed("the list of recipes".to_owned()))
-    }
-
-    /// Makes every shard refuse changes that were planned before the recipes had this version.
-    fn fence(&self, version: u64) -> Result<(), StoreError> {
-        let fence = |shard| Command::script(&FENCE, &[self.keys.shard(shard, "recipes")], version);
-        self.client.write(&(0..SHARDS).map(fence).collect::<Vec<_>>()).map(drop)
     }
 
     fn table_keys(&self, table: Table) -> [Vec<u8>; 2] {
@@ -210,18 +203,22 @@ impl Shared {
         Ok(std::iter::from_fn(|| page.next().zip(page.next())).collect())
     }
 
-    /// Changes rows, and perhaps the recipes, from one text to another. Returns whether they were still the first.
+    /// Changes rows, and perhaps the recipes, from one text to another, perhaps under a lease with a token. Returns whether
+    /// the recipes were still the first, and the lease still has the token.
     pub(super) fn apply(
         &self,
         by: &Actor,
         changes: &[RowChange],
         actions: &[Action],
         recipes: Option<(&str, &str)>,
+        lease: Option<(&str, u64)>,
     ) -> Result<bool, StoreError> {
-        let mut keys = ["recipes", "audit", "done"].map(|name| self.keys.meta(name)).to_vec();
+        let mut keys = ["recipes", "audit", "done", "leases"].map(|name| self.keys.meta(name)).to_vec();
         let (before, after) = recipes.unwrap_or_default();
         let mut arguments: Vec<Vec<u8>> = vec![token().into_bytes(), KEPT.to_string().into_bytes()];
         arguments.extend([before, after].map(|text| text.as_bytes().to_vec()));
+        let (lease, token) = lease.map_or(("", String::new()), |(name, token)| (name, token.to_string()));
+        arguments.extend([lease, &token].map(|text| text.as_bytes().to_vec()));
         arguments.push(changes.len().to_string().into_bytes());
         let mut tables: Vec<Table> = Vec::new();
         for RowChange { table, key, value } in changes {
@@ -230,7 +227,7 @@ impl Shared {
                 keys.extend(self.table_keys(*table));
                 tables.len() - 1
             });
-            arguments.push((4 + 2 * at).to_string().into_bytes());
+            arguments.push((5 + 2 * at).to_string().into_bytes());
             arguments.push(u8::from(value.is_some()).to_string().into_bytes());
             arguments.push(key.clone());
             arguments.push(value.clone().unwrap_or_default());

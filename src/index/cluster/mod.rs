@@ -16,6 +16,7 @@
 //! | `owners` | libraries, and which of them a number belongs to |
 //! | `meta` | recipes, tables, totals, the audit log |
 //! | `buckets`, `merge` | posting lists, and merging what changed in them |
+//! | `sharing` | leases, and what of their former holders is refused |
 //! | `intent`, `change`, `write` | the steps of a change; making it, and what others have left; what each change needs |
 //! | `snapshot`, `tally`, `search` | reading; counting a check's gems; finding books by their terms |
 
@@ -32,6 +33,7 @@ mod meta;
 mod owners;
 mod scripts;
 mod search;
+mod sharing;
 mod snapshot;
 mod tally;
 #[cfg(test)]
@@ -57,8 +59,8 @@ use self::meta::RecipesThen;
 use self::owners::Owners;
 use self::snapshot::ClusterSnapshot;
 use super::{
-    Actor, Administration, AuditEntry, AuditFrom, BookKey, LateGems, NewBook, Record, Row, RowChange, Snapshot, Store,
-    StoreError, Table, Watch,
+    Actor, Administration, AuditEntry, AuditFrom, BookKey, LateGems, NewBook, Record, Row, RowChange, Sharing,
+    Snapshot, Store, StoreError, Table, Watch,
 };
 
 /// How often to look for what servers that are gone have left.
@@ -217,7 +219,7 @@ impl Store for ClusterStore {
     }
 
     fn apply(&self, by: &Actor, changes: &[RowChange], actions: &[super::Action]) -> Result<(), StoreError> {
-        self.shared.apply(by, changes, actions, None).map(drop)
+        self.shared.apply(by, changes, actions, None, None).map(drop)
     }
 
     fn put(&self, by: &Actor, books: Vec<NewBook>) -> Result<(), StoreError> {
@@ -255,5 +257,9 @@ impl Store for ClusterStore {
 
     fn administration(&self) -> Option<&dyn Administration> {
         None
+    }
+
+    fn sharing(&self) -> Option<&dyn Sharing> {
+        Some(self)
     }
 }

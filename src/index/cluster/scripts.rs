@@ -22,6 +22,7 @@ scripts! {
     COMMIT = "commit";
     END = "end";
     FENCE = "fence";
+    LEASE = "lease";
     LIBRARY = "library";
     MERGE = "merge";
     MOVE = "append" "move";
@@ -29,6 +30,7 @@ scripts! {
     PAGE = "page";
     POST = "post";
     SEARCH = "search";
+    SPEND = "spend";
     STAGE = "stage";
     TAKE = "take";
 }

@@ -65,7 +65,7 @@ fn book(id: &str, gems: impl IntoIterator<Item = u64>) -> NewBook {
         standing: Standing::default(),
     };
     let gems = [(name(), gems)].into();
-    NewBook { record, gems, folds: Vec::new(), text: None, allow_empty: true, complete: false }
+    NewBook { record, gems, folds: Vec::new(), text: None, allow_empty: true, complete: false, turn: None }
 }
 
 const ALL: Limits<'_> = Limits { cap: 99, fewest: 1, library: None };

@@ -119,7 +119,7 @@ impl Shared {
             let fields = vec![json(&record), (field, Vec::new())];
             let (added, removed) = (Posts::new(), Posts::new());
             let records = [Some(old.record), Some(record)];
-            Some(Plan { book, kind: Kind::Patch, fields, added, removed, records, audit: Vec::new() })
+            Some(Plan { book, kind: Kind::Patch, fields, added, removed, records, audit: Vec::new(), turn: None })
         };
         let locked = self.lock(recipes, keys, false)?;
         self.make(recipes, locked.into_iter().filter_map(plan).collect())
@@ -187,7 +187,7 @@ impl Shared {
         book: NewBook,
         locked: &Locked,
     ) -> Result<impl FnOnce(Locked) -> Plan + use<>, StoreError> {
-        let NewBook { mut record, gems, folds, text, .. } = book;
+        let NewBook { mut record, gems, folds, text, turn, .. } = book;
         let old = locked.old.as_ref();
         if let Some(old) = old {
             keep_amendments(&mut record, &old.record);
@@ -205,7 +205,7 @@ impl Shared {
         let action = if old.is_some() { Action::Replaced(told(&record)) } else { Action::Added(told(&record)) };
         let audit = vec![audited(by, action)];
         let records = [old.map(|old| old.record.clone()), Some(record)];
-        Ok(move |book| Plan { book, kind: Kind::Replace, fields, added, removed, records, audit })
+        Ok(move |book| Plan { book, kind: Kind::Replace, fields, added, removed, records, audit, turn })
     }
 
     pub(super) fn remove(&self, by: &Actor, keys: &[BookKey]) -> Result<Vec<bool>, StoreError> {
@@ -232,7 +232,7 @@ impl Shared {
         let removed = self.posts(recipes, book.number, Some(&old))?;
         let audit = vec![audited(by, Action::Removed(told(&old.record)))];
         let (fields, added, records) = (Vec::new(), Posts::new(), [Some(old.record), None]);
-        Ok(Some(Plan { book, kind: Kind::Remove, fields, added, removed, records, audit }))
+        Ok(Some(Plan { book, kind: Kind::Remove, fields, added, removed, records, audit, turn: None }))
     }
 
     pub(super) fn amend(
@@ -250,7 +250,10 @@ impl Shared {
         let audit = vec![audited(by, Action::Amended(AuditedBook { changes, ..told(&new) }))];
         let (fields, records) = (vec![json(&new)], [Some(old), Some(new.clone())]);
         let (added, removed) = (Posts::new(), Posts::new());
-        self.make(&recipes, vec![Plan { book, kind: Kind::Patch, fields, added, removed, records, audit }])?;
+        self.make(
+            &recipes,
+            vec![Plan { book, kind: Kind::Patch, fields, added, removed, records, audit, turn: None }],
+        )?;
         Ok(Some(new))
     }
 
@@ -286,7 +289,16 @@ impl Shared {
             let had = self.posts(&recipes, book.number, Some(&old))?;
             let added = without(self.new_posts(&recipes, book.number, &record, &gems)?, &had);
             let (removed, records) = (Posts::new(), [Some(old.record), Some(record)]);
-            plans.push(Plan { book, kind: Kind::Patch, fields, added, removed, records, audit: Vec::new() });
+            plans.push(Plan {
+                book,
+                kind: Kind::Patch,
+                fields,
+                added,
+                removed,
+                records,
+                audit: Vec::new(),
+                turn: None,
+            });
         }
         self.end(&unchanged)?;
         self.make(&recipes, plans)

@@ -68,7 +68,7 @@ impl<'a> Change<'a> {
     pub(super) fn put(&mut self, book: NewBook) -> Result<(), StoreError> {
         let known = self.before.known();
         book.has_all(known.0.iter().filter(|known| !known.leaving).map(KnownRecipe::name))?;
-        let NewBook { mut record, mut gems, folds, text, allow_empty, complete: _ } = book;
+        let NewBook { mut record, mut gems, folds, text, allow_empty, complete: _, turn: _ } = book;
         // The gems may have been computed before dropping the recipe started.
         gems.retain(|name, _| known.named(name).map_or(true, |recipe| !recipe.leaving));
         for (name, gems) in &mut gems {

@@ -230,6 +230,7 @@ mod tests {
             text: None,
             allow_empty: true,
             complete: false,
+            turn: None,
         }
     }
 
