@@ -10,7 +10,7 @@ use serde_json::Value;
 
 /// A received request.
 pub struct Came {
-    head: String,
+    pub head: String,
     pub body: String,
 }
 
