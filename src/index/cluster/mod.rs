@@ -104,13 +104,14 @@ impl Shared {
         Ok(self.client.write(&[command])?.pop().unwrap_or_default())
     }
 
-    /// Looks around, and does what others have left.
+    /// Looks around, does what others have left, and says if a node may drop keys now.
     fn tend(&self, swept: &mut Instant) -> Result<(), StoreError> {
         self.client.look_around()?;
         if swept.elapsed() >= SWEEP {
             *swept = Instant::now();
             self.sweep()?;
             self.merge_due()?;
+            self.refuse_eviction()?;
         }
         Ok(())
     }
@@ -155,7 +156,7 @@ impl ClusterStore {
             let mut swept = Instant::now();
             while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(LOOK) {
                 if let Err(error) = sweeping.tend(&mut swept) {
-                    tracing::warn!("cannot look for changes that were left half done: {error}");
+                    tracing::warn!("the store needs attention: {error}");
                 }
             }
         };

@@ -17,6 +17,7 @@ use crate::description::Description;
 use crate::index::{AuditFrom, BookNo, Limits, Rights, Standing};
 
 #[path = "../../../tests/common/cluster.rs"]
+#[allow(dead_code, reason = "some of it is for other tests")]
 mod nodes;
 
 /// The cluster that the tests share, unless they stop its nodes.
