@@ -112,7 +112,8 @@ impl Catalogue {
             before.not_emptied_by(&record, self.recipes().iter().map(Recipe::name))?;
         }
         let outcome = if before.is_some() { Outcome::Replaced } else { Outcome::Added };
-        let complete = matches!(content, Content::Text { .. });
+        let known = snapshot.recipes();
+        let complete = matches!(content, Content::Text { .. }) && known.iter().all(|r| gems.contains_key(r.name()));
         let text = content.into_text().filter(|_| text_kept);
         Ok(Prepared { outcome, book: NewBook { record, gems, folds, text, allow_empty, complete, turn: None }, gated })
     }
