@@ -150,6 +150,8 @@ codes! {
     BadTask = "bad_task": Input,
     BadValidity = "bad_validity": Input,
     BadWebhook = "bad_webhook": Input,
+    BadSource = "bad_source": Input,
+    SourcePaused = "source_paused": Conflict,
     Damaged = "damaged": Input,
     Encrypted = "encrypted": Input,
     LongNote = "long_note": Input,
@@ -168,6 +170,7 @@ codes! {
     NoBackup = "no_backup": Folder,
     NoCatalogue = "no_catalogue": Folder,
     NotACatalogue = "not_a_catalogue": Folder,
+    UnfinishedCopy = "unfinished_copy": Folder,
 
     InUse = "in_use": InUse,
 

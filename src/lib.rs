@@ -44,6 +44,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod addresses;
 pub mod api;
 pub mod catalogue;
 pub mod description;
@@ -51,6 +52,7 @@ pub mod duplicates;
 pub mod error;
 pub mod evaluate;
 pub mod extract;
+pub mod harvest;
 mod id;
 pub mod index;
 pub mod isbn;

@@ -3,10 +3,13 @@
 mod common;
 
 use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use common::cluster::Nodes;
 use common::{Folder, Run, Server, command, prose, run};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use serde_json::{Value, json};
 use ureq::http::Response;
 use ureq::{Agent, Body};
@@ -99,4 +102,119 @@ fn without_a_part_of_the_index_there_is_no_verdict() {
         assert_eq!((status, &answer["code"]), (503, &json!("store_unavailable")), "{answer}");
         assert!(retry.is_some() && answer.get("verdict").is_none());
     }
+}
+
+#[test]
+fn doctor_and_metrics_tell_what_is_unhealthy_about_nodes() {
+    let Some(nodes) = Nodes::start(2, 0) else { return };
+    let store = format!("redis://{}", nodes.addresses);
+    let findings = |status| -> Vec<(String, String)> {
+        let run = run(&format!("doctor --json --store {store}"), &[] as &[&str]).expect(status);
+        let text = |finding: &Value, field: &str| finding[field].as_str().unwrap().to_owned();
+        run.json()[0]["findings"].as_array().unwrap().iter().map(|f| (text(f, "concern"), text(f, "fix"))).collect()
+    };
+    let concerns = || findings(1).into_iter().map(|(concern, _)| concern).collect::<Vec<_>>();
+    assert_eq!(concerns(), ["missing_replica", "not_persistent", "missing_catalogue"]);
+    let folder = Folder::new();
+    let book = folder.file("1.txt", prose(1, 3000));
+    run(&format!("ingest --store {store} --library lib --rights free {{}}"), &[&book]).expect(0);
+    assert_eq!(concerns(), ["missing_replica", "not_persistent"]);
+    let fix = findings(1).swap_remove(1).1;
+    let fixed = Command::new("sh").args(["-c", &fix]).stdout(Stdio::null()).status().unwrap();
+    assert!(fixed.success(), "{fix}");
+    assert_eq!(concerns(), ["missing_replica"]);
+    run(&format!("compact --store {store}"), &[] as &[&str]).expect(0);
+    run(&format!("verify --store {store}"), &[] as &[&str]).expect(0);
+    // While a server runs, someone changes the policy.
+    let server = Server::start_on(&store);
+    let get =
+        |path: &str| ureq::get(format!("{}{path}", server.url)).call().unwrap().body_mut().read_to_string().unwrap();
+    let first = nodes.addresses.split(',').next().unwrap();
+    let set = |setting: &str, value: &str| {
+        let args = ["-u", &format!("redis://{first}"), "config", "set", setting, value];
+        assert!(Command::new("redis-cli").args(args).stdout(Stdio::null()).status().unwrap().success());
+    };
+    set("maxmemory", "1gb");
+    set("maxmemory-policy", "allkeys-lru");
+    let found = get("/v1/doctor");
+    assert!(found.contains("evicting_node") && found.contains("config set maxmemory-policy noeviction"), "{found}");
+    let refused = run(&format!("stats --store {store}"), &[] as &[&str]).expect(3);
+    assert!(refused.err.contains("config set maxmemory-policy noeviction"), "{}", refused.err);
+    let metric = |name: &str| -> f64 {
+        let all = get("/metrics");
+        let line = all.lines().find(|line| line.starts_with(&format!("{name} "))).unwrap_or_else(|| panic!("{name}"));
+        line.rsplit(' ').next().unwrap().parse().unwrap()
+    };
+    assert_eq!((metric("lapidary_cluster_primaries"), metric("lapidary_cluster_unreplicated_primaries")), (2.0, 2.0));
+    assert_eq!((metric("lapidary_cluster_failovers_total"), metric("lapidary_cluster_pending_changes")), (0.0, 0.0));
+    assert!(metric("lapidary_cluster_round_trips_total") > 10.0 && metric("lapidary_cluster_memory_bytes") > 1e6);
+}
+
+/// Writes the certificates that `scripts/cluster` takes.
+fn certify(folder: &Folder) {
+    let mut about = CertificateParams::default();
+    about.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    about.distinguished_name.push(DnType::CommonName, "an authority of the test");
+    let authority = CertifiedIssuer::self_signed(about, KeyPair::generate().unwrap()).unwrap();
+    let key = KeyPair::generate().unwrap();
+    let certificate = CertificateParams::new(["127.0.0.1".to_owned()]).unwrap().signed_by(&key, &authority).unwrap();
+    folder.file("tls/authority.pem", authority.pem());
+    folder.file("tls/certificate.pem", certificate.pem());
+    folder.file("tls/key.pem", key.serialize_pem());
+}
+
+#[test]
+fn tls_and_a_user_with_few_rights_are_enough() {
+    let folder = Folder::new();
+    certify(&folder);
+    let (tls, authority) = (folder.path("tls"), folder.path("tls/authority.pem"));
+    let Some(nodes) = Nodes::start_with(2, 1, &[("TLS", &tls)]) else { return };
+    let user = include_str!("../deploy/cluster/users.acl").trim().replace("PASSWORD", "secret");
+    for node in nodes.addresses.split(',') {
+        let mut redis = Command::new("redis-cli");
+        redis.args(["-p", node.rsplit(':').next().unwrap(), "--tls", "--cacert"]).arg(&authority);
+        let set = redis.args(["acl", "setuser"]).args(user.split(' ').skip(1)).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&set.stdout).trim(), "OK");
+    }
+    let password = folder.file("password", "secret\n");
+    let store = format!("rediss://lapidary@{}", nodes.addresses);
+    let with = |line: &str, files: &[&Path]| -> Command {
+        let mut command = command(&format!("{line} --store {store}{}", " {}".repeat(files.len())), files);
+        command.env("LAPIDARY_CA", &authority).env("LAPIDARY_STORE_PASSWORD_FILE", &password);
+        command
+    };
+    let run = |mut command: Command, status: i32| -> Run { Run::from(command.output().unwrap()).expect(status) };
+    let (book, export) = (folder.file("1.txt", prose(1, 3000)), folder.path("export.ndjson"));
+    run(with("ingest --library lib --rights protected --keep-texts --keep-folds", &[&book]), 0);
+    run(with("check", &[&book]), 1);
+    for line in [
+        "books find --title nothing",
+        "books note --library lib --text seen 1",
+        "keys add --role check someone",
+        "keys revoke someone",
+        "reindex --recipe released --from folds",
+        "drop-recipe hardened",
+        "compact",
+        "verify",
+        "verify --fix",
+        "stats",
+        "audit",
+        "jobs list",
+    ] {
+        run(with(line, &[]), 0);
+    }
+    run(with("doctor", &[]), 1);
+    run(with("export", &[&export]), 0);
+    run(with("import", &[&export]), 0);
+    run(with("books remove --library lib 1", &[]), 0);
+    // Neither without the password, nor without the authority, nor outside the prefix.
+    let mut wrong = with("stats", &[]);
+    wrong.env("LAPIDARY_STORE_PASSWORD", "guess");
+    assert!(run(wrong, 3).err.contains("authentication failed"));
+    let mut unknown = with("stats", &[]);
+    unknown.env_remove("LAPIDARY_CA");
+    assert!(run(unknown, 3).err.contains("certificate"));
+    let mut other = command(&format!("stats --store {store}/other"), &[] as &[&Path]);
+    other.env("LAPIDARY_CA", &authority).env("LAPIDARY_STORE_PASSWORD_FILE", &password);
+    assert!(run(other, 3).err.contains("NOPERM"));
 }

@@ -1,7 +1,6 @@
 //! Checks of 200 gems and of texts, in process and over HTTP.
 
 use std::net::SocketAddr;
-use std::path::Path;
 use std::time::Instant;
 
 use lapidary::catalogue::{Catalogue, CheckOptions, Query as Asked, Text};
@@ -15,19 +14,14 @@ use crate::query::{Query, Right};
 use crate::table::Table;
 use crate::text::{BYTES, SCRIPTS};
 use crate::traffic::{Pace, Traffic};
-use crate::{Outcome, tell};
+use crate::{Index, Outcome, tell};
 
 /// The number of texts per script, which are checked in turn.
 const TEXTS: u64 = 8;
 
 /// Time spent in the store alone, without records, scores and HTTP.
-pub fn tally(
-    arguments: &Arguments,
-    folder: &Path,
-    recipe: &Recipe,
-    queries: &[Query],
-    table: &mut Table,
-) -> Outcome<()> {
+pub fn tally(index: &Index<'_>, table: &mut Table) -> Outcome<()> {
+    let Index { arguments, folder, recipe, queries } = *index;
     tell("tallies in process");
     let store = RocksStore::open(folder)?;
     let cap = arguments.common_cap;
@@ -56,7 +50,8 @@ pub fn tally(
 }
 
 /// The times of checks in process.
-pub fn in_process(arguments: &Arguments, folder: &Path, recipe: &Recipe, queries: &[Query]) -> Outcome<Latencies> {
+pub fn in_process(index: &Index<'_>) -> Outcome<Latencies> {
+    let Index { arguments, folder, recipe, queries } = *index;
     tell("checks in process");
     let rule = RuleChanges { common_cap: Some(arguments.common_cap), ..RuleChanges::default() };
     let catalogue = Catalogue::open(folder)?.with_rule(rule);

@@ -9,7 +9,6 @@ use lapidary::index::{Actor, Administration as _, Library, RocksStore, Store as 
 use lapidary_gems::{Gem, Recipe, WrittenGem};
 use serde_json::json;
 
-use crate::arguments::Arguments;
 use crate::data::{self, GEMS};
 use crate::http::{self, Connection};
 use crate::latency::Latencies;
@@ -18,7 +17,7 @@ use crate::random::{Purpose, Random};
 use crate::server::Server;
 use crate::table::Table;
 use crate::traffic::{Pace, Traffic};
-use crate::{Outcome, tell};
+use crate::{Index, Outcome, tell};
 
 /// The number of clients that check concurrently.
 const CLIENTS: u32 = 4;
@@ -26,13 +25,8 @@ const CLIENTS: u32 = 4;
 const LIBRARY: &str = "arrivals";
 
 /// The rows, measured with a separate server. The index is restored afterwards.
-pub fn rows(
-    arguments: &Arguments,
-    folder: &Path,
-    recipe: &Recipe,
-    queries: &[Query],
-    table: &mut Table,
-) -> Outcome<()> {
+pub fn rows(index: &Index<'_>, table: &mut Table) -> Outcome<()> {
+    let Index { arguments, folder, recipe, queries } = *index;
     // An interrupted run may have left some books.
     remove_arrivals(folder)?;
     let server = Server::start(arguments, folder)?;

@@ -35,6 +35,7 @@ mod zipf;
 
 use std::error::Error;
 use std::fmt::Display;
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser as _;
@@ -54,6 +55,15 @@ const CLIENTS: u32 = 8;
 
 /// The result of a step that may fail for any reason.
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
+
+/// An index to measure, and what to measure it with.
+#[derive(Clone, Copy)]
+struct Index<'i> {
+    arguments: &'i Arguments,
+    folder: &'i Path,
+    recipe: &'i Recipe,
+    queries: &'i [Query],
+}
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
@@ -117,9 +127,10 @@ fn measure_uniform(arguments: &Arguments, size: Size, workspace: &Workspace, tab
         point.footprint = Some(footprint);
     }
     let queries: Vec<Query> = (0..arguments.queries.0).map(|number| Query::of_books(&books, recipe, number)).collect();
+    let index = Index { arguments, folder: &folder, recipe, queries: &queries };
     if arguments.wants(Rows::Check) {
-        check::tally(arguments, &folder, recipe, &queries, table)?;
-        let in_process = check::in_process(arguments, &folder, recipe, &queries)?;
+        check::tally(&index, table)?;
+        let in_process = check::in_process(&index)?;
         table.set("check of 200 gems, in process: p50 / p99", in_process);
         let server = Server::start(arguments, &folder)?;
         let alone = check::over_http(arguments, server.address, &queries, 1)?;
@@ -136,7 +147,7 @@ fn measure_uniform(arguments: &Arguments, size: Size, workspace: &Workspace, tab
         server.stop()?;
     }
     if arguments.wants(Rows::Ingest) {
-        ingest::rows(arguments, &folder, recipe, &queries, table)?;
+        ingest::rows(&index, table)?;
     }
     Ok(point)
 }
@@ -154,7 +165,8 @@ fn measure_zipf(arguments: &Arguments, size: Size, workspace: &Workspace, table:
     for (others, name) in [(Others::InNoBook, "in no book"), (Others::InBooks, "less common")] {
         let queries: Vec<Query> = (0..arguments.queries.0).map(|number| books.query(number, recipe, others)).collect();
         let row = format!("check of 50 common gems and 150 {name}");
-        table.set(format!("{row}, in process: p50 / p99"), check::in_process(arguments, &folder, recipe, &queries)?);
+        let index = Index { arguments, folder: &folder, recipe, queries: &queries };
+        table.set(format!("{row}, in process: p50 / p99"), check::in_process(&index)?);
         let server = Server::start(arguments, &folder)?;
         let over_http = check::over_http(arguments, server.address, &queries, 1)?;
         table.set(format!("{row}, over HTTP: p50 / p99"), over_http);

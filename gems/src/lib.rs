@@ -117,6 +117,7 @@ pub mod varint;
 pub use boundaries::{Boundaries, BoundariesError};
 pub use bounds::{Costly, bounded};
 pub use disguise::{Signs, Trick};
+pub use fold::{FoldedPart, Part};
 pub use gem::{Gem, Place, PlacedGem, Probe, WrittenGem, WrittenGemError};
 pub use name::{RecipeError, RecipeName};
 pub use packed::PackedFold;

@@ -11,7 +11,7 @@ use super::boundaries::Boundaries;
 use super::cut::Cutter;
 #[cfg(fuzzing)]
 use super::fold::plainly;
-use super::fold::{Sink as _, fold};
+use super::fold::{FoldedPart, Part, Sink as _, fold, fold_parts};
 use super::gem::{Gem, Place, PlacedGem, Probe, WrittenGem};
 use super::hardened::Hardened;
 use super::name::{RecipeError, RecipeName, excerpt};
@@ -282,6 +282,25 @@ impl Recipe {
             Method::Exact { base, boundaries } => fold(text, *base, || Cutter::new(boundaries)).finish(),
             Method::Hardened(hardened) => hardened.gems(text),
             Method::Signature(signature) => signature.gems(text),
+        }
+    }
+
+    /// Like [`Self::gems`], for a long text. An exact recipe has it folded in parts by `each`, which may use several threads;
+    /// with `rayon`: `|parts| parts.into_par_iter().map(Part::fold).collect()`. Other recipes do not call it.
+    ///
+    /// ```
+    /// use lapidary_gems::{Part, Recipe};
+    ///
+    /// let text = "The treasure's captain followed another expedition. ".repeat(5_000);
+    /// let each = |parts: Vec<Part<'_>>| parts.into_iter().map(Part::fold).collect();
+    /// let recipe = Recipe::documented();
+    /// assert_eq!(recipe.gems_in_parts(&text, each), recipe.gems(&text));
+    /// ```
+    #[must_use]
+    pub fn gems_in_parts(&self, text: &str, each: impl Fn(Vec<Part<'_>>) -> Vec<FoldedPart>) -> Vec<PlacedGem> {
+        match &self.method {
+            Method::Exact { base, boundaries } => fold_parts(text, *base, || Cutter::new(boundaries), each).finish(),
+            Method::Hardened(_) | Method::Signature(_) => self.gems(text),
         }
     }
 

@@ -39,6 +39,16 @@ pub enum Concern {
     NotWritable,
     /// The store failed to write in the background.
     StoreErrors,
+    /// A node of the cluster may drop keys.
+    EvictingNode,
+    /// A node of the cluster has no replica.
+    MissingReplica,
+    /// A node of the cluster does not keep its data on disk, or cannot.
+    NotPersistent,
+    /// A node of the cluster has little memory left.
+    NodeNearlyFull,
+    /// There is nothing in the cluster under this prefix.
+    MissingCatalogue,
     /// The TLS certificate has expired, or does soon.
     ExpiringCertificate,
 }

@@ -41,12 +41,15 @@ impl Catalogue {
         findings.extend(self.client_recipe.as_ref().and_then(|name| of_client_recipe(name, &recipes)));
         let jobs = self.jobs()?;
         findings.extend(of_jobs(&jobs));
-        if known.first().is_some_and(|(_, coverage)| coverage.of > 0) {
+        if self.files().is_some() && known.first().is_some_and(|(_, coverage)| coverage.of > 0) {
             findings.extend(of_backups(&jobs, &self.backups, now));
         }
         findings.extend(self.keys()?.iter().filter_map(|key| of_key(key, now)));
         findings.extend(self.webhooks()?.iter().filter_map(of_webhook));
         findings.extend(self.vitals()?.iter().flat_map(|vitals| of_store(vitals, min_free)));
+        if let Some(cluster) = self.cluster() {
+            findings.extend(super::nodes::of_cluster(&cluster, self.is_untouched()?));
+        }
         if let Err(error) = self.writable() {
             let what = format!("the catalogue cannot be changed: {error}");
             let why = "books, keys and notes cannot be changed";

@@ -89,6 +89,26 @@ pub enum CatalogueError {
     /// A job that cannot be run.
     #[error("{0}")]
     BadTask(String),
+    /// A copy that was interrupted. Checks would miss books.
+    #[error("this is an unfinished copy of {from}; finish it with lapidary copy, or delete it")]
+    UnfinishedCopy {
+        /// What it is a copy of.
+        from: String,
+    },
+    /// A copy that was changed, or of something else.
+    #[error(
+        "{to} is a finished copy of {from} that was changed since, or of another catalogue; name a new place, so that the \
+         changes are not lost"
+    )]
+    ChangedCopy {
+        /// The copy.
+        to: String,
+        /// What it is a copy of.
+        from: String,
+    },
+    /// A copy is not equal to its source.
+    #[error("the copy differs from its source: {}; copy again, while nobody changes the source", .0.join("; "))]
+    CopyDiffers(Vec<String>),
     /// An export could not be written.
     #[error("the export cannot be written: {0}")]
     Output(std::io::Error),
@@ -242,6 +262,9 @@ impl Classified for CatalogueError {
             Self::NoSuchJob(_) => ErrorCode::NoSuchJob,
             Self::JobEnded { .. } => ErrorCode::JobEnded,
             Self::BadTask(_) => ErrorCode::BadTask,
+            Self::UnfinishedCopy { .. } => ErrorCode::UnfinishedCopy,
+            Self::ChangedCopy { .. } => ErrorCode::CatalogueExists,
+            Self::CopyDiffers(_) => ErrorCode::ChangedMeanwhile,
             Self::Output(_) => ErrorCode::ExportFailed,
             Self::BadExport { .. } => ErrorCode::BadExport,
             Self::NotRecut { .. } => ErrorCode::NotRecut,

@@ -11,6 +11,7 @@ mod answer;
 mod check;
 mod checking;
 mod choice;
+mod copy;
 mod decisions;
 mod digest;
 mod disguise;
@@ -26,6 +27,7 @@ mod ingest;
 mod jobs;
 mod kept;
 mod keys;
+mod nodes;
 mod pages;
 mod restore;
 mod rows;
@@ -39,6 +41,7 @@ pub use add::Prepared;
 pub use allow::Allowable;
 pub use answer::{CheckOptions, Comparison, Query, Recipes};
 pub use check::compare;
+pub use copy::Copied;
 pub use decisions::{Case, SoughtDecisions};
 pub use digest::digests_of;
 pub(crate) use doctor::SOON;
@@ -53,6 +56,7 @@ pub use jobs::Backups;
 pub use kept::{MOST_COMPARED, side_by_side};
 pub use keys::{AccessDenied, Key, Usage};
 use lapidary_gems::{Recipe, RecipeName};
+pub(crate) use rows::put;
 use sharing::{GATE, Turn};
 pub use text::Text;
 use text::memory_for;
@@ -65,8 +69,8 @@ use uuid::Uuid;
 
 use crate::api::{AuditPage, Page, RecipeStats, Stats};
 use crate::index::{
-    Administration, AuditFrom, BookId, BookKey, ClusterAddress, ClusterStore, Library, LibrarySummary, Record,
-    RocksStore, Snapshot, Store, StoreError, UNWATCHED, Vitals,
+    Administration, AuditFrom, BookId, BookKey, ClusterAddress, ClusterStore, ClusterVitals, Library, LibrarySummary,
+    Record, RocksStore, Snapshot, Store, StoreError, UNWATCHED, Vitals,
 };
 use crate::matching::RuleChanges;
 use crate::metrics::METRICS;
@@ -104,22 +108,27 @@ pub struct Catalogue {
 impl Catalogue {
     /// Opens the catalogue in a folder.
     pub fn open(folder: &Path) -> Result<Self, CatalogueError> {
-        Ok(Self::with_store(Box::new(RocksStore::open(folder)?)))
+        Self::with_store(Box::new(RocksStore::open(folder)?)).complete()
     }
 
     /// Opens the catalogue in a folder, or creates one there.
     pub fn open_or_create(folder: &Path) -> Result<Self, CatalogueError> {
-        Ok(Self::with_store(Box::new(RocksStore::open_or_create(folder)?)))
+        Self::with_store(Box::new(RocksStore::open_or_create(folder)?)).complete()
     }
 
     /// Like [`Catalogue::open_or_create`], with a read cache of `cache` bytes.
     pub fn open_or_create_with_cache(folder: &Path, cache: usize) -> Result<Self, CatalogueError> {
-        Ok(Self::with_store(Box::new(RocksStore::open_or_create_with_cache(folder, cache)?)))
+        Self::with_store(Box::new(RocksStore::open_or_create_with_cache(folder, cache)?)).complete()
+    }
+
+    /// Opens the state that the catalogue in a folder has now, to read it only, even while a server has it open.
+    pub fn open_frozen(folder: &Path) -> Result<Self, CatalogueError> {
+        Self::with_store(Box::new(RocksStore::open_frozen(folder)?)).complete()
     }
 
     /// Opens the catalogue of a cluster, which is empty if there is none yet.
     pub fn open_cluster(address: &ClusterAddress) -> Result<Self, CatalogueError> {
-        Ok(Self::with_store(Box::new(ClusterStore::open(address)?)))
+        Self::with_store(Box::new(ClusterStore::open(address)?)).complete()
     }
 
     /// Creates a catalogue on top of a store.
@@ -261,8 +270,9 @@ impl Catalogue {
         let libraries = snapshot.libraries()?;
         let books = libraries.iter().map(|library| library.books).sum();
         let disabled = libraries.iter().map(|library| library.disabled).sum();
-        let vitals = self.store.administration().map(Administration::vitals).transpose()?;
-        let (disk_bytes, posting_bytes) = vitals.map_or((0, 0), |vitals| (vitals.disk.used, vitals.disk.postings));
+        let disk_bytes = self.store.administration().map_or(Ok(0), Administration::bytes)?;
+        let posting_bytes =
+            self.files().map(Administration::vitals).transpose()?.map_or(0, |vitals| vitals.disk.postings);
         let rule = self.rule.on(chosen(snapshot.recipes(), None)?.rule());
         Ok(Stats { books, disabled, recipes, libraries, disk_bytes, posting_bytes, rule })
     }
@@ -281,12 +291,28 @@ impl Catalogue {
     /// Returns what an administrator monitors, if the store's engine knows it, and updates this process's metrics. The
     /// cost does not depend on the size of the catalogue.
     pub fn vitals(&self) -> Result<Option<Vitals>, CatalogueError> {
-        let vitals = self.store.administration().map(Administration::vitals).transpose()?;
+        let vitals = self.files().map(Administration::vitals).transpose()?;
+        if let Some(cluster) = self.cluster() {
+            METRICS.cluster.set(&cluster);
+        }
         METRICS.store.set(vitals.as_ref(), &Self::recipe_stats(&*self.store.snapshot())?);
         Ok(vitals)
     }
 
-    /// The administration of the store's files.
+    /// What an administrator monitors of the cluster that the catalogue is in, as far as it answers.
+    fn cluster(&self) -> Option<ClusterVitals> {
+        self.store.administration()?.cluster().unwrap_or_else(|error| {
+            tracing::warn!("{error}");
+            None
+        })
+    }
+
+    /// The administration of a store that has files of its own.
+    fn files(&self) -> Option<&dyn Administration> {
+        self.store.administration().filter(|store| store.keeps_files())
+    }
+
+    /// The administration of the store.
     ///
     /// # Errors
     /// [`StoreError::NotOffered`] if the store's engine has none; `wanted` names the operation.

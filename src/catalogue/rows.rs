@@ -12,7 +12,7 @@ use super::{Catalogue, CatalogueError, Editor};
 use crate::index::{Action, Row, RowChange, Table};
 
 /// Writes a row.
-pub(super) fn put(table: Table, key: impl AsRef<[u8]>, value: &impl Serialize) -> RowChange {
+pub(crate) fn put(table: Table, key: impl AsRef<[u8]>, value: &impl Serialize) -> RowChange {
     let value = serde_json::to_vec(value).expect("these have text keys only and are written to memory");
     RowChange::put(table, key, value)
 }
@@ -22,7 +22,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// [`CatalogueError::BadSetting`] for a row that cannot be read.
-    pub(super) fn rows<K: FromStr + Ord, V: DeserializeOwned>(
+    pub(crate) fn rows<K: FromStr + Ord, V: DeserializeOwned>(
         &self,
         table: Table,
     ) -> Result<BTreeMap<K, V>, CatalogueError> {
@@ -32,6 +32,17 @@ impl Catalogue {
             row.ok_or_else(|| CatalogueError::BadSetting { kind: table.as_str(), name: name.into_owned() })
         };
         self.store.table(table)?.into_iter().map(read).collect()
+    }
+
+    /// Reads up to `limit` rows of a table whose keys start with `prefix`, after the key `after`.
+    pub(crate) fn page_of(
+        &self,
+        table: Table,
+        prefix: &[u8],
+        after: Option<&[u8]>,
+        limit: usize,
+    ) -> Result<Vec<Row>, CatalogueError> {
+        Ok(self.store.page(table, prefix, after, limit)?)
     }
 
     /// Held from reading settings until a change that depends on them is written.
@@ -48,7 +59,7 @@ impl Catalogue {
 impl Editor<'_> {
     /// Changes or removes a setting. Returns whether it existed. The change in `along` is part of the same atomic
     /// step.
-    pub(super) fn change_setting(&self, setting: RowChange, along: Option<RowChange>) -> Result<bool, CatalogueError> {
+    pub(crate) fn change_setting(&self, setting: RowChange, along: Option<RowChange>) -> Result<bool, CatalogueError> {
         let _changing = self.turn(&self.changing_settings, SETTINGS)?;
         let was_there = self.store.table(setting.table)?.iter().any(|(key, _)| *key == setting.key);
         let removed = setting.value.is_none();
@@ -59,6 +70,11 @@ impl Editor<'_> {
             self.store.apply(&self.actor, &changes, &[action])?;
         }
         Ok(was_there)
+    }
+
+    /// Writes rows that record the progress of some work, in one step ([`Store::apply`](crate::index::Store::apply)).
+    pub(crate) fn apply_rows(&self, changes: &[RowChange]) -> Result<(), CatalogueError> {
+        Ok(self.store.apply(&self.actor, changes, &[])?)
     }
 
     /// Sets whether folds are kept of books added from now on. With its fold, a book can get gems of another recipe

@@ -2,7 +2,8 @@
 
 use std::cell::OnceCell;
 
-use lapidary_gems::{PackedFold, Place, PlacedGem, Probe, Recipe, bounded};
+use lapidary_gems::{PackedFold, Part, Place, PlacedGem, Probe, Recipe, bounded};
+use rayon::prelude::*;
 
 use super::CatalogueError;
 use super::digest::digest_of;
@@ -57,8 +58,19 @@ impl<'a> Text<'a> {
     /// Its gems; see [`Recipe::gems`].
     #[must_use]
     pub fn gems(&self, recipe: &Recipe) -> Vec<PlacedGem> {
-        let Some(clean) = self.clean(recipe) else { return recipe.gems(self.stands) };
-        let mut gems = recipe.gems(clean.text());
+        self.gems_by(recipe, |text| recipe.gems(text))
+    }
+
+    /// Its gems, folded on all processors if the recipe allows it.
+    #[must_use]
+    pub fn gems_in_parallel(&self, recipe: &Recipe) -> Vec<PlacedGem> {
+        let each = |parts: Vec<Part<'_>>| parts.into_par_iter().map(Part::fold).collect();
+        self.gems_by(recipe, |text| recipe.gems_in_parts(text, each))
+    }
+
+    fn gems_by(&self, recipe: &Recipe, gems_of: impl Fn(&str) -> Vec<PlacedGem>) -> Vec<PlacedGem> {
+        let Some(clean) = self.clean(recipe) else { return gems_of(self.stands) };
+        let mut gems = gems_of(clean.text());
         for gem in &mut gems {
             replace(gem, clean);
         }

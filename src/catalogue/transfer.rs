@@ -10,10 +10,11 @@ use base64::prelude::BASE64_STANDARD;
 use lapidary_gems::{PackedFold, PlacedGem, Recipe, RecipeName};
 use serde::{Deserialize, Serialize};
 
+use super::copy::read;
 use super::{Catalogue, CatalogueError, Editor};
 use crate::api::{ExportBook, ExportDecision, ExportEnd, ExportGem, ExportHeader};
 use crate::count::count;
-use crate::index::{Actor, NewBook, Record, RocksStore, Snapshot, StoreError, UNWATCHED, Watch};
+use crate::index::{Actor, BookNo, NewBook, Record, RocksStore, Snapshot, StoreError, UNWATCHED, Watch};
 use crate::parse;
 
 /// The format version written. All versions from 1 up to it can be read.
@@ -57,8 +58,10 @@ impl Catalogue {
                 let Some(last) = page.last() else { break };
                 after = Some(last.key.id.clone());
                 for record in page {
-                    write_line(out, &line(&*snapshot, &recipes, record)?)?;
-                    done += 1;
+                    if let Some(line) = self.line(&*snapshot, &recipes, record)? {
+                        write_line(out, &line)?;
+                        done += 1;
+                    }
                 }
                 watch(done, books)?;
             }
@@ -67,6 +70,23 @@ impl Catalogue {
         write_line(out, &ExportEnd { end: done })?;
         out.flush().map_err(CatalogueError::Output)?;
         Ok(done)
+    }
+
+    /// The line of a book; `None` if it was removed meanwhile.
+    fn line(
+        &self,
+        snapshot: &dyn Snapshot,
+        recipes: &[Recipe],
+        record: Record,
+    ) -> Result<Option<ExportBook>, CatalogueError> {
+        let key = record.key.clone();
+        let number = snapshot.find(&key)?.ok_or_else(|| CatalogueError::NoSuchBook(key.clone()))?;
+        match whole(snapshot, recipes, number, record) {
+            Err(CatalogueError::Store(StoreError::Changed(_))) => {
+                Ok(read(&*self.store, &key)?.map(|book| line(recipes, book)))
+            }
+            book => Ok(Some(line(recipes, book?))),
+        }
     }
 
     /// Imports an export into a folder and returns the number of books. If the folder is empty or does not exist, it
@@ -91,7 +111,7 @@ impl Catalogue {
                 staged.publish()?;
                 Ok(header.books)
             }
-            store => Self::with_store(Box::new(store?)).import_more(input, watch),
+            store => Self::with_store(Box::new(store?)).complete()?.import_more(input, watch),
         }
     }
 
@@ -147,12 +167,20 @@ impl Editor<'_> {
         for recipe in &header.recipes {
             self.store.add_recipe(&self.actor, recipe)?;
         }
-        let Some(default) = header.recipes.first().filter(|_| holds_none) else { return Ok(()) };
-        self.store.make_default(&self.actor, default.name(), true)?;
-        for name in header.ready() {
-            self.store.make_ready(&self.actor, name)?;
+        if holds_none { self.match_recipes(&header.recipes, header.ready().cloned().collect()) } else { Ok(()) }
+    }
+
+    /// Makes these the recipes of the catalogue, the default first.
+    pub(super) fn match_recipes(&self, recipes: &[Recipe], ready: Vec<RecipeName>) -> Result<(), CatalogueError> {
+        for recipe in recipes {
+            self.store.add_recipe(&self.actor, recipe)?;
         }
-        let given = |recipe: &Recipe| header.recipes.iter().any(|given| given.name() == recipe.name());
+        let Some(default) = recipes.first() else { return Ok(()) };
+        self.store.make_default(&self.actor, default.name(), true)?;
+        for name in ready {
+            self.store.make_ready(&self.actor, &name)?;
+        }
+        let given = |recipe: &Recipe| recipes.iter().any(|given| given.name() == recipe.name());
         for recipe in self.recipes().iter().filter(|recipe| !given(recipe)) {
             self.store.drop_recipe(&self.actor, recipe.name(), UNWATCHED)?;
         }
@@ -174,24 +202,49 @@ fn write_line(out: &mut dyn Write, line: &impl Serialize) -> Result<(), Catalogu
     out.write_all(b"\n").map_err(CatalogueError::Output)
 }
 
-fn line(snapshot: &dyn Snapshot, recipes: &[Recipe], mut book: Record) -> Result<ExportBook, CatalogueError> {
-    let number = snapshot.find(&book.key)?.ok_or_else(|| CatalogueError::NoSuchBook(book.key.clone()))?;
+/// Everything about a book.
+pub(super) fn whole(
+    snapshot: &dyn Snapshot,
+    recipes: &[Recipe],
+    number: BookNo,
+    mut record: Record,
+) -> Result<NewBook, CatalogueError> {
     let mut gems = BTreeMap::new();
-    let mut folds = BTreeMap::new();
+    let mut folds: BTreeMap<&str, PackedFold> = BTreeMap::new();
     for recipe in recipes {
         if let Some(list) = snapshot.gems(recipe.name(), number)? {
-            gems.insert(recipe.name().clone(), list.into_iter().map(|gem| ExportGem::new(gem, recipe)).collect());
+            gems.insert(recipe.name().clone(), list);
         }
         if !folds.contains_key(recipe.base())
             && let Some(fold) = snapshot.fold(recipe.base(), number)?
         {
-            folds.insert(recipe.base().to_owned(), BASE64_STANDARD.encode(fold.as_bytes()));
+            folds.insert(recipe.base(), fold);
         }
     }
-    book.gems.retain(|name, _| gems.contains_key(name));
-    let text = if book.text_kept { snapshot.text(number)? } else { None };
-    book.text_kept = text.is_some();
-    Ok(ExportBook { book: book.into(), gems, folds, text })
+    record.gems.retain(|name, _| gems.contains_key(name));
+    let text = if record.text_kept { snapshot.text(number)? } else { None };
+    record.text_kept = text.is_some();
+    Ok(NewBook {
+        record,
+        gems,
+        folds: folds.into_values().collect(),
+        text,
+        allow_empty: true,
+        complete: false,
+        turn: None,
+    })
+}
+
+fn line(recipes: &[Recipe], book: NewBook) -> ExportBook {
+    let NewBook { mut record, mut gems, folds, text, .. } = book;
+    record.gems.retain(|name, _| recipes.iter().any(|recipe| recipe.name() == name));
+    let shown = recipes.iter().filter_map(|recipe| Some((recipe, gems.remove(recipe.name())?)));
+    let shown = shown.map(|(recipe, list)| {
+        (recipe.name().clone(), list.into_iter().map(|gem| ExportGem::new(gem, recipe)).collect())
+    });
+    let gems = shown.collect();
+    let folds = folds.iter().map(|fold| (fold.base().to_owned(), BASE64_STANDARD.encode(fold.as_bytes())));
+    ExportBook { book: record.into(), gems, folds: folds.collect(), text }
 }
 
 /// The longest first line: recipes may have large lexicons.

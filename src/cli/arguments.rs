@@ -1,6 +1,7 @@
 //! Arguments shared by several commands.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::sync::Arc;
 use std::{env, fs};
 
@@ -27,8 +28,8 @@ pub(super) struct Target {
     /// The catalogue's folder
     #[arg(long, value_name = "DIR")]
     pub(super) data: Option<PathBuf>,
-    /// The Redis Cluster that holds the catalogue instead (experimental): redis://HOST:PORT,HOST:PORT…, and /PREFIX if it is
-    /// not `lapidary`. Without any of these, the variable `LAPIDARY_STORE` is read
+    /// The Redis Cluster that holds the catalogue instead (experimental): redis://HOST:PORT,HOST:PORT…, or rediss:// for TLS,
+    /// and /PREFIX if it is not `lapidary`. Without any of these, the variable `LAPIDARY_STORE` is read
     #[arg(long, value_name = "URL")]
     pub(super) store: Option<ClusterAddress>,
     /// The URL of a running server to use instead, such as `http://127.0.0.1:8093`
@@ -37,6 +38,7 @@ pub(super) struct Target {
 }
 
 /// Where a catalogue is.
+#[derive(Debug, Clone)]
 pub(super) enum Place {
     /// In a folder.
     Folder(PathBuf),
@@ -44,6 +46,29 @@ pub(super) enum Place {
     Cluster(ClusterAddress),
     /// Behind a running server.
     Server(String),
+}
+
+impl Place {
+    /// The folder, or the address of the cluster or the server.
+    pub(super) fn name(&self) -> String {
+        match self {
+            Self::Folder(folder) => folder.canonicalize().unwrap_or_else(|_| folder.clone()).display().to_string(),
+            Self::Cluster(address) => address.to_string(),
+            Self::Server(url) => url.clone(),
+        }
+    }
+}
+
+impl FromStr for Place {
+    type Err = BadAddress;
+
+    fn from_str(written: &str) -> Result<Self, BadAddress> {
+        match written.split_once("://") {
+            Some(("http" | "https", _)) => Ok(Self::Server(written.to_owned())),
+            Some(_) => written.parse().map(Self::Cluster),
+            None => Ok(Self::Folder(written.into())),
+        }
+    }
 }
 
 impl Target {

@@ -22,7 +22,7 @@ use self::texts::TextSource;
 use super::access::Access;
 use super::arguments::{BoundariesArgument, LanguageArgument, RuleArguments, Target};
 use super::failure::{Failure, Status};
-use super::files::{Choice, TextArguments, Usually, Walk};
+use super::files::{FileArguments, Usually, Walk};
 use super::terminal::{out, tell};
 
 /// How many files are checked in parallel before their reports are printed in order.
@@ -48,9 +48,7 @@ pub(super) struct Check {
     #[command(flatten)]
     rule: RuleArguments,
     #[command(flatten)]
-    input: TextArguments,
-    #[command(flatten)]
-    choice: Choice,
+    input: FileArguments,
     /// Check only against books of this library
     #[arg(long)]
     library: Option<Library>,
@@ -108,7 +106,7 @@ impl Check {
             language: self.language.lang,
         };
         let (stdin, paths): (Vec<_>, Vec<_>) = self.files.iter().cloned().partition(|path| path.as_os_str() == "-");
-        let Walk { found, refused, .. } = Walk::of(&paths, &self.choice, Usually::All);
+        let Walk { found, refused, .. } = self.input.walk(&paths, Usually::All);
         let files: Vec<PathBuf> = stdin.into_iter().take(1).chain(found.into_iter().map(|f| f.path)).collect();
         let count = files.len() + refused.len();
         let pages = self.html.as_deref().map(|path| Pages::at(path, count)).transpose()?;
@@ -152,11 +150,11 @@ impl Check {
         path: &Path,
         options: &CheckOptions,
     ) -> Result<Result<Found, String>, Failure> {
-        let Whole { text, headings } = match self.input.reading.whole(path) {
+        let Whole { text, headings } = match self.input.text.reading.whole(path) {
             Ok(whole) => whole,
             Err(why) => return Ok(Err(why)),
         };
-        let query = Query::Text { text, clean: self.input.clean };
+        let query = Query::Text { text, clean: self.input.text.clean };
         let name = path.display().to_string();
         let record = options.record.clone().map(|case| Case { name: Some(name.clone()), ..case });
         let options = &CheckOptions { record, ..options.clone() };
@@ -174,7 +172,7 @@ impl Check {
         report.locate(&locator);
         let kept = self.html.as_ref().map(|_| &TextSource::Kept);
         let source = self.text_from.as_ref().or(kept);
-        let books = source.map(|from| from.add_to(catalogue, &mut report, &text, &locator, self.input.reading));
+        let books = source.map(|from| from.add_to(catalogue, &mut report, &text, &locator, self.input.text.reading));
         Ok(Ok(Found { report, text, books: books.unwrap_or_default() }))
     }
 }

@@ -22,7 +22,7 @@ use serde::Serialize;
 use super::arguments::{LanguageArgument, RuleArguments, STORE, Target};
 use super::audit::time;
 use super::failure::{Failure, Status};
-use super::files::{Choice, TextArguments, Usually, Walk};
+use super::files::{FileArguments, Usually, Walk};
 use super::jobs::bar;
 use super::terminal::{out, tell};
 
@@ -54,9 +54,7 @@ pub(super) struct Duplicates {
     #[command(flatten)]
     rule: RuleArguments,
     #[command(flatten)]
-    input: TextArguments,
-    #[command(flatten)]
-    choice: Choice,
+    input: FileArguments,
     /// Print one JSON object per group
     #[arg(long, conflicts_with_all = ["csv", "script"])]
     json: bool,
@@ -122,7 +120,7 @@ impl Duplicates {
         let catalogue = Catalogue::open_or_create(folder.path())?;
         let recipe = self.recipe.clone().unwrap_or_else(Recipe::hardened);
         let recipes = catalogue.by(Actor::Local).ensure_recipes(&[recipe])?;
-        let Walk { found, refused, .. } = Walk::of(&self.paths, &self.choice, Usually::Books);
+        let Walk { found, refused, .. } = self.input.walk(&self.paths, Usually::Books);
         for (path, why) in &refused {
             tell(format_args!("lapidary: {}: {why}", path.display()));
         }
@@ -136,7 +134,7 @@ impl Duplicates {
             |(number, file)| {
                 bar.inc(1);
                 let path = file.path.display().to_string();
-                let books = match self.input.reading.books(&file.path) {
+                let books = match self.input.text.reading.books(&file.path) {
                     Ok(books) => books,
                     Err(why) => return vec![(path, Err(Failure::Input(why)))],
                 };
@@ -171,7 +169,7 @@ impl Duplicates {
             let Extracted { text, format, metadata, .. } = book.read.map_err(|e| Failure::Input(e.to_string()))?;
             let id: BookId = format!("{number}.{member}").parse().map_err(CatalogueError::from)?;
             read.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone(), (name.clone(), Some(format)));
-            let content = Content::Text { text, clean: self.input.clean };
+            let content = Content::Text { text, clean: self.input.text.clean };
             let key = BookKey { library: LIBRARY.parse().map_err(CatalogueError::from)?, id };
             Ok(NewEntry { description: metadata, ..NewEntry::new(key, Rights::Unknown, content) })
         };

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use glob::{MatchOptions, Pattern};
-use lapidary::extract::{self, Book, Bytes, Encoding, File, Whole};
+use lapidary::extract::{self, Book, Bytes, Encoding, File, Whole, ending, is_book};
 use walkdir::{DirEntry, WalkDir};
 
 use super::limits::LimitArguments;
@@ -78,6 +78,22 @@ pub(super) struct TextArguments {
     /// [default: true for hardened recipes, false for exact recipes]
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(super) clean: Option<bool>,
+}
+
+/// How to read files, and which of those in folders.
+#[derive(Args)]
+pub(super) struct FileArguments {
+    #[command(flatten)]
+    pub(super) text: TextArguments,
+    #[command(flatten)]
+    choice: Choice,
+}
+
+impl FileArguments {
+    /// Finds all files at the paths; see [`Walk::of`].
+    pub(super) fn walk(&self, paths: &[PathBuf], usually: Usually) -> Walk {
+        Walk::of(paths, &self.choice, usually)
+    }
 }
 
 /// A file to work on.
@@ -207,29 +223,6 @@ pub(super) fn counted(files: &BTreeMap<String, u64>) -> String {
         ending => format!("{files} .{ending}"),
     });
     each.collect::<Vec<_>>().join(", ")
-}
-
-/// A name's extension in lower case, if it looks like one: the `2` in `Vol. 2` does not.
-fn ending(path: &Path) -> Option<String> {
-    let ending = path.extension()?.to_str()?.to_ascii_lowercase();
-    let is_one = ending.len() <= 10 && ending.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    (is_one && ending.bytes().any(|byte| byte.is_ascii_alphabetic())).then_some(ending)
-}
-
-/// Whether a file in a folder is a book, judging by its name or its first bytes.
-fn is_book(path: &Path) -> bool {
-    const ENDINGS: [&str; 21] = [
-        "txt", "text", "html", "htm", "xhtml", "fb2", "fb3", "epub", "docx", "doc", "odt", "sxw", "rtf", "pdf", "mobi",
-        "prc", "azw", "azw3", "tei", "zip", "gz",
-    ];
-    let Some(ending) = ending(path) else { return true };
-    if ENDINGS.contains(&ending.as_str()) {
-        return true;
-    }
-    let mut start = Vec::new();
-    let read = fs::File::open(path).and_then(|file| file.take(extract::START as u64).read_to_end(&mut start));
-    // An unreadable file counts as a book, so that the error is reported when it is read again.
-    read.is_err() || extract::is_marked(&start)
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ use self::progress::Progress;
 use super::access::Access as _;
 use super::arguments::{BoundariesArgument, FoldsArgument, LexiconArgument, Target};
 use super::failure::{Failure, Status};
-use super::files::{Choice, Found, TextArguments, Usually, Walk};
+use super::files::{FileArguments, Found, Usually, Walk};
 use super::remote::Remote;
 use super::terminal::tell;
 
@@ -83,9 +83,7 @@ pub(super) struct Ingest {
     #[arg(long, value_name = "FILE.ndjson", conflicts_with_all = ["metadata", "onix", "paths"])]
     feed: Option<PathBuf>,
     #[command(flatten)]
-    input: TextArguments,
-    #[command(flatten)]
-    choice: Choice,
+    input: FileArguments,
     /// Take book ids from the file's name without its extension, or from its path relative to the folder. Ids in the metadata
     /// come first
     #[arg(long, value_enum, value_name = "FROM", default_value_t = Id::Name)]
@@ -129,7 +127,7 @@ impl Ingest {
             return Err(Failure::Input(NO_RIGHTS.to_owned()));
         }
         let mut metadata = self.metadata.as_deref().map(Metadata::read).transpose()?.unwrap_or_default();
-        let Walk { found, refused: unreadable, skipped } = Walk::of(&self.paths, &self.choice, Usually::Books);
+        let Walk { found, refused: unreadable, skipped } = self.input.walk(&self.paths, Usually::Books);
         let progress = Progress::new(found.len() + unreadable.len(), self.json, skipped);
         for (path, why) in unreadable {
             progress.landed(Name::of(&path), Err(Failure::Input(why)))?;
@@ -197,7 +195,7 @@ impl Ingest {
         let ban = self.rights.filter(|rights| *rights == Rights::Forbidden && self.onix.is_some());
         let rights = ban.or(known.rights).or(self.rights).ok_or(NO_RIGHTS)?;
         let (source, key) = (Source::File(file), BookKey { library, id });
-        let (clean, allow_empty, keep_text) = (self.input.clean, self.allow_empty, self.keep_texts);
+        let (clean, allow_empty, keep_text) = (self.input.text.clean, self.allow_empty, self.keep_texts);
         let gate = self.gate().map_err(|e| e.to_string())?;
         let Known { description, validity, .. } = known;
         Ok(Job { source, clean, key, rights, description, validity, allow_empty, keep_text, gate })
@@ -232,7 +230,7 @@ impl Ingest {
     fn add(&self, sink: &Sink, jobs: Vec<(String, Job)>, progress: &Progress) -> Result<(), Failure> {
         match sink {
             Sink::Server(server) => jobs.into_par_iter().with_max_len(1).try_for_each(|(name, job)| {
-                for (name, entry) in job.load(name, self.input.reading) {
+                for (name, entry) in job.load(name, self.input.text.reading) {
                     let added = match entry.map(|entry| server.add(entry)) {
                         Ok(Err(refused @ (Failure::Input(_) | Failure::Matches { .. }))) => Err(refused),
                         Err(why) => Err(Failure::Input(why)),
@@ -248,7 +246,7 @@ impl Ingest {
                     jobs,
                     all,
                     |(name, job)| {
-                        let loaded = job.load(name, self.input.reading).into_iter();
+                        let loaded = job.load(name, self.input.text.reading).into_iter();
                         loaded.map(|(name, entry)| (name, entry.map_err(Failure::Input))).collect()
                     },
                     |name, added| {
@@ -271,7 +269,7 @@ impl Ingest {
         let defaults = feed::Defaults {
             library: self.library.as_ref(),
             rights: self.rights,
-            clean: self.input.clean,
+            clean: self.input.text.clean,
             allow_empty: self.allow_empty,
             keep_text: self.keep_texts,
             gate: gate.as_ref(),

@@ -12,6 +12,7 @@ mod books;
 mod boundaries;
 mod check;
 mod compare;
+mod copy;
 mod decisions;
 mod demo;
 mod doctor;
@@ -31,6 +32,7 @@ mod reindex;
 mod remote;
 mod serve;
 mod size;
+mod sources;
 mod stats;
 mod terminal;
 mod text;
@@ -75,6 +77,7 @@ enum Commands {
     Decisions(decisions::Decisions),
     Allow(allow::Allow),
     Webhooks(webhooks::Webhooks),
+    Sources(sources::Sources),
     Stats(stats::Stats),
     Doctor(doctor::Doctor),
     Reindex(reindex::Reindex),
@@ -83,6 +86,7 @@ enum Commands {
     Restore(backup::Restore),
     Export(transfer::Export),
     Import(transfer::Import),
+    Copy(copy::Copy),
     Jobs(jobs::Jobs),
     Verify(stats::Verify),
     Compact(stats::Compact),
@@ -126,6 +130,7 @@ impl Command {
             Commands::Decisions(task) => task.run(),
             Commands::Allow(task) => task.run(),
             Commands::Webhooks(task) => task.run(),
+            Commands::Sources(task) => task.run(),
             Commands::Stats(task) => task.run(),
             Commands::Doctor(task) => task.run(),
             Commands::Reindex(task) => task.run(),
@@ -134,6 +139,7 @@ impl Command {
             Commands::Restore(task) => task.run(),
             Commands::Export(task) => task.run(),
             Commands::Import(task) => task.run(),
+            Commands::Copy(task) => task.run(),
             Commands::Jobs(task) => task.run(),
             Commands::Verify(task) => task.run(),
             Commands::Compact(task) => task.run(),

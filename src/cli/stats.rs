@@ -7,7 +7,7 @@ use indicatif::HumanBytes;
 use lapidary::api::{Compacted, JobResult, Task, Verified};
 use lapidary::count::count;
 
-use super::arguments::Target;
+use super::arguments::{Place, Target};
 use super::failure::{Failure, Status};
 use super::jobs::{other_result, perform};
 use super::terminal::out;
@@ -50,7 +50,10 @@ impl Stats {
         }
         let (disk, postings) = (HumanBytes(stats.disk_bytes), HumanBytes(stats.posting_bytes));
         let books = count(stats.books, "book", "books");
-        writeln!(out, "{books}, {disk} on disk, {postings} of them posting lists")?;
+        match self.target.place()? {
+            Place::Cluster(_) => writeln!(out, "{books}; the primaries of the cluster use {disk}")?,
+            _ => writeln!(out, "{books}, {disk} on disk, {postings} of them posting lists")?,
+        }
         for recipe in &stats.recipes {
             let mark = match (recipe.default, recipe.ready) {
                 (true, _) => " (default)",
@@ -101,7 +104,11 @@ impl Compact {
     pub(super) fn run(self) -> Result<Status, Failure> {
         let result = perform(&*self.target.open()?, Task::Compact {})?;
         let JobResult::Compacted(Compacted { bytes, bytes_before }) = result else { return Err(other_result()) };
-        writeln!(out(false), "{} on disk before, {} now", HumanBytes(bytes_before), HumanBytes(bytes))?;
+        let place = match self.target.place()? {
+            Place::Cluster(_) => "in the memory of the cluster",
+            _ => "on disk",
+        };
+        writeln!(out(false), "{} {place} before, {} now", HumanBytes(bytes_before), HumanBytes(bytes))?;
         Ok(Status::Done)
     }
 }

@@ -69,7 +69,7 @@ impl Gems {
     pub(super) fn run(self) -> Result<Status, Failure> {
         let recipe = self.recipe.recipe()?;
         let text = read(self.input.reading, &self.file)?;
-        let gems = Text::new(&text, self.input.clean).gems(&recipe);
+        let gems = Text::new(&text, self.input.clean).gems_in_parallel(&recipe);
         let gems: Vec<String> = gems.iter().map(|placed| recipe.write(placed.gem).to_string()).collect();
         writeln!(stdout(), "{}", gems.join(","))?;
         Ok(Status::Done)

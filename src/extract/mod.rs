@@ -36,6 +36,7 @@ mod html;
 mod latin;
 mod limits;
 mod mobi;
+mod named;
 mod noise;
 mod odt;
 mod office;
@@ -64,6 +65,7 @@ pub use clean::{Clean, clean};
 pub use encoding::{Encoding, UnknownEncoding};
 pub use headings::{Heading, headings_in};
 pub use limits::{Limit, Limits, Met};
+pub use named::{ending, is_book};
 pub(crate) use read::reads_apart;
 pub use worker::{isolate, readers};
 

@@ -1,14 +1,18 @@
-//! Maintenance of a store's files.
+//! Maintenance of a store.
 
 use std::path::Path;
 
-use super::{StoreError, Vitals, Watch};
+use super::{ClusterVitals, StoreError, Vitals, Watch};
 
-/// Maintenance operations on a store's files.
-///
-/// This is for engines that keep files of their own. A database server has its own tools for this; see
-/// [`Store::administration`](super::Store::administration).
+/// Maintenance operations on a store.
 pub trait Administration: Send + Sync {
+    /// Whether the engine has files of its own. Without them, it has no backups and no [`Vitals`]: a database server has
+    /// its own tools for these.
+    fn keeps_files(&self) -> bool;
+
+    /// The space that the store takes, on disk or in memory. Other catalogues of the same server may be counted too.
+    fn bytes(&self) -> Result<u64, StoreError>;
+
     /// Flushes memory to disk, so that the store opens quickly the next time. No change depends on this.
     fn flush(&self) -> Result<(), StoreError>;
 
@@ -33,6 +37,11 @@ pub trait Administration: Send + Sync {
 
     /// Returns what an administrator monitors. The cost does not depend on the size of the store.
     fn vitals(&self) -> Result<Vitals, StoreError>;
+
+    /// Returns what an administrator monitors of a cluster; `None` if the store is not on one.
+    fn cluster(&self) -> Result<Option<ClusterVitals>, StoreError> {
+        Ok(None)
+    }
 
     /// Reserves disk space, unless it is already reserved or there is too little. When the disk is full,
     /// [`Store::apply`](super::Store::apply) can use the reserve once. Books are then refused until there is room to

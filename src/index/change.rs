@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use lapidary_gems::PlacedGem;
 
 use super::recipes::KnownRecipe;
-use super::{AuditedBook, BookKey, NewBook, Record, StoreError};
+use super::{AuditedBook, BookKey, NewBook, Record, RecordChange, StoreError};
 
 /// Keeps the last of the books with the same key.
 pub(super) fn last_of_each_key(mut books: Vec<NewBook>) -> Vec<NewBook> {
@@ -17,7 +17,7 @@ pub(super) fn last_of_each_key(mut books: Vec<NewBook>) -> Vec<NewBook> {
 }
 
 /// The record after an amendment.
-pub(super) fn amended(old: &Record, change: &mut dyn FnMut(&mut Record)) -> Record {
+pub(super) fn amended(old: &Record, change: RecordChange<'_>) -> Record {
     let mut new = old.clone();
     change(&mut new);
     let (key, gems, digest) = (old.key.clone(), old.gems.clone(), old.digest.clone());

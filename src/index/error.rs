@@ -106,7 +106,9 @@ pub enum StoreError {
     #[error("{0}: there is no backup of a catalogue here")]
     NoBackup(String),
     /// The engine of the store has no such operation.
-    #[error("the engine of this store has no {0}; use the tools of its database")]
+    #[error(
+        "the engine of this store has no {0}; use lapidary export, or what the cluster has for snapshots of its nodes"
+    )]
     NotOffered(&'static str),
     /// Some node of the store does not answer, so the question has no complete answer.
     #[error("{store} is not available ({detail}); try again in some seconds")]
@@ -141,7 +143,11 @@ pub enum StoreError {
     #[error("{0} was changed by someone else meanwhile; try again")]
     Changed(String),
     /// A node may drop keys.
-    #[error("{node} may drop keys when its memory is full (maxmemory-policy {policy}); set noeviction")]
+    #[error(
+        "{node} may drop keys when its memory is full (maxmemory-policy {policy}), so that checks would miss books; set \
+         noeviction on every node, in its configuration and with: redis-cli -u redis://{node} config set maxmemory-policy \
+         noeviction"
+    )]
     Evicts {
         /// The node.
         node: String,

@@ -45,6 +45,9 @@ pub struct Record {
     pub standing: Standing,
 }
 
+/// A change to a book's record.
+pub type RecordChange<'a> = &'a mut dyn FnMut(&mut Record);
+
 /// The part of a record that decides whether and where a report shows the book.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Outline {

@@ -3,8 +3,8 @@
 use lapidary_gems::{Recipe, RecipeName};
 
 use super::{
-    Action, Actor, Administration, AuditEntry, AuditFrom, BookKey, LateGems, NewBook, Record, Row, RowChange, Sharing,
-    Snapshot, StoreError, Table, Watch,
+    Action, Actor, Administration, AuditEntry, AuditFrom, BookKey, LateGems, NewBook, Record, RecordChange, Row,
+    RowChange, Sharing, Snapshot, StoreError, Table, Watch,
 };
 
 /// A store of books, their gems and the posting lists.
@@ -72,17 +72,23 @@ pub trait Store: Send + Sync {
     /// [`NewBook::allow_empty`]. Nothing is changed then.
     fn put(&self, by: &Actor, books: Vec<NewBook>) -> Result<(), StoreError>;
 
+    /// Stores books of a catalogue that nobody reads before [`Store::finish_filling`]. An engine may leave out what they are
+    /// found by until then, and be faster.
+    fn fill(&self, by: &Actor, books: Vec<NewBook>) -> Result<(), StoreError> {
+        self.put(by, books)
+    }
+
+    /// Completes the books that were stored with [`Store::fill`].
+    fn finish_filling(&self, _: Watch<'_>) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// Removes books. Returns whether each key existed before the call.
     fn remove(&self, by: &Actor, keys: &[BookKey]) -> Result<Vec<bool>, StoreError>;
 
     /// Changes a book's metadata but not its gems. `change` receives the record; its changes to key, gems, digest,
     /// length and whether the text is kept are ignored. Returns the new record, or `None` if there is no such book.
-    fn amend(
-        &self,
-        by: &Actor,
-        key: &BookKey,
-        change: &mut dyn FnMut(&mut Record),
-    ) -> Result<Option<Record>, StoreError>;
+    fn amend(&self, by: &Actor, key: &BookKey, change: RecordChange<'_>) -> Result<Option<Record>, StoreError>;
 
     /// Returns a view of the store as it is now, with every change acknowledged before.
     fn snapshot(&self) -> Box<dyn Snapshot + '_>;
@@ -100,7 +106,7 @@ pub trait Store: Send + Sync {
     /// The error that a change would fail with.
     fn writable(&self) -> Result<(), StoreError>;
 
-    /// The administration of the store's files, if its engine has one.
+    /// The administration of the store, if its engine has one.
     fn administration(&self) -> Option<&dyn Administration>;
 
     /// What the processes agree on that share the store, if its engine lets several have it open.

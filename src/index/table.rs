@@ -19,6 +19,12 @@ pub enum Table {
     WebhookProgress,
     /// Filed checks and decisions, with their search keys (`catalogue/decisions.rs`).
     Decisions,
+    /// Sources of books, by name.
+    Sources,
+    /// Where the harvest of each source is, and what it has seen (`harvest/frontier.rs`).
+    Harvests,
+    /// What the catalogue is a copy of: one row with an empty key (`catalogue/copy.rs`).
+    Copy,
 }
 
 impl Table {
@@ -34,6 +40,9 @@ impl Table {
             Self::Webhooks => "webhook",
             Self::WebhookProgress => "webhook-progress",
             Self::Decisions => "decision",
+            Self::Sources => "source",
+            Self::Harvests => "harvest",
+            Self::Copy => "copy",
         }
     }
 }

@@ -21,6 +21,54 @@ pub struct Vitals {
     pub background: Background,
 }
 
+/// Statistics of a store on a cluster. Counters start when the store is opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClusterVitals {
+    /// The nodes that answer.
+    pub nodes: Vec<NodeVitals>,
+    /// Number of changes of books that are being made, or were left half done.
+    pub pending: u64,
+    /// Number of pipelines sent to nodes.
+    pub round_trips: u64,
+    /// Number of those that were sent again.
+    pub retries: u64,
+    /// Number of commands that a node has redirected.
+    pub redirects: u64,
+    /// Number of primaries that others have replaced.
+    pub failovers: u64,
+}
+
+/// A node of a cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NodeVitals {
+    /// Host and port.
+    pub address: String,
+    /// Whether it is no replica.
+    pub is_primary: bool,
+    /// Used memory in bytes.
+    pub used: u64,
+    /// Maximum memory in bytes; 0 if there is no limit.
+    pub most: u64,
+    /// The policy by which it may drop keys.
+    pub evicts: Option<String>,
+    /// Whether it keeps all changes on disk, in an append-only file.
+    pub is_saved: bool,
+    /// Whether its last attempt to write to its disk failed.
+    pub cannot_save: bool,
+    /// Number of its replicas that are in sync.
+    pub replicas: u64,
+    /// Bytes that the slowest of these is behind.
+    pub lag: u64,
+}
+
+impl NodeVitals {
+    /// Used memory in percent of the maximum.
+    #[must_use]
+    pub fn fullness(&self) -> u64 {
+        (100 * self.used).checked_div(self.most).unwrap_or(0)
+    }
+}
+
 /// Number of postings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PostingCounts {

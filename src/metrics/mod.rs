@@ -4,6 +4,7 @@
 //!
 //! A label has few values, all defined by the program: never a path, a name or an id from a client.
 
+mod cluster;
 mod store;
 
 use std::sync::LazyLock;
@@ -15,6 +16,7 @@ use prometheus::{
     register_histogram_vec, register_int_counter, register_int_counter_vec, register_int_gauge, register_int_gauge_vec,
 };
 
+use self::cluster::ClusterMetrics;
 use self::store::StoreMetrics;
 use crate::api::{Outcome, Report};
 use crate::index::Rights;
@@ -48,6 +50,7 @@ pub(crate) struct Metrics {
     texts: IntCounterVec,
     text_bytes: IntCounter,
     pub(crate) store: StoreMetrics,
+    pub(crate) cluster: ClusterMetrics,
     certificate_expiry: IntGauge,
     webhooks: IntCounterVec,
     webhooks_behind: IntGauge,
@@ -94,6 +97,7 @@ impl Metrics {
             )?,
             text_bytes: register_int_counter!("lapidary_text_bytes_total", "Bytes of the texts and files read.")?,
             store: StoreMetrics::register()?,
+            cluster: ClusterMetrics::register()?,
             certificate_expiry: register_int_gauge!(
                 "lapidary_certificate_expiry_timestamp_seconds",
                 "Expiry time of the served certificate, in seconds of Unix time; 0 without TLS."
@@ -194,4 +198,9 @@ const REFUSED: &str = "refused";
 
 fn gauge(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+/// Advances a counter to a value counted elsewhere. Only one caller at a time.
+fn advance(counter: &IntCounter, to: u64) {
+    counter.inc_by(to.saturating_sub(counter.get()));
 }

@@ -5,7 +5,7 @@ use prometheus::{
     register_int_gauge_vec,
 };
 
-use super::gauge;
+use super::{advance, gauge};
 use crate::api::RecipeStats;
 use crate::index::Vitals;
 
@@ -133,9 +133,4 @@ impl StoreMetrics {
         self.write_stopped.set(background.write_stopped.into());
         advance(&self.background_errors, background.errors);
     }
-}
-
-/// Advances a counter to a value counted elsewhere. Only one caller at a time.
-fn advance(counter: &IntCounter, to: u64) {
-    counter.inc_by(to.saturating_sub(counter.get()));
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use tempfile::tempdir;
@@ -22,6 +22,11 @@ pub struct Nodes {
 impl Nodes {
     /// Starts so many primaries, each with so many replicas. Where there is no `redis-server`, says so and returns `None`.
     pub fn start(primaries: u32, replicas: u32) -> Option<Self> {
+        Self::start_with(primaries, replicas, &[])
+    }
+
+    /// Starts them with variables of the script.
+    pub fn start_with(primaries: u32, replicas: u32, variables: &[(&str, &Path)]) -> Option<Self> {
         if Command::new("redis-server").arg("--version").output().is_err() {
             // Written directly, because the test harness hides the output of tests that pass.
             let _ = writeln!(std::io::stderr(), "skipped: there is no redis-server to test a cluster with");
@@ -30,6 +35,7 @@ impl Nodes {
         let dir = tempdir().unwrap().keep();
         let mut script = Command::new(SCRIPT);
         script.arg(&dir).args([primaries, replicas].map(|count| count.to_string()));
+        script.envs(variables.iter().copied());
         let started = script.stderr(Stdio::inherit()).output().unwrap();
         assert!(started.status.success(), "scripts/cluster failed");
         let mut guard = Command::new("sh");

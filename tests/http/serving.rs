@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use lapidary::catalogue::Catalogue;
 use lapidary::index::{
-    Action, Actor, Administration, AuditEntry, AuditFrom, BookKey, LateGems, NewBook, Record, RocksStore, Row,
-    RowChange, Snapshot, Store, StoreError, Table, Watch,
+    Action, Actor, Administration, AuditEntry, AuditFrom, BookKey, LateGems, NewBook, Record, RecordChange, RocksStore,
+    Row, RowChange, Snapshot, Store, StoreError, Table, Watch,
 };
 use lapidary::server::{Server, Settings};
 use lapidary_gems::{Recipe, RecipeName};
@@ -40,12 +40,7 @@ impl Store for Faulty {
         self.store.remove(by, keys)
     }
 
-    fn amend(
-        &self,
-        by: &Actor,
-        key: &BookKey,
-        change: &mut dyn FnMut(&mut Record),
-    ) -> Result<Option<Record>, StoreError> {
+    fn amend(&self, by: &Actor, key: &BookKey, change: RecordChange<'_>) -> Result<Option<Record>, StoreError> {
         self.store.amend(by, key, change)
     }
 

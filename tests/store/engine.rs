@@ -123,11 +123,11 @@ impl Engine for Cluster {
     }
 
     fn compact(&self) {
-        self.store.compact().unwrap();
+        self.store.compact(UNWATCHED).unwrap();
     }
 
     fn faults(&self) -> Vec<String> {
-        Vec::new()
+        self.store.verify(UNWATCHED).unwrap()
     }
 }
 

@@ -6,6 +6,7 @@ mod common;
 mod build;
 mod changes;
 mod cluster;
+mod cluster_damage;
 mod damage;
 mod engine;
 mod folders;

@@ -4,12 +4,14 @@ use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
 use lapidary::index::{Actor, Administration as _, RocksStore, Store as _, StoreError, UNWATCHED};
 use tempfile::tempdir;
 
-use crate::support::{copy, create, key, raw, raw_keys, refusal, set_version, simple};
+use crate::support::{copy, create, keeping, key, raw, raw_keys, refusal, set_version, simple};
 
 /// This program again, in one of the roles of [`child_process`].
 fn child(role: &str, dir: &Path) -> Command {
@@ -217,4 +219,44 @@ fn a_limit_on_file_size_takes_nothing_half() {
     let output = command.output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(said.contains("filled and freed"), "{said}{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn a_folder_that_is_open_is_read_as_it_is_at_one_moment() {
+    let dir = tempdir().unwrap();
+    let store = create(dir.path());
+    let (written, enough) = (AtomicU64::new(0), AtomicBool::new(false));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for i in 0_u64.. {
+                store
+                    .put(&Actor::Local, vec![keeping(simple("lib", &i.to_string(), i..i + 9), format!("text {i}"))])
+                    .unwrap();
+                written.store(i + 1, Ordering::SeqCst);
+                // Logs are replaced and tables deleted meanwhile.
+                match i % 40 {
+                    39 => store.compact(UNWATCHED).unwrap(),
+                    9 | 19 => store.flush().unwrap(),
+                    _ => {}
+                }
+                if enough.load(Ordering::SeqCst) {
+                    break;
+                }
+            }
+        });
+        for _ in 0..25 {
+            let acknowledged = written.load(Ordering::SeqCst);
+            let frozen = RocksStore::open_frozen(dir.path()).unwrap();
+            let books = || frozen.snapshot().libraries().unwrap().first().map_or(0, |library| library.books);
+            let there = books();
+            assert!(there >= acknowledged, "{there} books, but {acknowledged} were acknowledged");
+            sleep(Duration::from_millis(20));
+            assert_eq!(frozen.verify(UNWATCHED).unwrap(), [] as [&str; 0]);
+            assert_eq!(books(), there);
+        }
+        enough.store(true, Ordering::SeqCst);
+    });
+    let folders = fs::read_dir(dir.path()).unwrap().filter(|entry| entry.as_ref().unwrap().path().is_dir());
+    assert_eq!(folders.count(), 0);
+    assert!(written.load(Ordering::SeqCst) > 25);
 }

@@ -14,6 +14,7 @@ mod digits;
 mod fast;
 mod letters;
 mod masks;
+mod parts;
 mod plain;
 mod rest;
 mod short;
@@ -27,6 +28,8 @@ pub(crate) use self::classes::known;
 use self::decorated::Decorated;
 use self::digits::{Digits, Transliteration};
 use self::letters::Letters;
+pub(crate) use self::parts::fold_parts;
+pub use self::parts::{FoldedPart, Part};
 use self::words::ShortWords;
 #[cfg(any(test, fuzzing))]
 use self::words::first_joint;
@@ -67,14 +70,14 @@ impl Sink for Vec<Placed> {
 /// A text is transliterated either completely or not at all. If the need for it appears only after digits have been
 /// output that transliteration would have changed, the text is folded again into another sink.
 pub(super) fn fold<S: Sink>(text: &str, base: Base, new_sink: impl Fn() -> S) -> S {
-    either(Letters::of(base), new_sink, |folding| folding.fast(text))
+    whole(Letters::of(base), new_sink, |folding| folding.fast(text))
 }
 
 /// Like [`fold`], but by the steps alone. The fast path must give the same result.
 #[cfg(any(test, fuzzing))]
 pub(super) fn plainly<S: Sink>(text: &str, base: Base, new_sink: impl Fn() -> S) -> S {
     let letters = Letters::of(base);
-    either(letters, new_sink, |folding| {
+    whole(letters, new_sink, |folding| {
         let joint = first_joint(characters(text, letters)).unwrap_or_default();
         for (i, character) in characters(text, letters).enumerate() {
             if !joint.contains(&i) {
@@ -84,16 +87,20 @@ pub(super) fn plainly<S: Sink>(text: &str, base: Base, new_sink: impl Fn() -> S)
     })
 }
 
-/// Folds without transliteration, and again with it if it turns out to be needed.
-fn either<S: Sink>(letters: &'static Letters, new_sink: impl Fn() -> S, read: impl Fn(&mut Folding<S>)) -> S {
-    let pass = |transliteration| {
-        let mut folding = Folding::new(letters, transliteration, new_sink());
+/// Folds a whole text with one reader.
+fn whole<S: Sink>(letters: &'static Letters, new_sink: impl Fn() -> S, read: impl Fn(&mut Folding<S>)) -> S {
+    either(new_sink, |transliteration, sink| {
+        let mut folding = Folding::new(letters, transliteration, sink);
         read(&mut folding);
         folding.finish()
-    };
-    match pass(Transliteration::Needless) {
-        Some(sink) => sink,
-        None => pass(Transliteration::Needed).unwrap_or_else(new_sink),
+    })
+}
+
+/// Folds without transliteration, and again with it if it turns out to have been needed earlier.
+fn either<S>(new_sink: impl Fn() -> S, pass: impl Fn(Transliteration, S) -> (S, Transliteration)) -> S {
+    match pass(Transliteration::Needless, new_sink()) {
+        (_, Transliteration::TooLate) => pass(Transliteration::Needed, new_sink()).0,
+        (sink, _) => sink,
     }
 }
 
@@ -134,12 +141,12 @@ impl<S: Sink> Folding<S> {
         self.decorated.settle(&mut self.digits, &mut self.sink);
     }
 
-    /// The sink with all digits; `None` if the text should have been transliterated from its start.
-    fn finish(mut self) -> Option<S> {
+    /// The sink with all digits, and whether the text is transliterated.
+    fn finish(mut self) -> (S, Transliteration) {
         self.end_word();
         let last = self.decorated.finish(&mut self.digits);
         self.digits.into_iter().for_each(|(digit, place)| self.sink.digit(digit, place));
-        (last.transliteration() != Transliteration::TooLate).then_some(self.sink)
+        (self.sink, last.transliteration())
     }
 }
 

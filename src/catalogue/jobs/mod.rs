@@ -201,7 +201,7 @@ impl Catalogue {
                 "the number of backups to keep must be from 1 to {MOST_BACKUPS}, not {keep}"
             ))),
             Task::Backup { to, .. } => {
-                self.administration(BACKUPS)?;
+                self.files().ok_or(StoreError::NotOffered(BACKUPS))?;
                 self.backups.folder(to).map(|_| ())
             }
             Task::Verify { .. } => Ok(self.administration(VERIFICATION).map(|_| ())?),
@@ -339,9 +339,9 @@ impl Editor<'_> {
             }
             Task::Compact {} => {
                 let store = self.administration(COMPACTION)?;
-                let bytes_before = store.vitals()?.disk.used;
+                let bytes_before = store.bytes()?;
                 store.compact(&|done, total| work.step(done, total))?;
-                Ok(Outcome::Compacted { bytes: store.vitals()?.disk.used, bytes_before })
+                Ok(Outcome::Compacted { bytes: store.bytes()?, bytes_before })
             }
         }
     }

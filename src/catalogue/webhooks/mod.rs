@@ -5,7 +5,6 @@
 //! receiver is down for days; memory does not grow with the backlog; and books added while no server was running are
 //! reported by the next one. An event that is sent twice, after a crash, has the same id both times.
 
-mod addresses;
 mod delivery;
 
 use std::collections::{BTreeMap, BTreeSet};

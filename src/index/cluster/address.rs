@@ -8,11 +8,13 @@ use serde::{Deserialize, Serialize};
 /// The prefix of an address without one.
 const PREFIX: &str = "lapidary";
 
-/// `redis://HOST:PORT[,HOST:PORT…][/PREFIX]`: some nodes of a Redis Cluster, and what all keys of the catalogue start
-/// with, `lapidary` if it is not given. Catalogues with different prefixes can share a cluster.
+/// `redis://[USER@]HOST:PORT[,HOST:PORT…][/PREFIX]`, or `rediss://` for TLS: some nodes of a Redis Cluster, and what all
+/// keys of the catalogue start with, `lapidary` if it is not given. Catalogues with different prefixes can share a cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ClusterAddress {
+    pub(super) tls: bool,
+    pub(super) user: Option<String>,
     pub(super) nodes: Vec<String>,
     pub(super) prefix: String,
 }
@@ -27,8 +29,24 @@ impl FromStr for ClusterAddress {
 
     fn from_str(written: &str) -> Result<Self, BadAddress> {
         let bad = |why| BadAddress(written.to_owned(), why);
-        let rest = written.strip_prefix("redis://").ok_or_else(|| bad("it does not start with redis://"))?;
+        let (tls, rest) = match (written.strip_prefix("redis://"), written.strip_prefix("rediss://")) {
+            (Some(rest), _) => (false, rest),
+            (_, Some(rest)) => (true, rest),
+            _ => return Err(bad("it does not start with redis:// or rediss://")),
+        };
         let (nodes, prefix) = rest.split_once('/').unwrap_or((rest, ""));
+        let (user, nodes) = match nodes.split_once('@') {
+            Some((user, nodes)) => (Some(user), nodes),
+            None => (None, nodes),
+        };
+        if user.is_some_and(|user| user.contains(':')) {
+            // Not shown with the rest: messages end up in logs.
+            let why = "a password in it could be read by others; put it into LAPIDARY_STORE_PASSWORD";
+            return Err(BadAddress("…".to_owned(), why));
+        }
+        if user.is_some_and(|user| user.is_empty() || user.contains(char::is_whitespace)) {
+            return Err(bad("the name of the user is empty or has spaces"));
+        }
         let is_node = |node: &str| {
             node.rsplit_once(':').is_some_and(|(host, port)| {
                 let is_host = !host.is_empty() && !host.contains(|c: char| c.is_whitespace() || c == '@');
@@ -44,7 +62,7 @@ impl FromStr for ClusterAddress {
             return Err(bad("the prefix may have letters, digits, '-', '_' and '.'"));
         }
         let prefix = if prefix.is_empty() { PREFIX } else { prefix };
-        Ok(Self { nodes, prefix: prefix.to_owned() })
+        Ok(Self { tls, user: user.map(str::to_owned), nodes, prefix: prefix.to_owned() })
     }
 }
 
@@ -64,7 +82,9 @@ impl From<ClusterAddress> for String {
 
 impl fmt::Display for ClusterAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "redis://{}/{}", self.nodes.join(","), self.prefix)
+        let scheme = if self.tls { "rediss" } else { "redis" };
+        let user = self.user.as_ref().map(|user| format!("{user}@")).unwrap_or_default();
+        write!(f, "{scheme}://{user}{}/{}", self.nodes.join(","), self.prefix)
     }
 }
 
@@ -84,7 +104,9 @@ mod tests {
             ("redis://h:7000/{a}", None),
             ("redis://h:7000/a/b", None),
             ("redis://u:p@h:7000", None),
-            ("rediss://h:7000", None),
+            ("redis://@h:7000", None),
+            ("rediss://h:7000", Some("rediss://h:7000/lapidary")),
+            ("rediss://u@h:7000,i:7000/p", Some("rediss://u@h:7000,i:7000/p")),
             ("./data", None),
         ];
         for (written, shown) in table {
@@ -94,5 +116,11 @@ mod tests {
                 "{written}"
             );
         }
+    }
+
+    #[test]
+    fn a_password_is_not_repeated() {
+        let error = "redis://u:secret@h:7000".parse::<ClusterAddress>().unwrap_err().to_string();
+        assert!(error.contains("LAPIDARY_STORE_PASSWORD") && !error.contains("secret"), "{error}");
     }
 }

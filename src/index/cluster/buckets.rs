@@ -153,19 +153,41 @@ impl Bucket {
         Ok(Listed { books, doubtful })
     }
 
-    /// What a merge of some changes writes: arguments of the script. Each change says whether its book has the gem.
-    pub(super) fn merged(
-        &self,
-        recipe: &KnownRecipe,
-        changes: &BTreeMap<Posting, bool>,
-    ) -> Result<Vec<Vec<u8>>, Unreadable> {
-        let mut lists: BTreeMap<u64, BTreeSet<BookNo>> = BTreeMap::new();
+    /// All lists of the main index, by the rest of their gems.
+    fn lists(&self, recipe: &KnownRecipe) -> Result<BTreeMap<u64, BTreeSet<BookNo>>, Unreadable> {
+        let mut lists = BTreeMap::new();
         if !self.main.is_empty() {
             for list in Reader::new(&self.main, rest_bits(recipe))? {
                 let (rest, list) = list?;
                 lists.insert(rest, self.listed(rest, Some(list))?.into_iter().collect());
             }
         }
+        Ok(lists)
+    }
+
+    /// All postings, as fields, without those that are doubted.
+    pub(super) fn postings(&self, recipe: &KnownRecipe) -> Result<BTreeSet<Vec<u8>>, Unreadable> {
+        let lists = self.lists(recipe)?.into_iter();
+        let mut postings: BTreeSet<Vec<u8>> =
+            lists.flat_map(|(rest, books)| books.into_iter().map(move |book| posting(rest, book))).collect();
+        for ((rest, book), change) in &self.changes {
+            let field = posting(*rest, *book);
+            if change.doubted.is_some() {
+                postings.remove(&field);
+            } else {
+                postings.insert(field);
+            }
+        }
+        Ok(postings)
+    }
+
+    /// What a merge of some changes writes: arguments of the script. Each change says whether its book has the gem.
+    pub(super) fn merged(
+        &self,
+        recipe: &KnownRecipe,
+        changes: &BTreeMap<Posting, bool>,
+    ) -> Result<Vec<Vec<u8>>, Unreadable> {
+        let mut lists = self.lists(recipe)?;
         let mut arguments = vec![changes.len().to_string().into_bytes()];
         for ((rest, book), has) in changes {
             let list = lists.entry(*rest).or_default();
@@ -177,25 +199,43 @@ impl Bucket {
             let value = self.changes.get(&(*rest, *book)).map(|change| change.value.clone());
             arguments.extend([posting(*rest, *book), value.unwrap_or_default()]);
         }
-        let mut writer = Writer::new(rest_bits(recipe));
-        for (rest, books) in lists {
-            let is_long = books.len() > LONG as usize;
-            if is_long {
-                writer.long(rest, books.len() as u32);
-            } else {
-                writer.short(rest, books.iter().copied());
-            }
-            let before = self.long.get(&rest);
-            if is_long || before.is_some() {
-                let field = [&[LONG_LIST][..], &rest.to_be_bytes()].concat();
-                let books: Vec<BookNo> = books.into_iter().collect();
-                let list = if is_long { encode_list(&books) } else { Vec::new() };
-                arguments.extend([field, sha1(before.map_or(&[], Vec::as_slice)), list]);
-            }
+        let lists = lists.into_iter().map(|(rest, books)| (rest, books.into_iter().collect()));
+        for (field, value) in packed(recipe, lists, &self.long) {
+            let before = match field.as_slice() {
+                [LONG_LIST, rest @ ..] => {
+                    rest.try_into().ok().and_then(|rest| self.long.get(&u64::from_be_bytes(rest)))
+                }
+                _ => Some(&self.main),
+            };
+            arguments.extend([field, sha1(before.map_or(&[], Vec::as_slice)), value]);
         }
-        arguments.extend([MAIN.to_vec(), sha1(&self.main), writer.finish().unwrap_or_default()]);
         Ok(arguments)
     }
+}
+
+/// The fields of lists, sorted by the rest of their gems, and their values: nothing for a long list that is one no more.
+/// The main list comes last.
+pub(super) fn packed(
+    recipe: &KnownRecipe,
+    lists: impl IntoIterator<Item = (u64, Vec<BookNo>)>,
+    long: &HashMap<u64, Vec<u8>>,
+) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let mut fields = Vec::new();
+    let mut writer = Writer::new(rest_bits(recipe));
+    for (rest, books) in lists {
+        let is_long = books.len() > LONG as usize;
+        if is_long {
+            writer.long(rest, books.len() as u32);
+        } else {
+            writer.short(rest, books.iter().copied());
+        }
+        if is_long || long.contains_key(&rest) {
+            let field = [&[LONG_LIST][..], &rest.to_be_bytes()].concat();
+            fields.push((field, if is_long { encode_list(&books) } else { Vec::new() }));
+        }
+    }
+    fields.push((MAIN.to_vec(), writer.finish().unwrap_or_default()));
+    fields
 }
 
 /// The SHA-1 of what a field has, as a script compares it; nothing for nothing.

@@ -29,7 +29,9 @@ use redis::{Connection, Script, ServerError, Value};
 
 use super::address::ClusterAddress;
 use super::command::{Command, read};
+use super::login::Login;
 use super::topology::Topology;
+use super::vitals::Counters;
 use crate::index::StoreError;
 
 /// How long a node may take to accept a connection.
@@ -49,11 +51,13 @@ const IDLE: usize = 16;
 /// A client of a cluster, for any number of threads.
 pub(super) struct Client {
     address: ClusterAddress,
+    login: Login,
     scripts: Vec<&'static Script>,
     topology: RwLock<Arc<Topology>>,
     idle: Mutex<HashMap<String, Vec<Connection>>>,
     /// Whether there has ever been a replica: then, every change must be on one.
     replicated: AtomicBool,
+    pub(super) counters: Counters,
 }
 
 /// Where a command is to be sent.
@@ -111,10 +115,12 @@ impl Client {
     pub(super) fn connect(address: &ClusterAddress, scripts: Vec<&'static Script>) -> Result<Self, StoreError> {
         let client = Self {
             address: address.clone(),
+            login: Login::to(address)?,
             scripts,
             topology: RwLock::new(Arc::new(Topology::unknown(&address.nodes))),
             idle: Mutex::default(),
             replicated: AtomicBool::new(false),
+            counters: Counters::default(),
         };
         client.refresh(0).map_err(|why| unavailable(address, &why))?;
         Ok(client)
@@ -180,7 +186,7 @@ impl Client {
         self.topology().node(slot).map(str::to_owned)
     }
 
-    fn topology(&self) -> Arc<Topology> {
+    pub(super) fn topology(&self) -> Arc<Topology> {
         self.topology.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -207,6 +213,7 @@ impl Client {
                 }
                 Some(Trouble::Again(why)) => why,
             };
+            Counters::count(&self.counters.retries, 1);
             if Instant::now() + pause > until {
                 return Err(unavailable(&self.address, &trouble));
             }
@@ -240,6 +247,7 @@ impl Client {
             }
         }
         let mut sent = Vec::new();
+        Counters::count(&self.counters.round_trips, nodes.len());
         for (node, chosen) in nodes {
             let replicas = topology.replicas(&node).max(1);
             match self.send(&node, run, &chosen, replicas) {
@@ -304,6 +312,8 @@ impl Client {
                 match next()? {
                     Value::ServerError(error) => match self.judge(node, &error) {
                         Ok(route) => {
+                            let is_redirected = ["ASK", "MOVED"].contains(&error.code());
+                            Counters::count(&self.counters.redirects, usize::from(is_redirected));
                             run.routes[*at] = route;
                             trouble.get_or_insert(Trouble::Again(format!("{node}: {}", shown(&error))));
                         }
@@ -380,7 +390,7 @@ impl Client {
             return Ok(connection);
         }
         let failed = |why: redis::RedisError| format!("{node}: {why}");
-        let client = redis::Client::open(format!("redis://{node}")).map_err(failed)?;
+        let client = self.login.client(node).map_err(failed)?;
         let mut connection = client.get_connection_with_timeout(CONNECT).map_err(failed)?;
         connection.set_read_timeout(Some(ANSWER)).map_err(failed)?;
         connection.set_write_timeout(Some(ANSWER)).map_err(failed)?;
@@ -411,6 +421,7 @@ impl Client {
                     if topology.has_replicas {
                         self.replicated.store(true, Ordering::Relaxed);
                     }
+                    self.counters.compare(&known, &topology);
                     *self.topology.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(topology);
                     return Ok(());
                 }

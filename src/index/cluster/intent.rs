@@ -85,7 +85,7 @@ fn field(library: u32, key: &BookKey) -> Vec<u8> {
     [library.to_string().as_bytes(), b"\0", key.id.as_str().as_bytes()].concat()
 }
 
-fn member(key: &BookKey, number: BookNo) -> Vec<u8> {
+pub(super) fn member(key: &BookKey, number: BookNo) -> Vec<u8> {
     [key.id.as_str().as_bytes(), b"\0", &number.0.to_be_bytes()].concat()
 }
 

@@ -78,6 +78,21 @@ pub(super) enum BookState {
     Former,
 }
 
+/// What a key is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Name<'a> {
+    /// The recipe and the number of a bucket.
+    Bucket(u16, u64),
+    /// The first half of a digest.
+    Digest(&'a str),
+    /// The letter of a state, and the book.
+    Book(char, BookNo),
+    /// Something else of a shard.
+    Shard(u32, &'a str),
+    /// Something of the catalogue as a whole.
+    Meta(&'a str),
+}
+
 /// The keys of a catalogue.
 #[derive(Debug, Clone)]
 pub(super) struct Keys {
@@ -151,6 +166,34 @@ impl Keys {
         format!("{}:p:{recipe}:*", self.prefix)
     }
 
+    /// What all keys match.
+    pub(super) fn all(&self) -> String {
+        format!("{}[:{{]*", self.prefix)
+    }
+
+    /// Reads a key; `None` for an unknown one.
+    pub(super) fn read<'a>(&self, key: &'a [u8]) -> Option<Name<'a>> {
+        let rest = str::from_utf8(key).ok()?.strip_prefix(&self.prefix)?;
+        if let Some(half) = rest.strip_prefix(":d:") {
+            return Some(Name::Digest(half));
+        }
+        if let Some(bucket) = rest.strip_prefix(":p:") {
+            let (recipe, bucket) = bucket.split_once(':')?;
+            return Some(Name::Bucket(recipe.parse().ok()?, bucket.parse().ok()?));
+        }
+        let (tag, name) = rest.strip_prefix('{')?.split_once('}')?;
+        if tag == "meta" {
+            return Some(Name::Meta(name));
+        }
+        let shard = TAGS.iter().position(|known| known == tag)? as u32;
+        match name.split_once(':') {
+            Some((state @ ("b" | "n" | "f"), number)) => {
+                Some(Name::Book(state.chars().next()?, BookNo(number.parse().ok()?)))
+            }
+            _ => Some(Name::Shard(shard, name)),
+        }
+    }
+
     /// The books with a digest, by its first half: a hash like a bucket, which has only changes.
     pub(super) fn digest(&self, half: &str) -> Vec<u8> {
         format!("{}:d:{half}", self.prefix).into_bytes()
@@ -171,6 +214,25 @@ mod tests {
         assert_eq!(slot(b"foo{}{bar}"), State::<XMODEM>::calculate(b"foo{}{bar}") % SLOTS);
         assert_eq!(slot(b"foo{{bar}}zap"), slot(b"{bar"));
         assert_eq!(slot(b"foo{bar}{zap}"), slot(b"bar"));
+    }
+
+    #[test]
+    fn keys_are_read() {
+        let keys = Keys::new("p");
+        let book = join(3, 7);
+        let table = [
+            (keys.bucket(2, 99), Some(Name::Bucket(2, 99))),
+            (keys.digest("00ff"), Some(Name::Digest("00ff"))),
+            (keys.book(BookState::Next, book), Some(Name::Book('n', book))),
+            (keys.ids(255, 4), Some(Name::Shard(255, "ids:4"))),
+            (keys.meta("audit"), Some(Name::Meta("audit"))),
+            (b"p:x".to_vec(), None),
+            (b"p{x}b:1".to_vec(), None),
+            (b"other:p:1:1".to_vec(), None),
+        ];
+        for (key, name) in table {
+            assert_eq!(keys.read(&key), name, "{}", String::from_utf8_lossy(&key));
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What belongs to the catalogue as a whole: recipes, tables, totals and the audit log, all in one slot.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Deref;
 use std::sync::{Arc, PoisonError};
 
@@ -98,6 +98,18 @@ impl Sums {
         let at = format!("{:032}", at.as_nanosecond() + (1 << 100));
         let known = self.most.entry(format!("c:{library}")).or_default();
         *known = at.max(std::mem::take(known));
+    }
+
+    /// Compares these, as sums of all books, with the totals. Returns by how much each is wrong.
+    pub(super) fn compared(&self, totals: &HashMap<String, String>) -> Vec<(String, i64)> {
+        let kept = |key: &String| totals.get(key).and_then(|sum| sum.parse().ok()).unwrap_or(0);
+        let of_books = totals.keys().filter(|key| key.starts_with("l:") || key.starts_with("s:"));
+        let all: BTreeSet<&String> = of_books.chain(self.sums.keys()).collect();
+        let wrong = all.into_iter().map(|key| (key.clone(), self.sums.get(key).unwrap_or(&0) - kept(key)));
+        let mut wrong: Vec<(String, i64)> = wrong.filter(|(_, by)| *by != 0).collect();
+        let earlier = self.most.iter().filter(|(key, at)| totals.get(*key).is_none_or(|known| known < *at));
+        wrong.extend(earlier.map(|(key, _)| (key.clone(), 0)));
+        wrong
     }
 
     /// The entry of an outbox with these sums.
@@ -304,7 +316,7 @@ impl Shared {
         moved.into_iter().map(|moved| Ok(answer::<i64>(self.address(), moved)? == 1)).collect()
     }
 
-    fn totals(&self) -> Result<HashMap<String, String>, StoreError> {
+    pub(super) fn totals(&self) -> Result<HashMap<String, String>, StoreError> {
         let totals = self.read_one(Command::bare("HGETALL", &self.keys.meta("totals")))?;
         answer(self.address(), totals)
     }

@@ -10,24 +10,29 @@
 //! | file | content |
 //! |---|---|
 //! | `address` | `redis://HOST:PORT,…/PREFIX` |
+//! | `login` | user, password, and TLS |
 //! | `client`, `topology`, `command` | pipelines to the nodes; which node serves a slot; commands and answers |
 //! | `keys` | all keys, and where they are |
 //! | `scripts`, `lua/` | the scripts, each of which is atomic |
 //! | `owners` | libraries, and which of them a number belongs to |
 //! | `meta` | recipes, tables, totals, the audit log |
-//! | `buckets`, `merge` | posting lists, and merging what changed in them |
+//! | `buckets`, `merge`, `build` | posting lists; merging what changed in them; building all of them at once |
 //! | `sharing` | leases, and what of their former holders is refused |
 //! | `intent`, `change`, `write` | the steps of a change; making it, and what others have left; what each change needs |
+//! | `administration`, `verify`, `vitals` | merging all buckets; checking everything, and repairs; monitoring |
 //! | `snapshot`, `tally`, `search` | reading; counting a check's gems; finding books by their terms |
 
 mod address;
+mod administration;
 mod buckets;
+mod build;
 mod change;
 mod client;
 mod command;
 mod error;
 mod intent;
 mod keys;
+mod login;
 mod merge;
 mod meta;
 mod owners;
@@ -39,6 +44,8 @@ mod tally;
 #[cfg(test)]
 mod tests;
 mod topology;
+mod verify;
+mod vitals;
 mod write;
 
 use std::collections::HashMap;
@@ -59,8 +66,8 @@ use self::meta::RecipesThen;
 use self::owners::Owners;
 use self::snapshot::ClusterSnapshot;
 use super::{
-    Actor, Administration, AuditEntry, AuditFrom, BookKey, LateGems, NewBook, Record, Row, RowChange, Sharing,
-    Snapshot, Store, StoreError, Table, Watch,
+    Actor, Administration, AuditEntry, AuditFrom, BookKey, LateGems, NewBook, Record, RecordChange, Row, RowChange,
+    Sharing, Snapshot, Store, StoreError, Table, Watch,
 };
 
 /// How often to look for what servers that are gone have left.
@@ -164,16 +171,6 @@ impl ClusterStore {
         let failed = |why: std::io::Error| StoreError::Io { path: address.to_string(), detail: why.to_string() };
         Ok(Self { shared, stop: Some(stop), sweeper: Some(sweeper.map_err(failed)?) })
     }
-
-    /// Merges all changes of postings into the packed lists.
-    pub fn compact(&self) -> Result<(), StoreError> {
-        let recipes = self.shared.recipes()?;
-        for recipe in &recipes.0 {
-            let keys = self.shared.bucket_keys(recipe.number)?;
-            self.shared.merge(&recipes, &keys)?;
-        }
-        Ok(())
-    }
 }
 
 impl Drop for ClusterStore {
@@ -224,19 +221,22 @@ impl Store for ClusterStore {
     }
 
     fn put(&self, by: &Actor, books: Vec<NewBook>) -> Result<(), StoreError> {
-        self.shared.put(by, books)
+        self.shared.put(by, books, true)
+    }
+
+    fn fill(&self, by: &Actor, books: Vec<NewBook>) -> Result<(), StoreError> {
+        self.shared.put(by, books, false)
+    }
+
+    fn finish_filling(&self, watch: Watch<'_>) -> Result<(), StoreError> {
+        self.shared.build(watch)
     }
 
     fn remove(&self, by: &Actor, keys: &[BookKey]) -> Result<Vec<bool>, StoreError> {
         self.shared.remove(by, keys)
     }
 
-    fn amend(
-        &self,
-        by: &Actor,
-        key: &BookKey,
-        change: &mut dyn FnMut(&mut Record),
-    ) -> Result<Option<Record>, StoreError> {
+    fn amend(&self, by: &Actor, key: &BookKey, change: RecordChange<'_>) -> Result<Option<Record>, StoreError> {
         self.shared.amend(by, key, change)
     }
 
@@ -257,7 +257,7 @@ impl Store for ClusterStore {
     }
 
     fn administration(&self) -> Option<&dyn Administration> {
-        None
+        Some(self)
     }
 
     fn sharing(&self) -> Option<&dyn Sharing> {

@@ -14,7 +14,7 @@ use super::change::{Committed, Plan};
 use super::keys::slot;
 use super::*;
 use crate::description::Description;
-use crate::index::{AuditFrom, BookNo, Limits, Rights, Standing};
+use crate::index::{AuditFrom, BookNo, Limits, Rights, Standing, UNWATCHED};
 
 #[path = "../../../tests/common/cluster.rs"]
 #[allow(dead_code, reason = "some of it is for other tests")]
@@ -101,7 +101,7 @@ impl<'a> Change<'a> {
         let recipes = shared.recipes().unwrap();
         let book = shared.lock(&recipes, &[key(id)], new.is_some()).unwrap().pop().unwrap();
         let plan = match new {
-            Some(new) => shared.plan_put(&Actor::Local, &recipes, new, &book).unwrap()(book),
+            Some(new) => shared.plan_put(&Actor::Local, &recipes, new, &book, true).unwrap()(book),
             None => shared.plan_removal(&Actor::Local, &recipes, book).unwrap().unwrap(),
         };
         Self { shared, recipes, plans: vec![plan], committed: Committed::default() }
@@ -153,7 +153,7 @@ fn settle(store: &ClusterStore) {
             }
         }
     }
-    store.compact().unwrap();
+    store.compact(UNWATCHED).unwrap();
 }
 
 /// All fields of all buckets that are not lists.
@@ -270,7 +270,7 @@ fn a_check_finds_a_book_that_is_replaced_while_it_reads() {
     let (old, new) = (0..10, 10..20);
     for replacing in [true, false] {
         store.put(&Actor::Local, vec![book("1", old.clone())]).unwrap();
-        store.compact().unwrap();
+        store.compact(UNWATCHED).unwrap();
         // It has read the buckets of the new gems when the book is replaced, and then reads those of the old ones.
         let snapshot = ClusterSnapshot::new(&other.shared);
         let recipes = other.shared.recipes().unwrap();
@@ -279,7 +279,7 @@ fn a_check_finds_a_book_that_is_replaced_while_it_reads() {
         let mut lists = tally::read_lists(&snapshot, recipe, &first).unwrap();
         if replacing {
             store.put(&Actor::Local, vec![book("1", new.clone())]).unwrap();
-            store.compact().unwrap();
+            store.compact(UNWATCHED).unwrap();
         }
         lists.extend(tally::read_lists(&snapshot, recipe, &second).unwrap());
         lists.sort_by_key(|(gem, _)| *gem);
@@ -320,7 +320,7 @@ fn a_removal_that_arrives_too_late_removes_nothing() {
         if old {
             settle(&store);
         } else {
-            store.compact().unwrap();
+            store.compact(UNWATCHED).unwrap();
         }
         assert_eq!(tally(&store, 0..10), ([("1".to_owned(), 10)].into(), 10));
     }
@@ -332,7 +332,7 @@ fn a_removal_that_arrives_too_late_removes_nothing() {
     for step in &STEPS[..COMMIT] {
         change.step(step).unwrap();
     }
-    store.compact().unwrap();
+    store.compact(UNWATCHED).unwrap();
     other.shared.doubt_posts(std::iter::once((&removed, generation))).unwrap();
     settle(&store);
     for step in &STEPS[COMMIT..] {

@@ -16,8 +16,8 @@ use super::snapshot::ClusterSnapshot;
 use crate::index::change::{amended, audited as told, keep_amendments, last_of_each_key, make_distinct};
 use crate::index::recipes::{KnownRecipe, Recipes};
 use crate::index::{
-    Action, Actor, Amended, AuditedBook, BookKey, BookNo, LateGems, NewBook, Record, Snapshot as _, StoreError, Watch,
-    gem_list,
+    Action, Actor, Amended, AuditedBook, BookKey, BookNo, LateGems, NewBook, Record, RecordChange, Snapshot as _,
+    StoreError, Watch, gem_list,
 };
 
 /// Number of books changed at a time while a recipe is dropped.
@@ -127,24 +127,36 @@ impl Shared {
 
     /// The keys of all buckets of a recipe.
     pub(super) fn bucket_keys(&self, recipe: u16) -> Result<Vec<Vec<u8>>, StoreError> {
-        let pattern = self.keys.buckets(recipe);
         let mut all = HashSet::new();
-        let mut starts =
-            self.client.on_each_primary(redis::cmd("SCAN").arg(0).arg("MATCH").arg(&pattern).arg("COUNT").arg(1000))?;
-        while let Some((node, page)) = starts.pop() {
-            let (cursor, keys): (u64, Vec<Vec<u8>>) = answer(self.address(), page)?;
+        self.scan(&self.keys.buckets(recipe), &mut |keys| {
             all.extend(keys);
-            if cursor != 0 {
-                let next = self
-                    .client
-                    .on(&node, redis::cmd("SCAN").arg(cursor).arg("MATCH").arg(&pattern).arg("COUNT").arg(1000))?;
-                starts.push((node, next));
-            }
-        }
+            Ok(())
+        })?;
         Ok(all.into_iter().collect())
     }
 
-    pub(super) fn put(&self, by: &Actor, books: Vec<NewBook>) -> Result<(), StoreError> {
+    /// Calls back for all keys that match a pattern, page by page. Some may come twice.
+    pub(super) fn scan(
+        &self,
+        pattern: &str,
+        each: &mut dyn FnMut(Vec<Vec<u8>>) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let scan =
+            |cursor: u64| redis::cmd("SCAN").arg(cursor).arg("MATCH").arg(pattern).arg("COUNT").arg(1000).clone();
+        let mut pages = self.client.on_each_primary(&scan(0))?;
+        while let Some((node, page)) = pages.pop() {
+            let (cursor, keys): (u64, Vec<Vec<u8>>) = answer(self.address(), page)?;
+            each(keys)?;
+            if cursor != 0 {
+                let next = self.client.on(&node, &scan(cursor))?;
+                pages.push((node, next));
+            }
+        }
+        Ok(())
+    }
+
+    /// Stores books, without the postings of their gems if these are not to be `posted`.
+    pub(super) fn put(&self, by: &Actor, books: Vec<NewBook>, posted: bool) -> Result<(), StoreError> {
         let recipes = self.recipes()?;
         let mut books = last_of_each_key(books);
         for NewBook { record, gems, text, .. } in &mut books {
@@ -164,7 +176,8 @@ impl Shared {
             locked.old.as_ref().map_or(Ok(()), |old| old.record.not_emptied_by(&book.record, staying()))
         });
         let plans = emptied.and_then(|()| {
-            let plans = books.into_iter().zip(&locked).map(|(book, locked)| self.plan_put(by, &recipes, book, locked));
+            let plans =
+                books.into_iter().zip(&locked).map(|(book, locked)| self.plan_put(by, &recipes, book, locked, posted));
             plans.collect::<Result<Vec<_>, _>>()
         });
         match plans {
@@ -186,6 +199,7 @@ impl Shared {
         recipes: &Recipes,
         book: NewBook,
         locked: &Locked,
+        posted: bool,
     ) -> Result<impl FnOnce(Locked) -> Plan + use<>, StoreError> {
         let NewBook { mut record, gems, folds, text, turn, .. } = book;
         let old = locked.old.as_ref();
@@ -199,6 +213,7 @@ impl Shared {
         }
         fields.extend(folds.iter().map(|fold| ([b"F", fold.base().as_bytes()].concat(), fold.as_bytes().to_vec())));
         fields.extend(text.map(|text| (b"X".to_vec(), text.into_bytes())));
+        let gems = if posted { gems } else { BTreeMap::new() };
         let has = self.new_posts(recipes, locked.number, &record, &gems)?;
         let had = self.posts(recipes, locked.number, old)?;
         let (added, removed) = (without(has.clone(), &had), without(had, &has));
@@ -239,7 +254,7 @@ impl Shared {
         &self,
         by: &Actor,
         key: &BookKey,
-        change: &mut dyn FnMut(&mut Record),
+        change: RecordChange<'_>,
     ) -> Result<Option<Record>, StoreError> {
         let recipes = self.recipes()?;
         let mut locked = self.lock(&recipes, std::slice::from_ref(key), false)?;

@@ -14,7 +14,7 @@ use super::error::{damaged, from_io};
 use crate::index::StoreError;
 
 /// The file. It is optional: a restored backup has none.
-const FILE: &str = "lapidary.sequence";
+pub(super) const FILE: &str = "lapidary.sequence";
 /// Number of digits of the largest number.
 const DIGITS: usize = 20;
 

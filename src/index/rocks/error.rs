@@ -26,7 +26,7 @@ pub(super) fn from_rocksdb(dir: &Path, error: &rocksdb::Error) -> StoreError {
 }
 
 /// Converts an error of the file system.
-pub(super) fn from_io(dir: &Path, error: &std::io::Error) -> StoreError {
+pub(in crate::index) fn from_io(dir: &Path, error: &std::io::Error) -> StoreError {
     from_text(dir, &error.to_string(), false)
 }
 

@@ -17,6 +17,7 @@
 //! | `open` | find, create, lock and check a folder |
 //! | `read`, `tally`, `search` | a snapshot; counting a check's gems; finding books by their terms |
 //! | `write`, `change`, `merge` | the changes; the batch of a change; merging the delta into the main index |
+//! | `frozen` | the state of a folder that another process has open |
 //! | `durable` | writing a batch to disk |
 //! | `audit`, `acknowledged` | the audit log; detecting lost changes |
 //! | `rows` | tables of small records |
@@ -37,6 +38,7 @@ mod change;
 mod drop_recipe;
 mod durable;
 mod error;
+mod frozen;
 mod long_list;
 mod merge;
 mod open;
@@ -65,17 +67,19 @@ use lapidary_gems::{Recipe, RecipeName};
 use rocksdb::{
     BottommostLevelCompaction, ColumnFamily, CompactOptions, DB, Direction, FlushOptions, IteratorMode, Options,
 };
+use tempfile::TempDir;
 
 use self::acknowledged::Acknowledged;
 pub use self::build::Staged;
+pub(super) use self::error::from_io;
 use self::owners::Owners;
 use self::read::RocksSnapshot;
 use self::reserve::Reserve;
 use self::schema::{Family, MetaKey};
 use crate::index::recipes::Recipes;
 use crate::index::{
-    Action, Actor, Administration, AuditEntry, AuditFrom, Backup, BookKey, LateGems, NewBook, Record, Row, RowChange,
-    Snapshot, Store, StoreError, Table, Vitals, Watch,
+    Action, Actor, Administration, AuditEntry, AuditFrom, Backup, BookKey, LateGems, NewBook, Record, RecordChange,
+    Row, RowChange, Snapshot, Store, StoreError, Table, Vitals, Watch,
 };
 
 /// Default size of the read cache: four fifths of the posting lists of 100 million postings.
@@ -110,6 +114,8 @@ pub struct RocksStore {
     merged: AtomicU64,
     /// Declared after the database, so that the folder is unlocked only once that is closed.
     _lock: File,
+    /// The folder itself, if it is only there for this store.
+    _links: Option<TempDir>,
 }
 
 impl RocksStore {
@@ -137,6 +143,15 @@ impl RocksStore {
     /// See [`RocksStore::open`].
     pub fn open_or_create_with_cache(dir: &Path, cache: usize) -> Result<Self, StoreError> {
         open::open(dir, open::Absent::Create, cache)
+    }
+
+    /// Opens the state that a folder has now, to read it only, even if another process has the folder open. Links in a
+    /// folder inside it keep its files until this is dropped.
+    ///
+    /// # Errors
+    /// See [`RocksStore::open`]. A change of the store that is opened like this fails.
+    pub fn open_frozen(dir: &Path) -> Result<Self, StoreError> {
+        frozen::open(dir)
     }
 
     /// Builds a catalogue of many books, many times faster than [`Store::put`], with memory use that does not depend
@@ -276,12 +291,7 @@ impl Store for RocksStore {
         write::remove(self, by, keys)
     }
 
-    fn amend(
-        &self,
-        by: &Actor,
-        key: &BookKey,
-        change: &mut dyn FnMut(&mut Record),
-    ) -> Result<Option<Record>, StoreError> {
+    fn amend(&self, by: &Actor, key: &BookKey, change: RecordChange<'_>) -> Result<Option<Record>, StoreError> {
         write::amend(self, by, key, change)
     }
 
@@ -307,6 +317,14 @@ impl Store for RocksStore {
 }
 
 impl Administration for RocksStore {
+    fn keeps_files(&self) -> bool {
+        true
+    }
+
+    fn bytes(&self) -> Result<u64, StoreError> {
+        Ok(vitals::disk(self)?.used)
+    }
+
     fn flush(&self) -> Result<(), StoreError> {
         let families = Family::ALL.map(|family| self.family(family));
         self.db.flush_cfs_opt(&families, &FlushOptions::default()).map_err(|e| self.failed(&e))

@@ -29,12 +29,12 @@ use lapidary_gems::Recipe;
 /// The lock file. It is locked while the folder is in use and contains the number of the process that holds it. It is
 /// created first and marks a folder as a catalogue, even if creating that was interrupted. The system releases the
 /// lock when the process ends, so a file left behind locks nobody out.
-const LOCK_FILE: &str = "lapidary.lock";
+pub(super) const LOCK_FILE: &str = "lapidary.lock";
 /// The file with the format version. It gives the version before the log is replayed, which takes long after a crash. If
 /// it is missing or names another version, the store is asked.
-const VERSION_FILE: &str = "lapidary.version";
+pub(super) const VERSION_FILE: &str = "lapidary.version";
 /// `RocksDB`'s file that names the newest manifest. A `RocksDB` folder without it counts as empty.
-const CURRENT: &str = "CURRENT";
+pub(super) const CURRENT: &str = "CURRENT";
 /// Created in the root of a new file system: a disk mounted as the data folder still counts as empty.
 const LOST_FOUND: &str = "lost+found";
 
@@ -121,6 +121,7 @@ fn assemble(dir: &Path, db: DB, options: Options, lock: File) -> Result<RocksSto
         options,
         merged: AtomicU64::new(0),
         _lock: lock,
+        _links: None,
     })
 }
 
@@ -226,7 +227,7 @@ pub(super) fn is_empty(dir: &Path) -> Result<bool, StoreError> {
 }
 
 /// Whether a non-empty folder holds a catalogue. A copy or restored backup may lack the lock file.
-fn is_ours(dir: &Path) -> Result<bool, StoreError> {
+pub(super) fn is_ours(dir: &Path) -> Result<bool, StoreError> {
     let has = |name| fs::exists(dir.join(name)).map_err(|e| from_io(dir, &e));
     if has(LOCK_FILE)? {
         return Ok(true);
@@ -310,7 +311,7 @@ fn confirm_version(store: &RocksStore) -> Result<(), StoreError> {
 }
 
 /// Whether the version file has the current version.
-fn is_of_today(dir: &Path) -> bool {
+pub(super) fn is_of_today(dir: &Path) -> bool {
     fs::read(dir.join(VERSION_FILE)).is_ok_and(|version| version == FORMAT_VERSION.to_string().as_bytes())
 }
 

@@ -6,13 +6,14 @@
 use rocksdb::{DBRawIterator, ReadOptions, WriteBatch};
 
 use super::RocksStore;
-use super::build::{Merged, Runs};
+use super::build::Merged;
 use super::durable::durably;
 use super::merge::Cursor;
 use super::read::RocksSnapshot;
-use super::schema::{self, Family, MetaKey, Postings};
+use super::schema::{self, Bucket, Family, MetaKey, Postings};
 use crate::index::gem_list;
 use crate::index::recipes::KnownRecipe;
+use crate::index::runs::Runs;
 use crate::index::{StoreError, Watch};
 
 /// Approximate number of entries that a batch changes.
@@ -35,7 +36,7 @@ pub(super) fn postings(store: &RocksStore, _turn: &mut Cursor, watch: Watch<'_>)
     let total = snapshot.estimate(Family::Gems);
     let mut read = 0;
     for recipe in recipes {
-        let mut runs = Runs::new(store, recipe, &store.dir, 1);
+        let mut runs = Runs::new(&store.dir, recipe, &store.dir, 1);
         let mut gems = whole(&snapshot, Family::Gems);
         gems.seek(recipe.number.to_be_bytes());
         while let Some((key, value)) = gems.item() {
@@ -50,11 +51,14 @@ pub(super) fn postings(store: &RocksStore, _turn: &mut Cursor, watch: Watch<'_>)
             watch(read, total.max(read))?;
         }
         snapshot.end(&gems)?;
-        runs.merge(|bucket, postings| {
-            counts.main += postings.len() as u64;
-            rebuild.bucket(&Merged::new(recipe, bucket, postings, snapshot.owners()), &bucket.end(recipe))?;
-            watch(read, total.max(read))
-        })?;
+        runs.merge(
+            |gem| Bucket::of(recipe, gem),
+            |bucket, postings| {
+                counts.main += postings.len() as u64;
+                rebuild.bucket(&Merged::new(recipe, bucket, postings, snapshot.owners()), &bucket.end(recipe))?;
+                watch(read, total.max(read))
+            },
+        )?;
     }
     rebuild.rest(&snapshot)?;
     rebuild.batch.put_cf(store.family(Family::Meta), MetaKey::Postings.bytes(), counts.write());

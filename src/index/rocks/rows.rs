@@ -20,9 +20,13 @@ fn place(table: Table) -> (Family, Vec<u8>) {
         Table::Jobs => (Family::Jobs, Vec::new()),
         Table::Decisions => (Family::Decisions, Vec::new()),
         Table::Folds => (Family::Meta, MetaKey::Folds.bytes()),
-        Table::Access | Table::AllowLists | Table::Webhooks | Table::WebhookProgress => {
-            (Family::Meta, MetaKey::Setting(table.as_str().as_bytes(), b"").bytes())
-        }
+        Table::Access
+        | Table::AllowLists
+        | Table::Webhooks
+        | Table::WebhookProgress
+        | Table::Sources
+        | Table::Harvests
+        | Table::Copy => (Family::Meta, MetaKey::Setting(table.as_str().as_bytes(), b"").bytes()),
     }
 }
 

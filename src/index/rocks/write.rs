@@ -11,7 +11,9 @@ use super::schema::{self, Family, MetaKey};
 use super::{RocksStore, error};
 use crate::index::change::{amended, audited, last_of_each_key};
 use crate::index::recipes::KnownRecipe;
-use crate::index::{Action, Actor, Amended, AuditedBook, BookKey, LateGems, NewBook, Record, Snapshot, StoreError};
+use crate::index::{
+    Action, Actor, Amended, AuditedBook, BookKey, LateGems, NewBook, Record, RecordChange, Snapshot, StoreError,
+};
 
 /// Assumed number of postings of a removed book.
 const REMOVED_GEMS: u64 = 200;
@@ -117,7 +119,7 @@ pub(super) fn amend(
     store: &RocksStore,
     by: &Actor,
     key: &BookKey,
-    change: &mut dyn FnMut(&mut Record),
+    change: RecordChange<'_>,
 ) -> Result<Option<Record>, StoreError> {
     let mut amendment = Change::begin(store, store.turn());
     let Some(Present { number, record: old }) = amendment.present(key)? else {

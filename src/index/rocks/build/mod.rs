@@ -3,7 +3,7 @@
 //! Books arrive in key order and are numbered in that order, so records, ids and gem lists are already sorted.
 //! Postings are sorted in runs that fit into memory; the runs go to disk and are merged bucket by bucket.
 
-mod runs;
+mod merged;
 mod tables;
 
 use std::cmp::Ordering;
@@ -16,17 +16,18 @@ use lapidary_gems::{PlacedGem, Recipe};
 use rocksdb::{Cache, WriteBatch};
 use tempfile::TempDir;
 
-pub(super) use self::runs::{Merged, Runs};
+pub(super) use self::merged::Merged;
 use self::tables::Tables;
 use super::change::digest_keys;
 use super::open;
 use super::owners::Owners;
-use super::schema::{self, Family, MetaKey, Postings};
+use super::schema::{self, Bucket, Family, MetaKey, Postings};
 use super::search::term_keys;
 use super::{RocksStore, audit, error, options};
 use crate::index::change::make_distinct;
 use crate::index::gem_list;
 use crate::index::recipes::KnownRecipe;
+use crate::index::runs::Runs;
 use crate::index::{
     Action, Actor, Administration as _, BookNo, LibrarySummary, NewBook, Record, Sizes, Store, StoreError,
 };
@@ -96,7 +97,7 @@ fn fill<E: From<StoreError>>(
     let mut of_recipes: Vec<OfRecipe<'_>> = Vec::new();
     for (i, recipe) in recipes.0.iter().enumerate() {
         let gems = Tables::numbered(store, Family::Gems, i, &gems_options, place);
-        let runs = Runs::new(store, recipe, place, recipes.0.len());
+        let runs = Runs::new(&store.dir, recipe, place, recipes.0.len());
         of_recipes.push(OfRecipe { recipe, gems, runs, sizes: Sizes::default() });
     }
 
@@ -194,14 +195,18 @@ impl OfRecipe<'_> {
     /// Merges the postings into the main index and returns their number.
     fn finish(self, buckets: &mut Tables<'_>, lists: &mut Tables<'_>, owners: &Owners) -> Result<u64, StoreError> {
         let mut count = 0;
-        self.runs.merge(|bucket, postings| {
-            count += postings.len() as u64;
-            let bucket = Merged::new(self.recipe, bucket, postings, owners);
-            for (key, list) in &bucket.lists {
-                lists.put(key, list)?;
-            }
-            bucket.value.map_or(Ok(()), |value| buckets.put(&bucket.key, &value))
-        })?;
+        let recipe = self.recipe;
+        self.runs.merge(
+            |gem| Bucket::of(recipe, gem),
+            |bucket, postings| {
+                count += postings.len() as u64;
+                let bucket = Merged::new(recipe, bucket, postings, owners);
+                for (key, list) in &bucket.lists {
+                    lists.put(key, list)?;
+                }
+                bucket.value.map_or(Ok(()), |value| buckets.put(&bucket.key, &value))
+            },
+        )?;
         self.gems.ingest()?;
         Ok(count)
     }

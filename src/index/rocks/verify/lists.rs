@@ -1,7 +1,8 @@
 //! Checks that the posting lists match the books.
 
-use super::{Check, Posting, Sum};
+use super::{Check, Posting};
 use crate::index::StoreError;
+use crate::index::faults::Sum;
 use crate::index::postings::{LONG, Reader, Unreadable};
 use crate::index::rocks::schema::{self, Family, Postings, Sign};
 

@@ -8,7 +8,6 @@ mod lists;
 mod texts;
 
 use std::collections::BTreeMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 use hashbrown::HashSet;
 use lapidary_gems::Gem;
@@ -19,11 +18,10 @@ use super::change::digest_keys;
 use super::read::RocksSnapshot;
 use super::schema::{self, Family, MetaKey};
 use super::search::{is_of_a_book, term_keys};
+use crate::index::faults::{Faults, Sum};
 use crate::index::recipes::KnownRecipe;
 use crate::index::{BookNo, Library, LibrarySummary, Record, Sizes, Snapshot, StoreError, Term, Watch};
 
-/// Maximum number of faults reported. Nobody reads more, and a broken index could have one for each posting.
-const MOST_FAULTS: usize = 1000;
 /// Read-ahead size; passes read whole families.
 const READAHEAD_BYTES: usize = 2 << 20;
 
@@ -33,7 +31,7 @@ pub(super) fn verify(snapshot: &RocksSnapshot<'_>, watch: Watch<'_>) -> Result<V
         watch,
         read: 0,
         to_read: PASSES.iter().map(|family| snapshot.estimate(*family)).sum(),
-        faults: Vec::new(),
+        faults: Faults::default(),
         needed: Sum::default(),
         needed_terms: Sum::default(),
         needed_texts: 0,
@@ -55,11 +53,7 @@ pub(super) fn verify(snapshot: &RocksSnapshot<'_>, watch: Watch<'_>) -> Result<V
     check.texts()?;
     check.pass(Family::Audit, Check::audited)?;
     check.postings()?;
-    if check.faults.len() > MOST_FAULTS {
-        check.faults.truncate(MOST_FAULTS);
-        check.faults.push(format!("there are more faults than these {MOST_FAULTS}"));
-    }
-    Ok(check.faults)
+    Ok(check.faults.finish())
 }
 
 /// The families read if nothing is wrong.
@@ -82,38 +76,13 @@ const WATCHED: u64 = 256;
 /// A posting: recipe, gem and book.
 type Posting = (u16, Gem, BookNo);
 
-/// A checksum of a set of postings or of terms: its size and the sum of their hashes. It does not depend on their order.
-#[derive(Default, PartialEq)]
-struct Sum {
-    count: u64,
-    hashes: u64,
-}
-
-impl Sum {
-    fn add(&mut self, posting: impl Hash) {
-        self.count = self.count.wrapping_add(1);
-        self.hashes = self.hashes.wrapping_add(Self::hash(posting));
-    }
-
-    fn take(&mut self, posting: impl Hash) {
-        self.count = self.count.wrapping_sub(1);
-        self.hashes = self.hashes.wrapping_sub(Self::hash(posting));
-    }
-
-    fn hash(posting: impl Hash) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        posting.hash(&mut hasher);
-        hasher.finish()
-    }
-}
-
 struct Check<'a> {
     snapshot: &'a RocksSnapshot<'a>,
     watch: Watch<'a>,
     /// Number of entries read, and an estimate of the total.
     read: u64,
     to_read: u64,
-    faults: Vec<String>,
+    faults: Faults,
     /// The postings that books need.
     needed: Sum,
     /// The keys of the terms that books need.
@@ -127,21 +96,11 @@ struct Check<'a> {
 
 impl Check<'_> {
     fn fault(&mut self, sentence: impl Into<String>) {
-        if self.faults.len() <= MOST_FAULTS {
-            self.faults.push(sentence.into());
-        }
+        self.faults.add(sentence);
     }
 
-    /// Reports damage as a fault. Errors that prevent reading stay errors.
     fn or_fault<T>(&mut self, result: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
-        match result {
-            Ok(value) => Ok(Some(value)),
-            Err(StoreError::Damaged { detail, .. }) => {
-                self.fault(detail);
-                Ok(None)
-            }
-            Err(e) => Err(e),
-        }
+        self.faults.or_fault(result)
     }
 
     /// Calls `each` for every entry of a family.

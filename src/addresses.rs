@@ -1,5 +1,5 @@
-//! Restricts webhooks to addresses on the internet, so that they cannot reach what only this server can. The check is
-//! made on the very addresses that are then connected to, so a name cannot resolve to something else afterwards.
+//! Restricts requests on behalf of others to addresses on the internet, so that they cannot reach what only this machine
+//! can. The check is made on the very addresses that are then connected to, so a name cannot resolve to something else afterwards.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -12,8 +12,10 @@ use ureq::unversioned::transport::NextTimeout;
 
 /// A resolver that returns only public addresses, unless private ones are allowed.
 #[derive(Debug)]
-pub(super) struct Addresses {
-    pub(super) private: bool,
+pub(crate) struct Addresses {
+    pub(crate) private: bool,
+    /// What to say about how to allow them.
+    pub(crate) allow: &'static str,
 }
 
 impl Resolver for Addresses {
@@ -22,10 +24,7 @@ impl Resolver for Addresses {
         match found.iter().find(|address| !self.private && !is_public(address.ip())) {
             None => Ok(found),
             Some(address) => {
-                let sentence = format!(
-                    "{} is not a public internet address; the server's setting private-webhooks allows others",
-                    address.ip()
-                );
+                let sentence = format!("{} is not a public internet address; {}", address.ip(), self.allow);
                 Err(io::Error::new(io::ErrorKind::PermissionDenied, sentence).into())
             }
         }

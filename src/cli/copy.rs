@@ -1,0 +1,79 @@
+//! `lapidary copy`.
+
+use std::io::Write as _;
+
+use clap::Args;
+use lapidary::catalogue::{Catalogue, CatalogueError, Copied};
+use lapidary::count::count;
+use lapidary::index::{ClusterStore, RocksStore, Store, StoreError};
+
+use super::arguments::Place;
+use super::failure::{Failure, Status};
+use super::jobs::bar;
+use super::terminal::out;
+
+/// Copy a catalogue to another place: from a folder to a Redis Cluster, back, or to another of the same kind.
+///
+/// The source stays in use. If this is interrupted, run it again, and it goes on; until it has finished, the copy cannot be
+/// opened. Run again later, it brings the copy up to date, unless that was changed. In the end, both are read and compared.
+#[derive(Args)]
+pub(super) struct Copy {
+    /// The catalogue to copy: its folder, or the URL of its cluster
+    #[arg(long, value_name = "DIR|URL")]
+    from: Place,
+    /// Where to copy it to: a new folder, or the URL of a cluster, with a prefix that is not in use
+    #[arg(long, value_name = "DIR|URL")]
+    to: Place,
+}
+
+impl Copy {
+    pub(super) fn run(self) -> Result<Status, Failure> {
+        let names = [self.from.name(), self.to.name()];
+        if names[0] == names[1] {
+            return Err(Failure::Input("--from and --to are the same; name another place".to_owned()));
+        }
+        let from = open_source(&self.from)?;
+        let to = open_target(&self.to)?;
+        let bar = bar("books");
+        let watch = |done, total| {
+            bar.set_length(total);
+            bar.set_position(done);
+            Ok(())
+        };
+        let Copied { copied, kept, removed, books, gems } =
+            from.copy_to(&to, names.each_ref().map(String::as_str), &watch)?;
+        bar.finish_and_clear();
+        let mut said = vec![format!("{} copied", count(copied, "book", "books"))];
+        said.extend((kept > 0).then(|| format!("{kept} there already")));
+        said.extend((removed > 0).then(|| format!("{removed} removed")));
+        let (books, gems) = (count(books, "book", "books"), count(gems, "gem", "gems"));
+        writeln!(out(false), "{}; source and copy are equal: {books}, {gems}", said.join(", "))?;
+        Ok(Status::Done)
+    }
+}
+
+fn open_source(place: &Place) -> Result<Catalogue, Failure> {
+    let catalogue = match place {
+        Place::Folder(folder) => Catalogue::open_frozen(folder)?,
+        Place::Cluster(address) => Catalogue::open_cluster(address)?,
+        Place::Server(_) => return Err(not_a_server()),
+    };
+    if catalogue.is_untouched()? {
+        return Err(CatalogueError::from(StoreError::Missing(place.name())).into());
+    }
+    Ok(catalogue)
+}
+
+/// Opens the target, also if it is an unfinished copy.
+fn open_target(place: &Place) -> Result<Catalogue, Failure> {
+    let store: Result<Box<dyn Store>, StoreError> = match place {
+        Place::Folder(folder) => RocksStore::open_or_create(folder).map(|store| Box::new(store) as _),
+        Place::Cluster(address) => ClusterStore::open(address).map(|store| Box::new(store) as _),
+        Place::Server(_) => return Err(not_a_server()),
+    };
+    Ok(Catalogue::with_store(store.map_err(CatalogueError::from)?))
+}
+
+fn not_a_server() -> Failure {
+    Failure::Input("copy reads and writes folders and clusters; for a server, use export and import".to_owned())
+}

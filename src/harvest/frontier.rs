@@ -1,0 +1,237 @@
+//! What a harvest has seen and what it has still to fetch, in rows of the store:
+//!
+//! ```text
+//! source \0 's'              → the state of the harvest
+//! source \0 'q' number, u64  → an entry to fetch, in order of number
+//! source \0 'k' address      → what is known of an address that was listed
+//! ```
+//!
+//! All in JSON. Whatever happens between two writes, an address that was listed is in the queue or was fetched: its rows
+//! change in one step.
+
+use jiff::Timestamp;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::source::{Harvested, Refusal};
+use super::{Entry, HarvestError};
+use crate::catalogue::{Catalogue, CatalogueError, Editor, put};
+use crate::index::{BookId, RowChange, Table};
+
+/// How many rows are read at a time.
+const ROWS: usize = 1_000;
+/// Longer addresses are known by their digests.
+const LONGEST: usize = 500;
+
+/// The rows of a source.
+pub(super) struct Frontier<'c> {
+    catalogue: &'c Catalogue,
+    name: String,
+}
+
+/// The state of a harvest.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct State {
+    /// The number of the current or last run, counted from 1.
+    pub(super) run: u64,
+    /// The next number in the queue.
+    pub(super) next: u64,
+    /// The number of entries that the run has queued.
+    pub(super) listed: u64,
+    /// How often a list of the run was begun again.
+    #[serde(default)]
+    pub(super) restarts: u32,
+    /// Whether a page of the run could not be read.
+    pub(super) incomplete: bool,
+    /// When the source's own clock says that this run began, and the last complete one.
+    pub(super) now: Option<String>,
+    pub(super) since: Option<String>,
+    /// The newest first.
+    pub(super) runs: Vec<Harvested>,
+}
+
+/// An entry in the queue.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Queued {
+    pub(super) entry: Entry,
+    /// How many pages lead to it.
+    #[serde(default)]
+    pub(super) depth: u32,
+    /// The attempts so far.
+    #[serde(default)]
+    pub(super) tries: u32,
+    /// Not before this time.
+    #[serde(default)]
+    pub(super) due: Option<Timestamp>,
+}
+
+/// A row of the queue: its key and its value.
+pub(super) type QueueRow = (Vec<u8>, Queued);
+
+/// What is known of an address.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct Known {
+    pub(super) address: String,
+    /// The last run that listed it.
+    pub(super) run: u64,
+    pub(super) state: Seen,
+    /// The id of its book.
+    pub(super) id: Option<String>,
+    pub(super) version: Option<String>,
+    /// The validators of HTTP.
+    pub(super) etag: Option<String>,
+    pub(super) modified: Option<String>,
+    /// Whether the source no longer has the book.
+    #[serde(default)]
+    pub(super) gone: bool,
+    pub(super) at: Timestamp,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Seen {
+    /// In the queue.
+    #[default]
+    Queued,
+    /// A page that was read.
+    Page,
+    /// A book that was added.
+    Book,
+    /// Refused, with the reason.
+    Refused(String),
+    /// A book that the source no longer has.
+    Gone,
+}
+
+impl<'c> Frontier<'c> {
+    pub(super) fn new(catalogue: &'c Catalogue, name: &BookId) -> Self {
+        Self { catalogue, name: name.as_str().to_owned() }
+    }
+
+    fn key(&self, kind: u8, rest: &[u8]) -> Vec<u8> {
+        [self.name.as_bytes(), b"\0", &[kind], rest].concat()
+    }
+
+    fn known_key(&self, address: &str) -> Vec<u8> {
+        if address.len() <= LONGEST {
+            return self.key(b'k', address.as_bytes());
+        }
+        self.key(b'k', blake3::hash(address.as_bytes()).to_hex().as_bytes())
+    }
+
+    /// Rows with keys of a kind, after one of them.
+    fn page<V: DeserializeOwned>(
+        &self,
+        kind: u8,
+        after: Option<&[u8]>,
+        limit: usize,
+    ) -> Result<Vec<(Vec<u8>, V)>, HarvestError> {
+        let rows = self.catalogue.page_of(Table::Harvests, &self.key(kind, b""), after, limit)?;
+        rows.into_iter().map(|(key, value)| Ok((key, self.read(&value)?))).collect()
+    }
+
+    fn read<V: DeserializeOwned>(&self, value: &[u8]) -> Result<V, CatalogueError> {
+        let bad = |_| CatalogueError::BadSetting { kind: Table::Harvests.as_str(), name: self.name.clone() };
+        serde_json::from_slice(value).map_err(bad)
+    }
+
+    fn get<V: DeserializeOwned>(&self, key: &[u8]) -> Result<Option<V>, HarvestError> {
+        let mut rows = self.catalogue.page_of(Table::Harvests, key, None, 1)?;
+        Ok(rows.pop().filter(|(found, _)| found == key).map(|(_, value)| self.read(&value)).transpose()?)
+    }
+
+    pub(super) fn state(&self) -> Result<State, HarvestError> {
+        Ok(self.get(&self.key(b's', b""))?.unwrap_or_default())
+    }
+
+    pub(super) fn known(&self, address: &str) -> Result<Option<Known>, HarvestError> {
+        self.get(&self.known_key(address))
+    }
+
+    /// Entries of the queue, in order, after one of them.
+    pub(super) fn queue(&self, after: Option<&[u8]>, limit: usize) -> Result<Vec<QueueRow>, HarvestError> {
+        self.page(b'q', after, limit)
+    }
+
+    pub(super) fn queued(&self) -> Result<u64, HarvestError> {
+        let mut count = 0;
+        self.each(b'q', |_: serde::de::IgnoredAny| {
+            count += 1;
+            Ok(())
+        })?;
+        Ok(count)
+    }
+
+    /// Addresses that were refused, the latest first.
+    pub(super) fn refused(&self, limit: usize) -> Result<Vec<Refusal>, HarvestError> {
+        let mut refused: Vec<Refusal> = Vec::new();
+        self.each(b'k', |known: Known| {
+            if let Seen::Refused(why) = known.state {
+                refused.push(Refusal { address: known.address, why, at: known.at });
+                if refused.len() >= 2 * limit {
+                    refused.sort_by_key(|refusal| std::cmp::Reverse(refusal.at));
+                    refused.truncate(limit);
+                }
+            }
+            Ok(())
+        })?;
+        refused.sort_by_key(|refusal| std::cmp::Reverse(refusal.at));
+        refused.truncate(limit);
+        Ok(refused)
+    }
+
+    /// What is known of addresses, in order of their keys, after one of them.
+    pub(super) fn known_after(
+        &self,
+        after: Option<&[u8]>,
+        limit: usize,
+    ) -> Result<Vec<(Vec<u8>, Known)>, HarvestError> {
+        self.page(b'k', after, limit)
+    }
+
+    fn each<V: DeserializeOwned>(
+        &self,
+        kind: u8,
+        mut each: impl FnMut(V) -> Result<(), HarvestError>,
+    ) -> Result<(), HarvestError> {
+        let mut after: Option<Vec<u8>> = None;
+        loop {
+            let rows = self.page(kind, after.as_deref(), ROWS)?;
+            let Some((last, _)) = rows.last() else { return Ok(()) };
+            after = Some(last.clone());
+            rows.into_iter().try_for_each(|(_, value)| each(value))?;
+        }
+    }
+
+    pub(super) fn put_state(&self, state: &State) -> RowChange {
+        put(Table::Harvests, self.key(b's', b""), state)
+    }
+
+    pub(super) fn put_known(&self, known: &Known) -> RowChange {
+        put(Table::Harvests, self.known_key(&known.address), known)
+    }
+
+    /// Adds an entry to the end of the queue.
+    pub(super) fn enqueue(&self, state: &mut State, queued: &Queued) -> RowChange {
+        let key = self.key(b'q', &state.next.to_be_bytes());
+        state.next += 1;
+        put(Table::Harvests, key, queued)
+    }
+
+    pub(super) fn dequeue(key: &[u8]) -> RowChange {
+        RowChange::delete(Table::Harvests, key)
+    }
+
+    /// Removes all rows.
+    pub(super) fn clear(&self, by: &Editor<'_>) -> Result<(), HarvestError> {
+        let prefix = [self.name.as_bytes(), b"\0"].concat();
+        loop {
+            let rows = self.catalogue.page_of(Table::Harvests, &prefix, None, ROWS)?;
+            if rows.is_empty() {
+                return Ok(());
+            }
+            let changes: Vec<_> = rows.into_iter().map(|(key, _)| Self::dequeue(&key)).collect();
+            by.apply_rows(&changes)?;
+        }
+    }
+}

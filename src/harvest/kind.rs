@@ -1,0 +1,98 @@
+//! The kinds of sources, and what they have in common.
+
+use roxmltree::{Document, ParsingOptions};
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use super::{Entry, Source, feed, folder, list, oai, opds, site, sitemap};
+
+/// What a source is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// A folder of files.
+    Folder,
+    /// An OPDS 1.2 or 2.0 catalogue.
+    Opds,
+    /// A repository that speaks OAI-PMH 2.0.
+    Oai,
+    /// A sitemap, or an index of sitemaps.
+    Sitemap,
+    /// An RSS, Atom or JSON feed.
+    Feed,
+    /// A web site, from a start page on.
+    Site,
+    /// A file with addresses, as NDJSON or CSV.
+    List,
+}
+
+/// A fetched page.
+pub(super) struct Page<'p> {
+    pub(super) source: &'p Source,
+    /// Where it was found in the end.
+    pub(super) address: &'p str,
+    pub(super) bytes: &'p [u8],
+    /// Where the last complete harvest began, as the source said.
+    pub(super) since: Option<&'p str>,
+}
+
+impl Page<'_> {
+    /// The address that a link of the page leads to, if it leads anywhere on the web.
+    pub(super) fn link(&self, to: &str) -> Option<String> {
+        let mut url = Url::parse(self.address).ok()?.join(to.trim()).ok()?;
+        url.set_fragment(None);
+        matches!(url.scheme(), "http" | "https").then(|| url.into())
+    }
+
+    /// The page as text.
+    pub(super) fn text(&self) -> Result<&str, String> {
+        let text = str::from_utf8(self.bytes).map_err(|_| "it is not UTF-8".to_owned())?;
+        Ok(text.trim_start_matches('\u{feff}').trim_start())
+    }
+
+    /// The page as XML.
+    pub(super) fn document(&self) -> Result<Document<'_>, String> {
+        let options = ParsingOptions { nodes_limit: MOST_NODES, ..ParsingOptions::default() };
+        Document::parse_with_options(self.text()?, options).map_err(|error| format!("it is not valid XML: {error}"))
+    }
+}
+
+/// The largest page, in elements, attributes and texts.
+const MOST_NODES: u32 = 4_000_000;
+
+/// What a page lists, in order. An error ends the list.
+pub(super) type Entries<'p> = Box<dyn Iterator<Item = Result<Entry, String>> + 'p>;
+
+impl Kind {
+    /// Whether its books and pages are files of this machine.
+    pub(super) fn is_local(self) -> bool {
+        matches!(self, Self::Folder)
+    }
+
+    /// Whether its pages list every book that there is, so that a book that none lists is gone.
+    pub(super) fn lists_all(self) -> bool {
+        matches!(self, Self::Folder | Self::Opds | Self::Sitemap | Self::List)
+    }
+
+    /// The page to begin with.
+    pub(super) fn begin(self, source: &Source, since: Option<&str>) -> Result<Entry, String> {
+        match self {
+            Self::Oai => oai::begin(source, since),
+            Self::Site => Ok(Entry { book: source.takes(&source.address), ..Entry::page(&source.address) }),
+            _ => Ok(Entry::page(&source.address)),
+        }
+    }
+
+    /// What a page lists.
+    pub(super) fn entries<'p>(self, page: &'p Page<'p>) -> Result<Entries<'p>, String> {
+        match self {
+            Self::Folder => folder::entries(page),
+            Self::List => list::entries(page),
+            Self::Sitemap => sitemap::entries(page),
+            Self::Feed => feed::entries(page),
+            Self::Opds => opds::entries(page),
+            Self::Oai => oai::entries(page),
+            Self::Site => site::entries(page),
+        }
+    }
+}

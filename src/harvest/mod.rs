@@ -1,0 +1,129 @@
+//! Harvesting: Lapidary fetches books itself, from folders, catalogues, archives and sites.
+//!
+//! ```text
+//! source ──▶ frontier (in the store) ──fetch──▶ page ──kind──▶ entries ──▶ frontier
+//!                                        └────▶ book ──extract──▶ catalogue
+//! ```
+//!
+//! A [`Source`] says where the books are and what rights they have. Its [`Kind`] knows how to read its pages, each of which
+//! lists books and other pages ([`Entry`]). The [frontier](frontier) keeps in the store what is to be fetched and what was
+//! seen, so that a harvest that is stopped at any moment goes on where it was. [`Web`](web::Web) is the only one to send
+//! requests, and keeps to the rules of good manners.
+
+mod books;
+mod feed;
+mod folder;
+mod frontier;
+mod kind;
+mod list;
+mod oai;
+mod opds;
+mod run;
+mod site;
+mod sitemap;
+mod source;
+mod tally;
+mod web;
+
+pub use kind::Kind;
+pub use run::{Harvest, Watched};
+pub use source::{Gone, Harvested, Refusal, Source, SourceSummary, Sources};
+pub use tally::Tally;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::catalogue::CatalogueError;
+use crate::description::Description;
+use crate::error::{Classified, ErrorCode};
+use crate::index::{BadName, StoreError};
+
+/// Something that a page lists.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Its URL, or its path.
+    pub address: String,
+    /// Whether it lists others.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub page: bool,
+    /// Whether it is a book. A page of a site can be both.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub book: bool,
+    /// The id that the source gives it. By default its address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// What the source says of it.
+    #[serde(default)]
+    pub description: Description,
+    /// Changes when the content does, if the source says so: a date, a size.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// What is special about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mark: Option<Mark>,
+}
+
+/// What is special about an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mark {
+    /// The source says that it is gone.
+    Gone,
+    /// It is fetched although this run has seen it.
+    Again,
+}
+
+impl Entry {
+    fn page(address: impl Into<String>) -> Self {
+        Self { address: address.into(), page: true, ..Self::default() }
+    }
+
+    fn book(address: impl Into<String>) -> Self {
+        Self { address: address.into(), book: true, ..Self::default() }
+    }
+}
+
+/// Why a source cannot be harvested, or not to its end.
+#[derive(Debug, Error)]
+pub enum HarvestError {
+    /// The catalogue failed.
+    #[error(transparent)]
+    Catalogue(#[from] CatalogueError),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The library or an id is not a name.
+    #[error(transparent)]
+    Name(#[from] BadName),
+    /// There is no such source.
+    #[error("there is no source {0:?}; `lapidary sources list` shows all")]
+    NoSuchSource(String),
+    /// It is paused.
+    #[error("the source {0:?} is paused; `lapidary sources resume` lets it go on")]
+    Paused(String),
+    /// A part of the source's definition cannot be used.
+    #[error("{0}")]
+    Input(String),
+    /// The source does not answer. What is left stays in its queue.
+    #[error("{why}; {left} addresses are left in the queue, run it again later")]
+    Unreachable {
+        /// What happened.
+        why: String,
+        /// The number of addresses.
+        left: u64,
+    },
+}
+
+impl Classified for HarvestError {
+    fn code(&self) -> ErrorCode {
+        match self {
+            Self::Catalogue(error) => error.code(),
+            Self::Store(error) => error.code(),
+            Self::Name(error) => error.code(),
+            Self::NoSuchSource(_) => ErrorCode::NotFound,
+            Self::Paused(_) => ErrorCode::SourcePaused,
+            Self::Input(_) => ErrorCode::BadSource,
+            Self::Unreachable { .. } => ErrorCode::Overloaded,
+        }
+    }
+}

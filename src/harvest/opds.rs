@@ -1,0 +1,162 @@
+//! OPDS catalogues: 1.2 (Atom) and 2.0 (JSON), with navigation and paging. Of a book's files, the one in the best format is
+//! taken.
+
+use roxmltree::Node;
+use serde_json::Value;
+
+use super::Entry;
+use super::kind::{Entries, Page};
+use crate::description::Description;
+
+/// The beginnings of media types of books, the best first.
+const TYPES: [&str; 12] = [
+    "application/epub",
+    "application/x-fictionbook",
+    "application/fb2",
+    "text/fb2",
+    "application/xhtml",
+    "text/html",
+    "text/plain",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml",
+    "application/vnd.oasis.opendocument.text",
+    "application/rtf",
+    "application/x-mobipocket",
+    "application/pdf",
+];
+/// How a link to a book's file begins its relation.
+const ACQUISITION: &str = "http://opds-spec.org/acquisition";
+/// Ways to acquire a book that do not give its file, or not all of it.
+const NOT_FILES: [&str; 4] = ["/buy", "/borrow", "/subscribe", "/sample"];
+
+pub(super) fn entries<'p>(page: &'p Page<'p>) -> Result<Entries<'p>, String> {
+    let start = page.bytes.trim_ascii_start();
+    let listed = if start.first() == Some(&b'{') { json(page)? } else { atom(page)? };
+    Ok(Box::new(listed.into_iter().map(Ok)))
+}
+
+/// How good a format is: the lower the better.
+fn rank(media_type: &str) -> Option<usize> {
+    let media_type = media_type.to_ascii_lowercase();
+    TYPES.iter().position(|known| media_type.starts_with(known))
+}
+
+fn is_file(relation: &str) -> bool {
+    relation.starts_with(ACQUISITION) && !NOT_FILES.iter().any(|not| relation.ends_with(not))
+}
+
+fn atom(page: &Page<'_>) -> Result<Vec<Entry>, String> {
+    let document = page.document()?;
+    let root = document.root_element();
+    match root.tag_name().name() {
+        "feed" => {
+            let mut listed: Vec<Entry> = children(root, "entry").flat_map(|entry| atom_entry(page, entry)).collect();
+            let next = children(root, "link").find(|link| link.attribute("rel") == Some("next"));
+            listed.extend(next.and_then(|link| page.link(link.attribute("href")?)).map(Entry::page));
+            Ok(listed)
+        }
+        "entry" => Ok(atom_entry(page, root)),
+        other => Err(format!("it is not an OPDS catalogue, but <{other}>")),
+    }
+}
+
+/// A book, or else the pages that an entry leads to.
+fn atom_entry(page: &Page<'_>, entry: Node<'_, '_>) -> Vec<Entry> {
+    let links: Vec<_> = children(entry, "link").collect();
+    let of = |link: &Node<'_, '_>| Some((rank(link.attribute("type")?)?, page.link(link.attribute("href")?)?));
+    let files = links.iter().filter(|link| link.attribute("rel").is_some_and(is_file));
+    if let Some((_, address)) = files.filter_map(of).min() {
+        if !page.source.takes(&address) {
+            return Vec::new();
+        }
+        let text = |name| children(entry, name).find_map(|node| node.text()).map(|text| text.trim().to_owned());
+        let authors = children(entry, "author").filter_map(|author| children(author, "name").next()?.text());
+        let description = Description {
+            title: text("title"),
+            authors: authors.map(|name| name.trim().to_owned()).collect(),
+            language: text("language"),
+            identifiers: children(entry, "identifier").filter_map(|node| node.text()).map(str::to_owned).collect(),
+        };
+        return vec![Entry { id: text("id"), version: text("updated"), description, ..Entry::book(address) }];
+    }
+    let is_catalogue =
+        |link: &&Node<'_, '_>| link.attribute("type").is_some_and(|kind| kind.starts_with("application/atom+xml"));
+    let pages = links.iter().filter(is_catalogue).filter_map(|link| page.link(link.attribute("href")?));
+    pages.map(Entry::page).collect()
+}
+
+fn children<'a, 'd: 'a>(node: Node<'a, 'd>, name: &'static str) -> impl Iterator<Item = Node<'a, 'd>> {
+    node.children().filter(move |child| child.tag_name().name() == name)
+}
+
+fn json(page: &Page<'_>) -> Result<Vec<Entry>, String> {
+    let feed: Value = serde_json::from_slice(page.bytes).map_err(|_| "it is not valid JSON".to_owned())?;
+    let mut listed = Vec::new();
+    if feed.get("publications").or_else(|| feed.get("navigation")).or_else(|| feed.get("groups")).is_none() {
+        listed.extend(publication(page, &feed));
+    }
+    section(page, &feed, &mut listed);
+    for group in array(&feed, "groups") {
+        section(page, group, &mut listed);
+        // A group shows a part of a page.
+        listed.extend(linked(page, group, "self"));
+    }
+    listed.extend(linked(page, &feed, "next"));
+    Ok(listed)
+}
+
+/// The pages and books of a feed or of a group in it.
+fn section(page: &Page<'_>, section: &Value, listed: &mut Vec<Entry>) {
+    let pages = array(section, "navigation").filter_map(|link| page.link(link.get("href")?.as_str()?));
+    listed.extend(pages.map(Entry::page));
+    listed.extend(array(section, "publications").filter_map(|book| publication(page, book)));
+}
+
+/// The page that a feed or a group links to in this relation.
+fn linked(page: &Page<'_>, section: &Value, relation: &str) -> Option<Entry> {
+    let link = array(section, "links").find(|link| relations(link).any(|rel| rel == relation))?;
+    page.link(link.get("href")?.as_str()?).map(Entry::page)
+}
+
+fn publication(page: &Page<'_>, book: &Value) -> Option<Entry> {
+    let metadata = book.get("metadata")?;
+    let files = array(book, "links").filter(|link| relations(link).any(is_file));
+    let of = |link: &Value| Some((rank(link.get("type")?.as_str()?)?, page.link(link.get("href")?.as_str()?)?));
+    let (_, address) = files.filter_map(of).min()?;
+    let text = |name| metadata.get(name).and_then(words);
+    let description = Description {
+        title: text("title"),
+        authors: several(metadata.get("author")).filter_map(words).collect(),
+        language: several(metadata.get("language")).find_map(words),
+        identifiers: several(metadata.get("identifier")).filter_map(words).collect(),
+    };
+    let taken = page.source.takes(&address);
+    taken.then(|| Entry { id: text("identifier"), version: text("modified"), description, ..Entry::book(address) })
+}
+
+fn array<'v>(value: &'v Value, name: &str) -> impl Iterator<Item = &'v Value> {
+    value.get(name).and_then(Value::as_array).into_iter().flatten()
+}
+
+/// The elements of an array, or the value itself.
+fn several(value: Option<&Value>) -> impl Iterator<Item = &Value> {
+    let (array, single) = match value {
+        Some(Value::Array(array)) => (array.as_slice(), None),
+        single => (&[][..], single),
+    };
+    array.iter().chain(single)
+}
+
+fn relations(link: &Value) -> impl Iterator<Item = &str> {
+    several(link.get("rel")).filter_map(Value::as_str)
+}
+
+/// A text; the name of a person; the text in any language.
+fn words(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Object(fields) => {
+            fields.get("name").map_or_else(|| fields.values().find_map(Value::as_str).map(str::to_owned), words)
+        }
+        _ => None,
+    }
+}

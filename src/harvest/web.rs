@@ -1,0 +1,262 @@
+//! Requests to other people's servers, with the manners of a guest: `robots.txt` (RFC 9309) and its `Crawl-delay`, one
+//! connection per host, pauses between requests, `Retry-After`, conditional requests, and a name with an address to
+//! complain to. Sizes, redirects and times are bounded, and addresses of this machine and its network are refused
+//! unless allowed, after resolution and on every redirect.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+use std::{fs, io};
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use jiff::Timestamp;
+use jiff::fmt::rfc2822;
+use texting_robots::Robot;
+use ureq::http::header::{
+    AUTHORIZATION, CONTENT_TYPE, ETAG, HeaderName, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED, LOCATION,
+    RETRY_AFTER,
+};
+use ureq::http::{Response, StatusCode};
+use ureq::unversioned::transport::DefaultConnector;
+use ureq::{Agent, Body};
+use url::Url;
+
+use super::{HarvestError, Source};
+use crate::addresses::Addresses;
+use crate::client::unanswered;
+
+/// The name in `robots.txt`.
+const ROBOT: &str = "lapidary";
+/// Time limit for a request, with its answer.
+const PATIENCE: Duration = Duration::from_secs(60);
+const REDIRECTS: usize = 5;
+/// How much of a `robots.txt` is read, as RFC 9309 asks.
+const ROBOTS_BYTES: u64 = 512 << 10;
+/// The pause between requests to a host of the internet, unless the source has a rate.
+const PAUSE: Duration = Duration::from_secs(1);
+/// The longest pause that a `robots.txt` can ask for.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+/// Sends requests for a source.
+pub(super) struct Web {
+    agent: Agent,
+    /// The header that authorizes requests, and the host that it is for.
+    credentials: Option<(String, String)>,
+    pause: Duration,
+    hosts: HashMap<String, Host>,
+}
+
+/// What is known of a host.
+struct Host {
+    robots: Robot,
+    pause: Duration,
+    /// When the next request may be sent.
+    next: Instant,
+}
+
+/// The answer to a request.
+#[derive(Debug)]
+pub(super) enum Fetched {
+    /// The content.
+    Found(Found),
+    /// It is as it was.
+    Unmodified,
+    /// It cannot be had, and asking again would not help.
+    Refused(String),
+    /// It is not there any more.
+    Missing,
+    /// It may be had later; after this time, if the server said so.
+    Failed(String, Option<Duration>),
+}
+
+#[derive(Debug)]
+pub(super) struct Found {
+    /// Its address after redirects.
+    pub(super) address: String,
+    pub(super) bytes: Vec<u8>,
+    pub(super) content_type: Option<String>,
+    pub(super) validators: Validators,
+}
+
+/// What a server knows a version by.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Validators {
+    pub(super) etag: Option<String>,
+    pub(super) modified: Option<String>,
+}
+
+impl Web {
+    pub(super) fn new(source: &Source) -> Result<Self, HarvestError> {
+        let contact = source.contact.as_ref().map_or_else(String::new, |contact| format!(" (+{contact})"));
+        let config = Agent::config_builder()
+            .http_status_as_error(false)
+            // Each hop is checked like a request of its own.
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            // A proxy would resolve names itself.
+            .proxy(None)
+            .timeout_global(Some(PATIENCE))
+            .max_idle_connections_per_host(1)
+            .user_agent(format!("{ROBOT}/{}{contact}", env!("CARGO_PKG_VERSION")));
+        let addresses = Addresses { private: source.allow_private, allow: "allow them with --allow-private" };
+        let credentials = source.credentials.as_deref().map(credentials).transpose()?;
+        let host = Url::parse(&source.address).ok().and_then(|url| url.host_str().map(str::to_owned));
+        let usual = if source.allow_private { Duration::ZERO } else { PAUSE };
+        Ok(Self {
+            agent: Agent::with_parts(config.build(), DefaultConnector::default(), addresses),
+            credentials: host.zip(credentials),
+            pause: source.rate.map_or(usual, |rate| Duration::from_secs_f64(1.0 / rate)),
+            hosts: HashMap::new(),
+        })
+    }
+
+    /// Fetches at most `most` bytes, if they are not those of `validators`.
+    pub(super) fn get(&mut self, address: &str, validators: &Validators, most: u64) -> Fetched {
+        let Ok(mut url) = Url::parse(address) else { return Fetched::Refused("this is not a URL".to_owned()) };
+        for _ in 0..=REDIRECTS {
+            if let Err(no) = self.may_fetch(&url) {
+                return no;
+            }
+            let answer = match self.send(&url, validators) {
+                Ok(answer) => answer,
+                Err(error) => return failed(&error),
+            };
+            match answer.status() {
+                StatusCode::NOT_MODIFIED => return Fetched::Unmodified,
+                status if status.is_redirection() => match header(&answer, &LOCATION).map(|to| url.join(&to)) {
+                    Some(Ok(to)) => url = to,
+                    _ => return Fetched::Refused(format!("it answers {status} without a usable address")),
+                },
+                status if status.is_success() => return read(url.into(), answer, most),
+                StatusCode::NOT_FOUND | StatusCode::GONE => return Fetched::Missing,
+                status if is_temporary(status) => {
+                    return Fetched::Failed(format!("the server answers {status}"), retry_after(&answer));
+                }
+                status => return Fetched::Refused(format!("the server answers {status}")),
+            }
+        }
+        Fetched::Refused(format!("it redirects more than {REDIRECTS} times"))
+    }
+
+    /// Asks the host's `robots.txt`, and waits for the host's turn.
+    fn may_fetch(&mut self, url: &Url) -> Result<(), Fetched> {
+        let web = matches!(url.scheme(), "http" | "https");
+        let (true, Some(_)) = (web, url.host_str()) else {
+            return Err(Fetched::Refused(format!("{url} is not an address of the web")));
+        };
+        let origin = url.origin().ascii_serialization();
+        if !self.hosts.contains_key(&origin) {
+            let host = self.host(url)?;
+            self.hosts.insert(origin.clone(), host);
+        }
+        let Some(host) = self.hosts.get_mut(&origin) else { return Ok(()) };
+        if !host.robots.allowed(url.as_str()) {
+            return Err(Fetched::Refused("the site's robots.txt does not allow it".to_owned()));
+        }
+        sleep(host.next.saturating_duration_since(Instant::now()));
+        host.next = Instant::now() + host.pause;
+        Ok(())
+    }
+
+    /// Reads a host's `robots.txt`. Without one, everything is allowed; one that cannot be read allows nothing for now.
+    fn host(&self, url: &Url) -> Result<Host, Fetched> {
+        let mut at = url.join("/robots.txt").map_err(|_| Fetched::Refused("this is not a URL".to_owned()))?;
+        let mut rules = Vec::new();
+        for _ in 0..=REDIRECTS {
+            let mut answer = self.send(&at, &Validators::default()).map_err(|error| failed(&error))?;
+            match answer.status() {
+                status if status.is_redirection() => match header(&answer, &LOCATION).map(|to| at.join(&to)) {
+                    Some(Ok(to)) if matches!(to.scheme(), "http" | "https") => at = to,
+                    _ => break,
+                },
+                status if status.is_success() => {
+                    let limited = io::Read::take(answer.body_mut().as_reader(), ROBOTS_BYTES);
+                    let read = io::Read::read_to_end(&mut { limited }, &mut rules);
+                    read.map_err(|error| Fetched::Failed(format!("robots.txt: {error}"), None))?;
+                    break;
+                }
+                status if is_temporary(status) => {
+                    return Err(Fetched::Failed(
+                        format!("robots.txt: the server answers {status}"),
+                        retry_after(&answer),
+                    ));
+                }
+                _ => break,
+            }
+        }
+        let robots = Robot::new(ROBOT, &rules).or_else(|_| Robot::new(ROBOT, b""));
+        let robots = robots.map_err(|_| Fetched::Refused("its robots.txt cannot be read".to_owned()))?;
+        let asked = robots.delay.filter(|delay| *delay > 0.0).map_or(Duration::ZERO, |delay| {
+            Duration::try_from_secs_f32(delay).unwrap_or(LONGEST_PAUSE).min(LONGEST_PAUSE)
+        });
+        let pause = self.pause.max(asked);
+        Ok(Host { robots, pause, next: Instant::now() + pause })
+    }
+
+    fn send(&self, url: &Url, validators: &Validators) -> Result<Response<Body>, ureq::Error> {
+        let mut request = self.agent.get(url.as_str());
+        if let Some((host, credentials)) = &self.credentials
+            && url.host_str() == Some(host)
+        {
+            request = request.header(AUTHORIZATION, credentials);
+        }
+        for (name, value) in [(IF_NONE_MATCH, &validators.etag), (IF_MODIFIED_SINCE, &validators.modified)] {
+            if let Some(value) = value {
+                request = request.header(name, value);
+            }
+        }
+        request.call()
+    }
+}
+
+/// The value of the header `Authorization`, from a file with `USER:PASSWORD` or a token.
+fn credentials(file: &Path) -> Result<String, HarvestError> {
+    let wrong = |why: String| HarvestError::Input(format!("the credentials in {}: {why}", file.display()));
+    let text = fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
+    match text.trim() {
+        "" => Err(wrong("the file is empty".to_owned())),
+        pair if pair.contains(':') => Ok(format!("Basic {}", BASE64_STANDARD.encode(pair))),
+        token => Ok(format!("Bearer {token}")),
+    }
+}
+
+/// Whether the same request may be answered later.
+fn is_temporary(status: StatusCode) -> bool {
+    status.is_server_error()
+        || matches!(status, StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_EARLY | StatusCode::TOO_MANY_REQUESTS)
+}
+
+fn failed(error: &ureq::Error) -> Fetched {
+    let why = unanswered(error);
+    match error {
+        ureq::Error::Io(error) if error.kind() == io::ErrorKind::PermissionDenied => Fetched::Refused(why),
+        ureq::Error::BadUri(_) | ureq::Error::Http(_) => Fetched::Refused(why),
+        _ => Fetched::Failed(why, None),
+    }
+}
+
+fn read(address: String, mut answer: Response<Body>, most: u64) -> Fetched {
+    let validators = Validators { etag: header(&answer, &ETAG), modified: header(&answer, &LAST_MODIFIED) };
+    let content_type = header(&answer, &CONTENT_TYPE);
+    match answer.body_mut().with_config().limit(most).read_to_vec() {
+        Ok(bytes) => Fetched::Found(Found { address, bytes, content_type, validators }),
+        Err(ureq::Error::BodyExceedsLimit(_)) => Fetched::Refused(format!("it is larger than {most} bytes")),
+        Err(error) => failed(&error),
+    }
+}
+
+fn header(answer: &Response<Body>, name: &HeaderName) -> Option<String> {
+    answer.headers().get(name)?.to_str().ok().map(str::to_owned)
+}
+
+/// Seconds, or a date.
+fn retry_after(answer: &Response<Body>) -> Option<Duration> {
+    let written = header(answer, &RETRY_AFTER)?;
+    if let Ok(seconds) = written.trim().parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let at = rfc2822::parse(written.trim()).ok()?.timestamp();
+    Duration::try_from(at.duration_since(Timestamp::now())).ok()
+}
