@@ -87,6 +87,8 @@ pub(super) enum Name<'a> {
     Digest(&'a str),
     /// The letter of a state, and the book.
     Book(char, BookNo),
+    /// What an access key has used.
+    Usage,
     /// Something else of a shard.
     Shard(u32, &'a str),
     /// Something of the catalogue as a whole.
@@ -176,6 +178,9 @@ impl Keys {
         let rest = str::from_utf8(key).ok()?.strip_prefix(&self.prefix)?;
         if let Some(half) = rest.strip_prefix(":d:") {
             return Some(Name::Digest(half));
+        }
+        if rest.starts_with(":u:") {
+            return Some(Name::Usage);
         }
         if let Some(bucket) = rest.strip_prefix(":p:") {
             let (recipe, bucket) = bucket.split_once(':')?;
