@@ -150,8 +150,6 @@ codes! {
     BadTask = "bad_task": Input,
     BadValidity = "bad_validity": Input,
     BadWebhook = "bad_webhook": Input,
-    BadSource = "bad_source": Input,
-    SourcePaused = "source_paused": Conflict,
     Damaged = "damaged": Input,
     Encrypted = "encrypted": Input,
     LongNote = "long_note": Input,

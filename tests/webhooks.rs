@@ -2,10 +2,8 @@
 
 mod common;
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::path::Path;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
@@ -15,72 +13,8 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use serde_json::Value;
 use sha2::Sha256;
 
+use common::hook::Hook;
 use common::{Folder, Server, prose, run};
-
-/// A received request.
-struct Came {
-    head: String,
-    body: String,
-}
-
-impl Came {
-    fn header(&self, name: &str) -> &str {
-        let line = self.head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
-        line.unwrap_or_else(|| panic!("{name} in {}", self.head))
-    }
-
-    fn json(&self) -> Value {
-        serde_json::from_str(&self.body).expect("JSON")
-    }
-}
-
-/// A receiver that answers its requests with these status lines in order, repeating the last one.
-struct Hook {
-    url: String,
-    came: Receiver<Came>,
-}
-
-impl Hook {
-    fn new(answers: &[&str]) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("an address");
-        let url = format!("http://{}/hook?a=b", listener.local_addr().expect("an address"));
-        let answers: Vec<String> = answers.iter().map(|&answer| answer.to_owned()).collect();
-        let (sender, came) = mpsc::channel();
-        thread::spawn(move || {
-            for (i, stream) in listener.incoming().enumerate() {
-                let mut stream = stream.expect("a connection");
-                if sender.send(read(&mut stream)).is_err() {
-                    break;
-                }
-                let answer = &answers[i.min(answers.len() - 1)];
-                let _ = write!(stream, "HTTP/1.1 {answer}\r\nContent-Length: 0\r\n\r\n");
-            }
-        });
-        Self { url, came }
-    }
-
-    fn next(&self) -> Came {
-        self.came.recv_timeout(Duration::from_secs(60)).expect("an event")
-    }
-
-    fn is_left_alone(&self) {
-        let came = self.came.recv_timeout(Duration::from_secs(3));
-        assert!(matches!(came, Err(RecvTimeoutError::Timeout)), "an event too many: {}", came.expect("came").body);
-    }
-}
-
-fn read(stream: &mut TcpStream) -> Came {
-    let mut reader = BufReader::new(stream);
-    let mut head = String::new();
-    while !head.ends_with("\r\n\r\n") {
-        assert!(reader.read_line(&mut head).expect("a line") > 0, "{head}");
-    }
-    let head = head.replace("\r\n", "\n");
-    let mut came = Came { head, body: String::new() };
-    let length = came.header("content-length").parse().expect("a length");
-    reader.take(length).read_to_string(&mut came.body).expect("a body");
-    came
-}
 
 /// Sets the webhook of a library and returns its secret.
 fn set(server: &Server, library: &str, url: &str) -> String {

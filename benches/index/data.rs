@@ -107,6 +107,6 @@ impl<'a> Shelf<'a> {
             changed: self.now,
             standing: Standing::default(),
         };
-        NewBook { record, gems, folds: Vec::new(), text: None, allow_empty: true }
+        NewBook { record, gems, folds: Vec::new(), text: None, allow_empty: true, complete: false, turn: None }
     }
 }

@@ -104,7 +104,15 @@ impl Catalogue {
     /// A book without gems.
     fn book(&self, book: u32) -> NewBook {
         let record = self.record(book, self.description(book));
-        NewBook { record, gems: [].into(), folds: Vec::new(), text: None, allow_empty: true }
+        NewBook {
+            record,
+            gems: [].into(),
+            folds: Vec::new(),
+            text: None,
+            allow_empty: true,
+            complete: false,
+            turn: None,
+        }
     }
 
     /// A book with random gems.
@@ -119,6 +127,8 @@ impl Catalogue {
             folds: Vec::new(),
             text: None,
             allow_empty: true,
+            complete: false,
+            turn: None,
         }
     }
 }

@@ -101,7 +101,8 @@ impl Catalogue {
             && (!keeps_folds || has_folds(&*snapshot, number, &wanted)?)
         {
             let (record, gems) = (before.clone(), BTreeMap::new());
-            let book = NewBook { record, gems, folds: Vec::new(), text: None, allow_empty };
+            let book =
+                NewBook { record, gems, folds: Vec::new(), text: None, allow_empty, complete: false, turn: None };
             return Ok(Prepared { outcome: Outcome::Unchanged, book, gated });
         }
         let (gems, folds) = gems_of(&content, &text, wanted, keeps_folds)?;
@@ -111,8 +112,10 @@ impl Catalogue {
             before.not_emptied_by(&record, self.recipes().iter().map(Recipe::name))?;
         }
         let outcome = if before.is_some() { Outcome::Replaced } else { Outcome::Added };
+        let known = snapshot.recipes();
+        let complete = matches!(content, Content::Text { .. }) && known.iter().all(|r| gems.contains_key(r.name()));
         let text = content.into_text().filter(|_| text_kept);
-        Ok(Prepared { outcome, book: NewBook { record, gems, folds, text, allow_empty }, gated })
+        Ok(Prepared { outcome, book: NewBook { record, gems, folds, text, allow_empty, complete, turn: None }, gated })
     }
 }
 
@@ -245,6 +248,12 @@ impl Prepared {
     #[must_use]
     pub fn outcome(&self) -> Outcome {
         self.outcome
+    }
+
+    /// To be written in this turn of the gate, and not after it.
+    pub(super) fn within(mut self, turn: Option<u64>) -> Self {
+        self.book.turn = turn;
+        self
     }
 
     /// Whether it must pass a gate.

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Instant;
 
 use hashbrown::{HashMap, HashSet};
 use jiff::Timestamp;
@@ -11,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::given::distinct;
 use super::rows::put;
+use super::sharing::Read;
 use super::{BookGems, Catalogue, CatalogueError, Content, Editor, Text};
 use crate::api::AllowList;
 use crate::index::{BookId, BookKey, NOTE_BYTES, RowChange, Table};
@@ -82,7 +84,7 @@ impl Allowances {
 }
 
 /// Cache of the combined allow-lists; empty until first needed.
-pub(super) type AllowancesRead = RwLock<Option<Arc<Allowances>>>;
+pub(super) type AllowancesRead = RwLock<Read<Allowances>>;
 
 impl Catalogue {
     /// All allow-lists, by name.
@@ -93,14 +95,25 @@ impl Catalogue {
 
     /// All allow-lists combined.
     pub(super) fn allowances(&self) -> Result<Arc<Allowances>, CatalogueError> {
-        if let Some(read) = &*self.allowances.read().unwrap_or_else(PoisonError::into_inner) {
-            return Ok(Arc::clone(read));
+        if let Some(read) = self.still_known(self.allowances.read().unwrap_or_else(PoisonError::into_inner).as_ref())? {
+            return Ok(read);
         }
         // The write lock keeps them from changing between reading and caching.
         let mut kept = self.allowances.write().unwrap_or_else(PoisonError::into_inner);
-        let read = Arc::new(Allowances::of(self.allow_lists()?));
-        *kept = Some(Arc::clone(&read));
+        let (now, read) = (Instant::now(), Arc::new(Allowances::of(self.allow_lists()?)));
+        *kept = Some((now, Arc::clone(&read)));
         Ok(read)
+    }
+
+    /// Reads the allow-lists again, because others may have changed them.
+    pub(super) fn learn_allowances(&self) -> Result<(), CatalogueError> {
+        let (now, read) = (Instant::now(), Arc::new(Allowances::of(self.allow_lists()?)));
+        let mut kept = self.allowances.write().unwrap_or_else(PoisonError::into_inner);
+        // One that was changed here since is read when it is needed.
+        if kept.as_ref().is_some_and(|(known, _)| *known < now) {
+            *kept = Some((now, read));
+        }
+        Ok(())
     }
 }
 

@@ -75,7 +75,15 @@ mod tests {
             .store
             .put(
                 &Actor::Local,
-                vec![NewBook { record: old.clone().into(), gems, folds: Vec::new(), text: None, allow_empty: true }],
+                vec![NewBook {
+                    record: old.clone().into(),
+                    gems,
+                    folds: Vec::new(),
+                    text: None,
+                    allow_empty: true,
+                    complete: false,
+                    turn: None,
+                }],
             )
             .unwrap();
 

@@ -106,7 +106,7 @@ impl Editor<'_> {
     /// would wait for the gate.
     pub(super) fn admit(&self, prepared: Prepared, gated: &Gated) -> Result<(), CatalogueError> {
         let key = prepared.record().key.clone();
-        let turn = self.gate_turn();
+        let mut turn = self.gate_turn()?;
         // Taken in turn, so that it has every book that the gate let in.
         let snapshot = self.store.snapshot();
         let (own, day) = (snapshot.find(&key)?, today());
@@ -133,7 +133,13 @@ impl Editor<'_> {
                 Err(CatalogueError::Matches(Box::new(gated.report(&checking)?)))
             }
             (_, Some(coverage)) => Err(CatalogueError::CheckIncomplete { coverage }),
-            (_, None) => self.write(vec![prepared]),
+            (_, None) => {
+                // If this fails, it may still succeed.
+                turn.is_open(true);
+                self.write(vec![prepared.within(turn.number())])?;
+                turn.is_open(false);
+                Ok(())
+            }
         }
     }
 

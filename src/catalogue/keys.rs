@@ -4,7 +4,9 @@
 //! A random secret this long needs no slow hash because it cannot be guessed.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::ops::Deref;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Instant;
 
 use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
@@ -13,6 +15,7 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use super::rows::put;
+use super::sharing::{Read, SETTINGS, Turn};
 use super::{Catalogue, CatalogueError, Editor};
 use crate::api::{self, MadeKey, NewKey};
 use crate::index::{Action, Actor, Library, RowChange, Table};
@@ -93,11 +96,26 @@ pub enum AccessDenied {
     Expired,
 }
 
+/// The keys by id.
+struct Known {
+    keys: BTreeMap<String, Kept>,
+    /// Whether there has ever been one.
+    had_any: bool,
+}
+
+impl Deref for Known {
+    type Target = BTreeMap<String, Kept>;
+
+    fn deref(&self) -> &BTreeMap<String, Kept> {
+        &self.keys
+    }
+}
+
 /// The keys of a catalogue.
 #[derive(Default)]
 pub(super) struct Keyring {
     /// Cache of the keys; empty until first needed.
-    known: RwLock<Option<Arc<BTreeMap<String, Kept>>>>,
+    known: RwLock<Read<Known>>,
     /// Held from reading the keys until a change that depends on them is written. Requests that need a key do not
     /// wait for it.
     changing: Mutex<()>,
@@ -119,7 +137,8 @@ impl Catalogue {
     /// Whether requests without a key may do everything. This is so until the first key is created, and never again,
     /// even if all keys are removed.
     pub fn is_open(&self) -> Result<bool, CatalogueError> {
-        Ok(self.has_no_keys()? && self.store.table(Table::Access)?.is_empty())
+        let known = self.kept_keys()?;
+        Ok(known.is_empty() && !known.had_any)
     }
 
     /// Whether the key with this id is valid now.
@@ -153,6 +172,10 @@ impl Catalogue {
 
     /// Records the usage of keys by name, so that quotas survive a restart. Keys that no longer exist are ignored.
     pub fn note_usage(&self, used: &[(String, Usage)]) -> Result<(), CatalogueError> {
+        // Others that share the store may have revoked one since the keys were read, and this would write it again.
+        if self.store.sharing().is_some() {
+            return Ok(());
+        }
         // A key is being created or revoked right now: skip this time.
         let Ok(_changing) = self.keyring.changing.try_lock() else { return Ok(()) };
         let kept = self.kept_keys()?;
@@ -163,8 +186,22 @@ impl Catalogue {
         self.change_keys(&Actor::Local, rows(&noted.collect::<Vec<_>>()), &[])
     }
 
-    fn changing_keys(&self) -> MutexGuard<'_, ()> {
-        self.keyring.changing.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The turn of changing keys, with the keys as they are.
+    fn changing_keys(&self) -> Result<Turn<'_>, CatalogueError> {
+        let turn = self.turn(&self.keyring.changing, SETTINGS)?;
+        *self.keyring.known.write().unwrap_or_else(PoisonError::into_inner) = None;
+        Ok(turn)
+    }
+
+    /// Reads the keys again, because others may have changed them.
+    pub(super) fn learn_keys(&self) -> Result<(), CatalogueError> {
+        let (now, read) = (Instant::now(), Arc::new(self.read_keys()?));
+        let mut known = self.keyring.known.write().unwrap_or_else(PoisonError::into_inner);
+        // Those that were changed here since are read when they are needed.
+        if known.as_ref().is_some_and(|(read, _)| *read < now) {
+            *known = Some((now, read));
+        }
+        Ok(())
     }
 
     /// Writes changes of keys, and records that keys have existed. The caller holds the lock since it read them.
@@ -179,13 +216,19 @@ impl Catalogue {
         Ok(done?)
     }
 
-    fn kept_keys(&self) -> Result<Arc<BTreeMap<String, Kept>>, CatalogueError> {
-        let known = self.keyring.known.read().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(known) = known {
+    fn read_keys(&self) -> Result<Known, CatalogueError> {
+        Ok(Known { keys: self.rows(Table::Keys)?, had_any: !self.store.table(Table::Access)?.is_empty() })
+    }
+
+    fn kept_keys(&self) -> Result<Arc<Known>, CatalogueError> {
+        if let Some(known) =
+            self.still_known(self.keyring.known.read().unwrap_or_else(PoisonError::into_inner).as_ref())?
+        {
             return Ok(known);
         }
         let mut keyring = self.keyring.known.write().unwrap_or_else(PoisonError::into_inner);
-        Ok(Arc::clone(keyring.insert(Arc::new(self.rows(Table::Keys)?))))
+        let now = Instant::now();
+        Ok(Arc::clone(&keyring.insert((now, Arc::new(self.read_keys()?))).1))
     }
 }
 
@@ -205,7 +248,7 @@ impl Editor<'_> {
         if new.quota.is_some_and(|quota| quota.per != Unit::Day) {
             return bad("a quota is per day, such as 100000/day; for shorter times, set a rate");
         }
-        let _changing = self.changing_keys();
+        let _changing = self.changing_keys()?;
         if self.kept_keys()?.values().any(|kept| kept.key.name == new.name) {
             return Err(CatalogueError::KeyExists(new.name));
         }
@@ -214,7 +257,7 @@ impl Editor<'_> {
 
     /// Revokes a key immediately. Returns whether it existed.
     pub fn revoke_key(&self, name: &str) -> Result<bool, CatalogueError> {
-        let _changing = self.changing_keys();
+        let _changing = self.changing_keys()?;
         let kept = self.kept_keys()?;
         let revoked = kept.values().filter(|kept| kept.key.name == name);
         let changes: Vec<_> = revoked.map(|kept| RowChange::delete(Table::Keys, &kept.key.id)).collect();
@@ -230,7 +273,7 @@ impl Editor<'_> {
     /// # Errors
     /// [`CatalogueError::NoSuchKey`].
     pub fn rotate_key(&self, name: &str, overlap: SignedDuration) -> Result<MadeKey, CatalogueError> {
-        let _changing = self.changing_keys();
+        let _changing = self.changing_keys()?;
         let kept = self.kept_keys()?;
         let of_name = || kept.values().filter(|kept| kept.key.name == name);
         let newest = of_name().max_by_key(|kept| kept.key.created);

@@ -31,6 +31,7 @@ mod nodes;
 mod pages;
 mod restore;
 mod rows;
+mod sharing;
 mod shown;
 mod text;
 mod transfer;
@@ -56,11 +57,15 @@ pub use kept::{MOST_COMPARED, side_by_side};
 pub use keys::{AccessDenied, Key, Usage};
 use lapidary_gems::{Recipe, RecipeName};
 pub(crate) use rows::put;
+use sharing::{GATE, Turn};
 pub use text::Text;
 use text::memory_for;
 
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
+
+use uuid::Uuid;
 
 use crate::api::{AuditPage, Page, RecipeStats, Stats};
 use crate::index::{
@@ -91,6 +96,10 @@ pub struct Catalogue {
     changing_settings: Mutex<()>,
     /// Held while a book is checked and added ([`gate`]).
     gating: Mutex<()>,
+    /// Names this process to others that share the store.
+    process: String,
+    /// Whether it learns in the background what they change.
+    follows: AtomicBool,
     /// Writers of books hold this shared lock from choosing the recipes until the books are on disk. Adding or hiding
     /// a recipe holds it exclusively. So no book is written with an outdated set of recipes.
     feeding: RwLock<()>,
@@ -136,6 +145,8 @@ impl Catalogue {
             client_recipe: None,
             changing_settings: Mutex::default(),
             gating: Mutex::default(),
+            process: Uuid::now_v7().simple().to_string(),
+            follows: AtomicBool::new(false),
             feeding: RwLock::new(()),
         }
     }
@@ -177,9 +188,9 @@ impl Catalogue {
         self.feeding.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The lock of the gate.
-    fn gate_turn(&self) -> MutexGuard<'_, ()> {
-        self.gating.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The turn of the gate.
+    fn gate_turn(&self) -> Result<Turn<'_>, CatalogueError> {
+        self.turn(&self.gating, GATE)
     }
 
     /// Runs a change of the set of recipes while no books are being added.

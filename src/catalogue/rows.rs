@@ -7,6 +7,7 @@ use std::sync::{MutexGuard, PoisonError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::sharing::SETTINGS;
 use super::{Catalogue, CatalogueError, Editor};
 use crate::index::{Action, Row, RowChange, Table};
 
@@ -59,7 +60,7 @@ impl Editor<'_> {
     /// Changes or removes a setting. Returns whether it existed. The change in `along` is part of the same atomic
     /// step.
     pub(crate) fn change_setting(&self, setting: RowChange, along: Option<RowChange>) -> Result<bool, CatalogueError> {
-        let _changing = self.changing_settings();
+        let _changing = self.turn(&self.changing_settings, SETTINGS)?;
         let was_there = self.store.table(setting.table)?.iter().any(|(key, _)| *key == setting.key);
         let removed = setting.value.is_none();
         if was_there || !removed {
@@ -79,7 +80,7 @@ impl Editor<'_> {
     /// Sets whether folds are kept of books added from now on. With its fold, a book can get gems of another recipe
     /// without its text ([`Task::Reindex`](crate::api::Task::Reindex)).
     pub fn keep_folds(&self, keep: bool) -> Result<(), CatalogueError> {
-        let _changing = self.changing_settings();
+        let _changing = self.turn(&self.changing_settings, SETTINGS)?;
         if keep != self.keeps_folds()? {
             let change = if keep { RowChange::put(Table::Folds, "", "") } else { RowChange::delete(Table::Folds, "") };
             self.store.apply(&self.actor, &[change], &[Action::FoldsKept { kept: keep }])?;

@@ -224,7 +224,15 @@ pub(super) fn whole(
     record.gems.retain(|name, _| gems.contains_key(name));
     let text = if record.text_kept { snapshot.text(number)? } else { None };
     record.text_kept = text.is_some();
-    Ok(NewBook { record, gems, folds: folds.into_values().collect(), text, allow_empty: true })
+    Ok(NewBook {
+        record,
+        gems,
+        folds: folds.into_values().collect(),
+        text,
+        allow_empty: true,
+        complete: false,
+        turn: None,
+    })
 }
 
 fn line(recipes: &[Recipe], book: NewBook) -> ExportBook {
@@ -434,6 +442,14 @@ impl<'a> Reading<'a> {
             return Err(self.bad("the text is not the one that the record describes"));
         }
         self.books += 1;
-        Ok(Some(NewBook { record: book, gems: gems.collect(), folds, text, allow_empty: true }))
+        Ok(Some(NewBook {
+            record: book,
+            gems: gems.collect(),
+            folds,
+            text,
+            allow_empty: true,
+            complete: false,
+            turn: None,
+        }))
     }
 }

@@ -35,7 +35,6 @@ use thiserror::Error;
 
 use crate::catalogue::CatalogueError;
 use crate::description::Description;
-use crate::error::{Classified, ErrorCode};
 use crate::index::{BadName, StoreError};
 
 /// Something that a page lists.
@@ -112,18 +111,4 @@ pub enum HarvestError {
         /// The number of addresses.
         left: u64,
     },
-}
-
-impl Classified for HarvestError {
-    fn code(&self) -> ErrorCode {
-        match self {
-            Self::Catalogue(error) => error.code(),
-            Self::Store(error) => error.code(),
-            Self::Name(error) => error.code(),
-            Self::NoSuchSource(_) => ErrorCode::NotFound,
-            Self::Paused(_) => ErrorCode::SourcePaused,
-            Self::Input(_) => ErrorCode::BadSource,
-            Self::Unreachable { .. } => ErrorCode::Overloaded,
-        }
-    }
 }

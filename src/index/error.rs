@@ -118,9 +118,9 @@ pub enum StoreError {
         /// What a node said, or why it could not be asked.
         detail: String,
     },
-    /// A change is on no replica yet.
+    /// A change is not on all replicas yet.
     #[error(
-        "{store}: no replica of {node} has acknowledged the change, so it may be lost or not; try again, and check the replicas"
+        "{store}: not all replicas of {node} have acknowledged the change, so it may be lost or not; try again, and check the replicas"
     )]
     NotReplicated {
         /// The address of the store.

@@ -128,6 +128,20 @@ pub struct NewBook {
     pub text: Option<String>,
     /// Whether the book may replace one that has gems of a recipe that this one has none of.
     pub allow_empty: bool,
+    /// Whether it has gems of all recipes that the store had when they were computed, because they are those of a text.
+    pub complete: bool,
+    /// The turn that it was checked in, if it may be stored only then ([`Sharing::refuse_before`](super::Sharing::refuse_before)).
+    pub turn: Option<u64>,
+}
+
+impl NewBook {
+    /// # Errors
+    /// [`StoreError::Changed`] if the book was to have gems of all recipes, and lacks those of one of these.
+    pub(crate) fn has_all<'a>(&self, recipes: impl IntoIterator<Item = &'a RecipeName>) -> Result<(), StoreError> {
+        let lacking = recipes.into_iter().any(|name| !self.gems.contains_key(name));
+        let changed = || StoreError::Changed("the list of recipes".to_owned());
+        if self.complete && lacking { Err(changed()) } else { Ok(()) }
+    }
 }
 
 /// Gems of a recipe for an existing book.

@@ -4,7 +4,7 @@ use lapidary_gems::{Recipe, RecipeName};
 
 use super::{
     Action, Actor, Administration, AuditEntry, AuditFrom, BookKey, LateGems, NewBook, Record, RecordChange, Row,
-    RowChange, Snapshot, StoreError, Table, Watch,
+    RowChange, Sharing, Snapshot, StoreError, Table, Watch,
 };
 
 /// A store of books, their gems and the posting lists.
@@ -67,7 +67,8 @@ pub trait Store: Send + Sync {
     ///
     /// # Errors
     /// [`StoreError::UnknownRecipe`] for gems of a recipe that was not added, [`StoreError::GemTooLarge`] for a gem
-    /// that its recipe cannot produce, [`StoreError::WouldBeEmpty`] for a book that would lose its gems without
+    /// that its recipe cannot produce, [`StoreError::Changed`] for a book that was to have gems of all recipes
+    /// ([`NewBook::complete`]) and lacks those of one that was added since, [`StoreError::WouldBeEmpty`] for a book that would lose its gems without
     /// [`NewBook::allow_empty`]. Nothing is changed then.
     fn put(&self, by: &Actor, books: Vec<NewBook>) -> Result<(), StoreError>;
 
@@ -107,4 +108,9 @@ pub trait Store: Send + Sync {
 
     /// The administration of the store, if its engine has one.
     fn administration(&self) -> Option<&dyn Administration>;
+
+    /// What the processes agree on that share the store, if its engine lets several have it open.
+    fn sharing(&self) -> Option<&dyn Sharing> {
+        None
+    }
 }

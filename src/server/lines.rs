@@ -90,9 +90,6 @@ fn stream_of_answers<A: Serialize + 'static>(
     work: impl Work<A>,
 ) -> HttpResponse {
     let meter = Meter::of(request);
-    if let Some(meter) = &meter {
-        meter.count_by_lines();
-    }
     let answering = Answering {
         lines,
         lane,
@@ -101,6 +98,7 @@ fn stream_of_answers<A: Serialize + 'static>(
         by: requests::caller(),
         guest: Guest::of(request),
         meter,
+        began: false,
         state: state.clone(),
         work,
     };
@@ -117,6 +115,7 @@ struct Answering<F> {
     by: Caller,
     guest: Guest,
     meter: Option<Arc<Meter>>,
+    began: bool,
     state: Data<State>,
     work: F,
 }
@@ -151,6 +150,10 @@ impl<F> Answering<F> {
     where
         F: Work<A>,
     {
+        if let Some(meter) = self.meter.as_ref().filter(|_| !self.began) {
+            self.began = true;
+            meter.count_by_lines().await;
+        }
         let mut some = self.lines.some().await;
         if some.is_empty() {
             return None;
@@ -164,7 +167,7 @@ impl<F> Answering<F> {
             self.lines.end();
             refuse(&mut some, &problem);
         } else if let Some(meter) = &self.meter {
-            let (counted, refused) = meter.count_lines(some.len());
+            let (counted, refused) = meter.count_lines(some.len()).await;
             if let Some(problem) = refused {
                 refuse(&mut some[counted..], &problem);
             }

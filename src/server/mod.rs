@@ -265,6 +265,7 @@ impl Server {
         let _ = rayon::ThreadPoolBuilder::new().start_handler(|_| turns::give_way()).build_global();
         catalogue.resume_jobs()?;
         catalogue.start_webhooks();
+        catalogue.follow_others();
         listeners.iter().for_each(outgoing::give_up);
         rt::System::new().block_on(async move {
             rt::spawn(health::watch(state.clone()));

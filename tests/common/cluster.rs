@@ -45,11 +45,34 @@ impl Nodes {
         Some(Self { addresses, dir, _guard: guard })
     }
 
+    /// The number of servers.
+    pub fn count(&self) -> usize {
+        self.addresses.split(',').count()
+    }
+
+    fn port(&self, node: usize) -> &str {
+        self.addresses.split(',').nth(node).and_then(|address| address.rsplit(':').next()).unwrap()
+    }
+
+    /// What a server answers to a command; nothing if it does not.
+    pub fn ask(&self, node: usize, command: &[&str]) -> String {
+        // One that is stopped does not answer.
+        let mut cli = Command::new("timeout");
+        let answer =
+            cli.args(["2", "redis-cli", "-p", self.port(node)]).args(command).stderr(Stdio::null()).output().unwrap();
+        String::from_utf8_lossy(&answer.stdout).trim().to_owned()
+    }
+
+    /// Starts a server again that has ended.
+    pub fn restart(&self, node: usize) {
+        let mut script = Command::new(SCRIPT);
+        script.arg(&self.dir).args(["start", self.port(node)]).stdout(Stdio::null());
+        assert!(script.status().unwrap().success());
+    }
+
     /// Sends a signal to a server, counted from 0, the primaries first.
     pub fn signal(&self, node: usize, signal: &str) {
-        let address = self.addresses.split(',').nth(node).unwrap();
-        let port = address.rsplit(':').next().unwrap();
-        let pid = fs::read_to_string(self.dir.join(port).join("pid")).unwrap();
+        let pid = fs::read_to_string(self.dir.join(self.port(node)).join("pid")).unwrap();
         assert!(Command::new("kill").args([signal, pid.trim()]).status().unwrap().success());
     }
 }

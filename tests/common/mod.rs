@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test uses a part")]
 
 pub mod cluster;
+pub mod hook;
 mod words;
 
 use std::fs;
@@ -161,7 +162,12 @@ impl Server {
 
     /// Starts a server for the catalogue of a cluster.
     pub fn start_on(store: &str) -> Self {
-        Self::of(command(&format!("serve --listen 127.0.0.1:0 --store {store}"), &[] as &[&Path]))
+        Self::start_on_with("", store)
+    }
+
+    /// Starts a server for the catalogue of a cluster with further options.
+    pub fn start_on_with(options: &str, store: &str) -> Self {
+        Self::of(command(&format!("serve --listen 127.0.0.1:0 {options} --store {store}"), &[] as &[&Path]))
     }
 
     /// Starts a server from a shell script, in which `$SERVE` is the command that starts it.

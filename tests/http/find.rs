@@ -35,6 +35,14 @@ fn library() -> Running {
     server
 }
 
+/// On a cluster, the books of a library are in an order of its own.
+fn ordered<T: Ord>(mut books: Vec<T>, same_library: impl FnMut(&T, &T) -> bool) -> Vec<T> {
+    if crate::ON_CLUSTER {
+        books.chunk_by_mut(same_library).for_each(<[T]>::sort);
+    }
+    books
+}
+
 /// The books that a query finds.
 fn found(server: &Running, query: &str) -> Vec<String> {
     let page = server.get(&format!("/v1/books?{query}")).expect(200);
@@ -67,7 +75,8 @@ fn books_are_found_by_all_that_is_said_of_them() {
         ("author=Austen", &[]),
     ];
     for (query, expected) in table {
-        assert_eq!(found(&server, query), expected, "{query}");
+        let same_library = |a: &String, b: &String| a.split('/').next() == b.split('/').next();
+        assert_eq!(ordered(found(&server, query), same_library), expected, "{query}");
     }
     assert_eq!(found(&server, &format!("title={}", encoded("МЕРТВЫЕ души"))), ["house/1"]);
     let record = server.get("/v1/libraries/house/books/1").expect(200);
@@ -134,7 +143,7 @@ fn pages_of_found_books() {
         let mut expected: Vec<usize> = (0..25).filter(|i| among.is_empty() || i % 3 == 1).collect();
         expected.sort_by_key(|i| (i % 3, *i));
         assert_eq!(pages, expected.len().div_ceil(limit), "{limit}");
-        assert_eq!(seen, expected, "{limit}");
+        assert_eq!(ordered(seen, |a, b| a % 3 == b % 3), expected, "{limit}");
     }
 }
 
@@ -159,7 +168,15 @@ fn long_records_make_short_pages() {
         standing: Standing::default(),
     };
     let server = Running::with(|store| {
-        let book = |i| NewBook { record: record(i), gems: [].into(), folds: Vec::new(), text: None, allow_empty: true };
+        let book = |i| NewBook {
+            record: record(i),
+            gems: [].into(),
+            folds: Vec::new(),
+            text: None,
+            allow_empty: true,
+            complete: false,
+            turn: None,
+        };
         lapidary::index::Store::put(&store, &Actor::Local, (0..900).map(book).collect()).unwrap();
         Box::new(store)
     });

@@ -3,6 +3,9 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+/// Whether the catalogues are in a cluster: `tests/http_on_cluster.rs` runs the same tests there.
+const ON_CLUSTER: bool = false;
+
 mod books;
 mod checks;
 mod decisions;

@@ -3,18 +3,20 @@
 use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use lapidary::catalogue::Catalogue;
-use lapidary::index::{Actor, RocksStore, Store};
+use lapidary::index::{Actor, ClusterStore, RocksStore, Store};
 use lapidary::server::{Server, ServerError, Settings};
 use lapidary_gems::{Recipe, WrittenGem};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+
+use crate::common::cluster::Nodes;
 
 /// Small, so that exceeding it is cheap.
 pub const MAX_BODY: usize = 4 << 20;
@@ -23,6 +25,19 @@ pub const JSON: &str = "application/json";
 pub const FORM: &str = "application/x-www-form-urlencoded";
 pub const NDJSON: &str = "application/x-ndjson";
 pub const BYTES: &str = "application/octet-stream";
+
+/// A new store of the engine under test.
+fn store(folder: &TempDir) -> Box<dyn Store> {
+    static NODES: OnceLock<Option<Nodes>> = OnceLock::new();
+    static CATALOGUES: AtomicU32 = AtomicU32::new(0);
+    if crate::ON_CLUSTER
+        && let Some(nodes) = NODES.get_or_init(|| Nodes::start(3, 1))
+    {
+        let address = format!("redis://{}/http{}", nodes.addresses, CATALOGUES.fetch_add(1, Ordering::Relaxed));
+        return Box::new(ClusterStore::open(&address.parse().unwrap()).unwrap());
+    }
+    Box::new(RocksStore::open_or_create(folder.path()).unwrap())
+}
 
 /// A server in this process with its own catalogue.
 pub struct Running {
@@ -34,20 +49,25 @@ pub struct Running {
 
 impl Running {
     pub fn start() -> Self {
-        Self::with(|store| Box::new(store))
+        let folder = tempfile::tempdir().unwrap();
+        Self::on(store(&folder), folder)
     }
 
     /// Starts with a new catalogue whose recipe is not `documented`.
     pub fn of_recipe(recipe: &Recipe) -> Self {
-        Self::with(|store| {
-            store.add_recipe(&Actor::Local, recipe).unwrap();
-            Box::new(store)
-        })
+        let folder = tempfile::tempdir().unwrap();
+        let store = store(&folder);
+        store.add_recipe(&Actor::Local, recipe).unwrap();
+        Self::on(store, folder)
     }
 
+    /// Starts on a store that is made of one in a folder.
     pub fn with(store: impl FnOnce(RocksStore) -> Box<dyn Store>) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let store = store(RocksStore::open_or_create(folder.path()).unwrap());
+        Self::on(store(RocksStore::open_or_create(folder.path()).unwrap()), folder)
+    }
+
+    fn on(store: Box<dyn Store>, folder: TempDir) -> Self {
         let settings =
             Settings { listen: vec!["127.0.0.1:0".parse().unwrap()], max_body: MAX_BODY, ..Settings::default() };
         let server = Server::bind(Arc::new(Catalogue::with_store(store)), settings).unwrap();

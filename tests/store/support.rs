@@ -71,7 +71,7 @@ pub fn book(key: BookKey, gems: &[(&str, Vec<PlacedGem>)]) -> NewBook {
         changed: Timestamp::from_second(1_000_000).unwrap(),
         standing: Standing::default(),
     };
-    NewBook { record, gems, folds: Vec::new(), text: None, allow_empty: true }
+    NewBook { record, gems, folds: Vec::new(), text: None, allow_empty: true, complete: false, turn: None }
 }
 
 /// The book with a text that is kept.

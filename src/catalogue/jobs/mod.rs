@@ -18,9 +18,10 @@ use jiff::Timestamp;
 pub use self::job::Backups;
 use self::job::{Checkpoint, Job, Outcome, State, Task};
 use super::rows::put;
+use super::sharing::{LEASE, RENEWAL, SETTINGS};
 use super::{BACKUPS, COMPACTION, Catalogue, CatalogueError, Editor, VERIFICATION};
 use crate::api;
-use crate::index::{Action, Actor, Backup, RowChange, StoreError, Table, Watch};
+use crate::index::{Action, Actor, Backup, LeaseEnd, RowChange, StoreError, Table, Watch};
 
 /// Number of finished jobs to remember.
 const REMEMBERED: usize = 100;
@@ -33,6 +34,8 @@ const SAVED_EVERY: Duration = Duration::from_secs(1);
 #[derive(Default)]
 pub(super) struct Jobs {
     begun: Mutex<Vec<Arc<RunningJob>>>,
+    /// Held while a job is started or taken over.
+    starting: Mutex<()>,
     stopping: AtomicBool,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
@@ -41,6 +44,11 @@ pub(super) struct Jobs {
 struct RunningJob {
     job: Mutex<Job>,
     cancelled: AtomicBool,
+    /// The token of its lease ([`Catalogue::lease`]), and when that was renewed.
+    lease: u64,
+    renewed: Mutex<Instant>,
+    /// Whether another process has taken the job over, or has cancelled it.
+    lost: AtomicBool,
 }
 
 impl Jobs {
@@ -83,6 +91,7 @@ impl Catalogue {
     pub fn start(self: &Arc<Self>, actor: Actor, task: api::Task) -> Result<api::Job, CatalogueError> {
         let task = task.try_into()?;
         self.approve(&task)?;
+        let _turn = self.turn(&self.jobs.starting, SETTINGS)?;
         let mut begun = lock(&self.jobs.begun);
         let kept = self.kept_jobs()?;
         let current = |job: &Job| begun.iter().find(|begun| lock(&begun.job).id == job.id).map(|begun| begun.job());
@@ -104,18 +113,27 @@ impl Catalogue {
                 Job::new(id, task)
             }
         };
+        let Some(lease) = self.lease(&lease_of(job.id))? else {
+            return Err(CatalogueError::JobRuns { id: job.id, kind: job.task.kind() });
+        };
         changes.push(row(&job));
         self.store.apply(&actor, &changes, &[Action::JobStarted { job: job.id, kind: job.task.kind().to_owned() }])?;
-        self.begin(actor, &mut begun, job.clone());
+        self.begin(actor, &mut begun, job.clone(), lease);
         Ok(job.into())
     }
 
-    /// Resumes interrupted jobs.
+    /// Resumes interrupted jobs, unless another process that shares the store runs them.
     pub fn resume_jobs(self: &Arc<Self>) -> Result<(), CatalogueError> {
-        let mut begun = lock(&self.jobs.begun);
-        for job in self.kept_jobs()?.into_iter().filter(Job::is_running) {
+        let runs_here = |job: &Job| lock(&self.jobs.begun).iter().any(|begun| lock(&begun.job).id == job.id);
+        let is_left = |job: &Job| job.is_running() && !runs_here(job);
+        if !self.kept_jobs()?.iter().any(is_left) {
+            return Ok(());
+        }
+        let _turn = self.turn(&self.jobs.starting, SETTINGS)?;
+        for job in self.kept_jobs()?.into_iter().filter(is_left) {
+            let Some(lease) = self.lease(&lease_of(job.id))? else { continue };
             tracing::info!("resuming job {} ({})", job.id, job.task.kind());
-            self.begin(Actor::Local, &mut begun, job);
+            self.begin(Actor::Local, &mut lock(&self.jobs.begun), job, lease);
         }
         Ok(())
     }
@@ -193,9 +211,15 @@ impl Catalogue {
         }
     }
 
-    fn begin(self: &Arc<Self>, actor: Actor, all: &mut Vec<Arc<RunningJob>>, job: Job) {
+    fn begin(self: &Arc<Self>, actor: Actor, all: &mut Vec<Arc<RunningJob>>, job: Job, lease: u64) {
         all.retain(|begun| lock(&begun.job).id != job.id);
-        let begun = Arc::new(RunningJob { job: Mutex::new(job), cancelled: AtomicBool::new(false) });
+        let begun = Arc::new(RunningJob {
+            job: Mutex::new(job),
+            cancelled: AtomicBool::new(false),
+            lease,
+            renewed: Mutex::new(Instant::now()),
+            lost: AtomicBool::new(false),
+        });
         all.push(Arc::clone(&begun));
         let catalogue = Arc::clone(self);
         let thread = thread::spawn(move || catalogue.by(actor).run_job(&begun));
@@ -217,8 +241,14 @@ impl Catalogue {
         Ok(jobs)
     }
 
-    fn keep(&self, job: &Job) -> Result<(), CatalogueError> {
-        Ok(self.store.apply(&Actor::Local, &[row(job)], &[])?)
+    /// Stores a job that runs here, unless another process has taken it over.
+    fn keep(&self, job: &Job, begun: &RunningJob) -> Result<(), CatalogueError> {
+        let Some(sharing) = self.store.sharing() else { return Ok(self.store.apply(&Actor::Local, &[row(job)], &[])?) };
+        if !sharing.apply_under(&lease_of(job.id), begun.lease, &Actor::Local, &[row(job)])? {
+            begun.lost.store(true, Ordering::Relaxed);
+            return Err(StoreError::Stopped.into());
+        }
+        Ok(())
     }
 }
 
@@ -228,6 +258,7 @@ impl Editor<'_> {
     /// # Errors
     /// [`CatalogueError::NoSuchJob`], [`CatalogueError::JobEnded`].
     pub fn cancel(&self, id: u32) -> Result<api::Job, CatalogueError> {
+        let _turn = self.turn(&self.jobs.starting, SETTINGS)?;
         let all = lock(&self.jobs.begun);
         let begun = all.iter().find(|begun| lock(&begun.job).id == id);
         // Held to the end, so that the job cannot overwrite this with its own progress.
@@ -242,6 +273,10 @@ impl Editor<'_> {
         if begun.is_some_and(|begun| begun.is_cancelled()) {
             return Ok(job.into());
         }
+        if begun.is_none() {
+            // Whoever runs it can then store nothing more of it, and stops.
+            self.end_lease(&lease_of(id), LeaseEnd::Revoked);
+        }
         let cancelled = Job { state: State::Cancelled { ended: Timestamp::now() }, ..job.clone() };
         self.store.apply(&self.actor, &[row(&cancelled)], &[Action::JobCancelled { job: id }])?;
         let Some(begun) = begun else { return Ok(cancelled.into()) };
@@ -252,6 +287,12 @@ impl Editor<'_> {
     fn run_job(&self, begun: &RunningJob) {
         let work = Work { catalogue: self.catalogue, begun, saved: Mutex::new(Instant::now()) };
         let ended = catch_unwind(AssertUnwindSafe(|| self.perform(&begun.job(), &work)));
+        if begun.lost.load(Ordering::Relaxed) {
+            let id = lock(&begun.job).id;
+            tracing::info!("job {id} was cancelled, or goes on in another process");
+            lock(&self.jobs.begun).retain(|begun| lock(&begun.job).id != id);
+            return;
+        }
         let mut job = lock(&begun.job);
         let failed = |error| State::Failed { ended: Timestamp::now(), error };
         job.state = match ended {
@@ -268,9 +309,10 @@ impl Editor<'_> {
             State::Failed { error, .. } => tracing::error!("job {id} ({kind}) failed: {error}"),
             state => tracing::info!("job {id} ({kind}): {}", state.shown()),
         }
-        if let Err(error) = self.keep(&job) {
+        if let Err(error) = self.keep(&job, begun) {
             tracing::error!("the end of job {id} ({kind}) could not be saved, so it will run again: {error}");
         }
+        self.end_lease(&lease_of(id), LeaseEnd::Done);
     }
 
     fn perform(&self, job: &Job, work: &Work<'_>) -> Result<Outcome, CatalogueError> {
@@ -308,6 +350,11 @@ impl Editor<'_> {
     }
 }
 
+/// The name of the lease of a job.
+fn lease_of(id: u32) -> String {
+    format!("job {id}")
+}
+
 fn row(job: &Job) -> RowChange {
     put(Table::Jobs, job.id.to_be_bytes(), job)
 }
@@ -328,7 +375,19 @@ impl Work<'_> {
         let mut job = lock(&self.begun.job);
         (job.done, job.total) = (done, total);
         let stopping = &self.catalogue.jobs.stopping;
-        if self.begun.is_cancelled() || stopping.load(Ordering::Relaxed) {
+        let mut renewed = lock(&self.begun.renewed);
+        if renewed.elapsed() >= RENEWAL && self.catalogue.store.sharing().is_some() {
+            match self.catalogue.lease(&lease_of(job.id)) {
+                Ok(token) if token == Some(self.begun.lease) => *renewed = Instant::now(),
+                Ok(_) => self.begun.lost.store(true, Ordering::Relaxed),
+                Err(error) => tracing::warn!("job {}: {error}", job.id),
+            }
+            // Nobody else runs it before that.
+            if renewed.elapsed() >= LEASE {
+                self.begun.lost.store(true, Ordering::Relaxed);
+            }
+        }
+        if self.begun.lost.load(Ordering::Relaxed) || self.begun.is_cancelled() || stopping.load(Ordering::Relaxed) {
             return Err(StoreError::Stopped);
         }
         Ok(())
@@ -341,7 +400,7 @@ impl Work<'_> {
         let mut saved = lock(&self.saved);
         // A cancelled job is already stored.
         if !self.begun.is_cancelled() && (now || saved.elapsed() >= SAVED_EVERY) {
-            self.catalogue.keep(&job)?;
+            self.catalogue.keep(&job, self.begun)?;
             *saved = Instant::now();
         }
         Ok(())

@@ -20,7 +20,9 @@ use self::delivery::{Sender, Undelivered, new_secret};
 use super::rows::put;
 use super::{Catalogue, CatalogueError, Editor};
 use crate::api::{BookRef, Failing, MadeWebhook, Matched, Webhook, WebhookEvent};
-use crate::index::{Action, Actor, AuditEntry, AuditFrom, AuditedBook, BookKey, Library, RowChange, Snapshot, Table};
+use crate::index::{
+    Action, Actor, AuditEntry, AuditFrom, AuditedBook, BookKey, LeaseEnd, Library, RowChange, Snapshot, Table,
+};
 use crate::metrics::METRICS;
 
 /// Number of audit log entries to look at before the next webhook gets its turn.
@@ -34,6 +36,8 @@ const FAILING_AT_ONCE: usize = 8;
 /// How long to wait after a failure. The delay doubles with each failure, from the first to the last of these.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LAST_WAIT: Duration = Duration::from_secs(3_600);
+/// The lease of the process that delivers.
+const DELIVERY: &str = "webhooks";
 /// Maximum length of an address.
 const URL_BYTES: usize = 2_000;
 
@@ -118,11 +122,14 @@ impl Catalogue {
                     let _ = catalogue.webhooks.ended.wait_timeout(busy, PAUSE);
                 }
             });
+            catalogue.end_lease(DELIVERY, LeaseEnd::Done);
         });
     }
 
     /// Starts a turn for every webhook with pending entries, as far as threads are available.
     fn deliver<'s>(&'s self, scope: &'s Scope<'s, '_>, sender: &'s Sender) -> Result<(), CatalogueError> {
+        // One of the processes that share the store delivers all.
+        let Some(lease) = self.lease(DELIVERY)? else { return Ok(()) };
         let last = self.store.last_audited()?;
         let progress = self.progress()?;
         let mut most_behind = 0;
@@ -134,7 +141,7 @@ impl Catalogue {
             }
             let turn = Turn::begin(&self.webhooks, library);
             let turn = move || {
-                if let Err(error) = self.turn(sender, &turn.library, &kept, done) {
+                if let Err(error) = self.tell_next(sender, &turn.library, &kept, done, lease) {
                     tracing::error!("the webhook of {}: {error}", turn.library);
                     thread::sleep(PAUSE);
                 }
@@ -160,12 +167,24 @@ impl Catalogue {
     }
 
     /// Delivers the first event after entry `done` of the audit log, unless a turn's worth of entries has none.
-    fn turn(&self, sender: &Sender, library: &Library, kept: &Kept, done: u64) -> Result<(), CatalogueError> {
+    fn tell_next(
+        &self,
+        sender: &Sender,
+        library: &Library,
+        kept: &Kept,
+        done: u64,
+        lease: u64,
+    ) -> Result<(), CatalogueError> {
         let reached = self.tell(sender, library, kept, done)?;
         // If the webhook was set again in the meantime, its new starting point stays.
         let _changing = self.changing_settings();
         if reached > done && self.kept_webhooks()?.get(library).is_some_and(|now| now.secret == kept.secret) {
-            self.store.apply(&Actor::Local, &[put(Table::WebhookProgress, library.as_str(), &reached)], &[])?;
+            let progress = [put(Table::WebhookProgress, library.as_str(), &reached)];
+            match self.store.sharing() {
+                // If another process delivers now, it will send the event again.
+                Some(sharing) => drop(sharing.apply_under(DELIVERY, lease, &Actor::Local, &progress)?),
+                None => self.store.apply(&Actor::Local, &progress, &[])?,
+            }
         }
         Ok(())
     }

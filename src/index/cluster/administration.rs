@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use super::ClusterStore;
-use super::change::recipe_of;
 use crate::index::{Administration, Backup, ClusterVitals, StoreError, Vitals, Watch};
 
 /// Number of buckets merged at a time.
@@ -24,13 +23,11 @@ impl Administration for ClusterStore {
     fn compact(&self, watch: Watch<'_>) -> Result<(), StoreError> {
         let recipes = self.shared.recipes()?;
         for recipe in &recipes.0 {
-            let keys = self.shared.bucket_keys(recipe.number)?;
-            let buckets: Vec<_> =
-                keys.into_iter().filter_map(|key| recipe_of(&recipes, &key).map(|recipe| (key, recipe))).collect();
+            let buckets = self.shared.bucket_keys(recipe.number)?;
             let mut done = 0;
             for some in buckets.chunks(MERGED_AT_ONCE) {
                 watch(done, buckets.len() as u64)?;
-                self.shared.merge(some)?;
+                self.shared.merge(&recipes, some)?;
                 done += some.len() as u64;
             }
         }

@@ -3,7 +3,8 @@
 //! ```text
 //! m                       the main list (`postings.rs`)
 //! l, rest u64             a list that is too long for it
-//! rest u64, book u32      a posting that was changed since the last merge: `+` or `-`, and the generation of the book
+//! rest u64, book u32      a posting that was changed since the last merge: `+` and the generation of the book, or
+//!                         `-`, the generation and the time: the book may have lost the gem
 //! ```
 //!
 //! `rest` is what is left of a gem without the bits that number its bucket. The books of a digest are such a hash too, of
@@ -11,8 +12,8 @@
 //!
 //! A bucket may have more postings than the books' gems require: of a change that is being made, or was given up. It never
 //! has fewer, and that is all that checks rely on, because they count a posting only if the book has its gem. Hence a change
-//! first adds postings, then becomes visible, then removes postings; and a removal can neither overrule the change of a
-//! later generation nor happen after its deadline, when such a change may already be merged.
+//! first adds postings, then becomes visible, then says which postings may go. That is only a hint, which may arrive twice
+//! or too late: a check still looks at such books. A merge (`merge.rs`) drops the posting, once the book does not have it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -21,20 +22,16 @@ use sha1_smol::Sha1;
 
 use super::Shared;
 use super::command::Command;
-use super::error::{answer, damaged};
 use super::keys::BUCKET_BITS;
-use super::scripts::{MERGE, POST};
+use super::scripts::POST;
 use crate::index::postings::{LONG, List, Reader, Unreadable, Writer, decode_list, encode_list};
 use crate::index::recipes::KnownRecipe;
-use crate::index::{BookNo, Record, StoreError};
+use crate::index::{BookNo, Record};
 
 /// The field of the main list.
 const MAIN: &[u8] = b"m";
 /// What the field of a long list starts with.
 const LONG_LIST: u8 = b'l';
-/// The number of fields from which a bucket is merged.
-const MANY: i64 = 48;
-
 /// Postings by bucket: the fields that change.
 pub(super) type Posts = BTreeMap<Vec<u8>, BTreeSet<Vec<u8>>>;
 
@@ -44,8 +41,8 @@ pub(super) fn place(recipe: &KnownRecipe, gem: Gem) -> (u64, u64) {
     (gem.0 >> bits, gem.0 & ((1 << bits) - 1))
 }
 
-/// The gem of a bucket with this rest.
-pub(super) fn gem(recipe: &KnownRecipe, bucket: u64, rest: u64) -> Gem {
+/// The gem with a rest, in a bucket.
+pub(super) fn gem_in(recipe: &KnownRecipe, bucket: u64, rest: u64) -> Gem {
     Gem(bucket << rest_bits(recipe) | rest)
 }
 
@@ -58,21 +55,52 @@ pub(super) fn half(digest: &str) -> Option<&str> {
     digest.get(..32).filter(|half| half.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// What postings are removed by.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Removal {
-    pub(super) generation: i64,
-    /// In ms, by the clock of the cluster.
-    pub(super) deadline: i64,
-}
-
 /// The lists of neighbouring gems.
 #[derive(Debug, Default)]
 pub(super) struct Bucket {
     main: Vec<u8>,
     long: HashMap<u64, Vec<u8>>,
-    /// By the rest of the gem: which books were added or removed, each with its field and value.
-    changes: BTreeMap<u64, BTreeMap<BookNo, (bool, Vec<u8>)>>,
+    /// The postings that changed since the last merge.
+    pub(super) changes: BTreeMap<Posting, Change>,
+}
+
+/// A posting of a bucket: the rest of its gem, and its book.
+pub(super) type Posting = (u64, BookNo);
+
+/// How a posting changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Change {
+    /// The generation of the book.
+    pub(super) generation: i64,
+    /// When it was said that the book may have lost the gem, in seconds, by the clock of the node; `None` if it was added.
+    pub(super) doubted: Option<i64>,
+    /// The value of its field.
+    value: Vec<u8>,
+}
+
+impl Change {
+    fn read(value: Vec<u8>) -> Option<Self> {
+        let text = str::from_utf8(&value).ok()?;
+        let (sign, rest) = text.split_at_checked(1)?;
+        let (generation, time) = match sign {
+            "+" => (rest, None),
+            "-" => rest.split_once(' ').map(|(generation, time)| (generation, Some(time)))?,
+            _ => return None,
+        };
+        let doubted = time.map(|time| time.parse().ok());
+        let (generation, doubted) =
+            (generation.parse().ok()?, if let Some(time) = doubted { Some(time?) } else { None });
+        Some(Self { generation, doubted, value })
+    }
+}
+
+/// The books of a list.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Listed {
+    /// Those with a posting, sorted.
+    pub(super) books: Vec<BookNo>,
+    /// Those that may have lost it, sorted.
+    pub(super) doubtful: Vec<BookNo>,
 }
 
 impl Bucket {
@@ -88,8 +116,7 @@ impl Bucket {
                 posting => {
                     let (rest, book) = posting.split_first_chunk::<8>()?;
                     let book = BookNo(u32::from_be_bytes(book.try_into().ok()?));
-                    let of_gem = bucket.changes.entry(u64::from_be_bytes(*rest)).or_default();
-                    of_gem.insert(book, (value.first() == Some(&b'+'), value));
+                    bucket.changes.insert((u64::from_be_bytes(*rest), book), Change::read(value)?);
                 }
             }
         }
@@ -108,69 +135,91 @@ impl Bucket {
         }
     }
 
-    /// The books with a posting of a gem, sorted.
-    pub(super) fn books(&self, recipe: &KnownRecipe, rest: u64) -> Result<Vec<BookNo>, Unreadable> {
+    /// The books of a gem.
+    pub(super) fn books(&self, recipe: &KnownRecipe, rest: u64) -> Result<Listed, Unreadable> {
         let list = if self.main.is_empty() { None } else { Reader::new(&self.main, rest_bits(recipe))?.find(rest)? };
-        let books = self.listed(rest, list)?;
-        Ok(self.changed(rest, books))
-    }
-
-    fn changed(&self, rest: u64, books: Vec<BookNo>) -> Vec<BookNo> {
-        let Some(changes) = self.changes.get(&rest) else { return books };
-        let mut books: BTreeSet<BookNo> = books.into_iter().collect();
-        for (book, (added, _)) in changes {
-            if *added {
-                books.insert(*book);
-            } else {
-                books.remove(book);
-            }
+        let mut books = self.listed(rest, list)?;
+        let mut doubtful = Vec::new();
+        let (mut added, mut changed) = (Vec::new(), BTreeSet::new());
+        for ((_, book), change) in self.changes.range((rest, BookNo(0))..=(rest, BookNo(u32::MAX))) {
+            changed.insert(*book);
+            if change.doubted.is_some() { doubtful.push(*book) } else { added.push(*book) }
         }
-        books.into_iter().collect()
+        if !changed.is_empty() {
+            books.retain(|book| !changed.contains(book));
+            books.extend(added);
+            books.sort_unstable();
+        }
+        Ok(Listed { books, doubtful })
     }
 
-    /// All lists, by the rest of their gems.
-    fn lists(&self, recipe: &KnownRecipe) -> Result<BTreeMap<u64, Vec<BookNo>>, Unreadable> {
-        let mut lists: BTreeMap<u64, Vec<BookNo>> = BTreeMap::new();
+    /// All lists of the main index, by the rest of their gems.
+    fn lists(&self, recipe: &KnownRecipe) -> Result<BTreeMap<u64, BTreeSet<BookNo>>, Unreadable> {
+        let mut lists = BTreeMap::new();
         if !self.main.is_empty() {
             for list in Reader::new(&self.main, rest_bits(recipe))? {
                 let (rest, list) = list?;
-                lists.insert(rest, self.listed(rest, Some(list))?);
+                lists.insert(rest, self.listed(rest, Some(list))?.into_iter().collect());
             }
-        }
-        for rest in self.changes.keys() {
-            let books = lists.remove(rest).unwrap_or_default();
-            lists.insert(*rest, self.changed(*rest, books));
         }
         Ok(lists)
     }
 
-    /// All postings, as fields.
+    /// All postings, as fields, without those that are doubted.
     pub(super) fn postings(&self, recipe: &KnownRecipe) -> Result<BTreeSet<Vec<u8>>, Unreadable> {
         let lists = self.lists(recipe)?.into_iter();
-        Ok(lists.flat_map(|(rest, books)| books.into_iter().map(move |book| posting(rest, book))).collect())
-    }
-
-    /// What a merge of all changes writes: arguments of the script.
-    fn merged(&self, recipe: &KnownRecipe) -> Result<Vec<Vec<u8>>, Unreadable> {
-        let sha = if self.main.is_empty() { String::new() } else { Sha1::from(&self.main).digest().to_string() };
-        let count: usize = self.changes.values().map(BTreeMap::len).sum();
-        let mut arguments = vec![sha.into_bytes(), count.to_string().into_bytes()];
-        for (rest, changes) in &self.changes {
-            for (book, (_, value)) in changes {
-                arguments.extend([posting(*rest, *book), value.clone()]);
+        let mut postings: BTreeSet<Vec<u8>> =
+            lists.flat_map(|(rest, books)| books.into_iter().map(move |book| posting(rest, book))).collect();
+        for ((rest, book), change) in &self.changes {
+            let field = posting(*rest, *book);
+            if change.doubted.is_some() {
+                postings.remove(&field);
+            } else {
+                postings.insert(field);
             }
         }
-        arguments.extend(packed(recipe, self.lists(recipe)?, &self.long));
+        Ok(postings)
+    }
+
+    /// What a merge of some changes writes: arguments of the script. Each change says whether its book has the gem.
+    pub(super) fn merged(
+        &self,
+        recipe: &KnownRecipe,
+        changes: &BTreeMap<Posting, bool>,
+    ) -> Result<Vec<Vec<u8>>, Unreadable> {
+        let mut lists = self.lists(recipe)?;
+        let mut arguments = vec![changes.len().to_string().into_bytes()];
+        for ((rest, book), has) in changes {
+            let list = lists.entry(*rest).or_default();
+            if *has {
+                list.insert(*book);
+            } else {
+                list.remove(book);
+            }
+            let value = self.changes.get(&(*rest, *book)).map(|change| change.value.clone());
+            arguments.extend([posting(*rest, *book), value.unwrap_or_default()]);
+        }
+        let lists = lists.into_iter().map(|(rest, books)| (rest, books.into_iter().collect()));
+        for (field, value) in packed(recipe, lists, &self.long) {
+            let before = match field.as_slice() {
+                [LONG_LIST, rest @ ..] => {
+                    rest.try_into().ok().and_then(|rest| self.long.get(&u64::from_be_bytes(rest)))
+                }
+                _ => Some(&self.main),
+            };
+            arguments.extend([field, sha1(before.map_or(&[], Vec::as_slice)), value]);
+        }
         Ok(arguments)
     }
 }
 
 /// The fields of lists, sorted by the rest of their gems, and their values: nothing for a long list that is one no more.
+/// The main list comes last.
 pub(super) fn packed(
     recipe: &KnownRecipe,
     lists: impl IntoIterator<Item = (u64, Vec<BookNo>)>,
     long: &HashMap<u64, Vec<u8>>,
-) -> Vec<Vec<u8>> {
+) -> Vec<(Vec<u8>, Vec<u8>)> {
     let mut fields = Vec::new();
     let mut writer = Writer::new(rest_bits(recipe));
     for (rest, books) in lists {
@@ -182,11 +231,16 @@ pub(super) fn packed(
         }
         if is_long || long.contains_key(&rest) {
             let field = [&[LONG_LIST][..], &rest.to_be_bytes()].concat();
-            fields.extend([field, if is_long { encode_list(&books) } else { Vec::new() }]);
+            fields.push((field, if is_long { encode_list(&books) } else { Vec::new() }));
         }
     }
-    fields.extend([MAIN.to_vec(), writer.finish().unwrap_or_default()]);
+    fields.push((MAIN.to_vec(), writer.finish().unwrap_or_default()));
     fields
+}
+
+/// The SHA-1 of what a field has, as a script compares it; nothing for nothing.
+fn sha1(value: &[u8]) -> Vec<u8> {
+    if value.is_empty() { Vec::new() } else { Sha1::from(value).digest().to_string().into_bytes() }
 }
 
 /// The field of a posting.
@@ -214,50 +268,34 @@ impl Shared {
 
     /// The commands that add postings.
     pub(super) fn additions(posts: &Posts, generation: i64) -> Vec<Command> {
-        posts.iter().map(|(key, fields)| Self::post(key, fields, "+", Removal { generation, deadline: 0 })).collect()
+        posts.iter().map(|(key, fields)| Self::post(key, fields, "+", generation)).collect()
     }
 
-    /// The commands that remove postings.
-    pub(super) fn removals(posts: &Posts, removal: Removal) -> Vec<Command> {
+    /// The commands that say that a book may not have postings any more. They do no harm if it has.
+    pub(super) fn doubts(posts: &Posts, generation: i64) -> Vec<Command> {
         let is_digest = |fields: &BTreeSet<Vec<u8>>| fields.first().is_some_and(|field| field.len() == 4);
         let sign = |fields| if is_digest(fields) { "!" } else { "-" };
-        posts.iter().map(|(key, fields)| Self::post(key, fields, sign(fields), removal)).collect()
+        posts.iter().map(|(key, fields)| Self::post(key, fields, sign(fields), generation)).collect()
     }
 
-    fn post(key: &[u8], fields: &BTreeSet<Vec<u8>>, sign: &str, removal: Removal) -> Command {
-        let Removal { generation, deadline } = removal;
-        let mut arguments =
-            [deadline.to_string(), sign.to_owned(), generation.to_string()].map(String::into_bytes).to_vec();
+    fn post(key: &[u8], fields: &BTreeSet<Vec<u8>>, sign: &str, generation: i64) -> Command {
+        let mut arguments = [sign.to_owned(), generation.to_string()].map(String::into_bytes).to_vec();
         arguments.extend(fields.iter().cloned());
         Command::script(&POST, &[key.to_vec()], arguments)
     }
+}
 
-    /// Merges the buckets that have many fields now, according to the answers to changes of `posts`. A bucket that is
-    /// changed meanwhile is merged another time.
-    pub(super) fn merge_full(
-        &self,
-        recipe_of: impl Fn(&[u8]) -> Option<KnownRecipe>,
-        lengths: &[(Vec<u8>, i64)],
-    ) -> Result<(), StoreError> {
-        let full = lengths.iter().filter(|(_, length)| *length >= MANY);
-        let full: Vec<_> = full.filter_map(|(key, _)| Some((key.clone(), recipe_of(key)?))).collect();
-        self.merge(&full)
-    }
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-    /// Merges buckets.
-    pub(super) fn merge(&self, buckets: &[(Vec<u8>, KnownRecipe)]) -> Result<(), StoreError> {
-        let reads: Vec<Command> = buckets.iter().map(|(key, _)| Command::bare("HGETALL", key)).collect();
-        let read = self.client.read(&reads)?;
-        let mut merges = Vec::new();
-        for ((key, recipe), fields) in buckets.iter().zip(read) {
-            let unreadable =
-                || damaged(self.address(), format!("the bucket {} cannot be read", String::from_utf8_lossy(key)));
-            let bucket = Bucket::read(answer(self.address(), fields)?).ok_or_else(unreadable)?;
-            if !bucket.changes.is_empty() {
-                let arguments = bucket.merged(recipe).map_err(|Unreadable| unreadable())?;
-                merges.push(Command::script(&MERGE, std::slice::from_ref(key), arguments));
-            }
+    #[test]
+    fn changes_are_read() {
+        let read = |value: &str| Change::read(value.into()).map(|change| (change.generation, change.doubted));
+        assert_eq!(read("+7"), Some((7, None)));
+        assert_eq!(read("-7 99"), Some((7, Some(99))));
+        for damaged in ["", "+", "-7", "-7 x", "!7", "7", "é"] {
+            assert_eq!(read(damaged), None, "{damaged}");
         }
-        self.client.write_loosely(&merges).map(drop)
     }
 }

@@ -68,6 +68,7 @@ impl Shared {
             let lists =
                 lists.map(|list| (place(recipe, list[0].0).1, list.iter().map(|(_, book)| *book).collect::<Vec<_>>()));
             let fields = packed(recipe, lists, &HashMap::new());
+            let fields: Vec<Vec<u8>> = fields.into_iter().flat_map(|(field, value)| [field, value]).collect();
             writes.push(Command::new("HSET", &self.keys.bucket(recipe.number, bucket), fields));
             if writes.len() == AT_ONCE {
                 self.client.write(&std::mem::take(&mut writes))?;

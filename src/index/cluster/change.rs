@@ -4,17 +4,18 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use jiff::Timestamp;
 use lapidary_gems::{PlacedGem, RecipeName};
+use redis::Value;
 
 use super::Shared;
-use super::buckets::{Posts, Removal};
+use super::buckets::Posts;
 use super::command::Command;
 use super::error::{answer, damaged};
-use super::intent::{Intent, Locked, MARGIN, Old, WINDOW, state_fields};
+use super::intent::{Intent, Locked, Old, WINDOW, state_fields};
 use super::keys::{BookState, SHARDS, split};
-use super::meta::{Sums, token};
+use super::meta::{RecipesThen, Sums, token};
 use super::scripts::{COMMIT, STAGE, TAKE};
 use crate::index::gem_list;
-use crate::index::recipes::{KnownRecipe, Recipes};
+use crate::index::recipes::Recipes;
 use crate::index::{BookNo, Record, StoreError, Term};
 
 /// How a change treats what is there.
@@ -42,6 +43,21 @@ pub(super) struct Plan {
     pub(super) records: [Option<Record>; 2],
     /// The entries of the audit log.
     pub(super) audit: Vec<String>,
+    /// The turn of the gate that it is made in, if it needs one.
+    pub(super) turn: Option<u64>,
+}
+
+/// What became of changes.
+#[derive(Default)]
+pub(super) struct Committed {
+    /// Those that were made.
+    pub(super) done: Vec<Plan>,
+    /// Those that were planned with recipes that have changed since, or in a turn that another server has ended.
+    stale: Vec<Plan>,
+    /// A book whose change another server has taken over.
+    lost: Option<String>,
+    /// What was made, with its entries for the audit log: the shard, the number of the entry, and itself.
+    pub(super) outgoing: Vec<(u32, u64, Vec<u8>)>,
 }
 
 /// Removes from `posts` what `others` has too.
@@ -92,51 +108,91 @@ impl Shared {
     }
 
     /// Makes changes of books.
-    pub(super) fn make(&self, recipes: &Recipes, plans: Vec<Plan>) -> Result<(), StoreError> {
+    pub(super) fn make(&self, recipes: &RecipesThen, plans: Vec<Plan>) -> Result<(), StoreError> {
         if plans.is_empty() {
             return Ok(());
         }
-        let lost = |plan: &Plan| StoreError::Changed(plan.book.key.to_string());
-        // Before it becomes visible.
-        let mut commands: Vec<Command> = plans.iter().map(|plan| self.stage(plan)).collect();
-        let staged = commands.len();
-        let additions = plans.iter().map(|plan| (&plan.added, plan.book.generation));
-        commands.extend(additions.flat_map(|(added, generation)| Self::additions(added, generation)));
-        let mut answers = self.client.write(&commands)?;
-        let lengths = answers.split_off(staged);
-        for (plan, answered) in plans.iter().zip(answers) {
-            if plan.kind != Kind::Remove && answer::<i64>(self.address(), answered)? == 0 {
-                return Err(lost(plan));
+        let grown = match self.stage(&plans).and_then(|()| self.add(&plans)) {
+            Ok(grown) => grown,
+            Err(error) => {
+                self.take_back(plans);
+                return Err(error);
             }
-        }
-        // From here on, it is.
-        let entries: Vec<Vec<u8>> = plans.iter().map(|plan| Self::entry(recipes, plan)).collect();
-        let commits: Vec<Command> = plans.iter().zip(&entries).map(|(plan, entry)| self.commit(plan, entry)).collect();
-        let mut outgoing = Vec::new();
-        let mut removals = Vec::new();
-        let mut missed = None;
-        for ((plan, entry), committed) in plans.iter().zip(entries).zip(self.client.write(&commits)?) {
-            let (number, deadline): (u64, i64) = answer(self.address(), committed)?;
-            if number == 0 {
-                missed = Some(lost(plan));
-                continue;
-            }
-            outgoing.push((plan.book.shard(), number, entry));
-            removals.extend(Self::removals(&plan.removed, Removal { generation: plan.book.generation, deadline }));
-        }
-        self.send_out(outgoing)?;
-        self.client.write_loosely(&removals)?;
-        let ended: Vec<Locked> = plans.into_iter().map(|plan| plan.book).collect();
-        self.end(&ended)?;
-        let grown = commands.iter().skip(staged).zip(lengths);
-        let grown: Vec<(Vec<u8>, i64)> = grown
-            .filter_map(|(command, length)| Some((command.key.clone(), redis::from_redis_value(length).ok()?)))
-            .collect();
-        self.merge_full(|key| recipe_of(recipes, key), &grown)?;
-        missed.map_or(Ok(()), Err)
+        };
+        let Committed { done, stale, lost, outgoing } = self.commit(recipes, plans)?;
+        self.tell(outgoing)?;
+        self.doubt(&done)?;
+        self.end(&done.into_iter().map(|plan| plan.book).collect::<Vec<_>>())?;
+        let changed = || StoreError::Changed("the list of recipes, or a book that has to do with this one,".to_owned());
+        let recipes_changed = (!stale.is_empty()).then(changed);
+        self.take_back(stale);
+        self.merge_full(recipes, &grown)?;
+        lost.map(StoreError::Changed).or(recipes_changed).map_or(Ok(()), Err)
     }
 
-    fn stage(&self, plan: &Plan) -> Command {
+    /// Prepares the next states.
+    pub(super) fn stage(&self, plans: &[Plan]) -> Result<(), StoreError> {
+        let commands: Vec<Command> = plans.iter().map(|plan| self.stage_command(plan)).collect();
+        for (plan, staged) in plans.iter().zip(self.client.write(&commands)?) {
+            if answer::<i64>(self.address(), staged)? == 0 {
+                return Err(StoreError::Changed(plan.book.key.to_string()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the postings of the next states. Returns how many fields their buckets have.
+    pub(super) fn add(&self, plans: &[Plan]) -> Result<Vec<(Vec<u8>, i64)>, StoreError> {
+        let commands: Vec<Command> =
+            plans.iter().flat_map(|plan| Self::additions(&plan.added, plan.book.generation)).collect();
+        let lengths = self.client.write(&commands)?;
+        let length = |(command, length): (Command, _)| Ok((command.key, answer(self.address(), length)?));
+        commands.into_iter().zip(lengths).map(length).collect()
+    }
+
+    /// Makes the next states visible.
+    pub(super) fn commit(&self, recipes: &RecipesThen, plans: Vec<Plan>) -> Result<Committed, StoreError> {
+        let entries: Vec<Vec<u8>> = plans.iter().map(|plan| Self::entry(recipes, plan)).collect();
+        let command = |(plan, entry): (&Plan, &Vec<u8>)| self.commit_command(plan, entry, recipes.version);
+        let commits: Vec<Command> = plans.iter().zip(&entries).map(command).collect();
+        let mut committed = Committed::default();
+        for ((plan, entry), number) in plans.into_iter().zip(entries).zip(self.client.write(&commits)?) {
+            match answer::<i64>(self.address(), number)? {
+                -1 => committed.stale.push(plan),
+                0 => committed.lost = Some(plan.book.key.to_string()),
+                number => {
+                    committed.outgoing.push((plan.book.shard(), number.cast_unsigned(), entry));
+                    committed.done.push(plan);
+                }
+            }
+        }
+        Ok(committed)
+    }
+
+    /// Doubts the postings of the former states.
+    pub(super) fn doubt(&self, plans: &[Plan]) -> Result<(), StoreError> {
+        self.doubt_posts(plans.iter().map(|plan| (&plan.removed, plan.book.generation)))
+    }
+
+    pub(super) fn doubt_posts<'a>(&self, posts: impl Iterator<Item = (&'a Posts, i64)>) -> Result<(), StoreError> {
+        let commands: Vec<Command> = posts.flat_map(|(posts, generation)| Self::doubts(posts, generation)).collect();
+        let lengths = self.client.write_loosely(&commands)?;
+        let lengths =
+            lengths.into_iter().map(|length| answer(self.address(), length)).collect::<Result<Vec<_>, _>>()?;
+        self.merge_later(commands.into_iter().map(|command| command.key).zip(lengths));
+        Ok(())
+    }
+
+    /// Takes back changes that were not committed, and cannot be any more. If this fails, others will do it.
+    fn take_back(&self, plans: Vec<Plan>) {
+        let doubted = self.doubt_posts(plans.iter().map(|plan| (&plan.added, plan.book.generation)));
+        let books: Vec<Locked> = plans.into_iter().map(|plan| plan.book).collect();
+        if let Err(error) = doubted.and_then(|()| self.end(&books)) {
+            tracing::warn!("{}: a change is left half done for now: {error}", self.address());
+        }
+    }
+
+    fn stage_command(&self, plan: &Plan) -> Command {
         let book = &plan.book;
         let keys = [self.keys.shard(book.shard(), "intents"), self.keys.book(BookState::Next, book.number)];
         let mut arguments = vec![book.field(), book.token.clone().into_bytes()];
@@ -144,7 +200,7 @@ impl Shared {
         Command::script(&STAGE, &keys, arguments)
     }
 
-    fn commit(&self, plan: &Plan, entry: &[u8]) -> Command {
+    fn commit_command(&self, plan: &Plan, entry: &[u8], version: u64) -> Command {
         let book = &plan.book;
         let (shard, number) = (book.shard(), book.number);
         let mut keys = vec![
@@ -155,6 +211,8 @@ impl Shared {
             self.keys.book(BookState::Next, number),
             self.keys.book(BookState::Former, number),
             self.keys.shard(shard, "outbox"),
+            self.keys.shard(shard, "recipes"),
+            self.keys.shard(shard, "turn"),
         ];
         let [had, has] = plan.records.each_ref().map(|record| terms(record.as_ref()));
         let lost = had.difference(&has).map(|term| self.keys.term(shard, term));
@@ -169,10 +227,12 @@ impl Shared {
         };
         let (token, member) = (book.token.as_bytes(), book.member());
         let in_terms = [book.library.to_be_bytes(), number.0.to_be_bytes()].concat();
-        let (number, count) = (split(number).1.to_string(), count.to_string());
-        let field = book.field();
-        let arguments: [&[u8]; 9] =
-            [&field, token, WINDOW.as_bytes(), kind, &member, number.as_bytes(), &in_terms, count.as_bytes(), entry];
+        let [number, count, version] = [split(number).1.to_string(), count.to_string(), version.to_string()];
+        let [number, count, version] = [&number, &count, &version].map(String::as_bytes);
+        let (field, window) = (book.field(), WINDOW.as_bytes());
+        let turn = plan.turn.map(|turn| turn.to_string()).unwrap_or_default();
+        let arguments: [&[u8]; 11] =
+            [&field, token, window, kind, &member, number, &in_terms, count, entry, version, turn.as_bytes()];
         Command::script(&COMMIT, &keys, &arguments[..])
     }
 
@@ -195,7 +255,7 @@ impl Shared {
     }
 
     /// Moves entries to the audit log and the totals, and forgets them in their outboxes.
-    fn send_out(&self, mut entries: Vec<(u32, u64, Vec<u8>)>) -> Result<(), StoreError> {
+    pub(super) fn tell(&self, mut entries: Vec<(u32, u64, Vec<u8>)>) -> Result<(), StoreError> {
         entries.sort_unstable();
         let moved = self.move_entries(&entries)?;
         let waiting: BTreeSet<u32> =
@@ -258,13 +318,13 @@ impl Shared {
         for (field, text) in intents {
             let Some(intent) = Intent::read(&text) else { continue };
             let token = token();
-            let arguments: [&[u8]; 5] =
-                [&field, text.as_bytes(), token.as_bytes(), WINDOW.as_bytes(), MARGIN.as_bytes()];
-            let until = self.write_one(Command::script(&TAKE, std::slice::from_ref(&key), &arguments[..]))?;
-            let deadline: i64 = answer(self.address(), until)?;
-            if deadline > 0 {
+            let arguments = [&field, text.as_bytes(), token.as_bytes(), WINDOW.as_bytes()];
+            let take = Command::script(&TAKE, std::slice::from_ref(&key), &arguments[..]);
+            if self.client.write_loosely(&[take])? != [Value::Int(0)] {
                 tracing::warn!("{}: a change of book {} was left half done", self.address(), intent.number.0);
-                self.settle(&intent, deadline)?;
+                // Once a replica has this, it has the intent, too.
+                self.write_one(Command::new("SET", &self.keys.shard(shard, "touched"), ""))?;
+                self.settle(&intent)?;
                 self.empty_outbox(shard)?;
                 self.client.write_loosely(&[self.end_command(intent.number, &field, &token)])?;
             }
@@ -272,9 +332,9 @@ impl Shared {
         Ok(())
     }
 
-    /// Removes the postings that the present state of a book does not have: those of the next state if the change was not
+    /// Doubts the postings that the present state of a book does not have: those of the next state if the change was not
     /// committed, of the former state if it was.
-    fn settle(&self, intent: &Intent, deadline: i64) -> Result<(), StoreError> {
+    fn settle(&self, intent: &Intent) -> Result<(), StoreError> {
         let recipes = self.recipes()?;
         let book = intent.number;
         let other = if intent.committed { BookState::Former } else { BookState::Next };
@@ -289,14 +349,6 @@ impl Shared {
             posts.push(self.posts(&recipes, book, state.as_ref())?);
         }
         let (Some(other), Some(present)) = (posts.pop(), posts.pop()) else { return Ok(()) };
-        let removal = Removal { generation: intent.generation, deadline };
-        self.client.write_loosely(&Self::removals(&without(other, &present), removal)).map(drop)
+        self.doubt_posts(std::iter::once((&without(other, &present), intent.generation)))
     }
-}
-
-/// The recipe of a bucket.
-pub(super) fn recipe_of(recipes: &Recipes, key: &[u8]) -> Option<KnownRecipe> {
-    let mut parts = str::from_utf8(key).ok()?.rsplitn(4, ':').skip(1);
-    let number = parts.next()?.parse().ok()?;
-    (parts.next()? == "p").then(|| recipes.numbered(number).cloned()).flatten()
 }

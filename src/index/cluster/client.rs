@@ -10,6 +10,14 @@
 //!
 //! Here, writes and their `WAIT` are one pipeline on one connection. If any of it fails, nothing in it counts as done, and
 //! it is sent again, to whichever node then serves the slot. So all that is sent must be allowed to happen twice.
+//!
+//! A write waits for all replicas of its node but those that most primaries hold to be failed. With fewer, a replica that
+//! does not have it could be promoted by the primaries that it can reach.
+//!
+//! A primary that was stopped, or cut off, may answer before it learns that a replica has taken its place. To be promoted, a
+//! replica needs the votes of most primaries, which know the number of the election from then on: the epoch. So a read of
+//! what is true now ([`Client::read_now`]) asks all primaries for the epoch too. If most of them know of no election since
+//! the topology was read, the nodes in it were the right ones when the read began.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,8 +38,9 @@ use crate::index::StoreError;
 const CONNECT: Duration = Duration::from_secs(1);
 /// How long a node may take for an answer.
 const ANSWER: Duration = Duration::from_secs(5);
-/// How long a replica may take to acknowledge.
+/// How long replicas may take to acknowledge, and how often to ask.
 const ACKNOWLEDGE: Duration = Duration::from_secs(2);
+const ACKNOWLEDGE_TRIES: u32 = 3;
 /// How long to try again: longer than a replica takes to become the primary, with the usual timeouts of nodes.
 const PATIENCE: Duration = Duration::from_secs(12);
 /// The pause before the next try, which doubles up to the second.
@@ -61,17 +70,42 @@ enum Route {
     Ask(String),
 }
 
+/// What commands are sent for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    /// To read, or to write what may be lost.
+    Loosely,
+    /// To read what is true now.
+    Now,
+    /// To write, acknowledged by this many replicas at least.
+    Write,
+}
+
+/// Commands on their way.
+struct Run<'a> {
+    commands: &'a [Command],
+    purpose: Purpose,
+    routes: Vec<Route>,
+    answers: Vec<Option<Value>>,
+    /// The greatest epoch that a node has said, and how many said one.
+    epoch: (u64, usize),
+}
+
 /// Commands for one node.
 struct Pipeline {
     connection: Connection,
     /// Which they are.
     commands: Vec<usize>,
+    /// The number of replicas that must acknowledge them.
+    replicas: usize,
 }
 
 /// Why a command has no answer yet.
 enum Trouble {
     /// It may work with another try.
     Again(String),
+    /// The replicas of a node have not acknowledged a write.
+    NotReplicated(String),
     /// It will not.
     Final(StoreError),
 }
@@ -96,20 +130,31 @@ impl Client {
         &self.address
     }
 
-    /// Reads.
+    /// Reads. The answers may be old if a node has been replaced without noticing.
     pub(super) fn read(&self, commands: &[Command]) -> Result<Vec<Value>, StoreError> {
-        self.run(commands, false)
+        self.run(commands, Purpose::Loosely)
     }
 
-    /// Writes. The answers are returned once a replica has what was written too, if there are replicas. Each command must
+    /// Reads everything that was acknowledged before. What is read later of the same nodes has it too.
+    pub(super) fn read_now(&self, commands: &[Command]) -> Result<Vec<Value>, StoreError> {
+        self.run(commands, Purpose::Now)
+    }
+
+    /// Writes. The answers are returned once the replicas have what was written too, if there are any. Each command must
     /// write something.
     pub(super) fn write(&self, commands: &[Command]) -> Result<Vec<Value>, StoreError> {
-        self.run(commands, true)
+        let replicated = self.replicated.load(Ordering::Relaxed);
+        self.run(commands, if replicated { Purpose::Write } else { Purpose::Loosely })
     }
 
     /// Writes what may be lost.
     pub(super) fn write_loosely(&self, commands: &[Command]) -> Result<Vec<Value>, StoreError> {
-        self.run(commands, false)
+        self.run(commands, Purpose::Loosely)
+    }
+
+    /// Reads the topology again.
+    pub(super) fn look_around(&self) -> Result<(), StoreError> {
+        self.refresh(0).map_err(|why| unavailable(&self.address, &why))
     }
 
     /// Sends a command to every node that serves slots.
@@ -135,27 +180,45 @@ impl Client {
         }
     }
 
+    /// The node that serves a slot, as far as is known.
+    #[cfg(test)]
+    pub(super) fn node(&self, slot: u16) -> Option<String> {
+        self.topology().node(slot).map(str::to_owned)
+    }
+
     pub(super) fn topology(&self) -> Arc<Topology> {
         self.topology.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn run(&self, commands: &[Command], acknowledged: bool) -> Result<Vec<Value>, StoreError> {
+    fn run(&self, commands: &[Command], purpose: Purpose) -> Result<Vec<Value>, StoreError> {
         let until = Instant::now() + PATIENCE;
-        let mut answers: Vec<Option<Value>> = commands.iter().map(|_| None).collect();
-        let mut routes = vec![Route::Slot; commands.len()];
-        let mut pause = PAUSES[0];
-        let acknowledged = acknowledged && self.replicated.load(Ordering::Relaxed);
+        let mut run = Run {
+            commands,
+            purpose,
+            routes: vec![Route::Slot; commands.len()],
+            answers: commands.iter().map(|_| None).collect(),
+            epoch: (0, 0),
+        };
+        let (mut pause, mut unacknowledged) = (PAUSES[0], 0);
         for tries in 0.. {
-            let trouble = match self.round(commands, &mut routes, &mut answers, acknowledged) {
-                None => return Ok(answers.into_iter().flatten().collect()),
+            let trouble = match self.round(&mut run) {
+                None => return Ok(run.answers.into_iter().flatten().collect()),
                 Some(Trouble::Final(error)) => return Err(error),
+                Some(Trouble::NotReplicated(node)) => {
+                    unacknowledged += 1;
+                    if unacknowledged == ACKNOWLEDGE_TRIES {
+                        return Err(StoreError::NotReplicated { store: self.address.to_string(), node });
+                    }
+                    format!("the replicas of {node} do not acknowledge")
+                }
                 Some(Trouble::Again(why)) => why,
             };
             Counters::count(&self.counters.retries, 1);
             if Instant::now() + pause > until {
                 return Err(unavailable(&self.address, &trouble));
             }
-            if routes.iter().zip(&answers).any(|(route, answer)| answer.is_none() && *route == Route::Slot) {
+            let is_open = |(route, answer): (&Route, &Option<Value>)| answer.is_none() && *route == Route::Slot;
+            if run.purpose == Purpose::Now || run.routes.iter().zip(&run.answers).any(is_open) {
                 if tries > 0 {
                     sleep(pause);
                     pause = (pause * 2).min(PAUSES[1]);
@@ -168,18 +231,16 @@ impl Client {
     }
 
     /// Sends all commands that have no answer yet. Returns `None` if all have one then.
-    fn round(
-        &self,
-        commands: &[Command],
-        routes: &mut [Route],
-        answers: &mut [Option<Value>],
-        acknowledged: bool,
-    ) -> Option<Trouble> {
+    fn round(&self, run: &mut Run<'_>) -> Option<Trouble> {
         let topology = self.topology();
         let mut trouble = None;
         let mut nodes: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-        for at in (0..commands.len()).filter(|at| answers[*at].is_none()) {
-            match (&routes[at], topology.node(commands[at].slot)) {
+        if run.purpose == Purpose::Now {
+            run.epoch = (0, 0);
+            nodes.extend(topology.primaries().map(|node| (node.to_owned(), Vec::new())));
+        }
+        for at in (0..run.commands.len()).filter(|at| run.answers[*at].is_none()) {
+            match (&run.routes[at], topology.node(run.commands[at].slot)) {
                 (Route::Ask(node), _) => nodes.entry(node.clone()).or_default().push(at),
                 (Route::Slot, Some(node)) => nodes.entry(node.to_owned()).or_default().push(at),
                 (Route::Slot, None) => trouble = Some(Trouble::Again("some slots are served by no node".to_owned())),
@@ -188,41 +249,48 @@ impl Client {
         let mut sent = Vec::new();
         Counters::count(&self.counters.round_trips, nodes.len());
         for (node, chosen) in nodes {
-            match self.send(&node, commands, &chosen, routes, acknowledged) {
-                Ok(connection) => sent.push((node, Pipeline { connection, commands: chosen })),
+            let replicas = topology.replicas(&node).max(1);
+            match self.send(&node, run, &chosen, replicas) {
+                Ok(connection) => sent.push((node, Pipeline { connection, commands: chosen, replicas })),
                 Err(why) => {
-                    self.start_again(&node, &chosen, routes);
+                    self.start_again(&node, &chosen, &mut run.routes);
                     trouble = Some(Trouble::Again(why));
                 }
             }
         }
         for (node, pipeline) in sent {
-            let met = self.receive(&node, pipeline, routes, answers, acknowledged);
+            let met = self.receive(&node, pipeline, run);
             if !matches!(trouble, Some(Trouble::Final(_))) {
                 trouble = met.or(trouble);
             }
         }
-        trouble
+        if run.purpose == Purpose::Now && !matches!(trouble, Some(Trouble::Final(_))) {
+            let (epoch, voters) = run.epoch;
+            if epoch > topology.epoch || 2 * voters <= topology.primaries().count() {
+                run.answers.fill_with(|| None);
+                return Some(Trouble::Again("most primaries do not confirm which nodes serve".to_owned()));
+            }
+            // Whichever node answers the rest has all that was acknowledged when this began.
+            run.purpose = Purpose::Loosely;
+        }
+        trouble.filter(|trouble| matches!(trouble, Trouble::Final(_)) || run.answers.iter().any(Option::is_none))
     }
 
     /// Sends commands to a node.
-    fn send(
-        &self,
-        node: &str,
-        commands: &[Command],
-        chosen: &[usize],
-        routes: &[Route],
-        acknowledged: bool,
-    ) -> Result<Connection, String> {
-        let mut bytes = Vec::with_capacity(chosen.iter().map(|at| commands[*at].bytes.len() + 32).sum());
+    fn send(&self, node: &str, run: &Run<'_>, chosen: &[usize], replicas: usize) -> Result<Connection, String> {
+        let mut bytes = Vec::with_capacity(chosen.iter().map(|at| run.commands[*at].bytes.len() + 32).sum());
         for at in chosen {
-            if routes[*at] != Route::Slot {
+            if run.routes[*at] != Route::Slot {
                 redis::cmd("ASKING").write_packed_command(&mut bytes);
             }
-            bytes.extend(&commands[*at].bytes);
+            bytes.extend(&run.commands[*at].bytes);
         }
-        if acknowledged {
-            redis::cmd("WAIT").arg(1).arg(ACKNOWLEDGE.as_millis() as u64).write_packed_command(&mut bytes);
+        match run.purpose {
+            Purpose::Loosely => {}
+            Purpose::Now => redis::cmd("CLUSTER").arg("INFO").write_packed_command(&mut bytes),
+            Purpose::Write => {
+                redis::cmd("WAIT").arg(replicas).arg(ACKNOWLEDGE.as_millis() as u64).write_packed_command(&mut bytes);
+            }
         }
         let mut connection = self.take(node)?;
         connection.send_packed_command(&bytes).map_err(|why| format!("{node}: {why}"))?;
@@ -230,21 +298,14 @@ impl Client {
     }
 
     /// Receives the answers of a node. Says where commands that it does not serve are to be sent instead.
-    fn receive(
-        &self,
-        node: &str,
-        pipeline: Pipeline,
-        routes: &mut [Route],
-        answers: &mut [Option<Value>],
-        acknowledged: bool,
-    ) -> Option<Trouble> {
-        let Pipeline { mut connection, commands } = pipeline;
+    fn receive(&self, node: &str, pipeline: Pipeline, run: &mut Run<'_>) -> Option<Trouble> {
+        let Pipeline { mut connection, commands, replicas } = pipeline;
         let mut got = Vec::with_capacity(commands.len());
         let mut trouble = None;
         let mut next = || connection.recv_response().map_err(|why| format!("{node}: {why}"));
         let mut receive_all = || {
             for at in &commands {
-                let asked = std::mem::take(&mut routes[*at]) != Route::Slot;
+                let asked = std::mem::take(&mut run.routes[*at]) != Route::Slot;
                 if asked {
                     next()?;
                 }
@@ -253,7 +314,7 @@ impl Client {
                         Ok(route) => {
                             let is_redirected = ["ASK", "MOVED"].contains(&error.code());
                             Counters::count(&self.counters.redirects, usize::from(is_redirected));
-                            routes[*at] = route;
+                            run.routes[*at] = route;
                             trouble.get_or_insert(Trouble::Again(format!("{node}: {}", shown(&error))));
                         }
                         Err(error) => trouble = Some(Trouble::Final(error)),
@@ -261,23 +322,34 @@ impl Client {
                     answer => got.push((*at, answer)),
                 }
             }
-            if acknowledged { next().map(Some) } else { Ok(None) }
+            if run.purpose == Purpose::Loosely { Ok(None) } else { next().map(Some) }
         };
-        let waited = match receive_all() {
-            Ok(waited) => waited,
+        let last = match receive_all() {
+            Ok(last) => last,
             Err(why) => {
-                self.start_again(node, &commands, routes);
+                self.start_again(node, &commands, &mut run.routes);
                 return Some(Trouble::Again(why));
             }
         };
         self.give_back(node, connection);
-        let is_missing = waited.is_some_and(|replicas| read::<i64>(replicas).is_none_or(|replicas| replicas < 1));
-        if is_missing && !got.is_empty() {
-            let store = self.address.to_string();
-            return Some(Trouble::Final(StoreError::NotReplicated { store, node: node.to_owned() }));
+        match run.purpose {
+            Purpose::Loosely => {}
+            Purpose::Now => {
+                if let Some(epoch) = last.and_then(read::<String>).and_then(|info| current_epoch(&info)) {
+                    run.epoch = (run.epoch.0.max(epoch), run.epoch.1 + 1);
+                }
+            }
+            Purpose::Write => {
+                let acknowledged = last.and_then(read::<usize>).unwrap_or(0);
+                if acknowledged < replicas && !got.is_empty() {
+                    return trouble
+                        .filter(|trouble| matches!(trouble, Trouble::Final(_)))
+                        .or(Some(Trouble::NotReplicated(node.to_owned())));
+                }
+            }
         }
         for (at, answer) in got {
-            answers[at] = Some(answer);
+            run.answers[at] = Some(answer);
         }
         trouble
     }
@@ -342,9 +414,10 @@ impl Client {
         let all: Vec<&String> = known.nodes.iter().chain(&self.address.nodes).collect();
         let mut why = String::new();
         for node in all.iter().cycle().skip(tries % all.len()).take(all.len()) {
-            let answer = self.on(node, redis::cmd("CLUSTER").arg("NODES")).map_err(|error| error.to_string());
-            match answer.map(|answer| read::<String>(answer).and_then(|answer| Topology::read(&answer, node))) {
-                Ok(Some(topology)) => {
+            match self.topology_of(node) {
+                // A node that was cut off knows less than what is known.
+                Ok(topology) if topology.epoch < known.epoch => why = format!("{node} does not know the last election"),
+                Ok(topology) => {
                     if topology.has_replicas {
                         self.replicated.store(true, Ordering::Relaxed);
                     }
@@ -352,7 +425,6 @@ impl Client {
                     *self.topology.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(topology);
                     return Ok(());
                 }
-                Ok(None) => why = format!("{node} does not say which nodes there are"),
                 Err(error) => {
                     self.forget(node);
                     why = error;
@@ -361,6 +433,24 @@ impl Client {
         }
         Err(why)
     }
+
+    fn topology_of(&self, node: &str) -> Result<Topology, String> {
+        let ask = |what: &str| {
+            let answer = self.on(node, redis::cmd("CLUSTER").arg(what)).map_err(|error| error.to_string())?;
+            read::<String>(answer).ok_or_else(|| format!("{node} does not say which nodes there are"))
+        };
+        // In this order, the nodes are as they are after the elections that the epoch counts, or later.
+        let epoch = current_epoch(&ask("INFO")?);
+        let topology = epoch.zip(Topology::read(&ask("NODES")?, node));
+        let (epoch, mut topology) = topology.ok_or_else(|| format!("{node} does not say which nodes there are"))?;
+        topology.epoch = epoch;
+        Ok(topology)
+    }
+}
+
+/// The epoch in the answer of `CLUSTER INFO`.
+fn current_epoch(info: &str) -> Option<u64> {
+    info.lines().find_map(|line| line.strip_prefix("cluster_current_epoch:")?.trim().parse().ok())
 }
 
 fn shown(error: &ServerError) -> String {

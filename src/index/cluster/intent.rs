@@ -3,12 +3,16 @@
 //! | step | what happens | if it ends here |
 //! |---|---|---|
 //! | begin | the book is locked by an intent; its present state is read | the intent is dropped |
-//! | stage | the next state is written beside it, and postings are added | both are removed again |
+//! | stage | the next state is written beside it | it is removed again |
+//! | add | postings are added | they are doubted, and the next state is removed |
 //! | commit | the next state becomes the present one, with ids, terms and an entry of the outbox | the rest is done |
-//! | settle | postings of the former state are removed; the entry goes to the audit log and the totals | |
+//! | tell | the entry goes to the audit log and the totals | the rest is done |
+//! | doubt | postings of the former state are doubted (`buckets.rs`) | the rest is done |
 //! | end | the intent and the former state are dropped | |
 //!
-//! An intent has a deadline. Some time after it, any server takes it over and does what the last column says.
+//! An intent has a deadline, by the clock of its node. After it, any server takes the intent over and does what the last
+//! column says. Whoever had it can do nothing more then but to add and to doubt postings, which is always harmless. Stage and
+//! commit are acknowledged by replicas before the next step, so no step is made without those before it.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -26,8 +30,6 @@ use crate::index::{BookKey, BookNo, Record, StoreError};
 
 /// How long a server may take from one step to the next, in ms.
 pub(super) const WINDOW: &str = "10000";
-/// How much later than its deadline an intent is taken over, in ms: more than the clocks of nodes differ.
-pub(super) const MARGIN: &str = "3000";
 /// How long to wait for a book that another change has locked.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// When to look whether that change was abandoned.

@@ -87,6 +87,8 @@ pub(super) enum Name<'a> {
     Digest(&'a str),
     /// The letter of a state, and the book.
     Book(char, BookNo),
+    /// What an access key has used.
+    Usage,
     /// Something else of a shard.
     Shard(u32, &'a str),
     /// Something of the catalogue as a whole.
@@ -121,6 +123,8 @@ impl Keys {
     /// ids:LIBRARY   sorted set of id, 0x00, number u32
     /// next          hash: library → the number of its next book
     /// owners        string: the library (u32) of each 64 numbers
+    /// recipes       the version of the recipes that changes of books must know
+    /// turn          the turn of the gate before which no book may be put
     /// intents       hash: library, 0x00, id → the change of this book that is being made
     /// outbox        hash: number → what is not in the audit log and the totals yet; `n` → the last number
     /// ```
@@ -149,6 +153,11 @@ impl Keys {
         self.shard(shard, &format!("t:{}", &hash.to_hex()[..16]))
     }
 
+    /// What an access key has used: a hash.
+    pub(super) fn usage(&self, who: &str) -> Vec<u8> {
+        format!("{}:u:{}", self.prefix, blake3::hash(who.as_bytes()).to_hex()).into_bytes()
+    }
+
     /// A bucket of postings: a hash of its main list, its long lists and its latest changes (`buckets.rs`).
     pub(super) fn bucket(&self, recipe: u16, bucket: u64) -> Vec<u8> {
         format!("{}:p:{recipe}:{bucket}", self.prefix).into_bytes()
@@ -169,6 +178,9 @@ impl Keys {
         let rest = str::from_utf8(key).ok()?.strip_prefix(&self.prefix)?;
         if let Some(half) = rest.strip_prefix(":d:") {
             return Some(Name::Digest(half));
+        }
+        if rest.starts_with(":u:") {
+            return Some(Name::Usage);
         }
         if let Some(bucket) = rest.strip_prefix(":p:") {
             let (recipe, bucket) = bucket.split_once(':')?;

@@ -1,6 +1,7 @@
 //! What belongs to the catalogue as a whole: recipes, tables, totals and the audit log, all in one slot.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Deref;
 use std::sync::{Arc, PoisonError};
 
 use jiff::Timestamp;
@@ -28,6 +29,9 @@ const TRIES: usize = 20;
 /// The recipes as they are stored, the default first.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Stored {
+    /// How often they changed.
+    #[serde(default)]
+    version: u64,
     /// The number of the next recipe. Numbers are not used again: something of a dropped recipe may have been left.
     next: u16,
     recipes: Vec<StoredRecipe>,
@@ -39,6 +43,22 @@ struct StoredRecipe {
     recipe: Recipe,
     ready: bool,
     leaving: bool,
+}
+
+/// The recipes at some time.
+#[derive(Debug, Default)]
+pub(super) struct RecipesThen {
+    recipes: Recipes,
+    /// How often they had changed.
+    pub(super) version: u64,
+}
+
+impl Deref for RecipesThen {
+    type Target = Recipes;
+
+    fn deref(&self) -> &Recipes {
+        &self.recipes
+    }
 }
 
 /// What a change adds to the totals.
@@ -126,46 +146,50 @@ fn range(prefix: &[u8], after: Option<&[u8]>) -> [Vec<u8>; 2] {
 
 impl Shared {
     /// Reads the recipes, and the text that they are stored as.
-    fn stored_recipes(&self) -> Result<(Recipes, u16, String), StoreError> {
-        let text = self.read_one(Command::bare("GET", &self.keys.meta("recipes")))?;
+    fn stored_recipes(&self) -> Result<(RecipesThen, u16, String), StoreError> {
+        let text = self.read_now(Command::bare("GET", &self.keys.meta("recipes")))?;
         let text = answer::<Option<String>>(self.address(), text)?.unwrap_or_default();
         let stored: Result<Stored, _> =
             if text.is_empty() { Ok(Stored::default()) } else { serde_json::from_str(&text) };
-        let Stored { next, recipes } = stored.map_err(|_| damaged(self.address(), "the recipes cannot be read"))?;
+        let Stored { version, next, recipes } =
+            stored.map_err(|_| damaged(self.address(), "the recipes cannot be read"))?;
         let known = recipes.into_iter().map(|stored| {
             let StoredRecipe { number, recipe, ready, leaving } = stored;
             KnownRecipe { leaving, ..KnownRecipe::new(number, recipe, ready) }
         });
-        Ok((Recipes(known.collect()), next, text))
+        Ok((RecipesThen { recipes: Recipes(known.collect()), version }, next, text))
     }
 
     /// The recipes as they are now.
-    pub(super) fn recipes(&self) -> Result<Arc<Recipes>, StoreError> {
+    pub(super) fn recipes(&self) -> Result<Arc<RecipesThen>, StoreError> {
         let recipes = Arc::new(self.stored_recipes()?.0);
         *self.last_recipes.write().unwrap_or_else(PoisonError::into_inner) = recipes.clone();
         Ok(recipes)
     }
 
     /// Changes the recipes. `change` gets them and an unused number; it returns the entries of the audit log, or `None` to
-    /// change nothing.
+    /// change nothing. Afterwards, nobody can change a book according to the recipes as they were.
     pub(super) fn change_recipes(
         &self,
         by: &Actor,
         mut change: impl FnMut(&mut Recipes, u16) -> Result<Option<Vec<Action>>, StoreError>,
     ) -> Result<(), StoreError> {
         for _ in 0..TRIES {
-            let (mut recipes, next, before) = self.stored_recipes()?;
+            let (RecipesThen { mut recipes, version }, next, before) = self.stored_recipes()?;
             let count = recipes.0.len();
+            // Whoever made the change before may have been stopped before this was done.
+            self.fence("recipes", version)?;
             let Some(actions) = change(&mut recipes, next)? else { return Ok(()) };
+            let version = version + 1;
             let next = if recipes.0.len() > count { next + 1 } else { next };
             let stored = recipes.0.into_iter().map(|known| {
                 let KnownRecipe { number, recipe, ready, leaving, .. } = known;
                 StoredRecipe { number, recipe, ready, leaving }
             });
-            let after = serde_json::to_string(&Stored { next, recipes: stored.collect() });
+            let after = serde_json::to_string(&Stored { version, next, recipes: stored.collect() });
             let after = after.map_err(|why| damaged(self.address(), why.to_string()))?;
-            if self.apply(by, &[], &actions, Some((&before, &after)))? {
-                return Ok(());
+            if self.apply(by, &[], &actions, Some((&before, &after)), None)? {
+                return self.fence("recipes", version);
             }
         }
         Err(StoreError::Changed("the list of recipes".to_owned()))
@@ -185,24 +209,28 @@ impl Shared {
     ) -> Result<Vec<Row>, StoreError> {
         let [first, last] = range(prefix, after);
         let limit = i64::try_from(limit).unwrap_or(-1).to_string().into_bytes();
-        let page = self.read_one(Command::script(&PAGE, &self.table_keys(table), &[first, last, limit][..]))?;
+        let page = self.read_now(Command::script(&PAGE, &self.table_keys(table), &[first, last, limit][..]))?;
         let page: Vec<Vec<u8>> = answer(self.address(), page)?;
         let mut page = page.into_iter();
         Ok(std::iter::from_fn(|| page.next().zip(page.next())).collect())
     }
 
-    /// Changes rows, and perhaps the recipes, from one text to another. Returns whether they were still the first.
+    /// Changes rows, and perhaps the recipes, from one text to another, perhaps under a lease with a token. Returns whether
+    /// the recipes were still the first, and the lease still has the token.
     pub(super) fn apply(
         &self,
         by: &Actor,
         changes: &[RowChange],
         actions: &[Action],
         recipes: Option<(&str, &str)>,
+        lease: Option<(&str, u64)>,
     ) -> Result<bool, StoreError> {
-        let mut keys = ["recipes", "audit", "done"].map(|name| self.keys.meta(name)).to_vec();
+        let mut keys = ["recipes", "audit", "done", "leases"].map(|name| self.keys.meta(name)).to_vec();
         let (before, after) = recipes.unwrap_or_default();
         let mut arguments: Vec<Vec<u8>> = vec![token().into_bytes(), KEPT.to_string().into_bytes()];
         arguments.extend([before, after].map(|text| text.as_bytes().to_vec()));
+        let (lease, token) = lease.map_or(("", String::new()), |(name, token)| (name, token.to_string()));
+        arguments.extend([lease, &token].map(|text| text.as_bytes().to_vec()));
         arguments.push(changes.len().to_string().into_bytes());
         let mut tables: Vec<Table> = Vec::new();
         for RowChange { table, key, value } in changes {
@@ -211,7 +239,7 @@ impl Shared {
                 keys.extend(self.table_keys(*table));
                 tables.len() - 1
             });
-            arguments.push((4 + 2 * at).to_string().into_bytes());
+            arguments.push((5 + 2 * at).to_string().into_bytes());
             arguments.push(u8::from(value.is_some()).to_string().into_bytes());
             arguments.push(key.clone());
             arguments.push(value.clone().unwrap_or_default());
@@ -253,7 +281,7 @@ impl Shared {
         }
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let range = (first.to_string(), "+", "COUNT", limit).to_redis_args();
-        let entries = self.read_one(Command::new("XRANGE", &self.keys.meta("audit"), range))?;
+        let entries = self.read_now(Command::new("XRANGE", &self.keys.meta("audit"), range))?;
         let entries: Vec<(String, Vec<String>)> = answer(self.address(), entries)?;
         let read = entries.into_iter().map(|(id, fields)| {
             let number = id.split('-').next().and_then(|number| number.parse().ok());
@@ -269,7 +297,7 @@ impl Shared {
     /// The number of the last entry of the audit log, or 0.
     pub(super) fn last_audited(&self) -> Result<u64, StoreError> {
         let range = ("+", "-", "COUNT", 1).to_redis_args();
-        let last = self.read_one(Command::new("XREVRANGE", &self.keys.meta("audit"), range))?;
+        let last = self.read_now(Command::new("XREVRANGE", &self.keys.meta("audit"), range))?;
         let last: Vec<(String, Vec<String>)> = answer(self.address(), last)?;
         Ok(last.first().and_then(|(id, _)| id.split('-').next()?.parse().ok()).unwrap_or(0))
     }

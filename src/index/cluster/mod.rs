@@ -16,7 +16,8 @@
 //! | `scripts`, `lua/` | the scripts, each of which is atomic |
 //! | `owners` | libraries, and which of them a number belongs to |
 //! | `meta` | recipes, tables, totals, the audit log |
-//! | `buckets`, `build` | posting lists; building all of them at once |
+//! | `buckets`, `merge`, `build` | posting lists; merging what changed in them; building all of them at once |
+//! | `sharing` | leases, and what of their former holders is refused |
 //! | `intent`, `change`, `write` | the steps of a change; making it, and what others have left; what each change needs |
 //! | `administration`, `verify`, `vitals` | merging all buckets; checking everything, and repairs; monitoring |
 //! | `snapshot`, `tally`, `search` | reading; counting a check's gems; finding books by their terms |
@@ -32,12 +33,16 @@ mod error;
 mod intent;
 mod keys;
 mod login;
+mod merge;
 mod meta;
 mod owners;
 mod scripts;
 mod search;
+mod sharing;
 mod snapshot;
 mod tally;
+#[cfg(test)]
+mod tests;
 mod topology;
 mod verify;
 mod vitals;
@@ -45,9 +50,9 @@ mod write;
 
 use std::collections::HashMap;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use lapidary_gems::{Recipe, RecipeName};
 use redis::Value;
@@ -57,16 +62,18 @@ use self::client::Client;
 use self::command::Command;
 use self::error::answer;
 use self::keys::Keys;
+use self::meta::RecipesThen;
 use self::owners::Owners;
 use self::snapshot::ClusterSnapshot;
-use super::recipes::Recipes;
 use super::{
     Actor, Administration, AuditEntry, AuditFrom, BookKey, LateGems, NewBook, Record, RecordChange, Row, RowChange,
-    Snapshot, Store, StoreError, Table, Watch,
+    Sharing, Snapshot, Store, StoreError, Table, Watch,
 };
 
 /// How often to look for what servers that are gone have left.
 const SWEEP: Duration = Duration::from_secs(5);
+/// How often to look which nodes there are.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// A [`Store`] on a Redis Cluster, which any number of processes can open at once.
 pub struct ClusterStore {
@@ -82,12 +89,18 @@ struct Shared {
     keys: Keys,
     owners: RwLock<Owners>,
     /// The recipes when they were last read.
-    last_recipes: RwLock<Arc<Recipes>>,
+    last_recipes: RwLock<Arc<RecipesThen>>,
+    /// Buckets to merge, and when.
+    later: Mutex<HashMap<Vec<u8>, Instant>>,
 }
 
 impl Shared {
     fn address(&self) -> &ClusterAddress {
         self.client.address()
+    }
+
+    fn read_now(&self, command: Command) -> Result<Value, StoreError> {
+        Ok(self.client.read_now(&[command])?.pop().unwrap_or_default())
     }
 
     fn read_one(&self, command: Command) -> Result<Value, StoreError> {
@@ -96,6 +109,18 @@ impl Shared {
 
     fn write_one(&self, command: Command) -> Result<Value, StoreError> {
         Ok(self.client.write(&[command])?.pop().unwrap_or_default())
+    }
+
+    /// Looks around, does what others have left, and says if a node may drop keys now.
+    fn tend(&self, swept: &mut Instant) -> Result<(), StoreError> {
+        self.client.look_around()?;
+        if swept.elapsed() >= SWEEP {
+            *swept = Instant::now();
+            self.sweep()?;
+            self.merge_due()?;
+            self.refuse_eviction()?;
+        }
+        Ok(())
     }
 
     /// # Errors
@@ -121,7 +146,13 @@ impl ClusterStore {
     pub fn open(address: &ClusterAddress) -> Result<Self, StoreError> {
         let client = Client::connect(address, scripts::all())?;
         let keys = Keys::new(&address.prefix);
-        let shared = Arc::new(Shared { client, keys, owners: RwLock::default(), last_recipes: RwLock::default() });
+        let shared = Arc::new(Shared {
+            client,
+            keys,
+            owners: RwLock::default(),
+            last_recipes: RwLock::default(),
+            later: Mutex::default(),
+        });
         shared.refuse_eviction()?;
         shared.recipes()?;
         shared.learn_all_owners()?;
@@ -129,9 +160,10 @@ impl ClusterStore {
         let (stop, stopped) = mpsc::channel();
         let sweeping = shared.clone();
         let sweep = move || {
-            while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(SWEEP) {
-                if let Err(error) = sweeping.sweep() {
-                    tracing::warn!("cannot look for changes that were left half done: {error}");
+            let mut swept = Instant::now();
+            while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(LOOK) {
+                if let Err(error) = sweeping.tend(&mut swept) {
+                    tracing::warn!("the store needs attention: {error}");
                 }
             }
         };
@@ -185,7 +217,7 @@ impl Store for ClusterStore {
     }
 
     fn apply(&self, by: &Actor, changes: &[RowChange], actions: &[super::Action]) -> Result<(), StoreError> {
-        self.shared.apply(by, changes, actions, None).map(drop)
+        self.shared.apply(by, changes, actions, None, None).map(drop)
     }
 
     fn put(&self, by: &Actor, books: Vec<NewBook>) -> Result<(), StoreError> {
@@ -225,6 +257,10 @@ impl Store for ClusterStore {
     }
 
     fn administration(&self) -> Option<&dyn Administration> {
+        Some(self)
+    }
+
+    fn sharing(&self) -> Option<&dyn Sharing> {
         Some(self)
     }
 }

@@ -21,6 +21,8 @@ scripts! {
     BEGIN = "begin";
     COMMIT = "commit";
     END = "end";
+    FENCE = "fence";
+    LEASE = "lease";
     LIBRARY = "library";
     MERGE = "merge";
     MOVE = "append" "move";
@@ -28,6 +30,7 @@ scripts! {
     PAGE = "page";
     POST = "post";
     SEARCH = "search";
+    SPEND = "spend";
     STAGE = "stage";
     TAKE = "take";
 }

@@ -16,9 +16,10 @@ use super::command::Command;
 use super::error::{answer, damaged};
 use super::intent::read_member;
 use super::keys::{BookState, NUMBER_BITS, SHARDS, join, split};
+use super::meta::RecipesThen;
 use super::{search, tally};
 use crate::index::gem_list;
-use crate::index::recipes::{KnownRecipe, Recipes};
+use crate::index::recipes::KnownRecipe;
 use crate::index::{
     BookId, BookKey, BookNo, Coverage, Found, Library, LibrarySummary, Limits, Outline, Record, Search, Sizes,
     Snapshot, StoreError, Tally,
@@ -35,7 +36,7 @@ const SHARDS_AT_ONCE: u32 = 32;
 /// A snapshot of a [`ClusterStore`](super::ClusterStore).
 pub(super) struct ClusterSnapshot<'a> {
     pub(super) shared: &'a Shared,
-    recipes: Arc<Recipes>,
+    recipes: Arc<RecipesThen>,
     /// Why the recipes could not be read, so that nothing else can.
     broken: Option<String>,
     seen: Mutex<Seen>,
@@ -73,7 +74,7 @@ impl<'a> ClusterSnapshot<'a> {
         damaged(self.shared.address(), detail)
     }
 
-    fn known(&self) -> Result<&Recipes, StoreError> {
+    fn known(&self) -> Result<&RecipesThen, StoreError> {
         let store = || self.shared.address().to_string();
         let broken = |detail: &String| StoreError::Unavailable { store: store(), detail: detail.clone() };
         self.broken.as_ref().map_or(Ok(&*self.recipes), |detail| Err(broken(detail)))

@@ -5,13 +5,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::PoisonError;
+use std::time::Instant;
 
 use hashbrown::{HashMap, HashSet};
 use lapidary_gems::Gem;
 
-use super::buckets::{Bucket, place};
+use super::Shared;
+use super::buckets::{Bucket, Listed, place};
 use super::command::Command;
 use super::error::answer;
+use super::merge::LONGEST;
 use super::snapshot::ClusterSnapshot;
 use crate::index::gem_list;
 use crate::index::postings::Unreadable;
@@ -20,10 +23,12 @@ use crate::index::{BookNo, LibraryTally, Limits, StoreError, Tally};
 
 /// What the buckets say of a library.
 #[derive(Default)]
-struct Count {
+pub(super) struct Count {
     books: BTreeMap<BookNo, u32>,
     common: HashSet<Gem>,
     holders: Vec<(Gem, u32)>,
+    /// Books that may have lost a gem. They are no holders until it is known.
+    doubtful: Vec<(Gem, BookNo)>,
 }
 
 pub(super) fn tally(
@@ -42,41 +47,61 @@ pub(super) fn tally(
     };
     let asked: BTreeSet<Gem> = gems.iter().copied().filter(|gem| recipe.fits(*gem)).collect();
     let lists = read_lists(snapshot, recipe, &asked)?;
-    shared.learn_owners(lists.iter().flat_map(|(_, books)| books.iter().copied()))?;
-    let mut counts: BTreeMap<u32, Count> = BTreeMap::new();
-    let owner = |book: &BookNo| shared.owners.read().unwrap_or_else(PoisonError::into_inner).of(*book);
-    for (gem, books) in lists {
-        let mut of_libraries: BTreeMap<u32, Vec<BookNo>> = BTreeMap::new();
-        for book in books {
-            // A number without an owner was never given to a book.
-            if let Some(library) = owner(&book).filter(|library| only.is_none_or(|only| only == *library)) {
-                of_libraries.entry(library).or_default().push(book);
-            }
-        }
-        for (library, books) in of_libraries {
-            let count = counts.entry(library).or_default();
-            if books.len() > limits.cap as usize {
-                count.common.insert(gem);
-                continue;
-            }
-            count.holders.push((gem, books.len() as u32));
-            for book in books {
-                *count.books.entry(book).or_default() += 1;
-            }
-        }
-    }
+    let counts = count(shared, lists, only, limits.cap)?;
     let tallies = by_library(snapshot, recipe, gems, &asked, counts, limits.fewest)?;
     snapshot.still_has(recipe)?;
     Ok(tallies)
 }
 
+/// Counts what the lists say of each library, or of one.
+pub(super) fn count(
+    shared: &Shared,
+    lists: Vec<(Gem, Listed)>,
+    only: Option<u32>,
+    cap: u32,
+) -> Result<BTreeMap<u32, Count>, StoreError> {
+    shared.learn_owners(lists.iter().flat_map(|(_, listed)| listed.books.iter().chain(&listed.doubtful).copied()))?;
+    let mut counts: BTreeMap<u32, Count> = BTreeMap::new();
+    let owner = |book: &BookNo| shared.owners.read().unwrap_or_else(PoisonError::into_inner).of(*book);
+    for (gem, Listed { books, doubtful }) in lists {
+        let mut of_libraries: BTreeMap<u32, Listed> = BTreeMap::new();
+        // A number without an owner was never given to a book.
+        let wanted = |book: &BookNo| owner(book).filter(|library| only.is_none_or(|only| only == *library));
+        for (book, library) in books.into_iter().filter_map(|book| Some((book, wanted(&book)?))) {
+            of_libraries.entry(library).or_default().books.push(book);
+        }
+        for (book, library) in doubtful.into_iter().filter_map(|book| Some((book, wanted(&book)?))) {
+            of_libraries.entry(library).or_default().doubtful.push(book);
+        }
+        for (library, Listed { books, doubtful }) in of_libraries {
+            let count = counts.entry(library).or_default();
+            if books.len() > cap as usize {
+                count.common.insert(gem);
+                continue;
+            }
+            if !books.is_empty() {
+                count.holders.push((gem, books.len() as u32));
+            }
+            for book in books.iter().chain(&doubtful) {
+                *count.books.entry(*book).or_default() += 1;
+            }
+            count.doubtful.extend(doubtful.into_iter().map(|book| (gem, book)));
+        }
+    }
+    Ok(counts)
+}
+
 /// Reads the lists of gems, in their order.
-fn read_lists(
+///
+/// # Errors
+/// [`StoreError::Changed`] if it takes so long that a book may have changed, and lost its postings, from one bucket to the
+/// next.
+pub(super) fn read_lists(
     snapshot: &ClusterSnapshot<'_>,
     recipe: &KnownRecipe,
     gems: &BTreeSet<Gem>,
-) -> Result<Vec<(Gem, Vec<BookNo>)>, StoreError> {
-    let shared = snapshot.shared;
+) -> Result<Vec<(Gem, Listed)>, StoreError> {
+    let (shared, began) = (snapshot.shared, Instant::now());
     let sorted: Vec<Gem> = gems.iter().copied().collect();
     let groups: Vec<&[Gem]> = sorted.chunk_by(|a, b| place(recipe, *a).0 == place(recipe, *b).0).collect();
     let key = |gems: &[Gem]| shared.keys.bucket(recipe.number, place(recipe, gems[0]).0);
@@ -89,17 +114,18 @@ fn read_lists(
         };
         let bucket = Bucket::read(answer(shared.address(), fields)?).ok_or_else(unreadable)?;
         for gem in *gems {
-            let books = bucket.books(recipe, place(recipe, *gem).1).map_err(|Unreadable| unreadable())?;
-            if !books.is_empty() {
-                lists.push((*gem, books));
+            let listed = bucket.books(recipe, place(recipe, *gem).1).map_err(|Unreadable| unreadable())?;
+            if listed != Listed::default() {
+                lists.push((*gem, listed));
             }
         }
     }
-    Ok(lists)
+    let slow = || StoreError::Changed("a book that the check looks for".to_owned());
+    if began.elapsed() < LONGEST { Ok(lists) } else { Err(slow()) }
 }
 
 /// Counts again what the books with enough gems have, and names the libraries.
-fn by_library(
+pub(super) fn by_library(
     snapshot: &ClusterSnapshot<'_>,
     recipe: &KnownRecipe,
     gems: &[Gem],
@@ -121,7 +147,15 @@ fn by_library(
         present.insert(*book, recipe.posted(&list).filter(|gem| asked.contains(gem)).collect());
     }
     let mut tallies = Vec::new();
-    for (library, count) in counts {
+    for (library, mut count) in counts {
+        for (gem, _) in
+            count.doubtful.iter().filter(|(gem, book)| present.get(book).is_some_and(|gems| gems.contains(gem)))
+        {
+            match count.holders.binary_search_by_key(gem, |(gem, _)| *gem) {
+                Ok(at) => count.holders[at].1 += 1,
+                Err(at) => count.holders.insert(at, (*gem, 1)),
+            }
+        }
         let has = |book: BookNo| {
             let gems = present.get(&book)?;
             let counted = gems.iter().filter(|gem| !count.common.contains(*gem)).count() as u32;

@@ -1,5 +1,7 @@
 //! Which node serves which slot, as the cluster says it.
 
+use std::collections::HashMap;
+
 use super::keys::SLOTS;
 
 /// The nodes of a cluster.
@@ -11,21 +13,26 @@ pub(super) struct Topology {
     slots: Vec<u16>,
     /// Whether any node is a replica, even of a failed one.
     pub(super) has_replicas: bool,
+    /// The number of replicas of each node that are not known to have failed.
+    replicas: HashMap<String, usize>,
+    /// The number of the last election that the node knew of that said all this.
+    pub(super) epoch: u64,
 }
 
 impl Topology {
     /// Before any of these nodes was asked.
     pub(super) fn unknown(nodes: &[String]) -> Self {
-        Self { nodes: nodes.to_vec(), slots: Vec::new(), has_replicas: false }
+        Self { nodes: nodes.to_vec(), slots: Vec::new(), has_replicas: false, replicas: HashMap::new(), epoch: 0 }
     }
 
-    /// Reads the answer of `CLUSTER NODES` from the node at `asked`. A node that does not know its own address has that.
+    /// Reads the answer of `CLUSTER NODES` from the node at `asked`. A node that does not know its own address has that. It
+    /// does not say the epoch.
     pub(super) fn read(answer: &str, asked: &str) -> Option<Self> {
-        let mut topology = Self { nodes: Vec::new(), slots: vec![u16::MAX; usize::from(SLOTS)], has_replicas: false };
-        let mut idle = Vec::new();
+        let mut topology = Self { slots: vec![u16::MAX; usize::from(SLOTS)], ..Self::unknown(&[]) };
+        let (mut idle, mut addresses, mut primaries) = (Vec::new(), HashMap::new(), Vec::new());
         for line in answer.lines() {
             let words: Vec<&str> = line.split(' ').collect();
-            let [_, address, flags, _, _, _, _, _, slots @ ..] = words.as_slice() else { return None };
+            let [id, address, flags, primary, _, _, _, _, slots @ ..] = words.as_slice() else { return None };
             let flags: Vec<&str> = flags.split(',').collect();
             topology.has_replicas |= flags.contains(&"slave");
             if ["fail", "noaddr", "handshake"].iter().any(|flag| flags.contains(flag)) {
@@ -33,6 +40,10 @@ impl Topology {
             }
             let address = address.split(['@', ',']).next().unwrap_or_default();
             let address = if address.starts_with(':') { asked } else { address };
+            addresses.insert(*id, address.to_owned());
+            if flags.contains(&"slave") {
+                primaries.push(*primary);
+            }
             let node = u16::try_from(topology.nodes.len()).ok()?;
             // What a slot is being moved to or from is in brackets.
             for range in slots.iter().filter(|range| !range.starts_with('[')) {
@@ -44,6 +55,9 @@ impl Topology {
             list.push(address.to_owned());
         }
         topology.nodes.append(&mut idle);
+        for address in primaries.iter().filter_map(|id| addresses.get(id)) {
+            *topology.replicas.entry(address.clone()).or_default() += 1;
+        }
         (!topology.nodes.is_empty()).then_some(topology)
     }
 
@@ -51,6 +65,11 @@ impl Topology {
     pub(super) fn node(&self, slot: u16) -> Option<&str> {
         let node = *self.slots.get(usize::from(slot))?;
         self.nodes.get(usize::from(node)).map(String::as_str)
+    }
+
+    /// The number of replicas of a node that are not known to have failed.
+    pub(super) fn replicas(&self, node: &str) -> usize {
+        self.replicas.get(node).copied().unwrap_or(0)
     }
 
     /// The nodes that serve slots.
@@ -70,13 +89,16 @@ b 127.0.0.1:7003@17003,host.example slave a 0 1 1 connected
 c 10.0.0.3:7001@17001 master - 0 1 2 connected 5461-16382 [5461-<-a]
 d 10.0.0.4:7001@17001 master,fail - 0 1 2 connected
 e :0@0 slave,fail,noaddr c 0 1 2 disconnected
+f 10.0.0.6:7001@17001 slave,fail? a 0 1 1 disconnected
 ";
 
     #[test]
     fn the_nodes_of_slots_are_read() {
         let topology = Topology::read(NODES, "asked:1").unwrap();
         assert!(topology.has_replicas);
-        assert_eq!(topology.nodes, ["127.0.0.1:7000", "10.0.0.3:7001", "127.0.0.1:7003"]);
+        assert_eq!(topology.nodes, ["127.0.0.1:7000", "10.0.0.3:7001", "127.0.0.1:7003", "10.0.0.6:7001"]);
+        // One that is only suspected counts: it may be promoted.
+        assert_eq!(["127.0.0.1:7000", "10.0.0.3:7001"].map(|node| topology.replicas(node)), [2, 0]);
         assert_eq!(topology.primaries().collect::<Vec<_>>(), ["127.0.0.1:7000", "10.0.0.3:7001"]);
         let table = [(0, 7000), (5460, 7000), (5461, 7001), (16382, 7001), (16383, 7000)];
         for (slot, port) in table {

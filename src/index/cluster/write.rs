@@ -11,7 +11,7 @@ use super::change::{Kind, Plan, without};
 use super::command::Command;
 use super::error::answer;
 use super::intent::{Locked, Old};
-use super::meta::audited;
+use super::meta::{RecipesThen, audited};
 use super::snapshot::ClusterSnapshot;
 use crate::index::change::{amended, audited as told, keep_amendments, last_of_each_key, make_distinct};
 use crate::index::recipes::{KnownRecipe, Recipes};
@@ -45,6 +45,9 @@ impl Shared {
     }
 
     pub(super) fn make_default(&self, by: &Actor, name: &RecipeName, anyway: bool) -> Result<u64, StoreError> {
+        // Books that were added without knowing the recipe are counted: no more can be, and all are in the totals.
+        self.change_recipes(by, |recipes, _| recipes.staying(name).map(|_| None))?;
+        self.sweep()?;
         let without = ClusterSnapshot::new(self).coverage(name)?.lacking();
         if without == 0 || anyway {
             self.change_recipes(by, |recipes, _| {
@@ -80,6 +83,7 @@ impl Shared {
     }
 
     pub(super) fn drop_recipe(&self, by: &Actor, name: &RecipeName, watch: Watch<'_>) -> Result<(), StoreError> {
+        // No book gets gems of it after this.
         self.hide_recipe(by, name)?;
         let recipes = self.recipes()?;
         let Ok(recipe) = recipes.named(name) else { return Ok(()) };
@@ -106,7 +110,7 @@ impl Shared {
     }
 
     /// Removes a recipe from books.
-    fn strip(&self, recipes: &Recipes, recipe: &KnownRecipe, keys: &[BookKey]) -> Result<(), StoreError> {
+    fn strip(&self, recipes: &RecipesThen, recipe: &KnownRecipe, keys: &[BookKey]) -> Result<(), StoreError> {
         let plan = |mut book: Locked| {
             let old = book.old.take()?;
             let mut record = old.record.clone();
@@ -115,7 +119,7 @@ impl Shared {
             let fields = vec![json(&record), (field, Vec::new())];
             let (added, removed) = (Posts::new(), Posts::new());
             let records = [Some(old.record), Some(record)];
-            Some(Plan { book, kind: Kind::Patch, fields, added, removed, records, audit: Vec::new() })
+            Some(Plan { book, kind: Kind::Patch, fields, added, removed, records, audit: Vec::new(), turn: None })
         };
         let locked = self.lock(recipes, keys, false)?;
         self.make(recipes, locked.into_iter().filter_map(plan).collect())
@@ -164,10 +168,11 @@ impl Shared {
             record.gems = gems.iter().map(|(name, gems)| (name.clone(), gems.len() as u32)).collect();
             record.text_kept = text.is_some();
         }
+        let staying = || recipes.0.iter().filter(|known| !known.leaving).map(KnownRecipe::name);
+        books.iter().try_for_each(|book| book.has_all(staying()))?;
         let keys: Vec<BookKey> = books.iter().map(|book| book.record.key.clone()).collect();
         let locked = self.lock(&recipes, &keys, true)?;
         let emptied = locked.iter().zip(&books).filter(|(_, book)| !book.allow_empty).try_for_each(|(locked, book)| {
-            let staying = || recipes.0.iter().filter(|known| !known.leaving).map(KnownRecipe::name);
             locked.old.as_ref().map_or(Ok(()), |old| old.record.not_emptied_by(&book.record, staying()))
         });
         let plans = emptied.and_then(|()| {
@@ -188,7 +193,7 @@ impl Shared {
     }
 
     /// Plans to store a book.
-    fn plan_put(
+    pub(super) fn plan_put(
         &self,
         by: &Actor,
         recipes: &Recipes,
@@ -196,7 +201,7 @@ impl Shared {
         locked: &Locked,
         posted: bool,
     ) -> Result<impl FnOnce(Locked) -> Plan + use<>, StoreError> {
-        let NewBook { mut record, gems, folds, text, .. } = book;
+        let NewBook { mut record, gems, folds, text, turn, .. } = book;
         let old = locked.old.as_ref();
         if let Some(old) = old {
             keep_amendments(&mut record, &old.record);
@@ -215,7 +220,7 @@ impl Shared {
         let action = if old.is_some() { Action::Replaced(told(&record)) } else { Action::Added(told(&record)) };
         let audit = vec![audited(by, action)];
         let records = [old.map(|old| old.record.clone()), Some(record)];
-        Ok(move |book| Plan { book, kind: Kind::Replace, fields, added, removed, records, audit })
+        Ok(move |book| Plan { book, kind: Kind::Replace, fields, added, removed, records, audit, turn })
     }
 
     pub(super) fn remove(&self, by: &Actor, keys: &[BookKey]) -> Result<Vec<bool>, StoreError> {
@@ -224,23 +229,25 @@ impl Shared {
         let locked = self.lock(&recipes, &distinct.into_iter().collect::<Vec<_>>(), false)?;
         let there: BTreeSet<BookKey> = locked.iter().map(|book| book.key.clone()).collect();
         let mut plans = Vec::new();
-        for mut book in locked {
-            let Some(old) = book.old.take() else { continue };
-            let removed = self.posts(&recipes, book.number, Some(&old))?;
-            let audit = vec![audited(by, Action::Removed(told(&old.record)))];
-            let records = [Some(old.record), None];
-            plans.push(Plan {
-                book,
-                kind: Kind::Remove,
-                fields: Vec::new(),
-                added: Posts::new(),
-                removed,
-                records,
-                audit,
-            });
+        for book in locked {
+            plans.extend(self.plan_removal(by, &recipes, book)?);
         }
         self.make(&recipes, plans)?;
         Ok(keys.iter().map(|key| there.contains(key)).collect())
+    }
+
+    /// Plans to remove a book.
+    pub(super) fn plan_removal(
+        &self,
+        by: &Actor,
+        recipes: &Recipes,
+        mut book: Locked,
+    ) -> Result<Option<Plan>, StoreError> {
+        let Some(old) = book.old.take() else { return Ok(None) };
+        let removed = self.posts(recipes, book.number, Some(&old))?;
+        let audit = vec![audited(by, Action::Removed(told(&old.record)))];
+        let (fields, added, records) = (Vec::new(), Posts::new(), [Some(old.record), None]);
+        Ok(Some(Plan { book, kind: Kind::Remove, fields, added, removed, records, audit, turn: None }))
     }
 
     pub(super) fn amend(
@@ -258,7 +265,10 @@ impl Shared {
         let audit = vec![audited(by, Action::Amended(AuditedBook { changes, ..told(&new) }))];
         let (fields, records) = (vec![json(&new)], [Some(old), Some(new.clone())]);
         let (added, removed) = (Posts::new(), Posts::new());
-        self.make(&recipes, vec![Plan { book, kind: Kind::Patch, fields, added, removed, records, audit }])?;
+        self.make(
+            &recipes,
+            vec![Plan { book, kind: Kind::Patch, fields, added, removed, records, audit, turn: None }],
+        )?;
         Ok(Some(new))
     }
 
@@ -294,7 +304,16 @@ impl Shared {
             let had = self.posts(&recipes, book.number, Some(&old))?;
             let added = without(self.new_posts(&recipes, book.number, &record, &gems)?, &had);
             let (removed, records) = (Posts::new(), [Some(old.record), Some(record)]);
-            plans.push(Plan { book, kind: Kind::Patch, fields, added, removed, records, audit: Vec::new() });
+            plans.push(Plan {
+                book,
+                kind: Kind::Patch,
+                fields,
+                added,
+                removed,
+                records,
+                audit: Vec::new(),
+                turn: None,
+            });
         }
         self.end(&unchanged)?;
         self.make(&recipes, plans)

@@ -66,9 +66,10 @@ impl<'a> Change<'a> {
     }
 
     pub(super) fn put(&mut self, book: NewBook) -> Result<(), StoreError> {
-        let NewBook { mut record, mut gems, folds, text, allow_empty } = book;
-        // The gems may have been computed before dropping the recipe started.
         let known = self.before.known();
+        book.has_all(known.0.iter().filter(|known| !known.leaving).map(KnownRecipe::name))?;
+        let NewBook { mut record, mut gems, folds, text, allow_empty, complete: _, turn: _ } = book;
+        // The gems may have been computed before dropping the recipe started.
         gems.retain(|name, _| known.named(name).map_or(true, |recipe| !recipe.leaving));
         for (name, gems) in &mut gems {
             make_distinct(self.before.known().named(name)?, &record.key, gems)?;

@@ -223,7 +223,15 @@ mod tests {
             changed: Timestamp::UNIX_EPOCH,
             standing: Standing::default(),
         };
-        NewBook { record, gems: BTreeMap::from([(recipe, gems)]), folds: Vec::new(), text: None, allow_empty: true }
+        NewBook {
+            record,
+            gems: BTreeMap::from([(recipe, gems)]),
+            folds: Vec::new(),
+            text: None,
+            allow_empty: true,
+            complete: false,
+            turn: None,
+        }
     }
 
     fn gem_of(i: u64) -> Gem {

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use actix_web::http::header::HeaderMap;
-use actix_web::{HttpMessage, HttpRequest, rt};
+use actix_web::{HttpMessage, HttpRequest, rt, web};
 use governor::RateLimiter;
 use governor::clock::{Clock, DefaultClock};
 use governor::middleware::StateInformationMiddleware;
@@ -15,7 +15,9 @@ use jiff::tz::TimeZone;
 
 use super::super::problem::Problem;
 use super::{header, quota, too_many, whole_seconds};
-use crate::catalogue::{Key, Usage};
+use crate::catalogue::{Catalogue, Key, Usage};
+use crate::error::ErrorCode;
+use crate::index::{Spending, Spent};
 use crate::permission::Rate;
 
 type Limiter = RateLimiter<NotKeyed, InMemoryState, DefaultClock, StateInformationMiddleware>;
@@ -25,6 +27,8 @@ pub(in crate::server) struct Meter {
     rate: Option<(Rate, Limiter)>,
     quota: Option<Rate>,
     used: Mutex<Used>,
+    /// The name of the key, and where all servers count together what it uses.
+    shared: Option<(String, Arc<Catalogue>)>,
 }
 
 struct Used {
@@ -65,11 +69,13 @@ impl Allowance {
 }
 
 impl Meter {
-    pub(super) fn new(key: &Key, noted: Option<Usage>) -> Self {
+    pub(super) fn new(key: &Key, noted: Option<Usage>, catalogue: &Arc<Catalogue>) -> Self {
         let limiter = |rate| (rate, RateLimiter::direct(quota(rate)).with_middleware::<StateInformationMiddleware>());
         let usage = noted.unwrap_or(Usage { day: day_of(Timestamp::now()).0, count: 0 });
         let used = Mutex::new(Used { usage, noted: usage.count });
-        Self { rate: key.rate.map(limiter), quota: key.quota, used }
+        let has_limits = key.rate.is_some() || key.quota.is_some();
+        let shared = (has_limits && catalogue.is_shared()).then(|| (key.name.clone(), Arc::clone(catalogue)));
+        Self { rate: key.rate.map(limiter), quota: key.quota, used, shared }
     }
 
     /// The rate and the quota.
@@ -78,36 +84,59 @@ impl Meter {
     }
 
     /// Counts a request, if it is within the limits.
-    pub(super) fn count(&self) -> Allowance {
-        self.count_at(Timestamp::now())
+    pub(super) async fn count(&self) -> Result<Allowance, Problem> {
+        let Some(spent) = self.spend(1, 1).await? else { return Ok(self.count_at(Timestamp::now())) };
+        let Spent { used, counted, wait, busy } = spent;
+        let left_of_day = day_of(Timestamp::now()).1;
+        let is_waiting = wait > Duration::ZERO;
+        Ok(match self.limits().0.filter(|_| is_waiting || counted > 0) {
+            None => self.of_quota(used, counted == 0, left_of_day),
+            Some(rate) => {
+                let each = Duration::from_secs(rate.per.seconds().into()) / rate.count.max(1);
+                let spent = busy.as_nanos().div_ceil(each.as_nanos().max(1));
+                let remaining = u64::from(rate.count).saturating_sub(u64::try_from(spent).unwrap_or(u64::MAX));
+                self.of_rate(rate, remaining, busy, is_waiting.then_some(wait))
+            }
+        })
+    }
+
+    /// Counts for all servers that share the catalogue; `None` if there is only this one.
+    async fn spend(&self, of_quota: i64, of_rate: u32) -> Result<Option<Spent>, Problem> {
+        let Some((name, catalogue)) = self.shared.clone() else { return Ok(None) };
+        let (rate, quota) = self.limits();
+        let rate = rate.map(|rate| (rate.count, Duration::from_secs(rate.per.seconds().into())));
+        let day = day_of(Timestamp::now()).0.to_string();
+        let spending = Spending { quota: (quota.map(|quota| quota.count), of_quota), day, rate: (rate, of_rate) };
+        // Not on a thread that serves connections.
+        let spent = web::block(move || catalogue.spend(&name, &spending)).await;
+        Ok(spent.map_err(|_| Problem::new(ErrorCode::Internal, "the limits of the key could not be counted"))??)
+    }
+
+    fn policy(&self) -> String {
+        let policies = self.rate.iter().map(|(rate, _)| rate).chain(&self.quota);
+        let policies: Vec<String> = policies.map(|rate| format!("{};w={}", rate.count, rate.per.seconds())).collect();
+        policies.join(", ")
+    }
+
+    fn of_quota(&self, count: u64, refused: bool, left_of_day: Duration) -> Allowance {
+        let limit = self.quota.unwrap_or(Rate { count: u32::MAX, per: crate::permission::Unit::Second });
+        let remaining = u64::from(limit.count).saturating_sub(count);
+        let refused_for = refused.then_some(left_of_day);
+        Allowance { limit, of_day: true, remaining, reset: left_of_day, refused_for, policy: self.policy() }
+    }
+
+    fn of_rate(&self, limit: Rate, remaining: u64, reset: Duration, refused_for: Option<Duration>) -> Allowance {
+        Allowance { limit, of_day: false, remaining, reset, refused_for, policy: self.policy() }
     }
 
     fn count_at(&self, now: Timestamp) -> Allowance {
         let (mut used, left_of_day) = self.used_on(now);
-        let policies = self.rate.iter().map(|(rate, _)| rate).chain(&self.quota);
-        let policies: Vec<String> = policies.map(|rate| format!("{};w={}", rate.count, rate.per.seconds())).collect();
-        let policy = policies.join(", ");
-        let unlimited = Rate { count: u32::MAX, per: crate::permission::Unit::Second };
-        let of_quota = |count: u64, refused: bool| {
-            let limit = self.quota.unwrap_or(unlimited);
-            let remaining = u64::from(limit.count).saturating_sub(count);
-            let refused_for = refused.then_some(left_of_day);
-            Allowance { limit, of_day: true, remaining, reset: left_of_day, refused_for, policy: policy.clone() }
-        };
         if self.quota.is_some_and(|quota| used.usage.count >= quota.count.into()) {
-            return of_quota(used.usage.count, true);
+            return self.of_quota(used.usage.count, true, left_of_day);
         }
         let Some((rate, limiter)) = &self.rate else {
             used.usage.count += 1;
-            return of_quota(used.usage.count, false);
-        };
-        let allowance = |remaining, reset, refused_for| Allowance {
-            limit: *rate,
-            of_day: false,
-            remaining,
-            reset,
-            refused_for,
-            policy: policy.clone(),
+            return self.of_quota(used.usage.count, false, left_of_day);
         };
         match limiter.check() {
             Ok(state) => {
@@ -115,11 +144,11 @@ impl Meter {
                 let remaining = state.remaining_burst_capacity();
                 let spent = rate.count.saturating_sub(remaining);
                 let each = Duration::from_secs(rate.per.seconds().into()) / rate.count;
-                allowance(remaining.into(), each * spent, None)
+                self.of_rate(*rate, remaining.into(), each * spent, None)
             }
             Err(until) => {
                 let wait = until.wait_time_from(DefaultClock::default().now());
-                allowance(0, wait, Some(wait))
+                self.of_rate(*rate, 0, wait, Some(wait))
             }
         }
     }
@@ -144,36 +173,53 @@ impl Meter {
     pub(in crate::server) async fn pace(&self, lines: usize) {
         let Some((_, limiter)) = &self.rate else { return };
         for _ in 0..lines {
-            while let Err(until) = limiter.check() {
-                rt::time::sleep(until.wait_time_from(DefaultClock::default().now())).await;
+            loop {
+                let wait = match self.spend(0, 1).await {
+                    Ok(Some(spent)) => spent.wait,
+                    Ok(None) => {
+                        let until = limiter.check().err();
+                        until.map_or(Duration::ZERO, |until| until.wait_time_from(DefaultClock::default().now()))
+                    }
+                    // The lines will fail for the same reason.
+                    Err(_) => Duration::ZERO,
+                };
+                if wait.is_zero() {
+                    break;
+                }
+                rt::time::sleep(wait).await;
             }
         }
     }
 
     /// Stops counting the request itself towards the daily quota, because its lines are counted individually.
-    pub(in crate::server) fn count_by_lines(&self) {
+    pub(in crate::server) async fn count_by_lines(&self) {
+        if self.quota.is_some() && !matches!(self.spend(-1, 0).await, Ok(None)) {
+            return;
+        }
         let (mut used, _) = self.used_on(Timestamp::now());
         used.usage.count = used.usage.count.saturating_sub(1);
     }
 
     /// Counts lines of a stream towards the daily quota, as far as it allows. Returns how many were counted, and the
     /// problem to answer the others with.
-    pub(in crate::server) fn count_lines(&self, lines: usize) -> (usize, Option<Problem>) {
+    pub(in crate::server) async fn count_lines(&self, lines: usize) -> (usize, Option<Problem>) {
         let Some(quota) = self.quota else { return (lines, None) };
-        let (mut used, left_of_day) = self.used_on(Timestamp::now());
-        let room = u64::from(quota.count).saturating_sub(used.usage.count);
-        let counted = lines.min(usize::try_from(room).unwrap_or(usize::MAX));
-        used.usage.count += counted as u64;
-        let refused = || {
-            too_many(
-                &format!(
-                    "the daily quota ({quota}) is used up; wait, or ask the administrator for \
-                                            more"
-                ),
-                left_of_day,
-            )
+        let counted = match self.spend(i64::try_from(lines).unwrap_or(i64::MAX), 0).await {
+            Err(problem) => return (0, Some(problem)),
+            Ok(Some(spent)) => usize::try_from(spent.counted).unwrap_or(0),
+            Ok(None) => {
+                let (mut used, _) = self.used_on(Timestamp::now());
+                let room = u64::from(quota.count).saturating_sub(used.usage.count);
+                let counted = lines.min(usize::try_from(room).unwrap_or(usize::MAX));
+                used.usage.count += counted as u64;
+                counted
+            }
         };
-        (counted, (counted < lines).then(refused))
+        let used_up = || {
+            let detail = format!("the daily quota ({quota}) is used up; wait, or ask the administrator for more");
+            too_many(&detail, day_of(Timestamp::now()).1)
+        };
+        (counted, (counted < lines).then(used_up))
     }
 
     /// The usage, if not all of it is on disk; it is considered saved from now on.
@@ -211,7 +257,9 @@ mod tests {
             expires: None,
             created: Timestamp::now(),
         };
-        let meter = Meter::new(&key, None);
+        let folder = tempfile::tempdir().expect("a folder");
+        let catalogue = Arc::new(Catalogue::open_or_create(folder.path()).expect("a catalogue"));
+        let meter = Meter::new(&key, None, &catalogue);
         // Two requests are admitted each day: at midnight, years ahead, back again, and before 1970.
         for now in [
             "2026-03-01T23:59:58Z",

@@ -74,8 +74,8 @@ pub(super) struct Access {
     meters: RwLock<HashMap<String, Arc<Meter>>>,
 }
 
-/// The key that admitted a request, if any, and what it has left.
-type Admitted = Option<(Arc<Key>, Box<Allowance>)>;
+/// The key that admitted a request, if any, and its meter.
+type Admitted = Option<(Arc<Key>, Arc<Meter>)>;
 
 impl Access {
     pub(super) fn new(loopback: bool, hosts: &[String], keyless: Option<Rate>) -> Self {
@@ -84,7 +84,7 @@ impl Access {
     }
 
     /// Admits a request, or says why not.
-    fn admit(&self, catalogue: &Catalogue, request: &ServiceRequest, needs: Needs) -> Result<Admitted, Refusal> {
+    fn admit(&self, catalogue: &Arc<Catalogue>, request: &ServiceRequest, needs: Needs) -> Result<Admitted, Refusal> {
         if needs == Needs::Nothing {
             return Ok(None);
         }
@@ -114,19 +114,8 @@ impl Access {
             request.extensions_mut().insert(Visible(libraries));
         }
         let meter = self.meter(catalogue, &key)?;
-        let allowance = Box::new(meter.count());
-        request.extensions_mut().insert(meter);
-        match allowance.refused_for {
-            None => Ok(Some((key, allowance))),
-            Some(wait) => {
-                let what = if allowance.of_day { "the day's quota" } else { "the rate" };
-                let detail = format!(
-                    "{what} of the key '{}' is used up ({}); wait, or ask the administrator for more",
-                    key.name, allowance.limit
-                );
-                Err(Refusal { problem: Box::new(too_many(&detail, wait)), allowance: Some(allowance) })
-            }
-        }
+        request.extensions_mut().insert(Arc::clone(&meter));
+        Ok(Some((key, meter)))
     }
 
     fn without_key(&self, catalogue: &Catalogue, needs: Needs) -> Result<Admitted, Refusal> {
@@ -151,13 +140,13 @@ impl Access {
     }
 
     /// The meter of a key, shared by all of its successive secrets.
-    fn meter(&self, catalogue: &Catalogue, key: &Key) -> Result<Arc<Meter>, CatalogueError> {
+    fn meter(&self, catalogue: &Arc<Catalogue>, key: &Key) -> Result<Arc<Meter>, CatalogueError> {
         let holds = |meter: &Arc<Meter>| meter.limits() == (key.rate, key.quota);
         let known = self.meters.read().unwrap_or_else(PoisonError::into_inner).get(&key.name).cloned();
         if let Some(known) = known.filter(holds) {
             return Ok(known);
         }
-        let new = Arc::new(Meter::new(key, catalogue.key_usage(&key.name)?));
+        let new = Arc::new(Meter::new(key, catalogue.key_usage(&key.name)?, catalogue));
         let mut meters = self.meters.write().unwrap_or_else(PoisonError::into_inner);
         let meter = meters.entry(key.name.clone()).or_insert_with(|| Arc::clone(&new));
         if !holds(meter) {
@@ -245,9 +234,13 @@ async fn enter(request: ServiceRequest, next: Next<BoxBody>, needs: Option<Needs
         (Needs::Ingest, method) if *method != Method::GET && *method != Method::HEAD => Lane::Changes,
         _ => Lane::Reads,
     });
-    let (mut response, allowance) = match state.access.admit(&state.catalogue, &request, needs) {
+    let admitted = match state.access.admit(&state.catalogue, &request, needs) {
         Ok(None) => return next.call(request).await,
-        Ok(Some((key, allowance))) => {
+        Ok(Some((key, meter))) => counted(&key, &meter).await.map(|allowance| (key, allowance)),
+        Err(refusal) => Err(refusal),
+    };
+    let (mut response, allowance) = match admitted {
+        Ok((key, allowance)) => {
             made_by(&key.name);
             (next.call(request).await?, Some(allowance))
         }
@@ -257,6 +250,18 @@ async fn enter(request: ServiceRequest, next: Next<BoxBody>, needs: Option<Needs
         allowance.tell(response.headers_mut());
     }
     Ok(response)
+}
+
+/// Counts a request of a key, if it is within its limits.
+async fn counted(key: &Key, meter: &Meter) -> Result<Box<Allowance>, Refusal> {
+    let allowance = Box::new(meter.count().await?);
+    let Some(wait) = allowance.refused_for else { return Ok(allowance) };
+    let what = if allowance.of_day { "the day's quota" } else { "the rate" };
+    let detail = format!(
+        "{what} of the key '{}' is used up ({}); wait, or ask the administrator for more",
+        key.name, allowance.limit
+    );
+    Err(Refusal { problem: Box::new(too_many(&detail, wait)), allowance: Some(allowance) })
 }
 
 /// The key that a request came with.

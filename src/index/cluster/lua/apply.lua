@@ -1,6 +1,7 @@
 -- Changes small records and the recipes, together with their entries in the audit log.
--- KEYS: recipes, audit log, ids of finished changes; for each table its sorted keys and its rows
--- ARGV: id of the change, entries kept, recipes before, recipes after (nothing: unchanged), number of rows;
+-- KEYS: recipes, audit log, ids of finished changes, leases; for each table its sorted keys and its rows
+-- ARGV: id of the change, entries kept, recipes before, recipes after (nothing: unchanged), a lease (nothing: none) and the
+--       token that it must have, number of rows;
 --       for each row: index of its table's keys, whether it is put, key, value; then the entries
 local now = tonumber(redis.call('TIME')[1])
 local known = redis.call('ZSCORE', KEYS[3], ARGV[1])
@@ -9,14 +10,17 @@ if known then
     redis.call('ZADD', KEYS[3], now, ARGV[1])
     return 1
 end
+if ARGV[5] ~= '' and string.match(redis.call('HGET', KEYS[4], ARGV[5]) or '', ' (%d+) ') ~= ARGV[6] then
+    return 0
+end
 if ARGV[4] ~= '' then
     if (redis.call('GET', KEYS[1]) or '') ~= ARGV[3] then
         return 0
     end
     redis.call('SET', KEYS[1], ARGV[4])
 end
-local at = 6
-for _ = 1, tonumber(ARGV[5]) do
+local at = 8
+for _ = 1, tonumber(ARGV[7]) do
     local sorted, rows = KEYS[tonumber(ARGV[at])], KEYS[tonumber(ARGV[at]) + 1]
     if ARGV[at + 1] == '1' then
         redis.call('ZADD', sorted, 0, ARGV[at + 2])

@@ -1,17 +1,24 @@
 -- Makes a prepared change visible, all of it at once.
--- KEYS: intents, ids, numbers, book, next state, former state, outbox; the terms it loses, the terms it gets
+-- KEYS: intents, ids, numbers, book, next state, former state, outbox, version of the recipes, turn; the terms it loses,
+--       the terms it gets
 -- ARGV: book, token, how long the rest may take in ms, `replace`, `patch` or `remove`, member in the ids, number,
---       member in the terms, how many terms it loses, entry for the outbox
+--       member in the terms, how many terms it loses, entry for the outbox, version of the recipes that it was planned with,
+--       turn that it was checked in (nothing: none)
+-- Returns the number of the entry; 0 if another server has taken over; -1 if the recipes have changed, or the turn is over.
 local intent = redis.call('HGET', KEYS[1], ARGV[1])
 if not intent or string.sub(intent, 1, 32) ~= ARGV[2] then
-    return {0, 0}
+    return 0
 end
 local generation, phase, number, entry = string.match(intent, '^%x+ %d+ (%d+) (%a) (%d+) (%d+)')
 local time = redis.call('TIME')
 local deadline = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[3]
 if phase == 'a' then
+    if tonumber(redis.call('GET', KEYS[8]) or '0') > tonumber(ARGV[10])
+        or ARGV[11] ~= '' and tonumber(redis.call('GET', KEYS[9]) or '0') > tonumber(ARGV[11]) then
+        return -1
+    end
     if ARGV[4] ~= 'remove' and redis.call('EXISTS', KEYS[5]) == 0 then
-        return {0, 0}
+        return 0
     end
     if ARGV[4] == 'patch' then
         local fields = redis.call('HGETALL', KEYS[5])
@@ -37,8 +44,8 @@ if phase == 'a' then
     if ARGV[4] ~= 'remove' then
         redis.call('HSET', KEYS[4], 'g', generation)
     end
-    local lost = 7 + tonumber(ARGV[8])
-    for i = 8, #KEYS do
+    local lost = 9 + tonumber(ARGV[8])
+    for i = 10, #KEYS do
         if i <= lost then
             redis.call('ZREM', KEYS[i], ARGV[7])
         else
@@ -50,4 +57,4 @@ if phase == 'a' then
 end
 -- Also if it was committed before, and only its answer was lost: WAIT needs something to wait for.
 redis.call('HSET', KEYS[1], ARGV[1], string.format('%s %d %s c %s %s', ARGV[2], deadline, generation, number, entry))
-return {tonumber(entry), deadline}
+return tonumber(entry)

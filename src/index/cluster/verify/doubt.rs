@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use lapidary_gems::Gem;
 
-use super::super::buckets::{Bucket, gem};
+use super::super::buckets::{Bucket, gem_in};
 use super::super::command::Command;
 use super::super::error::answer;
 use super::super::keys::{BookState, Name, split};
@@ -180,5 +180,5 @@ impl Check<'_> {
 
 /// The gem of a posting.
 fn gem_of(recipe: &KnownRecipe, bucket: u64, field: &[u8]) -> Option<Gem> {
-    Some(gem(recipe, bucket, u64::from_be_bytes(*field.first_chunk()?)))
+    Some(gem_in(recipe, bucket, u64::from_be_bytes(*field.first_chunk()?)))
 }

@@ -27,7 +27,7 @@ impl Check<'_> {
                     self.referring(&key, all)?;
                 }
                 Some(Name::Book(state, book)) => self.state(state, book, key)?,
-                Some(Name::Shard(..) | Name::Meta(_)) => {}
+                Some(Name::Shard(..) | Name::Meta(_) | Name::Usage) => {}
                 None => self.faults.add(format!("there is an unknown key {}", String::from_utf8_lossy(&key))),
             }
         }

@@ -27,10 +27,9 @@ use super::command::Command;
 use super::error::answer;
 use super::intent::{Intent, Old, member};
 use super::keys::{BookState, SHARDS, join, shard_of_key};
-use super::meta::Sums;
+use super::meta::{RecipesThen, Sums};
 use crate::index::faults::Faults;
 use crate::index::gem_list;
-use crate::index::recipes::Recipes;
 use crate::index::{AuditFrom, BookNo, Record, StoreError, Term, Watch};
 
 /// Number of books read at a time, with their texts.
@@ -54,7 +53,7 @@ struct Book {
 /// The reasons to doubt and what was counted.
 struct Check<'a> {
     shared: &'a Shared,
-    recipes: Arc<Recipes>,
+    recipes: Arc<RecipesThen>,
     watch: Watch<'a>,
     read: u64,
     to_read: u64,

@@ -3,18 +3,13 @@
 //! A book is locked meanwhile, as for any other change. What refers to a book that does not exist needs no lock, because
 //! numbers are not given again.
 
-use redis::Value;
-
 use super::super::Shared;
-use super::super::buckets::{Posts, Removal};
-use super::super::command::{Command, read};
+use super::super::buckets::Posts;
+use super::super::command::Command;
 use super::super::intent::read_member;
 use super::super::keys::{Name, split};
 use super::{Book, Check, Reference};
 use crate::index::{BookNo, StoreError};
-
-/// How long a repair of a book may take, in ms: less than it stays locked.
-const WINDOW: i64 = 8_000;
 
 /// A generation after all others.
 const LAST: i64 = 1 << 53;
@@ -39,14 +34,13 @@ impl Check<'_> {
     }
 
     fn mend(&mut self, number: BookNo, wrong: &[(Reference, bool)], lost: &mut Vec<String>) -> Result<(), StoreError> {
-        let deadline = self.now()? + WINDOW;
         let Some(book) = self.books(&[number])?.pop().flatten() else {
             if self.exists(number)? {
                 return Ok(());
             }
             let ids = wrong.iter().filter_map(|((_, member), _)| Some(read_member(member)?.0));
             lost.extend(ids.map(|id| format!("the book {id:?} has no record: add it again, unless it was removed")));
-            return self.write(number, None, wrong, Removal { generation: LAST, deadline });
+            return self.write(number, None, wrong, LAST);
         };
         let locked = self.shared.lock(&self.recipes, std::slice::from_ref(&book.record.key), false)?;
         let generation = locked.first().filter(|locked| locked.number == number).map(|locked| locked.generation);
@@ -55,14 +49,14 @@ impl Check<'_> {
             let is_id = |((key, _), _): &&(Reference, bool)| matches!(self.shared.keys.read(key), Some(Name::Shard(_, name)) if name.starts_with("ids:"));
             let ids: Vec<(Reference, bool)> = wrong.iter().filter(is_id).cloned().collect();
             if locked.is_empty() && !ids.is_empty() {
-                self.write(number, Some(&book), &ids, Removal { generation: 0, deadline })?;
+                self.write(number, Some(&book), &ids, 0)?;
                 return self.mend(number, wrong, lost);
             }
             return self.shared.end(&locked);
         };
         let book = self.books(&[number])?.pop().flatten().filter(|book| self.is_whole(book));
         if book.is_some() {
-            self.write(number, book.as_ref(), wrong, Removal { generation, deadline })?;
+            self.write(number, book.as_ref(), wrong, generation)?;
         }
         self.shared.end(&locked)
     }
@@ -72,7 +66,7 @@ impl Check<'_> {
         number: BookNo,
         book: Option<&Book>,
         wrong: &[(Reference, bool)],
-        removal: Removal,
+        generation: i64,
     ) -> Result<(), StoreError> {
         let (mut added, mut removed) = (Posts::new(), Posts::new());
         let mut commands = Vec::new();
@@ -92,19 +86,9 @@ impl Check<'_> {
                 _ => commands.push(Command::new("ZREM", &key, field)),
             }
         }
-        commands.extend(Shared::additions(&added, removal.generation));
-        commands.extend(Shared::removals(&removed, removal));
+        commands.extend(Shared::additions(&added, generation));
+        commands.extend(Shared::doubts(&removed, generation));
         // If a failover loses this, the next verification finds it again.
         self.shared.client.write_loosely(&commands).map(drop)
-    }
-
-    /// The earliest time of any node, in ms.
-    fn now(&self) -> Result<i64, StoreError> {
-        let times = self.shared.client.on_each_primary(&redis::cmd("TIME"))?.into_iter();
-        let times = times.filter_map(|(_, time): (String, Value)| {
-            let (seconds, micros) = read::<(i64, i64)>(time)?;
-            Some(seconds * 1000 + micros / 1000)
-        });
-        Ok(times.min().unwrap_or(0))
     }
 }

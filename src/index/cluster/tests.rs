@@ -1,0 +1,407 @@
+//! What happens when servers end, stop or come too late between two steps, on real nodes.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::{scope, sleep};
+use std::time::Duration;
+
+use lapidary_gems::{Gem, PlacedGem};
+
+use self::nodes::Nodes;
+use super::buckets::Posts;
+use super::change::{Committed, Plan};
+use super::keys::slot;
+use super::*;
+use crate::description::Description;
+use crate::index::{AuditFrom, BookNo, Limits, Rights, Standing, UNWATCHED};
+
+#[path = "../../../tests/common/cluster.rs"]
+#[allow(dead_code, reason = "some of it is for other tests")]
+mod nodes;
+
+/// The cluster that the tests share, unless they stop its nodes.
+fn shared_nodes() -> Option<&'static Nodes> {
+    static NODES: OnceLock<Option<Nodes>> = OnceLock::new();
+    NODES.get_or_init(|| Nodes::start(3, 1)).as_ref()
+}
+
+/// Some servers of a new catalogue with one recipe.
+fn servers<const N: usize>() -> Option<[ClusterStore; N]> {
+    static CATALOGUES: AtomicU32 = AtomicU32::new(0);
+    let prefix = format!("inner{}", CATALOGUES.fetch_add(1, Ordering::Relaxed));
+    let address: ClusterAddress = format!("redis://{}/{prefix}", shared_nodes()?.addresses).parse().unwrap();
+    let servers = [(); N].map(|()| ClusterStore::open(&address).unwrap());
+    servers[0].add_recipe(&Actor::Local, &Recipe::documented()).unwrap();
+    Some(servers)
+}
+
+fn name() -> RecipeName {
+    Recipe::documented().name().clone()
+}
+
+fn key(id: &str) -> BookKey {
+    BookKey { library: "lib".parse().unwrap(), id: id.parse().unwrap() }
+}
+
+/// One gem of each bucket in turn.
+fn gem(i: u64) -> Gem {
+    Gem((i + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - Recipe::documented().gem_bits()))
+}
+
+fn book(id: &str, gems: impl IntoIterator<Item = u64>) -> NewBook {
+    let gems: Vec<PlacedGem> = gems.into_iter().map(|i| PlacedGem { gem: gem(i), place: None }).collect();
+    let digest = format!("{:0>32}{:0>32}", gems.first().map_or(0, |first| first.gem.0), gems.len());
+    let record = Record {
+        key: key(id),
+        rights: Rights::Protected,
+        description: Description { title: Some(format!("from {}", gems.len())), ..Description::default() },
+        digest,
+        clean_digest: None,
+        bytes: 1000,
+        clean: None,
+        text_kept: false,
+        gems: [(name(), gems.len() as u32)].into(),
+        changed: jiff::Timestamp::UNIX_EPOCH,
+        standing: Standing::default(),
+    };
+    let gems = [(name(), gems)].into();
+    NewBook { record, gems, folds: Vec::new(), text: None, allow_empty: true, complete: false, turn: None }
+}
+
+const ALL: Limits<'_> = Limits { cap: 99, fewest: 1, library: None };
+
+/// How many of these gems each book has, by id, and how many books each gem has.
+fn tally(store: &ClusterStore, gems: impl IntoIterator<Item = u64>) -> (BTreeMap<String, u32>, u32) {
+    let snapshot = store.snapshot();
+    let gems: Vec<Gem> = gems.into_iter().map(gem).collect();
+    let Some(tally) = snapshot.tally(&name(), &gems, ALL).unwrap().libraries.pop() else { return Default::default() };
+    let numbers: Vec<BookNo> = tally.books.iter().map(|(book, _)| *book).collect();
+    let records = snapshot.fetch(&numbers).unwrap();
+    let ids = records.into_iter().map(|record| record.unwrap().key.id.to_string());
+    (ids.zip(tally.books.iter().map(|(_, count)| *count)).collect(), tally.holders.iter().map(|(_, count)| count).sum())
+}
+
+/// A change of a book that is made step by step.
+struct Change<'a> {
+    shared: &'a Shared,
+    recipes: Arc<RecipesThen>,
+    plans: Vec<Plan>,
+    committed: Committed,
+}
+
+/// The steps after the first, which locks the book.
+const STEPS: [&str; 6] = ["begin", "stage", "add", "commit", "tell", "doubt"];
+const COMMIT: usize = 3;
+
+impl<'a> Change<'a> {
+    /// Begins to put a book, or to remove it.
+    fn begin(store: &'a ClusterStore, id: &str, new: Option<NewBook>) -> Self {
+        let shared: &Shared = &store.shared;
+        let recipes = shared.recipes().unwrap();
+        let book = shared.lock(&recipes, &[key(id)], new.is_some()).unwrap().pop().unwrap();
+        let plan = match new {
+            Some(new) => shared.plan_put(&Actor::Local, &recipes, new, &book, true).unwrap()(book),
+            None => shared.plan_removal(&Actor::Local, &recipes, book).unwrap().unwrap(),
+        };
+        Self { shared, recipes, plans: vec![plan], committed: Committed::default() }
+    }
+
+    /// Makes a step.
+    fn step(&mut self, step: &str) -> Result<(), StoreError> {
+        match step {
+            "begin" => Ok(()),
+            "stage" => self.shared.stage(&self.plans),
+            "add" => self.shared.add(&self.plans).map(drop),
+            "commit" => {
+                self.committed = self.shared.commit(&self.recipes, std::mem::take(&mut self.plans))?;
+                Ok(())
+            }
+            "tell" => self.shared.tell(std::mem::take(&mut self.committed.outgoing)),
+            _ => self.shared.doubt(&self.committed.done),
+        }
+    }
+}
+
+/// Makes all intents so old that they are taken over, and takes them over.
+fn expire(store: &ClusterStore) {
+    let shared = &store.shared;
+    for shard in 0..keys::SHARDS {
+        let intents = shared.keys.shard(shard, "intents");
+        let all = shared.read_one(Command::bare("HGETALL", &intents)).unwrap();
+        for (field, intent) in answer::<HashMap<Vec<u8>, String>>(shared.address(), all).unwrap() {
+            let mut words: Vec<&str> = intent.split(' ').collect();
+            if words.len() > 1 {
+                words[1] = "1";
+                let old = words.join(" ");
+                shared.write_one(Command::new("HSET", &intents, (field, old))).unwrap();
+            }
+        }
+    }
+    shared.sweep().unwrap();
+}
+
+/// Makes all doubts so old that a merge settles them, and merges.
+fn settle(store: &ClusterStore) {
+    let shared = &store.shared;
+    for bucket in shared.bucket_keys(0).unwrap() {
+        let all = shared.read_one(Command::bare("HGETALL", &bucket)).unwrap();
+        for (field, value) in answer::<HashMap<Vec<u8>, Vec<u8>>>(shared.address(), all).unwrap() {
+            if field.len() == 12 && value[0] == b'-' {
+                let old = format!("{} 1", str::from_utf8(&value).unwrap().split(' ').next().unwrap());
+                shared.write_one(Command::new("HSET", &bucket, (field, old))).unwrap();
+            }
+        }
+    }
+    store.compact(UNWATCHED).unwrap();
+}
+
+/// All fields of all buckets that are not lists.
+fn changes_left(store: &ClusterStore) -> usize {
+    let shared = &store.shared;
+    let buckets = shared.bucket_keys(0).unwrap();
+    let reads: Vec<Command> = buckets.iter().map(|bucket| Command::bare("HKEYS", bucket)).collect();
+    let fields = shared.client.read(&reads).unwrap().into_iter();
+    fields
+        .flat_map(|fields| answer::<Vec<Vec<u8>>>(shared.address(), fields).unwrap())
+        .filter(|f| f.len() == 12)
+        .count()
+}
+
+#[test]
+fn a_change_that_is_abandoned_between_two_steps_is_completed_or_taken_back() {
+    let Some([store, other]) = servers() else { return };
+    let (old, new) = (0..10, 5..20);
+    // A book for each kind of change and each step.
+    let kinds = ["added", "replaced", "removed"];
+    let id = |kind: &str, step: usize| format!("{kind} {}", STEPS[step]);
+    let all: Vec<(&str, usize)> =
+        kinds.iter().flat_map(|kind| (0..STEPS.len()).map(move |step| (*kind, step))).collect();
+    let there = all.iter().filter(|(kind, _)| *kind != "added");
+    store.put(&Actor::Local, there.clone().map(|(kind, step)| book(&id(kind, *step), old.clone())).collect()).unwrap();
+    let told = store.last_audited().unwrap();
+    // What is to be seen: how many of the old and of the new gems each book has.
+    let has = |kind: &str, committed: bool| match (kind, committed) {
+        ("added", false) | ("removed", true) => None,
+        ("replaced" | "removed", false) => Some([10, 5]),
+        _ => Some([5, 15]),
+    };
+    let seen = |committed: &dyn Fn(usize) -> bool| {
+        for (i, gems) in [old.clone(), new.clone()].into_iter().enumerate() {
+            let expected: BTreeMap<String, u32> = all
+                .iter()
+                .filter_map(|(kind, step)| Some((id(kind, *step), has(kind, committed(*step))?[i])))
+                .collect();
+            assert_eq!(tally(&other, gems).0, expected);
+        }
+        let snapshot = other.snapshot();
+        for (kind, step) in &all {
+            let (id, expected) = (id(kind, *step), has(kind, committed(*step)));
+            let number = snapshot.find(&key(&id)).unwrap();
+            let record = number.and_then(|number| snapshot.fetch(&[number]).unwrap().pop().unwrap());
+            let digest = record.map(|record| record.digest);
+            let is = expected.map(|[of_old, _]| if of_old == 10 { old.clone() } else { new.clone() });
+            assert_eq!(digest, is.clone().map(|gems| book(&id, gems).record.digest), "{id}");
+            if let Some(gems) = is {
+                let found = snapshot.with_digest(&book(&id, gems).record.digest, ALL).unwrap();
+                assert!(found.contains(&number.unwrap()), "{id}");
+            }
+        }
+    };
+    let mut begun: Vec<(usize, Change<'_>)> = Vec::new();
+    for (kind, last) in &all {
+        let id = id(kind, *last);
+        begun.push((*last, Change::begin(&store, &id, (*kind != "removed").then(|| book(&id, new.clone())))));
+    }
+    for (step, name) in STEPS.iter().enumerate() {
+        for (_, change) in begun.iter_mut().filter(|(last, _)| step <= *last) {
+            change.step(name).unwrap();
+        }
+        seen(&|last| step.min(last) >= COMMIT);
+    }
+    // The server is gone. Another one finds what it has left, but not before its time.
+    other.shared.sweep().unwrap();
+    seen(&|last| last >= COMMIT);
+    let locked = all.len() * 2;
+    let intents = |store: &ClusterStore| -> usize {
+        let count = |shard| {
+            let fields = store.shared.read_one(Command::bare("HLEN", &store.shared.keys.shard(shard, "intents")));
+            answer::<usize>(store.shared.address(), fields.unwrap()).unwrap()
+        };
+        (0..keys::SHARDS).map(count).sum()
+    };
+    assert!(intents(&other) <= locked && intents(&other) > all.len());
+    expire(&other);
+    seen(&|last| last >= COMMIT);
+    // Each change that was made is in the audit log and in the totals, once.
+    let entries = other.audit(AuditFrom::Behind(told), 99).unwrap();
+    assert_eq!(entries.len(), kinds.len() * (STEPS.len() - COMMIT));
+    let summary = other.snapshot().library(&"lib".parse().unwrap()).unwrap().unwrap();
+    assert_eq!(summary.books, (COMMIT + STEPS.len() + COMMIT) as u64);
+    // Nothing is left of them, and everything can be changed again.
+    settle(&other);
+    assert_eq!(changes_left(&other), 0);
+    let (counted, holders) = tally(&other, 0..20);
+    assert_eq!(counted.values().sum::<u32>(), holders);
+    let states = other
+        .shared
+        .client
+        .on_each_primary(redis::cmd("KEYS").arg(format!("{}*}}[nf]:*", other.shared.address().prefix)));
+    for (_, keys) in states.unwrap() {
+        assert_eq!(answer::<Vec<String>>(other.shared.address(), keys).unwrap(), [] as [&str; 0]);
+    }
+    // Whoever made them comes back too late, and changes nothing.
+    for (last, change) in &mut begun {
+        for name in &STEPS[*last + 1..] {
+            let _ = change.step(name);
+        }
+    }
+    seen(&|last| last >= COMMIT);
+    settle(&other);
+    seen(&|last| last >= COMMIT);
+    assert_eq!(other.last_audited().unwrap(), told + entries.len() as u64);
+    other.put(&Actor::Local, all.iter().map(|(kind, step)| book(&id(kind, *step), 0..3)).collect()).unwrap();
+    assert_eq!(tally(&other, 0..20).0.values().sum::<u32>(), 3 * all.len() as u32);
+}
+
+#[test]
+fn a_check_finds_a_book_that_is_replaced_while_it_reads() {
+    let Some([store, other]) = servers() else { return };
+    let (old, new) = (0..10, 10..20);
+    for replacing in [true, false] {
+        store.put(&Actor::Local, vec![book("1", old.clone())]).unwrap();
+        store.compact(UNWATCHED).unwrap();
+        // It has read the buckets of the new gems when the book is replaced, and then reads those of the old ones.
+        let snapshot = ClusterSnapshot::new(&other.shared);
+        let recipes = other.shared.recipes().unwrap();
+        let recipe = recipes.named(&name()).unwrap();
+        let [first, second] = [new.clone(), old.clone()].map(|gems| gems.map(gem).collect());
+        let mut lists = tally::read_lists(&snapshot, recipe, &first).unwrap();
+        if replacing {
+            store.put(&Actor::Local, vec![book("1", new.clone())]).unwrap();
+            store.compact(UNWATCHED).unwrap();
+        }
+        lists.extend(tally::read_lists(&snapshot, recipe, &second).unwrap());
+        lists.sort_by_key(|(gem, _)| *gem);
+        let counts = tally::count(&other.shared, lists, None, 99).unwrap();
+        let gems: Vec<Gem> = (0..20).map(gem).collect();
+        let asked = gems.iter().copied().collect();
+        let tally = tally::by_library(&snapshot, recipe, &gems, &asked, counts, 8).unwrap();
+        let [library] = tally.libraries.as_slice() else { panic!("the book is not found: {replacing}") };
+        assert_eq!(library.books.iter().map(|(_, count)| *count).collect::<Vec<_>>(), [10]);
+        // Doubts that are settled leave nothing behind.
+        settle(&store);
+        assert_eq!(changes_left(&store), 0);
+        assert_eq!(store.remove(&Actor::Local, &[key("1")]).unwrap(), [true]);
+        settle(&store);
+        assert!(store.shared.bucket_keys(0).unwrap().is_empty());
+    }
+}
+
+#[test]
+fn a_removal_that_arrives_too_late_removes_nothing() {
+    let Some([store, other]) = servers() else { return };
+    let put = |gems| store.put(&Actor::Local, vec![book("1", gems)]).unwrap();
+    put(0..10);
+    settle(&store);
+    let mut change = Change::begin(&other, "1", Some(book("1", 5..15)));
+    let (removed, generation): (Posts, i64) = (change.plans[0].removed.clone(), change.plans[0].book.generation);
+    for step in STEPS {
+        change.step(step).unwrap();
+    }
+    expire(&store);
+    // The gems come back, and are merged.
+    put(0..10);
+    settle(&store);
+    for old in [false, true] {
+        // A copy of the removal was on its way for long.
+        other.shared.doubt_posts(std::iter::once((&removed, generation))).unwrap();
+        assert_eq!(tally(&store, 0..10), ([("1".to_owned(), 10)].into(), 10));
+        if old {
+            settle(&store);
+        } else {
+            store.compact(UNWATCHED).unwrap();
+        }
+        assert_eq!(tally(&store, 0..10), ([("1".to_owned(), 10)].into(), 10));
+    }
+    assert_eq!(changes_left(&store), 0);
+    // Nor while the change that brings them back is being made, and they are merged already.
+    put(5..15);
+    settle(&store);
+    let mut change = Change::begin(&other, "1", Some(book("1", 0..10)));
+    for step in &STEPS[..COMMIT] {
+        change.step(step).unwrap();
+    }
+    store.compact(UNWATCHED).unwrap();
+    other.shared.doubt_posts(std::iter::once((&removed, generation))).unwrap();
+    settle(&store);
+    for step in &STEPS[COMMIT..] {
+        change.step(step).unwrap();
+    }
+    assert_eq!(tally(&store, 0..10).0, [("1".to_owned(), 10)].into());
+}
+
+#[test]
+fn a_book_is_not_changed_by_recipes_that_were_changed_meanwhile() {
+    let Some([store, other]) = servers() else { return };
+    let whole = |id: &str| NewBook { complete: true, ..book(id, 0..10) };
+    let mut change = Change::begin(&other, "1", Some(whole("1")));
+    change.step("stage").unwrap();
+    change.step("add").unwrap();
+    let released = Recipe::released();
+    store.add_recipe(&Actor::Local, &released).unwrap();
+    let plans = std::mem::take(&mut change.plans);
+    assert!(matches!(other.shared.make(&change.recipes, plans), Err(StoreError::Changed(_))));
+    assert_eq!(tally(&store, 0..10), Default::default());
+    // It is taken back at once, so it can be repeated. But its gems were computed without the new recipe.
+    assert!(matches!(other.put(&Actor::Local, vec![whole("1")]), Err(StoreError::Changed(_))));
+    other.put(&Actor::Local, vec![book("1", 0..10)]).unwrap();
+    assert_eq!(store.make_default(&Actor::Local, released.name(), false).unwrap(), 1);
+    // A recipe that is being dropped gets no more gems, even from a server that did not know.
+    let late = |id: &str| {
+        let mut new = book(id, 0..3);
+        new.gems.insert(released.name().clone(), vec![PlacedGem { gem: Gem(7), place: None }]);
+        new.record.gems = new.gems.iter().map(|(name, gems)| (name.clone(), gems.len() as u32)).collect();
+        new
+    };
+    let mut change = Change::begin(&other, "2", Some(late("2")));
+    change.step("stage").unwrap();
+    change.step("add").unwrap();
+    store.drop_recipe(&Actor::Local, released.name(), crate::index::UNWATCHED).unwrap();
+    let plans = std::mem::take(&mut change.plans);
+    assert!(matches!(other.shared.make(&change.recipes, plans), Err(StoreError::Changed(_))));
+    assert_eq!(other.snapshot().find(&key("2")).unwrap(), None);
+    assert_eq!(other.snapshot().recipes().len(), 1);
+    // One that comes back has no gems.
+    store.add_recipe(&Actor::Local, &released).unwrap();
+    assert_eq!(store.snapshot().coverage(released.name()).unwrap().lacking(), 1);
+}
+
+#[test]
+fn what_a_primary_says_that_was_replaced_is_not_believed() {
+    let Some(nodes) = Nodes::start(3, 1) else { return };
+    let address: ClusterAddress = format!("redis://{}", nodes.addresses).parse().unwrap();
+    // Without anyone who looks around by itself.
+    let [writer, reader] = [(); 2].map(|()| Client::connect(&address, scripts::all()).unwrap());
+    let (key, node) = (b"some key".as_slice(), |client: &Client| client.node(slot(b"some key")));
+    writer.write(&[Command::new("SET", key, "old")]).unwrap();
+    let old = node(&reader);
+    assert_eq!(reader.read_now(&[Command::bare("GET", key)]).unwrap(), [Value::BulkString(b"old".into())]);
+    let index = nodes.addresses.split(',').position(|address| Some(address) == old.as_deref()).unwrap();
+    nodes.signal(index, "-STOP");
+    while node(&writer).is_none_or(|node| Some(node) == old) {
+        sleep(Duration::from_millis(100));
+        let _ = writer.look_around();
+    }
+    writer.write_loosely(&[Command::new("SET", key, "new")]).unwrap();
+    assert_eq!(node(&reader), old);
+    let read = scope(|scope| {
+        let read = scope.spawn(|| reader.read_now(&[Command::bare("GET", key)]).unwrap());
+        // It gets the question while it is stopped, and answers before it knows.
+        sleep(Duration::from_millis(300));
+        nodes.signal(index, "-CONT");
+        read.join().unwrap()
+    });
+    assert_eq!(read, [Value::BulkString(b"new".into())]);
+    assert_ne!(node(&reader), old);
+}

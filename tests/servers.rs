@@ -1,0 +1,221 @@
+//! Several servers that share one catalogue in a cluster.
+
+mod common;
+
+use std::path::Path;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::{scope, sleep};
+use std::time::{Duration, Instant};
+
+use common::cluster::Nodes;
+use common::hook::Hook;
+use common::{Server, prose, run};
+use serde_json::{Value, json};
+use ureq::Agent;
+
+/// The address of a new catalogue.
+fn catalogue() -> Option<String> {
+    static NODES: OnceLock<Option<Nodes>> = OnceLock::new();
+    static CATALOGUES: AtomicU32 = AtomicU32::new(0);
+    let nodes = NODES.get_or_init(|| Nodes::start(3, 1)).as_ref()?;
+    Some(format!("redis://{}/servers{}", nodes.addresses, CATALOGUES.fetch_add(1, Ordering::Relaxed)))
+}
+
+/// Two servers of a new catalogue.
+fn servers(options: &str) -> Option<[Server; 2]> {
+    let store = catalogue()?;
+    Some([(); 2].map(|()| Server::start_on_with(options, &store)))
+}
+
+fn agent() -> Agent {
+    Agent::config_builder()
+        .http_status_as_error(false)
+        .timeout_global(Some(Duration::from_secs(60)))
+        .build()
+        .new_agent()
+}
+
+/// Sends JSON, with a key if there is one. Returns the status and the answer.
+fn send(server: &Server, key: &str, method: &str, path: &str, body: &Value) -> (u16, Value) {
+    let url = format!("{}{path}", server.url);
+    let bearer = format!("Bearer {key}");
+    let answer = match method {
+        "GET" => agent().get(url).header("Authorization", bearer).call(),
+        "DELETE" => agent().delete(url).header("Authorization", bearer).call(),
+        "PUT" => agent().put(url).header("Authorization", bearer).send_json(body),
+        _ => agent().post(url).header("Authorization", bearer).send_json(body),
+    };
+    let mut answer = answer.unwrap();
+    (answer.status().as_u16(), answer.body_mut().read_json().unwrap_or_default())
+}
+
+/// Waits until something holds.
+fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let since = Instant::now();
+    while !holds() {
+        assert!(since.elapsed() < Duration::from_secs(60), "{what}");
+        sleep(Duration::from_millis(50));
+    }
+}
+
+fn put(server: &Server, path: &str, text: &str) -> (u16, Value) {
+    let path = format!("/v1/libraries/lib/books/{path}");
+    send(server, "", "PUT", &path, &json!({ "rights": "protected", "text": text }))
+}
+
+fn books(server: &Server) -> usize {
+    let (status, page) = send(server, "", "GET", "/v1/libraries/lib/books", &Value::Null);
+    if status == 404 { 0 } else { page["books"].as_array().unwrap().len() }
+}
+
+#[test]
+fn of_twin_uploads_through_two_servers_one_is_added() {
+    const CLIENTS: usize = 16;
+    let Some(servers) = servers("") else { return };
+    for round in 0..3 {
+        let text = prose(round, 600);
+        let statuses: Vec<u16> = scope(|scope| {
+            let upload = |client: usize| {
+                let (server, text) = (&servers[client % 2], &text);
+                scope.spawn(move || put(server, &format!("{round}-{client}?unless=protected"), text).0)
+            };
+            let uploads: Vec<_> = (0..CLIENTS).map(upload).collect();
+            uploads.into_iter().map(|upload| upload.join().unwrap()).collect()
+        });
+        let count = |status| statuses.iter().filter(|found| **found == status).count();
+        assert_eq!((count(201), count(409)), (1, CLIENTS - 1), "{statuses:?}");
+        assert_eq!(books(&servers[1]), round as usize + 1);
+    }
+    // A server that ends in the middle of it holds up nobody for long, and leaves no twin.
+    let [killed, other] = servers;
+    let text = prose(9, 600);
+    scope(|scope| {
+        for client in 0..4 {
+            let (url, text) = (format!("{}/v1/libraries/lib/books/x{client}?unless=protected", killed.url), &text);
+            scope.spawn(move || agent().put(url).send_json(json!({ "rights": "protected", "text": text })).is_ok());
+        }
+        sleep(Duration::from_millis(20));
+        drop(killed);
+    });
+    until("the gate opens again", || matches!(put(&other, "last?unless=protected", &text).0, 201 | 409));
+    sleep(Duration::from_millis(100));
+    assert_eq!(books(&other), 4);
+}
+
+#[test]
+fn keys_and_allow_lists_are_those_of_all_servers() {
+    let Some([first, second]) = servers("") else { return };
+    let text = prose(1, 600);
+    assert_eq!(put(&first, "1", &text).0, 201);
+    let check = |server: &Server, key: &str| send(server, key, "POST", "/v1/checks", &json!({ "text": text }));
+    assert_eq!(check(&second, "").1["verdict"], "protected");
+    let made = |server: &Server, key: &str, name: &str, role: &str| {
+        let (status, made) = send(server, key, "POST", "/v1/keys", &json!({ "name": name, "role": role }));
+        assert_eq!(status, 201, "{made}");
+        made["secret"].as_str().unwrap().to_owned()
+    };
+    let admin = made(&first, "", "admin", "admin");
+    until("keys are needed everywhere", || check(&second, "").0 == 401);
+    until("the key is known everywhere", || check(&second, &admin).0 == 200);
+    let shop = made(&second, &admin, "shop", "check");
+    until("the key is known everywhere", || check(&first, &shop).0 == 200);
+    let twin = send(&first, &admin, "POST", "/v1/keys", &json!({ "name": "shop", "role": "check" }));
+    assert_eq!((twin.0, &twin.1["code"]), (409, &json!("key_exists")));
+    let allowed = send(&second, &admin, "PUT", "/v1/allow/it", &json!({ "text": text }));
+    assert_eq!(allowed.0, 201, "{}", allowed.1);
+    until("what is allowed is allowed everywhere", || check(&first, &shop).1["verdict"] == "unknown");
+    assert_eq!(send(&first, &admin, "DELETE", "/v1/allow/it", &Value::Null).0, 204);
+    until("what is forbidden is forbidden everywhere", || check(&second, &shop).1["verdict"] == "protected");
+    // A revoked key stays revoked, also when another server that knew it notes how often it was used.
+    assert_eq!(send(&first, &admin, "DELETE", "/v1/keys/shop", &Value::Null).0, 204);
+    until("the key is revoked everywhere", || check(&second, &shop).0 == 401);
+    sleep(Duration::from_secs(3));
+    let (_, keys) = send(&first, &admin, "GET", "/v1/keys", &Value::Null);
+    assert!(!keys.to_string().contains("shop"), "{keys}");
+}
+
+#[test]
+fn limits_are_those_of_all_servers_together() {
+    let Some(servers) = servers("") else { return };
+    let new = |name: &str, limits: Value| {
+        let mut new = json!({ "name": name, "role": if limits.is_null() { "admin" } else { "check" } });
+        new.as_object_mut().unwrap().extend(limits.as_object().cloned().unwrap_or_default());
+        new
+    };
+    let (_, admin) = send(&servers[0], "", "POST", "/v1/keys", &new("admin", Value::Null));
+    let admin = admin["secret"].as_str().unwrap();
+    for limits in [json!({ "quota": "30/day" }), json!({ "rate": "30/h" })] {
+        let (status, made) = send(&servers[0], admin, "POST", "/v1/keys", &new(&limits.to_string(), limits.clone()));
+        assert_eq!(status, 201, "{made}");
+        let key = made["secret"].as_str().unwrap();
+        let check = |server: usize| send(&servers[server], key, "POST", "/v1/checks", &json!({ "gems": [1] })).0;
+        until("the key is known everywhere", || check(1) != 401);
+        let statuses: Vec<u16> = scope(|scope| {
+            let check = &check;
+            let some = (0..8).map(|client| scope.spawn(move || (0..10).map(|_| check(client % 2)).collect::<Vec<_>>()));
+            let all: Vec<_> = some.collect();
+            all.into_iter().flat_map(|some| some.join().unwrap()).collect()
+        });
+        let allowed = statuses.iter().filter(|status| **status != 429).count();
+        assert!((27..=33).contains(&(allowed + 1)), "{limits}: {statuses:?}");
+    }
+}
+
+#[test]
+fn a_job_goes_on_in_another_server() {
+    let Some([first, second]) = servers("") else { return };
+    let text = prose(1, 600);
+    assert_eq!(put(&first, "1", &text).0, 201);
+    let post = |server: &Server, path: &str, body: Value| send(server, "", "POST", path, &body);
+    let state = |server: &Server, id: u64| {
+        let (_, job) = send(server, "", "GET", &format!("/v1/jobs/{id}"), &Value::Null);
+        job["state"].as_str().unwrap_or_default().to_owned()
+    };
+    // The job waits for texts, so it does not end by itself.
+    let waits = json!({ "kind": "reindex", "recipe": "documented", "from": "sources" });
+    let (status, job) = post(&first, "/v1/jobs", waits.clone());
+    assert_eq!((status, &job["id"]), (202, &json!(1)), "{job}");
+    for server in [&first, &second] {
+        let (status, problem) = post(server, "/v1/jobs", waits.clone());
+        assert_eq!((status, &problem["code"]), (409, &json!("job_runs")), "{problem}");
+    }
+    // Anyone can cancel it, and it stays cancelled.
+    assert_eq!(send(&second, "", "DELETE", "/v1/jobs/1", &Value::Null).0, 202);
+    until("it ends where it runs", || state(&first, 1) == "cancelled");
+    let (status, job) = post(&first, "/v1/jobs", waits);
+    assert_eq!((status, &job["id"]), (202, &json!(2)), "{job}");
+    drop(first);
+    let recut = |text: &str| {
+        let url = format!("{}/v1/libraries/lib/recut/1", second.url);
+        agent().post(url).content_type("text/plain").send(text).unwrap().status().as_u16()
+    };
+    until("the recipe is there", || recut(&text) == 200);
+    until("the other server completes it", || state(&second, 2) == "done");
+    assert_eq!(state(&second, 1), "cancelled");
+    let (_, all) = send(&second, "", "GET", "/v1/stats", &Value::Null);
+    assert_eq!(all["recipes"][0]["recipe"], "documented", "{all}");
+}
+
+#[test]
+fn one_server_delivers_events() {
+    let Some([first, second]) = servers("--private-webhooks") else { return };
+    let hook = Hook::new(&["200 OK"]);
+    run(&format!("webhooks set --server {} --library lib {}", first.url, hook.url), &[] as &[&Path]).expect(0);
+    let text = prose(1, 600);
+    assert_eq!(put(&first, "1", &text).0, 201);
+    assert_eq!(put(&second, "2", &text).0, 201);
+    let of = |event: Value| event["data"]["book"]["id"].as_str().unwrap().to_owned();
+    let mut came: Vec<String> = vec![of(hook.next().json())];
+    // The first book matches only if the second was there when it was its turn.
+    if came == ["1"] {
+        came.push(of(hook.next().json()));
+    }
+    assert_eq!(came.last().unwrap(), "2");
+    hook.is_left_alone();
+    // If it ends, the other one goes on.
+    drop(first);
+    assert_eq!(put(&second, "3", &text).0, 201);
+    assert_eq!(of(hook.next().json()), "3");
+    hook.is_left_alone();
+}
