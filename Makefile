@@ -12,7 +12,7 @@ test: ## Run all tests
 lint: ## Check formatting, clippy and documentation; warnings are errors
 	cargo fmt --all --check
 	$(BUILD) clippy --release --locked --all-targets -- -D warnings
-	$(BUILD) clippy --release --locked --bench index --bench layouts --bench soak --bench attack -- -D warnings
+	$(BUILD) clippy --release --locked --bench index --bench layouts --bench soak --bench attack --bench duplicates -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(BUILD) doc --release --locked --no-deps
 
 guides: build ## Run the commands of the guides

@@ -92,5 +92,5 @@ fn book(number: u32) -> NewBook {
         changed: Timestamp::now(),
         standing: Standing::default(),
     };
-    NewBook { record, gems, folds: Vec::new(), text: None, allow_empty: true }
+    NewBook { record, gems, folds: Vec::new(), text: None, allow_empty: true, complete: false, turn: None }
 }
