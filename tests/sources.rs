@@ -183,6 +183,11 @@ fn a_folder_is_followed() {
     folder.file("books/deep/b.txt", prose(2, 600));
     harvest.run();
     assert_eq!(checked(prose(2, 600))["verdict"], "protected", "it is there again");
+
+    fs::rename(&books, folder.path("elsewhere")).expect("it is there");
+    fs::create_dir(&books).expect("a folder");
+    assert_eq!(harvest.run(), (0, 0, 0, 0));
+    assert_eq!(checked(prose(2, 600))["verdict"], "protected", "an empty list disables nothing");
 }
 
 #[test]

@@ -6,9 +6,9 @@
 //! ```
 //!
 //! A [`Source`] says where the books are and what rights they have. Its [`Kind`] knows how to read its pages, each of which
-//! lists books and other pages ([`Entry`]). The [frontier](frontier) keeps in the store what is to be fetched and what was
-//! seen, so that a harvest that is stopped at any moment goes on where it was. [`Web`](web::Web) is the only one to send
-//! requests, and keeps to the rules of good manners.
+//! lists books and other pages ([`Entry`]). The frontier (`frontier.rs`) keeps in the store what is to be fetched and what
+//! was seen, so that a harvest that is stopped at any moment goes on where it was. Only `web.rs` sends requests, and
+//! keeps to the rules of good manners.
 
 mod books;
 mod feed;

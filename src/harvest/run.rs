@@ -380,7 +380,10 @@ impl<'c> Harvest<'c> {
     /// Ends a run whose queue is empty. What a complete list no longer has is gone.
     fn finish(mut self) -> Result<Tally, HarvestError> {
         let mut after = None;
-        while self.source.kind.lists_all() && !self.state.incomplete {
+        // An empty list is a fault of the source rather than the loss of all its books.
+        let Tally { fetched, unchanged, .. } = *self.tally();
+        let is_whole = self.source.kind.lists_all() && !self.state.incomplete && fetched + unchanged > 0;
+        while is_whole {
             let known = self.frontier.known_after(after.as_deref(), ROWS)?;
             let Some((last, _)) = known.last() else { break };
             after = Some(last.clone());
