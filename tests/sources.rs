@@ -398,6 +398,22 @@ fn manners() {
     let (fetched, _, unchanged, _) = harvest.run();
     assert_eq!((fetched, unchanged), (1, 2), "the server says that book 0 is as it was");
 
+    // Credentials go to the source itself, and to no other server.
+    let other = Site::new();
+    site.set("/other.txt", moved(&format!("{}/book9.txt", other.url)));
+    other.set("/book9.txt", found(prose(9, 600)));
+    site.set("/list.txt", found(format!("{}/other.txt", site.url)));
+    let folder = Folder::new();
+    let secret = folder.file("secret", "me:password");
+    let options = format!("--allow-private --credentials {}", secret.display());
+    let harvest = Harvest::new("sitemap", &format!("{}/list.txt", site.url), &options);
+    assert_eq!(harvest.run(), (1, 1, 0, 0));
+    let has =
+        |site: &Site| site.asked.lock().expect("no panic").iter().any(|head| head.contains("Basic bWU6cGFzc3dvcmQ="));
+    assert!(has(&site) && !has(&other));
+    assert!(!harvest.summary().to_string().contains("password"));
+    site.set("/list.txt", site.list(0..5));
+
     // Without a contact, or at an address of this machine, nothing is sent.
     let folder = Folder::new();
     let refused = run(&add("feed", "https://example.org/feed", ""), &[folder.data()]).expect(2);

@@ -127,7 +127,7 @@ struct Add {
     /// With --kind oai: harvest only this set
     #[arg(long, value_name = "SET")]
     set: Option<String>,
-    /// A file with USER:PASSWORD, or with a token, for the source's own host. The file is read when the source runs; only its
+    /// A file with USER:PASSWORD, or with a token, for the source's own host and port. The file is read when the source runs; only its
     /// path is kept
     #[arg(long, value_name = "FILE")]
     credentials: Option<PathBuf>,

@@ -377,15 +377,12 @@ impl<'c> Harvest<'c> {
         rows.push(self.frontier.enqueue(&mut self.state, &queued));
     }
 
-    /// Ends a run whose queue is empty. What a complete list no longer has is gone.
-    fn finish(mut self) -> Result<Tally, HarvestError> {
+    /// Loses the books that this run did not list.
+    fn lose_unlisted(&mut self) -> Result<(), HarvestError> {
         let mut after = None;
-        // An empty list is a fault of the source rather than the loss of all its books.
-        let Tally { fetched, unchanged, .. } = *self.tally();
-        let is_whole = self.source.kind.lists_all() && !self.state.incomplete && fetched + unchanged > 0;
-        while is_whole {
+        loop {
             let known = self.frontier.known_after(after.as_deref(), ROWS)?;
-            let Some((last, _)) = known.last() else { break };
+            let Some((last, _)) = known.last() else { return Ok(()) };
             after = Some(last.clone());
             let mut rows = Vec::new();
             for (_, known) in known {
@@ -394,6 +391,15 @@ impl<'c> Harvest<'c> {
                 }
             }
             self.write(rows)?;
+        }
+    }
+
+    /// Ends a run whose queue is empty. What a complete list no longer has is gone.
+    fn finish(mut self) -> Result<Tally, HarvestError> {
+        // An empty list is a fault of the source rather than the loss of all its books.
+        let Tally { fetched, unchanged, .. } = *self.tally();
+        if self.source.kind.lists_all() && !self.state.incomplete && fetched + unchanged > 0 {
+            self.lose_unlisted()?;
         }
         if !self.state.incomplete && self.state.now.is_some() {
             self.state.since = self.state.now.take();

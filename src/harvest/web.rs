@@ -21,7 +21,7 @@ use ureq::http::header::{
 use ureq::http::{Response, StatusCode};
 use ureq::unversioned::transport::DefaultConnector;
 use ureq::{Agent, Body};
-use url::Url;
+use url::{Origin, Url};
 
 use super::{HarvestError, Source};
 use crate::addresses::Addresses;
@@ -42,8 +42,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// Sends requests for a source.
 pub(super) struct Web {
     agent: Agent,
-    /// The header that authorizes requests, and the host that it is for.
-    credentials: Option<(String, String)>,
+    /// The header that authorizes requests, and the origin that it is for.
+    credentials: Option<(Origin, String)>,
     pause: Duration,
     hosts: HashMap<String, Host>,
 }
@@ -102,11 +102,11 @@ impl Web {
             .user_agent(format!("{ROBOT}/{}{contact}", env!("CARGO_PKG_VERSION")));
         let addresses = Addresses { private: source.allow_private, allow: "allow them with --allow-private" };
         let credentials = source.credentials.as_deref().map(credentials).transpose()?;
-        let host = Url::parse(&source.address).ok().and_then(|url| url.host_str().map(str::to_owned));
+        let origin = Url::parse(&source.address).ok().map(|url| url.origin());
         let usual = if source.allow_private { Duration::ZERO } else { PAUSE };
         Ok(Self {
             agent: Agent::with_parts(config.build(), DefaultConnector::default(), addresses),
-            credentials: host.zip(credentials),
+            credentials: origin.zip(credentials),
             pause: source.rate.map_or(usual, |rate| Duration::from_secs_f64(1.0 / rate)),
             hosts: HashMap::new(),
         })
@@ -197,8 +197,8 @@ impl Web {
 
     fn send(&self, url: &Url, validators: &Validators) -> Result<Response<Body>, ureq::Error> {
         let mut request = self.agent.get(url.as_str());
-        if let Some((host, credentials)) = &self.credentials
-            && url.host_str() == Some(host)
+        if let Some((origin, credentials)) = &self.credentials
+            && url.origin() == *origin
         {
             request = request.header(AUTHORIZATION, credentials);
         }
