@@ -4,11 +4,11 @@
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use ureq::Error;
-use ureq::config::Config;
+use ureq::config::{Config, ConfigBuilder};
 use ureq::http::Uri;
 use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
-use ureq::unversioned::transport::NextTimeout;
+use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
+use ureq::{Agent, Error};
 
 /// A resolver that returns only public addresses, unless private ones are allowed.
 #[derive(Debug)]
@@ -17,6 +17,18 @@ pub(crate) struct Addresses {
     /// What to say about how to allow them.
     pub(crate) allow: &'static str,
 }
+
+impl Addresses {
+    /// A client for these addresses, with further settings. It follows no redirects, which could lead to an unchecked
+    /// address, and uses no proxy, which would resolve names itself.
+    pub(crate) fn agent(self, configured: impl FnOnce(Builder) -> Builder) -> Agent {
+        let config =
+            Agent::config_builder().http_status_as_error(false).max_redirects(0).max_redirects_will_error(false);
+        Agent::with_parts(configured(config.proxy(None)).build(), DefaultConnector::default(), self)
+    }
+}
+
+type Builder = ConfigBuilder<ureq::typestate::AgentScope>;
 
 impl Resolver for Addresses {
     fn resolve(&self, uri: &Uri, config: &Config, timeout: NextTimeout) -> Result<ResolvedSocketAddrs, Error> {

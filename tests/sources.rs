@@ -170,6 +170,12 @@ fn a_folder_is_followed() {
     assert_eq!(harvest.ids(), ids(["a.txt", "deep/b.txt", "deep/er/c.html"]));
     assert_eq!(harvest.run(), (0, 0, 3, 0));
 
+    let free = add("folder", books.to_str().expect("UTF-8"), "--disable-gone").replace("protected", "free");
+    run(&free, &[harvest.folder.data()]).expect(0);
+    assert_eq!(harvest.run(), (3, 3, 0, 0), "other rights hold for books that are there");
+    run(&add("folder", books.to_str().expect("UTF-8"), "--disable-gone"), &[harvest.folder.data()]).expect(0);
+    assert_eq!(harvest.run(), (3, 3, 0, 0));
+
     folder.file("books/a.txt", prose(20, 700));
     fs::remove_file(books.join("deep/b.txt")).expect("it is there");
     assert_eq!(harvest.run(), (1, 1, 1, 0));

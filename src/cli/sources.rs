@@ -3,7 +3,8 @@
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+use clap::{Args, Subcommand};
 use indicatif::ProgressBar;
 use lapidary::catalogue::Catalogue;
 use lapidary::count::count;
@@ -109,9 +110,10 @@ struct Add {
     /// The rights of its books: forbidden, protected, free, `public_domain` or unknown
     #[arg(long)]
     rights: Rights,
-    /// What it is
-    #[arg(long, value_enum)]
-    kind: KindArgument,
+    /// What it is: a folder of files, an OPDS catalogue, an OAI-PMH repository, a sitemap, a feed (RSS, Atom, JSON), a site
+    /// followed from a page on, or a list of addresses as JSON Lines or CSV
+    #[arg(long, value_parser = PossibleValuesParser::new(Kind::ALL.map(Kind::as_str)).try_map(|kind| kind.parse::<Kind>()))]
+    kind: Kind,
     /// Take only books whose addresses contain this. Can be given several times
     #[arg(long, value_name = "TEXT")]
     contains: Vec<String>,
@@ -139,40 +141,6 @@ struct Add {
     most: u64,
     /// A URL; with --kind folder a path, with --kind list also a file
     address: String,
-}
-
-/// The kinds, as they are written.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum KindArgument {
-    /// A folder of files
-    Folder,
-    /// An OPDS 1.2 or 2.0 catalogue
-    Opds,
-    /// An OAI-PMH 2.0 repository; full texts are what identifiers link to
-    Oai,
-    /// A sitemap, or an index of sitemaps
-    Sitemap,
-    /// An RSS, Atom or JSON feed
-    Feed,
-    /// A web site, followed from this page on within its host
-    Site,
-    /// A file or page with addresses: JSON Lines {"address", "id", "title", "authors", "language", "identifiers"}, or CSV with
-    /// these columns
-    List,
-}
-
-impl From<KindArgument> for Kind {
-    fn from(kind: KindArgument) -> Self {
-        match kind {
-            KindArgument::Folder => Self::Folder,
-            KindArgument::Opds => Self::Opds,
-            KindArgument::Oai => Self::Oai,
-            KindArgument::Sitemap => Self::Sitemap,
-            KindArgument::Feed => Self::Feed,
-            KindArgument::Site => Self::Site,
-            KindArgument::List => Self::List,
-        }
-    }
 }
 
 impl From<HarvestError> for Failure {
@@ -210,7 +178,7 @@ fn opened(target: &Target) -> Result<Catalogue, Failure> {
 
 impl Add {
     fn run(self) -> Result<Status, Failure> {
-        let kind = Kind::from(self.kind);
+        let kind = self.kind;
         let source = Source {
             kind,
             address: if kind == Kind::Folder || is_file(kind, &self.address) {

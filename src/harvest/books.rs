@@ -58,6 +58,7 @@ impl Harvest<'_> {
                     *if unchanged { &mut tally.unchanged } else { &mut tally.added } += 1;
                     let Book { queued, mut known, found } = book;
                     let Validators { etag, modified } = found.validators;
+                    known.added_as = Some((key.library, self.source.rights));
                     (known.id, known.version) = (Some(key.id.into()), queued.entry.version);
                     (known.state, known.etag, known.modified) = (Seen::Book, etag, modified);
                     known.at = Timestamp::now();

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::source::{Harvested, Refusal};
 use super::{Entry, HarvestError};
 use crate::catalogue::{Catalogue, CatalogueError, Editor, put};
-use crate::index::{BookId, RowChange, Table};
+use crate::index::{BookId, Library, Rights, RowChange, Table};
 
 /// How many rows are read at a time.
 const ROWS: usize = 1_000;
@@ -78,6 +78,9 @@ pub(super) struct Known {
     /// The id of its book.
     pub(super) id: Option<String>,
     pub(super) version: Option<String>,
+    /// The library and the rights that its book was added with.
+    #[serde(default)]
+    pub(super) added_as: Option<(Library, Rights)>,
     /// The validators of HTTP.
     pub(super) etag: Option<String>,
     pub(super) modified: Option<String>,

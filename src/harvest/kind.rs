@@ -1,10 +1,12 @@
 //! The kinds of sources, and what they have in common.
 
+use std::str::FromStr;
+
 use roxmltree::{Document, ParsingOptions};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::{Entry, Source, feed, folder, list, oai, opds, site, sitemap};
+use super::{Entry, HarvestError, Source, feed, folder, list, oai, opds, site, sitemap};
 
 /// What a source is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +26,34 @@ pub enum Kind {
     Site,
     /// A file with addresses, as NDJSON or CSV.
     List,
+}
+
+impl Kind {
+    /// All kinds.
+    pub const ALL: [Self; 7] = [Self::Folder, Self::List, Self::Sitemap, Self::Feed, Self::Opds, Self::Oai, Self::Site];
+
+    /// Its name.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Folder => "folder",
+            Self::Opds => "opds",
+            Self::Oai => "oai",
+            Self::Sitemap => "sitemap",
+            Self::Feed => "feed",
+            Self::Site => "site",
+            Self::List => "list",
+        }
+    }
+}
+
+impl FromStr for Kind {
+    type Err = HarvestError;
+
+    fn from_str(name: &str) -> Result<Self, HarvestError> {
+        let known = Self::ALL.into_iter().find(|kind| kind.as_str() == name);
+        known.ok_or_else(|| HarvestError::Input(format!("there is no kind of source {name:?}")))
+    }
 }
 
 /// A fetched page.

@@ -210,6 +210,11 @@ impl<'c> Harvest<'c> {
         Ok(())
     }
 
+    /// Whether a book was added with the library and the rights that the source has now.
+    fn is_as_defined(&self, known: &Known) -> bool {
+        known.added_as == Some((self.source.library.clone(), self.source.rights))
+    }
+
     fn new_known(&self, address: &str) -> Known {
         Known { address: address.to_owned(), run: self.state.run, ..Known::default() }
     }
@@ -222,7 +227,7 @@ impl<'c> Harvest<'c> {
         rows: &mut Vec<RowChange>,
     ) -> Result<Option<Book>, HarvestError> {
         let validators = Validators { etag: known.etag.clone(), modified: known.modified.clone() };
-        let usable = if queued.entry.page { Validators::default() } else { validators };
+        let usable = if queued.entry.page || !self.is_as_defined(&known) { Validators::default() } else { validators };
         let most = if queued.entry.page { PAGE_BYTES.min(self.limits.input) } else { self.limits.input };
         let fetched = fetch(&mut self.web, &self.source, &queued.entry, &usable, most);
         if !matches!(fetched, Fetched::Failed(..)) {
@@ -320,7 +325,7 @@ impl<'c> Harvest<'c> {
         known.run = self.state.run;
         let same = !entry.page && !known.gone && entry.version.is_some() && known.version == entry.version;
         match known.state {
-            Seen::Book if same => self.tally().unchanged += 1,
+            Seen::Book if same && self.is_as_defined(&known) => self.tally().unchanged += 1,
             Seen::Refused(_) if same => self.tally().refused += 1,
             // Paging leads from page to page, so only sites and catalogues are deep.
             _ if depth > DEPTH && self.source.kind == Kind::Site => return Ok(()),

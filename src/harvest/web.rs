@@ -19,7 +19,6 @@ use ureq::http::header::{
     RETRY_AFTER,
 };
 use ureq::http::{Response, StatusCode};
-use ureq::unversioned::transport::DefaultConnector;
 use ureq::{Agent, Body};
 use url::{Origin, Url};
 
@@ -90,22 +89,15 @@ pub(super) struct Validators {
 impl Web {
     pub(super) fn new(source: &Source) -> Result<Self, HarvestError> {
         let contact = source.contact.as_ref().map_or_else(String::new, |contact| format!(" (+{contact})"));
-        let config = Agent::config_builder()
-            .http_status_as_error(false)
-            // Each hop is checked like a request of its own.
-            .max_redirects(0)
-            .max_redirects_will_error(false)
-            // A proxy would resolve names itself.
-            .proxy(None)
-            .timeout_global(Some(PATIENCE))
-            .max_idle_connections_per_host(1)
-            .user_agent(format!("{ROBOT}/{}{contact}", env!("CARGO_PKG_VERSION")));
+        let name = format!("{ROBOT}/{}{contact}", env!("CARGO_PKG_VERSION"));
         let addresses = Addresses { private: source.allow_private, allow: "allow them with --allow-private" };
         let credentials = source.credentials.as_deref().map(credentials).transpose()?;
         let origin = Url::parse(&source.address).ok().map(|url| url.origin());
         let usual = if source.allow_private { Duration::ZERO } else { PAUSE };
         Ok(Self {
-            agent: Agent::with_parts(config.build(), DefaultConnector::default(), addresses),
+            agent: addresses.agent(|config| {
+                config.timeout_global(Some(PATIENCE)).user_agent(name).max_idle_connections_per_host(1)
+            }),
             credentials: origin.zip(credentials),
             pause: source.rate.map_or(usual, |rate| Duration::from_secs_f64(1.0 / rate)),
             hosts: HashMap::new(),

@@ -10,7 +10,6 @@ use jiff::Timestamp;
 use sha2::Sha256;
 use ureq::Agent;
 use ureq::http::StatusCode;
-use ureq::unversioned::transport::DefaultConnector;
 
 use crate::addresses::Addresses;
 use crate::client::unanswered;
@@ -37,18 +36,9 @@ pub(super) enum Undelivered {
 impl Sender {
     /// Creates a sender for public addresses, and for private ones if allowed.
     pub(super) fn new(private: bool) -> Self {
-        let config = Agent::config_builder()
-            .http_status_as_error(false)
-            // A redirect could lead to an unchecked address.
-            .max_redirects(0)
-            .max_redirects_will_error(false)
-            // A proxy would resolve names itself.
-            .proxy(None)
-            .timeout_global(Some(PATIENCE))
-            .user_agent(concat!("lapidary/", env!("CARGO_PKG_VERSION")))
-            .max_idle_connections(0);
         let addresses = Addresses { private, allow: "the server's setting private-webhooks allows others" };
-        Self(Agent::with_parts(config.build(), DefaultConnector::default(), addresses))
+        let name = concat!("lapidary/", env!("CARGO_PKG_VERSION"));
+        Self(addresses.agent(|config| config.timeout_global(Some(PATIENCE)).user_agent(name).max_idle_connections(0)))
     }
 
     /// Sends an event under its id. Only the status of the response is read.
