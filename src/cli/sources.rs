@@ -14,10 +14,10 @@ use lapidary::harvest::{
 use lapidary::index::{Actor, BookId, Library, Rights};
 use lapidary::report::clean;
 
-use super::arguments::Target;
+use super::arguments::{Listing, Removal, Target};
 use super::failure::{Failure, Status};
 use super::limits::LimitArguments;
-use super::terminal::{out, tell};
+use super::terminal::{json_line, out, tell};
 
 /// How many books `test` shows.
 const SHOWN: usize = 10;
@@ -34,13 +34,7 @@ enum SourcesCommand {
     /// Add a source, or replace the definition of the one with this name. Nothing is fetched yet
     Add(Box<Add>),
     /// List all sources
-    List {
-        #[command(flatten)]
-        target: Target,
-        /// Print JSON Lines
-        #[arg(long)]
-        json: bool,
-    },
+    List(Listing),
     /// Show a source: its runs, its queue, and what was refused
     Show {
         #[command(flatten)]
@@ -88,13 +82,7 @@ enum SourcesCommand {
         name: BookId,
     },
     /// Remove sources. Their books stay
-    Remove {
-        #[command(flatten)]
-        target: Target,
-        /// The sources' names
-        #[arg(required = true, value_name = "NAME")]
-        names: Vec<BookId>,
-    },
+    Remove(Removal),
 }
 
 #[derive(Args)]
@@ -158,13 +146,16 @@ impl Sources {
     pub(super) fn run(self) -> Result<Status, Failure> {
         match self.command {
             SourcesCommand::Add(add) => add.run(),
-            SourcesCommand::List { target, json } => list(&opened(&target)?, json),
+            SourcesCommand::List(Listing { target, json }) => list(&opened(&target)?, json),
             SourcesCommand::Show { target, json, name } => show(&opened(&target)?, &name, json),
             SourcesCommand::Run { target, limits, json, name } => run(&opened(&target)?, &name, limits, json),
             SourcesCommand::Test { target, json, name } => test(&opened(&target)?.source(&name)?, json),
             SourcesCommand::Pause { target, name } => pause(&opened(&target)?, &name, true),
             SourcesCommand::Resume { target, name } => pause(&opened(&target)?, &name, false),
-            SourcesCommand::Remove { target, names } => remove(&opened(&target)?, &names),
+            SourcesCommand::Remove(removal) => {
+                let catalogue = opened(&removal.target)?;
+                removal.each("source", |name| Ok(catalogue.by(Actor::Local).remove_source(name)?))
+            }
         }
     }
 }
@@ -223,8 +214,7 @@ fn list(catalogue: &Catalogue, json: bool) -> Result<Status, Failure> {
     for name in catalogue.sources()?.into_keys() {
         let summary = catalogue.source_summary(&name)?;
         if json {
-            serde_json::to_writer(&mut out, &summary).map_err(io::Error::from)?;
-            writeln!(out)?;
+            json_line(&mut out, &summary)?;
         } else {
             writeln!(out, "{}", line(&summary))?;
         }
@@ -254,8 +244,7 @@ fn show(catalogue: &Catalogue, name: &BookId, json: bool) -> Result<Status, Fail
     let summary = catalogue.source_summary(name)?;
     let mut out = out(json);
     if json {
-        serde_json::to_writer(&mut out, &summary).map_err(io::Error::from)?;
-        writeln!(out)?;
+        json_line(&mut out, &summary)?;
         return Ok(Status::Done);
     }
     writeln!(out, "{}", line(&summary))?;
@@ -284,8 +273,7 @@ fn run(catalogue: &Catalogue, name: &BookId, limits: LimitArguments, json: bool)
     let tally = tally?;
     let mut out = out(json);
     if json {
-        serde_json::to_writer(&mut out, &tally).map_err(io::Error::from)?;
-        writeln!(out)?;
+        json_line(&mut out, &tally)?;
     } else {
         writeln!(out, "{}", words(&tally))?;
     }
@@ -320,17 +308,4 @@ fn pause(catalogue: &Catalogue, name: &BookId, paused: bool) -> Result<Status, F
     let source = catalogue.source(name)?;
     catalogue.by(Actor::Local).set_source(name, &Source { paused, ..source })?;
     Ok(Status::Done)
-}
-
-fn remove(catalogue: &Catalogue, names: &[BookId]) -> Result<Status, Failure> {
-    let mut status = Status::Done;
-    for name in names {
-        if catalogue.by(Actor::Local).remove_source(name)? {
-            writeln!(out(false), "removed {name}")?;
-        } else {
-            tell(format_args!("lapidary: there is no source {:?}", name.as_str()));
-            status = Status::WrongInput;
-        }
-    }
-    Ok(status)
 }
