@@ -101,6 +101,9 @@ struct Options {
     /// Allow webhooks to private addresses, such as this machine's and its network's
     #[arg(long, value_name = "BOOL", env = "LAPIDARY_PRIVATE_WEBHOOKS", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     private_webhooks: Option<bool>,
+    /// How many sources to fetch at once; with 0, this server fetches none [default: 8]
+    #[arg(long, value_name = "N", env = "LAPIDARY_SOURCES")]
+    sources: Option<usize>,
     #[command(flatten)]
     limits: LimitArguments,
     #[command(flatten)]
@@ -235,6 +238,7 @@ impl Options {
             keyless_rate: self.keyless_rate.or(default.keyless_rate),
             slow: self.slow.and_then(|slow| Duration::try_from_secs_f64(slow).ok()).unwrap_or(default.slow),
             min_free: self.min_free.map_or(default.min_free, |size| size.0),
+            sources: self.sources.unwrap_or(default.sources),
             limits: self.limits.limits(),
         }
     }
@@ -256,6 +260,7 @@ impl Options {
             slow: Some(settings.slow.as_secs_f64()),
             min_free: Some(Size(settings.min_free)),
             private_webhooks: Some(self.private_webhooks.unwrap_or_default()),
+            sources: Some(settings.sources),
             limits: settings.limits.into(),
             rule: RuleArguments::default(),
             ..self

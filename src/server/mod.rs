@@ -41,6 +41,7 @@ mod problem;
 mod requests;
 mod routes;
 mod settings;
+mod sources;
 mod stats;
 mod texts;
 mod tls;
@@ -76,6 +77,7 @@ use self::tls::Tls;
 use self::turns::Turns;
 use crate::catalogue::{Catalogue, CatalogueError};
 use crate::extract::Limits;
+use crate::harvest::Schedule;
 use crate::index::Actor;
 
 /// How long a shutdown waits for running requests, in seconds.
@@ -95,7 +97,9 @@ const LINGER: Duration = Duration::from_secs(5);
 const LEAST_WORKERS: usize = 4;
 /// How many exports and imports can run at once: each has its own thread.
 const TRANSFERS: usize = 2;
-/// The maximum number of threads per worker, for exports, imports and health checks.
+/// How many sources can be tested at once, likewise.
+const TESTS: usize = 2;
+/// The maximum number of threads per worker, for exports, imports, tests of sources and health checks.
 const THREADS_OF_WORKER: usize = 8;
 
 /// Why a server failed to start or stop.
@@ -152,6 +156,8 @@ struct State {
     memory: Arc<Memory>,
     /// Permits for exports and imports, which take a thread each.
     transfers: Arc<Semaphore>,
+    /// Permits for tests of sources, likewise.
+    tests: Arc<Semaphore>,
     turns: Turns,
 }
 
@@ -187,6 +193,8 @@ pub struct Server {
     listeners: Vec<TcpListener>,
     addresses: Vec<SocketAddr>,
     state: Data<State>,
+    /// How many sources run at once.
+    sources: usize,
 }
 
 impl Server {
@@ -232,9 +240,10 @@ impl Server {
             access,
             memory,
             transfers: Arc::new(Semaphore::new(TRANSFERS)),
+            tests: Arc::new(Semaphore::new(TESTS)),
             turns,
         });
-        Ok(Self { listeners, addresses, state })
+        Ok(Self { listeners, addresses, state, sources: settings.sources })
     }
 
     /// The addresses it listens on, with the actual port.
@@ -256,7 +265,7 @@ impl Server {
     }
 
     fn serve(self, stop: impl Future<Output = ()> + Send + 'static) -> Result<Ended, ServerError> {
-        let Self { listeners, state, .. } = self;
+        let Self { listeners, state, sources, .. } = self;
         let catalogue = Arc::clone(&state.catalogue);
         let (told, settled, tls) = (state.clone(), state.clone(), state.tls.clone());
         let workers = available_parallelism().map_or(1, NonZero::get).max(LEAST_WORKERS);
@@ -266,6 +275,7 @@ impl Server {
         catalogue.resume_jobs()?;
         catalogue.start_webhooks();
         catalogue.follow_others();
+        Schedule::start(&catalogue, state.limits, sources, turns::give_way);
         listeners.iter().for_each(outgoing::give_up);
         rt::System::new().block_on(async move {
             rt::spawn(health::watch(state.clone()));

@@ -13,7 +13,7 @@ use utoipa::openapi::path::HttpMethod;
 use super::access::guarded;
 use super::calls::Call;
 use super::{allow, audit, batch, books, checks, decisions, doctor, export, feed, find, health, import};
-use super::{jobs, keys, libraries, metrics, openapi, problem, stats, texts, webhooks};
+use super::{jobs, keys, libraries, metrics, openapi, problem, sources, stats, texts, webhooks};
 
 /// Calls on one subject.
 pub(super) struct Section {
@@ -24,7 +24,7 @@ pub(super) struct Section {
 }
 
 /// All calls.
-pub(super) fn all() -> [Section; 8] {
+pub(super) fn all() -> [Section; 9] {
     let section =
         |tag, about, calls: Vec<Vec<Call>>| Section { tag, about, calls: calls.into_iter().flatten().collect() };
     [
@@ -36,6 +36,7 @@ pub(super) fn all() -> [Section; 8] {
         ),
         section("decisions", "Filed checks, and what was decided about them", vec![decisions::calls()]),
         section("allow-lists", "Content that never blocks publication", vec![allow::calls()]),
+        section("sources", "Where books are fetched from", vec![sources::calls()]),
         section("webhooks", "Notifications about new books that match others", vec![webhooks::calls()]),
         section("jobs", "Long-running operations", vec![jobs::calls()]),
         section("keys", "API keys", vec![keys::calls()]),
