@@ -6,7 +6,7 @@ use super::common::Server;
 use super::*;
 
 /// Sends a request with JSON. Returns the status and the answer.
-fn send(server: &Server, method: &str, path: &str, body: &Value) -> (u16, Value) {
+pub fn send(server: &Server, method: &str, path: &str, body: &Value) -> (u16, Value) {
     let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
     let request = ureq::http::Request::builder().method(method).uri(format!("{}{path}", server.url));
     let request = request.header("content-type", "application/json").body(body.to_string()).expect("a request");
@@ -14,14 +14,14 @@ fn send(server: &Server, method: &str, path: &str, body: &Value) -> (u16, Value)
     (answer.status().as_u16(), answer.body_mut().read_json().unwrap_or_default())
 }
 
-fn get(server: &Server, path: &str) -> Value {
+pub fn get(server: &Server, path: &str) -> Value {
     let (status, answer) = send(server, "GET", path, &Value::Null);
     assert_eq!(status, 200, "{path}: {answer}");
     answer
 }
 
 /// Waits until something holds.
-fn until(what: &str, mut holds: impl FnMut() -> bool) {
+pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let since = Instant::now();
     while !holds() {
         assert!(since.elapsed() < Duration::from_secs(60), "{what}");
@@ -30,7 +30,7 @@ fn until(what: &str, mut holds: impl FnMut() -> bool) {
 }
 
 /// Waits for the end of a run of this number, and returns it.
-fn ended(server: &Server, number: u64) -> Value {
+pub fn ended(server: &Server, number: u64) -> Value {
     let mut run = Value::Null;
     until("the run ends", || {
         run = get(server, "/v1/sources/it")["run"].clone();
@@ -40,17 +40,17 @@ fn ended(server: &Server, number: u64) -> Value {
 }
 
 /// The definition of a list of addresses of a site.
-fn listed(site: &Site) -> Value {
+pub fn listed(site: &Site) -> Value {
     json!({ "kind": "sitemap", "address": format!("{}/list.txt", site.url), "library": "lib", "rights": "protected", "allow_private": true })
 }
 
-fn put(server: &Server, definition: &Value) -> u16 {
+pub fn put(server: &Server, definition: &Value) -> u16 {
     let (status, answer) = send(server, "PUT", "/v1/sources/it", definition);
     assert!(status == 200 || status == 201, "{answer}");
     status
 }
 
-fn counted(run: &Value) -> [u64; 4] {
+pub fn counted(run: &Value) -> [u64; 4] {
     ["fetched", "added", "unchanged", "refused"].map(|name| run[name].as_u64().expect("a number"))
 }
 
