@@ -9,7 +9,7 @@ use std::{fs, mem, thread};
 use jiff::Timestamp;
 use url::Url;
 
-use super::books::Book;
+use super::books::{Book, digest};
 use super::frontier::{Frontier, Known, QueueRow, Queued, Run, Seen, State};
 use super::kind::Page;
 use super::plan::{drop_wanted, put_beat};
@@ -19,11 +19,12 @@ use super::{Entry, HarvestError, Kind, Mark, Reason, Source, Tally, oai};
 use crate::catalogue::{Editor, Leased};
 use crate::extract::Limits;
 use crate::index::{BookId, RowChange};
+use crate::metrics::METRICS;
 use crate::random::Random;
 
 /// How many addresses, and how many bytes of books, are in flight: what a crash has fetched again.
 const BATCH: usize = 64;
-const BATCH_BYTES: usize = 64 << 20;
+const BATCH_BYTES: usize = 16 << 20;
 /// How long they may take together.
 const BATCH_TIME: Duration = Duration::from_secs(2);
 /// How much the last addresses count in the rate.
@@ -66,6 +67,8 @@ pub struct Harvest<'c> {
     pub(super) random: Random,
     pub(super) watch: &'c mut dyn FnMut(&Watched<'_>),
     work: Arc<Leased<'c>>,
+    /// What the metrics know of the run.
+    counted: Run,
 }
 
 impl<'c> Harvest<'c> {
@@ -88,8 +91,8 @@ impl<'c> Harvest<'c> {
         let frontier = Frontier::new(editor, name);
         let (web, state) = (Web::new(&source, Arc::clone(&work.stop), None)?, frontier.state()?);
         let random = Random::new(Timestamp::now().as_nanosecond() as u64);
-        let (name, work) = (name.clone(), Arc::new(work));
-        Ok(Self { editor, name, source, frontier, web, limits, state, failures: 0, random, watch, work })
+        let (name, work, counted) = (name.clone(), Arc::new(work), state.last.clone().unwrap_or_default());
+        Ok(Self { counted, editor, name, source, frontier, web, limits, state, failures: 0, random, watch, work })
     }
 
     /// Runs until the source is exhausted.
@@ -162,7 +165,25 @@ impl<'c> Harvest<'c> {
 
     fn write(&mut self, mut rows: Vec<RowChange>) -> Result<(), HarvestError> {
         rows.extend(self.frontier.put_state(&self.state));
-        if self.work.apply(self.editor, &rows)? { Ok(()) } else { Err(self.stopped()) }
+        if !self.work.apply(self.editor, &rows)? {
+            return Err(self.stopped());
+        }
+        self.count();
+        Ok(())
+    }
+
+    /// Counts in the metrics what was written since the last time.
+    fn count(&mut self) {
+        let Some(now) = self.state.last.clone() else { return };
+        let before = if self.counted.number == now.number { &self.counted } else { &Run::default() };
+        let more = now.refused_by.iter().map(|(reason, count)| {
+            (*reason, count.saturating_sub(before.refused_by.get(reason).copied().unwrap_or_default()))
+        });
+        METRICS.sources.count(&now.tally.since(&before.tally), &more.collect());
+        if let (Some(ended), None) = (now.ended, before.ended) {
+            METRICS.sources.ended(ended.duration_since(now.begun).as_secs_f64());
+        }
+        self.counted = now;
     }
 
     /// The next entries whose time has come. `None` if the queue is empty.
@@ -254,17 +275,19 @@ impl<'c> Harvest<'c> {
                 }
                 if queued.entry.book {
                     self.tally().fetched += 1;
-                    return Ok(Done::Book(Box::new(Book { queued, known, found })));
+                    let digest = digest(&queued.entry, &found.bytes);
+                    // A book that was removed by hand stays removed as long as it is the same.
+                    let is_same = known.digest.as_ref() == Some(&digest) && !known.gone && self.is_as_defined(&known);
+                    if is_same {
+                        (known.etag, known.modified) = (found.validators.etag, found.validators.modified);
+                        return self.leave(queued, known, rows);
+                    }
+                    return Ok(Done::Book(Box::new(Book { queued, known, found, digest })));
                 }
                 known.state = Seen::Page;
                 rows.push(self.frontier.put_known(&known));
             }
-            Fetched::Unmodified => {
-                self.tally().unchanged += 1;
-                (known.state, known.version) = (Seen::Book, queued.entry.version);
-                self.restore(&mut known)?;
-                rows.push(self.frontier.put_known(&known));
-            }
+            Fetched::Unmodified => return self.leave(queued, known, rows),
             Fetched::Missing if known.id.is_some() => self.lose(known, rows)?,
             Fetched::Missing => {
                 self.refuse_entry(&queued, known, Reason::Missing, "there is nothing at this address".to_owned(), rows);
@@ -273,6 +296,15 @@ impl<'c> Harvest<'c> {
             Fetched::Failed(why, wait) => self.try_again(queued, known, &why, wait, rows),
             Fetched::Stopped => return Ok(Done::Stopped),
         }
+        Ok(Done::Other)
+    }
+
+    /// Leaves the books of an address as they are.
+    fn leave(&mut self, queued: Queued, mut known: Known, rows: &mut Vec<RowChange>) -> Result<Done, HarvestError> {
+        self.tally().unchanged += 1;
+        (known.state, known.version) = (Seen::Book, queued.entry.version);
+        self.restore(&mut known)?;
+        rows.push(self.frontier.put_known(&known));
         Ok(Done::Other)
     }
 

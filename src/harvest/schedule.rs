@@ -10,12 +10,16 @@ use jiff::Timestamp;
 use super::plan::{Plan, Wanted, plans, put_wanted};
 use super::sources::{Sources as _, lease_of};
 use super::{Harvest, HarvestError, Source, Watched};
+use crate::api::SourceState;
 use crate::catalogue::{Catalogue, Stop};
 use crate::extract::Limits;
 use crate::index::{Actor, BookId};
+use crate::metrics::{METRICS, SourcesNow};
 
 /// How often to look which sources are due.
 const LOOK: Duration = Duration::from_millis(500);
+/// How often the metrics are updated that need all sources.
+const MEASURE: Duration = Duration::from_secs(10);
 /// How long to wait for runs to end. A request that takes longer is given up: whatever it brings is not written.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How long a source may run while others wait for its place.
@@ -44,8 +48,14 @@ impl Schedule {
         let running = BTreeMap::new();
         let mut schedule = Self { catalogue: Arc::clone(catalogue), limits, most, running, begin };
         catalogue.run_beside(move || {
+            let mut measured: Option<Instant> = None;
             while !schedule.catalogue.is_stopping() {
-                if let Err(error) = schedule.look() {
+                let mut looked = schedule.look();
+                if measured.is_none_or(|measured| measured.elapsed() >= MEASURE) {
+                    looked = looked.and_then(|()| schedule.measure());
+                    measured = Some(Instant::now());
+                }
+                if let Err(error) = looked {
                     tracing::warn!("sources: {error}");
                 }
                 thread::sleep(LOOK);
@@ -81,6 +91,19 @@ impl Schedule {
             }
             self.begin(name, &source, plan)?;
         }
+        Ok(())
+    }
+
+    /// Updates the metrics.
+    fn measure(&self) -> Result<(), HarvestError> {
+        let mut now = SourcesNow::default();
+        for source in self.catalogue.shown_sources(&|_| true)? {
+            now.queued += source.queued;
+            now.refused += source.run.map_or(0, |run| run.refused);
+            now.running += u64::from(source.state == SourceState::Running);
+            now.failing += u64::from(source.error.is_some());
+        }
+        METRICS.sources.set(&now);
         Ok(())
     }
 

@@ -3,7 +3,11 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod books;
 mod cluster;
+#[path = "../common/makers.rs"]
+#[allow(dead_code, reason = "each test uses a part")]
+mod makers;
 mod served;
 
 use std::collections::{BTreeMap, BTreeSet};

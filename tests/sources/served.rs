@@ -83,6 +83,24 @@ fn sources_are_defined_run_and_shown_over_http() {
     let reasons: Vec<&str> = all.iter().map(|error| error["reason"].as_str().expect("a reason")).collect();
     assert_eq!((reasons, &rest["next_cursor"]), (vec!["bad_book", "robots", "missing"], &Value::Null), "{all:?}");
 
+    let metrics = || {
+        let text = ureq::get(format!("{}/metrics", server.url)).call().expect("an answer").body_mut().read_to_string();
+        text.expect("text")
+    };
+    until("the metrics of all sources are known", || metrics().contains("lapidary_source_dead_letters 3"));
+    let metrics = metrics();
+    for line in [
+        "lapidary_source_books_total{outcome=\"fetched\"} 4",
+        "lapidary_source_books_total{outcome=\"added\"} 3",
+        "lapidary_source_refused_total{reason=\"robots\"} 1",
+        "lapidary_source_refused_total{reason=\"private\"} 0",
+        "lapidary_source_run_duration_seconds_count 1",
+        "lapidary_source_queued 0",
+        "lapidary_sources_failing 0",
+    ] {
+        assert!(metrics.contains(line), "{line}: {metrics}");
+    }
+
     // What was repaired is no error any more.
     site.set("/none.txt", found(prose(7, 600)));
     assert_eq!(send(&server, "POST", "/v1/sources/it/run", &Value::Null).0, 202);
