@@ -2,7 +2,7 @@
 
 mod access;
 
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::path::{Path, absolute};
 use std::thread::sleep;
 use std::time::Duration;
@@ -19,12 +19,12 @@ use lapidary::report::clean;
 use serde::Serialize;
 
 use self::access::{SourceAccess, opened};
-use super::arguments::{Place, Target};
+use super::arguments::{Listing, Place, Removal, Target};
 use super::failure::{Failure, Status};
 use super::ingest::unless;
 use super::limits::LimitArguments;
 use super::remote::Remote;
-use super::terminal::{out, tell};
+use super::terminal::{json_line, lines, out, tell};
 
 /// How many runs and errors `show` prints.
 const SHOWN: usize = 20;
@@ -45,13 +45,7 @@ enum SourcesCommand {
     /// Add a source, or replace the definition of the one with this name. Nothing is fetched yet
     Add(Box<Add>),
     /// List all sources
-    List {
-        #[command(flatten)]
-        target: Target,
-        /// Print JSON Lines
-        #[arg(long)]
-        json: bool,
-    },
+    List(Listing),
     /// Show a source: its runs, its queue, and what was refused
     Show {
         #[command(flatten)]
@@ -110,13 +104,7 @@ enum SourcesCommand {
         name: BookId,
     },
     /// Remove sources. Their books stay
-    Remove {
-        #[command(flatten)]
-        target: Target,
-        /// The sources' names
-        #[arg(required = true, value_name = "NAME")]
-        names: Vec<BookId>,
-    },
+    Remove(Removal),
 }
 
 #[derive(Args)]
@@ -186,7 +174,10 @@ impl Sources {
         let opened = |target: &Target| opened(target, false);
         match self.command {
             SourcesCommand::Add(add) => add.run(),
-            SourcesCommand::List { target, json } => list(&opened(&target)?.sources()?, json),
+            SourcesCommand::List(Listing { target, json }) => {
+                lines(&mut out(json), json, &opened(&target)?.sources()?, summary)?;
+                Ok(Status::Done)
+            }
             SourcesCommand::Show { target, json, name } => show(&*opened(&target)?, &name, json),
             SourcesCommand::Errors { target, json, name } => errors(&*opened(&target)?, &name, json),
             SourcesCommand::Run { target, limits, json, name } => {
@@ -196,7 +187,7 @@ impl Sources {
                 };
                 let refused = tally.refused > 0;
                 if json {
-                    line(&tally)?;
+                    json_line(&mut out(true), &tally)?;
                 } else {
                     writeln!(out(false), "{}", words(&tally))?;
                 }
@@ -205,7 +196,10 @@ impl Sources {
             SourcesCommand::Test { target, json, name } => test(opened(&target)?.test_source(&name)?, json),
             SourcesCommand::Pause { target, name } => pause(&target, &name, true),
             SourcesCommand::Resume { target, name } => pause(&target, &name, false),
-            SourcesCommand::Remove { target, names } => remove(&*opened(&target)?, &names),
+            SourcesCommand::Remove(removal) => {
+                let catalogue = opened(&removal.target)?;
+                removal.each("source", |name| catalogue.remove_source(name))
+            }
         }
     }
 }
@@ -253,20 +247,6 @@ fn whole(place: String) -> String {
     absolute(&place).ok().and_then(|path| path.into_os_string().into_string().ok()).unwrap_or(place)
 }
 
-/// Prints a line of JSON.
-fn line(shown: &impl Serialize) -> io::Result<()> {
-    let mut out = out(true);
-    serde_json::to_writer(&mut out, shown).map_err(io::Error::from)?;
-    writeln!(out)
-}
-
-fn list(sources: &[Source], json: bool) -> Result<Status, Failure> {
-    for source in sources {
-        if json { line(source)? } else { writeln!(out(false), "{}", summary(source))? }
-    }
-    Ok(Status::Done)
-}
-
 /// A source in a line.
 fn summary(source: &Source) -> String {
     let Source { name, definition, queued, run, next_run, .. } = source;
@@ -312,7 +292,7 @@ fn show(catalogue: &dyn SourceAccess, name: &BookId, json: bool) -> Result<Statu
     let source = catalogue.source(name)?;
     let (runs, errors) = (catalogue.source_runs(name, None, SHOWN)?, catalogue.source_errors(name, None, SHOWN)?);
     if json {
-        line(&Shown { source, runs: runs.runs, errors: errors.errors })?;
+        json_line(&mut out(true), &Shown { source, runs: runs.runs, errors: errors.errors })?;
         return Ok(Status::Done);
     }
     let mut out = out(false);
@@ -342,9 +322,7 @@ fn errors(catalogue: &dyn SourceAccess, name: &BookId, json: bool) -> Result<Sta
     let mut cursor: Option<String> = None;
     loop {
         let page = catalogue.source_errors(name, cursor.as_deref(), PAGE)?;
-        for error in &page.errors {
-            if json { line(error)? } else { writeln!(out(false), "{}", failed(error))? }
-        }
+        lines(&mut out(json), json, &page.errors, failed)?;
         cursor = page.next_cursor;
         if cursor.is_none() {
             return Ok(Status::Done);
@@ -403,7 +381,7 @@ fn test(tested: SourceTest, json: bool) -> Result<Status, Failure> {
     }
     for item @ SourceItem { address, title, .. } in &items {
         if json {
-            line(item)?;
+            json_line(&mut out(true), item)?;
         } else {
             writeln!(out(false), "{}\t{}", clean(address), clean(title.as_deref().unwrap_or_default()))?;
         }
@@ -419,17 +397,4 @@ fn test(tested: SourceTest, json: bool) -> Result<Status, Failure> {
 fn pause(target: &Target, name: &BookId, paused: bool) -> Result<Status, Failure> {
     opened(target, false)?.pause_source(name, paused)?;
     Ok(Status::Done)
-}
-
-fn remove(catalogue: &dyn SourceAccess, names: &[BookId]) -> Result<Status, Failure> {
-    let mut status = Status::Done;
-    for name in names {
-        if catalogue.remove_source(name)? {
-            writeln!(out(false), "removed {name}")?;
-        } else {
-            tell(format_args!("lapidary: there is no source {:?}", name.as_str()));
-            status = Status::WrongInput;
-        }
-    }
-    Ok(status)
 }
