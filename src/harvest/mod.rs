@@ -13,6 +13,7 @@
 mod books;
 mod feed;
 mod folder;
+mod folders;
 mod frontier;
 mod hosts;
 mod kind;

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
+use super::folders::Folders;
 use super::plan::{Plan, Wanted, plans, put_wanted};
 use super::sources::{Sources as _, lease_of};
 use super::{Harvest, HarvestError, Source, Watched};
@@ -39,14 +40,15 @@ pub struct Schedule {
     /// How many run at once.
     most: usize,
     running: BTreeMap<BookId, Running>,
+    folders: Folders,
     begin: fn(),
 }
 
 impl Schedule {
     /// Begins to run sources, at most `most` at once. `begin` is called on each thread that runs one.
     pub fn start(catalogue: &Arc<Catalogue>, limits: Limits, most: usize, begin: fn()) {
-        let running = BTreeMap::new();
-        let mut schedule = Self { catalogue: Arc::clone(catalogue), limits, most, running, begin };
+        let (running, folders) = (BTreeMap::new(), Folders::default());
+        let mut schedule = Self { catalogue: Arc::clone(catalogue), limits, most, running, folders, begin };
         catalogue.run_beside(move || {
             let mut measured: Option<Instant> = None;
             while !schedule.catalogue.is_stopping() {
@@ -70,12 +72,17 @@ impl Schedule {
         let mut plans = plans(&self.catalogue)?;
         let now = Timestamp::now();
         let mut due = Vec::new();
-        for (name, source) in self.catalogue.sources()? {
+        let sources = self.catalogue.sources()?;
+        if self.most > 0 {
+            self.folders.follow(&sources);
+        }
+        for (name, source) in sources {
             let plan = plans.remove(name.as_str()).unwrap_or_default();
             if self.running.contains_key(&name) || plan.is_running() {
                 continue;
             }
-            if let Some(at) = plan.due(&source).filter(|at| *at <= now) {
+            let by_change = || self.folders.has_changed(&source).then_some(now);
+            if let Some(at) = plan.due(&source).filter(|at| *at <= now).or_else(by_change) {
                 due.push((at, name, source, plan));
             }
         }
@@ -118,6 +125,7 @@ impl Schedule {
     }
 
     fn begin(&mut self, name: BookId, source: &Source, plan: Plan) -> Result<(), HarvestError> {
+        self.folders.forget(source);
         // From here on, whoever is there goes on with it, until its end.
         let wanted = Wanted { at: Timestamp::now(), ..plan.wanted.unwrap_or_else(Wanted::now) };
         self.catalogue.by(Actor::Local).apply_rows(&[put_wanted(&name, &wanted)])?;

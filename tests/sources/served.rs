@@ -1,7 +1,5 @@
 //! Sources of a running server.
 
-use std::time::Instant;
-
 use super::common::Server;
 use super::*;
 
@@ -201,4 +199,66 @@ fn sources_run_when_they_are_due_and_stop_when_told_to() {
     assert_eq!(twice, 0, "{:?}", site.count());
     assert_eq!(server.stop(), Some(0));
     run("verify --data {}", &[folder.data()]).expect(0);
+}
+
+#[test]
+fn a_watched_folder_is_followed_by_a_server() {
+    let folder = Folder::new();
+    folder.file("books/a.txt", prose(0, 600));
+    let server = Server::start(&folder.data());
+    let books = folder.path("books");
+    let source = json!({ "kind": "folder", "address": books, "library": "lib", "rights": "free", "gone": "disable" });
+    put(&server, &source);
+    let has = |id: &str, disabled: bool| {
+        let (status, book) = send(&server, "GET", &format!("/v1/libraries/lib/books/{id}"), &Value::Null);
+        status == 200 && book["standing"]["disabled_since"].is_string() == disabled
+    };
+    until("it is read", || has("a.txt", false));
+    folder.file("books/deep/er/b.txt", prose(1, 600));
+    until("a new file is seen", || has("deep/er/b.txt", false));
+    fs::remove_file(books.join("a.txt")).expect("it is there");
+    until("a file that is gone is seen", || has("a.txt", true));
+    // That files were read is no change.
+    until("it rests", || get(&server, "/v1/sources/it")["state"] == "idle");
+    thread::sleep(Duration::from_secs(3));
+    let runs = get(&server, "/v1/sources/it")["run"]["number"].as_u64().expect("a number");
+    thread::sleep(Duration::from_secs(3));
+    assert_eq!(get(&server, "/v1/sources/it")["run"]["number"], runs);
+    // Another folder takes its place.
+    fs::rename(&books, folder.path("old")).expect("it is there");
+    folder.file("books/deep/er/b.txt", prose(1, 600));
+    folder.file("books/c.txt", prose(2, 600));
+    until("another folder is watched", || has("c.txt", false));
+    folder.file("books/d.txt", prose(3, 600));
+    until("a new file is seen there", || has("d.txt", false));
+    assert_eq!(server.stop(), Some(0));
+}
+
+/// Two lists of two sites lead to the same third site.
+#[test]
+fn a_host_is_asked_one_thing_at_a_time_by_all_sources() {
+    const PAUSE: Duration = Duration::from_millis(50);
+    let (host, folder) = (Site::new(), Folder::new());
+    host.books(0..24);
+    let server = Server::start(&folder.data());
+    let lists = [0..12, 12..24].map(|numbers| {
+        let site = Site::new();
+        site.set("/list.txt", host.list(numbers));
+        site
+    });
+    for (number, site) in lists.iter().enumerate() {
+        let source = json!({ "kind": "sitemap", "address": format!("{}/list.txt", site.url), "library": "lib", "rights": "free",
+                             "allow_private": true, "rate": 20, "every": "1d" });
+        assert_eq!(send(&server, "PUT", &format!("/v1/sources/s{number}"), &source).0, 201);
+    }
+    for number in 0..2 {
+        until("it ends", || get(&server, &format!("/v1/sources/s{number}"))["run"]["ended"].is_string());
+    }
+    assert_eq!(host.count().values().sum::<usize>(), 25, "each book once, and robots.txt once: {:?}", host.count());
+    let mut times = host.times.lock().expect("no panic").clone();
+    times.sort();
+    for pair in times.windows(2) {
+        assert!(pair[1].0.duration_since(pair[0].1) >= PAUSE, "{pair:?}");
+    }
+    assert_eq!(server.stop(), Some(0));
 }
