@@ -1,6 +1,6 @@
 //! What becomes of a harvest's books: they are read and added, lost when the source no longer has them, and restored.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::{fmt, mem};
 
 use jiff::Timestamp;
@@ -51,7 +51,7 @@ pub(super) fn digest(entry: &Entry, bytes: &[u8]) -> String {
 impl Harvest<'_> {
     /// Reads files on all processors and adds their books together.
     pub(super) fn add(&mut self, books: Vec<Book>, rows: &mut Vec<RowChange>) -> Result<(), HarvestError> {
-        let (limits, mut books) = (self.limits, books.into_iter());
+        let (limits, readers, mut books) = (self.limits, &*Arc::clone(&self.readers), books.into_iter());
         let _alone = READING.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             let (mut read, mut text) = (Vec::new(), 0);
@@ -64,7 +64,7 @@ impl Harvest<'_> {
                     .into_par_iter()
                     .map(|mut book| {
                         let file = file(&mut book.found);
-                        (book, extract::read(file, limits))
+                        (book, readers.read(file, limits))
                     })
                     .collect();
                 let parts = some.iter().filter_map(|(_, read)| read.as_ref().ok()).flatten();

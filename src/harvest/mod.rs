@@ -20,6 +20,7 @@ mod kind;
 mod list;
 mod oai;
 mod opds;
+mod pages;
 mod plan;
 mod refusals;
 mod run;
@@ -33,6 +34,7 @@ mod trial;
 mod web;
 
 pub use kind::Kind;
+pub use pages::read_page;
 pub use run::{Harvest, Watched};
 pub use schedule::Schedule;
 pub use source::{Credentials, Every, Gone, Source};

@@ -12,12 +12,13 @@ use url::Url;
 use super::books::{Book, digest};
 use super::frontier::{Frontier, Known, QueueRow, Queued, Run, Seen, State};
 use super::kind::Page;
+use super::pages::entries;
 use super::plan::{drop_wanted, put_beat};
 use super::sources::{Sources as _, lease_of};
 use super::web::{Fetched, Found, Validators, Web};
-use super::{Entry, HarvestError, Kind, Mark, Reason, Source, Tally, oai};
+use super::{Entry, HarvestError, Kind, Mark, Reason, Source, Tally};
 use crate::catalogue::{Editor, Leased};
-use crate::extract::Limits;
+use crate::extract::{Limits, Readers};
 use crate::index::{BookId, RowChange};
 use crate::metrics::METRICS;
 use crate::random::Random;
@@ -61,6 +62,8 @@ pub struct Harvest<'c> {
     pub(super) frontier: Frontier<'c>,
     web: Web,
     pub(super) limits: Limits,
+    /// What reads its pages and books.
+    pub(super) readers: Arc<Readers>,
     pub(super) state: State,
     /// Requests that failed in a row.
     pub(super) failures: u32,
@@ -92,7 +95,22 @@ impl<'c> Harvest<'c> {
         let (web, state) = (Web::new(&source, Arc::clone(&work.stop), None)?, frontier.state()?);
         let random = Random::new(Timestamp::now().as_nanosecond() as u64);
         let (name, work, counted) = (name.clone(), Arc::new(work), state.last.clone().unwrap_or_default());
-        Ok(Self { counted, editor, name, source, frontier, web, limits, state, failures: 0, random, watch, work })
+        let readers = Arc::default();
+        Ok(Self {
+            counted,
+            readers,
+            editor,
+            name,
+            source,
+            frontier,
+            web,
+            limits,
+            state,
+            failures: 0,
+            random,
+            watch,
+            work,
+        })
     }
 
     /// Runs until the source is exhausted.
@@ -239,6 +257,10 @@ impl<'c> Harvest<'c> {
         }
         self.add(books, &mut rows)?;
         self.write(rows)?;
+        if begun.elapsed() > BATCH_TIME {
+            // The next page is so far off that a new process takes no time.
+            self.readers.rest();
+        }
         if self.failures >= FAILURES {
             let why = format!("{} requests in a row failed", self.failures);
             return Err(HarvestError::Unreachable { why, left: self.state.queued });
@@ -312,14 +334,13 @@ impl<'c> Harvest<'c> {
     fn list(&mut self, queued: &Queued, found: &Found) -> Result<Result<(), String>, HarvestError> {
         let source = self.source.clone();
         let since = self.state.since.clone();
-        if source.kind == Kind::Oai && self.state.now.is_none() {
-            self.state.now = oai::answered(&found.bytes);
-        }
         let page = Page { source: &source, address: &found.address, bytes: &found.bytes, since: since.as_deref() };
-        let entries = match source.kind.entries(&page) {
-            Ok(entries) => entries,
+        let readers = Arc::clone(&self.readers);
+        let (answered, entries) = match entries(&readers, &page, self.limits) {
+            Ok(found) => found,
             Err(why) => return Ok(Err(why)),
         };
+        self.state.now = self.state.now.take().or(answered);
         let (mut seen, mut rows) = (HashSet::new(), Vec::new());
         for entry in entries {
             match entry {
