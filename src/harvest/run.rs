@@ -65,6 +65,10 @@ pub struct Harvest<'c> {
     /// What reads its pages and books.
     pub(super) readers: Arc<Readers>,
     pub(super) state: State,
+    /// The queue has nothing up to this key. Deleted rows are slow to read past.
+    front: Option<Vec<u8>>,
+    /// Whether the batch begins there.
+    is_at_front: bool,
     /// Requests that failed in a row.
     pub(super) failures: u32,
     pub(super) random: Random,
@@ -106,6 +110,8 @@ impl<'c> Harvest<'c> {
             web,
             limits,
             state,
+            front: None,
+            is_at_front: false,
             failures: 0,
             random,
             watch,
@@ -208,10 +214,12 @@ impl<'c> Harvest<'c> {
     fn next_batch(&mut self) -> Result<Option<Vec<QueueRow>>, HarvestError> {
         loop {
             let now = Timestamp::now();
-            let (mut after, mut soonest): (Option<Vec<u8>>, Option<Timestamp>) = (None, None);
+            let (mut after, mut soonest): (Option<Vec<u8>>, Option<Timestamp>) = (self.front.clone(), None);
             loop {
                 let mut rows = self.frontier.queue(after.as_deref(), BATCH)?;
                 let Some((last, _)) = rows.last() else { break };
+                self.is_at_front =
+                    after == self.front && rows.iter().all(|(_, queued)| queued.due.is_none_or(|due| due <= now));
                 after = Some(last.clone());
                 let later = rows.iter().filter_map(|(_, queued)| queued.due).filter(|due| *due > now).min();
                 soonest = soonest.into_iter().chain(later).min();
@@ -254,6 +262,9 @@ impl<'c> Harvest<'c> {
             }
             done += 1;
             rows.push(Frontier::dequeue(&mut self.state, &key));
+            if self.is_at_front {
+                self.front = Some(key);
+            }
         }
         self.add(books, &mut rows)?;
         self.write(rows)?;

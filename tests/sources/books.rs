@@ -82,3 +82,18 @@ fn credentials_may_be_in_a_variable() {
         run(&add("sitemap", "https://x.invalid/", "--contact a@b.invalid --credentials env:HOME"), &[&data]).expect(2);
     assert!(refused.err.contains("LAPIDARY_SOURCE_"), "{}", refused.err);
 }
+
+#[test]
+fn a_page_that_takes_too_much_memory_harms_only_itself() {
+    let site = Site::new();
+    site.books(0..1);
+    site.set("/sitemap.xml", found("<sitemapindex><sitemap><loc>/bad.xml</loc></sitemap><sitemap><loc>/good.txt</loc></sitemap></sitemapindex>"));
+    site.set("/bad.xml", found(format!("<urlset>{}</urlset>", "<a/>".repeat(3_900_000))));
+    site.set("/good.txt", site.list(0..1));
+    let harvest = Harvest::new("sitemap", &format!("{}/sitemap.xml", site.url), "--allow-private");
+    let run = run("sources run --json --limit-memory 400MiB --data {} it", &[harvest.folder.data()]).expect(2);
+    assert_eq!(counts(&run), (1, 1, 0, 1), "{run:?}");
+    let error = &harvest.summary()["errors"][0];
+    assert_eq!(error["reason"], "bad_list");
+    assert!(error["why"].as_str().is_some_and(|why| why.contains("memory")), "{error}");
+}
