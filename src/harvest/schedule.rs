@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 
 use super::folders::Folders;
-use super::plan::{Plan, Wanted, plans, put_wanted};
+use super::plan::{Plan, Wanted, end_all, plans, put_wanted};
 use super::sources::{Sources as _, lease_of};
 use super::{Harvest, HarvestError, Source, Watched};
 use crate::api::SourceState;
@@ -50,6 +50,11 @@ impl Schedule {
         let (running, folders) = (BTreeMap::new(), Folders::default());
         let mut schedule = Self { catalogue: Arc::clone(catalogue), limits, most, running, folders, begin };
         catalogue.run_beside(move || {
+            if !schedule.catalogue.is_shared()
+                && let Err(error) = end_all(&schedule.catalogue.by(Actor::Local))
+            {
+                tracing::warn!("sources: {error}");
+            }
             let mut measured: Option<Instant> = None;
             while !schedule.catalogue.is_stopping() {
                 let mut looked = schedule.look();
