@@ -12,6 +12,7 @@
 
 mod books;
 mod feed;
+mod fetch;
 mod folder;
 mod folders;
 mod frontier;

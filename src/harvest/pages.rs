@@ -58,7 +58,7 @@ pub(super) fn entries<'p>(
     limits: Limits,
 ) -> Result<(Option<String>, Entries<'p>), String> {
     // A folder is read by whoever may read it.
-    if page.source.kind.is_local() || !readers.read_pages() {
+    if page.source.kind.is_local() || !Readers::read_pages() {
         return Ok((answered(page), page.source.kind.entries(page)?));
     }
     let (source, address, since) = (page.source.clone(), page.address.to_owned(), page.since.map(str::to_owned));

@@ -1,15 +1,14 @@
 //! Running a harvest: one batch of the queue after the other, until the source is exhausted.
 
 use std::collections::HashSet;
-use std::io::Read as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use std::{fs, mem, thread};
+use std::{mem, thread};
 
 use jiff::Timestamp;
-use url::Url;
 
 use super::books::{Book, digest};
+use super::fetch::fetch;
 use super::frontier::{Frontier, Known, QueueRow, Queued, Run, Seen, State};
 use super::kind::Page;
 use super::pages::entries;
@@ -299,12 +298,16 @@ impl<'c> Harvest<'c> {
         }
         match fetched {
             Fetched::Found(found) => {
-                if queued.entry.page
-                    && let Err(why) = self.list(&queued, &found)?
-                {
-                    self.state.incomplete = true;
-                    self.refuse(known, Reason::BadList, format!("a page that cannot be read: {why}"), rows);
-                    return Ok(Done::Other);
+                if queued.entry.page {
+                    match self.list(&queued, &found)? {
+                        Ok(true) => {}
+                        Ok(false) => return Ok(Done::Stopped),
+                        Err(why) => {
+                            self.state.incomplete = true;
+                            self.refuse(known, Reason::BadList, format!("a page that cannot be read: {why}"), rows);
+                            return Ok(Done::Other);
+                        }
+                    }
                 }
                 if queued.entry.book {
                     self.tally().fetched += 1;
@@ -341,8 +344,8 @@ impl<'c> Harvest<'c> {
         Ok(Done::Other)
     }
 
-    /// Queues what a page lists. The inner error is what is wrong with the page.
-    fn list(&mut self, queued: &Queued, found: &Found) -> Result<Result<(), String>, HarvestError> {
+    /// Queues what a page lists. Returns whether it came to the end; the inner error is what is wrong with the page.
+    fn list(&mut self, queued: &Queued, found: &Found) -> Result<Result<bool, String>, HarvestError> {
         let source = self.source.clone();
         let since = self.state.since.clone();
         let page = Page { source: &source, address: &found.address, bytes: &found.bytes, since: since.as_deref() };
@@ -374,10 +377,14 @@ impl<'c> Harvest<'c> {
             if rows.len() >= ROWS {
                 self.write(mem::take(&mut rows))?;
                 seen.clear();
+                if self.work.stop.is_stopped() {
+                    // When it is read again, it goes on with what this run has not seen.
+                    return Ok(Ok(false));
+                }
             }
         }
         self.write(rows)?;
-        Ok(Ok(()))
+        Ok(Ok(true))
     }
 
     /// Queues an entry, unless this run has seen it or it is known to be as it was.
@@ -485,37 +492,4 @@ enum Done {
 
 fn is_again(entry: &Entry) -> bool {
     entry.mark == Some(Mark::Again)
-}
-
-/// Fetches an entry from wherever its source is.
-pub(super) fn fetch(web: &Web, source: &Source, entry: &Entry, validators: &Validators, most: u64) -> Fetched {
-    let address = &entry.address;
-    let is_web = Url::parse(address).is_ok_and(|url| url.has_host() && matches!(url.scheme(), "http" | "https"));
-    // Only the list itself can be a file: a list or a page from elsewhere must not reach files of this machine.
-    let is_list = source.kind == Kind::List && entry.page;
-    if is_web && !source.kind.is_local() {
-        return web.get(address, validators, most);
-    }
-    if !source.kind.is_local() && !is_list {
-        return Fetched::Refused(Reason::Address, "this is no address of the web".to_owned());
-    }
-    let mut bytes = Vec::new();
-    let read = match address.as_str() {
-        _ if source.kind == Kind::Folder && entry.page => Ok(0),
-        "-" => std::io::stdin().lock().take(most + 1).read_to_end(&mut bytes),
-        path => fs::File::open(path).and_then(|file| file.take(most + 1).read_to_end(&mut bytes)),
-    };
-    match read {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Fetched::Missing,
-        Err(error) => Fetched::Refused(Reason::Unanswered, error.to_string()),
-        Ok(_) if bytes.len() as u64 > most => {
-            Fetched::Refused(Reason::TooLarge, format!("it is larger than {most} bytes"))
-        }
-        Ok(_) => Fetched::Found(Found {
-            address: address.clone(),
-            bytes,
-            content_type: None,
-            validators: Validators::default(),
-        }),
-    }
 }

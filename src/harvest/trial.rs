@@ -4,9 +4,10 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::fetch::fetch;
 use super::kind::Page;
 use super::pages::entries;
-use super::run::{Harvest, PAGE_BYTES, fetch};
+use super::run::{Harvest, PAGE_BYTES};
 use super::web::{Fetched, Validators, Web};
 use super::{Entry, HarvestError, Source};
 use crate::catalogue::Stop;

@@ -262,3 +262,32 @@ fn a_host_is_asked_one_thing_at_a_time_by_all_sources() {
     }
     assert_eq!(server.stop(), Some(0));
 }
+
+#[test]
+fn a_long_list_is_stopped_in_its_middle() {
+    const LINES: u64 = 20_000;
+    let folder = Folder::new();
+    let lines: String = (0..LINES).map(|line| format!("{{\"address\": \"nowhere:{line}\"}}\n")).collect();
+    let list = folder.file("list.ndjson", lines);
+    let server = Server::start(&folder.data());
+    put(
+        &server,
+        &json!({ "kind": "list", "address": list, "library": "lib", "rights": "free", "allow_private": true }),
+    );
+    send(&server, "POST", "/v1/sources/it/run", &Value::Null);
+    let shown = || get(&server, "/v1/sources/it");
+    until("it is read", || shown()["queued"].as_u64() > Some(1_000));
+    for _ in 0..3 {
+        send(&server, "PATCH", "/v1/sources/it", &json!({ "paused": true }));
+        let mut before = Value::Null;
+        until("it stops", || {
+            thread::sleep(Duration::from_millis(300));
+            let now = json!([shown()["queued"], shown()["run"]["refused"]]);
+            now == std::mem::replace(&mut before, now.clone())
+        });
+        send(&server, "PATCH", "/v1/sources/it", &json!({ "paused": false }));
+        until("it goes on", || shown()["state"] == "running" || shown()["run"]["ended"].is_string());
+    }
+    assert_eq!(counted(&ended(&server, 1)), [0, 0, 0, LINES], "each line was counted once");
+    assert_eq!(shown()["queued"], 0);
+}

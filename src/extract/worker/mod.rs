@@ -175,7 +175,7 @@ impl Readers {
     }
 
     /// Whether pages are read apart, too.
-    pub(crate) fn read_pages(&self) -> bool {
+    pub(crate) fn read_pages() -> bool {
         POOL.get().is_some()
     }
 
