@@ -64,6 +64,7 @@ pub use headings::{Heading, headings_in};
 pub use limits::{Limit, Limits, Met};
 pub use named::{ending, is_book};
 pub(crate) use read::reads_apart;
+pub(crate) use worker::Readers;
 pub use worker::{isolate, readers};
 
 /// A file to read.

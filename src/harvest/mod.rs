@@ -12,13 +12,16 @@
 
 mod books;
 mod feed;
+mod fetch;
 mod folder;
+mod folders;
 mod frontier;
 mod hosts;
 mod kind;
 mod list;
 mod oai;
 mod opds;
+mod pages;
 mod plan;
 mod refusals;
 mod run;
@@ -32,6 +35,7 @@ mod trial;
 mod web;
 
 pub use kind::Kind;
+pub use pages::read_page;
 pub use run::{Harvest, Watched};
 pub use schedule::Schedule;
 pub use source::{Credentials, Every, Gone, Source};

@@ -275,7 +275,9 @@ impl Server {
         catalogue.resume_jobs()?;
         catalogue.start_webhooks();
         catalogue.follow_others();
-        Schedule::start(&catalogue, state.limits, sources, turns::give_way);
+        // What is fetched may be no larger than what is sent.
+        let limits = Limits { input: state.limits.input.min(state.max_body as u64), ..state.limits };
+        Schedule::start(&catalogue, limits, sources, turns::give_way);
         listeners.iter().for_each(outgoing::give_up);
         rt::System::new().block_on(async move {
             rt::spawn(health::watch(state.clone()));
