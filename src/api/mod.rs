@@ -33,5 +33,5 @@ pub use jobs::{
 };
 pub use keys::{Key, Keys, MadeKey, NewKey, Rotation};
 pub use problem::Problem;
-pub use server::{Health, Imported};
+pub use server::{Health, History, Imported, Index, Period, Sample};
 pub use webhooks::{Failing, MadeWebhook, Matched, NewWebhook, Webhook, WebhookEvent, Webhooks};

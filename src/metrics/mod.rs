@@ -5,6 +5,7 @@
 //! A label has few values, all defined by the program: never a path, a name or an id from a client.
 
 mod cluster;
+mod history;
 mod store;
 
 use std::sync::LazyLock;
@@ -17,6 +18,7 @@ use prometheus::{
 };
 
 use self::cluster::ClusterMetrics;
+pub(crate) use self::history::Recorder;
 use self::store::StoreMetrics;
 use crate::api::{Outcome, Report};
 use crate::index::Rights;

@@ -49,6 +49,10 @@ pub struct Settings {
     pub min_free: u64,
     /// Resource limits for reading files.
     pub limits: Limits,
+    /// Whether browsers get the web console.
+    pub console: bool,
+    /// Whether to open the console in a browser, signed in as whoever started the server.
+    pub open: bool,
 }
 
 impl Default for Settings {
@@ -65,6 +69,8 @@ impl Default for Settings {
             slow: SLOW,
             min_free: MIN_FREE,
             limits: Limits::default(),
+            console: true,
+            open: false,
         }
     }
 }
