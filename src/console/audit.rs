@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use serde::Deserialize;
 
 use super::layout::{Here, Page, rights, table, terms, time};
-use super::visitor::{Failure, Visitor, encoded, path};
+use super::visitor::{Failure, Visitor, path, with};
 use crate::api::{AuditEntry, AuditPage};
 use crate::index::{Action, Amended, AuditedBook};
 use crate::language::Language;
@@ -31,18 +31,13 @@ struct Wanted {
 async fn page(visitor: Visitor, wanted: Query<Wanted>) -> Result<HttpResponse, Failure> {
     let language = visitor.language();
     let Wanted { from, since, library, book } = &*wanted;
-    let mut asked = "/v1/audit?limit=100".to_owned();
-    let of_book = [("library", library), ("book", book)].map(|(name, value)| (name, value.trim()));
-    let given = of_book.iter().filter(|(_, value)| !value.is_empty());
-    let of_book: String = given.map(|(name, value)| format!("&{name}={}", encoded(value))).collect();
-    if !from.is_empty() {
-        asked += &format!("&after={}", encoded(from));
-    } else if !since.is_empty() {
-        asked += &format!("&since={}T00:00:00Z", encoded(since));
-    }
-    asked += &of_book;
+    let of_book = [("library", library.trim()), ("book", book.trim())];
+    let since_midnight =
+        if since.is_empty() || !from.is_empty() { String::new() } else { format!("{since}T00:00:00Z") };
+    let asked = with("/v1/audit?limit=100", [("after", from), ("since", &since_midnight)]);
+    let asked = with(&asked, of_book);
     let AuditPage { entries, next } = visitor.get(&asked).await?;
-    let heads = [language.head_when(), language.c_who(), language.c_what(), String::new()];
+    let heads = [language.head_when(), language.c_who(), language.c_what(), language.c_details()];
     let rows = html! { @for entry in &entries { (row(language, entry)) } };
     Ok(Page::new(Here::Audit, language.c_audit(), language.c_audit_lead()).show(&visitor, &html! {
         form method="get" class="card search" {
@@ -54,7 +49,7 @@ async fn page(visitor: Visitor, wanted: Query<Wanted>) -> Result<HttpResponse, F
         @if entries.is_empty() { p { (language.c_nothing_found()) } }
         @else { (table(&language.c_audit(), &heads, &rows)) }
         @if let Some(next) = next {
-            p { a href=(format!("/console/audit?from={next}{of_book}")) { (language.c_more()) } }
+            p { a href=(with(&format!("/console/audit?from={next}"), of_book)) { (language.c_more()) } }
         }
         (terms(language, [(language.c_who(), language.c_term_who_is())]))
     }))

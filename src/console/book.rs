@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::audit;
 use super::layout::{Here, Page, choice_of_rights, form_to, rights, see_other, size, table, terms, time};
-use super::visitor::{Failure, Visitor, encoded, path, problem};
+use super::visitor::{Failure, Visitor, path, problem, with};
 use crate::api::{Amendment, AuditPage, Record, Report};
 use crate::error::ErrorCode;
 use crate::index::{Rights, Validity};
@@ -29,13 +29,11 @@ pub(super) fn routes(app: &mut ServiceConfig) {
 /// The library and the id in the path, whose routing form is already partly decoded.
 fn book_of(visitor: &Visitor, request: &HttpRequest) -> Result<[String; 2], Failure> {
     let mut segments = request.uri().path().splitn(5, '/').skip(3).map(|raw| percent_decode_str(raw).decode_utf8());
-    match (segments.next(), segments.next()) {
-        (Some(Ok(library)), Some(Ok(id))) => Ok([library.into_owned(), id.into_owned()]),
-        _ => {
-            let detail = visitor.language().c_no_page();
-            Err(visitor.failed(problem(ErrorCode::NotFound, StatusCode::NOT_FOUND, detail)))
-        }
+    if let (Some(Ok(library)), Some(Ok(id))) = (segments.next(), segments.next()) {
+        return Ok([library.into_owned(), id.into_owned()]);
     }
+    let detail = visitor.language().c_no_page();
+    Err(visitor.failed(problem(ErrorCode::NotFound, StatusCode::NOT_FOUND, detail)))
 }
 
 async fn page(visitor: Visitor, request: HttpRequest) -> Result<HttpResponse, Failure> {
@@ -214,9 +212,10 @@ async fn matches(visitor: Visitor, request: HttpRequest) -> Result<HttpResponse,
 /// What happened to the book, as far as the audit log tells.
 async fn history(visitor: &Visitor, record: &Record, library: &str, id: &str) -> Result<Markup, Failure> {
     let language = visitor.language();
-    let asked = format!("/v1/audit?limit=100&library={}&book={}", encoded(library), encoded(id));
+    let of_book = [("library", library), ("book", id)];
+    let asked = with("/v1/audit?limit=100", of_book);
     let AuditPage { entries, next } = visitor.get(&asked).await?;
-    let heads = [language.head_when(), language.c_who(), language.c_what(), String::new()];
+    let heads = [language.head_when(), language.c_who(), language.c_what(), language.c_details()];
     let rows = html! { @for entry in &entries { (audit::row(language, entry)) } };
     Ok(html! {
         section {
@@ -224,7 +223,7 @@ async fn history(visitor: &Visitor, record: &Record, library: &str, id: &str) ->
             @if entries.is_empty() { p { (language.c_changed()) ": " (time(record.changed)) } }
             @else { (table(&language.c_history(), &heads, &rows)) }
             @if let Some(next) = next {
-                p { a href=(format!("/console/audit?from={next}&library={}&book={}", encoded(library), encoded(id))) {
+                p { a href=(with(&format!("/console/audit?from={next}"), of_book)) {
                     (language.c_more())
                 } }
             }

@@ -1,6 +1,6 @@
 //! The catalogue: its libraries, a search, new books, and groups of duplicates.
 
-use actix_web::http::Method;
+use actix_web::http::{Method, StatusCode};
 use actix_web::web::{self, Payload, Query, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
 use maud::{Markup, html};
@@ -9,11 +9,13 @@ use serde::Deserialize;
 use super::At;
 use super::first::where_to;
 use super::layout::{Here, Page, action, button_to, rights, size, table, terms, time};
-use super::visitor::{Call, Failure, Visitor, Who, encoded, path};
+use super::visitor::{Call, Failure, Visitor, Who, path, problem, with};
 use crate::api::{
     DuplicateGroup, DuplicateGroups, FeedAnswer, FeedOutcome, FoundBooks, Job, JobState, Jobs, Libraries, Record, Task,
 };
+use crate::error::ErrorCode;
 use crate::language::Language;
+use crate::permission::Role;
 use crate::report::{clean, group_picture};
 
 pub(super) fn routes(app: &mut ServiceConfig) {
@@ -37,22 +39,24 @@ struct Wanted {
 }
 
 impl Wanted {
-    /// The query of the search; empty if nothing is sought.
-    fn query(&self) -> String {
-        let fields = [("title", &self.title), ("author", &self.author), ("identifier", &self.identifier)];
-        let given = fields.into_iter().filter(|(_, value)| !value.trim().is_empty());
-        given.map(|(name, value)| format!("&{name}={}", encoded(value.trim()))).collect()
+    fn sought(&self) -> [(&str, &str); 3] {
+        [("title", &self.title), ("author", &self.author), ("identifier", &self.identifier)]
+            .map(|(name, value)| (name, value.trim()))
     }
 }
 
 async fn page(visitor: Visitor, wanted: Query<Wanted>) -> Result<HttpResponse, Failure> {
     let language = visitor.language();
-    let sought = wanted.query();
-    let found = if sought.is_empty() {
+    if !matches!(visitor.role(), Role::Ingest | Role::Admin) {
+        let detail = language.c_not_for_role();
+        return Err(visitor.failed(problem(ErrorCode::NotAllowed, StatusCode::FORBIDDEN, detail)));
+    }
+    let sought = wanted.sought();
+    let found = if sought.iter().all(|(_, value)| value.is_empty()) {
         None
     } else {
-        let from = if wanted.from.is_empty() { String::new() } else { format!("&cursor={}", encoded(&wanted.from)) };
-        let found: FoundBooks = visitor.get(&format!("/v1/books?limit=50{sought}{from}")).await?;
+        let asked = with(&with("/v1/books?limit=50", sought), [("cursor", &wanted.from)]);
+        let found: FoundBooks = visitor.get(&asked).await?;
         Some(found)
     };
     let field = |id: &str, label: String, value: &str| {
@@ -73,12 +77,12 @@ async fn page(visitor: Visitor, wanted: Query<Wanted>) -> Result<HttpResponse, F
                 @if books.is_empty() && next_cursor.is_none() { p { (language.c_nothing_found()) } }
                 @else { (books_table(language, &language.c_found(), books)) }
                 @if let Some(next) = next_cursor {
-                    p { a href=(format!("/console/catalogue?from={}{sought}", encoded(next))) { (language.c_more()) } }
+                    p { a href=(with(&with("/console/catalogue", [("from", next)]), sought)) { (language.c_more()) } }
                 }
             }
         }
         (libraries(&visitor).await?)
-        section class="card" { h2 { (language.c_add()) } (where_to(language)) }
+        section class="card narrow" { h2 { (language.c_add()) } (where_to(language)) }
         (terms(language, [
             (language.c_library(), language.c_term_library_is()),
             (language.c_rights(), language.c_term_rights_is()),
@@ -163,14 +167,13 @@ fn books_table(language: Language, label: &str, books: &[Record]) -> Markup {
 
 async fn library(visitor: Visitor, library: web::Path<String>, at: At) -> Result<HttpResponse, Failure> {
     let language = visitor.language();
-    let from = if at.from.is_empty() { String::new() } else { format!("&cursor={}", encoded(&at.from)) };
-    let asked = path("/v1/libraries", [&library, "books"]) + "?limit=50" + &from;
+    let asked = with(&path("/v1/libraries", [&library, "books"]), [("limit", "50"), ("cursor", &at.from)]);
     let crate::api::Page { books, next_cursor } = visitor.get(&asked).await?;
     let title = language.c_library_of(&clean(&library));
     Ok(Page::new(Here::Catalogue, title.clone(), language.c_library_lead()).show(&visitor, &html! {
         (books_table(language, &title, &books))
         @if let Some(next) = next_cursor {
-            p { a href=(path("/console/libraries", [&library]) + "?from=" + &encoded(next.as_str())) { (language.c_more()) } }
+            p { a href=(with(&path("/console/libraries", [&library]), [("from", next.as_str())])) { (language.c_more()) } }
         }
     }))
 }
@@ -187,7 +190,7 @@ async fn add_form(visitor: Visitor, to: Query<Where>) -> HttpResponse {
     let language = visitor.language();
     let Where { library, rights, keep } = &*to;
     let max = visitor.inside().max_body();
-    let place = format!("/console/add?library={}&rights={}&keep={keep}", encoded(library), encoded(rights));
+    let place = with("/console/add", [("library", library), ("rights", rights), ("keep", &keep.to_string())]);
     let title = language.c_add_to(&clean(library));
     Page::new(Here::Catalogue, title, language.c_add_lead()).show(
         &visitor,
@@ -210,7 +213,8 @@ async fn add(
 ) -> Result<HttpResponse, Failure> {
     let language = visitor.language();
     let Where { library, rights, keep } = &*to;
-    let asked = format!("{}?rights={}&keep_text={keep}", path("/v1/libraries", [library, "books"]), encoded(rights));
+    let books = path("/v1/libraries", [library, "books"]);
+    let asked = with(&books, [("rights", rights), ("keep_text", &keep.to_string())]);
     let call = Call::new(Method::POST, &asked).passing(&request, payload.into_inner());
     let answer = visitor.call(call).await?;
     let lines = answer.body.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
@@ -233,7 +237,7 @@ async fn add(
             }
         }
     };
-    let heads = [language.head_file(), language.c_book(), language.c_outcome(), String::new()];
+    let heads = [language.head_file(), language.c_book(), language.c_outcome(), language.c_details()];
     let title = language.c_add_to(&clean(library));
     Ok(Page::new(Here::Catalogue, title, language.c_added_lead()).show(
         &visitor,
@@ -259,9 +263,11 @@ async fn duplicates(visitor: Visitor, at: At) -> Result<HttpResponse, Failure> {
     let search = |job: &&Job| matches!(job.task, Task::Duplicates { .. });
     let running = jobs.iter().filter(search).find(|job| job.state == JobState::Running);
     let done = jobs.iter().filter(search).find(|job| job.state == JobState::Done);
-    let after = if at.from.is_empty() { String::new() } else { format!("&after={}", encoded(&at.from)) };
     let groups: Option<DuplicateGroups> = match done {
-        Some(job) => Some(visitor.get(&format!("/v1/jobs/{}/groups?limit=20{after}", job.id)).await?),
+        Some(job) => {
+            let groups = format!("/v1/jobs/{}/groups?limit=20", job.id);
+            Some(visitor.get(&with(&groups, [("after", &at.from)])).await?)
+        }
         None => None,
     };
     let start = button_to(&visitor, "/console/jobs?kind=duplicates", &language.c_find_duplicates(), None);

@@ -10,7 +10,7 @@ use maud::{Markup, PreEscaped, html};
 use serde::{Deserialize, Serialize};
 
 use super::layout::{Here, Page, action, form_to, rights, see_other, size, table, terms, time};
-use super::visitor::{Answer, Call, Failure, Visitor, encoded, path};
+use super::visitor::{Answer, Call, Failure, Visitor, path, with};
 use crate::api::{Decision, DecisionPage, Filed, NewDecision, Report, Ruling};
 use crate::language::Language;
 use crate::report::{Texts, clean, report_part};
@@ -27,8 +27,8 @@ pub(super) fn routes(app: &mut ServiceConfig) {
 }
 
 /// The page on which texts are checked.
-pub(super) fn page(visitor: &Visitor) -> Result<HttpResponse, Failure> {
-    Ok(frame(visitor, &html! { (forms(visitor)) section id="result" aria-live="polite" {} }))
+pub(super) fn page(visitor: &Visitor) -> HttpResponse {
+    frame(visitor, &html! { (forms(visitor)) section id="result" aria-live="polite" {} })
 }
 
 fn frame(visitor: &Visitor, body: &Markup) -> HttpResponse {
@@ -218,7 +218,7 @@ async fn filed(visitor: Visitor, id: Path<String>) -> Result<HttpResponse, Failu
     let language = visitor.language();
     let Decision { id, at, actor, check, name, digest, filed, .. } = visitor.get(&path("/v1/decisions", [&id])).await?;
     let Some(Filed { report, .. }) = filed else { return Ok(see_other(&path("/console/checks", [&check]))) };
-    let about: DecisionPage = visitor.get(&format!("/v1/decisions?limit=1000&digest={}", encoded(&digest))).await?;
+    let about: DecisionPage = visitor.get(&with("/v1/decisions?limit=1000", [("digest", &digest)])).await?;
     let about: Vec<Decision> = about.decisions.into_iter().filter(|one| one.check == id && one.id != id).collect();
     let name = name.unwrap_or_else(|| language.name_text());
     let report = Arc::new(report);

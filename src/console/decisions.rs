@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::check::ruling;
 use super::layout::{Here, Page, rights, table, terms, time};
-use super::visitor::{Failure, Visitor, encoded, path};
+use super::visitor::{Failure, Visitor, path, with};
 use crate::api::DecisionPage;
 use crate::report::clean;
 
@@ -25,12 +25,7 @@ struct Wanted {
 
 async fn list(visitor: Visitor, wanted: Query<Wanted>) -> Result<HttpResponse, Failure> {
     let language = visitor.language();
-    let mut asked = "/v1/decisions?limit=100".to_owned();
-    for (name, value) in [("day", &wanted.day), ("cursor", &wanted.from)] {
-        if !value.is_empty() {
-            asked += &format!("&{name}={}", encoded(value));
-        }
-    }
+    let asked = with("/v1/decisions?limit=100", [("day", &wanted.day), ("cursor", &wanted.from)]);
     let DecisionPage { decisions, next_cursor } = visitor.get(&asked).await?;
     let heads = [
         language.head_when(),
@@ -66,7 +61,7 @@ async fn list(visitor: Visitor, wanted: Query<Wanted>) -> Result<HttpResponse, F
         @if decisions.is_empty() { p { (language.c_nothing_found()) } }
         @else { (table(&language.c_decisions(), &heads, &rows)) }
         @if let Some(next) = next_cursor {
-            p { a href=(format!("/console/decisions?day={}&from={}", encoded(&wanted.day), encoded(&next))) { (language.c_more()) } }
+            p { a href=(with("/console/decisions", [("day", &wanted.day), ("from", &next)])) { (language.c_more()) } }
         }
         (terms(language, [
             (language.c_term_filed(), language.c_term_filed_is()),

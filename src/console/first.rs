@@ -28,13 +28,13 @@ pub(super) fn routes(app: &mut ServiceConfig) {
 }
 
 /// The page of an empty catalogue.
-pub(super) fn page(visitor: &Visitor) -> Result<HttpResponse, Failure> {
+pub(super) fn page(visitor: &Visitor) -> HttpResponse {
     let language = visitor.language();
     let server = visitor.request().headers().get(HOST).and_then(|host| host.to_str().ok()).unwrap_or("127.0.0.1:8093");
     let scheme = if visitor.inside().has_tls() { "https" } else { "http" };
     let server = format!("{scheme}://{server}");
     let key = if visitor.inside().is_open().unwrap_or_default() { "" } else { " -H 'X-Api-Key: KEY'" };
-    Ok(Page::new(Here::Elsewhere, language.c_first(), language.c_first_lead()).show(visitor, &html! {
+    Page::new(Here::Elsewhere, language.c_first(), language.c_first_lead()).show(visitor, &html! {
         section class="card accent" {
             h2 { (language.c_demo()) }
             p { (language.c_demo_lead()) }
@@ -55,7 +55,7 @@ pub(super) fn page(visitor: &Visitor) -> Result<HttpResponse, Failure> {
                 } }
             }
         }
-    }))
+    })
 }
 
 /// A form that asks where new books belong.

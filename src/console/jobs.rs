@@ -31,7 +31,7 @@ async fn page(visitor: Visitor) -> Result<HttpResponse, Failure> {
         language.c_progress(),
         language.c_since(),
         language.c_result(),
-        String::new(),
+        language.c_actions(),
     ];
     let start = |kind: &str, name: String| button_to(&visitor, &format!("/console/jobs?kind={kind}"), &name, None);
     Ok(Page::new(Here::Jobs, language.c_jobs(), language.c_jobs_lead()).show(&visitor, &html! {

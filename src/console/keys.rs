@@ -41,14 +41,14 @@ async fn show(visitor: &Visitor, made: &Markup) -> Result<HttpResponse, Failure>
         language.c_limits(),
         language.c_since(),
         language.c_expires(),
-        String::new(),
+        language.c_actions(),
     ];
     let rows = html! {
         @for key in &keys {
             tr {
                 td { (clean(&key.name)) }
                 td { (role(language, key.role)) }
-                td { (clean(&key.libraries.iter().map(|library| library.as_str()).collect::<Vec<_>>().join(", "))) }
+                td { (clean(&key.libraries.iter().map(Library::as_str).collect::<Vec<_>>().join(", "))) }
                 td { @for rate in [key.rate, key.quota].into_iter().flatten() { (rate) " " } }
                 td { (time(key.created)) }
                 td { @if let Some(expires) = key.expires { (time(expires)) } @else { (language.c_never()) } }

@@ -11,7 +11,7 @@ use jiff::tz::TimeZone;
 use maud::{DOCTYPE, Markup, html};
 
 use super::assets::{self, HTMX, ICON, OWN, STYLE};
-use super::visitor::{Failure, Visitor, Who, encoded, problem as problem_of};
+use super::visitor::{Failure, Visitor, Who, problem as problem_of, with};
 use crate::api::Problem;
 use crate::error::ErrorCode;
 use crate::index::Rights;
@@ -199,7 +199,7 @@ pub(super) fn problem_part(language: Language, problem: &Problem, is_title: bool
         section id="result" class="problem" role="alert" {
             @if is_title { h1 { (headline(language, status)) } } @else { h2 { (headline(language, status)) } }
             // The API tells its problems in English.
-            p lang=[(problem.code != ErrorCode::CrossSite.as_str()).then_some("en")] { (clean(&problem.detail)) }
+            p lang=[problem.detail.is_ascii().then_some("en")] { (clean(&problem.detail)) }
             p class="quiet" {
                 code { (problem.code) } " · " (problem.status)
                 @if let Some(id) = &problem.request_id { " · " code { (clean(id)) } }
@@ -244,8 +244,7 @@ pub(super) fn see_other(path: &str) -> HttpResponse {
 
 /// The address of a form, which proves that it is one of ours.
 pub(super) fn action(visitor: &Visitor, path: &str) -> String {
-    let joined = if path.contains('?') { '&' } else { '?' };
-    format!("{path}{joined}{TOKEN}={}", encoded(visitor.token()))
+    with(path, [(TOKEN, visitor.token())])
 }
 
 /// A form that changes something.

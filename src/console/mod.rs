@@ -24,12 +24,14 @@ mod statistics;
 mod visitor;
 mod webhooks;
 
+use std::fmt::Display;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::Instant;
 
-use actix_web::web::{self, Data, Query, ServiceConfig};
-use actix_web::{HttpRequest, HttpResponse, ResponseError as _};
+use actix_web::http::StatusCode;
+use actix_web::web::{self, Data, FormConfig, Query, QueryConfig, ServiceConfig};
+use actix_web::{Error, HttpRequest, HttpResponse, ResponseError as _};
 use serde::Deserialize;
 
 use self::links::Links;
@@ -37,8 +39,12 @@ use self::sessions::Sessions;
 use self::sign_in::Attempts;
 use self::visitor::{Failure, Visitor};
 use crate::api::Stats;
+use crate::error::ErrorCode;
 use crate::permission::Role;
 use crate::server::inside::Inside;
+
+/// The largest form without files: a note of the greatest length, each character of it encoded.
+const FORM: usize = 64 << 10;
 
 /// What all workers share.
 pub(crate) struct Console {
@@ -73,6 +79,8 @@ impl Console {
 pub(crate) fn configure(app: &mut ServiceConfig, console: Data<Console>, inside: Rc<Inside>) {
     app.app_data(console).app_data(inside).service(
         web::scope("/console")
+            .app_data(QueryConfig::default().error_handler(|error, request| unreadable(request, &error)))
+            .app_data(FormConfig::default().limit(FORM).error_handler(|error, request| unreadable(request, &error)))
             .service(assets::routes())
             .configure(sign_in::routes)
             .configure(first::routes)
@@ -89,6 +97,15 @@ pub(crate) fn configure(app: &mut ServiceConfig, console: Data<Console>, inside:
             .route("/", web::get().to(|| async { layout::see_other("/") }))
             .default_service(web::to(layout::nothing_here)),
     );
+}
+
+/// A query or a form that no page of the console sends.
+fn unreadable(request: &HttpRequest, error: &dyn Display) -> Error {
+    let told = visitor::problem(ErrorCode::BadQuery, StatusCode::BAD_REQUEST, error.to_string());
+    match Visitor::of(request) {
+        Ok(visitor) => visitor.failed(told).into(),
+        Err(failure) => failure.into(),
+    }
 }
 
 /// Whether a server has a console.
@@ -108,8 +125,8 @@ async fn first_page(request: &HttpRequest) -> Result<HttpResponse, Failure> {
     let visitor = Visitor::of(request)?;
     match visitor.role() {
         Role::Ingest => Ok(layout::see_other("/console/catalogue")),
-        Role::Admin if visitor.get::<Stats>("/v1/stats").await?.books == 0 => first::page(&visitor),
-        _ => check::page(&visitor),
+        Role::Admin if visitor.get::<Stats>("/v1/stats").await?.books == 0 => Ok(first::page(&visitor)),
+        _ => Ok(check::page(&visitor)),
     }
 }
 

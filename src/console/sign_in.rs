@@ -13,7 +13,8 @@ use serde::Deserialize;
 
 use super::layout::{Here, Page, button_to, for_anyone, see_other, time};
 use super::sessions::Session;
-use super::visitor::{Failure, Visitor, Who, cookie_named, encoded, problem, shared};
+use super::visitor::{Failure, Visitor, Who, cookie_named, problem, shared, with};
+use crate::api::Problem;
 use crate::catalogue::AccessDenied;
 use crate::error::ErrorCode;
 use crate::language::Language;
@@ -81,7 +82,7 @@ async fn page(request: HttpRequest, query: Query<Next>) -> Result<HttpResponse, 
 }
 
 fn form(language: Language, next: &str, told: Option<&str>) -> HttpResponse {
-    let action = format!("/console/sign-in?next={}", encoded(here(next)));
+    let action = with("/console/sign-in", [("next", here(next))]);
     for_anyone(
         language,
         language.c_sign_in(),
@@ -111,13 +112,14 @@ struct Given {
 
 async fn sign_in(request: HttpRequest, query: Query<Next>, given: Form<Given>) -> Result<HttpResponse, Failure> {
     let ((console, inside), language) = (shared(&request), preferred(&request));
-    let failed = |problem| Failure::problem_of(&request, problem);
+    let failed = |problem: Box<Problem>| Failure::problem_of(&request, problem);
     if !is_from_own_page(request.headers()) {
-        return Err(failed(problem(ErrorCode::CrossSite, StatusCode::FORBIDDEN, language.c_not_from_here())));
+        let detail = language.c_not_from_here();
+        return Err(failed(problem(ErrorCode::CrossSite, StatusCode::FORBIDDEN, detail).into()));
     }
     if !console.attempts.is_allowed(&request) {
         let detail = language.c_too_many_attempts();
-        return Err(failed(problem(ErrorCode::TooManyRequests, StatusCode::TOO_MANY_REQUESTS, detail)));
+        return Err(failed(problem(ErrorCode::TooManyRequests, StatusCode::TOO_MANY_REQUESTS, detail).into()));
     }
     let told = match inside.key_of(given.key.trim()).map_err(failed)? {
         Ok(key) => return Ok(begin(&request, Insider::Key(key.id.clone()), here(&query.next))),
@@ -213,7 +215,8 @@ async fn sessions(visitor: Visitor) -> Result<HttpResponse, Failure> {
             }
         } });
     }
-    let heads = [language.c_key(), language.c_since(), language.c_address(), language.c_browser(), String::new()];
+    let heads =
+        [language.c_key(), language.c_since(), language.c_address(), language.c_browser(), language.c_actions()];
     let page = Page::new(Here::Sessions, language.c_sessions(), language.c_sessions_lead());
     Ok(page.show(
         &visitor,

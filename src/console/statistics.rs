@@ -80,22 +80,22 @@ fn plots(language: Language, history: &History) -> Markup {
     let bytes = |value: f64| size(language, value as u64);
     html! {
         (plot(&language.c_checks(), &times, &[
-            line(language.is_protected(), "one", &|sample| rate(verdict(sample, &["forbidden", "protected"]))),
-            line(language.is_free(), "two", &|sample| rate(verdict(sample, &["free", "public_domain"]))),
-            line(language.is_unknown(), "three", &|sample| rate(verdict(sample, &["unknown"]))),
+            line(language.is_protected(), "hue-bad", &|sample| rate(verdict(sample, &["forbidden", "protected"]))),
+            line(language.is_free(), "hue-main", &|sample| rate(verdict(sample, &["free", "public_domain"]))),
+            line(language.is_unknown(), "hue-quiet", &|sample| rate(verdict(sample, &["unknown"]))),
         ], in_minute))
         (plot(&language.c_latency(), &times, &[
-            line(language.c_median(), "two", &|sample| sample.median_ms),
-            line(language.c_slowest(), "one", &|sample| sample.p99_ms),
+            line(language.c_median(), "hue-main", &|sample| sample.median_ms),
+            line(language.c_slowest(), "hue-bad", &|sample| sample.p99_ms),
         ], in_milliseconds))
         (plot(&language.c_books(), &times, &[
-            line(String::new(), "two", &|sample| Some(sample.books as f64)),
+            line(String::new(), "hue-main", &|sample| Some(sample.books as f64)),
         ], |value| language.number(value as u64)))
         (plot(&language.c_disk(), &times, &[
-            line(String::new(), "two", &|sample| Some(sample.disk_bytes as f64)),
+            line(String::new(), "hue-main", &|sample| Some(sample.disk_bytes as f64)),
         ], bytes))
         (plot(&language.c_memory(), &times, &[
-            line(String::new(), "two", &|sample| Some(sample.memory_bytes as f64)),
+            line(String::new(), "hue-main", &|sample| Some(sample.memory_bytes as f64)),
         ], bytes))
     }
 }

@@ -71,7 +71,7 @@ impl Visitor {
     pub(super) fn of(request: &HttpRequest) -> Result<Self, Failure> {
         let (console, inside) = shared(request);
         let language = preferred(request);
-        let failed = |problem: api::Problem| Failure::problem_of(request, problem);
+        let failed = |problem: Box<api::Problem>| Failure::problem_of(request, problem);
         let who = if inside.is_open().map_err(failed)? {
             inside.approve(request.headers()).map_err(failed)?;
             Who::Anyone
@@ -82,13 +82,13 @@ impl Visitor {
             match &session.by {
                 Insider::Local => Who::Local(session),
                 Insider::Anyone => return Err(Failure::sign_in(request, false)),
-                Insider::Key(id) => match inside.key(id).map_err(failed)? {
-                    Some(key) => Who::Key(key, session),
-                    None => {
+                Insider::Key(id) => {
+                    let Some(key) = inside.key(id).map_err(failed)? else {
                         console.sessions.end(|other| other.by == session.by);
                         return Err(Failure::sign_in(request, true));
-                    }
-                },
+                    };
+                    Who::Key(key, session)
+                }
             }
         };
         let token = match &who {
@@ -159,8 +159,8 @@ impl Visitor {
     }
 
     /// The failure of a call as a page.
-    pub(super) fn failed(&self, problem: api::Problem) -> Failure {
-        Failure { language: self.0.language, kind: Kind::Problem(Some(self.clone()), Box::new(problem)) }
+    pub(super) fn failed(&self, problem: impl Into<Box<api::Problem>>) -> Failure {
+        Failure { language: self.0.language, kind: Kind::Problem(Some(self.clone()), problem.into()) }
     }
 
     /// Makes a call that reads.
@@ -305,8 +305,17 @@ pub(super) fn path<const N: usize>(first: &str, segments: [&str; N]) -> String {
     segments.iter().fold(first.to_owned(), |path, segment| path + "/" + &encoded(segment))
 }
 
+/// A path with these parameters, as far as they are given.
+pub(super) fn with<const N: usize>(path: &str, parameters: [(&str, &str); N]) -> String {
+    let given = parameters.into_iter().filter(|(_, value)| !value.is_empty());
+    given.fold(path.to_owned(), |path, (name, value)| {
+        let joined = if path.contains('?') { '&' } else { '?' };
+        format!("{path}{joined}{name}={}", encoded(value))
+    })
+}
+
 /// A value of a query or a segment of a path.
-pub(super) fn encoded(value: &str) -> String {
+fn encoded(value: &str) -> String {
     utf8_percent_encode(value, SEGMENT).to_string()
 }
 
@@ -348,8 +357,8 @@ impl Failure {
         Self { language: preferred(request), kind: Kind::SignIn { next, by_script, has_ended } }
     }
 
-    pub(super) fn problem_of(request: &HttpRequest, problem: api::Problem) -> Self {
-        Self { language: preferred(request), kind: Kind::Problem(None, Box::new(problem)) }
+    pub(super) fn problem_of(request: &HttpRequest, problem: impl Into<Box<api::Problem>>) -> Self {
+        Self { language: preferred(request), kind: Kind::Problem(None, problem.into()) }
     }
 
     /// What is to be told, for a part of a page.
@@ -365,8 +374,8 @@ impl ResponseError for Failure {
     fn error_response(&self) -> HttpResponse {
         match &self.kind {
             Kind::SignIn { next, by_script, has_ended } => {
-                let ended = if *has_ended { "&ended=1" } else { "" };
-                let place = format!("/console/sign-in?next={}{ended}", encoded(next));
+                let ended = if *has_ended { "true" } else { "" };
+                let place = with("/console/sign-in", [("next", next), ("ended", ended)]);
                 if *by_script {
                     return HttpResponse::Unauthorized().insert_header(("hx-redirect", place)).finish();
                 }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::keys::secret;
 use super::layout::{Here, Page, button_to, form_to, see_other, table, terms, time};
-use super::visitor::{Failure, Visitor, encoded, path};
+use super::visitor::{Failure, Visitor, path, with};
 use crate::api::{AllowLists, MadeWebhook, NewWebhook, Webhooks};
 use crate::report::clean;
 
@@ -32,7 +32,7 @@ async fn show(visitor: &Visitor, made: &Markup) -> Result<HttpResponse, Failure>
         language.c_since(),
         language.c_behind(),
         language.c_state(),
-        String::new(),
+        language.c_actions(),
     ];
     let rows = html! {
         @for one in &webhooks {
@@ -45,7 +45,7 @@ async fn show(visitor: &Visitor, made: &Markup) -> Result<HttpResponse, Failure>
                     Some(failing) => { (language.c_failing(failing.attempts.into())) " " span lang="en" { (clean(&failing.error)) } }
                     None => (language.c_working()),
                 } }
-                td { (button_to(visitor, &format!("/console/webhooks/remove?library={}", encoded(one.library.as_str())),
+                td { (button_to(visitor, &with("/console/webhooks/remove", [("library", one.library.as_str())]),
                     &language.c_remove(), Some(&language.c_sure_remove(&clean(one.library.as_str()))))) }
             }
         }
@@ -73,7 +73,7 @@ async fn show(visitor: &Visitor, made: &Markup) -> Result<HttpResponse, Failure>
 async fn allowed(visitor: &Visitor) -> Result<Markup, Failure> {
     let language = visitor.language();
     let AllowLists { allow } = visitor.get("/v1/allow").await?;
-    let heads = [language.c_name(), language.c_what(), language.c_note(), language.c_since(), String::new()];
+    let heads = [language.c_name(), language.c_what(), language.c_note(), language.c_since(), language.c_actions()];
     let rows = html! {
         @for list in &allow {
             tr {
@@ -88,7 +88,7 @@ async fn allowed(visitor: &Visitor) -> Result<Markup, Failure> {
                 }
                 td { @if let Some(note) = &list.note { (clean(note)) } }
                 td { (time(list.since)) }
-                td { (button_to(visitor, &format!("/console/allow/remove?library={}", encoded(list.name.as_str())),
+                td { (button_to(visitor, &with("/console/allow/remove", [("library", list.name.as_str())]),
                     &language.c_remove(), Some(&language.c_sure_remove(&clean(list.name.as_str()))))) }
             }
         }

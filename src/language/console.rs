@@ -30,6 +30,9 @@ declare! { CONSOLE:
     c_terms();
     c_gone();
     c_no_page();
+    c_not_for_role();
+    c_actions();
+    c_details();
     c_local();
 
     // Signing in.

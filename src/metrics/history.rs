@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use prometheus::core::Collector;
+use prometheus::proto::Metric;
 
 use super::Metrics;
 use crate::api::{History, Sample};
@@ -105,8 +106,7 @@ impl Metrics {
         let checks = Rights::ALL
             .map(|verdict| (verdict.as_str().to_owned(), self.checks.with_label_values(&[verdict.as_str()]).get()));
         let collected = self.check_seconds.collect();
-        let histogram =
-            collected.first().and_then(|family| family.get_metric().first()).map(|metric| metric.get_histogram());
+        let histogram = collected.first().and_then(|family| family.get_metric().first()).map(Metric::get_histogram);
         let latencies = histogram.iter().flat_map(|histogram| histogram.get_bucket());
         Counted {
             checks: checks.into(),

@@ -1,6 +1,7 @@
 //! Metrics of the store: size, cache, disk, and background work.
 
 use prometheus::core::Collector as _;
+use prometheus::proto::MetricFamily;
 use prometheus::{
     Counter, IntCounter, IntGauge, IntGaugeVec, register_counter, register_int_counter, register_int_gauge,
     register_int_gauge_vec,
@@ -104,8 +105,7 @@ impl StoreMetrics {
     /// The number of books, which all have gems of some recipe.
     pub(super) fn most_books(&self) -> u64 {
         let families = self.books.collect();
-        let counts =
-            families.iter().flat_map(|family| family.get_metric()).map(|metric| metric.get_gauge().get_value());
+        let counts = families.iter().flat_map(MetricFamily::get_metric).map(|metric| metric.get_gauge().get_value());
         counts.fold(0.0, f64::max) as u64
     }
 

@@ -50,7 +50,7 @@ mark { background: #fff0b3; color: inherit; text-decoration: underline dotted }
 body { color: #e6e9ed; background: #16191d } section { border-color: #3a4149 } .bar { fill: #333a42 }
 .quiet, dt, th, .unknown { color: #9aa4ae } text { fill: #9aa4ae }
 .forbidden, .protected { color: #ff8a80 } .free, .public_domain { color: #6fcf8a } .sides tr { border-color: #333a42 }
-ins { background: #6d2620 } del { background: #3c444d } mark { background: #5a4a08 }
+ins { background: #6d2620 } del { background: #3c444d } mark { background: #5a4a08 } .quiet :is(ins, del, mark) { color: #e6e9ed }
 }
 @media screen and (max-width: 40rem) {
 body { padding: 0 1rem } td { padding-inline-end: .6rem; overflow-wrap: anywhere } .sides { font-size: .9rem } .sides th, .sides td { padding-inline-end: .5rem }

@@ -18,6 +18,7 @@ use futures_util::future::LocalBoxFuture;
 use tokio::sync::OnceCell;
 
 pub(crate) use super::access::is_from_own_page;
+use super::problem::Problem;
 pub(crate) use super::requests::of_address;
 pub(crate) use super::turns::Client;
 use super::{State, requests, routes};
@@ -95,23 +96,23 @@ impl Inside {
     }
 
     /// Whether calls need no key.
-    pub(crate) fn is_open(&self) -> Result<bool, api::Problem> {
-        self.state.access.is_open(&self.state.catalogue).map_err(|error| problem(error.into()))
+    pub(crate) fn is_open(&self) -> Result<bool, Box<api::Problem>> {
+        self.state.access.is_open(&self.state.catalogue).map_err(told)
     }
 
     /// Refuses requests that a page of another site may have sent, or that go to a name that others can claim.
-    pub(crate) fn approve(&self, headers: &HeaderMap) -> Result<(), api::Problem> {
-        self.state.access.approve(headers).map_err(|refusal| problem(refusal))
+    pub(crate) fn approve(&self, headers: &HeaderMap) -> Result<(), Box<api::Problem>> {
+        self.state.access.approve(headers).map_err(told)
     }
 
     /// The key with this id, while it is valid.
-    pub(crate) fn key(&self, id: &str) -> Result<Option<Arc<Key>>, api::Problem> {
-        self.state.catalogue.good_key(id).map_err(|error| problem(error.into()))
+    pub(crate) fn key(&self, id: &str) -> Result<Option<Arc<Key>>, Box<api::Problem>> {
+        self.state.catalogue.good_key(id).map_err(told)
     }
 
     /// The key of a secret, or why there is none.
-    pub(crate) fn key_of(&self, secret: &str) -> Result<Result<Arc<Key>, AccessDenied>, api::Problem> {
-        self.state.catalogue.key_of(secret).map_err(|error| problem(error.into()))
+    pub(crate) fn key_of(&self, secret: &str) -> Result<Result<Arc<Key>, AccessDenied>, Box<api::Problem>> {
+        self.state.catalogue.key_of(secret).map_err(told)
     }
 
     /// Whether the server itself speaks TLS.
@@ -125,6 +126,6 @@ impl Inside {
     }
 }
 
-fn problem(problem: super::problem::Problem) -> api::Problem {
-    problem.details()
+fn told(problem: impl Into<Problem>) -> Box<api::Problem> {
+    Box::new(problem.into().details())
 }

@@ -176,7 +176,7 @@ pub fn run(open: impl Fn() -> Result<Catalogue, CatalogueError>, settings: Setti
     let console = shows.then(Console::new);
     let mut opens = console.as_ref().filter(|_| opens);
     loop {
-        let server = opening.try_clone()?.open(&open)?.with_console(&console);
+        let server = opening.try_clone()?.open(&open)?.with_console(console.clone());
         let scheme = if server.state.tls.is_some() { "https" } else { "http" };
         for address in server.addresses() {
             tracing::info!("lapidary listens on {scheme}://{address}");
@@ -265,8 +265,8 @@ impl Server {
     }
 
     /// Shows this console, whose sessions outlive a reopened catalogue.
-    fn with_console(self, console: &Option<Data<Console>>) -> Self {
-        Self { console: console.clone(), ..self }
+    fn with_console(self, console: Option<Data<Console>>) -> Self {
+        Self { console, ..self }
     }
 
     /// Serves until SIGTERM or SIGINT, and reloads the certificate on SIGHUP. On shutdown, it accepts no more

@@ -26,6 +26,9 @@ c_api = API
 c_terms = Terms on this page
 c_gone = The server does not answer. Check that it runs and try again.
 c_no_page = There is no such page.
+c_not_for_role = The role of your key does not include this page.
+c_actions = Actions
+c_details = Details
 c_local = this machine
 
 ## Signing in
@@ -98,8 +101,8 @@ c_nothing_found = Nothing was found.
 
 ## The first run
 
-c_first = An empty catalogue
-c_first_lead = There are no books yet that texts could be checked against: fill the catalogue in one of these ways.
+c_first = Fill the catalogue
+c_first_lead = Texts are checked against the books of the catalogue; there are three ways to add them, and a demo to see it work.
 c_demo = Demo shelf
 c_demo_lead = Six books that nobody wrote, and a disguised copy of one of them, to see what the server finds. They are in the library “demo”.
 c_demo_fill = Add the demo shelf
