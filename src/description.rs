@@ -17,23 +17,49 @@ pub const MOST_LISTED: usize = 100;
 /// Maximum total length of title, authors, language and identifiers, in bytes.
 pub const DESCRIPTION_BYTES: usize = 8_000;
 
-/// Title, authors, language and identifiers of a book.
-///
-/// Input that refuses unknown fields lists these fields itself, because serde cannot combine that with `flatten`.
-#[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct Description {
-    /// The title, if known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
-    /// The authors, in title page order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub authors: Vec<String>,
-    /// The language as a BCP 47 tag, if known. In a file, it may be written in another way.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub language: Option<String>,
-    /// ISBNs and other identifiers, as given or as found in the file.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub identifiers: Vec<String>,
+/// Declares a struct with the fields of a [`Description`] after its own. Input that refuses unknown fields needs this:
+/// serde cannot combine that with `flatten`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! described {
+    ($(#[$attribute:meta])* $visibility:vis struct $name:ident { $($own:tt)* }) => {
+        $(#[$attribute])*
+        $visibility struct $name {
+            $($own)*
+            /// The title, if known.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub title: Option<String>,
+            /// The authors, in title page order.
+            #[serde(default, skip_serializing_if = "Vec::is_empty")]
+            pub authors: Vec<String>,
+            /// The language as a BCP 47 tag, if known. In a file, it may be written in another way.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub language: Option<String>,
+            /// ISBNs and other identifiers, as given or as found in the file.
+            #[serde(default, skip_serializing_if = "Vec::is_empty")]
+            pub identifiers: Vec<String>,
+        }
+
+        impl $name {
+            /// Takes the description, and leaves an empty one.
+            #[must_use]
+            pub fn take_description(&mut self) -> $crate::description::Description {
+                use std::mem::take;
+                $crate::description::Description {
+                    title: take(&mut self.title),
+                    authors: take(&mut self.authors),
+                    language: take(&mut self.language),
+                    identifiers: take(&mut self.identifiers),
+                }
+            }
+        }
+    };
+}
+
+described! {
+    /// Title, authors, language and identifiers of a book.
+    #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+    pub struct Description {}
 }
 
 /// What is too long.

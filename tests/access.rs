@@ -67,6 +67,10 @@ fn each_role_may_do_its_own() {
     let server = Server::start(&data);
     let gems = json!({ "gems": [1, 2, 3] });
     let book = json!({ "rights": "protected", "text": prose(1, 3000) });
+    let source = |library: &str| {
+        let address = "https://books.invalid/feed";
+        json!({ "kind": "feed", "address": address, "library": library, "rights": "free", "contact": "me@books.invalid" })
+    };
     let table = [
         ("GET", "/healthz", Value::Null, [200, 200, 200, 200, 200]),
         ("GET", "/readyz", Value::Null, [200, 200, 200, 200, 200]),
@@ -92,6 +96,18 @@ fn each_role_may_do_its_own() {
             [401, 404, 404, 403, 404],
         ),
         ("GET", "/v1/decisions/0", Value::Null, [401, 404, 404, 403, 404]),
+        ("GET", "/v1/sources", Value::Null, [401, 403, 403, 200, 200]),
+        ("PUT", "/v1/sources/s", source("mine"), [401, 403, 403, 201, 200]),
+        ("PUT", "/v1/sources/t", source("theirs"), [401, 403, 403, 403, 201]),
+        ("GET", "/v1/sources/s", Value::Null, [401, 403, 403, 200, 200]),
+        ("GET", "/v1/sources/t", Value::Null, [401, 403, 403, 404, 200]),
+        ("GET", "/v1/sources/s/runs", Value::Null, [401, 403, 403, 200, 200]),
+        ("GET", "/v1/sources/t/errors", Value::Null, [401, 403, 403, 404, 200]),
+        ("PATCH", "/v1/sources/s", json!({ "paused": true }), [401, 403, 403, 200, 200]),
+        ("POST", "/v1/sources/s/run", Value::Null, [401, 403, 403, 409, 409]),
+        ("POST", "/v1/sources/t/test", Value::Null, [401, 403, 403, 404, 200]),
+        ("DELETE", "/v1/sources/t", Value::Null, [401, 403, 403, 404, 204]),
+        ("DELETE", "/v1/sources/s", Value::Null, [401, 403, 403, 204, 404]),
         ("GET", "/v1/libraries", Value::Null, [401, 403, 403, 403, 200]),
         ("GET", "/v1/stats", Value::Null, [401, 403, 403, 403, 200]),
         ("GET", "/v1/doctor", Value::Null, [401, 403, 403, 403, 200]),

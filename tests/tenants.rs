@@ -386,3 +386,75 @@ fn no_key_sees_the_decisions_of_others() {
     assert_eq!(admin.json("POST", "/v1/decisions", &new).1["actor"], "key:admin");
     assert_eq!((list(&checker), list(&admin)), ((200, 2), (200, 3)));
 }
+
+/// A library's key cannot have the server read its disk, its network or its secrets, nor press other people's servers,
+/// nor use or see the sources of others, whatever it asks for.
+#[test]
+fn no_key_reaches_further_through_a_source() {
+    let folder = Folder::new();
+    let admin = key(&folder.data(), "--role admin admin");
+    let (server, attacker, _) = served(&folder);
+    let admin = Client::new(&server, &admin);
+    let web = |library: &str| json!({ "kind": "feed", "address": "https://books.invalid/f", "library": library, "rights": "unknown", "contact": "a@b.invalid" });
+    let with = |mut source: Value, name: &str, value: Value| {
+        source[name] = value;
+        source
+    };
+    let secret = folder.file("secret/book.txt", text_of(7));
+    let path = secret.parent().and_then(|path| path.to_str()).expect("UTF-8");
+    let on_disk = with(with(web("victim"), "kind", json!("folder")), "address", json!(path));
+    for (name, source) in [("theirs", web("victim")), ("disk", on_disk)] {
+        assert_eq!(admin.json("PUT", &format!("/v1/sources/{name}"), &source).0, 201);
+    }
+    // What reads the disk is not shown to a library's own key, not even if its books go there.
+    let own = with(with(web("attacker"), "kind", json!("folder")), "address", json!(path));
+    assert_eq!(admin.json("PUT", "/v1/sources/own", &own).0, 201);
+    let before: Vec<Value> = ["theirs", "disk", "own"]
+        .map(|name| admin.json("GET", &format!("/v1/sources/{name}"), &Value::Null).1["definition"].clone())
+        .into();
+
+    let list = |address: &str| with(with(web("attacker"), "kind", json!("list")), "address", json!(address));
+    let powers = [
+        own,
+        list("/etc/passwd"),
+        list("file:///etc/passwd"),
+        with(web("attacker"), "allow_private", json!(true)),
+        with(web("attacker"), "credentials", json!("env:LAPIDARY_SOURCE_ONE")),
+        with(web("attacker"), "rate", json!(1000.0)),
+        web("victim"),
+    ];
+    let mut random = Random(20);
+    assert_eq!(attacker.json("PUT", "/v1/sources/mine", &web("attacker")).0, 201);
+    for _ in 0..120 {
+        let name = ["mine", "theirs", "disk", "own", "new"][random.below(5) as usize];
+        let at = format!("/v1/sources/{name}");
+        let power = &powers[random.below(powers.len() as u64) as usize];
+        let (status, answer) = match random.below(7) {
+            0 | 1 => attacker.json("PUT", &at, power),
+            2 => attacker.json("PATCH", &at, power),
+            3 => attacker.json("PATCH", &at, &json!({ "paused": true, "allow_private": true })),
+            4 => {
+                attacker.json("POST", &format!("{at}/{}", if name == "mine" { "nothing" } else { "run" }), &Value::Null)
+            }
+            5 => attacker.json("GET", &format!("{at}/{}", ["runs", "errors"][random.below(2) as usize]), &Value::Null),
+            _ => attacker.json("DELETE", &at, &Value::Null),
+        };
+        let is_mine = name == "mine" && matches!(status, 200 | 204);
+        assert!(is_mine || [403, 404, 405, 422].contains(&status), "{name}: {status} {answer}");
+        assert!(!answer.to_string().contains(path) && !answer.to_string().contains("victim"), "{answer}");
+        attacker.json("PUT", "/v1/sources/mine", &web("attacker"));
+    }
+    let (_, seen) = attacker.json("GET", "/v1/sources", &Value::Null);
+    assert_eq!(seen["sources"].as_array().map(Vec::len), Some(1), "{seen}");
+    assert_eq!(attacker.json("PUT", "/v1/sources/theirs", &web("attacker")).1["code"], "source_exists");
+    let after: Vec<Value> = ["theirs", "disk", "own"]
+        .map(|name| admin.json("GET", &format!("/v1/sources/{name}"), &Value::Null).1["definition"].clone())
+        .into();
+    assert_eq!(before, after);
+    // Nobody names any other secret of the server, or a file of it, from elsewhere.
+    for place in ["env:PATH", "env:", "/etc/passwd", "secret"] {
+        let (status, answer) = admin.json("PUT", "/v1/sources/new", &with(web("victim"), "credentials", json!(place)));
+        assert_eq!((status, &answer["code"]), (422, &json!("bad_source")), "{place}");
+    }
+    assert!(server.stop() == Some(0));
+}

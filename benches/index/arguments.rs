@@ -24,6 +24,9 @@ pub struct Arguments {
     /// Numbers of books to find by title, author and ISBN
     #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "1M")]
     pub titled: Vec<Size>,
+    /// Numbers of primaries of the clusters to copy an index to
+    #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "1,3,6")]
+    pub primaries: Vec<u32>,
     /// A gem in more books than this is common and is not counted
     #[arg(long, value_name = "BOOKS", default_value_t = 10_000)]
     pub common_cap: u32,
@@ -102,6 +105,8 @@ pub enum Rows {
     Find,
     /// Ingest of real texts
     Folder,
+    /// The same index on clusters of Redis nodes; only if it is named
+    Cluster,
 }
 
 /// A count, such as `200`, `5K`, `10M` or `1B`.

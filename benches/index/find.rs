@@ -103,16 +103,7 @@ impl Catalogue {
 
     /// A book without gems.
     fn book(&self, book: u32) -> NewBook {
-        let record = self.record(book, self.description(book));
-        NewBook {
-            record,
-            gems: [].into(),
-            folds: Vec::new(),
-            text: None,
-            allow_empty: true,
-            complete: false,
-            turn: None,
-        }
+        NewBook::without_gems(self.record(book, self.description(book)), true)
     }
 
     /// A book with random gems.

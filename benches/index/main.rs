@@ -17,6 +17,7 @@ mod process;
 
 mod arguments;
 mod check;
+mod cluster;
 mod corpus;
 mod data;
 mod find;
@@ -88,7 +89,10 @@ fn main() -> ExitCode {
 fn measure(arguments: &Arguments, [uniform, zipf, titles, texts]: &mut [Table; 4]) -> Outcome<()> {
     let workspace = Workspace::new(arguments)?;
     let (_, recipe) = recipes(arguments)?;
-    if [Rows::Load, Rows::Disk, Rows::Check, Rows::Text, Rows::Ingest].into_iter().any(|rows| arguments.wants(rows)) {
+    if [Rows::Load, Rows::Disk, Rows::Check, Rows::Text, Rows::Ingest, Rows::Cluster]
+        .into_iter()
+        .any(|rows| arguments.wants(rows))
+    {
         let mut points = Vec::new();
         for size in &arguments.postings {
             points.push(measure_uniform(arguments, *size, &workspace, uniform)?);
@@ -148,6 +152,10 @@ fn measure_uniform(arguments: &Arguments, size: Size, workspace: &Workspace, tab
     }
     if arguments.wants(Rows::Ingest) {
         ingest::rows(&index, table)?;
+    }
+    // Not without being asked: it needs redis-server, and memory for the whole index.
+    if arguments.only.contains(&Rows::Cluster) {
+        cluster::rows(&index, u64::from(books.books) * GEMS, &arguments.primaries, table)?;
     }
     Ok(point)
 }

@@ -21,9 +21,15 @@ pub struct Server {
 
 impl Server {
     pub fn start(arguments: &Arguments, folder: &Path) -> Outcome<Self> {
-        let mut command = Command::new(LAPIDARY);
-        let common_cap = arguments.common_cap.to_string();
-        command.args(["serve", "--listen", "127.0.0.1:0", "--common-cap", &common_cap, "--data"]).arg(folder);
+        Self::run(arguments, Command::new(LAPIDARY).args(["serve", "--data"]).arg(folder))
+    }
+
+    pub fn on_cluster(arguments: &Arguments, url: &str) -> Outcome<Self> {
+        Self::run(arguments, Command::new(LAPIDARY).args(["serve", "--store", url]))
+    }
+
+    fn run(arguments: &Arguments, command: &mut Command) -> Outcome<Self> {
+        command.args(["--listen", "127.0.0.1:0", "--common-cap", &arguments.common_cap.to_string()]);
         if let Some(bytes) = arguments.cache {
             command.args(["--cache", &bytes.to_string()]);
         }

@@ -9,63 +9,54 @@ use utoipa::ToSchema;
 
 use super::Problem;
 use crate::description::Description;
+use crate::index::record::record;
 use crate::index::{self, BookId, BookKey, LibrarySummary, Rights, Standing, Validity};
-use crate::object;
+use crate::{described, object};
 
-/// A book to add: exactly one of `text` and `gems`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct NewBook {
-    /// The rights in the book.
-    pub rights: Rights,
-    /// The period in which its rights apply; by default always.
-    #[serde(default, deserialize_with = "object::optional", skip_serializing_if = "Option::is_none")]
-    pub validity: Option<Validity>,
-    /// The title, if known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
-    /// The authors.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub authors: Vec<String>,
-    /// The language as a BCP 47 tag, if known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub language: Option<String>,
-    /// ISBNs and other identifiers.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub identifiers: Vec<String>,
-    /// Its text. Gems of every recipe of the catalogue are computed from it; the text itself is only stored with `keep_text`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub text: Option<String>,
-    /// Whether to remove print artifacts from the text; the default depends on the recipe.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub clean: Option<bool>,
-    /// Its gems, instead of a text.
-    #[schema(max_items = 100_000)]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub gems: Option<Vec<WrittenGem>>,
-    /// The recipe of `gems`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub recipe: Option<String>,
-    /// Whether a book with gems can be replaced by one without gems, which checks cannot find.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub allow_empty: bool,
-    /// Whether its text is kept, so that reports can show it to keys of the role `texts`. Without this, a replaced book
-    /// loses its kept text.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub keep_text: bool,
-    /// For a line of a stream: refuse the book if the verdict of its check is this, or stricter. In a request for one
-    /// book, it is in the query.
-    #[schema(ignore)]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub unless: Option<Unless>,
-    /// With `unless`: books of the same library that do not count, by id; `same-library` for all of them.
-    #[schema(ignore)]
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub except: Vec<String>,
-    /// The library's own id, for a line of a stream. In a request for one book, the id is in the path.
-    #[schema(ignore)]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub id: Option<String>,
+described! {
+    /// A book to add: exactly one of `text` and `gems`.
+    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+    #[serde(deny_unknown_fields)]
+    pub struct NewBook {
+        /// The rights in the book.
+        pub rights: Rights,
+        /// The period in which its rights apply; by default always.
+        #[serde(default, deserialize_with = "object::optional", skip_serializing_if = "Option::is_none")]
+        pub validity: Option<Validity>,
+        /// Its text. Gems of every recipe of the catalogue are computed from it; the text itself is only stored with `keep_text`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub text: Option<String>,
+        /// Whether to remove print artifacts from the text; the default depends on the recipe.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub clean: Option<bool>,
+        /// Its gems, instead of a text.
+        #[schema(max_items = 100_000)]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub gems: Option<Vec<WrittenGem>>,
+        /// The recipe of `gems`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub recipe: Option<String>,
+        /// Whether a book with gems can be replaced by one without gems, which checks cannot find.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pub allow_empty: bool,
+        /// Whether its text is kept, so that reports can show it to keys of the role `texts`. Without this, a replaced book
+        /// loses its kept text.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pub keep_text: bool,
+        /// For a line of a stream: refuse the book if the verdict of its check is this, or stricter. In a request for one
+        /// book, it is in the query.
+        #[schema(ignore)]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub unless: Option<Unless>,
+        /// With `unless`: books of the same library that do not count, by id; `same-library` for all of them.
+        #[schema(ignore)]
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub except: Vec<String>,
+        /// The library's own id, for a line of a stream. In a request for one book, the id is in the path.
+        #[schema(ignore)]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub id: Option<String>,
+    }
 }
 
 /// The verdict that keeps a book from being added.
@@ -76,39 +67,10 @@ pub enum Unless {
     Protected,
 }
 
-/// A book: everything except its gems.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct Record {
-    /// Library and id.
-    #[serde(flatten)]
-    pub key: BookKey,
-    /// Its rights.
-    pub rights: Rights,
-    /// Title, authors, language and identifiers.
-    #[serde(flatten)]
-    pub description: Description,
-    /// BLAKE3 of the text (UTF-8) in hexadecimal; of the gems if only those are known. Books added by versions that
-    /// used SHA-256 keep that digest until their content changes.
-    pub digest: String,
-    /// BLAKE3 of the text after stripping print artifacts, if that differs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub clean_digest: Option<String>,
-    /// Length of the text in bytes of UTF-8; 0 if only the gems are known.
-    pub bytes: u64,
-    /// Whether print artifacts are stripped from the text. If missing, each recipe decides.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub clean: Option<bool>,
-    /// Whether its text is kept.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub text_kept: bool,
-    /// Number of gems of the book, by recipe.
-    #[schema(value_type = BTreeMap<String, u32>)]
-    pub gems: BTreeMap<RecipeName, u32>,
-    /// When the book or its metadata last changed.
-    pub changed: Timestamp,
-    /// Whether and when the book counts, and any note on it.
-    #[serde(default, skip_serializing_if = "Standing::is_usual")]
-    pub standing: Standing,
+record! {
+    /// A book: everything except its gems.
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+    pub struct Record { #[schema(value_type = BTreeMap<String, u32>)] gems }
 }
 
 /// Converts between two structs with the same fields.

@@ -15,6 +15,7 @@ mod jobs;
 mod keys;
 mod problem;
 mod server;
+mod sources;
 mod webhooks;
 
 pub use allow::{AllowList, AllowLists, ToAllow};
@@ -34,4 +35,8 @@ pub use jobs::{
 pub use keys::{Key, Keys, MadeKey, NewKey, Rotation};
 pub use problem::Problem;
 pub use server::{Health, History, Imported, Index, Period, Sample};
+pub use sources::{
+    Source, SourceChange, SourceDefinition, SourceError, SourceErrors, SourceItem, SourceRun, SourceRuns, SourceState,
+    SourceTest, Sources,
+};
 pub use webhooks::{Failing, MadeWebhook, Matched, NewWebhook, Webhook, WebhookEvent, Webhooks};

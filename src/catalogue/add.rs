@@ -14,7 +14,7 @@ use super::gate::Gated;
 use super::given::distinct;
 use super::{Catalogue, CatalogueError, Editor, Text};
 use crate::api::{Added, Outcome};
-use crate::index::{BookNo, Coverage, NewBook, Record, Snapshot, Standing};
+use crate::index::{BookKey, BookNo, Coverage, NewBook, Record, Snapshot, Standing};
 use crate::metrics::METRICS;
 
 /// A book with its computed gems, ready for [`Editor::commit`](super::Editor::commit).
@@ -41,9 +41,7 @@ impl Catalogue {
         description.within_bounds()?;
         let validity = validity.map(checked).transpose()?.flatten();
         let snapshot = self.store.snapshot();
-        let number = snapshot.find(&key)?;
-        let before =
-            number.map(|number| snapshot.fetch(&[number])).transpose()?.and_then(|mut found| found.pop().flatten());
+        let (number, before) = stored(&*snapshot, &key)?;
         let keeps_folds = matches!(content, Content::Text { .. }) && self.keeps_folds()?;
         let mut wanted: BTreeMap<RecipeName, Recipe> = BTreeMap::new();
         let (bytes, text, clean) = match &content {
@@ -100,9 +98,7 @@ impl Catalogue {
             && *before == (Record { gems: before.gems.clone(), changed: before.changed, ..record.clone() })
             && (!keeps_folds || has_folds(&*snapshot, number, &wanted)?)
         {
-            let (record, gems) = (before.clone(), BTreeMap::new());
-            let book =
-                NewBook { record, gems, folds: Vec::new(), text: None, allow_empty, complete: false, turn: None };
+            let book = NewBook::without_gems(before.clone(), allow_empty);
             return Ok(Prepared { outcome: Outcome::Unchanged, book, gated });
         }
         let (gems, folds) = gems_of(&content, &text, wanted, keeps_folds)?;
@@ -117,6 +113,13 @@ impl Catalogue {
         let text = content.into_text().filter(|_| text_kept);
         Ok(Prepared { outcome, book: NewBook { record, gems, folds, text, allow_empty, complete, turn: None }, gated })
     }
+}
+
+/// A book's number and record, if there is one.
+fn stored(snapshot: &dyn Snapshot, key: &BookKey) -> Result<(Option<BookNo>, Option<Record>), CatalogueError> {
+    let number = snapshot.find(key)?;
+    let found = number.map(|number| snapshot.fetch(&[number])).transpose()?;
+    Ok((number, found.and_then(|mut found| found.pop().flatten())))
 }
 
 impl Editor<'_> {

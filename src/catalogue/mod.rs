@@ -27,6 +27,7 @@ mod ingest;
 mod jobs;
 mod kept;
 mod keys;
+mod leased;
 mod nodes;
 mod pages;
 mod restore;
@@ -56,6 +57,7 @@ pub use jobs::Backups;
 pub use kept::{MOST_COMPARED, side_by_side};
 pub use keys::{AccessDenied, Key, Usage};
 use lapidary_gems::{Recipe, RecipeName};
+pub(crate) use leased::{Leased, Stop};
 pub(crate) use rows::put;
 use sharing::{GATE, Turn};
 pub use text::Text;
@@ -99,6 +101,7 @@ pub struct Catalogue {
     changing_settings: Mutex<()>,
     /// Held while a book is checked and added ([`gate`]).
     gating: Mutex<()>,
+    leased_here: leased::LeasedHere,
     /// Names this process to others that share the store.
     process: String,
     /// Whether it learns in the background what they change.
@@ -148,6 +151,7 @@ impl Catalogue {
             client_recipe: None,
             changing_settings: Mutex::default(),
             gating: Mutex::default(),
+            leased_here: leased::LeasedHere::default(),
             process: Uuid::now_v7().simple().to_string(),
             follows: AtomicBool::new(false),
             feeding: RwLock::new(()),

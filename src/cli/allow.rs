@@ -1,6 +1,6 @@
 //! `lapidary allow add|list|remove`.
 
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
@@ -11,10 +11,10 @@ use lapidary::index::{BookId, BookKey, Library};
 use lapidary::report::clean;
 use lapidary_gems::{RecipeName, WrittenGem};
 
-use super::arguments::Target;
+use super::arguments::{Listing, Removal, Target};
 use super::failure::{Failure, Status};
 use super::files::TextArguments;
-use super::terminal::{out, tell};
+use super::terminal::{lines, out};
 use super::text::read;
 
 /// Manage allow-lists: gems or books that checks ignore.
@@ -29,21 +29,9 @@ enum AllowCommand {
     /// Create an allow-list, or replace the one with this name
     Add(Box<Add>),
     /// List all allow-lists
-    List {
-        #[command(flatten)]
-        target: Target,
-        /// Print JSON Lines
-        #[arg(long)]
-        json: bool,
-    },
+    List(Listing),
     /// Remove allow-lists
-    Remove {
-        #[command(flatten)]
-        target: Target,
-        /// The lists' names
-        #[arg(required = true, value_name = "NAME")]
-        names: Vec<BookId>,
-    },
+    Remove(Removal),
 }
 
 #[derive(Args)]
@@ -78,8 +66,11 @@ impl Allow {
     pub(super) fn run(self) -> Result<Status, Failure> {
         match self.command {
             AllowCommand::Add(add) => add.run(),
-            AllowCommand::List { target, json } => list(&target, json),
-            AllowCommand::Remove { target, names } => remove(&target, &names),
+            AllowCommand::List(Listing { target, json }) => list(&target, json),
+            AllowCommand::Remove(removal) => {
+                let catalogue = removal.target.open()?;
+                removal.each("allow-list", |name| catalogue.disallow(name))
+            }
         }
     }
 }
@@ -102,14 +93,7 @@ impl Add {
 
 fn list(target: &Target, json: bool) -> Result<Status, Failure> {
     let mut out = out(json);
-    for list in target.open()?.allow_lists()? {
-        if json {
-            serde_json::to_writer(&mut out, &list).map_err(io::Error::from)?;
-            writeln!(out)?;
-        } else {
-            writeln!(out, "{}", line(&list))?;
-        }
-    }
+    lines(&mut out, json, &target.open()?.allow_lists()?, line)?;
     Ok(Status::Done)
 }
 
@@ -123,18 +107,4 @@ fn line(list: &AllowList) -> String {
     let allowed = gems.chain(book).collect::<Vec<_>>().join(", ");
     let note = clean(list.note.as_deref().unwrap_or_default());
     format!("{}\t{allowed}\tsince {}\t{note}", list.name, list.since)
-}
-
-fn remove(target: &Target, names: &[BookId]) -> Result<Status, Failure> {
-    let catalogue = target.open()?;
-    let mut status = Status::Done;
-    for name in names {
-        if catalogue.disallow(name)? {
-            writeln!(out(false), "removed {name}")?;
-        } else {
-            tell(format_args!("lapidary: there is no allow-list {:?}", name.as_str()));
-            status = Status::WrongInput;
-        }
-    }
-    Ok(status)
 }

@@ -1,5 +1,6 @@
 //! Arguments shared by several commands.
 
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -7,7 +8,7 @@ use std::{env, fs};
 
 use clap::Args;
 use lapidary::catalogue::{Backups, Catalogue, CatalogueError, Recipes};
-use lapidary::index::{Actor, BadAddress, ClusterAddress};
+use lapidary::index::{Actor, BadAddress, BookId, ClusterAddress};
 use lapidary::language::Language;
 use lapidary::matching::RuleChanges;
 use lapidary::shell::quoted;
@@ -15,8 +16,9 @@ use lapidary_gems::{Boundaries, Lexicon, Recipe};
 use serde::{Deserialize, Serialize};
 
 use super::access::Access;
-use super::failure::Failure;
+use super::failure::{Failure, Status};
 use super::remote::Remote;
+use super::terminal::{out, tell};
 
 /// The variable that names a cluster where no flag names a catalogue.
 pub(super) const STORE: &str = "LAPIDARY_STORE";
@@ -35,6 +37,46 @@ pub(super) struct Target {
     /// The URL of a running server to use instead, such as `http://127.0.0.1:8093`
     #[arg(long, value_name = "URL")]
     pub(super) server: Option<String>,
+}
+
+/// What every command that lists things takes.
+#[derive(Args)]
+pub(super) struct Listing {
+    #[command(flatten)]
+    pub(super) target: Target,
+    /// Print JSON Lines
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+/// Things to remove, by name.
+#[derive(Args)]
+pub(super) struct Removal {
+    #[command(flatten)]
+    pub(super) target: Target,
+    /// Their names
+    #[arg(required = true, value_name = "NAME")]
+    pub(super) names: Vec<BookId>,
+}
+
+impl Removal {
+    /// Removes each, and goes on if one does not exist.
+    pub(super) fn each(
+        &self,
+        kind: &str,
+        mut remove: impl FnMut(&BookId) -> Result<bool, Failure>,
+    ) -> Result<Status, Failure> {
+        let mut status = Status::Done;
+        for name in &self.names {
+            if remove(name)? {
+                writeln!(out(false), "removed {name}")?;
+            } else {
+                tell(format_args!("lapidary: there is no {kind} {:?}", name.as_str()));
+                status = Status::WrongInput;
+            }
+        }
+        Ok(status)
+    }
 }
 
 /// Where a catalogue is.

@@ -11,7 +11,7 @@ use lapidary::report::clean;
 
 use super::arguments::Target;
 use super::failure::{Failure, Status};
-use super::terminal::out;
+use super::terminal::{json_line, out};
 
 /// How many entries to read at a time.
 const PAGE: usize = 1_000;
@@ -38,8 +38,7 @@ impl Audit {
             let page = catalogue.audit(from, PAGE)?;
             for entry in &page.entries {
                 if self.json {
-                    serde_json::to_writer(&mut out, entry).map_err(io::Error::from)?;
-                    writeln!(out)?;
+                    json_line(&mut out, entry)?;
                 } else {
                     let AuditEntry { number, at, actor, action } = entry;
                     writeln!(out, "{number}\t{at}\t{}\t{}", clean(actor), clean(&sentence(action)))?;

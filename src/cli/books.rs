@@ -12,7 +12,7 @@ use lapidary::report::clean;
 
 use super::arguments::Target;
 use super::failure::{Failure, Status};
-use super::terminal::{out, tell};
+use super::terminal::{json_line, lines, out, tell};
 
 /// How many records to read at a time.
 const PAGE: usize = 1_000;
@@ -201,7 +201,7 @@ fn list(target: &Target, library: Option<Library>, json: bool) -> Result<Status,
         let mut cursor = None;
         loop {
             let page = catalogue.books(&library, cursor.as_ref(), PAGE)?;
-            print(&mut out, &page.books, json)?;
+            lines(&mut out, json, &page.books, line)?;
             cursor = page.next_cursor;
             if cursor.is_none() {
                 break;
@@ -218,7 +218,7 @@ fn find(target: &Target, sought: &Sought, json: bool) -> Result<Status, Failure>
     let (mut cursor, mut found) = (None, 0);
     loop {
         let page = catalogue.find(sought, cursor.as_deref(), PAGE)?;
-        print(&mut out, &page.books, json)?;
+        lines(&mut out, json, &page.books, line)?;
         found += page.books.len();
         cursor = page.next_cursor;
         if cursor.is_none() {
@@ -230,18 +230,6 @@ fn find(target: &Target, sought: &Sought, json: bool) -> Result<Status, Failure>
         tell("lapidary: no book was found");
     }
     Ok(Status::Done)
-}
-
-fn print(out: &mut impl io::Write, books: &[Record], json: bool) -> io::Result<()> {
-    for record in books {
-        if json {
-            serde_json::to_writer(&mut *out, record)?;
-            writeln!(out)?;
-        } else {
-            writeln!(out, "{}", line(record))?;
-        }
-    }
-    Ok(())
 }
 
 fn line(record: &Record) -> String {
@@ -257,8 +245,7 @@ fn show(target: &Target, key: &BookKey, json: bool) -> Result<Status, Failure> {
     };
     let mut out = out(json);
     if json {
-        serde_json::to_writer(&mut out, &record).map_err(io::Error::from)?;
-        writeln!(out)?;
+        json_line(&mut out, &record)?;
         return Ok(Status::Done);
     }
     writeln!(out, "{}", record.key)?;

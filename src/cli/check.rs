@@ -3,7 +3,7 @@
 mod pages;
 mod texts;
 
-use std::io::{self, Write as _, stdout};
+use std::io::{Write as _, stdout};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -23,7 +23,7 @@ use super::access::Access;
 use super::arguments::{BoundariesArgument, LanguageArgument, RuleArguments, Target};
 use super::failure::{Failure, Status};
 use super::files::{FileArguments, Usually, Walk};
-use super::terminal::{out, tell};
+use super::terminal::{json_line, out, tell};
 
 /// How many files are checked in parallel before their reports are printed in order.
 const AT_ONCE: usize = 16;
@@ -204,8 +204,7 @@ impl Output {
         if self.json {
             let (report, error) = (checked.as_ref().ok().map(|found| &found.report), checked.as_ref().err());
             let line = FileLine { file, report, error: error.map(String::as_str) };
-            serde_json::to_writer(&mut out, &line).map_err(io::Error::from)?;
-            writeln!(out)?;
+            json_line(&mut out, &line)?;
         } else if let Ok(Found { report, text, books }) = checked {
             let bytes = text.len() as u64;
             let texts = Texts { text: Some(&text), books };

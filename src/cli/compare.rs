@@ -1,7 +1,6 @@
 //! `lapidary compare A B`: compares two texts without a catalogue.
 
 use std::fs;
-use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -14,7 +13,7 @@ use lapidary::report::{Side, html_comparison, print_comparison};
 use super::arguments::{LanguageArgument, RecipeArguments, RuleArguments};
 use super::failure::{Failure, Status};
 use super::files::TextArguments;
-use super::terminal::out;
+use super::terminal::{json_line, out};
 use super::text::whole;
 
 /// Compare two texts.
@@ -59,8 +58,7 @@ impl Compare {
         }
         let mut out = out(self.json);
         if self.json {
-            serde_json::to_writer(&mut out, &comparison).map_err(std::io::Error::from)?;
-            writeln!(out)?;
+            json_line(&mut out, &comparison)?;
             return Ok(Status::Done);
         }
         print_comparison(&mut out, language, names, &comparison)?;

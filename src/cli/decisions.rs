@@ -11,7 +11,7 @@ use lapidary::report::clean;
 
 use super::arguments::Target;
 use super::failure::{Failure, Status};
-use super::terminal::out;
+use super::terminal::{lines, out};
 
 /// How many entries to read at a time.
 const PAGE: usize = 1_000;
@@ -95,14 +95,7 @@ fn list(target: &Target, sought: &SoughtDecisions, json: bool) -> Result<(), Fai
     let mut cursor = None;
     loop {
         let page = catalogue.decisions(sought, cursor.as_deref(), PAGE)?;
-        for decision in &page.decisions {
-            if json {
-                serde_json::to_writer(&mut out, decision).map_err(io::Error::from)?;
-                writeln!(out)?;
-            } else {
-                writeln!(out, "{}", line(decision))?;
-            }
-        }
+        lines(&mut out, json, &page.decisions, line)?;
         cursor = page.next_cursor;
         if cursor.is_none() {
             return Ok(out.flush()?);

@@ -1,13 +1,13 @@
 //! `lapidary doctor`.
 
-use std::io::{self, Write as _};
+use std::io::Write as _;
 
 use clap::Args;
 use lapidary::api::{Finding, Findings};
 
 use super::arguments::Target;
 use super::failure::{Failure, Status};
-use super::terminal::out;
+use super::terminal::{json_line, out};
 
 /// Report what is unhealthy about a catalogue or a server, why it matters, and the command that fixes it.
 ///
@@ -31,8 +31,7 @@ impl Doctor {
         let mut out = out(self.json);
         let status = if findings.is_empty() { Status::Done } else { Status::Found };
         if self.json {
-            serde_json::to_writer(&mut out, &Findings { findings }).map_err(io::Error::from)?;
-            writeln!(out)?;
+            json_line(&mut out, &Findings { findings })?;
             return Ok(status);
         }
         for Finding { what, why, fix, .. } in &findings {

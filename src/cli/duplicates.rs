@@ -24,7 +24,7 @@ use super::audit::time;
 use super::failure::{Failure, Status};
 use super::files::{FileArguments, Usually, Walk};
 use super::jobs::bar;
-use super::terminal::{out, tell};
+use super::terminal::{json_line, out, tell};
 
 /// The library of the temporary catalogue.
 const LIBRARY: &str = "files";
@@ -210,8 +210,7 @@ impl Duplicates {
         let mut out = out(self.json);
         if self.json {
             for group in groups {
-                serde_json::to_writer(&mut out, &line(group)).map_err(io::Error::from)?;
-                writeln!(out)?;
+                json_line(&mut out, &line(group))?;
             }
         } else if self.csv {
             csv(&mut out, groups)?;

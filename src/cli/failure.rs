@@ -87,9 +87,11 @@ fn advice(code: ErrorCode) -> Option<&'static str> {
         ErrorCode::NoCatalogue => "`lapidary ingest --data DIR …` creates one",
         ErrorCode::NoSuchKey => "`lapidary keys list` shows all keys",
         ErrorCode::NoSuchLibrary => "`lapidary stats` shows all libraries",
+        ErrorCode::NoSuchSource => "`lapidary sources list` shows all sources",
         ErrorCode::RecipeIncomplete => {
             "pass --allow-incomplete to check anyway; `lapidary doctor` shows how to reindex it"
         }
+        ErrorCode::SourcePaused => "`lapidary sources resume` lets it go on",
         ErrorCode::UnknownRecipe => {
             "`lapidary stats` shows the recipes of a catalogue, and `lapidary reindex` adds one"
         }

@@ -341,7 +341,7 @@ impl Sink {
     }
 }
 
-fn unless(word: &str) -> Result<Unless, String> {
+pub(super) fn unless(word: &str) -> Result<Unless, String> {
     if word == "protected" { Ok(Unless::Protected) } else { Err("it must be protected".to_owned()) }
 }
 

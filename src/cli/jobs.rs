@@ -1,6 +1,6 @@
 //! `lapidary jobs`, and the code shared by commands that start a job: they show its progress and end when it ends.
 
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -9,9 +9,9 @@ use indicatif::{ProgressBar, ProgressStyle};
 use lapidary::api::{Job, JobResult, JobState, Task};
 
 use super::access::Access;
-use super::arguments::Target;
+use super::arguments::{Listing, Target};
 use super::failure::{Failure, Status};
-use super::terminal::out;
+use super::terminal::{json_line, lines, out};
 
 /// How often to poll a job.
 const LOOK: Duration = Duration::from_millis(100);
@@ -26,13 +26,7 @@ pub(super) struct Jobs {
 #[derive(Subcommand)]
 enum Action {
     /// List running and recent jobs, newest first
-    List {
-        #[command(flatten)]
-        target: Target,
-        /// Print JSON Lines
-        #[arg(long)]
-        json: bool,
-    },
+    List(Listing),
     /// Show a job as JSON
     Show {
         #[command(flatten)]
@@ -52,13 +46,10 @@ enum Action {
 impl Jobs {
     pub(super) fn run(self) -> Result<Status, Failure> {
         match self.action {
-            Action::List { target, json } => {
-                let mut out = out(json);
-                for job in target.open()?.jobs()? {
-                    if json { line(&mut out, &job)? } else { writeln!(out, "{}", sentence(&job))? }
-                }
+            Action::List(Listing { target, json }) => {
+                lines(&mut out(json), json, &target.open()?.jobs()?, sentence)?;
             }
-            Action::Show { target, id } => line(&mut out(true), &target.open()?.job(id)?)?,
+            Action::Show { target, id } => json_line(&mut out(true), &target.open()?.job(id)?)?,
             Action::Cancel { target, id } => {
                 let job = target.open()?.cancel(id)?;
                 writeln!(out(false), "cancelling job {} ({})", job.id, job.task.kind())?;
@@ -66,11 +57,6 @@ impl Jobs {
         }
         Ok(Status::Done)
     }
-}
-
-fn line(out: &mut impl io::Write, job: &Job) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, job).map_err(io::Error::from)?;
-    writeln!(out)
 }
 
 fn sentence(job: &Job) -> String {

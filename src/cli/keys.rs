@@ -11,9 +11,9 @@ use lapidary::api::{Key, MadeKey, NewKey};
 use lapidary::index::Library;
 use lapidary::permission::{Rate, Role};
 
-use super::arguments::Target;
+use super::arguments::{Listing, Target};
 use super::failure::{Failure, Status};
-use super::terminal::{out, tell};
+use super::terminal::{lines, out, tell};
 
 /// Create, list, rotate or revoke API keys.
 #[derive(Args)]
@@ -27,13 +27,7 @@ enum KeysCommand {
     /// Create a key and print its secret, which is shown only once
     Add(Add),
     /// List all keys
-    List {
-        #[command(flatten)]
-        target: Target,
-        /// Print JSON Lines
-        #[arg(long)]
-        json: bool,
-    },
+    List(Listing),
     /// Create a new secret for a key and print it. The old one stays valid for the overlap time
     Rotate {
         #[command(flatten)]
@@ -83,7 +77,7 @@ impl Keys {
                 let libraries = libraries.into_iter().collect();
                 told(&target.open_or_create()?.add_key(NewKey { name, role, libraries, rate, quota, expires })?)
             }
-            KeysCommand::List { target, json } => list(&target.open()?.keys()?, json),
+            KeysCommand::List(Listing { target, json }) => list(&target.open()?.keys()?, json),
             KeysCommand::Rotate { target, overlap, name } => {
                 let seconds = u32::try_from(overlap.as_secs());
                 let seconds = seconds.map_err(|_| Failure::Input("--overlap: give a shorter time".to_owned()))?;
@@ -111,14 +105,7 @@ fn told(made: &MadeKey) -> Result<Status, Failure> {
 
 fn list(keys: &[Key], json: bool) -> Result<Status, Failure> {
     let mut out = out(json);
-    for key in keys {
-        if json {
-            serde_json::to_writer(&mut out, key).map_err(std::io::Error::from)?;
-            writeln!(out)?;
-        } else {
-            writeln!(out, "{}", line(key))?;
-        }
-    }
+    lines(&mut out, json, keys, line)?;
     Ok(Status::Done)
 }
 

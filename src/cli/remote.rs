@@ -94,20 +94,39 @@ impl Remote {
         format!("{}{path}", self.url)
     }
 
-    fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Failure> {
+    pub(super) fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Failure> {
         self.parsed(self.read(self.agent.get(self.at(path)).call())?)
     }
 
-    fn post<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T, Failure> {
+    pub(super) fn post<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T, Failure> {
         self.parsed(self.read(self.agent.post(self.at(path)).send_json(body))?)
     }
 
-    fn put<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T, Failure> {
+    pub(super) fn put<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T, Failure> {
         self.parsed(self.read(self.agent.put(self.at(path)).send_json(body))?)
     }
 
+    pub(super) fn get_with<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        query: impl IntoIterator<Item = (&'static str, String)>,
+    ) -> Result<T, Failure> {
+        self.parsed(self.read(self.agent.get(self.at(path)).query_pairs(query).call())?)
+    }
+
+    pub(super) fn patch<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T, Failure> {
+        self.parsed(self.read(self.agent.patch(self.at(path)).send_json(body))?)
+    }
+
+    /// Like `put`, with whether it created something.
+    pub(super) fn put_new<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<(T, bool), Failure> {
+        let read = self.read(self.agent.put(self.at(path)).send_json(body))?;
+        let is_new = read.0 == StatusCode::CREATED;
+        Ok((self.parsed(read)?, is_new))
+    }
+
     /// Returns whether there was something to delete.
-    fn delete(&self, path: &str) -> Result<bool, Failure> {
+    pub(super) fn delete(&self, path: &str) -> Result<bool, Failure> {
         let (status, body) = self.read(self.agent.delete(self.at(path)).call())?;
         match status {
             StatusCode::NO_CONTENT => Ok(true),
@@ -188,7 +207,7 @@ fn retry_after(answer: &ureq::http::Response<Body>) -> Option<Duration> {
 }
 
 /// A name as a segment of a path.
-fn encoded(name: &str) -> PercentEncode<'_> {
+pub(super) fn encoded(name: &str) -> PercentEncode<'_> {
     utf8_percent_encode(name, NON_ALPHANUMERIC)
 }
 

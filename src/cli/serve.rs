@@ -107,6 +107,9 @@ struct Options {
     /// Serve no web console
     #[arg(long, value_name = "BOOL", env = "LAPIDARY_NO_CONSOLE", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     no_console: Option<bool>,
+    /// How many sources to fetch at once; with 0, this server fetches none [default: 8]
+    #[arg(long, value_name = "N", env = "LAPIDARY_SOURCES")]
+    sources: Option<usize>,
     #[command(flatten)]
     limits: LimitArguments,
     #[command(flatten)]
@@ -248,6 +251,7 @@ impl Options {
             keyless_rate: self.keyless_rate.or(default.keyless_rate),
             slow: self.slow.and_then(|slow| Duration::try_from_secs_f64(slow).ok()).unwrap_or(default.slow),
             min_free: self.min_free.map_or(default.min_free, |size| size.0),
+            sources: self.sources.unwrap_or(default.sources),
             limits: self.limits.limits(),
             console: !self.no_console.unwrap_or_default(),
             open: false,
@@ -272,6 +276,7 @@ impl Options {
             min_free: Some(Size(settings.min_free)),
             private_webhooks: Some(self.private_webhooks.unwrap_or_default()),
             no_console: Some(self.no_console.unwrap_or_default()),
+            sources: Some(settings.sources),
             limits: settings.limits.into(),
             rule: RuleArguments::default(),
             ..self

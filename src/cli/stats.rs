@@ -1,6 +1,6 @@
 //! `lapidary stats`, `verify` and `compact`: a catalogue's contents, consistency and size.
 
-use std::io::{self, Write as _};
+use std::io::Write as _;
 
 use clap::Args;
 use indicatif::HumanBytes;
@@ -10,7 +10,7 @@ use lapidary::count::count;
 use super::arguments::{Place, Target};
 use super::failure::{Failure, Status};
 use super::jobs::{other_result, perform};
-use super::terminal::out;
+use super::terminal::{json_line, out};
 
 /// Show a catalogue's size, recipes and libraries.
 #[derive(Args)]
@@ -44,8 +44,7 @@ impl Stats {
         let stats = self.target.open()?.stats()?;
         let mut out = out(self.json);
         if self.json {
-            serde_json::to_writer(&mut out, &stats).map_err(io::Error::from)?;
-            writeln!(out)?;
+            json_line(&mut out, &stats)?;
             return Ok(Status::Done);
         }
         let (disk, postings) = (HumanBytes(stats.disk_bytes), HumanBytes(stats.posting_bytes));

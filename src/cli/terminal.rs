@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::io::{self, StdoutLock, Write};
 
 use lapidary::report::harmless;
+use serde::Serialize;
 
 /// Standard output.
 pub(super) struct Out {
@@ -28,6 +29,25 @@ impl Write for Out {
     fn flush(&mut self) -> io::Result<()> {
         self.stdout.flush()
     }
+}
+
+/// Writes a value as a line of JSON.
+pub(super) fn json_line(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, value)?;
+    writeln!(out)
+}
+
+/// Writes each value in a line, as JSON or in words.
+pub(super) fn lines<T: Serialize>(
+    out: &mut impl Write,
+    json: bool,
+    values: &[T],
+    words: impl Fn(&T) -> String,
+) -> io::Result<()> {
+    for value in values {
+        if json { json_line(out, value)? } else { writeln!(out, "{}", words(value))? }
+    }
+    Ok(())
 }
 
 /// Prints a line to standard error, ignoring write errors.

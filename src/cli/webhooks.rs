@@ -1,15 +1,15 @@
 //! `lapidary webhooks list|set|remove`.
 
-use std::io::{self, Write as _};
+use std::io::Write as _;
 
 use clap::{Args, Subcommand};
 use lapidary::api::Webhook;
 use lapidary::count::count;
 use lapidary::index::Library;
 
-use super::arguments::Target;
+use super::arguments::{Listing, Target};
 use super::failure::{Failure, Status};
-use super::terminal::out;
+use super::terminal::{lines, out};
 
 /// Manage webhooks: notify a URL when a book added to a library matches others.
 ///
@@ -23,13 +23,7 @@ pub(super) struct Webhooks {
 #[derive(Subcommand)]
 enum WebhooksCommand {
     /// List all webhooks and their state
-    List {
-        #[command(flatten)]
-        target: Target,
-        /// Print JSON Lines
-        #[arg(long)]
-        json: bool,
-    },
+    List(Listing),
     /// Create or replace a library's webhook, and print the secret that signs its events, which is shown only once
     Set {
         #[command(flatten)]
@@ -53,7 +47,7 @@ enum WebhooksCommand {
 impl Webhooks {
     pub(super) fn run(self) -> Result<Status, Failure> {
         match self.command {
-            WebhooksCommand::List { target, json } => list(&target, json),
+            WebhooksCommand::List(Listing { target, json }) => list(&target, json),
             WebhooksCommand::Set { target, library, url } => {
                 let made = target.open()?.set_webhook(library, url)?;
                 writeln!(out(false), "{}\n{}", line(&made.webhook), made.secret)?;
@@ -72,14 +66,7 @@ impl Webhooks {
 
 fn list(target: &Target, json: bool) -> Result<Status, Failure> {
     let mut out = out(json);
-    for webhook in target.open()?.webhooks()? {
-        if json {
-            serde_json::to_writer(&mut out, &webhook).map_err(io::Error::from)?;
-            writeln!(out)?;
-        } else {
-            writeln!(out, "{}", line(&webhook))?;
-        }
-    }
+    lines(&mut out, json, &target.open()?.webhooks()?, line)?;
     Ok(Status::Done)
 }
 

@@ -46,13 +46,15 @@ pub(super) fn page(visitor: &Visitor) -> HttpResponse {
                 h2 { (language.c_way_folder()) }
                 p { (language.c_way_folder_is()) }
                 pre tabindex="0" { code { "lapidary ingest --server " (server) " \\\n  --library mine --rights protected ~/books" } }
-            }
-            section class="card" {
-                h2 { (language.c_way_program()) }
                 p { (language.c_way_program_is()) " " a href="/docs/" { (language.c_api()) } }
                 pre tabindex="0" { code {
                     "curl -T book.epub" (key) " \\\n  '" (server) "/v1/libraries/mine/books/1?rights=protected'"
                 } }
+            }
+            section class="card" {
+                h2 { (language.c_way_source()) }
+                p { (language.c_way_source_is()) }
+                p { a class="button" href="/console/sources" { (language.c_sources()) } }
             }
         }
     })

@@ -34,6 +34,7 @@ const HTMX_SETTINGS: &str = r#"{"allowEval":false,"includeIndicatorStyles":false
 pub(super) enum Here {
     Check,
     Catalogue,
+    Sources,
     Decisions,
     Jobs,
     Keys,
@@ -51,6 +52,7 @@ impl Here {
             (Self::Check, "/console/check", language.c_check(), role != Role::Ingest),
             (Self::Decisions, "/console/decisions", language.c_decisions(), role != Role::Ingest),
             (Self::Catalogue, "/console/catalogue", language.c_catalogue(), matches!(role, Role::Ingest | Role::Admin)),
+            (Self::Sources, "/console/sources", language.c_sources(), matches!(role, Role::Ingest | Role::Admin)),
             (Self::Jobs, "/console/jobs", language.c_jobs(), role == Role::Admin),
             (Self::Webhooks, "/console/webhooks", language.c_webhooks(), role == Role::Admin),
             (Self::Statistics, "/console/statistics", language.c_statistics(), role == Role::Admin),

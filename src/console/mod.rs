@@ -20,6 +20,7 @@ mod links;
 mod plot;
 mod sessions;
 mod sign_in;
+mod sources;
 mod statistics;
 mod visitor;
 mod webhooks;
@@ -88,6 +89,7 @@ pub(crate) fn configure(app: &mut ServiceConfig, console: Data<Console>, inside:
             .configure(catalogue::routes)
             .configure(book::routes)
             .configure(decisions::routes)
+            .configure(sources::routes)
             .configure(jobs::routes)
             .configure(keys::routes)
             .configure(webhooks::routes)

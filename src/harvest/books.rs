@@ -11,9 +11,9 @@ use super::frontier::{Known, Queued, Seen};
 use super::run::{Harvest, Watched};
 use super::source::Gone;
 use super::web::{Found, Validators};
-use super::{Entry, HarvestError};
+use super::{Entry, HarvestError, Reason};
 use crate::api::{Amendment, Outcome};
-use crate::catalogue::{Content, NewEntry};
+use crate::catalogue::{CatalogueError, Content, Gate, NewEntry};
 use crate::error::Classified as _;
 use crate::extract::{self, ExtractError, Extracted, File};
 use crate::index::{BookId, BookKey, RowChange};
@@ -46,7 +46,7 @@ impl Harvest<'_> {
                 Err(error @ ExtractError::Busy { .. }) => {
                     self.try_again(book.queued, book.known, &error.to_string(), None, rows);
                 }
-                Err(error) => self.refuse_entry(&book.queued, book.known, error.to_string(), rows),
+                Err(error) => self.refuse_entry(&book.queued, book.known, Reason::BadBook, error.to_string(), rows),
             }
         }
         let keys: Vec<BookKey> = entries.iter().map(|entry| entry.key.clone()).collect();
@@ -66,7 +66,9 @@ impl Harvest<'_> {
                     rows.push(self.frontier.put_known(&known));
                 }
                 Err(error) if error.code().kind().is_input() => {
-                    self.refuse_entry(&book.queued, book.known, error.to_string(), rows);
+                    let is_match = matches!(error, CatalogueError::Matches(_));
+                    let reason = if is_match { Reason::Matches } else { Reason::BadRecord };
+                    self.refuse_entry(&book.queued, book.known, reason, error.to_string(), rows);
                 }
                 Err(error) => return Err(error.into()),
             }
@@ -83,7 +85,10 @@ impl Harvest<'_> {
             description.identifiers.push(entry.address.clone());
         }
         let key = BookKey { library: self.source.library.clone(), id: id_of(entry)? };
-        Ok(NewEntry { description, ..NewEntry::new(key, self.source.rights, Content::text(read.text)) })
+        // A refusal names no books of other libraries.
+        let visible = Some([self.source.library.clone()].into());
+        let gate = self.source.gated.then(|| Gate { visible, ..Gate::default() });
+        Ok(NewEntry { description, gate, ..NewEntry::new(key, self.source.rights, Content::text(read.text)) })
     }
 
     /// The source no longer has a book.

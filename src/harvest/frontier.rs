@@ -4,17 +4,20 @@
 //! source \0 's'              → the state of the harvest
 //! source \0 'q' number, u64  → an entry to fetch, in order of number
 //! source \0 'k' address      → what is known of an address that was listed
+//! source \0 'e' address      → why it failed, if it did
+//! source \0 'r' !number, u64 → a run, the newest first
 //! ```
 //!
 //! All in JSON. Whatever happens between two writes, an address that was listed is in the queue or was fetched: its rows
 //! change in one step.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::source::{Harvested, Refusal};
-use super::{Entry, HarvestError};
+use super::{Entry, HarvestError, Reason, Tally};
 use crate::catalogue::{Catalogue, CatalogueError, Editor, put};
 use crate::index::{BookId, Library, Rights, RowChange, Table};
 
@@ -46,8 +49,46 @@ pub(super) struct State {
     /// When the source's own clock says that this run began, and the last complete one.
     pub(super) now: Option<String>,
     pub(super) since: Option<String>,
-    /// The newest first.
-    pub(super) runs: Vec<Harvested>,
+    /// The number of entries in the queue.
+    #[serde(default)]
+    pub(super) queued: u64,
+    /// How many addresses were done per second lately.
+    #[serde(default)]
+    pub(super) per_second: f64,
+    /// The current or last run.
+    #[serde(default)]
+    pub(super) last: Option<Run>,
+}
+
+/// A run.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Run {
+    /// Its number, counted from 1.
+    pub(super) number: u64,
+    pub(super) begun: Timestamp,
+    /// Missing while it runs, or if it was stopped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) ended: Option<Timestamp>,
+    #[serde(flatten)]
+    pub(super) tally: Tally,
+    /// The number of addresses refused, by reason.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) refused_by: BTreeMap<Reason, u64>,
+    /// Why it could not go on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) error: Option<String>,
+}
+
+/// Why an address failed.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Fault {
+    pub(super) address: String,
+    pub(super) reason: Reason,
+    pub(super) why: String,
+    pub(super) at: Timestamp,
+    /// When it is tried again; never if it was refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) next_try: Option<Timestamp>,
 }
 
 /// An entry in the queue.
@@ -100,8 +141,8 @@ pub(super) enum Seen {
     Page,
     /// A book that was added.
     Book,
-    /// Refused, with the reason.
-    Refused(String),
+    /// Refused.
+    Refused(Reason),
     /// A book that the source no longer has.
     Gone,
 }
@@ -115,11 +156,11 @@ impl<'c> Frontier<'c> {
         [self.name.as_bytes(), b"\0", &[kind], rest].concat()
     }
 
-    fn known_key(&self, address: &str) -> Vec<u8> {
+    fn address_key(&self, kind: u8, address: &str) -> Vec<u8> {
         if address.len() <= LONGEST {
-            return self.key(b'k', address.as_bytes());
+            return self.key(kind, address.as_bytes());
         }
-        self.key(b'k', blake3::hash(address.as_bytes()).to_hex().as_bytes())
+        self.key(kind, blake3::hash(address.as_bytes()).to_hex().as_bytes())
     }
 
     /// Rows with keys of a kind, after one of them.
@@ -148,39 +189,12 @@ impl<'c> Frontier<'c> {
     }
 
     pub(super) fn known(&self, address: &str) -> Result<Option<Known>, HarvestError> {
-        self.get(&self.known_key(address))
+        self.get(&self.address_key(b'k', address))
     }
 
     /// Entries of the queue, in order, after one of them.
     pub(super) fn queue(&self, after: Option<&[u8]>, limit: usize) -> Result<Vec<QueueRow>, HarvestError> {
         self.page(b'q', after, limit)
-    }
-
-    pub(super) fn queued(&self) -> Result<u64, HarvestError> {
-        let mut count = 0;
-        self.each(b'q', |_: serde::de::IgnoredAny| {
-            count += 1;
-            Ok(())
-        })?;
-        Ok(count)
-    }
-
-    /// Addresses that were refused, the latest first.
-    pub(super) fn refused(&self, limit: usize) -> Result<Vec<Refusal>, HarvestError> {
-        let mut refused: Vec<Refusal> = Vec::new();
-        self.each(b'k', |known: Known| {
-            if let Seen::Refused(why) = known.state {
-                refused.push(Refusal { address: known.address, why, at: known.at });
-                if refused.len() >= 2 * limit {
-                    refused.sort_by_key(|refusal| std::cmp::Reverse(refusal.at));
-                    refused.truncate(limit);
-                }
-            }
-            Ok(())
-        })?;
-        refused.sort_by_key(|refusal| std::cmp::Reverse(refusal.at));
-        refused.truncate(limit);
-        Ok(refused)
     }
 
     /// What is known of addresses, in order of their keys, after one of them.
@@ -192,48 +206,72 @@ impl<'c> Frontier<'c> {
         self.page(b'k', after, limit)
     }
 
-    fn each<V: DeserializeOwned>(
-        &self,
-        kind: u8,
-        mut each: impl FnMut(V) -> Result<(), HarvestError>,
-    ) -> Result<(), HarvestError> {
-        let mut after: Option<Vec<u8>> = None;
-        loop {
-            let rows = self.page(kind, after.as_deref(), ROWS)?;
-            let Some((last, _)) = rows.last() else { return Ok(()) };
-            after = Some(last.clone());
-            rows.into_iter().try_for_each(|(_, value)| each(value))?;
-        }
+    /// Runs, the newest first, before this one.
+    pub(super) fn runs(&self, before: Option<u64>, limit: usize) -> Result<Vec<Run>, HarvestError> {
+        let after = before.map(|number| self.run_key(number));
+        Ok(self.page(b'r', after.as_deref(), limit)?.into_iter().map(|(_, run)| run).collect())
     }
 
-    pub(super) fn put_state(&self, state: &State) -> RowChange {
-        put(Table::Harvests, self.key(b's', b""), state)
+    fn run_key(&self, number: u64) -> Vec<u8> {
+        self.key(b'r', &(!number).to_be_bytes())
+    }
+
+    /// Failures with their cursors, in order of addresses, after a cursor.
+    pub(super) fn faults(&self, after: Option<&str>, limit: usize) -> Result<Vec<(String, Fault)>, HarvestError> {
+        let (start, after) = (self.key(b'e', b"").len(), after.map(|after| self.key(b'e', after.as_bytes())));
+        let faults = self.page(b'e', after.as_deref(), limit)?;
+        Ok(faults
+            .into_iter()
+            .map(|(key, fault)| (String::from_utf8_lossy(&key[start..]).into_owned(), fault))
+            .collect())
+    }
+
+    /// The rows of the state, and of the run that it is in.
+    pub(super) fn put_state(&self, state: &State) -> Vec<RowChange> {
+        let run = state.last.iter().map(|run| put(Table::Harvests, self.run_key(run.number), run));
+        run.chain([put(Table::Harvests, self.key(b's', b""), state)]).collect()
+    }
+
+    /// Forgets a run.
+    pub(super) fn drop_run(&self, number: u64) -> RowChange {
+        RowChange::delete(Table::Harvests, self.run_key(number))
+    }
+
+    pub(super) fn put_fault(&self, fault: &Fault) -> RowChange {
+        put(Table::Harvests, self.address_key(b'e', &fault.address), fault)
+    }
+
+    pub(super) fn drop_fault(&self, address: &str) -> RowChange {
+        RowChange::delete(Table::Harvests, self.address_key(b'e', address))
     }
 
     pub(super) fn put_known(&self, known: &Known) -> RowChange {
-        put(Table::Harvests, self.known_key(&known.address), known)
+        put(Table::Harvests, self.address_key(b'k', &known.address), known)
     }
 
     /// Adds an entry to the end of the queue.
     pub(super) fn enqueue(&self, state: &mut State, queued: &Queued) -> RowChange {
         let key = self.key(b'q', &state.next.to_be_bytes());
         state.next += 1;
+        state.queued += 1;
         put(Table::Harvests, key, queued)
     }
 
-    pub(super) fn dequeue(key: &[u8]) -> RowChange {
+    pub(super) fn dequeue(state: &mut State, key: &[u8]) -> RowChange {
+        state.queued = state.queued.saturating_sub(1);
         RowChange::delete(Table::Harvests, key)
     }
 
     /// Removes all rows.
     pub(super) fn clear(&self, by: &Editor<'_>) -> Result<(), HarvestError> {
         let prefix = [self.name.as_bytes(), b"\0"].concat();
+        // Deleted rows are slow to read past.
+        let mut after: Option<Vec<u8>> = None;
         loop {
-            let rows = self.catalogue.page_of(Table::Harvests, &prefix, None, ROWS)?;
-            if rows.is_empty() {
-                return Ok(());
-            }
-            let changes: Vec<_> = rows.into_iter().map(|(key, _)| Self::dequeue(&key)).collect();
+            let rows = self.catalogue.page_of(Table::Harvests, &prefix, after.as_deref(), ROWS)?;
+            let Some((last, _)) = rows.last() else { return Ok(()) };
+            after = Some(last.clone());
+            let changes: Vec<_> = rows.into_iter().map(|(key, _)| RowChange::delete(Table::Harvests, key)).collect();
             by.apply_rows(&changes)?;
         }
     }

@@ -5,11 +5,12 @@ use std::str::FromStr;
 use roxmltree::{Document, ParsingOptions};
 use serde::{Deserialize, Serialize};
 use url::Url;
+use utoipa::ToSchema;
 
 use super::{Entry, HarvestError, Source, feed, folder, list, oai, opds, site, sitemap};
 
 /// What a source is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// A folder of files.

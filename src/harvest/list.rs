@@ -5,21 +5,16 @@ use serde::Deserialize;
 
 use super::Entry;
 use super::kind::{Entries, Page};
-use crate::description::Description;
-use crate::parse;
+use crate::{described, parse};
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Line {
-    #[serde(alias = "url")]
-    address: String,
-    id: Option<String>,
-    title: Option<String>,
-    #[serde(default)]
-    authors: Vec<String>,
-    language: Option<String>,
-    #[serde(default)]
-    identifiers: Vec<String>,
+described! {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Line {
+        #[serde(alias = "url")]
+        address: String,
+        id: Option<String>,
+    }
 }
 
 pub(super) fn entries<'p>(page: &'p Page<'p>) -> Result<Entries<'p>, String> {
@@ -70,8 +65,8 @@ fn csv(text: &str) -> Result<Lines<'_>, String> {
     })))
 }
 
-fn entry(page: &Page<'_>, line: Line) -> Option<Entry> {
-    let Line { address, id, title, authors, language, identifiers } = line;
-    let description = Description { title, authors, language, identifiers };
+fn entry(page: &Page<'_>, mut line: Line) -> Option<Entry> {
+    let description = line.take_description();
+    let Line { address, id, .. } = line;
     page.source.takes(&address).then(|| Entry { id, description, ..Entry::book(address) })
 }

@@ -14,27 +14,36 @@ mod books;
 mod feed;
 mod folder;
 mod frontier;
+mod hosts;
 mod kind;
 mod list;
 mod oai;
 mod opds;
+mod plan;
+mod refusals;
 mod run;
+mod schedule;
 mod site;
 mod sitemap;
 mod source;
+mod sources;
 mod tally;
+mod trial;
 mod web;
 
 pub use kind::Kind;
 pub use run::{Harvest, Watched};
-pub use source::{Gone, Harvested, Refusal, Source, SourceSummary, Sources};
-pub use tally::Tally;
+pub use schedule::Schedule;
+pub use source::{Credentials, Every, Gone, Source};
+pub use sources::Sources;
+pub use tally::{Reason, Tally};
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::catalogue::CatalogueError;
 use crate::description::Description;
+use crate::error::{Classified, ErrorCode};
 use crate::index::{BadName, StoreError};
 
 /// Something that a page lists.
@@ -95,11 +104,20 @@ pub enum HarvestError {
     #[error(transparent)]
     Name(#[from] BadName),
     /// There is no such source.
-    #[error("there is no source {0:?}; `lapidary sources list` shows all")]
+    #[error("there is no source {0:?}")]
     NoSuchSource(String),
     /// It is paused.
-    #[error("the source {0:?} is paused; `lapidary sources resume` lets it go on")]
+    #[error("the source {0:?} is paused; resume it first")]
     Paused(String),
+    /// It is being run.
+    #[error("the source {0:?} is being run, by a server or another command")]
+    Runs(String),
+    /// It was told to stop.
+    #[error("the run was stopped; {left} addresses are left in the queue, and the next run goes on with them")]
+    Stopped {
+        /// The number of addresses.
+        left: u64,
+    },
     /// A part of the source's definition cannot be used.
     #[error("{0}")]
     Input(String),
@@ -111,4 +129,20 @@ pub enum HarvestError {
         /// The number of addresses.
         left: u64,
     },
+}
+
+impl Classified for HarvestError {
+    fn code(&self) -> ErrorCode {
+        match self {
+            Self::Catalogue(error) => error.code(),
+            Self::Store(error) => error.code(),
+            Self::Name(error) => error.code(),
+            Self::NoSuchSource(_) => ErrorCode::NoSuchSource,
+            Self::Paused(_) => ErrorCode::SourcePaused,
+            Self::Runs(_) => ErrorCode::SourceRuns,
+            Self::Input(_) => ErrorCode::BadSource,
+            Self::Stopped { .. } => ErrorCode::Stopping,
+            Self::Unreachable { .. } => ErrorCode::SourceUnreachable,
+        }
+    }
 }

@@ -2,20 +2,21 @@
 
 use std::collections::HashSet;
 use std::io::Read as _;
-use std::thread::sleep;
-use std::time::Duration;
-use std::{fs, mem};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use std::{fs, mem, thread};
 
 use jiff::Timestamp;
 use url::Url;
 
 use super::books::Book;
-use super::frontier::{Frontier, Known, QueueRow, Queued, Seen, State};
+use super::frontier::{Frontier, Known, QueueRow, Queued, Run, Seen, State};
 use super::kind::Page;
-use super::source::{Harvested, Sources as _};
+use super::plan::{drop_wanted, put_beat};
+use super::sources::{Sources as _, lease_of};
 use super::web::{Fetched, Found, Validators, Web};
-use super::{Entry, HarvestError, Kind, Mark, Source, Tally, oai};
-use crate::catalogue::Editor;
+use super::{Entry, HarvestError, Kind, Mark, Reason, Source, Tally, oai};
+use crate::catalogue::{Editor, Leased};
 use crate::extract::Limits;
 use crate::index::{BookId, RowChange};
 use crate::random::Random;
@@ -23,22 +24,24 @@ use crate::random::Random;
 /// How many addresses, and how many bytes of books, are in flight: what a crash has fetched again.
 const BATCH: usize = 64;
 const BATCH_BYTES: usize = 64 << 20;
+/// How long they may take together.
+const BATCH_TIME: Duration = Duration::from_secs(2);
+/// How much the last addresses count in the rate.
+const LATEST: f64 = 0.2;
 /// How many rows of a page are written at a time.
 const ROWS: usize = 1_000;
 /// The largest page.
-const PAGE_BYTES: u64 = 64 << 20;
+pub(super) const PAGE_BYTES: u64 = 64 << 20;
 /// How many pages may lead to an entry.
 const DEPTH: u32 = 50;
 /// How often a list may be begun again.
 const RESTARTS: u32 = 5;
-/// How often an address is tried before it is refused.
-const TRIES: u32 = 5;
 /// How many requests in a row may fail before the run ends.
 const FAILURES: u32 = 10;
 /// The longest wait for an address that failed; a run does not wait longer.
 const PATIENCE: Duration = Duration::from_secs(300);
 /// How many runs a source remembers.
-const RUNS: usize = 20;
+const RUNS: u64 = 1_000;
 
 /// Something that happened during a run.
 #[derive(Debug)]
@@ -57,19 +60,20 @@ pub struct Harvest<'c> {
     pub(super) frontier: Frontier<'c>,
     web: Web,
     pub(super) limits: Limits,
-    state: State,
+    pub(super) state: State,
     /// Requests that failed in a row.
-    failures: u32,
-    random: Random,
+    pub(super) failures: u32,
+    pub(super) random: Random,
     pub(super) watch: &'c mut dyn FnMut(&Watched<'_>),
+    work: Arc<Leased<'c>>,
 }
 
 impl<'c> Harvest<'c> {
     /// Prepares a run, or the rest of one that was stopped.
     ///
     /// # Errors
-    /// [`HarvestError::NoSuchSource`], [`HarvestError::Paused`], [`HarvestError::Input`] for a definition that cannot be
-    /// used.
+    /// [`HarvestError::NoSuchSource`], [`HarvestError::Paused`], [`HarvestError::Runs`], [`HarvestError::Input`] for a
+    /// definition that cannot be used.
     pub fn new(
         editor: &'c Editor<'c>,
         name: &BookId,
@@ -80,60 +84,65 @@ impl<'c> Harvest<'c> {
         if source.paused {
             return Err(HarvestError::Paused(name.as_str().to_owned()));
         }
+        let work = editor.begin_leased(lease_of(name))?.ok_or_else(|| HarvestError::Runs(name.as_str().to_owned()))?;
         let frontier = Frontier::new(editor, name);
-        let (web, state) = (Web::new(&source)?, frontier.state()?);
+        let (web, state) = (Web::new(&source, Arc::clone(&work.stop), None)?, frontier.state()?);
         let random = Random::new(Timestamp::now().as_nanosecond() as u64);
-        Ok(Self { editor, name: name.clone(), source, frontier, web, limits, state, failures: 0, random, watch })
+        let (name, work) = (name.clone(), Arc::new(work));
+        Ok(Self { editor, name, source, frontier, web, limits, state, failures: 0, random, watch, work })
     }
 
     /// Runs until the source is exhausted.
     ///
     /// # Errors
-    /// [`HarvestError::Unreachable`] if the source does not answer, [`HarvestError::Paused`] if it was paused meanwhile, and
-    /// those of the catalogue. The next run goes on from there.
+    /// [`HarvestError::Unreachable`] if the source does not answer, [`HarvestError::Paused`], [`HarvestError::Stopped`] and
+    /// [`HarvestError::NoSuchSource`] if it was paused, stopped or removed meanwhile, and those of the catalogue. The next
+    /// run goes on from there.
     pub fn run(mut self) -> Result<Tally, HarvestError> {
         if self.frontier.queue(None, 1)?.is_empty() {
             self.begin()?;
         }
+        let last = self.state.last.get_or_insert_default();
+        last.error = None;
+        let begun = last.begun;
+        let (editor, work, name, source) =
+            (self.editor, Arc::clone(&self.work), self.name.clone(), self.source.clone());
+        let ended = thread::scope(|scope| {
+            scope.spawn(|| keep(&work, editor, &name, &source, begun));
+            let ended = self.exhaust();
+            work.stop.end();
+            ended
+        });
+        let error = match &ended {
+            Err(error @ HarvestError::Unreachable { .. }) => Some(error.to_string()),
+            _ => None,
+        };
+        self.state.last.get_or_insert_default().error = error;
+        // What failed before fails here, too.
+        let _ = self.write(vec![put_beat(&self.name, begun, false)]);
+        ended
+    }
+
+    fn exhaust(&mut self) -> Result<Tally, HarvestError> {
         while let Some(batch) = self.next_batch()? {
-            self.batch(batch)?;
-            if self.editor.source(&self.name)?.paused {
-                return Err(HarvestError::Paused(self.name.as_str().to_owned()));
+            let (begun, done) = (Instant::now(), self.batch(batch)?);
+            let rate = done as f64 / begun.elapsed().as_secs_f64().max(1e-6);
+            let before = if self.state.per_second > 0.0 { self.state.per_second } else { rate };
+            self.state.per_second = LATEST.mul_add(rate, (1.0 - LATEST) * before);
+            if self.work.stop.is_stopped() {
+                return Err(self.stopped());
             }
         }
         self.finish()
     }
 
-    /// The first entries that the source lists, without changing anything.
-    ///
-    /// # Errors
-    /// [`HarvestError::Input`] with what is wrong with the source.
-    pub fn test(source: &Source, count: usize) -> Result<Vec<Entry>, HarvestError> {
-        let mut web = Web::new(source)?;
-        let mut pages = vec![source.kind.begin(source, None).map_err(HarvestError::Input)?.address];
-        let (mut seen, mut books) = (HashSet::new(), Vec::new());
-        while let Some(address) = pages.pop().filter(|_| books.len() < count && seen.len() < count) {
-            if !seen.insert(address.clone()) {
-                continue;
-            }
-            let wrong = |why: String| HarvestError::Input(format!("{address}: {why}"));
-            let found = match fetch(&mut web, source, &Entry::page(&address), &Validators::default(), PAGE_BYTES) {
-                Fetched::Found(found) => found,
-                Fetched::Refused(why) | Fetched::Failed(why, _) => return Err(wrong(why)),
-                Fetched::Missing | Fetched::Unmodified => return Err(wrong("there is nothing".to_owned())),
-            };
-            let page = Page { source, address: &found.address, bytes: &found.bytes, since: None };
-            for entry in source.kind.entries(&page).map_err(wrong)? {
-                let entry = entry.map_err(wrong)?;
-                if entry.page {
-                    pages.insert(0, entry.address.clone());
-                }
-                if entry.book && entry.mark.is_none() && books.len() < count {
-                    books.push(entry);
-                }
-            }
+    /// Why the run was told to stop.
+    fn stopped(&self) -> HarvestError {
+        match self.editor.source(&self.name) {
+            Err(error) => error,
+            Ok(source) if source.paused => HarvestError::Paused(self.name.as_str().to_owned()),
+            Ok(_) => HarvestError::Stopped { left: self.state.queued },
         }
-        Ok(books)
     }
 
     fn begin(&mut self) -> Result<(), HarvestError> {
@@ -141,35 +150,30 @@ impl<'c> Harvest<'c> {
         self.state.run += 1;
         (self.state.listed, self.state.restarts) = (0, 0);
         (self.state.incomplete, self.state.now) = (false, None);
-        self.state.runs.insert(0, Harvested { begun: Timestamp::now(), ..Harvested::default() });
-        self.state.runs.truncate(RUNS);
-        let mut rows = Vec::new();
+        self.state.last = Some(Run { number: self.state.run, begun: Timestamp::now(), ..Run::default() });
+        let mut rows = Vec::from_iter(self.state.run.checked_sub(RUNS).map(|old| self.frontier.drop_run(old)));
         self.consider(first, 0, &mut HashSet::new(), &mut rows)?;
         self.write(rows)
     }
 
     pub(super) fn tally(&mut self) -> &mut Tally {
-        if self.state.runs.is_empty() {
-            self.state.runs.push(Harvested::default());
-        }
-        &mut self.state.runs[0].tally
+        &mut self.state.last.get_or_insert_default().tally
     }
 
     fn write(&mut self, mut rows: Vec<RowChange>) -> Result<(), HarvestError> {
-        rows.push(self.frontier.put_state(&self.state));
-        Ok(self.editor.apply_rows(&rows)?)
+        rows.extend(self.frontier.put_state(&self.state));
+        if self.work.apply(self.editor, &rows)? { Ok(()) } else { Err(self.stopped()) }
     }
 
     /// The next entries whose time has come. `None` if the queue is empty.
     fn next_batch(&mut self) -> Result<Option<Vec<QueueRow>>, HarvestError> {
         loop {
             let now = Timestamp::now();
-            let (mut after, mut soonest, mut left): (Option<Vec<u8>>, Option<Timestamp>, u64) = (None, None, 0);
+            let (mut after, mut soonest): (Option<Vec<u8>>, Option<Timestamp>) = (None, None);
             loop {
                 let mut rows = self.frontier.queue(after.as_deref(), BATCH)?;
                 let Some((last, _)) = rows.last() else { break };
                 after = Some(last.clone());
-                left += rows.len() as u64;
                 let later = rows.iter().filter_map(|(_, queued)| queued.due).filter(|due| *due > now).min();
                 soonest = soonest.into_iter().chain(later).min();
                 rows.retain(|(_, queued)| queued.due.is_none_or(|due| due <= now));
@@ -181,33 +185,44 @@ impl<'c> Harvest<'c> {
             let wait = Duration::try_from(soonest.duration_since(now)).unwrap_or_default();
             if wait > PATIENCE {
                 let why = format!("the source asks to come back at {soonest:.0}");
-                return Err(HarvestError::Unreachable { why, left });
+                return Err(HarvestError::Unreachable { why, left: self.state.queued });
             }
-            sleep(wait);
+            if !self.work.stop.sleep(wait) {
+                return Err(self.stopped());
+            }
         }
     }
 
-    fn batch(&mut self, batch: Vec<QueueRow>) -> Result<(), HarvestError> {
-        let (mut rows, mut books, mut bytes) = (Vec::new(), Vec::new(), 0);
+    /// Fetches entries and writes what became of them. Returns their number.
+    fn batch(&mut self, batch: Vec<QueueRow>) -> Result<usize, HarvestError> {
+        let (mut rows, mut books, mut bytes, mut done, begun) = (Vec::new(), Vec::new(), 0, 0, Instant::now());
         for (key, queued) in batch {
-            if bytes > BATCH_BYTES || self.failures >= FAILURES {
+            if bytes > BATCH_BYTES || self.failures >= FAILURES || begun.elapsed() > BATCH_TIME {
                 break;
             }
             let address = &queued.entry.address;
             let known = self.frontier.known(address)?.unwrap_or_else(|| self.new_known(address));
-            if let Some(book) = self.one(queued, known, &mut rows)? {
-                bytes += book.found.bytes.len();
-                books.push(book);
+            if queued.tries > 0 {
+                rows.push(self.frontier.drop_fault(address));
             }
-            rows.push(Frontier::dequeue(&key));
+            match self.one(queued, known, &mut rows)? {
+                Done::Stopped => break,
+                Done::Book(book) => {
+                    bytes += book.found.bytes.len();
+                    books.push(*book);
+                }
+                Done::Other => {}
+            }
+            done += 1;
+            rows.push(Frontier::dequeue(&mut self.state, &key));
         }
         self.add(books, &mut rows)?;
         self.write(rows)?;
         if self.failures >= FAILURES {
             let why = format!("{} requests in a row failed", self.failures);
-            return Err(HarvestError::Unreachable { why, left: self.frontier.queued()? });
+            return Err(HarvestError::Unreachable { why, left: self.state.queued });
         }
-        Ok(())
+        Ok(done)
     }
 
     /// Whether a book was added with the library and the rights that the source has now.
@@ -219,17 +234,12 @@ impl<'c> Harvest<'c> {
         Known { address: address.to_owned(), run: self.state.run, ..Known::default() }
     }
 
-    /// Fetches an entry. Returns it if it is a book to add.
-    fn one(
-        &mut self,
-        queued: Queued,
-        mut known: Known,
-        rows: &mut Vec<RowChange>,
-    ) -> Result<Option<Book>, HarvestError> {
+    /// Fetches an entry.
+    fn one(&mut self, queued: Queued, mut known: Known, rows: &mut Vec<RowChange>) -> Result<Done, HarvestError> {
         let validators = Validators { etag: known.etag.clone(), modified: known.modified.clone() };
         let usable = if queued.entry.page || !self.is_as_defined(&known) { Validators::default() } else { validators };
         let most = if queued.entry.page { PAGE_BYTES.min(self.limits.input) } else { self.limits.input };
-        let fetched = fetch(&mut self.web, &self.source, &queued.entry, &usable, most);
+        let fetched = fetch(&self.web, &self.source, &queued.entry, &usable, most);
         if !matches!(fetched, Fetched::Failed(..)) {
             self.failures = 0;
         }
@@ -239,12 +249,12 @@ impl<'c> Harvest<'c> {
                     && let Err(why) = self.list(&queued, &found)?
                 {
                     self.state.incomplete = true;
-                    self.refuse(known, format!("a page that cannot be read: {why}"), rows);
-                    return Ok(None);
+                    self.refuse(known, Reason::BadList, format!("a page that cannot be read: {why}"), rows);
+                    return Ok(Done::Other);
                 }
                 if queued.entry.book {
                     self.tally().fetched += 1;
-                    return Ok(Some(Book { queued, known, found }));
+                    return Ok(Done::Book(Box::new(Book { queued, known, found })));
                 }
                 known.state = Seen::Page;
                 rows.push(self.frontier.put_known(&known));
@@ -256,11 +266,14 @@ impl<'c> Harvest<'c> {
                 rows.push(self.frontier.put_known(&known));
             }
             Fetched::Missing if known.id.is_some() => self.lose(known, rows)?,
-            Fetched::Missing => self.refuse_entry(&queued, known, "there is nothing at this address".to_owned(), rows),
-            Fetched::Refused(why) => self.refuse_entry(&queued, known, why, rows),
+            Fetched::Missing => {
+                self.refuse_entry(&queued, known, Reason::Missing, "there is nothing at this address".to_owned(), rows);
+            }
+            Fetched::Refused(reason, why) => self.refuse_entry(&queued, known, reason, why, rows),
             Fetched::Failed(why, wait) => self.try_again(queued, known, &why, wait, rows),
+            Fetched::Stopped => return Ok(Done::Stopped),
         }
-        Ok(None)
+        Ok(Done::Other)
     }
 
     /// Queues what a page lists. The inner error is what is wrong with the page.
@@ -326,7 +339,7 @@ impl<'c> Harvest<'c> {
         let same = !entry.page && !known.gone && entry.version.is_some() && known.version == entry.version;
         match known.state {
             Seen::Book if same && self.is_as_defined(&known) => self.tally().unchanged += 1,
-            Seen::Refused(_) if same => self.tally().refused += 1,
+            Seen::Refused(reason) if same => self.count_refused(reason),
             // Paging leads from page to page, so only sites and catalogues are deep.
             _ if depth > DEPTH && self.source.kind == Kind::Site => return Ok(()),
             _ if self.state.listed >= self.source.most => {
@@ -335,6 +348,9 @@ impl<'c> Harvest<'c> {
             }
             _ => {
                 self.state.listed += 1;
+                if matches!(known.state, Seen::Refused(_)) {
+                    rows.push(self.frontier.drop_fault(&known.address));
+                }
                 known.state = Seen::Queued;
                 let queued = Queued { entry, depth, tries: 0, due: None };
                 rows.push(self.frontier.enqueue(&mut self.state, &queued));
@@ -342,44 +358,6 @@ impl<'c> Harvest<'c> {
         }
         rows.push(self.frontier.put_known(&known));
         Ok(())
-    }
-
-    pub(super) fn refuse_entry(&mut self, queued: &Queued, mut known: Known, why: String, rows: &mut Vec<RowChange>) {
-        known.version.clone_from(&queued.entry.version);
-        if queued.entry.page {
-            self.state.incomplete = true;
-        }
-        self.refuse(known, why, rows);
-    }
-
-    fn refuse(&mut self, mut known: Known, why: String, rows: &mut Vec<RowChange>) {
-        self.tally().refused += 1;
-        let tally = *self.tally();
-        (self.watch)(&Watched { tally, refused: Some((&known.address, &why)) });
-        (known.state, known.at) = (Seen::Refused(why), Timestamp::now());
-        rows.push(self.frontier.put_known(&known));
-    }
-
-    /// Puts an entry at the end of the queue, with a pause that doubles, or refuses it after several attempts.
-    pub(super) fn try_again(
-        &mut self,
-        mut queued: Queued,
-        known: Known,
-        why: &str,
-        wait: Option<Duration>,
-        rows: &mut Vec<RowChange>,
-    ) {
-        self.failures += 1;
-        queued.tries += 1;
-        if queued.tries >= TRIES {
-            return self.refuse_entry(&queued, known, format!("{why}, {TRIES} times"), rows);
-        }
-        // Half of the pause is left to chance, so that addresses that failed together are not tried together.
-        let pause = Duration::from_secs(1 << queued.tries);
-        let chance = Duration::from_millis(self.random.below(pause.as_millis() as usize / 2) as u64);
-        let pause = wait.unwrap_or_default().max(pause / 2 + chance);
-        queued.due = Timestamp::now().checked_add(pause).ok();
-        rows.push(self.frontier.enqueue(&mut self.state, &queued));
     }
 
     /// Loses the books that this run did not list.
@@ -391,8 +369,11 @@ impl<'c> Harvest<'c> {
             after = Some(last.clone());
             let mut rows = Vec::new();
             for (_, known) in known {
-                if known.run != self.state.run && known.state == Seen::Book {
-                    self.lose(known, &mut rows)?;
+                match known.state {
+                    _ if known.run == self.state.run => {}
+                    Seen::Book => self.lose(known, &mut rows)?,
+                    Seen::Refused(_) => rows.push(self.frontier.drop_fault(&known.address)),
+                    Seen::Queued | Seen::Page | Seen::Gone => {}
                 }
             }
             self.write(rows)?;
@@ -400,7 +381,7 @@ impl<'c> Harvest<'c> {
     }
 
     /// Ends a run whose queue is empty. What a complete list no longer has is gone.
-    fn finish(mut self) -> Result<Tally, HarvestError> {
+    fn finish(&mut self) -> Result<Tally, HarvestError> {
         // An empty list is a fault of the source rather than the loss of all its books.
         let Tally { fetched, unchanged, .. } = *self.tally();
         if self.source.kind.lists_all() && !self.state.incomplete && fetched + unchanged > 0 {
@@ -410,10 +391,32 @@ impl<'c> Harvest<'c> {
             self.state.since = self.state.now.take();
         }
         let tally = *self.tally();
-        self.state.runs[0].ended = Some(Timestamp::now());
-        self.write(Vec::new())?;
+        self.state.last.get_or_insert_default().ended = Some(Timestamp::now());
+        self.write(vec![drop_wanted(&self.name)])?;
         Ok(tally)
     }
+}
+
+/// Shows that a source is being run, and stops the run if the source is changed.
+fn keep(work: &Leased<'_>, editor: &Editor<'_>, name: &BookId, source: &Source, begun: Timestamp) {
+    work.keep(|| {
+        let beaten = work.apply(editor, &[put_beat(name, begun, true)]).map_err(HarvestError::from);
+        match beaten.and_then(|_| editor.source(name)) {
+            Ok(now) if now == *source => {}
+            Ok(_) | Err(HarvestError::NoSuchSource(_)) => work.stop.end(),
+            Err(error) => tracing::warn!("whether the source {name} was changed is not known: {error}"),
+        }
+    });
+}
+
+/// What became of an entry.
+enum Done {
+    /// It is a book to add.
+    Book(Box<Book>),
+    /// It was not fetched, because the run is to stop.
+    Stopped,
+    /// Everything else.
+    Other,
 }
 
 fn is_again(entry: &Entry) -> bool {
@@ -421,7 +424,7 @@ fn is_again(entry: &Entry) -> bool {
 }
 
 /// Fetches an entry from wherever its source is.
-fn fetch(web: &mut Web, source: &Source, entry: &Entry, validators: &Validators, most: u64) -> Fetched {
+pub(super) fn fetch(web: &Web, source: &Source, entry: &Entry, validators: &Validators, most: u64) -> Fetched {
     let address = &entry.address;
     let is_web = Url::parse(address).is_ok_and(|url| url.has_host() && matches!(url.scheme(), "http" | "https"));
     // Only the list itself can be a file: a list or a page from elsewhere must not reach files of this machine.
@@ -430,7 +433,7 @@ fn fetch(web: &mut Web, source: &Source, entry: &Entry, validators: &Validators,
         return web.get(address, validators, most);
     }
     if !source.kind.is_local() && !is_list {
-        return Fetched::Refused("this is no address of the web".to_owned());
+        return Fetched::Refused(Reason::Address, "this is no address of the web".to_owned());
     }
     let mut bytes = Vec::new();
     let read = match address.as_str() {
@@ -440,8 +443,10 @@ fn fetch(web: &mut Web, source: &Source, entry: &Entry, validators: &Validators,
     };
     match read {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Fetched::Missing,
-        Err(error) => Fetched::Refused(error.to_string()),
-        Ok(_) if bytes.len() as u64 > most => Fetched::Refused(format!("it is larger than {most} bytes")),
+        Err(error) => Fetched::Refused(Reason::Unanswered, error.to_string()),
+        Ok(_) if bytes.len() as u64 > most => {
+            Fetched::Refused(Reason::TooLarge, format!("it is larger than {most} bytes"))
+        }
         Ok(_) => Fetched::Found(Found {
             address: address.clone(),
             bytes,

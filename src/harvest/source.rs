@@ -1,19 +1,24 @@
-//! Sources, as kept in the catalogue.
+//! The definition of a source, as kept in the catalogue.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use url::Url;
+use utoipa::ToSchema;
 
-use super::frontier::Frontier;
-use super::{HarvestError, Kind, Tally};
-use crate::catalogue::{Catalogue, Editor, put};
-use crate::index::{BookId, Library, Rights, RowChange, Table};
+use super::{HarvestError, Kind};
+use crate::api::{SourceDefinition, Unless};
+use crate::index::{Library, Rights};
 
-/// How many refusals a summary shows.
-const REFUSALS: usize = 20;
+/// The longest time between runs.
+const LONGEST: Duration = Duration::from_secs(366 * 86_400);
+/// The most requests per second to a host that need no administrator.
+const POLITE: f64 = 1.0;
+/// The most bytes of an address.
+const ADDRESS_BYTES: usize = 4_000;
 
 /// Where books come from, and what becomes of them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -41,21 +46,27 @@ pub struct Source {
     /// The set of an OAI repository.
     #[serde(default)]
     pub set: Option<String>,
-    /// A file with `USER:PASSWORD` or a bearer token. Only its path is kept.
+    /// Where the credentials are.
     #[serde(default)]
-    pub credentials: Option<PathBuf>,
+    pub credentials: Option<Credentials>,
     /// The most requests per second to a host.
     #[serde(default)]
     pub rate: Option<f64>,
     /// The most addresses of one run.
     pub most: u64,
+    /// How long after its beginning a run is repeated.
+    #[serde(default)]
+    pub every: Option<Every>,
+    /// Whether books are refused that match protected ones of other libraries.
+    #[serde(default)]
+    pub gated: bool,
     /// Whether it is paused.
     #[serde(default)]
     pub paused: bool,
 }
 
 /// What becomes of books that a source no longer has.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Gone {
     /// They stay.
@@ -65,6 +76,74 @@ pub enum Gone {
     Disable,
 }
 
+/// A time between runs, such as `6h`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Every(Duration);
+
+impl Every {
+    /// When a run follows one that began at this time.
+    pub(super) fn after(self, begun: Timestamp) -> Timestamp {
+        begun.saturating_add(self.0).unwrap_or(Timestamp::MAX)
+    }
+}
+
+impl FromStr for Every {
+    type Err = HarvestError;
+
+    fn from_str(written: &str) -> Result<Self, HarvestError> {
+        let wrong =
+            || HarvestError::Input(format!("{written:?} is not a time between runs; give one such as 30m, 6h or 7d"));
+        let days = written
+            .strip_suffix('d')
+            .and_then(|days| days.trim().parse().ok())
+            .map(|days: u32| Duration::from_secs(u64::from(days) * 86_400));
+        let parsed = || written.parse::<SignedDuration>().ok().and_then(|time| Duration::try_from(time).ok());
+        let time = days.or_else(parsed).ok_or_else(wrong)?;
+        if (Duration::from_secs(1)..=LONGEST).contains(&time) { Ok(Self(time)) } else { Err(wrong()) }
+    }
+}
+
+impl fmt::Display for Every {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.as_secs() {
+            seconds if seconds % 86_400 == 0 => write!(f, "{}d", seconds / 86_400),
+            seconds if seconds % 3_600 == 0 => write!(f, "{}h", seconds / 3_600),
+            seconds if seconds % 60 == 0 => write!(f, "{}m", seconds / 60),
+            seconds => write!(f, "{seconds}s"),
+        }
+    }
+}
+
+impl TryFrom<String> for Every {
+    type Error = HarvestError;
+
+    fn try_from(written: String) -> Result<Self, HarvestError> {
+        written.parse()
+    }
+}
+
+impl From<Every> for String {
+    fn from(every: Every) -> Self {
+        every.to_string()
+    }
+}
+
+/// Where credentials are: a file, or `env:` and the name of an environment variable. They themselves are not kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Credentials(pub String);
+
+impl Credentials {
+    /// What the names of variables start with: a source must not send any other secret of the machine.
+    pub const PREFIX: &str = "LAPIDARY_SOURCE_";
+
+    /// The name of the variable.
+    #[must_use]
+    pub fn variable(&self) -> Option<&str> {
+        self.0.strip_prefix("env:")
+    }
+}
+
 impl Source {
     /// Checks what can be checked without a request.
     ///
@@ -72,9 +151,11 @@ impl Source {
     /// [`HarvestError::Input`].
     pub fn checked(self) -> Result<Self, HarvestError> {
         let input = |why: String| Err(HarvestError::Input(why));
-        let is_web =
-            matches!(Url::parse(&self.address), Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host());
+        let is_web = self.is_web();
         let may_be_file = matches!(self.kind, Kind::Folder | Kind::List);
+        if self.address.len() > ADDRESS_BYTES {
+            return input(format!("the address is longer than {ADDRESS_BYTES} bytes"));
+        }
         if !may_be_file && !is_web {
             return input(format!(
                 "{:?} is not an address: give a URL that starts with http:// or https://",
@@ -86,7 +167,8 @@ impl Source {
         }
         if self.kind != Kind::Folder && self.contact.is_none() && !self.allow_private {
             return input(
-                "a source on the web needs --contact MAIL, so that the owner of the site can write to you".to_owned(),
+                "a source on the web needs a contact (--contact MAIL), so that the owner of the site can write to you"
+                    .to_owned(),
             );
         }
         if self.contact.as_ref().is_some_and(|contact| !contact.chars().all(|c| c.is_ascii_graphic())) {
@@ -95,7 +177,53 @@ impl Source {
         if self.rate.is_some_and(|rate| !(rate > 0.0 && rate.is_finite())) {
             return input("the rate must be more than 0".to_owned());
         }
+        let variable = self.credentials.as_ref().and_then(Credentials::variable);
+        if variable.is_some_and(|name| !name.starts_with(Credentials::PREFIX)) {
+            return input(format!("the name of a variable with credentials must start with {}", Credentials::PREFIX));
+        }
         Ok(self)
+    }
+
+    /// Whether its address is one of the web.
+    fn is_web(&self) -> bool {
+        matches!(Url::parse(&self.address), Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host())
+    }
+
+    /// The origin of its address, if it is one of the web.
+    pub(super) fn host(&self) -> Option<String> {
+        let url = Url::parse(&self.address).ok().filter(|_| self.is_web())?;
+        Some(url.origin().ascii_serialization())
+    }
+
+    /// What it does that only an administrator may have done: a library's own key must reach neither the machine nor its
+    /// network, and must not press other people's servers.
+    #[must_use]
+    pub fn needs_administrator(&self) -> Option<&'static str> {
+        match self {
+            _ if !self.is_web() => Some("it reads files of the server"),
+            Self { allow_private: true, .. } => Some("it reaches addresses of the server's network"),
+            Self { credentials: Some(_), .. } => Some("it uses credentials of the server"),
+            Self { rate: Some(rate), .. } if *rate > POLITE => Some("its rate is more than one request per second"),
+            _ => None,
+        }
+    }
+
+    /// Checks what may not be asked for from elsewhere, whoever asks.
+    ///
+    /// # Errors
+    /// [`HarvestError::Input`].
+    pub fn checked_for_server(self) -> Result<Self, HarvestError> {
+        if self.address == "-" {
+            return Err(HarvestError::Input("a server has no standard input to read a list from".to_owned()));
+        }
+        if !self.is_web() && !std::path::Path::new(&self.address).is_absolute() {
+            return Err(HarvestError::Input("give the whole path, as it is on the server".to_owned()));
+        }
+        if self.credentials.as_ref().is_some_and(|credentials| credentials.variable().is_none()) {
+            let why = format!("name a variable of the server with the credentials: env:{}NAME", Credentials::PREFIX);
+            return Err(HarvestError::Input(why));
+        }
+        self.checked()
     }
 
     /// Whether a book of this address is to be taken.
@@ -104,93 +232,51 @@ impl Source {
     }
 }
 
-/// What is known of a source.
-#[derive(Debug, Clone, Serialize)]
-pub struct SourceSummary {
-    /// Its name.
-    pub name: BookId,
-    /// Its definition.
-    #[serde(flatten)]
-    pub source: Source,
-    /// The number of addresses in the queue.
-    pub queued: u64,
-    /// The current or last run, and those before it, the newest first.
-    pub runs: Vec<Harvested>,
-    /// Some of the addresses that were refused, and why.
-    pub refused: Vec<Refusal>,
-}
+impl TryFrom<SourceDefinition> for Source {
+    type Error = HarvestError;
 
-/// A run.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Harvested {
-    /// When it began.
-    pub begun: Timestamp,
-    /// When it ended; missing while it runs, or if it was stopped.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ended: Option<Timestamp>,
-    /// What became of the books.
-    #[serde(flatten)]
-    pub tally: Tally,
-}
-
-/// An address that was refused.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Refusal {
-    /// The address.
-    pub address: String,
-    /// Why.
-    pub why: String,
-    /// When.
-    pub at: Timestamp,
-}
-
-/// The sources of a catalogue.
-pub trait Sources {
-    /// All sources, by name.
-    fn sources(&self) -> Result<BTreeMap<BookId, Source>, HarvestError>;
-
-    /// A source.
-    ///
-    /// # Errors
-    /// [`HarvestError::NoSuchSource`].
-    fn source(&self, name: &BookId) -> Result<Source, HarvestError> {
-        let none = || HarvestError::NoSuchSource(name.as_str().to_owned());
-        self.sources()?.remove(name).ok_or_else(none)
-    }
-
-    /// What is known of a source.
-    fn source_summary(&self, name: &BookId) -> Result<SourceSummary, HarvestError>;
-}
-
-impl Sources for Catalogue {
-    fn sources(&self) -> Result<BTreeMap<BookId, Source>, HarvestError> {
-        Ok(self.rows(Table::Sources)?)
-    }
-
-    fn source_summary(&self, name: &BookId) -> Result<SourceSummary, HarvestError> {
-        let source = self.source(name)?;
-        let frontier = Frontier::new(self, name);
-        let refused = frontier.refused(REFUSALS)?;
-        Ok(SourceSummary {
-            name: name.clone(),
-            source,
-            queued: frontier.queued()?,
-            runs: frontier.state()?.runs,
-            refused,
+    fn try_from(definition: SourceDefinition) -> Result<Self, HarvestError> {
+        let SourceDefinition { kind, address, library, rights, contains, contact, allow_private, gone, set, .. } =
+            definition;
+        Ok(Self {
+            kind,
+            address,
+            library,
+            rights,
+            contains,
+            contact,
+            allow_private,
+            gone,
+            set,
+            credentials: definition.credentials.map(Credentials),
+            rate: definition.rate,
+            most: definition.most,
+            every: definition.every.as_deref().map(str::parse).transpose()?,
+            gated: definition.unless.is_some(),
+            paused: definition.paused,
         })
     }
 }
 
-impl Editor<'_> {
-    /// Adds a source, or replaces the definition of one. Returns whether it replaced one.
-    pub fn set_source(&self, name: &BookId, source: &Source) -> Result<bool, HarvestError> {
-        Ok(self.change_setting(put(Table::Sources, name.as_str(), source), None)?)
-    }
-
-    /// Removes a source and what is known of it. Its books stay. Returns whether it existed.
-    pub fn remove_source(&self, name: &BookId) -> Result<bool, HarvestError> {
-        let existed = self.change_setting(RowChange::delete(Table::Sources, name.as_str()), None)?;
-        Frontier::new(self, name).clear(self)?;
-        Ok(existed)
+impl From<Source> for SourceDefinition {
+    fn from(source: Source) -> Self {
+        let Source { kind, address, library, rights, contains, contact, allow_private, gone, set, .. } = source;
+        Self {
+            kind,
+            address,
+            library,
+            rights,
+            contains,
+            contact,
+            allow_private,
+            gone,
+            set,
+            credentials: source.credentials.map(|Credentials(place)| place),
+            rate: source.rate,
+            most: source.most,
+            every: source.every.map(Into::into),
+            unless: source.gated.then_some(Unless::Protected),
+            paused: source.paused,
+        }
     }
 }

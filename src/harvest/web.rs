@@ -3,11 +3,9 @@
 //! complain to. Sizes, redirects and times are bounded, and addresses of this machine and its network are refused
 //! unless allowed, after resolution and on every redirect.
 
-use std::collections::HashMap;
-use std::path::Path;
-use std::thread::sleep;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
-use std::{fs, io};
+use std::{env, fs, io};
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -22,14 +20,19 @@ use ureq::http::{Response, StatusCode};
 use ureq::{Agent, Body};
 use url::{Origin, Url};
 
-use super::{HarvestError, Source};
+use super::hosts::{Rules, Turn};
+use super::source::Credentials;
+use super::{HarvestError, Reason, Source};
 use crate::addresses::Addresses;
+use crate::catalogue::Stop;
 use crate::client::unanswered;
 
 /// The name in `robots.txt`.
 const ROBOT: &str = "lapidary";
 /// Time limit for a request, with its answer.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// How long an idle connection stays open.
+const IDLE: Duration = Duration::from_secs(10);
 const REDIRECTS: usize = 5;
 /// How much of a `robots.txt` is read, as RFC 9309 asks.
 const ROBOTS_BYTES: u64 = 512 << 10;
@@ -44,15 +47,9 @@ pub(super) struct Web {
     /// The header that authorizes requests, and the origin that it is for.
     credentials: Option<(Origin, String)>,
     pause: Duration,
-    hosts: HashMap<String, Host>,
-}
-
-/// What is known of a host.
-struct Host {
-    robots: Robot,
-    pause: Duration,
-    /// When the next request may be sent.
-    next: Instant,
+    stop: Arc<Stop>,
+    /// When to give up waiting for a host's turn.
+    until: Option<Instant>,
 }
 
 /// The answer to a request.
@@ -63,11 +60,13 @@ pub(super) enum Fetched {
     /// It is as it was.
     Unmodified,
     /// It cannot be had, and asking again would not help.
-    Refused(String),
+    Refused(Reason, String),
     /// It is not there any more.
     Missing,
     /// It may be had later; after this time, if the server said so.
     Failed(String, Option<Duration>),
+    /// It was not asked for, because the run is to stop.
+    Stopped,
 }
 
 #[derive(Debug)]
@@ -87,30 +86,41 @@ pub(super) struct Validators {
 }
 
 impl Web {
-    pub(super) fn new(source: &Source) -> Result<Self, HarvestError> {
+    /// With a time to be done `within`, requests are given less time, too.
+    pub(super) fn new(source: &Source, stop: Arc<Stop>, within: Option<Duration>) -> Result<Self, HarvestError> {
         let contact = source.contact.as_ref().map_or_else(String::new, |contact| format!(" (+{contact})"));
         let name = format!("{ROBOT}/{}{contact}", env!("CARGO_PKG_VERSION"));
         let addresses = Addresses { private: source.allow_private, allow: "allow them with --allow-private" };
-        let credentials = source.credentials.as_deref().map(credentials).transpose()?;
+        let credentials = source.credentials.as_ref().map(credentials).transpose()?;
         let origin = Url::parse(&source.address).ok().map(|url| url.origin());
         let usual = if source.allow_private { Duration::ZERO } else { PAUSE };
         Ok(Self {
             agent: addresses.agent(|config| {
-                config.timeout_global(Some(PATIENCE)).user_agent(name).max_idle_connections_per_host(1)
+                let patience = within.map_or(PATIENCE, |within| within / 2);
+                config
+                    .timeout_global(Some(patience))
+                    .user_agent(name)
+                    .max_idle_connections_per_host(1)
+                    .max_idle_age(IDLE)
             }),
             credentials: origin.zip(credentials),
             pause: source.rate.map_or(usual, |rate| Duration::from_secs_f64(1.0 / rate)),
-            hosts: HashMap::new(),
+            stop,
+            until: within.map(|within| Instant::now() + within),
         })
     }
 
     /// Fetches at most `most` bytes, if they are not those of `validators`.
-    pub(super) fn get(&mut self, address: &str, validators: &Validators, most: u64) -> Fetched {
-        let Ok(mut url) = Url::parse(address) else { return Fetched::Refused("this is not a URL".to_owned()) };
+    pub(super) fn get(&self, address: &str, validators: &Validators, most: u64) -> Fetched {
+        let Ok(mut url) = Url::parse(address) else {
+            return Fetched::Refused(Reason::Address, "this is not a URL".to_owned());
+        };
         for _ in 0..=REDIRECTS {
-            if let Err(no) = self.may_fetch(&url) {
-                return no;
-            }
+            // Held until the answer was read.
+            let _turn = match self.may_fetch(&url) {
+                Ok(turn) => turn,
+                Err(no) => return no,
+            };
             let answer = match self.send(&url, validators) {
                 Ok(answer) => answer,
                 Err(error) => return failed(&error),
@@ -119,42 +129,56 @@ impl Web {
                 StatusCode::NOT_MODIFIED => return Fetched::Unmodified,
                 status if status.is_redirection() => match header(&answer, &LOCATION).map(|to| url.join(&to)) {
                     Some(Ok(to)) => url = to,
-                    _ => return Fetched::Refused(format!("it answers {status} without a usable address")),
+                    _ => {
+                        return Fetched::Refused(
+                            Reason::Status,
+                            format!("it answers {status} without a usable address"),
+                        );
+                    }
                 },
                 status if status.is_success() => return read(url.into(), answer, most),
                 StatusCode::NOT_FOUND | StatusCode::GONE => return Fetched::Missing,
                 status if is_temporary(status) => {
                     return Fetched::Failed(format!("the server answers {status}"), retry_after(&answer));
                 }
-                status => return Fetched::Refused(format!("the server answers {status}")),
+                status => return Fetched::Refused(Reason::Status, format!("the server answers {status}")),
             }
         }
-        Fetched::Refused(format!("it redirects more than {REDIRECTS} times"))
+        Fetched::Refused(Reason::Status, format!("it redirects more than {REDIRECTS} times"))
     }
 
-    /// Asks the host's `robots.txt`, and waits for the host's turn.
-    fn may_fetch(&mut self, url: &Url) -> Result<(), Fetched> {
+    /// Waits for the turn to ask the host, if its `robots.txt` allows it.
+    fn may_fetch(&self, url: &Url) -> Result<Turn, Fetched> {
         let web = matches!(url.scheme(), "http" | "https");
         let (true, Some(_)) = (web, url.host_str()) else {
-            return Err(Fetched::Refused(format!("{url} is not an address of the web")));
+            return Err(Fetched::Refused(Reason::Address, format!("{url} is not an address of the web")));
         };
         let origin = url.origin().ascii_serialization();
-        if !self.hosts.contains_key(&origin) {
-            let host = self.host(url)?;
-            self.hosts.insert(origin.clone(), host);
+        loop {
+            let Some(mut turn) = Turn::take(&origin, &self.stop, self.until) else {
+                return Err(if self.stop.is_stopped() {
+                    Fetched::Stopped
+                } else {
+                    Fetched::Failed(format!("it is not the turn of {origin} in time"), None)
+                });
+            };
+            let Some(rules) = turn.rules() else {
+                turn.pause = Some(self.pause);
+                turn.learn(self.rules(url)?);
+                continue;
+            };
+            if !rules.robot.allowed(url.as_str()) {
+                return Err(Fetched::Refused(Reason::Robots, "the site's robots.txt does not allow it".to_owned()));
+            }
+            turn.pause = Some(self.pause.max(rules.delay));
+            return Ok(turn);
         }
-        let Some(host) = self.hosts.get_mut(&origin) else { return Ok(()) };
-        if !host.robots.allowed(url.as_str()) {
-            return Err(Fetched::Refused("the site's robots.txt does not allow it".to_owned()));
-        }
-        sleep(host.next.saturating_duration_since(Instant::now()));
-        host.next = Instant::now() + host.pause;
-        Ok(())
     }
 
     /// Reads a host's `robots.txt`. Without one, everything is allowed; one that cannot be read allows nothing for now.
-    fn host(&self, url: &Url) -> Result<Host, Fetched> {
-        let mut at = url.join("/robots.txt").map_err(|_| Fetched::Refused("this is not a URL".to_owned()))?;
+    fn rules(&self, url: &Url) -> Result<Rules, Fetched> {
+        let mut at =
+            url.join("/robots.txt").map_err(|_| Fetched::Refused(Reason::Address, "this is not a URL".to_owned()))?;
         let mut rules = Vec::new();
         for _ in 0..=REDIRECTS {
             let mut answer = self.send(&at, &Validators::default()).map_err(|error| failed(&error))?;
@@ -178,13 +202,12 @@ impl Web {
                 _ => break,
             }
         }
-        let robots = Robot::new(ROBOT, &rules).or_else(|_| Robot::new(ROBOT, b""));
-        let robots = robots.map_err(|_| Fetched::Refused("its robots.txt cannot be read".to_owned()))?;
-        let asked = robots.delay.filter(|delay| *delay > 0.0).map_or(Duration::ZERO, |delay| {
+        let robot = Robot::new(ROBOT, &rules).or_else(|_| Robot::new(ROBOT, b""));
+        let robot = robot.map_err(|_| Fetched::Refused(Reason::Robots, "its robots.txt cannot be read".to_owned()))?;
+        let delay = robot.delay.filter(|delay| *delay > 0.0).map_or(Duration::ZERO, |delay| {
             Duration::try_from_secs_f32(delay).unwrap_or(LONGEST_PAUSE).min(LONGEST_PAUSE)
         });
-        let pause = self.pause.max(asked);
-        Ok(Host { robots, pause, next: Instant::now() + pause })
+        Ok(Rules { robot, delay, read: Instant::now() })
     }
 
     fn send(&self, url: &Url, validators: &Validators) -> Result<Response<Body>, ureq::Error> {
@@ -203,12 +226,15 @@ impl Web {
     }
 }
 
-/// The value of the header `Authorization`, from a file with `USER:PASSWORD` or a token.
-fn credentials(file: &Path) -> Result<String, HarvestError> {
-    let wrong = |why: String| HarvestError::Input(format!("the credentials in {}: {why}", file.display()));
-    let text = fs::read_to_string(file).map_err(|error| wrong(error.to_string()))?;
-    match text.trim() {
-        "" => Err(wrong("the file is empty".to_owned())),
+/// The value of the header `Authorization`, from `USER:PASSWORD` or a token.
+fn credentials(place: &Credentials) -> Result<String, HarvestError> {
+    let wrong = |why: &str| HarvestError::Input(format!("the credentials in {}: {why}", place.0));
+    let found = match place.variable() {
+        Some(name) => env::var(name).map_err(|_| wrong("this process has no such variable"))?,
+        None => fs::read_to_string(&place.0).map_err(|error| wrong(&error.to_string()))?,
+    };
+    match found.trim() {
+        "" => Err(wrong("there are none")),
         pair if pair.contains(':') => Ok(format!("Basic {}", BASE64_STANDARD.encode(pair))),
         token => Ok(format!("Bearer {token}")),
     }
@@ -223,8 +249,10 @@ fn is_temporary(status: StatusCode) -> bool {
 fn failed(error: &ureq::Error) -> Fetched {
     let why = unanswered(error);
     match error {
-        ureq::Error::Io(error) if error.kind() == io::ErrorKind::PermissionDenied => Fetched::Refused(why),
-        ureq::Error::BadUri(_) | ureq::Error::Http(_) => Fetched::Refused(why),
+        ureq::Error::Io(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            Fetched::Refused(Reason::Private, why)
+        }
+        ureq::Error::BadUri(_) | ureq::Error::Http(_) => Fetched::Refused(Reason::Address, why),
         _ => Fetched::Failed(why, None),
     }
 }
@@ -234,7 +262,9 @@ fn read(address: String, mut answer: Response<Body>, most: u64) -> Fetched {
     let content_type = header(&answer, &CONTENT_TYPE);
     match answer.body_mut().with_config().limit(most).read_to_vec() {
         Ok(bytes) => Fetched::Found(Found { address, bytes, content_type, validators }),
-        Err(ureq::Error::BodyExceedsLimit(_)) => Fetched::Refused(format!("it is larger than {most} bytes")),
+        Err(ureq::Error::BodyExceedsLimit(_)) => {
+            Fetched::Refused(Reason::TooLarge, format!("it is larger than {most} bytes"))
+        }
         Err(error) => failed(&error),
     }
 }

@@ -16,7 +16,7 @@ mod gem_list;
 mod key;
 mod postings;
 mod recipes;
-mod record;
+pub(crate) mod record;
 mod rights;
 mod rocks;
 mod runs;

@@ -11,38 +11,51 @@ use sha2::{Digest as _, Sha256};
 use super::{BookId, BookKey, BookNo, Library, Rights, Standing, StoreError};
 use crate::description::Description;
 
-/// A book as stored: everything except its gems.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Record {
-    /// Library and id.
-    #[serde(flatten)]
-    pub key: BookKey,
-    /// Its rights.
-    pub rights: Rights,
-    /// Title, authors, language and identifiers.
-    #[serde(flatten)]
-    pub description: Description,
-    /// BLAKE3 of the text (UTF-8) in hexadecimal; of the gems if only those are known. Books added by versions that
-    /// used SHA-256 keep that digest until their content changes.
-    pub digest: String,
-    /// BLAKE3 of the text after stripping print artifacts, if that differs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub clean_digest: Option<String>,
-    /// Length of the text in bytes of UTF-8; 0 if only the gems are known.
-    pub bytes: u64,
-    /// Whether print artifacts are stripped from the text. If missing, each recipe decides.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub clean: Option<bool>,
-    /// Whether its text is kept.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub text_kept: bool,
-    /// Number of gems of the book, by recipe.
-    pub gems: BTreeMap<RecipeName, u32>,
-    /// When the book or its metadata last changed.
-    pub changed: Timestamp,
-    /// Whether and when the book counts, and any note on it.
-    #[serde(default, skip_serializing_if = "Standing::is_usual")]
-    pub standing: Standing,
+/// Declares a book's record. What a store keeps and what the API shows have the same fields, but are two types, so that
+/// either can change alone.
+macro_rules! record {
+    ($(#[$attribute:meta])* pub struct $name:ident { $(#[$gems:meta])* gems }) => {
+        $(#[$attribute])*
+        pub struct $name {
+            /// Library and id.
+            #[serde(flatten)]
+            pub key: BookKey,
+            /// Its rights.
+            pub rights: Rights,
+            /// Title, authors, language and identifiers.
+            #[serde(flatten)]
+            pub description: Description,
+            /// BLAKE3 of the text (UTF-8) in hexadecimal; of the gems if only those are known. Books added by versions that
+            /// used SHA-256 keep that digest until their content changes.
+            pub digest: String,
+            /// BLAKE3 of the text after stripping print artifacts, if that differs.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub clean_digest: Option<String>,
+            /// Length of the text in bytes of UTF-8; 0 if only the gems are known.
+            pub bytes: u64,
+            /// Whether print artifacts are stripped from the text. If missing, each recipe decides.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub clean: Option<bool>,
+            /// Whether its text is kept.
+            #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+            pub text_kept: bool,
+            /// Number of gems of the book, by recipe.
+            $(#[$gems])*
+            pub gems: BTreeMap<RecipeName, u32>,
+            /// When the book or its metadata last changed.
+            pub changed: Timestamp,
+            /// Whether and when the book counts, and any note on it.
+            #[serde(default, skip_serializing_if = "Standing::is_usual")]
+            pub standing: Standing,
+        }
+    };
+}
+pub(crate) use record;
+
+record! {
+    /// A book as stored: everything except its gems.
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Record { gems }
 }
 
 /// A change to a book's record.
@@ -135,6 +148,13 @@ pub struct NewBook {
 }
 
 impl NewBook {
+    /// A record without gems.
+    #[must_use]
+    pub fn without_gems(record: Record, allow_empty: bool) -> Self {
+        let (gems, folds) = (BTreeMap::new(), Vec::new());
+        Self { record, gems, folds, text: None, allow_empty, complete: false, turn: None }
+    }
+
     /// # Errors
     /// [`StoreError::Changed`] if the book was to have gems of all recipes, and lacks those of one of these.
     pub(crate) fn has_all<'a>(&self, recipes: impl IntoIterator<Item = &'a RecipeName>) -> Result<(), StoreError> {

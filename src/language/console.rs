@@ -118,7 +118,6 @@ declare! { CONSOLE:
     c_way_here_is();
     c_way_folder();
     c_way_folder_is();
-    c_way_program();
     c_way_program_is();
 
     // The catalogue.
@@ -318,4 +317,59 @@ declare! { CONSOLE:
     c_term_latency_is();
     c_term_recipe_is();
     c_term_postings_is();
+
+    // Sources.
+    c_sources();
+    c_sources_lead();
+    c_source_lead();
+    c_no_sources();
+    c_new_source();
+    c_kind();
+    c_kind_folder();
+    c_kind_list();
+    c_kind_sitemap();
+    c_kind_feed();
+    c_kind_opds();
+    c_kind_oai();
+    c_kind_site();
+    c_source_address();
+    c_contact();
+    c_every();
+    c_queued();
+    c_next_run();
+    c_idle();
+    c_waiting();
+    c_paused();
+    c_run();
+    c_pause();
+    c_resume();
+    c_test();
+    c_tested();
+    c_run_number(number: u64);
+    c_left(number: u64);
+    c_minutes(number: u64);
+    c_runs();
+    c_no_runs();
+    c_ended();
+    c_fetched();
+    c_refused_ones();
+    c_gone_ones();
+    c_next_try();
+    c_fix_address();
+    c_fix_missing();
+    c_fix_robots();
+    c_fix_private();
+    c_fix_status();
+    c_fix_unanswered();
+    c_fix_too_large();
+    c_fix_bad_list();
+    c_fix_bad_book();
+    c_fix_matches();
+    c_fix_bad_record();
+    c_term_source();
+    c_term_source_is();
+    c_term_contact_is();
+    c_term_refused_is();
+    c_way_source();
+    c_way_source_is();
 }

@@ -188,7 +188,8 @@ fn entry(key: BookKey, body: Body, parameters: &str) -> Result<(NewEntry, Room),
 }
 
 /// Converts a request into a catalogue entry.
-pub(super) fn entry_of(key: BookKey, written: NewBook) -> Result<NewEntry, Problem> {
+pub(super) fn entry_of(key: BookKey, mut written: NewBook) -> Result<NewEntry, Problem> {
+    let description = written.take_description();
     let content = match (written.text, written.gems, written.recipe) {
         (Some(text), None, None) => Content::Text { text, clean: written.clean },
         (None, Some(_), _) if written.clean.is_some() => {
@@ -203,12 +204,6 @@ pub(super) fn entry_of(key: BookKey, written: NewBook) -> Result<NewEntry, Probl
             return Err(Problem::new(ErrorCode::BadJson, detail));
         }
         _ => return Err(Problem::new(ErrorCode::BadJson, "give exactly one of 'text' and 'gems'")),
-    };
-    let description = Description {
-        title: written.title,
-        authors: written.authors,
-        language: written.language,
-        identifiers: written.identifiers,
     };
     let NewBook { rights, validity, allow_empty, keep_text, .. } = written;
     Ok(NewEntry { key, rights, description, validity, content, allow_empty, keep_text, gate: None })

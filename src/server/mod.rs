@@ -44,6 +44,7 @@ mod problem;
 mod requests;
 mod routes;
 mod settings;
+mod sources;
 mod stats;
 mod texts;
 mod tls;
@@ -80,6 +81,7 @@ use self::turns::Turns;
 use crate::catalogue::{Catalogue, CatalogueError};
 use crate::console::{self, Console};
 use crate::extract::Limits;
+use crate::harvest::Schedule;
 use crate::index::Actor;
 use crate::metrics::Recorder;
 
@@ -100,7 +102,9 @@ const LINGER: Duration = Duration::from_secs(5);
 const LEAST_WORKERS: usize = 4;
 /// How many exports and imports can run at once: each has its own thread.
 const TRANSFERS: usize = 2;
-/// The maximum number of threads per worker, for exports, imports and health checks.
+/// How many sources can be tested at once, likewise.
+const TESTS: usize = 2;
+/// The maximum number of threads per worker, for exports, imports, tests of sources and health checks.
 const THREADS_OF_WORKER: usize = 8;
 
 /// Why a server failed to start or stop.
@@ -163,6 +167,8 @@ struct State {
     memory: Arc<Memory>,
     /// Permits for exports and imports, which take a thread each.
     transfers: Arc<Semaphore>,
+    /// Permits for tests of sources, likewise.
+    tests: Arc<Semaphore>,
     turns: Turns,
     history: Recorder,
 }
@@ -206,6 +212,8 @@ pub struct Server {
     addresses: Vec<SocketAddr>,
     state: Data<State>,
     console: Option<Data<Console>>,
+    /// How many sources run at once.
+    sources: usize,
 }
 
 impl Server {
@@ -251,11 +259,12 @@ impl Server {
             access,
             memory,
             transfers: Arc::new(Semaphore::new(TRANSFERS)),
+            tests: Arc::new(Semaphore::new(TESTS)),
             turns,
             history: Recorder::default(),
         });
         let console = settings.console.then(Console::new);
-        Ok(Self { listeners, addresses, state, console })
+        Ok(Self { listeners, addresses, state, console, sources: settings.sources })
     }
 
     /// The addresses it listens on, with the actual port.
@@ -282,7 +291,7 @@ impl Server {
     }
 
     fn serve(self, stop: impl Future<Output = ()> + Send + 'static) -> Result<Ended, ServerError> {
-        let Self { listeners, state, console, .. } = self;
+        let Self { listeners, state, console, sources, .. } = self;
         let catalogue = Arc::clone(&state.catalogue);
         let (told, settled, tls) = (state.clone(), state.clone(), state.tls.clone());
         let workers = available_parallelism().map_or(1, NonZero::get).max(LEAST_WORKERS);
@@ -292,6 +301,7 @@ impl Server {
         catalogue.resume_jobs()?;
         catalogue.start_webhooks();
         catalogue.follow_others();
+        Schedule::start(&catalogue, state.limits, sources, turns::give_way);
         listeners.iter().for_each(outgoing::give_up);
         rt::System::new().block_on(async move {
             rt::spawn(health::watch(state.clone()));

@@ -26,7 +26,7 @@ pub(super) fn book(request: &HttpRequest) -> Result<BookKey, Problem> {
 
 /// A decoded segment of `/v1/libraries/{library}/books/{id}`; the last segment is the rest of the path with its
 /// slashes. Taken from the raw path, because the one used for routing is already partly decoded.
-fn segment(request: &HttpRequest, which: usize) -> Result<Cow<'_, str>, Problem> {
+pub(super) fn segment(request: &HttpRequest, which: usize) -> Result<Cow<'_, str>, Problem> {
     decoded(request.uri().path().splitn(6, '/').nth(which).unwrap_or_default())
 }
 

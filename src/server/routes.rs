@@ -15,7 +15,7 @@ use super::calls::Call;
 use super::{
     allow, audit, batch, books, checks, decisions, doctor, export, feed, find, health, history, import, index,
 };
-use super::{jobs, keys, libraries, metrics, openapi, problem, stats, texts, webhooks};
+use super::{jobs, keys, libraries, metrics, openapi, problem, sources, stats, texts, webhooks};
 
 /// Calls on one subject.
 pub(super) struct Section {
@@ -26,7 +26,7 @@ pub(super) struct Section {
 }
 
 /// All calls.
-pub(super) fn all() -> [Section; 8] {
+pub(super) fn all() -> [Section; 9] {
     let section =
         |tag, about, calls: Vec<Vec<Call>>| Section { tag, about, calls: calls.into_iter().flatten().collect() };
     [
@@ -38,6 +38,7 @@ pub(super) fn all() -> [Section; 8] {
         ),
         section("decisions", "Filed checks, and what was decided about them", vec![decisions::calls()]),
         section("allow-lists", "Content that never blocks publication", vec![allow::calls()]),
+        section("sources", "Where books are fetched from", vec![sources::calls()]),
         section("webhooks", "Notifications about new books that match others", vec![webhooks::calls()]),
         section("jobs", "Long-running operations", vec![jobs::calls()]),
         section("keys", "API keys", vec![keys::calls()]),

@@ -22,6 +22,9 @@ const SLOW: Duration = Duration::from_secs(5);
 /// The default minimum of free disk space: room for everything in memory, and the same again to compact it.
 const MIN_FREE: u64 = 256 << 20;
 
+/// How many sources are fetched at once: most of the time, each waits for a server.
+const SOURCES: usize = 8;
+
 /// How to serve.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
@@ -47,6 +50,8 @@ pub struct Settings {
     pub slow: Duration,
     /// The server is not ready with less free space than this on the catalogue's disk, in bytes.
     pub min_free: u64,
+    /// How many sources are fetched at once; 0 for none.
+    pub sources: usize,
     /// Resource limits for reading files.
     pub limits: Limits,
     /// Whether browsers get the web console.
@@ -68,6 +73,7 @@ impl Default for Settings {
             keyless_rate: None,
             slow: SLOW,
             min_free: MIN_FREE,
+            sources: SOURCES,
             limits: Limits::default(),
             console: true,
             open: false,

@@ -41,6 +41,13 @@ fn filled(folder: &Folder) -> (Server, String, Vec<(&'static str, String)>) {
         "/v1/allow/demo%2Fthunder",
         json!({ "book": { "library": "demo", "id": "thunder" }, "note": "licensed" }),
     );
+    let shelf = folder.path("shelf");
+    folder.file("shelf/one.txt", prose(7, 2_000));
+    folder.file("shelf/two.txt", prose(8, 2_000));
+    folder.file("shelf/broken.epub", b"PK\x03\x04 and nothing more");
+    let source = json!({ "kind": "folder", "address": shelf, "library": "shelf", "rights": "free" });
+    send("PUT", "/v1/sources/shelf", source);
+    send("POST", "/v1/sources/shelf/run", json!({}));
     send("PUT", "/v1/libraries/demo/webhook", json!({ "url": "http://127.0.0.1:9/hook" }));
     let copy = lapidary::demo::VICTIM.disguised().text;
     let check = json!({ "text": copy, "detail": true, "record": true, "name": "midnight.txt" });
@@ -69,6 +76,8 @@ fn filled(folder: &Folder) -> (Server, String, Vec<(&'static str, String)>) {
         ("shared", "/console/matches/house/a".to_owned()),
         ("duplicates", "/console/duplicates".to_owned()),
         ("add", "/console/add?library=demo&rights=protected".to_owned()),
+        ("sources", "/console/sources".to_owned()),
+        ("source", "/console/sources/shelf".to_owned()),
         ("jobs", "/console/jobs".to_owned()),
         ("webhooks", "/console/webhooks".to_owned()),
         ("statistics", "/console/statistics".to_owned()),

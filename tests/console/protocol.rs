@@ -6,13 +6,14 @@ use crate::common::{Folder, Server, key};
 use crate::web::Web;
 
 /// Every page of an administrator.
-pub const PAGES: [&str; 14] = [
+pub const PAGES: [&str; 15] = [
     "/",
     "/console/check",
     "/console/decisions",
     "/console/catalogue",
     "/console/libraries/demo",
     "/console/duplicates",
+    "/console/sources",
     "/console/jobs",
     "/console/webhooks",
     "/console/statistics",
@@ -199,6 +200,8 @@ fn a_role_sees_and_does_its_own() {
         (book, [403, 403, 200, 200]),
         ("/console/matches/demo/lighthouse", [403, 403, 403, 200]),
         ("/console/books/demo/nothing", [403, 403, 404, 404]),
+        ("/console/sources", [403, 403, 200, 200]),
+        ("/console/sources/nothing", [403, 403, 404, 404]),
         ("/console/jobs", [403, 403, 403, 200]),
         ("/console/keys", [403, 403, 403, 200]),
         ("/console/webhooks", [403, 403, 403, 200]),

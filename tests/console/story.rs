@@ -3,7 +3,7 @@
 use fantoccini::key::Key;
 
 use crate::browser::Browser;
-use crate::common::{Folder, Server};
+use crate::common::{Folder, Server, prose};
 
 #[test]
 fn from_a_fresh_program_to_a_decision() {
@@ -102,4 +102,31 @@ fn duplicates_are_found_and_shown() {
     browser.see("main", "Общее с другими книгами");
     browser.see("#shared", "другие/copy");
     assert!(browser.js("return document.querySelectorAll('#shared svg .ribbon').length").as_u64() > Some(0));
+}
+
+#[test]
+fn a_source_is_added_tested_and_run() {
+    let Some(browser) = Browser::start("en") else { return };
+    let folder = Folder::new();
+    let server = Server::start(&folder.data());
+    for (name, seed) in [("one.txt", 1), ("two.txt", 2)] {
+        folder.file(&format!("shelf/{name}"), prose(seed, 2_000));
+    }
+    folder.file("shelf/broken.epub", b"PK\x03\x04 and nothing more");
+    browser.go(&format!("{}/console/sources", server.url));
+    browser.type_into("#name", "our shelf");
+    browser.type_into("#address", folder.path("shelf").to_str().expect("a path"));
+    browser.type_into("#library", "shelf");
+    browser.click("main form button.main");
+    browser.see("h1", "our shelf");
+    browser.click("form[action*='/test'] button");
+    browser.see("#tested", "one.txt");
+    browser.click("form[action*='/run'] button");
+    browser.see("main", "It is no book that can be read");
+    browser.see("main", "broken.epub");
+    browser.see("#state", "idle");
+    browser.click("form[action*='/pause'] button");
+    browser.see("#state", "paused");
+    browser.go(&format!("{}/console/libraries/shelf", server.url));
+    browser.see("main table", "one");
 }

@@ -168,15 +168,7 @@ fn long_records_make_short_pages() {
         standing: Standing::default(),
     };
     let server = Running::with(|store| {
-        let book = |i| NewBook {
-            record: record(i),
-            gems: [].into(),
-            folds: Vec::new(),
-            text: None,
-            allow_empty: true,
-            complete: false,
-            turn: None,
-        };
+        let book = |i| NewBook::without_gems(record(i), true);
         lapidary::index::Store::put(&store, &Actor::Local, (0..900).map(book).collect()).unwrap();
         Box::new(store)
     });

@@ -19,7 +19,7 @@ pub use self::job::Backups;
 use self::job::{Checkpoint, Job, Outcome, State, Task};
 use super::rows::put;
 use super::sharing::{LEASE, RENEWAL, SETTINGS};
-use super::{BACKUPS, COMPACTION, Catalogue, CatalogueError, Editor, VERIFICATION};
+use super::{BACKUPS, COMPACTION, Catalogue, CatalogueError, Editor, Stop, VERIFICATION};
 use crate::api;
 use crate::index::{Action, Actor, Backup, LeaseEnd, RowChange, StoreError, Table, Watch};
 
@@ -170,6 +170,7 @@ impl Catalogue {
     /// Stops all jobs and waits for them. They resume when the catalogue is served again.
     pub fn stop_jobs(&self) {
         self.jobs.stopping.store(true, Ordering::Relaxed);
+        self.stop_leased(Stop::end);
         if lock(&self.jobs.begun).iter().any(|begun| lock(&begun.job).is_running())
             && let Some(administration) = self.store.administration()
         {
@@ -178,6 +179,16 @@ impl Catalogue {
         for thread in lock(&self.jobs.threads).drain(..) {
             let _ = thread.join();
         }
+    }
+
+    /// Runs work in the background until it sees that it [must stop](Catalogue::is_stopping).
+    pub(crate) fn run_beside(&self, work: impl FnOnce() + Send + 'static) {
+        self.jobs.run_beside(work);
+    }
+
+    /// Whether background work must stop.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.jobs.are_stopping()
     }
 
     /// Checks whether a task can be run at all.

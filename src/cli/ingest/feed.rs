@@ -6,11 +6,8 @@ use std::path::Path;
 
 use lapidary::api::Unless;
 use lapidary::catalogue::Gate;
-use lapidary::description::Description;
 use lapidary::index::{BookId, BookKey, Library, Rights, Validity};
-use lapidary::json;
-use lapidary::object;
-use lapidary::parse;
+use lapidary::{described, json, object, parse};
 use lapidary_gems::{RecipeName, WrittenGem};
 use serde::Deserialize;
 
@@ -22,34 +19,30 @@ use super::{Job, Source};
 const AT_ONCE: usize = 256;
 const BYTES_AT_ONCE: usize = 64 << 20;
 
-/// A line: exactly one of `text`, `gems` and `file`.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct FeedLine {
-    id: BookId,
-    library: Option<Library>,
-    rights: Option<Rights>,
-    title: Option<String>,
-    #[serde(default)]
-    authors: Vec<String>,
-    language: Option<String>,
-    #[serde(default)]
-    identifiers: Vec<String>,
-    #[serde(default, deserialize_with = "object::optional")]
-    validity: Option<Validity>,
-    text: Option<String>,
-    clean: Option<bool>,
-    gems: Option<Vec<WrittenGem>>,
-    recipe: Option<RecipeName>,
-    #[serde(default)]
-    allow_empty: bool,
-    #[serde(default)]
-    keep_text: bool,
-    unless: Option<Unless>,
-    #[serde(default)]
-    except: Vec<String>,
-    /// Relative to the feed's folder.
-    file: Option<std::path::PathBuf>,
+described! {
+    /// A line: exactly one of `text`, `gems` and `file`.
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct FeedLine {
+        id: BookId,
+        library: Option<Library>,
+        rights: Option<Rights>,
+        #[serde(default, deserialize_with = "object::optional")]
+        validity: Option<Validity>,
+        text: Option<String>,
+        clean: Option<bool>,
+        gems: Option<Vec<WrittenGem>>,
+        recipe: Option<RecipeName>,
+        #[serde(default)]
+        allow_empty: bool,
+        #[serde(default)]
+        keep_text: bool,
+        unless: Option<Unless>,
+        #[serde(default)]
+        except: Vec<String>,
+        /// Relative to the feed's folder.
+        file: Option<std::path::PathBuf>,
+    }
 }
 
 /// The values for lines that do not set them.
@@ -97,7 +90,8 @@ pub(super) fn each(
 
 fn job(line: &[u8], folder: &Path, defaults: &Defaults<'_>) -> Result<Job, String> {
     json::measure(line).map_err(|excess| excess.to_string())?;
-    let line: FeedLine = parse::json(line)?;
+    let mut line: FeedLine = parse::json(line)?;
+    let description = line.take_description();
     let source = match (line.text, line.gems, line.file, line.recipe) {
         (_, Some(_), ..) if line.clean.is_some() => {
             return Err("'clean' applies only to a text; leave it out with gems".to_owned());
@@ -118,12 +112,7 @@ fn job(line: &[u8], folder: &Path, defaults: &Defaults<'_>) -> Result<Job, Strin
         source,
         clean: line.clean.or(defaults.clean),
         rights: line.rights.or(defaults.rights).ok_or("no rights: give --rights, or \"rights\" in the line")?,
-        description: Description {
-            title: line.title,
-            authors: line.authors,
-            language: line.language,
-            identifiers: line.identifiers,
-        },
+        description,
         validity: line.validity,
         allow_empty: line.allow_empty || defaults.allow_empty,
         keep_text: line.keep_text || defaults.keep_text,

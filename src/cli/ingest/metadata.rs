@@ -6,8 +6,7 @@ use std::path::Path;
 use hashbrown::HashMap;
 use lapidary::description::Description;
 use lapidary::index::{BookId, Library, Rights, Validity};
-use lapidary::object;
-use lapidary::parse;
+use lapidary::{described, object, parse};
 use serde::Deserialize;
 
 use super::super::failure::Failure;
@@ -31,23 +30,19 @@ pub(super) struct Known {
     pub(super) validity: Option<Validity>,
 }
 
-/// A line of the file.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct MetadataLine {
-    /// The book's file: its path relative to the ingested folder, or its name.
-    file: String,
-    id: Option<BookId>,
-    library: Option<Library>,
-    rights: Option<Rights>,
-    title: Option<String>,
-    #[serde(default)]
-    authors: Vec<String>,
-    language: Option<String>,
-    #[serde(default)]
-    identifiers: Vec<String>,
-    #[serde(default, deserialize_with = "object::optional")]
-    validity: Option<Validity>,
+described! {
+    /// A line of the file.
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct MetadataLine {
+        /// The book's file: its path relative to the ingested folder, or its name.
+        file: String,
+        id: Option<BookId>,
+        library: Option<Library>,
+        rights: Option<Rights>,
+        #[serde(default, deserialize_with = "object::optional")]
+        validity: Option<Validity>,
+    }
 }
 
 struct Entry {
@@ -66,13 +61,13 @@ impl Metadata {
             if line.trim().is_empty() {
                 continue;
             }
-            let line: MetadataLine =
+            let mut line: MetadataLine =
                 parse::json(line.as_bytes()).map_err(|e| wrong(format!(", line {number}: {e}")))?;
-            let MetadataLine { file, id, library, rights, title, authors, language, identifiers, validity } = line;
+            let description = line.take_description();
+            let MetadataLine { file, id, library, rights, validity, .. } = line;
             if let Some(Entry { line: first, .. }) = entries.get(&file) {
                 return Err(wrong(format!(", line {number}: {file:?} is already in line {first}")));
             }
-            let description = Description { title, authors, language, identifiers };
             let known = Known { id, library, rights, description, validity };
             entries.insert(file, Entry { line: number, known, used: false });
         }

@@ -1,7 +1,7 @@
 //! Counts ingested files, and shows the progress and a summary.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::super::failure::{Failure, Status};
 use super::super::files::counted;
-use super::super::terminal::{out, tell};
+use super::super::terminal::{json_line, out, tell};
 use super::job::Name;
 
 /// The progress of an ingest.
@@ -70,8 +70,7 @@ impl Progress {
             let report = added.as_ref().err().and_then(Failure::report);
             let mut out = out(true);
             let line = FileLine { file: &file, added: added.as_ref().ok(), refused, report };
-            serde_json::to_writer(&mut out, &line).map_err(io::Error::from)?;
-            writeln!(out)?;
+            json_line(&mut out, &line)?;
             out.flush()?;
         }
         self.bar.inc(1);

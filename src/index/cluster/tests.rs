@@ -168,6 +168,22 @@ fn changes_left(store: &ClusterStore) -> usize {
         .count()
 }
 
+/// How many intents there are.
+fn intents(store: &ClusterStore) -> usize {
+    let count = |shard| {
+        let fields = store.shared.read_one(Command::bare("HLEN", &store.shared.keys.shard(shard, "intents")));
+        answer::<usize>(store.shared.address(), fields.unwrap()).unwrap()
+    };
+    (0..keys::SHARDS).map(count).sum()
+}
+
+/// The keys that hold the state of changes.
+fn states(store: &ClusterStore) -> Vec<String> {
+    let address = store.shared.address();
+    let keys = store.shared.client.on_each_primary(redis::cmd("KEYS").arg(format!("{}*}}[nf]:*", address.prefix)));
+    keys.unwrap().into_iter().flat_map(|(_, keys)| answer::<Vec<String>>(address, keys).unwrap()).collect()
+}
+
 #[test]
 fn a_change_that_is_abandoned_between_two_steps_is_completed_or_taken_back() {
     let Some([store, other]) = servers() else { return };
@@ -223,13 +239,6 @@ fn a_change_that_is_abandoned_between_two_steps_is_completed_or_taken_back() {
     other.shared.sweep().unwrap();
     seen(&|last| last >= COMMIT);
     let locked = all.len() * 2;
-    let intents = |store: &ClusterStore| -> usize {
-        let count = |shard| {
-            let fields = store.shared.read_one(Command::bare("HLEN", &store.shared.keys.shard(shard, "intents")));
-            answer::<usize>(store.shared.address(), fields.unwrap()).unwrap()
-        };
-        (0..keys::SHARDS).map(count).sum()
-    };
     assert!(intents(&other) <= locked && intents(&other) > all.len());
     expire(&other);
     seen(&|last| last >= COMMIT);
@@ -243,13 +252,7 @@ fn a_change_that_is_abandoned_between_two_steps_is_completed_or_taken_back() {
     assert_eq!(changes_left(&other), 0);
     let (counted, holders) = tally(&other, 0..20);
     assert_eq!(counted.values().sum::<u32>(), holders);
-    let states = other
-        .shared
-        .client
-        .on_each_primary(redis::cmd("KEYS").arg(format!("{}*}}[nf]:*", other.shared.address().prefix)));
-    for (_, keys) in states.unwrap() {
-        assert_eq!(answer::<Vec<String>>(other.shared.address(), keys).unwrap(), [] as [&str; 0]);
-    }
+    assert_eq!(states(&other), [] as [&str; 0]);
     // Whoever made them comes back too late, and changes nothing.
     for (last, change) in &mut begun {
         for name in &STEPS[*last + 1..] {

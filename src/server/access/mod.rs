@@ -253,7 +253,9 @@ async fn enter(request: ServiceRequest, next: Next<BoxBody>, needs: Option<Needs
     is_work_of(match (needs, request.method()) {
         (Needs::Admin, _) => Lane::Administration,
         (Needs::Texts, _) => Lane::Heavy,
-        (Needs::Ingest, method) if *method != Method::GET && *method != Method::HEAD => Lane::Changes,
+        (Needs::Ingest | Needs::AnyIngest, method) if *method != Method::GET && *method != Method::HEAD => {
+            Lane::Changes
+        }
         _ => Lane::Reads,
     });
     let admitted = match state.access.admit(&state.catalogue, &request, needs) {

@@ -1,6 +1,8 @@
 //! `lapidary sources` from outside: a folder, and sites served by a small server of every kind of catalogue.
 
+#[path = "../common/mod.rs"]
 mod common;
+mod served;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -349,7 +351,7 @@ fn oai_repositories_are_listed_to_the_end_and_again_from_there() {
     assert_eq!(harvest.run(), (0, 0, 0, 0));
     site.set(&format!("{first}&from=2030-01-15"), answer("<error code='badArgument'>no</error>".to_owned()));
     assert_eq!(harvest.run().3, 1);
-    assert!(harvest.summary()["refused"].to_string().contains("badArgument"));
+    assert!(harvest.summary()["errors"].to_string().contains("badArgument"));
 }
 
 #[test]
@@ -391,7 +393,7 @@ fn manners() {
     let options = "--allow-private --contact mail@example.org";
     let harvest = Harvest::new("sitemap", &format!("{}/list.txt", site.url), options);
     assert_eq!(harvest.run(), (2, 2, 0, 3));
-    let refused = harvest.summary()["refused"].to_string();
+    let refused = harvest.summary()["errors"].to_string();
     for why in ["robots.txt does not allow it", "redirects more than 5 times", "is not an address of the web"] {
         assert!(refused.contains(why), "{refused}");
     }
@@ -427,7 +429,7 @@ fn manners() {
     let before = site.asked.lock().expect("no panic").len();
     let harvest = Harvest::new("sitemap", &format!("{}/list.txt", site.url), "--contact mail@example.org");
     assert_eq!(harvest.run(), (0, 0, 0, 1));
-    assert!(harvest.summary()["refused"].to_string().contains("is not a public internet address"));
+    assert!(harvest.summary()["errors"].to_string().contains("is not a public internet address"));
     assert_eq!(site.asked.lock().expect("no panic").len(), before);
 }
 

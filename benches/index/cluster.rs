@@ -1,0 +1,212 @@
+//! The same index on a Redis Cluster of real nodes on this machine: how fast it is copied there, its memory, the times of
+//! checks beside those of the folder, the work of each node, and how fast single books are added.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::Instant;
+
+use lapidary_gems::{Gem, WrittenGem};
+use redis::Connection as Node;
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::data::{self, GEMS};
+use crate::http::{self, Connection};
+use crate::latency::Latencies;
+use crate::random::{Purpose, Random};
+use crate::server::{LAPIDARY, Server};
+use crate::table::Table;
+use crate::{CLIENTS, Index, Outcome, check, tell};
+
+const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/cluster");
+/// The number of times that folder and cluster take turns.
+const ROUNDS: usize = 5;
+/// The number of nodes, and of replicas of each, that single books are added to.
+const ACKNOWLEDGED_BY: (u32, u32) = (3, 1);
+
+/// A cluster. Its nodes are stopped on drop.
+struct Cluster {
+    folder: TempDir,
+    url: String,
+    primaries: Vec<Node>,
+}
+
+impl Cluster {
+    fn start(primaries: u32, replicas: u32) -> Outcome<Self> {
+        let folder = TempDir::new()?;
+        let mut command = Command::new(SCRIPT);
+        command.arg(folder.path()).args([primaries.to_string(), replicas.to_string()]).stderr(Stdio::inherit());
+        let nodes = String::from_utf8(command.output()?.stdout)?;
+        let nodes: Vec<&str> = nodes.split_whitespace().collect();
+        if nodes.len() != (primaries * (replicas + 1)) as usize {
+            return Err("the cluster did not start; is redis-server installed?".into());
+        }
+        let url = format!("redis://{}", nodes.join(","));
+        let mut cluster = Self { folder, url, primaries: Vec::new() };
+        for node in nodes {
+            let mut node = redis::Client::open(format!("redis://{node}"))?.get_connection()?;
+            let info: String = redis::cmd("INFO").arg("replication").query(&mut node)?;
+            if info.contains("role:master") {
+                cluster.primaries.push(node);
+            }
+        }
+        Ok(cluster)
+    }
+
+    /// A figure of `INFO`, summed over the primaries.
+    fn info(&mut self, name: &str) -> Outcome<u64> {
+        let mut sum = 0;
+        for node in &mut self.primaries {
+            let info: String = redis::cmd("INFO").arg("everything").query(node)?;
+            let figure = info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')?.parse::<u64>().ok());
+            sum += figure.ok_or_else(|| format!("a node tells no {name}"))?;
+        }
+        Ok(sum)
+    }
+
+    /// Commands, and bytes received and sent, by all primaries.
+    fn work(&mut self) -> Outcome<[u64; 2]> {
+        let bytes = self.info("total_net_input_bytes")? + self.info("total_net_output_bytes")?;
+        Ok([self.info("total_commands_processed")?, bytes])
+    }
+
+    /// Deletes all postings. Returns how many bytes of memory they took.
+    fn drop_postings(&mut self) -> Outcome<u64> {
+        let before = self.info("used_memory")?;
+        for node in &mut self.primaries {
+            let mut cursor = 0_u64;
+            loop {
+                let scan = redis::cmd("SCAN").arg(cursor).arg(&["MATCH", "*:p:*", "COUNT", "10000"]).clone();
+                let (next, keys): (u64, Vec<Vec<u8>>) = scan.query(node)?;
+                let mut all = redis::pipe();
+                for key in &keys {
+                    all.cmd("DEL").arg(key).ignore();
+                }
+                all.query::<()>(node)?;
+                cursor = next;
+                if cursor == 0 {
+                    break;
+                }
+            }
+        }
+        Ok(before.saturating_sub(self.info("used_memory")?))
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        let _ = Command::new(SCRIPT).arg(self.folder.path()).arg("stop").status();
+    }
+}
+
+/// Measures the index on clusters of these numbers of primaries.
+pub fn rows(index: &Index<'_>, postings: u64, sizes: &[u32], table: &mut Table) -> Outcome<()> {
+    for primaries in sizes {
+        on(index, postings, *primaries, table)?;
+    }
+    single_books(index, table)
+}
+
+fn on(index: &Index<'_>, postings: u64, primaries: u32, table: &mut Table) -> Outcome<()> {
+    let Index { arguments, folder, queries, .. } = *index;
+    let mut cluster = Cluster::start(primaries, 0)?;
+    let name = if primaries == 1 { "1 primary".to_owned() } else { format!("{primaries} primaries") };
+    let empty = cluster.info("used_memory")?;
+
+    tell(format_args!("copy to {name}"));
+    let began = Instant::now();
+    copy(folder, &cluster.url)?;
+    let seconds = began.elapsed().as_secs_f64();
+    let rate = postings as f64 / seconds;
+    table.set(format!("{name}: copy, compared and verified"), format_args!("{rate:.0} gems/s ({seconds:.1} s)"));
+
+    let beside = Server::start(arguments, folder)?;
+    let server = Server::on_cluster(arguments, &cluster.url)?;
+    let (mut of_folder, mut of_cluster, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        let here = check::over_http(arguments, beside.address, queries, 1)?;
+        let there = check::over_http(arguments, server.address, queries, 1)?;
+        ratios.push(there.p50().as_secs_f64() / here.p50().as_secs_f64());
+        of_folder.push(here);
+        of_cluster.push(there);
+    }
+    table.set(format!("{name}: check of 200 gems over HTTP, folder, p50 / p99"), median(of_folder));
+    table.set(format!("{name}: the same, cluster"), median(of_cluster));
+    ratios.sort_by(f64::total_cmp);
+    let (least, middle, most) = (ratios[0], ratios[ROUNDS / 2], ratios[ROUNDS - 1]);
+    table.set(format!("{name}: ratio of the p50"), format_args!("{middle:.2} ({least:.2} to {most:.2})"));
+    beside.stop()?;
+
+    let before = cluster.work()?;
+    let mut connection = Connection::open(server.address)?;
+    let checks = queries.len().min(1_000);
+    for query in &queries[..checks] {
+        let (status, body) = connection.exchange(&query.request)?;
+        query.right.verify(status, body)?;
+    }
+    let after = cluster.work()?;
+    let [commands, bytes] = [0, 1].map(|i| (after[i] - before[i]) as f64 / checks as f64 / f64::from(primaries));
+    table.set(format!("{name}: work per node and check"), format_args!("{commands:.1} commands, {bytes:.0} bytes"));
+    server.stop()?;
+
+    let whole = cluster.info("used_memory")?.saturating_sub(empty);
+    let lists = cluster.drop_postings()?;
+    let [lists, rest] = [lists, whole - lists].map(|bytes| bytes as f64 / postings as f64);
+    table.set(format!("{name}: memory of a copy"), format_args!("postings {lists:.2}, books {rest:.2} bytes a gem"));
+    Ok(())
+}
+
+/// Copies a folder with the real program.
+fn copy(folder: &Path, url: &str) -> Outcome<()> {
+    let copied =
+        Command::new(LAPIDARY).args(["copy", "--to", url, "--from"]).arg(folder).stdout(Stdio::null()).status()?;
+    if copied.success() { Ok(()) } else { Err(format!("the index was not copied: {copied}").into()) }
+}
+
+/// The measurement with the median p50.
+fn median(mut measured: Vec<Latencies>) -> Latencies {
+    measured.sort_by_key(Latencies::p50);
+    measured.swap_remove(measured.len() / 2)
+}
+
+/// Adds books one by one from several clients, each acknowledged by a replica.
+fn single_books(index: &Index<'_>, table: &mut Table) -> Outcome<()> {
+    let Index { arguments, recipe, .. } = *index;
+    let (primaries, replicas) = ACKNOWLEDGED_BY;
+    let cluster = Cluster::start(primaries, replicas)?;
+    let server = Server::on_cluster(arguments, &cluster.url)?;
+    tell(format_args!("single books, clients: {CLIENTS}"));
+    let next = AtomicU32::new(0);
+    let end = Instant::now() + arguments.duration();
+    let began = Instant::now();
+    let client = || -> Outcome<u32> {
+        let mut connection = Connection::open(server.address)?;
+        let mut added = 0;
+        while Instant::now() < end {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let gems = data::gems(Random::new(arguments.seed, Purpose::Book, number.into()));
+            let gems: Vec<Gem> = gems.into_iter().map(|gem| data::of_recipe(gem, recipe)).collect();
+            let gems: Vec<WrittenGem> = gems.into_iter().map(|gem| recipe.write(gem)).collect();
+            let body = json!({ "rights": "protected", "gems": gems, "recipe": recipe.name() }).to_string();
+            let path = format!("/v1/libraries/bench/books/{number}");
+            let (status, answer) =
+                connection.exchange(&http::request("PUT", &path, "application/json", body.as_bytes()))?;
+            if status != 201 {
+                return Err(format!("a book was not added: {status} {}", String::from_utf8_lossy(answer)).into());
+            }
+            added += 1;
+        }
+        Ok(added)
+    };
+    let added = thread::scope(|scope| {
+        let clients: Vec<_> = (0..CLIENTS).map(|_| scope.spawn(client)).collect();
+        let added = clients.into_iter().map(|client| client.join().map_err(|_| "a client panicked")?);
+        added.sum::<Outcome<u32>>()
+    })?;
+    let rate = f64::from(added) / began.elapsed().as_secs_f64();
+    let row = format!("single books of {GEMS} gems, {primaries} primaries with a replica each, {CLIENTS} clients");
+    table.set(row, format_args!("{rate:.0} books/s"));
+    server.stop()
+}

@@ -1,0 +1,90 @@
+//! Recipes as they are stored.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Method, Recipe};
+use crate::base::Base;
+use crate::boundaries::Boundaries;
+use crate::hardened::Hardened;
+use crate::name::{RecipeError, RecipeName};
+use crate::signatures::Lexicon;
+
+/// The serialized form of a recipe.
+#[derive(PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Definition {
+    Exact {
+        name: RecipeName,
+        base: Base,
+        shortest: usize,
+        boundaries: Vec<String>,
+    },
+    /// The name determines everything. The numbers tell the definition from earlier ones of the same name.
+    Hardened {
+        name: RecipeName,
+        window: u64,
+        /// The size of a gem; absent in earlier definitions.
+        #[serde(default)]
+        bits: u32,
+    },
+    /// The name determines everything; the lexicon that it ends with is kept too, to compute gems.
+    Signature {
+        name: RecipeName,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        lexicon: Option<String>,
+    },
+}
+
+impl From<Recipe> for Definition {
+    fn from(Recipe { name, method }: Recipe) -> Self {
+        match method {
+            Method::Exact { base, boundaries } => {
+                let (shortest, boundaries) = (boundaries.shortest(), boundaries.sequences().collect());
+                Self::Exact { name, base, shortest, boundaries }
+            }
+            Method::Hardened(hardened) => Self::Hardened { name, window: hardened.window(), bits: Hardened::GEM_BITS },
+            Method::Signature(signature) => {
+                Self::Signature { name, lexicon: signature.lexicon().map(|lexicon| lexicon.written().to_owned()) }
+            }
+        }
+    }
+}
+
+impl TryFrom<Definition> for Recipe {
+    type Error = RecipeError;
+
+    fn try_from(written: Definition) -> Result<Self, RecipeError> {
+        let (name, recipe) = match written {
+            Definition::Exact { name, base, shortest, boundaries } => {
+                (name, Self::by(Method::Exact { base, boundaries: Boundaries::new(boundaries, shortest)? }))
+            }
+            Definition::Hardened { name, window, bits } => {
+                let found = Hardened::ALL.into_iter().find(|hardened| hardened.window() == window);
+                let hardened = found
+                    .filter(|_| bits == Hardened::GEM_BITS)
+                    .ok_or_else(|| RecipeError::Unknown(format!("{name} with a window of {window} and {bits} bits")))?;
+                (name, Self::by(Method::Hardened(hardened)))
+            }
+            Definition::Signature { name, lexicon } => {
+                let lexicon = lexicon.map(|written| written.parse::<Lexicon>().map(Arc::new)).transpose()?;
+                let recipe = Self::signature(name.as_str(), lexicon.as_ref())?;
+                (name, recipe)
+            }
+        };
+        if recipe.name == name { Ok(recipe) } else { Err(RecipeError::Renamed(name, recipe.name)) }
+    }
+}
+
+impl Recipe {
+    /// The recipe of a stored definition in an earlier form, which this version cannot compute: the recipe of the same name
+    /// has other gems now.
+    #[must_use]
+    pub fn renewed(definition: &[u8]) -> Option<Self> {
+        let definition: Definition = serde_json::from_slice(definition).ok()?;
+        let Definition::Hardened { name, .. } = &definition else { return None };
+        let present = Self::built_in().find(|recipe| recipe.name == *name && recipe.reads_clean())?;
+        (Definition::from(present.clone()) != definition).then_some(present)
+    }
+}

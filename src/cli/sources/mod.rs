@@ -1,0 +1,400 @@
+//! `lapidary sources add|list|show|run|test|errors|pause|resume|remove`.
+
+mod access;
+
+use std::io::Write as _;
+use std::path::{Path, absolute};
+use std::thread::sleep;
+use std::time::Duration;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+use clap::{Args, Subcommand};
+use indicatif::ProgressBar;
+use lapidary::api::{Source, SourceDefinition, SourceError, SourceItem, SourceRun, SourceState, SourceTest, Unless};
+use lapidary::count::count;
+use lapidary::error::{Classified as _, ErrorCode};
+use lapidary::harvest::{Credentials, Every, Gone, Harvest, HarvestError, Kind, Tally, Watched};
+use lapidary::index::{Actor, BookId, Library, Rights};
+use lapidary::report::clean;
+use serde::Serialize;
+
+use self::access::{SourceAccess, opened};
+use super::arguments::{Listing, Place, Removal, Target};
+use super::failure::{Failure, Status};
+use super::ingest::unless;
+use super::limits::LimitArguments;
+use super::remote::Remote;
+use super::terminal::{json_line, lines, out, tell};
+
+/// How many runs and errors `show` prints.
+const SHOWN: usize = 20;
+/// How many errors are read at a time.
+const PAGE: usize = 1_000;
+/// How often to ask a server how far a run is.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// Fetch books from folders, catalogues, archives and sites, and look again later for what is new.
+#[derive(Args)]
+pub(super) struct Sources {
+    #[command(subcommand)]
+    command: SourcesCommand,
+}
+
+#[derive(Subcommand)]
+enum SourcesCommand {
+    /// Add a source, or replace the definition of the one with this name. Nothing is fetched yet
+    Add(Box<Add>),
+    /// List all sources
+    List(Listing),
+    /// Show a source: its runs, its queue, and what was refused
+    Show {
+        #[command(flatten)]
+        target: Target,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+        /// The source's name
+        name: BookId,
+    },
+    /// List the addresses of a source that failed, with the reasons
+    Errors {
+        #[command(flatten)]
+        target: Target,
+        /// Print JSON Lines
+        #[arg(long)]
+        json: bool,
+        /// The source's name
+        name: BookId,
+    },
+    /// Fetch what is new, until the source is exhausted. A run that was stopped goes on where it was. With --server, the
+    /// server fetches it, also if this command is stopped
+    Run {
+        #[command(flatten)]
+        target: Target,
+        #[command(flatten)]
+        limits: LimitArguments,
+        /// Print the counts as JSON
+        #[arg(long)]
+        json: bool,
+        /// The source's name
+        name: BookId,
+    },
+    /// Show the first books that a source lists. Nothing is changed
+    Test {
+        #[command(flatten)]
+        target: Target,
+        /// Print JSON Lines
+        #[arg(long)]
+        json: bool,
+        /// The source's name
+        name: BookId,
+    },
+    /// Stop the runs of a source, and start no more
+    Pause {
+        #[command(flatten)]
+        target: Target,
+        /// The source's name
+        name: BookId,
+    },
+    /// Let a paused source go on
+    Resume {
+        #[command(flatten)]
+        target: Target,
+        /// The source's name
+        name: BookId,
+    },
+    /// Remove sources. Their books stay
+    Remove(Removal),
+}
+
+#[derive(Args)]
+struct Add {
+    #[command(flatten)]
+    target: Target,
+    /// The source's name
+    #[arg(long)]
+    name: BookId,
+    /// The library that its books belong to
+    #[arg(long)]
+    library: Library,
+    /// The rights of its books: forbidden, protected, free, `public_domain` or unknown
+    #[arg(long)]
+    rights: Rights,
+    /// What it is: a folder of files, an OPDS catalogue, an OAI-PMH repository, a sitemap, a feed (RSS, Atom, JSON), a site
+    /// followed from a page on, or a list of addresses as JSON Lines or CSV
+    #[arg(long, value_parser = PossibleValuesParser::new(Kind::ALL.map(Kind::as_str)).try_map(|kind| kind.parse::<Kind>()))]
+    kind: Kind,
+    /// Take only books whose addresses contain this. Can be given several times
+    #[arg(long, value_name = "TEXT")]
+    contains: Vec<String>,
+    /// Your e-mail address or web page: it is sent with each request, so that the owner of a site can reach you
+    #[arg(long, value_name = "MAIL")]
+    contact: Option<String>,
+    /// Allow addresses of this machine and its network, without pauses between requests unless --rate is given
+    #[arg(long)]
+    allow_private: bool,
+    /// Disable books that the source no longer has
+    #[arg(long)]
+    disable_gone: bool,
+    /// With --kind oai: harvest only this set
+    #[arg(long, value_name = "SET")]
+    set: Option<String>,
+    /// Where to find USER:PASSWORD or a token for the source's own host and port, whenever it runs: a file, or env:NAME for a
+    /// variable whose name starts with `LAPIDARY_SOURCE_`
+    #[arg(long, value_name = "FILE|env:NAME")]
+    credentials: Option<String>,
+    /// The most requests per second to a host; its robots.txt may ask for fewer [default: 1]
+    #[arg(long, value_name = "N")]
+    rate: Option<f64>,
+    /// The most addresses to fetch in a run
+    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    most: u64,
+    /// Have servers run it again this long after the beginning of a run, such as 30m, 6h or 7d. Otherwise only `run` does
+    #[arg(long, value_name = "TIME")]
+    every: Option<Every>,
+    /// Refuse books that others may not publish: those for which `check` would find protected text [possible value:
+    /// protected]
+    #[arg(long, value_name = "VERDICT", value_parser = unless)]
+    unless: Option<Unless>,
+    /// A URL; with --kind folder a path, with --kind list also a file
+    address: String,
+}
+
+impl From<HarvestError> for Failure {
+    fn from(error: HarvestError) -> Self {
+        match error {
+            HarvestError::Catalogue(error) => error.into(),
+            error => Self::new(error.code(), error.to_string()),
+        }
+    }
+}
+
+impl Sources {
+    pub(super) fn run(self) -> Result<Status, Failure> {
+        let opened = |target: &Target| opened(target, false);
+        match self.command {
+            SourcesCommand::Add(add) => add.run(),
+            SourcesCommand::List(Listing { target, json }) => {
+                lines(&mut out(json), json, &opened(&target)?.sources()?, summary)?;
+                Ok(Status::Done)
+            }
+            SourcesCommand::Show { target, json, name } => show(&*opened(&target)?, &name, json),
+            SourcesCommand::Errors { target, json, name } => errors(&*opened(&target)?, &name, json),
+            SourcesCommand::Run { target, limits, json, name } => {
+                let tally = match target.place()? {
+                    Place::Server(url) => run_there(&Remote::new(&url)?, &name)?,
+                    _ => run_here(&target, &name, limits)?,
+                };
+                let refused = tally.refused > 0;
+                if json {
+                    json_line(&mut out(true), &tally)?;
+                } else {
+                    writeln!(out(false), "{}", words(&tally))?;
+                }
+                Ok(if refused { Status::WrongInput } else { Status::Done })
+            }
+            SourcesCommand::Test { target, json, name } => test(opened(&target)?.test_source(&name)?, json),
+            SourcesCommand::Pause { target, name } => pause(&target, &name, true),
+            SourcesCommand::Resume { target, name } => pause(&target, &name, false),
+            SourcesCommand::Remove(removal) => {
+                let catalogue = opened(&removal.target)?;
+                removal.each("source", |name| catalogue.remove_source(name))
+            }
+        }
+    }
+}
+
+impl Add {
+    fn run(self) -> Result<Status, Failure> {
+        let kind = self.kind;
+        let here = !matches!(self.target.place()?, Place::Server(_));
+        let is_file = kind == Kind::List && self.address != "-" && !self.address.contains("://");
+        let definition = SourceDefinition {
+            kind,
+            address: if here && (kind == Kind::Folder || is_file) { existing(&self.address)? } else { self.address },
+            library: self.library,
+            rights: self.rights,
+            contains: self.contains,
+            contact: self.contact,
+            allow_private: self.allow_private,
+            gone: if self.disable_gone { Gone::Disable } else { Gone::Keep },
+            set: self.set,
+            credentials: self.credentials.map(|place| if here { whole(place) } else { place }),
+            rate: self.rate,
+            most: self.most,
+            every: self.every.map(Into::into),
+            unless: self.unless,
+            paused: false,
+        };
+        let replaced = opened(&self.target, true)?.set_source(&self.name, definition)?;
+        writeln!(out(false), "{} {}", if replaced { "replaced" } else { "added" }, self.name)?;
+        Ok(Status::Done)
+    }
+}
+
+/// The whole path of a file or folder that is there.
+fn existing(path: &str) -> Result<String, Failure> {
+    let wrong = |why: String| Failure::Input(format!("{path}: {why}"));
+    let found = Path::new(path).canonicalize().map_err(|error| wrong(error.to_string()))?;
+    found.into_os_string().into_string().map_err(|_| wrong("its path is not UTF-8".to_owned()))
+}
+
+/// Where credentials are, wherever it is read.
+fn whole(place: String) -> String {
+    if Credentials(place.clone()).variable().is_some() {
+        return place;
+    }
+    absolute(&place).ok().and_then(|path| path.into_os_string().into_string().ok()).unwrap_or(place)
+}
+
+/// A source in a line.
+fn summary(source: &Source) -> String {
+    let Source { name, definition, queued, run, next_run, .. } = source;
+    let mut state = match (source.state, run) {
+        (SourceState::Paused, _) => "paused".to_owned(),
+        (SourceState::Running, _) => format!("running, {queued} in the queue"),
+        (SourceState::Waiting, _) => format!("waiting, {queued} in the queue"),
+        (SourceState::Idle, None) => "never run".to_owned(),
+        (SourceState::Idle, Some(SourceRun { ended: Some(ended), .. })) => format!("last run {ended:.0}"),
+        (SourceState::Idle, Some(_)) => format!("{queued} in the queue"),
+    };
+    if let Some(seconds) = source.seconds_left {
+        state = format!("{state}, about {} left", count(seconds.div_ceil(60), "minute", "minutes"));
+    }
+    if let Some(next) = next_run {
+        state = format!("{state}, next {next:.0}");
+    }
+    let books = run.as_ref().map(|run| words(&tally(run))).unwrap_or_default();
+    format!("{name}\t{}\t{}\t{state}\t{books}", definition.library, clean(&definition.address))
+}
+
+fn tally(run: &SourceRun) -> Tally {
+    let SourceRun { fetched, added, unchanged, refused, gone, .. } = *run;
+    Tally { fetched, added, unchanged, refused, gone }
+}
+
+fn words(tally: &Tally) -> String {
+    let Tally { fetched, added, unchanged, refused, gone } = tally;
+    let gone = if *gone == 0 { String::new() } else { format!(", {gone} gone") };
+    format!("{fetched} fetched, {added} added, {unchanged} unchanged, {refused} refused{gone}")
+}
+
+/// A source with its last runs, and some of the addresses that failed.
+#[derive(Serialize)]
+struct Shown {
+    #[serde(flatten)]
+    source: Source,
+    runs: Vec<SourceRun>,
+    errors: Vec<SourceError>,
+}
+
+fn show(catalogue: &dyn SourceAccess, name: &BookId, json: bool) -> Result<Status, Failure> {
+    let source = catalogue.source(name)?;
+    let (runs, errors) = (catalogue.source_runs(name, None, SHOWN)?, catalogue.source_errors(name, None, SHOWN)?);
+    if json {
+        json_line(&mut out(true), &Shown { source, runs: runs.runs, errors: errors.errors })?;
+        return Ok(Status::Done);
+    }
+    let mut out = out(false);
+    writeln!(out, "{}", summary(&source))?;
+    if let Some(error) = &source.error {
+        writeln!(out, "{}", clean(error))?;
+    }
+    for run in &runs.runs {
+        let ended = run.ended.map_or_else(|| "not ended".to_owned(), |ended| format!("to {ended:.0}"));
+        writeln!(out, "run {} from {:.0} {ended}: {}", run.number, run.begun, words(&tally(run)))?;
+    }
+    for error in &errors.errors {
+        writeln!(out, "{}", failed(error))?;
+    }
+    if errors.next_cursor.is_some() {
+        writeln!(out, "and more: `lapidary sources errors` lists all")?;
+    }
+    Ok(Status::Done)
+}
+
+fn failed(error: &SourceError) -> String {
+    let what = error.next_try.map_or_else(|| "refused".to_owned(), |at| format!("tried again {at:.0}"));
+    format!("{what}\t{}\t{}", clean(&error.address), clean(&error.why))
+}
+
+fn errors(catalogue: &dyn SourceAccess, name: &BookId, json: bool) -> Result<Status, Failure> {
+    let mut cursor: Option<String> = None;
+    loop {
+        let page = catalogue.source_errors(name, cursor.as_deref(), PAGE)?;
+        lines(&mut out(json), json, &page.errors, failed)?;
+        cursor = page.next_cursor;
+        if cursor.is_none() {
+            return Ok(Status::Done);
+        }
+    }
+}
+
+fn run_here(target: &Target, name: &BookId, limits: LimitArguments) -> Result<Tally, Failure> {
+    let catalogue = target.open_existing()?;
+    let bar = ProgressBar::new_spinner();
+    let editor = catalogue.by(Actor::Local);
+    let mut watch = |watched: &Watched<'_>| {
+        bar.set_message(words(&watched.tally));
+        bar.tick();
+        if let Some((address, why)) = watched.refused {
+            bar.suspend(|| tell(format_args!("refused {address}: {why}")));
+        }
+    };
+    let tally = Harvest::new(&editor, name, limits.limits(), &mut watch)?.run();
+    bar.finish_and_clear();
+    Ok(tally?)
+}
+
+/// Has a server run a source, and shows how far it is.
+fn run_there(server: &Remote, name: &BookId) -> Result<Tally, Failure> {
+    let is_done = |run: &SourceRun, before: Option<u64>| run.ended.is_some() && Some(run.number) != before;
+    let ended = server.source(name)?.run.filter(|run| run.ended.is_some()).map(|run| run.number);
+    let mut source = server.run_source(name)?;
+    let bar = ProgressBar::new_spinner();
+    loop {
+        if let Some(run) = source.run.as_ref().filter(|run| is_done(run, ended)) {
+            bar.finish_and_clear();
+            let refused = server.source_errors(name, None, SHOWN)?.errors;
+            for error in refused.iter().filter(|error| error.at >= run.begun && error.next_try.is_none()) {
+                tell(format_args!("refused {}: {}", error.address, error.why));
+            }
+            return Ok(tally(run));
+        }
+        if let Some(error) = source.error {
+            return Err(Failure::new(ErrorCode::SourceUnreachable, error));
+        }
+        if source.state == SourceState::Paused {
+            return Err(HarvestError::Paused(name.as_str().to_owned()).into());
+        }
+        bar.set_message(source.run.as_ref().map(|run| words(&tally(run))).unwrap_or_default());
+        bar.tick();
+        sleep(LOOK);
+        source = server.source(name)?;
+    }
+}
+
+fn test(tested: SourceTest, json: bool) -> Result<Status, Failure> {
+    let SourceTest { items, error } = tested;
+    if let Some(error) = error {
+        return Err(Failure::Input(error));
+    }
+    for item @ SourceItem { address, title, .. } in &items {
+        if json {
+            json_line(&mut out(true), item)?;
+        } else {
+            writeln!(out(false), "{}\t{}", clean(address), clean(title.as_deref().unwrap_or_default()))?;
+        }
+    }
+    if items.is_empty() {
+        tell("lapidary: no book was found on the first pages");
+        return Ok(Status::WrongInput);
+    }
+    tell(format_args!("the first {}", count(items.len() as u64, "book", "books")));
+    Ok(Status::Done)
+}
+
+fn pause(target: &Target, name: &BookId, paused: bool) -> Result<Status, Failure> {
+    opened(target, false)?.pause_source(name, paused)?;
+    Ok(Status::Done)
+}

@@ -1,0 +1,150 @@
+//! Runs sources when they are due, in the background of a server.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+
+use super::plan::{Plan, Wanted, plans, put_wanted};
+use super::sources::{Sources as _, lease_of};
+use super::{Harvest, HarvestError, Source, Watched};
+use crate::catalogue::{Catalogue, Stop};
+use crate::extract::Limits;
+use crate::index::{Actor, BookId};
+
+/// How often to look which sources are due.
+const LOOK: Duration = Duration::from_millis(500);
+/// How long to wait for runs to end. A request that takes longer is given up: whatever it brings is not written.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a source may run while others wait for its place.
+const TURN: Duration = Duration::from_secs(300);
+
+/// A run in this process.
+struct Running {
+    host: Option<String>,
+    since: Instant,
+    thread: JoinHandle<()>,
+}
+
+/// Runs the sources of a catalogue that are due, until its background work stops.
+pub struct Schedule {
+    catalogue: Arc<Catalogue>,
+    limits: Limits,
+    /// How many run at once.
+    most: usize,
+    running: BTreeMap<BookId, Running>,
+    begin: fn(),
+}
+
+impl Schedule {
+    /// Begins to run sources, at most `most` at once. `begin` is called on each thread that runs one.
+    pub fn start(catalogue: &Arc<Catalogue>, limits: Limits, most: usize, begin: fn()) {
+        let running = BTreeMap::new();
+        let mut schedule = Self { catalogue: Arc::clone(catalogue), limits, most, running, begin };
+        catalogue.run_beside(move || {
+            while !schedule.catalogue.is_stopping() {
+                if let Err(error) = schedule.look() {
+                    tracing::warn!("sources: {error}");
+                }
+                thread::sleep(LOOK);
+            }
+            schedule.end();
+        });
+    }
+
+    /// Begins the runs that are due and have a place.
+    fn look(&mut self) -> Result<(), HarvestError> {
+        self.running.retain(|_, running| !running.thread.is_finished());
+        let mut plans = plans(&self.catalogue)?;
+        let now = Timestamp::now();
+        let mut due = Vec::new();
+        for (name, source) in self.catalogue.sources()? {
+            let plan = plans.remove(name.as_str()).unwrap_or_default();
+            if self.running.contains_key(&name) || plan.is_running() {
+                continue;
+            }
+            if let Some(at) = plan.due(&source).filter(|at| *at <= now) {
+                due.push((at, name, source, plan));
+            }
+        }
+        due.sort_by_key(|(at, ..)| *at);
+        for (_, name, source, plan) in due {
+            let host = source.host();
+            let is_asked = host.is_some() && self.running.values().any(|running| running.host == host);
+            if is_asked {
+                continue;
+            }
+            if self.running.len() >= self.most {
+                return self.make_room();
+            }
+            self.begin(name, &source, plan)?;
+        }
+        Ok(())
+    }
+
+    /// Ends the run that has had its turn the longest. It is due again, after those that wait now.
+    fn make_room(&self) -> Result<(), HarvestError> {
+        let oldest = self.running.iter().min_by_key(|(_, running)| running.since);
+        if let Some((name, _)) = oldest.filter(|(_, running)| running.since.elapsed() > TURN) {
+            self.catalogue.by(Actor::Local).apply_rows(&[put_wanted(name, &Wanted::now())])?;
+            self.catalogue.end_leased(&lease_of(name));
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, name: BookId, source: &Source, plan: Plan) -> Result<(), HarvestError> {
+        // From here on, whoever is there goes on with it, until its end.
+        let wanted = Wanted { at: Timestamp::now(), ..plan.wanted.unwrap_or_else(Wanted::now) };
+        self.catalogue.by(Actor::Local).apply_rows(&[put_wanted(&name, &wanted)])?;
+        let (catalogue, limits, begin, of) = (Arc::clone(&self.catalogue), self.limits, self.begin, name.clone());
+        let thread = thread::Builder::new().name("lapidary-source".to_owned()).spawn(move || {
+            begin();
+            run(&catalogue, &of, limits, wanted);
+        });
+        match thread {
+            Ok(thread) => {
+                let running = Running { host: source.host(), since: Instant::now(), thread };
+                self.running.insert(name, running);
+            }
+            Err(error) => tracing::error!("no thread for the source {name}: {error}"),
+        }
+        Ok(())
+    }
+
+    /// Waits for the runs to end.
+    fn end(self) {
+        let begun = Instant::now();
+        while begun.elapsed() < PATIENCE && self.running.values().any(|running| !running.thread.is_finished()) {
+            thread::sleep(Duration::from_millis(10));
+        }
+        self.catalogue.stop_leased(Stop::drop_it);
+    }
+}
+
+fn run(catalogue: &Catalogue, name: &BookId, limits: Limits, wanted: Wanted) {
+    let editor = catalogue.by(Actor::Local);
+    let mut watch = |_: &Watched<'_>| {};
+    tracing::info!("the source {name} is fetched");
+    let ended = Harvest::new(&editor, name, limits, &mut watch).and_then(Harvest::run);
+    match ended {
+        Ok(tally) => tracing::info!(
+            "the source {name} was fetched: {} books, {} added, {} refused",
+            tally.fetched,
+            tally.added,
+            tally.refused
+        ),
+        Err(error @ (HarvestError::Runs(_) | HarvestError::Paused(_) | HarvestError::Stopped { .. })) => {
+            tracing::info!("{error}");
+        }
+        Err(HarvestError::NoSuchSource(_)) => tracing::info!("the source {name} was removed"),
+        Err(error) => {
+            tracing::warn!("the source {name}: {error}");
+            let later = put_wanted(name, &wanted.after_failure(error.to_string()));
+            if let Err(error) = editor.apply_rows(&[later]) {
+                tracing::error!("the source {name}: {error}");
+            }
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! The sources of a catalogue: defined, shown, run and removed.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+
+use super::frontier::{Fault, Frontier, Run};
+use super::plan::{self, Plan, Wanted, drop_plan, put_wanted};
+use super::run::Harvest;
+use super::{Entry, HarvestError, Source, Tally};
+use crate::api::{
+    self, SourceDefinition, SourceError, SourceErrors, SourceItem, SourceRun, SourceRuns, SourceState, SourceTest,
+};
+use crate::catalogue::{Catalogue, Editor, put};
+use crate::index::{BookId, RowChange, Table};
+
+/// The most sources of a library.
+const MOST: usize = 1_000;
+/// How many books a test shows.
+const TESTED: usize = 10;
+
+/// The name of the lease of whoever runs a source.
+pub(super) fn lease_of(name: &BookId) -> String {
+    format!("source {name}")
+}
+
+/// The sources of a catalogue.
+pub trait Sources {
+    /// All sources, by name.
+    fn sources(&self) -> Result<BTreeMap<BookId, Source>, HarvestError>;
+
+    /// A source.
+    ///
+    /// # Errors
+    /// [`HarvestError::NoSuchSource`].
+    fn source(&self, name: &BookId) -> Result<Source, HarvestError> {
+        let none = || HarvestError::NoSuchSource(name.as_str().to_owned());
+        self.sources()?.remove(name).ok_or_else(none)
+    }
+
+    /// All sources that `wanted` takes, with what they are doing.
+    fn shown_sources(&self, wanted: &dyn Fn(&Source) -> bool) -> Result<Vec<api::Source>, HarvestError>;
+
+    /// A source and what it is doing.
+    fn shown_source(&self, name: &BookId) -> Result<api::Source, HarvestError>;
+
+    /// A page of the history of a source: the newest runs, or those before one of them.
+    fn source_runs(&self, name: &BookId, before: Option<u64>, limit: usize) -> Result<SourceRuns, HarvestError>;
+
+    /// A page of the addresses that failed.
+    fn source_errors(&self, name: &BookId, cursor: Option<&str>, limit: usize) -> Result<SourceErrors, HarvestError>;
+}
+
+impl Sources for Catalogue {
+    fn sources(&self) -> Result<BTreeMap<BookId, Source>, HarvestError> {
+        Ok(self.rows(Table::Sources)?)
+    }
+
+    fn shown_sources(&self, wanted: &dyn Fn(&Source) -> bool) -> Result<Vec<api::Source>, HarvestError> {
+        let mut plans = plan::plans(self)?;
+        let sources = self.sources()?.into_iter().filter(|(_, source)| wanted(source));
+        let show = |(name, source): (BookId, Source)| {
+            let plan = plans.remove(name.as_str()).unwrap_or_default();
+            shown(self, name, source, plan)
+        };
+        sources.map(show).collect()
+    }
+
+    fn shown_source(&self, name: &BookId) -> Result<api::Source, HarvestError> {
+        shown(self, name.clone(), self.source(name)?, plan::plan(self, name)?)
+    }
+
+    fn source_runs(&self, name: &BookId, before: Option<u64>, limit: usize) -> Result<SourceRuns, HarvestError> {
+        self.source(name)?;
+        let mut runs = Frontier::new(self, name).runs(before, limit.saturating_add(1))?;
+        let more = runs.len() > limit;
+        runs.truncate(limit);
+        let next = runs.last().filter(|_| more).map(|run| run.number);
+        Ok(SourceRuns { runs: runs.into_iter().map(Into::into).collect(), next })
+    }
+
+    fn source_errors(&self, name: &BookId, cursor: Option<&str>, limit: usize) -> Result<SourceErrors, HarvestError> {
+        self.source(name)?;
+        let mut faults = Frontier::new(self, name).faults(cursor, limit.saturating_add(1))?;
+        let more = faults.len() > limit;
+        faults.truncate(limit);
+        let next_cursor = faults.last().filter(|_| more).map(|(cursor, _)| cursor.clone());
+        Ok(SourceErrors { errors: faults.into_iter().map(|(_, fault)| fault.into()).collect(), next_cursor })
+    }
+}
+
+fn shown(catalogue: &Catalogue, name: BookId, source: Source, plan: Plan) -> Result<api::Source, HarvestError> {
+    let now = Timestamp::now();
+    let state = Frontier::new(catalogue, &name).state()?;
+    let due = plan.due(&source).map(|due| due.max(now));
+    let doing = match () {
+        () if source.paused => SourceState::Paused,
+        () if plan.is_running() => SourceState::Running,
+        () if plan.wanted.is_some() => SourceState::Waiting,
+        () => SourceState::Idle,
+    };
+    let is_running = doing == SourceState::Running;
+    let seconds_left = (is_running && state.per_second > 0.0).then(|| (state.queued as f64 / state.per_second) as u64);
+    Ok(api::Source {
+        name,
+        definition: source.into(),
+        state: doing,
+        queued: state.queued,
+        per_second: state.per_second,
+        seconds_left,
+        run: state.last.map(Into::into),
+        next_run: due.filter(|_| !is_running),
+        error: plan.wanted.and_then(|wanted| wanted.error).filter(|_| !is_running),
+    })
+}
+
+impl From<Run> for SourceRun {
+    fn from(Run { number, begun, ended, tally, refused_by, error }: Run) -> Self {
+        let Tally { fetched, added, unchanged, refused, gone } = tally;
+        Self { number, begun, ended, fetched, added, unchanged, refused, gone, refused_by, error }
+    }
+}
+
+impl From<Fault> for SourceError {
+    fn from(Fault { address, reason, why, at, next_try }: Fault) -> Self {
+        Self { address, reason, why, at, next_try }
+    }
+}
+
+impl Source {
+    /// The first books that the source lists, or what is wrong with it. Nothing is changed.
+    #[must_use]
+    pub fn test(&self) -> SourceTest {
+        match Harvest::test(self, TESTED) {
+            Err(error) => SourceTest { items: Vec::new(), error: Some(error.to_string()) },
+            Ok(entries) => {
+                let item = |entry: Entry| {
+                    let Entry { address, id, description, .. } = entry;
+                    SourceItem { address, id, title: description.title }
+                };
+                SourceTest { items: entries.into_iter().map(item).collect(), error: None }
+            }
+        }
+    }
+
+    /// The source with changes of its definition: fields that are `null` are removed.
+    ///
+    /// # Errors
+    /// [`HarvestError::Input`].
+    pub fn changed(self, changes: Map<String, Value>) -> Result<Self, HarvestError> {
+        let wrong = |error: serde_json::Error| HarvestError::Input(error.to_string());
+        let mut definition = serde_json::to_value(SourceDefinition::from(self)).map_err(wrong)?;
+        if let Some(fields) = definition.as_object_mut() {
+            for (name, value) in changes {
+                if value.is_null() { drop(fields.remove(&name)) } else { drop(fields.insert(name, value)) }
+            }
+        }
+        serde_json::from_value::<SourceDefinition>(definition).map_err(wrong)?.try_into()
+    }
+}
+
+impl Editor<'_> {
+    /// Adds a source, or replaces the definition of one. Returns whether it replaced one.
+    ///
+    /// # Errors
+    /// [`HarvestError::Input`] if its library has too many.
+    pub fn set_source(&self, name: &BookId, source: &Source) -> Result<bool, HarvestError> {
+        let of_library = |(other, known): &(BookId, Source)| other != name && known.library == source.library;
+        if self.sources()?.into_iter().filter(of_library).count() >= MOST {
+            return Err(HarvestError::Input(format!("the library has {MOST} sources; remove some")));
+        }
+        let replaced = self.change_setting(put(Table::Sources, name.as_str(), source), None)?;
+        // It goes on with the new definition, unless it is paused.
+        self.end_leased(&lease_of(name));
+        Ok(replaced)
+    }
+
+    /// Asks for a run of a source by a server. Nothing changes if it is running.
+    ///
+    /// # Errors
+    /// [`HarvestError::NoSuchSource`], [`HarvestError::Paused`].
+    pub fn want_source(&self, name: &BookId) -> Result<(), HarvestError> {
+        if self.source(name)?.paused {
+            return Err(HarvestError::Paused(name.as_str().to_owned()));
+        }
+        if !plan::plan(self, name)?.is_running() {
+            self.apply_rows(&[put_wanted(name, &Wanted::now())])?;
+        }
+        Ok(())
+    }
+
+    /// Removes a source and what is known of it. Its books stay. Returns whether it existed.
+    pub fn remove_source(&self, name: &BookId) -> Result<bool, HarvestError> {
+        let existed = self.change_setting(RowChange::delete(Table::Sources, name.as_str()), None)?;
+        self.revoke_leased(&lease_of(name));
+        Frontier::new(self, name).clear(self)?;
+        self.apply_rows(&drop_plan(name))?;
+        Ok(existed)
+    }
+}

@@ -1,0 +1,186 @@
+//! Sources of a running server.
+
+use std::time::Instant;
+
+use super::common::Server;
+use super::*;
+
+/// Sends a request with JSON. Returns the status and the answer.
+fn send(server: &Server, method: &str, path: &str, body: &Value) -> (u16, Value) {
+    let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
+    let request = ureq::http::Request::builder().method(method).uri(format!("{}{path}", server.url));
+    let request = request.header("content-type", "application/json").body(body.to_string()).expect("a request");
+    let mut answer = agent.run(request).expect("an answer");
+    (answer.status().as_u16(), answer.body_mut().read_json().unwrap_or_default())
+}
+
+fn get(server: &Server, path: &str) -> Value {
+    let (status, answer) = send(server, "GET", path, &Value::Null);
+    assert_eq!(status, 200, "{path}: {answer}");
+    answer
+}
+
+/// Waits until something holds.
+fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let since = Instant::now();
+    while !holds() {
+        assert!(since.elapsed() < Duration::from_secs(60), "{what}");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Waits for the end of a run of this number, and returns it.
+fn ended(server: &Server, number: u64) -> Value {
+    let mut run = Value::Null;
+    until("the run ends", || {
+        run = get(server, "/v1/sources/it")["run"].clone();
+        run["number"] == number && run["ended"].is_string()
+    });
+    run
+}
+
+/// The definition of a list of addresses of a site.
+fn listed(site: &Site) -> Value {
+    json!({ "kind": "sitemap", "address": format!("{}/list.txt", site.url), "library": "lib", "rights": "protected", "allow_private": true })
+}
+
+fn put(server: &Server, definition: &Value) -> u16 {
+    let (status, answer) = send(server, "PUT", "/v1/sources/it", definition);
+    assert!(status == 200 || status == 201, "{answer}");
+    status
+}
+
+fn counted(run: &Value) -> [u64; 4] {
+    ["fetched", "added", "unchanged", "refused"].map(|name| run[name].as_u64().expect("a number"))
+}
+
+#[test]
+fn sources_are_defined_run_and_shown_over_http() {
+    let site = Site::new();
+    site.books(0..3);
+    site.set("/robots.txt", found("User-agent: *\nDisallow: /book9\n"));
+    site.set("/bad.txt", found(*b"\x89PNG\r\n\x1a\n"));
+    let lines = ["book0.txt", "book1.txt", "book2.txt", "book9.txt", "none.txt", "bad.txt"];
+    site.set("/list.txt", found(lines.map(|line| format!("{}/{line}", site.url)).join("\n")));
+    let folder = Folder::new();
+    let server = Server::start(&folder.data());
+    assert_eq!(put(&server, &listed(&site)), 201);
+    assert_eq!(put(&server, &listed(&site)), 200);
+    let shown = get(&server, "/v1/sources/it");
+    assert_eq!((&shown["state"], &shown["run"], &shown["next_run"]), (&json!("idle"), &Value::Null, &Value::Null));
+    let (_, tested) = send(&server, "POST", "/v1/sources/it/test", &Value::Null);
+    assert_eq!(tested["items"].as_array().map(Vec::len), Some(6), "{tested}");
+
+    assert_eq!(send(&server, "POST", "/v1/sources/it/run", &Value::Null).0, 202);
+    let run = ended(&server, 1);
+    assert_eq!(counted(&run), [4, 3, 0, 3], "{run}");
+    assert_eq!(run["refused_by"], json!({ "bad_book": 1, "missing": 1, "robots": 1 }));
+    until("it rests", || get(&server, "/v1/sources/it")["state"] == "idle");
+    let errors = get(&server, "/v1/sources/it/errors?limit=2");
+    let cursor = errors["next_cursor"].as_str().expect("there is another page").replace(':', "%3A");
+    let rest = get(&server, &format!("/v1/sources/it/errors?cursor={cursor}"));
+    let all = [&errors, &rest].map(|page| page["errors"].as_array().expect("a page").clone()).concat();
+    let reasons: Vec<&str> = all.iter().map(|error| error["reason"].as_str().expect("a reason")).collect();
+    assert_eq!((reasons, &rest["next_cursor"]), (vec!["bad_book", "robots", "missing"], &Value::Null), "{all:?}");
+
+    // What was repaired is no error any more.
+    site.set("/none.txt", found(prose(7, 600)));
+    assert_eq!(send(&server, "POST", "/v1/sources/it/run", &Value::Null).0, 202);
+    assert_eq!(counted(&ended(&server, 2)), [5, 1, 3, 2]);
+    assert!(!get(&server, "/v1/sources/it/errors").to_string().contains("none.txt"));
+    let runs = get(&server, "/v1/sources/it/runs?limit=1");
+    assert_eq!((&runs["runs"][0]["number"], &runs["next"]), (&json!(2), &json!(2)));
+    let before = get(&server, "/v1/sources/it/runs?before=2");
+    assert_eq!((&before["runs"][0]["number"], &before["next"]), (&json!(1), &Value::Null));
+
+    let (status, changed) =
+        send(&server, "PATCH", "/v1/sources/it", &json!({ "paused": true, "rights": "free", "contains": null }));
+    assert_eq!((status, &changed["state"], &changed["definition"]["rights"]), (200, &json!("paused"), &json!("free")));
+    let (status, problem) = send(&server, "POST", "/v1/sources/it/run", &Value::Null);
+    assert_eq!((status, &problem["code"]), (409, &json!("source_paused")));
+    for wrong in
+        [json!({ "every": "soon" }), json!({ "kind": "shop" }), json!({ "unknown": 1 }), json!({ "library": null })]
+    {
+        let (status, problem) = send(&server, "PATCH", "/v1/sources/it", &wrong);
+        assert_eq!((status, &problem["code"]), (422, &json!("bad_source")), "{wrong}");
+    }
+    assert_eq!(get(&server, "/v1/sources")["sources"][0]["name"], "it");
+    assert_eq!(send(&server, "DELETE", "/v1/sources/it", &Value::Null).0, 204);
+    let (status, problem) = send(&server, "GET", "/v1/sources/it", &Value::Null);
+    assert_eq!((status, &problem["code"]), (404, &json!("no_such_source")));
+    let entries = get(&server, "/v1/audit")["entries"].to_string();
+    assert_eq!(entries.matches("\"kind\":\"source\"").count(), 4, "{entries}");
+    assert_eq!(server.stop(), Some(0));
+}
+
+#[test]
+fn commands_work_through_a_server() {
+    let site = Site::new();
+    site.books(0..3);
+    site.set("/list.txt", site.list(0..4));
+    let folder = Folder::new();
+    let server = Server::start(&folder.data());
+    let there = |line: &str| run(&format!("sources {line} --server {}", server.url), &[] as &[&str]);
+    let add = add("sitemap", &format!("{}/list.txt", site.url), "--allow-private --every 1d");
+    let add = add.replace("sources ", "").replace("--data {}", "");
+    assert_eq!(there(&add).expect(0).out, "added it\n");
+    until("it runs by itself", || get(&server, "/v1/sources/it")["run"]["ended"].is_string());
+    let again = there("run --json it").expect(2);
+    assert_eq!((counts(&again), again.err.contains("book3.txt")), ((3, 0, 3, 1), true), "{again:?}");
+    assert_eq!(there("test it").expect(0).out.lines().count(), 4);
+    assert!(there("list").expect(0).out.starts_with("it\tlib\t"));
+    assert!(there("show it").expect(0).out.contains("there is nothing at this address"));
+    assert!(there("errors it").expect(0).out.starts_with("refused\t"));
+    there("pause it").expect(0);
+    assert!(there("run it").expect(2).err.contains("sources resume"));
+    there("resume it").expect(0);
+    there("remove it").expect(0);
+    there("remove it").expect(2);
+    assert!(there("show it").expect(2).err.contains("there is no source"));
+}
+
+#[test]
+fn sources_run_when_they_are_due_and_stop_when_told_to() {
+    let site = Site::new();
+    site.books(0..200);
+    site.set("/list.txt", site.list(0..200));
+    let folder = Folder::new();
+    let server = Server::start(&folder.data());
+    let mut slow = listed(&site);
+    (slow["every"], slow["rate"]) = (json!("1s"), json!(40));
+    put(&server, &slow);
+    let asked = || site.asked.lock().expect("no panic").len();
+    until("it runs", || asked() > 20 && get(&server, "/v1/sources/it")["state"] == "running");
+    send(&server, "PATCH", "/v1/sources/it", &json!({ "paused": true }));
+    let is_left = || {
+        let before = asked();
+        thread::sleep(Duration::from_millis(300));
+        asked() == before
+    };
+    until("a paused source stops", is_left);
+    let left = get(&server, "/v1/sources/it")["queued"].as_u64().expect("a number");
+    assert!(left > 0);
+    send(&server, "PATCH", "/v1/sources/it", &json!({ "paused": false }));
+    until("it goes on", || asked() > 60);
+    // Stopped, killed and started again, it goes on by itself.
+    assert_eq!(server.stop(), Some(0));
+    let before = asked();
+    let server = Server::start(&folder.data());
+    until("it goes on", || asked() > before + 20);
+    drop(server);
+    let server = Server::start(&folder.data());
+    put(&server, &{
+        slow["rate"] = Value::Null;
+        slow
+    });
+    let first = ended(&server, 1);
+    assert_eq!(first["added"], 200, "{first}");
+    ended(&server, 2);
+    send(&server, "DELETE", "/v1/sources/it", &Value::Null);
+    until("a removed source stops", is_left);
+    let twice: usize =
+        site.count().iter().filter(|(path, _)| path.starts_with("/book")).filter(|(_, times)| **times > 3).count();
+    assert_eq!(twice, 0, "{:?}", site.count());
+    assert_eq!(server.stop(), Some(0));
+    run("verify --data {}", &[folder.data()]).expect(0);
+}
