@@ -165,12 +165,23 @@ impl Browser {
         let size = self.js("const page = document.documentElement; return [page.clientWidth, page.scrollHeight]");
         let height = size[1].as_f64().expect("a height").min(HIGHEST);
         let clip = json!({ "x": 0, "y": 0, "width": size[0], "height": height, "scale": 1 });
-        let whole = json!({ "captureBeyondViewport": true, "clip": clip });
-        let shot = self.devtools("Page.captureScreenshot", &whole);
+        self.keep(&format!("{name}.png"), &json!({ "captureBeyondViewport": true, "clip": clip }));
+    }
+
+    /// Keeps a small picture of the top of an element, for the documentation.
+    pub fn sample(&self, name: &str, css: &str) {
+        let top = self.js(&format!("return document.querySelector({css:?}).getBoundingClientRect().top + scrollY"));
+        let clip = json!({ "x": 40, "y": top, "width": 1200, "height": 1080, "scale": 0.65 });
+        let small = json!({ "captureBeyondViewport": true, "clip": clip, "format": "webp", "quality": 60 });
+        self.keep(&format!("{name}.webp"), &small);
+    }
+
+    fn keep(&self, name: &str, how: &Value) {
+        let shot = self.devtools("Page.captureScreenshot", how);
         let picture = BASE64_STANDARD.decode(shot["data"].as_str().expect("a picture")).expect("Base64");
         let folder = pictures();
         fs::create_dir_all(&folder).expect("a folder");
-        fs::write(folder.join(format!("{name}.png")), picture).expect("a file");
+        fs::write(folder.join(name), picture).expect("a file");
     }
 
     /// Waits until the page shows nothing in progress.

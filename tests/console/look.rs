@@ -165,6 +165,8 @@ fn every_page_in_both_themes_and_two_widths() {
     browser.click("form[action*='/console/demo/check'] button");
     browser.see(".report h1", "PROTECTED");
     look("checked", &browser);
+    browser.looks("light", 1280);
+    browser.sample("console", ".report");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
