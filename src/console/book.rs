@@ -190,12 +190,15 @@ fn bad(visitor: &Visitor, detail: String) -> Failure {
 async fn matches(visitor: Visitor, request: HttpRequest) -> Result<HttpResponse, Failure> {
     let language = visitor.language();
     let [library, id] = book_of(&visitor, &request)?;
+    let record: Record = visitor.get(&path("/v1/libraries", [&library, "books", &id])).await?;
     let report: Report = visitor.get(&path("/v1/libraries", [&library, "matches", &id])).await?;
+    let bytes = Some(record.bytes).filter(|bytes| *bytes > 0);
     let name = format!("{library}/{id}");
     let nothing = report.matches.is_empty();
     let part =
-        web::block(move || report_part(language, &name, &report, None, &Texts::default(), Timestamp::now())).await;
-    let page = Page::new(Here::Catalogue, language.c_shares(), language.c_shares_lead()).with_report();
+        web::block(move || report_part(language, &name, &report, bytes, &Texts::default(), Timestamp::now())).await;
+    let title = record.description.title.unwrap_or_else(|| language.no_title());
+    let page = Page::new(Here::Catalogue, title, language.c_shares_lead()).with_report();
     Ok(page.show(
         &visitor,
         &html! {

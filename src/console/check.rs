@@ -28,12 +28,13 @@ pub(super) fn routes(app: &mut ServiceConfig) {
 
 /// The page on which texts are checked.
 pub(super) fn page(visitor: &Visitor) -> HttpResponse {
-    frame(visitor, &html! { (forms(visitor)) section id="result" aria-live="polite" {} })
+    frame(visitor, &html! { section id="result" aria-live="polite" {} })
 }
 
 fn frame(visitor: &Visitor, body: &Markup) -> HttpResponse {
     let language = visitor.language();
-    Page::new(Here::Check, language.c_check(), language.c_check_lead()).with_report().show(visitor, body)
+    let body = html! { (forms(visitor)) (body) (explained(language)) };
+    Page::new(Here::Check, language.c_check(), language.c_check_lead()).with_report().show(visitor, &body)
 }
 
 fn forms(visitor: &Visitor) -> Markup {
@@ -74,13 +75,19 @@ fn forms(visitor: &Visitor) -> Markup {
         template id="heads" {
             @for head in heads(language) { th scope="col" { button type="button" data-sort { (head) } } }
         }
-        (terms(language, [
+    }
+}
+
+fn explained(language: Language) -> Markup {
+    terms(
+        language,
+        [
             (language.c_term_filed(), language.c_term_filed_is()),
             (language.c_term_gem(), language.c_term_gem_is()),
             (language.c_term_verdict(), language.c_term_verdict_is()),
             (language.head_covered(), language.c_term_covered_is()),
-        ]))
-    }
+        ],
+    )
 }
 
 fn heads(language: Language) -> [String; 5] {
@@ -124,7 +131,6 @@ pub(super) async fn result(visitor: &Visitor, call: Call<'_>) -> Result<HttpResp
     let mut response = frame(
         visitor,
         &html! {
-            (forms(visitor))
             section id="result" aria-live="polite" {
                 div class="report" { (PreEscaped(report)) }
                 (after(visitor, filed.as_deref()))

@@ -82,7 +82,7 @@ fn form(visitor: &Visitor) -> Markup {
     form_to(
         visitor,
         "/console/keys",
-        "card",
+        "card narrow",
         &html! {
             h2 { (language.c_new_key()) }
             label for="name" { (language.c_name()) }

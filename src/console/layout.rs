@@ -17,7 +17,7 @@ use crate::error::ErrorCode;
 use crate::index::Rights;
 use crate::language::Language;
 use crate::permission::Role;
-use crate::report::clean;
+use crate::report::{clean, rights_word};
 
 /// The parameter of forms that says that they come from a page of the session.
 pub(super) const TOKEN: &str = "token";
@@ -281,14 +281,7 @@ pub(super) fn role(language: Language, role: Role) -> String {
 
 /// Rights or a verdict, in colour.
 pub(super) fn rights(language: Language, rights: Rights) -> Markup {
-    let word = match rights {
-        Rights::Forbidden => language.is_forbidden(),
-        Rights::Protected => language.is_protected(),
-        Rights::Free => language.is_free(),
-        Rights::PublicDomain => language.is_public_domain(),
-        Rights::Unknown => language.is_unknown(),
-    };
-    html! { span class={"tag " (rights.as_str())} { (word) } }
+    html! { span class={"tag " (rights.as_str())} { (rights_word(language, rights)) } }
 }
 
 /// A choice of rights.
@@ -297,13 +290,7 @@ pub(super) fn choice_of_rights(language: Language, chosen: Rights) -> Markup {
         select name="rights" id="rights" {
             @for one in Rights::ALL {
                 option value=(one.as_str()) selected[one == chosen] {
-                    (match one {
-                        Rights::Forbidden => language.is_forbidden(),
-                        Rights::Protected => language.is_protected(),
-                        Rights::Free => language.is_free(),
-                        Rights::PublicDomain => language.is_public_domain(),
-                        Rights::Unknown => language.is_unknown(),
-                    })
+                    (rights_word(language, one))
                 }
             }
         }

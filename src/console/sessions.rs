@@ -95,15 +95,17 @@ impl Sessions {
         cookie
     }
 
-    /// The session of a cookie, which is in use now.
-    pub(super) fn of(&self, cookie: &str, now: Instant) -> Option<Session> {
+    /// The session of a cookie. `is_used` is whether somebody uses it now, and not just a page that looks for news.
+    pub(super) fn of(&self, cookie: &str, is_used: bool, now: Instant) -> Option<Session> {
         let (mut all, digest) = (self.all(), blake3::hash(cookie.as_bytes()));
         let session = all.get_mut(&digest)?;
         if session.is_over(now) {
             all.remove(&digest);
             return None;
         }
-        session.used = now;
+        if is_used {
+            session.used = now;
+        }
         Some(session.clone())
     }
 
@@ -146,17 +148,18 @@ mod tests {
     fn a_session_ends_when_idle_and_after_a_day_of_work() {
         let (sessions, start) = (Sessions::default(), Instant::now());
         let cookie = sessions.begin(key("a"), None, "", start);
-        assert!(sessions.of("", start).is_none() && sessions.of(&random(), start).is_none());
-        assert!(sessions.of(&cookie, start + IDLE / 2).is_some());
-        assert!(sessions.of(&cookie, start + IDLE).is_some(), "it was used in the meantime");
-        assert!(sessions.of(&cookie, start + 2 * IDLE).is_none());
+        assert!(sessions.of("", true, start).is_none() && sessions.of(&random(), true, start).is_none());
+        assert!(sessions.of(&cookie, true, start + IDLE / 2).is_some());
+        assert!(sessions.of(&cookie, true, start + IDLE).is_some(), "it was used in the meantime");
+        assert!(sessions.of(&cookie, false, start + IDLE + IDLE / 2).is_some());
+        assert!(sessions.of(&cookie, true, start + 2 * IDLE).is_none(), "a page that looks for news does not use it");
         let cookie = sessions.begin(key("a"), None, "", start);
         let mut now = start;
         while now + IDLE / 2 < start + WHOLE {
             now += IDLE / 2;
-            assert!(sessions.of(&cookie, now).is_some());
+            assert!(sessions.of(&cookie, true, now).is_some());
         }
-        assert!(sessions.of(&cookie, start + WHOLE).is_none(), "however busy it was");
+        assert!(sessions.of(&cookie, true, start + WHOLE).is_none(), "however busy it was");
         assert!(sessions.list(|_| true, start + WHOLE).is_empty());
     }
 
@@ -168,12 +171,12 @@ mod tests {
             .map(|i| sessions.begin(key("theirs"), None, "", start + SECOND * u32::try_from(i).unwrap()))
             .collect();
         let now = start + SECOND * 60;
-        assert!(sessions.of(&mine, now).is_some());
-        let open = theirs.iter().map(|cookie| sessions.of(cookie, now).is_some()).collect::<Vec<_>>();
+        assert!(sessions.of(&mine, true, now).is_some());
+        let open = theirs.iter().map(|cookie| sessions.of(cookie, true, now).is_some()).collect::<Vec<_>>();
         assert_eq!(open.iter().position(|open| *open), Some(5), "the oldest were ended");
         assert_eq!(sessions.list(|session| session.by == key("theirs"), now).len(), MOST_OF_ONE);
         assert!(sessions.end(|session| session.by == key("theirs")));
-        assert!(sessions.of(&mine, now).is_some() && sessions.of(&theirs[10], now).is_none());
+        assert!(sessions.of(&mine, true, now).is_some() && sessions.of(&theirs[10], true, now).is_none());
     }
 
     #[test]
@@ -181,7 +184,7 @@ mod tests {
         let sessions = Sessions::default();
         let (a, b) = (Instant::now(), Instant::now());
         let cookies = [sessions.begin(key("a"), None, &"x".repeat(9_999), a), sessions.begin(key("a"), None, "", b)];
-        let [one, two] = cookies.each_ref().map(|cookie| sessions.of(cookie, b).expect("a session"));
+        let [one, two] = cookies.each_ref().map(|cookie| sessions.of(cookie, true, b).expect("a session"));
         assert!(one.token != two.token && one.id != two.id && one.has_sent(&one.token) && !one.has_sent(&two.token));
         assert!(!format!("{one:?}{two:?}").contains(&cookies[0]) && one.browser.len() == BROWSER);
     }

@@ -155,7 +155,9 @@ fn begin(request: &HttpRequest, by: Insider, next: &str) -> HttpResponse {
     let browser = request.headers().get(USER_AGENT).and_then(|name| name.to_str().ok()).unwrap_or_default();
     let from = request.peer_addr().map(|peer| peer.ip());
     // The session that the browser had before is over.
-    if let Some(before) = cookie(request, inside.has_tls()).and_then(|old| console.sessions.of(old, Instant::now())) {
+    if let Some(before) =
+        cookie(request, inside.has_tls()).and_then(|old| console.sessions.of(old, true, Instant::now()))
+    {
         console.sessions.end(|session| session.id == before.id);
     }
     let cookie = console.sessions.begin(by, from, browser, Instant::now());

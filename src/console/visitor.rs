@@ -77,7 +77,8 @@ impl Visitor {
             Who::Anyone
         } else {
             let session = sign_in::cookie(request, inside.has_tls());
-            let session = session.and_then(|cookie| console.sessions.of(cookie, Instant::now()));
+            let is_used = request.method() != Method::GET || !request.headers().contains_key(HTMX);
+            let session = session.and_then(|cookie| console.sessions.of(cookie, is_used, Instant::now()));
             let Some(session) = session else { return Err(Failure::sign_in(request, false)) };
             match &session.by {
                 Insider::Local => Who::Local(session),

@@ -54,7 +54,7 @@ async fn show(visitor: &Visitor, made: &Markup) -> Result<HttpResponse, Failure>
         (made)
         @if webhooks.is_empty() { p { (language.c_no_webhooks()) } }
         @else { (table(&language.c_webhooks(), &heads, &rows)) }
-        (form_to(visitor, "/console/webhooks", "card", &html! {
+        (form_to(visitor, "/console/webhooks", "card narrow", &html! {
             h2 { (language.c_new_webhook()) }
             label for="library" { (language.c_library()) }
             input id="library" name="library" required maxlength="512" autocomplete="off";
