@@ -5,6 +5,7 @@
 //! A label has few values, all defined by the program: never a path, a name or an id from a client.
 
 mod cluster;
+mod history;
 mod sources;
 mod store;
 
@@ -18,6 +19,7 @@ use prometheus::{
 };
 
 use self::cluster::ClusterMetrics;
+pub(crate) use self::history::Recorder;
 use self::sources::SourceMetrics;
 pub(crate) use self::sources::SourcesNow;
 use self::store::StoreMetrics;
