@@ -267,8 +267,9 @@ fn a_host_is_asked_one_thing_at_a_time_by_all_sources() {
 fn a_long_list_is_stopped_in_its_middle() {
     const LINES: u64 = 20_000;
     let folder = Folder::new();
-    let lines: String = (0..LINES).map(|line| format!("{{\"address\": \"nowhere:{line}\"}}\n")).collect();
-    let list = folder.file("list.ndjson", lines);
+    let lines: Vec<String> =
+        (0..LINES).map(|line| json!({ "address": format!("nowhere:{line}") }).to_string()).collect();
+    let list = folder.file("list.ndjson", lines.join("\n"));
     let server = Server::start(&folder.data());
     put(
         &server,

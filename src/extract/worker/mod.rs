@@ -2,7 +2,7 @@
 //! loop, memory exhaustion or stack overflow reaches the caller.
 //!
 //! A process sets its own limits before it sees a file. It reads one file and exits, except for the pages and books of a
-//! source ([`Readers`]), where starting a process would take longer than reading. Only this part of the crate knows about these
+//! source (`Readers`), where starting a process would take longer than reading. Only this part of the crate knows about these
 //! processes; [`super::read`] is the way to use them.
 
 mod child;
