@@ -1,7 +1,7 @@
 # Everything uses one profile, so that RocksDB and the dependencies are compiled once.
 BUILD := scripts/build cargo
 
-.PHONY: demo test lint guides gems build bench bench-index
+.PHONY: demo test lint guides gems wasm build bench bench-index
 
 demo: build ## Run the demo
 	@$(BUILD) run --release --locked --quiet -- demo
@@ -20,6 +20,9 @@ guides: build ## Run the commands of the guides
 
 gems: ## Package lapidary-gems and build it for WebAssembly
 	scripts/package-gems
+
+wasm: build ## Build the npm package lapidary-gems and test it in Node.js and Chromium
+	scripts/wasm $${CARGO_TARGET_DIR:-target}/release/lapidary
 
 build: ## Build target/release/lapidary
 	$(BUILD) build --release --locked

@@ -11,8 +11,7 @@ use std::time::Duration;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use lapidary::catalogue::Text;
-use lapidary::extract::clean;
-use lapidary_gems::{Recipe, Signs};
+use lapidary_gems::{Recipe, Signs, clean};
 
 /// Texts with their names.
 fn texts() -> Vec<(String, String)> {

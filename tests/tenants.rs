@@ -5,7 +5,7 @@ mod common;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use lapidary::extract::clean;
+use lapidary_gems::clean;
 use serde_json::{Value, json};
 
 use common::{Folder, Random, Server, key, prose, run};

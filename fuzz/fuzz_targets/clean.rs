@@ -6,7 +6,7 @@
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
-    let clean = lapidary::extract::clean(text);
+    let clean = lapidary_gems::clean(text);
     assert!(!clean.text().contains(['\x0C', '\u{AD}']));
     for (at, char) in clean.text().char_indices() {
         let _ = &text[clean.source(at..at + char.len_utf8())];

@@ -33,6 +33,8 @@
 //! }
 //! ```
 //!
+//! Lapidary computes the gems of `hardened` and `hardened-fine` from the [clean](clean) text: see [`Recipe::reads_clean`].
+//!
 //! # What two texts have in common
 //!
 //! ```
@@ -98,6 +100,7 @@
 mod base;
 mod boundaries;
 mod bounds;
+mod clean;
 mod cut;
 mod disguise;
 mod fold;
@@ -112,10 +115,12 @@ mod rule;
 mod schema;
 mod signatures;
 mod statistics;
+mod traced;
 pub mod varint;
 
 pub use boundaries::{Boundaries, BoundariesError};
 pub use bounds::{Costly, bounded};
+pub use clean::{Clean, Lines, clean};
 pub use disguise::{Signs, Trick};
 pub use fold::{FoldedPart, Part};
 pub use gem::{Gem, Place, PlacedGem, Probe, WrittenGem, WrittenGemError};

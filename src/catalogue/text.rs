@@ -2,12 +2,11 @@
 
 use std::cell::OnceCell;
 
-use lapidary_gems::{PackedFold, Part, Place, PlacedGem, Probe, Recipe, TextWords, bounded};
+use lapidary_gems::{Clean, PackedFold, Part, PlacedGem, Probe, Recipe, TextWords, bounded, clean};
 use rayon::prelude::*;
 
 use super::CatalogueError;
 use super::digest::digest_of;
-use crate::extract::{Clean, clean};
 
 /// A text, and whether to strip print artifacts such as running heads and page numbers. Positions always refer to the
 /// original text.
@@ -77,7 +76,7 @@ impl<'a> Text<'a> {
         let Some(clean) = self.clean(recipe) else { return gems_of(self.stands) };
         let mut gems = gems_of(clean.text());
         for gem in &mut gems {
-            replace(gem, clean);
+            gem.place = gem.place.map(|place| clean.place(place));
         }
         gems
     }
@@ -91,7 +90,7 @@ impl<'a> Text<'a> {
         let Some(clean) = self.clean(recipe) else { return recipe.probes(self.stands) };
         let mut probes = recipe.probes(clean.text());
         for probe in &mut probes {
-            replace(&mut probe.placed, clean);
+            probe.placed.place = probe.placed.place.map(|place| clean.place(place));
         }
         probes
     }
@@ -105,7 +104,7 @@ impl<'a> Text<'a> {
     /// Its fold in stored form; see [`Recipe::folded`].
     pub(super) fn folded(&self, recipe: &Recipe) -> Option<PackedFold> {
         match self.clean(recipe) {
-            Some(clean) => recipe.folded(clean.text(), |place| source(place, clean)),
+            Some(clean) => recipe.folded(clean.text(), |place| clean.place(place)),
             None => recipe.folded(self.stands, |place| place),
         }
     }
@@ -154,13 +153,4 @@ pub(crate) fn memory_for(text: &[u8], words: bool) -> usize {
         })
         .sum();
     text.len() * if words { HELD } else { ANY } + marks
-}
-
-fn replace(gem: &mut PlacedGem, clean: &Clean<'_>) {
-    gem.place = gem.place.map(|place| source(place, clean));
-}
-
-fn source(place: Place, clean: &Clean<'_>) -> Place {
-    let source = clean.source(place.start as usize..place.end as usize);
-    Place { start: source.start as u64, end: source.end as u64 }
 }

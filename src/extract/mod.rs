@@ -20,7 +20,6 @@
 
 mod archive;
 mod bytes;
-mod clean;
 mod cp855;
 mod cyrillic;
 mod detect;
@@ -47,7 +46,6 @@ mod read;
 mod rtf;
 mod sniff;
 mod tei;
-mod traced;
 mod utf32;
 mod wide;
 pub mod worker;
@@ -61,7 +59,6 @@ use crate::description::Description;
 use crate::error::{Classified, ErrorCode};
 
 pub use bytes::Bytes;
-pub use clean::{Clean, clean};
 pub use encoding::{Encoding, UnknownEncoding};
 pub use headings::{Heading, headings_in};
 pub use limits::{Limit, Limits, Met};

@@ -21,12 +21,8 @@ fn gems(text: &str) -> Vec<Gem> {
 }
 
 /// Invented sentences in two languages.
-const RUSSIAN: &str = "Подъезжая к перекрёстку, возница придержал лошадей и обернулся: за холмами медленно поднимался дым. \
-    Шестнадцать путников молчали, разглядывая щербатый мостик через обмелевшую речку. Никто не хотел первым спускаться \
-    вниз, хотя хозяйка постоялого двора уверяла, что брод совершенно безопасен.";
-const ENGLISH: &str = "Nobody at the harbour remembered who had painted the lighthouse green, although several captains \
-    claimed the honour after supper. The keeper collected barometers, broken umbrellas and contradictory weather reports, \
-    which he arranged by colour along the winding staircase.";
+const RUSSIAN: &str = include_str!("../../tests/golden/hardened.ru.txt");
+const ENGLISH: &str = include_str!("../../tests/golden/hardened.en.txt");
 
 #[test]
 fn what_sounds_are_left() {

@@ -7,10 +7,10 @@ mod mend;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use lapidary_gems::Lines;
 use pdf_extract::{Dictionary, Document, Object, ObjectId, PlainTextOutput, decode_text_string, output_doc_page};
 
 use self::mend::{Fonts, Mended, Unread};
-use super::clean::Lines;
 use super::limits::Budget;
 use super::prose::phrase;
 use super::{ExtractError, Extracted, Format};

@@ -6,6 +6,7 @@ use std::ops::Range;
 use hashbrown::HashMap;
 use memchr::{memchr_iter, memchr3_iter};
 
+use super::gem::Place;
 use super::traced::Traced;
 
 /// How many lines at the top and at the bottom of a page can be a running head or foot.
@@ -42,6 +43,13 @@ impl Clean<'_> {
         let steps = [&self.stays, &self.visible];
         steps.into_iter().flatten().fold(part, |part, step| step.source(part))
     }
+
+    /// Like [`source`](Self::source), for a gem's place.
+    #[must_use]
+    pub fn place(&self, place: Place) -> Place {
+        let source = self.source(place.start as usize..place.end as usize);
+        Place { start: source.start as u64, end: source.end as u64 }
+    }
 }
 
 /// Removes soft hyphens and other invisible characters, ligatures, form feeds, running heads and page numbers, and
@@ -54,7 +62,7 @@ impl Clean<'_> {
 ///
 /// ```
 /// let printed = "The trea\u{AD}sure lay in a bo-\nx of o\u{FB03}ce oak.";
-/// let clean = lapidary::extract::clean(printed);
+/// let clean = lapidary_gems::clean(printed);
 /// assert_eq!(clean.text(), "The treasure lay in a box of office oak.");
 /// let office = clean.text().find("office").map(|start| clean.source(start..start + "office".len()));
 /// assert_eq!(office.map(|place| &printed[place]), Some("o\u{FB03}ce"));
@@ -271,20 +279,23 @@ impl<'a> Breaks<'a> {
 }
 
 /// How a text hyphenates words at line ends.
-pub(super) struct Lines {
+#[derive(Debug)]
+pub struct Lines {
     /// Whether it hyphenates words at all. If not, hyphens at line ends belong to the spelling.
     breaks: bool,
 }
 
 impl Lines {
-    pub(super) fn of<'a>(lines: impl Iterator<Item = &'a str>) -> Self {
+    /// Finds out from the lines of a text.
+    #[must_use]
+    pub fn of<'a>(lines: impl Iterator<Item = &'a str>) -> Self {
         let mut breaks = Breaks::default();
         lines.for_each(|line| breaks.add(line.trim()));
         breaks.lines()
     }
 
     /// Adds a line, on a new line if `is_new`; continues a word that is hyphenated at the end of the previous line.
-    pub(super) fn add(&self, text: &mut String, line: &str, is_new: bool) {
+    pub fn add(&self, text: &mut String, line: &str, is_new: bool) {
         match self.joint(text, line) {
             Joint::Word { hyphen } if is_new => {
                 if !hyphen {

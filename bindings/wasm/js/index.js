@@ -1,0 +1,5 @@
+// Loads the WebAssembly module over HTTP: browsers and bundlers.
+import load from "./gems.js";
+
+await load();
+export * from "./api.js";
