@@ -16,7 +16,7 @@ use super::layout::{Here, Page, choice_of_rights, form_to, rights, see_other, si
 use super::visitor::{Failure, Visitor, path, problem, with};
 use crate::api::{Amendment, AuditPage, Record, Report};
 use crate::error::ErrorCode;
-use crate::index::{Rights, Validity};
+use crate::index::{Rights, Standing, Validity};
 use crate::language::Language;
 use crate::report::{Texts, clean, report_part};
 
@@ -217,7 +217,19 @@ async fn history(visitor: &Visitor, record: &Record, library: &str, id: &str) ->
     let language = visitor.language();
     let of_book = [("library", library), ("book", id)];
     let asked = with("/v1/audit?limit=100", of_book);
-    let AuditPage { entries, next } = visitor.get(&asked).await?;
+    let AuditPage { mut entries, next } = visitor.get(&asked).await?;
+    if next.is_some() {
+        // The log is long. The record tells when some of its entries were written.
+        let Standing { disabled_since, note, amended, .. } = &record.standing;
+        let known = [Some(record.changed), *amended, *disabled_since, note.as_ref().map(|note| note.since)];
+        for since in known.into_iter().flatten() {
+            let asked = with("/v1/audit?limit=1", [("since", &since.to_string())]);
+            let AuditPage { entries: found, .. } = visitor.get(&with(&asked, of_book)).await?;
+            entries.extend(found);
+        }
+        entries.sort_by_key(|entry| entry.number);
+        entries.dedup_by_key(|entry| entry.number);
+    }
     let heads = [language.head_when(), language.c_who(), language.c_what(), language.c_details()];
     let rows = html! { @for entry in &entries { (audit::row(language, entry)) } };
     Ok(html! {

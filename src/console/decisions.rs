@@ -20,12 +20,18 @@ struct Wanted {
     #[serde(default)]
     day: String,
     #[serde(default)]
+    library: String,
+    #[serde(default)]
+    book: String,
+    #[serde(default)]
     from: String,
 }
 
 async fn list(visitor: Visitor, wanted: Query<Wanted>) -> Result<HttpResponse, Failure> {
     let language = visitor.language();
-    let asked = with("/v1/decisions?limit=100", [("day", &wanted.day), ("cursor", &wanted.from)]);
+    let Wanted { day, library, book, from } = &*wanted;
+    let sought = [("day", day.as_str()), ("library", library.trim()), ("book", book.trim())];
+    let asked = with(&with("/v1/decisions?limit=100", sought), [("cursor", from)]);
     let DecisionPage { decisions, next_cursor } = visitor.get(&asked).await?;
     let heads = [
         language.head_when(),
@@ -53,15 +59,16 @@ async fn list(visitor: Visitor, wanted: Query<Wanted>) -> Result<HttpResponse, F
         }
     };
     Ok(Page::new(Here::Decisions, language.c_decisions(), language.c_decisions_lead()).show(&visitor, &html! {
-        form method="get" class="row" {
-            label for="day" { (language.c_day()) }
-            input type="date" id="day" name="day" value=(wanted.day);
-            button type="submit" { (language.c_show()) }
+        form method="get" class="card search" {
+            div { label for="day" { (language.c_day()) } input type="date" id="day" name="day" value=(day); }
+            div { label for="library" { (language.c_library()) } input type="search" id="library" name="library" value=(library); }
+            div { label for="book" { (language.c_book()) } input type="search" id="book" name="book" value=(book); }
+            button type="submit" class="main" { (language.c_search()) }
         }
         @if decisions.is_empty() { p { (language.c_nothing_found()) } }
         @else { (table(&language.c_decisions(), &heads, &rows)) }
         @if let Some(next) = next_cursor {
-            p { a href=(with("/console/decisions", [("day", &wanted.day), ("from", &next)])) { (language.c_more()) } }
+            p { a href=(with(&with("/console/decisions", [("from", &next)]), sought)) { (language.c_more()) } }
         }
         (terms(language, [
             (language.c_term_filed(), language.c_term_filed_is()),

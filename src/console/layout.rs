@@ -1,5 +1,6 @@
 //! What all pages have: head, navigation, headers, and how problems, times and terms look.
 
+use actix_web::body::BoxBody;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{
     CACHE_CONTROL, CONTENT_LANGUAGE, CONTENT_SECURITY_POLICY, HeaderName, LOCATION, REFERRER_POLICY, VARY,
@@ -127,9 +128,15 @@ impl Page {
                 }
             }
         };
-        headers(HttpResponse::build(self.status), language)
-            .content_type("text/html; charset=utf-8")
-            .body(page.into_string())
+        let page = page.into_string();
+        let body = match visitor {
+            None => BoxBody::new(page),
+            Some(visitor) => match visitor.inside().body(page) {
+                Ok(body) => body,
+                Err(refused) => return problem(language, None, &refused),
+            },
+        };
+        headers(HttpResponse::build(self.status), language).content_type("text/html; charset=utf-8").body(body)
     }
 }
 

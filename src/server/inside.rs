@@ -18,6 +18,7 @@ use futures_util::future::LocalBoxFuture;
 use tokio::sync::OnceCell;
 
 pub(crate) use super::access::is_from_own_page;
+use super::outgoing::{Outgoing, PIECE};
 use super::problem::Problem;
 pub(crate) use super::requests::of_address;
 pub(crate) use super::turns::Client;
@@ -93,6 +94,16 @@ impl Inside {
             Ok(response) => response.into_parts().1,
             Err(error) => error.error_response(),
         }
+    }
+
+    /// The body of a page. A long one is sent in pieces, with the memory reserved for it.
+    pub(crate) fn body(&self, page: String) -> Result<BoxBody, Box<api::Problem>> {
+        if page.len() <= PIECE {
+            return Ok(BoxBody::new(page));
+        }
+        let mut room = self.state.memory.room();
+        room.grow(page.len()).map_err(told)?;
+        Ok(BoxBody::new(Outgoing::new(page.into_bytes(), room)))
     }
 
     /// Whether calls need no key.

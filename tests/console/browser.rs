@@ -24,9 +24,14 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const MOST: u64 = 100 << 20;
 const HIGHEST: f64 = 3_000.0;
 
-/// Says that a test is skipped, unless all are required.
+/// Says that a test is skipped for want of a program. Where all tests are required, that is a failure.
 pub fn skip(why: &str) {
     assert!(env::var_os("LAPIDARY_REQUIRE").is_none(), "{why}");
+    told_skipped(why);
+}
+
+/// Says that a test is skipped.
+pub fn told_skipped(why: &str) {
     // Written directly, because the test harness hides the output of tests that pass.
     let _ = writeln!(std::io::stderr(), "skipped: {why}");
 }

@@ -54,6 +54,7 @@ fn pages(web: &Web) -> Vec<String> {
         format!("/console/audit?library={id}&book={id}"),
         format!("/console/add?library={id}&rights={id}"),
         format!("/console/decisions?day={id}"),
+        format!("/console/decisions?library={id}&book={id}"),
         format!("/console/audit?since={id}"),
         format!("/console/statistics?of={id}"),
         format!("/console/{id}"),

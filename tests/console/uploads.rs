@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use crate::browser::{Browser, skip};
+use crate::browser::{Browser, told_skipped};
 use crate::common::{Folder, Server, prose};
 use crate::makers::MAKERS;
 
@@ -99,7 +99,7 @@ fn real_files_are_read() {
     let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/formats");
     // Chromium takes no paths with dots.
     let listed = fs::canonicalize(&shared).and_then(fs::read_dir);
-    let Ok(listed) = listed else { return skip(&format!("there are no files at {}", shared.display())) };
+    let Ok(listed) = listed else { return told_skipped(&format!("there are no files at {}", shared.display())) };
     let Some(browser) = Browser::start("en") else { return };
     let folder = Folder::new();
     let server = Server::start(&folder.data());
