@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Instant;
 
+use lapidary::index::{RocksStore, StoreError};
 use lapidary_gems::{Gem, WrittenGem};
 use redis::Connection as Node;
 use serde_json::json;
@@ -176,6 +177,11 @@ fn single_books(index: &Index<'_>, table: &mut Table) -> Outcome<()> {
     let Index { arguments, recipe, .. } = *index;
     let (primaries, replicas) = ACKNOWLEDGED_BY;
     let cluster = Cluster::start(primaries, replicas)?;
+    // A new catalogue would have other recipes.
+    let place = TempDir::new()?;
+    let empty = place.path().join("empty");
+    RocksStore::build(&empty, std::slice::from_ref(recipe), std::iter::empty::<Result<_, StoreError>>())?;
+    copy(&empty, &cluster.url)?;
     let server = Server::on_cluster(arguments, &cluster.url)?;
     tell(format_args!("single books, clients: {CLIENTS}"));
     let next = AtomicU32::new(0);
