@@ -1,5 +1,6 @@
 //! What becomes of a harvest's books: they are read and added, lost when the source no longer has them, and restored.
 
+use std::collections::HashMap;
 use std::mem;
 
 use jiff::Timestamp;
@@ -10,8 +11,9 @@ use url::Url;
 use super::frontier::{Known, Queued, Seen};
 use super::run::{Harvest, Watched};
 use super::source::Gone;
+use super::walk::is_guess;
 use super::web::{Found, Validators};
-use super::{Entry, HarvestError, Reason};
+use super::{Entry, HarvestError, Kind, Reason};
 use crate::api::{Amendment, Outcome};
 use crate::catalogue::{CatalogueError, Content, Gate, NewEntry};
 use crate::error::Classified as _;
@@ -37,8 +39,13 @@ impl Harvest<'_> {
             })
             .collect();
         let (mut entries, mut added) = (Vec::new(), Vec::new());
+        let mut texts = HashMap::new();
         for (book, read) in read {
             match read {
+                Ok(read) if self.is_twin(&book, &read.text, &mut texts, rows)? => {
+                    self.tally().unchanged += 1;
+                    rows.push(self.frontier.put_known(&Known { state: Seen::Page, ..book.known }));
+                }
                 Ok(read) => {
                     entries.push(self.entry(&book.queued.entry, read)?);
                     added.push(book);
@@ -57,6 +64,9 @@ impl Harvest<'_> {
                     let tally = self.tally();
                     *if unchanged { &mut tally.unchanged } else { &mut tally.added } += 1;
                     let Book { queued, mut known, found } = book;
+                    if is_guess(&queued.entry) {
+                        self.tried(true);
+                    }
                     let Validators { etag, modified } = found.validators;
                     known.added_as = Some((key.library, self.source.rights));
                     (known.id, known.version) = (Some(key.id.into()), queued.entry.version);
@@ -76,6 +86,34 @@ impl Harvest<'_> {
             (self.watch)(&Watched { tally, refused: None });
         }
         Ok(())
+    }
+
+    /// Whether another page of a site has the same text. `texts` has the addresses of this batch by the digests of their texts.
+    fn is_twin(
+        &mut self,
+        book: &Book,
+        text: &str,
+        texts: &mut HashMap<String, String>,
+        rows: &mut Vec<RowChange>,
+    ) -> Result<bool, HarvestError> {
+        if self.source.kind != Kind::Site || book.known.id.is_some() {
+            return Ok(false);
+        }
+        let digest = blake3::hash(text.as_bytes()).to_hex().to_string();
+        let address = &book.queued.entry.address;
+        let known = match texts.get(&digest) {
+            Some(of) => Some(of.clone()),
+            None => self.frontier.with_text(&digest)?,
+        };
+        if known.is_some_and(|of| of != *address) {
+            if is_guess(&book.queued.entry) {
+                self.tried(false);
+            }
+            return Ok(true);
+        }
+        rows.push(self.frontier.put_text(&digest, address));
+        texts.insert(digest, address.clone());
+        Ok(false)
     }
 
     fn entry(&self, entry: &Entry, read: Extracted) -> Result<NewEntry, HarvestError> {

@@ -126,4 +126,22 @@ impl Kind {
             Self::Site => site::entries(page),
         }
     }
+
+    /// Whether a page with a book is a copy of another page, which it lists.
+    pub(super) fn is_copy(self, page: &Page<'_>) -> bool {
+        self == Self::Site && site::is_copy(page)
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use serde_json::json;
+
+    use super::{Kind, Source};
+
+    /// A source for tests.
+    pub(in super::super) fn source(kind: Kind, address: &str) -> Source {
+        let source = json!({"kind": kind, "address": address, "library": "lib", "rights": "protected", "most": 100});
+        serde_json::from_value(source).expect("a source")
+    }
 }

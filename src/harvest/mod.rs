@@ -21,6 +21,7 @@ mod oai;
 mod opds;
 mod plan;
 mod refusals;
+mod robots;
 mod run;
 mod schedule;
 mod site;
@@ -29,6 +30,7 @@ mod source;
 mod sources;
 mod tally;
 mod trial;
+mod walk;
 mod web;
 
 pub use kind::Kind;
@@ -79,6 +81,8 @@ pub enum Mark {
     Gone,
     /// It is fetched although this run has seen it.
     Again,
+    /// Nothing lists it; it may not be there.
+    Guess,
 }
 
 impl Entry {

@@ -14,6 +14,7 @@ use super::frontier::{Frontier, Known, QueueRow, Queued, Run, Seen, State};
 use super::kind::Page;
 use super::plan::{drop_wanted, put_beat};
 use super::sources::{Sources as _, lease_of};
+use super::walk::{Walk, is_guess};
 use super::web::{Fetched, Found, Validators, Web};
 use super::{Entry, HarvestError, Kind, Mark, Reason, Source, Tally, oai};
 use crate::catalogue::{Editor, Leased};
@@ -149,7 +150,7 @@ impl<'c> Harvest<'c> {
         let first = self.source.kind.begin(&self.source, self.state.since.as_deref()).map_err(HarvestError::Input)?;
         self.state.run += 1;
         (self.state.listed, self.state.restarts) = (0, 0);
-        (self.state.incomplete, self.state.now) = (false, None);
+        (self.state.incomplete, self.state.now, self.state.walk) = (false, None, Walk::default());
         self.state.last = Some(Run { number: self.state.run, begun: Timestamp::now(), ..Run::default() });
         let mut rows = Vec::from_iter(self.state.run.checked_sub(RUNS).map(|old| self.frontier.drop_run(old)));
         self.consider(first, 0, &mut HashSet::new(), &mut rows)?;
@@ -160,7 +161,7 @@ impl<'c> Harvest<'c> {
         &mut self.state.last.get_or_insert_default().tally
     }
 
-    fn write(&mut self, mut rows: Vec<RowChange>) -> Result<(), HarvestError> {
+    pub(super) fn write(&mut self, mut rows: Vec<RowChange>) -> Result<(), HarvestError> {
         rows.extend(self.frontier.put_state(&self.state));
         if self.work.apply(self.editor, &rows)? { Ok(()) } else { Err(self.stopped()) }
     }
@@ -252,7 +253,12 @@ impl<'c> Harvest<'c> {
                     self.refuse(known, Reason::BadList, format!("a page that cannot be read: {why}"), rows);
                     return Ok(Done::Other);
                 }
-                if queued.entry.book {
+                if is_guess(&queued.entry) && found.address != queued.entry.address {
+                    self.refuse_entry(&queued, known, Reason::Missing, "it leads elsewhere".to_owned(), rows);
+                    return Ok(Done::Other);
+                }
+                if queued.entry.book && !self.is_copy(&found) {
+                    self.guess(&queued)?;
                     self.tally().fetched += 1;
                     return Ok(Done::Book(Box::new(Book { queued, known, found })));
                 }
@@ -317,7 +323,7 @@ impl<'c> Harvest<'c> {
     }
 
     /// Queues an entry, unless this run has seen it or it is known to be as it was.
-    fn consider(
+    pub(super) fn consider(
         &mut self,
         entry: Entry,
         depth: u32,

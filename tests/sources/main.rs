@@ -3,6 +3,8 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod served;
+mod sites;
+mod software;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
