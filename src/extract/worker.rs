@@ -1,14 +1,16 @@
 //! Readers in separate processes, so that whatever a file does to a parser affects only that file: no panic, endless
 //! loop, memory exhaustion or stack overflow reaches the caller.
 //!
-//! A process reads one file and exits. It sets its own limits before it sees the file. Only this part of the crate
-//! knows about these processes; [`super::read`] is the way to use them.
+//! A process reads one file and exits. Small files that one stranger sent together, such as pages of a site, can share a process: it
+//! takes longer to start one than to read them. If it dies, each of those that are left is read by its own. A process sets its own limits
+//! before it sees a file. Only this part of the crate knows about these processes; [`super::read`] is the way to use them.
 
 use std::io::{self, Read, Write};
 use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::slice;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, available_parallelism};
@@ -41,15 +43,25 @@ struct Pool {
     freed: Condvar,
 }
 
-/// The instructions sent to a worker before the file.
+/// The instructions sent to a worker before the files.
 #[derive(Serialize, Deserialize)]
 struct Order {
-    name: Option<String>,
-    encoding: Option<Encoding>,
+    files: Vec<Ordered>,
     limits: Limits,
 }
 
-/// A worker's response consists of frames: a length, a JSON head of that length, and the text of the book if it has one.
+/// A file that follows.
+#[derive(Serialize, Deserialize)]
+struct Ordered {
+    name: Option<String>,
+    encoding: Option<Encoding>,
+    length: u64,
+}
+
+/// A file as it was read: its books, or why there are none.
+type Reading = Result<Vec<Book>, ExtractError>;
+
+/// A worker's response to a file consists of frames: a length, a JSON head of that length, and the text of the book if it has one.
 #[derive(Serialize, Deserialize)]
 enum Frame {
     /// A book, and the length of its text, which follows.
@@ -74,7 +86,7 @@ pub fn isolate(program: PathBuf, patience: Duration) {
 }
 
 /// Reads a file in a worker.
-pub(super) fn read_apart(file: File, limits: Limits, charge: Charge<'_>) -> Result<Vec<Book>, ExtractError> {
+pub(super) fn read_apart(file: File, limits: Limits, charge: Charge<'_>) -> Reading {
     match POOL.get() {
         Some(pool) if !read::is_plain(&file) => pool.read(&file, limits, charge),
         _ => {
@@ -86,7 +98,24 @@ pub(super) fn read_apart(file: File, limits: Limits, charge: Charge<'_>) -> Resu
     }
 }
 
-fn read_here(file: File, limits: Limits) -> Result<Vec<Book>, ExtractError> {
+/// Reads small files in one worker. They must be of the same stranger.
+pub(super) fn read_together(files: Vec<File>, limits: Limits) -> Vec<Reading> {
+    let charge: Charge<'_> = &mut |_| Ok(());
+    let is_apart = |file: &File| !read::is_plain(file) && file.bytes.len() as u64 <= limits.input;
+    let Some(pool) = POOL.get() else {
+        return files.into_iter().map(|file| read_apart(file, limits, charge)).collect();
+    };
+    let (places, files): (Vec<bool>, Vec<File>) = files.into_iter().map(|file| (is_apart(&file), file)).unzip();
+    let (mut apart, mut others) = (Vec::new(), Vec::new());
+    for (file, is_apart) in files.into_iter().zip(&places) {
+        if *is_apart { &mut apart } else { &mut others }.push(file);
+    }
+    let mut apart = pool.read_together(&apart, limits, charge).into_iter();
+    let mut others = others.into_iter().map(|file| read_apart(file, limits, &mut |_| Ok(())));
+    places.into_iter().filter_map(|is_apart| if is_apart { apart.next() } else { others.next() }).collect()
+}
+
+fn read_here(file: File, limits: Limits) -> Reading {
     // A parser that panics leaves no state behind that is used again.
     catch_unwind(AssertUnwindSafe(|| read::read(file, limits))).unwrap_or_else(|_| Err(stopped("its reader crashed")))
 }
@@ -96,19 +125,51 @@ fn stopped(why: &str) -> ExtractError {
 }
 
 impl Pool {
-    fn read(&self, file: &File, limits: Limits, charge: Charge<'_>) -> Result<Vec<Book>, ExtractError> {
+    fn read(&self, file: &File, limits: Limits, charge: Charge<'_>) -> Reading {
         if file.bytes.len() as u64 > limits.input {
             return Err(Met { limit: Limit::Input, at: limits.input }.into());
         }
-        let busy = |why: String| ExtractError::Busy { why };
-        let _turn = Turn::take(self).ok_or_else(|| busy("too many other files are being read".to_owned()))?;
-        self.run(file, limits, charge)
-            .unwrap_or_else(|error| Err(busy(format!("no process could be started to read it: {error}"))))
+        let mut read = self.read_together(slice::from_ref(file), limits, charge);
+        read.pop().unwrap_or_else(|| Err(stopped("it was not read")))
     }
 
-    fn run(&self, file: &File, limits: Limits, charge: Charge<'_>) -> io::Result<Result<Vec<Book>, ExtractError>> {
-        let order = Order { name: file.name.clone(), encoding: file.encoding, limits };
-        let order = serde_json::to_vec(&order)?;
+    /// Reads files in one worker; after it died, in others.
+    fn read_together(&self, files: &[File], limits: Limits, charge: Charge<'_>) -> Vec<Reading> {
+        let busy = |why: String| ExtractError::Busy { why };
+        let mut read = Vec::with_capacity(files.len());
+        while read.len() < files.len() {
+            let left = &files[read.len()..];
+            let run = match Turn::take(self) {
+                Some(_turn) => self.run(left, limits, charge),
+                None => Ok((Vec::new(), Some(busy("too many other files are being read".to_owned())))),
+            };
+            let (some, end) = run.unwrap_or_else(|error| {
+                (Vec::new(), Some(busy(format!("no process could be started to read it: {error}"))))
+            });
+            read.extend(some);
+            match end {
+                None => {}
+                Some(end) if left.len() == 1 || matches!(end, ExtractError::Busy { .. }) => read.push(Err(end)),
+                // What is left is read one by one: only alone, what happens to a file is its own doing.
+                Some(_) => {
+                    let alone = files[read.len()..].iter().map(|file| self.read(file, limits, charge));
+                    read.extend(alone.collect::<Vec<_>>());
+                }
+            }
+        }
+        read
+    }
+
+    /// The first files as a worker reads them, and why it did not read the next one if it died.
+    fn run(
+        &self,
+        files: &[File],
+        limits: Limits,
+        charge: Charge<'_>,
+    ) -> io::Result<(Vec<Reading>, Option<ExtractError>)> {
+        let ordered =
+            |file: &File| Ordered { name: file.name.clone(), encoding: file.encoding, length: file.bytes.len() as u64 };
+        let order = serde_json::to_vec(&Order { files: files.iter().map(ordered).collect(), limits })?;
         let mut child = Command::new(&self.program)
             .arg(SUBCOMMAND)
             .env_clear()
@@ -117,7 +178,7 @@ impl Pool {
             .stderr(Stdio::piped())
             .spawn()?;
         let streams = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let (Some(stdin), Some(stdout), Some(stderr)) = streams else {
+        let (Some(stdin), Some(mut stdout), Some(stderr)) = streams else {
             return Err(io::Error::other("it has no streams"));
         };
         let child = &Mutex::new(child);
@@ -132,12 +193,23 @@ impl Pool {
             });
             let last_words = scope.spawn(|| last_words(stderr));
             // If a worker dies before it has read everything, its own error matters more.
-            let _ = send(stdin, &order, &file.bytes);
-            let heard = hear(stdout, limits, charge);
-            if !matches!(heard, Ok(Some(_))) {
+            let _ = send(stdin, &order, files);
+            let (mut read, mut refused) = (Vec::new(), false);
+            while read.len() < files.len() && !refused {
+                match hear(&mut stdout, limits, charge) {
+                    Ok(Some(reading)) => read.push(reading),
+                    Err(Heard::Refused(why)) => {
+                        refused = true;
+                        read.push(Err(why));
+                    }
+                    Ok(None) | Err(Heard::Nonsense) => break,
+                }
+            }
+            if refused || read.len() < files.len() {
                 // Its remaining output is of no use; if it has already ended, this has no effect.
                 let _ = lock(child).kill();
             }
+            drop(stdout);
             let status = loop {
                 // Blocking here would keep the lock from the watchdog.
                 match lock(child).try_wait()? {
@@ -148,11 +220,11 @@ impl Pool {
             drop(done);
             let late = watch.join().unwrap_or_default();
             let last_words = last_words.join().unwrap_or_default();
-            Ok(match heard {
-                Ok(Some(books)) if status.success() => Ok(books),
-                Err(Heard::Refused(why)) => Err(why),
-                _ => Err(obituary(status, late, &last_words, limits)),
-            })
+            if read.len() == files.len() && !refused && !status.success() {
+                read.pop();
+            }
+            let died = read.len() < files.len() && !refused;
+            Ok((read, died.then(|| obituary(status, late, &last_words, limits))))
         })
     }
 }
@@ -161,16 +233,16 @@ fn lock(child: &Mutex<Child>) -> MutexGuard<'_, Child> {
     child.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn send(mut stdin: impl Write, order: &[u8], bytes: &[u8]) -> io::Result<()> {
+fn send(mut stdin: impl Write, order: &[u8], files: &[File]) -> io::Result<()> {
     stdin.write_all(&(order.len() as u64).to_le_bytes())?;
     stdin.write_all(order)?;
-    stdin.write_all(bytes)?;
+    files.iter().try_for_each(|file| stdin.write_all(&file.bytes))?;
     stdin.flush()
 }
 
 /// Why a worker's response contains no books.
 enum Heard {
-    /// It gave a reason, or its response exceeds a limit.
+    /// Its response exceeds a limit.
     Refused(ExtractError),
     /// The response is malformed.
     Nonsense,
@@ -182,8 +254,8 @@ impl From<io::Error> for Heard {
     }
 }
 
-/// Reads a worker's response; `None` if it was cut short. Texts are read into memory that was charged for them.
-fn hear(mut answer: impl Read, limits: Limits, charge: Charge<'_>) -> Result<Option<Vec<Book>>, Heard> {
+/// Reads a worker's response to a file; `None` if it was cut short. Texts are read into memory that was charged for them.
+fn hear(mut answer: impl Read, limits: Limits, charge: Charge<'_>) -> Result<Option<Reading>, Heard> {
     let at = limits.unpacked.max(limits.input);
     let mut left = at;
     let mut books = Vec::new();
@@ -194,8 +266,8 @@ fn hear(mut answer: impl Read, limits: Limits, charge: Charge<'_>) -> Result<Opt
         }
         let head = exactly(&mut answer, Some(u64::from_le_bytes(length)).filter(|length| *length <= HEAD))?;
         match serde_json::from_slice(&head).map_err(|_| Heard::Nonsense)? {
-            Frame::End => return Ok(Some(books)),
-            Frame::Failed(why) => return Err(Heard::Refused(why)),
+            Frame::End => return Ok(Some(Ok(books))),
+            Frame::Failed(why) => return Ok(Some(Err(why))),
             Frame::Book(mut book, length) => {
                 let too_much = Heard::Refused(Met { limit: Limit::Unpacked, at }.into());
                 left = left.checked_sub(length).ok_or(too_much)?;
@@ -218,7 +290,7 @@ fn exactly(answer: &mut impl Read, length: Option<u64>) -> Result<Vec<u8>, Heard
 }
 
 /// Writes the result.
-fn say(answer: &mut impl Write, read: Result<Vec<Book>, ExtractError>) -> io::Result<()> {
+fn say(answer: &mut impl Write, read: Reading) -> io::Result<()> {
     let mut head = |frame: &Frame, text: &str| {
         let head = serde_json::to_vec(frame)?;
         answer.write_all(&(head.len() as u64).to_le_bytes())?;
@@ -298,7 +370,7 @@ impl Drop for Turn<'_> {
     }
 }
 
-/// The worker: reads an order and a file from standard input, and writes the result to standard output.
+/// The worker: reads an order and files from standard input, and writes the results to standard output.
 pub fn work() -> io::Result<()> {
     std::panic::set_hook(Box::new(|_| {}));
     let mut stdin = io::stdin().lock();
@@ -306,15 +378,23 @@ pub fn work() -> io::Result<()> {
     stdin.read_exact(&mut length)?;
     let mut order = Vec::new();
     (&mut stdin).take(u64::from_le_bytes(length)).read_to_end(&mut order)?;
-    let Order { name, encoding, limits } = serde_json::from_slice(&order)?;
+    let Order { files, limits } = serde_json::from_slice(&order)?;
     let answer = private_stdout()?;
     confine(limits)?;
-    let mut bytes = Vec::new();
-    stdin.read_to_end(&mut bytes)?;
-    let read = read_here(File { bytes: bytes.into(), name, encoding }, limits);
+    // All of them first: whoever sends them does not listen before.
+    let mut sent = Vec::new();
+    for Ordered { name, encoding, length } in files {
+        let mut bytes = Vec::new();
+        (&mut stdin).take(length).read_to_end(&mut bytes)?;
+        sent.push(File { bytes: bytes.into(), name, encoding });
+    }
     let mut answer = io::BufWriter::new(answer);
-    say(&mut answer, read)?;
-    answer.flush()
+    for file in sent {
+        say(&mut answer, read_here(file, limits))?;
+        // What was read counts, even if the next file is the end of this process.
+        answer.flush()?;
+    }
+    Ok(())
 }
 
 /// Reserves standard output for the response: anything that a parser prints goes to standard error.

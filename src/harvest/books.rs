@@ -31,11 +31,11 @@ impl Harvest<'_> {
     /// Reads books on all processors and adds them together.
     pub(super) fn add(&mut self, books: Vec<Book>, rows: &mut Vec<RowChange>) -> Result<(), HarvestError> {
         let limits = self.limits;
-        let read: Vec<_> = books
+        let read: Vec<_> = together(books)
             .into_par_iter()
-            .map(|mut book| {
-                let file = file(&mut book.found);
-                (book, extract::read_one(file, limits))
+            .flat_map_iter(|mut books| {
+                let files = books.iter_mut().map(|book| file(&mut book.found)).collect();
+                books.into_iter().zip(extract::read_each(files, limits))
             })
             .collect();
         let (mut entries, mut added) = (Vec::new(), Vec::new());
@@ -171,6 +171,24 @@ impl Harvest<'_> {
         }
         Ok(())
     }
+}
+
+/// Books in groups, each of which is read by one process: few, and small together, so that all processors have something to do.
+fn together(books: Vec<Book>) -> Vec<Vec<Book>> {
+    const MANY: usize = 16;
+    const LARGE: usize = 512 << 10;
+    let (mut groups, mut bytes) = (Vec::<Vec<Book>>::new(), 0);
+    for book in books {
+        bytes += book.found.bytes.len();
+        match groups.last_mut() {
+            Some(group) if group.len() < MANY && bytes <= LARGE => group.push(book),
+            _ => {
+                bytes = book.found.bytes.len();
+                groups.push(vec![book]);
+            }
+        }
+    }
+    groups
 }
 
 /// The file of a book that was fetched. Its name and encoding are those that the server says.

@@ -143,6 +143,10 @@ impl Web {
                 status if is_temporary(status) => {
                     return Fetched::Failed(format!("the server answers {status}"), retry_after(&answer));
                 }
+                status @ StatusCode::UNAUTHORIZED => {
+                    let why = format!("the server answers {status}: give it credentials (--credentials)");
+                    return Fetched::Refused(Reason::Status, why);
+                }
                 status => return Fetched::Refused(Reason::Status, format!("the server answers {status}")),
             }
         }

@@ -2,6 +2,8 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../common/makers.rs"]
+mod makers;
 mod served;
 mod sites;
 mod software;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::common::prose;
+use super::makers::overflows_the_stack;
 use super::{Answer, Harvest, Site, found, ids};
 
 fn page(head: &str, number: u64, links: &str) -> Answer {
@@ -71,4 +72,17 @@ fn a_server_of_ones_own_need_not_be_asked_for_leave() {
     let harvest = Harvest::new("site", &address, "--allow-private --ignore-robots");
     assert_eq!(harvest.run(), (1, 1, 0, 0));
     assert_eq!(harvest.ids(), ids([&address]));
+}
+
+#[test]
+fn a_page_that_kills_its_reader_takes_no_other_along() {
+    let site = Site::new();
+    let links: Vec<String> = (0..9).map(|number| format!("<a href='/book/{number}'>{number}</a>")).collect();
+    site.set("/", page("", 50, &links.concat()));
+    (0..9).for_each(|number| site.set(&format!("/book/{number}"), page("", number, "")));
+    site.set("/book/4", found(overflows_the_stack()));
+    let harvest = Harvest::new("site", &format!("{}/", site.url), "--allow-private --contains book/");
+    assert_eq!(harvest.run(), (9, 8, 0, 1));
+    assert_eq!(harvest.ids().len(), 8);
+    assert!(harvest.summary()["errors"].to_string().contains("overflowed its stack"), "{}", harvest.summary());
 }
