@@ -5,6 +5,7 @@ use redis::{Cmd, FromRedisValue, Script, ToRedisArgs, Value};
 use super::keys::slot;
 
 /// A command for the node that has a key.
+#[derive(Clone)]
 pub(super) struct Command {
     pub(super) key: Vec<u8>,
     pub(super) slot: u16,

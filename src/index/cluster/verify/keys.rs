@@ -6,8 +6,11 @@ use super::super::command::Command;
 use super::super::error::answer;
 use super::super::keys::{Name, split};
 use super::doubt::Doubt;
-use super::{BOOKS, Check, Reference, is_there};
+use super::{Check, PAGE, Reference, is_there};
 use crate::index::{BookNo, StoreError};
+
+/// Number of keys read at a time that name books. Some name a 256th of a library.
+const LISTS: usize = 64;
 
 impl Check<'_> {
     pub(super) fn all_keys(&mut self) -> Result<(), StoreError> {
@@ -17,51 +20,59 @@ impl Check<'_> {
     }
 
     fn page(&mut self, page: Vec<Vec<u8>>) -> Result<(), StoreError> {
-        let mut buckets = Vec::new();
+        let (mut buckets, mut present, mut referring) = (Vec::new(), Vec::new(), Vec::new());
         for key in page {
             match self.shared.keys.read(&key) {
                 Some(Name::Bucket(..)) => buckets.push(key),
-                Some(Name::Digest(_)) => self.referring(&key, Command::bare("HKEYS", &key))?,
+                Some(Name::Digest(_)) => referring.push((Command::bare("HKEYS", &key), key)),
                 Some(Name::Shard(_, name)) if name.starts_with("ids:") || name.starts_with("t:") => {
-                    let all = Command::new("ZRANGE", &key, &["0", "-1"][..]);
-                    self.referring(&key, all)?;
+                    referring.push((Command::new("ZRANGE", &key, &["0", "-1"][..]), key));
                 }
-                Some(Name::Book(state, book)) => self.state(state, book, key)?,
+                Some(Name::Book('b', book)) => present.push(book),
+                // The state before or after a change.
+                Some(Name::Book(_, book)) => self.doubts.push(Doubt::LeftOver(book, key)),
                 Some(Name::Shard(..) | Name::Meta(_) | Name::Usage) => {}
                 None => self.faults.add(format!("there is an unknown key {}", String::from_utf8_lossy(&key))),
             }
+        }
+        self.listed(&present)?;
+        for some in referring.chunks(LISTS) {
+            self.referring(some)?;
+            self.step(0)?;
         }
         self.step(0)?;
         self.buckets(&buckets)
     }
 
-    /// Looks at a state of a book.
-    fn state(&mut self, state: char, book: BookNo, key: Vec<u8>) -> Result<(), StoreError> {
-        if state != 'b' {
-            self.doubts.push(Doubt::LeftOver(book, key));
-            return Ok(());
-        }
-        let (shard, number) = split(book);
-        let lookup = Command::new("ZSCORE", &self.shared.keys.shard(shard, "books"), number);
-        if !is_there(&self.shared.read_one(lookup)?) {
-            self.doubts.push(Doubt::Unlisted(book));
-        }
+    /// Looks whether books are listed.
+    fn listed(&mut self, books: &[BookNo]) -> Result<(), StoreError> {
+        let lookup = |book: &BookNo| {
+            let (shard, number) = split(*book);
+            Command::new("ZSCORE", &self.shared.keys.shard(shard, "books"), number)
+        };
+        let found = self.shared.client.read(&books.iter().map(lookup).collect::<Vec<_>>())?;
+        let unlisted = books.iter().zip(found).filter(|(_, found)| !is_there(found));
+        self.doubts.extend(unlisted.map(|(book, _)| Doubt::Unlisted(*book)));
         Ok(())
     }
 
-    /// Looks whether the books that a key names need that.
-    fn referring(&mut self, key: &[u8], members: Command) -> Result<(), StoreError> {
-        let members: Vec<Vec<u8>> = answer(self.shared.address(), self.shared.read_one(members)?)?;
+    /// Looks whether the books that keys name need that.
+    fn referring(&mut self, keys: &[(Command, Vec<u8>)]) -> Result<(), StoreError> {
+        let reads: Vec<Command> = keys.iter().map(|(read, _)| read.clone()).collect();
         let mut books: BTreeMap<BookNo, BTreeSet<Reference>> = BTreeMap::new();
-        for member in members {
-            // All of them end with the number of the book.
-            match member.last_chunk().map(|book| BookNo(u32::from_be_bytes(*book))) {
-                Some(book) => drop(books.entry(book).or_default().insert((key.to_vec(), member))),
-                None => self.faults.add(format!("{} has an entry that cannot be read", String::from_utf8_lossy(key))),
+        for ((_, key), members) in keys.iter().zip(self.shared.client.read(&reads)?) {
+            for member in answer::<Vec<Vec<u8>>>(self.shared.address(), members)? {
+                // All of them end with the number of the book.
+                let Some(book) = member.last_chunk().map(|book| BookNo(u32::from_be_bytes(*book))) else {
+                    let key = String::from_utf8_lossy(key);
+                    self.faults.add(format!("{key} has an entry that cannot be read"));
+                    continue;
+                };
+                books.entry(book).or_default().insert((key.clone(), member));
             }
         }
         let numbers: Vec<BookNo> = books.keys().copied().collect();
-        for some in numbers.chunks(BOOKS) {
+        for some in numbers.chunks(PAGE) {
             let read = self.records(some)?;
             for (number, book) in some.iter().zip(read) {
                 for reference in books.remove(number).unwrap_or_default() {

@@ -59,6 +59,8 @@ struct Check<'a> {
     to_read: u64,
     faults: Faults,
     doubts: Vec<Doubt>,
+    /// What should refer to books, and is not looked up yet.
+    references: Vec<(BookNo, Reference)>,
     groups: Vec<Group>,
     sums: Sums,
     /// What is confirmed to be wrong: what books lack, and what refers to them and should not.
@@ -93,6 +95,7 @@ impl<'a> Check<'a> {
             to_read: 0,
             faults: Faults::default(),
             doubts: Vec::new(),
+            references: Vec::new(),
             groups: lists::groups(),
             sums: Sums::default(),
             wrong: BTreeMap::new(),
@@ -102,6 +105,7 @@ impl<'a> Check<'a> {
         check.to_read = 2 * books;
         let before = shared.last_audited()?;
         check.each_book(Self::book)?;
+        check.look_up()?;
         check.totals(before)?;
         check.all_keys()?;
         check.postings()?;
@@ -228,11 +232,18 @@ impl<'a> Check<'a> {
         self.sums.touch(library, record.changed);
         let postings = self.postings_of(book)?;
         lists::count(&mut self.groups, &postings);
-        let references: Vec<Reference> = self.references(library, book).into_iter().collect();
-        let lookups: Vec<Command> = references.iter().map(lookup).collect();
-        for (reference, found) in references.into_iter().zip(self.shared.client.read(&lookups)?) {
+        let references = self.references(library, book).into_iter().map(|reference| (*number, reference));
+        self.references.extend(references);
+        if self.references.len() < PAGE { Ok(()) } else { self.look_up() }
+    }
+
+    /// Looks up what should refer to the books that were read.
+    fn look_up(&mut self) -> Result<(), StoreError> {
+        let references = std::mem::take(&mut self.references);
+        let lookups: Vec<Command> = references.iter().map(|(_, reference)| lookup(reference)).collect();
+        for ((book, reference), found) in references.into_iter().zip(self.shared.client.read(&lookups)?) {
             if !is_there(&found) {
-                self.doubts.push(Doubt::Reference { book: *number, reference });
+                self.doubts.push(Doubt::Reference { book, reference });
             }
         }
         Ok(())
