@@ -100,6 +100,8 @@ class Data(oai_repo.DataInterface):
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    # Head and body in one packet. Otherwise the second waits for the client, which waits for it.
+    wbufsize = -1
 
     def do_GET(self):
         url = urlsplit(self.path)

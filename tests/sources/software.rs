@@ -20,9 +20,15 @@ impl Drop for Program {
     }
 }
 
+/// Says that a test is skipped; where none may be (`LAPIDARY_REQUIRE`), it fails.
 fn skipped(why: &str) {
+    assert!(!is_required(), "{why}");
     // Written directly, because the test harness hides the output of tests that pass.
     let _ = writeln!(std::io::stderr(), "skipped: {why}");
+}
+
+fn is_required() -> bool {
+    std::env::var_os("LAPIDARY_REQUIRE").is_some()
 }
 
 /// A port that nobody listens on. Programs that choose one themselves are better.
@@ -101,7 +107,12 @@ fn calibre_serves_its_library() {
 
 #[test]
 fn a_repository_of_5000_records() {
-    let python = std::env::var("LAPIDARY_OAI_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let installed = || {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/repository");
+        let printed = is_required().then(|| Command::new(script).output().expect("it runs").stdout);
+        String::from_utf8(printed.unwrap_or_else(|| b"python3".to_vec())).expect("a path").trim().to_owned()
+    };
+    let python = std::env::var("LAPIDARY_OAI_PYTHON").unwrap_or_else(|_| installed());
     let has = Command::new(&python).args(["-c", "import oai_repo"]).output();
     if !has.is_ok_and(|has| has.status.success()) {
         return skipped("there is no Python with oai_repo: export LAPIDARY_OAI_PYTHON=$(scripts/repository)");
