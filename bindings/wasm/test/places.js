@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 
-const root = process.env.LAPIDARY_SOURCES;
+const root = process.env.CHECKOUT;
 export const corpus = `${root}/../shared/corpus`;
 
 /** Reads a file of the golden folder or of the corpus. */

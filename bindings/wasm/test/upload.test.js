@@ -53,7 +53,7 @@ before(async () => {
       return true;
     }
     const [, of, name] = /^\/(lapidary-gems\/)?([a-z_]+\.[a-z]+)$/.exec(path) ?? [];
-    if (name) return readFile(of ? `${modules}/${name}` : `${process.env.LAPIDARY_SOURCES}/examples/${name}`);
+    if (name) return readFile(of ? `${modules}/${name}` : `${process.env.CHECKOUT}/examples/${name}`);
   });
   browser = await chromium();
 });
