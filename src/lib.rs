@@ -47,6 +47,8 @@
 mod addresses;
 pub mod api;
 pub mod catalogue;
+mod console;
+pub mod demo;
 pub mod description;
 pub mod duplicates;
 pub mod error;

@@ -72,6 +72,7 @@ fn each_role_may_do_its_own() {
         json!({ "kind": "feed", "address": address, "library": library, "rights": "free", "contact": "me@books.invalid" })
     };
     let table = [
+        ("GET", "/", Value::Null, [200, 200, 200, 200, 200]),
         ("GET", "/healthz", Value::Null, [200, 200, 200, 200, 200]),
         ("GET", "/readyz", Value::Null, [200, 200, 200, 200, 200]),
         ("GET", "/metrics", Value::Null, [401, 200, 200, 200, 200]),
@@ -110,6 +111,9 @@ fn each_role_may_do_its_own() {
         ("DELETE", "/v1/sources/s", Value::Null, [401, 403, 403, 204, 404]),
         ("GET", "/v1/libraries", Value::Null, [401, 403, 403, 403, 200]),
         ("GET", "/v1/stats", Value::Null, [401, 403, 403, 403, 200]),
+        ("GET", "/v1/history", Value::Null, [401, 403, 403, 403, 200]),
+        ("GET", "/v1/libraries/mine/matches/one", Value::Null, [401, 403, 403, 403, 200]),
+        ("GET", "/v1/audit?library=mine", Value::Null, [401, 403, 403, 403, 200]),
         ("GET", "/v1/doctor", Value::Null, [401, 403, 403, 403, 200]),
         ("GET", "/v1/jobs", Value::Null, [401, 403, 403, 403, 200]),
         ("POST", "/v1/jobs", json!({ "kind": "verify" }), [401, 403, 403, 403, 202]),

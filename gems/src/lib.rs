@@ -33,7 +33,7 @@
 //! }
 //! ```
 //!
-//! Lapidary computes the gems of `hardened` and `hardened-fine` from the [`clean`] text: see [`Recipe::reads_clean`].
+//! Lapidary computes the gems of `hardened` and `hardened-fine` from the [clean] text: see [`Recipe::reads_clean`].
 //!
 //! # What two texts have in common
 //!

@@ -34,7 +34,7 @@ pub use jobs::{
 };
 pub use keys::{Key, Keys, MadeKey, NewKey, Rotation};
 pub use problem::Problem;
-pub use server::{Health, Imported};
+pub use server::{Health, History, Imported, Index, Period, Sample};
 pub use sources::{
     Source, SourceChange, SourceDefinition, SourceError, SourceErrors, SourceItem, SourceRun, SourceRuns, SourceState,
     SourceTest, Sources,

@@ -1,5 +1,8 @@
 //! The server itself: whether it is up, and the transfer of whole catalogues.
 
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -18,9 +21,85 @@ impl Health {
     }
 }
 
+/// What there is on a server, for programs that know only its address.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Index {
+    /// `lapidary`.
+    pub name: String,
+    /// The version of the program.
+    pub version: String,
+    /// Where things are, by what they are.
+    #[schema(example = json!({ "check": "/v1/checks", "description": "/openapi.json", "manual": "/docs/" }))]
+    pub links: BTreeMap<String, String>,
+}
+
+impl Index {
+    /// Of this program.
+    #[must_use]
+    pub fn new(has_console: bool) -> Self {
+        let links = [
+            ("check", "/v1/checks"),
+            ("libraries", "/v1/libraries"),
+            ("books", "/v1/books"),
+            ("decisions", "/v1/decisions"),
+            ("jobs", "/v1/jobs"),
+            ("stats", "/v1/stats"),
+            ("description", "/openapi.json"),
+            ("manual", "/docs/"),
+            ("health", "/healthz"),
+            ("readiness", "/readyz"),
+            ("metrics", "/metrics"),
+        ];
+        let console = has_console.then_some(("console", "/console/"));
+        let links = links.into_iter().chain(console).map(|(name, path)| (name.to_owned(), path.to_owned()));
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        Self { name: env!("CARGO_PKG_NAME").to_owned(), version, links: links.collect() }
+    }
+}
+
 /// The result of an import.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Imported {
     /// The number of books imported.
     pub books: u64,
+}
+
+/// Which figures over time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Period {
+    /// Of the last hour.
+    Hour,
+    /// Of the last week.
+    Week,
+}
+
+/// Figures over time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct History {
+    /// The length of an interval.
+    pub every_seconds: u32,
+    /// The intervals, the oldest first. Those while the machine slept are missing.
+    pub samples: Vec<Sample>,
+}
+
+/// Figures of an interval.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Sample {
+    /// Its end.
+    pub at: Timestamp,
+    /// Number of checks, by verdict.
+    pub checks: BTreeMap<String, u64>,
+    /// Half of the checks took at most this long, in milliseconds. Absent if there were none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub median_ms: Option<f64>,
+    /// 99 of 100 checks took at most this long, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p99_ms: Option<f64>,
+    /// Number of books at its end.
+    pub books: u64,
+    /// Size of all files in bytes; 0 if the store's engine does not know.
+    pub disk_bytes: u64,
+    /// Memory of the process in bytes; 0 if the system does not tell.
+    pub memory_bytes: u64,
 }

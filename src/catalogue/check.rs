@@ -94,12 +94,25 @@ impl Catalogue {
         checking.matches()
     }
 
+    /// Checks a stored book against all others, with spans. Returns `None` if there is no such book, and a report without
+    /// matches if it has no gems of the recipes that a check uses.
+    pub fn matches_of(&self, key: &BookKey) -> Result<Option<Report>, CatalogueError> {
+        let snapshot = self.store.snapshot();
+        let Some(number) = snapshot.find(key)? else { return Ok(None) };
+        let Some(record) = snapshot.fetch(&[number])?.pop().flatten() else { return Ok(None) };
+        match self.check_book(&*snapshot, number, &record, &CheckOptions { detail: true, ..CheckOptions::default() })? {
+            Some(report) => Ok(Some(report)),
+            None => self.check(&Query::Gems(Vec::new()), &CheckOptions::default()).map(Some),
+        }
+    }
+
     /// Checks a stored book against all others. Returns `None` if it has no gems of the recipes that a check uses.
     pub(super) fn check_book(
         &self,
         snapshot: &dyn Snapshot,
         book: BookNo,
         record: &Record,
+        options: &CheckOptions,
     ) -> Result<Option<Report>, CatalogueError> {
         let recipes = reaching_all(snapshot, snapshot.recipes())?;
         let mut asked = Vec::with_capacity(recipes.len());
@@ -121,7 +134,7 @@ impl Catalogue {
             day: today(),
             is_left_out: &|number, _| number == book,
         };
-        checking.report(&CheckOptions::default()).map(Some)
+        checking.report(options).map(Some)
     }
 
     /// A query in several recipes, with their rules.

@@ -141,9 +141,10 @@ impl Catalogue {
         Ok(known.is_empty() && !known.had_any)
     }
 
-    /// Whether the key with this id is valid now.
-    pub fn is_good_key(&self, id: &str) -> Result<bool, CatalogueError> {
-        Ok(self.kept_keys()?.get(id).is_some_and(|kept| !kept.key.has_expired()))
+    /// The key with this id, if it is valid now.
+    pub fn good_key(&self, id: &str) -> Result<Option<Arc<Key>>, CatalogueError> {
+        let kept = self.kept_keys()?;
+        Ok(kept.get(id).map(|kept| &kept.key).filter(|key| !key.has_expired()).cloned())
     }
 
     /// Finds the key of a secret.

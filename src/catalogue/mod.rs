@@ -69,7 +69,7 @@ use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 use uuid::Uuid;
 
-use crate::api::{AuditPage, Page, RecipeStats, Stats};
+use crate::api::{AuditEntry, AuditPage, Page, RecipeStats, Stats};
 use crate::index::{
     Administration, AuditFrom, BookId, BookKey, ClusterAddress, ClusterStore, ClusterVitals, Library, LibrarySummary,
     Record, RocksStore, Snapshot, Store, StoreError, UNWATCHED, Vitals,
@@ -83,6 +83,9 @@ const COMPACTION: &str = "compaction";
 const VERIFICATION: &str = "verification";
 /// Number of records fetched at a time while filling a page.
 const READ_AT_ONCE: usize = 100;
+/// How much of the audit log is read for those entries of it that are about some books.
+const AUDIT_PAGES: usize = 50;
+const AUDIT_PAGE: usize = 1_000;
 
 /// A catalogue of books: a store, plus any changes to the rule that checks use. It can be used from any number of
 /// threads at once.
@@ -350,6 +353,37 @@ impl Catalogue {
         entries.truncate(limit);
         let next = entries.last().filter(|_| more).map(|entry| entry.number);
         Ok(AuditPage { entries: entries.into_iter().map(Into::into).collect(), next })
+    }
+
+    /// Returns a page of the entries of the audit log about the books of a library, or about one book of it: up to `limit`
+    /// entries, of the next 50,000 of the log.
+    pub fn audit_of(
+        &self,
+        mut from: AuditFrom,
+        library: &str,
+        book: Option<&str>,
+        limit: usize,
+    ) -> Result<AuditPage, CatalogueError> {
+        let is_meant = |entry: &AuditEntry| {
+            let about = entry.action.book();
+            about.is_some_and(|about| about.library == library && book.is_none_or(|book| about.id == book))
+        };
+        let mut found = Vec::new();
+        let mut next = None;
+        for _ in 0..AUDIT_PAGES {
+            let page = self.audit(from, AUDIT_PAGE)?;
+            next = page.next;
+            for entry in page.entries.into_iter().filter(is_meant) {
+                found.push(entry);
+                if found.len() == limit {
+                    next = found.last().map(|entry| entry.number);
+                    return Ok(AuditPage { entries: found, next });
+                }
+            }
+            let Some(last) = next else { break };
+            from = AuditFrom::Behind(last);
+        }
+        Ok(AuditPage { entries: found, next })
     }
 
     /// Reads everything and returns the inconsistencies found, one sentence each.

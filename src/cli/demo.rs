@@ -1,9 +1,5 @@
 //! `lapidary demo`: demonstrates Lapidary on a small made-up shelf.
 
-mod disguise;
-mod shelf;
-mod story;
-
 use std::collections::HashSet;
 use std::env;
 use std::ffi::OsStr;
@@ -15,19 +11,13 @@ use console::{Alignment, Style, pad_str};
 use lapidary::api::Report;
 use lapidary::catalogue::{Catalogue, CatalogueError, CheckOptions, Content, NewEntry, Query};
 use lapidary::count::grouped;
+use lapidary::demo::{Forgery, LIBRARY, SHELF, STRANGER, Setting, VICTIM};
 use lapidary::description::Description;
 use lapidary::index::{Actor, BookKey, Record};
 use lapidary::language::Language;
 use lapidary::report::{Page, clean, style, wrap};
 use lapidary::shell::quoted;
 
-use self::disguise::{Forgery, disguise};
-use self::shelf::{SHELF, STRANGER, Setting, VICTIM};
-
-/// The library of the shelf.
-const LIBRARY: &str = "demo";
-/// The line width of the books.
-const COLUMNS: usize = 72;
 /// How many lines of the original and the copy to show.
 const SAMPLE_LINES: usize = 6;
 /// The indentation of lists, the width of a book's rights and gems, and the column separator.
@@ -81,15 +71,14 @@ impl<'o, W: Write> Demo<'o, W> {
     fn show(&mut self, folder: &Path) -> Result<(), DemoError> {
         let catalogue = Catalogue::open_or_create(folder)?;
         self.fill(&catalogue)?;
-        let victim = VICTIM.story();
-        let copy = disguise(VICTIM, &victim);
-        self.introduce(&copy, &victim.text(COLUMNS))?;
+        let copy = VICTIM.disguised();
+        self.introduce(&copy, &VICTIM.text())?;
         self.page.gap()?;
         self.head("Does the catalogue find the copy?")?;
         self.check(&catalogue, "midnight.txt", copy.text)?;
         self.page.gap()?;
         self.head(&format!("And \"{}\", which is on no shelf?", STRANGER.title))?;
-        self.check(&catalogue, "weathervane.txt", STRANGER.story().text(COLUMNS))?;
+        self.check(&catalogue, "weathervane.txt", STRANGER.text())?;
         Ok(self.invite()?)
     }
 
@@ -207,7 +196,7 @@ fn entry(book: &Setting) -> Result<NewEntry, CatalogueError> {
         language: Some(book.language.tag.to_owned()),
         identifiers: Vec::new(),
     };
-    Ok(NewEntry { description, ..NewEntry::new(key, book.rights, Content::text(book.story().text(COLUMNS))) })
+    Ok(NewEntry { description, ..NewEntry::new(key, book.rights, Content::text(book.text())) })
 }
 
 /// Formats a duration in milliseconds.
@@ -230,11 +219,10 @@ fn command(exe: &Path, search: Option<&OsStr>) -> String {
 mod tests {
     use std::path::Path;
 
-    use super::disguise::disguise;
-    use super::shelf::{SHELF, STRANGER, VICTIM};
-    use super::{COLUMNS, Demo, command};
+    use super::{Demo, command};
     use lapidary::api::Report;
     use lapidary::catalogue::Catalogue;
+    use lapidary::demo::{SHELF, STRANGER, VICTIM};
     use lapidary::index::Rights;
     use lapidary::matching::Relation;
 
@@ -250,7 +238,7 @@ mod tests {
 
     #[test]
     fn disguised_copies_are_found() {
-        let copies = SHELF.iter().map(|book| disguise(book, &book.story()).text).collect();
+        let copies = SHELF.iter().map(|book| book.disguised().text).collect();
         for (book, report) in SHELF.iter().zip(checked(copies)) {
             // The two Russian stories have many phrases in common.
             assert!(report.total == 1 || book.language.tag == "ru", "{}: one match, not {report:?}", book.id);
@@ -265,7 +253,7 @@ mod tests {
     #[test]
     fn a_disguise_hides_every_line() {
         for book in &SHELF {
-            let (original, copy) = (book.story().text(COLUMNS), disguise(book, &book.story()).text);
+            let (original, copy) = (book.text(), book.disguised().text);
             let kept = copy.lines().filter(|line| !line.is_empty() && original.contains(line)).count();
             assert!(kept * 50 < copy.lines().count(), "{}: {kept} lines are still there", book.id);
         }
@@ -273,7 +261,7 @@ mod tests {
 
     #[test]
     fn a_stranger_finds_nothing() {
-        let [report] = checked(vec![STRANGER.story().text(COLUMNS)]).try_into().expect("one");
+        let [report] = checked(vec![STRANGER.text()]).try_into().expect("one");
         assert_eq!((report.verdict, report.total), (Rights::Unknown, 0));
         assert!(report.gems > 0);
     }

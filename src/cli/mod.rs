@@ -47,6 +47,7 @@ use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 use lapidary::extract::{isolate, worker};
+use lapidary::harvest::read_page;
 
 use self::failure::{Failure, Status};
 
@@ -98,7 +99,7 @@ enum Commands {
     Evaluate(evaluate::Evaluate),
     /// Run a demo on a small made-up shelf
     Demo,
-    /// Read one file for another `lapidary` process
+    /// Read files for another `lapidary` process
     #[command(name = worker::SUBCOMMAND, hide = true)]
     ExtractWorker,
 }
@@ -108,7 +109,7 @@ impl Command {
     #[must_use]
     pub fn run(self) -> ExitCode {
         if matches!(self.command, Commands::ExtractWorker) {
-            return if worker::work().is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+            return if worker::work(read_page).is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
         }
         // A person at a terminal waits. A client of a server is told to retry.
         isolate_readers(if matches!(self.command, Commands::Serve(_)) { BUSY } else { Duration::MAX });

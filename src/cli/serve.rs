@@ -33,6 +33,9 @@ pub(super) struct Serve {
     /// Print the effective settings, including defaults, or what is wrong with them, and exit
     #[arg(long)]
     check_config: bool,
+    /// Open the web console in a browser of this machine, signed in as an administrator. Only on a loopback address
+    #[arg(long, conflicts_with = "no_console")]
+    open: bool,
     #[command(flatten)]
     options: Options,
     #[command(flatten)]
@@ -101,6 +104,9 @@ struct Options {
     /// Allow webhooks to private addresses, such as this machine's and its network's
     #[arg(long, value_name = "BOOL", env = "LAPIDARY_PRIVATE_WEBHOOKS", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     private_webhooks: Option<bool>,
+    /// Serve no web console
+    #[arg(long, value_name = "BOOL", env = "LAPIDARY_NO_CONSOLE", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    no_console: Option<bool>,
     /// How many sources to fetch at once; with 0, this server fetches none [default: 8]
     #[arg(long, value_name = "N", env = "LAPIDARY_SOURCES")]
     sources: Option<usize>,
@@ -119,7 +125,12 @@ impl Serve {
                 return Err(failure);
             }
         };
-        let settings = options.settings();
+        if self.open && options.no_console == Some(true) {
+            return Err(Failure::Input(
+                "the settings: --open needs the console, which 'no-console' turns off".to_owned(),
+            ));
+        }
+        let settings = Settings { open: self.open, ..options.settings() };
         if self.check_config {
             let wrong = |error: CertificateError| Failure::Input(error.to_string());
             settings.tls.as_ref().map_or(Ok(()), CertificateFiles::verify).map_err(wrong)?;
@@ -152,7 +163,9 @@ impl Serve {
         match server::run(open, settings) {
             Ok(()) => Ok(Status::Done),
             Err(ServerError::Catalogue(error)) => Err(error.into()),
-            Err(error @ (ServerError::Open(_) | ServerError::Certificate(_))) => Err(Failure::Input(error.to_string())),
+            Err(error @ (ServerError::Open(_) | ServerError::OpenToOthers(_) | ServerError::Certificate(_))) => {
+                Err(Failure::Input(error.to_string()))
+            }
             Err(error) => Err(Failure::Failed(error.to_string())),
         }
     }
@@ -240,6 +253,8 @@ impl Options {
             min_free: self.min_free.map_or(default.min_free, |size| size.0),
             sources: self.sources.unwrap_or(default.sources),
             limits: self.limits.limits(),
+            console: !self.no_console.unwrap_or_default(),
+            open: false,
         }
     }
 
@@ -260,6 +275,7 @@ impl Options {
             slow: Some(settings.slow.as_secs_f64()),
             min_free: Some(Size(settings.min_free)),
             private_webhooks: Some(self.private_webhooks.unwrap_or_default()),
+            no_console: Some(self.no_console.unwrap_or_default()),
             sources: Some(settings.sources),
             limits: settings.limits.into(),
             rule: RuleArguments::default(),

@@ -64,6 +64,7 @@ pub use headings::{Heading, headings_in};
 pub use limits::{Limit, Limits, Met};
 pub use named::{ending, is_book};
 pub(crate) use read::reads_apart;
+pub(crate) use worker::Readers;
 pub use worker::{isolate, readers};
 
 /// A file to read.
@@ -303,12 +304,6 @@ pub(crate) fn read_charged(file: File, limits: Limits, charge: Charge<'_>) -> Re
 /// Any [`ExtractError`].
 pub fn read_one(file: File, limits: Limits) -> Result<Extracted, ExtractError> {
     one(read(file, limits)?)
-}
-
-/// Reads files of a single book each, all of them from the same stranger, such as pages of a site. The small ones among them cost less
-/// than with [`read_one`].
-pub(crate) fn read_each(files: Vec<File>, limits: Limits) -> Vec<Result<Extracted, ExtractError>> {
-    worker::read_together(files, limits).into_iter().map(|read| one(read?)).collect()
 }
 
 /// The only one of these books.

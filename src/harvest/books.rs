@@ -1,54 +1,118 @@
 //! What becomes of a harvest's books: they are read and added, lost when the source no longer has them, and restored.
 
 use std::collections::HashMap;
-use std::mem;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::{fmt, mem};
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use rayon::prelude::*;
 use url::Url;
 
-use super::frontier::{Known, Queued, Seen};
-use super::run::{Harvest, Watched};
+use super::frontier::{Fault, Known, Queued, Seen};
+use super::run::{Harvest, ROWS, Watched};
 use super::source::Gone;
 use super::walk::is_guess;
 use super::web::{Found, Validators};
 use super::{Entry, HarvestError, Kind, Reason};
 use crate::api::{Amendment, Outcome};
 use crate::catalogue::{CatalogueError, Content, Gate, NewEntry};
+use crate::description::Description;
 use crate::error::Classified as _;
 use crate::extract::{self, ExtractError, Extracted, File};
 use crate::index::{BookId, BookKey, RowChange};
 
-/// A book that was fetched, to be read and added.
+/// How many bytes of text are added together.
+const TEXT_BYTES: usize = 64 << 20;
+/// The most books of an archive.
+const MOST_BOOKS: usize = 1_000;
+/// How many of them a refusal names.
+const NAMED: usize = 3;
+
+/// Held while files are read and their books added: this takes all processors, and memory for many texts, so the sources of a
+/// process take turns.
+static READING: Mutex<()> = Mutex::new(());
+
+/// A file that was fetched, to be read and added.
 pub(super) struct Book {
     pub(super) queued: Queued,
     pub(super) known: Known,
     pub(super) found: Found,
+    pub(super) digest: String,
+}
+
+/// Why a book of a file was not added.
+type Refused = (Reason, String);
+
+/// What tells two versions of a book apart.
+pub(super) fn digest(entry: &Entry, bytes: &[u8]) -> String {
+    let described = serde_json::to_vec(&entry.description).unwrap_or_default();
+    blake3::Hasher::new().update(&described).update(bytes).finalize().to_hex().to_string()
 }
 
 impl Harvest<'_> {
-    /// Reads books on all processors and adds them together.
+    /// Reads files on all processors and adds their books together.
     pub(super) fn add(&mut self, books: Vec<Book>, rows: &mut Vec<RowChange>) -> Result<(), HarvestError> {
-        let limits = self.limits;
-        let read: Vec<_> = together(books)
-            .into_par_iter()
-            .flat_map_iter(|mut books| {
-                let files = books.iter_mut().map(|book| file(&mut book.found)).collect();
-                books.into_iter().zip(extract::read_each(files, limits))
-            })
-            .collect();
-        let (mut entries, mut added) = (Vec::new(), Vec::new());
+        let (limits, readers, mut books) = (self.limits, &*Arc::clone(&self.readers), books.into_iter());
+        let _alone = READING.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            let (mut read, mut text) = (Vec::new(), 0);
+            while text < TEXT_BYTES {
+                let some: Vec<Book> = books.by_ref().take(rayon::current_num_threads()).collect();
+                if some.is_empty() {
+                    break;
+                }
+                let some: Vec<_> = some
+                    .into_par_iter()
+                    .map(|mut book| {
+                        let file = file(&mut book.found);
+                        (book, readers.read(file, limits))
+                    })
+                    .collect();
+                let parts = some.iter().filter_map(|(_, read)| read.as_ref().ok()).flatten();
+                text += parts.filter_map(|part| part.read.as_ref().ok()).map(|read| read.text.len()).sum::<usize>();
+                read.extend(some);
+            }
+            if read.is_empty() {
+                return Ok(());
+            }
+            self.add_read(read, rows)?;
+        }
+    }
+
+    fn add_read(
+        &mut self,
+        read: Vec<(Book, Result<Vec<extract::Book>, ExtractError>)>,
+        rows: &mut Vec<RowChange>,
+    ) -> Result<(), HarvestError> {
+        let (mut entries, mut files) = (Vec::new(), Vec::new());
         let mut texts = HashMap::new();
         for (book, read) in read {
             match read {
-                Ok(read) if self.is_twin(&book, &read.text, &mut texts, rows)? => {
+                Ok(parts) if self.is_twin(&book, &parts, &mut texts, rows)? => {
                     self.tally().unchanged += 1;
                     rows.push(self.frontier.put_known(&Known { state: Seen::Page, ..book.known }));
                 }
-                Ok(read) => {
-                    entries.push(self.entry(&book.queued.entry, read)?);
-                    added.push(book);
+                Ok(parts) if parts.len() > MOST_BOOKS => {
+                    let why = format!("it has {} books, more than {MOST_BOOKS}", parts.len());
+                    self.refuse_entry(&book.queued, book.known, Reason::TooLarge, why, rows);
+                }
+                Ok(parts) => {
+                    let is_archive = parts.len() > 1;
+                    let mut ids = Vec::new();
+                    for extract::Book { name, read } in parts {
+                        let name = name.filter(|_| is_archive);
+                        ids.push(match read {
+                            Ok(read) => {
+                                let entry = self.entry(&book.queued.entry, name.as_deref(), read)?;
+                                let id = entry.key.id.clone();
+                                entries.push(entry);
+                                Ok(id)
+                            }
+                            Err(why) => Err((Reason::BadBook, of_part(name.as_deref(), &why))),
+                        });
+                    }
+                    files.push((book, ids));
                 }
                 Err(error @ ExtractError::Busy { .. }) => {
                     self.try_again(book.queued, book.known, &error.to_string(), None, rows);
@@ -56,32 +120,29 @@ impl Harvest<'_> {
                 Err(error) => self.refuse_entry(&book.queued, book.known, Reason::BadBook, error.to_string(), rows),
             }
         }
-        let keys: Vec<BookKey> = entries.iter().map(|entry| entry.key.clone()).collect();
-        for ((book, key), done) in added.into_iter().zip(keys).zip(self.editor.add_some(entries)) {
-            match done {
-                Ok(done) => {
-                    let unchanged = done.outcome == Outcome::Unchanged;
-                    let tally = self.tally();
-                    *if unchanged { &mut tally.unchanged } else { &mut tally.added } += 1;
-                    let Book { queued, mut known, found } = book;
-                    if is_guess(&queued.entry) {
-                        self.tried(true);
+        let mut added = self.editor.add_some(entries).into_iter();
+        for (book, ids) in files {
+            let (mut kept, mut refused) = (Vec::new(), Vec::new());
+            for id in ids {
+                let added = id.map(|id| added.next().map(|added| (id, added)));
+                match added {
+                    Err(why) => refused.push(why),
+                    Ok(None) => {}
+                    Ok(Some((id, Ok(added)))) => {
+                        let tally = self.tally();
+                        let is_unchanged = added.outcome == Outcome::Unchanged;
+                        *if is_unchanged { &mut tally.unchanged } else { &mut tally.added } += 1;
+                        kept.push(id.into());
                     }
-                    let Validators { etag, modified } = found.validators;
-                    known.added_as = Some((key.library, self.source.rights));
-                    (known.id, known.version) = (Some(key.id.into()), queued.entry.version);
-                    (known.state, known.etag, known.modified) = (Seen::Book, etag, modified);
-                    known.at = Timestamp::now();
-                    self.restore(&mut known)?;
-                    rows.push(self.frontier.put_known(&known));
+                    Ok(Some((id, Err(error)))) if error.code().kind().is_input() => {
+                        let is_match = matches!(error, CatalogueError::Matches(_));
+                        let reason = if is_match { Reason::Matches } else { Reason::BadRecord };
+                        refused.push((reason, of_part(Some(id.as_str()), &error)));
+                    }
+                    Ok(Some((_, Err(error)))) => return Err(error.into()),
                 }
-                Err(error) if error.code().kind().is_input() => {
-                    let is_match = matches!(error, CatalogueError::Matches(_));
-                    let reason = if is_match { Reason::Matches } else { Reason::BadRecord };
-                    self.refuse_entry(&book.queued, book.known, reason, error.to_string(), rows);
-                }
-                Err(error) => return Err(error.into()),
             }
+            self.settle(book, kept, refused, rows)?;
             let tally = *self.tally();
             (self.watch)(&Watched { tally, refused: None });
         }
@@ -92,14 +153,15 @@ impl Harvest<'_> {
     fn is_twin(
         &mut self,
         book: &Book,
-        text: &str,
+        parts: &[extract::Book],
         texts: &mut HashMap<String, String>,
         rows: &mut Vec<RowChange>,
     ) -> Result<bool, HarvestError> {
+        let [extract::Book { read: Ok(read), .. }] = parts else { return Ok(false) };
         if self.source.kind != Kind::Site || book.known.id.is_some() {
             return Ok(false);
         }
-        let digest = blake3::hash(text.as_bytes()).to_hex().to_string();
+        let digest = blake3::hash(read.text.as_bytes()).to_hex().to_string();
         let address = &book.queued.entry.address;
         let known = match texts.get(&digest) {
             Some(of) => Some(of.clone()),
@@ -116,24 +178,105 @@ impl Harvest<'_> {
         Ok(false)
     }
 
-    fn entry(&self, entry: &Entry, read: Extracted) -> Result<NewEntry, HarvestError> {
-        let mut description = entry.description.clone().or(read.metadata);
+    /// Writes down which books of a file were added, and which were not.
+    fn settle(
+        &mut self,
+        book: Book,
+        mut kept: Vec<String>,
+        refused: Vec<Refused>,
+        rows: &mut Vec<RowChange>,
+    ) -> Result<(), HarvestError> {
+        let Book { queued, mut known, found, digest } = book;
+        if kept.is_empty() {
+            let (reason, why) = refused.into_iter().next().unwrap_or((Reason::BadBook, "it has no book".to_owned()));
+            self.refuse_entry(&queued, known, reason, why, rows);
+            return Ok(());
+        }
+        for id in known.ids().filter(|id| !kept.iter().any(|kept| kept == *id)) {
+            self.tally().gone += 1;
+            self.disable(id, true)?;
+        }
+        if is_guess(&queued.entry) {
+            self.tried(true);
+        }
+        let is_archive = kept.len() + refused.len() > 1;
+        let Validators { etag, modified } = found.validators;
+        known.id = Some(kept.remove(0));
+        known.more = kept;
+        known.added_as = Some((self.source.library.clone(), self.source.rights));
+        (known.version, known.digest) = (queued.entry.version, Some(digest));
+        (known.state, known.etag, known.modified) = (Seen::Book, etag, modified);
+        known.at = Timestamp::now();
+        self.restore(&mut known)?;
+        rows.push(self.frontier.put_known(&known));
+        if is_archive {
+            rows.push(self.frontier.drop_fault(&known.address));
+            self.refuse_parts(&known, &refused, rows);
+        }
+        Ok(())
+    }
+
+    /// Notes which books of an archive were refused, though others were added.
+    fn refuse_parts(&mut self, known: &Known, refused: &[Refused], rows: &mut Vec<RowChange>) {
+        let Some((reason, _)) = refused.first() else { return };
+        for (reason, _) in refused {
+            self.count_refused(*reason);
+        }
+        let named: Vec<&str> = refused.iter().take(NAMED).map(|(_, why)| why.as_str()).collect();
+        let more = if refused.len() > NAMED { "; …" } else { "" };
+        let why = format!("{} of its books were refused: {}{more}", refused.len(), named.join("; "));
+        let tally = *self.tally();
+        (self.watch)(&Watched { tally, refused: Some((&known.address, &why)) });
+        let (address, at) = (known.address.clone(), known.at);
+        rows.push(self.frontier.put_fault(&Fault { address, reason: *reason, why, at, next_try: None }));
+    }
+
+    /// The book to add for a file, or for a part of an archive.
+    fn entry(&self, entry: &Entry, part: Option<&str>, read: Extracted) -> Result<NewEntry, HarvestError> {
+        // What the source says of an archive is said of none of its books.
+        let said = if part.is_none() { entry.description.clone() } else { Description::default() };
+        let mut description = said.or(read.metadata);
         let is_web = entry.address.starts_with("http");
         if is_web && !description.identifiers.contains(&entry.address) {
             description.identifiers.push(entry.address.clone());
         }
-        let key = BookKey { library: self.source.library.clone(), id: id_of(entry)? };
+        let of_file = id_of(entry)?;
+        let id = part.map_or(Ok(of_file.clone()), |part| {
+            let whole = format!("{of_file}/{part}");
+            whole.parse().or_else(|_| blake3::hash(whole.as_bytes()).to_hex().parse())
+        })?;
+        let key = BookKey { library: self.source.library.clone(), id };
         // A refusal names no books of other libraries.
         let visible = Some([self.source.library.clone()].into());
         let gate = self.source.gated.then(|| Gate { visible, ..Gate::default() });
         Ok(NewEntry { description, gate, ..NewEntry::new(key, self.source.rights, Content::text(read.text)) })
     }
 
+    /// Loses the books that this run did not list.
+    pub(super) fn lose_unlisted(&mut self) -> Result<(), HarvestError> {
+        let mut after = None;
+        loop {
+            let known = self.frontier.known_after(after.as_deref(), ROWS)?;
+            let Some((last, _)) = known.last() else { return Ok(()) };
+            after = Some(last.clone());
+            let mut rows = Vec::new();
+            for (_, known) in known {
+                match known.state {
+                    _ if known.run == self.state.run => {}
+                    Seen::Book => self.lose(known, &mut rows)?,
+                    Seen::Refused(_) => rows.push(self.frontier.drop_fault(&known.address)),
+                    Seen::Queued | Seen::Page | Seen::Gone => {}
+                }
+            }
+            self.write(rows)?;
+        }
+    }
+
     /// The source no longer has a book.
     pub(super) fn lose(&mut self, mut known: Known, rows: &mut Vec<RowChange>) -> Result<(), HarvestError> {
-        if let Some(id) = known.id.clone().filter(|_| !known.gone) {
+        for id in known.ids().filter(|_| !known.gone) {
             self.tally().gone += 1;
-            self.disable(&id, true)?;
+            self.disable(id, true)?;
         }
         (known.state, known.gone, known.at) = (Seen::Gone, true, Timestamp::now());
         rows.push(self.frontier.put_known(&known));
@@ -153,10 +296,8 @@ impl Harvest<'_> {
 
     /// A book that was gone is there again.
     pub(super) fn restore(&mut self, known: &mut Known) -> Result<(), HarvestError> {
-        if mem::take(&mut known.gone)
-            && let Some(id) = &known.id
-        {
-            self.disable(id, false)?;
+        if mem::take(&mut known.gone) {
+            known.ids().try_for_each(|id| self.disable(id, false))?;
         }
         Ok(())
     }
@@ -173,22 +314,9 @@ impl Harvest<'_> {
     }
 }
 
-/// Books in groups, each of which is read by one process: few, and small together, so that all processors have something to do.
-fn together(books: Vec<Book>) -> Vec<Vec<Book>> {
-    const MANY: usize = 16;
-    const LARGE: usize = 512 << 10;
-    let (mut groups, mut bytes) = (Vec::<Vec<Book>>::new(), 0);
-    for book in books {
-        bytes += book.found.bytes.len();
-        match groups.last_mut() {
-            Some(group) if group.len() < MANY && bytes <= LARGE => group.push(book),
-            _ => {
-                bytes = book.found.bytes.len();
-                groups.push(vec![book]);
-            }
-        }
-    }
-    groups
+/// Why a part of an archive was refused.
+fn of_part(name: Option<&str>, why: &dyn fmt::Display) -> String {
+    name.map_or_else(|| why.to_string(), |name| format!("{name}: {why}"))
 }
 
 /// The file of a book that was fetched. Its name and encoding are those that the server says.

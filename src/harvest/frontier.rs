@@ -123,6 +123,12 @@ pub(super) struct Known {
     pub(super) state: Seen,
     /// The id of its book.
     pub(super) id: Option<String>,
+    /// Those of the other books, if it is an archive.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) more: Vec<String>,
+    /// What it was when its books were added.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) digest: Option<String>,
     pub(super) version: Option<String>,
     /// The library and the rights that its book was added with.
     #[serde(default)]
@@ -134,6 +140,13 @@ pub(super) struct Known {
     #[serde(default)]
     pub(super) gone: bool,
     pub(super) at: Timestamp,
+}
+
+impl Known {
+    /// The ids of its books.
+    pub(super) fn ids(&self) -> impl Iterator<Item = &String> {
+        self.id.iter().chain(&self.more)
+    }
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

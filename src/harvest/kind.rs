@@ -126,11 +126,6 @@ impl Kind {
             Self::Site => site::entries(page),
         }
     }
-
-    /// Whether a page with a book is a copy of another page, which it lists.
-    pub(super) fn is_copy(self, page: &Page<'_>) -> bool {
-        self == Self::Site && site::is_copy(page)
-    }
 }
 
 #[cfg(test)]

@@ -12,13 +12,16 @@
 
 mod books;
 mod feed;
+mod fetch;
 mod folder;
+mod folders;
 mod frontier;
 mod hosts;
 mod kind;
 mod list;
 mod oai;
 mod opds;
+mod pages;
 mod plan;
 mod refusals;
 mod robots;
@@ -34,6 +37,7 @@ mod walk;
 mod web;
 
 pub use kind::Kind;
+pub use pages::read_page;
 pub use run::{Harvest, Watched};
 pub use schedule::Schedule;
 pub use source::{Credentials, Every, Gone, Source};
@@ -83,6 +87,8 @@ pub enum Mark {
     Again,
     /// Nothing lists it; it may not be there.
     Guess,
+    /// The page that lists it is a copy of it.
+    Original,
 }
 
 impl Entry {

@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::{HarvestError, Source};
-use crate::catalogue::{Catalogue, put};
+use crate::catalogue::{Catalogue, Editor, put};
 use crate::index::{BookId, RowChange, Table};
 use crate::random::Random;
 
@@ -95,6 +95,18 @@ pub(super) fn plans(catalogue: &Catalogue) -> Result<BTreeMap<String, Plan>, Har
     each(catalogue, b'w', |name, wanted| plans.entry(name).or_default().wanted = Some(wanted))?;
     each(catalogue, b'b', |name, beat| plans.entry(name).or_default().beat = Some(beat))?;
     Ok(plans)
+}
+
+/// Notes that nothing is running any more, in a catalogue that no other process has.
+pub(super) fn end_all(by: &Editor<'_>) -> Result<(), HarvestError> {
+    let mut ended = Vec::new();
+    each(by, b'b', |name, beat: Beat| {
+        if beat.runs {
+            let key = [b"\0b", name.as_bytes()].concat();
+            ended.push(put(Table::Harvests, key, &Beat { runs: false, ..beat }));
+        }
+    })?;
+    Ok(by.apply_rows(&ended)?)
 }
 
 /// The plan of a source.

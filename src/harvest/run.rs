@@ -1,36 +1,37 @@
 //! Running a harvest: one batch of the queue after the other, until the source is exhausted.
 
 use std::collections::HashSet;
-use std::io::Read as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use std::{fs, mem, thread};
+use std::{mem, thread};
 
 use jiff::Timestamp;
-use url::Url;
 
-use super::books::Book;
+use super::books::{Book, digest};
+use super::fetch::fetch;
 use super::frontier::{Frontier, Known, QueueRow, Queued, Run, Seen, State};
 use super::kind::Page;
+use super::pages::entries;
 use super::plan::{drop_wanted, put_beat};
 use super::sources::{Sources as _, lease_of};
 use super::walk::{Walk, is_guess};
 use super::web::{Fetched, Found, Validators, Web};
-use super::{Entry, HarvestError, Kind, Mark, Reason, Source, Tally, oai};
+use super::{Entry, HarvestError, Kind, Mark, Reason, Source, Tally};
 use crate::catalogue::{Editor, Leased};
-use crate::extract::Limits;
+use crate::extract::{Limits, Readers};
 use crate::index::{BookId, RowChange};
+use crate::metrics::METRICS;
 use crate::random::Random;
 
 /// How many addresses, and how many bytes of books, are in flight: what a crash has fetched again.
 const BATCH: usize = 64;
-const BATCH_BYTES: usize = 64 << 20;
+const BATCH_BYTES: usize = 16 << 20;
 /// How long they may take together.
 const BATCH_TIME: Duration = Duration::from_secs(2);
 /// How much the last addresses count in the rate.
 const LATEST: f64 = 0.2;
 /// How many rows of a page are written at a time.
-const ROWS: usize = 1_000;
+pub(super) const ROWS: usize = 1_000;
 /// The largest page.
 pub(super) const PAGE_BYTES: u64 = 64 << 20;
 /// How many pages may lead to an entry.
@@ -61,12 +62,22 @@ pub struct Harvest<'c> {
     pub(super) frontier: Frontier<'c>,
     web: Web,
     pub(super) limits: Limits,
+    /// What reads its pages and books.
+    pub(super) readers: Arc<Readers>,
     pub(super) state: State,
+    /// The queue has nothing up to this key. Deleted rows are slow to read past.
+    front: Option<Vec<u8>>,
+    /// Whether the batch begins there.
+    is_at_front: bool,
     /// Requests that failed in a row.
     pub(super) failures: u32,
     pub(super) random: Random,
+    /// Whether the last page says that it is a copy of another.
+    is_copy: bool,
     pub(super) watch: &'c mut dyn FnMut(&Watched<'_>),
     work: Arc<Leased<'c>>,
+    /// What the metrics know of the run.
+    counted: Run,
 }
 
 impl<'c> Harvest<'c> {
@@ -89,8 +100,26 @@ impl<'c> Harvest<'c> {
         let frontier = Frontier::new(editor, name);
         let (web, state) = (Web::new(&source, Arc::clone(&work.stop), None)?, frontier.state()?);
         let random = Random::new(Timestamp::now().as_nanosecond() as u64);
-        let (name, work) = (name.clone(), Arc::new(work));
-        Ok(Self { editor, name, source, frontier, web, limits, state, failures: 0, random, watch, work })
+        let (name, work, counted) = (name.clone(), Arc::new(work), state.last.clone().unwrap_or_default());
+        let readers = Arc::default();
+        Ok(Self {
+            counted,
+            readers,
+            editor,
+            name,
+            source,
+            frontier,
+            web,
+            limits,
+            state,
+            front: None,
+            is_at_front: false,
+            failures: 0,
+            random,
+            is_copy: false,
+            watch,
+            work,
+        })
     }
 
     /// Runs until the source is exhausted.
@@ -163,17 +192,37 @@ impl<'c> Harvest<'c> {
 
     pub(super) fn write(&mut self, mut rows: Vec<RowChange>) -> Result<(), HarvestError> {
         rows.extend(self.frontier.put_state(&self.state));
-        if self.work.apply(self.editor, &rows)? { Ok(()) } else { Err(self.stopped()) }
+        if !self.work.apply(self.editor, &rows)? {
+            return Err(self.stopped());
+        }
+        self.count();
+        Ok(())
+    }
+
+    /// Counts in the metrics what was written since the last time.
+    fn count(&mut self) {
+        let Some(now) = self.state.last.clone() else { return };
+        let before = if self.counted.number == now.number { &self.counted } else { &Run::default() };
+        let more = now.refused_by.iter().map(|(reason, count)| {
+            (*reason, count.saturating_sub(before.refused_by.get(reason).copied().unwrap_or_default()))
+        });
+        METRICS.sources.count(&now.tally.since(&before.tally), &more.collect());
+        if let (Some(ended), None) = (now.ended, before.ended) {
+            METRICS.sources.ended(ended.duration_since(now.begun).as_secs_f64());
+        }
+        self.counted = now;
     }
 
     /// The next entries whose time has come. `None` if the queue is empty.
     fn next_batch(&mut self) -> Result<Option<Vec<QueueRow>>, HarvestError> {
         loop {
             let now = Timestamp::now();
-            let (mut after, mut soonest): (Option<Vec<u8>>, Option<Timestamp>) = (None, None);
+            let (mut after, mut soonest): (Option<Vec<u8>>, Option<Timestamp>) = (self.front.clone(), None);
             loop {
                 let mut rows = self.frontier.queue(after.as_deref(), BATCH)?;
                 let Some((last, _)) = rows.last() else { break };
+                self.is_at_front =
+                    after == self.front && rows.iter().all(|(_, queued)| queued.due.is_none_or(|due| due <= now));
                 after = Some(last.clone());
                 let later = rows.iter().filter_map(|(_, queued)| queued.due).filter(|due| *due > now).min();
                 soonest = soonest.into_iter().chain(later).min();
@@ -216,9 +265,16 @@ impl<'c> Harvest<'c> {
             }
             done += 1;
             rows.push(Frontier::dequeue(&mut self.state, &key));
+            if self.is_at_front {
+                self.front = Some(key);
+            }
         }
         self.add(books, &mut rows)?;
         self.write(rows)?;
+        if begun.elapsed() > BATCH_TIME {
+            // The next page is so far off that a new process takes no time.
+            self.readers.rest();
+        }
         if self.failures >= FAILURES {
             let why = format!("{} requests in a row failed", self.failures);
             return Err(HarvestError::Unreachable { why, left: self.state.queued });
@@ -246,31 +302,37 @@ impl<'c> Harvest<'c> {
         }
         match fetched {
             Fetched::Found(found) => {
-                if queued.entry.page
-                    && let Err(why) = self.list(&queued, &found)?
-                {
-                    self.state.incomplete = true;
-                    self.refuse(known, Reason::BadList, format!("a page that cannot be read: {why}"), rows);
-                    return Ok(Done::Other);
+                if queued.entry.page {
+                    match self.list(&queued, &found)? {
+                        Ok(true) => {}
+                        Ok(false) => return Ok(Done::Stopped),
+                        Err(why) => {
+                            self.state.incomplete = true;
+                            self.refuse(known, Reason::BadList, format!("a page that cannot be read: {why}"), rows);
+                            return Ok(Done::Other);
+                        }
+                    }
                 }
                 if is_guess(&queued.entry) && found.address != queued.entry.address {
                     self.refuse_entry(&queued, known, Reason::Missing, "it leads elsewhere".to_owned(), rows);
                     return Ok(Done::Other);
                 }
-                if queued.entry.book && !self.is_copy(&found) {
+                if queued.entry.book && !self.is_copy {
                     self.guess(&queued)?;
                     self.tally().fetched += 1;
-                    return Ok(Done::Book(Box::new(Book { queued, known, found })));
+                    let digest = digest(&queued.entry, &found.bytes);
+                    // A book that was removed by hand stays removed as long as it is the same.
+                    let is_same = known.digest.as_ref() == Some(&digest) && !known.gone && self.is_as_defined(&known);
+                    if is_same {
+                        (known.etag, known.modified) = (found.validators.etag, found.validators.modified);
+                        return self.leave(queued, known, rows);
+                    }
+                    return Ok(Done::Book(Box::new(Book { queued, known, found, digest })));
                 }
                 known.state = Seen::Page;
                 rows.push(self.frontier.put_known(&known));
             }
-            Fetched::Unmodified => {
-                self.tally().unchanged += 1;
-                (known.state, known.version) = (Seen::Book, queued.entry.version);
-                self.restore(&mut known)?;
-                rows.push(self.frontier.put_known(&known));
-            }
+            Fetched::Unmodified => return self.leave(queued, known, rows),
             Fetched::Missing if known.id.is_some() => self.lose(known, rows)?,
             Fetched::Missing => {
                 self.refuse_entry(&queued, known, Reason::Missing, "there is nothing at this address".to_owned(), rows);
@@ -282,19 +344,28 @@ impl<'c> Harvest<'c> {
         Ok(Done::Other)
     }
 
-    /// Queues what a page lists. The inner error is what is wrong with the page.
-    fn list(&mut self, queued: &Queued, found: &Found) -> Result<Result<(), String>, HarvestError> {
+    /// Leaves the books of an address as they are.
+    fn leave(&mut self, queued: Queued, mut known: Known, rows: &mut Vec<RowChange>) -> Result<Done, HarvestError> {
+        self.tally().unchanged += 1;
+        (known.state, known.version) = (Seen::Book, queued.entry.version);
+        self.restore(&mut known)?;
+        rows.push(self.frontier.put_known(&known));
+        Ok(Done::Other)
+    }
+
+    /// Queues what a page lists. Returns whether it came to the end; the inner error is what is wrong with the page.
+    fn list(&mut self, queued: &Queued, found: &Found) -> Result<Result<bool, String>, HarvestError> {
         let source = self.source.clone();
         let since = self.state.since.clone();
-        if source.kind == Kind::Oai && self.state.now.is_none() {
-            self.state.now = oai::answered(&found.bytes);
-        }
         let page = Page { source: &source, address: &found.address, bytes: &found.bytes, since: since.as_deref() };
-        let entries = match source.kind.entries(&page) {
-            Ok(entries) => entries,
+        let readers = Arc::clone(&self.readers);
+        let (answered, entries) = match entries(&readers, &page, self.limits) {
+            Ok(found) => found,
             Err(why) => return Ok(Err(why)),
         };
+        self.state.now = self.state.now.take().or(answered);
         let (mut seen, mut rows) = (HashSet::new(), Vec::new());
+        self.is_copy = false;
         for entry in entries {
             match entry {
                 Ok(entry) if is_again(&entry) && self.state.restarts == RESTARTS => {
@@ -302,6 +373,7 @@ impl<'c> Harvest<'c> {
                 }
                 Ok(mut entry) => {
                     self.state.restarts += u32::from(is_again(&entry));
+                    self.is_copy |= entry.mark.take_if(|mark| *mark == Mark::Original).is_some();
                     // A list that is begun again is read to the end again.
                     if entry.page && is_again(&queued.entry) {
                         entry.mark = Some(Mark::Again);
@@ -316,10 +388,14 @@ impl<'c> Harvest<'c> {
             if rows.len() >= ROWS {
                 self.write(mem::take(&mut rows))?;
                 seen.clear();
+                if self.work.stop.is_stopped() {
+                    // When it is read again, it goes on with what this run has not seen.
+                    return Ok(Ok(false));
+                }
             }
         }
         self.write(rows)?;
-        Ok(Ok(()))
+        Ok(Ok(true))
     }
 
     /// Queues an entry, unless this run has seen it or it is known to be as it was.
@@ -366,26 +442,6 @@ impl<'c> Harvest<'c> {
         Ok(())
     }
 
-    /// Loses the books that this run did not list.
-    fn lose_unlisted(&mut self) -> Result<(), HarvestError> {
-        let mut after = None;
-        loop {
-            let known = self.frontier.known_after(after.as_deref(), ROWS)?;
-            let Some((last, _)) = known.last() else { return Ok(()) };
-            after = Some(last.clone());
-            let mut rows = Vec::new();
-            for (_, known) in known {
-                match known.state {
-                    _ if known.run == self.state.run => {}
-                    Seen::Book => self.lose(known, &mut rows)?,
-                    Seen::Refused(_) => rows.push(self.frontier.drop_fault(&known.address)),
-                    Seen::Queued | Seen::Page | Seen::Gone => {}
-                }
-            }
-            self.write(rows)?;
-        }
-    }
-
     /// Ends a run whose queue is empty. What a complete list no longer has is gone.
     fn finish(&mut self) -> Result<Tally, HarvestError> {
         // An empty list is a fault of the source rather than the loss of all its books.
@@ -427,37 +483,4 @@ enum Done {
 
 fn is_again(entry: &Entry) -> bool {
     entry.mark == Some(Mark::Again)
-}
-
-/// Fetches an entry from wherever its source is.
-pub(super) fn fetch(web: &Web, source: &Source, entry: &Entry, validators: &Validators, most: u64) -> Fetched {
-    let address = &entry.address;
-    let is_web = Url::parse(address).is_ok_and(|url| url.has_host() && matches!(url.scheme(), "http" | "https"));
-    // Only the list itself can be a file: a list or a page from elsewhere must not reach files of this machine.
-    let is_list = source.kind == Kind::List && entry.page;
-    if is_web && !source.kind.is_local() {
-        return web.get(address, validators, most);
-    }
-    if !source.kind.is_local() && !is_list {
-        return Fetched::Refused(Reason::Address, "this is no address of the web".to_owned());
-    }
-    let mut bytes = Vec::new();
-    let read = match address.as_str() {
-        _ if source.kind == Kind::Folder && entry.page => Ok(0),
-        "-" => std::io::stdin().lock().take(most + 1).read_to_end(&mut bytes),
-        path => fs::File::open(path).and_then(|file| file.take(most + 1).read_to_end(&mut bytes)),
-    };
-    match read {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Fetched::Missing,
-        Err(error) => Fetched::Refused(Reason::Unanswered, error.to_string()),
-        Ok(_) if bytes.len() as u64 > most => {
-            Fetched::Refused(Reason::TooLarge, format!("it is larger than {most} bytes"))
-        }
-        Ok(_) => Fetched::Found(Found {
-            address: address.clone(),
-            bytes,
-            content_type: None,
-            validators: Validators::default(),
-        }),
-    }
 }

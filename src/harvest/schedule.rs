@@ -7,15 +7,20 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-use super::plan::{Plan, Wanted, plans, put_wanted};
+use super::folders::Folders;
+use super::plan::{Plan, Wanted, end_all, plans, put_wanted};
 use super::sources::{Sources as _, lease_of};
 use super::{Harvest, HarvestError, Source, Watched};
+use crate::api::SourceState;
 use crate::catalogue::{Catalogue, Stop};
 use crate::extract::Limits;
 use crate::index::{Actor, BookId};
+use crate::metrics::{METRICS, SourcesNow};
 
 /// How often to look which sources are due.
 const LOOK: Duration = Duration::from_millis(500);
+/// How often the metrics are updated that need all sources.
+const MEASURE: Duration = Duration::from_secs(10);
 /// How long to wait for runs to end. A request that takes longer is given up: whatever it brings is not written.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How long a source may run while others wait for its place.
@@ -35,17 +40,29 @@ pub struct Schedule {
     /// How many run at once.
     most: usize,
     running: BTreeMap<BookId, Running>,
+    folders: Folders,
     begin: fn(),
 }
 
 impl Schedule {
     /// Begins to run sources, at most `most` at once. `begin` is called on each thread that runs one.
     pub fn start(catalogue: &Arc<Catalogue>, limits: Limits, most: usize, begin: fn()) {
-        let running = BTreeMap::new();
-        let mut schedule = Self { catalogue: Arc::clone(catalogue), limits, most, running, begin };
+        let (running, folders) = (BTreeMap::new(), Folders::default());
+        let mut schedule = Self { catalogue: Arc::clone(catalogue), limits, most, running, folders, begin };
         catalogue.run_beside(move || {
+            if !schedule.catalogue.is_shared()
+                && let Err(error) = end_all(&schedule.catalogue.by(Actor::Local))
+            {
+                tracing::warn!("sources: {error}");
+            }
+            let mut measured: Option<Instant> = None;
             while !schedule.catalogue.is_stopping() {
-                if let Err(error) = schedule.look() {
+                let mut looked = schedule.look();
+                if measured.is_none_or(|measured| measured.elapsed() >= MEASURE) {
+                    looked = looked.and_then(|()| schedule.measure());
+                    measured = Some(Instant::now());
+                }
+                if let Err(error) = looked {
                     tracing::warn!("sources: {error}");
                 }
                 thread::sleep(LOOK);
@@ -60,12 +77,17 @@ impl Schedule {
         let mut plans = plans(&self.catalogue)?;
         let now = Timestamp::now();
         let mut due = Vec::new();
-        for (name, source) in self.catalogue.sources()? {
+        let sources = self.catalogue.sources()?;
+        if self.most > 0 {
+            self.folders.follow(&sources);
+        }
+        for (name, source) in sources {
             let plan = plans.remove(name.as_str()).unwrap_or_default();
             if self.running.contains_key(&name) || plan.is_running() {
                 continue;
             }
-            if let Some(at) = plan.due(&source).filter(|at| *at <= now) {
+            let by_change = || self.folders.has_changed(&source).then_some(now);
+            if let Some(at) = plan.due(&source).filter(|at| *at <= now).or_else(by_change) {
                 due.push((at, name, source, plan));
             }
         }
@@ -84,6 +106,19 @@ impl Schedule {
         Ok(())
     }
 
+    /// Updates the metrics.
+    fn measure(&self) -> Result<(), HarvestError> {
+        let mut now = SourcesNow::default();
+        for source in self.catalogue.shown_sources(&|_| true)? {
+            now.queued += source.queued;
+            now.refused += source.run.map_or(0, |run| run.refused);
+            now.running += u64::from(source.state == SourceState::Running);
+            now.failing += u64::from(source.error.is_some());
+        }
+        METRICS.sources.set(&now);
+        Ok(())
+    }
+
     /// Ends the run that has had its turn the longest. It is due again, after those that wait now.
     fn make_room(&self) -> Result<(), HarvestError> {
         let oldest = self.running.iter().min_by_key(|(_, running)| running.since);
@@ -95,6 +130,7 @@ impl Schedule {
     }
 
     fn begin(&mut self, name: BookId, source: &Source, plan: Plan) -> Result<(), HarvestError> {
+        self.folders.forget(source);
         // From here on, whoever is there goes on with it, until its end.
         let wanted = Wanted { at: Timestamp::now(), ..plan.wanted.unwrap_or_else(Wanted::now) };
         self.catalogue.by(Actor::Local).apply_rows(&[put_wanted(&name, &wanted)])?;

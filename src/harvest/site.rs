@@ -4,8 +4,8 @@
 use html5gum::{StartTag, Token, Tokenizer};
 use url::Url;
 
-use super::Entry;
 use super::kind::{Entries, Page};
+use super::{Entry, Mark};
 
 /// Endings of files that are neither pages nor books.
 const OTHERS: [&str; 17] = [
@@ -52,20 +52,21 @@ pub(super) fn entries<'p>(page: &'p Page<'p>) -> Result<Entries<'p>, String> {
         url.origin() == origin && !OTHERS.iter().any(|end| url.path().to_ascii_lowercase().ends_with(end))
     };
     let urls = listed.into_iter().filter_map(|address| Url::parse(&address).ok()).filter(is_here);
-    Ok(Box::new(
-        urls.map(without_visit).map(|address| Ok(Entry { book: page.source.takes(&address), ..Entry::page(address) })),
-    ))
+    let original = original(page);
+    Ok(Box::new(urls.map(without_visit).map(move |address| {
+        let mark = (Some(&address) == original.as_ref()).then_some(Mark::Original);
+        Ok(Entry { book: page.source.takes(&address), mark, ..Entry::page(address) })
+    })))
 }
 
-/// Whether a page says that it is a copy of another of its host.
-pub(super) fn is_copy(page: &Page<'_>) -> bool {
+/// The page of its host that a page says it is a copy of.
+fn original(page: &Page<'_>) -> Option<String> {
     let mut tags = tags(page.bytes).take_while(|tag| tag.name.as_slice() != b"body");
-    let canonical = tags.find(is_canonical).and_then(|tag| page.link(&attribute(&tag, b"href")?));
-    let Some((canonical, here)) = canonical.and_then(|to| Url::parse(&to).ok()).zip(Url::parse(page.address).ok())
-    else {
-        return false;
-    };
-    canonical.origin() == here.origin() && without_visit(canonical) != without_visit(here)
+    let canonical = page.link(&attribute(&tags.find(is_canonical)?, b"href")?)?;
+    let (canonical, here) = (Url::parse(&canonical).ok()?, Url::parse(page.address).ok()?);
+    let is_of_host = canonical.origin() == here.origin();
+    let canonical = without_visit(canonical);
+    (is_of_host && canonical != without_visit(here)).then_some(canonical)
 }
 
 /// The address without what differs from visit to visit.
@@ -111,7 +112,7 @@ fn is_canonical(tag: &StartTag<()>) -> bool {
 mod tests {
     use super::super::kind::tests::source;
     use super::super::{Entry, Kind};
-    use super::{Page, entries, is_copy};
+    use super::{Page, entries, original};
 
     fn page<'p>(source: &'p super::super::Source, address: &'p str, html: &'p str) -> Page<'p> {
         Page { source, address, bytes: html.as_bytes(), since: None }
@@ -137,7 +138,7 @@ mod tests {
     #[test]
     fn a_copy_names_its_original() {
         let source = source(Kind::Site, "http://x.y/");
-        let copy = |html: &str| is_copy(&page(&source, "http://x.y/a?print=1", html));
+        let copy = |html: &str| original(&page(&source, "http://x.y/a?print=1", html)).is_some();
         assert!(copy("<head><link rel='canonical' href='/a'></head><body>"));
         assert!(!copy("<head><link rel='canonical' href='/a?print=1&amp;sid=4#top'></head>"));
         assert!(

@@ -266,17 +266,16 @@ impl TryFrom<SourceDefinition> for Source {
 
 impl From<Source> for SourceDefinition {
     fn from(source: Source) -> Self {
-        let Source { kind, address, library, rights, contains, contact, allow_private, gone, set, .. } = source;
         Self {
-            kind,
-            address,
-            library,
-            rights,
-            contains,
-            contact,
-            allow_private,
-            gone,
-            set,
+            kind: source.kind,
+            address: source.address,
+            library: source.library,
+            rights: source.rights,
+            contains: source.contains,
+            contact: source.contact,
+            allow_private: source.allow_private,
+            gone: source.gone,
+            set: source.set,
             ignore_robots: source.ignore_robots,
             credentials: source.credentials.map(|Credentials(place)| place),
             rate: source.rate,

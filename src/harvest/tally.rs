@@ -19,6 +19,19 @@ pub struct Tally {
     pub gone: u64,
 }
 
+impl Tally {
+    /// What came after an earlier one.
+    pub(super) fn since(&self, before: &Self) -> Self {
+        Self {
+            fetched: self.fetched.saturating_sub(before.fetched),
+            added: self.added.saturating_sub(before.added),
+            unchanged: self.unchanged.saturating_sub(before.unchanged),
+            refused: self.refused.saturating_sub(before.refused),
+            gone: self.gone.saturating_sub(before.gone),
+        }
+    }
+}
+
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_none(count: &u64) -> bool {
     *count == 0

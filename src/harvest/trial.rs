@@ -4,11 +4,14 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::fetch::fetch;
 use super::kind::Page;
-use super::run::{Harvest, PAGE_BYTES, fetch};
+use super::pages::entries;
+use super::run::{Harvest, PAGE_BYTES};
 use super::web::{Fetched, Validators, Web};
 use super::{Entry, HarvestError, Source};
 use crate::catalogue::Stop;
+use crate::extract::{Limits, Readers};
 
 /// How long it may take, but for the last request.
 const TEST: Duration = Duration::from_secs(20);
@@ -19,7 +22,7 @@ impl Harvest<'_> {
     /// # Errors
     /// [`HarvestError::Input`] with what is wrong with the source.
     pub fn test(source: &Source, count: usize) -> Result<Vec<Entry>, HarvestError> {
-        let begun = Instant::now();
+        let (readers, begun) = (Readers::default(), Instant::now());
         let web = Web::new(source, Arc::<Stop>::default(), Some(TEST))?;
         let mut pages = vec![source.kind.begin(source, None).map_err(HarvestError::Input)?.address];
         let (mut seen, mut books) = (HashSet::new(), Vec::new());
@@ -38,7 +41,7 @@ impl Harvest<'_> {
                 }
             };
             let page = Page { source, address: &found.address, bytes: &found.bytes, since: None };
-            for entry in source.kind.entries(&page).map_err(wrong)? {
+            for entry in entries(&readers, &page, Limits::default()).map_err(wrong)?.1 {
                 let entry = entry.map_err(wrong)?;
                 if entry.page {
                     pages.insert(0, entry.address.clone());

@@ -6,9 +6,7 @@ use std::collections::HashSet;
 use serde::{Deserialize, Serialize};
 
 use super::frontier::Queued;
-use super::kind::Page;
 use super::run::Harvest;
-use super::web::Found;
 use super::{Entry, HarvestError, Kind, Mark};
 
 /// How many addresses must show the numbers, and how many of them may do without.
@@ -66,12 +64,6 @@ impl Harvest<'_> {
     /// Counts a guess.
     pub(super) fn tried(&mut self, found: bool) {
         self.state.walk.tried(found);
-    }
-
-    /// Whether a page of a site is a copy of another.
-    pub(super) fn is_copy(&self, found: &Found) -> bool {
-        let page = Page { source: &self.source, address: &found.address, bytes: &found.bytes, since: None };
-        self.source.kind.is_copy(&page)
     }
 
     /// Queues addresses with the numbers around that of a site's book.

@@ -114,6 +114,17 @@ pub enum Action {
     },
 }
 
+impl Action {
+    /// The book that was changed.
+    #[must_use]
+    pub fn book(&self) -> Option<&AuditedBook> {
+        match self {
+            Self::Added(book) | Self::Replaced(book) | Self::Removed(book) | Self::Amended(book) => Some(book),
+            _ => None,
+        }
+    }
+}
+
 /// A changed book, as shown in the audit log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditedBook {

@@ -2,24 +2,9 @@
 
 use fluent_bundle::FluentValue;
 
-use super::Language;
+use super::{Language, declare};
 
-/// Declares a method of [`Language`] for each message. The compiler finds those that are not used, and the tests compare
-/// names and arguments with the `.ftl` files.
-macro_rules! messages {
-    ($($id:ident($($argument:ident: $kind:ty),*);)*) => {
-        impl Language {
-            $(pub(crate) fn $id(self $(, $argument: $kind)*) -> String {
-                self.say(stringify!($id), &[$((stringify!($argument), FluentValue::from($argument))),*])
-            })*
-        }
-
-        #[cfg(test)]
-        pub(super) const MESSAGES: &[(&str, &[&str])] = &[$((stringify!($id), &[$(stringify!($argument)),*])),*];
-    };
-}
-
-messages! {
+declare! { REPORTS:
     // General.
     and(several: &str, last: &str);
     quoted(name: &str);

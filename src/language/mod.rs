@@ -1,8 +1,9 @@
-//! The languages that reports are written in: messages, plurals and numbers.
+//! The languages that reports and the console are written in: messages, plurals and numbers.
 //!
-//! A message is declared with its arguments in `messages.rs` and worded in one `.ftl` file per language
+//! A message is declared with its arguments in `messages.rs` or `console.rs`, and worded in one `.ftl` file per language
 //! ([Fluent](https://projectfluent.org)).
 
+mod console;
 mod messages;
 #[cfg(test)]
 mod tests;
@@ -17,6 +18,22 @@ use fluent_bundle::{FluentArgs, FluentResource, FluentValue};
 use lapidary_gems::RecipeName;
 
 use crate::count::separated;
+
+/// Declares a method of [`Language`] for each message. The compiler finds those that are not used, and the tests compare
+/// names and arguments with the `.ftl` files.
+macro_rules! declare {
+    ($all:ident: $($id:ident($($argument:ident: $kind:ty),*);)*) => {
+        impl Language {
+            $(pub(crate) fn $id(self $(, $argument: $kind)*) -> String {
+                self.say(stringify!($id), &[$((stringify!($argument), FluentValue::from($argument))),*])
+            })*
+        }
+
+        #[cfg(test)]
+        pub(super) const $all: &[(&str, &[&str])] = &[$((stringify!($id), &[$(stringify!($argument)),*])),*];
+    };
+}
+use declare;
 
 /// Does not break at the end of a line.
 const NO_BREAK_SPACE: char = '\u{a0}';
@@ -51,8 +68,8 @@ impl Language {
 
     fn wording(self) -> &'static str {
         match self {
-            Self::English => include_str!("en.ftl"),
-            Self::Russian => include_str!("ru.ftl"),
+            Self::English => concat!(include_str!("en.ftl"), include_str!("console/en.ftl")),
+            Self::Russian => concat!(include_str!("ru.ftl"), include_str!("console/ru.ftl")),
         }
     }
 

@@ -6,7 +6,12 @@ use fluent_syntax::ast::{Entry, Expression, InlineExpression, Pattern, PatternEl
 use fluent_syntax::parser::parse;
 
 use super::Language;
-use super::messages::MESSAGES;
+use super::console::CONSOLE;
+use super::messages::REPORTS;
+
+fn all() -> impl Iterator<Item = &'static (&'static str, &'static [&'static str])> {
+    REPORTS.iter().chain(CONSOLE)
+}
 
 /// What a message refers to.
 #[derive(Debug, Default)]
@@ -72,8 +77,8 @@ fn worded(language: Language) -> BTreeMap<String, Uses> {
 #[test]
 fn every_language_has_every_message_with_its_arguments() {
     let declared: BTreeMap<&str, BTreeSet<String>> =
-        MESSAGES.iter().map(|(id, arguments)| (*id, arguments.iter().map(|&name| name.to_owned()).collect())).collect();
-    assert_eq!(declared.len(), MESSAGES.len(), "a message is declared twice");
+        all().map(|(id, arguments)| (*id, arguments.iter().map(|&name| name.to_owned()).collect())).collect();
+    assert_eq!(declared.len(), all().count(), "a message is declared twice");
     for language in Language::ALL {
         let worded = worded(language);
         let missing: Vec<_> = declared.keys().filter(|&&id| !worded.contains_key(id)).collect();

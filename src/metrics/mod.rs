@@ -5,6 +5,8 @@
 //! A label has few values, all defined by the program: never a path, a name or an id from a client.
 
 mod cluster;
+mod history;
+mod sources;
 mod store;
 
 use std::sync::LazyLock;
@@ -17,6 +19,9 @@ use prometheus::{
 };
 
 use self::cluster::ClusterMetrics;
+pub(crate) use self::history::Recorder;
+use self::sources::SourceMetrics;
+pub(crate) use self::sources::SourcesNow;
 use self::store::StoreMetrics;
 use crate::api::{Outcome, Report};
 use crate::index::Rights;
@@ -51,6 +56,7 @@ pub(crate) struct Metrics {
     text_bytes: IntCounter,
     pub(crate) store: StoreMetrics,
     pub(crate) cluster: ClusterMetrics,
+    pub(crate) sources: SourceMetrics,
     certificate_expiry: IntGauge,
     webhooks: IntCounterVec,
     webhooks_behind: IntGauge,
@@ -98,6 +104,7 @@ impl Metrics {
             text_bytes: register_int_counter!("lapidary_text_bytes_total", "Bytes of the texts and files read.")?,
             store: StoreMetrics::register()?,
             cluster: ClusterMetrics::register()?,
+            sources: SourceMetrics::register()?,
             certificate_expiry: register_int_gauge!(
                 "lapidary_certificate_expiry_timestamp_seconds",
                 "Expiry time of the served certificate, in seconds of Unix time; 0 without TLS."

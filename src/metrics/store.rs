@@ -1,5 +1,7 @@
 //! Metrics of the store: size, cache, disk, and background work.
 
+use prometheus::core::Collector as _;
+use prometheus::proto::MetricFamily;
 use prometheus::{
     Counter, IntCounter, IntGauge, IntGaugeVec, register_counter, register_int_counter, register_int_gauge,
     register_int_gauge_vec,
@@ -98,6 +100,18 @@ impl StoreMetrics {
                 "Flushes and compactions that failed."
             )?,
         })
+    }
+
+    /// The number of books, which all have gems of some recipe.
+    pub(super) fn most_books(&self) -> u64 {
+        let families = self.books.collect();
+        let counts = families.iter().flat_map(MetricFamily::get_metric).map(|metric| metric.get_gauge().get_value());
+        counts.fold(0.0, f64::max) as u64
+    }
+
+    /// The bytes of all files.
+    pub(super) fn disk_bytes(&self) -> u64 {
+        self.disk_used.get().try_into().unwrap_or_default()
     }
 
     /// Updates the metrics from the store's current state.

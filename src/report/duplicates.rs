@@ -72,7 +72,7 @@ pub fn html_duplicates(language: Language, groups: &[Copies], when: Timestamp) -
         @for (group, number) in groups.iter().zip(1..) { section {
             h2 { (number) ". " (clean(&group.names[group.best])) }
             p { (merit(language, group.merit)) }
-            (picture(language, group, number))
+            (picture_of(language, group, number))
             table class="index" {
                 tr { th { (language.head_number()) } th { (language.head_file()) } th { (language.head_to_best()) } }
                 @for (text, name) in group.names.iter().enumerate() {
@@ -116,35 +116,49 @@ fn relation(language: Language, group: &Copies, text: usize) -> String {
     }
 }
 
+fn picture_of(language: Language, group: &Copies, number: usize) -> Markup {
+    let pairs: Vec<(u32, u32, f64)> =
+        group.pairs.iter().map(|pair| (pair.a, pair.b, pair.share_of_a.max(pair.share_of_b))).collect();
+    group_picture(language, &group.bytes, group.best, &pairs, number)
+}
+
 /// The texts of a group on a circle, the longer the larger, connected if they have text in common, the more the thicker.
-fn picture(language: Language, group: &Copies, number: usize) -> Markup {
-    let drawn = group.names.len().min(MOST_DRAWN);
+/// `bytes` are their lengths, and `pairs` what connects them, with the share that they have in common.
+#[must_use]
+pub fn group_picture(
+    language: Language,
+    bytes: &[u64],
+    best: usize,
+    pairs: &[(u32, u32, f64)],
+    number: usize,
+) -> Markup {
+    let drawn = bytes.len().min(MOST_DRAWN);
     if drawn < 3 {
         return html! {};
     }
-    let longest = group.bytes.iter().copied().max().unwrap_or_default().max(1) as f64;
+    let longest = bytes.iter().copied().max().unwrap_or_default().max(1) as f64;
     let place = |text: usize| {
         let angle = TAU * text as f64 / drawn as f64 - TAU / 4.0;
         (SIZE / 2.0 + RADIUS * angle.cos(), SIZE / 2.0 + RADIUS * angle.sin())
     };
-    let pairs = group.pairs.iter().filter(|pair| (pair.b as usize) < drawn);
+    let pairs = pairs.iter().filter(|(_, b, _)| (*b as usize) < drawn);
     html! {
         svg class="group" width=(SIZE) height=(SIZE) viewBox=(format!("0 0 {SIZE} {SIZE}")) role="img"
             aria-labelledby=(format!("group-{number}")) {
             title id=(format!("group-{number}")) { (language.duplicates_picture()) }
-            @for pair in pairs {
-                @let ((x1, y1), (x2, y2)) = (place(pair.a as usize), place(pair.b as usize));
+            @for (a, b, share) in pairs {
+                @let ((x1, y1), (x2, y2)) = (place(*a as usize), place(*b as usize));
                 line x1=(rounded(x1)) y1=(rounded(y1)) x2=(rounded(x2)) y2=(rounded(y2))
-                    stroke-width=(rounded(1.0 + 4.0 * pair.share_of_a.max(pair.share_of_b))) {}
+                    stroke-width=(rounded(1.0 + 4.0 * share)) {}
             }
             @for text in 0..drawn {
                 @let (x, y) = place(text);
-                circle class=(if text == group.best { "best" } else { "copy" }) cx=(rounded(x)) cy=(rounded(y))
-                    r=(rounded(DOT * (0.6 + 0.4 * (group.bytes[text] as f64 / longest).sqrt()))) {}
+                circle class=(if text == best { "best" } else { "copy" }) cx=(rounded(x)) cy=(rounded(y))
+                    r=(rounded(DOT * (0.6 + 0.4 * (bytes[text] as f64 / longest).sqrt()))) {}
                 text x=(rounded(x)) y=(rounded(y + 4.0)) { (text + 1) }
             }
         }
-        @if drawn < group.names.len() { p class="quiet" { (language.more((group.names.len() - drawn) as u64)) } }
+        @if drawn < bytes.len() { p class="quiet" { (language.more((bytes.len() - drawn) as u64)) } }
     }
 }
 

@@ -50,7 +50,7 @@ mark { background: #fff0b3; color: inherit; text-decoration: underline dotted }
 body { color: #e6e9ed; background: #16191d } section { border-color: #3a4149 } .bar { fill: #333a42 }
 .quiet, dt, th, .unknown { color: #9aa4ae } text { fill: #9aa4ae }
 .forbidden, .protected { color: #ff8a80 } .free, .public_domain { color: #6fcf8a } .sides tr { border-color: #333a42 }
-ins { background: #6d2620 } del { background: #3c444d } mark { background: #5a4a08 }
+ins { background: #6d2620 } del { background: #3c444d } mark { background: #5a4a08 } .quiet :is(ins, del, mark) { color: #e6e9ed }
 }
 @media screen and (max-width: 40rem) {
 body { padding: 0 1rem } td { padding-inline-end: .6rem; overflow-wrap: anywhere } .sides { font-size: .9rem } .sides th, .sides td { padding-inline-end: .5rem }
@@ -84,8 +84,22 @@ pub fn html_report(
     texts: &Texts<'_>,
     when: Timestamp,
 ) -> String {
+    let body = report_part(language, name, report, bytes, texts, when);
+    whole_page(language, &language.check_of(&clean(name)), &body)
+}
+
+/// Formats a check's report as a part of a page, which has the [stylesheet].
+#[must_use]
+pub fn report_part(
+    language: Language,
+    name: &str,
+    report: &Report,
+    bytes: Option<u64>,
+    texts: &Texts<'_>,
+    when: Timestamp,
+) -> Markup {
     let (name, room) = (clean(name), Room::default());
-    let body = html! {
+    html! {
         h1 class=(report.verdict) { (verdict(language, report)) }
         (facts(language, &name, report, bytes, &date(when)))
         @for (at, found) in report.matches.iter().enumerate() {
@@ -96,8 +110,13 @@ pub fn html_report(
             section { p class="quiet" { (language.more_matches(rest as u64)) } }
         }
         (method(language, report))
-    };
-    whole_page(language, &language.check_of(&name), &body)
+    }
+}
+
+/// The stylesheet of all reports in a language.
+#[must_use]
+pub fn stylesheet(language: Language) -> String {
+    STYLE.to_owned() + &read_aloud(language)
 }
 
 fn facts(language: Language, name: &str, report: &Report, bytes: Option<u64>, when: &str) -> Markup {
@@ -298,7 +317,7 @@ pub(super) fn whole_page(language: Language, title: &str, body: &Markup) -> Stri
                 meta name="viewport" content="width=device-width";
                 meta name="color-scheme" content="light dark";
                 title { (title) }
-                style { (PreEscaped(STYLE)) (PreEscaped(read_aloud(language))) }
+                style { (PreEscaped(stylesheet(language))) }
             }
             body { (body) }
         }

@@ -46,7 +46,7 @@ pub fn html_index(language: Language, rows: &[Checked], when: Timestamp) -> Stri
                     @match &row.outcome {
                         Ok(Summary { page, verdict, covered, matches }) => {
                             td { a href=(page) { (clean(&row.name)) } }
-                            td class=(verdict) { (word(language, *verdict)) }
+                            td class=(verdict) { (rights_word(language, *verdict)) }
                             td { @if *covered > 0.0 { (language.percent(*covered)) } }
                             td { (language.number(*matches as u64)) }
                         }
@@ -59,7 +59,9 @@ pub fn html_index(language: Language, rows: &[Checked], when: Timestamp) -> Stri
     whole_page(language, &language.check_of(&language.files(rows.len() as u64)), &body)
 }
 
-fn word(language: Language, verdict: Rights) -> String {
+/// Rights or a verdict in a word.
+#[must_use]
+pub fn rights_word(language: Language, verdict: Rights) -> String {
     match verdict {
         Rights::Forbidden => language.is_forbidden(),
         Rights::Protected => language.is_protected(),

@@ -14,9 +14,9 @@ mod tests;
 mod words;
 
 pub use self::comparison::{html_comparison, print_comparison};
-pub use self::duplicates::{Copies, html_duplicates, print_duplicates};
-pub use self::html::{Texts, html_report};
-pub use self::index::{Checked, Summary, html_index, summary};
+pub use self::duplicates::{Copies, group_picture, html_duplicates, print_duplicates};
+pub use self::html::{Texts, html_report, report_part, stylesheet};
+pub use self::index::{Checked, Summary, html_index, rights_word, summary};
 pub use self::page::{Page, clean, harmless, wrap};
 pub use self::passages::Side;
 pub use self::terminal::print_report;

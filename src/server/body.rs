@@ -28,10 +28,11 @@ const SLOWEST: usize = 8 << 10;
 /// The largest body, in bytes, that is not heavy work: whatever it contains, it takes a few milliseconds at most.
 const SMALL: usize = 64 << 10;
 /// Content types of files. The actual format is detected from the content.
-const FILES: [&str; 24] = [
+const FILES: [&str; 27] = [
     "",
     "application/octet-stream",
     "text/plain",
+    "text/markdown",
     "text/html",
     "application/xhtml+xml",
     "text/xml",
@@ -50,8 +51,10 @@ const FILES: [&str; 24] = [
     "application/x-mobipocket-ebook",
     "application/vnd.amazon.ebook",
     "application/vnd.amazon.mobi8-ebook",
+    "application/x-mobi8-ebook",
     "application/zip",
     "application/x-zip-compressed",
+    "application/x-zip-compressed-fb2",
     "application/gzip",
 ];
 const MIB: f64 = (1 << 20) as f64;

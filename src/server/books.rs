@@ -9,7 +9,7 @@ use utoipa::IntoParams;
 use utoipa::openapi::path::HttpMethod::{Delete, Get, Patch, Put};
 
 use super::State;
-use super::access::Needs::Ingest;
+use super::access::Needs::{self, Ingest};
 use super::body::{self, Body};
 use super::calls::{Call, TEXT, file, form_of_file, json, text};
 use super::gates::{Asked, Gates};
@@ -17,7 +17,7 @@ use super::memory::Room;
 use super::parameters;
 use super::problem::{Problem, excerpt};
 use super::work::{Answer, work};
-use crate::api::{Added, Amendment, NewBook, Outcome, Record, Unless};
+use crate::api::{Added, Amendment, NewBook, Outcome, Record, Report, Unless};
 use crate::catalogue::{BookGems, CatalogueError, Content, NewEntry};
 use crate::description::Description;
 use crate::error::ErrorCode;
@@ -66,6 +66,10 @@ pub(super) fn calls() -> Vec<Call> {
                     .with_type("application/merge-patch+json"),
             ])
             .answers(200, "The updated record", [json::<Record>()]),
+        Call::new(Get, "/v1/libraries/{library}/matches/{id:.*}", Needs::Admin, matches)
+            .named("matches", "Show which other books a book shares passages with")
+            .about("The book is checked against all others, by its gems.")
+            .answers(200, "The report, with spans", [json::<Report>()]),
         Call::new(Delete, "/v1/libraries/{library}/books/{id:.*}", Ingest, delete)
             .named("delete_book", "Remove a book")
             .answers(204, "It was removed", []),
@@ -121,6 +125,15 @@ async fn amend(request: HttpRequest, payload: Payload, state: Data<State>) -> Re
     work(&state, move |catalogue| {
         let amended = catalogue.amend(&key, &amendment)?;
         Answer::ok(&Record::from(amended.ok_or_else(|| no_such_book(&key))?))
+    })
+    .await
+}
+
+async fn matches(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, Problem> {
+    let key = parameters::book(&request)?;
+    work(&state, move |catalogue| {
+        let report = catalogue.matches_of(&key)?;
+        Answer::ok(&report.ok_or_else(|| no_such_book(&key))?)
     })
     .await
 }

@@ -3,7 +3,7 @@
 use actix_web::http::header::{Accept, Header as _};
 use actix_web::mime;
 use actix_web::web::{Data, Payload};
-use actix_web::{HttpRequest, HttpResponse};
+use actix_web::{HttpMessage, HttpRequest, HttpResponse};
 use jiff::Timestamp;
 use lapidary_gems::{RecipeName, WrittenGem};
 use serde_json::json;
@@ -13,6 +13,7 @@ use super::State;
 use super::access::{Needs, Visible};
 use super::body::{self, Body};
 use super::calls::{Call, TEXT, file, form, form_of_file, json, text};
+use super::inside::AsPart;
 use super::language;
 use super::memory::Room;
 use super::parameters;
@@ -25,7 +26,7 @@ use crate::error::ErrorCode;
 use crate::extract::{Heading, Whole};
 use crate::index::Rights;
 use crate::position::Locator;
-use crate::report::{Texts, html_report};
+use crate::report::{Texts, html_report, report_part};
 
 pub(super) fn calls() -> Vec<Call> {
     vec![
@@ -35,7 +36,8 @@ pub(super) fn calls() -> Vec<Call> {
                 "With a JSON body, all fields are in the body, and query parameters are refused. With `Accept: \
                  text/html`, the report is a page suitable for filing; it shows passages of books next to those of the \
                  text if their texts are kept and the key may read them. `Accept-Language` (`en` or `ru`) selects \
-                 the language of the page, and of the `note` in JSON.",
+                 the language of the page, and of the `note` in JSON. If the report was filed, `Content-Location` names \
+                 its entry.",
             )
             .query::<CheckParameters>()
             .takes([
@@ -61,6 +63,7 @@ async fn check(request: HttpRequest, payload: Payload, state: Data<State>) -> Re
     let parameters = request.query_string().to_owned();
     let body = body::json_or_raw(&request, payload, &state).await?;
     let (page, language) = (wants_page(&request), language::preferred(&request));
+    let as_part = request.extensions().get::<AsPart>().is_some();
     let readable = Visible::to(&request);
     let compares = page && readable.as_ref().is_none_or(|libraries| !libraries.is_empty());
     if compares {
@@ -73,13 +76,14 @@ async fn check(request: HttpRequest, payload: Payload, state: Data<State>) -> Re
         let mut report = catalogue.check_and_file(&query, &options)?;
         locate(&mut report, &query, &headings);
         if !page {
-            return Ok(Answer::ok(&report)?.in_language(language));
+            return Ok(Answer::ok(&report)?.filed(report.filed).in_language(language));
         }
         let (kind, bytes) = match &query {
             Query::Text { text, .. } => (language.name_text(), Some(text.len() as u64)),
             Query::Gems(_) => (language.name_gems(), None),
         };
-        let name = name.unwrap_or(kind);
+        let of_case = || options.record.as_ref().and_then(|case| case.name.clone());
+        let name = name.or_else(of_case).unwrap_or(kind);
         let books = match query.as_text() {
             Some(text) if compares => {
                 let locator = Locator::new(text, &headings);
@@ -88,8 +92,13 @@ async fn check(request: HttpRequest, payload: Payload, state: Data<State>) -> Re
             _ => Vec::new(),
         };
         let texts = Texts { text: query.as_text(), books };
-        let page = html_report(language, &name, &report, bytes, &texts, Timestamp::now());
-        Ok(Answer::page(page).in_language(language))
+        let now = Timestamp::now();
+        let page = if as_part {
+            report_part(language, &name, &report, bytes, &texts, now).into_string()
+        } else {
+            html_report(language, &name, &report, bytes, &texts, now)
+        };
+        Ok(Answer::page(page).filed(report.filed).in_language(language))
     })
     .await
 }
@@ -115,7 +124,7 @@ fn as_known_to_existing_clients(mut report: Report) -> Report {
 }
 
 /// Whether the client prefers an HTML page to JSON.
-fn wants_page(request: &HttpRequest) -> bool {
+pub(super) fn wants_page(request: &HttpRequest) -> bool {
     let ranked = Accept::parse(request).map(|accept| accept.ranked()).unwrap_or_default();
     let known = |mime: &&mime::Mime| ["text/html", "application/json", "*/*"].contains(&mime.essence_str());
     ranked.iter().find(known).is_some_and(|mime| mime.essence_str() == "text/html")
@@ -162,6 +171,10 @@ fn asked(body: Body, parameters: &str) -> Result<Asked, Problem> {
         Body::Raw(raw) => {
             let (options, clean) = options_in(parameters)?;
             let name = raw.name().map(ToOwned::to_owned);
+            let mut options = options;
+            if let Some(case) = &mut options.record {
+                case.name = case.name.take().or_else(|| name.clone());
+            }
             let (Whole { text, headings }, room) = raw.text()?;
             Ok(Asked { name, query: Query::Text { text, clean }, headings, options, room })
         }

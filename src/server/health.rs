@@ -19,6 +19,7 @@ use crate::api;
 use crate::catalogue::{Catalogue, CatalogueError};
 use crate::error::ErrorCode;
 use crate::index::StoreError;
+use crate::metrics::METRICS;
 
 /// How often the catalogue is checked.
 const INTERVAL: Duration = Duration::from_secs(2);
@@ -172,6 +173,7 @@ impl State {
             tracing::warn!("cannot reserve disk space for emergencies: {error}");
         }
         self.health.look_after(&self.catalogue);
+        self.history.take(&METRICS);
         let found = look(&self.catalogue, self.min_free);
         let (_, before) = self.health.last();
         match found {
@@ -229,6 +231,7 @@ mod tests {
 
     use super::*;
     use crate::extract::Limits;
+    use crate::metrics::Recorder;
     use crate::server::access::Access;
     use crate::server::memory::Memory;
     use crate::server::turns::Turns;
@@ -251,6 +254,7 @@ mod tests {
             transfers: Arc::new(tokio::sync::Semaphore::new(1)),
             tests: Arc::new(tokio::sync::Semaphore::new(1)),
             turns: Turns::new(1, 1).unwrap(),
+            history: Recorder::default(),
         }
     }
 

@@ -8,7 +8,7 @@ use actix_web::http::header::{
 use crate::language::Language;
 
 /// The language that the client prefers of those that reports are written in.
-pub(super) fn preferred(request: &HttpRequest) -> Language {
+pub(crate) fn preferred(request: &HttpRequest) -> Language {
     let mut accepted = AcceptLanguage::parse(request).map(|accepted| accepted.0).unwrap_or_default();
     accepted.retain(|accepted| accepted.quality > Quality::ZERO);
     let known = AcceptLanguage(accepted).ranked().into_iter().find_map(|accepted| match accepted {

@@ -25,10 +25,13 @@ mod find;
 mod forms;
 mod gates;
 mod health;
+mod history;
 mod import;
+mod index;
+pub(crate) mod inside;
 mod jobs;
 mod keys;
-mod language;
+pub(crate) mod language;
 mod libraries;
 mod lines;
 mod memory;
@@ -64,21 +67,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::available_parallelism;
 use std::time::Duration;
 
-use actix_web::middleware::from_fn;
 use actix_web::web::Data;
-use actix_web::{App, HttpServer, rt};
+use actix_web::{HttpServer, rt};
 use futures_util::future::select;
 use tokio::sync::Semaphore;
 
 use self::access::Access;
 use self::health::Health;
+use self::inside::Inside;
 use self::memory::Memory;
 use self::tls::Tls;
 use self::turns::Turns;
 use crate::catalogue::{Catalogue, CatalogueError};
+use crate::console::{self, Console};
 use crate::extract::Limits;
 use crate::harvest::Schedule;
 use crate::index::Actor;
+use crate::metrics::Recorder;
 
 /// How long a shutdown waits for running requests, in seconds.
 const SHUTDOWN_SECONDS: u64 = 30;
@@ -120,6 +125,12 @@ pub enum ServerError {
          DIR --role admin NAME), or listen on 127.0.0.1"
     )]
     Open(SocketAddr),
+    /// Whoever can connect could use the link that signs in.
+    #[error(
+        "--open signs in whoever is at this machine, and {0} is reachable from others; listen on 127.0.0.1, or open the \
+         console yourself and sign in with a key"
+    )]
+    OpenToOthers(SocketAddr),
     /// TLS cannot be set up.
     #[error(transparent)]
     Certificate(#[from] CertificateError),
@@ -159,18 +170,25 @@ struct State {
     /// Permits for tests of sources, likewise.
     tests: Arc<Semaphore>,
     turns: Turns,
+    history: Recorder,
 }
 
 /// Opens a catalogue and serves it until the process is told to stop (SIGTERM, SIGINT), as [`Server::run`] does. If
 /// the disk failed and the catalogue can be changed again only after reopening it, reopens it. Logs the addresses it
 /// listens on.
 pub fn run(open: impl Fn() -> Result<Catalogue, CatalogueError>, settings: Settings) -> Result<(), ServerError> {
+    let (shows, opens) = (settings.console, settings.open);
     let opening = Opening::bind(settings)?;
+    let console = shows.then(Console::new);
+    let mut opens = console.as_ref().filter(|_| opens);
     loop {
-        let server = opening.try_clone()?.open(&open)?;
+        let server = opening.try_clone()?.open(&open)?.with_console(console.clone());
         let scheme = if server.state.tls.is_some() { "https" } else { "http" };
         for address in server.addresses() {
             tracing::info!("lapidary listens on {scheme}://{address}");
+        }
+        if let (Some(console), Some(address)) = (opens.take(), server.addresses().first()) {
+            console.open(scheme, *address);
         }
         let tls = server.state.tls.clone();
         if server.serve(told_to_stop(tls))? == Ended::Stopped {
@@ -193,6 +211,7 @@ pub struct Server {
     listeners: Vec<TcpListener>,
     addresses: Vec<SocketAddr>,
     state: Data<State>,
+    console: Option<Data<Console>>,
     /// How many sources run at once.
     sources: usize,
 }
@@ -242,14 +261,21 @@ impl Server {
             transfers: Arc::new(Semaphore::new(TRANSFERS)),
             tests: Arc::new(Semaphore::new(TESTS)),
             turns,
+            history: Recorder::default(),
         });
-        Ok(Self { listeners, addresses, state, sources: settings.sources })
+        let console = settings.console.then(Console::new);
+        Ok(Self { listeners, addresses, state, console, sources: settings.sources })
     }
 
     /// The addresses it listens on, with the actual port.
     #[must_use]
     pub fn addresses(&self) -> &[SocketAddr] {
         &self.addresses
+    }
+
+    /// Shows this console, whose sessions outlive a reopened catalogue.
+    fn with_console(self, console: Option<Data<Console>>) -> Self {
+        Self { console, ..self }
     }
 
     /// Serves until SIGTERM or SIGINT, and reloads the certificate on SIGHUP. On shutdown, it accepts no more
@@ -265,7 +291,7 @@ impl Server {
     }
 
     fn serve(self, stop: impl Future<Output = ()> + Send + 'static) -> Result<Ended, ServerError> {
-        let Self { listeners, state, sources, .. } = self;
+        let Self { listeners, state, console, sources, .. } = self;
         let catalogue = Arc::clone(&state.catalogue);
         let (told, settled, tls) = (state.clone(), state.clone(), state.tls.clone());
         let workers = available_parallelism().map_or(1, NonZero::get).max(LEAST_WORKERS);
@@ -275,12 +301,21 @@ impl Server {
         catalogue.resume_jobs()?;
         catalogue.start_webhooks();
         catalogue.follow_others();
-        Schedule::start(&catalogue, state.limits, sources, turns::give_way);
+        // What is fetched may be no larger than what is sent.
+        let limits = Limits { input: state.limits.input.min(state.max_body as u64), ..state.limits };
+        Schedule::start(&catalogue, limits, sources, turns::give_way);
         listeners.iter().for_each(outgoing::give_up);
         rt::System::new().block_on(async move {
             rt::spawn(health::watch(state.clone()));
             let app = move || {
-                App::new().app_data(state.clone()).wrap(from_fn(requests::observe)).configure(routes::configure)
+                let app = inside::app(state.clone());
+                match &console {
+                    Some(console) => {
+                        let inside = Inside::new(state.clone());
+                        app.configure(|app| console::configure(app, console.clone(), inside))
+                    }
+                    None => app,
+                }
             };
             let most = connections(workers);
             let mut server = HttpServer::new(app)

@@ -32,6 +32,10 @@ impl Opening {
     pub fn bind(settings: Settings) -> Result<Self, ServerError> {
         let tls = settings.tls.clone().map(Tls::load).transpose()?;
         let (listeners, addresses) = listen(&settings.listen)?;
+        let others = addresses.iter().find(|address| !address.ip().is_loopback());
+        if let Some(&address) = others.filter(|_| settings.open) {
+            return Err(ServerError::OpenToOthers(address));
+        }
         Ok(Self { listeners, addresses, tls, settings })
     }
 

@@ -2,7 +2,7 @@
 //! Only the sizes of the data sent are logged: no path, no query, no body.
 
 use std::cell::RefCell;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
@@ -43,8 +43,7 @@ pub(super) async fn observe(
     if request.method() == Method::HEAD {
         request.head_mut().method = Method::GET;
     }
-    let address = request.peer_addr().map_or(Ipv4Addr::UNSPECIFIED.into(), |peer| peer.ip());
-    let anonymous = RefCell::new(Caller::anonymous(address));
+    let anonymous = RefCell::new(Caller { client: of_address(request.peer_addr()), lane: Lane::Reads });
     let call = async { (next.call(request).await, caller()) };
     let (answered, by) = CALLER.scope(anonymous, call).instrument(line.span.clone()).await;
     line.key = if let Client::Key(name) = by.client { Some(name) } else { None };
@@ -76,15 +75,17 @@ pub(super) struct Caller {
     pub(super) lane: Lane,
 }
 
-impl Caller {
-    fn anonymous(address: IpAddr) -> Self {
-        Self { client: Client::Address(network(address)), lane: Lane::Reads }
-    }
+/// The client at an address, as far as is known without a key.
+pub(crate) fn of_address(peer: Option<SocketAddr>) -> Client {
+    Client::Address(network(peer.map_or(Ipv4Addr::UNSPECIFIED.into(), |peer| peer.ip())))
+}
 
+impl Caller {
     /// The actor recorded for the changes of this request.
     pub(super) fn actor(&self) -> Actor {
         match &self.client {
             Client::Key(name) => Actor::Key(name.clone()),
+            Client::Local => Actor::Local,
             Client::Address(_) => Actor::Anonymous,
         }
     }
@@ -94,9 +95,9 @@ tokio::task_local! {
     static CALLER: RefCell<Caller>;
 }
 
-/// Sets the key of the current request. Until then, the caller is unknown.
-pub(super) fn made_by(key: &str) {
-    let _ = CALLER.try_with(|caller| caller.borrow_mut().client = Client::Key(key.to_owned()));
+/// Sets who makes the current request. Until then, only the address is known.
+pub(super) fn made_by(client: Client) {
+    let _ = CALLER.try_with(|caller| caller.borrow_mut().client = client);
 }
 
 /// Sets the lane of the current request.
@@ -107,7 +108,7 @@ pub(super) fn is_work_of(lane: Lane) {
 /// The caller of the current request.
 pub(super) fn caller() -> Caller {
     let known = CALLER.try_with(|caller| caller.borrow().clone());
-    known.unwrap_or_else(|_| Caller::anonymous(Ipv4Addr::UNSPECIFIED.into()))
+    known.unwrap_or_else(|_| Caller { client: of_address(None), lane: Lane::Reads })
 }
 
 /// The network of one client: an IPv4 address, or the prefix that a customer with IPv6 is assigned.

@@ -12,7 +12,9 @@ use utoipa::openapi::path::HttpMethod;
 
 use super::access::guarded;
 use super::calls::Call;
-use super::{allow, audit, batch, books, checks, decisions, doctor, export, feed, find, health, import};
+use super::{
+    allow, audit, batch, books, checks, decisions, doctor, export, feed, find, health, history, import, index,
+};
 use super::{jobs, keys, libraries, metrics, openapi, problem, sources, stats, texts, webhooks};
 
 /// Calls on one subject.
@@ -44,10 +46,12 @@ pub(super) fn all() -> [Section; 9] {
             "server",
             "Server status and administration",
             vec![
+                index::calls(),
                 audit::calls(),
                 export::calls(),
                 import::calls(),
                 stats::calls(),
+                history::calls(),
                 doctor::calls(),
                 health::calls(),
                 metrics::calls(),

@@ -54,6 +54,10 @@ pub struct Settings {
     pub sources: usize,
     /// Resource limits for reading files.
     pub limits: Limits,
+    /// Whether browsers get the web console.
+    pub console: bool,
+    /// Whether to open the console in a browser, signed in as whoever started the server.
+    pub open: bool,
 }
 
 impl Default for Settings {
@@ -71,6 +75,8 @@ impl Default for Settings {
             min_free: MIN_FREE,
             sources: SOURCES,
             limits: Limits::default(),
+            console: true,
+            open: false,
         }
     }
 }

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use actix_web::http::StatusCode;
-use actix_web::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, ContentType, VARY, X_CONTENT_TYPE_OPTIONS};
+use actix_web::http::header::{
+    CACHE_CONTROL, CONTENT_LOCATION, CONTENT_SECURITY_POLICY, ContentType, HeaderValue, VARY, X_CONTENT_TYPE_OPTIONS,
+};
 use actix_web::mime;
 use actix_web::web::Data;
 use actix_web::{HttpResponse, HttpResponseBuilder};
@@ -29,16 +31,22 @@ pub(super) struct Answer {
     language: Option<Language>,
     /// The code of the problem that it is, if it is one.
     problem: Option<&'static str>,
+    /// The id of the filed check whose report it is.
+    filed: Option<String>,
 }
 
 /// The code of a problem, for the log.
 pub(super) struct ProblemCode(pub(super) &'static str);
 
 impl Answer {
+    fn of(status: StatusCode, shown: Option<(ContentType, Vec<u8>)>) -> Self {
+        Self { status, shown, language: None, problem: None, filed: None }
+    }
+
     /// A JSON response.
     pub(super) fn json(status: StatusCode, shown: &impl Serialize) -> Result<Self, Problem> {
         let json = serde_json::to_vec(shown).map_err(|error| Problem::failed(ErrorCode::Internal, &error))?;
-        Ok(Self { status, shown: Some((ContentType::json(), json)), language: None, problem: None })
+        Ok(Self::of(status, Some((ContentType::json(), json))))
     }
 
     /// A problem that may be long, because it has a report.
@@ -46,23 +54,18 @@ impl Answer {
         let kind = "application/problem+json".parse().map_or_else(|_| ContentType::json(), ContentType);
         let Self { shown, .. } = Self::json(problem.status(), &problem.details())?;
         let shown = shown.map(|(_, json)| (kind, json));
-        Ok(Self { status: problem.status(), shown, language: None, problem: Some(problem.code()) })
+        Ok(Self { problem: Some(problem.code()), ..Self::of(problem.status(), shown) })
     }
 
     /// An HTML response.
     pub(super) fn page(page: String) -> Self {
-        Self {
-            status: StatusCode::OK,
-            shown: Some((ContentType::html(), page.into_bytes())),
-            language: None,
-            problem: None,
-        }
+        Self::of(StatusCode::OK, Some((ContentType::html(), page.into_bytes())))
     }
 
     /// A plain text.
     pub(super) fn text(text: String) -> Self {
         let kind = ContentType(mime::TEXT_PLAIN_UTF_8);
-        Self { status: StatusCode::OK, shown: Some((kind, text.into_bytes())), language: None, problem: None }
+        Self::of(StatusCode::OK, Some((kind, text.into_bytes())))
     }
 
     /// A JSON response with status 200.
@@ -72,7 +75,12 @@ impl Answer {
 
     /// An empty response with status 204.
     pub(super) fn done() -> Self {
-        Self { status: StatusCode::NO_CONTENT, shown: None, language: None, problem: None }
+        Self::of(StatusCode::NO_CONTENT, None)
+    }
+
+    /// Says where the check was filed, if it was.
+    pub(super) fn filed(self, filed: Option<String>) -> Self {
+        Self { filed, ..self }
     }
 
     /// Says in which language its sentences are.
@@ -99,7 +107,7 @@ where
     let (request, by) = (Span::current(), requests::caller());
     let actor = by.actor();
     let job = move || request.in_scope(|| job(&catalogue, actor));
-    let Answer { status, shown, language, problem } =
+    let Answer { status, shown, language, problem, filed } =
         state.turns.take(by.lane, by.client, Patience::Refusable, job).await??;
     let mut response = HttpResponseBuilder::new(status);
     let mut response = match shown {
@@ -123,6 +131,9 @@ where
     };
     if let Some(code) = problem {
         response.extensions_mut().insert(ProblemCode(code));
+    }
+    if let Some(Ok(place)) = filed.map(|id| HeaderValue::try_from(format!("/v1/decisions/{id}"))) {
+        response.headers_mut().insert(CONTENT_LOCATION, place);
     }
     if let Some(language) = language {
         language::say(language, response.headers_mut());

@@ -238,3 +238,50 @@ fn pages_and_numbers() {
         assert_eq!((head.status, head.body.len()), (200, 0), "{path}");
     }
 }
+
+#[test]
+fn a_book_is_checked_against_all_others() {
+    let server = Running::start();
+    let text = prose(1, 4_000);
+    server.put_text("/v1/libraries/house/books/1", "protected", &text).expect(201);
+    server.put_text("/v1/libraries/other/books/copy", "free", &text.to_uppercase()).expect(201);
+    server.put_text("/v1/libraries/house/books/2", "protected", &prose(2, 4_000)).expect(201);
+    server.put_text("/v1/libraries/house/books/empty", "protected", "Too short.").expect(201);
+    let report = server.get("/v1/libraries/house/matches/1").expect(200);
+    assert_eq!((&report["total"], &report["verdict"]), (&json!(1), &json!("free")), "{report}");
+    let found = &report["matches"][0];
+    assert_eq!((&found["book"]["library"], &found["book"]["id"]), (&json!("other"), &json!("copy")));
+    assert!(!found["spans"].as_array().expect("spans").is_empty());
+    for alone in ["2", "empty"] {
+        let report = server.get(&format!("/v1/libraries/house/matches/{alone}")).expect(200);
+        assert_eq!(report["total"], 0, "{report}");
+    }
+    assert_eq!(server.get("/v1/libraries/house/matches/none").expect(404)["code"], "no_such_book");
+}
+
+#[test]
+fn the_audit_log_is_read_for_one_book() {
+    let server = Running::start();
+    for (library, id) in [("house", "1"), ("other", "1"), ("house", "2")] {
+        let path = format!("/v1/libraries/{library}/books/{id}");
+        server.put_text(&path, "protected", &prose(1, 1_000)).expect(201);
+        server.send("PATCH", &path, &[("Content-Type", "application/json")], br#"{"note": "seen"}"#).expect(200);
+    }
+    let read = |query: &str| {
+        let page = server.get(&format!("/v1/audit?{query}")).expect(200);
+        let entries = page["entries"].as_array().expect("entries").clone();
+        let shown =
+            |entry: &Value| format!("{} {}/{}", entry["action"], entry["library"], entry["id"]).replace('"', "");
+        (entries.iter().map(shown).collect::<Vec<_>>(), page["next"].clone())
+    };
+    assert_eq!(
+        read("library=house&book=1"),
+        (vec!["added house/1".to_owned(), "amended house/1".to_owned()], Value::Null)
+    );
+    assert_eq!(read("library=house").0.len(), 4);
+    assert!(read("library=nobody").0.is_empty());
+    let (first, next) = read("library=house&limit=3");
+    assert_eq!((first.len(), next.is_u64()), (3, true));
+    assert_eq!(read(&format!("library=house&after={next}")).0, ["amended house/2"]);
+    assert_eq!(server.get("/v1/audit?book=1").expect(400)["code"], "bad_query");
+}

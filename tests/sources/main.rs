@@ -2,6 +2,9 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+
+mod books;
+mod cluster;
 #[path = "../common/makers.rs"]
 mod makers;
 mod served;
@@ -15,7 +18,7 @@ use std::net::TcpListener;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use common::{Folder, command, prose, run};
 use flate2::Compression;
@@ -41,13 +44,15 @@ struct Site {
     answers: Arc<Mutex<BTreeMap<String, Vec<Answer>>>>,
     /// The heads of all requests.
     asked: Arc<Mutex<Vec<String>>>,
+    /// When each was asked, and when it was answered.
+    times: Arc<Mutex<Vec<(Instant, Instant)>>>,
 }
 
 impl Site {
     fn new() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("an address");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
-        let site = Self { url, answers: Arc::default(), asked: Arc::default() };
+        let site = Self { url, answers: Arc::default(), asked: Arc::default(), times: Arc::default() };
         let serving = site.clone();
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
@@ -67,6 +72,7 @@ impl Site {
                     return;
                 }
             }
+            let asked = Instant::now();
             let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
             let etag = head
                 .lines()
@@ -82,6 +88,7 @@ impl Site {
             let same = etag.is_some_and(|etag| answer.headers.to_ascii_lowercase().contains(&etag));
             let answer = if same { Answer { status: "304 Not Modified", ..found("") } } else { answer };
             let Answer { status, headers, body } = answer;
+            self.times.lock().expect("no panic").push((asked, Instant::now()));
             let head = format!("HTTP/1.1 {status}\r\n{headers}Content-Length: {}\r\n\r\n", body.len());
             if stream.write_all(&[head.as_bytes(), &body].concat()).is_err() {
                 return;

@@ -1,12 +1,10 @@
 //! Sources of a running server.
 
-use std::time::Instant;
-
 use super::common::Server;
 use super::*;
 
 /// Sends a request with JSON. Returns the status and the answer.
-fn send(server: &Server, method: &str, path: &str, body: &Value) -> (u16, Value) {
+pub fn send(server: &Server, method: &str, path: &str, body: &Value) -> (u16, Value) {
     let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
     let request = ureq::http::Request::builder().method(method).uri(format!("{}{path}", server.url));
     let request = request.header("content-type", "application/json").body(body.to_string()).expect("a request");
@@ -14,14 +12,14 @@ fn send(server: &Server, method: &str, path: &str, body: &Value) -> (u16, Value)
     (answer.status().as_u16(), answer.body_mut().read_json().unwrap_or_default())
 }
 
-fn get(server: &Server, path: &str) -> Value {
+pub fn get(server: &Server, path: &str) -> Value {
     let (status, answer) = send(server, "GET", path, &Value::Null);
     assert_eq!(status, 200, "{path}: {answer}");
     answer
 }
 
 /// Waits until something holds.
-fn until(what: &str, mut holds: impl FnMut() -> bool) {
+pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let since = Instant::now();
     while !holds() {
         assert!(since.elapsed() < Duration::from_secs(60), "{what}");
@@ -30,7 +28,7 @@ fn until(what: &str, mut holds: impl FnMut() -> bool) {
 }
 
 /// Waits for the end of a run of this number, and returns it.
-fn ended(server: &Server, number: u64) -> Value {
+pub fn ended(server: &Server, number: u64) -> Value {
     let mut run = Value::Null;
     until("the run ends", || {
         run = get(server, "/v1/sources/it")["run"].clone();
@@ -40,17 +38,17 @@ fn ended(server: &Server, number: u64) -> Value {
 }
 
 /// The definition of a list of addresses of a site.
-fn listed(site: &Site) -> Value {
+pub fn listed(site: &Site) -> Value {
     json!({ "kind": "sitemap", "address": format!("{}/list.txt", site.url), "library": "lib", "rights": "protected", "allow_private": true })
 }
 
-fn put(server: &Server, definition: &Value) -> u16 {
+pub fn put(server: &Server, definition: &Value) -> u16 {
     let (status, answer) = send(server, "PUT", "/v1/sources/it", definition);
     assert!(status == 200 || status == 201, "{answer}");
     status
 }
 
-fn counted(run: &Value) -> [u64; 4] {
+pub fn counted(run: &Value) -> [u64; 4] {
     ["fetched", "added", "unchanged", "refused"].map(|name| run[name].as_u64().expect("a number"))
 }
 
@@ -82,6 +80,24 @@ fn sources_are_defined_run_and_shown_over_http() {
     let all = [&errors, &rest].map(|page| page["errors"].as_array().expect("a page").clone()).concat();
     let reasons: Vec<&str> = all.iter().map(|error| error["reason"].as_str().expect("a reason")).collect();
     assert_eq!((reasons, &rest["next_cursor"]), (vec!["bad_book", "robots", "missing"], &Value::Null), "{all:?}");
+
+    let metrics = || {
+        let text = ureq::get(format!("{}/metrics", server.url)).call().expect("an answer").body_mut().read_to_string();
+        text.expect("text")
+    };
+    until("the metrics of all sources are known", || metrics().contains("lapidary_source_dead_letters 3"));
+    let metrics = metrics();
+    for line in [
+        "lapidary_source_books_total{outcome=\"fetched\"} 4",
+        "lapidary_source_books_total{outcome=\"added\"} 3",
+        "lapidary_source_refused_total{reason=\"robots\"} 1",
+        "lapidary_source_refused_total{reason=\"private\"} 0",
+        "lapidary_source_run_duration_seconds_count 1",
+        "lapidary_source_queued 0",
+        "lapidary_sources_failing 0",
+    ] {
+        assert!(metrics.contains(line), "{line}: {metrics}");
+    }
 
     // What was repaired is no error any more.
     site.set("/none.txt", found(prose(7, 600)));
@@ -183,4 +199,96 @@ fn sources_run_when_they_are_due_and_stop_when_told_to() {
     assert_eq!(twice, 0, "{:?}", site.count());
     assert_eq!(server.stop(), Some(0));
     run("verify --data {}", &[folder.data()]).expect(0);
+}
+
+#[test]
+fn a_watched_folder_is_followed_by_a_server() {
+    let folder = Folder::new();
+    folder.file("books/a.txt", prose(0, 600));
+    let server = Server::start(&folder.data());
+    let books = folder.path("books");
+    let source = json!({ "kind": "folder", "address": books, "library": "lib", "rights": "free", "gone": "disable" });
+    put(&server, &source);
+    let has = |id: &str, disabled: bool| {
+        let (status, book) = send(&server, "GET", &format!("/v1/libraries/lib/books/{id}"), &Value::Null);
+        status == 200 && book["standing"]["disabled_since"].is_string() == disabled
+    };
+    until("it is read", || has("a.txt", false));
+    folder.file("books/deep/er/b.txt", prose(1, 600));
+    until("a new file is seen", || has("deep/er/b.txt", false));
+    fs::remove_file(books.join("a.txt")).expect("it is there");
+    until("a file that is gone is seen", || has("a.txt", true));
+    // That files were read is no change.
+    until("it rests", || get(&server, "/v1/sources/it")["state"] == "idle");
+    thread::sleep(Duration::from_secs(3));
+    let runs = get(&server, "/v1/sources/it")["run"]["number"].as_u64().expect("a number");
+    thread::sleep(Duration::from_secs(3));
+    assert_eq!(get(&server, "/v1/sources/it")["run"]["number"], runs);
+    // Another folder takes its place.
+    fs::rename(&books, folder.path("old")).expect("it is there");
+    folder.file("books/deep/er/b.txt", prose(1, 600));
+    folder.file("books/c.txt", prose(2, 600));
+    until("another folder is watched", || has("c.txt", false));
+    folder.file("books/d.txt", prose(3, 600));
+    until("a new file is seen there", || has("d.txt", false));
+    assert_eq!(server.stop(), Some(0));
+}
+
+/// Two lists of two sites lead to the same third site.
+#[test]
+fn a_host_is_asked_one_thing_at_a_time_by_all_sources() {
+    const PAUSE: Duration = Duration::from_millis(50);
+    let (host, folder) = (Site::new(), Folder::new());
+    host.books(0..24);
+    let server = Server::start(&folder.data());
+    let lists = [0..12, 12..24].map(|numbers| {
+        let site = Site::new();
+        site.set("/list.txt", host.list(numbers));
+        site
+    });
+    for (number, site) in lists.iter().enumerate() {
+        let source = json!({ "kind": "sitemap", "address": format!("{}/list.txt", site.url), "library": "lib", "rights": "free",
+                             "allow_private": true, "rate": 20, "every": "1d" });
+        assert_eq!(send(&server, "PUT", &format!("/v1/sources/s{number}"), &source).0, 201);
+    }
+    for number in 0..2 {
+        until("it ends", || get(&server, &format!("/v1/sources/s{number}"))["run"]["ended"].is_string());
+    }
+    assert_eq!(host.count().values().sum::<usize>(), 25, "each book once, and robots.txt once: {:?}", host.count());
+    let mut times = host.times.lock().expect("no panic").clone();
+    times.sort();
+    for pair in times.windows(2) {
+        assert!(pair[1].0.duration_since(pair[0].1) >= PAUSE, "{pair:?}");
+    }
+    assert_eq!(server.stop(), Some(0));
+}
+
+#[test]
+fn a_long_list_is_stopped_in_its_middle() {
+    const LINES: u64 = 20_000;
+    let folder = Folder::new();
+    let lines: Vec<String> =
+        (0..LINES).map(|line| json!({ "address": format!("nowhere:{line}") }).to_string()).collect();
+    let list = folder.file("list.ndjson", lines.join("\n"));
+    let server = Server::start(&folder.data());
+    put(
+        &server,
+        &json!({ "kind": "list", "address": list, "library": "lib", "rights": "free", "allow_private": true }),
+    );
+    send(&server, "POST", "/v1/sources/it/run", &Value::Null);
+    let shown = || get(&server, "/v1/sources/it");
+    until("it is read", || shown()["queued"].as_u64() > Some(1_000));
+    for _ in 0..3 {
+        send(&server, "PATCH", "/v1/sources/it", &json!({ "paused": true }));
+        let mut before = Value::Null;
+        until("it stops", || {
+            thread::sleep(Duration::from_millis(300));
+            let now = json!([shown()["queued"], shown()["run"]["refused"]]);
+            now == std::mem::replace(&mut before, now.clone())
+        });
+        send(&server, "PATCH", "/v1/sources/it", &json!({ "paused": false }));
+        until("it goes on", || shown()["state"] == "running" || shown()["run"]["ended"].is_string());
+    }
+    assert_eq!(counted(&ended(&server, 1)), [0, 0, 0, LINES], "each line was counted once");
+    assert_eq!(shown()["queued"], 0);
 }

@@ -18,7 +18,7 @@ use ureq::http::Uri;
 
 use self::delivery::{Sender, Undelivered, new_secret};
 use super::rows::put;
-use super::{Catalogue, CatalogueError, Editor};
+use super::{Catalogue, CatalogueError, CheckOptions, Editor};
 use crate::api::{BookRef, Failing, MadeWebhook, Matched, Webhook, WebhookEvent};
 use crate::index::{
     Action, Actor, AuditEntry, AuditFrom, AuditedBook, BookKey, LeaseEnd, Library, RowChange, Snapshot, Table,
@@ -230,7 +230,7 @@ impl Catalogue {
         let Some(record) = record.filter(|record| record.digest == *digest && !record.is_disabled()) else {
             return Ok(None);
         };
-        let report = self.check_book(snapshot, number, &record)?;
+        let report = self.check_book(snapshot, number, &record, &CheckOptions::default())?;
         Ok(report.filter(|report| report.total > 0).map(|report| {
             let book = BookRef::on(report.day, record);
             let data = Matched { book, change: entry.number, report };

@@ -3,7 +3,6 @@
 
 use std::net::IpAddr;
 
-use actix_web::dev::ServiceRequest;
 use actix_web::http::header::{HOST, HeaderMap, HeaderName, ORIGIN};
 use actix_web::http::uri::{Authority, Uri};
 
@@ -23,8 +22,7 @@ impl Hosts {
     }
 
     /// Refuses requests that a web page may have sent.
-    pub(super) fn approve(&self, request: &ServiceRequest) -> Result<(), Problem> {
-        let headers = request.headers();
+    pub(super) fn approve(&self, headers: &HeaderMap) -> Result<(), Problem> {
         for host in headers.get_all(HOST) {
             let host = host.to_str().unwrap_or_default();
             if !self.know(host) {
@@ -50,6 +48,12 @@ impl Hosts {
         let address = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
         name == "localhost" || address.is_ok_and(|address| address.is_loopback()) || self.0.contains(&name)
     }
+}
+
+/// Whether a browser says that a page of this server sent the request.
+pub(crate) fn is_from_own_page(headers: &HeaderMap) -> bool {
+    let is_said = headers.contains_key(ORIGIN) || headers.get(FETCH_SITE).is_some_and(|site| site == "same-origin");
+    is_said && !is_of_another_site(headers)
 }
 
 fn is_of_another_site(headers: &HeaderMap) -> bool {
@@ -99,7 +103,7 @@ mod tests {
         ];
         for (headers, refused) in table {
             let request = headers.iter().fold(TestRequest::get(), |request, header| request.insert_header(*header));
-            let found = hosts.approve(&request.to_srv_request()).err();
+            let found = hosts.approve(request.to_srv_request().headers()).err();
             assert_eq!(found.as_ref().map(super::Problem::code), refused, "{headers:?}");
         }
     }

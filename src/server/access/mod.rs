@@ -23,9 +23,11 @@ use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use hashbrown::HashMap;
 
 use self::hosts::Hosts;
+pub(crate) use self::hosts::is_from_own_page;
 use self::meter::Allowance;
 pub(super) use self::meter::Meter;
 use super::State;
+use super::inside::Insider;
 use super::parameters;
 use super::problem::Problem;
 use super::requests::{caller, is_work_of, made_by};
@@ -88,27 +90,28 @@ impl Access {
         if needs == Needs::Nothing {
             return Ok(None);
         }
-        if self.loopback && catalogue.is_open()? {
-            self.hosts.approve(request)?;
+        let insider = request.extensions().get::<Insider>().cloned();
+        if insider == Some(Insider::Local) {
+            request.extensions_mut().insert(Visible(None));
+            request.extensions_mut().insert(Guest::Local);
+            made_by(Client::Local);
+            return Ok(None);
+        }
+        if self.is_open(catalogue)? {
+            self.approve(request.headers())?;
             request.extensions_mut().insert(Visible(None));
             return Ok(None);
         }
-        let Some(secret) = presented(request.headers()) else { return self.without_key(catalogue, needs) };
-        let key = match catalogue.key_of(secret)? {
-            Ok(key) => key,
-            Err(AccessDenied::Unknown) => {
-                return Err(unauthorized(ErrorCode::BadKey, "unknown key; ask the administrator for one").into());
-            }
-            Err(AccessDenied::Expired) => {
-                return Err(unauthorized(
-                    ErrorCode::KeyExpired,
-                    "this key has expired; ask the administrator for a new one",
-                )
-                .into());
-            }
+        let key = match (insider, presented(request.headers())) {
+            (Some(Insider::Key(id)), _) => catalogue.good_key(&id)?.ok_or_else(|| {
+                let detail = "the key of this session was revoked or has expired; sign in with another";
+                unauthorized(ErrorCode::BadKey, detail)
+            })?,
+            (_, Some(secret)) => key_of(catalogue, secret)?,
+            (_, None) => return self.without_key(catalogue, needs),
         };
         may(&key, request, needs)?;
-        request.extensions_mut().insert(Guest(Some(key.id.clone())));
+        request.extensions_mut().insert(Guest::Key(key.id.clone()));
         if matches!(needs, Needs::Ingest | Needs::AnyIngest | Needs::Check) {
             let libraries = (key.role != Role::Admin).then(|| key.libraries.clone());
             request.extensions_mut().insert(Visible(libraries));
@@ -116,6 +119,16 @@ impl Access {
         let meter = self.meter(catalogue, &key)?;
         request.extensions_mut().insert(Arc::clone(&meter));
         Ok(Some((key, meter)))
+    }
+
+    /// Whether calls need no key.
+    pub(super) fn is_open(&self, catalogue: &Catalogue) -> Result<bool, CatalogueError> {
+        Ok(self.loopback && catalogue.is_open()?)
+    }
+
+    /// Refuses requests without a key that a page of another site may have sent.
+    pub(super) fn approve(&self, headers: &HeaderMap) -> Result<(), Problem> {
+        self.hosts.approve(headers)
     }
 
     fn without_key(&self, catalogue: &Catalogue, needs: Needs) -> Result<Admitted, Refusal> {
@@ -170,9 +183,17 @@ impl Access {
     }
 }
 
-/// The id of the key that admitted a request. The request can be a stream that outlives the key.
+/// Who was admitted. The request can be a stream that outlives the key.
 #[derive(Clone, Default)]
-pub(super) struct Guest(Option<String>);
+pub(super) enum Guest {
+    /// Anyone, because the server asks for no key.
+    #[default]
+    Anyone,
+    /// The holder of the key with this id.
+    Key(String),
+    /// Whoever started the server.
+    Local,
+}
 
 impl Guest {
     pub(super) fn of(request: &HttpRequest) -> Self {
@@ -185,9 +206,10 @@ impl Guest {
     /// Why not.
     pub(super) fn is_still_let_in(&self, catalogue: &Catalogue) -> Result<(), Problem> {
         let detail = "the key of this stream was revoked or has expired; ask the administrator for a new one";
-        let is_good = match &self.0 {
-            Some(id) => catalogue.is_good_key(id)?,
-            None => catalogue.is_open()?,
+        let is_good = match self {
+            Self::Key(id) => catalogue.good_key(id)?.is_some(),
+            Self::Anyone => catalogue.is_open()?,
+            Self::Local => true,
         };
         if is_good { Ok(()) } else { Err(unauthorized(ErrorCode::BadKey, detail)) }
     }
@@ -243,7 +265,7 @@ async fn enter(request: ServiceRequest, next: Next<BoxBody>, needs: Option<Needs
     };
     let (mut response, allowance) = match admitted {
         Ok((key, allowance)) => {
-            made_by(&key.name);
+            made_by(Client::Key(key.name.clone()));
             (next.call(request).await?, Some(allowance))
         }
         Err(Refusal { problem, allowance }) => (request.error_response(*problem), allowance),
@@ -264,6 +286,20 @@ async fn counted(key: &Key, meter: &Meter) -> Result<Box<Allowance>, Refusal> {
         key.name, allowance.limit
     );
     Err(Refusal { problem: Box::new(too_many(&detail, wait)), allowance: Some(allowance) })
+}
+
+/// The key of a secret.
+fn key_of(catalogue: &Catalogue, secret: &str) -> Result<Arc<Key>, Refusal> {
+    match catalogue.key_of(secret)? {
+        Ok(key) => Ok(key),
+        Err(AccessDenied::Unknown) => {
+            Err(unauthorized(ErrorCode::BadKey, "unknown key; ask the administrator for one").into())
+        }
+        Err(AccessDenied::Expired) => {
+            let detail = "this key has expired; ask the administrator for a new one";
+            Err(unauthorized(ErrorCode::KeyExpired, detail).into())
+        }
+    }
 }
 
 /// The key that a request came with.

@@ -30,9 +30,11 @@ const NICENESS: i32 = 10;
 
 /// A client that takes turns with others.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Client {
+pub(crate) enum Client {
     /// A key, by its name.
     Key(String),
+    /// Whoever started the server.
+    Local,
     /// The origin of requests without a key.
     Address(IpAddr),
 }

@@ -1,6 +1,6 @@
 //! Disguises a copy of a book, using only changes that the recipe `documented` sees through.
 
-use lapidary::random::Random;
+use crate::random::Random;
 
 use super::shelf::Setting;
 use super::story::{Chapter, Story, chapters, page};
@@ -16,11 +16,11 @@ const ACCENTS: [(char, char); 8] =
     [('a', 'á'), ('e', 'é'), ('i', 'ï'), ('o', 'ö'), ('u', 'ü'), ('c', 'ç'), ('n', 'ñ'), ('е', 'ё')];
 
 /// A disguised copy.
-pub(super) struct Forgery {
+pub struct Forgery {
     /// The full text of the copy.
-    pub(super) text: String,
+    pub text: String,
     /// A paragraph of the original, and the same paragraph of the copy.
-    pub(super) sample: (String, String),
+    pub sample: (String, String),
 }
 
 /// Disguises a book: changes the title page, puts an advertisement in front, removes the first and last chapters, and

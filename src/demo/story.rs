@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use lapidary::random::Random;
-use lapidary::report::wrap;
+use crate::random::Random;
+use crate::report::wrap;
 
 /// The number of chapters, and of paragraphs in each.
 const CHAPTERS: usize = 12;

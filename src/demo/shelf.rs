@@ -1,16 +1,21 @@
 //! The books of the demo: their authors, rights and subjects.
 
-use lapidary::index::Rights;
+use crate::index::Rights;
 
 use super::story::{Story, Teller};
 
 /// A book to generate.
-pub(super) struct Setting {
-    pub(super) id: &'static str,
-    pub(super) title: &'static str,
-    pub(super) author: &'static str,
-    pub(super) rights: Rights,
-    pub(super) language: &'static Language,
+pub struct Setting {
+    /// Its id in the library.
+    pub id: &'static str,
+    /// The title.
+    pub title: &'static str,
+    /// The author, or several separated by commas.
+    pub author: &'static str,
+    /// The rights in it.
+    pub rights: Rights,
+    /// Its language.
+    pub language: &'static Language,
     seed: u64,
     heroes: &'static [&'static str],
     heroines: &'static [&'static str],
@@ -19,16 +24,16 @@ pub(super) struct Setting {
 }
 
 /// The language of a book.
-pub(super) struct Language {
+pub struct Language {
     /// A BCP 47 tag.
-    pub(super) tag: &'static str,
+    pub tag: &'static str,
     vocabulary: &'static str,
 }
 
-static ENGLISH: Language = Language { tag: "en", vocabulary: include_str!("../../../data/demo/english.txt") };
+static ENGLISH: Language = Language { tag: "en", vocabulary: include_str!("../../data/demo/english.txt") };
 /// That of a book without a passage of the others.
-static THEATRE: Language = Language { tag: "en", vocabulary: include_str!("../../../data/demo/theatre.txt") };
-static RUSSIAN: Language = Language { tag: "ru", vocabulary: include_str!("../../../data/demo/russian.txt") };
+static THEATRE: Language = Language { tag: "en", vocabulary: include_str!("../../data/demo/theatre.txt") };
+static RUSSIAN: Language = Language { tag: "ru", vocabulary: include_str!("../../data/demo/russian.txt") };
 
 impl Setting {
     /// A text generator for this setting. Different seeds give different texts.
@@ -48,10 +53,10 @@ impl Setting {
 }
 
 /// The book to copy: the first of the [`SHELF`].
-pub(super) static VICTIM: &Setting = &SHELF[0];
+pub static VICTIM: &Setting = &SHELF[0];
 
 /// The books of the catalogue.
-pub(super) static SHELF: [Setting; 6] = [
+pub static SHELF: [Setting; 6] = [
     Setting {
         id: "lighthouse",
         title: "The Lighthouse That Collected Umbrellas",
@@ -127,7 +132,7 @@ pub(super) static SHELF: [Setting; 6] = [
 ];
 
 /// The book that is not in the catalogue.
-pub(super) static STRANGER: Setting = Setting {
+pub static STRANGER: Setting = Setting {
     id: "understudy",
     title: "The Understudy of the Weathervane",
     author: "Theodora Pennywhistle",
@@ -152,7 +157,7 @@ mod tests {
         let recipe = Recipe::documented();
         let mut owner = HashMap::new();
         for setting in SHELF.iter().chain([&STRANGER]) {
-            let text = setting.story().text(72);
+            let text = setting.text();
             let gems = recipe.gems(&text);
             assert!(gems.len() >= 10, "{}: {} gems", setting.id, gems.len());
             for gem in gems {
@@ -165,11 +170,11 @@ mod tests {
     #[test]
     fn books_are_whole_and_of_a_book_s_length() {
         for setting in SHELF.iter().chain([&STRANGER]) {
-            let text = setting.story().text(72);
+            let text = setting.text();
             assert!(!text.contains(['{', '}', '…']), "{}: a word is missing or was cut off", setting.id);
             let length = text.chars().count();
             assert!((60_000..=150_000).contains(&length), "{}: {length} characters", setting.id);
-            assert_eq!(text, setting.story().text(72), "{}: told twice, it is the same", setting.id);
+            assert_eq!(text, setting.text(), "{}: told twice, it is the same", setting.id);
         }
     }
 }

@@ -1,0 +1,126 @@
+//! The audit log: who changed what, and when.
+
+use actix_web::HttpResponse;
+use actix_web::web::{self, Query, ServiceConfig};
+use maud::{Markup, html};
+use serde::Deserialize;
+
+use super::layout::{Here, Page, rights, table, terms, time};
+use super::visitor::{Failure, Visitor, path, with};
+use crate::api::{AuditEntry, AuditPage};
+use crate::index::{Action, Amended, AuditedBook};
+use crate::language::Language;
+use crate::report::clean;
+
+pub(super) fn routes(app: &mut ServiceConfig) {
+    app.route("/audit", web::get().to(page));
+}
+
+#[derive(Deserialize)]
+struct Wanted {
+    #[serde(default)]
+    from: String,
+    #[serde(default)]
+    since: String,
+    #[serde(default)]
+    library: String,
+    #[serde(default)]
+    book: String,
+}
+
+async fn page(visitor: Visitor, wanted: Query<Wanted>) -> Result<HttpResponse, Failure> {
+    let language = visitor.language();
+    let Wanted { from, since, library, book } = &*wanted;
+    let of_book = [("library", library.trim()), ("book", book.trim())];
+    let since_midnight =
+        if since.is_empty() || !from.is_empty() { String::new() } else { format!("{since}T00:00:00Z") };
+    let asked = with("/v1/audit?limit=100", [("after", from), ("since", &since_midnight)]);
+    let asked = with(&asked, of_book);
+    let AuditPage { entries, next } = visitor.get(&asked).await?;
+    let heads = [language.head_when(), language.c_who(), language.c_what(), language.c_details()];
+    let rows = html! { @for entry in &entries { (row(language, entry)) } };
+    Ok(Page::new(Here::Audit, language.c_audit(), language.c_audit_lead()).show(&visitor, &html! {
+        form method="get" class="card search" {
+            div { label for="since" { (language.c_since()) } input type="date" id="since" name="since" value=(since); }
+            div { label for="library" { (language.c_library()) } input type="search" id="library" name="library" value=(library); }
+            div { label for="book" { (language.c_book()) } input type="search" id="book" name="book" value=(book); }
+            button type="submit" class="main" { (language.c_search()) }
+        }
+        @if entries.is_empty() { p { (language.c_nothing_found()) } }
+        @else { (table(&language.c_audit(), &heads, &rows)) }
+        @if let Some(next) = next {
+            p { a href=(with(&format!("/console/audit?from={next}"), of_book)) { (language.c_more()) } }
+        }
+        (terms(language, [(language.c_who(), language.c_term_who_is())]))
+    }))
+}
+
+/// An entry as a row.
+pub(super) fn row(language: Language, entry: &AuditEntry) -> Markup {
+    html! {
+        tr {
+            td { (time(entry.at)) }
+            td { (clean(&entry.actor)) }
+            td { (what(language, &entry.action)) }
+            td { (about(language, &entry.action)) }
+        }
+    }
+}
+
+fn what(language: Language, action: &Action) -> String {
+    match action {
+        Action::Added(_) => language.c_did_add(),
+        Action::Replaced(_) => language.c_did_replace(),
+        Action::Removed(_) => language.c_did_remove(),
+        Action::Amended(_) => language.c_did_amend(),
+        Action::Setting { removed: false, .. } => language.c_did_set(),
+        Action::Setting { removed: true, .. } => language.c_did_unset(),
+        Action::KeyMade { .. } => language.c_did_make_key(),
+        Action::KeyRevoked { .. } => language.c_did_revoke_key(),
+        Action::Built { .. } => language.c_did_build(),
+        Action::RecipeAdded { .. } => language.c_did_add_recipe(),
+        Action::RecipeDefault { .. } => language.c_did_choose_recipe(),
+        Action::RecipeDropped { .. } => language.c_did_drop_recipe(),
+        Action::FoldsKept { kept: true } => language.c_did_keep_folds(),
+        Action::FoldsKept { kept: false } => language.c_did_drop_folds(),
+        Action::JobStarted { .. } => language.c_did_start_job(),
+        Action::JobCancelled { .. } => language.c_did_cancel_job(),
+        Action::Decided { .. } => language.c_did_decide(),
+    }
+}
+
+fn about(language: Language, action: &Action) -> Markup {
+    match action {
+        Action::Added(book) | Action::Replaced(book) | Action::Amended(book) => html! {
+            a href=(path("/console/books", [&book.library, &book.id])) { (name(book)) }
+            " " (rights(language, book.rights))
+            @for change in &book.changes { " " span class="tag" { (amended(language, *change)) } }
+        },
+        Action::Removed(book) => html! { (name(book)) " " (rights(language, book.rights)) },
+        Action::Setting { kind, name, .. } => html! { (clean(kind)) " " (clean(name)) },
+        Action::KeyMade { name, .. } | Action::KeyRevoked { name } => html! { (clean(name)) },
+        Action::Built { books } => html! { (language.c_number_of_books(*books)) },
+        Action::RecipeAdded { recipe } | Action::RecipeDefault { recipe } | Action::RecipeDropped { recipe } => {
+            html! { (recipe.as_str()) }
+        }
+        Action::FoldsKept { .. } => html! {},
+        Action::JobStarted { job, kind } => html! { (clean(kind)) " " (job) },
+        Action::JobCancelled { job } => html! { (job) },
+        Action::Decided { check, .. } => html! { a href=(path("/console/checks", [check])) { (clean(check)) } },
+    }
+}
+
+fn name(book: &AuditedBook) -> String {
+    clean(&format!("{}/{}", book.library, book.id))
+}
+
+fn amended(language: Language, change: Amended) -> String {
+    match change {
+        Amended::Disabled => language.c_did_disable(),
+        Amended::Enabled => language.c_did_enable(),
+        Amended::Noted => language.c_did_note(),
+        Amended::NoteForgotten => language.c_did_unnote(),
+        Amended::Rights => language.c_did_change_rights(),
+        Amended::Validity => language.c_did_change_days(),
+    }
+}

@@ -1,0 +1,247 @@
+//! A book: its record, what it shares with others, its history, and what can be changed about it.
+
+use actix_web::http::Method;
+use actix_web::http::StatusCode;
+use actix_web::web::{self, Form, ServiceConfig};
+use actix_web::{HttpRequest, HttpResponse};
+use jiff::Timestamp;
+use jiff::civil::Date;
+use maud::{Markup, html};
+use percent_encoding::percent_decode_str;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::audit;
+use super::layout::{Here, Page, choice_of_rights, form_to, rights, see_other, size, table, terms, time};
+use super::visitor::{Failure, Visitor, path, problem, with};
+use crate::api::{Amendment, AuditPage, Record, Report};
+use crate::error::ErrorCode;
+use crate::index::{Rights, Standing, Validity};
+use crate::language::Language;
+use crate::report::{Texts, clean, report_part};
+
+pub(super) fn routes(app: &mut ServiceConfig) {
+    app.route("/books/{book:.*}", web::get().to(page))
+        .route("/books/{book:.*}", web::post().to(change))
+        .route("/matches/{book:.*}", web::get().to(matches));
+}
+
+/// The library and the id in the path, whose routing form is already partly decoded.
+fn book_of(visitor: &Visitor, request: &HttpRequest) -> Result<[String; 2], Failure> {
+    let mut segments = request.uri().path().splitn(5, '/').skip(3).map(|raw| percent_decode_str(raw).decode_utf8());
+    if let (Some(Ok(library)), Some(Ok(id))) = (segments.next(), segments.next()) {
+        return Ok([library.into_owned(), id.into_owned()]);
+    }
+    let detail = visitor.language().c_no_page();
+    Err(visitor.failed(problem(ErrorCode::NotFound, StatusCode::NOT_FOUND, detail)))
+}
+
+async fn page(visitor: Visitor, request: HttpRequest) -> Result<HttpResponse, Failure> {
+    let language = visitor.language();
+    let [library, id] = book_of(&visitor, &request)?;
+    let record: Record = visitor.get(&path("/v1/libraries", [&library, "books", &id])).await?;
+    let matches = path("/console/matches", [&library, &id]);
+    let title = record.description.title.clone().unwrap_or_else(|| language.no_title());
+    let shown = Page::new(Here::Catalogue, title, language.c_book_lead()).with_report();
+    Ok(shown.show(
+        &visitor,
+        &html! {
+            (facts(language, &record))
+            (changes(&visitor, &record))
+            @if visitor.is_admin() {
+                section hx-get=(matches) hx-trigger="load" hx-select="#shared" hx-swap="innerHTML" {
+                    h2 { (language.c_shares()) }
+                    p { a href=(matches) { (language.c_show()) } }
+                }
+                (history(&visitor, &record, &library, &id).await?)
+            }
+            (terms(language, [
+                (language.c_rights(), language.c_term_rights_is()),
+                (language.c_is_disabled(), language.c_term_disabled_is()),
+                (language.c_allow(), language.c_term_allow_is()),
+                (language.c_term_gem(), language.c_term_gem_is()),
+            ]))
+        },
+    ))
+}
+
+fn facts(language: Language, record: &Record) -> Markup {
+    let description = &record.description;
+    let days = record.standing.validity.as_ref();
+    html! {
+        dl class="facts" {
+            dt { (language.c_book()) } dd { (clean(record.key.library.as_str())) "/" (clean(record.key.id.as_str())) }
+            @if !description.authors.is_empty() {
+                dt { (language.c_authors()) } dd { (clean(&description.authors.join(", "))) }
+            }
+            @if let Some(tag) = &description.language { dt { (language.c_language()) } dd { (clean(tag)) } }
+            @if !description.identifiers.is_empty() {
+                dt { (language.c_identifier()) } dd { (clean(&description.identifiers.join(", "))) }
+            }
+            dt { (language.c_rights()) }
+            dd {
+                (rights(language, record.rights))
+                @if let Some(days) = days {
+                    @if let Some(from) = days.from { " " (language.valid_from(&from.to_string())) }
+                    @if let Some(until) = days.until { " " (language.valid_until(&until.to_string())) }
+                    " " (language.c_otherwise()) " " (rights(language, days.otherwise))
+                }
+            }
+            @if let Some(since) = record.standing.disabled_since {
+                dt { (language.c_is_disabled()) } dd { (time(since)) }
+            }
+            @if let Some(note) = &record.standing.note { dt { (language.c_note()) } dd { (clean(&note.text)) " " span class="quiet" { (time(note.since)) } } }
+            dt { (language.c_length()) } dd { (size(language, record.bytes)) }
+            dt { (language.head_gems()) }
+            dd { @for (recipe, gems) in &record.gems { span { (recipe.as_str()) ": " (language.number((*gems).into())) } " " } }
+            dt { (language.c_kept_texts()) }
+            dd { @if record.text_kept { (language.c_yes()) } @else { (language.c_no()) } }
+            dt { (language.c_changed()) } dd { (time(record.changed)) }
+            dt { (language.c_digest()) } dd { code { (record.digest) } }
+        }
+    }
+}
+
+/// The forms that change the book. Each sends what it is for.
+fn changes(visitor: &Visitor, record: &Record) -> Markup {
+    let language = visitor.language();
+    let place = path("/console/books", [record.key.library.as_str(), record.key.id.as_str()]);
+    let form = |what: &str, class: &str, fields: &Markup| {
+        form_to(visitor, &place, class, &html! { input type="hidden" name="what" value=(what); (fields) })
+    };
+    let days = record.standing.validity.as_ref();
+    let day = |date: Option<Date>| date.map(|date| date.to_string());
+    let note = record.standing.note.as_ref().map(|note| note.text.as_str()).unwrap_or_default();
+    html! {
+        section {
+            h2 { (language.c_change()) }
+            div class="buttons" {
+                @if record.standing.disabled_since.is_some() {
+                    (form("enable", "one", &html! { button type="submit" { (language.c_enable()) } }))
+                } @else {
+                    (form("disable", "one", &html! { button type="submit" { (language.c_disable()) } }))
+                }
+                @if visitor.is_admin() {
+                    (form("allow", "one", &html! { button type="submit" { (language.c_allow()) } }))
+                }
+            }
+            div class="two" {
+                (form("rights", "card", &html! {
+                    label for="rights" { (language.c_rights()) }
+                    (choice_of_rights(language, record.rights))
+                    label for="from" { (language.c_from_day()) }
+                    input type="date" id="from" name="from" value=[day(days.and_then(|days| days.from))];
+                    label for="until" { (language.c_until_day()) }
+                    input type="date" id="until" name="until" value=[day(days.and_then(|days| days.until))];
+                    div class="buttons" { button type="submit" { (language.c_save()) } }
+                }))
+                (form("note", "card", &html! {
+                    label for="note" { (language.c_note()) }
+                    textarea id="note" name="note" rows="4" maxlength="4000" { (note) }
+                    div class="buttons" { button type="submit" { (language.c_save()) } }
+                }))
+            }
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Change {
+    what: String,
+    #[serde(default)]
+    note: String,
+    rights: Option<Rights>,
+    #[serde(default)]
+    from: String,
+    #[serde(default)]
+    until: String,
+}
+
+async fn change(visitor: Visitor, request: HttpRequest, sent: Form<Change>) -> Result<HttpResponse, Failure> {
+    let [library, id] = book_of(&visitor, &request)?;
+    let amendment = match sent.what.as_str() {
+        "disable" => Amendment { disabled: Some(true), ..Amendment::default() },
+        "enable" => Amendment { disabled: Some(false), ..Amendment::default() },
+        "note" => Amendment { note: Some(sent.note.clone()), ..Amendment::default() },
+        "allow" => {
+            let what = json!({ "book": { "library": library, "id": id } });
+            let _: Value = visitor.send(Method::PUT, &path("/v1/allow", [&format!("{library}/{id}")]), &what).await?;
+            return Ok(see_other("/console/webhooks#allow"));
+        }
+        _ => {
+            let day = |written: &str| match written {
+                "" => Ok(None),
+                written => written.parse::<Date>().map(Some).map_err(|error| bad(&visitor, error.to_string())),
+            };
+            let (from, until) = (day(&sent.from)?, day(&sent.until)?);
+            let validity = Some(Validity { from, until, otherwise: Rights::Unknown });
+            Amendment { rights: sent.rights, validity, ..Amendment::default() }
+        }
+    };
+    let _: Record = visitor.send(Method::PATCH, &path("/v1/libraries", [&library, "books", &id]), &amendment).await?;
+    Ok(see_other(&path("/console/books", [&library, &id])))
+}
+
+fn bad(visitor: &Visitor, detail: String) -> Failure {
+    visitor.failed(problem(ErrorCode::BadQuery, StatusCode::BAD_REQUEST, detail))
+}
+
+/// What the book shares with others.
+async fn matches(visitor: Visitor, request: HttpRequest) -> Result<HttpResponse, Failure> {
+    let language = visitor.language();
+    let [library, id] = book_of(&visitor, &request)?;
+    let record: Record = visitor.get(&path("/v1/libraries", [&library, "books", &id])).await?;
+    let report: Report = visitor.get(&path("/v1/libraries", [&library, "matches", &id])).await?;
+    let bytes = Some(record.bytes).filter(|bytes| *bytes > 0);
+    let name = format!("{library}/{id}");
+    let nothing = report.matches.is_empty();
+    let part =
+        web::block(move || report_part(language, &name, &report, bytes, &Texts::default(), Timestamp::now())).await;
+    let title = record.description.title.unwrap_or_else(|| language.no_title());
+    let page = Page::new(Here::Catalogue, title, language.c_shares_lead()).with_report();
+    Ok(page.show(
+        &visitor,
+        &html! {
+            div id="shared" {
+                h2 { (language.c_shares()) }
+                @if nothing { p { (language.c_shares_nothing()) } }
+                @else { div class="report" { (part.unwrap_or_default()) } }
+            }
+            p { a href=(path("/console/books", [&library, &id])) { (language.c_book()) } }
+        },
+    ))
+}
+
+/// What happened to the book, as far as the audit log tells.
+async fn history(visitor: &Visitor, record: &Record, library: &str, id: &str) -> Result<Markup, Failure> {
+    let language = visitor.language();
+    let of_book = [("library", library), ("book", id)];
+    let asked = with("/v1/audit?limit=100", of_book);
+    let AuditPage { mut entries, next } = visitor.get(&asked).await?;
+    if next.is_some() {
+        // The log is long. The record tells when some of its entries were written.
+        let Standing { disabled_since, note, amended, .. } = &record.standing;
+        let known = [Some(record.changed), *amended, *disabled_since, note.as_ref().map(|note| note.since)];
+        for since in known.into_iter().flatten() {
+            let asked = with("/v1/audit?limit=1", [("since", &since.to_string())]);
+            let AuditPage { entries: found, .. } = visitor.get(&with(&asked, of_book)).await?;
+            entries.extend(found);
+        }
+        entries.sort_by_key(|entry| entry.number);
+        entries.dedup_by_key(|entry| entry.number);
+    }
+    let heads = [language.head_when(), language.c_who(), language.c_what(), language.c_details()];
+    let rows = html! { @for entry in &entries { (audit::row(language, entry)) } };
+    Ok(html! {
+        section {
+            h2 { (language.c_history()) }
+            @if entries.is_empty() { p { (language.c_changed()) ": " (time(record.changed)) } }
+            @else { (table(&language.c_history(), &heads, &rows)) }
+            @if let Some(next) = next {
+                p { a href=(with(&format!("/console/audit?from={next}"), of_book)) {
+                    (language.c_more())
+                } }
+            }
+        }
+    })
+}

@@ -1,0 +1,318 @@
+//! The catalogue: its libraries, a search, new books, and groups of duplicates.
+
+use actix_web::http::{Method, StatusCode};
+use actix_web::web::{self, Payload, Query, ServiceConfig};
+use actix_web::{HttpRequest, HttpResponse};
+use maud::{Markup, html};
+use serde::Deserialize;
+
+use super::At;
+use super::first::where_to;
+use super::layout::{Here, Page, action, button_to, rights, size, table, terms, time};
+use super::visitor::{Call, Failure, Visitor, Who, path, problem, with};
+use crate::api::{
+    DuplicateGroup, DuplicateGroups, FeedAnswer, FeedOutcome, FoundBooks, Job, JobState, Jobs, Libraries, Record, Task,
+};
+use crate::error::ErrorCode;
+use crate::language::Language;
+use crate::permission::Role;
+use crate::report::{clean, group_picture};
+
+pub(super) fn routes(app: &mut ServiceConfig) {
+    app.route("/catalogue", web::get().to(page))
+        .route("/libraries/{library}", web::get().to(library))
+        .route("/add", web::get().to(add_form))
+        .route("/add", web::post().to(add))
+        .route("/duplicates", web::get().to(duplicates));
+}
+
+#[derive(Deserialize)]
+struct Wanted {
+    #[serde(default)]
+    title: String,
+    #[serde(default)]
+    author: String,
+    #[serde(default)]
+    identifier: String,
+    #[serde(default)]
+    from: String,
+}
+
+impl Wanted {
+    fn sought(&self) -> [(&str, &str); 3] {
+        [("title", &self.title), ("author", &self.author), ("identifier", &self.identifier)]
+            .map(|(name, value)| (name, value.trim()))
+    }
+}
+
+async fn page(visitor: Visitor, wanted: Query<Wanted>) -> Result<HttpResponse, Failure> {
+    let language = visitor.language();
+    if !matches!(visitor.role(), Role::Ingest | Role::Admin) {
+        let detail = language.c_not_for_role();
+        return Err(visitor.failed(problem(ErrorCode::NotAllowed, StatusCode::FORBIDDEN, detail)));
+    }
+    let sought = wanted.sought();
+    let found = if sought.iter().all(|(_, value)| value.is_empty()) {
+        None
+    } else {
+        let asked = with(&with("/v1/books?limit=50", sought), [("cursor", &wanted.from)]);
+        let found: FoundBooks = visitor.get(&asked).await?;
+        Some(found)
+    };
+    let field = |id: &str, label: String, value: &str| {
+        html! { div { label for=(id) { (label) } input type="search" id=(id) name=(id) value=(value); } }
+    };
+    let body = html! {
+        form method="get" action="/console/catalogue" class="card search" role="search" hx-get="/console/catalogue"
+            hx-trigger="submit, input changed delay:400ms" hx-target="#found" hx-select="#found" hx-swap="outerHTML"
+            hx-push-url="true" {
+            (field("title", language.c_title(), &wanted.title))
+            (field("author", language.c_author(), &wanted.author))
+            (field("identifier", language.c_identifier(), &wanted.identifier))
+            button type="submit" class="main" { (language.c_search()) }
+        }
+        section id="found" aria-live="polite" {
+            @if let Some(FoundBooks { books, next_cursor }) = &found {
+                h2 { (language.c_found()) }
+                @if books.is_empty() && next_cursor.is_none() { p { (language.c_nothing_found()) } }
+                @else { (books_table(language, &language.c_found(), books)) }
+                @if let Some(next) = next_cursor {
+                    p { a href=(with(&with("/console/catalogue", [("from", next)]), sought)) { (language.c_more()) } }
+                }
+            }
+        }
+        (libraries(&visitor).await?)
+        section class="card narrow" { h2 { (language.c_add()) } (where_to(language)) }
+        (terms(language, [
+            (language.c_library(), language.c_term_library_is()),
+            (language.c_rights(), language.c_term_rights_is()),
+            (language.c_keep(), language.c_term_keep_is()),
+        ]))
+    };
+    Ok(Page::new(Here::Catalogue, language.c_catalogue(), language.c_catalogue_lead()).show(&visitor, &body))
+}
+
+/// The libraries that the visitor may see.
+async fn libraries(visitor: &Visitor) -> Result<Markup, Failure> {
+    let language = visitor.language();
+    if let Who::Key(key, _) = visitor.who()
+        && !visitor.is_admin()
+    {
+        return Ok(html! {
+            section {
+                h2 { (language.c_libraries()) }
+                ul { @for library in &key.libraries { li { (to_library(library.as_str())) } } }
+            }
+        });
+    }
+    let Libraries { libraries } = visitor.get("/v1/libraries").await?;
+    let heads = [
+        language.c_library(),
+        language.c_books(),
+        language.c_disabled(),
+        language.c_length(),
+        language.c_kept_texts(),
+        language.c_changed(),
+    ];
+    let rows = html! {
+        @for one in &libraries {
+            tr {
+                td { (to_library(one.library.as_str())) }
+                td { (language.number(one.books)) }
+                td { (language.number(one.disabled)) }
+                td { (size(language, one.bytes)) }
+                td { (language.number(one.kept_texts)) }
+                td { (time(one.changed)) }
+            }
+        }
+    };
+    Ok(html! {
+        section {
+            h2 { (language.c_libraries()) }
+            @if libraries.is_empty() { p { (language.c_empty()) " " a href="/console/first" { (language.c_first()) } } }
+            @else {
+                (table(&language.c_libraries(), &heads, &rows))
+                p { a href="/console/duplicates" { (language.c_duplicates()) } }
+            }
+        }
+    })
+}
+
+fn to_library(library: &str) -> Markup {
+    html! { a href=(path("/console/libraries", [library])) { (clean(library)) } }
+}
+
+fn books_table(language: Language, label: &str, books: &[Record]) -> Markup {
+    let heads =
+        [language.c_title(), language.c_authors(), language.c_book(), language.c_rights(), language.c_changed()];
+    let rows = html! {
+        @for book in books {
+            @let (library, id) = (book.key.library.as_str(), book.key.id.as_str());
+            tr {
+                td {
+                    a href=(path("/console/books", [library, id])) {
+                        (book.description.title.as_deref().map_or_else(|| language.no_title(), clean))
+                    }
+                    @if book.standing.disabled_since.is_some() { " " span class="tag" { (language.c_is_disabled()) } }
+                }
+                td { (clean(&book.description.authors.join(", "))) }
+                td { (clean(library)) "/" (clean(id)) }
+                td { (rights(language, book.rights)) }
+                td { (time(book.changed)) }
+            }
+        }
+    };
+    table(label, &heads, &rows)
+}
+
+async fn library(visitor: Visitor, library: web::Path<String>, at: At) -> Result<HttpResponse, Failure> {
+    let language = visitor.language();
+    let asked = with(&path("/v1/libraries", [&library, "books"]), [("limit", "50"), ("cursor", &at.from)]);
+    let crate::api::Page { books, next_cursor } = visitor.get(&asked).await?;
+    let title = language.c_library_of(&clean(&library));
+    Ok(Page::new(Here::Catalogue, title.clone(), language.c_library_lead()).show(&visitor, &html! {
+        (books_table(language, &title, &books))
+        @if let Some(next) = next_cursor {
+            p { a href=(with(&path("/console/libraries", [&library]), [("from", next.as_str())])) { (language.c_more()) } }
+        }
+    }))
+}
+
+#[derive(Deserialize)]
+struct Where {
+    library: String,
+    rights: String,
+    #[serde(default)]
+    keep: bool,
+}
+
+async fn add_form(visitor: Visitor, to: Query<Where>) -> HttpResponse {
+    let language = visitor.language();
+    let Where { library, rights, keep } = &*to;
+    let max = visitor.inside().max_body();
+    let place = with("/console/add", [("library", library), ("rights", rights), ("keep", &keep.to_string())]);
+    let title = language.c_add_to(&clean(library));
+    Page::new(Here::Catalogue, title, language.c_add_lead()).show(
+        &visitor,
+        &html! {
+            form method="post" enctype="multipart/form-data" action=(action(&visitor, &place)) class="card"
+                data-max=(max) data-too-large=(language.c_too_large(&size(language, max as u64))) {
+                label for="file" { (language.c_files()) }
+                input type="file" id="file" name="file" multiple required;
+                div class="buttons" { button type="submit" class="main" { (language.c_add()) } }
+            }
+        },
+    )
+}
+
+async fn add(
+    visitor: Visitor,
+    request: HttpRequest,
+    to: Query<Where>,
+    payload: Payload,
+) -> Result<HttpResponse, Failure> {
+    let language = visitor.language();
+    let Where { library, rights, keep } = &*to;
+    let books = path("/v1/libraries", [library, "books"]);
+    let asked = with(&books, [("rights", rights), ("keep_text", &keep.to_string())]);
+    let call = Call::new(Method::POST, &asked).passing(&request, payload.into_inner());
+    let answer = visitor.call(call).await?;
+    let lines = answer.body.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    let lines: Vec<FeedAnswer> = lines.filter_map(|line| serde_json::from_slice(line).ok()).collect();
+    let rows = html! {
+        @for line in &lines {
+            tr class=(if line.problem.is_some() { "failed" } else { "" }) {
+                td { (clean(line.file.as_deref().unwrap_or_default())) }
+                td {
+                    @match (&line.id, &line.problem) {
+                        (Some(id), None) => a href=(path("/console/books", [library, id])) { (clean(id)) },
+                        (id, _) => (clean(id.as_deref().unwrap_or_default())),
+                    }
+                }
+                td { (outcome(language, &line.outcome)) }
+                td {
+                    @if let Some(gems) = line.gems { (language.gems(gems.into())) }
+                    @if let Some(problem) = &line.problem { span lang="en" { (clean(&problem.detail)) } }
+                }
+            }
+        }
+    };
+    let heads = [language.head_file(), language.c_book(), language.c_outcome(), language.c_details()];
+    let title = language.c_add_to(&clean(library));
+    Ok(Page::new(Here::Catalogue, title, language.c_added_lead()).show(
+        &visitor,
+        &html! {
+            (table(&language.c_outcome(), &heads, &rows))
+            p { (to_library(library)) }
+        },
+    ))
+}
+
+fn outcome(language: Language, outcome: &FeedOutcome) -> String {
+    match outcome {
+        FeedOutcome::Added => language.c_was_added(),
+        FeedOutcome::Replaced => language.c_was_replaced(),
+        FeedOutcome::Unchanged => language.c_was_unchanged(),
+        FeedOutcome::Refused => language.c_was_refused(),
+    }
+}
+
+async fn duplicates(visitor: Visitor, at: At) -> Result<HttpResponse, Failure> {
+    let language = visitor.language();
+    let Jobs { jobs } = visitor.get("/v1/jobs").await?;
+    let search = |job: &&Job| matches!(job.task, Task::Duplicates { .. });
+    let running = jobs.iter().filter(search).find(|job| job.state == JobState::Running);
+    let done = jobs.iter().filter(search).find(|job| job.state == JobState::Done);
+    let groups: Option<DuplicateGroups> = match done {
+        Some(job) => {
+            let groups = format!("/v1/jobs/{}/groups?limit=20", job.id);
+            Some(visitor.get(&with(&groups, [("after", &at.from)])).await?)
+        }
+        None => None,
+    };
+    let start = button_to(&visitor, "/console/jobs?kind=duplicates", &language.c_find_duplicates(), None);
+    Ok(Page::new(Here::Catalogue, language.c_duplicates(), language.c_duplicates_lead()).show(&visitor, &html! {
+        @match running {
+            Some(job) => p class="notice" {
+                (language.c_job_runs()) " " a href="/console/jobs" { (language.c_jobs()) " " (job.id) }
+            },
+            None => (start),
+        }
+        @if let (Some(job), Some(DuplicateGroups { groups, next })) = (done, &groups) {
+            p { (language.c_found_at()) " " (time(job.ended.unwrap_or(job.started))) }
+            @if groups.is_empty() { p { (language.c_no_duplicates()) } }
+            @else { p class="quiet" { (language.duplicates_picture()) } }
+            @for (group, number) in groups.iter().zip(1..) { (one_group(language, group, number)) }
+            @if let Some(next) = next { p { a href=(format!("/console/duplicates?from={next}")) { (language.c_more()) } } }
+        }
+    }))
+}
+
+fn one_group(language: Language, group: &DuplicateGroup, number: usize) -> Markup {
+    let bytes: Vec<u64> = group.books.iter().map(|book| book.bytes).collect();
+    let pairs: Vec<(u32, u32, f64)> =
+        group.pairs.iter().map(|pair| (pair.a, pair.b, pair.share_of_a.max(pair.share_of_b))).collect();
+    let reason = match group.reason.as_ref() {
+        "most_complete" => language.best_complete(),
+        "best_format" => language.best_format(),
+        "most_metadata" => language.best_metadata(),
+        _ => language.best_first(),
+    };
+    html! {
+        section class="card group" {
+            h2 { (language.c_group(number as u64, group.size.into())) }
+            (group_picture(language, &bytes, group.best as usize, &pairs, number))
+            ol {
+                @for (at, book) in group.books.iter().enumerate() {
+                    li {
+                        a href=(path("/console/books", [&book.library, &book.id])) {
+                            (book.title.as_deref().map_or_else(|| language.no_title(), clean))
+                        }
+                        " " span class="quiet" { (clean(&book.library)) "/" (clean(&book.id)) } " " (rights(language, book.rights))
+                        @if at == group.best as usize { " " strong { (reason) } }
+                    }
+                }
+            }
+        }
+    }
+}

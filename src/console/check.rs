@@ -1,0 +1,270 @@
+//! Checks of texts and files, and the reports on them.
+
+use std::sync::Arc;
+
+use actix_web::http::Method;
+use actix_web::http::header::{HeaderName, HeaderValue};
+use actix_web::web::{self, Form, Path, Payload, Query, ServiceConfig};
+use actix_web::{HttpRequest, HttpResponse};
+use maud::{Markup, PreEscaped, html};
+use serde::{Deserialize, Serialize};
+
+use super::layout::{Here, Page, action, form_to, rights, see_other, size, table, terms, time};
+use super::visitor::{Answer, Call, Failure, Visitor, path, with};
+use crate::api::{Decision, DecisionPage, Filed, NewDecision, Report, Ruling};
+use crate::language::Language;
+use crate::report::{Texts, clean, report_part};
+
+/// Tells htmx the address of what it shows.
+const PUSH: HeaderName = HeaderName::from_static("hx-push-url");
+const CHECKS: &str = "/console/check";
+
+pub(super) fn routes(app: &mut ServiceConfig) {
+    app.route("/check", web::get().to(|visitor: Visitor| async move { page(&visitor) }))
+        .route("/check", web::post().to(check))
+        .route("/checks/{id}", web::get().to(filed))
+        .route("/checks/{id}", web::post().to(decide));
+}
+
+/// The page on which texts are checked.
+pub(super) fn page(visitor: &Visitor) -> HttpResponse {
+    frame(visitor, &html! { section id="result" aria-live="polite" {} })
+}
+
+fn frame(visitor: &Visitor, body: &Markup) -> HttpResponse {
+    let language = visitor.language();
+    let body = html! { (forms(visitor)) (body) (explained(language)) };
+    Page::new(Here::Check, language.c_check(), language.c_check_lead()).with_report().show(visitor, &body)
+}
+
+fn forms(visitor: &Visitor) -> Markup {
+    let language = visitor.language();
+    let max = visitor.inside().max_body();
+    let too_large = language.c_too_large(&size(language, max as u64));
+    let filing = action(visitor, &format!("{CHECKS}?record=true"));
+    let attributes = |name: &str| html! { button type="submit" class="main" { (name) } };
+    let buttons = html! {
+        div class="buttons" {
+            (attributes(&language.c_check_and_file()))
+            button type="submit" formaction=(action(visitor, CHECKS)) { (language.c_check_only()) }
+            progress max="1" value="0" hidden aria-label=(language.c_progress()) {}
+        }
+    };
+    html! {
+        div class="two" {
+            form method="post" enctype="multipart/form-data" action=(filing) hx-post=(filing) hx-encoding="multipart/form-data"
+                hx-target="#result" hx-select="#result" hx-swap="outerHTML show:top" hx-disabled-elt="find button"
+                class="card" data-files data-max=(max) data-too-large=(too_large) {
+                h2 { label for="file" { (language.c_files()) } }
+                input type="file" id="file" name="file" required;
+                p class="quiet" { (language.c_files_hint()) }
+                (buttons)
+            }
+            form method="post" enctype="multipart/form-data" action=(filing) hx-post=(filing) hx-encoding="multipart/form-data"
+                hx-target="#result" hx-select="#result" hx-swap="outerHTML show:top" hx-disabled-elt="find button" class="card" {
+                h2 { label for="text" { (language.c_text()) } }
+                textarea id="text" name="file" rows="6" required {}
+                (buttons)
+            }
+        }
+        section id="table" hidden {
+            h2 { (language.c_several()) }
+            div class="buttons" { button type="button" data-csv="checks.csv" { (language.c_export()) } }
+            (table(&language.c_several(), &[], &html! {}))
+        }
+        template id="heads" {
+            @for head in heads(language) { th scope="col" { button type="button" data-sort { (head) } } }
+        }
+    }
+}
+
+fn explained(language: Language) -> Markup {
+    terms(
+        language,
+        [
+            (language.c_term_filed(), language.c_term_filed_is()),
+            (language.c_term_gem(), language.c_term_gem_is()),
+            (language.c_term_verdict(), language.c_term_verdict_is()),
+            (language.head_covered(), language.c_term_covered_is()),
+        ],
+    )
+}
+
+fn heads(language: Language) -> [String; 5] {
+    [
+        language.head_file(),
+        language.head_verdict(),
+        language.head_covered(),
+        language.head_matches(),
+        language.c_best_match(),
+    ]
+}
+
+#[derive(Deserialize)]
+struct Wanted {
+    /// Whether to file the check.
+    #[serde(default)]
+    record: bool,
+    /// The name of the file, for a row of the table of several.
+    row: Option<String>,
+}
+
+async fn check(
+    visitor: Visitor,
+    request: HttpRequest,
+    wanted: Query<Wanted>,
+    payload: Payload,
+) -> Result<HttpResponse, Failure> {
+    let record = wanted.record;
+    let asked = format!("/v1/checks?detail={}&record={record}", wanted.row.is_none());
+    let call = Call::new(Method::POST, &asked).passing(&request, payload.into_inner());
+    match &wanted.row {
+        None => result(&visitor, call).await,
+        Some(name) => Ok(row(&visitor, name, visitor.call(call).await.and_then(|answer| visitor.read(&answer)))),
+    }
+}
+
+/// Makes a check and shows its report.
+pub(super) async fn result(visitor: &Visitor, call: Call<'_>) -> Result<HttpResponse, Failure> {
+    let Answer { body, filed } = visitor.call(call.for_a_page()).await?;
+    let report = String::from_utf8_lossy(&body).into_owned();
+    let mut response = frame(
+        visitor,
+        &html! {
+            section id="result" aria-live="polite" {
+                div class="report" { (PreEscaped(report)) }
+                (after(visitor, filed.as_deref()))
+            }
+        },
+    );
+    if let Some(Ok(place)) = filed.map(|id| HeaderValue::try_from(path("/console/checks", [&id]))) {
+        response.headers_mut().insert(PUSH, place);
+    }
+    Ok(response)
+}
+
+/// What to do about a report.
+fn after(visitor: &Visitor, filed: Option<&str>) -> Markup {
+    let language = visitor.language();
+    html! {
+        div class="buttons" {
+            button type="button" data-print { (language.c_print()) }
+            @if let Some(id) = filed { a class="button" href=(path("/console/checks", [id])) { (language.c_link()) } }
+        }
+        @if let Some(id) = filed { (decision_form(visitor, id)) }
+        @else { p class="quiet" { (language.c_not_filed()) } }
+    }
+}
+
+fn decision_form(visitor: &Visitor, id: &str) -> Markup {
+    let language = visitor.language();
+    let rulings = [Ruling::Accepted, Ruling::Refused, Ruling::Appealed];
+    form_to(
+        visitor,
+        &path("/console/checks", [id]),
+        "card",
+        &html! {
+            h2 { (language.c_decide()) }
+            fieldset {
+                legend { (language.c_ruling()) }
+                @for one in rulings {
+                    label class="choice" {
+                        input type="radio" name="ruling" value=(one.as_str()) required;
+                        (ruling(language, one))
+                    }
+                }
+            }
+            label for="reason" { (language.c_reason()) }
+            textarea id="reason" name="reason" rows="2" required maxlength="4000" {}
+            div class="buttons" { button type="submit" class="main" { (language.c_record()) } }
+        },
+    )
+}
+
+/// What an entry says, in words.
+pub(super) fn ruling(language: Language, ruling: Ruling) -> String {
+    match ruling {
+        Ruling::Checked => language.c_checked(),
+        Ruling::Accepted => language.c_accepted(),
+        Ruling::Refused => language.c_refused(),
+        Ruling::Appealed => language.c_appealed(),
+    }
+}
+
+/// A file in the table of several.
+fn row(visitor: &Visitor, name: &str, checked: Result<Report, Failure>) -> HttpResponse {
+    let language = visitor.language();
+    let row = match checked {
+        Ok(report) => html! { tr {
+            td data-value=(name) {
+                @match &report.filed {
+                    Some(id) => a href=(path("/console/checks", [id])) { (clean(name)) },
+                    None => (clean(name)),
+                }
+            }
+            td data-value=(report.verdict as u8) { (rights(language, report.verdict)) }
+            td data-value=(report.covered) { (language.percent(report.covered)) }
+            td data-value=(report.total) { (language.number(report.total as u64)) }
+            td { @if let Some(best) = report.matches.first() {
+                (clean(best.book.title.as_deref().unwrap_or(&best.book.id)))
+            } }
+        } },
+        Err(failure) => match failure.detail() {
+            Some(problem) => html! { tr class="failed" {
+                td data-value=(name) { (clean(name)) }
+                td colspan="4" lang="en" { (clean(&problem.detail)) }
+            } },
+            None => return actix_web::ResponseError::error_response(&failure),
+        },
+    };
+    HttpResponse::Ok().content_type("text/html; charset=utf-8").body(row.into_string())
+}
+
+async fn filed(visitor: Visitor, id: Path<String>) -> Result<HttpResponse, Failure> {
+    let language = visitor.language();
+    let Decision { id, at, actor, check, name, digest, filed, .. } = visitor.get(&path("/v1/decisions", [&id])).await?;
+    let Some(Filed { report, .. }) = filed else { return Ok(see_other(&path("/console/checks", [&check]))) };
+    let about: DecisionPage = visitor.get(&with("/v1/decisions?limit=1000", [("digest", &digest)])).await?;
+    let about: Vec<Decision> = about.decisions.into_iter().filter(|one| one.check == id && one.id != id).collect();
+    let name = name.unwrap_or_else(|| language.name_text());
+    let report = Arc::new(report);
+    let (shown, title) = (Arc::clone(&report), language.check_of(&clean(&name)));
+    // A long report takes a while.
+    let part = web::block(move || report_part(language, &name, &shown, None, &Texts::default(), at)).await;
+    let part = part.unwrap_or_default();
+    let page = Page::new(Here::Decisions, title, String::new()).with_report().untitled();
+    Ok(page.show(&visitor, &html! {
+        section id="result" {
+            div class="report" { (part) }
+            p class="quiet" { (language.c_filed_by(&clean(&actor))) " " (time(at)) ". " (language.c_text_not_kept()) }
+            div class="buttons" {
+                button type="button" data-print { (language.c_print()) }
+                a class="button" href=(CHECKS) { (language.c_check_another()) }
+            }
+        }
+        section id="decisions" {
+            h2 { (language.c_decisions()) }
+            @if about.is_empty() { p { (language.c_no_decisions_yet()) } }
+            @for one in &about {
+                article class="card" {
+                    p { strong { (ruling(language, one.ruling)) } " · " (time(one.at)) " · " (clean(&one.actor)) }
+                    @if let Some(reason) = &one.reason { p { (clean(reason)) } }
+                }
+            }
+        }
+        (decision_form(&visitor, &id))
+    }))
+}
+
+#[derive(Deserialize, Serialize)]
+struct Decided {
+    ruling: Ruling,
+    reason: String,
+}
+
+async fn decide(visitor: Visitor, id: Path<String>, decided: Form<Decided>) -> Result<HttpResponse, Failure> {
+    let Form(Decided { ruling, reason }) = decided;
+    let new = NewDecision { check: id.to_string(), ruling, reason };
+    let _: Decision = visitor.send(Method::POST, "/v1/decisions", &new).await?;
+    Ok(see_other(&(path("/console/checks", [&id]) + "#decisions")))
+}

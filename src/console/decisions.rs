@@ -1,0 +1,78 @@
+//! Filed checks and the decisions about them.
+
+use actix_web::HttpResponse;
+use actix_web::web::{self, Query, ServiceConfig};
+use maud::html;
+use serde::Deserialize;
+
+use super::check::ruling;
+use super::layout::{Here, Page, rights, table, terms, time};
+use super::visitor::{Failure, Visitor, path, with};
+use crate::api::DecisionPage;
+use crate::report::clean;
+
+pub(super) fn routes(app: &mut ServiceConfig) {
+    app.route("/decisions", web::get().to(list));
+}
+
+#[derive(Deserialize)]
+struct Wanted {
+    #[serde(default)]
+    day: String,
+    #[serde(default)]
+    library: String,
+    #[serde(default)]
+    book: String,
+    #[serde(default)]
+    from: String,
+}
+
+async fn list(visitor: Visitor, wanted: Query<Wanted>) -> Result<HttpResponse, Failure> {
+    let language = visitor.language();
+    let Wanted { day, library, book, from } = &*wanted;
+    let sought = [("day", day.as_str()), ("library", library.trim()), ("book", book.trim())];
+    let asked = with(&with("/v1/decisions?limit=100", sought), [("cursor", from)]);
+    let DecisionPage { decisions, next_cursor } = visitor.get(&asked).await?;
+    let heads = [
+        language.head_when(),
+        language.c_who(),
+        language.c_entry(),
+        language.head_checked(),
+        language.head_verdict(),
+        language.c_reason(),
+    ];
+    let rows = html! {
+        @for one in &decisions {
+            tr {
+                td { (time(one.at)) }
+                td { (clean(&one.actor)) }
+                td { (ruling(language, one.ruling)) }
+                td {
+                    a href=(path("/console/checks", [&one.check])) {
+                        (clean(one.name.as_deref().unwrap_or(&one.check)))
+                    }
+                    @if let Some(case) = &one.case { " (" (clean(case)) ")" }
+                }
+                td { (rights(language, one.verdict)) }
+                td { @if let Some(reason) = &one.reason { (clean(reason)) } }
+            }
+        }
+    };
+    Ok(Page::new(Here::Decisions, language.c_decisions(), language.c_decisions_lead()).show(&visitor, &html! {
+        form method="get" class="card search" {
+            div { label for="day" { (language.c_day()) } input type="date" id="day" name="day" value=(day); }
+            div { label for="library" { (language.c_library()) } input type="search" id="library" name="library" value=(library); }
+            div { label for="book" { (language.c_book()) } input type="search" id="book" name="book" value=(book); }
+            button type="submit" class="main" { (language.c_search()) }
+        }
+        @if decisions.is_empty() { p { (language.c_nothing_found()) } }
+        @else { (table(&language.c_decisions(), &heads, &rows)) }
+        @if let Some(next) = next_cursor {
+            p { a href=(with(&with("/console/decisions", [("from", &next)]), sought)) { (language.c_more()) } }
+        }
+        (terms(language, [
+            (language.c_term_filed(), language.c_term_filed_is()),
+            (language.c_appealed(), language.c_term_appealed_is()),
+        ]))
+    }))
+}

@@ -1,0 +1,139 @@
+//! Long-running jobs: listed, started, cancelled.
+
+use actix_web::HttpResponse;
+use actix_web::http::Method;
+use actix_web::web::{self, Path, Query, ServiceConfig};
+use maud::{Markup, html};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::layout::{Here, Page, button_to, see_other, size, table, terms, time};
+use super::visitor::{Failure, Visitor, path};
+use crate::api::{Job, JobResult, JobState, Jobs, Task};
+use crate::language::Language;
+use crate::report::clean;
+
+pub(super) fn routes(app: &mut ServiceConfig) {
+    app.route("/jobs", web::get().to(page))
+        .route("/jobs", web::post().to(start))
+        .route("/jobs/{id}/cancel", web::post().to(cancel));
+}
+
+async fn page(visitor: Visitor) -> Result<HttpResponse, Failure> {
+    let language = visitor.language();
+    let Jobs { jobs } = visitor.get("/v1/jobs").await?;
+    let runs = jobs.iter().any(|job| job.state == JobState::Running);
+    let again = runs.then_some("every 2s");
+    let heads = [
+        language.head_number(),
+        language.c_job(),
+        language.c_state(),
+        language.c_progress(),
+        language.c_since(),
+        language.c_result(),
+        language.c_actions(),
+    ];
+    let start = |kind: &str, name: String| button_to(&visitor, &format!("/console/jobs?kind={kind}"), &name, None);
+    Ok(Page::new(Here::Jobs, language.c_jobs(), language.c_jobs_lead()).show(&visitor, &html! {
+        section class="card" {
+            h2 { (language.c_start_job()) }
+            div class="buttons" {
+                (start("duplicates", language.c_find_duplicates()))
+                (start("verify", language.c_verify()))
+                (start("compact", language.c_compact()))
+                (start("backup", language.c_backup()))
+            }
+        }
+        section id="jobs" hx-get=[again.map(|_| "/console/jobs")] hx-trigger=[again] hx-select=[again.map(|_| "#jobs")]
+            hx-swap=[again.map(|_| "outerHTML")] {
+            h2 { (language.c_jobs()) }
+            @if jobs.is_empty() { p { (language.c_no_jobs()) } }
+            @else { (table(&language.c_jobs(), &heads, &html! { @for job in &jobs { (row(&visitor, job)) } })) }
+        }
+        (terms(language, [
+            (language.c_find_duplicates(), language.c_term_duplicates_is()),
+            (language.c_verify(), language.c_term_verify_is()),
+            (language.c_compact(), language.c_term_compact_is()),
+            (language.c_backup(), language.c_term_backup_is()),
+        ]))
+    }))
+}
+
+fn row(visitor: &Visitor, job: &Job) -> Markup {
+    let language = visitor.language();
+    let cancel = format!("/console/jobs/{}/cancel", job.id);
+    html! {
+        tr {
+            td { (job.id) }
+            td { (kind(language, &job.task)) }
+            td { (state(language, job.state)) }
+            td {
+                @if job.state == JobState::Running {
+                    progress max=(job.total.max(1)) value=(job.done) aria-label=(language.c_progress()) {}
+                    " " (language.number(job.done)) " / " (language.number(job.total))
+                }
+            }
+            td { (time(job.started)) }
+            td {
+                @if let Some(error) = &job.error { span lang="en" { (clean(error)) } }
+                @if let Some(result) = &job.result { (told(language, result)) }
+            }
+            td { @if job.state == JobState::Running {
+                (button_to(visitor, &cancel, &language.c_cancel(), Some(&language.c_sure_cancel())))
+            } }
+        }
+    }
+}
+
+fn kind(language: Language, task: &Task) -> String {
+    match task {
+        Task::Duplicates { .. } => language.c_find_duplicates(),
+        Task::Verify { .. } => language.c_verify(),
+        Task::Compact {} => language.c_compact(),
+        Task::Backup { .. } => language.c_backup(),
+        Task::Reindex { .. } => language.c_reindex(),
+        Task::DropRecipe { .. } => language.c_drop_recipe(),
+    }
+}
+
+fn state(language: Language, state: JobState) -> String {
+    match state {
+        JobState::Running => language.c_running(),
+        JobState::Done => language.c_done(),
+        JobState::Failed => language.c_failed(),
+        JobState::Cancelled => language.c_cancelled(),
+    }
+}
+
+fn told(language: Language, result: &JobResult) -> Markup {
+    html! {
+        @match result {
+            JobResult::Grouped(found) => {
+                a href="/console/duplicates" { (language.duplicates(found.groups, found.duplicates)) }
+            }
+            JobResult::Verified(found) => {
+                (language.c_faults(found.faults.len() as u64))
+                @if !found.faults.is_empty() { ul lang="en" { @for fault in &found.faults { li { (clean(fault)) } } } }
+            }
+            JobResult::Compacted(done) => { (size(language, done.bytes_before)) " → " (size(language, done.bytes)) }
+            JobResult::BackedUp(done) => { (language.head_number()) (done.backup) ", " (size(language, done.bytes)) }
+            JobResult::Reindexed(done) => { (done.before.as_str()) " → " (done.default.as_str()) }
+            JobResult::Dropped(done) => { (done.dropped.as_str()) }
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Wanted {
+    kind: String,
+}
+
+async fn start(visitor: Visitor, wanted: Query<Wanted>) -> Result<HttpResponse, Failure> {
+    let _: Job = visitor.send(Method::POST, "/v1/jobs", &json!({ "kind": wanted.kind })).await?;
+    Ok(see_other("/console/jobs"))
+}
+
+async fn cancel(visitor: Visitor, id: Path<String>) -> Result<HttpResponse, Failure> {
+    visitor.delete(&path("/v1/jobs", [&id])).await?;
+    Ok(see_other("/console/jobs"))
+}

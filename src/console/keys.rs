@@ -1,0 +1,171 @@
+//! Keys: listed, created, rotated, revoked. A secret is shown once.
+
+use std::collections::BTreeSet;
+
+use actix_web::HttpResponse;
+use actix_web::http::{Method, StatusCode};
+use actix_web::web::{self, Form, Path, ServiceConfig};
+use maud::{Markup, html};
+use serde::Deserialize;
+
+use super::layout::{Here, Page, button_to, form_to, role, see_other, table, terms, time};
+use super::visitor::{Failure, Visitor, path, problem};
+use crate::api::{Keys, MadeKey, NewKey, Rotation};
+use crate::error::ErrorCode;
+use crate::index::Library;
+use crate::language::Language;
+use crate::permission::{Rate, Role};
+use crate::report::clean;
+
+/// How long the previous secret of a rotated key stays valid.
+const OVERLAP_SECONDS: u32 = 24 * 60 * 60;
+
+pub(super) fn routes(app: &mut ServiceConfig) {
+    app.route("/keys", web::get().to(page))
+        .route("/keys", web::post().to(make))
+        .route("/keys/{name}/rotate", web::post().to(rotate))
+        .route("/keys/{name}/revoke", web::post().to(revoke));
+}
+
+async fn page(visitor: Visitor) -> Result<HttpResponse, Failure> {
+    show(&visitor, &html! {}).await
+}
+
+async fn show(visitor: &Visitor, made: &Markup) -> Result<HttpResponse, Failure> {
+    let language = visitor.language();
+    let Keys { keys } = visitor.get("/v1/keys").await?;
+    let heads = [
+        language.c_name(),
+        language.c_role(),
+        language.c_libraries(),
+        language.c_limits(),
+        language.c_since(),
+        language.c_expires(),
+        language.c_actions(),
+    ];
+    let rows = html! {
+        @for key in &keys {
+            tr {
+                td { (clean(&key.name)) }
+                td { (role(language, key.role)) }
+                td { (clean(&key.libraries.iter().map(Library::as_str).collect::<Vec<_>>().join(", "))) }
+                td { @for rate in [key.rate, key.quota].into_iter().flatten() { (rate) " " } }
+                td { (time(key.created)) }
+                td { @if let Some(expires) = key.expires { (time(expires)) } @else { (language.c_never()) } }
+                td { div class="buttons" {
+                    (button_to(visitor, &path("/console/keys", [&key.name, "rotate"]), &language.c_rotate(),
+                        Some(&language.c_sure_rotate(&clean(&key.name)))))
+                    (button_to(visitor, &path("/console/keys", [&key.name, "revoke"]), &language.c_revoke(),
+                        Some(&language.c_sure_revoke(&clean(&key.name)))))
+                } }
+            }
+        }
+    };
+    Ok(Page::new(Here::Keys, language.c_keys(), language.c_keys_lead()).show(
+        visitor,
+        &html! {
+            (made)
+            @if keys.is_empty() { p class="notice" { (language.c_no_keys()) } }
+            @else { (table(&language.c_keys(), &heads, &rows)) }
+            (form(visitor))
+            (terms(language, [
+                (language.c_role(), language.c_term_role_is()),
+                (language.c_limits(), language.c_term_limits_is()),
+                (language.c_rotate(), language.c_term_rotate_is()),
+            ]))
+        },
+    ))
+}
+
+fn form(visitor: &Visitor) -> Markup {
+    let language = visitor.language();
+    form_to(
+        visitor,
+        "/console/keys",
+        "card narrow",
+        &html! {
+            h2 { (language.c_new_key()) }
+            label for="name" { (language.c_name()) }
+            input id="name" name="name" required maxlength="100" autocomplete="off";
+            label for="role" { (language.c_role()) }
+            select id="role" name="role" {
+                @for one in [Role::Admin, Role::Check, Role::Texts, Role::Ingest] {
+                    option value=(one.as_str()) { (role(language, one)) }
+                }
+            }
+            label for="libraries" { (language.c_libraries_of_key()) }
+            input id="libraries" name="libraries" autocomplete="off";
+            label for="rate" { (language.c_rate()) }
+            input id="rate" name="rate" placeholder="50/s" autocomplete="off";
+            label for="quota" { (language.c_quota()) }
+            input id="quota" name="quota" placeholder="100000/day" autocomplete="off";
+            div class="buttons" { button type="submit" class="main" { (language.c_create()) } }
+        },
+    )
+}
+
+/// A secret, for the only time.
+pub(super) fn secret(language: Language, name: &str, secret: &str) -> Markup {
+    html! {
+        section class="card accent" role="status" {
+            h2 { (language.c_secret_of(&clean(name))) }
+            p { (language.c_once()) }
+            p { code class="secret" id="secret" { (secret) } }
+            div class="buttons" { button type="button" data-copy="secret" { (language.c_copy()) } }
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct New {
+    name: String,
+    role: Role,
+    #[serde(default)]
+    libraries: String,
+    #[serde(default)]
+    rate: String,
+    #[serde(default)]
+    quota: String,
+}
+
+async fn make(visitor: Visitor, new: Form<New>) -> Result<HttpResponse, Failure> {
+    let bad =
+        |detail: String| visitor.failed(problem(ErrorCode::BadKeyRequest, StatusCode::UNPROCESSABLE_ENTITY, detail));
+    let Form(New { name, role, libraries, rate, quota }) = new;
+    let names = libraries.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::parse::<Library>);
+    let libraries = names.collect::<Result<BTreeSet<_>, _>>().map_err(|error| bad(error.to_string()))?;
+    let limit = |written: &str| match written.trim() {
+        "" => Ok(None),
+        written => written.parse::<Rate>().map(Some).map_err(|error| bad(error.to_string())),
+    };
+    let (rate, quota) = (limit(&rate)?, limit(&quota)?);
+    let new = NewKey { name, role, libraries, rate, quota, expires: None };
+    let was_open = visitor.inside().is_open().unwrap_or_default();
+    let made: MadeKey = visitor.send(Method::POST, "/v1/keys", &new).await?;
+    let shown = secret(visitor.language(), &made.key.name, &made.secret);
+    if !was_open {
+        return show(&visitor, &shown).await;
+    }
+    // From the first key on, everybody signs in.
+    let language = visitor.language();
+    Ok(super::layout::for_anyone(
+        language,
+        language.c_keys(),
+        language.c_first_key(),
+        &html! {
+            (shown)
+            p { a class="button" href="/console/sign-in" { (language.c_sign_in()) } }
+        },
+    ))
+}
+
+async fn rotate(visitor: Visitor, name: Path<String>) -> Result<HttpResponse, Failure> {
+    let rotation = Rotation { overlap_seconds: OVERLAP_SECONDS };
+    let made: MadeKey = visitor.send(Method::POST, &path("/v1/keys", [&name, "rotate"]), &rotation).await?;
+    show(&visitor, &secret(visitor.language(), &made.key.name, &made.secret)).await
+}
+
+async fn revoke(visitor: Visitor, name: Path<String>) -> Result<HttpResponse, Failure> {
+    visitor.delete(&path("/v1/keys", [&name])).await?;
+    Ok(see_other("/console/keys"))
+}

@@ -1,0 +1,340 @@
+//! What all pages have: head, navigation, headers, and how problems, times and terms look.
+
+use actix_web::body::BoxBody;
+use actix_web::http::StatusCode;
+use actix_web::http::header::{
+    CACHE_CONTROL, CONTENT_LANGUAGE, CONTENT_SECURITY_POLICY, HeaderName, LOCATION, REFERRER_POLICY, VARY,
+    X_CONTENT_TYPE_OPTIONS,
+};
+use actix_web::{HttpRequest, HttpResponse};
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use maud::{DOCTYPE, Markup, html};
+
+use super::assets::{self, HTMX, ICON, OWN, STYLE};
+use super::visitor::{Failure, Visitor, Who, problem as problem_of, with};
+use crate::api::Problem;
+use crate::error::ErrorCode;
+use crate::index::Rights;
+use crate::language::Language;
+use crate::permission::Role;
+use crate::report::{clean, rights_word};
+
+/// The parameter of forms that says that they come from a page of the session.
+pub(super) const TOKEN: &str = "token";
+/// Pages load nothing from elsewhere and run only the scripts of this program.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
+                      form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
+const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
+/// What htmx may do: no code from attributes, no styles of its own, no copies of pages, and every answer is shown.
+const HTMX_SETTINGS: &str = r#"{"allowEval":false,"includeIndicatorStyles":false,"historyCacheSize":0,"refreshOnHistoryMiss":true,"selfRequestsOnly":true,"responseHandling":[{"code":"204","swap":false},{"code":".*","swap":true}]}"#;
+
+/// The page that a visitor is on, in the navigation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Here {
+    Check,
+    Catalogue,
+    Sources,
+    Decisions,
+    Jobs,
+    Keys,
+    Webhooks,
+    Audit,
+    Statistics,
+    Sessions,
+    Elsewhere,
+}
+
+impl Here {
+    /// The pages of a role, with their addresses.
+    fn of(language: Language, role: Role) -> Vec<(Self, &'static str, String)> {
+        let all = [
+            (Self::Check, "/console/check", language.c_check(), role != Role::Ingest),
+            (Self::Decisions, "/console/decisions", language.c_decisions(), role != Role::Ingest),
+            (Self::Catalogue, "/console/catalogue", language.c_catalogue(), matches!(role, Role::Ingest | Role::Admin)),
+            (Self::Sources, "/console/sources", language.c_sources(), matches!(role, Role::Ingest | Role::Admin)),
+            (Self::Jobs, "/console/jobs", language.c_jobs(), role == Role::Admin),
+            (Self::Webhooks, "/console/webhooks", language.c_webhooks(), role == Role::Admin),
+            (Self::Statistics, "/console/statistics", language.c_statistics(), role == Role::Admin),
+            (Self::Audit, "/console/audit", language.c_audit(), role == Role::Admin),
+            (Self::Keys, "/console/keys", language.c_keys(), role == Role::Admin),
+        ];
+        all.into_iter().filter(|(.., may)| *may).map(|(here, path, name, _)| (here, path, name)).collect()
+    }
+}
+
+/// A page.
+pub(super) struct Page {
+    here: Here,
+    status: StatusCode,
+    title: String,
+    lead: String,
+    /// Whether it has a report.
+    has_report: bool,
+    /// Whether its title is a heading, or the body has one.
+    is_titled: bool,
+}
+
+impl Page {
+    /// A page with this title, and a sentence on what it is for.
+    pub(super) fn new(here: Here, title: String, lead: String) -> Self {
+        Self { here, status: StatusCode::OK, title, lead, has_report: false, is_titled: true }
+    }
+
+    pub(super) fn with_report(self) -> Self {
+        Self { has_report: true, ..self }
+    }
+
+    pub(super) fn untitled(self) -> Self {
+        Self { is_titled: false, ..self }
+    }
+
+    /// The page for a visitor.
+    pub(super) fn show(&self, visitor: &Visitor, body: &Markup) -> HttpResponse {
+        self.respond(visitor.language(), Some(visitor), body)
+    }
+
+    fn respond(&self, language: Language, visitor: Option<&Visitor>, body: &Markup) -> HttpResponse {
+        let page = html! {
+            (DOCTYPE)
+            html lang=(language) {
+                head {
+                    meta charset="utf-8";
+                    meta name="viewport" content="width=device-width, initial-scale=1";
+                    meta name="color-scheme" content="light dark";
+                    meta name="htmx-config" content=(HTMX_SETTINGS);
+                    title { (clean(&self.title)) " · Lapidary" }
+                    link rel="icon" href=(ICON.path());
+                    link rel="stylesheet" href=(STYLE.path());
+                    @if self.has_report { link rel="stylesheet" href=(assets::of_reports(language).path()); }
+                    script src=(HTMX.path()) defer {}
+                    script src=(OWN.path()) defer {}
+                }
+                body data-gone=(language.c_gone()) {
+                    a class="skip" href="#main" { (language.c_skip()) }
+                    (header(language, visitor, self.here))
+                    main id="main" tabindex="-1" {
+                        @if self.is_titled { h1 { (clean(&self.title)) } }
+                        @if !self.lead.is_empty() { p class="lead" { (self.lead) } }
+                        (body)
+                    }
+                    footer {
+                        span { "Lapidary " (env!("CARGO_PKG_VERSION")) }
+                        a href="/docs/" { (language.c_api()) }
+                        @if visitor.is_some() { a href="/console/sessions" { (language.c_sessions()) } }
+                    }
+                    div id="told" role="alert" {}
+                }
+            }
+        };
+        let page = page.into_string();
+        let body = match visitor {
+            None => BoxBody::new(page),
+            Some(visitor) => match visitor.inside().body(page) {
+                Ok(body) => body,
+                Err(refused) => return problem(language, None, &refused),
+            },
+        };
+        headers(HttpResponse::build(self.status), language).content_type("text/html; charset=utf-8").body(body)
+    }
+}
+
+fn headers(mut response: actix_web::HttpResponseBuilder, language: Language) -> actix_web::HttpResponseBuilder {
+    response
+        .insert_header((CONTENT_SECURITY_POLICY, POLICY))
+        .insert_header((X_CONTENT_TYPE_OPTIONS, "nosniff"))
+        // Forms say where they come from, but only to this server.
+        .insert_header((REFERRER_POLICY, "same-origin"))
+        .insert_header((OPENER_POLICY, "same-origin"))
+        .insert_header((RESOURCE_POLICY, "same-origin"))
+        .insert_header((CACHE_CONTROL, "no-store"))
+        .insert_header((VARY, "accept, accept-language, cookie"))
+        .insert_header((CONTENT_LANGUAGE, language.tag()));
+    response
+}
+
+fn header(language: Language, visitor: Option<&Visitor>, here: Here) -> Markup {
+    html! {
+        header {
+            a class="brand" href="/" { img src=(ICON.path()) alt="" width="24" height="24"; "Lapidary" }
+            @if let Some(visitor) = visitor {
+                nav aria-label=(language.c_pages()) {
+                    ul {
+                        @for (page, path, name) in Here::of(language, visitor.role()) {
+                            li { a href=(path) aria-current=[(page == here).then_some("page")] { (name) } }
+                        }
+                    }
+                }
+                @match visitor.who() {
+                    Who::Anyone => {}
+                    Who::Local(_) => (sign_out(visitor, &language.c_local(), Role::Admin))
+                    Who::Key(key, _) => (sign_out(visitor, &clean(&key.name), key.role))
+                }
+            }
+        }
+    }
+}
+
+fn sign_out(visitor: &Visitor, name: &str, role: Role) -> Markup {
+    let language = visitor.language();
+    form_to(
+        visitor,
+        "/console/sign-out",
+        "who",
+        &html! {
+            span { (name) " " small { (self::role(language, role)) } }
+            button type="submit" class="plain" { (language.c_sign_out()) }
+        },
+    )
+}
+
+/// A page for nobody in particular.
+pub(super) fn for_anyone(language: Language, title: String, lead: String, body: &Markup) -> HttpResponse {
+    Page::new(Here::Elsewhere, title, lead).respond(language, None, body)
+}
+
+/// A problem as a page.
+pub(super) fn problem(language: Language, visitor: Option<&Visitor>, problem: &Problem) -> HttpResponse {
+    let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let page = Page::new(Here::Elsewhere, headline(language, status), String::new());
+    Page { status, is_titled: false, ..page }.respond(language, visitor, &problem_part(language, problem, true))
+}
+
+/// A problem as a part of a page.
+pub(super) fn problem_part(language: Language, problem: &Problem, is_title: bool) -> Markup {
+    let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    html! {
+        section id="result" class="problem" role="alert" {
+            @if is_title { h1 { (headline(language, status)) } } @else { h2 { (headline(language, status)) } }
+            // The API tells its problems in English.
+            p lang=[problem.detail.is_ascii().then_some("en")] { (clean(&problem.detail)) }
+            p class="quiet" {
+                code { (problem.code) } " · " (problem.status)
+                @if let Some(id) = &problem.request_id { " · " code { (clean(id)) } }
+            }
+        }
+    }
+}
+
+/// What a status means to people.
+fn headline(language: Language, status: StatusCode) -> String {
+    match status.as_u16() {
+        401 => language.c_error_key(),
+        403 => language.c_error_role(),
+        404 => language.c_error_missing(),
+        408 | 503 | 507 => language.c_error_busy(),
+        409 => language.c_error_conflict(),
+        413 => language.c_error_large(),
+        415 => language.c_error_kind(),
+        421 => language.c_error_host(),
+        429 => language.c_error_often(),
+        400..500 => language.c_error_input(),
+        _ => language.c_error_server(),
+    }
+}
+
+/// There is no such page.
+pub(super) async fn nothing_here(request: HttpRequest) -> Result<HttpResponse, Failure> {
+    let visitor = Visitor::of(&request)?;
+    let detail = visitor.language().c_no_page();
+    let problem = problem_of(ErrorCode::NotFound, StatusCode::NOT_FOUND, detail);
+    Err(visitor.failed(problem))
+}
+
+pub(super) fn plain_not_found() -> HttpResponse {
+    HttpResponse::NotFound().content_type("text/plain; charset=utf-8").body("not found\n")
+}
+
+/// Goes to another page after a form.
+pub(super) fn see_other(path: &str) -> HttpResponse {
+    HttpResponse::SeeOther().insert_header((LOCATION, path)).insert_header((CACHE_CONTROL, "no-store")).finish()
+}
+
+/// The address of a form, which proves that it is one of ours.
+pub(super) fn action(visitor: &Visitor, path: &str) -> String {
+    with(path, [(TOKEN, visitor.token())])
+}
+
+/// A form that changes something.
+pub(super) fn form_to(visitor: &Visitor, path: &str, class: &str, body: &Markup) -> Markup {
+    html! { form method="post" action=(action(visitor, path)) class=(class) { (body) } }
+}
+
+/// A form of a single button that asks before it does something.
+pub(super) fn button_to(visitor: &Visitor, path: &str, label: &str, sure: Option<&str>) -> Markup {
+    html! {
+        form method="post" action=(action(visitor, path)) class="one" data-sure=[sure] {
+            button type="submit" class=(if sure.is_some() { "danger" } else { "" }) { (label) }
+        }
+    }
+}
+
+/// A time as people and programs read it.
+pub(super) fn time(when: Timestamp) -> Markup {
+    let shown = when.to_zoned(TimeZone::UTC).strftime("%Y-%m-%d %H:%M UTC").to_string();
+    html! { time datetime=(when) { (shown) } }
+}
+
+/// A role in words.
+pub(super) fn role(language: Language, role: Role) -> String {
+    match role {
+        Role::Check => language.c_role_check(),
+        Role::Texts => language.c_role_texts(),
+        Role::Ingest => language.c_role_ingest(),
+        Role::Admin => language.c_role_admin(),
+    }
+}
+
+/// Rights or a verdict, in colour.
+pub(super) fn rights(language: Language, rights: Rights) -> Markup {
+    html! { span class={"tag " (rights.as_str())} { (rights_word(language, rights)) } }
+}
+
+/// A choice of rights.
+pub(super) fn choice_of_rights(language: Language, chosen: Rights) -> Markup {
+    html! {
+        select name="rights" id="rights" {
+            @for one in Rights::ALL {
+                option value=(one.as_str()) selected[one == chosen] {
+                    (rights_word(language, one))
+                }
+            }
+        }
+    }
+}
+
+/// Words of a page that need explaining, with what they mean.
+pub(super) fn terms<const N: usize>(language: Language, terms: [(String, String); N]) -> Markup {
+    html! {
+        details class="terms" {
+            summary { (language.c_terms()) }
+            dl { @for (term, meaning) in terms { dt { (term) } dd { (meaning) } } }
+        }
+    }
+}
+
+/// A table that scrolls by itself where the page is narrow.
+pub(super) fn table(label: &str, heads: &[String], rows: &Markup) -> Markup {
+    html! {
+        div class="scroll" tabindex="0" role="region" aria-label=(label) {
+            table {
+                thead { tr { @for head in heads { th scope="col" { (head) } } } }
+                tbody { (rows) }
+            }
+        }
+    }
+}
+
+/// A size in bytes as people read it.
+pub(super) fn size(language: Language, bytes: u64) -> String {
+    let units = ["B", "kB", "MB", "GB", "TB"];
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= 1000.0 && unit + 1 < units.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    let places = usize::from(unit > 0 && value < 100.0);
+    format!("{} {}", language.decimal(value, places), units[unit])
+}

@@ -1,0 +1,105 @@
+//! Plots as SVG, drawn by the server. Colours come from the stylesheet.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use maud::{Markup, html};
+
+const WIDTH: f64 = 600.0;
+const HEIGHT: f64 = 120.0;
+const LEFT: f64 = 6.0;
+const TOP: f64 = 16.0;
+
+/// A line of a plot.
+pub(super) struct Line {
+    /// Its name in the legend.
+    pub(super) name: String,
+    /// Its class in the stylesheet.
+    pub(super) class: &'static str,
+    /// Its values over time; `None` where there is none.
+    pub(super) values: Vec<Option<f64>>,
+}
+
+/// Draws lines over time. `shown` words a value.
+pub(super) fn plot(title: &str, times: &[Timestamp], lines: &[Line], shown: impl Fn(f64) -> String) -> Markup {
+    let highest = lines.iter().flat_map(|line| &line.values).flatten().copied().fold(0.0, f64::max);
+    let scale = if highest > 0.0 { highest } else { 1.0 };
+    let last = times.len().saturating_sub(1).max(1) as f64;
+    let x = |at: usize| LEFT + at as f64 / last * (WIDTH - 2.0 * LEFT);
+    let y = |value: f64| TOP + (1.0 - value / scale) * (HEIGHT - TOP);
+    let label = format!("{title}: {}", lines.iter().map(|line| now(line, &shown)).collect::<Vec<_>>().join(", "));
+    html! {
+        figure class="plot" {
+            figcaption {
+                (title)
+                @for line in lines { " " span class={"key " (line.class)} { (now(line, &shown)) } }
+            }
+            svg viewBox=(format!("0 0 {WIDTH} {}", HEIGHT + 20.0)) role="img" aria-label=(label) {
+                line class="axis" x1="0" y1=(HEIGHT) x2=(WIDTH) y2=(HEIGHT) {}
+                line class="axis" x1="0" y1=(TOP) x2=(WIDTH) y2=(TOP) {}
+                text x="0" y=(TOP - 4.0) { (shown(highest)) }
+                @if let (Some(first), Some(end)) = (times.first(), times.last()) {
+                    text x="0" y=(HEIGHT + 16.0) { (clock(*first)) }
+                    text x=(WIDTH) y=(HEIGHT + 16.0) text-anchor="end" { (clock(*end)) }
+                }
+                @for line in lines {
+                    @for piece in pieces(&line.values) {
+                        polyline class=(line.class)
+                            points=(piece.iter().map(|(at, value)| format!("{:.1},{:.1}", x(*at), y(*value))).collect::<Vec<_>>().join(" ")) {}
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The name of a line with its last value.
+fn now(line: &Line, shown: &impl Fn(f64) -> String) -> String {
+    match line.values.iter().rev().flatten().next() {
+        Some(value) => format!("{} {}", line.name, shown(*value)),
+        None => line.name.clone(),
+    }
+}
+
+/// The parts of a line without gaps. A single value is drawn as a short line.
+fn pieces(values: &[Option<f64>]) -> Vec<Vec<(usize, f64)>> {
+    let mut pieces: Vec<Vec<(usize, f64)>> = Vec::new();
+    let mut goes_on = false;
+    for (at, value) in values.iter().enumerate() {
+        if let Some(value) = value {
+            match pieces.last_mut().filter(|_| goes_on) {
+                Some(piece) => piece.push((at, *value)),
+                None => pieces.push(vec![(at, *value)]),
+            }
+        }
+        goes_on = value.is_some();
+    }
+    for piece in &mut pieces {
+        if let [(at, value)] = piece[..] {
+            piece.push((at, value));
+        }
+    }
+    pieces
+}
+
+fn clock(when: Timestamp) -> String {
+    when.to_zoned(TimeZone::UTC).strftime("%m-%d %H:%M").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gaps_stay_gaps_and_the_highest_value_is_at_the_top() {
+        let values = vec![Some(0.0), Some(4.0), None, Some(2.0)];
+        let times: Vec<Timestamp> = (0..4).filter_map(|at| Timestamp::from_second(at * 60).ok()).collect();
+        let line = Line { name: "checks".to_owned(), class: "a", values };
+        let drawn = plot("Checks", &times, &[line], |value| format!("{value}/s")).into_string();
+        assert_eq!(drawn.matches("<polyline").count(), 2);
+        assert!(
+            drawn.contains("6.0,120.0 202.0,16.0") && drawn.contains("aria-label=\"Checks: checks 2/s\""),
+            "{drawn}"
+        );
+        assert!(plot("Empty", &[], &[], |value| value.to_string()).into_string().contains("</svg>"));
+    }
+}

@@ -1,0 +1,262 @@
+//! Signing in with a key or a one-time link, signing out, and who else is signed in.
+
+use std::num::NonZeroU32;
+use std::time::Instant;
+
+use actix_web::http::StatusCode;
+use actix_web::http::header::{HeaderValue, ORIGIN, SET_COOKIE, USER_AGENT};
+use actix_web::web::{self, Form, Path, Query, ServiceConfig};
+use actix_web::{HttpRequest, HttpResponse};
+use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
+use maud::{Markup, html};
+use serde::Deserialize;
+
+use super::layout::{Here, Page, button_to, for_anyone, see_other, time};
+use super::sessions::Session;
+use super::visitor::{Failure, Visitor, Who, cookie_named, problem, shared, with};
+use crate::api::Problem;
+use crate::catalogue::AccessDenied;
+use crate::error::ErrorCode;
+use crate::language::Language;
+use crate::report::clean;
+use crate::server::inside::{Client, Insider, is_from_own_page, of_address};
+use crate::server::language::preferred;
+
+/// The cookie, which a browser keeps for this host alone where it came over TLS.
+const SECURE: &str = "__Host-lapidary";
+const PLAIN: &str = "lapidary";
+/// How often an address may try to sign in, in a minute.
+const ATTEMPTS: NonZeroU32 = NonZeroU32::new(20).unwrap();
+/// Above this number of remembered addresses, idle ones are forgotten.
+const MANY: usize = 10_000;
+
+/// Attempts to sign in, by address.
+pub(super) struct Attempts(DefaultKeyedRateLimiter<Client>);
+
+impl Default for Attempts {
+    fn default() -> Self {
+        Self(RateLimiter::keyed(Quota::per_minute(ATTEMPTS)))
+    }
+}
+
+impl Attempts {
+    fn is_allowed(&self, request: &HttpRequest) -> bool {
+        if self.0.len() > MANY {
+            self.0.retain_recent();
+        }
+        self.0.check_key(&of_address(request.peer_addr())).is_ok()
+    }
+}
+
+pub(super) fn routes(app: &mut ServiceConfig) {
+    app.route("/sign-in", web::get().to(page))
+        .route("/sign-in", web::post().to(sign_in))
+        .route("/open", web::get().to(open))
+        .route("/sign-out", web::post().to(sign_out))
+        .route("/sessions", web::get().to(sessions))
+        .route("/sessions/{id}/end", web::post().to(end));
+}
+
+/// What the cookie of a request says.
+pub(super) fn cookie(request: &HttpRequest, has_tls: bool) -> Option<&str> {
+    let plain = || cookie_named(request, PLAIN).filter(|_| !has_tls);
+    cookie_named(request, SECURE).or_else(plain)
+}
+
+#[derive(Deserialize)]
+struct Next {
+    #[serde(default)]
+    next: String,
+    #[serde(default)]
+    ended: bool,
+}
+
+async fn page(request: HttpRequest, query: Query<Next>) -> Result<HttpResponse, Failure> {
+    let (_, inside) = shared(&request);
+    if inside.is_open().map_err(|problem| Failure::problem_of(&request, problem))? {
+        return Ok(see_other("/"));
+    }
+    let language = preferred(&request);
+    let told = query.ended.then(|| language.c_session_ended());
+    Ok(form(language, &query.next, told.as_deref()))
+}
+
+fn form(language: Language, next: &str, told: Option<&str>) -> HttpResponse {
+    let action = with("/console/sign-in", [("next", here(next))]);
+    for_anyone(
+        language,
+        language.c_sign_in(),
+        language.c_sign_in_lead(),
+        &html! {
+            @if let Some(told) = told { p class="problem" role="alert" { (told) } }
+            form method="post" action=(action) class="card narrow" {
+                label for="key" { (language.c_key()) }
+                input type="password" id="key" name="key" required autocomplete="current-password" spellcheck="false" autofocus;
+                button type="submit" class="main" { (language.c_sign_in()) }
+                p class="quiet" { (language.c_sign_in_no_key()) " " code { "lapidary keys add --data DIR --role admin NAME" } }
+            }
+        },
+    )
+}
+
+/// A path of this server.
+fn here(next: &str) -> &str {
+    let is_here = next.starts_with('/') && !next.starts_with("//") && !next.contains(['\\', '\r', '\n', '\t']);
+    if is_here { next } else { "/" }
+}
+
+#[derive(Deserialize)]
+struct Given {
+    key: String,
+}
+
+async fn sign_in(request: HttpRequest, query: Query<Next>, given: Form<Given>) -> Result<HttpResponse, Failure> {
+    let ((console, inside), language) = (shared(&request), preferred(&request));
+    let failed = |problem: Box<Problem>| Failure::problem_of(&request, problem);
+    if !is_from_own_page(request.headers()) {
+        let detail = language.c_not_from_here();
+        return Err(failed(problem(ErrorCode::CrossSite, StatusCode::FORBIDDEN, detail).into()));
+    }
+    if !console.attempts.is_allowed(&request) {
+        let detail = language.c_too_many_attempts();
+        return Err(failed(problem(ErrorCode::TooManyRequests, StatusCode::TOO_MANY_REQUESTS, detail).into()));
+    }
+    let told = match inside.key_of(given.key.trim()).map_err(failed)? {
+        Ok(key) => return Ok(begin(&request, Insider::Key(key.id.clone()), here(&query.next))),
+        Err(AccessDenied::Unknown) => language.c_unknown_key(),
+        Err(AccessDenied::Expired) => language.c_expired_key(),
+    };
+    let mut page = form(language, &query.next, Some(&told));
+    *page.status_mut() = StatusCode::FORBIDDEN;
+    Ok(page)
+}
+
+#[derive(Deserialize)]
+struct Link {
+    link: String,
+}
+
+async fn open(request: HttpRequest, link: Query<Link>) -> Result<HttpResponse, Failure> {
+    let ((console, inside), language) = (shared(&request), preferred(&request));
+    let failed = |problem| Failure::problem_of(&request, problem);
+    inside.approve(request.headers()).map_err(failed)?;
+    if console.links.take(&link.link, Instant::now()) {
+        return Ok(begin(&request, Insider::Local, "/"));
+    }
+    if inside.is_open().map_err(failed)? {
+        return Ok(see_other("/"));
+    }
+    Ok(form(language, "/", Some(&language.c_used_link())))
+}
+
+/// Begins a session.
+fn begin(request: &HttpRequest, by: Insider, next: &str) -> HttpResponse {
+    let (console, inside) = shared(request);
+    let browser = request.headers().get(USER_AGENT).and_then(|name| name.to_str().ok()).unwrap_or_default();
+    let from = request.peer_addr().map(|peer| peer.ip());
+    // The session that the browser had before is over.
+    if let Some(before) =
+        cookie(request, inside.has_tls()).and_then(|old| console.sessions.of(old, true, Instant::now()))
+    {
+        console.sessions.end(|session| session.id == before.id);
+    }
+    let cookie = console.sessions.begin(by, from, browser, Instant::now());
+    let mut response = see_other(next);
+    set_cookie(request, &mut response, &cookie, "");
+    response
+}
+
+/// The page came over TLS, be it from this server or from a proxy before it.
+fn is_secure(request: &HttpRequest) -> bool {
+    let origin = request.headers().get(ORIGIN).map(HeaderValue::as_bytes).unwrap_or_default();
+    shared(request).1.has_tls() || origin.starts_with(b"https://")
+}
+
+fn set_cookie(request: &HttpRequest, response: &mut HttpResponse, value: &str, more: &str) {
+    let (name, secure) = if is_secure(request) { (SECURE, "; Secure") } else { (PLAIN, "") };
+    let cookie = format!("{name}={value}; Path=/; HttpOnly; SameSite=Strict{secure}{more}");
+    if let Ok(cookie) = cookie.try_into() {
+        response.headers_mut().append(SET_COOKIE, cookie);
+    }
+}
+
+async fn sign_out(visitor: Visitor) -> HttpResponse {
+    if let Who::Local(session) | Who::Key(_, session) = visitor.who() {
+        visitor.console().sessions.end(|other| other.id == session.id);
+    }
+    let mut response = see_other("/console/sign-in");
+    set_cookie(visitor.request(), &mut response, "", "; Max-Age=0");
+    response
+}
+
+/// Whether a visitor may see a session: administrators see all, others their own key's.
+fn sees(visitor: &Visitor, session: &Session) -> bool {
+    match visitor.who() {
+        Who::Key(key, _) if !visitor.is_admin() => session.by == Insider::Key(key.id.clone()),
+        _ => true,
+    }
+}
+
+async fn sessions(visitor: Visitor) -> Result<HttpResponse, Failure> {
+    let language = visitor.language();
+    let own = match visitor.who() {
+        Who::Anyone => None,
+        Who::Local(session) | Who::Key(_, session) => Some(session.id.clone()),
+    };
+    let all = visitor.console().sessions.list(|session| sees(&visitor, session), Instant::now());
+    let mut rows = Vec::new();
+    for session in &all {
+        rows.push(html! { tr {
+            td { (name(&visitor, session)?) }
+            td { (time(session.begun)) }
+            td { @if let Some(from) = session.from { (from) } }
+            td { (clean(&session.browser)) }
+            td {
+                @if own.as_ref() == Some(&session.id) { (language.c_this_session()) }
+                @else { (button_to(&visitor, &format!("/console/sessions/{}/end", session.id), &language.c_end(), None)) }
+            }
+        } });
+    }
+    let heads =
+        [language.c_key(), language.c_since(), language.c_address(), language.c_browser(), language.c_actions()];
+    let page = Page::new(Here::Sessions, language.c_sessions(), language.c_sessions_lead());
+    Ok(page.show(
+        &visitor,
+        &html! {
+            @if all.is_empty() { p { (language.c_no_sessions()) } }
+            @else { (super::layout::table(&language.c_sessions(), &heads, &html! { @for row in rows { (row) } })) }
+        },
+    ))
+}
+
+fn name(visitor: &Visitor, session: &Session) -> Result<Markup, Failure> {
+    Ok(match &session.by {
+        Insider::Key(id) => {
+            let key = visitor.inside().key(id).map_err(|problem| visitor.failed(problem))?;
+            html! { (clean(key.as_ref().map_or(id, |key| &key.name))) }
+        }
+        Insider::Local | Insider::Anyone => html! { (visitor.language().c_local()) },
+    })
+}
+
+async fn end(visitor: Visitor, id: Path<String>) -> HttpResponse {
+    visitor.console().sessions.end(|session| session.id == *id && sees(&visitor, session));
+    see_other("/console/sessions")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::here;
+
+    #[test]
+    fn nobody_is_led_elsewhere() {
+        for path in ["/", "/console/check", "/console/books/a/b%2Fc?x=1"] {
+            assert_eq!(here(path), path);
+        }
+        for path in
+            ["", "//evil.example", "https://evil.example", "/\\evil.example", "evil", "/\n/evil", "javascript:x"]
+        {
+            assert_eq!(here(path), "/");
+        }
+    }
+}

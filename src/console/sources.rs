@@ -1,0 +1,324 @@
+//! Sources: where books are fetched from, how far that is, what failed and what helps.
+
+use std::str::FromStr as _;
+
+use actix_web::HttpResponse;
+use actix_web::http::{Method, StatusCode};
+use actix_web::web::{self, Form, Path, ServiceConfig};
+use jiff::Timestamp;
+use maud::{Markup, html};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::At;
+use super::layout::{Here, Page, button_to, choice_of_rights, form_to, rights, see_other, table, terms, time};
+use super::visitor::{Failure, Visitor, path, problem, with};
+use crate::api::{Source, SourceErrors, SourceRun, SourceRuns, SourceState, SourceTest, Sources};
+use crate::error::ErrorCode;
+use crate::harvest::{Kind, Reason};
+use crate::index::Rights;
+use crate::language::Language;
+use crate::report::clean;
+
+pub(super) fn routes(app: &mut ServiceConfig) {
+    app.route("/sources", web::get().to(page))
+        .route("/sources", web::post().to(add))
+        .route("/sources/{name}", web::get().to(one))
+        .route("/sources/{name}/test", web::post().to(test))
+        .route("/sources/{name}/{what}", web::post().to(change));
+}
+
+async fn page(visitor: Visitor) -> Result<HttpResponse, Failure> {
+    let language = visitor.language();
+    let Sources { sources } = visitor.get("/v1/sources").await?;
+    let heads = [
+        language.c_name(),
+        language.c_kind(),
+        language.c_library(),
+        language.c_state(),
+        language.c_queued(),
+        language.c_next_run(),
+    ];
+    let rows = html! {
+        @for source in &sources {
+            tr {
+                td { a href=(path("/console/sources", [source.name.as_str()])) { (clean(source.name.as_str())) } }
+                td { (kind(language, source.definition.kind)) }
+                td { (clean(source.definition.library.as_str())) }
+                td { (state(language, source.state)) @if source.error.is_some() { " " span class="tag protected" { "!" } } }
+                td { (language.number(source.queued)) }
+                td { @if let Some(next) = source.next_run { (time(next)) } }
+            }
+        }
+    };
+    let title = language.c_sources();
+    Ok(Page::new(Here::Sources, title.clone(), language.c_sources_lead()).show(
+        &visitor,
+        &html! {
+            @if sources.is_empty() { p { (language.c_no_sources()) } }
+            @else { (table(&title, &heads, &rows)) }
+            (form(&visitor))
+            (terms(language, [
+                (language.c_term_source(), language.c_term_source_is()),
+                (language.c_contact(), language.c_term_contact_is()),
+            ]))
+        },
+    ))
+}
+
+fn form(visitor: &Visitor) -> Markup {
+    let language = visitor.language();
+    form_to(
+        visitor,
+        "/console/sources",
+        "card narrow",
+        &html! {
+            h2 { (language.c_new_source()) }
+            label for="name" { (language.c_name()) }
+            input id="name" name="name" required maxlength="512" autocomplete="off";
+            label for="kind" { (language.c_kind()) }
+            select id="kind" name="kind" { @for one in Kind::ALL { option value=(one.as_str()) { (kind(language, one)) } } }
+            label for="address" { (language.c_source_address()) }
+            input id="address" name="address" required maxlength="2000" autocomplete="off" placeholder="https://";
+            label for="library" { (language.c_library()) }
+            input id="library" name="library" required maxlength="512" autocomplete="off";
+            label for="rights" { (language.c_rights()) }
+            (choice_of_rights(language, Rights::Protected))
+            label for="contact" { (language.c_contact()) }
+            input id="contact" name="contact" maxlength="200" autocomplete="off";
+            label for="every" { (language.c_every()) }
+            input id="every" name="every" placeholder="7d" autocomplete="off";
+            div class="buttons" { button type="submit" class="main" { (language.c_create()) } }
+        },
+    )
+}
+
+#[derive(Deserialize)]
+struct New {
+    name: String,
+    kind: String,
+    address: String,
+    library: String,
+    rights: Rights,
+    #[serde(default)]
+    contact: String,
+    #[serde(default)]
+    every: String,
+}
+
+async fn add(visitor: Visitor, new: Form<New>) -> Result<HttpResponse, Failure> {
+    let Form(New { name, kind, address, library, rights, contact, every }) = new;
+    let kind = Kind::from_str(&kind)
+        .map_err(|error| visitor.failed(problem(ErrorCode::BadQuery, StatusCode::BAD_REQUEST, error.to_string())))?;
+    let given = |text: String| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
+    let mut definition =
+        json!({ "kind": kind, "address": address.trim(), "library": library.trim(), "rights": rights });
+    for (field, value) in [("contact", given(contact)), ("every", given(every))] {
+        if let Some(value) = value {
+            definition[field] = value.into();
+        }
+    }
+    let _: Source = visitor.send(Method::PUT, &path("/v1/sources", [name.trim()]), &definition).await?;
+    Ok(see_other(&path("/console/sources", [name.trim()])))
+}
+
+async fn one(visitor: Visitor, name: Path<String>, at: At) -> Result<HttpResponse, Failure> {
+    show(&visitor, &name, &at.from, &html! {}).await
+}
+
+async fn show(visitor: &Visitor, name: &str, from: &str, tested: &Markup) -> Result<HttpResponse, Failure> {
+    let language = visitor.language();
+    let asked = path("/v1/sources", [name]);
+    let source: Source = visitor.get(&asked).await?;
+    let SourceRuns { runs, .. } = visitor.get(&(asked.clone() + "/runs?limit=20")).await?;
+    let errors: SourceErrors = visitor.get(&with(&(asked + "/errors"), [("limit", "50"), ("cursor", from)])).await?;
+    let here = path("/console/sources", [name]);
+    let is_busy = matches!(source.state, SourceState::Running | SourceState::Waiting);
+    let again = is_busy.then_some(here.as_str());
+    let does = |what: &str, label: String| button_to(visitor, &format!("{here}/{what}"), &label, None);
+    let sure = language.c_sure_remove(&clean(name));
+    Ok(Page::new(Here::Sources, clean(name), language.c_source_lead()).show(
+        visitor,
+        &html! {
+            (tested)
+            div class="buttons" {
+                @if source.state == SourceState::Paused { (does("resume", language.c_resume())) }
+                @else { (does("run", language.c_run())) (does("pause", language.c_pause())) }
+                (does("test", language.c_test()))
+                (button_to(visitor, &format!("{here}/remove"), &language.c_remove(), Some(&sure)))
+            }
+            section id="state" hx-get=[again] hx-trigger=[again.map(|_| "every 2s")] hx-select=[again.map(|_| "#state")]
+                hx-swap=[again.map(|_| "outerHTML")] {
+                (facts(language, &source))
+                @if let Some(run) = source.run.as_ref().filter(|run| run.ended.is_none()) {
+                    (progress(language, &source, run))
+                }
+                (failed(language, &errors, &here))
+                h2 { (language.c_runs()) }
+                @if runs.is_empty() { p { (language.c_no_runs()) } }
+                @else { (history(language, &language.c_runs(), &runs)) }
+            }
+            (terms(language, [(language.c_refused_ones(), language.c_term_refused_is())]))
+        },
+    ))
+}
+
+fn facts(language: Language, source: &Source) -> Markup {
+    let definition = &source.definition;
+    html! {
+        dl class="facts" {
+            dt { (language.c_state()) } dd { (state(language, source.state)) }
+            @if let Some(error) = &source.error {
+                dt { (language.c_failed()) } dd { span lang="en" { (clean(error)) } }
+            }
+            dt { (language.c_kind()) } dd { (kind(language, definition.kind)) }
+            dt { (language.c_source_address()) } dd { (clean(&definition.address)) }
+            dt { (language.c_library()) } dd { (clean(definition.library.as_str())) " " (rights(language, definition.rights)) }
+            @if let Some(every) = &definition.every { dt { (language.c_every()) } dd { (clean(every)) } }
+            @if let Some(next) = source.next_run { dt { (language.c_next_run()) } dd { (time(next)) } }
+        }
+    }
+}
+
+fn progress(language: Language, source: &Source, run: &SourceRun) -> Markup {
+    let done = run.fetched + run.unchanged + run.refused + run.gone;
+    html! {
+        h2 { (language.c_run_number(run.number)) }
+        p {
+            progress max=((done + source.queued).max(1)) value=(done) aria-label=(language.c_progress()) {}
+            " " (language.c_left(source.queued))
+            @if let Some(seconds) = source.seconds_left { ", " (language.c_minutes(seconds.div_ceil(60))) }
+        }
+        (history(language, &language.c_run_number(run.number), std::slice::from_ref(run)))
+    }
+}
+
+fn history(language: Language, label: &str, runs: &[SourceRun]) -> Markup {
+    let heads = [
+        language.head_number(),
+        language.c_since(),
+        language.c_ended(),
+        language.c_fetched(),
+        language.c_was_added(),
+        language.c_was_unchanged(),
+        language.c_refused_ones(),
+        language.c_gone_ones(),
+    ];
+    let ended = |when: Option<Timestamp>| html! { @if let Some(when) = when { (time(when)) } };
+    let rows = html! {
+        @for run in runs {
+            tr {
+                td { (run.number) }
+                td { (time(run.begun)) }
+                td { (ended(run.ended)) @if let Some(error) = &run.error { " " span lang="en" { (clean(error)) } } }
+                @for figure in [run.fetched, run.added, run.unchanged, run.refused, run.gone] {
+                    td { (language.number(figure)) }
+                }
+            }
+        }
+    };
+    table(label, &heads, &rows)
+}
+
+fn failed(language: Language, errors: &SourceErrors, here: &str) -> Markup {
+    let SourceErrors { errors, next_cursor } = errors;
+    let heads = [language.c_source_address(), language.c_reason(), language.c_fix(), language.c_next_try()];
+    let rows = html! {
+        @for error in errors {
+            tr {
+                td { (clean(&error.address)) }
+                td { span lang="en" { (clean(&error.why)) } }
+                td { (advice(language, error.reason)) }
+                td { @if let Some(next) = error.next_try { (time(next)) } @else { (language.c_never()) } }
+            }
+        }
+    };
+    html! {
+        @if !errors.is_empty() {
+            section {
+                h2 { (language.c_refused_ones()) }
+                (table(&language.c_refused_ones(), &heads, &rows))
+                @if let Some(next) = next_cursor { p { a href=(with(here, [("from", next)])) { (language.c_more()) } } }
+            }
+        }
+    }
+}
+
+/// What helps against a reason.
+fn advice(language: Language, reason: Reason) -> String {
+    match reason {
+        Reason::Address => language.c_fix_address(),
+        Reason::Missing => language.c_fix_missing(),
+        Reason::Robots => language.c_fix_robots(),
+        Reason::Private => language.c_fix_private(),
+        Reason::Status => language.c_fix_status(),
+        Reason::Unanswered => language.c_fix_unanswered(),
+        Reason::TooLarge => language.c_fix_too_large(),
+        Reason::BadList => language.c_fix_bad_list(),
+        Reason::BadBook => language.c_fix_bad_book(),
+        Reason::Matches => language.c_fix_matches(),
+        Reason::BadRecord => language.c_fix_bad_record(),
+    }
+}
+
+fn kind(language: Language, kind: Kind) -> String {
+    match kind {
+        Kind::Folder => language.c_kind_folder(),
+        Kind::List => language.c_kind_list(),
+        Kind::Sitemap => language.c_kind_sitemap(),
+        Kind::Feed => language.c_kind_feed(),
+        Kind::Opds => language.c_kind_opds(),
+        Kind::Oai => language.c_kind_oai(),
+        Kind::Site => language.c_kind_site(),
+    }
+}
+
+fn state(language: Language, state: SourceState) -> String {
+    match state {
+        SourceState::Idle => language.c_idle(),
+        SourceState::Waiting => language.c_waiting(),
+        SourceState::Running => language.c_running(),
+        SourceState::Paused => language.c_paused(),
+    }
+}
+
+async fn test(visitor: Visitor, name: Path<String>) -> Result<HttpResponse, Failure> {
+    let language = visitor.language();
+    let asked = path("/v1/sources", [&name]) + "/test";
+    let SourceTest { items, error } = visitor.send(Method::POST, &asked, &json!({})).await?;
+    let heads = [language.c_source_address(), language.c_book(), language.c_title()];
+    let rows = html! {
+        @for item in &items {
+            tr {
+                td { (clean(&item.address)) }
+                td { (clean(item.id.as_deref().unwrap_or_default())) }
+                td { (clean(item.title.as_deref().unwrap_or_default())) }
+            }
+        }
+    };
+    let tested = html! {
+        section id="tested" class="card accent" {
+            h2 { (language.c_tested()) }
+            @if let Some(error) = &error { p class="problem" lang="en" { (clean(error)) } }
+            @if items.is_empty() { p { (language.c_nothing_found()) } }
+            @else { (table(&language.c_tested(), &heads, &rows)) }
+        }
+    };
+    show(&visitor, &name, "", &tested).await
+}
+
+async fn change(visitor: Visitor, to: Path<(String, String)>) -> Result<HttpResponse, Failure> {
+    let (name, what) = to.into_inner();
+    let asked = path("/v1/sources", [&name]);
+    let pause = |paused: bool| json!({ "paused": paused });
+    let _: Value = match what.as_str() {
+        "run" => visitor.send(Method::POST, &(asked + "/run"), &json!({})).await?,
+        "pause" => visitor.send(Method::PATCH, &asked, &pause(true)).await?,
+        "resume" => visitor.send(Method::PATCH, &asked, &pause(false)).await?,
+        _ => {
+            visitor.delete(&asked).await?;
+            return Ok(see_other("/console/sources"));
+        }
+    };
+    Ok(see_other(&path("/console/sources", [&name])))
+}

@@ -1,0 +1,158 @@
+//! Figures over time, the state of the store, and what is wrong.
+
+use actix_web::HttpResponse;
+use actix_web::web::{self, Query, ServiceConfig};
+use jiff::Timestamp;
+use maud::{Markup, html};
+use serde::Deserialize;
+
+use super::layout::{Here, Page, size, table, terms};
+use super::plot::{Line, plot};
+use super::visitor::{Failure, Visitor};
+use crate::api::{Findings, History, Sample, Stats};
+use crate::language::Language;
+use crate::report::clean;
+
+pub(super) fn routes(app: &mut ServiceConfig) {
+    app.route("/statistics", web::get().to(page));
+}
+
+#[derive(Deserialize)]
+struct Wanted {
+    #[serde(default)]
+    of: String,
+}
+
+async fn page(visitor: Visitor, wanted: Query<Wanted>) -> Result<HttpResponse, Failure> {
+    let language = visitor.language();
+    let of = if wanted.of == "week" { "week" } else { "hour" };
+    let history: History = visitor.get(&format!("/v1/history?of={of}")).await?;
+    let stats: Stats = visitor.get("/v1/stats").await?;
+    let Findings { findings } = visitor.get("/v1/doctor").await?;
+    let choice = |name: &str, label: String| {
+        html! { a href=(format!("/console/statistics?of={name}")) class="button" aria-current=[(of == name).then_some("true")] { (label) } }
+    };
+    Ok(Page::new(Here::Statistics, language.c_statistics(), language.c_statistics_lead()).show(
+        &visitor,
+        &html! {
+            section id="doctor" {
+                h2 { (language.c_doctor()) }
+                @if findings.is_empty() { p class="good" { (language.c_healthy()) } }
+                @for finding in &findings {
+                    article class="card warn" lang="en" {
+                        h3 { (clean(&finding.what)) }
+                        p { (clean(&finding.why)) }
+                        p { span lang=(language) { (language.c_fix()) } ": " code { (clean(&finding.fix)) } }
+                    }
+                }
+            }
+            section id="plots" hx-get=(format!("/console/statistics?of={of}")) hx-trigger="every 30s" hx-select="#plots"
+                hx-swap="outerHTML" {
+                h2 { (language.c_over_time()) }
+                div class="buttons" { (choice("hour", language.c_hour())) (choice("week", language.c_week())) }
+                div class="plots" { (plots(language, &history)) }
+            }
+            (store(language, &stats))
+            @if let Some(nodes) = nodes(&visitor).await? { (nodes) }
+            (terms(language, [
+                (language.c_latency(), language.c_term_latency_is()),
+                (language.recipe("", 1).trim().to_owned(), language.c_term_recipe_is()),
+                (language.c_term_gem(), language.c_term_gem_is()),
+                (language.c_postings(), language.c_term_postings_is()),
+            ]))
+        },
+    ))
+}
+
+fn plots(language: Language, history: &History) -> Markup {
+    let History { samples, every_seconds } = history;
+    let times: Vec<Timestamp> = samples.iter().map(|sample| sample.at).collect();
+    let line = |name: String, class, of: &dyn Fn(&Sample) -> Option<f64>| Line {
+        name,
+        class,
+        values: samples.iter().map(of).collect(),
+    };
+    let minutes = f64::from(*every_seconds) / 60.0;
+    let rate = |number: u64| Some(number as f64 / minutes);
+    let verdict = |sample: &Sample, names: &[&str]| names.iter().filter_map(|name| sample.checks.get(*name)).sum();
+    let in_minute = |value: f64| language.c_in_minute(&language.decimal(value, usize::from(value < 10.0)));
+    let in_milliseconds = |value: f64| language.c_milliseconds(&language.decimal(value, usize::from(value < 10.0)));
+    let bytes = |value: f64| size(language, value as u64);
+    html! {
+        (plot(&language.c_checks(), &times, &[
+            line(language.is_protected(), "hue-bad", &|sample| rate(verdict(sample, &["forbidden", "protected"]))),
+            line(language.is_free(), "hue-main", &|sample| rate(verdict(sample, &["free", "public_domain"]))),
+            line(language.is_unknown(), "hue-quiet", &|sample| rate(verdict(sample, &["unknown"]))),
+        ], in_minute))
+        (plot(&language.c_latency(), &times, &[
+            line(language.c_median(), "hue-main", &|sample| sample.median_ms),
+            line(language.c_slowest(), "hue-bad", &|sample| sample.p99_ms),
+        ], in_milliseconds))
+        (plot(&language.c_books(), &times, &[
+            line(String::new(), "hue-main", &|sample| Some(sample.books as f64)),
+        ], |value| language.number(value as u64)))
+        (plot(&language.c_disk(), &times, &[
+            line(String::new(), "hue-main", &|sample| Some(sample.disk_bytes as f64)),
+        ], bytes))
+        (plot(&language.c_memory(), &times, &[
+            line(String::new(), "hue-main", &|sample| Some(sample.memory_bytes as f64)),
+        ], bytes))
+    }
+}
+
+fn store(language: Language, stats: &Stats) -> Markup {
+    let heads = [language.c_name(), language.c_books(), language.head_gems(), language.c_state()];
+    let rows = html! {
+        @for recipe in &stats.recipes {
+            tr {
+                td { (recipe.recipe.as_str()) }
+                td { (language.number(recipe.books)) }
+                td { (language.number(recipe.gems)) }
+                td {
+                    @if recipe.default { (language.c_default()) " " }
+                    @if recipe.ready { (language.c_ready()) } @else { (language.c_incomplete()) }
+                }
+            }
+        }
+    };
+    html! {
+        section {
+            h2 { (language.c_store()) }
+            dl class="facts" {
+                dt { (language.c_books()) } dd { (language.number(stats.books)) }
+                dt { (language.c_disabled()) } dd { (language.number(stats.disabled)) }
+                dt { (language.c_disk()) } dd { (size(language, stats.disk_bytes)) }
+                dt { (language.c_postings()) } dd { (size(language, stats.posting_bytes)) }
+            }
+            (table(&language.c_recipes(), &heads, &rows))
+        }
+    }
+}
+
+/// The state of a cluster, as far as there is one.
+async fn nodes(visitor: &Visitor) -> Result<Option<Markup>, Failure> {
+    let language = visitor.language();
+    let metrics = visitor.text("/metrics").await?;
+    let figure = |name: &str| {
+        let line = metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
+        line.trim().parse::<f64>().ok()
+    };
+    if figure("lapidary_cluster_primaries").is_none_or(|primaries| primaries == 0.0) {
+        return Ok(None);
+    }
+    let number = |name| language.number(figure(name).unwrap_or_default() as u64);
+    let bytes = |name| size(language, figure(name).unwrap_or_default() as u64);
+    Ok(Some(html! {
+        section {
+            h2 { (language.c_cluster()) }
+            dl class="facts" {
+                dt { (language.c_primaries()) } dd { (number("lapidary_cluster_primaries")) }
+                dt { (language.c_unreplicated()) } dd { (number("lapidary_cluster_unreplicated_primaries")) }
+                dt { (language.c_lag()) } dd { (bytes("lapidary_cluster_replication_lag_bytes")) }
+                dt { (language.c_memory()) } dd { (bytes("lapidary_cluster_memory_bytes")) }
+                dt { (language.c_fullest()) } dd { (language.percent_of(&number("lapidary_cluster_fullest_node_percent"))) }
+                dt { (language.c_failovers()) } dd { (number("lapidary_cluster_failovers_total")) }
+            }
+        }
+    }))
+}

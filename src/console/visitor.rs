@@ -1,0 +1,410 @@
+//! Who asks for a page: admitted or sent to sign in, before anything else of the request is read. Calls of the API are made in
+//! their name.
+
+use std::fmt;
+use std::future::{Ready, ready};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Instant;
+
+use actix_http::BoxedPayloadStream;
+use actix_web::body::to_bytes;
+use actix_web::dev::Payload;
+use actix_web::http::header::{
+    ACCEPT, ACCEPT_LANGUAGE, CONTENT_LENGTH, CONTENT_LOCATION, CONTENT_TYPE, COOKIE, HOST, HeaderMap, HeaderName,
+    HeaderValue, ORIGIN,
+};
+use actix_web::http::{Method, StatusCode, Uri};
+use actix_web::web::{Bytes, Data};
+use actix_web::{FromRequest, HttpRequest, HttpResponse, ResponseError};
+use futures_util::stream;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::sessions::{Session, same};
+use super::{Console, layout, sign_in};
+use crate::api;
+use crate::catalogue::Key;
+use crate::error::ErrorCode;
+use crate::language::Language;
+use crate::permission::Role;
+use crate::server::inside::{Asked, Inside, Insider, is_from_own_page};
+use crate::server::language::preferred;
+
+/// The header by which htmx makes itself known.
+const HTMX: HeaderName = HeaderName::from_static("hx-request");
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+/// Characters that stay as they are in a segment of a path.
+const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// Who asks for a page.
+#[derive(Clone)]
+pub(super) struct Visitor(Rc<Inner>);
+
+struct Inner {
+    request: HttpRequest,
+    console: Data<Console>,
+    inside: Rc<Inside>,
+    language: Language,
+    who: Who,
+    /// What the forms of its pages send.
+    token: String,
+}
+
+/// As whom the visitor acts.
+pub(super) enum Who {
+    /// As anyone, because the server asks for no key.
+    Anyone,
+    /// As whoever started the server.
+    Local(Session),
+    /// As the holder of a key.
+    Key(Arc<Key>, Session),
+}
+
+impl Visitor {
+    /// The visitor of a request.
+    ///
+    /// # Errors
+    /// If nobody is signed in, or another site may have sent it.
+    pub(super) fn of(request: &HttpRequest) -> Result<Self, Failure> {
+        let (console, inside) = shared(request);
+        let language = preferred(request);
+        let failed = |problem: Box<api::Problem>| Failure::problem_of(request, problem);
+        let who = if inside.is_open().map_err(failed)? {
+            inside.approve(request.headers()).map_err(failed)?;
+            Who::Anyone
+        } else {
+            let session = sign_in::cookie(request, inside.has_tls());
+            let is_used = request.method() != Method::GET || !request.headers().contains_key(HTMX);
+            let session = session.and_then(|cookie| console.sessions.of(cookie, is_used, Instant::now()));
+            let Some(session) = session else { return Err(Failure::sign_in(request, false)) };
+            match &session.by {
+                Insider::Local => Who::Local(session),
+                Insider::Anyone => return Err(Failure::sign_in(request, false)),
+                Insider::Key(id) => {
+                    let Some(key) = inside.key(id).map_err(failed)? else {
+                        console.sessions.end(|other| other.by == session.by);
+                        return Err(Failure::sign_in(request, true));
+                    };
+                    Who::Key(key, session)
+                }
+            }
+        };
+        let token = match &who {
+            Who::Anyone => console.token.clone(),
+            Who::Local(session) | Who::Key(_, session) => session.token.clone(),
+        };
+        let visitor = Self(Rc::new(Inner { request: request.clone(), console, inside, language, who, token }));
+        if !visitor.is_reading() {
+            visitor.has_sent_it()?;
+        }
+        Ok(visitor)
+    }
+
+    /// Whether the request changes nothing.
+    fn is_reading(&self) -> bool {
+        [Method::GET, Method::HEAD].contains(self.0.request.method())
+    }
+
+    /// Makes sure that a form comes from a page of this session.
+    fn has_sent_it(&self) -> Result<(), Failure> {
+        let query = form_urlencoded::parse(self.0.request.query_string().as_bytes());
+        let sent = query.into_iter().find(|(name, _)| name == layout::TOKEN);
+        let is_right = sent.is_some_and(|(_, token)| match &self.0.who {
+            Who::Anyone => same(&self.0.token, &token),
+            Who::Local(session) | Who::Key(_, session) => session.has_sent(&token),
+        });
+        if is_right && is_from_own_page(self.0.request.headers()) {
+            return Ok(());
+        }
+        let detail = self.language().c_not_from_here();
+        Err(self.failed(problem(ErrorCode::CrossSite, StatusCode::FORBIDDEN, detail)))
+    }
+
+    pub(super) fn language(&self) -> Language {
+        self.0.language
+    }
+
+    pub(super) fn who(&self) -> &Who {
+        &self.0.who
+    }
+
+    pub(super) fn console(&self) -> &Console {
+        &self.0.console
+    }
+
+    pub(super) fn token(&self) -> &str {
+        &self.0.token
+    }
+
+    pub(super) fn inside(&self) -> &Inside {
+        &self.0.inside
+    }
+
+    pub(super) fn request(&self) -> &HttpRequest {
+        &self.0.request
+    }
+
+    /// What the visitor may do.
+    pub(super) fn role(&self) -> Role {
+        match &self.0.who {
+            Who::Anyone | Who::Local(_) => Role::Admin,
+            Who::Key(key, _) => key.role,
+        }
+    }
+
+    pub(super) fn is_admin(&self) -> bool {
+        self.role() == Role::Admin
+    }
+
+    /// The failure of a call as a page.
+    pub(super) fn failed(&self, problem: impl Into<Box<api::Problem>>) -> Failure {
+        Failure { language: self.0.language, kind: Kind::Problem(Some(self.clone()), problem.into()) }
+    }
+
+    /// Makes a call that reads.
+    pub(super) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Failure> {
+        let answer = self.call(Call::new(Method::GET, path)).await?;
+        self.read(&answer)
+    }
+
+    /// Makes a call that reads a text.
+    pub(super) async fn text(&self, path: &str) -> Result<String, Failure> {
+        let answer = self.call(Call::new(Method::GET, path)).await?;
+        Ok(String::from_utf8_lossy(&answer.body).into_owned())
+    }
+
+    /// Makes a call with a JSON body.
+    pub(super) async fn send<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<T, Failure> {
+        let json = serde_json::to_vec(body).unwrap_or_default();
+        let kind = HeaderValue::from_static("application/json");
+        let answer = self.call(Call::new(method, path).with(kind, Bytes::from(json))).await?;
+        self.read(&answer)
+    }
+
+    /// Makes a call without a body whose answer does not matter.
+    pub(super) async fn delete(&self, path: &str) -> Result<(), Failure> {
+        self.call(Call::new(Method::DELETE, path)).await.map(drop)
+    }
+
+    /// Makes a call.
+    ///
+    /// # Errors
+    /// The problem that the API answers with, or the way to sign in again if the session has ended.
+    pub(super) async fn call(&self, call: Call<'_>) -> Result<Answer, Failure> {
+        let Inner { request, inside, who, .. } = &*self.0;
+        let mut headers = HeaderMap::new();
+        for name in [HOST, ORIGIN, FETCH_SITE, REQUEST_ID, ACCEPT_LANGUAGE] {
+            if let Some(value) = request.headers().get(&name) {
+                headers.insert(name, value.clone());
+            }
+        }
+        headers.insert(ACCEPT, HeaderValue::from_static(if call.as_part { "text/html" } else { "application/json" }));
+        for (name, value) in [(CONTENT_TYPE, call.kind), (CONTENT_LENGTH, call.length)] {
+            if let Some(value) = value {
+                headers.insert(name, value);
+            }
+        }
+        let by = match who {
+            Who::Anyone => Insider::Anyone,
+            Who::Local(_) => Insider::Local,
+            Who::Key(key, _) => Insider::Key(key.id.clone()),
+        };
+        let no_path = || self.failed(problem(ErrorCode::BadPath, StatusCode::BAD_REQUEST, call.path.to_owned()));
+        let uri: Uri = call.path.parse().map_err(|_| no_path())?;
+        let peer = request.peer_addr();
+        let asked = Asked { method: call.method, uri, headers, payload: call.payload, peer, by, as_part: call.as_part };
+        let response = inside.call(asked).await;
+        let (head, body) = response.into_parts();
+        let broken = |_| self.failed(problem(ErrorCode::Internal, StatusCode::BAD_GATEWAY, String::new()));
+        let body = to_bytes(body).await.map_err(broken)?;
+        if head.status().is_success() {
+            let filed = head.headers().get(CONTENT_LOCATION).and_then(|place| place.to_str().ok());
+            let filed = filed.and_then(|place| place.rsplit('/').next()).map(ToOwned::to_owned);
+            return Ok(Answer { body, filed });
+        }
+        let told = serde_json::from_slice::<api::Problem>(&body);
+        Err(self.failed(told.unwrap_or_else(|_| problem(ErrorCode::Internal, head.status(), String::new()))))
+    }
+
+    pub(super) fn read<T: DeserializeOwned>(&self, answer: &Answer) -> Result<T, Failure> {
+        serde_json::from_slice(&answer.body).map_err(|error| {
+            tracing::error!("the console cannot read an answer of the API: {error}");
+            self.failed(problem(ErrorCode::Internal, StatusCode::INTERNAL_SERVER_ERROR, String::new()))
+        })
+    }
+}
+
+impl FromRequest for Visitor {
+    type Error = Failure;
+    type Future = Ready<Result<Self, Failure>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        ready(Self::of(request))
+    }
+}
+
+/// A call of the API.
+pub(super) struct Call<'a> {
+    method: Method,
+    path: &'a str,
+    kind: Option<HeaderValue>,
+    length: Option<HeaderValue>,
+    payload: Payload,
+    as_part: bool,
+}
+
+impl<'a> Call<'a> {
+    pub(super) fn new(method: Method, path: &'a str) -> Self {
+        Self { method, path, kind: None, length: None, payload: Payload::None, as_part: false }
+    }
+
+    /// With this body.
+    pub(super) fn with(self, kind: HeaderValue, body: Bytes) -> Self {
+        let payload: BoxedPayloadStream = Box::pin(stream::once(ready(Ok(body))));
+        let payload = Payload::Stream { payload };
+        Self { kind: Some(kind), payload, ..self }
+    }
+
+    /// The report is to be part of a page.
+    pub(super) fn for_a_page(self) -> Self {
+        Self { as_part: true, ..self }
+    }
+
+    /// With the body of a request, as it arrives.
+    pub(super) fn passing(self, request: &HttpRequest, payload: Payload) -> Self {
+        let header = |name: HeaderName| request.headers().get(name).cloned();
+        Self { kind: header(CONTENT_TYPE), length: header(CONTENT_LENGTH), payload, ..self }
+    }
+}
+
+/// The answer of a call.
+pub(super) struct Answer {
+    pub(super) body: Bytes,
+    /// The id of the filed check.
+    pub(super) filed: Option<String>,
+}
+
+/// What the console shares between requests.
+pub(super) fn shared(request: &HttpRequest) -> (Data<Console>, Rc<Inside>) {
+    let (console, inside) = (request.app_data::<Data<Console>>(), request.app_data::<Rc<Inside>>());
+    let (Some(console), Some(inside)) = (console, inside) else {
+        unreachable!("pages are only there together with the console")
+    };
+    (console.clone(), Rc::clone(inside))
+}
+
+/// A path with these segments: `/console/books/mine/1`.
+pub(super) fn path<const N: usize>(first: &str, segments: [&str; N]) -> String {
+    segments.iter().fold(first.to_owned(), |path, segment| path + "/" + &encoded(segment))
+}
+
+/// A path with these parameters, as far as they are given.
+pub(super) fn with<const N: usize>(path: &str, parameters: [(&str, &str); N]) -> String {
+    let given = parameters.into_iter().filter(|(_, value)| !value.is_empty());
+    given.fold(path.to_owned(), |path, (name, value)| {
+        let joined = if path.contains('?') { '&' } else { '?' };
+        format!("{path}{joined}{name}={}", encoded(value))
+    })
+}
+
+/// A value of a query or a segment of a path.
+fn encoded(value: &str) -> String {
+    utf8_percent_encode(value, SEGMENT).to_string()
+}
+
+/// A problem that the console finds itself.
+pub(super) fn problem(code: ErrorCode, status: StatusCode, detail: String) -> api::Problem {
+    api::Problem {
+        about: "about:blank".to_owned(),
+        title: status.canonical_reason().unwrap_or_default().to_owned(),
+        status: status.as_u16(),
+        detail,
+        code: code.as_str().to_owned(),
+        request_id: None,
+        report: None,
+    }
+}
+
+/// Why there is no page.
+pub(super) struct Failure {
+    language: Language,
+    kind: Kind,
+}
+
+enum Kind {
+    /// Somebody has to sign in first.
+    SignIn {
+        next: String,
+        by_script: bool,
+        has_ended: bool,
+    },
+    Problem(Option<Visitor>, Box<api::Problem>),
+}
+
+impl Failure {
+    fn sign_in(request: &HttpRequest, has_ended: bool) -> Self {
+        let is_page = request.method() == Method::GET && !request.headers().contains_key(HTMX);
+        let here = request.uri().path_and_query().map_or("/", |here| here.as_str());
+        let next = if is_page { here.to_owned() } else { "/".to_owned() };
+        let by_script = request.headers().contains_key(HTMX);
+        Self { language: preferred(request), kind: Kind::SignIn { next, by_script, has_ended } }
+    }
+
+    pub(super) fn problem_of(request: &HttpRequest, problem: impl Into<Box<api::Problem>>) -> Self {
+        Self { language: preferred(request), kind: Kind::Problem(None, problem.into()) }
+    }
+
+    /// What is to be told, for a part of a page.
+    pub(super) fn detail(&self) -> Option<&api::Problem> {
+        match &self.kind {
+            Kind::Problem(_, problem) => Some(problem),
+            Kind::SignIn { .. } => None,
+        }
+    }
+}
+
+impl ResponseError for Failure {
+    fn error_response(&self) -> HttpResponse {
+        match &self.kind {
+            Kind::SignIn { next, by_script, has_ended } => {
+                let ended = if *has_ended { "true" } else { "" };
+                let place = with("/console/sign-in", [("next", next), ("ended", ended)]);
+                if *by_script {
+                    return HttpResponse::Unauthorized().insert_header(("hx-redirect", place)).finish();
+                }
+                layout::see_other(&place)
+            }
+            Kind::Problem(visitor, problem) => layout::problem(self.language, visitor.as_ref(), problem),
+        }
+    }
+}
+
+impl fmt::Debug for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            Kind::SignIn { .. } => f.write_str("nobody is signed in"),
+            Kind::Problem(_, problem) => f.write_str(&problem.detail),
+        }
+    }
+}
+
+/// The value of a cookie.
+pub(super) fn cookie_named<'a>(request: &'a HttpRequest, name: &str) -> Option<&'a str> {
+    let cookies = request.headers().get_all(COOKIE).filter_map(|header| header.to_str().ok());
+    let mut pairs = cookies.flat_map(|header| header.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    pairs.find(|(found, _)| *found == name).map(|(_, value)| value)
+}

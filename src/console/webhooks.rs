@@ -1,0 +1,131 @@
+//! Webhooks, which tell about new books that match others, and allow-lists.
+
+use actix_web::HttpResponse;
+use actix_web::http::Method;
+use actix_web::web::{self, Form, Query, ServiceConfig};
+use maud::{Markup, html};
+use serde::Deserialize;
+
+use super::keys::secret;
+use super::layout::{Here, Page, button_to, form_to, see_other, table, terms, time};
+use super::visitor::{Failure, Visitor, path, with};
+use crate::api::{AllowLists, MadeWebhook, NewWebhook, Webhooks};
+use crate::report::clean;
+
+pub(super) fn routes(app: &mut ServiceConfig) {
+    app.route("/webhooks", web::get().to(page))
+        .route("/webhooks", web::post().to(set))
+        .route("/webhooks/remove", web::post().to(remove))
+        .route("/allow/remove", web::post().to(disallow));
+}
+
+async fn page(visitor: Visitor) -> Result<HttpResponse, Failure> {
+    show(&visitor, &html! {}).await
+}
+
+async fn show(visitor: &Visitor, made: &Markup) -> Result<HttpResponse, Failure> {
+    let language = visitor.language();
+    let Webhooks { webhooks } = visitor.get("/v1/webhooks").await?;
+    let heads = [
+        language.c_library(),
+        language.c_url(),
+        language.c_since(),
+        language.c_behind(),
+        language.c_state(),
+        language.c_actions(),
+    ];
+    let rows = html! {
+        @for one in &webhooks {
+            tr {
+                td { (clean(one.library.as_str())) }
+                td { (clean(&one.url)) }
+                td { (time(one.since)) }
+                td { (language.number(one.behind)) }
+                td { @match &one.failing {
+                    Some(failing) => { (language.c_failing(failing.attempts.into())) " " span lang="en" { (clean(&failing.error)) } }
+                    None => (language.c_working()),
+                } }
+                td { (button_to(visitor, &with("/console/webhooks/remove", [("library", one.library.as_str())]),
+                    &language.c_remove(), Some(&language.c_sure_remove(&clean(one.library.as_str()))))) }
+            }
+        }
+    };
+    Ok(Page::new(Here::Webhooks, language.c_webhooks(), language.c_webhooks_lead()).show(visitor, &html! {
+        (made)
+        @if webhooks.is_empty() { p { (language.c_no_webhooks()) } }
+        @else { (table(&language.c_webhooks(), &heads, &rows)) }
+        (form_to(visitor, "/console/webhooks", "card narrow", &html! {
+            h2 { (language.c_new_webhook()) }
+            label for="library" { (language.c_library()) }
+            input id="library" name="library" required maxlength="512" autocomplete="off";
+            label for="url" { (language.c_url()) }
+            input id="url" name="url" type="url" required maxlength="2000" placeholder="https://" autocomplete="off";
+            div class="buttons" { button type="submit" class="main" { (language.c_create()) } }
+        }))
+        (allowed(visitor).await?)
+        (terms(language, [
+            (language.c_term_webhook(), language.c_term_webhook_is()),
+            (language.c_allow_lists(), language.c_term_allow_is()),
+        ]))
+    }))
+}
+
+async fn allowed(visitor: &Visitor) -> Result<Markup, Failure> {
+    let language = visitor.language();
+    let AllowLists { allow } = visitor.get("/v1/allow").await?;
+    let heads = [language.c_name(), language.c_what(), language.c_note(), language.c_since(), language.c_actions()];
+    let rows = html! {
+        @for list in &allow {
+            tr {
+                td { (clean(list.name.as_str())) }
+                td {
+                    @match (&list.book, &list.gems) {
+                        (Some(book), _) => a href=(path("/console/books", [book.library.as_str(), book.id.as_str()])) {
+                            (clean(book.library.as_str())) "/" (clean(book.id.as_str()))
+                        },
+                        (None, gems) => (language.gems(gems.iter().flat_map(|gems| gems.values()).map(|gems| gems.len() as u64).sum())),
+                    }
+                }
+                td { @if let Some(note) = &list.note { (clean(note)) } }
+                td { (time(list.since)) }
+                td { (button_to(visitor, &with("/console/allow/remove", [("library", list.name.as_str())]),
+                    &language.c_remove(), Some(&language.c_sure_remove(&clean(list.name.as_str()))))) }
+            }
+        }
+    };
+    Ok(html! {
+        section id="allow" {
+            h2 { (language.c_allow_lists()) }
+            p { (language.c_allow_lists_lead()) }
+            @if !allow.is_empty() { (table(&language.c_allow_lists(), &heads, &rows)) }
+        }
+    })
+}
+
+#[derive(Deserialize)]
+struct New {
+    library: String,
+    url: String,
+}
+
+async fn set(visitor: Visitor, new: Form<New>) -> Result<HttpResponse, Failure> {
+    let Form(New { library, url }) = new;
+    let made: MadeWebhook =
+        visitor.send(Method::PUT, &path("/v1/libraries", [&library, "webhook"]), &NewWebhook { url }).await?;
+    show(&visitor, &secret(visitor.language(), &library, &made.secret)).await
+}
+
+#[derive(Deserialize)]
+struct Of {
+    library: String,
+}
+
+async fn remove(visitor: Visitor, of: Query<Of>) -> Result<HttpResponse, Failure> {
+    visitor.delete(&path("/v1/libraries", [&of.library, "webhook"])).await?;
+    Ok(see_other("/console/webhooks"))
+}
+
+async fn disallow(visitor: Visitor, of: Query<Of>) -> Result<HttpResponse, Failure> {
+    visitor.delete(&path("/v1/allow", [&of.library])).await?;
+    Ok(see_other("/console/webhooks#allow"))
+}

@@ -1,0 +1,395 @@
+# The messages of the console in English.
+
+## Pages
+
+c_pages = Pages
+c_skip = Skip to the content
+c_check = Check
+c_check_lead = Find out whether a text may be published: which books it shares passages with, how much, and where.
+c_decisions = Decisions
+c_decisions_lead = Filed checks and what was decided about them, oldest first; entries are never changed.
+c_catalogue = Catalogue
+c_catalogue_lead = The books that texts are checked against: find one, see its record, add more.
+c_jobs = Jobs
+c_jobs_lead = Long work that the server does on its own; it goes on after a restart.
+c_webhooks = Webhooks
+c_webhooks_lead = Where the server reports new books that match others, and which books never block a publication.
+c_statistics = Statistics
+c_statistics_lead = How the server is doing, what is wrong, and what to do about it.
+c_audit = Audit
+c_audit_lead = Who changed what, and when; entries are never changed or removed.
+c_keys = Keys
+c_keys_lead = Who may use the server, and for what.
+c_sessions = Sessions
+c_sessions_lead = Who is signed in to this console; a session ends after an hour without use, after twelve hours, or with its key.
+c_api = API
+c_terms = Terms on this page
+c_gone = The server does not answer. Check that it runs and try again.
+c_no_page = There is no such page.
+c_not_for_role = The role of your key does not include this page.
+c_actions = Actions
+c_details = Details
+c_local = this machine
+
+## Signing in
+
+c_sign_in = Sign in
+c_sign_in_lead = Sign in with a key of this server; you may then do what the key permits.
+c_sign_in_no_key = No key? Ask the administrator, who makes one like this:
+c_sign_out = Sign out
+c_key = Key
+c_unknown_key = There is no such key.
+c_expired_key = This key has expired.
+c_used_link = This link was used already, or is too old. Sign in with a key.
+c_session_ended = The session has ended, because its key was revoked or has expired.
+c_too_many_attempts = Too many attempts to sign in from this address; wait a minute.
+c_not_from_here = The form was not sent by a page of this console, or its session has ended; load the page again.
+c_since = Since
+c_address = Address
+c_browser = Browser
+c_this_session = this session
+c_end = End
+c_no_sessions = Nobody is signed in.
+
+## Problems
+
+c_error_key = A key is needed
+c_error_role = This is not allowed
+c_error_missing = There is nothing here
+c_error_busy = The server is busy
+c_error_conflict = This is not possible now
+c_error_large = This is too large
+c_error_kind = This kind of file is not read
+c_error_host = The server is not known by this name
+c_error_often = Too many requests
+c_error_input = This cannot be done
+c_error_server = The server failed
+
+## Checks
+
+c_files = Files
+c_files_hint = Choose files or drop them here: EPUB, FB2, DOCX, PDF, plain text and others.
+c_text = Text
+c_check_and_file = Check and file
+c_check_only = Check only
+c_progress = Progress
+c_too_large = Too large: the server takes at most { $size }.
+c_several = Checked files
+c_export = Export as CSV
+c_best_match = Best match
+c_print = Print
+c_link = Link to this report
+c_not_filed = This check was not filed: the report is gone when you leave the page. File it to record a decision.
+c_decide = Record a decision
+c_ruling = May the text be published?
+c_reason = Reason
+c_record = Record
+c_checked = checked
+c_accepted = accepted
+c_refused = refused
+c_appealed = appealed
+c_filed_by = Filed by { $actor }
+c_text_not_kept = The text itself is not kept; to see its passages, check it again.
+c_check_another = Check another text
+c_no_decisions_yet = Nothing was decided yet.
+c_who = Who
+c_entry = Entry
+c_day = Day
+c_show = Show
+c_more = More
+c_nothing_found = Nothing was found.
+
+## The first run
+
+c_first = Fill the catalogue
+c_first_lead = Texts are checked against the books of the catalogue; there are three ways to add them, and a demo to see it work.
+c_demo = Demo shelf
+c_demo_lead = Six books that nobody wrote, and a disguised copy of one of them, to see what the server finds. They are in the library “demo”.
+c_demo_fill = Add the demo shelf
+c_demo_done = These made-up books are in the catalogue now.
+c_demo_copy = A disguised copy of “{ $title }”
+c_demo_copy_is = Its title page and two chapters are gone, vowels are mistyped, short words dropped and added, capitals, accents and quotes changed.
+c_demo_original = The book
+c_demo_disguised = The copy
+c_demo_check = Check the copy
+c_demo_check_other = Check another, unknown book
+c_demo_download = Download the copy
+c_way_here = Files, here
+c_way_here_is = Name a library, such as a publisher, and choose files.
+c_way_folder = A folder or another program
+c_way_folder_is = This command adds all books of a folder, and only new and changed ones the next time.
+c_way_program_is = Your own system sends each book; the calls are described here:
+
+## The catalogue
+
+c_library = Library
+c_libraries = Libraries
+c_library_of = Library { $name }
+c_library_lead = The books of this library, by id.
+c_rights = Rights
+c_keep = Keep the texts, so that passages can be shown side by side
+c_choose_files = Choose files
+c_add = Add books
+c_add_to = Add books to { $library }
+c_add_lead = The names of the files without extensions become the ids; a file of the same name replaces the book.
+c_added_lead = What became of each file.
+c_outcome = Outcome
+c_was_added = added
+c_was_replaced = replaced
+c_was_unchanged = unchanged
+c_was_refused = refused
+c_title = Title
+c_author = Author
+c_authors = Authors
+c_identifier = ISBN or other identifier
+c_search = Search
+c_found = Found
+c_book = Book
+c_books = Books
+c_number_of_books = { $number } { $number ->
+    [one] book
+   *[other] books
+}
+c_disabled = Disabled
+c_is_disabled = disabled
+c_length = Length
+c_kept_texts = Text kept
+c_changed = Changed
+c_empty = The catalogue is empty.
+c_duplicates = Duplicates
+c_duplicates_lead = Groups of books that have text in common, and which copy of each is the best.
+c_find_duplicates = Find duplicates
+c_job_runs = The search is running:
+c_found_at = Found:
+c_no_duplicates = No two books have text in common.
+c_group = Group { $number }: { $size } { $size ->
+    [one] book
+   *[other] books
+}
+
+## A book
+
+c_book_lead = What the catalogue knows about this book, and what can be changed about it.
+c_language = Language
+c_note = Note
+c_otherwise = otherwise
+c_digest = Digest
+c_yes = yes
+c_no = no
+c_change = Change
+c_enable = Enable
+c_disable = Disable
+c_allow = Never let it block a publication
+c_from_day = Rights valid from
+c_until_day = Rights valid until
+c_save = Save
+c_shares = What it shares with others
+c_shares_lead = The book is checked against all others, by its gems.
+c_shares_nothing = It shares nothing with other books.
+c_history = History
+
+## Jobs
+
+c_start_job = Start a job
+c_job = Job
+c_state = State
+c_result = Result
+c_no_jobs = No job was started yet.
+c_verify = Verify
+c_compact = Compact
+c_backup = Back up
+c_reindex = Re-index
+c_drop_recipe = Drop a recipe
+c_running = running
+c_done = done
+c_failed = failed
+c_cancelled = cancelled
+c_cancel = Cancel
+c_sure_cancel = Cancel this job?
+c_faults = { $number } { $number ->
+    [one] inconsistency
+   *[other] inconsistencies
+}
+
+## Keys
+
+c_name = Name
+c_role = Role
+c_role_check = check
+c_role_texts = check and read texts
+c_role_ingest = add books
+c_role_admin = administrator
+c_limits = Limits
+c_expires = Expires
+c_never = never
+c_rotate = New secret
+c_revoke = Revoke
+c_sure_rotate = Make a new secret for “{ $name }”? The old one works for another day.
+c_sure_revoke = Revoke “{ $name }”? It stops working at once.
+c_no_keys = There are no keys: whoever can use this machine may do everything. From the first key on, everybody has to sign in; make it one of an administrator.
+c_first_key = From now on, everybody needs a key. Keep this one: sign in with it.
+c_new_key = New key
+c_libraries_of_key = Libraries, separated by commas (for texts and books only)
+c_rate = Requests per second, minute or hour
+c_quota = Requests per day
+c_create = Create
+c_secret_of = The secret of { $name }
+c_once = Copy it now: it is not shown again.
+c_copy = Copy
+
+## Webhooks and allow-lists
+
+c_url = URL
+c_behind = Changes behind
+c_failing = failing after { $number } { $number ->
+    [one] attempt
+   *[other] attempts
+}:
+c_working = working
+c_remove = Remove
+c_sure_remove = Remove “{ $name }”?
+c_no_webhooks = There are no webhooks.
+c_new_webhook = New webhook
+c_allow_lists = Allow-lists
+c_allow_lists_lead = Books and texts that never block a publication.
+c_what = What
+
+## The audit log
+
+c_did_add = book added
+c_did_replace = book replaced
+c_did_remove = book removed
+c_did_amend = book changed
+c_did_set = setting changed
+c_did_unset = setting removed
+c_did_make_key = key made
+c_did_revoke_key = key revoked
+c_did_build = catalogue built
+c_did_add_recipe = recipe added
+c_did_choose_recipe = recipe made the default
+c_did_drop_recipe = recipe dropped
+c_did_keep_folds = keeping folds
+c_did_drop_folds = no longer keeping folds
+c_did_start_job = job started
+c_did_cancel_job = job cancelled
+c_did_decide = check filed, or decided
+c_did_disable = disabled
+c_did_enable = enabled
+c_did_note = note
+c_did_unnote = note removed
+c_did_change_rights = rights
+c_did_change_days = days
+
+## Statistics
+
+c_doctor = What is wrong
+c_healthy = Nothing is wrong.
+c_fix = What to do
+c_over_time = Over time
+c_hour = Last hour
+c_week = Last week
+c_checks = Checks
+c_latency = Time of a check
+c_median = median
+c_slowest = slowest in a hundred
+c_disk = Disk
+c_memory = Memory
+c_in_minute = { $number }/min
+c_milliseconds = { $number } ms
+c_store = The store
+c_postings = Posting lists
+c_recipes = Recipes
+c_default = default,
+c_ready = complete
+c_incomplete = not all books have gems of it
+c_cluster = The cluster
+c_primaries = Primaries
+c_unreplicated = Primaries without a replica
+c_lag = Slowest replica behind
+c_fullest = Memory of the fullest node
+c_failovers = Failovers
+
+## Terms
+
+c_term_filed = filed check
+c_term_filed_is = Its report is kept under a link, and decisions about it can be recorded. The text is not kept.
+c_term_gem = gem
+c_term_gem_is = A number that stands for a passage of a text. Texts with gems in common have passages in common.
+c_term_verdict = verdict
+c_term_verdict_is = The strictest rights among the books that the text matches; unknown if there are none.
+c_term_covered_is = The share of the text that lies in protected or forbidden books.
+c_term_appealed_is = Somebody disputes a decision.
+c_term_library_is = The books of one owner, such as a publisher. Keys can be limited to libraries.
+c_term_rights_is = Who may publish the book: forbidden (nobody), protected (only its owner), free, public domain, or unknown.
+c_term_keep_is = The catalogue stores gems, not texts. With its text kept, a report shows the passages of the book, too.
+c_term_disabled_is = The book is kept, but checks do not count it.
+c_term_allow_is = What is on an allow-list is still shown as a match, but does not affect the verdict.
+c_term_duplicates_is = Compares all books with each other.
+c_term_verify_is = Reads everything and reports inconsistencies.
+c_term_compact_is = Brings the store into its smallest and fastest form.
+c_term_backup_is = Copies the catalogue to the backup folder of the server’s settings.
+c_term_role_is = Check texts; also read the kept texts of some libraries; add books to some libraries; or everything.
+c_term_limits_is = How often the key may be used.
+c_term_rotate_is = The key keeps its name and role; the old secret works for another day.
+c_term_webhook = webhook
+c_term_webhook_is = An address that the server posts to when a book added to the library matches others. The secret signs what it posts.
+c_term_who_is = “key:” and the name of a key, “local” for a command on the machine, “anonymous” where no key is needed.
+c_term_latency_is = Time to fingerprint a text, look it up and report, without transport.
+c_term_recipe_is = The rule by which a text becomes gems. A catalogue can have gems of several.
+c_term_postings_is = For each gem, the books that have it.
+
+## Sources
+
+c_sources = Sources
+c_sources_lead = Where books are fetched from by the server itself: catalogues, repositories, feeds, sites and folders.
+c_source_lead = How far this source is, what failed, and what helps.
+c_no_sources = There are no sources.
+c_new_source = New source
+c_kind = Kind
+c_kind_folder = folder on the server
+c_kind_list = list of addresses
+c_kind_sitemap = sitemap
+c_kind_feed = feed (RSS, Atom)
+c_kind_opds = OPDS catalogue
+c_kind_oai = OAI-PMH repository
+c_kind_site = web site
+c_source_address = Address
+c_contact = Contact, for sources on the web
+c_every = Repeated every
+c_queued = In the queue
+c_next_run = Next run
+c_idle = idle
+c_waiting = waiting
+c_paused = paused
+c_run = Run now
+c_pause = Pause
+c_resume = Resume
+c_test = Test the first ten items
+c_tested = The first items
+c_run_number = Run { $number }
+c_left = { $number } left
+c_minutes = about { $number } min
+c_runs = Runs
+c_no_runs = It has not run yet.
+c_ended = Ended
+c_fetched = fetched
+c_refused_ones = refused
+c_gone_ones = gone
+c_next_try = Next try
+c_fix_address = Correct the list: this is no address that can be fetched.
+c_fix_missing = Nothing is there any more; remove it from the list.
+c_fix_robots = The site does not want it fetched; ask its owner for permission.
+c_fix_private = It is in the server’s own network; an administrator can allow that.
+c_fix_status = The site refuses it; check the credentials and the address.
+c_fix_unanswered = The site does not answer now; it is tried again by itself.
+c_fix_too_large = Ask an administrator to raise the limits, or leave it out.
+c_fix_bad_list = The list cannot be read; check its kind and its address.
+c_fix_bad_book = It is no book that can be read; leave it out by a part of its address.
+c_fix_matches = It matches protected books; check the text before it is added.
+c_fix_bad_record = Correct the book’s record at the source.
+c_term_source = source
+c_term_source_is = A place that lists books. The server remembers where it was, and fetches only what is new or changed.
+c_term_contact_is = An e-mail address or a URL that is sent with each request, so that the owner of a site can reach you.
+c_term_refused_is = Addresses that could not be fetched or read, with what helps.
+c_way_source = From elsewhere, by itself
+c_way_source_is = The server fetches books from catalogues, repositories, feeds and sites, and keeps up with them.

@@ -1,0 +1,218 @@
+//! Drives Chromium. Every wait is for something that the page shows.
+
+use std::env;
+use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use fantoccini::actions::{InputSource as _, KeyAction, KeyActions};
+use fantoccini::elements::Element;
+use fantoccini::wd::Capabilities;
+use fantoccini::{Client, ClientBuilder, Locator};
+use hyper_util::client::legacy::connect::HttpConnector;
+use serde_json::{Value, json};
+use tokio::runtime::{Builder, Runtime};
+
+/// How long to wait for what a page is to show: a busy machine is slow.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The largest answer of the browser in bytes, and the highest picture.
+const MOST: u64 = 100 << 20;
+const HIGHEST: f64 = 3_000.0;
+
+/// Says that a test is skipped for want of a program. Where all tests are required, that is a failure.
+pub fn skip(why: &str) {
+    assert!(env::var_os("LAPIDARY_REQUIRE").is_none(), "{why}");
+    told_skipped(why);
+}
+
+/// Says that a test is skipped.
+pub fn told_skipped(why: &str) {
+    // Written directly, because the test harness hides the output of tests that pass.
+    let _ = writeln!(std::io::stderr(), "skipped: {why}");
+}
+
+/// A browser with a window of its own, closed on drop.
+pub struct Browser {
+    runtime: Runtime,
+    client: Client,
+    driver: Child,
+    session: String,
+    _profile: tempfile::TempDir,
+}
+
+impl Browser {
+    /// Starts a browser whose user reads this language. Without Chromium, says so and returns `None`.
+    pub fn start(language: &str) -> Option<Self> {
+        let mut command = Command::new("chromedriver");
+        let started = command.arg("--port=0").stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+        let Ok(mut driver) = started else {
+            skip("there is no chromedriver to test the console with");
+            return None;
+        };
+        let lines = BufReader::new(driver.stdout.take().expect("a pipe")).lines();
+        let mut ports = lines.map_while(Result::ok).filter_map(|line| {
+            line.split_once("started successfully on port ")?.1.trim_end_matches('.').parse::<u16>().ok()
+        });
+        let url = format!("http://127.0.0.1:{}", ports.next().expect("a port"));
+        let profile = tempfile::tempdir().expect("a folder");
+        let arguments = [
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--no-first-run",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+            "--window-size=1280,900",
+            // Nothing but this machine.
+            "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1 , EXCLUDE localhost",
+        ];
+        let mut arguments: Vec<String> = arguments.map(str::to_owned).into();
+        arguments.push(format!("--accept-lang={language}"));
+        arguments.push(format!("--user-data-dir={}", profile.path().display()));
+        let options = json!({ "args": arguments, "prefs": { "intl.accept_languages": language } });
+        let mut capabilities = Capabilities::new();
+        capabilities.insert("goog:chromeOptions".to_owned(), options);
+        let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let mut builder = ClientBuilder::new(hyper_connector());
+        let client = runtime.block_on(builder.capabilities(capabilities).connect(&url)).expect("a browser");
+        let session = runtime.block_on(client.session_id()).expect("an answer").expect("a session");
+        Some(Self { runtime, client, driver, session: format!("{url}/session/{session}"), _profile: profile })
+    }
+
+    pub fn go(&self, url: &str) {
+        self.runtime.block_on(self.client.goto(url)).expect("a page");
+    }
+
+    pub fn url(&self) -> String {
+        self.runtime.block_on(self.client.current_url()).expect("an address").to_string()
+    }
+
+    /// Waits for an element.
+    pub fn find(&self, css: &str) -> Element {
+        let found = self.client.wait().at_most(PATIENCE).for_element(Locator::Css(css));
+        self.runtime.block_on(found).unwrap_or_else(|error| panic!("{css}: {error}\n{}", self.text("body")))
+    }
+
+    /// Waits until an element shows these words.
+    pub fn see(&self, css: &str, words: &str) {
+        let deadline = std::time::Instant::now() + PATIENCE;
+        let mut seen = String::new();
+        while std::time::Instant::now() < deadline {
+            seen = self.text(css);
+            if seen.contains(words) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        panic!("{css} does not show '{words}' at {}: {seen}", self.url());
+    }
+
+    pub fn text(&self, css: &str) -> String {
+        let script = format!("return document.querySelector({css:?})?.innerText ?? ''");
+        self.js(&script).as_str().unwrap_or_default().to_owned()
+    }
+
+    pub fn click(&self, css: &str) {
+        let element = self.find(css);
+        self.runtime.block_on(element.click()).unwrap_or_else(|error| panic!("{css}: {error}"));
+    }
+
+    /// Types into the element, after what it has.
+    pub fn type_into(&self, css: &str, text: &str) {
+        let element = self.find(css);
+        self.runtime.block_on(element.send_keys(text)).unwrap_or_else(|error| panic!("{css}: {error}"));
+    }
+
+    /// Presses keys wherever the focus is.
+    pub fn press(&self, keys: &str) {
+        let keys = keys.chars().fold(KeyActions::new("keyboard".to_owned()), |keys, value| {
+            keys.then(KeyAction::Down { value }).then(KeyAction::Up { value })
+        });
+        self.runtime.block_on(self.client.perform_actions(keys)).expect("a keyboard");
+    }
+
+    pub fn js(&self, script: &str) -> Value {
+        self.runtime
+            .block_on(self.client.execute(script, Vec::new()))
+            .unwrap_or_else(|error| panic!("{script}: {error}"))
+    }
+
+    /// Runs a script that calls its last argument with the result.
+    pub fn js_later(&self, script: &str) -> Value {
+        self.runtime.block_on(self.client.execute_async(script, Vec::new())).expect("a result")
+    }
+
+    /// A command of the protocol of Chrome's developer tools.
+    pub fn devtools(&self, command: &str, parameters: &Value) -> Value {
+        let body = json!({ "cmd": command, "params": parameters });
+        let mut answer = ureq::post(format!("{}/goog/cdp/execute", self.session)).send_json(body).expect("an answer");
+        let body = answer.body_mut().with_config().limit(MOST);
+        body.read_json::<Value>().expect("JSON")["value"].take()
+    }
+
+    /// Chooses the theme and the width of the page.
+    pub fn looks(&self, theme: &str, width: u32) {
+        let feature = json!([{ "name": "prefers-color-scheme", "value": theme }]);
+        self.devtools("Emulation.setEmulatedMedia", &json!({ "features": feature }));
+        let size = json!({ "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600 });
+        self.devtools("Emulation.setDeviceMetricsOverride", &size);
+    }
+
+    /// Keeps a picture of the whole page.
+    pub fn picture(&self, name: &str) {
+        let size = self.js("const page = document.documentElement; return [page.clientWidth, page.scrollHeight]");
+        let height = size[1].as_f64().expect("a height").min(HIGHEST);
+        let clip = json!({ "x": 0, "y": 0, "width": size[0], "height": height, "scale": 1 });
+        self.keep(&format!("{name}.png"), &json!({ "captureBeyondViewport": true, "clip": clip }));
+    }
+
+    /// Keeps a small picture of the top of an element, for the documentation.
+    pub fn sample(&self, name: &str, css: &str) {
+        let top = self.js(&format!("return document.querySelector({css:?}).getBoundingClientRect().top + scrollY"));
+        let clip = json!({ "x": 40, "y": top, "width": 1200, "height": 1080, "scale": 0.65 });
+        let small = json!({ "captureBeyondViewport": true, "clip": clip, "format": "webp", "quality": 60 });
+        self.keep(&format!("{name}.webp"), &small);
+    }
+
+    fn keep(&self, name: &str, how: &Value) {
+        let shot = self.devtools("Page.captureScreenshot", how);
+        let picture = BASE64_STANDARD.decode(shot["data"].as_str().expect("a picture")).expect("Base64");
+        let folder = pictures();
+        fs::create_dir_all(&folder).expect("a folder");
+        fs::write(folder.join(name), picture).expect("a file");
+    }
+
+    /// Waits until the page shows nothing in progress.
+    pub fn settle(&self) {
+        self.js_later(
+            "const done = arguments[0]; const look = () => document.readyState === 'complete' && \
+             !document.querySelector('.htmx-request, .htmx-swapping, .htmx-settling') ? done(true) : setTimeout(look, 30); look();",
+        );
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        // It ends the browser, too.
+        let _ = ureq::delete(&self.session).call();
+        let _ = self.driver.kill();
+        let _ = self.driver.wait();
+    }
+}
+
+fn hyper_connector() -> HttpConnector {
+    HttpConnector::new()
+}
+
+/// The folder of the pictures, next to the programs under test.
+pub fn pictures() -> PathBuf {
+    let program = Path::new(crate::common::LAPIDARY);
+    program.parent().and_then(Path::parent).expect("a target folder").join("console-pictures")
+}

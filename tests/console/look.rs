@@ -1,0 +1,216 @@
+//! How pages look, and whether everybody can use them: pictures, axe, the keyboard, narrow screens.
+
+use std::fs;
+use std::process::Command;
+
+use fantoccini::key::Key;
+use serde_json::json;
+
+use crate::browser::{Browser, skip};
+use crate::common::{Folder, Server, key, prose};
+
+const THEMES: [&str; 2] = ["light", "dark"];
+const WIDTHS: [u32; 2] = [360, 1280];
+
+/// A server with something on every page, and its pages by name.
+fn filled(folder: &Folder) -> (Server, String, Vec<(&'static str, String)>) {
+    let data = folder.data();
+    let secret = key(&data, "--role admin boss");
+    key(&data, "--role ingest --library demo --rate 50/s shelf");
+    let server = Server::start_with("--private-webhooks", &[], &data);
+    let send = |method: &str, path: &str, body: serde_json::Value| -> serde_json::Value {
+        let url = format!("{}{path}", server.url);
+        let request = if method == "PUT" { ureq::put(url) } else { ureq::post(url) };
+        let answer = request.header("X-Api-Key", &secret).send_json(&body);
+        answer.unwrap_or_else(|error| panic!("{path}: {error}")).into_body().read_json().expect("JSON")
+    };
+    for book in &lapidary::demo::SHELF {
+        let id = percent_encoding::utf8_percent_encode(book.id, percent_encoding::NON_ALPHANUMERIC).to_string();
+        let body = json!({
+            "rights": book.rights, "title": book.title, "authors": [book.author], "language": book.language.tag,
+            "text": book.text(), "keep_text": true, "identifiers": ["978-5-17-118366-6"],
+        });
+        send("PUT", &format!("/v1/libraries/demo/books/{id}"), body);
+    }
+    for (id, seed) in [("a", 1), ("b", 1), ("c", 2)] {
+        let book = json!({ "rights": "protected", "title": format!("Copy {id}"), "text": prose(seed, 3_000) });
+        send("PUT", &format!("/v1/libraries/house/books/{id}"), book);
+    }
+    send(
+        "PUT",
+        "/v1/allow/demo%2Fthunder",
+        json!({ "book": { "library": "demo", "id": "thunder" }, "note": "licensed" }),
+    );
+    let shelf = folder.path("shelf");
+    folder.file("shelf/one.txt", prose(7, 2_000));
+    folder.file("shelf/two.txt", prose(8, 2_000));
+    folder.file("shelf/broken.epub", b"PK\x03\x04 and nothing more");
+    let source = json!({ "kind": "folder", "address": shelf, "library": "shelf", "rights": "free" });
+    send("PUT", "/v1/sources/shelf", source);
+    send("POST", "/v1/sources/shelf/run", json!({}));
+    send("PUT", "/v1/libraries/demo/webhook", json!({ "url": "http://127.0.0.1:9/hook" }));
+    let copy = lapidary::demo::VICTIM.disguised().text;
+    let check = json!({ "text": copy, "detail": true, "record": true, "name": "midnight.txt" });
+    let filed = send("POST", "/v1/checks", check)["filed"].as_str().expect("an id").to_owned();
+    send(
+        "POST",
+        "/v1/decisions",
+        json!({ "check": filed, "ruling": "refused", "reason": "A disguised copy of our book." }),
+    );
+    let job = send("POST", "/v1/jobs", json!({ "kind": "duplicates" }))["id"].to_string();
+    let done = || {
+        let mut answer =
+            ureq::get(format!("{}/v1/jobs/{job}", server.url)).header("X-Api-Key", &secret).call().expect("a job");
+        answer.body_mut().read_json::<serde_json::Value>().expect("JSON")["state"] != "running"
+    };
+    while !done() {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    let pages = [
+        ("check", "/console/check".to_owned()),
+        ("report", format!("/console/checks/{filed}")),
+        ("decisions", "/console/decisions".to_owned()),
+        ("catalogue", "/console/catalogue?author=quickfeather".to_owned()),
+        ("library", "/console/libraries/demo".to_owned()),
+        ("book", "/console/books/demo/lighthouse".to_owned()),
+        ("shared", "/console/matches/house/a".to_owned()),
+        ("duplicates", "/console/duplicates".to_owned()),
+        ("add", "/console/add?library=demo&rights=protected".to_owned()),
+        ("sources", "/console/sources".to_owned()),
+        ("source", "/console/sources/shelf".to_owned()),
+        ("jobs", "/console/jobs".to_owned()),
+        ("webhooks", "/console/webhooks".to_owned()),
+        ("statistics", "/console/statistics".to_owned()),
+        ("audit", "/console/audit".to_owned()),
+        ("keys", "/console/keys".to_owned()),
+        ("sessions", "/console/sessions".to_owned()),
+        ("first", "/console/first".to_owned()),
+        ("demo", "/console/demo".to_owned()),
+        ("missing", "/console/nowhere".to_owned()),
+    ];
+    (server, secret, pages.into())
+}
+
+fn sign_in(browser: &Browser, server: &Server, secret: &str) {
+    browser.go(&server.url);
+    browser.type_into("#key", secret);
+    browser.click("button.main");
+    browser.find("nav");
+}
+
+/// axe, if it can be had.
+fn axe() -> Option<String> {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/axe");
+    let found = Command::new(script).output().ok().filter(|run| run.status.success());
+    let path = found.map(|run| String::from_utf8(run.stdout).expect("a path"));
+    let axe = path.and_then(|path| fs::read_to_string(path.trim()).ok());
+    if axe.is_none() {
+        skip("there is no axe to test accessibility with (scripts/axe)");
+    }
+    axe
+}
+
+/// What axe finds on the page.
+fn violations(browser: &Browser, axe: &str) -> String {
+    browser.js(&format!("if (!window.axe) {{ {axe}; window.axe = window.axe ?? axe; }}"));
+    let found = browser.js_later(
+        "const done = arguments[0]; axe.run(document, { resultTypes: ['violations'] }).then((found) => \
+         done(found.violations.map((one) => `${one.id}: ${one.help}: ${one.nodes.map((node) => node.html).join(' | ')}`).join('\\n')), \
+         (error) => done(String(error)));",
+    );
+    found.as_str().expect("a text").to_owned()
+}
+
+/// Pictures of every page in both themes and two widths, which people look at. On each, axe finds nothing, and nothing is wider
+/// than the screen.
+#[test]
+fn every_page_in_both_themes_and_two_widths() {
+    let Some(browser) = Browser::start("en") else { return };
+    let axe = axe();
+    let folder = Folder::new();
+    let (server, secret, pages) = filled(&folder);
+    let mut wrong = Vec::new();
+    let mut look = |name: &str, browser: &Browser| {
+        for theme in THEMES {
+            for width in WIDTHS {
+                browser.looks(theme, width);
+                browser.settle();
+                browser.picture(&format!("{name}-{theme}-{width}"));
+                let wide =
+                    browser.js("return document.documentElement.scrollWidth - document.documentElement.clientWidth");
+                if wide != 0 {
+                    wrong.push(format!("{name} at {width}: {wide} pixels too wide"));
+                }
+                if let Some(axe) = &axe {
+                    let found = violations(browser, axe);
+                    if !found.is_empty() {
+                        wrong.push(format!("{name}, {theme}, {width}: {found}"));
+                    }
+                }
+            }
+        }
+    };
+    browser.go(&server.url);
+    look("sign-in", &browser);
+    sign_in(&browser, &server, &secret);
+    for (name, path) in pages {
+        browser.looks("light", 1280);
+        browser.go(&format!("{}{path}", server.url));
+        browser.settle();
+        look(name, &browser);
+    }
+    // A report right after a check, with its passages.
+    browser.looks("light", 1280);
+    browser.go(&format!("{}/console/demo", server.url));
+    browser.click("form[action*='/console/demo/check'] button");
+    browser.see(".report h1", "PROTECTED");
+    look("checked", &browser);
+    browser.looks("light", 1280);
+    browser.sample("console", ".report");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_keyboard_is_enough() {
+    let Some(browser) = Browser::start("en") else { return };
+    let folder = Folder::new();
+    let data = folder.data();
+    let secret = key(&data, "--role admin boss");
+    let server = Server::start(&data);
+    let tab = Key::Tab.to_string();
+    let focused = || {
+        browser
+            .js("const one = document.activeElement; return one.innerText || one.id || one.tagName")
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let reach = |words: &str| {
+        for _ in 0..60 {
+            browser.press(&tab);
+            if focused().contains(words) {
+                return;
+            }
+        }
+        panic!("'{words}' cannot be reached at {}", browser.url());
+    };
+    browser.go(&server.url);
+    // The field has the focus.
+    browser.press(&(secret + &Key::Enter.to_string()));
+    browser.see("h1", "Fill the catalogue");
+    browser.js("document.activeElement.blur()");
+    // The first stop skips the navigation.
+    browser.press(&tab);
+    assert_eq!(focused(), "Skip to the content");
+    let outline = browser.js("return getComputedStyle(document.activeElement).outlineStyle");
+    assert_eq!(outline, "solid", "the focus is seen");
+    browser.press(&Key::Enter.to_string());
+    reach("Add the demo shelf");
+    browser.press(&Key::Enter.to_string());
+    browser.see("h1", "Demo shelf");
+    reach("Check the copy");
+    browser.press(&Key::Enter.to_string());
+    browser.see(".report h1", "PROTECTED");
+    reach("INPUT");
+    assert_eq!(browser.js("return document.activeElement.type"), "radio");
+}

@@ -1,0 +1,19 @@
+//! End-to-end tests of the web console: by plain HTTP, and in a real browser.
+//!
+//! Where there is no Chromium with its driver, the tests in a browser say so and are skipped. With `LAPIDARY_REQUIRE` set, that
+//! is a failure.
+
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../common/makers.rs"]
+mod makers;
+
+mod browser;
+mod errors;
+mod hostile;
+mod look;
+mod protocol;
+mod sessions;
+mod story;
+mod uploads;
+mod web;

@@ -1,0 +1,132 @@
+//! The main story, in a browser: from a fresh program to a decision, and back.
+
+use fantoccini::key::Key;
+
+use crate::browser::Browser;
+use crate::common::{Folder, Server, prose};
+
+#[test]
+fn from_a_fresh_program_to_a_decision() {
+    let Some(browser) = Browser::start("en") else { return };
+    let folder = Folder::new();
+    let server = Server::start(&folder.data());
+    browser.go(&server.url);
+    browser.see("h1", "Fill the catalogue");
+    browser.click("form[action^='/console/demo'] button");
+    browser.see("h1", "Demo shelf");
+    browser.see("main", "The Lighthouse That Collected Umbrellas");
+
+    // The disguised copy, as a file that is uploaded.
+    let copy = lapidary::demo::VICTIM.disguised().text;
+    let file = folder.file("midnight.txt", &copy);
+    browser.click("nav a[href='/console/check']");
+    browser.see("h1", "Check");
+    browser.type_into("#file", file.to_str().expect("a path"));
+    browser.click("form[data-files] button.main");
+    browser.see(".report h1", "PROTECTED");
+    browser.see("#result", "The Lighthouse That Collected Umbrellas");
+    let shown = browser.text(".report");
+    assert!(shown.contains("midnight.txt") && shown.contains("demo/lighthouse"), "{shown}");
+    // Passages of both texts, side by side, with what was changed; and the map of the parts.
+    let words = |side: u32| browser.text(&format!(".report .sides tbody tr:nth-child(2) td:nth-child({side})"));
+    assert!(words(1).len() > 100 && words(2).len() > 100, "{shown}");
+    assert!(
+        browser.js("return document.querySelectorAll('.report td mark, .report td ins').length").as_u64() > Some(10)
+    );
+    assert!(browser.js("return document.querySelectorAll('.report svg .ribbon').length").as_u64() > Some(0));
+    // The address is now that of the filed report.
+    assert!(browser.url().contains("/console/checks/"), "{}", browser.url());
+
+    browser.click("input[value=refused]");
+    browser.type_into("#reason", "It is our best-selling book.");
+    browser.click("form[action*='/console/checks/'] button.main");
+    browser.see("#decisions", "It is our best-selling book.");
+    browser.see("#decisions", "refused");
+    browser.see(".report h1", "PROTECTED");
+    let report = browser.url();
+
+    // The book is disabled: checks no longer count it.
+    browser.click("nav a[href='/console/catalogue']");
+    browser.type_into("#title", "lighthouse umbrellas");
+    browser.type_into("#title", &Key::Enter.to_string());
+    browser.see("#found", "Wilhelmina Quickfeather");
+    browser.click("#found td a");
+    browser.see("h1", "The Lighthouse That Collected Umbrellas");
+    browser.click("main .buttons form button");
+    browser.see(".facts", "disabled");
+    browser.see("main", "book changed");
+
+    browser.click("nav a[href='/console/check']");
+    browser.type_into("#text", &copy[..3_000]);
+    browser.click("form:not([data-files]) button.main");
+    browser.see(".report h1", "unknown");
+    browser.see(".report", "1 disabled book would match");
+
+    // The report of before is as it was.
+    browser.go(&report);
+    browser.see(".report h1", "PROTECTED");
+    browser.see("#decisions", "It is our best-selling book.");
+    browser.click("nav a[href='/console/decisions']");
+    browser.see("main table", "midnight.txt");
+    browser.see("main table", "refused");
+    browser.click("nav a[href='/console/audit']");
+    browser.see("main table", "demo/lighthouse");
+
+    // Nothing came from elsewhere, and nothing was refused by the policy.
+    let foreign =
+        "return performance.getEntriesByType('resource').filter((one) => !one.name.startsWith(location.origin)).length";
+    assert_eq!(browser.js(foreign), 0);
+}
+
+#[test]
+fn duplicates_are_found_and_shown() {
+    let Some(browser) = Browser::start("ru") else { return };
+    let folder = Folder::new();
+    let server = Server::start(&folder.data());
+    browser.go(&server.url);
+    browser.see("h1", "Наполнить каталог");
+    browser.click("form[action^='/console/demo'] button");
+    browser.see("h1", "Демонстрационная полка");
+    let copy = folder.file("copy.txt", lapidary::demo::VICTIM.text());
+    browser.go(&format!("{}/console/add?library=другие&rights=unknown", server.url));
+    browser.type_into("#file", copy.to_str().expect("a path"));
+    browser.click("main button.main");
+    browser.see("main table", "добавлена");
+    browser.go(&format!("{}/console/duplicates", server.url));
+    browser.click("main form button");
+    browser.see("#jobs", "выполнено");
+    browser.click("#jobs td a");
+    browser.see("main", "Группа 1: 2 книги");
+    browser.see("main", "copy");
+    browser.click("main .group a[href$='/lighthouse']");
+    browser.see("main", "Общее с другими книгами");
+    browser.see("#shared", "другие/copy");
+    assert!(browser.js("return document.querySelectorAll('#shared svg .ribbon').length").as_u64() > Some(0));
+}
+
+#[test]
+fn a_source_is_added_tested_and_run() {
+    let Some(browser) = Browser::start("en") else { return };
+    let folder = Folder::new();
+    let server = Server::start(&folder.data());
+    for (name, seed) in [("one.txt", 1), ("two.txt", 2)] {
+        folder.file(&format!("shelf/{name}"), prose(seed, 2_000));
+    }
+    folder.file("shelf/broken.epub", b"PK\x03\x04 and nothing more");
+    browser.go(&format!("{}/console/sources", server.url));
+    browser.type_into("#name", "our shelf");
+    browser.type_into("#address", folder.path("shelf").to_str().expect("a path"));
+    browser.type_into("#library", "shelf");
+    browser.click("main form button.main");
+    browser.see("h1", "our shelf");
+    browser.click("form[action*='/test'] button");
+    browser.see("#tested", "one.txt");
+    browser.click("form[action*='/run'] button");
+    browser.see("main", "It is no book that can be read");
+    browser.see("main", "broken.epub");
+    browser.see("#state", "idle");
+    browser.click("form[action*='/pause'] button");
+    browser.see("#state", "paused");
+    browser.go(&format!("{}/console/libraries/shelf", server.url));
+    browser.see("main table", "one");
+}

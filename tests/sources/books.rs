@@ -1,0 +1,99 @@
+//! What becomes of the books of sources.
+
+use super::*;
+
+#[test]
+fn an_archive_is_as_many_books_as_it_has() {
+    let site = Site::new();
+    let archive = |books: &[(&str, Vec<u8>)]| {
+        let files: Vec<(&str, &[u8])> = books.iter().map(|(name, bytes)| (*name, bytes.as_slice())).collect();
+        found(makers::zip(&files))
+    };
+    let text = |number| prose(number, 600).into_bytes();
+    let broken = b"%PDF-1.4 broken".to_vec();
+    site.set("/shelf.zip", archive(&[("a.txt", text(0)), ("b.txt", text(1)), ("c.pdf", broken)]));
+    site.set("/list.txt", found(format!("{}/shelf.zip", site.url)));
+    let harvest = Harvest::new("sitemap", &format!("{}/list.txt", site.url), "--allow-private --disable-gone");
+    assert_eq!(harvest.run(), (1, 2, 0, 1));
+    let id = |name: &str| format!("{}/shelf.zip/{name}", site.url);
+    assert_eq!(harvest.ids(), [id("a.txt"), id("b.txt")].into());
+    assert!(harvest.summary()["errors"].to_string().contains("1 of its books were refused: c.pdf"));
+    site.set("/shelf.zip", archive(&[("b.txt", text(1)), ("d.txt", text(3))]));
+    assert_eq!(harvest.run(), (1, 1, 1, 0));
+    assert_eq!(harvest.summary()["errors"], json!([]));
+    let books = run("books list --json --data {} --library lib", &[harvest.folder.data()]).expect(0).json();
+    let disabled: Vec<bool> = books.iter().map(|book| book["standing"]["disabled_since"].is_string()).collect();
+    assert_eq!(disabled, [true, false, false], "what is no longer in the archive is gone");
+}
+
+#[test]
+fn what_was_removed_by_hand_comes_back_only_if_it_changes() {
+    let site = Site::new();
+    site.books(0..2);
+    site.set("/list.txt", site.list(0..2));
+    let harvest = Harvest::new("sitemap", &format!("{}/list.txt", site.url), "--allow-private");
+    assert_eq!(harvest.run(), (2, 2, 0, 0));
+    let data = harvest.folder.data();
+    let of = |number| format!("{}/book{number}.txt", site.url);
+    run(&format!("books remove --data {{}} --library lib {}", of(0)), &[&data]).expect(0);
+    assert_eq!(harvest.run(), (2, 0, 2, 0));
+    assert_eq!(harvest.ids(), [of(1)].into());
+    site.set("/book0.txt", found(prose(9, 600)));
+    assert_eq!(harvest.run(), (2, 1, 1, 0));
+    assert_eq!(harvest.ids(), [of(0), of(1)].into());
+}
+
+#[test]
+fn a_gate_keeps_protected_books_out() {
+    let site = Site::new();
+    site.books(0..3);
+    site.set("/list.txt", site.list(0..3));
+    let folder = Folder::new();
+    let book = folder.file("theirs.txt", prose(1, 600));
+    run("ingest --data {} --library theirs --rights protected {}", &[&folder.data(), &book]).expect(0);
+    let add = add("sitemap", &format!("{}/list.txt", site.url), "--allow-private --unless protected");
+    run(&add.replace("--rights protected", "--rights free"), &[folder.data()]).expect(0);
+    let harvest = Harvest { folder };
+    assert_eq!(harvest.run(), (3, 2, 0, 1));
+    let errors = &harvest.summary()["errors"];
+    assert_eq!((&errors[0]["reason"], errors[0]["why"].to_string().contains("theirs")), (&json!("matches"), false));
+}
+
+#[test]
+fn credentials_may_be_in_a_variable() {
+    let site = Site::new();
+    site.books(0..1);
+    site.set("/list.txt", site.list(0..1));
+    let options = "--allow-private --credentials env:LAPIDARY_SOURCE_IT";
+    let harvest = Harvest::new("sitemap", &format!("{}/list.txt", site.url), options);
+    let data = harvest.folder.data();
+    assert!(run("sources run --data {} it", &[&data]).expect(2).err.contains("no such variable"));
+    let mut command = command("sources run --json --data {} it", &[&data]);
+    let output = command.env("LAPIDARY_SOURCE_IT", "token").output().expect("the program runs");
+    assert_eq!(counts(&common::Run::from(output)), (1, 1, 0, 0));
+    assert!(
+        site.asked
+            .lock()
+            .expect("no panic")
+            .iter()
+            .all(|head| head.to_lowercase().contains("authorization: bearer token"))
+    );
+    let refused =
+        run(&add("sitemap", "https://x.invalid/", "--contact a@b.invalid --credentials env:HOME"), &[&data]).expect(2);
+    assert!(refused.err.contains("LAPIDARY_SOURCE_"), "{}", refused.err);
+}
+
+#[test]
+fn a_page_that_takes_too_much_memory_harms_only_itself() {
+    let site = Site::new();
+    site.books(0..1);
+    site.set("/sitemap.xml", found("<sitemapindex><sitemap><loc>/bad.xml</loc></sitemap><sitemap><loc>/good.txt</loc></sitemap></sitemapindex>"));
+    site.set("/bad.xml", found(format!("<urlset>{}</urlset>", "<a/>".repeat(3_900_000))));
+    site.set("/good.txt", site.list(0..1));
+    let harvest = Harvest::new("sitemap", &format!("{}/sitemap.xml", site.url), "--allow-private");
+    let run = run("sources run --json --limit-memory 400MiB --data {} it", &[harvest.folder.data()]).expect(2);
+    assert_eq!(counts(&run), (1, 1, 0, 1), "{run:?}");
+    let error = &harvest.summary()["errors"][0];
+    assert_eq!(error["reason"], "bad_list");
+    assert!(error["why"].as_str().is_some_and(|why| why.contains("memory")), "{error}");
+}

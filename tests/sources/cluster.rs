@@ -1,0 +1,69 @@
+//! Sources of several servers that share a cluster.
+
+use super::common::Server;
+use super::common::cluster::Nodes;
+use super::served::{counted, ended, get, listed, put, send, until};
+use super::*;
+
+#[test]
+fn one_of_several_servers_runs_a_source_and_another_goes_on_with_it() {
+    const BOOKS: u64 = 150;
+    let Some(nodes) = Nodes::start(3, 1) else { return };
+    let store = format!("redis://{}/sources", nodes.addresses);
+    let site = Site::new();
+    site.books(0..BOOKS);
+    site.set("/list.txt", site.list(0..BOOKS));
+    let start = || Server::start_on(&store);
+    let [first, second] = [start(), start()];
+    put(&first, &listed(&site));
+    for server in [&first, &second, &first] {
+        assert_eq!(send(server, "POST", "/v1/sources/it/run", &Value::Null).0, 202);
+    }
+    assert_eq!(counted(&ended(&second, 1)), [BOOKS, BOOKS, 0, 0]);
+    let books = |site: &Site| -> Vec<usize> {
+        site.count().iter().filter(|(path, _)| path.starts_with("/book")).map(|(_, times)| *times).collect()
+    };
+    assert_eq!(books(&site), vec![1; BOOKS as usize], "each was fetched once, by one server");
+
+    // Killed in the middle, one after the other.
+    let others = Site::new();
+    others.books(0..BOOKS);
+    others.set("/list.txt", others.list(0..BOOKS));
+    let mut slow = listed(&others);
+    slow["rate"] = json!(25);
+    put(&second, &slow);
+    let asked = || others.asked.lock().expect("no panic").len();
+    send(&second, "POST", "/v1/sources/it/run", &Value::Null);
+    let mut servers = vec![second, first];
+    let kills = 3;
+    for _ in 0..kills {
+        let before = asked();
+        until("some server runs it", || asked() > before + 10);
+        drop(servers.remove(0));
+        servers.push(start());
+    }
+    // A command does not run it beside them.
+    let shown = || get(&servers[0], "/v1/sources/it");
+    until("some server runs it", || shown()["state"] == "running");
+    let refused = run(&format!("sources run --store {store} it"), &[] as &[&str]).expect(2);
+    assert!(refused.err.contains("is being run"), "{refused:?}");
+    assert_eq!(counted(&ended(&servers[0], 2))[3], 0);
+    let times = books(&others);
+    assert_eq!(times.len() as u64, BOOKS, "nothing is forgotten");
+    let twice: usize = times.iter().map(|times| times - 1).sum();
+    assert!(twice <= kills * 64, "{twice} were fetched again after {kills} kills");
+    // Removed through one server, it stops in the other.
+    send(&servers[0], "POST", "/v1/sources/it/run", &Value::Null);
+    let before = asked();
+    until("some server runs it", || asked() > before + 5);
+    for server in &servers {
+        send(server, "DELETE", "/v1/sources/it", &Value::Null);
+    }
+    let mut before = asked();
+    until("a removed source stops", || {
+        thread::sleep(Duration::from_millis(300));
+        before == std::mem::replace(&mut before, asked())
+    });
+    put(&servers[0], &listed(&others));
+    assert_eq!(get(&servers[0], "/v1/sources/it")["run"], Value::Null, "nothing is left of it");
+}
