@@ -8,23 +8,7 @@ use std::fs;
 use std::thread;
 
 use common::{Folder, Server, command, prose, run};
-use makers::{form, loops, pdf_of, pdf_that_draws, stream, zip};
-
-/// A font with deeply nested procedures, on which the parser overflows the stack.
-fn overflows_the_stack() -> Vec<u8> {
-    let font = "<</Type/Font/Subtype/Type1/BaseFont/Deep/FontDescriptor<</FontFile 5 0 R>>>>";
-    let page = format!("<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]/Resources<</Font<</F {font}>>>>/Contents 4 0 R>>");
-    pdf_of(
-        &[
-            b"<</Type/Catalog/Pages 2 0 R>>".to_vec(),
-            b"<</Type/Pages/Kids[3 0 R]/Count 1>>".to_vec(),
-            page.into_bytes(),
-            stream("", b"BT /F 1 Tf (A stone.) Tj ET", 1),
-            stream("", &b"{".repeat(1_000_000), 1),
-        ],
-        1,
-    )
-}
+use makers::{form, loops, overflows_the_stack, pdf_that_draws, stream, zip};
 
 /// A form that draws itself twice.
 fn draws_itself() -> Vec<u8> {

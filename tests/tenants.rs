@@ -419,6 +419,7 @@ fn no_key_reaches_further_through_a_source() {
         list("/etc/passwd"),
         list("file:///etc/passwd"),
         with(web("attacker"), "allow_private", json!(true)),
+        with(web("attacker"), "ignore_robots", json!(true)),
         with(web("attacker"), "credentials", json!("env:LAPIDARY_SOURCE_ONE")),
         with(web("attacker"), "rate", json!(1000.0)),
         web("victim"),

@@ -33,6 +33,9 @@ pub struct SourceDefinition {
     /// Whether addresses of the server's machine and network may be used. Needs an admin key.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub allow_private: bool,
+    /// Whether `robots.txt` is not asked: only for servers of your own, or with their owners' consent. Needs an admin key.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ignore_robots: bool,
     /// What becomes of books that the source no longer has.
     #[serde(default)]
     pub gone: Gone,

@@ -1,5 +1,6 @@
 //! What becomes of a harvest's books: they are read and added, lost when the source no longer has them, and restored.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::{fmt, mem};
 
@@ -9,10 +10,11 @@ use rayon::prelude::*;
 use url::Url;
 
 use super::frontier::{Fault, Known, Queued, Seen};
-use super::run::{Harvest, Watched};
+use super::run::{Harvest, ROWS, Watched};
 use super::source::Gone;
+use super::walk::is_guess;
 use super::web::{Found, Validators};
-use super::{Entry, HarvestError, Reason};
+use super::{Entry, HarvestError, Kind, Reason};
 use crate::api::{Amendment, Outcome};
 use crate::catalogue::{CatalogueError, Content, Gate, NewEntry};
 use crate::description::Description;
@@ -84,8 +86,13 @@ impl Harvest<'_> {
         rows: &mut Vec<RowChange>,
     ) -> Result<(), HarvestError> {
         let (mut entries, mut files) = (Vec::new(), Vec::new());
+        let mut texts = HashMap::new();
         for (book, read) in read {
             match read {
+                Ok(parts) if self.is_twin(&book, &parts, &mut texts, rows)? => {
+                    self.tally().unchanged += 1;
+                    rows.push(self.frontier.put_known(&Known { state: Seen::Page, ..book.known }));
+                }
                 Ok(parts) if parts.len() > MOST_BOOKS => {
                     let why = format!("it has {} books, more than {MOST_BOOKS}", parts.len());
                     self.refuse_entry(&book.queued, book.known, Reason::TooLarge, why, rows);
@@ -142,6 +149,35 @@ impl Harvest<'_> {
         Ok(())
     }
 
+    /// Whether another page of a site has the same text. `texts` has the addresses of this batch by the digests of their texts.
+    fn is_twin(
+        &mut self,
+        book: &Book,
+        parts: &[extract::Book],
+        texts: &mut HashMap<String, String>,
+        rows: &mut Vec<RowChange>,
+    ) -> Result<bool, HarvestError> {
+        let [extract::Book { read: Ok(read), .. }] = parts else { return Ok(false) };
+        if self.source.kind != Kind::Site || book.known.id.is_some() {
+            return Ok(false);
+        }
+        let digest = blake3::hash(read.text.as_bytes()).to_hex().to_string();
+        let address = &book.queued.entry.address;
+        let known = match texts.get(&digest) {
+            Some(of) => Some(of.clone()),
+            None => self.frontier.with_text(&digest)?,
+        };
+        if known.is_some_and(|of| of != *address) {
+            if is_guess(&book.queued.entry) {
+                self.tried(false);
+            }
+            return Ok(true);
+        }
+        rows.push(self.frontier.put_text(&digest, address));
+        texts.insert(digest, address.clone());
+        Ok(false)
+    }
+
     /// Writes down which books of a file were added, and which were not.
     fn settle(
         &mut self,
@@ -159,6 +195,9 @@ impl Harvest<'_> {
         for id in known.ids().filter(|id| !kept.iter().any(|kept| kept == *id)) {
             self.tally().gone += 1;
             self.disable(id, true)?;
+        }
+        if is_guess(&queued.entry) {
+            self.tried(true);
         }
         let is_archive = kept.len() + refused.len() > 1;
         let Validators { etag, modified } = found.validators;
@@ -211,6 +250,26 @@ impl Harvest<'_> {
         let visible = Some([self.source.library.clone()].into());
         let gate = self.source.gated.then(|| Gate { visible, ..Gate::default() });
         Ok(NewEntry { description, gate, ..NewEntry::new(key, self.source.rights, Content::text(read.text)) })
+    }
+
+    /// Loses the books that this run did not list.
+    pub(super) fn lose_unlisted(&mut self) -> Result<(), HarvestError> {
+        let mut after = None;
+        loop {
+            let known = self.frontier.known_after(after.as_deref(), ROWS)?;
+            let Some((last, _)) = known.last() else { return Ok(()) };
+            after = Some(last.clone());
+            let mut rows = Vec::new();
+            for (_, known) in known {
+                match known.state {
+                    _ if known.run == self.state.run => {}
+                    Seen::Book => self.lose(known, &mut rows)?,
+                    Seen::Refused(_) => rows.push(self.frontier.drop_fault(&known.address)),
+                    Seen::Queued | Seen::Page | Seen::Gone => {}
+                }
+            }
+            self.write(rows)?;
+        }
     }
 
     /// The source no longer has a book.

@@ -4,6 +4,7 @@
 //! source \0 's'              → the state of the harvest
 //! source \0 'q' number, u64  → an entry to fetch, in order of number
 //! source \0 'k' address      → what is known of an address that was listed
+//! source \0 't' digest       → the address of the book of a site with this text
 //! source \0 'e' address      → why it failed, if it did
 //! source \0 'r' !number, u64 → a run, the newest first
 //! ```
@@ -17,6 +18,7 @@ use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::walk::Walk;
 use super::{Entry, HarvestError, Reason, Tally};
 use crate::catalogue::{Catalogue, CatalogueError, Editor, put};
 use crate::index::{BookId, Library, Rights, RowChange, Table};
@@ -44,6 +46,9 @@ pub(super) struct State {
     /// How often a list of the run was begun again.
     #[serde(default)]
     pub(super) restarts: u32,
+    /// What the run knows of the numbers in a site's addresses.
+    #[serde(default)]
+    pub(super) walk: Walk,
     /// Whether a page of the run could not be read.
     pub(super) incomplete: bool,
     /// When the source's own clock says that this run began, and the last complete one.
@@ -240,6 +245,15 @@ impl<'c> Frontier<'c> {
     }
 
     /// The rows of the state, and of the run that it is in.
+    /// The address of the book of a site that has the text with this digest.
+    pub(super) fn with_text(&self, digest: &str) -> Result<Option<String>, HarvestError> {
+        self.get(&self.key(b't', digest.as_bytes()))
+    }
+
+    pub(super) fn put_text(&self, digest: &str, address: &str) -> RowChange {
+        put(Table::Harvests, self.key(b't', digest.as_bytes()), &address)
+    }
+
     pub(super) fn put_state(&self, state: &State) -> Vec<RowChange> {
         let run = state.last.iter().map(|run| put(Table::Harvests, self.run_key(run.number), run));
         run.chain([put(Table::Harvests, self.key(b's', b""), state)]).collect()

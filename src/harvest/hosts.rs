@@ -5,8 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use texting_robots::Robot;
-
+use super::robots::Robots;
 use crate::catalogue::Stop;
 
 /// How long a `robots.txt` is believed, as RFC 9309 asks.
@@ -20,7 +19,7 @@ static HOSTS: LazyLock<Mutex<HashMap<String, Arc<Mutex<Host>>>>> = LazyLock::new
 
 /// The rules of a host.
 pub(super) struct Rules {
-    pub(super) robot: Robot,
+    pub(super) robots: Robots,
     /// The pause that it asks for.
     pub(super) delay: Duration,
     pub(super) read: Instant,

@@ -127,3 +127,16 @@ impl Kind {
         }
     }
 }
+
+#[cfg(test)]
+pub(super) mod tests {
+    use serde_json::json;
+
+    use super::{Kind, Source};
+
+    /// A source for tests.
+    pub(in super::super) fn source(kind: Kind, address: &str) -> Source {
+        let source = json!({"kind": kind, "address": address, "library": "lib", "rights": "protected", "most": 100});
+        serde_json::from_value(source).expect("a source")
+    }
+}

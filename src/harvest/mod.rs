@@ -24,6 +24,7 @@ mod opds;
 mod pages;
 mod plan;
 mod refusals;
+mod robots;
 mod run;
 mod schedule;
 mod site;
@@ -32,6 +33,7 @@ mod source;
 mod sources;
 mod tally;
 mod trial;
+mod walk;
 mod web;
 
 pub use kind::Kind;
@@ -83,6 +85,10 @@ pub enum Mark {
     Gone,
     /// It is fetched although this run has seen it.
     Again,
+    /// Nothing lists it; it may not be there.
+    Guess,
+    /// The page that lists it is a copy of it.
+    Original,
 }
 
 impl Entry {

@@ -160,3 +160,79 @@ fn words(value: &Value) -> Option<String> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::kind::tests::source;
+    use super::super::{Entry, Kind};
+    use super::{Page, entries};
+
+    fn read(feed: &Value) -> Vec<Entry> {
+        let source = source(Kind::Opds, "https://x.y/opds/");
+        let bytes = feed.to_string();
+        let page = Page { source: &source, address: "https://x.y/opds/home", bytes: bytes.as_bytes(), since: None };
+        let listed = entries(&page).expect("a feed").map(|entry| entry.expect("an entry"));
+        listed.collect()
+    }
+
+    fn pages_and_books(feed: &Value) -> (Vec<String>, Vec<String>) {
+        let (pages, books): (Vec<Entry>, Vec<Entry>) = read(feed).into_iter().partition(|entry| entry.page);
+        let addresses = |entries: Vec<Entry>| entries.into_iter().map(|entry| entry.address).collect();
+        (addresses(pages), addresses(books))
+    }
+
+    /// The structures that OPDS 2.0 describes: navigation, groups, facets, a search, and publications.
+    #[test]
+    fn feeds_of_version_2() {
+        let home = json!({
+            "metadata": {"title": "Home"},
+            "links": [{"rel": "self", "href": "home"}, {"rel": "search", "href": "search{?query}", "templated": true}],
+            "navigation": [{"href": "new", "title": "New", "type": "application/opds+json", "rel": "http://opds-spec.org/sort/new"}],
+            "facets": [{"metadata": {"title": "Language"}, "links": [{"href": "?lang=fr", "type": "application/opds+json"}]}],
+            "groups": [{"metadata": {"title": "More"}, "navigation": [{"href": "/opds/a", "type": "application/opds+json"}]}],
+        });
+        let expected = ["https://x.y/opds/new", "https://x.y/opds/a"].map(str::to_owned).to_vec();
+        assert_eq!(pages_and_books(&home), (expected, Vec::new()), "neither facets nor a search list anything new");
+
+        let acquisition = |rel: &str, kind: &str, href: &str| json!({"rel": rel, "type": kind, "href": href});
+        let open = "http://opds-spec.org/acquisition/open-access";
+        let publication =
+            |links: Vec<Value>| json!({"metadata": {"@type": "http://schema.org/Book", "title": "T"}, "links": links});
+        let shelf = json!({
+            "metadata": {"title": "Shelf", "numberOfItems": 5},
+            "links": [{"rel": ["self"], "href": "shelf"}, {"rel": "next", "href": "shelf?page=2"}],
+            "publications": [
+                publication(vec![acquisition(open, "application/pdf", "1.pdf"), acquisition(open, "application/epub+zip", "1.epub")]),
+                publication(vec![acquisition("http://opds-spec.org/acquisition/buy", "application/epub+zip", "2.epub")]),
+                publication(vec![acquisition("http://opds-spec.org/acquisition", "application/vnd.readium.lcp.license.v1.0+json", "3.lcpl")]),
+                publication(vec![acquisition("http://opds-spec.org/acquisition/sample", "text/html", "4.html")]),
+                publication(vec![json!({"rel": "self", "type": "application/opds-publication+json", "href": "5"})]),
+            ],
+        });
+        let page = vec!["https://x.y/opds/shelf?page=2".to_owned()];
+        assert_eq!(pages_and_books(&shelf), (page, vec!["https://x.y/opds/1.epub".to_owned()]));
+    }
+
+    #[test]
+    fn what_a_publication_says_of_itself() {
+        let publication = json!({
+            "metadata": {
+                "identifier": "urn:isbn:9785170000005",
+                "title": {"fr": "Le manteau"},
+                "author": [{"name": "N. Gogol", "sortAs": "Gogol"}, "A. Other", {"name": {"en": "Third"}}],
+                "language": ["fr", "ru"],
+                "modified": "2030-01-02T00:00:00Z",
+            },
+            "links": [{"rel": "http://opds-spec.org/acquisition", "type": "application/epub+zip;v=3", "href": "/b.epub"}],
+            "images": [{"href": "cover.jpg", "type": "image/jpeg"}],
+        });
+        let [Entry { address, id, version, description, .. }] = &read(&publication)[..] else { panic!("one book") };
+        assert_eq!(address, "https://x.y/b.epub");
+        assert_eq!((id.as_deref(), version.as_deref()), (Some("urn:isbn:9785170000005"), Some("2030-01-02T00:00:00Z")));
+        assert_eq!(description.title.as_deref(), Some("Le manteau"));
+        assert_eq!(description.authors, ["N. Gogol", "A. Other", "Third"]);
+        assert_eq!(description.language.as_deref(), Some("fr"));
+    }
+}

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use super::Reason;
 use super::frontier::{Fault, Known, Queued, Seen};
 use super::run::{Harvest, Watched};
+use super::walk::is_guess;
 use crate::index::RowChange;
 
 /// How often an address is tried before it is refused.
@@ -22,6 +23,11 @@ impl Harvest<'_> {
         rows: &mut Vec<RowChange>,
     ) {
         known.version.clone_from(&queued.entry.version);
+        if is_guess(&queued.entry) && known.id.is_none() {
+            self.tried(false);
+            known.state = Seen::Page;
+            return rows.push(self.frontier.put_known(&known));
+        }
         if queued.entry.page {
             self.state.incomplete = true;
         }

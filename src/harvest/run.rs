@@ -14,6 +14,7 @@ use super::kind::Page;
 use super::pages::entries;
 use super::plan::{drop_wanted, put_beat};
 use super::sources::{Sources as _, lease_of};
+use super::walk::{Walk, is_guess};
 use super::web::{Fetched, Found, Validators, Web};
 use super::{Entry, HarvestError, Kind, Mark, Reason, Source, Tally};
 use crate::catalogue::{Editor, Leased};
@@ -30,7 +31,7 @@ const BATCH_TIME: Duration = Duration::from_secs(2);
 /// How much the last addresses count in the rate.
 const LATEST: f64 = 0.2;
 /// How many rows of a page are written at a time.
-const ROWS: usize = 1_000;
+pub(super) const ROWS: usize = 1_000;
 /// The largest page.
 pub(super) const PAGE_BYTES: u64 = 64 << 20;
 /// How many pages may lead to an entry.
@@ -71,6 +72,8 @@ pub struct Harvest<'c> {
     /// Requests that failed in a row.
     pub(super) failures: u32,
     pub(super) random: Random,
+    /// Whether the last page says that it is a copy of another.
+    is_copy: bool,
     pub(super) watch: &'c mut dyn FnMut(&Watched<'_>),
     work: Arc<Leased<'c>>,
     /// What the metrics know of the run.
@@ -113,6 +116,7 @@ impl<'c> Harvest<'c> {
             is_at_front: false,
             failures: 0,
             random,
+            is_copy: false,
             watch,
             work,
         })
@@ -175,7 +179,7 @@ impl<'c> Harvest<'c> {
         let first = self.source.kind.begin(&self.source, self.state.since.as_deref()).map_err(HarvestError::Input)?;
         self.state.run += 1;
         (self.state.listed, self.state.restarts) = (0, 0);
-        (self.state.incomplete, self.state.now) = (false, None);
+        (self.state.incomplete, self.state.now, self.state.walk) = (false, None, Walk::default());
         self.state.last = Some(Run { number: self.state.run, begun: Timestamp::now(), ..Run::default() });
         let mut rows = Vec::from_iter(self.state.run.checked_sub(RUNS).map(|old| self.frontier.drop_run(old)));
         self.consider(first, 0, &mut HashSet::new(), &mut rows)?;
@@ -186,7 +190,7 @@ impl<'c> Harvest<'c> {
         &mut self.state.last.get_or_insert_default().tally
     }
 
-    fn write(&mut self, mut rows: Vec<RowChange>) -> Result<(), HarvestError> {
+    pub(super) fn write(&mut self, mut rows: Vec<RowChange>) -> Result<(), HarvestError> {
         rows.extend(self.frontier.put_state(&self.state));
         if !self.work.apply(self.editor, &rows)? {
             return Err(self.stopped());
@@ -309,7 +313,12 @@ impl<'c> Harvest<'c> {
                         }
                     }
                 }
-                if queued.entry.book {
+                if is_guess(&queued.entry) && found.address != queued.entry.address {
+                    self.refuse_entry(&queued, known, Reason::Missing, "it leads elsewhere".to_owned(), rows);
+                    return Ok(Done::Other);
+                }
+                if queued.entry.book && !self.is_copy {
+                    self.guess(&queued)?;
                     self.tally().fetched += 1;
                     let digest = digest(&queued.entry, &found.bytes);
                     // A book that was removed by hand stays removed as long as it is the same.
@@ -356,6 +365,7 @@ impl<'c> Harvest<'c> {
         };
         self.state.now = self.state.now.take().or(answered);
         let (mut seen, mut rows) = (HashSet::new(), Vec::new());
+        self.is_copy = false;
         for entry in entries {
             match entry {
                 Ok(entry) if is_again(&entry) && self.state.restarts == RESTARTS => {
@@ -363,6 +373,7 @@ impl<'c> Harvest<'c> {
                 }
                 Ok(mut entry) => {
                     self.state.restarts += u32::from(is_again(&entry));
+                    self.is_copy |= entry.mark.take_if(|mark| *mark == Mark::Original).is_some();
                     // A list that is begun again is read to the end again.
                     if entry.page && is_again(&queued.entry) {
                         entry.mark = Some(Mark::Again);
@@ -388,7 +399,7 @@ impl<'c> Harvest<'c> {
     }
 
     /// Queues an entry, unless this run has seen it or it is known to be as it was.
-    fn consider(
+    pub(super) fn consider(
         &mut self,
         entry: Entry,
         depth: u32,
@@ -429,26 +440,6 @@ impl<'c> Harvest<'c> {
         }
         rows.push(self.frontier.put_known(&known));
         Ok(())
-    }
-
-    /// Loses the books that this run did not list.
-    fn lose_unlisted(&mut self) -> Result<(), HarvestError> {
-        let mut after = None;
-        loop {
-            let known = self.frontier.known_after(after.as_deref(), ROWS)?;
-            let Some((last, _)) = known.last() else { return Ok(()) };
-            after = Some(last.clone());
-            let mut rows = Vec::new();
-            for (_, known) in known {
-                match known.state {
-                    _ if known.run == self.state.run => {}
-                    Seen::Book => self.lose(known, &mut rows)?,
-                    Seen::Refused(_) => rows.push(self.frontier.drop_fault(&known.address)),
-                    Seen::Queued | Seen::Page | Seen::Gone => {}
-                }
-            }
-            self.write(rows)?;
-        }
     }
 
     /// Ends a run whose queue is empty. What a complete list no longer has is gone.

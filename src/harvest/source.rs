@@ -22,6 +22,7 @@ const ADDRESS_BYTES: usize = 4_000;
 
 /// Where books come from, and what becomes of them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 pub struct Source {
     /// What it is.
     pub kind: Kind,
@@ -40,6 +41,9 @@ pub struct Source {
     /// Whether addresses of this machine and its network may be used.
     #[serde(default)]
     pub allow_private: bool,
+    /// Whether `robots.txt` is not asked.
+    #[serde(default)]
+    pub ignore_robots: bool,
     /// What becomes of books that the source no longer has.
     #[serde(default)]
     pub gone: Gone,
@@ -202,6 +206,7 @@ impl Source {
         match self {
             _ if !self.is_web() => Some("it reads files of the server"),
             Self { allow_private: true, .. } => Some("it reaches addresses of the server's network"),
+            Self { ignore_robots: true, .. } => Some("it ignores robots.txt"),
             Self { credentials: Some(_), .. } => Some("it uses credentials of the server"),
             Self { rate: Some(rate), .. } if *rate > POLITE => Some("its rate is more than one request per second"),
             _ => None,
@@ -248,6 +253,7 @@ impl TryFrom<SourceDefinition> for Source {
             allow_private,
             gone,
             set,
+            ignore_robots: definition.ignore_robots,
             credentials: definition.credentials.map(Credentials),
             rate: definition.rate,
             most: definition.most,
@@ -270,6 +276,7 @@ impl From<Source> for SourceDefinition {
             allow_private: source.allow_private,
             gone: source.gone,
             set: source.set,
+            ignore_robots: source.ignore_robots,
             credentials: source.credentials.map(|Credentials(place)| place),
             rate: source.rate,
             most: source.most,

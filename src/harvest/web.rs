@@ -11,7 +11,6 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use jiff::Timestamp;
 use jiff::fmt::rfc2822;
-use texting_robots::Robot;
 use ureq::http::header::{
     AUTHORIZATION, CONTENT_TYPE, ETAG, HeaderName, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED, LOCATION,
     RETRY_AFTER,
@@ -21,6 +20,7 @@ use ureq::{Agent, Body};
 use url::{Origin, Url};
 
 use super::hosts::{Rules, Turn};
+use super::robots::Robots;
 use super::source::Credentials;
 use super::{HarvestError, Reason, Source};
 use crate::addresses::Addresses;
@@ -47,6 +47,7 @@ pub(super) struct Web {
     /// The header that authorizes requests, and the origin that it is for.
     credentials: Option<(Origin, String)>,
     pause: Duration,
+    ignores_robots: bool,
     stop: Arc<Stop>,
     /// When to give up waiting for a host's turn.
     until: Option<Instant>,
@@ -104,6 +105,7 @@ impl Web {
                     .max_idle_age(IDLE)
             }),
             credentials: origin.zip(credentials),
+            ignores_robots: source.ignore_robots,
             pause: source.rate.map_or(usual, |rate| Duration::from_secs_f64(1.0 / rate)),
             stop,
             until: within.map(|within| Instant::now() + within),
@@ -141,6 +143,10 @@ impl Web {
                 status if is_temporary(status) => {
                     return Fetched::Failed(format!("the server answers {status}"), retry_after(&answer));
                 }
+                status @ StatusCode::UNAUTHORIZED => {
+                    let why = format!("the server answers {status}: give it credentials (--credentials)");
+                    return Fetched::Refused(Reason::Status, why);
+                }
                 status => return Fetched::Refused(Reason::Status, format!("the server answers {status}")),
             }
         }
@@ -162,12 +168,16 @@ impl Web {
                     Fetched::Failed(format!("it is not the turn of {origin} in time"), None)
                 });
             };
+            if self.ignores_robots {
+                turn.pause = Some(self.pause);
+                return Ok(turn);
+            }
             let Some(rules) = turn.rules() else {
                 turn.pause = Some(self.pause);
                 turn.learn(self.rules(url)?);
                 continue;
             };
-            if !rules.robot.allowed(url.as_str()) {
+            if !rules.robots.allow(url) {
                 return Err(Fetched::Refused(Reason::Robots, "the site's robots.txt does not allow it".to_owned()));
             }
             turn.pause = Some(self.pause.max(rules.delay));
@@ -202,12 +212,11 @@ impl Web {
                 _ => break,
             }
         }
-        let robot = Robot::new(ROBOT, &rules).or_else(|_| Robot::new(ROBOT, b""));
-        let robot = robot.map_err(|_| Fetched::Refused(Reason::Robots, "its robots.txt cannot be read".to_owned()))?;
-        let delay = robot.delay.filter(|delay| *delay > 0.0).map_or(Duration::ZERO, |delay| {
+        let robots = Robots::read(ROBOT, &rules);
+        let delay = robots.delay.filter(|delay| *delay > 0.0).map_or(Duration::ZERO, |delay| {
             Duration::try_from_secs_f32(delay).unwrap_or(LONGEST_PAUSE).min(LONGEST_PAUSE)
         });
-        Ok(Rules { robot, delay, read: Instant::now() })
+        Ok(Rules { robots, delay, read: Instant::now() })
     }
 
     fn send(&self, url: &Url, validators: &Validators) -> Result<Response<Body>, ureq::Error> {

@@ -47,7 +47,7 @@ pub(super) fn calls() -> Vec<Call> {
             .named("put_source", "Add a source, or replace its definition")
             .about(
                 "Without `every`, it runs only when told to. A run that is under way goes on with the new definition. Paths, \
-                 `allow_private`, `credentials` and rates over 1 need an admin key.",
+                 `allow_private`, `ignore_robots`, `credentials` and rates over 1 need an admin key.",
             )
             .takes([json::<SourceDefinition>().example(definition)])
             .answers(200, "It replaced one", [json::<api::Source>()])

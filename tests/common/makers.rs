@@ -468,3 +468,19 @@ pub fn doc_with_summary(paragraphs: &[String], code_page: u16, title: &[u8], aut
     file.flush().expect("memory");
     file.into_inner().into_inner()
 }
+
+/// A font with deeply nested procedures, on which the parser overflows the stack.
+pub fn overflows_the_stack() -> Vec<u8> {
+    let font = "<</Type/Font/Subtype/Type1/BaseFont/Deep/FontDescriptor<</FontFile 5 0 R>>>>";
+    let page = format!("<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]/Resources<</Font<</F {font}>>>>/Contents 4 0 R>>");
+    pdf_of(
+        &[
+            b"<</Type/Catalog/Pages 2 0 R>>".to_vec(),
+            b"<</Type/Pages/Kids[3 0 R]/Count 1>>".to_vec(),
+            page.into_bytes(),
+            stream("", b"BT /F 1 Tf (A stone.) Tj ET", 1),
+            stream("", &b"{".repeat(1_000_000), 1),
+        ],
+        1,
+    )
+}

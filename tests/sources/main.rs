@@ -8,6 +8,8 @@ mod cluster;
 #[path = "../common/makers.rs"]
 mod makers;
 mod served;
+mod sites;
+mod software;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

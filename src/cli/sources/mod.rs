@@ -133,6 +133,9 @@ struct Add {
     /// Allow addresses of this machine and its network, without pauses between requests unless --rate is given
     #[arg(long)]
     allow_private: bool,
+    /// Do not ask robots.txt: only for servers of your own, or with their owners' consent
+    #[arg(long)]
+    ignore_robots: bool,
     /// Disable books that the source no longer has
     #[arg(long)]
     disable_gone: bool,
@@ -217,6 +220,7 @@ impl Add {
             contains: self.contains,
             contact: self.contact,
             allow_private: self.allow_private,
+            ignore_robots: self.ignore_robots,
             gone: if self.disable_gone { Gone::Disable } else { Gone::Keep },
             set: self.set,
             credentials: self.credentials.map(|place| if here { whole(place) } else { place }),

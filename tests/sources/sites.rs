@@ -1,0 +1,88 @@
+//! Sites whose pages have several addresses, and whose addresses have numbers.
+
+use std::collections::BTreeSet;
+
+use super::common::prose;
+use super::makers::overflows_the_stack;
+use super::{Answer, Harvest, Site, found, ids};
+
+fn page(head: &str, number: u64, links: &str) -> Answer {
+    found(format!("<html><head>{head}</head><body><p>{}</p>{links}</body></html>", prose(number, 300)))
+}
+
+#[test]
+fn a_page_with_several_addresses_is_one_book() {
+    let site = Site::new();
+    let links = "<a href='/book/1;jsessionid=A1'>1</a><a href='/book/1?PHPSESSID=2#top'>1</a><a href='/book/2?print=1'>2</a>\
+                 <a href='/book/3'>3</a><a href='/copy/of/book/3'>3</a><a href='/book/4?sid=7&v=2'>4</a>";
+    site.set("/", page("", 50, links));
+    site.set("/book/1", page("", 1, ""));
+    site.set("/book/2", page("<link rel='canonical' href='/book/2'>", 2, ""));
+    site.set("/book/2?print=1", page("<link rel='canonical' href='/book/2'>", 2, "<p>Printed today</p>"));
+    for copy in ["/book/3", "/copy/of/book/3"] {
+        site.set(copy, page("", 3, ""));
+    }
+    site.set("/book/4?v=2", page("", 4, ""));
+    let harvest = Harvest::new("site", &format!("{}/", site.url), "--allow-private --contains book/");
+    assert_eq!(harvest.run(), (5, 4, 1, 0), "{:?}", site.count());
+    let expected = ["/book/1", "/book/2", "/book/3", "/book/4?v=2"].map(|path| format!("{}{path}", site.url));
+    assert_eq!(harvest.ids(), BTreeSet::from(expected));
+    assert!(site.count().keys().all(|path| !path.to_ascii_lowercase().contains("sess")), "{:?}", site.count());
+    // The next run knows all of them.
+    assert_eq!(harvest.run(), (5, 0, 5, 0));
+}
+
+#[test]
+fn numbers_in_addresses_are_walked() {
+    let site = Site::new();
+    // Ten of thirty books are linked; one has gone, one says so with a page, and one leads to the start.
+    let links: Vec<String> = (0..10).map(|i| format!("<a href='/b/{}.html'>{i}</a>", 103 + 2 * i)).collect();
+    site.set("/", page("", 50, &links.concat()));
+    for number in (100..130).filter(|number| ![110, 112, 114].contains(number)) {
+        site.set(&format!("/b/{number}.html"), page("", number, ""));
+    }
+    site.set("/b/112.html", page("", 105, ""));
+    site.set("/b/114.html", Answer { status: "302 Found", headers: "Location: /\r\n".to_owned(), ..found("") });
+    let harvest = Harvest::new("site", &format!("{}/", site.url), "--allow-private --contains /b/");
+    let (fetched, added, unchanged, refused) = harvest.run();
+    assert_eq!((fetched, added, unchanged, refused), (28, 27, 1, 0), "{:?}", site.count());
+    let asked = site.count();
+    assert!(asked.contains_key("/b/90.html") && asked.contains_key("/b/139.html"), "{asked:?}");
+    assert!(!asked.contains_key("/b/140.html") && !asked.contains_key("/b/89.html"), "{asked:?}");
+    assert!(asked.iter().all(|(path, times)| path == "/" || path == "/robots.txt" || *times == 1), "{asked:?}");
+    assert_eq!(harvest.ids().len(), 27);
+
+    // Without numbers there is nothing to walk.
+    let site = Site::new();
+    let links: Vec<String> =
+        (0..12).map(|i| format!("<a href='/b/{}'>{i}</a>", ["x", "y", "z"][i % 3].repeat(i + 1))).collect();
+    site.set("/", page("", 50, &links.concat()));
+    site.set("/b/x", page("", 1, ""));
+    let harvest = Harvest::new("site", &format!("{}/", site.url), "--allow-private --contains /b/");
+    assert_eq!(harvest.run(), (1, 1, 0, 11));
+}
+
+#[test]
+fn a_server_of_ones_own_need_not_be_asked_for_leave() {
+    let site = Site::new();
+    site.books(0..1);
+    site.set("/robots.txt", found("User-agent: *\nDisallow: /\n"));
+    let address = format!("{}/book0.txt", site.url);
+    assert_eq!(Harvest::new("site", &address, "--allow-private").run(), (0, 0, 0, 1));
+    let harvest = Harvest::new("site", &address, "--allow-private --ignore-robots");
+    assert_eq!(harvest.run(), (1, 1, 0, 0));
+    assert_eq!(harvest.ids(), ids([&address]));
+}
+
+#[test]
+fn a_page_that_kills_its_reader_takes_no_other_along() {
+    let site = Site::new();
+    let links: Vec<String> = (0..9).map(|number| format!("<a href='/book/{number}'>{number}</a>")).collect();
+    site.set("/", page("", 50, &links.concat()));
+    (0..9).for_each(|number| site.set(&format!("/book/{number}"), page("", number, "")));
+    site.set("/book/4", found(overflows_the_stack()));
+    let harvest = Harvest::new("site", &format!("{}/", site.url), "--allow-private --contains book/");
+    assert_eq!(harvest.run(), (9, 8, 0, 1));
+    assert_eq!(harvest.ids().len(), 8);
+    assert!(harvest.summary()["errors"].to_string().contains("overflowed its stack"), "{}", harvest.summary());
+}
