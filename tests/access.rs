@@ -56,22 +56,15 @@ const CHECK: &str = "/v1/checks";
 const MINE: &str = "/v1/libraries/mine/books/one";
 const THEIRS: &str = "/v1/libraries/theirs/books/one";
 
-#[test]
-fn each_role_may_do_its_own() {
-    let folder = Folder::new();
-    let data = folder.data();
-    let check = key(&data, "--role check shop");
-    let texts = key(&data, "--role texts --library mine reviewer");
-    let ingest = key(&data, "--role ingest --library mine feed");
-    let admin = key(&data, "--role admin boss");
-    let server = Server::start(&data);
+/// Method, path and body of calls, and the status that each gets without a key and with one of each role.
+fn each_call() -> Vec<(&'static str, &'static str, Value, [u16; 5])> {
     let gems = json!({ "gems": [1, 2, 3] });
     let book = json!({ "rights": "protected", "text": prose(1, 3000) });
     let source = |library: &str| {
         let address = "https://books.invalid/feed";
         json!({ "kind": "feed", "address": address, "library": library, "rights": "free", "contact": "me@books.invalid" })
     };
-    let table = [
+    vec![
         ("GET", "/", Value::Null, [200, 200, 200, 200, 200]),
         ("GET", "/healthz", Value::Null, [200, 200, 200, 200, 200]),
         ("GET", "/readyz", Value::Null, [200, 200, 200, 200, 200]),
@@ -124,8 +117,19 @@ fn each_role_may_do_its_own() {
         ("GET", "/nowhere", Value::Null, [404, 404, 404, 404, 404]),
         ("DELETE", THEIRS, Value::Null, [401, 403, 403, 403, 204]),
         ("DELETE", MINE, Value::Null, [401, 403, 403, 204, 404]),
-    ];
-    for (method, path, body, expected) in table {
+    ]
+}
+
+#[test]
+fn each_role_may_do_its_own() {
+    let folder = Folder::new();
+    let data = folder.data();
+    let check = key(&data, "--role check shop");
+    let texts = key(&data, "--role texts --library mine reviewer");
+    let ingest = key(&data, "--role ingest --library mine feed");
+    let admin = key(&data, "--role admin boss");
+    let server = Server::start(&data);
+    for (method, path, body, expected) in each_call() {
         let nobody = send(
             &server,
             method,

@@ -71,24 +71,16 @@ pub struct Texts<'a> {
     pub books: Vec<Option<String>>,
 }
 
-/// Formats a check's report as an HTML page.
-///
-/// `name` is the name of what was checked. `bytes` is its length, or `None` if gems rather than a text were checked. `when` is
-/// the time of the check.
+/// An HTML page of what [`report_part`] made; `name` is the name of what was checked.
 #[must_use]
-pub fn html_report(
-    language: Language,
-    name: &str,
-    report: &Report,
-    bytes: Option<u64>,
-    texts: &Texts<'_>,
-    when: Timestamp,
-) -> String {
-    let body = report_part(language, name, report, bytes, texts, when);
-    whole_page(language, &language.check_of(&clean(name)), &body)
+pub fn html_report(language: Language, name: &str, part: &Markup) -> String {
+    whole_page(language, &language.check_of(&clean(name)), part)
 }
 
 /// Formats a check's report as a part of a page, which has the [stylesheet].
+///
+/// `name` is the name of what was checked. `bytes` is its length, or `None` if gems rather than a text were checked. `when` is
+/// the time of the check.
 #[must_use]
 pub fn report_part(
     language: Language,

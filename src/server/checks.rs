@@ -93,11 +93,8 @@ async fn check(request: HttpRequest, payload: Payload, state: Data<State>) -> Re
         };
         let texts = Texts { text: query.as_text(), books };
         let now = Timestamp::now();
-        let page = if as_part {
-            report_part(language, &name, &report, bytes, &texts, now).into_string()
-        } else {
-            html_report(language, &name, &report, bytes, &texts, now)
-        };
+        let part = report_part(language, &name, &report, bytes, &texts, now);
+        let page = if as_part { part.into_string() } else { html_report(language, &name, &part) };
         Ok(Answer::page(page).filed(report.filed).in_language(language))
     })
     .await

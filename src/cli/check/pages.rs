@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use lapidary::api::Report;
 use lapidary::language::Language;
-use lapidary::report::{Checked, Texts, html_index, html_report};
+use lapidary::report::{Checked, Texts, html_index, html_report, report_part};
 
 use super::super::failure::Failure;
 
@@ -54,9 +54,9 @@ impl Pages {
                 (folder.join(&name), name)
             }
         };
-        let page =
-            html_report(language, file, report, texts.text.map(|text| text.len() as u64), texts, Timestamp::now());
-        fs::write(&path, page).map_err(|e| failed(&path, &e))?;
+        let bytes = texts.text.map(|text| text.len() as u64);
+        let part = report_part(language, file, report, bytes, texts, Timestamp::now());
+        fs::write(&path, html_report(language, file, &part)).map_err(|e| failed(&path, &e))?;
         Ok(name)
     }
 

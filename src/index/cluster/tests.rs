@@ -238,8 +238,7 @@ fn a_change_that_is_abandoned_between_two_steps_is_completed_or_taken_back() {
     // The server is gone. Another one finds what it has left, but not before its time.
     other.shared.sweep().unwrap();
     seen(&|last| last >= COMMIT);
-    let locked = all.len() * 2;
-    assert!(intents(&other) <= locked && intents(&other) > all.len());
+    assert!(intents(&other) <= all.len() * 2 && intents(&other) > all.len());
     expire(&other);
     seen(&|last| last >= COMMIT);
     // Each change that was made is in the audit log and in the totals, once.
