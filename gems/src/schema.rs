@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, OneOfBuilder, Schema, Type};
+use utoipa::openapi::schema::{AdditionalProperties, ArrayBuilder, ObjectBuilder, OneOfBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 
 use crate::{Recipe, WrittenGem};
@@ -31,13 +31,15 @@ impl PartialSchema for Recipe {
     fn schema() -> RefOr<Schema> {
         let text = || ObjectBuilder::new().schema_type(Type::String);
         let count = || ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(0));
-        let named = || ObjectBuilder::new().property("name", text()).required("name");
+        // No definition is of two kinds.
+        let only = || Some(AdditionalProperties::FreeForm(false));
+        let named = || ObjectBuilder::new().property("name", text()).required("name").additional_properties(only());
         let base = text().enum_values(Some(["documented", "released"]));
         let boundaries = ArrayBuilder::new().items(text().pattern(Some("^[0-9]{4}$")));
         let exact = named().property("base", base).required("base");
         let exact = exact.property("shortest", count()).required("shortest");
         let exact = exact.property("boundaries", boundaries).required("boundaries");
-        let hardened = named().property("window", count()).required("window");
+        let hardened = named().property("window", count()).required("window").property("bits", count());
         let lexicon = text().description(Some("The lexicon that its name ends with: the whole file"));
         let signature = named().property("lexicon", lexicon);
         OneOfBuilder::new()
