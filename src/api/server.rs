@@ -42,6 +42,7 @@ impl Index {
             ("libraries", "/v1/libraries"),
             ("books", "/v1/books"),
             ("decisions", "/v1/decisions"),
+            ("sources", "/v1/sources"),
             ("jobs", "/v1/jobs"),
             ("stats", "/v1/stats"),
             ("description", "/openapi.json"),

@@ -68,6 +68,31 @@ fn most() -> u64 {
     1_000_000
 }
 
+impl SourceDefinition {
+    /// A source of this kind, with what it has by default.
+    #[must_use]
+    pub fn new(kind: Kind, address: &str, library: Library, rights: Rights) -> Self {
+        Self {
+            kind,
+            address: address.to_owned(),
+            library,
+            rights,
+            contains: Vec::new(),
+            contact: None,
+            allow_private: false,
+            ignore_robots: false,
+            gone: Gone::default(),
+            set: None,
+            credentials: None,
+            rate: None,
+            most: most(),
+            every: None,
+            unless: None,
+            paused: false,
+        }
+    }
+}
+
 /// Changes of a definition: fields that are absent stay, and those that are `null` are removed.
 #[derive(ToSchema)]
 #[allow(dead_code, reason = "only its schema is used")]

@@ -26,7 +26,7 @@ use super::{Catalogue, CatalogueError, Editor};
 use crate::api::{Decision, DecisionPage, Filed, NewDecision, Report, Ruling};
 use crate::description::TooLong;
 use crate::id::{first_id, new_id};
-use crate::index::{Action, Actor, BookKey, NOTE_BYTES, Rights, Row, RowChange, Snapshot, Table};
+use crate::index::{Action, Actor, BookKey, NOTE_BYTES, Rights, RowChange, Snapshot, Table};
 
 /// Maximum length of the name and of the reference of a case, in bytes.
 const REFERENCE_BYTES: usize = 1_000;
@@ -293,20 +293,17 @@ impl Catalogue {
         Ok(known.map_or_else(new, |id| (id, None)))
     }
 
-    fn row(&self, prefix: &[u8], id: Uuid) -> Result<Option<Row>, CatalogueError> {
-        Ok(self.store.page(Table::Decisions, &key(prefix, id), None, 1)?.pop())
-    }
-
     fn kept(&self, id: Uuid) -> Result<Option<Kept>, CatalogueError> {
-        self.row(b"r", id)?.map(|(_, value)| read(&value, id)).transpose()
+        self.row(Table::Decisions, &key(b"r", id))?.map(|value| read(&value, id)).transpose()
     }
 
     fn filed(&self, id: Uuid) -> Result<Option<Filed>, CatalogueError> {
-        self.row(b"f", id)?.map(|(_, value)| read(&value, id)).transpose()
+        self.row(Table::Decisions, &key(b"f", id))?.map(|value| read(&value, id)).transpose()
     }
 
     fn is_of_book(&self, book: &BookKey, id: Uuid) -> Result<bool, CatalogueError> {
-        Ok(self.row(&book_prefix(book.library.as_str(), book.id.as_str()), id)?.is_some())
+        let prefix = book_prefix(book.library.as_str(), book.id.as_str());
+        Ok(self.row(Table::Decisions, &key(&prefix, id))?.is_some())
     }
 
     fn kept_decision(&self, id: &str, by: Option<&Actor>) -> Result<(Uuid, Kept), CatalogueError> {

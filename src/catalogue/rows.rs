@@ -45,6 +45,12 @@ impl Catalogue {
         Ok(self.store.page(table, prefix, after, limit)?)
     }
 
+    /// Reads the row with a key.
+    pub(crate) fn row(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, CatalogueError> {
+        let row = self.page_of(table, key, None, 1)?.pop();
+        Ok(row.filter(|(found, _)| found == key).map(|(_, value)| value))
+    }
+
     /// Held from reading settings until a change that depends on them is written.
     pub(super) fn changing_settings(&self) -> MutexGuard<'_, ()> {
         self.changing_settings.lock().unwrap_or_else(PoisonError::into_inner)

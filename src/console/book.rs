@@ -9,12 +9,11 @@ use jiff::civil::Date;
 use maud::{Markup, html};
 use percent_encoding::percent_decode_str;
 use serde::Deserialize;
-use serde_json::{Value, json};
 
 use super::audit;
 use super::layout::{Here, Page, choice_of_rights, form_to, rights, see_other, size, table, terms, time};
 use super::visitor::{Failure, Visitor, path, problem, with};
-use crate::api::{Amendment, AuditPage, Record, Report};
+use crate::api::{AllowList, Amendment, AuditPage, Record, Report, ToAllow};
 use crate::error::ErrorCode;
 use crate::index::{Rights, Standing, Validity};
 use crate::language::Language;
@@ -159,26 +158,32 @@ struct Change {
 
 async fn change(visitor: Visitor, request: HttpRequest, sent: Form<Change>) -> Result<HttpResponse, Failure> {
     let [library, id] = book_of(&visitor, &request)?;
+    let book = path("/v1/libraries", [&library, "books", &id]);
     let amendment = match sent.what.as_str() {
         "disable" => Amendment { disabled: Some(true), ..Amendment::default() },
         "enable" => Amendment { disabled: Some(false), ..Amendment::default() },
         "note" => Amendment { note: Some(sent.note.clone()), ..Amendment::default() },
         "allow" => {
-            let what = json!({ "book": { "library": library, "id": id } });
-            let _: Value = visitor.send(Method::PUT, &path("/v1/allow", [&format!("{library}/{id}")]), &what).await?;
+            let what = ToAllow { book: Some(visitor.get::<Record>(&book).await?.key), ..ToAllow::default() };
+            let _: AllowList =
+                visitor.send(Method::PUT, &path("/v1/allow", [&format!("{library}/{id}")]), &what).await?;
             return Ok(see_other("/console/webhooks#allow"));
         }
-        _ => {
+        "rights" => {
             let day = |written: &str| match written {
                 "" => Ok(None),
                 written => written.parse::<Date>().map(Some).map_err(|error| bad(&visitor, error.to_string())),
             };
             let (from, until) = (day(&sent.from)?, day(&sent.until)?);
-            let validity = Some(Validity { from, until, otherwise: Rights::Unknown });
+            // The form does not ask for the rights on other days: they stay.
+            let record: Record = visitor.get(&book).await?;
+            let otherwise = record.standing.validity.map_or(Rights::Unknown, |days| days.otherwise);
+            let validity = Some(Validity { from, until, otherwise });
             Amendment { rights: sent.rights, validity, ..Amendment::default() }
         }
+        other => return Err(bad(&visitor, format!("{other:?} is no change of a book"))),
     };
-    let _: Record = visitor.send(Method::PATCH, &path("/v1/libraries", [&library, "books", &id]), &amendment).await?;
+    let _: Record = visitor.send(Method::PATCH, &book, &amendment).await?;
     Ok(see_other(&path("/console/books", [&library, &id])))
 }
 

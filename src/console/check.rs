@@ -42,10 +42,9 @@ fn forms(visitor: &Visitor) -> Markup {
     let max = visitor.inside().max_body();
     let too_large = language.c_too_large(&size(language, max as u64));
     let filing = action(visitor, &format!("{CHECKS}?record=true"));
-    let attributes = |name: &str| html! { button type="submit" class="main" { (name) } };
     let buttons = html! {
         div class="buttons" {
-            (attributes(&language.c_check_and_file()))
+            button type="submit" class="main" { (language.c_check_and_file()) }
             button type="submit" formaction=(action(visitor, CHECKS)) { (language.c_check_only()) }
             progress max="1" value="0" hidden aria-label=(language.c_progress()) {}
         }

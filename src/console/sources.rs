@@ -1,22 +1,20 @@
 //! Sources: where books are fetched from, how far that is, what failed and what helps.
 
-use std::str::FromStr as _;
-
 use actix_web::HttpResponse;
 use actix_web::http::{Method, StatusCode};
 use actix_web::web::{self, Form, Path, ServiceConfig};
 use jiff::Timestamp;
 use maud::{Markup, html};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::At;
 use super::layout::{Here, Page, button_to, choice_of_rights, form_to, rights, see_other, table, terms, time};
 use super::visitor::{Failure, Visitor, path, problem, with};
-use crate::api::{Source, SourceErrors, SourceRun, SourceRuns, SourceState, SourceTest, Sources};
+use crate::api::{Source, SourceDefinition, SourceErrors, SourceRun, SourceRuns, SourceState, SourceTest, Sources};
 use crate::error::ErrorCode;
 use crate::harvest::{Kind, Reason};
-use crate::index::Rights;
+use crate::index::{BadName, Library, Rights};
 use crate::language::Language;
 use crate::report::clean;
 
@@ -96,7 +94,7 @@ fn form(visitor: &Visitor) -> Markup {
 #[derive(Deserialize)]
 struct New {
     name: String,
-    kind: String,
+    kind: Kind,
     address: String,
     library: String,
     rights: Rights,
@@ -108,16 +106,14 @@ struct New {
 
 async fn add(visitor: Visitor, new: Form<New>) -> Result<HttpResponse, Failure> {
     let Form(New { name, kind, address, library, rights, contact, every }) = new;
-    let kind = Kind::from_str(&kind)
-        .map_err(|error| visitor.failed(problem(ErrorCode::BadQuery, StatusCode::BAD_REQUEST, error.to_string())))?;
+    let bad = |detail| visitor.failed(problem(ErrorCode::BadName, StatusCode::UNPROCESSABLE_ENTITY, detail));
+    let library: Library = library.trim().parse().map_err(|error: BadName| bad(error.to_string()))?;
     let given = |text: String| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
-    let mut definition =
-        json!({ "kind": kind, "address": address.trim(), "library": library.trim(), "rights": rights });
-    for (field, value) in [("contact", given(contact)), ("every", given(every))] {
-        if let Some(value) = value {
-            definition[field] = value.into();
-        }
-    }
+    let definition = SourceDefinition {
+        contact: given(contact),
+        every: given(every),
+        ..SourceDefinition::new(kind, address.trim(), library, rights)
+    };
     let _: Source = visitor.send(Method::PUT, &path("/v1/sources", [name.trim()]), &definition).await?;
     Ok(see_other(&path("/console/sources", [name.trim()])))
 }
@@ -285,7 +281,7 @@ fn state(language: Language, state: SourceState) -> String {
 async fn test(visitor: Visitor, name: Path<String>) -> Result<HttpResponse, Failure> {
     let language = visitor.language();
     let asked = path("/v1/sources", [&name]) + "/test";
-    let SourceTest { items, error } = visitor.send(Method::POST, &asked, &json!({})).await?;
+    let SourceTest { items, error } = visitor.send(Method::POST, &asked, &()).await?;
     let heads = [language.c_source_address(), language.c_book(), language.c_title()];
     let rows = html! {
         @for item in &items {
@@ -311,13 +307,17 @@ async fn change(visitor: Visitor, to: Path<(String, String)>) -> Result<HttpResp
     let (name, what) = to.into_inner();
     let asked = path("/v1/sources", [&name]);
     let pause = |paused: bool| json!({ "paused": paused });
-    let _: Value = match what.as_str() {
-        "run" => visitor.send(Method::POST, &(asked + "/run"), &json!({})).await?,
+    let _: Source = match what.as_str() {
+        "run" => visitor.send(Method::POST, &(asked + "/run"), &()).await?,
         "pause" => visitor.send(Method::PATCH, &asked, &pause(true)).await?,
         "resume" => visitor.send(Method::PATCH, &asked, &pause(false)).await?,
-        _ => {
+        "remove" => {
             visitor.delete(&asked).await?;
             return Ok(see_other("/console/sources"));
+        }
+        _ => {
+            let detail = visitor.language().c_no_page();
+            return Err(visitor.failed(problem(ErrorCode::NotFound, StatusCode::NOT_FOUND, detail)));
         }
     };
     Ok(see_other(&path("/console/sources", [&name])))

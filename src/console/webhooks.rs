@@ -45,7 +45,7 @@ async fn show(visitor: &Visitor, made: &Markup) -> Result<HttpResponse, Failure>
                     Some(failing) => { (language.c_failing(failing.attempts.into())) " " span lang="en" { (clean(&failing.error)) } }
                     None => (language.c_working()),
                 } }
-                td { (button_to(visitor, &with("/console/webhooks/remove", [("library", one.library.as_str())]),
+                td { (button_to(visitor, &with("/console/webhooks/remove", [("name", one.library.as_str())]),
                     &language.c_remove(), Some(&language.c_sure_remove(&clean(one.library.as_str()))))) }
             }
         }
@@ -88,7 +88,7 @@ async fn allowed(visitor: &Visitor) -> Result<Markup, Failure> {
                 }
                 td { @if let Some(note) = &list.note { (clean(note)) } }
                 td { (time(list.since)) }
-                td { (button_to(visitor, &with("/console/allow/remove", [("library", list.name.as_str())]),
+                td { (button_to(visitor, &with("/console/allow/remove", [("name", list.name.as_str())]),
                     &language.c_remove(), Some(&language.c_sure_remove(&clean(list.name.as_str()))))) }
             }
         }
@@ -117,15 +117,15 @@ async fn set(visitor: Visitor, new: Form<New>) -> Result<HttpResponse, Failure> 
 
 #[derive(Deserialize)]
 struct Of {
-    library: String,
+    name: String,
 }
 
 async fn remove(visitor: Visitor, of: Query<Of>) -> Result<HttpResponse, Failure> {
-    visitor.delete(&path("/v1/libraries", [&of.library, "webhook"])).await?;
+    visitor.delete(&path("/v1/libraries", [&of.name, "webhook"])).await?;
     Ok(see_other("/console/webhooks"))
 }
 
 async fn disallow(visitor: Visitor, of: Query<Of>) -> Result<HttpResponse, Failure> {
-    visitor.delete(&path("/v1/allow", [&of.library])).await?;
+    visitor.delete(&path("/v1/allow", [&of.name])).await?;
     Ok(see_other("/console/webhooks#allow"))
 }

@@ -5,13 +5,14 @@ use std::io::Read as _;
 
 use url::Url;
 
+use super::source::is_of_web;
 use super::web::{Fetched, Found, Validators, Web};
 use super::{Entry, Kind, Reason, Source};
 
 /// Fetches an entry from wherever its source is.
 pub(super) fn fetch(web: &Web, source: &Source, entry: &Entry, validators: &Validators, most: u64) -> Fetched {
     let address = &entry.address;
-    let is_web = Url::parse(address).is_ok_and(|url| url.has_host() && matches!(url.scheme(), "http" | "https"));
+    let is_web = Url::parse(address).is_ok_and(|url| is_of_web(&url));
     // Only the list itself can be a file: a list or a page from elsewhere must not reach files of this machine.
     let is_list = source.kind == Kind::List && entry.page;
     if is_web && !source.kind.is_local() {

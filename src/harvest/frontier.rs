@@ -198,8 +198,8 @@ impl<'c> Frontier<'c> {
     }
 
     fn get<V: DeserializeOwned>(&self, key: &[u8]) -> Result<Option<V>, HarvestError> {
-        let mut rows = self.catalogue.page_of(Table::Harvests, key, None, 1)?;
-        Ok(rows.pop().filter(|(found, _)| found == key).map(|(_, value)| self.read(&value)).transpose()?)
+        let value = self.catalogue.row(Table::Harvests, key)?;
+        Ok(value.map(|value| self.read(&value)).transpose()?)
     }
 
     pub(super) fn state(&self) -> Result<State, HarvestError> {
@@ -244,7 +244,6 @@ impl<'c> Frontier<'c> {
             .collect())
     }
 
-    /// The rows of the state, and of the run that it is in.
     /// The address of the book of a site that has the text with this digest.
     pub(super) fn with_text(&self, digest: &str) -> Result<Option<String>, HarvestError> {
         self.get(&self.key(b't', digest.as_bytes()))
@@ -254,6 +253,7 @@ impl<'c> Frontier<'c> {
         put(Table::Harvests, self.key(b't', digest.as_bytes()), &address)
     }
 
+    /// The rows of the state, and of the run that it is in.
     pub(super) fn put_state(&self, state: &State) -> Vec<RowChange> {
         let run = state.last.iter().map(|run| put(Table::Harvests, self.run_key(run.number), run));
         run.chain([put(Table::Harvests, self.key(b's', b""), state)]).collect()

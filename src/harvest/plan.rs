@@ -102,8 +102,7 @@ pub(super) fn end_all(by: &Editor<'_>) -> Result<(), HarvestError> {
     let mut ended = Vec::new();
     each(by, b'b', |name, beat: Beat| {
         if beat.runs {
-            let key = [b"\0b", name.as_bytes()].concat();
-            ended.push(put(Table::Harvests, key, &Beat { runs: false, ..beat }));
+            ended.push(put(Table::Harvests, key(b'b', &name), &Beat { runs: false, ..beat }));
         }
     })?;
     Ok(by.apply_rows(&ended)?)
@@ -111,11 +110,11 @@ pub(super) fn end_all(by: &Editor<'_>) -> Result<(), HarvestError> {
 
 /// The plan of a source.
 pub(super) fn plan(catalogue: &Catalogue, name: &BookId) -> Result<Plan, HarvestError> {
-    Ok(Plan { wanted: get(catalogue, &key(b'w', name))?, beat: get(catalogue, &key(b'b', name))? })
+    Ok(Plan { wanted: get(catalogue, &key(b'w', name.as_str()))?, beat: get(catalogue, &key(b'b', name.as_str()))? })
 }
 
-fn key(kind: u8, name: &BookId) -> Vec<u8> {
-    [b"\0", &[kind], name.as_str().as_bytes()].concat()
+fn key(kind: u8, name: &str) -> Vec<u8> {
+    [b"\0", &[kind], name.as_bytes()].concat()
 }
 
 fn each<V: DeserializeOwned>(
@@ -139,23 +138,23 @@ fn each<V: DeserializeOwned>(
 }
 
 fn get<V: DeserializeOwned>(catalogue: &Catalogue, key: &[u8]) -> Result<Option<V>, HarvestError> {
-    let found = catalogue.page_of(Table::Harvests, key, None, 1)?.pop().filter(|(found, _)| found == key);
-    Ok(found.and_then(|(_, value)| serde_json::from_slice(&value).ok()))
+    let value = catalogue.row(Table::Harvests, key)?;
+    Ok(value.and_then(|value| serde_json::from_slice(&value).ok()))
 }
 
 pub(super) fn put_wanted(name: &BookId, wanted: &Wanted) -> RowChange {
-    put(Table::Harvests, key(b'w', name), wanted)
+    put(Table::Harvests, key(b'w', name.as_str()), wanted)
 }
 
 pub(super) fn drop_wanted(name: &BookId) -> RowChange {
-    RowChange::delete(Table::Harvests, key(b'w', name))
+    RowChange::delete(Table::Harvests, key(b'w', name.as_str()))
 }
 
 pub(super) fn put_beat(name: &BookId, begun: Timestamp, runs: bool) -> RowChange {
-    put(Table::Harvests, key(b'b', name), &Beat { begun, seen: Timestamp::now(), runs })
+    put(Table::Harvests, key(b'b', name.as_str()), &Beat { begun, seen: Timestamp::now(), runs })
 }
 
 /// All rows of a source's plan, to delete them.
 pub(super) fn drop_plan(name: &BookId) -> [RowChange; 2] {
-    [b'w', b'b'].map(|kind| RowChange::delete(Table::Harvests, key(kind, name)))
+    [b'w', b'b'].map(|kind| RowChange::delete(Table::Harvests, key(kind, name.as_str())))
 }

@@ -72,8 +72,6 @@ pub struct Harvest<'c> {
     /// Requests that failed in a row.
     pub(super) failures: u32,
     pub(super) random: Random,
-    /// Whether the last page says that it is a copy of another.
-    is_copy: bool,
     pub(super) watch: &'c mut dyn FnMut(&Watched<'_>),
     work: Arc<Leased<'c>>,
     /// What the metrics know of the run.
@@ -116,7 +114,6 @@ impl<'c> Harvest<'c> {
             is_at_front: false,
             failures: 0,
             random,
-            is_copy: false,
             watch,
             work,
         })
@@ -302,10 +299,11 @@ impl<'c> Harvest<'c> {
         }
         match fetched {
             Fetched::Found(found) => {
+                let mut is_copy = false;
                 if queued.entry.page {
                     match self.list(&queued, &found)? {
-                        Ok(true) => {}
-                        Ok(false) => return Ok(Done::Stopped),
+                        Ok(Listed::All { copy }) => is_copy = copy,
+                        Ok(Listed::Stopped) => return Ok(Done::Stopped),
                         Err(why) => {
                             self.state.incomplete = true;
                             self.refuse(known, Reason::BadList, format!("a page that cannot be read: {why}"), rows);
@@ -317,7 +315,7 @@ impl<'c> Harvest<'c> {
                     self.refuse_entry(&queued, known, Reason::Missing, "it leads elsewhere".to_owned(), rows);
                     return Ok(Done::Other);
                 }
-                if queued.entry.book && !self.is_copy {
+                if queued.entry.book && !is_copy {
                     self.guess(&queued)?;
                     self.tally().fetched += 1;
                     let digest = digest(&queued.entry, &found.bytes);
@@ -353,8 +351,8 @@ impl<'c> Harvest<'c> {
         Ok(Done::Other)
     }
 
-    /// Queues what a page lists. Returns whether it came to the end; the inner error is what is wrong with the page.
-    fn list(&mut self, queued: &Queued, found: &Found) -> Result<Result<bool, String>, HarvestError> {
+    /// Queues what a page lists. The inner error is what is wrong with the page.
+    fn list(&mut self, queued: &Queued, found: &Found) -> Result<Result<Listed, String>, HarvestError> {
         let source = self.source.clone();
         let since = self.state.since.clone();
         let page = Page { source: &source, address: &found.address, bytes: &found.bytes, since: since.as_deref() };
@@ -364,8 +362,7 @@ impl<'c> Harvest<'c> {
             Err(why) => return Ok(Err(why)),
         };
         self.state.now = self.state.now.take().or(answered);
-        let (mut seen, mut rows) = (HashSet::new(), Vec::new());
-        self.is_copy = false;
+        let (mut seen, mut rows, mut copy) = (HashSet::new(), Vec::new(), false);
         for entry in entries {
             match entry {
                 Ok(entry) if is_again(&entry) && self.state.restarts == RESTARTS => {
@@ -373,7 +370,7 @@ impl<'c> Harvest<'c> {
                 }
                 Ok(mut entry) => {
                     self.state.restarts += u32::from(is_again(&entry));
-                    self.is_copy |= entry.mark.take_if(|mark| *mark == Mark::Original).is_some();
+                    copy |= entry.mark.take_if(|mark| *mark == Mark::Original).is_some();
                     // A list that is begun again is read to the end again.
                     if entry.page && is_again(&queued.entry) {
                         entry.mark = Some(Mark::Again);
@@ -390,12 +387,12 @@ impl<'c> Harvest<'c> {
                 seen.clear();
                 if self.work.stop.is_stopped() {
                     // When it is read again, it goes on with what this run has not seen.
-                    return Ok(Ok(false));
+                    return Ok(Ok(Listed::Stopped));
                 }
             }
         }
         self.write(rows)?;
-        Ok(Ok(true))
+        Ok(Ok(Listed::All { copy }))
     }
 
     /// Queues an entry, unless this run has seen it or it is known to be as it was.
@@ -469,6 +466,14 @@ fn keep(work: &Leased<'_>, editor: &Editor<'_>, name: &BookId, source: &Source, 
             Err(error) => tracing::warn!("whether the source {name} was changed is not known: {error}"),
         }
     });
+}
+
+/// How far a page was read.
+enum Listed {
+    /// To its end; and whether it says that it is a copy of another.
+    All { copy: bool },
+    /// Not to its end, because the run is to stop.
+    Stopped,
 }
 
 /// What became of an entry.

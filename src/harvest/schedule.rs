@@ -14,7 +14,7 @@ use super::{Harvest, HarvestError, Source, Watched};
 use crate::api::SourceState;
 use crate::catalogue::{Catalogue, Stop};
 use crate::extract::Limits;
-use crate::index::{Actor, BookId};
+use crate::index::{Actor, BookId, Library};
 use crate::metrics::{METRICS, SourcesNow};
 
 /// How often to look which sources are due.
@@ -28,6 +28,7 @@ const TURN: Duration = Duration::from_secs(300);
 
 /// A run in this process.
 struct Running {
+    library: Library,
     host: Option<String>,
     since: Instant,
     thread: JoinHandle<()>,
@@ -91,19 +92,25 @@ impl Schedule {
                 due.push((at, name, source, plan));
             }
         }
-        due.sort_by_key(|(at, ..)| *at);
-        for (_, name, source, plan) in due {
+        while let Some(next) = foremost(due.iter().map(|(at, _, source, _)| (*at, &source.library)), &self.libraries())
+        {
+            let (_, name, source, plan) = due.swap_remove(next);
             let host = source.host();
-            let is_asked = host.is_some() && self.running.values().any(|running| running.host == host);
-            if is_asked {
-                continue;
+            let is_of_host = |running: &Running| host.is_some() && running.host == host;
+            if self.running.values().any(is_of_host) {
+                self.make_room(is_of_host)?;
+            } else if self.running.len() >= self.most {
+                return self.make_room(|_| true);
+            } else {
+                self.begin(name, &source, plan)?;
             }
-            if self.running.len() >= self.most {
-                return self.make_room();
-            }
-            self.begin(name, &source, plan)?;
         }
         Ok(())
+    }
+
+    /// The libraries of the runs.
+    fn libraries(&self) -> Vec<&Library> {
+        self.running.values().map(|running| &running.library).collect()
     }
 
     /// Updates the metrics.
@@ -119,10 +126,13 @@ impl Schedule {
         Ok(())
     }
 
-    /// Ends the run that has had its turn the longest. It is due again, after those that wait now.
-    fn make_room(&self) -> Result<(), HarvestError> {
-        let oldest = self.running.iter().min_by_key(|(_, running)| running.since);
-        if let Some((name, _)) = oldest.filter(|(_, running)| running.since.elapsed() > TURN) {
+    /// Ends one of these runs, if it has had its turn: of the library with the most runs, the oldest. It is due again, after
+    /// those that wait now.
+    fn make_room(&self, whose: impl Fn(&Running) -> bool) -> Result<(), HarvestError> {
+        let libraries = self.libraries();
+        let done = self.running.iter().filter(|(_, running)| whose(running) && running.since.elapsed() > TURN);
+        let longest = done.max_by_key(|(_, running)| (runs_of(&running.library, &libraries), running.since.elapsed()));
+        if let Some((name, _)) = longest {
             self.catalogue.by(Actor::Local).apply_rows(&[put_wanted(name, &Wanted::now())])?;
             self.catalogue.end_leased(&lease_of(name));
         }
@@ -141,7 +151,8 @@ impl Schedule {
         });
         match thread {
             Ok(thread) => {
-                let running = Running { host: source.host(), since: Instant::now(), thread };
+                let library = source.library.clone();
+                let running = Running { library, host: source.host(), since: Instant::now(), thread };
                 self.running.insert(name, running);
             }
             Err(error) => tracing::error!("no thread for the source {name}: {error}"),
@@ -157,6 +168,18 @@ impl Schedule {
         }
         self.catalogue.stop_leased(Stop::drop_it);
     }
+}
+
+/// How many of the runs are of a library.
+fn runs_of(library: &Library, running: &[&Library]) -> usize {
+    running.iter().filter(|of| **of == library).count()
+}
+
+/// Which of those that wait comes first: of a library with the fewest runs, the one that has waited the longest. So no library
+/// keeps others from being fetched, however many sources it has.
+fn foremost<'l>(waiting: impl Iterator<Item = (Timestamp, &'l Library)>, running: &[&Library]) -> Option<usize> {
+    let ranked = waiting.enumerate().map(|(place, (since, library))| (runs_of(library, running), since, place));
+    ranked.min().map(|(.., place)| place)
 }
 
 fn run(catalogue: &Catalogue, name: &BookId, limits: Limits, wanted: Wanted) {
@@ -182,5 +205,22 @@ fn run(catalogue: &Catalogue, name: &BookId, limits: Limits, wanted: Wanted) {
                 tracing::error!("the source {name}: {error}");
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn libraries_take_turns() {
+        let [busy, quiet] = ["busy", "quiet"].map(|name| name.parse::<Library>().expect("a name"));
+        let at = |second| Timestamp::from_second(second).expect("a time");
+        let waiting = [(at(1), &busy), (at(9), &quiet), (at(2), &busy), (at(5), &quiet)];
+        let first = |running: &[&Library]| foremost(waiting.into_iter(), running);
+        assert_eq!(first(&[]), Some(0), "the one that has waited the longest");
+        assert_eq!(first(&[&busy]), Some(3), "the other library, and of it the one that has waited the longest");
+        assert_eq!(first(&[&busy, &quiet, &quiet]), Some(0));
+        assert_eq!(foremost([].into_iter(), &[&busy]), None);
     }
 }

@@ -171,7 +171,7 @@ impl Source {
         }
         if self.kind != Kind::Folder && self.contact.is_none() && !self.allow_private {
             return input(
-                "a source on the web needs a contact (--contact MAIL), so that the owner of the site can write to you"
+                "a source on the web needs a contact (an e-mail address), so that the owner of the site can write to you"
                     .to_owned(),
             );
         }
@@ -190,12 +190,12 @@ impl Source {
 
     /// Whether its address is one of the web.
     fn is_web(&self) -> bool {
-        matches!(Url::parse(&self.address), Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host())
+        Url::parse(&self.address).is_ok_and(|url| is_of_web(&url))
     }
 
     /// The origin of its address, if it is one of the web.
     pub(super) fn host(&self) -> Option<String> {
-        let url = Url::parse(&self.address).ok().filter(|_| self.is_web())?;
+        let url = Url::parse(&self.address).ok().filter(is_of_web)?;
         Some(url.origin().ascii_serialization())
     }
 
@@ -235,6 +235,11 @@ impl Source {
     pub(super) fn takes(&self, address: &str) -> bool {
         self.contains.is_empty() || self.contains.iter().any(|part| address.contains(part.as_str()))
     }
+}
+
+/// Whether a URL is one of the web.
+pub(super) fn is_of_web(url: &Url) -> bool {
+    matches!(url.scheme(), "http" | "https") && url.has_host()
 }
 
 impl TryFrom<SourceDefinition> for Source {

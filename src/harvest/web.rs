@@ -21,7 +21,7 @@ use url::{Origin, Url};
 
 use super::hosts::{Rules, Turn};
 use super::robots::Robots;
-use super::source::Credentials;
+use super::source::{Credentials, is_of_web};
 use super::{HarvestError, Reason, Source};
 use crate::addresses::Addresses;
 use crate::catalogue::Stop;
@@ -155,10 +155,9 @@ impl Web {
 
     /// Waits for the turn to ask the host, if its `robots.txt` allows it.
     fn may_fetch(&self, url: &Url) -> Result<Turn, Fetched> {
-        let web = matches!(url.scheme(), "http" | "https");
-        let (true, Some(_)) = (web, url.host_str()) else {
+        if !is_of_web(url) {
             return Err(Fetched::Refused(Reason::Address, format!("{url} is not an address of the web")));
-        };
+        }
         let origin = url.origin().ascii_serialization();
         loop {
             let Some(mut turn) = Turn::take(&origin, &self.stop, self.until) else {

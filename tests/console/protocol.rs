@@ -1,6 +1,6 @@
 //! What browsers and other clients are told, and what they may send.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::common::{Folder, Server, key};
 use crate::web::Web;
@@ -243,4 +243,39 @@ fn the_limits_of_a_key_hold_in_the_console() {
         statuses.push(web.upload("/console/check", "/console/check", "a.txt", "A short text.").status);
     }
     assert_eq!(statuses, [200, 200, 200, 429, 429]);
+}
+
+/// A form changes what it names and nothing else; one that names nothing known changes nothing.
+#[test]
+fn a_form_changes_only_what_it_names() {
+    let folder = Folder::new();
+    let data = folder.data();
+    let secret = key(&data, "--role admin boss");
+    let server = Server::start(&data);
+    let host = server.url.trim_start_matches("http://");
+    let headers = format!("Host: {host}\r\nAuthorization: Bearer {secret}\r\nContent-Type: application/json\r\n");
+    let api = |method: &str, path: &str, body: &str| Web::of(&server).bare(method, path, &headers, body.as_bytes());
+    let record = |path: &str| serde_json::from_str::<Value>(&api("GET", path, "").expect(200).body).expect("JSON");
+    let web = Web::signed_in(&server, &secret);
+    web.send("/", "/console/demo", "").expect(303);
+    let (page, book) = ("/console/books/demo/lighthouse", "/v1/libraries/demo/books/lighthouse");
+    let days = json!({ "validity": { "until": "2030-01-31", "otherwise": "free" } });
+    api("PATCH", book, &days.to_string()).expect(200);
+    web.send(page, page, "what=rights&rights=protected&from=&until=2031-12-31").expect(303);
+    let before = record(book);
+    assert_eq!(before["rights"], "protected");
+    assert_eq!(before["standing"]["validity"], json!({ "until": "2031-12-31", "otherwise": "free" }));
+    for body in ["what=", "what=vanish", "what=right&rights=free&from=&until="] {
+        web.send(page, page, body).expect(400);
+    }
+    assert_eq!(record(book), before);
+
+    let list = "name=shelf&kind=list&address=/none.csv&library=demo&rights=free&contact=me@example.org&every=";
+    web.send("/console/sources", "/console/sources", list).expect(303);
+    for what in ["nothing", "removed", "Remove"] {
+        web.send("/console/sources/shelf", &format!("/console/sources/shelf/{what}"), "").expect(404);
+    }
+    api("GET", "/v1/sources/shelf", "").expect(200);
+    web.send("/console/sources/shelf", "/console/sources/shelf/remove", "").expect(303);
+    api("GET", "/v1/sources/shelf", "").expect(404);
 }
