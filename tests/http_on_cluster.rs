@@ -1,8 +1,7 @@
 //! The tests of the HTTP API (`tests/http/`) on catalogues in a cluster.
 //!
-//! Not the tests of a store that fails or is slow, which is made of one in a folder. Where there is no `redis-server`, this
-//! says so and runs on folders.
-#![allow(dead_code, reason = "some helpers are for those tests")]
+//! All of them: only `an_address_in_use_is_named_with_the_way_out` has a folder here too, since no store matters to it. Where there
+//! is no `redis-server`, this says so and runs on folders.
 
 mod common;
 
@@ -22,7 +21,11 @@ mod forbidden;
 mod gate;
 #[path = "http/pages.rs"]
 mod pages;
+#[path = "http/refusals.rs"]
+mod refusals;
 #[path = "http/running.rs"]
 mod running;
+#[path = "http/serving.rs"]
+mod serving;
 #[path = "http/streams.rs"]
 mod streams;

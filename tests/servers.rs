@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -159,6 +160,46 @@ fn limits_are_those_of_all_servers_together() {
         });
         let allowed = statuses.iter().filter(|status| **status != 429).count();
         assert!((27..=33).contains(&(allowed + 1)), "{limits}: {statuses:?}");
+    }
+}
+
+/// The first checks that are filed name the catalogue, in whichever server.
+#[test]
+fn a_catalogue_has_one_id() {
+    let Some(servers) = servers("") else { return };
+    let ids: BTreeSet<String> = scope(|scope| {
+        let file = |client: usize| {
+            let server = &servers[client % 2];
+            let (status, report) = send(server, "", "POST", "/v1/checks", &json!({ "text": "a", "record": true }));
+            assert_eq!(status, 200, "{report}");
+            let path = format!("/v1/decisions/{}", report["filed"].as_str().unwrap());
+            let (_, entry) = send(server, "", "GET", &path, &Value::Null);
+            entry["filed"]["catalogue"].as_str().unwrap().to_owned()
+        };
+        let all: Vec<_> = (0..8).map(|client| scope.spawn(move || file(client))).collect();
+        all.into_iter().map(|id| id.join().unwrap()).collect()
+    });
+    assert_eq!(ids.len(), 1, "{ids:?}");
+}
+
+/// Clients without a key share what their address may do, and so do attempts to sign in.
+#[test]
+fn limits_by_address_are_those_of_all_servers_together() {
+    let Some(servers) = servers("--keyless-rate 10/h") else { return };
+    let (_, admin) = send(&servers[0], "", "POST", "/v1/keys", &json!({ "name": "admin", "role": "admin" }));
+    assert!(admin["secret"].is_string(), "{admin}");
+    let form = |server: &Server, path: &str, name: &str| {
+        let url = format!("{}{path}", server.url);
+        let post = agent().post(&url).header("Origin", &server.url).header("Sec-Fetch-Site", "same-origin");
+        post.send_form([(name, "1")]).unwrap().status().as_u16()
+    };
+    until("keys are needed everywhere", || send(&servers[1], "", "GET", "/v1/stats", &Value::Null).0 == 401);
+    for (path, name, refused, limit) in
+        [("/copyright_check_by_gems/", "gems", 429, 10), ("/console/sign-in", "key", 429, 20)]
+    {
+        let statuses: Vec<u16> = (0..2 * limit).map(|i| form(&servers[i % 2], path, name)).collect();
+        let allowed = statuses.iter().filter(|status| **status != refused).count();
+        assert!((limit..=limit + 1).contains(&allowed), "{path}: {statuses:?}");
     }
 }
 

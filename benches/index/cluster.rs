@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use lapidary::index::{RocksStore, StoreError};
 use lapidary_gems::{Gem, WrittenGem};
@@ -92,7 +92,16 @@ impl Cluster {
                 }
             }
         }
-        Ok(before.saturating_sub(self.info("used_memory")?))
+        // The table of keys shrinks little by little.
+        let mut after = self.info("used_memory")?;
+        loop {
+            thread::sleep(Duration::from_secs(1));
+            let now = self.info("used_memory")?;
+            if now >= after {
+                return Ok(before.saturating_sub(now));
+            }
+            after = now;
+        }
     }
 }
 

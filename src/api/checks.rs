@@ -7,7 +7,7 @@ use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
 use super::Problem;
-use crate::index::{Coverage, Record, Rights, Validity};
+use crate::index::{Coverage, Record, Rights, Unread, Validity};
 use crate::matching::{Exact, Identity, Passage, Reason, Relation, Score, Span, exact};
 use crate::position::{Located, Locator};
 
@@ -51,6 +51,10 @@ pub struct Check {
     /// (`coverage`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allow_incomplete: Option<bool>,
+    /// Whether to answer even if a part of the index cannot be read; the report then says how much was read (`partial`).
+    /// Otherwise, the answer is 503. Not with `record`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partial: Option<bool>,
     /// Whether to file the report, so that decisions about it can be recorded. Only in a single check.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub record: bool,
@@ -89,6 +93,9 @@ pub struct CheckParameters {
     /// With a raw body or a form: whether to allow a recipe for which some books do not have gems yet; the report then says how
     /// many have (`coverage`)
     pub allow_incomplete: Option<bool>,
+    /// With a raw body or a form: whether to answer even if a part of the index cannot be read; the report then says how much
+    /// was read (`partial`)
+    pub partial: Option<bool>,
     /// With a raw body or a form: whether to remove print artifacts, such as running heads; the default depends on the recipe
     pub clean: Option<bool>,
     /// With a raw body: whether to file the report, so that decisions about it can be recorded
@@ -126,6 +133,10 @@ pub struct Report {
     /// How many books have gems of the recipes used, if some may have none. The check could not find the others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coverage: Option<Coverage>,
+    /// How much could be read, if the check was allowed to be `partial` and not everything could. Matches may be missing, and
+    /// the verdict may be too mild.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partial: Option<Partial>,
     /// Number of distinct gems in the query. For a text, this is the number that a book with the same text would have.
     /// `hardened` looks up more gems than these, so that changed copies are found.
     pub gems: u32,
@@ -163,6 +174,29 @@ pub struct Report {
     /// A caveat about the verdict, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+}
+
+/// How much of the index a check could read.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Partial {
+    /// The share of the look-ups and books that could be read, from 0 to 1.
+    pub read: f64,
+    /// Number of gems that could not be looked up, in all recipes used.
+    pub unread_gems: usize,
+    /// Number of digests of the text that could not be looked up. Identical texts may be missing.
+    pub unread_digests: usize,
+    /// Number of books that may match, but could not be read.
+    pub unread_books: usize,
+}
+
+impl Partial {
+    /// Says what could not be read.
+    #[must_use]
+    pub fn new(Unread { asked, gems, digests, books }: Unread) -> Self {
+        let unread = gems + digests + books;
+        let read = asked.saturating_sub(unread) as f64 / asked.max(1) as f64;
+        Self { read, unread_gems: gems, unread_digests: digests, unread_books: books }
+    }
 }
 
 /// How many spans of a report get positions for readers.

@@ -24,7 +24,9 @@ pub use books::{
     Added, Amendment, FeedAnswer, FeedOutcome, FoundBooks, Libraries, NewBook, Outcome, Page, RecipeStats, Record,
     Stats, Unless,
 };
-pub use checks::{BookRef, Check, CheckAnswer, CheckParameters, Disguise, DisguisedWord, GemsForm, Match, Report};
+pub use checks::{
+    BookRef, Check, CheckAnswer, CheckParameters, Disguise, DisguisedWord, GemsForm, Match, Partial, Report,
+};
 pub use decisions::{Decision, DecisionPage, Filed, NewDecision, Ruling};
 pub use doctor::{Concern, Finding, Findings};
 pub use export::{ExportBook, ExportDecision, ExportEnd, ExportGem, ExportHeader, ExportLine};

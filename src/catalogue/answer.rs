@@ -77,6 +77,8 @@ pub struct CheckOptions {
     pub day: Option<Date>,
     /// Whether to accept recipes that some books have no gems of yet.
     pub allow_incomplete: bool,
+    /// Whether to answer even if a part of the index cannot be read. The report then says how much was.
+    pub partial: bool,
     /// File the report under this, if the check is made by an [`Editor`](super::Editor).
     pub record: Option<Case>,
     /// The language of the report's note.
@@ -92,6 +94,7 @@ impl Default for CheckOptions {
             detail: true,
             day: None,
             allow_incomplete: false,
+            partial: false,
             record: None,
             language: Language::default(),
         }

@@ -45,7 +45,8 @@ impl Catalogue {
     /// the errors of invalid gems.
     pub fn check(&self, query: &Query, options: &CheckOptions) -> Result<Report, CatalogueError> {
         // Read everything from one snapshot, so that a change of the default recipe is never seen halfway.
-        self.check_in(&*self.store.snapshot(), query, options)
+        let snapshot = if options.partial { self.store.partial_snapshot() } else { self.store.snapshot() };
+        self.check_in(&*snapshot, query, options)
     }
 
     pub(super) fn check_in(
@@ -56,7 +57,7 @@ impl Catalogue {
     ) -> Result<Report, CatalogueError> {
         let begun = Instant::now();
         if let Some(library) = &options.library
-            && snapshot.walk(library, None, 1)?.is_empty()
+            && snapshot.library(library)?.is_none()
         {
             return Err(CatalogueError::NoSuchLibrary(library.to_string()));
         }

@@ -8,7 +8,7 @@ use super::CatalogueError;
 use super::allow::Allowances;
 use super::answer::CheckOptions;
 use super::shown::Shown;
-use crate::api::{BookRef, Match, Report};
+use crate::api::{BookRef, Match, Partial, Report};
 use crate::index::{BookKey, BookNo, Coverage, Library, Limits, Outline, Rights, Sizes, Snapshot, StoreError, Tally};
 use crate::language::Language;
 use crate::matching::{
@@ -268,15 +268,19 @@ impl Answering<'_> {
             .enumerate()
             .filter_map(|(at, answered)| answered.note(options.language, common_of(at)));
         let coverage = self.coverage();
-        let notes: Vec<String> = notes.chain(self.missed(options.language, coverage)).chain(left_out).collect();
+        let notes = notes.chain(self.missed(options.language, coverage)).chain(left_out);
+        // The last read of the index was before this.
+        let partial = self.checking.snapshot.unread().map(Partial::new);
+        let notes: Vec<String> = notes.chain(partial.map(|partial| unread(options.language, partial))).collect();
         let counted = main.question.probes.iter().filter(|probe| !commons[at].contains(&probe.placed.gem)).count();
         Ok(Report {
             verdict,
-            reason: self.reason(total, common_of),
+            reason: self.reason(total, partial.is_some(), common_of),
             covered: covering.share(),
             recipe: main.asked.recipe.name().clone(),
             recipes: self.names(0..self.in_recipes.len()),
             coverage,
+            partial,
             gems: kept(main.asked.gems),
             common_gems: common_of(at),
             allowed_gems: main.count(|probe| self.checking.is_allowed(main.asked, probe)),
@@ -333,11 +337,13 @@ impl Answering<'_> {
         (answered, &answered.looked_up[found.library])
     }
 
-    fn reason(&self, total: usize, common: impl Fn(usize) -> u32) -> Reason {
+    fn reason(&self, total: usize, is_partial: bool, common: impl Fn(usize) -> u32) -> Reason {
         let all =
             |is: &dyn Fn(usize, &Answered<'_>) -> bool| self.in_recipes.iter().enumerate().all(|(at, of)| is(at, of));
         if total > 0 {
             Reason::Match
+        } else if is_partial {
+            Reason::Partial
         } else if all(&|_, of| of.sizes.classes.iter().all(|class| class.books == 0)) {
             Reason::NothingToCompare
         } else if all(&|_, of| of.is_short()) {
@@ -448,6 +454,11 @@ impl Covering {
     fn share(self) -> f64 {
         if self.whole { 1.0 } else { self.covered.share(self.length) }
     }
+}
+
+/// Warns of what could not be read.
+fn unread(language: Language, Partial { unread_gems, unread_digests, unread_books, .. }: Partial) -> String {
+    language.note_partial((unread_gems + unread_digests) as u64, unread_books as u64)
 }
 
 /// The recipe that a match is shown with: the first that found it.

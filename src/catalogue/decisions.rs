@@ -22,11 +22,12 @@ use uuid::Uuid;
 use super::answer::{CheckOptions, Query};
 use super::digest::{digest_of, digest_of_gems};
 use super::rows::put;
+use super::sharing::SETTINGS;
 use super::{Catalogue, CatalogueError, Editor};
 use crate::api::{Decision, DecisionPage, Filed, NewDecision, Report, Ruling};
 use crate::description::TooLong;
 use crate::id::{first_id, new_id};
-use crate::index::{Action, Actor, BookKey, NOTE_BYTES, Rights, RowChange, Snapshot, Table};
+use crate::index::{Action, Actor, BookKey, NOTE_BYTES, Rights, RowChange, Snapshot, StoreError, Table};
 
 /// Maximum length of the name and of the reference of a case, in bytes.
 const REFERENCE_BYTES: usize = 1_000;
@@ -100,8 +101,8 @@ impl Editor<'_> {
         let at = Timestamp::now();
         let id = new_id(at);
         report.filed = Some(id.to_string());
+        let catalogue = self.catalogue_id(&self.actor)?;
         let _changing = self.changing_settings();
-        let (catalogue, new) = self.catalogue_id()?;
         let filed = Filed {
             report: report.clone(),
             catalogue: catalogue.to_string(),
@@ -123,7 +124,7 @@ impl Editor<'_> {
             case: reference,
             reason: None,
         };
-        let changes = new.into_iter().chain([put(Table::Decisions, key(b"f", id), &filed)]).collect();
+        let changes = vec![put(Table::Decisions, key(b"f", id), &filed)];
         self.file(id, &kept, &books_of(&filed), changes)?;
         Ok(report)
     }
@@ -282,15 +283,32 @@ impl Catalogue {
         Ok(digest_of(&serde_json::to_vec(&state).unwrap_or_default()))
     }
 
-    /// The id of the catalogue, and the change that stores a new one.
-    fn catalogue_id(&self) -> Result<(Uuid, Option<RowChange>), CatalogueError> {
+    /// The id of the catalogue, which it gets if it has none.
+    fn catalogue_id(&self, by: &Actor) -> Result<Uuid, CatalogueError> {
+        if let Some(id) = self.known_id()? {
+            return Ok(id);
+        }
+        let turn = self.turn(&self.changing_settings, SETTINGS)?;
+        // Another server may have been first.
+        if let Some(id) = self.known_id()? {
+            return Ok(id);
+        }
+        let id = new_id(Timestamp::now());
+        let change = [RowChange::put(Table::Decisions, "i", id.as_bytes().as_slice())];
+        match (self.store.sharing(), turn.number()) {
+            (Some(sharing), Some(number)) => {
+                if !sharing.apply_under(SETTINGS, number, by, &change)? {
+                    return Err(StoreError::Changed("the id of the catalogue".to_owned()).into());
+                }
+            }
+            _ => self.store.apply(by, &change, &[])?,
+        }
+        Ok(id)
+    }
+
+    fn known_id(&self) -> Result<Option<Uuid>, CatalogueError> {
         let known = self.store.page(Table::Decisions, b"i", None, 1)?.pop();
-        let known = known.and_then(|(_, value)| Uuid::from_slice(&value).ok());
-        let new = || {
-            let id = new_id(Timestamp::now());
-            (id, Some(RowChange::put(Table::Decisions, "i", id.as_bytes().as_slice())))
-        };
-        Ok(known.map_or_else(new, |id| (id, None)))
+        Ok(known.and_then(|(_, value)| Uuid::from_slice(&value).ok()))
     }
 
     fn kept(&self, id: Uuid) -> Result<Option<Kept>, CatalogueError> {

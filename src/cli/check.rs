@@ -13,7 +13,7 @@ use lapidary::extract::Whole;
 use lapidary::index::Library;
 use lapidary::language::Language;
 use lapidary::position::Locator;
-use lapidary::report::{Checked, Summary, Texts, print_report, summary};
+use lapidary::report::{Checked, Summary, Texts, print_report, read_in_part, summary};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -31,8 +31,9 @@ const AT_ONCE: usize = 16;
 /// Check texts against a catalogue.
 ///
 /// Exit status: 0 no protected or forbidden text was found; 1 such text was found, whatever else happened; 2 something could not be
-/// checked, such as a missing file; 3 the catalogue or the server failed.
+/// checked, such as a missing file, or only in part (--partial); 3 the catalogue or the server failed.
 #[derive(Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(super) struct Check {
     #[command(flatten)]
     target: Target,
@@ -45,6 +46,9 @@ pub(super) struct Check {
     /// Use the recipe even if some books do not have gems of it yet. The report says how many do
     #[arg(long)]
     allow_incomplete: bool,
+    /// Check even if a part of the index cannot be read. The report says how much was read
+    #[arg(long, conflicts_with = "record")]
+    partial: bool,
     #[command(flatten)]
     rule: RuleArguments,
     #[command(flatten)]
@@ -102,6 +106,7 @@ impl Check {
             detail: true,
             day: self.day,
             allow_incomplete: self.allow_incomplete,
+            partial: self.partial,
             record: self.record.then(|| Case { name: None, reference: self.case.clone() }),
             language: self.language.lang,
         };
@@ -200,7 +205,9 @@ impl Output {
             tell(format_args!("lapidary: {file}: {why}"));
         }
         // Recorded first: a page that cannot be written does not hide that a text is protected.
-        self.rows.push(Checked { name: file.clone(), outcome: checked.as_ref().map(of).map_err(Clone::clone) });
+        let outcome = checked.as_ref().map_err(Clone::clone);
+        let outcome = outcome.and_then(|found| read_in_part(self.language, &found.report).map_or(Ok(of(found)), Err));
+        self.rows.push(Checked { name: file.clone(), outcome });
         if self.json {
             let (report, error) = (checked.as_ref().ok().map(|found| &found.report), checked.as_ref().err());
             let line = FileLine { file, report, error: error.map(String::as_str) };

@@ -37,12 +37,11 @@ use serde::Deserialize;
 
 use self::links::Links;
 use self::sessions::Sessions;
-use self::sign_in::Attempts;
 use self::visitor::{Failure, Visitor};
 use crate::api::Stats;
 use crate::error::ErrorCode;
 use crate::permission::Role;
-use crate::server::inside::Inside;
+use crate::server::inside::{AddressLimit, Inside};
 
 /// The largest form without files: a note of the greatest length, each character of it encoded.
 const FORM: usize = 64 << 10;
@@ -50,7 +49,7 @@ const FORM: usize = 64 << 10;
 /// What all workers share.
 pub(crate) struct Console {
     sessions: Sessions,
-    attempts: Attempts,
+    attempts: AddressLimit,
     links: Links,
     /// The token of forms on a server where nobody signs in.
     token: String,
@@ -60,7 +59,7 @@ impl Console {
     pub(crate) fn new() -> Data<Self> {
         Data::new(Self {
             sessions: Sessions::default(),
-            attempts: Attempts::default(),
+            attempts: sign_in::attempts(),
             links: Links::default(),
             token: sessions::random(),
         })

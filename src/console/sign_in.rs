@@ -1,13 +1,11 @@
 //! Signing in with a key or a one-time link, signing out, and who else is signed in.
 
-use std::num::NonZeroU32;
 use std::time::Instant;
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::{HeaderValue, ORIGIN, SET_COOKIE, USER_AGENT};
 use actix_web::web::{self, Form, Path, Query, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
-use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use maud::{Markup, html};
 use serde::Deserialize;
 
@@ -18,34 +16,20 @@ use crate::api::Problem;
 use crate::catalogue::AccessDenied;
 use crate::error::ErrorCode;
 use crate::language::Language;
+use crate::permission::{Rate, Unit};
 use crate::report::clean;
-use crate::server::inside::{Client, Insider, is_from_own_page, of_address};
+use crate::server::inside::{AddressLimit, Insider, is_from_own_page, of_address};
 use crate::server::language::preferred;
 
 /// The cookie, which a browser keeps for this host alone where it came over TLS.
 const SECURE: &str = "__Host-lapidary";
 const PLAIN: &str = "lapidary";
-/// How often an address may try to sign in, in a minute.
-const ATTEMPTS: NonZeroU32 = NonZeroU32::new(20).unwrap();
-/// Above this number of remembered addresses, idle ones are forgotten.
-const MANY: usize = 10_000;
+/// How often an address may try to sign in.
+const ATTEMPTS: Rate = Rate { count: 20, per: Unit::Minute };
 
 /// Attempts to sign in, by address.
-pub(super) struct Attempts(DefaultKeyedRateLimiter<Client>);
-
-impl Default for Attempts {
-    fn default() -> Self {
-        Self(RateLimiter::keyed(Quota::per_minute(ATTEMPTS)))
-    }
-}
-
-impl Attempts {
-    fn is_allowed(&self, request: &HttpRequest) -> bool {
-        if self.0.len() > MANY {
-            self.0.retain_recent();
-        }
-        self.0.check_key(&of_address(request.peer_addr())).is_ok()
-    }
+pub(super) fn attempts() -> AddressLimit {
+    AddressLimit::new("sign-ins", ATTEMPTS)
 }
 
 pub(super) fn routes(app: &mut ServiceConfig) {
@@ -117,7 +101,7 @@ async fn sign_in(request: HttpRequest, query: Query<Next>, given: Form<Given>) -
         let detail = language.c_not_from_here();
         return Err(failed(problem(ErrorCode::CrossSite, StatusCode::FORBIDDEN, detail).into()));
     }
-    if !console.attempts.is_allowed(&request) {
+    if !inside.is_within(&console.attempts, &of_address(request.peer_addr())).await.map_err(failed)? {
         let detail = language.c_too_many_attempts();
         return Err(failed(problem(ErrorCode::TooManyRequests, StatusCode::TOO_MANY_REQUESTS, detail).into()));
     }

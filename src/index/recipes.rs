@@ -21,12 +21,17 @@ pub(super) struct KnownRecipe {
     pub(super) former: bool,
     /// The size of the gems in the store, in bits.
     pub(super) gem_bits: u32,
+    /// The upper bits of a gem that number its bucket, in an engine where recipes differ in them.
+    pub(super) bucket_bits: u32,
 }
+
+/// The bits that number a bucket unless the engine chooses others. With 10 to 100 million postings, a bucket has 40 to 400.
+pub(super) const BUCKET_BITS: u32 = 18;
 
 impl KnownRecipe {
     pub(super) fn new(number: u16, recipe: Recipe, ready: bool) -> Self {
         let gem_bits = recipe.gem_bits();
-        Self { number, recipe, leaving: false, ready, former: false, gem_bits }
+        Self { number, recipe, leaving: false, ready, former: false, gem_bits, bucket_bits: BUCKET_BITS }
     }
 
     pub(super) fn name(&self) -> &RecipeName {

@@ -130,6 +130,8 @@ pub enum Reason {
     Match,
     /// No book matches.
     NoMatch,
+    /// No book matches, but a part of the index could not be read.
+    Partial,
     /// The text is too short for a match: it has fewer gems than a match needs.
     TooShort,
     /// Most of the text is in so many books that it does not count.

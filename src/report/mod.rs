@@ -21,3 +21,4 @@ pub use self::page::{Page, clean, harmless, wrap};
 pub use self::passages::Side;
 pub use self::terminal::print_report;
 pub use self::terminal::style;
+pub use self::words::read_in_part;

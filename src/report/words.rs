@@ -12,7 +12,7 @@ use crate::position::{Located, Position};
 /// The headline: the verdict, and how much of the text it is about or why nothing is known.
 pub(super) fn verdict(language: Language, report: &Report) -> String {
     let only_allowed = report.total > 0 && report.total == report.matches.iter().filter(|m| m.allowed).count();
-    match report.verdict {
+    let verdict = match report.verdict {
         Rights::Forbidden => language.verdict_forbidden(&language.percent(report.covered)),
         Rights::Protected => language.verdict_protected(&language.percent(report.covered)),
         Rights::Free => language.verdict_free(),
@@ -25,8 +25,21 @@ pub(super) fn verdict(language: Language, report: &Report) -> String {
             Reason::TooShort => language.why_too_short(),
             Reason::MostlyCommon => language.why_mostly_common(),
             Reason::NoMatch => language.why_no_match(),
+            Reason::Partial => language.why_partial(),
         }),
+    };
+    match report.partial {
+        Some(partial) => language.incomplete(&verdict, &language.percent(partial.read)),
+        None => verdict,
     }
+}
+
+/// Why a text counts as not checked: its check could read only a part of the index, and found nothing that forbids to publish
+/// it.
+#[must_use]
+pub fn read_in_part(language: Language, report: &Report) -> Option<String> {
+    let partial = report.partial.filter(|_| !report.verdict.forbids())?;
+    Some(language.read_in_part(&language.percent(partial.read)))
 }
 
 /// The number of an earlier match of the same work, if the match at this index has one. Matches are counted from 1.

@@ -17,7 +17,7 @@ use actix_web::{App, Error, HttpMessage as _, HttpResponse};
 use futures_util::future::LocalBoxFuture;
 use tokio::sync::OnceCell;
 
-pub(crate) use super::access::is_from_own_page;
+pub(crate) use super::access::{AddressLimit, is_from_own_page};
 use super::outgoing::{Outgoing, PIECE};
 use super::problem::Problem;
 pub(crate) use super::requests::of_address;
@@ -124,6 +124,12 @@ impl Inside {
     /// The key of a secret, or why there is none.
     pub(crate) fn key_of(&self, secret: &str) -> Result<Result<Arc<Key>, AccessDenied>, Box<api::Problem>> {
         self.state.catalogue.key_of(secret).map_err(told)
+    }
+
+    /// Counts what a client does, in all servers together. Returns whether it is within a limit of its address.
+    pub(crate) async fn is_within(&self, limit: &AddressLimit, client: &Client) -> Result<bool, Box<api::Problem>> {
+        let counted = limit.count(&self.state.catalogue, client).await;
+        counted.map(|wait| wait.is_none()).map_err(told)
     }
 
     /// Whether the server itself speaks TLS.

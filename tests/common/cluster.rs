@@ -16,7 +16,7 @@ pub struct Nodes {
     pub addresses: String,
     dir: PathBuf,
     /// Stops the servers when its input ends.
-    _guard: Child,
+    _guard: Option<Child>,
 }
 
 impl Nodes {
@@ -42,7 +42,12 @@ impl Nodes {
         guard.args(["-c", "cat; \"$1\" \"$2\" stop; rm -r \"$2\"", "sh", SCRIPT]).arg(&dir);
         let guard = guard.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
         let addresses = String::from_utf8(started.stdout).unwrap().trim().replace('\n', ",");
-        Some(Self { addresses, dir, _guard: guard })
+        Some(Self { addresses, dir, _guard: Some(guard) })
+    }
+
+    /// Servers that were started otherwise, and cannot be signalled.
+    pub fn at(addresses: String) -> Self {
+        Self { addresses, dir: PathBuf::new(), _guard: None }
     }
 
     /// The number of servers.
@@ -58,8 +63,9 @@ impl Nodes {
     pub fn ask(&self, node: usize, command: &[&str]) -> String {
         // One that is stopped does not answer.
         let mut cli = Command::new("timeout");
-        let answer =
-            cli.args(["2", "redis-cli", "-p", self.port(node)]).args(command).stderr(Stdio::null()).output().unwrap();
+        let (host, port) = self.addresses.split(',').nth(node).and_then(|address| address.split_once(':')).unwrap();
+        cli.args(["2", "redis-cli", "-h", host, "-p", port]).args(command);
+        let answer = cli.stderr(Stdio::null()).output().unwrap();
         String::from_utf8_lossy(&answer.stdout).trim().to_owned()
     }
 

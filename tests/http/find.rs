@@ -169,8 +169,8 @@ fn long_records_make_short_pages() {
     };
     let server = Running::with(|store| {
         let book = |i| NewBook::without_gems(record(i), true);
-        lapidary::index::Store::put(&store, &Actor::Local, (0..900).map(book).collect()).unwrap();
-        Box::new(store)
+        lapidary::index::Store::put(&*store, &Actor::Local, (0..900).map(book).collect()).unwrap();
+        store
     });
     let (mut ids, mut cursor, mut sizes) = (Vec::new(), String::new(), Vec::new());
     loop {
@@ -180,6 +180,10 @@ fn long_records_make_short_pages() {
         ids.extend(page["books"].as_array().unwrap().iter().map(|book| book["id"].as_str().unwrap().to_owned()));
         let Some(next) = page["next_cursor"].as_str() else { break };
         cursor = format!("&cursor={next}");
+    }
+    if crate::ON_CLUSTER {
+        // There, a library has no other order than that of its shards.
+        ids.sort_unstable();
     }
     assert_eq!(ids, (0..900).map(|i| format!("{i:04}")).collect::<Vec<_>>());
     assert!(sizes.len() == 2 && sizes.iter().all(|size| *size < 5 << 20), "{sizes:?}");

@@ -61,10 +61,10 @@ impl Running {
         Self::on(store, folder)
     }
 
-    /// Starts on a store that is made of one in a folder.
-    pub fn with(store: impl FnOnce(RocksStore) -> Box<dyn Store>) -> Self {
+    /// Starts on a store that is made of a new one.
+    pub fn with(of: impl FnOnce(Box<dyn Store>) -> Box<dyn Store>) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        Self::on(store(RocksStore::open_or_create(folder.path()).unwrap()), folder)
+        Self::on(of(store(&folder)), folder)
     }
 
     fn on(store: Box<dyn Store>, folder: TempDir) -> Self {

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use lapidary::catalogue::Catalogue;
 use lapidary::index::{
-    Action, Actor, Administration, AuditEntry, AuditFrom, BookKey, LateGems, NewBook, Record, RecordChange, RocksStore,
-    Row, RowChange, Snapshot, Store, StoreError, Table, Watch,
+    Action, Actor, Administration, AuditEntry, AuditFrom, BookKey, LateGems, NewBook, Record, RecordChange, Row,
+    RowChange, Sharing, Snapshot, Store, StoreError, Table, Watch,
 };
 use lapidary::server::{Server, Settings};
 use lapidary_gems::{Recipe, RecipeName};
@@ -21,7 +21,7 @@ use crate::running::{Answer, JSON, Running, TEXT};
 
 /// A store whose writes and reads can be made to fail or to take long.
 struct Faulty {
-    store: RocksStore,
+    store: Box<dyn Store>,
     put: fn() -> Result<(), StoreError>,
     read: fn(),
 }
@@ -91,6 +91,10 @@ impl Store for Faulty {
 
     fn administration(&self) -> Option<&dyn Administration> {
         None
+    }
+
+    fn sharing(&self) -> Option<&dyn Sharing> {
+        self.store.sharing()
     }
 }
 

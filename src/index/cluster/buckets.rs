@@ -22,7 +22,7 @@ use sha1_smol::Sha1;
 
 use super::Shared;
 use super::command::Command;
-use super::keys::BUCKET_BITS;
+use super::keys::{listed, unlisted};
 use super::scripts::POST;
 use crate::index::postings::{LONG, List, Reader, Unreadable, Writer, decode_list, encode_list};
 use crate::index::recipes::KnownRecipe;
@@ -47,7 +47,7 @@ pub(super) fn gem_in(recipe: &KnownRecipe, bucket: u64, rest: u64) -> Gem {
 }
 
 fn rest_bits(recipe: &KnownRecipe) -> u32 {
-    recipe.gem_bits - BUCKET_BITS
+    recipe.gem_bits - recipe.bucket_bits
 }
 
 /// The part of a digest that books are found by.
@@ -125,14 +125,17 @@ impl Bucket {
 
     /// The books of a list of the main index.
     fn listed(&self, rest: u64, list: Option<List<'_>>) -> Result<Vec<BookNo>, Unreadable> {
-        match list {
-            None => Ok(Vec::new()),
-            Some(List::Short(books)) => Ok(books.collect()),
+        let entries: Vec<BookNo> = match list {
+            None => Vec::new(),
+            Some(List::Short(entries)) => entries.collect(),
             Some(List::Long(count)) => {
-                let books = self.long.get(&rest).and_then(|bytes| decode_list(bytes));
-                books.filter(|books| books.len() == count as usize).ok_or(Unreadable)
+                let entries = self.long.get(&rest).and_then(|bytes| decode_list(bytes));
+                entries.filter(|entries| entries.len() == count as usize).ok_or(Unreadable)?
             }
-        }
+        };
+        let mut books: Vec<BookNo> = entries.into_iter().map(unlisted).collect();
+        books.sort_unstable();
+        Ok(books)
     }
 
     /// The books of a gem.
@@ -223,6 +226,8 @@ pub(super) fn packed(
     let mut fields = Vec::new();
     let mut writer = Writer::new(rest_bits(recipe));
     for (rest, books) in lists {
+        let mut books: Vec<BookNo> = books.into_iter().map(listed).collect();
+        books.sort_unstable();
         let is_long = books.len() > LONG as usize;
         if is_long {
             writer.long(rest, books.len() as u32);

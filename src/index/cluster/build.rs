@@ -11,24 +11,26 @@ use super::keys::{BookState, SHARDS, join};
 use crate::index::gem_list;
 use crate::index::recipes::KnownRecipe;
 use crate::index::runs::Runs;
-use crate::index::{BookNo, StoreError, Watch};
+use crate::index::{Actor, BookNo, StoreError, Watch};
 
 /// Number of books read, or buckets written, at a time.
 const AT_ONCE: usize = 1000;
+/// The least number of postings of a bucket, on average. The engine takes about 150 bytes for a bucket, whatever is in it; a check
+/// reads a bucket for each gem.
+const POSTINGS: u64 = 64;
+/// How many bits may number a bucket.
+const BITS: std::ops::RangeInclusive<u32> = 10..=28;
 
 impl Shared {
     /// Builds the buckets from the gem lists of the books.
     pub(super) fn build(&self, watch: Watch<'_>) -> Result<(), StoreError> {
+        self.choose_buckets()?;
         let recipes = self.recipes()?;
         let failed =
             |e: std::io::Error| StoreError::Io { path: "the temporary folder".to_owned(), detail: e.to_string() };
         let folder = tempfile::tempdir().map_err(failed)?;
         let total: u64 = self.summaries()?.iter().map(|library| library.books).sum();
         for recipe in &recipes.0 {
-            for keys in self.bucket_keys(recipe.number)?.chunks(AT_ONCE) {
-                let unlink: Vec<Command> = keys.iter().map(|key| Command::bare("UNLINK", key)).collect();
-                self.client.write(&unlink)?;
-            }
             let mut runs = Runs::new(folder.path(), recipe, folder.path(), 1);
             let mut read = 0;
             for shard in 0..SHARDS {
@@ -38,6 +40,28 @@ impl Shared {
             self.write_buckets(recipe, runs)?;
         }
         Ok(())
+    }
+
+    /// Removes all buckets, and chooses how many there will be, so that their number suits that of the postings.
+    fn choose_buckets(&self) -> Result<(), StoreError> {
+        let mut chosen: HashMap<u16, u32> = HashMap::new();
+        for recipe in &self.recipes()?.0 {
+            for keys in self.bucket_keys(recipe.number)?.chunks(AT_ONCE) {
+                let unlink: Vec<Command> = keys.iter().map(|key| Command::bare("UNLINK", key)).collect();
+                self.client.write(&unlink)?;
+            }
+            let gems: u64 = self.sizes(recipe)?.classes.iter().map(|class| class.gems).sum();
+            // Without any, the catalogue begins to grow now.
+            if gems > 0 {
+                chosen.insert(recipe.number, (gems / POSTINGS).max(1).ilog2().clamp(*BITS.start(), *BITS.end()));
+            }
+        }
+        self.change_recipes(&Actor::Local, |recipes, _| {
+            for recipe in &mut recipes.0 {
+                recipe.bucket_bits = chosen.get(&recipe.number).copied().unwrap_or(recipe.bucket_bits);
+            }
+            Ok(Some(Vec::new()))
+        })
     }
 
     /// Adds the postings of a shard. Returns the number of its books.

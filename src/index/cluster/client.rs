@@ -19,9 +19,9 @@
 //! what is true now ([`Client::read_now`]) asks all primaries for the epoch too. If most of them know of no election since
 //! the topology was read, the nodes in it were the right ones when the read began.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -30,35 +30,35 @@ use redis::{Connection, Script, ServerError, Value};
 use super::address::ClusterAddress;
 use super::command::{Command, read};
 use super::login::Login;
+use super::pool::{ANSWER, Pool};
 use super::topology::Topology;
 use super::vitals::Counters;
 use crate::index::StoreError;
 
-/// How long a node may take to accept a connection.
-const CONNECT: Duration = Duration::from_secs(1);
-/// How long a node may take for an answer.
-const ANSWER: Duration = Duration::from_secs(5);
+/// How long a node may take that is only asked for the epoch.
+const VOTE: Duration = Duration::from_millis(500);
 /// How long replicas may take to acknowledge, and how often to ask.
 const ACKNOWLEDGE: Duration = Duration::from_secs(2);
 const ACKNOWLEDGE_TRIES: u32 = 3;
 /// How long to try again: longer than a replica takes to become the primary, with the usual timeouts of nodes.
 const PATIENCE: Duration = Duration::from_secs(12);
+/// How long to try again if the answer may be partial.
+const LITTLE_PATIENCE: Duration = Duration::from_secs(2);
 /// The pause before the next try, which doubles up to the second.
 const PAUSES: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(200)];
-/// The number of idle connections to keep for each node.
-const IDLE: usize = 16;
 
 /// A client of a cluster, for any number of threads.
 pub(super) struct Client {
     address: ClusterAddress,
-    login: Login,
-    scripts: Vec<&'static Script>,
+    pool: Pool,
     topology: RwLock<Arc<Topology>>,
-    idle: Mutex<HashMap<String, Vec<Connection>>>,
     /// Whether there has ever been a replica: then, every change must be on one.
     replicated: AtomicBool,
     pub(super) counters: Counters,
 }
+
+/// Nodes that are not waited for any more, as far as is known by their addresses.
+pub(super) type GivenUp = BTreeSet<Option<String>>;
 
 /// Where a command is to be sent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -89,6 +89,15 @@ struct Run<'a> {
     answers: Vec<Option<Value>>,
     /// The greatest epoch that a node has said, and how many said one.
     epoch: (u64, usize),
+    /// Whether to ask also nodes for it that have been silent.
+    asks_all: bool,
+}
+
+impl<'a> Run<'a> {
+    fn new(commands: &'a [Command], purpose: Purpose) -> Self {
+        let (routes, answers) = commands.iter().map(|_| (Route::Slot, None)).unzip();
+        Self { commands, purpose, routes, answers, epoch: (0, 0), asks_all: false }
+    }
 }
 
 /// Commands for one node.
@@ -115,10 +124,8 @@ impl Client {
     pub(super) fn connect(address: &ClusterAddress, scripts: Vec<&'static Script>) -> Result<Self, StoreError> {
         let client = Self {
             address: address.clone(),
-            login: Login::to(address)?,
-            scripts,
+            pool: Pool::new(Login::to(address)?, scripts),
             topology: RwLock::new(Arc::new(Topology::unknown(&address.nodes))),
-            idle: Mutex::default(),
             replicated: AtomicBool::new(false),
             counters: Counters::default(),
         };
@@ -138,6 +145,38 @@ impl Client {
     /// Reads everything that was acknowledged before. What is read later of the same nodes has it too.
     pub(super) fn read_now(&self, commands: &[Command]) -> Result<Vec<Value>, StoreError> {
         self.run(commands, Purpose::Now)
+    }
+
+    /// Reads, like [`Client::read`], for those who can do with less.
+    pub(super) fn read_all(&self, commands: &[Command]) -> Result<Vec<Option<Value>>, StoreError> {
+        Ok(self.read(commands)?.into_iter().map(Some).collect())
+    }
+
+    /// Reads what can be read, like [`Client::read`]. Nodes that do not answer soon are given up: they are not asked again.
+    pub(super) fn read_partly(
+        &self,
+        commands: &[Command],
+        given_up: &mut GivenUp,
+    ) -> Result<Vec<Option<Value>>, StoreError> {
+        let topology = self.topology();
+        let node = |command: &Command| topology.node(command.slot).map(str::to_owned);
+        let (asked, nodes): (Vec<usize>, Vec<Option<String>>) =
+            commands.iter().map(node).enumerate().filter(|(_, node)| !given_up.contains(node)).unzip();
+        let asking: Vec<Command> = asked.iter().map(|at| commands[*at].clone()).collect();
+        let mut run = Run::new(&asking, Purpose::Loosely);
+        match self.try_for(LITTLE_PATIENCE, &mut run) {
+            Ok(()) => {}
+            Err(StoreError::Unavailable { .. }) => {
+                let silent = nodes.into_iter().zip(&run.answers).filter(|(_, answer)| answer.is_none());
+                given_up.extend(silent.map(|(node, _)| node));
+            }
+            Err(error) => return Err(error),
+        }
+        let mut answers: Vec<Option<Value>> = commands.iter().map(|_| None).collect();
+        for (at, answer) in asked.into_iter().zip(run.answers) {
+            answers[at] = answer;
+        }
+        Ok(answers)
     }
 
     /// Writes. The answers are returned once the replicas have what was written too, if there are any. Each command must
@@ -170,10 +209,10 @@ impl Client {
     /// Sends a command to a node.
     pub(super) fn on(&self, node: &str, command: &redis::Cmd) -> Result<Value, StoreError> {
         let failed = |why: redis::RedisError| unavailable(&self.address, &format!("{node}: {why}"));
-        let mut connection = self.take(node).map_err(|why| unavailable(&self.address, &why))?;
+        let mut connection = self.pool.take(node).map_err(|why| unavailable(&self.address, &why))?;
         connection.send_packed_command(&command.get_packed_command()).map_err(failed)?;
         let answer = connection.recv_response().map_err(failed)?;
-        self.give_back(node, connection);
+        self.pool.give_back(node, connection);
         match answer {
             Value::ServerError(error) => Err(unavailable(&self.address, &format!("{node}: {}", shown(&error)))),
             answer => Ok(answer),
@@ -191,18 +230,18 @@ impl Client {
     }
 
     fn run(&self, commands: &[Command], purpose: Purpose) -> Result<Vec<Value>, StoreError> {
-        let until = Instant::now() + PATIENCE;
-        let mut run = Run {
-            commands,
-            purpose,
-            routes: vec![Route::Slot; commands.len()],
-            answers: commands.iter().map(|_| None).collect(),
-            epoch: (0, 0),
-        };
+        let mut run = Run::new(commands, purpose);
+        self.try_for(PATIENCE, &mut run)?;
+        Ok(run.answers.into_iter().flatten().collect())
+    }
+
+    /// Sends commands until all have an answer.
+    fn try_for(&self, patience: Duration, run: &mut Run<'_>) -> Result<(), StoreError> {
+        let until = Instant::now() + patience;
         let (mut pause, mut unacknowledged) = (PAUSES[0], 0);
         for tries in 0.. {
-            let trouble = match self.round(&mut run) {
-                None => return Ok(run.answers.into_iter().flatten().collect()),
+            let trouble = match self.round(run) {
+                None => return Ok(()),
                 Some(Trouble::Final(error)) => return Err(error),
                 Some(Trouble::NotReplicated(node)) => {
                     unacknowledged += 1;
@@ -237,7 +276,8 @@ impl Client {
         let mut nodes: BTreeMap<String, Vec<usize>> = BTreeMap::new();
         if run.purpose == Purpose::Now {
             run.epoch = (0, 0);
-            nodes.extend(topology.primaries().map(|node| (node.to_owned(), Vec::new())));
+            let voters = self.pool.voters(&topology, run.asks_all);
+            nodes.extend(voters.into_iter().map(|node| (node, Vec::new())));
         }
         for at in (0..run.commands.len()).filter(|at| run.answers[*at].is_none()) {
             match (&run.routes[at], topology.node(run.commands[at].slot)) {
@@ -254,10 +294,13 @@ impl Client {
                 Ok(connection) => sent.push((node, Pipeline { connection, commands: chosen, replicas })),
                 Err(why) => {
                     self.start_again(&node, &chosen, &mut run.routes);
+                    self.pool.hush(&node);
                     trouble = Some(Trouble::Again(why));
                 }
             }
         }
+        // Who only votes comes last, and does not hold up the others.
+        sent.sort_by_key(|(_, pipeline)| pipeline.commands.is_empty());
         for (node, pipeline) in sent {
             let met = self.receive(&node, pipeline, run);
             if !matches!(trouble, Some(Trouble::Final(_))) {
@@ -268,6 +311,7 @@ impl Client {
             let (epoch, voters) = run.epoch;
             if epoch > topology.epoch || 2 * voters <= topology.primaries().count() {
                 run.answers.fill_with(|| None);
+                run.asks_all = true;
                 return Some(Trouble::Again("most primaries do not confirm which nodes serve".to_owned()));
             }
             // Whichever node answers the rest has all that was acknowledged when this began.
@@ -292,7 +336,7 @@ impl Client {
                 redis::cmd("WAIT").arg(replicas).arg(ACKNOWLEDGE.as_millis() as u64).write_packed_command(&mut bytes);
             }
         }
-        let mut connection = self.take(node)?;
+        let mut connection = self.pool.take(node)?;
         connection.send_packed_command(&bytes).map_err(|why| format!("{node}: {why}"))?;
         Ok(connection)
     }
@@ -302,6 +346,10 @@ impl Client {
         let Pipeline { mut connection, commands, replicas } = pipeline;
         let mut got = Vec::with_capacity(commands.len());
         let mut trouble = None;
+        let only_votes = commands.is_empty();
+        if only_votes && connection.set_read_timeout(Some(VOTE)).is_err() {
+            return None;
+        }
         let mut next = || connection.recv_response().map_err(|why| format!("{node}: {why}"));
         let mut receive_all = || {
             for at in &commands {
@@ -328,10 +376,13 @@ impl Client {
             Ok(last) => last,
             Err(why) => {
                 self.start_again(node, &commands, &mut run.routes);
+                self.pool.hush(node);
                 return Some(Trouble::Again(why));
             }
         };
-        self.give_back(node, connection);
+        if !only_votes || connection.set_read_timeout(Some(ANSWER)).is_ok() {
+            self.pool.give_back(node, connection);
+        }
         match run.purpose {
             Purpose::Loosely => {}
             Purpose::Now => {
@@ -359,12 +410,7 @@ impl Client {
         for at in commands {
             routes[*at] = Route::Slot;
         }
-        self.forget(node);
-    }
-
-    /// Drops the idle connections to a node, which are likely of no use.
-    fn forget(&self, node: &str) {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).remove(node);
+        self.pool.forget(node);
     }
 
     /// What to do after an error: where to send the command.
@@ -375,36 +421,11 @@ impl Client {
             "MOVED" | "TRYAGAIN" | "CLUSTERDOWN" | "LOADING" | "MASTERDOWN" | "READONLY" | "BUSY" => Ok(Route::Slot),
             "NOSCRIPT" => {
                 // Somebody emptied the cache of scripts: they are loaded with the next connection.
-                self.forget(node);
+                self.pool.forget(node);
                 Ok(Route::Slot)
             }
             "OOM" => Err(StoreError::Full { store: self.address.to_string(), node: node.to_owned() }),
             _ => Err(unavailable(&self.address, &format!("{node}: {}", shown(error)))),
-        }
-    }
-
-    /// Takes an idle connection to a node, or makes one.
-    fn take(&self, node: &str) -> Result<Connection, String> {
-        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).get_mut(node).and_then(Vec::pop);
-        if let Some(connection) = idle {
-            return Ok(connection);
-        }
-        let failed = |why: redis::RedisError| format!("{node}: {why}");
-        let client = self.login.client(node).map_err(failed)?;
-        let mut connection = client.get_connection_with_timeout(CONNECT).map_err(failed)?;
-        connection.set_read_timeout(Some(ANSWER)).map_err(failed)?;
-        connection.set_write_timeout(Some(ANSWER)).map_err(failed)?;
-        for script in &self.scripts {
-            script.prepare_invoke().load(&mut connection).map_err(failed)?;
-        }
-        Ok(connection)
-    }
-
-    fn give_back(&self, node: &str, connection: Connection) {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        let idle = idle.entry(node.to_owned()).or_default();
-        if idle.len() < IDLE {
-            idle.push(connection);
         }
     }
 
@@ -426,7 +447,7 @@ impl Client {
                     return Ok(());
                 }
                 Err(error) => {
-                    self.forget(node);
+                    self.pool.forget(node);
                     why = error;
                 }
             }

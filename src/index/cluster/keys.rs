@@ -20,8 +20,6 @@ pub(super) const SLOTS: u16 = 16384;
 pub(super) const SHARDS: u32 = 256;
 /// The bits of a book's number within its shard.
 pub(super) const NUMBER_BITS: u32 = 24;
-/// The upper bits of a gem that number its bucket.
-pub(super) const BUCKET_BITS: u32 = 20;
 
 static TAGS: LazyLock<Vec<String>> = LazyLock::new(|| {
     let mut tags = vec![String::new(); SHARDS as usize];
@@ -64,6 +62,16 @@ pub(super) fn split(book: BookNo) -> (u32, u32) {
 /// The book with a number in a shard.
 pub(super) fn join(shard: u32, number: u32) -> BookNo {
     BookNo(shard << NUMBER_BITS | number)
+}
+
+/// A book as lists have it: with the bits of its shard last, the numbers of so many books take as few bits as they can.
+pub(super) fn listed(book: BookNo) -> BookNo {
+    BookNo(book.0.rotate_right(NUMBER_BITS))
+}
+
+/// The book of an entry of a list.
+pub(super) fn unlisted(entry: BookNo) -> BookNo {
+    BookNo(entry.0.rotate_left(NUMBER_BITS))
 }
 
 /// What is known of a book: three keys of its shard, each a hash. Its fields are `r`, the record, `g`, the generation,
@@ -237,6 +245,14 @@ mod tests {
         ];
         for (key, name) in table {
             assert_eq!(keys.read(&key), name, "{}", String::from_utf8_lossy(&key));
+        }
+    }
+
+    #[test]
+    fn lists_have_small_numbers() {
+        for (shard, number) in [(0, 0), (0, 1), (255, 0), (7, 300), (255, (1 << NUMBER_BITS) - 1)] {
+            let book = join(shard, number);
+            assert_eq!((listed(book).0, unlisted(listed(book))), (number << 8 | shard, book));
         }
     }
 

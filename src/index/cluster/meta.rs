@@ -43,6 +43,7 @@ struct StoredRecipe {
     recipe: Recipe,
     ready: bool,
     leaving: bool,
+    bucket_bits: u32,
 }
 
 /// The recipes at some time.
@@ -154,8 +155,8 @@ impl Shared {
         let Stored { version, next, recipes } =
             stored.map_err(|_| damaged(self.address(), "the recipes cannot be read"))?;
         let known = recipes.into_iter().map(|stored| {
-            let StoredRecipe { number, recipe, ready, leaving } = stored;
-            KnownRecipe { leaving, ..KnownRecipe::new(number, recipe, ready) }
+            let StoredRecipe { number, recipe, ready, leaving, bucket_bits } = stored;
+            KnownRecipe { leaving, bucket_bits, ..KnownRecipe::new(number, recipe, ready) }
         });
         Ok((RecipesThen { recipes: Recipes(known.collect()), version }, next, text))
     }
@@ -183,8 +184,8 @@ impl Shared {
             let version = version + 1;
             let next = if recipes.0.len() > count { next + 1 } else { next };
             let stored = recipes.0.into_iter().map(|known| {
-                let KnownRecipe { number, recipe, ready, leaving, .. } = known;
-                StoredRecipe { number, recipe, ready, leaving }
+                let KnownRecipe { number, recipe, ready, leaving, bucket_bits, .. } = known;
+                StoredRecipe { number, recipe, ready, leaving, bucket_bits }
             });
             let after = serde_json::to_string(&Stored { version, next, recipes: stored.collect() });
             let after = after.map_err(|why| damaged(self.address(), why.to_string()))?;
@@ -335,7 +336,7 @@ impl Shared {
             }
             let name = || self.owners.read().unwrap_or_else(PoisonError::into_inner).name(number).cloned();
             if name().is_none() {
-                self.learn_all_owners()?;
+                self.learn_libraries()?;
             }
             let library = name().ok_or_else(|| damaged(self.address(), format!("library {number} has no name")))?;
             let at = totals.get(&format!("c:{number}")).and_then(|at| at.parse::<i128>().ok());

@@ -11,7 +11,7 @@
 //! |---|---|
 //! | `address` | `redis://HOST:PORT,…/PREFIX` |
 //! | `login` | user, password, and TLS |
-//! | `client`, `topology`, `command` | pipelines to the nodes; which node serves a slot; commands and answers |
+//! | `client`, `pool`, `topology`, `command` | pipelines to the nodes; connections; which node serves a slot; commands and answers |
 //! | `keys` | all keys, and where they are |
 //! | `scripts`, `lua/` | the scripts, each of which is atomic |
 //! | `owners` | libraries, and which of them a number belongs to |
@@ -21,6 +21,7 @@
 //! | `intent`, `change`, `write` | the steps of a change; making it, and what others have left; what each change needs |
 //! | `administration`, `verify`, `vitals` | merging all buckets; checking everything, and repairs; monitoring |
 //! | `snapshot`, `tally`, `search` | reading; counting a check's gems; finding books by their terms |
+//! | `partial` | reading on without what does not answer |
 
 mod address;
 mod administration;
@@ -36,6 +37,8 @@ mod login;
 mod merge;
 mod meta;
 mod owners;
+mod partial;
+mod pool;
 mod scripts;
 mod search;
 mod sharing;
@@ -126,14 +129,22 @@ impl Shared {
     /// # Errors
     /// [`StoreError::Evicts`] if a node may drop keys.
     fn refuse_eviction(&self) -> Result<(), StoreError> {
-        for (node, memory) in self.client.on_each_primary(redis::cmd("INFO").arg("memory"))? {
-            let memory: String = answer(self.address(), memory)?;
+        let topology = self.client.topology();
+        let (mut evicting, mut silent) = (None, None);
+        for node in topology.primaries().map(str::to_owned) {
+            let memory = match self.client.on(&node, redis::cmd("INFO").arg("memory")) {
+                Ok(memory) => answer::<String>(self.address(), memory)?,
+                Err(error) => {
+                    silent = Some(error);
+                    continue;
+                }
+            };
             let policies: HashMap<&str, &str> = memory.lines().filter_map(|line| line.split_once(':')).collect();
             if let Some(policy) = policies.get("maxmemory_policy").filter(|policy| policy.trim() != "noeviction") {
-                return Err(StoreError::Evicts { node, policy: policy.trim().to_owned() });
+                evicting = Some(StoreError::Evicts { node, policy: policy.trim().to_owned() });
             }
         }
-        Ok(())
+        evicting.or(silent).map_or(Ok(()), Err)
     }
 }
 
@@ -153,10 +164,13 @@ impl ClusterStore {
             last_recipes: RwLock::default(),
             later: Mutex::default(),
         });
-        shared.refuse_eviction()?;
+        let keeps_keys = shared.refuse_eviction();
         shared.recipes()?;
-        shared.learn_all_owners()?;
-        shared.sweep()?;
+        // All of this is looked at again later. Without a part of the cluster, the other parts can still be read.
+        match keeps_keys.and_then(|()| shared.learn_all_owners()).and_then(|()| shared.sweep()) {
+            Err(error @ StoreError::Unavailable { .. }) => tracing::warn!("the store needs attention: {error}"),
+            done => done?,
+        }
         let (stop, stopped) = mpsc::channel();
         let sweeping = shared.clone();
         let sweep = move || {
@@ -242,6 +256,10 @@ impl Store for ClusterStore {
 
     fn snapshot(&self) -> Box<dyn Snapshot + '_> {
         Box::new(ClusterSnapshot::new(&self.shared))
+    }
+
+    fn partial_snapshot(&self) -> Box<dyn Snapshot + '_> {
+        Box::new(ClusterSnapshot::partial(&self.shared))
     }
 
     fn audit(&self, from: AuditFrom, limit: usize) -> Result<Vec<AuditEntry>, StoreError> {

@@ -6,6 +6,8 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::PoisonError;
 
+use redis::Value;
+
 use super::Shared;
 use super::command::Command;
 use super::error::{answer, damaged};
@@ -82,7 +84,7 @@ impl Shared {
         answer(self.address(), number)
     }
 
-    fn learn_libraries(&self) -> Result<(), StoreError> {
+    pub(super) fn learn_libraries(&self) -> Result<(), StoreError> {
         let all = self.read_one(Command::bare("HGETALL", &self.keys.meta("libraries")))?;
         let all: HashMap<String, u32> = answer(self.address(), all)?;
         let mut sorted: Vec<(u32, Library)> = Vec::new();
@@ -126,6 +128,15 @@ impl Shared {
 
     /// Reads the owners of these numbers, as far as they are not known. Numbers that were never given have none.
     pub(super) fn learn_owners(&self, books: impl IntoIterator<Item = BookNo>) -> Result<(), StoreError> {
+        self.learn_owners_by(books, |reads| self.client.read_all(reads))
+    }
+
+    /// Like [`Shared::learn_owners`], with another way to read, which may leave out answers.
+    pub(super) fn learn_owners_by(
+        &self,
+        books: impl IntoIterator<Item = BookNo>,
+        read: impl Fn(&[Command]) -> Result<Vec<Option<Value>>, StoreError>,
+    ) -> Result<(), StoreError> {
         let mut unknown: BTreeSet<u32> = BTreeSet::new();
         let mut libraries = false;
         {
@@ -138,27 +149,32 @@ impl Shared {
             }
         }
         if !unknown.is_empty() {
-            libraries |= self.read_owners(unknown)?;
+            libraries |= self.read_owners(unknown, read)?;
         }
         if libraries { self.learn_libraries() } else { Ok(()) }
     }
 
     /// Reads all owners.
     pub(super) fn learn_all_owners(&self) -> Result<(), StoreError> {
-        self.read_owners(0..SHARDS)?;
+        self.read_owners(0..SHARDS, |reads| self.client.read_all(reads))?;
         self.learn_libraries()
     }
 
     /// Reads the owners of some shards. Returns whether there is a library without a known name.
-    fn read_owners(&self, shards: impl IntoIterator<Item = u32>) -> Result<bool, StoreError> {
+    fn read_owners(
+        &self,
+        shards: impl IntoIterator<Item = u32>,
+        read: impl Fn(&[Command]) -> Result<Vec<Option<Value>>, StoreError>,
+    ) -> Result<bool, StoreError> {
         let shards: Vec<u32> = shards.into_iter().collect();
         let commands: Vec<Command> =
             shards.iter().map(|shard| Command::bare("GET", &self.keys.shard(*shard, "owners"))).collect();
-        let values = self.client.read(&commands)?;
+        let values = read(&commands)?;
         let mut owners = self.owners.write().unwrap_or_else(PoisonError::into_inner);
         owners.blocks.resize(SHARDS as usize, Vec::new());
         let mut nameless = false;
         for (shard, value) in shards.into_iter().zip(values) {
+            let Some(value) = value else { continue };
             let bytes: Option<Vec<u8>> = answer(self.address(), value)?;
             let blocks = bytes.unwrap_or_default();
             let blocks: Vec<u32> =

@@ -8,6 +8,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lapidary_gems::{Gem, PackedFold, PlacedGem, Recipe, RecipeName};
+use redis::Value;
 use serde::de::DeserializeOwned;
 
 use super::Shared;
@@ -17,12 +18,13 @@ use super::error::{answer, damaged};
 use super::intent::read_member;
 use super::keys::{BookState, NUMBER_BITS, SHARDS, join, split};
 use super::meta::RecipesThen;
+use super::partial::{Partial, Sought};
 use super::{search, tally};
 use crate::index::gem_list;
 use crate::index::recipes::KnownRecipe;
 use crate::index::{
     BookId, BookKey, BookNo, Coverage, Found, Library, LibrarySummary, Limits, Outline, Record, Search, Sizes,
-    Snapshot, StoreError, Tally,
+    Snapshot, StoreError, Tally, Unread,
 };
 
 /// The number of states that a snapshot remembers. One that reads more, such as that of an export, forgets all at the
@@ -40,6 +42,8 @@ pub(super) struct ClusterSnapshot<'a> {
     /// Why the recipes could not be read, so that nothing else can.
     broken: Option<String>,
     seen: Mutex<Seen>,
+    /// If reads may go on without what does not answer.
+    partial: Option<Partial>,
 }
 
 #[derive(Default)]
@@ -67,7 +71,31 @@ impl<'a> ClusterSnapshot<'a> {
                 (last, Some(error.to_string()))
             }
         };
-        Self { shared, recipes, broken, seen: Mutex::default() }
+        Self { shared, recipes, broken, seen: Mutex::default(), partial: None }
+    }
+
+    /// A snapshot that goes on without what does not answer. Recipes, totals and names of libraries are needed.
+    pub(super) fn partial(shared: &'a Shared) -> Self {
+        Self { partial: Some(Partial::default()), ..Self::new(shared) }
+    }
+
+    pub(super) fn is_partial(&self) -> bool {
+        self.partial.is_some()
+    }
+
+    /// Reads. Only in a partial snapshot, answers may be missing.
+    pub(super) fn read(&self, commands: &[Command]) -> Result<Vec<Option<Value>>, StoreError> {
+        match &self.partial {
+            None => self.shared.client.read_all(commands),
+            Some(partial) => partial.read(&self.shared.client, commands),
+        }
+    }
+
+    /// Notes what was asked for, and whether it was read.
+    pub(super) fn note(&self, sought: impl FnOnce() -> Sought, is_read: bool) {
+        if let Some(partial) = &self.partial {
+            partial.note(sought(), is_read);
+        }
     }
 
     pub(super) fn damaged(&self, detail: impl Into<String>) -> StoreError {
@@ -111,7 +139,13 @@ impl<'a> ClusterSnapshot<'a> {
         let needed: Vec<BookNo> = books.iter().copied().filter(|book| more.is_some() || !is_seen(book)).collect();
         let commands: Vec<Command> = needed.iter().map(command).collect();
         let mut read: HashMap<BookNo, Option<Vec<u8>>> = HashMap::new();
-        for (book, value) in needed.iter().zip(self.shared.client.read(&commands)?) {
+        for (book, value) in needed.iter().zip(self.read(&commands)?) {
+            self.note(|| Sought::Book(*book), value.is_some());
+            let Some(value) = value else {
+                // It stays away, as if it had not been there.
+                self.seen().states.entry(*book).or_insert(None);
+                continue;
+            };
             let mut values: Vec<Option<Vec<u8>>> = answer(self.shared.address(), value)?;
             let generation =
                 values.first().and_then(Option::as_ref).and_then(|text| str::from_utf8(text).ok()?.parse().ok());
@@ -180,7 +214,10 @@ impl<'a> ClusterSnapshot<'a> {
     /// If a recipe was dropped since the snapshot was taken: what was read of it may lack books.
     pub(super) fn still_has(&self, recipe: &KnownRecipe) -> Result<(), StoreError> {
         let now = self.shared.recipes()?;
-        let staying = now.numbered(recipe.number).is_some_and(|known| !known.leaving);
+        let staying = now.numbered(recipe.number).is_some_and(|known| {
+            // Buckets of other gems have other names.
+            !known.leaving && known.bucket_bits == recipe.bucket_bits
+        });
         if staying { Ok(()) } else { Err(StoreError::Changed(format!("the recipe '{}'", recipe.name()))) }
     }
 
@@ -246,7 +283,9 @@ impl Snapshot for ClusterSnapshot<'_> {
     fn with_digest(&self, digest: &str, limits: Limits<'_>) -> Result<Vec<BookNo>, StoreError> {
         self.known()?;
         let Some(half) = half(digest) else { return Ok(Vec::new()) };
-        let fields = self.shared.read_one(Command::bare("HKEYS", &self.shared.keys.digest(half)))?;
+        let fields = self.read(&[Command::bare("HKEYS", &self.shared.keys.digest(half))])?.pop().flatten();
+        self.note(|| Sought::Digest(half.to_owned()), fields.is_some());
+        let Some(fields) = fields else { return Ok(Vec::new()) };
         let fields: Vec<Vec<u8>> = answer(self.shared.address(), fields)?;
         let books: BTreeSet<BookNo> = fields
             .iter()
@@ -391,5 +430,9 @@ impl Snapshot for ClusterSnapshot<'_> {
 
     fn sizes(&self, recipe: &RecipeName) -> Result<Sizes, StoreError> {
         self.shared.sizes(self.known()?.staying(recipe)?)
+    }
+
+    fn unread(&self) -> Option<Unread> {
+        self.partial.as_ref().and_then(Partial::unread)
     }
 }

@@ -10,11 +10,11 @@ use std::time::Instant;
 use hashbrown::{HashMap, HashSet};
 use lapidary_gems::Gem;
 
-use super::Shared;
 use super::buckets::{Bucket, Listed, place};
 use super::command::Command;
 use super::error::answer;
 use super::merge::LONGEST;
+use super::partial::Sought;
 use super::snapshot::ClusterSnapshot;
 use crate::index::gem_list;
 use crate::index::postings::Unreadable;
@@ -47,26 +47,33 @@ pub(super) fn tally(
     };
     let asked: BTreeSet<Gem> = gems.iter().copied().filter(|gem| recipe.fits(*gem)).collect();
     let lists = read_lists(snapshot, recipe, &asked)?;
-    let counts = count(shared, lists, only, limits.cap)?;
+    let counts = count(snapshot, lists, only, limits.cap)?;
     let tallies = by_library(snapshot, recipe, gems, &asked, counts, limits.fewest)?;
     snapshot.still_has(recipe)?;
     Ok(tallies)
 }
 
+/// The number of no library: of books whose library cannot be read.
+const UNREAD: u32 = u32::MAX;
+
 /// Counts what the lists say of each library, or of one.
 pub(super) fn count(
-    shared: &Shared,
+    snapshot: &ClusterSnapshot<'_>,
     lists: Vec<(Gem, Listed)>,
     only: Option<u32>,
     cap: u32,
 ) -> Result<BTreeMap<u32, Count>, StoreError> {
-    shared.learn_owners(lists.iter().flat_map(|(_, listed)| listed.books.iter().chain(&listed.doubtful).copied()))?;
+    let shared = snapshot.shared;
+    let listed = lists.iter().flat_map(|(_, listed)| listed.books.iter().chain(&listed.doubtful).copied());
+    shared.learn_owners_by(listed, |reads| snapshot.read(reads))?;
     let mut counts: BTreeMap<u32, Count> = BTreeMap::new();
     let owner = |book: &BookNo| shared.owners.read().unwrap_or_else(PoisonError::into_inner).of(*book);
     for (gem, Listed { books, doubtful }) in lists {
         let mut of_libraries: BTreeMap<u32, Listed> = BTreeMap::new();
-        // A number without an owner was never given to a book.
-        let wanted = |book: &BookNo| owner(book).filter(|library| only.is_none_or(|only| only == *library));
+        // A number without an owner was never given to a book, unless its owner could not be read.
+        let owner = |book: &BookNo| owner(book).or_else(|| snapshot.is_partial().then_some(UNREAD));
+        let wanted =
+            |book: &BookNo| owner(book).filter(|library| only.is_none_or(|only| [only, UNREAD].contains(library)));
         for (book, library) in books.into_iter().filter_map(|book| Some((book, wanted(&book)?))) {
             of_libraries.entry(library).or_default().books.push(book);
         }
@@ -107,7 +114,9 @@ pub(super) fn read_lists(
     let key = |gems: &[Gem]| shared.keys.bucket(recipe.number, place(recipe, gems[0]).0);
     let reads: Vec<Command> = groups.iter().map(|gems| Command::bare("HGETALL", &key(gems))).collect();
     let mut lists = Vec::new();
-    for (gems, fields) in groups.iter().zip(shared.client.read(&reads)?) {
+    for (gems, fields) in groups.iter().zip(snapshot.read(&reads)?) {
+        gems.iter().for_each(|gem| snapshot.note(|| Sought::Gem(recipe.number, *gem), fields.is_some()));
+        let Some(fields) = fields else { continue };
         let unreadable = || {
             let key = String::from_utf8_lossy(&key(gems)).into_owned();
             snapshot.damaged(format!("the postings of {key} ({}) cannot be read", recipe.name()))
@@ -147,7 +156,7 @@ pub(super) fn by_library(
         present.insert(*book, recipe.posted(&list).filter(|gem| asked.contains(gem)).collect());
     }
     let mut tallies = Vec::new();
-    for (library, mut count) in counts {
+    for (library, mut count) in counts.into_iter().filter(|(library, _)| *library != UNREAD) {
         for (gem, _) in
             count.doubtful.iter().filter(|(gem, book)| present.get(book).is_some_and(|gems| gems.contains(gem)))
         {

@@ -285,7 +285,7 @@ fn a_check_finds_a_book_that_is_replaced_while_it_reads() {
         }
         lists.extend(tally::read_lists(&snapshot, recipe, &second).unwrap());
         lists.sort_by_key(|(gem, _)| *gem);
-        let counts = tally::count(&other.shared, lists, None, 99).unwrap();
+        let counts = tally::count(&snapshot, lists, None, 99).unwrap();
         let gems: Vec<Gem> = (0..20).map(gem).collect();
         let asked = gems.iter().copied().collect();
         let tally = tally::by_library(&snapshot, recipe, &gems, &asked, counts, 8).unwrap();

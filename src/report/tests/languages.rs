@@ -91,7 +91,14 @@ fn nothing_is_left_untranslated() {
         rows(Err("нет файла".into())),
     ];
     let verdicts = Rights::ALL;
-    let reasons = [Reason::NoMatch, Reason::TooShort, Reason::MostlyCommon, Reason::NothingToCompare, Reason::Match];
+    let reasons = [
+        Reason::NoMatch,
+        Reason::Partial,
+        Reason::TooShort,
+        Reason::MostlyCommon,
+        Reason::NothingToCompare,
+        Reason::Match,
+    ];
     let mut said: Vec<String> =
         [Some(50_000), None].iter().map(|&bytes| printed_in(Russian, 80, "роман", &report, bytes)).collect();
     for verdict in verdicts {

@@ -59,6 +59,7 @@ fn report(mut matches: Vec<Match>) -> Report {
         recipe: "documented".parse().expect("a name"),
         recipes: vec!["documented".parse().expect("a name")],
         coverage: None,
+        partial: None,
         gems: 20,
         common_gems: 0,
         allowed_gems: 0,

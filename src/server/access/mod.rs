@@ -3,6 +3,7 @@
 //! Every route declares what it [`Needs`] beside its method. A request passes through here before its handler runs
 //! and before its body is read.
 
+mod addresses;
 mod hosts;
 mod meter;
 
@@ -18,10 +19,10 @@ use actix_web::http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue,
 use actix_web::middleware::{Next, from_fn};
 use actix_web::web::Data;
 use actix_web::{Error, HttpMessage, HttpRequest, Resource};
-use governor::clock::{Clock, DefaultClock};
-use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
+use governor::Quota;
 use hashbrown::HashMap;
 
+pub(crate) use self::addresses::AddressLimit;
 use self::hosts::Hosts;
 pub(crate) use self::hosts::is_from_own_page;
 use self::meter::Allowance;
@@ -41,8 +42,6 @@ use crate::permission::{Rate, Role};
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 /// The challenge sent with a refusal (RFC 6750).
 const CHALLENGE: &str = "Bearer realm=\"lapidary\"";
-/// Above this number of remembered addresses, idle ones are forgotten.
-const MANY_ADDRESSES: usize = 100_000;
 
 /// What a call needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,36 +70,43 @@ pub(super) struct Access {
     loopback: bool,
     hosts: Hosts,
     /// The limits by address for clients without a key; `None` if they may not check.
-    keyless: Option<(Rate, DefaultKeyedRateLimiter<Client>)>,
+    keyless: Option<AddressLimit>,
     /// By key name.
     meters: RwLock<HashMap<String, Arc<Meter>>>,
 }
 
-/// The key that admitted a request, if any, and its meter.
-type Admitted = Option<(Arc<Key>, Arc<Meter>)>;
+/// Who is admitted to a request.
+enum Admitted {
+    /// Whoever sends it.
+    Anyone,
+    /// Any client without a key, within the limit of its address.
+    Keyless,
+    /// A key, with its meter.
+    Key(Arc<Key>, Arc<Meter>),
+}
 
 impl Access {
     pub(super) fn new(loopback: bool, hosts: &[String], keyless: Option<Rate>) -> Self {
-        let keyless = keyless.map(|rate| (rate, RateLimiter::keyed(quota(rate))));
+        let keyless = keyless.map(|rate| AddressLimit::new("checks", rate));
         Self { loopback, hosts: Hosts::new(hosts), keyless, meters: RwLock::default() }
     }
 
     /// Admits a request, or says why not.
     fn admit(&self, catalogue: &Arc<Catalogue>, request: &ServiceRequest, needs: Needs) -> Result<Admitted, Refusal> {
         if needs == Needs::Nothing {
-            return Ok(None);
+            return Ok(Admitted::Anyone);
         }
         let insider = request.extensions().get::<Insider>().cloned();
         if insider == Some(Insider::Local) {
             request.extensions_mut().insert(Visible(None));
             request.extensions_mut().insert(Guest::Local);
             made_by(Client::Local);
-            return Ok(None);
+            return Ok(Admitted::Anyone);
         }
         if self.is_open(catalogue)? {
             self.approve(request.headers())?;
             request.extensions_mut().insert(Visible(None));
-            return Ok(None);
+            return Ok(Admitted::Anyone);
         }
         let key = match (insider, presented(request.headers())) {
             (Some(Insider::Key(id)), _) => catalogue.good_key(&id)?.ok_or_else(|| {
@@ -118,7 +124,7 @@ impl Access {
         }
         let meter = self.meter(catalogue, &key)?;
         request.extensions_mut().insert(Arc::clone(&meter));
-        Ok(Some((key, meter)))
+        Ok(Admitted::Key(key, meter))
     }
 
     /// Whether calls need no key.
@@ -132,7 +138,7 @@ impl Access {
     }
 
     fn without_key(&self, catalogue: &Catalogue, needs: Needs) -> Result<Admitted, Refusal> {
-        let (Needs::CheckUnlessOpen, Some((rate, limiter))) = (needs, &self.keyless) else {
+        if needs != Needs::CheckUnlessOpen || self.keyless.is_none() {
             let detail = if catalogue.has_no_keys()? {
                 "the last key was revoked, and this call needs one; stop the server and add a key (lapidary keys add \
                  --data DIR --role admin NAME)"
@@ -140,16 +146,16 @@ impl Access {
                 "this call needs a key: send it as 'Authorization: Bearer KEY' or 'X-Api-Key: KEY'"
             };
             return Err(unauthorized(ErrorCode::NoKey, detail).into());
-        };
-        let client = caller().client;
-        if limiter.len() > MANY_ADDRESSES {
-            limiter.retain_recent();
         }
-        limiter.check_key(&client).map(|()| None).map_err(|until| {
-            let wait = until.wait_time_from(DefaultClock::default().now());
-            let detail = format!("more than {rate} from this address; wait, or ask the administrator for a key");
-            too_many(&detail, wait).into()
-        })
+        Ok(Admitted::Keyless)
+    }
+
+    /// Counts a request without a key, if it is within the limit of its address.
+    async fn count_keyless(&self, catalogue: &Arc<Catalogue>) -> Result<(), Refusal> {
+        let Some(limit) = &self.keyless else { return Ok(()) };
+        let Some(wait) = limit.count(catalogue, &caller().client).await? else { return Ok(()) };
+        let detail = format!("more than {} from this address; wait, or ask the administrator for a key", limit.rate);
+        Err(too_many(&detail, wait).into())
     }
 
     /// The meter of a key, shared by all of its successive secrets.
@@ -259,8 +265,12 @@ async fn enter(request: ServiceRequest, next: Next<BoxBody>, needs: Option<Needs
         _ => Lane::Reads,
     });
     let admitted = match state.access.admit(&state.catalogue, &request, needs) {
-        Ok(None) => return next.call(request).await,
-        Ok(Some((key, meter))) => counted(&key, &meter).await.map(|allowance| (key, allowance)),
+        Ok(Admitted::Anyone) => return next.call(request).await,
+        Ok(Admitted::Keyless) => match state.access.count_keyless(&state.catalogue).await {
+            Ok(()) => return next.call(request).await,
+            Err(refusal) => Err(refusal),
+        },
+        Ok(Admitted::Key(key, meter)) => counted(&key, &meter).await.map(|allowance| (key, allowance)),
         Err(refusal) => Err(refusal),
     };
     let (mut response, allowance) = match admitted {

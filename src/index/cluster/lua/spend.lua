@@ -23,5 +23,6 @@ if rate > 0 and (wanted > 0 or ARGV[3] == '0') then
 end
 used = math.max(used + wanted, 0)
 redis.call('HSET', KEYS[1], 'day', ARGV[1], 'used', used, 'busy', string.format('%.3f', busy))
-redis.call('EXPIRE', KEYS[1], 259200)
+-- Without a quota, nothing need be known once all of the rate is free again.
+redis.call('PEXPIRE', KEYS[1], quota > 0 and 259200000 or math.ceil(busy - now) + 1000)
 return {used, wanted, math.ceil(wait), math.ceil(busy - now)}

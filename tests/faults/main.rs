@@ -1,0 +1,161 @@
+//! Faults of a cluster under load: nodes and servers that end or stop, slots that move, memory that is full.
+//!
+//! Clients put, replace, disable, remove and check books, through either of two servers. They do what the docs say: what is
+//! refused with 503, or not answered, is sent again, to any server. Each has its own books, so it knows what every answer
+//! must be.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod load;
+mod partitions;
+
+use std::process::Command;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use common::Random;
+use common::cluster::Nodes;
+use load::{Client, PATIENCE, Servers, faults, heal, is_primary, print_delays, text, under_load};
+use serde_json::{Value, json};
+use ureq::Agent;
+
+/// Kills a primary, waits until a replica has taken its place, and starts it again.
+fn replace(nodes: &Nodes, node: usize) {
+    let id = nodes.ask(node, &["cluster", "myid"]);
+    nodes.signal(node, "-KILL");
+    let other = (0..nodes.count()).find(|other| *other != node && is_primary(nodes, *other)).unwrap();
+    let serves = || {
+        let all = nodes.ask(other, &["cluster", "nodes"]);
+        let line = all.lines().find(|line| line.starts_with(&id)).unwrap_or_default().to_owned();
+        // A line without slots has eight words.
+        line.split(' ').count() > 8
+    };
+    while serves() {
+        sleep(Duration::from_millis(50));
+    }
+    nodes.restart(node);
+}
+
+#[test]
+fn what_was_acknowledged_survives_the_end_of_nodes_and_servers() {
+    let Some(nodes) = Nodes::start(3, 2) else { return };
+    let servers = Servers::start(&nodes);
+    let mut random = Random(7);
+    let mut at = Vec::new();
+    let delayed = under_load(&servers, || {
+        for round in 0..faults(4) {
+            sleep(Duration::from_millis(300 + random.below(500)));
+            let primaries: Vec<usize> = (0..nodes.count()).filter(|node| is_primary(&nodes, *node)).collect();
+            let primary = primaries[random.below(primaries.len() as u64) as usize];
+            at.push(Instant::now());
+            match round % 4 {
+                0 => replace(&nodes, primary),
+                1 => servers.restart(random.below(2) as usize),
+                // A primary stops for longer than the others wait, and goes on as if nothing had happened.
+                2 => {
+                    nodes.signal(primary, "-STOP");
+                    sleep(Duration::from_millis(3500 + random.below(1500)));
+                    nodes.signal(primary, "-CONT");
+                }
+                // A replica stops, then its primary ends, and the replica goes on.
+                _ => {
+                    let port = nodes.addresses.split(',').nth(primary).unwrap().rsplit(':').next().unwrap().to_owned();
+                    let follows = |node: &usize| {
+                        nodes.ask(*node, &["info", "replication"]).contains(&format!("master_port:{port}"))
+                    };
+                    let replica = (0..nodes.count()).find(follows).unwrap();
+                    nodes.signal(replica, "-STOP");
+                    sleep(Duration::from_millis(random.below(4000)));
+                    replace(&nodes, primary);
+                    nodes.signal(replica, "-CONT");
+                }
+            }
+            heal(&nodes);
+        }
+    });
+    print_delays(&at, delayed);
+}
+
+#[test]
+fn slots_can_be_moved_under_load() {
+    let Some(nodes) = Nodes::start(4, 1) else { return };
+    let servers = Servers::start(&nodes);
+    let ids: Vec<String> = (0..4).map(|node| nodes.ask(node, &["cluster", "myid"])).collect();
+    let slots = (faults(10) * 40).min(4096).to_string();
+    under_load(&servers, || {
+        for (from, to) in [(3, 0), (0, 3)] {
+            let first = nodes.addresses.split(',').next().unwrap();
+            let reshard = || {
+                Command::new("redis-cli")
+                    .args(["--cluster", "reshard", first, "--cluster-from", &ids[from], "--cluster-to", &ids[to]])
+                    .args(["--cluster-slots", &slots, "--cluster-yes"])
+                    .output()
+                    .unwrap()
+            };
+            // It does nothing until all nodes agree on who serves what.
+            let since = Instant::now();
+            let mut moved = reshard();
+            while String::from_utf8_lossy(&moved.stdout).contains("[ERR] Nodes don't agree") {
+                assert!(since.elapsed() < PATIENCE);
+                sleep(Duration::from_millis(500));
+                moved = reshard();
+            }
+            assert!(moved.status.success(), "{}", String::from_utf8_lossy(&moved.stdout));
+        }
+    });
+}
+
+#[test]
+fn a_full_cluster_takes_nothing_and_loses_nothing() {
+    let Some(nodes) = Nodes::start(3, 0) else { return };
+    let servers = Servers::start(&nodes);
+    let once = |method: &str, path: &str, body: &Value| {
+        let agent = Agent::config_builder().http_status_as_error(false).build().new_agent();
+        let url = format!("{}{path}", servers.url(0));
+        let answer = if method == "PUT" { agent.put(url).send_json(body) } else { agent.post(url).send_json(body) };
+        let mut answer = answer.unwrap();
+        (answer.status().as_u16(), answer.body_mut().read_json::<Value>().unwrap())
+    };
+    let mut client = Client::new(&servers, 0);
+    for _ in 0..10 {
+        client.act();
+    }
+    let limit = |bytes: &str| (0..3).for_each(|node| drop(nodes.ask(node, &["config", "set", "maxmemory", bytes])));
+    limit("1mb");
+    let (status, problem) =
+        once("PUT", "/v1/libraries/lib/books/x", &json!({ "rights": "protected", "text": text(99, 0) }));
+    assert_eq!((status, &problem["code"]), (503, &json!("store_full")), "{problem}");
+    // Checks go on, and nothing of it is there.
+    for book in client.books.keys().copied().collect::<Vec<_>>() {
+        client.check(book);
+    }
+    let (status, report) = once("POST", "/v1/checks", &json!({ "text": text(99, 0) }));
+    assert_eq!((status, &report["verdict"]), (200, &json!("unknown")), "{report}");
+    limit("0");
+    for _ in 0..5 {
+        client.act();
+    }
+    let body = json!({ "rights": "protected", "text": text(99, 0) });
+    assert_eq!(client.send("PUT", "/v1/libraries/lib/books/x", &body).0, 201);
+}
+
+#[test]
+fn without_replicas_nothing_is_acknowledged_and_checks_go_on() {
+    let Some(nodes) = Nodes::start(3, 1) else { return };
+    let servers = Servers::start(&nodes);
+    let mut client = Client::new(&servers, 0);
+    for _ in 0..10 {
+        client.act();
+    }
+    (3..6).for_each(|replica| nodes.signal(replica, "-KILL"));
+    let agent = Agent::config_builder().http_status_as_error(false).build().new_agent();
+    let url = format!("{}/v1/libraries/lib/books/x", servers.url(0));
+    let mut answer = agent.put(url).send_json(json!({ "rights": "protected", "text": text(99, 0) })).unwrap();
+    let problem: Value = answer.body_mut().read_json().unwrap();
+    assert_eq!((answer.status().as_u16(), &problem["code"]), (503, &json!("not_replicated")), "{problem}");
+    for book in client.books.keys().copied().collect::<Vec<_>>() {
+        client.check(book);
+    }
+    (3..6).for_each(|replica| nodes.restart(replica));
+    client.act();
+}
