@@ -3,6 +3,7 @@
 mod common;
 
 use std::collections::BTreeSet;
+use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -241,6 +242,40 @@ fn certify(folder: &Folder) {
     folder.file("tls/authority.pem", authority.pem());
     folder.file("tls/certificate.pem", certificate.pem());
     folder.file("tls/key.pem", key.serialize_pem());
+}
+
+/// Whether the nodes can say that a change is on disk. Redis 7.0 cannot.
+#[test]
+fn changes_are_on_disk_if_they_must_be() {
+    let Some(nodes) = Nodes::start(2, 1) else { return };
+    let folder = Folder::new();
+    let book = folder.file("1.txt", prose(1, 600));
+    let ingest = |status| -> Run {
+        let line = format!("ingest --library lib --rights protected --store redis://{} {{}}", nodes.addresses);
+        Run::from(command(&line, &[&book]).env("LAPIDARY_STORE_ON_DISK", "1").output().unwrap()).expect(status)
+    };
+    let refused = ingest(3);
+    assert!(refused.err.contains("WAITAOF") || refused.err.contains("appendonly"), "{}", refused.err);
+    if nodes.ask(0, &["command", "info", "waitaof"]).is_empty() {
+        let _ =
+            writeln!(std::io::stderr(), "in part: this redis-server has no WAITAOF; REDIS_SERVER names a newer one");
+        return;
+    }
+    for node in 0..nodes.count() {
+        for (name, value) in [("appendfsync", "always"), ("appendonly", "yes")] {
+            assert_eq!(nodes.ask(node, &["config", "set", name, value]), "OK");
+        }
+    }
+    ingest(0);
+    let waited = |node| nodes.ask(node, &["info", "commandstats"]).contains("cmdstat_waitaof:");
+    assert!((0..2).all(waited), "every primary was asked");
+    // Without the log of a replica, nothing is acknowledged.
+    assert_eq!(nodes.ask(2, &["config", "set", "appendonly", "no"]), "OK");
+    assert_eq!(nodes.ask(3, &["config", "set", "appendonly", "no"]), "OK");
+    let second = folder.file("2.txt", prose(2, 600));
+    let line = format!("ingest --library lib --rights protected --store redis://{} {{}}", nodes.addresses);
+    let run = Run::from(command(&line, &[&second]).env("LAPIDARY_STORE_ON_DISK", "1").output().unwrap());
+    assert_ne!(run.status, 0, "{}", run.out);
 }
 
 #[test]

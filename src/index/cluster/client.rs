@@ -12,7 +12,7 @@
 //! it is sent again, to whichever node then serves the slot. So all that is sent must be allowed to happen twice.
 //!
 //! A write waits for all replicas of its node but those that most primaries hold to be failed. With fewer, a replica that
-//! does not have it could be promoted by the primaries that it can reach.
+//! does not have it could be promoted by the primaries that it can reach. `WAITAOF` does the same for the logs on disk.
 //!
 //! A primary that was stopped, or cut off, may answer before it learns that a replica has taken its place. To be promoted, a
 //! replica needs the votes of most primaries, which know the number of the election from then on: the epoch. So a read of
@@ -29,7 +29,7 @@ use redis::{Connection, Script, ServerError, Value};
 
 use super::address::ClusterAddress;
 use super::command::{Command, read};
-use super::login::Login;
+use super::login::{Login, must_be_on_disk};
 use super::pool::{ANSWER, Pool};
 use super::topology::Topology;
 use super::vitals::Counters;
@@ -54,6 +54,8 @@ pub(super) struct Client {
     topology: RwLock<Arc<Topology>>,
     /// Whether there has ever been a replica: then, every change must be on one.
     replicated: AtomicBool,
+    /// Whether a change must be on disk, too.
+    on_disk: bool,
     pub(super) counters: Counters,
 }
 
@@ -127,9 +129,15 @@ impl Client {
             pool: Pool::new(Login::to(address)?, scripts),
             topology: RwLock::new(Arc::new(Topology::unknown(&address.nodes))),
             replicated: AtomicBool::new(false),
+            on_disk: must_be_on_disk(),
             counters: Counters::default(),
         };
         client.refresh(0).map_err(|why| unavailable(address, &why))?;
+        if client.on_disk {
+            for (node, answer) in client.on_each_primary(redis::cmd("WAITAOF").arg(1).arg(0).arg(1))? {
+                read::<(usize, usize)>(answer).ok_or_else(|| unavailable(address, &format!("{node} keeps no log")))?;
+            }
+        }
         Ok(client)
     }
 
@@ -182,8 +190,8 @@ impl Client {
     /// Writes. The answers are returned once the replicas have what was written too, if there are any. Each command must
     /// write something.
     pub(super) fn write(&self, commands: &[Command]) -> Result<Vec<Value>, StoreError> {
-        let replicated = self.replicated.load(Ordering::Relaxed);
-        self.run(commands, if replicated { Purpose::Write } else { Purpose::Loosely })
+        let waits = self.on_disk || self.replicated.load(Ordering::Relaxed);
+        self.run(commands, if waits { Purpose::Write } else { Purpose::Loosely })
     }
 
     /// Writes what may be lost.
@@ -289,7 +297,8 @@ impl Client {
         let mut sent = Vec::new();
         Counters::count(&self.counters.round_trips, nodes.len());
         for (node, chosen) in nodes {
-            let replicas = topology.replicas(&node).max(1);
+            let fewest = usize::from(self.replicated.load(Ordering::Relaxed));
+            let replicas = topology.replicas(&node).max(fewest);
             match self.send(&node, run, &chosen, replicas) {
                 Ok(connection) => sent.push((node, Pipeline { connection, commands: chosen, replicas })),
                 Err(why) => {
@@ -333,7 +342,11 @@ impl Client {
             Purpose::Loosely => {}
             Purpose::Now => redis::cmd("CLUSTER").arg("INFO").write_packed_command(&mut bytes),
             Purpose::Write => {
-                redis::cmd("WAIT").arg(replicas).arg(ACKNOWLEDGE.as_millis() as u64).write_packed_command(&mut bytes);
+                let mut wait = redis::cmd(if self.on_disk { "WAITAOF" } else { "WAIT" });
+                if self.on_disk {
+                    wait.arg(1);
+                }
+                wait.arg(replicas).arg(ACKNOWLEDGE.as_millis() as u64).write_packed_command(&mut bytes);
             }
         }
         let mut connection = self.pool.take(node)?;
@@ -391,8 +404,12 @@ impl Client {
                 }
             }
             Purpose::Write => {
-                let acknowledged = last.and_then(read::<usize>).unwrap_or(0);
-                if acknowledged < replicas && !got.is_empty() {
+                let acknowledged = if self.on_disk {
+                    last.and_then(read::<(usize, usize)>).is_some_and(|(own, others)| own > 0 && others >= replicas)
+                } else {
+                    last.and_then(read::<usize>).is_some_and(|others| others >= replicas)
+                };
+                if !acknowledged && !got.is_empty() {
                     return trouble
                         .filter(|trouble| matches!(trouble, Trouble::Final(_)))
                         .or(Some(Trouble::NotReplicated(node.to_owned())));

@@ -15,6 +15,14 @@ const PASSWORD_FILE: &str = "LAPIDARY_STORE_PASSWORD_FILE";
 /// The variable with a file of certificates to trust instead of the public authorities.
 const AUTHORITIES: &str = "LAPIDARY_CA";
 
+/// The variable that says whether a change must be on disk, and not just in memory.
+const ON_DISK: &str = "LAPIDARY_STORE_ON_DISK";
+
+/// Whether changes must be on the disks of the nodes before they are acknowledged.
+pub(super) fn must_be_on_disk() -> bool {
+    env::var(ON_DISK).is_ok_and(|value| !["", "0", "false"].contains(&value.as_str()))
+}
+
 /// What a connection needs.
 pub(super) struct Login {
     tls: bool,
