@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use super::walk::Walk;
 use super::{Entry, HarvestError, Reason, Tally};
 use crate::catalogue::{Catalogue, CatalogueError, Editor, put};
+use crate::extract::MainText;
 use crate::index::{BookId, Library, Rights, RowChange, Table};
 
 /// How many rows are read at a time.
@@ -133,6 +134,9 @@ pub(super) struct Known {
     /// The library and the rights that its book was added with.
     #[serde(default)]
     pub(super) added_as: Option<(Library, Rights)>,
+    /// Where the main text was looked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) text: Option<MainText>,
     /// The validators of HTTP.
     pub(super) etag: Option<String>,
     pub(super) modified: Option<String>,

@@ -50,6 +50,7 @@ use thiserror::Error;
 use crate::catalogue::CatalogueError;
 use crate::description::Description;
 use crate::error::{Classified, ErrorCode};
+use crate::extract::BadSelector;
 use crate::index::{BadName, StoreError};
 
 /// Something that a page lists.
@@ -131,6 +132,9 @@ pub enum HarvestError {
     /// A part of the source's definition cannot be used.
     #[error("{0}")]
     Input(String),
+    /// Its main text cannot be found like this.
+    #[error(transparent)]
+    Selector(#[from] BadSelector),
     /// The source does not answer. What is left stays in its queue.
     #[error("{why}; {left} addresses are left in the queue, run it again later")]
     Unreachable {
@@ -150,7 +154,7 @@ impl Classified for HarvestError {
             Self::NoSuchSource(_) => ErrorCode::NoSuchSource,
             Self::Paused(_) => ErrorCode::SourcePaused,
             Self::Runs(_) => ErrorCode::SourceRuns,
-            Self::Input(_) => ErrorCode::BadSource,
+            Self::Input(_) | Self::Selector(_) => ErrorCode::BadSource,
             Self::Stopped { .. } => ErrorCode::Stopping,
             Self::Unreachable { .. } => ErrorCode::SourceUnreachable,
         }

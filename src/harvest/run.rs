@@ -279,9 +279,9 @@ impl<'c> Harvest<'c> {
         Ok(done)
     }
 
-    /// Whether a book was added with the library and the rights that the source has now.
+    /// Whether a book was added with the library and the rights that the source has now, and its text was where it is now.
     fn is_as_defined(&self, known: &Known) -> bool {
-        known.added_as == Some((self.source.library.clone(), self.source.rights))
+        known.text == self.source.text && known.added_as == Some((self.source.library.clone(), self.source.rights))
     }
 
     fn new_known(&self, address: &str) -> Known {
@@ -418,7 +418,7 @@ impl<'c> Harvest<'c> {
         let same = !entry.page && !known.gone && entry.version.is_some() && known.version == entry.version;
         match known.state {
             Seen::Book if same && self.is_as_defined(&known) => self.tally().unchanged += 1,
-            Seen::Refused(reason) if same => self.count_refused(reason),
+            Seen::Refused(reason) if same && known.text == self.source.text => self.count_refused(reason),
             // Paging leads from page to page, so only sites and catalogues are deep.
             _ if depth > DEPTH && self.source.kind == Kind::Site => return Ok(()),
             _ if self.state.listed >= self.source.most => {

@@ -11,6 +11,7 @@ use utoipa::ToSchema;
 
 use super::{HarvestError, Kind};
 use crate::api::{SourceDefinition, Unless};
+use crate::extract::MainText;
 use crate::index::{Library, Rights};
 
 /// The longest time between runs.
@@ -44,6 +45,9 @@ pub struct Source {
     /// Whether `robots.txt` is not asked.
     #[serde(default)]
     pub ignore_robots: bool,
+    /// Where the text of a page is that is a book; all of it if absent.
+    #[serde(default)]
+    pub text: Option<MainText>,
     /// What becomes of books that the source no longer has.
     #[serde(default)]
     pub gone: Gone,
@@ -263,6 +267,7 @@ impl TryFrom<SourceDefinition> for Source {
             rate: definition.rate,
             most: definition.most,
             every: definition.every.as_deref().map(str::parse).transpose()?,
+            text: definition.text.as_deref().map(str::parse).transpose()?,
             gated: definition.unless.is_some(),
             paused: definition.paused,
         })
@@ -286,6 +291,7 @@ impl From<Source> for SourceDefinition {
             rate: source.rate,
             most: source.most,
             every: source.every.map(Into::into),
+            text: source.text.map(Into::into),
             unless: source.gated.then_some(Unless::Protected),
             paused: source.paused,
         }

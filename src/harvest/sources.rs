@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::frontier::{Fault, Frontier, Run};
 use super::plan::{self, Plan, Wanted, drop_plan, put_wanted};
-use super::run::Harvest;
+use super::trial::Trial;
 use super::{Entry, HarvestError, Source, Tally};
 use crate::api::{
     self, SourceDefinition, SourceError, SourceErrors, SourceItem, SourceRun, SourceRuns, SourceState, SourceTest,
@@ -132,16 +132,18 @@ impl Source {
     /// The first books that the source lists, or what is wrong with it. Nothing is changed.
     #[must_use]
     pub fn test(&self) -> SourceTest {
-        match Harvest::test(self, TESTED) {
-            Err(error) => SourceTest { items: Vec::new(), error: Some(error.to_string()) },
-            Ok(entries) => {
-                let item = |entry: Entry| {
-                    let Entry { address, id, description, .. } = entry;
-                    SourceItem { address, id, title: description.title }
-                };
-                SourceTest { items: entries.into_iter().map(item).collect(), error: None }
-            }
-        }
+        let (mut items, mut begins) = (Vec::new(), None);
+        let tested = Trial::new(self).and_then(|trial| {
+            let books = trial.books(TESTED)?;
+            items.extend(books.iter().cloned().map(|Entry { address, id, description, .. }| SourceItem {
+                address,
+                id,
+                title: description.title,
+            }));
+            begins = books.first().map(|first| trial.beginning(first)).transpose()?.flatten();
+            Ok(())
+        });
+        SourceTest { items, begins, error: tested.err().map(|error| error.to_string()) }
     }
 
     /// The source with changes of its definition: fields that are `null` are removed.

@@ -333,6 +333,9 @@ declare! { CONSOLE:
     c_kind_oai();
     c_kind_site();
     c_source_address();
+    c_contains();
+    c_main_text();
+    c_begins();
     c_contact();
     c_every();
     c_queued();
@@ -368,6 +371,7 @@ declare! { CONSOLE:
     c_fix_bad_record();
     c_term_source();
     c_term_source_is();
+    c_term_main_text_is();
     c_term_contact_is();
     c_term_refused_is();
     c_way_source();
