@@ -43,6 +43,11 @@ pub struct SourceDefinition {
     /// What becomes of books that the source no longer has.
     #[serde(default)]
     pub gone: Gone,
+    /// Only for a site: once a run has added this many new books, it does not read again what earlier runs have read. If absent, it
+    /// reads all pages.
+    #[schema(minimum = 1)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub enough: Option<u64>,
     /// The set of an OAI repository.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub set: Option<String>,
@@ -87,6 +92,7 @@ impl SourceDefinition {
             allow_private: false,
             ignore_robots: false,
             gone: Gone::default(),
+            enough: None,
             set: None,
             credentials: None,
             rate: None,
@@ -113,6 +119,8 @@ pub struct SourceChange {
     rate: Option<f64>,
     /// The most addresses of one run.
     most: Option<u64>,
+    /// How many new books of a site are enough for a run.
+    enough: Option<u64>,
     /// Take only books whose addresses contain one of these.
     contains: Option<Vec<String>>,
     /// Where the text of a page is that is a book. The next run reads all pages again.

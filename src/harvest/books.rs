@@ -200,6 +200,7 @@ impl Harvest<'_> {
         if is_guess(&queued.entry) {
             self.tried(true);
         }
+        self.state.new += u64::from(known.id.is_none());
         let is_archive = kept.len() + refused.len() > 1;
         let Validators { etag, modified } = found.validators;
         known.id = Some(kept.remove(0));

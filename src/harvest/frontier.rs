@@ -44,6 +44,9 @@ pub(super) struct State {
     pub(super) next: u64,
     /// The number of entries that the run has queued.
     pub(super) listed: u64,
+    /// The number of books that the run has added for addresses without any before.
+    #[serde(default)]
+    pub(super) new: u64,
     /// How often a list of the run was begun again.
     #[serde(default)]
     pub(super) restarts: u32,
@@ -110,6 +113,9 @@ pub(super) struct Queued {
     /// Not before this time.
     #[serde(default)]
     pub(super) due: Option<Timestamp>,
+    /// Whether an earlier run has read it.
+    #[serde(default)]
+    pub(super) read_before: bool,
 }
 
 /// A row of the queue: its key and its value.

@@ -19,6 +19,7 @@ mod frontier;
 mod hosts;
 mod kind;
 mod list;
+mod listed;
 mod oai;
 mod opds;
 mod pages;

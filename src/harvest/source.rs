@@ -48,6 +48,9 @@ pub struct Source {
     /// Where the text of a page is that is a book; all of it if absent.
     #[serde(default)]
     pub text: Option<MainText>,
+    /// How many new books of a site are enough: known pages are not read again once a run has added these.
+    #[serde(default)]
+    pub enough: Option<u64>,
     /// What becomes of books that the source no longer has.
     #[serde(default)]
     pub gone: Gone,
@@ -185,6 +188,12 @@ impl Source {
         if self.rate.is_some_and(|rate| !(rate > 0.0 && rate.is_finite())) {
             return input("the rate must be more than 0".to_owned());
         }
+        if self.enough.is_some() && self.kind != Kind::Site {
+            return input("only of a site some new books can be enough".to_owned());
+        }
+        if self.enough == Some(0) {
+            return input("at least one new book must be enough".to_owned());
+        }
         let variable = self.credentials.as_ref().and_then(Credentials::variable);
         if variable.is_some_and(|name| !name.starts_with(Credentials::PREFIX)) {
             return input(format!("the name of a variable with credentials must start with {}", Credentials::PREFIX));
@@ -262,6 +271,7 @@ impl TryFrom<SourceDefinition> for Source {
             allow_private,
             gone,
             set,
+            enough: definition.enough,
             ignore_robots: definition.ignore_robots,
             credentials: definition.credentials.map(Credentials),
             rate: definition.rate,
@@ -285,6 +295,7 @@ impl From<Source> for SourceDefinition {
             contact: source.contact,
             allow_private: source.allow_private,
             gone: source.gone,
+            enough: source.enough,
             set: source.set,
             ignore_robots: source.ignore_robots,
             credentials: source.credentials.map(|Credentials(place)| place),

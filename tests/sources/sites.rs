@@ -140,3 +140,39 @@ fn only_the_main_text_of_a_page_is_the_book() {
     let wrong = add("site", &format!("{}/", site.url), "--text div[");
     assert!(run(&wrong, &[&data]).expect(2).err.contains("is not a CSS selector"));
 }
+
+#[test]
+fn known_pages_are_followed_until_enough_new_books_appear() {
+    // More than are in flight at once.
+    const KNOWN: u64 = 100;
+    let site = Site::new();
+    let link = |path: &str| format!("<a href='{path}'>{path}</a>");
+    let known: String = (0..KNOWN).map(|number| link(&format!("/book/x{number}x"))).collect();
+    let shelf = |new: &[&str]| {
+        let new: String = new.iter().map(|name| link(&format!("/book/{name}"))).collect();
+        site.set("/", page("", 150, &(new + &known + &link("/old"))));
+    };
+    (0..KNOWN).for_each(|number| site.set(&format!("/book/x{number}x"), page("", number, "")));
+    site.set("/old", page("", 151, ""));
+    site.set("/book/a", page("", 160, &link("/book/b")));
+    site.set("/book/b", page("", 161, ""));
+    site.set("/book/c", page("", 162, ""));
+    shelf(&[]);
+    let harvest = Harvest::new("site", &format!("{}/", site.url), "--allow-private --contains book/ --enough 2");
+    assert_eq!(harvest.run(), (KNOWN, KNOWN, 0, 0), "at first, all is new");
+    let asked = || std::mem::take(&mut *site.asked.lock().expect("no panic")).concat();
+    asked();
+    shelf(&["a"]);
+    assert_eq!(harvest.run(), (KNOWN + 2, 2, KNOWN, 0), "the second one appears behind all that is known");
+    assert!(asked().contains("/old"));
+    site.set("/book/b", page("", 163, ""));
+    site.set("/book/d", page("", 164, ""));
+    shelf(&["c", "d", "b"]);
+    let (fetched, added, ..) = harvest.run();
+    assert!(added == 3 && fetched < KNOWN, "two new ones, and one that changed: {fetched} {added}");
+    assert!(!asked().contains("/old"));
+    // What was left out is known as before.
+    assert_eq!(harvest.run(), (KNOWN + 3, 0, KNOWN + 3, 0));
+    let wrong = add("list", "-", "--allow-private --enough 2");
+    assert!(run(&wrong, &[harvest.folder.data()]).expect(2).err.contains("only of a site"));
+}

@@ -144,6 +144,9 @@ struct Add {
     /// Disable books that the source no longer has
     #[arg(long)]
     disable_gone: bool,
+    /// With --kind site: once a run has added this many new books, read nothing again that earlier runs have read
+    #[arg(long, value_name = "N")]
+    enough: Option<u64>,
     /// With --kind oai: harvest only this set
     #[arg(long, value_name = "SET")]
     set: Option<String>,
@@ -228,6 +231,7 @@ impl Add {
             allow_private: self.allow_private,
             ignore_robots: self.ignore_robots,
             gone: if self.disable_gone { Gone::Disable } else { Gone::Keep },
+            enough: self.enough,
             set: self.set,
             credentials: self.credentials.map(|place| if here { whole(place) } else { place }),
             rate: self.rate,
