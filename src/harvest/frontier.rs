@@ -20,12 +20,14 @@ use serde::{Deserialize, Serialize};
 
 use super::walk::Walk;
 use super::{Entry, HarvestError, Reason, Tally};
-use crate::catalogue::{Catalogue, CatalogueError, Editor, put};
+use crate::catalogue::{Catalogue, CatalogueError, Editor, Leased, put};
 use crate::extract::MainText;
 use crate::index::{BookId, Library, Rights, RowChange, Table};
 
 /// How many rows are read at a time.
 const ROWS: usize = 1_000;
+/// How often so many are cleared at once.
+const PAGES_CLEARED: usize = 10;
 /// Longer addresses are known by their digests.
 const LONGEST: usize = 500;
 
@@ -299,17 +301,20 @@ impl<'c> Frontier<'c> {
         RowChange::delete(Table::Harvests, key)
     }
 
-    /// Removes all rows.
-    pub(super) fn clear(&self, by: &Editor<'_>) -> Result<(), HarvestError> {
+    /// Removes rows, but not for long. Returns whether none is left.
+    pub(super) fn clear(&self, by: &Editor<'_>, work: &Leased<'_>) -> Result<bool, HarvestError> {
         let prefix = [self.name.as_bytes(), b"\0"].concat();
         // Deleted rows are slow to read past.
         let mut after: Option<Vec<u8>> = None;
-        loop {
+        for _ in 0..PAGES_CLEARED {
             let rows = self.catalogue.page_of(Table::Harvests, &prefix, after.as_deref(), ROWS)?;
-            let Some((last, _)) = rows.last() else { return Ok(()) };
+            let Some((last, _)) = rows.last() else { return Ok(true) };
             after = Some(last.clone());
             let changes: Vec<_> = rows.into_iter().map(|(key, _)| RowChange::delete(Table::Harvests, key)).collect();
-            by.apply_rows(&changes)?;
+            if !work.apply(by, &changes)? {
+                break;
+            }
         }
+        Ok(false)
     }
 }

@@ -118,6 +118,11 @@ pub enum HarvestError {
     /// There is no such source.
     #[error("there is no source {0:?}")]
     NoSuchSource(String),
+    /// One of this name was removed, and is not cleared yet.
+    #[error(
+        "what is known of the source {0:?} that was removed is still being cleared; try again in a minute, or choose another name"
+    )]
+    Clearing(String),
     /// It is paused.
     #[error("the source {0:?} is paused; resume it first")]
     Paused(String),
@@ -153,6 +158,7 @@ impl Classified for HarvestError {
             Self::Store(error) => error.code(),
             Self::Name(error) => error.code(),
             Self::NoSuchSource(_) => ErrorCode::NoSuchSource,
+            Self::Clearing(_) => ErrorCode::SourceExists,
             Self::Paused(_) => ErrorCode::SourcePaused,
             Self::Runs(_) => ErrorCode::SourceRuns,
             Self::Input(_) | Self::Selector(_) => ErrorCode::BadSource,

@@ -129,8 +129,12 @@ impl<'c> Harvest<'c> {
         let begun = last.begun;
         let (editor, work, name, source) =
             (self.editor, Arc::clone(&self.work), self.name.clone(), self.source.clone());
+        let requests = self.web.agent();
         let ended = thread::scope(|scope| {
-            scope.spawn(|| keep(&work, editor, &name, &source, begun));
+            scope.spawn(|| {
+                keep(&work, editor, &name, &source, begun);
+                requests.shutdown();
+            });
             let ended = self.exhaust();
             work.stop.end();
             ended

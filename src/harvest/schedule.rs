@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 
 use super::folders::Folders;
-use super::plan::{Plan, Wanted, end_all, plans, put_wanted};
+use super::plan::{Plan, Wanted, end_all, plans, put_wanted, removed};
 use super::sources::{Sources as _, lease_of};
 use super::{Harvest, HarvestError, Source, Watched};
 use crate::api::SourceState;
@@ -75,6 +75,9 @@ impl Schedule {
     /// Begins the runs that are due and have a place.
     fn look(&mut self) -> Result<(), HarvestError> {
         self.running.retain(|_, running| !running.thread.is_finished());
+        for name in removed(&self.catalogue)? {
+            self.catalogue.by(Actor::Local).clear_source(&name)?;
+        }
         let mut plans = plans(&self.catalogue)?;
         let now = Timestamp::now();
         let mut due = Vec::new();

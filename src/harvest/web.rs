@@ -31,6 +31,8 @@ use crate::client::unanswered;
 const ROBOT: &str = "lapidary";
 /// Time limit for a request, with its answer.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// How much of it finding a host's addresses may take, and connecting to one: neither can be interrupted.
+const CONNECTING: Duration = Duration::from_secs(10);
 /// How long an idle connection stays open.
 const IDLE: Duration = Duration::from_secs(10);
 const REDIRECTS: usize = 5;
@@ -100,6 +102,8 @@ impl Web {
                 let patience = within.map_or(PATIENCE, |within| within / 2);
                 config
                     .timeout_global(Some(patience))
+                    .timeout_resolve(Some(CONNECTING))
+                    .timeout_connect(Some(CONNECTING))
                     .user_agent(name)
                     .max_idle_connections_per_host(1)
                     .max_idle_age(IDLE)
@@ -112,8 +116,19 @@ impl Web {
         })
     }
 
+    /// What ends its requests.
+    pub(super) fn agent(&self) -> Agent {
+        self.agent.clone()
+    }
+
     /// Fetches at most `most` bytes, if they are not those of `validators`.
     pub(super) fn get(&self, address: &str, validators: &Validators, most: u64) -> Fetched {
+        let fetched = self.ask(address, validators, most);
+        // An answer that was cut off can look like a whole one.
+        if self.stop.is_stopped() { Fetched::Stopped } else { fetched }
+    }
+
+    fn ask(&self, address: &str, validators: &Validators, most: u64) -> Fetched {
         let Ok(mut url) = Url::parse(address) else {
             return Fetched::Refused(Reason::Address, "this is not a URL".to_owned());
         };

@@ -291,4 +291,50 @@ fn a_long_list_is_stopped_in_its_middle() {
     }
     assert_eq!(counted(&ended(&server, 1)), [0, 0, 0, LINES], "each line was counted once");
     assert_eq!(shown()["queued"], 0);
+    // Much is known of it, and is cleared bit by bit before another source can have its name.
+    assert_eq!(send(&server, "DELETE", "/v1/sources/it", &Value::Null).0, 204);
+    assert_eq!(send(&server, "GET", "/v1/sources/it", &Value::Null).0, 404);
+    let again = json!({ "kind": "list", "address": list, "library": "lib", "rights": "free", "allow_private": true, "most": 5 });
+    until("it is cleared", || {
+        let (status, problem) = send(&server, "PUT", "/v1/sources/it", &again);
+        assert!(status == 201 || problem["code"] == "source_exists", "{problem}");
+        status == 201
+    });
+    assert_eq!((&shown()["run"], &shown()["queued"]), (&Value::Null, &json!(0)));
+    assert_eq!(get(&server, "/v1/sources/it/errors")["errors"], json!([]));
+    send(&server, "POST", "/v1/sources/it/run", &Value::Null);
+    assert_eq!(counted(&ended(&server, 1)), [0, 0, 0, 4], "nothing is known of what the other one fetched");
+}
+
+#[test]
+fn an_answer_that_does_not_come_is_not_waited_for() {
+    let site = Site::new();
+    site.books(0..1);
+    site.set("/list.txt", site.list(0..3));
+    let never = |body: &str| Answer { status: NEVER, ..found(body) };
+    site.set("/book1.txt", never("HTTP/1.1 200 OK\r\n\r\nThis has no end, and "));
+    let folder = Folder::new();
+    let server = Server::start(&folder.data());
+    put(&server, &listed(&site));
+    let waits = || until("it waits", || site.waiting() == 1);
+    let gives_up = || until("it gives up", || site.waiting() == 0);
+    let is_as_before = || {
+        until("what was fetched before is written", || get(&server, "/v1/sources/it")["queued"] == 2);
+        assert_eq!(get(&server, "/v1/sources/it/errors")["errors"], json!([]), "it is no failure of the address");
+    };
+    send(&server, "POST", "/v1/sources/it/run", &Value::Null);
+    waits();
+    send(&server, "PATCH", "/v1/sources/it", &json!({ "paused": true }));
+    gives_up();
+    is_as_before();
+    site.set("/book1.txt", never("HTTP/1.1 "));
+    send(&server, "PATCH", "/v1/sources/it", &json!({ "paused": false }));
+    waits();
+    assert_eq!(server.stop(), Some(0));
+    gives_up();
+    let server = Server::start(&folder.data());
+    waits();
+    assert_eq!(send(&server, "DELETE", "/v1/sources/it", &Value::Null).0, 204);
+    gives_up();
+    assert_eq!(server.stop(), Some(0));
 }
