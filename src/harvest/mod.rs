@@ -10,6 +10,7 @@
 //! was seen, so that a harvest that is stopped at any moment goes on where it was. Only `web.rs` sends requests, and
 //! keeps to the rules of good manners.
 
+mod asked;
 mod books;
 mod feed;
 mod fetch;

@@ -19,6 +19,7 @@ use ureq::http::{Response, StatusCode};
 use ureq::{Agent, Body};
 use url::{Origin, Url};
 
+use super::asked;
 use super::hosts::{Rules, Turn};
 use super::robots::Robots;
 use super::source::{Credentials, is_of_web};
@@ -159,8 +160,14 @@ impl Web {
                     return Fetched::Failed(format!("the server answers {status}"), retry_after(&answer));
                 }
                 status @ StatusCode::UNAUTHORIZED => {
-                    let why = format!("the server answers {status}: give it credentials (--credentials)");
-                    return Fetched::Refused(Reason::Status, why);
+                    let had = self.credentials.as_ref().is_some_and(|(origin, _)| url.origin() == *origin);
+                    let usual = if had {
+                        "it does not accept the source's credentials"
+                    } else {
+                        "the source needs credentials"
+                    };
+                    let why = asked_for(answer).unwrap_or_else(|| usual.to_owned());
+                    return Fetched::Refused(Reason::Status, format!("the server answers {status}: {why}"));
                 }
                 status => return Fetched::Refused(Reason::Status, format!("the server answers {status}")),
             }
@@ -290,6 +297,12 @@ fn read(address: String, mut answer: Response<Body>, most: u64) -> Fetched {
         }
         Err(error) => failed(&error),
     }
+}
+
+/// What an answer asks for that lets nobody in, if it says so.
+fn asked_for(mut answer: Response<Body>) -> Option<String> {
+    header(&answer, &CONTENT_TYPE).filter(|kind| kind.starts_with(asked::MEDIA_TYPE))?;
+    asked::asked(&answer.body_mut().with_config().limit(asked::MOST).read_to_vec().ok()?)
 }
 
 fn header(answer: &Response<Body>, name: &HeaderName) -> Option<String> {

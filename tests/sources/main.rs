@@ -5,6 +5,8 @@ mod common;
 
 mod books;
 mod cluster;
+mod hostile;
+mod kills;
 #[path = "../common/makers.rs"]
 mod makers;
 mod served;
