@@ -284,10 +284,11 @@ declare! { CONSOLE:
     c_ready();
     c_incomplete();
     c_cluster();
-    c_primaries();
-    c_unreplicated();
+    c_node();
+    c_primary();
+    c_replica();
+    c_replicas();
     c_lag();
-    c_fullest();
     c_failovers();
 
     // Terms.

@@ -88,11 +88,14 @@ impl Default for Recorder {
 impl Recorder {
     /// Takes figures, if it is time to.
     pub(crate) fn take(&self, metrics: &Metrics) {
-        let (counted, state) = (metrics.counted(), metrics.state());
+        let now = Instant::now();
         let mut series = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        for series in series.iter_mut() {
-            series.take(Instant::now(), &counted, &state);
+        let mut due = series.iter_mut().filter(|series| series.due <= now).peekable();
+        if due.peek().is_none() {
+            return;
         }
+        let (counted, state) = (metrics.counted(), metrics.state());
+        due.for_each(|series| series.take(now, &counted, &state));
     }
 
     /// The figures of the last hour, or of the last week.

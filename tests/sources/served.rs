@@ -338,3 +338,35 @@ fn an_answer_that_does_not_come_is_not_waited_for() {
     gives_up();
     assert_eq!(server.stop(), Some(0));
 }
+
+#[test]
+fn no_key_keeps_others_from_testing_their_sources() {
+    let (site, folder) = (Site::new(), Folder::new());
+    site.books(0..1);
+    site.set("/list.txt", site.list(0..1));
+    site.set("/slow", Answer { status: NEVER, ..found("") });
+    let keys = ["one", "two"].map(|name| common::key(&folder.data(), &format!("--role admin {name}")));
+    let server = Server::start(&folder.data());
+    let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
+    let send = |key: &str, method: &str, path: &str, body: &Value| {
+        let request = ureq::http::Request::builder().method(method).uri(format!("{}/v1/sources/{path}", server.url));
+        let request =
+            request.header("authorization", format!("Bearer {key}")).header("content-type", "application/json");
+        let mut answer = agent.run(request.body(body.to_string()).expect("a request")).expect("an answer");
+        (answer.status().as_u16(), answer.body_mut().read_json::<Value>().unwrap_or_default())
+    };
+    for (name, path) in [("slow", "slow"), ("quick", "list.txt")] {
+        let source = json!({ "kind": "sitemap", "address": format!("{}/{path}", site.url), "library": "lib", "rights": "free",
+                             "allow_private": true });
+        assert_eq!(send(&keys[0], "PUT", name, &source).0, 201);
+    }
+    thread::scope(|scope| {
+        scope.spawn(|| assert_eq!(send(&keys[0], "POST", "slow/test", &Value::Null).0, 200));
+        until("it is tested", || site.waiting() == 1);
+        let (status, problem) = send(&keys[0], "POST", "quick/test", &Value::Null);
+        assert_eq!((status, &problem["code"]), (503, &json!("overloaded")));
+        let (status, tested) = send(&keys[1], "POST", "quick/test", &Value::Null);
+        assert_eq!((status, tested["items"].as_array().map(Vec::len)), (200, Some(1)));
+    });
+    assert_eq!(send(&keys[0], "POST", "quick/test", &Value::Null).0, 200, "when it is done, it may again");
+}

@@ -303,10 +303,11 @@ c_default = default,
 c_ready = complete
 c_incomplete = not all books have gems of it
 c_cluster = The cluster
-c_primaries = Primaries
-c_unreplicated = Primaries without a replica
+c_node = Node
+c_primary = primary
+c_replica = replica
+c_replicas = Replicas in sync
 c_lag = Slowest replica behind
-c_fullest = Memory of the fullest node
 c_failovers = Failovers
 
 ## Terms

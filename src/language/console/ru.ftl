@@ -306,10 +306,11 @@ c_default = основной,
 c_ready = полный
 c_incomplete = отпечатки есть не у всех книг
 c_cluster = Кластер
-c_primaries = Ведущие узлы
-c_unreplicated = Ведущие узлы без реплики
+c_node = Узел
+c_primary = ведущий
+c_replica = реплика
+c_replicas = Синхронных реплик
 c_lag = Отставание самой медленной реплики
-c_fullest = Память самого заполненного узла
 c_failovers = Переключения
 
 ## Terms

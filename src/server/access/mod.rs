@@ -184,7 +184,7 @@ impl Access {
 }
 
 /// Who was admitted. The request can be a stream that outlives the key.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub(super) enum Guest {
     /// Anyone, because the server asks for no key.
     #[default]
