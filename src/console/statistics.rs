@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::layout::{Here, Page, size, table, terms};
 use super::plot::{Line, plot};
 use super::visitor::{Failure, Visitor};
-use crate::api::{ClusterStats, Findings, History, Sample, Stats};
+use crate::api::{ClusterStats, Concern, Findings, History, Sample, Stats};
 use crate::language::Language;
 use crate::report::clean;
 
@@ -39,10 +39,11 @@ async fn page(visitor: Visitor, wanted: Query<Wanted>) -> Result<HttpResponse, F
                 h2 { (language.c_doctor()) }
                 @if findings.is_empty() { p class="good" { (language.c_healthy()) } }
                 @for finding in &findings {
-                    article class="card warn" lang="en" {
-                        h3 { (clean(&finding.what)) }
-                        p { (clean(&finding.why)) }
-                        p { span lang=(language) { (language.c_fix()) } ": " code { (clean(&finding.fix)) } }
+                    article class="card warn" {
+                        h3 { (concern(language, finding.concern)) }
+                        // Numbers and names are in the words of the API, which are English.
+                        p lang="en" { (clean(&finding.what)) ": " (clean(&finding.why)) }
+                        p { (language.c_fix()) ": " code { (clean(&finding.fix)) } }
                     }
                 }
             }
@@ -62,6 +63,34 @@ async fn page(visitor: Visitor, wanted: Query<Wanted>) -> Result<HttpResponse, F
             ]))
         },
     ))
+}
+
+/// What a finding is about.
+fn concern(language: Language, concern: Concern) -> String {
+    match concern {
+        Concern::WeakDefault => language.c_concern_weak_default(),
+        Concern::MissedBooks => language.c_concern_missed_books(),
+        Concern::IncompleteRecipe => language.c_concern_incomplete_recipe(),
+        Concern::WeakRule => language.c_concern_weak_rule(),
+        Concern::MissingClientRecipe => language.c_concern_missing_client_recipe(),
+        Concern::FailedJob => language.c_concern_failed_job(),
+        Concern::WaitingJob => language.c_concern_waiting_job(),
+        Concern::Inconsistent => language.c_concern_inconsistent(),
+        Concern::NoBackup => language.c_concern_no_backup(),
+        Concern::OldBackup => language.c_concern_old_backup(),
+        Concern::ExpiredKey => language.c_concern_expired_key(),
+        Concern::ExpiringKey => language.c_concern_expiring_key(),
+        Concern::FailingWebhook => language.c_concern_failing_webhook(),
+        Concern::DiskNearlyFull => language.c_concern_disk_nearly_full(),
+        Concern::NotWritable => language.c_concern_not_writable(),
+        Concern::StoreErrors => language.c_concern_store_errors(),
+        Concern::EvictingNode => language.c_concern_evicting_node(),
+        Concern::MissingReplica => language.c_concern_missing_replica(),
+        Concern::NotPersistent => language.c_concern_not_persistent(),
+        Concern::NodeNearlyFull => language.c_concern_node_nearly_full(),
+        Concern::MissingCatalogue => language.c_concern_missing_catalogue(),
+        Concern::ExpiringCertificate => language.c_concern_expiring_certificate(),
+    }
 }
 
 fn plots(language: Language, history: &History) -> Markup {
