@@ -46,6 +46,8 @@ pub use source::{Credentials, Every, Gone, Source};
 pub use sources::Sources;
 pub use tally::{Reason, Tally};
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -54,6 +56,9 @@ use crate::description::Description;
 use crate::error::{Classified, ErrorCode};
 use crate::extract::BadSelector;
 use crate::index::{BadName, StoreError};
+
+/// Counts books in the daily quota of a key. Returns whether there is room for more.
+pub type Quotas = Arc<dyn Fn(&str, usize) -> Result<bool, CatalogueError> + Send + Sync>;
 
 /// Something that a page lists.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -136,6 +141,16 @@ pub enum HarvestError {
         /// The number of addresses.
         left: u64,
     },
+    /// The key that defined it has no quota left.
+    #[error(
+        "the daily quota of the key {key:?}, which defined the source, is used up; {left} addresses are left in the queue"
+    )]
+    QuotaUsedUp {
+        /// The name of the key.
+        key: String,
+        /// The number of addresses.
+        left: u64,
+    },
     /// A part of the source's definition cannot be used.
     #[error("{0}")]
     Input(String),
@@ -163,6 +178,7 @@ impl Classified for HarvestError {
             Self::Paused(_) => ErrorCode::SourcePaused,
             Self::Runs(_) => ErrorCode::SourceRuns,
             Self::Input(_) | Self::Selector(_) => ErrorCode::BadSource,
+            Self::QuotaUsedUp { .. } => ErrorCode::TooManyRequests,
             Self::Stopped { .. } => ErrorCode::Stopping,
             Self::Unreachable { .. } => ErrorCode::SourceUnreachable,
         }

@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -45,6 +46,12 @@ pub(super) struct Wanted {
 impl Wanted {
     pub(super) fn now() -> Self {
         Self { at: Timestamp::now(), failures: 0, error: None }
+    }
+
+    /// On the next day, for this reason.
+    pub(super) fn tomorrow(error: String) -> Self {
+        let tomorrow = Timestamp::now().to_zoned(TimeZone::UTC).tomorrow().and_then(|day| day.start_of_day());
+        Self { at: tomorrow.map_or(Timestamp::MAX, |day| day.timestamp()), failures: 0, error: Some(error) }
     }
 
     /// The same, after it could not go on once more.

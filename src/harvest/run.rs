@@ -15,7 +15,7 @@ use super::plan::{drop_wanted, put_beat};
 use super::sources::{Sources as _, lease_of};
 use super::walk::{Walk, is_guess};
 use super::web::{Fetched, Validators, Web};
-use super::{HarvestError, Reason, Source, Tally};
+use super::{HarvestError, Quotas, Reason, Source, Tally};
 use crate::catalogue::{Editor, Leased};
 use crate::extract::{Limits, Readers};
 use crate::index::{BookId, RowChange};
@@ -71,6 +71,8 @@ pub struct Harvest<'c> {
     pub(super) work: Arc<Leased<'c>>,
     /// What the metrics know of the run.
     counted: Run,
+    /// What counts its books.
+    quotas: Option<Quotas>,
 }
 
 impl<'c> Harvest<'c> {
@@ -97,6 +99,7 @@ impl<'c> Harvest<'c> {
         let readers = Arc::default();
         Ok(Self {
             counted,
+            quotas: None,
             readers,
             editor,
             name,
@@ -112,6 +115,12 @@ impl<'c> Harvest<'c> {
             watch,
             work,
         })
+    }
+
+    /// Counts its books in the quota of the key that defined the source.
+    #[must_use]
+    pub fn within(self, quotas: Quotas) -> Self {
+        Self { quotas: Some(quotas), ..self }
     }
 
     /// Runs until the source is exhausted.
@@ -140,7 +149,9 @@ impl<'c> Harvest<'c> {
             ended
         });
         let error = match &ended {
-            Err(error @ HarvestError::Unreachable { .. }) => Some(error.to_string()),
+            Err(error @ (HarvestError::Unreachable { .. } | HarvestError::QuotaUsedUp { .. })) => {
+                Some(error.to_string())
+            }
             _ => None,
         };
         self.state.last.get_or_insert_default().error = error;
@@ -151,7 +162,14 @@ impl<'c> Harvest<'c> {
 
     fn exhaust(&mut self) -> Result<Tally, HarvestError> {
         while let Some(batch) = self.next_batch()? {
-            let (begun, done) = (Instant::now(), self.batch(batch)?);
+            if !self.has_room_for_more(0)? {
+                let key = self.source.by.clone().unwrap_or_default();
+                return Err(HarvestError::QuotaUsedUp { key, left: self.state.queued });
+            }
+            let (begun, before) = (Instant::now(), self.tally().fetched);
+            let done = self.batch(batch)?;
+            let fetched = self.tally().fetched.saturating_sub(before);
+            self.has_room_for_more(fetched as usize)?;
             let rate = done as f64 / begun.elapsed().as_secs_f64().max(1e-6);
             let before = if self.state.per_second > 0.0 { self.state.per_second } else { rate };
             self.state.per_second = LATEST.mul_add(rate, (1.0 - LATEST) * before);
@@ -160,6 +178,12 @@ impl<'c> Harvest<'c> {
             }
         }
         self.finish()
+    }
+
+    /// Counts books that were fetched.
+    fn has_room_for_more(&self, fetched: usize) -> Result<bool, HarvestError> {
+        let counted = self.source.by.as_ref().zip(self.quotas.as_ref()).map(|(key, count)| count(key, fetched));
+        Ok(counted.transpose()?.unwrap_or(true))
     }
 
     /// Why the run was told to stop.

@@ -74,6 +74,9 @@ pub struct Source {
     /// Whether it is paused.
     #[serde(default)]
     pub paused: bool,
+    /// The name of the key that defined it: its books count in that key's quota.
+    #[serde(default)]
+    pub by: Option<String>,
 }
 
 /// What becomes of books that a source no longer has.
@@ -280,6 +283,7 @@ impl TryFrom<SourceDefinition> for Source {
             text: definition.text.as_deref().map(str::parse).transpose()?,
             gated: definition.unless.is_some(),
             paused: definition.paused,
+            by: None,
         })
     }
 }

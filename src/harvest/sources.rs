@@ -157,13 +157,15 @@ impl Source {
     /// [`HarvestError::Input`].
     pub fn changed(self, changes: Map<String, Value>) -> Result<Self, HarvestError> {
         let wrong = |error: serde_json::Error| HarvestError::Input(error.to_string());
+        let by = self.by.clone();
         let mut definition = serde_json::to_value(SourceDefinition::from(self)).map_err(wrong)?;
         if let Some(fields) = definition.as_object_mut() {
             for (name, value) in changes {
                 if value.is_null() { drop(fields.remove(&name)) } else { drop(fields.insert(name, value)) }
             }
         }
-        serde_json::from_value::<SourceDefinition>(definition).map_err(wrong)?.try_into()
+        let definition: SourceDefinition = serde_json::from_value(definition).map_err(wrong)?;
+        Ok(Self { by, ..definition.try_into()? })
     }
 }
 

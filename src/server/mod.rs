@@ -302,7 +302,9 @@ impl Server {
         catalogue.follow_others();
         // What is fetched may be no larger than what is sent.
         let limits = Limits { input: state.limits.input.min(state.max_body as u64), ..state.limits };
-        Schedule::start(&catalogue, limits, sources, turns::give_way);
+        let counting = state.clone();
+        let quotas = Arc::new(move |key: &str, books| counting.access.count_books(&counting.catalogue, key, books));
+        Schedule::start(&catalogue, limits, sources, turns::give_way, quotas);
         listeners.iter().for_each(outgoing::give_up);
         rt::System::new().block_on(async move {
             rt::spawn(health::watch(state.clone()));

@@ -163,7 +163,8 @@ async fn put(request: HttpRequest, payload: Payload, state: Data<State>) -> Resu
     parameters::none(request.query_string())?;
     let definition: SourceDefinition = body::words(&request, payload, &state).await?;
     work(&state, move |catalogue| {
-        let source = Source::try_from(definition)?.checked_for_server()?;
+        let by = catalogue.key().map(str::to_owned);
+        let source = Source { by, ..Source::try_from(definition)?.checked_for_server()? };
         managed.may_define(&source)?;
         match catalogue.source(&name) {
             Ok(known) if !managed.has(&known) => {

@@ -5,10 +5,16 @@ use super::*;
 
 /// Sends a request with JSON. Returns the status and the answer.
 pub fn send(server: &Server, method: &str, path: &str, body: &Value) -> (u16, Value) {
+    send_with(server, "", method, path, body)
+}
+
+/// The same, with a key unless it is empty.
+fn send_with(server: &Server, key: &str, method: &str, path: &str, body: &Value) -> (u16, Value) {
     let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
     let request = ureq::http::Request::builder().method(method).uri(format!("{}{path}", server.url));
-    let request = request.header("content-type", "application/json").body(body.to_string()).expect("a request");
-    let mut answer = agent.run(request).expect("an answer");
+    let request = request.header("content-type", "application/json");
+    let request = if key.is_empty() { request } else { request.header("authorization", format!("Bearer {key}")) };
+    let mut answer = agent.run(request.body(body.to_string()).expect("a request")).expect("an answer");
     (answer.status().as_u16(), answer.body_mut().read_json().unwrap_or_default())
 }
 
@@ -369,4 +375,35 @@ fn no_key_keeps_others_from_testing_their_sources() {
         assert_eq!((status, tested["items"].as_array().map(Vec::len)), (200, Some(1)));
     });
     assert_eq!(send(&keys[0], "POST", "quick/test", &Value::Null).0, 200, "when it is done, it may again");
+}
+
+#[test]
+fn a_source_is_no_way_around_a_quota() {
+    const BOOKS: u64 = 150;
+    let (site, folder) = (Site::new(), Folder::new());
+    site.books(0..BOOKS);
+    site.set("/list.txt", site.list(0..BOOKS));
+    let [admin, limited] =
+        ["boss", "limited --quota 80/day"].map(|key| common::key(&folder.data(), &format!("--role admin {key}")));
+    let server = Server::start(&folder.data());
+    assert_eq!(send_with(&server, &limited, "PUT", "/v1/sources/it", &listed(&site)).0, 201);
+    assert_eq!(send_with(&server, &limited, "POST", "/v1/sources/it/run", &Value::Null).0, 202);
+    let shown = || send_with(&server, &admin, "GET", "/v1/sources/it", &Value::Null).1;
+    until("it stops", || shown()["error"].is_string());
+    let stopped = shown();
+    assert!(stopped["error"].as_str().is_some_and(|error| error.contains("quota of the key \"limited\"")), "{stopped}");
+    assert!(stopped["next_run"].as_str().is_some_and(|next| next.ends_with("T00:00:00Z")), "{stopped}");
+    // 64 books are in flight at a time.
+    let fetched = stopped["run"]["fetched"].as_u64().expect("a number");
+    assert!((78..78 + 64).contains(&fetched), "{stopped}");
+    assert_eq!(send_with(&server, &limited, "GET", "/v1/sources", &Value::Null).0, 429, "it is the key's own quota");
+    // An administrator who resumes it does not lift it, but one who defines it anew does.
+    send_with(&server, &admin, "PATCH", "/v1/sources/it", &json!({ "rights": "free" }));
+    send_with(&server, &admin, "POST", "/v1/sources/it/run", &Value::Null);
+    until("it stops again", || shown()["state"] == "waiting" && shown()["error"].is_string());
+    assert_eq!(shown()["run"]["fetched"], fetched);
+    send_with(&server, &admin, "PUT", "/v1/sources/it", &listed(&site));
+    send_with(&server, &admin, "POST", "/v1/sources/it/run", &Value::Null);
+    until("it ends", || shown()["run"]["ended"].is_string());
+    assert_eq!(counted(&shown()["run"])[0], BOOKS);
 }
