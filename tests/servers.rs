@@ -260,3 +260,17 @@ fn one_server_delivers_events() {
     assert_eq!(of(hook.next().json()), "3");
     hook.is_left_alone();
 }
+
+#[test]
+fn statistics_have_the_nodes() {
+    let Some([server, _other]) = servers("") else { return };
+    let (_, stats) = send(&server, "", "GET", "/v1/stats", &Value::Null);
+    let nodes = stats["cluster"]["nodes"].as_array().expect("nodes");
+    let primaries: Vec<bool> = nodes.iter().map(|node| node["primary"].as_bool().expect("a boolean")).collect();
+    assert_eq!(primaries, [true, true, true, false, false, false], "{stats}");
+    let memory = |node: &Value| node["memory_bytes"].as_u64().is_some_and(|bytes| bytes > 0);
+    assert!(nodes.iter().all(memory) && nodes[0]["replicas"] == 1, "{stats}");
+    let page = agent().get(format!("{}/console/statistics", server.url)).header("Accept", "text/html").call();
+    let page = page.expect("an answer").body_mut().read_to_string().expect("a page");
+    assert!(nodes.iter().all(|node| page.contains(node["address"].as_str().expect("an address"))), "{page}");
+}

@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 use super::Problem;
 use crate::description::Description;
 use crate::index::record::record;
-use crate::index::{self, BookId, BookKey, LibrarySummary, Rights, Standing, Validity};
+use crate::index::{self, BookId, BookKey, ClusterVitals, LibrarySummary, NodeVitals, Rights, Standing, Validity};
 use crate::{described, object};
 
 described! {
@@ -215,6 +215,54 @@ pub struct Stats {
     pub posting_bytes: u64,
     /// The rule that checks use with the default recipe.
     pub rule: Rule,
+    /// The state of the cluster, if the catalogue is in one that answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<ClusterStats>,
+}
+
+/// The state of a cluster.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ClusterStats {
+    /// The nodes that answer.
+    pub nodes: Vec<NodeStats>,
+    /// Number of primaries that others have replaced, as this server has seen it.
+    pub failovers: u64,
+    /// Number of changes of books that are being made, or were left half done.
+    pub pending: u64,
+}
+
+/// The state of a node of a cluster.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct NodeStats {
+    /// Host and port.
+    pub address: String,
+    /// Whether it is no replica.
+    pub primary: bool,
+    /// Used memory, in bytes.
+    pub memory_bytes: u64,
+    /// Maximum memory, in bytes; missing if it has no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_memory_bytes: Option<u64>,
+    /// Number of its replicas that are in sync.
+    pub replicas: u64,
+    /// How far the slowest of these is behind, in bytes.
+    pub lag_bytes: u64,
+}
+
+impl From<ClusterVitals> for ClusterStats {
+    fn from(ClusterVitals { nodes, pending, failovers, .. }: ClusterVitals) -> Self {
+        let node = |NodeVitals { address, is_primary, used, most, replicas, lag, .. }: NodeVitals| NodeStats {
+            address,
+            primary: is_primary,
+            memory_bytes: used,
+            max_memory_bytes: Some(most).filter(|most| *most > 0),
+            replicas,
+            lag_bytes: lag,
+        };
+        let mut nodes: Vec<NodeStats> = nodes.into_iter().map(node).collect();
+        nodes.sort_by(|a, b| (!a.primary, &a.address).cmp(&(!b.primary, &b.address)));
+        Self { nodes, failovers, pending }
+    }
 }
 
 /// Statistics of one recipe.

@@ -26,6 +26,10 @@ pub struct SourceDefinition {
     /// Take only books whose addresses contain one of these; all if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub contains: Vec<String>,
+    /// Where the text of a page is that is a book: a CSS selector, such as `main` or `.chapter`, or `readability`, which finds it as
+    /// the reading mode of a browser does. All of the page but its navigation if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
     /// An e-mail address or a URL that is sent with each request, so that the owner of a site can reach you. Sources on the
     /// web need one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -39,6 +43,11 @@ pub struct SourceDefinition {
     /// What becomes of books that the source no longer has.
     #[serde(default)]
     pub gone: Gone,
+    /// Only for a site: once a run has added this many new books, it does not read again what earlier runs have read. If absent, it
+    /// reads all pages.
+    #[schema(minimum = 1)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub enough: Option<u64>,
     /// The set of an OAI repository.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub set: Option<String>,
@@ -78,10 +87,12 @@ impl SourceDefinition {
             library,
             rights,
             contains: Vec::new(),
+            text: None,
             contact: None,
             allow_private: false,
             ignore_robots: false,
             gone: Gone::default(),
+            enough: None,
             set: None,
             credentials: None,
             rate: None,
@@ -108,8 +119,12 @@ pub struct SourceChange {
     rate: Option<f64>,
     /// The most addresses of one run.
     most: Option<u64>,
+    /// How many new books of a site are enough for a run.
+    enough: Option<u64>,
     /// Take only books whose addresses contain one of these.
     contains: Option<Vec<String>>,
+    /// Where the text of a page is that is a book. The next run reads all pages again.
+    text: Option<String>,
     /// How the owner of a site can reach you.
     contact: Option<String>,
     /// What becomes of books that the source no longer has.
@@ -235,6 +250,9 @@ pub struct SourceErrors {
 pub struct SourceTest {
     /// At most ten.
     pub items: Vec<SourceItem>,
+    /// How the main text of the first book begins, if the source says where it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begins: Option<String>,
     /// What is wrong with the source, if it cannot be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,

@@ -43,6 +43,16 @@ impl Catalogue {
     }
 }
 
+impl Editor<'_> {
+    /// The name of the key on whose behalf changes are made, if there is one.
+    pub(crate) fn key(&self) -> Option<&str> {
+        match &self.actor {
+            Actor::Key(name) => Some(name),
+            Actor::Local | Actor::Anonymous => None,
+        }
+    }
+}
+
 impl Deref for Editor<'_> {
     type Target = Catalogue;
 

@@ -281,7 +281,8 @@ impl Catalogue {
         let posting_bytes =
             self.files().map(Administration::vitals).transpose()?.map_or(0, |vitals| vitals.disk.postings);
         let rule = self.rule.on(chosen(snapshot.recipes(), None)?.rule());
-        Ok(Stats { books, disabled, recipes, libraries, disk_bytes, posting_bytes, rule })
+        let cluster = self.cluster().map(Into::into);
+        Ok(Stats { books, disabled, recipes, libraries, disk_bytes, posting_bytes, rule, cluster })
     }
 
     fn recipe_stats(snapshot: &dyn Snapshot) -> Result<Vec<RecipeStats>, CatalogueError> {

@@ -58,6 +58,7 @@ async fn page(visitor: Visitor) -> Result<HttpResponse, Failure> {
             (form(&visitor))
             (terms(language, [
                 (language.c_term_source(), language.c_term_source_is()),
+                (language.c_main_text(), language.c_term_main_text_is()),
                 (language.c_contact(), language.c_term_contact_is()),
             ]))
         },
@@ -82,6 +83,10 @@ fn form(visitor: &Visitor) -> Markup {
             input id="library" name="library" required maxlength="512" autocomplete="off";
             label for="rights" { (language.c_rights()) }
             (choice_of_rights(language, Rights::Protected))
+            label for="contains" { (language.c_contains()) }
+            input id="contains" name="contains" maxlength="500" autocomplete="off";
+            label for="text" { (language.c_main_text()) }
+            input id="text" name="text" maxlength="500" autocomplete="off" placeholder="readability";
             label for="contact" { (language.c_contact()) }
             input id="contact" name="contact" maxlength="200" autocomplete="off";
             label for="every" { (language.c_every()) }
@@ -99,17 +104,23 @@ struct New {
     library: String,
     rights: Rights,
     #[serde(default)]
+    contains: String,
+    #[serde(default)]
+    text: String,
+    #[serde(default)]
     contact: String,
     #[serde(default)]
     every: String,
 }
 
 async fn add(visitor: Visitor, new: Form<New>) -> Result<HttpResponse, Failure> {
-    let Form(New { name, kind, address, library, rights, contact, every }) = new;
+    let Form(New { name, kind, address, library, rights, contains, text, contact, every }) = new;
     let bad = |detail| visitor.failed(problem(ErrorCode::BadName, StatusCode::UNPROCESSABLE_ENTITY, detail));
     let library: Library = library.trim().parse().map_err(|error: BadName| bad(error.to_string()))?;
     let given = |text: String| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
     let definition = SourceDefinition {
+        contains: given(contains).into_iter().collect(),
+        text: given(text),
         contact: given(contact),
         every: given(every),
         ..SourceDefinition::new(kind, address.trim(), library, rights)
@@ -170,6 +181,10 @@ fn facts(language: Language, source: &Source) -> Markup {
             dt { (language.c_kind()) } dd { (kind(language, definition.kind)) }
             dt { (language.c_source_address()) } dd { (clean(&definition.address)) }
             dt { (language.c_library()) } dd { (clean(definition.library.as_str())) " " (rights(language, definition.rights)) }
+            @if !definition.contains.is_empty() {
+                dt { (language.c_contains()) } dd { (clean(&definition.contains.join(", "))) }
+            }
+            @if let Some(text) = &definition.text { dt { (language.c_main_text()) } dd { (clean(text)) } }
             @if let Some(every) = &definition.every { dt { (language.c_every()) } dd { (clean(every)) } }
             @if let Some(next) = source.next_run { dt { (language.c_next_run()) } dd { (time(next)) } }
         }
@@ -281,7 +296,7 @@ fn state(language: Language, state: SourceState) -> String {
 async fn test(visitor: Visitor, name: Path<String>) -> Result<HttpResponse, Failure> {
     let language = visitor.language();
     let asked = path("/v1/sources", [&name]) + "/test";
-    let SourceTest { items, error } = visitor.send(Method::POST, &asked, &()).await?;
+    let SourceTest { items, begins, error } = visitor.send(Method::POST, &asked, &()).await?;
     let heads = [language.c_source_address(), language.c_book(), language.c_title()];
     let rows = html! {
         @for item in &items {
@@ -298,6 +313,7 @@ async fn test(visitor: Visitor, name: Path<String>) -> Result<HttpResponse, Fail
             @if let Some(error) = &error { p class="problem" lang="en" { (clean(error)) } }
             @if items.is_empty() { p { (language.c_nothing_found()) } }
             @else { (table(&language.c_tested(), &heads, &rows)) }
+            @if let Some(begins) = &begins { p { (language.c_begins()) " " q { (clean(begins)) } } }
         }
     };
     show(&visitor, &name, "", &tested).await

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::layout::{Here, Page, size, table, terms};
 use super::plot::{Line, plot};
 use super::visitor::{Failure, Visitor};
-use crate::api::{Findings, History, Sample, Stats};
+use crate::api::{ClusterStats, Concern, Findings, History, Sample, Stats};
 use crate::language::Language;
 use crate::report::clean;
 
@@ -39,10 +39,11 @@ async fn page(visitor: Visitor, wanted: Query<Wanted>) -> Result<HttpResponse, F
                 h2 { (language.c_doctor()) }
                 @if findings.is_empty() { p class="good" { (language.c_healthy()) } }
                 @for finding in &findings {
-                    article class="card warn" lang="en" {
-                        h3 { (clean(&finding.what)) }
-                        p { (clean(&finding.why)) }
-                        p { span lang=(language) { (language.c_fix()) } ": " code { (clean(&finding.fix)) } }
+                    article class="card warn" {
+                        h3 { (concern(language, finding.concern)) }
+                        // Numbers and names are in the words of the API, which are English.
+                        p lang="en" { (clean(&finding.what)) ": " (clean(&finding.why)) }
+                        p { (language.c_fix()) ": " code { (clean(&finding.fix)) } }
                     }
                 }
             }
@@ -53,7 +54,7 @@ async fn page(visitor: Visitor, wanted: Query<Wanted>) -> Result<HttpResponse, F
                 div class="plots" { (plots(language, &history)) }
             }
             (store(language, &stats))
-            @if let Some(nodes) = nodes(&visitor).await? { (nodes) }
+            @if let Some(cluster) = &stats.cluster { (nodes(language, cluster)) }
             (terms(language, [
                 (language.c_latency(), language.c_term_latency_is()),
                 (language.recipe("", 1).trim().to_owned(), language.c_term_recipe_is()),
@@ -62,6 +63,34 @@ async fn page(visitor: Visitor, wanted: Query<Wanted>) -> Result<HttpResponse, F
             ]))
         },
     ))
+}
+
+/// What a finding is about.
+fn concern(language: Language, concern: Concern) -> String {
+    match concern {
+        Concern::WeakDefault => language.c_concern_weak_default(),
+        Concern::MissedBooks => language.c_concern_missed_books(),
+        Concern::IncompleteRecipe => language.c_concern_incomplete_recipe(),
+        Concern::WeakRule => language.c_concern_weak_rule(),
+        Concern::MissingClientRecipe => language.c_concern_missing_client_recipe(),
+        Concern::FailedJob => language.c_concern_failed_job(),
+        Concern::WaitingJob => language.c_concern_waiting_job(),
+        Concern::Inconsistent => language.c_concern_inconsistent(),
+        Concern::NoBackup => language.c_concern_no_backup(),
+        Concern::OldBackup => language.c_concern_old_backup(),
+        Concern::ExpiredKey => language.c_concern_expired_key(),
+        Concern::ExpiringKey => language.c_concern_expiring_key(),
+        Concern::FailingWebhook => language.c_concern_failing_webhook(),
+        Concern::DiskNearlyFull => language.c_concern_disk_nearly_full(),
+        Concern::NotWritable => language.c_concern_not_writable(),
+        Concern::StoreErrors => language.c_concern_store_errors(),
+        Concern::EvictingNode => language.c_concern_evicting_node(),
+        Concern::MissingReplica => language.c_concern_missing_replica(),
+        Concern::NotPersistent => language.c_concern_not_persistent(),
+        Concern::NodeNearlyFull => language.c_concern_node_nearly_full(),
+        Concern::MissingCatalogue => language.c_concern_missing_catalogue(),
+        Concern::ExpiringCertificate => language.c_concern_expiring_certificate(),
+    }
 }
 
 fn plots(language: Language, history: &History) -> Markup {
@@ -129,30 +158,29 @@ fn store(language: Language, stats: &Stats) -> Markup {
     }
 }
 
-/// The state of a cluster, as far as there is one.
-async fn nodes(visitor: &Visitor) -> Result<Option<Markup>, Failure> {
-    let language = visitor.language();
-    let metrics = visitor.text("/metrics").await?;
-    let figure = |name: &str| {
-        let line = metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
-        line.trim().parse::<f64>().ok()
-    };
-    if figure("lapidary_cluster_primaries").is_none_or(|primaries| primaries == 0.0) {
-        return Ok(None);
-    }
-    let number = |name| language.number(figure(name).unwrap_or_default() as u64);
-    let bytes = |name| size(language, figure(name).unwrap_or_default() as u64);
-    Ok(Some(html! {
-        section {
-            h2 { (language.c_cluster()) }
-            dl class="facts" {
-                dt { (language.c_primaries()) } dd { (number("lapidary_cluster_primaries")) }
-                dt { (language.c_unreplicated()) } dd { (number("lapidary_cluster_unreplicated_primaries")) }
-                dt { (language.c_lag()) } dd { (bytes("lapidary_cluster_replication_lag_bytes")) }
-                dt { (language.c_memory()) } dd { (bytes("lapidary_cluster_memory_bytes")) }
-                dt { (language.c_fullest()) } dd { (language.percent_of(&number("lapidary_cluster_fullest_node_percent"))) }
-                dt { (language.c_failovers()) } dd { (number("lapidary_cluster_failovers_total")) }
+fn nodes(language: Language, cluster: &ClusterStats) -> Markup {
+    let heads = [language.c_node(), language.c_state(), language.c_memory(), language.c_replicas(), language.c_lag()];
+    let rows = html! {
+        @for node in &cluster.nodes {
+            tr {
+                td { (clean(&node.address)) }
+                td { @if node.primary { (language.c_primary()) } @else { (language.c_replica()) } }
+                td {
+                    (size(language, node.memory_bytes))
+                    @if let Some(most) = node.max_memory_bytes { " / " (size(language, most)) }
+                }
+                @if node.primary {
+                    td { (language.number(node.replicas)) }
+                    td { (size(language, node.lag_bytes)) }
+                } @else { td {} td {} }
             }
         }
-    }))
+    };
+    html! {
+        section {
+            h2 { (language.c_cluster()) }
+            (table(&language.c_cluster(), &heads, &rows))
+            dl class="facts" { dt { (language.c_failovers()) } dd { (language.number(cluster.failovers)) } }
+        }
+    }
 }

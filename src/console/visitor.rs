@@ -170,12 +170,6 @@ impl Visitor {
         self.read(&answer)
     }
 
-    /// Makes a call that reads a text.
-    pub(super) async fn text(&self, path: &str) -> Result<String, Failure> {
-        let answer = self.call(Call::new(Method::GET, path)).await?;
-        Ok(String::from_utf8_lossy(&answer.body).into_owned())
-    }
-
     /// Makes a call with a JSON body.
     pub(super) async fn send<T: DeserializeOwned>(
         &self,

@@ -11,7 +11,7 @@ use super::headings::Heading;
 use super::limits::Budget;
 use super::prose::{Prose, phrase};
 use super::xml::{self, Visitor};
-use super::{ExtractError, Extracted, Format, plain};
+use super::{ExtractError, Extracted, Format, MainText, plain};
 use crate::description::Description;
 
 /// Elements that are not part of the text.
@@ -52,10 +52,15 @@ struct Meta {
 }
 
 /// Reads a page.
-pub(super) fn read(bytes: Vec<u8>, encoding: Option<Encoding>, budget: &Budget) -> Result<Extracted, ExtractError> {
+pub(super) fn read(
+    bytes: Vec<u8>,
+    encoding: Option<Encoding>,
+    main: Option<&MainText>,
+    budget: &Budget,
+) -> Result<Extracted, ExtractError> {
     let declared = || declared(&bytes).filter(|declared| !xml::is_utf8(&bytes, *declared));
     let given = encoding.or_else(|| if Encoding::of_mark(&bytes).is_some() { None } else { declared() });
-    let (text, encoding) = match given {
+    let (document, encoding) = match given {
         // The declared encoding is often wrong; then it is detected.
         Some(given) if encoding.is_none() => match given.decode(bytes.clone()) {
             Ok(text) => (text, given),
@@ -63,7 +68,14 @@ pub(super) fn read(bytes: Vec<u8>, encoding: Option<Encoding>, budget: &Budget) 
         },
         given => plain::read(bytes.into(), given).map(|read| (read.text, read.encoding))?,
     };
-    let Page { text, headings, metadata } = page(&text, budget)?;
+    let Page { mut text, mut headings, metadata } = page(&document, budget)?;
+    if let Some(main) = main {
+        // What the page says of itself is elsewhere.
+        Page { text, headings, .. } = page(&main.of(&document)?, budget)?;
+        if !text.contains(char::is_alphanumeric) {
+            return Err(main.missing());
+        }
+    }
     Ok(Extracted { format: Format::Html, text, headings, metadata, encoding: Some(encoding) })
 }
 

@@ -34,6 +34,7 @@ mod headings;
 mod html;
 mod latin;
 mod limits;
+mod main_text;
 mod mobi;
 mod named;
 mod noise;
@@ -62,6 +63,7 @@ pub use bytes::Bytes;
 pub use encoding::{Encoding, UnknownEncoding};
 pub use headings::{Heading, headings_in};
 pub use limits::{Limit, Limits, Met};
+pub use main_text::{BadSelector, MainText};
 pub use named::{ending, is_book};
 pub(crate) use read::reads_apart;
 pub(crate) use worker::Readers;
@@ -197,6 +199,12 @@ pub enum ExtractError {
     /// The book contains no text.
     #[error("no text: {0} is empty or contains only pictures")]
     NoText(Format),
+    /// The page has no main text where it was said to be.
+    #[error("no main text: {}", where_not(.text))]
+    NoMainText {
+        /// Where.
+        text: MainText,
+    },
     /// The bytes are not valid in the encoding given by the caller.
     #[error("not valid {encoding}: the byte at offset {offset} is invalid; give the right encoding, or none")]
     Undecodable {
@@ -254,7 +262,7 @@ impl Classified for ExtractError {
     fn code(&self) -> ErrorCode {
         match self {
             Self::NotText { .. } => ErrorCode::NotText,
-            Self::NoText(_) => ErrorCode::NoText,
+            Self::NoText(_) | Self::NoMainText { .. } => ErrorCode::NoText,
             Self::Undecodable { .. } => ErrorCode::Undecodable,
             Self::Encrypted { .. } => ErrorCode::Encrypted,
             Self::Damaged { .. } => ErrorCode::Damaged,
@@ -270,6 +278,13 @@ impl Classified for ExtractError {
 impl ExtractError {
     fn damaged(why: String) -> Self {
         Self::Damaged { why }
+    }
+}
+
+fn where_not(text: &MainText) -> String {
+    match text {
+        MainText::Readability => "the page has none that a reading mode would show".to_owned(),
+        MainText::Selector(selector) => format!("nothing with text on the page matches the selector {selector:?}"),
     }
 }
 

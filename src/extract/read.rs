@@ -4,17 +4,17 @@ use super::archive::{Archive, gunzip};
 use super::encoding::Encoding;
 use super::limits::{Budget, Limit, Limits, Met};
 use super::sniff::{self, FileKind, Packed};
-use super::{Book, ExtractError, Extracted, File, Format};
+use super::{Book, ExtractError, Extracted, File, Format, MainText};
 use super::{doc, docx, epub, fb2, fb3, format, html, mobi, odt, pdf, plain, rtf, tei};
 use crate::description::Description;
 
 /// Files that packers add.
 const LITTER: [&str; 4] = ["__MACOSX/", ".DS_Store", "Thumbs.db", "desktop.ini"];
 
-/// Reads a file in this process.
-pub(super) fn read(file: File, limits: Limits) -> Result<Vec<Book>, ExtractError> {
+/// Reads a file in this process; of a page only its main text, if it is said where that is.
+pub(super) fn read(file: File, main: Option<&MainText>, limits: Limits) -> Result<Vec<Book>, ExtractError> {
     let mut budget = Budget::new(limits, file.bytes.len() as u64)?;
-    books(file, &mut budget, 0)
+    books(file, main, &mut budget, 0)
 }
 
 /// Whether it is one of the formats that need no third-party parser.
@@ -27,7 +27,7 @@ pub(crate) fn reads_apart(bytes: &[u8]) -> bool {
     sniff::kind(bytes, None) != FileKind::Plain
 }
 
-fn books(file: File, budget: &mut Budget, depth: u64) -> Result<Vec<Book>, ExtractError> {
+fn books(file: File, main: Option<&MainText>, budget: &mut Budget, depth: u64) -> Result<Vec<Book>, ExtractError> {
     let File { bytes, name, encoding } = file;
     let at = budget.limits.archives;
     if depth > at {
@@ -38,13 +38,13 @@ fn books(file: File, budget: &mut Budget, depth: u64) -> Result<Vec<Book>, Extra
         FileKind::Gzip => {
             let name = name.map(|name| name.strip_suffix(".gz").map(str::to_owned).unwrap_or(name));
             let bytes = gunzip(&bytes, budget)?.into();
-            return books(File { bytes, name, encoding }, budget, depth + 1);
+            return books(File { bytes, name, encoding }, main, budget, depth + 1);
         }
         FileKind::Rtf => rtf::read(&bytes, budget),
         FileKind::Pdf => pdf::read(&bytes, budget),
         FileKind::Ole => doc::read(&bytes),
         FileKind::Palm => mobi::read(&bytes, budget),
-        FileKind::Html => html::read(bytes.into_vec(), encoding, budget),
+        FileKind::Html => html::read(bytes.into_vec(), encoding, main, budget),
         FileKind::Fb2 => fb2::read(&bytes, encoding, budget),
         FileKind::Tei => tei::read(&bytes, encoding, budget),
         FileKind::Plain => plain::text(bytes, encoding).map(|read| Extracted {
@@ -122,7 +122,7 @@ fn members(
             bytes => bytes,
         };
         let file = |bytes: Vec<u8>| File { bytes: bytes.into(), name: Some(member.clone()), encoding };
-        match bytes.and_then(|bytes| books(file(bytes), budget, depth + 1)) {
+        match bytes.and_then(|bytes| books(file(bytes), None, budget, depth + 1)) {
             Ok(books) => found.extend(books.into_iter().map(|book| {
                 let name = book.name.map_or_else(|| member.clone(), |inner| format!("{member}/{inner}"));
                 Book { name: Some(name), ..book }

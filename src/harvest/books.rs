@@ -54,6 +54,7 @@ impl Harvest<'_> {
     /// Reads files on all processors and adds their books together.
     pub(super) fn add(&mut self, books: Vec<Book>, rows: &mut Vec<RowChange>) -> Result<(), HarvestError> {
         let (limits, readers, mut books) = (self.limits, &*Arc::clone(&self.readers), books.into_iter());
+        let main = self.source.text.clone();
         let _alone = READING.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             let (mut read, mut text) = (Vec::new(), 0);
@@ -66,7 +67,7 @@ impl Harvest<'_> {
                     .into_par_iter()
                     .map(|mut book| {
                         let file = file(&mut book.found);
-                        (book, readers.read(file, limits))
+                        (book, readers.read(file, main.as_ref(), limits))
                     })
                     .collect();
                 let parts = some.iter().filter_map(|(_, read)| read.as_ref().ok()).flatten();
@@ -199,11 +200,13 @@ impl Harvest<'_> {
         if is_guess(&queued.entry) {
             self.tried(true);
         }
+        self.state.new += u64::from(known.id.is_none());
         let is_archive = kept.len() + refused.len() > 1;
         let Validators { etag, modified } = found.validators;
         known.id = Some(kept.remove(0));
         known.more = kept;
         known.added_as = Some((self.source.library.clone(), self.source.rights));
+        known.text.clone_from(&self.source.text);
         (known.version, known.digest) = (queued.entry.version, Some(digest));
         (known.state, known.etag, known.modified) = (Seen::Book, etag, modified);
         known.at = Timestamp::now();
@@ -320,7 +323,7 @@ fn of_part(name: Option<&str>, why: &dyn fmt::Display) -> String {
 }
 
 /// The file of a book that was fetched. Its name and encoding are those that the server says.
-fn file(found: &mut Found) -> File {
+pub(super) fn file(found: &mut Found) -> File {
     let name = Url::parse(&found.address).ok();
     let name = name.as_ref().map_or(found.address.as_str(), Url::path).rsplit('/').next().map(str::to_owned);
     let content_type = found.content_type.as_deref().unwrap_or_default();

@@ -20,11 +20,14 @@ use serde::{Deserialize, Serialize};
 
 use super::walk::Walk;
 use super::{Entry, HarvestError, Reason, Tally};
-use crate::catalogue::{Catalogue, CatalogueError, Editor, put};
+use crate::catalogue::{Catalogue, CatalogueError, Editor, Leased, put};
+use crate::extract::MainText;
 use crate::index::{BookId, Library, Rights, RowChange, Table};
 
 /// How many rows are read at a time.
 const ROWS: usize = 1_000;
+/// How often so many are cleared at once.
+const PAGES_CLEARED: usize = 10;
 /// Longer addresses are known by their digests.
 const LONGEST: usize = 500;
 
@@ -43,6 +46,9 @@ pub(super) struct State {
     pub(super) next: u64,
     /// The number of entries that the run has queued.
     pub(super) listed: u64,
+    /// The number of books that the run has added for addresses without any before.
+    #[serde(default)]
+    pub(super) new: u64,
     /// How often a list of the run was begun again.
     #[serde(default)]
     pub(super) restarts: u32,
@@ -109,6 +115,9 @@ pub(super) struct Queued {
     /// Not before this time.
     #[serde(default)]
     pub(super) due: Option<Timestamp>,
+    /// Whether an earlier run has read it.
+    #[serde(default)]
+    pub(super) read_before: bool,
 }
 
 /// A row of the queue: its key and its value.
@@ -133,6 +142,9 @@ pub(super) struct Known {
     /// The library and the rights that its book was added with.
     #[serde(default)]
     pub(super) added_as: Option<(Library, Rights)>,
+    /// Where the main text was looked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) text: Option<MainText>,
     /// The validators of HTTP.
     pub(super) etag: Option<String>,
     pub(super) modified: Option<String>,
@@ -289,17 +301,20 @@ impl<'c> Frontier<'c> {
         RowChange::delete(Table::Harvests, key)
     }
 
-    /// Removes all rows.
-    pub(super) fn clear(&self, by: &Editor<'_>) -> Result<(), HarvestError> {
+    /// Removes rows, but not for long. Returns whether none is left.
+    pub(super) fn clear(&self, by: &Editor<'_>, work: &Leased<'_>) -> Result<bool, HarvestError> {
         let prefix = [self.name.as_bytes(), b"\0"].concat();
         // Deleted rows are slow to read past.
         let mut after: Option<Vec<u8>> = None;
-        loop {
+        for _ in 0..PAGES_CLEARED {
             let rows = self.catalogue.page_of(Table::Harvests, &prefix, after.as_deref(), ROWS)?;
-            let Some((last, _)) = rows.last() else { return Ok(()) };
+            let Some((last, _)) = rows.last() else { return Ok(true) };
             after = Some(last.clone());
             let changes: Vec<_> = rows.into_iter().map(|(key, _)| RowChange::delete(Table::Harvests, key)).collect();
-            by.apply_rows(&changes)?;
+            if !work.apply(by, &changes)? {
+                break;
+            }
         }
+        Ok(false)
     }
 }

@@ -10,6 +10,7 @@
 //! was seen, so that a harvest that is stopped at any moment goes on where it was. Only `web.rs` sends requests, and
 //! keeps to the rules of good manners.
 
+mod asked;
 mod books;
 mod feed;
 mod fetch;
@@ -19,6 +20,7 @@ mod frontier;
 mod hosts;
 mod kind;
 mod list;
+mod listed;
 mod oai;
 mod opds;
 mod pages;
@@ -44,13 +46,19 @@ pub use source::{Credentials, Every, Gone, Source};
 pub use sources::Sources;
 pub use tally::{Reason, Tally};
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::catalogue::CatalogueError;
 use crate::description::Description;
 use crate::error::{Classified, ErrorCode};
+use crate::extract::BadSelector;
 use crate::index::{BadName, StoreError};
+
+/// Counts books in the daily quota of a key. Returns whether there is room for more.
+pub type Quotas = Arc<dyn Fn(&str, usize) -> Result<bool, CatalogueError> + Send + Sync>;
 
 /// Something that a page lists.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -116,6 +124,11 @@ pub enum HarvestError {
     /// There is no such source.
     #[error("there is no source {0:?}")]
     NoSuchSource(String),
+    /// One of this name was removed, and is not cleared yet.
+    #[error(
+        "what is known of the source {0:?} that was removed is still being cleared; try again in a minute, or choose another name"
+    )]
+    Clearing(String),
     /// It is paused.
     #[error("the source {0:?} is paused; resume it first")]
     Paused(String),
@@ -128,9 +141,22 @@ pub enum HarvestError {
         /// The number of addresses.
         left: u64,
     },
+    /// The key that defined it has no quota left.
+    #[error(
+        "the daily quota of the key {key:?}, which defined the source, is used up; {left} addresses are left in the queue"
+    )]
+    QuotaUsedUp {
+        /// The name of the key.
+        key: String,
+        /// The number of addresses.
+        left: u64,
+    },
     /// A part of the source's definition cannot be used.
     #[error("{0}")]
     Input(String),
+    /// Its main text cannot be found like this.
+    #[error(transparent)]
+    Selector(#[from] BadSelector),
     /// The source does not answer. What is left stays in its queue.
     #[error("{why}; {left} addresses are left in the queue, run it again later")]
     Unreachable {
@@ -148,9 +174,11 @@ impl Classified for HarvestError {
             Self::Store(error) => error.code(),
             Self::Name(error) => error.code(),
             Self::NoSuchSource(_) => ErrorCode::NoSuchSource,
+            Self::Clearing(_) => ErrorCode::SourceExists,
             Self::Paused(_) => ErrorCode::SourcePaused,
             Self::Runs(_) => ErrorCode::SourceRuns,
-            Self::Input(_) => ErrorCode::BadSource,
+            Self::Input(_) | Self::Selector(_) => ErrorCode::BadSource,
+            Self::QuotaUsedUp { .. } => ErrorCode::TooManyRequests,
             Self::Stopped { .. } => ErrorCode::Stopping,
             Self::Unreachable { .. } => ErrorCode::SourceUnreachable,
         }

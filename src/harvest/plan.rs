@@ -3,6 +3,7 @@
 //! ```text
 //! \0 'w' source → a run that is wanted: asked for, due, or not at its end
 //! \0 'b' source → the beat of the current or last run
+//! \0 'g' source → it was removed, and what is known of it is not all cleared yet
 //! ```
 //!
 //! Whoever asks for a run writes the first. Whoever runs the source writes the second all the while, and deletes the first at
@@ -12,6 +13,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -44,6 +46,12 @@ pub(super) struct Wanted {
 impl Wanted {
     pub(super) fn now() -> Self {
         Self { at: Timestamp::now(), failures: 0, error: None }
+    }
+
+    /// On the next day, for this reason.
+    pub(super) fn tomorrow(error: String) -> Self {
+        let tomorrow = Timestamp::now().to_zoned(TimeZone::UTC).tomorrow().and_then(|day| day.start_of_day());
+        Self { at: tomorrow.map_or(Timestamp::MAX, |day| day.timestamp()), failures: 0, error: Some(error) }
     }
 
     /// The same, after it could not go on once more.
@@ -152,6 +160,26 @@ pub(super) fn drop_wanted(name: &BookId) -> RowChange {
 
 pub(super) fn put_beat(name: &BookId, begun: Timestamp, runs: bool) -> RowChange {
     put(Table::Harvests, key(b'b', name.as_str()), &Beat { begun, seen: Timestamp::now(), runs })
+}
+
+/// Notes that what is known of a source is to be cleared.
+pub(super) fn put_removed(name: &BookId) -> RowChange {
+    RowChange::put(Table::Harvests, key(b'g', name.as_str()), "true")
+}
+
+pub(super) fn drop_removed(name: &BookId) -> RowChange {
+    RowChange::delete(Table::Harvests, key(b'g', name.as_str()))
+}
+
+pub(super) fn is_removed(catalogue: &Catalogue, name: &BookId) -> Result<bool, HarvestError> {
+    Ok(get::<bool>(catalogue, &key(b'g', name.as_str()))?.is_some())
+}
+
+/// The sources that were removed, and of which something is left.
+pub(super) fn removed(catalogue: &Catalogue) -> Result<Vec<BookId>, HarvestError> {
+    let mut names = Vec::new();
+    each(catalogue, b'g', |name, _: bool| names.extend(name.parse::<BookId>().ok()))?;
+    Ok(names)
 }
 
 /// All rows of a source's plan, to delete them.

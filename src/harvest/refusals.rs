@@ -38,6 +38,11 @@ impl Harvest<'_> {
         self.count_refused(reason);
         let tally = *self.tally();
         (self.watch)(&Watched { tally, refused: Some((&known.address, &why)) });
+        if known.text != self.source.text {
+            // What its book was is of no use to one that is read otherwise.
+            known.text.clone_from(&self.source.text);
+            (known.digest, known.etag, known.modified) = (None, None, None);
+        }
         (known.state, known.at) = (Seen::Refused(reason), Timestamp::now());
         rows.push(self.frontier.put_known(&known));
         let Known { address, at, .. } = known;

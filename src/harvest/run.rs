@@ -2,21 +2,20 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, Instant};
-use std::{mem, thread};
 
 use jiff::Timestamp;
 
 use super::books::{Book, digest};
 use super::fetch::fetch;
 use super::frontier::{Frontier, Known, QueueRow, Queued, Run, Seen, State};
-use super::kind::Page;
-use super::pages::entries;
+use super::listed::Listed;
 use super::plan::{drop_wanted, put_beat};
 use super::sources::{Sources as _, lease_of};
 use super::walk::{Walk, is_guess};
-use super::web::{Fetched, Found, Validators, Web};
-use super::{Entry, HarvestError, Kind, Mark, Reason, Source, Tally};
+use super::web::{Fetched, Validators, Web};
+use super::{HarvestError, Quotas, Reason, Source, Tally};
 use crate::catalogue::{Editor, Leased};
 use crate::extract::{Limits, Readers};
 use crate::index::{BookId, RowChange};
@@ -34,10 +33,6 @@ const LATEST: f64 = 0.2;
 pub(super) const ROWS: usize = 1_000;
 /// The largest page.
 pub(super) const PAGE_BYTES: u64 = 64 << 20;
-/// How many pages may lead to an entry.
-const DEPTH: u32 = 50;
-/// How often a list may be begun again.
-const RESTARTS: u32 = 5;
 /// How many requests in a row may fail before the run ends.
 const FAILURES: u32 = 10;
 /// The longest wait for an address that failed; a run does not wait longer.
@@ -73,9 +68,11 @@ pub struct Harvest<'c> {
     pub(super) failures: u32,
     pub(super) random: Random,
     pub(super) watch: &'c mut dyn FnMut(&Watched<'_>),
-    work: Arc<Leased<'c>>,
+    pub(super) work: Arc<Leased<'c>>,
     /// What the metrics know of the run.
     counted: Run,
+    /// What counts its books.
+    quotas: Option<Quotas>,
 }
 
 impl<'c> Harvest<'c> {
@@ -102,6 +99,7 @@ impl<'c> Harvest<'c> {
         let readers = Arc::default();
         Ok(Self {
             counted,
+            quotas: None,
             readers,
             editor,
             name,
@@ -119,6 +117,12 @@ impl<'c> Harvest<'c> {
         })
     }
 
+    /// Counts its books in the quota of the key that defined the source.
+    #[must_use]
+    pub fn within(self, quotas: Quotas) -> Self {
+        Self { quotas: Some(quotas), ..self }
+    }
+
     /// Runs until the source is exhausted.
     ///
     /// # Errors
@@ -134,14 +138,20 @@ impl<'c> Harvest<'c> {
         let begun = last.begun;
         let (editor, work, name, source) =
             (self.editor, Arc::clone(&self.work), self.name.clone(), self.source.clone());
+        let requests = self.web.agent();
         let ended = thread::scope(|scope| {
-            scope.spawn(|| keep(&work, editor, &name, &source, begun));
+            scope.spawn(|| {
+                keep(&work, editor, &name, &source, begun);
+                requests.shutdown();
+            });
             let ended = self.exhaust();
             work.stop.end();
             ended
         });
         let error = match &ended {
-            Err(error @ HarvestError::Unreachable { .. }) => Some(error.to_string()),
+            Err(error @ (HarvestError::Unreachable { .. } | HarvestError::QuotaUsedUp { .. })) => {
+                Some(error.to_string())
+            }
             _ => None,
         };
         self.state.last.get_or_insert_default().error = error;
@@ -152,7 +162,14 @@ impl<'c> Harvest<'c> {
 
     fn exhaust(&mut self) -> Result<Tally, HarvestError> {
         while let Some(batch) = self.next_batch()? {
-            let (begun, done) = (Instant::now(), self.batch(batch)?);
+            if !self.has_room_for_more(0)? {
+                let key = self.source.by.clone().unwrap_or_default();
+                return Err(HarvestError::QuotaUsedUp { key, left: self.state.queued });
+            }
+            let (begun, before) = (Instant::now(), self.tally().fetched);
+            let done = self.batch(batch)?;
+            let fetched = self.tally().fetched.saturating_sub(before);
+            self.has_room_for_more(fetched as usize)?;
             let rate = done as f64 / begun.elapsed().as_secs_f64().max(1e-6);
             let before = if self.state.per_second > 0.0 { self.state.per_second } else { rate };
             self.state.per_second = LATEST.mul_add(rate, (1.0 - LATEST) * before);
@@ -161,6 +178,12 @@ impl<'c> Harvest<'c> {
             }
         }
         self.finish()
+    }
+
+    /// Counts books that were fetched.
+    fn has_room_for_more(&self, fetched: usize) -> Result<bool, HarvestError> {
+        let counted = self.source.by.as_ref().zip(self.quotas.as_ref()).map(|(key, count)| count(key, fetched));
+        Ok(counted.transpose()?.unwrap_or(true))
     }
 
     /// Why the run was told to stop.
@@ -175,7 +198,7 @@ impl<'c> Harvest<'c> {
     fn begin(&mut self) -> Result<(), HarvestError> {
         let first = self.source.kind.begin(&self.source, self.state.since.as_deref()).map_err(HarvestError::Input)?;
         self.state.run += 1;
-        (self.state.listed, self.state.restarts) = (0, 0);
+        (self.state.listed, self.state.new, self.state.restarts) = (0, 0, 0);
         (self.state.incomplete, self.state.now, self.state.walk) = (false, None, Walk::default());
         self.state.last = Some(Run { number: self.state.run, begun: Timestamp::now(), ..Run::default() });
         let mut rows = Vec::from_iter(self.state.run.checked_sub(RUNS).map(|old| self.frontier.drop_run(old)));
@@ -279,17 +302,27 @@ impl<'c> Harvest<'c> {
         Ok(done)
     }
 
-    /// Whether a book was added with the library and the rights that the source has now.
-    fn is_as_defined(&self, known: &Known) -> bool {
-        known.added_as == Some((self.source.library.clone(), self.source.rights))
+    /// Whether a book was added with the library and the rights that the source has now, and its text was where it is now.
+    pub(super) fn is_as_defined(&self, known: &Known) -> bool {
+        known.text == self.source.text && known.added_as == Some((self.source.library.clone(), self.source.rights))
     }
 
-    fn new_known(&self, address: &str) -> Known {
+    /// Whether the run has added so many new books that it reads no page that earlier runs have read.
+    fn has_enough(&self) -> bool {
+        self.source.enough.is_some_and(|enough| self.state.new >= enough)
+    }
+
+    pub(super) fn new_known(&self, address: &str) -> Known {
         Known { address: address.to_owned(), run: self.state.run, ..Known::default() }
     }
 
     /// Fetches an entry.
     fn one(&mut self, queued: Queued, mut known: Known, rows: &mut Vec<RowChange>) -> Result<Done, HarvestError> {
+        if queued.read_before && self.has_enough() && (known.id.is_none() || self.is_as_defined(&known)) {
+            known.state = if known.id.is_some() { Seen::Book } else { Seen::Page };
+            rows.push(self.frontier.put_known(&known));
+            return Ok(Done::Other);
+        }
         let validators = Validators { etag: known.etag.clone(), modified: known.modified.clone() };
         let usable = if queued.entry.page || !self.is_as_defined(&known) { Validators::default() } else { validators };
         let most = if queued.entry.page { PAGE_BYTES.min(self.limits.input) } else { self.limits.input };
@@ -351,94 +384,6 @@ impl<'c> Harvest<'c> {
         Ok(Done::Other)
     }
 
-    /// Queues what a page lists. The inner error is what is wrong with the page.
-    fn list(&mut self, queued: &Queued, found: &Found) -> Result<Result<Listed, String>, HarvestError> {
-        let source = self.source.clone();
-        let since = self.state.since.clone();
-        let page = Page { source: &source, address: &found.address, bytes: &found.bytes, since: since.as_deref() };
-        let readers = Arc::clone(&self.readers);
-        let (answered, entries) = match entries(&readers, &page, self.limits) {
-            Ok(found) => found,
-            Err(why) => return Ok(Err(why)),
-        };
-        self.state.now = self.state.now.take().or(answered);
-        let (mut seen, mut rows, mut copy) = (HashSet::new(), Vec::new(), false);
-        for entry in entries {
-            match entry {
-                Ok(entry) if is_again(&entry) && self.state.restarts == RESTARTS => {
-                    return Ok(Err("its list cannot be read to the end".to_owned()));
-                }
-                Ok(mut entry) => {
-                    self.state.restarts += u32::from(is_again(&entry));
-                    copy |= entry.mark.take_if(|mark| *mark == Mark::Original).is_some();
-                    // A list that is begun again is read to the end again.
-                    if entry.page && is_again(&queued.entry) {
-                        entry.mark = Some(Mark::Again);
-                    }
-                    self.consider(entry, queued.depth + 1, &mut seen, &mut rows)?;
-                }
-                Err(why) => {
-                    self.write(mem::take(&mut rows))?;
-                    return Ok(Err(why));
-                }
-            }
-            if rows.len() >= ROWS {
-                self.write(mem::take(&mut rows))?;
-                seen.clear();
-                if self.work.stop.is_stopped() {
-                    // When it is read again, it goes on with what this run has not seen.
-                    return Ok(Ok(Listed::Stopped));
-                }
-            }
-        }
-        self.write(rows)?;
-        Ok(Ok(Listed::All { copy }))
-    }
-
-    /// Queues an entry, unless this run has seen it or it is known to be as it was.
-    pub(super) fn consider(
-        &mut self,
-        entry: Entry,
-        depth: u32,
-        seen: &mut HashSet<String>,
-        rows: &mut Vec<RowChange>,
-    ) -> Result<(), HarvestError> {
-        if entry.mark == Some(Mark::Gone) {
-            return self.lose_record(&entry);
-        }
-        if !seen.insert(entry.address.clone()) {
-            return Ok(());
-        }
-        let known = self.frontier.known(&entry.address)?;
-        if known.as_ref().is_some_and(|known| known.run == self.state.run) && !is_again(&entry) {
-            return Ok(());
-        }
-        let mut known = known.unwrap_or_else(|| self.new_known(&entry.address));
-        known.run = self.state.run;
-        let same = !entry.page && !known.gone && entry.version.is_some() && known.version == entry.version;
-        match known.state {
-            Seen::Book if same && self.is_as_defined(&known) => self.tally().unchanged += 1,
-            Seen::Refused(reason) if same => self.count_refused(reason),
-            // Paging leads from page to page, so only sites and catalogues are deep.
-            _ if depth > DEPTH && self.source.kind == Kind::Site => return Ok(()),
-            _ if self.state.listed >= self.source.most => {
-                self.state.incomplete = true;
-                return Ok(());
-            }
-            _ => {
-                self.state.listed += 1;
-                if matches!(known.state, Seen::Refused(_)) {
-                    rows.push(self.frontier.drop_fault(&known.address));
-                }
-                known.state = Seen::Queued;
-                let queued = Queued { entry, depth, tries: 0, due: None };
-                rows.push(self.frontier.enqueue(&mut self.state, &queued));
-            }
-        }
-        rows.push(self.frontier.put_known(&known));
-        Ok(())
-    }
-
     /// Ends a run whose queue is empty. What a complete list no longer has is gone.
     fn finish(&mut self) -> Result<Tally, HarvestError> {
         // An empty list is a fault of the source rather than the loss of all its books.
@@ -468,14 +413,6 @@ fn keep(work: &Leased<'_>, editor: &Editor<'_>, name: &BookId, source: &Source, 
     });
 }
 
-/// How far a page was read.
-enum Listed {
-    /// To its end; and whether it says that it is a copy of another.
-    All { copy: bool },
-    /// Not to its end, because the run is to stop.
-    Stopped,
-}
-
 /// What became of an entry.
 enum Done {
     /// It is a book to add.
@@ -484,8 +421,4 @@ enum Done {
     Stopped,
     /// Everything else.
     Other,
-}
-
-fn is_again(entry: &Entry) -> bool {
-    entry.mark == Some(Mark::Again)
 }

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 
 use super::folders::Folders;
-use super::plan::{Plan, Wanted, end_all, plans, put_wanted};
+use super::plan::{Plan, Wanted, end_all, plans, put_wanted, removed};
 use super::sources::{Sources as _, lease_of};
-use super::{Harvest, HarvestError, Source, Watched};
+use super::{Harvest, HarvestError, Quotas, Source, Watched};
 use crate::api::SourceState;
 use crate::catalogue::{Catalogue, Stop};
 use crate::extract::Limits;
@@ -43,13 +43,14 @@ pub struct Schedule {
     running: BTreeMap<BookId, Running>,
     folders: Folders,
     begin: fn(),
+    quotas: Quotas,
 }
 
 impl Schedule {
-    /// Begins to run sources, at most `most` at once. `begin` is called on each thread that runs one.
-    pub fn start(catalogue: &Arc<Catalogue>, limits: Limits, most: usize, begin: fn()) {
+    /// Begins to run sources, at most `most` at once. `begin` is called on each thread that runs one, and `quotas` with the books of keys.
+    pub fn start(catalogue: &Arc<Catalogue>, limits: Limits, most: usize, begin: fn(), quotas: Quotas) {
         let (running, folders) = (BTreeMap::new(), Folders::default());
-        let mut schedule = Self { catalogue: Arc::clone(catalogue), limits, most, running, folders, begin };
+        let mut schedule = Self { catalogue: Arc::clone(catalogue), limits, most, running, folders, begin, quotas };
         catalogue.run_beside(move || {
             if !schedule.catalogue.is_shared()
                 && let Err(error) = end_all(&schedule.catalogue.by(Actor::Local))
@@ -75,6 +76,9 @@ impl Schedule {
     /// Begins the runs that are due and have a place.
     fn look(&mut self) -> Result<(), HarvestError> {
         self.running.retain(|_, running| !running.thread.is_finished());
+        for name in removed(&self.catalogue)? {
+            self.catalogue.by(Actor::Local).clear_source(&name)?;
+        }
         let mut plans = plans(&self.catalogue)?;
         let now = Timestamp::now();
         let mut due = Vec::new();
@@ -145,9 +149,10 @@ impl Schedule {
         let wanted = Wanted { at: Timestamp::now(), ..plan.wanted.unwrap_or_else(Wanted::now) };
         self.catalogue.by(Actor::Local).apply_rows(&[put_wanted(&name, &wanted)])?;
         let (catalogue, limits, begin, of) = (Arc::clone(&self.catalogue), self.limits, self.begin, name.clone());
+        let quotas = Arc::clone(&self.quotas);
         let thread = thread::Builder::new().name("lapidary-source".to_owned()).spawn(move || {
             begin();
-            run(&catalogue, &of, limits, wanted);
+            run(&catalogue, &of, limits, wanted, quotas);
         });
         match thread {
             Ok(thread) => {
@@ -182,11 +187,11 @@ fn foremost<'l>(waiting: impl Iterator<Item = (Timestamp, &'l Library)>, running
     ranked.min().map(|(.., place)| place)
 }
 
-fn run(catalogue: &Catalogue, name: &BookId, limits: Limits, wanted: Wanted) {
+fn run(catalogue: &Catalogue, name: &BookId, limits: Limits, wanted: Wanted, quotas: Quotas) {
     let editor = catalogue.by(Actor::Local);
     let mut watch = |_: &Watched<'_>| {};
     tracing::info!("the source {name} is fetched");
-    let ended = Harvest::new(&editor, name, limits, &mut watch).and_then(Harvest::run);
+    let ended = Harvest::new(&editor, name, limits, &mut watch).and_then(|harvest| harvest.within(quotas).run());
     match ended {
         Ok(tally) => tracing::info!(
             "the source {name} was fetched: {} books, {} added, {} refused",
@@ -200,7 +205,9 @@ fn run(catalogue: &Catalogue, name: &BookId, limits: Limits, wanted: Wanted) {
         Err(HarvestError::NoSuchSource(_)) => tracing::info!("the source {name} was removed"),
         Err(error) => {
             tracing::warn!("the source {name}: {error}");
-            let later = put_wanted(name, &wanted.after_failure(error.to_string()));
+            let why = error.to_string();
+            let is_of_day = matches!(error, HarvestError::QuotaUsedUp { .. });
+            let later = put_wanted(name, &if is_of_day { Wanted::tomorrow(why) } else { wanted.after_failure(why) });
             if let Err(error) = editor.apply_rows(&[later]) {
                 tracing::error!("the source {name}: {error}");
             }

@@ -11,6 +11,7 @@ use utoipa::ToSchema;
 
 use super::{HarvestError, Kind};
 use crate::api::{SourceDefinition, Unless};
+use crate::extract::MainText;
 use crate::index::{Library, Rights};
 
 /// The longest time between runs.
@@ -44,6 +45,12 @@ pub struct Source {
     /// Whether `robots.txt` is not asked.
     #[serde(default)]
     pub ignore_robots: bool,
+    /// Where the text of a page is that is a book; all of it if absent.
+    #[serde(default)]
+    pub text: Option<MainText>,
+    /// How many new books of a site are enough: known pages are not read again once a run has added these.
+    #[serde(default)]
+    pub enough: Option<u64>,
     /// What becomes of books that the source no longer has.
     #[serde(default)]
     pub gone: Gone,
@@ -67,6 +74,9 @@ pub struct Source {
     /// Whether it is paused.
     #[serde(default)]
     pub paused: bool,
+    /// The name of the key that defined it: its books count in that key's quota.
+    #[serde(default)]
+    pub by: Option<String>,
 }
 
 /// What becomes of books that a source no longer has.
@@ -181,6 +191,12 @@ impl Source {
         if self.rate.is_some_and(|rate| !(rate > 0.0 && rate.is_finite())) {
             return input("the rate must be more than 0".to_owned());
         }
+        if self.enough.is_some() && self.kind != Kind::Site {
+            return input("only of a site some new books can be enough".to_owned());
+        }
+        if self.enough == Some(0) {
+            return input("at least one new book must be enough".to_owned());
+        }
         let variable = self.credentials.as_ref().and_then(Credentials::variable);
         if variable.is_some_and(|name| !name.starts_with(Credentials::PREFIX)) {
             return input(format!("the name of a variable with credentials must start with {}", Credentials::PREFIX));
@@ -258,13 +274,16 @@ impl TryFrom<SourceDefinition> for Source {
             allow_private,
             gone,
             set,
+            enough: definition.enough,
             ignore_robots: definition.ignore_robots,
             credentials: definition.credentials.map(Credentials),
             rate: definition.rate,
             most: definition.most,
             every: definition.every.as_deref().map(str::parse).transpose()?,
+            text: definition.text.as_deref().map(str::parse).transpose()?,
             gated: definition.unless.is_some(),
             paused: definition.paused,
+            by: None,
         })
     }
 }
@@ -280,12 +299,14 @@ impl From<Source> for SourceDefinition {
             contact: source.contact,
             allow_private: source.allow_private,
             gone: source.gone,
+            enough: source.enough,
             set: source.set,
             ignore_robots: source.ignore_robots,
             credentials: source.credentials.map(|Credentials(place)| place),
             rate: source.rate,
             most: source.most,
             every: source.every.map(Into::into),
+            text: source.text.map(Into::into),
             unless: source.gated.then_some(Unless::Protected),
             paused: source.paused,
         }

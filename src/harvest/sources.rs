@@ -1,13 +1,15 @@
 //! The sources of a catalogue: defined, shown, run and removed.
 
 use std::collections::BTreeMap;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use super::frontier::{Fault, Frontier, Run};
-use super::plan::{self, Plan, Wanted, drop_plan, put_wanted};
-use super::run::Harvest;
+use super::plan::{self, Plan, Wanted, drop_plan, drop_removed, is_removed, put_removed, put_wanted};
+use super::trial::Trial;
 use super::{Entry, HarvestError, Source, Tally};
 use crate::api::{
     self, SourceDefinition, SourceError, SourceErrors, SourceItem, SourceRun, SourceRuns, SourceState, SourceTest,
@@ -19,6 +21,9 @@ use crate::index::{BookId, RowChange, Table};
 const MOST: usize = 1_000;
 /// How many books a test shows.
 const TESTED: usize = 10;
+/// How long a new source waits until what is known of another one with its name is cleared, and how often it looks.
+const PATIENCE: Duration = Duration::from_secs(2);
+const LOOK: Duration = Duration::from_millis(20);
 
 /// The name of the lease of whoever runs a source.
 pub(super) fn lease_of(name: &BookId) -> String {
@@ -132,16 +137,18 @@ impl Source {
     /// The first books that the source lists, or what is wrong with it. Nothing is changed.
     #[must_use]
     pub fn test(&self) -> SourceTest {
-        match Harvest::test(self, TESTED) {
-            Err(error) => SourceTest { items: Vec::new(), error: Some(error.to_string()) },
-            Ok(entries) => {
-                let item = |entry: Entry| {
-                    let Entry { address, id, description, .. } = entry;
-                    SourceItem { address, id, title: description.title }
-                };
-                SourceTest { items: entries.into_iter().map(item).collect(), error: None }
-            }
-        }
+        let (mut items, mut begins) = (Vec::new(), None);
+        let tested = Trial::new(self).and_then(|trial| {
+            let books = trial.books(TESTED)?;
+            items.extend(books.iter().cloned().map(|Entry { address, id, description, .. }| SourceItem {
+                address,
+                id,
+                title: description.title,
+            }));
+            begins = books.first().map(|first| trial.beginning(first)).transpose()?.flatten();
+            Ok(())
+        });
+        SourceTest { items, begins, error: tested.err().map(|error| error.to_string()) }
     }
 
     /// The source with changes of its definition: fields that are `null` are removed.
@@ -150,13 +157,15 @@ impl Source {
     /// [`HarvestError::Input`].
     pub fn changed(self, changes: Map<String, Value>) -> Result<Self, HarvestError> {
         let wrong = |error: serde_json::Error| HarvestError::Input(error.to_string());
+        let by = self.by.clone();
         let mut definition = serde_json::to_value(SourceDefinition::from(self)).map_err(wrong)?;
         if let Some(fields) = definition.as_object_mut() {
             for (name, value) in changes {
                 if value.is_null() { drop(fields.remove(&name)) } else { drop(fields.insert(name, value)) }
             }
         }
-        serde_json::from_value::<SourceDefinition>(definition).map_err(wrong)?.try_into()
+        let definition: SourceDefinition = serde_json::from_value(definition).map_err(wrong)?;
+        Ok(Self { by, ..definition.try_into()? })
     }
 }
 
@@ -164,11 +173,18 @@ impl Editor<'_> {
     /// Adds a source, or replaces the definition of one. Returns whether it replaced one.
     ///
     /// # Errors
-    /// [`HarvestError::Input`] if its library has too many.
+    /// [`HarvestError::Input`] if its library has too many; [`HarvestError::Clearing`] if one of this name was just removed.
     pub fn set_source(&self, name: &BookId, source: &Source) -> Result<bool, HarvestError> {
         let of_library = |(other, known): &(BookId, Source)| other != name && known.library == source.library;
         if self.sources()?.into_iter().filter(of_library).count() >= MOST {
             return Err(HarvestError::Input(format!("the library has {MOST} sources; remove some")));
+        }
+        let asked = Instant::now();
+        while !self.clear_source(name)? {
+            if asked.elapsed() > PATIENCE {
+                return Err(HarvestError::Clearing(name.as_str().to_owned()));
+            }
+            thread::sleep(LOOK);
         }
         let replaced = self.change_setting(put(Table::Sources, name.as_str(), source), None)?;
         // It goes on with the new definition, unless it is paused.
@@ -190,12 +206,27 @@ impl Editor<'_> {
         Ok(())
     }
 
-    /// Removes a source and what is known of it. Its books stay. Returns whether it existed.
+    /// Removes a source. Its books stay; what is known of it is cleared bit by bit ([`Self::clear_source`]), because it may be millions
+    /// of rows. Returns whether it existed.
     pub fn remove_source(&self, name: &BookId) -> Result<bool, HarvestError> {
-        let existed = self.change_setting(RowChange::delete(Table::Sources, name.as_str()), None)?;
+        let definition = RowChange::delete(Table::Sources, name.as_str());
+        let existed = self.change_setting(definition, Some(put_removed(name)))?;
         self.revoke_leased(&lease_of(name));
-        Frontier::new(self, name).clear(self)?;
-        self.apply_rows(&drop_plan(name))?;
+        if existed {
+            self.apply_rows(&drop_plan(name))?;
+            self.clear_source(name)?;
+        }
         Ok(existed)
+    }
+
+    /// Clears some of what is known of a source that was removed. Returns whether nothing is left.
+    pub fn clear_source(&self, name: &BookId) -> Result<bool, HarvestError> {
+        if !is_removed(self, name)? {
+            return Ok(true);
+        }
+        // Nobody else may be clearing when it is done: from then on, another source can have the name.
+        let Some(work) = self.begin_leased(format!("clear {name}"))? else { return Ok(false) };
+        let done = is_removed(self, name)? && Frontier::new(self, name).clear(self, &work)?;
+        Ok(done && work.apply(self, &[drop_removed(name)])?)
     }
 }

@@ -1,47 +1,64 @@
-//! A look at the first books of a source.
+//! A look at the first books of a source, without changing anything.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::books::file;
 use super::fetch::fetch;
 use super::kind::Page;
 use super::pages::entries;
-use super::run::{Harvest, PAGE_BYTES};
-use super::web::{Fetched, Validators, Web};
+use super::run::PAGE_BYTES;
+use super::web::{Fetched, Found, Validators, Web};
 use super::{Entry, HarvestError, Source};
 use crate::catalogue::Stop;
-use crate::extract::{Limits, Readers};
+use crate::extract::{self, Limits, Readers};
 
 /// How long it may take, but for the last request.
 const TEST: Duration = Duration::from_secs(20);
+/// How many characters of a text are shown.
+const SHOWN: usize = 300;
 
-impl Harvest<'_> {
-    /// The first entries that the source lists, without changing anything.
-    ///
-    /// # Errors
-    /// [`HarvestError::Input`] with what is wrong with the source.
-    pub fn test(source: &Source, count: usize) -> Result<Vec<Entry>, HarvestError> {
-        let (readers, begun) = (Readers::default(), Instant::now());
+pub(super) struct Trial<'s> {
+    source: &'s Source,
+    web: Web,
+    readers: Readers,
+    begun: Instant,
+}
+
+impl<'s> Trial<'s> {
+    pub(super) fn new(source: &'s Source) -> Result<Self, HarvestError> {
         let web = Web::new(source, Arc::<Stop>::default(), Some(TEST))?;
-        let mut pages = vec![source.kind.begin(source, None).map_err(HarvestError::Input)?.address];
+        Ok(Self { source, web, readers: Readers::default(), begun: Instant::now() })
+    }
+
+    fn fetch(&self, entry: &Entry) -> Result<Found, HarvestError> {
+        match fetch(&self.web, self.source, entry, &Validators::default(), PAGE_BYTES) {
+            Fetched::Found(found) => Ok(found),
+            Fetched::Refused(_, why) | Fetched::Failed(why, _) => Err(wrong(&entry.address, why)),
+            Fetched::Missing | Fetched::Unmodified | Fetched::Stopped => Err(wrong(&entry.address, "there is nothing")),
+        }
+    }
+
+    /// The first books that the source lists.
+    pub(super) fn books(&self, count: usize) -> Result<Vec<Entry>, HarvestError> {
+        let mut pages = vec![self.source.kind.begin(self.source, None).map_err(HarvestError::Input)?.address];
         let (mut seen, mut books) = (HashSet::new(), Vec::new());
         while let Some(address) =
-            pages.pop().filter(|_| books.len() < count && seen.len() < count && begun.elapsed() < TEST)
+            pages.pop().filter(|_| books.len() < count && seen.len() < count && self.begun.elapsed() < TEST)
         {
             if !seen.insert(address.clone()) {
                 continue;
             }
-            let wrong = |why: String| HarvestError::Input(format!("{address}: {why}"));
-            let found = match fetch(&web, source, &Entry::page(&address), &Validators::default(), PAGE_BYTES) {
-                Fetched::Found(found) => found,
-                Fetched::Refused(_, why) | Fetched::Failed(why, _) => return Err(wrong(why)),
-                Fetched::Missing | Fetched::Unmodified | Fetched::Stopped => {
-                    return Err(wrong("there is nothing".to_owned()));
-                }
+            let found = match self.fetch(&Entry::page(&address)) {
+                Ok(found) => found,
+                Err(error) if seen.len() == 1 => return Err(error),
+                // A page that others link to may be gone.
+                Err(_) => continue,
             };
-            let page = Page { source, address: &found.address, bytes: &found.bytes, since: None };
-            for entry in entries(&readers, &page, Limits::default()).map_err(wrong)?.1 {
+            let page = Page { source: self.source, address: &found.address, bytes: &found.bytes, since: None };
+            let wrong = |why: String| wrong(&address, why);
+            for entry in entries(&self.readers, &page, Limits::default()).map_err(wrong)?.1 {
                 let entry = entry.map_err(wrong)?;
                 if entry.page {
                     pages.insert(0, entry.address.clone());
@@ -53,4 +70,17 @@ impl Harvest<'_> {
         }
         Ok(books)
     }
+
+    /// How the main text of a book begins, if the source says where it is.
+    pub(super) fn beginning(&self, book: &Entry) -> Result<Option<String>, HarvestError> {
+        let Some(main) = &self.source.text else { return Ok(None) };
+        let mut found = self.fetch(book)?;
+        let read = self.readers.read(file(&mut found), Some(main), Limits::default());
+        let text = read.and_then(extract::whole).map_err(|why| wrong(&book.address, why.to_string()))?.text;
+        Ok(Some(text.chars().take(SHOWN).collect()))
+    }
+}
+
+fn wrong(address: &str, why: impl Into<String>) -> HarvestError {
+    HarvestError::Input(format!("{address}: {}", why.into()))
 }

@@ -19,6 +19,7 @@ use ureq::http::{Response, StatusCode};
 use ureq::{Agent, Body};
 use url::{Origin, Url};
 
+use super::asked;
 use super::hosts::{Rules, Turn};
 use super::robots::Robots;
 use super::source::{Credentials, is_of_web};
@@ -31,6 +32,8 @@ use crate::client::unanswered;
 const ROBOT: &str = "lapidary";
 /// Time limit for a request, with its answer.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// How much of it finding a host's addresses may take, and connecting to one: neither can be interrupted.
+const CONNECTING: Duration = Duration::from_secs(10);
 /// How long an idle connection stays open.
 const IDLE: Duration = Duration::from_secs(10);
 const REDIRECTS: usize = 5;
@@ -100,6 +103,8 @@ impl Web {
                 let patience = within.map_or(PATIENCE, |within| within / 2);
                 config
                     .timeout_global(Some(patience))
+                    .timeout_resolve(Some(CONNECTING))
+                    .timeout_connect(Some(CONNECTING))
                     .user_agent(name)
                     .max_idle_connections_per_host(1)
                     .max_idle_age(IDLE)
@@ -112,8 +117,19 @@ impl Web {
         })
     }
 
+    /// What ends its requests.
+    pub(super) fn agent(&self) -> Agent {
+        self.agent.clone()
+    }
+
     /// Fetches at most `most` bytes, if they are not those of `validators`.
     pub(super) fn get(&self, address: &str, validators: &Validators, most: u64) -> Fetched {
+        let fetched = self.ask(address, validators, most);
+        // An answer that was cut off can look like a whole one.
+        if self.stop.is_stopped() { Fetched::Stopped } else { fetched }
+    }
+
+    fn ask(&self, address: &str, validators: &Validators, most: u64) -> Fetched {
         let Ok(mut url) = Url::parse(address) else {
             return Fetched::Refused(Reason::Address, "this is not a URL".to_owned());
         };
@@ -144,8 +160,14 @@ impl Web {
                     return Fetched::Failed(format!("the server answers {status}"), retry_after(&answer));
                 }
                 status @ StatusCode::UNAUTHORIZED => {
-                    let why = format!("the server answers {status}: give it credentials (--credentials)");
-                    return Fetched::Refused(Reason::Status, why);
+                    let had = self.credentials.as_ref().is_some_and(|(origin, _)| url.origin() == *origin);
+                    let usual = if had {
+                        "it does not accept the source's credentials"
+                    } else {
+                        "the source needs credentials"
+                    };
+                    let why = asked_for(answer).unwrap_or_else(|| usual.to_owned());
+                    return Fetched::Refused(Reason::Status, format!("the server answers {status}: {why}"));
                 }
                 status => return Fetched::Refused(Reason::Status, format!("the server answers {status}")),
             }
@@ -275,6 +297,12 @@ fn read(address: String, mut answer: Response<Body>, most: u64) -> Fetched {
         }
         Err(error) => failed(&error),
     }
+}
+
+/// What an answer asks for that lets nobody in, if it says so.
+fn asked_for(mut answer: Response<Body>) -> Option<String> {
+    header(&answer, &CONTENT_TYPE).filter(|kind| kind.starts_with(asked::MEDIA_TYPE))?;
+    asked::asked(&answer.body_mut().with_config().limit(asked::MOST).read_to_vec().ok()?)
 }
 
 fn header(answer: &Response<Body>, name: &HeaderName) -> Option<String> {

@@ -266,6 +266,28 @@ declare! { CONSOLE:
     c_doctor();
     c_healthy();
     c_fix();
+    c_concern_weak_default();
+    c_concern_missed_books();
+    c_concern_incomplete_recipe();
+    c_concern_weak_rule();
+    c_concern_missing_client_recipe();
+    c_concern_failed_job();
+    c_concern_waiting_job();
+    c_concern_inconsistent();
+    c_concern_no_backup();
+    c_concern_old_backup();
+    c_concern_expired_key();
+    c_concern_expiring_key();
+    c_concern_failing_webhook();
+    c_concern_disk_nearly_full();
+    c_concern_not_writable();
+    c_concern_store_errors();
+    c_concern_evicting_node();
+    c_concern_missing_replica();
+    c_concern_not_persistent();
+    c_concern_node_nearly_full();
+    c_concern_missing_catalogue();
+    c_concern_expiring_certificate();
     c_over_time();
     c_hour();
     c_week();
@@ -284,10 +306,11 @@ declare! { CONSOLE:
     c_ready();
     c_incomplete();
     c_cluster();
-    c_primaries();
-    c_unreplicated();
+    c_node();
+    c_primary();
+    c_replica();
+    c_replicas();
     c_lag();
-    c_fullest();
     c_failovers();
 
     // Terms.
@@ -333,6 +356,9 @@ declare! { CONSOLE:
     c_kind_oai();
     c_kind_site();
     c_source_address();
+    c_contains();
+    c_main_text();
+    c_begins();
     c_contact();
     c_every();
     c_queued();
@@ -368,6 +394,7 @@ declare! { CONSOLE:
     c_fix_bad_record();
     c_term_source();
     c_term_source_is();
+    c_term_main_text_is();
     c_term_contact_is();
     c_term_refused_is();
     c_way_source();

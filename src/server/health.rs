@@ -252,7 +252,7 @@ mod tests {
             access: Access::new(true, &[], None),
             memory: Memory::new(1 << 20),
             transfers: Arc::new(tokio::sync::Semaphore::new(1)),
-            tests: Arc::new(tokio::sync::Semaphore::new(1)),
+            tests: Arc::default(),
             turns: Turns::new(1, 1).unwrap(),
             history: Recorder::default(),
         }

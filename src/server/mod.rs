@@ -76,6 +76,7 @@ use self::access::Access;
 use self::health::Health;
 use self::inside::Inside;
 use self::memory::Memory;
+use self::sources::Tests;
 use self::tls::Tls;
 use self::turns::Turns;
 use crate::catalogue::{Catalogue, CatalogueError};
@@ -102,8 +103,6 @@ const LINGER: Duration = Duration::from_secs(5);
 const LEAST_WORKERS: usize = 4;
 /// How many exports and imports can run at once: each has its own thread.
 const TRANSFERS: usize = 2;
-/// How many sources can be tested at once, likewise.
-const TESTS: usize = 2;
 /// The maximum number of threads per worker, for exports, imports, tests of sources and health checks.
 const THREADS_OF_WORKER: usize = 8;
 
@@ -167,8 +166,8 @@ struct State {
     memory: Arc<Memory>,
     /// Permits for exports and imports, which take a thread each.
     transfers: Arc<Semaphore>,
-    /// Permits for tests of sources, likewise.
-    tests: Arc<Semaphore>,
+    /// The tests of sources, which take a thread each, too.
+    tests: Arc<Tests>,
     turns: Turns,
     history: Recorder,
 }
@@ -259,7 +258,7 @@ impl Server {
             access,
             memory,
             transfers: Arc::new(Semaphore::new(TRANSFERS)),
-            tests: Arc::new(Semaphore::new(TESTS)),
+            tests: Arc::default(),
             turns,
             history: Recorder::default(),
         });
@@ -303,7 +302,9 @@ impl Server {
         catalogue.follow_others();
         // What is fetched may be no larger than what is sent.
         let limits = Limits { input: state.limits.input.min(state.max_body as u64), ..state.limits };
-        Schedule::start(&catalogue, limits, sources, turns::give_way);
+        let counting = state.clone();
+        let quotas = Arc::new(move |key: &str, books| counting.access.count_books(&counting.catalogue, key, books));
+        Schedule::start(&catalogue, limits, sources, turns::give_way, quotas);
         listeners.iter().for_each(outgoing::give_up);
         rt::System::new().block_on(async move {
             rt::spawn(health::watch(state.clone()));

@@ -4,7 +4,7 @@
 //! needs an administrator ([`Source::needs_administrator`]).
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Payload};
@@ -16,7 +16,7 @@ use utoipa::openapi::path::HttpMethod::{Delete, Get, Patch, Post, Put};
 
 use super::State;
 use super::access::Needs::AnyIngest;
-use super::access::{Visible, not_your_library};
+use super::access::{Guest, Visible, not_your_library};
 use super::calls::{Call, json};
 use super::problem::{Problem, overloaded};
 use super::work::{Answer, work};
@@ -29,6 +29,8 @@ use crate::index::{BookId, Library};
 
 /// The default number of runs or errors per page.
 const PAGE: usize = 100;
+/// How many tests run at once: each has a thread, and a page in memory.
+const MOST_TESTS: usize = 4;
 
 pub(super) fn calls() -> Vec<Call> {
     let definition = json!({
@@ -65,7 +67,7 @@ pub(super) fn calls() -> Vec<Call> {
             .answers(202, "The source", [json::<api::Source>()]),
         Call::new(Post, "/v1/sources/{source}/test", AnyIngest, test)
             .named("test_source", "Show the first ten books that a source lists; nothing is changed")
-            .about("Takes at most 30 seconds. Two tests run at a time.")
+            .about("Takes at most 30 seconds. Each key runs one test at a time, all together four.")
             .answers(200, "The books, or what is wrong with the source", [json::<SourceTest>()]),
         Call::new(Get, "/v1/sources/{source}/runs", AnyIngest, runs)
             .named("source_runs", "List the runs of a source, one page at a time")
@@ -161,7 +163,8 @@ async fn put(request: HttpRequest, payload: Payload, state: Data<State>) -> Resu
     parameters::none(request.query_string())?;
     let definition: SourceDefinition = body::words(&request, payload, &state).await?;
     work(&state, move |catalogue| {
-        let source = Source::try_from(definition)?.checked_for_server()?;
+        let by = catalogue.key().map(str::to_owned);
+        let source = Source { by, ..Source::try_from(definition)?.checked_for_server()? };
         managed.may_define(&source)?;
         match catalogue.source(&name) {
             Ok(known) if !managed.has(&known) => {
@@ -215,14 +218,48 @@ async fn run(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, P
     .await
 }
 
+/// The tests of sources that are running, by whom.
+#[derive(Default)]
+pub(super) struct Tests(Mutex<Vec<Guest>>);
+
+impl Tests {
+    fn lock(&self) -> MutexGuard<'_, Vec<Guest>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begins a test, unless this client runs one: so no key keeps others waiting.
+    fn begin(self: &Arc<Self>, by: Guest) -> Result<Testing, Problem> {
+        let mut running = self.lock();
+        if running.contains(&by) {
+            return Err(overloaded("another test of a source with this key is running; try again in some seconds"));
+        }
+        if running.len() >= MOST_TESTS {
+            return Err(overloaded("others test sources; try again in some seconds"));
+        }
+        running.push(by.clone());
+        Ok(Testing { tests: Arc::clone(self), by })
+    }
+}
+
+/// A test that is running, until dropped.
+struct Testing {
+    tests: Arc<Tests>,
+    by: Guest,
+}
+
+impl Drop for Testing {
+    fn drop(&mut self) {
+        self.tests.lock().retain(|by| *by != self.by);
+    }
+}
+
 /// A test waits for other people's servers, so it takes none of the threads that requests share.
 async fn test(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, Problem> {
     let (name, managed) = asked(&request)?;
-    let permit = Arc::clone(&state.tests).try_acquire_owned();
-    let permit = permit.map_err(|_| overloaded("other sources are being tested; try again in some seconds"))?;
+    let testing = state.tests.begin(Guest::of(&request))?;
     let catalogue = Arc::clone(&state.catalogue);
     let tested = rt::task::spawn_blocking(move || {
-        let _permit = permit;
+        let _testing = testing;
         managed.find(&catalogue, &name).map(|source| source.test())
     });
     let tested = tested.await.map_err(|error| Problem::failed(ErrorCode::Internal, &error))??;

@@ -5,6 +5,8 @@ mod common;
 
 mod books;
 mod cluster;
+mod hostile;
+mod kills;
 #[path = "../common/makers.rs"]
 mod makers;
 mod served;
@@ -37,10 +39,15 @@ fn found(body: impl Into<Vec<u8>>) -> Answer {
     Answer { status: "200 OK", headers: String::new(), body: body.into() }
 }
 
+/// The status of an answer that never comes: the connection stays open until the other side closes it.
+const NEVER: &str = "never";
+
 /// A web server. Each path has its answers, of which the last one repeats; others are not found.
 #[derive(Clone)]
 struct Site {
     url: String,
+    /// How many answers that never come were waited for, and how many of those were given up.
+    waited: Arc<Mutex<(usize, usize)>>,
     answers: Arc<Mutex<BTreeMap<String, Vec<Answer>>>>,
     /// The heads of all requests.
     asked: Arc<Mutex<Vec<String>>>,
@@ -52,7 +59,8 @@ impl Site {
     fn new() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("an address");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
-        let site = Self { url, answers: Arc::default(), asked: Arc::default(), times: Arc::default() };
+        let site =
+            Self { url, waited: Arc::default(), answers: Arc::default(), asked: Arc::default(), times: Arc::default() };
         let serving = site.clone();
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
@@ -88,6 +96,13 @@ impl Site {
             let same = etag.is_some_and(|etag| answer.headers.to_ascii_lowercase().contains(&etag));
             let answer = if same { Answer { status: "304 Not Modified", ..found("") } } else { answer };
             let Answer { status, headers, body } = answer;
+            if status == NEVER {
+                self.waited.lock().expect("no panic").0 += 1;
+                let _ = stream.write_all(&body);
+                while matches!(reader.read_line(&mut String::new()), Ok(1..)) {}
+                self.waited.lock().expect("no panic").1 += 1;
+                return;
+            }
             self.times.lock().expect("no panic").push((asked, Instant::now()));
             let head = format!("HTTP/1.1 {status}\r\n{headers}Content-Length: {}\r\n\r\n", body.len());
             if stream.write_all(&[head.as_bytes(), &body].concat()).is_err() {
@@ -114,6 +129,12 @@ impl Site {
         for number in numbers {
             self.set(&format!("/book{number}.txt"), found(prose(number, 600)));
         }
+    }
+
+    /// How many answers that never come are being waited for.
+    fn waiting(&self) -> usize {
+        let waited = self.waited.lock().expect("no panic");
+        waited.0 - waited.1
     }
 
     /// How often each path was asked for.
@@ -436,7 +457,7 @@ fn manners() {
     // Without a contact, or at an address of this machine, nothing is sent.
     let folder = Folder::new();
     let refused = run(&add("feed", "https://example.org/feed", ""), &[folder.data()]).expect(2);
-    assert!(refused.err.contains("--contact"), "{}", refused.err);
+    assert!(refused.err.contains("needs a contact"), "{}", refused.err);
     let before = site.asked.lock().expect("no panic").len();
     let harvest = Harvest::new("sitemap", &format!("{}/list.txt", site.url), "--contact mail@example.org");
     assert_eq!(harvest.run(), (0, 0, 0, 1));

@@ -5,10 +5,16 @@ use super::*;
 
 /// Sends a request with JSON. Returns the status and the answer.
 pub fn send(server: &Server, method: &str, path: &str, body: &Value) -> (u16, Value) {
+    send_with(server, "", method, path, body)
+}
+
+/// The same, with a key unless it is empty.
+fn send_with(server: &Server, key: &str, method: &str, path: &str, body: &Value) -> (u16, Value) {
     let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
     let request = ureq::http::Request::builder().method(method).uri(format!("{}{path}", server.url));
-    let request = request.header("content-type", "application/json").body(body.to_string()).expect("a request");
-    let mut answer = agent.run(request).expect("an answer");
+    let request = request.header("content-type", "application/json");
+    let request = if key.is_empty() { request } else { request.header("authorization", format!("Bearer {key}")) };
+    let mut answer = agent.run(request.body(body.to_string()).expect("a request")).expect("an answer");
     (answer.status().as_u16(), answer.body_mut().read_json().unwrap_or_default())
 }
 
@@ -291,4 +297,113 @@ fn a_long_list_is_stopped_in_its_middle() {
     }
     assert_eq!(counted(&ended(&server, 1)), [0, 0, 0, LINES], "each line was counted once");
     assert_eq!(shown()["queued"], 0);
+    // Much is known of it, and is cleared bit by bit before another source can have its name.
+    assert_eq!(send(&server, "DELETE", "/v1/sources/it", &Value::Null).0, 204);
+    assert_eq!(send(&server, "GET", "/v1/sources/it", &Value::Null).0, 404);
+    let again = json!({ "kind": "list", "address": list, "library": "lib", "rights": "free", "allow_private": true, "most": 5 });
+    until("it is cleared", || {
+        let (status, problem) = send(&server, "PUT", "/v1/sources/it", &again);
+        assert!(status == 201 || problem["code"] == "source_exists", "{problem}");
+        status == 201
+    });
+    assert_eq!((&shown()["run"], &shown()["queued"]), (&Value::Null, &json!(0)));
+    assert_eq!(get(&server, "/v1/sources/it/errors")["errors"], json!([]));
+    send(&server, "POST", "/v1/sources/it/run", &Value::Null);
+    assert_eq!(counted(&ended(&server, 1)), [0, 0, 0, 4], "nothing is known of what the other one fetched");
+}
+
+#[test]
+fn an_answer_that_does_not_come_is_not_waited_for() {
+    let site = Site::new();
+    site.books(0..1);
+    site.set("/list.txt", site.list(0..3));
+    let never = |body: &str| Answer { status: NEVER, ..found(body) };
+    site.set("/book1.txt", never("HTTP/1.1 200 OK\r\n\r\nThis has no end, and "));
+    let folder = Folder::new();
+    let server = Server::start(&folder.data());
+    put(&server, &listed(&site));
+    let waits = || until("it waits", || site.waiting() == 1);
+    let gives_up = || until("it gives up", || site.waiting() == 0);
+    let is_as_before = || {
+        until("what was fetched before is written", || get(&server, "/v1/sources/it")["queued"] == 2);
+        assert_eq!(get(&server, "/v1/sources/it/errors")["errors"], json!([]), "it is no failure of the address");
+    };
+    send(&server, "POST", "/v1/sources/it/run", &Value::Null);
+    waits();
+    send(&server, "PATCH", "/v1/sources/it", &json!({ "paused": true }));
+    gives_up();
+    is_as_before();
+    site.set("/book1.txt", never("HTTP/1.1 "));
+    send(&server, "PATCH", "/v1/sources/it", &json!({ "paused": false }));
+    waits();
+    assert_eq!(server.stop(), Some(0));
+    gives_up();
+    let server = Server::start(&folder.data());
+    waits();
+    assert_eq!(send(&server, "DELETE", "/v1/sources/it", &Value::Null).0, 204);
+    gives_up();
+    assert_eq!(server.stop(), Some(0));
+}
+
+#[test]
+fn no_key_keeps_others_from_testing_their_sources() {
+    let (site, folder) = (Site::new(), Folder::new());
+    site.books(0..1);
+    site.set("/list.txt", site.list(0..1));
+    site.set("/slow", Answer { status: NEVER, ..found("") });
+    let keys = ["one", "two"].map(|name| common::key(&folder.data(), &format!("--role admin {name}")));
+    let server = Server::start(&folder.data());
+    let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
+    let send = |key: &str, method: &str, path: &str, body: &Value| {
+        let request = ureq::http::Request::builder().method(method).uri(format!("{}/v1/sources/{path}", server.url));
+        let request =
+            request.header("authorization", format!("Bearer {key}")).header("content-type", "application/json");
+        let mut answer = agent.run(request.body(body.to_string()).expect("a request")).expect("an answer");
+        (answer.status().as_u16(), answer.body_mut().read_json::<Value>().unwrap_or_default())
+    };
+    for (name, path) in [("slow", "slow"), ("quick", "list.txt")] {
+        let source = json!({ "kind": "sitemap", "address": format!("{}/{path}", site.url), "library": "lib", "rights": "free",
+                             "allow_private": true });
+        assert_eq!(send(&keys[0], "PUT", name, &source).0, 201);
+    }
+    thread::scope(|scope| {
+        scope.spawn(|| assert_eq!(send(&keys[0], "POST", "slow/test", &Value::Null).0, 200));
+        until("it is tested", || site.waiting() == 1);
+        let (status, problem) = send(&keys[0], "POST", "quick/test", &Value::Null);
+        assert_eq!((status, &problem["code"]), (503, &json!("overloaded")));
+        let (status, tested) = send(&keys[1], "POST", "quick/test", &Value::Null);
+        assert_eq!((status, tested["items"].as_array().map(Vec::len)), (200, Some(1)));
+    });
+    assert_eq!(send(&keys[0], "POST", "quick/test", &Value::Null).0, 200, "when it is done, it may again");
+}
+
+#[test]
+fn a_source_is_no_way_around_a_quota() {
+    const BOOKS: u64 = 150;
+    let (site, folder) = (Site::new(), Folder::new());
+    site.books(0..BOOKS);
+    site.set("/list.txt", site.list(0..BOOKS));
+    let [admin, limited] =
+        ["boss", "limited --quota 80/day"].map(|key| common::key(&folder.data(), &format!("--role admin {key}")));
+    let server = Server::start(&folder.data());
+    assert_eq!(send_with(&server, &limited, "PUT", "/v1/sources/it", &listed(&site)).0, 201);
+    assert_eq!(send_with(&server, &limited, "POST", "/v1/sources/it/run", &Value::Null).0, 202);
+    let shown = || send_with(&server, &admin, "GET", "/v1/sources/it", &Value::Null).1;
+    until("it stops", || shown()["error"].is_string());
+    let stopped = shown();
+    assert!(stopped["error"].as_str().is_some_and(|error| error.contains("quota of the key \"limited\"")), "{stopped}");
+    assert!(stopped["next_run"].as_str().is_some_and(|next| next.ends_with("T00:00:00Z")), "{stopped}");
+    // 64 books are in flight at a time.
+    let fetched = stopped["run"]["fetched"].as_u64().expect("a number");
+    assert!((78..78 + 64).contains(&fetched), "{stopped}");
+    assert_eq!(send_with(&server, &limited, "GET", "/v1/sources", &Value::Null).0, 429, "it is the key's own quota");
+    // An administrator who resumes it does not lift it, but one who defines it anew does.
+    send_with(&server, &admin, "PATCH", "/v1/sources/it", &json!({ "rights": "free" }));
+    send_with(&server, &admin, "POST", "/v1/sources/it/run", &Value::Null);
+    until("it stops again", || shown()["state"] == "waiting" && shown()["error"].is_string());
+    assert_eq!(shown()["run"]["fetched"], fetched);
+    send_with(&server, &admin, "PUT", "/v1/sources/it", &listed(&site));
+    send_with(&server, &admin, "POST", "/v1/sources/it/run", &Value::Null);
+    until("it ends", || shown()["run"]["ended"].is_string());
+    assert_eq!(counted(&shown()["run"])[0], BOOKS);
 }

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::common::prose;
+use serde_json::json;
+
+use super::common::{prose, run};
 use super::makers::overflows_the_stack;
-use super::{Answer, Harvest, Site, found, ids};
+use super::{Answer, Harvest, Site, add, found, ids};
 
 fn page(head: &str, number: u64, links: &str) -> Answer {
     found(format!("<html><head>{head}</head><body><p>{}</p>{links}</body></html>", prose(number, 300)))
@@ -85,4 +87,92 @@ fn a_page_that_kills_its_reader_takes_no_other_along() {
     assert_eq!(harvest.run(), (9, 8, 0, 1));
     assert_eq!(harvest.ids().len(), 8);
     assert!(harvest.summary()["errors"].to_string().contains("overflowed its stack"), "{}", harvest.summary());
+}
+
+/// A page of a site: the same around each book, and the book itself in two parts.
+fn framed(number: u64, class: &str) -> Answer {
+    let menu = "<li><a href='/?by=name'>All books by name</a></li>".repeat(40);
+    let [one, two] =
+        [0, 1].map(|part| format!("<div class='{class}'><p>{}</p></div>", prose(100 * number + part, 300)));
+    let around = format!("<div class='menu'><p>{}</p><ul>{menu}</ul></div>", prose(77, 200));
+    let html =
+        format!("<html><head><title>B{number}</title></head><body>{around}{one}<p>An advert</p>{two}</body></html>");
+    Answer { headers: "ETag: \"one\"\r\nContent-Type: text/html\r\n".to_owned(), ..found(html) }
+}
+
+#[test]
+fn only_the_main_text_of_a_page_is_the_book() {
+    let site = Site::new();
+    let links: Vec<String> = (0..4).map(|i| format!("<a href='/book/{}'>{i}</a>", ["a", "b", "c", "d"][i])).collect();
+    site.set("/", page("", 50, &(links.concat() + "<a href='/gone'>gone</a>")));
+    site.set("/?by=name", page("", 50, ""));
+    for (number, name) in (0..).zip(["a", "b", "c"]) {
+        site.set(&format!("/book/{name}"), framed(number, "text"));
+    }
+    site.set("/book/d", framed(9, "other"));
+    let harvest = Harvest::new("site", &format!("{}/", site.url), "--allow-private --contains book/ --text .text");
+    let data = harvest.folder.data();
+    let tested = run("sources test --data {} it", &[&data]).expect(0);
+    assert!(tested.err.contains(&format!("begins: {}", &prose(0, 300)[..100])), "{tested:?}");
+    assert_eq!(harvest.run(), (4, 3, 0, 2));
+    let error = harvest.summary()["errors"][0].clone();
+    assert_eq!((&error["address"], &error["reason"]), (&json!(format!("{}/book/d", site.url)), &json!("bad_book")));
+    assert!(error["why"].as_str().is_some_and(|why| why.contains("matches the selector \".text\"")), "{error}");
+    let checked = |text: &str| {
+        let file = harvest.folder.file("upload.txt", text);
+        run("check --json --data {} {}", &[&data, &file]).json().remove(0)
+    };
+    assert_eq!(checked(&prose(77, 200))["verdict"], "unknown", "what surrounds books is in none");
+    let both = format!("{}\n\n{}", prose(100, 300), prose(101, 300));
+    assert_eq!(checked(&both)["matches"][0]["relation"], "same_text");
+    assert_eq!(harvest.run(), (4, 0, 3, 2));
+
+    // With another selector, they are read again though they did not change.
+    let redefined = |text: &str| {
+        let options = format!("--allow-private --contains book/ {text}");
+        run(&add("site", &format!("{}/", site.url), &options), &[&data]).expect(0);
+        harvest.run()
+    };
+    assert_eq!(redefined("--text .other"), (4, 1, 0, 4));
+    assert_eq!(redefined("--text .other"), (4, 0, 1, 4), "refused ones are no books that did not change");
+    assert_eq!(redefined(""), (4, 4, 0, 1));
+    assert_eq!(checked(&prose(77, 200))["verdict"], "protected");
+    let wrong = add("site", &format!("{}/", site.url), "--text div[");
+    assert!(run(&wrong, &[&data]).expect(2).err.contains("is not a CSS selector"));
+}
+
+#[test]
+fn known_pages_are_followed_until_enough_new_books_appear() {
+    // More than are in flight at once.
+    const KNOWN: u64 = 100;
+    let site = Site::new();
+    let link = |path: &str| format!("<a href='{path}'>{path}</a>");
+    let known: String = (0..KNOWN).map(|number| link(&format!("/book/x{number}x"))).collect();
+    let shelf = |new: &[&str]| {
+        let new: String = new.iter().map(|name| link(&format!("/book/{name}"))).collect();
+        site.set("/", page("", 150, &(new + &known + &link("/old"))));
+    };
+    (0..KNOWN).for_each(|number| site.set(&format!("/book/x{number}x"), page("", number, "")));
+    site.set("/old", page("", 151, ""));
+    site.set("/book/a", page("", 160, &link("/book/b")));
+    site.set("/book/b", page("", 161, ""));
+    site.set("/book/c", page("", 162, ""));
+    shelf(&[]);
+    let harvest = Harvest::new("site", &format!("{}/", site.url), "--allow-private --contains book/ --enough 2");
+    assert_eq!(harvest.run(), (KNOWN, KNOWN, 0, 0), "at first, all is new");
+    let asked = || std::mem::take(&mut *site.asked.lock().expect("no panic")).concat();
+    asked();
+    shelf(&["a"]);
+    assert_eq!(harvest.run(), (KNOWN + 2, 2, KNOWN, 0), "the second one appears behind all that is known");
+    assert!(asked().contains("/old"));
+    site.set("/book/b", page("", 163, ""));
+    site.set("/book/d", page("", 164, ""));
+    shelf(&["c", "d", "b"]);
+    let (fetched, added, ..) = harvest.run();
+    assert!(added == 3 && fetched < KNOWN, "two new ones, and one that changed: {fetched} {added}");
+    assert!(!asked().contains("/old"));
+    // What was left out is known as before.
+    assert_eq!(harvest.run(), (KNOWN + 3, 0, KNOWN + 3, 0));
+    let wrong = add("list", "-", "--allow-private --enough 2");
+    assert!(run(&wrong, &[harvest.folder.data()]).expect(2).err.contains("only of a site"));
 }

@@ -1,5 +1,8 @@
 //! The sources of a catalogue, whether in a folder or cluster, or behind a running server.
 
+use std::thread::sleep;
+use std::time::Duration;
+
 use lapidary::api::{Source, SourceDefinition, SourceErrors, SourceRuns, SourceTest, Sources};
 use lapidary::catalogue::Catalogue;
 use lapidary::harvest::{self, Sources as _};
@@ -60,7 +63,13 @@ impl SourceAccess for Catalogue {
     }
 
     fn remove_source(&self, name: &BookId) -> Result<bool, Failure> {
-        Ok(self.by(Actor::Local).remove_source(name)?)
+        let editor = self.by(Actor::Local);
+        let existed = editor.remove_source(name)?;
+        // A server may be clearing it, too.
+        while !editor.clear_source(name)? {
+            sleep(Duration::from_millis(1));
+        }
+        Ok(existed)
     }
 
     fn source_runs(&self, name: &BookId, before: Option<u64>, limit: usize) -> Result<SourceRuns, Failure> {

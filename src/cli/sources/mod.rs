@@ -13,6 +13,7 @@ use indicatif::ProgressBar;
 use lapidary::api::{Source, SourceDefinition, SourceError, SourceItem, SourceRun, SourceState, SourceTest, Unless};
 use lapidary::count::count;
 use lapidary::error::{Classified as _, ErrorCode};
+use lapidary::extract::MainText;
 use lapidary::harvest::{Credentials, Every, Gone, Harvest, HarvestError, Kind, Tally, Watched};
 use lapidary::index::{Actor, BookId, Library, Rights};
 use lapidary::report::clean;
@@ -127,6 +128,10 @@ struct Add {
     /// Take only books whose addresses contain this. Can be given several times
     #[arg(long, value_name = "TEXT")]
     contains: Vec<String>,
+    /// Of pages that are books, take only the elements that this CSS selector matches, such as main or .chapter. With
+    /// `readability`, take what the reading mode of a browser would show
+    #[arg(long, value_name = "SELECTOR")]
+    text: Option<MainText>,
     /// Your e-mail address or web page: it is sent with each request, so that the owner of a site can reach you
     #[arg(long, value_name = "MAIL")]
     contact: Option<String>,
@@ -139,6 +144,9 @@ struct Add {
     /// Disable books that the source no longer has
     #[arg(long)]
     disable_gone: bool,
+    /// With --kind site: once a run has added this many new books, read nothing again that earlier runs have read
+    #[arg(long, value_name = "N")]
+    enough: Option<u64>,
     /// With --kind oai: harvest only this set
     #[arg(long, value_name = "SET")]
     set: Option<String>,
@@ -218,10 +226,12 @@ impl Add {
             library: self.library,
             rights: self.rights,
             contains: self.contains,
+            text: self.text.map(Into::into),
             contact: self.contact,
             allow_private: self.allow_private,
             ignore_robots: self.ignore_robots,
             gone: if self.disable_gone { Gone::Disable } else { Gone::Keep },
+            enough: self.enough,
             set: self.set,
             credentials: self.credentials.map(|place| if here { whole(place) } else { place }),
             rate: self.rate,
@@ -379,10 +389,7 @@ fn run_there(server: &Remote, name: &BookId) -> Result<Tally, Failure> {
 }
 
 fn test(tested: SourceTest, json: bool) -> Result<Status, Failure> {
-    let SourceTest { items, error } = tested;
-    if let Some(error) = error {
-        return Err(Failure::Input(error));
-    }
+    let SourceTest { items, begins, error } = tested;
     for item @ SourceItem { address, title, .. } in &items {
         if json {
             json_line(&mut out(true), item)?;
@@ -390,11 +397,17 @@ fn test(tested: SourceTest, json: bool) -> Result<Status, Failure> {
             writeln!(out(false), "{}\t{}", clean(address), clean(title.as_deref().unwrap_or_default()))?;
         }
     }
+    if let Some(error) = error {
+        return Err(Failure::Input(error));
+    }
     if items.is_empty() {
         tell("lapidary: no book was found on the first pages");
         return Ok(Status::WrongInput);
     }
     tell(format_args!("the first {}", count(items.len() as u64, "book", "books")));
+    if let Some(begins) = begins {
+        tell(format_args!("the first one begins: {}", clean(&begins)));
+    }
     Ok(Status::Done)
 }
 

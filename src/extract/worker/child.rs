@@ -35,8 +35,8 @@ pub fn work(read_page: ReadPage) -> io::Result<()> {
         (&mut stdin).take(bytes).read_to_end(&mut file)?;
         let Some(answer) = &mut answer else { return Ok(()) };
         match what {
-            What::File { name, encoding } => {
-                say(answer, read_here(File { bytes: file.into(), name, encoding }, limits))?;
+            What::File { name, encoding, main } => {
+                say(answer, read_here(File { bytes: file.into(), name, encoding }, main.as_ref(), limits))?;
             }
             What::Page(order) => {
                 let mut part = |part| head(answer, &Frame::Part(part), "");

@@ -22,7 +22,7 @@ use serde_json::Value;
 pub use self::child::{ReadPage, work};
 use self::process::Process;
 use super::limits::{Limit, Limits, Met};
-use super::{Book, Charge, Encoding, ExtractError, File, read};
+use super::{Book, Charge, Encoding, ExtractError, File, MainText, read};
 
 /// The hidden subcommand that starts a worker.
 pub const SUBCOMMAND: &str = "extract-worker";
@@ -58,7 +58,7 @@ struct Order {
 #[derive(Serialize, Deserialize)]
 enum What {
     /// One with books.
-    File { name: Option<String>, encoding: Option<Encoding> },
+    File { name: Option<String>, encoding: Option<Encoding>, main: Option<MainText> },
     /// A page of a source.
     Page(Value),
 }
@@ -92,19 +92,20 @@ pub fn isolate(program: PathBuf, patience: Duration) {
 /// Reads a file in a worker.
 pub(super) fn read_apart(file: File, limits: Limits, charge: Charge<'_>) -> Result<Vec<Book>, ExtractError> {
     match POOL.get() {
-        Some(pool) if !read::is_plain(&file) => pool.read(&file, limits, charge, None),
+        Some(pool) if !read::is_plain(&file) => pool.read(&file, None, limits, charge, None),
         _ => {
             let size = file.bytes.len() as u64;
             let is_utf8 = file.bytes.as_text().is_some() || simdutf8::basic::from_utf8(&file.bytes).is_ok();
             charge(if is_utf8 { size } else { UTF_8_OF_BYTE * size })?;
-            read_here(file, limits)
+            read_here(file, None, limits)
         }
     }
 }
 
-fn read_here(file: File, limits: Limits) -> Result<Vec<Book>, ExtractError> {
+fn read_here(file: File, main: Option<&MainText>, limits: Limits) -> Result<Vec<Book>, ExtractError> {
     // A parser that panics leaves no state behind that is used again.
-    catch_unwind(AssertUnwindSafe(|| read::read(file, limits))).unwrap_or_else(|_| Err(stopped("its reader crashed")))
+    catch_unwind(AssertUnwindSafe(|| read::read(file, main, limits)))
+        .unwrap_or_else(|_| Err(stopped("its reader crashed")))
 }
 
 fn stopped(why: &str) -> ExtractError {
@@ -115,6 +116,7 @@ impl Pool {
     fn read(
         &self,
         file: &File,
+        main: Option<&MainText>,
         limits: Limits,
         charge: Charge<'_>,
         kept: Option<&Readers>,
@@ -125,7 +127,7 @@ impl Pool {
         }
         let busy = |why: String| ExtractError::Busy { why };
         let _turn = Turn::take(self).ok_or_else(|| busy("too many other files are being read".to_owned()))?;
-        let what = What::File { name: file.name.clone(), encoding: file.encoding };
+        let what = What::File { name: file.name.clone(), encoding: file.encoding, main: main.cloned() };
         let order = Order { what, bytes: size, limits };
         loop {
             let mut process = self.start(kept)?;
@@ -166,11 +168,11 @@ pub(crate) struct Readers {
 }
 
 impl Readers {
-    /// Like [`super::read`].
-    pub(crate) fn read(&self, file: File, limits: Limits) -> Result<Vec<Book>, ExtractError> {
+    /// Like [`super::read`]; of a page only its main text, if it is said where that is.
+    pub(crate) fn read(&self, file: File, main: Option<&MainText>, limits: Limits) -> Result<Vec<Book>, ExtractError> {
         match POOL.get() {
-            Some(pool) if !read::is_plain(&file) => pool.read(&file, limits, &mut |_| Ok(()), Some(self)),
-            _ => read_here(file, limits),
+            Some(pool) if !read::is_plain(&file) => pool.read(&file, main, limits, &mut |_| Ok(()), Some(self)),
+            _ => read_here(file, main, limits),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use rocksdb::{Direction, IteratorMode, WriteBatch};
+use rocksdb::{Direction, IteratorMode, PrefixRange, ReadOptions, WriteBatch};
 
 use super::schema::{Family, MetaKey};
 use super::{RocksStore, audit, error, vitals};
@@ -48,7 +48,11 @@ pub(super) fn page(
     let first = after.map_or_else(|| prefix.to_vec(), |after| [after, b"\0"].concat()).max(prefix.to_vec());
     let from = [place.as_slice(), &first].concat();
     let mut rows = Vec::new();
-    for entry in store.db.iterator_cf(store.family(family), IteratorMode::From(&from, Direction::Forward)).take(limit) {
+    // Without an end, it would read on past deleted rows behind these, of which there may be millions.
+    let mut options = ReadOptions::default();
+    options.set_iterate_range(PrefixRange([place.as_slice(), prefix].concat()));
+    let mode = IteratorMode::From(&from, Direction::Forward);
+    for entry in store.db.iterator_cf_opt(store.family(family), options, mode).take(limit) {
         let (key, value) = entry.map_err(|e| store.failed(&e))?;
         let key = key.strip_prefix(place.as_slice()).filter(|key| key.starts_with(prefix));
         let Some(key) = key else { break };

@@ -15,7 +15,7 @@ use jiff::tz::TimeZone;
 
 use super::super::problem::Problem;
 use super::{header, quota, too_many, whole_seconds};
-use crate::catalogue::{Catalogue, Key, Usage};
+use crate::catalogue::{Catalogue, CatalogueError, Key, Usage};
 use crate::error::ErrorCode;
 use crate::index::{Spending, Spent};
 use crate::permission::Rate;
@@ -103,13 +103,34 @@ impl Meter {
     /// Counts for all servers that share the catalogue; `None` if there is only this one.
     async fn spend(&self, of_quota: i64, of_rate: u32) -> Result<Option<Spent>, Problem> {
         let Some((name, catalogue)) = self.shared.clone() else { return Ok(None) };
-        let (rate, quota) = self.limits();
-        let rate = rate.map(|rate| (rate.count, Duration::from_secs(rate.per.seconds().into())));
-        let day = day_of(Timestamp::now()).0.to_string();
-        let spending = Spending { quota: (quota.map(|quota| quota.count), of_quota), day, rate: (rate, of_rate) };
+        let spending = self.spending(of_quota, of_rate);
         // Not on a thread that serves connections.
         let spent = web::block(move || catalogue.spend(&name, &spending)).await;
         Ok(spent.map_err(|_| Problem::new(ErrorCode::Internal, "the limits of the key could not be counted"))??)
+    }
+
+    fn spending(&self, of_quota: i64, of_rate: u32) -> Spending {
+        let (rate, quota) = self.limits();
+        let rate = rate.map(|rate| (rate.count, Duration::from_secs(rate.per.seconds().into())));
+        let day = day_of(Timestamp::now()).0.to_string();
+        Spending { quota: (quota.map(|quota| quota.count), of_quota), day, rate: (rate, of_rate) }
+    }
+
+    /// Counts books towards the daily quota, as far as it allows. Returns whether there is room for more.
+    pub(super) fn count_books(&self, books: usize) -> Result<bool, CatalogueError> {
+        let Some(quota) = self.quota.map(|quota| u64::from(quota.count)) else { return Ok(true) };
+        let spending = || self.spending(i64::try_from(books).unwrap_or(i64::MAX), 0);
+        let spent = self.shared.as_ref().map(|(name, catalogue)| catalogue.spend(name, &spending())).transpose()?;
+        let used = spent.flatten().map_or_else(
+            || {
+                let (mut used, _) = self.used_on(Timestamp::now());
+                let more = (books as u64).min(quota.saturating_sub(used.usage.count));
+                used.usage.count += more;
+                used.usage.count
+            },
+            |spent| spent.used,
+        );
+        Ok(used < quota)
     }
 
     fn policy(&self) -> String {

@@ -174,6 +174,19 @@ impl Access {
         Ok(Arc::clone(meter))
     }
 
+    /// Counts books that a server fetched in the daily quota of the key that asked for them, however many they are. Returns whether there is
+    /// room for more; for a key that no longer exists, there always is.
+    pub(super) fn count_books(
+        &self,
+        catalogue: &Arc<Catalogue>,
+        name: &str,
+        books: usize,
+    ) -> Result<bool, CatalogueError> {
+        let id = catalogue.keys()?.into_iter().rfind(|key| key.name == name).map(|key| key.id);
+        let key = id.map(|id| catalogue.good_key(&id)).transpose()?.flatten();
+        key.map_or(Ok(true), |key| self.meter(catalogue, &key)?.count_books(books))
+    }
+
     /// Forgets the usage of a key that no longer exists.
     pub(super) fn forget(&self, name: &str) {
         self.meters.write().unwrap_or_else(PoisonError::into_inner).remove(name);
@@ -190,7 +203,7 @@ impl Access {
 }
 
 /// Who was admitted. The request can be a stream that outlives the key.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub(super) enum Guest {
     /// Anyone, because the server asks for no key.
     #[default]
