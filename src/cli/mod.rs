@@ -20,6 +20,7 @@ mod duplicates;
 mod evaluate;
 mod failure;
 mod files;
+mod history;
 mod ingest;
 mod jobs;
 mod keys;

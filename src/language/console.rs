@@ -166,6 +166,7 @@ declare! { CONSOLE:
     c_note();
     c_otherwise();
     c_digest();
+    c_clean_digest();
     c_yes();
     c_no();
     c_change();

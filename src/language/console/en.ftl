@@ -174,6 +174,7 @@ c_language = Language
 c_note = Note
 c_otherwise = otherwise
 c_digest = Digest
+c_clean_digest = Digest of the cleaned text
 c_yes = yes
 c_no = no
 c_change = Change

@@ -176,6 +176,7 @@ c_language = Язык
 c_note = Примечание
 c_otherwise = в остальные дни
 c_digest = Дайджест
+c_clean_digest = Дайджест очищенного текста
 c_yes = да
 c_no = нет
 c_change = Изменить
