@@ -21,8 +21,8 @@ mod webhooks;
 pub use allow::{AllowList, AllowLists, ToAllow};
 pub use audit::{AuditEntry, AuditPage};
 pub use books::{
-    Added, Amendment, FeedAnswer, FeedOutcome, FoundBooks, Libraries, NewBook, Outcome, Page, RecipeStats, Record,
-    Stats, Unless,
+    Added, Amendment, FeedAnswer, FeedOutcome, FoundBooks, LexiconStats, Libraries, NewBook, Outcome, Page, RecipeList,
+    RecipeStats, Record, Stats, Unless,
 };
 pub use checks::{BookRef, Check, CheckAnswer, CheckParameters, Disguise, DisguisedWord, GemsForm, Match, Report};
 pub use decisions::{Decision, DecisionPage, Filed, NewDecision, Ruling};

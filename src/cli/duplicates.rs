@@ -230,12 +230,12 @@ impl Duplicates {
     ) -> Result<(), Failure> {
         let Some(file) = &self.history else { return Ok(()) };
         let dates = self.dates.as_ref().map(|path| Dates::read(path)).transpose()?.unwrap_or_default();
-        let dated = |record: &Record| {
+        let about = |record: &Record| {
             let Known { name, changed, .. } = known_of(record);
             let (at, written) = dates.of(&name, changed);
             (name, at, written)
         };
-        let groups = found.iter().map(|group| lineage(catalogue, options, group, dated));
+        let groups = found.iter().map(|group| lineage(catalogue, options, group, about));
         let groups: Vec<Lineage> = groups.collect::<Result<_, _>>()?;
         written(file, &html_history(self.language.lang, &groups, Timestamp::now()))
     }

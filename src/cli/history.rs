@@ -29,8 +29,8 @@ impl Dates {
         let mut dates = HashMap::new();
         let lines = list.trim_start_matches('\u{feff}').lines().zip(1..);
         for (line, number) in lines.filter(|(line, _)| !line.trim().is_empty() && !line.starts_with('#')) {
-            let dated = line.split_once('\t').and_then(|(name, date)| Some((name, date.trim(), start(date.trim())?)));
-            let (name, written, at) = dated.ok_or_else(|| {
+            let parsed = line.split_once('\t').and_then(|(name, date)| Some((name, date.trim(), start(date.trim())?)));
+            let (name, written, at) = parsed.ok_or_else(|| {
                 let what = "it takes a name, a tab, and a date such as 1886, 1886-05 or 1886-05-31";
                 wrong(format!("line {number}: {what}"))
             })?;

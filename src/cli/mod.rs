@@ -16,6 +16,7 @@ mod copy;
 mod decisions;
 mod demo;
 mod doctor;
+mod drift;
 mod duplicates;
 mod evaluate;
 mod failure;
