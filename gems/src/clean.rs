@@ -6,7 +6,7 @@ use std::ops::Range;
 use hashbrown::HashMap;
 use memchr::{memchr_iter, memchr3_iter};
 
-use super::gem::Place;
+use super::gem::{Place, PlacedGem};
 use super::traced::Traced;
 
 /// How many lines at the top and at the bottom of a page can be a running head or foot.
@@ -49,6 +49,15 @@ impl Clean<'_> {
     pub fn place(&self, place: Place) -> Place {
         let source = self.source(place.start as usize..place.end as usize);
         Place { start: source.start as u64, end: source.end as u64 }
+    }
+
+    /// Gems of the text, with their places in the source.
+    #[must_use]
+    pub fn placed(&self, mut gems: Vec<PlacedGem>) -> Vec<PlacedGem> {
+        for gem in &mut gems {
+            gem.place = gem.place.map(|place| self.place(place));
+        }
+        gems
     }
 }
 

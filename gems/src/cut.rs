@@ -1,5 +1,7 @@
 //! Cut and hash: turns a stream of digits into gems.
 
+mod parts;
+
 use std::ops::Range;
 
 use hashbrown::HashSet;
@@ -9,15 +11,51 @@ use super::fold::Sink;
 use super::gem::{Gem, Place, PlacedGem};
 use super::hash::jenkins;
 
+pub(super) use self::parts::{CutPart, PartCutter};
+
 /// Cuts digits at boundary sequences and keeps a gem for each chunk that counts. Holds one chunk at a time.
 ///
 /// The first and last chunks do not count, nor do short ones. "Last" means the last non-empty chunk, because the
 /// reference splits the way Perl does, which drops empty trailing fields.
 pub(super) struct Cutter<'b> {
-    boundaries: &'b Boundaries,
-    chunk: Chunk,
-    /// The last four digits, four bits each.
-    tail: u16,
+    chunks: Chunks<'b>,
+    kept: Kept,
+}
+
+impl<'b> Cutter<'b> {
+    pub(super) fn new(boundaries: &'b Boundaries) -> Self {
+        Self { chunks: Chunks::new(boundaries), kept: Kept::default() }
+    }
+
+    /// The gems, without duplicates, in order of first place.
+    pub(super) fn finish(mut self) -> Vec<PlacedGem> {
+        if self.chunks.open.count > 0 {
+            self.kept.release();
+        }
+        self.kept.gems
+    }
+
+    /// The digits since the last boundary, and where they start.
+    #[cfg(test)]
+    pub(super) fn open(&self) -> Option<(&[u8], u64)> {
+        let Chunk { digits, start, .. } = &self.chunks.open;
+        (!digits.is_empty()).then_some((digits, *start))
+    }
+}
+
+impl Sink for Cutter<'_> {
+    fn digits(&mut self, digits: &[u8], place: impl Fn(usize) -> Place) {
+        self.chunks.digits(digits, place, |ended| self.kept.keep(ended));
+    }
+
+    fn digit(&mut self, digit: char, place: Place) {
+        self.chunks.digit(digit, place, |ended| self.kept.keep(ended));
+    }
+}
+
+/// The gems of a text so far.
+#[derive(Default)]
+struct Kept {
     /// How many chunks have ended.
     ended: usize,
     /// The gem of the last non-empty chunk, if it is long enough. It counts only when another chunk follows.
@@ -26,8 +64,43 @@ pub(super) struct Cutter<'b> {
     gems: Vec<PlacedGem>,
 }
 
+impl Kept {
+    fn keep(&mut self, ended: Ended) {
+        if let Ended::Chunk(gem) = ended {
+            self.release();
+            self.held = gem.filter(|_| self.ended > 0);
+        }
+        self.ended += 1;
+    }
+
+    fn release(&mut self) {
+        if let Some(held) = self.held.take()
+            && self.seen.insert(held.gem)
+        {
+            self.gems.push(held);
+        }
+    }
+}
+
+/// A chunk that a boundary sequence ended.
+#[derive(Debug, Clone, Copy)]
+enum Ended {
+    Empty,
+    /// One with its gem, if it is long enough.
+    Chunk(Option<PlacedGem>),
+}
+
+/// Digits, cut at boundary sequences.
+#[derive(Debug)]
+struct Chunks<'b> {
+    boundaries: &'b Boundaries,
+    /// The last four digits, four bits each.
+    tail: u16,
+    open: Chunk,
+}
+
 /// The digits since the last boundary.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Chunk {
     /// In UTF-8, because digits outside ASCII are rare but possible.
     digits: Vec<u8>,
@@ -45,80 +118,58 @@ const _: () = assert!(ENDS > SEQUENCE);
 /// A tail in which no boundary sequence has started.
 const NO_DIGITS: u16 = 0xffff;
 
-impl<'b> Cutter<'b> {
-    pub(super) fn new(boundaries: &'b Boundaries) -> Self {
-        Self {
-            boundaries,
-            chunk: Chunk::default(),
-            tail: NO_DIGITS,
-            ended: 0,
-            held: None,
-            seen: HashSet::new(),
-            gems: Vec::new(),
-        }
+impl<'b> Chunks<'b> {
+    fn new(boundaries: &'b Boundaries) -> Self {
+        Self { boundaries, tail: NO_DIGITS, open: Chunk::default() }
     }
 
-    /// The gems, without duplicates, in order of first place.
-    pub(super) fn finish(mut self) -> Vec<PlacedGem> {
-        if self.chunk.count > 0 {
-            self.release();
-        }
-        self.gems
-    }
-
-    fn end_chunk(&mut self) {
-        let chunk = &mut self.chunk;
-        chunk.digits.truncate(chunk.digits.len() - SEQUENCE);
-        chunk.count -= SEQUENCE;
-        if chunk.count > 0 {
-            let long = self.ended > 0 && chunk.count >= self.boundaries.shortest();
-            let gem = long.then(|| PlacedGem {
-                gem: Gem(u64::from(jenkins(&chunk.digits))),
-                place: Some(Place { start: chunk.start, end: chunk.ends[(chunk.count - 1) % ENDS] }),
-            });
-            self.release();
-            self.held = gem;
-        }
-        self.ended += 1;
-        self.chunk.digits.clear();
-        self.chunk.count = 0;
-    }
-
-    fn release(&mut self) {
-        if let Some(held) = self.held.take()
-            && self.seen.insert(held.gem)
-        {
-            self.gems.push(held);
-        }
-    }
-}
-
-impl Sink for Cutter<'_> {
-    fn digits(&mut self, digits: &[u8], place: impl Fn(usize) -> Place) {
+    fn digits(&mut self, digits: &[u8], place: impl Fn(usize) -> Place, mut ended: impl FnMut(Ended)) {
         let mut from = 0;
         let mut tail = self.tail;
         for (i, digit) in digits.iter().enumerate() {
-            tail = tail << 4 | u16::from(digit - b'0');
+            tail = with(tail, *digit);
             if self.boundaries.ends_at(tail) {
-                self.chunk.extend(digits, from..i + 1, &place);
-                self.end_chunk();
+                self.open.extend(digits, from..i + 1, &place);
+                ended(self.open.end(self.boundaries.shortest()));
                 (from, tail) = (i + 1, NO_DIGITS);
             }
         }
-        self.chunk.extend(digits, from..digits.len(), &place);
+        self.open.extend(digits, from..digits.len(), &place);
         self.tail = tail;
     }
 
-    fn digit(&mut self, digit: char, place: Place) {
+    fn digit(&mut self, digit: char, place: Place, ended: impl FnMut(Ended)) {
         if digit.is_ascii() {
-            return self.digits(&[digit as u8], |_| place);
+            return self.digits(&[digit as u8], |_| place, ended);
         }
         self.tail = NO_DIGITS;
-        self.chunk.push(digit, place);
+        self.open.push(digit, place);
     }
 }
 
+/// The last four digits with one more.
+fn with(tail: u16, digit: u8) -> u16 {
+    tail << 4 | u16::from(digit - b'0')
+}
+
 impl Chunk {
+    /// Ends the chunk before the boundary sequence that it ends with, and begins the next.
+    fn end(&mut self, shortest: usize) -> Ended {
+        self.digits.truncate(self.digits.len() - SEQUENCE);
+        let count = self.count - SEQUENCE;
+        let ended = match count {
+            0 => Ended::Empty,
+            _ if count < shortest => Ended::Chunk(None),
+            _ => Ended::Chunk(Some(PlacedGem {
+                gem: Gem(u64::from(jenkins(&self.digits))),
+                place: Some(Place { start: self.start, end: self.ends[(count - 1) % ENDS] }),
+            })),
+        };
+        self.digits.clear();
+        self.count = 0;
+        ended
+    }
+
     fn extend(&mut self, digits: &[u8], range: Range<usize>, place: impl Fn(usize) -> Place) {
         if self.count == 0 && !range.is_empty() {
             self.start = place(range.start).start;
@@ -146,24 +197,28 @@ mod tests {
     use super::super::fold::Sink;
     use super::super::gem::{Gem, Place};
     use super::super::hash::jenkins;
-    use super::Cutter;
+    use super::{Cutter, PartCutter};
     use proptest::prelude::*;
 
-    /// Digit `i` lies at bytes `10 i .. 10 i + 5`.
-    fn cut(digits: &str, boundaries: &Boundaries) -> Vec<(Gem, u64, u64)> {
-        let mut cutter = Cutter::new(boundaries);
+    /// Passes digits on, some at a time; digit `i` lies at bytes `10 i .. 10 i + 5`.
+    fn pass(digits: &[char], sink: &mut impl Sink) {
         let place = |i: usize| Place { start: 10 * i as u64, end: 10 * i as u64 + 5 };
-        let digits: Vec<_> = digits.chars().enumerate().map(|(i, digit)| (digit, place(i))).collect();
+        let digits: Vec<_> = digits.iter().enumerate().map(|(i, &digit)| (digit, place(i))).collect();
         for digits in digits.chunks(7) {
             if digits.iter().all(|(digit, _)| digit.is_ascii()) {
                 let bytes: Vec<u8> = digits.iter().map(|&(digit, _)| digit as u8).collect();
-                cutter.digits(&bytes, |i| digits[i].1);
+                sink.digits(&bytes, |i| digits[i].1);
             } else {
                 for &(digit, place) in digits {
-                    cutter.digit(digit, place);
+                    sink.digit(digit, place);
                 }
             }
         }
+    }
+
+    fn cut(digits: &str, boundaries: &Boundaries) -> Vec<(Gem, u64, u64)> {
+        let mut cutter = Cutter::new(boundaries);
+        pass(&digits.chars().collect::<Vec<_>>(), &mut cutter);
         let placed = |g: super::PlacedGem| g.place.map(|p| (g.gem, p.start, p.end)).expect("a place");
         cutter.finish().into_iter().map(placed).collect()
     }
@@ -209,11 +264,28 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(5_000))]
+
         #[test]
         fn the_stream_cuts_as_the_rules_say(digits in "[12٣]{0,80}", shortest in 1_usize..4) {
             let boundaries = Boundaries::new(["1212", "2211", "1111"], shortest).expect("good");
             let gems: Vec<Gem> = cut(&digits, &boundaries).into_iter().map(|(gem, ..)| gem).collect();
             prop_assert_eq!(gems, naive(&digits, &boundaries));
+        }
+
+        #[test]
+        fn parts_cut_as_the_whole(digits in "([12]{1,20}[3٣]?){0,12}", length in 1_usize..40, shortest in 1_usize..4) {
+            let boundaries = Boundaries::new(["1212", "2211", "1111", "3123"], shortest).expect("good");
+            let digits: Vec<char> = digits.chars().collect();
+            let (mut whole, mut in_parts) = (Cutter::new(&boundaries), Cutter::new(&boundaries));
+            pass(&digits, &mut whole);
+            for (i, part) in digits.chunks(length).enumerate() {
+                let mut cutter = PartCutter::new(&boundaries);
+                pass(part, &mut cutter);
+                in_parts.append(cutter.finish(), (10 * i * length) as u64);
+            }
+            prop_assert_eq!(in_parts.open(), whole.open());
+            prop_assert_eq!(in_parts.finish(), whole.finish());
         }
     }
 }

@@ -14,7 +14,7 @@ use super::boundaries::Boundaries;
 use super::cut::Cutter;
 #[cfg(fuzzing)]
 use super::fold::plainly;
-use super::fold::{FoldedPart, Part, Sink as _, fold, fold_parts};
+use super::fold::{FoldedPart, Part, Sink as _, cut_in_parts, fold};
 use super::gem::{Gem, Place, PlacedGem, Probe, WrittenGem};
 use super::hardened::Hardened;
 use super::name::{RecipeError, RecipeName, excerpt};
@@ -316,7 +316,7 @@ impl Recipe {
         }
     }
 
-    /// Like [`Self::gems`], for a long text. An exact recipe has it folded in parts by `each`, which may use several threads;
+    /// Like [`Self::gems`], for a long text. An exact recipe has it folded and cut in parts by `each`, which may use several threads;
     /// with `rayon`: `|parts| parts.into_par_iter().map(Part::fold).collect()`. Other recipes do not call it.
     ///
     /// ```
@@ -330,7 +330,7 @@ impl Recipe {
     #[must_use]
     pub fn gems_in_parts(&self, text: &str, each: impl Fn(Vec<Part<'_>>) -> Vec<FoldedPart>) -> Vec<PlacedGem> {
         match &self.method {
-            Method::Exact { base, boundaries } => fold_parts(text, *base, || Cutter::new(boundaries), each).finish(),
+            Method::Exact { base, boundaries } => cut_in_parts(text, *base, boundaries, each).finish(),
             Method::Hardened(_) | Method::Signature(_) => self.gems(text),
         }
     }

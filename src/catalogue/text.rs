@@ -73,12 +73,10 @@ impl<'a> Text<'a> {
         if let Some(gems) = self.signature(recipe) {
             return gems;
         }
-        let Some(clean) = self.clean(recipe) else { return gems_of(self.stands) };
-        let mut gems = gems_of(clean.text());
-        for gem in &mut gems {
-            gem.place = gem.place.map(|place| clean.place(place));
+        match self.clean(recipe) {
+            Some(clean) => clean.placed(gems_of(clean.text())),
+            None => gems_of(self.stands),
         }
-        gems
     }
 
     /// The probes that it is looked up by; see [`Recipe::probes`].

@@ -174,7 +174,7 @@ impl<'o, W: Write> Demo<'o, W> {
         for task in [
             "ingest --data ./catalogue --library mine --rights protected ~/books",
             "check --data ./catalogue FILE",
-            "serve --data ./catalogue --listen 127.0.0.1:8093",
+            "serve --data ./catalogue --open",
         ] {
             // Not wrapped, so that it can be copied.
             self.page.line(INDENT, &self.plain, &format!("{program} {task}"))?;

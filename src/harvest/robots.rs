@@ -1,5 +1,8 @@
 //! What a site's `robots.txt` allows (RFC 9309), with what Google's parser forgives: missing colons, misspelt names, and names of robots
 //! with something behind them.
+//!
+//! The crates that read `robots.txt` each fail some of the cases that Google publishes, which the tests here hold: names of robots with
+//! something behind them, escapes of letters, `index.html`.
 
 use std::borrow::Cow;
 

@@ -39,8 +39,12 @@ impl Series {
         Self { every, most, samples: VecDeque::new(), before: Counted::default(), due: Instant::now() }
     }
 
+    fn is_due(&self, now: Instant) -> bool {
+        self.due <= now
+    }
+
     fn take(&mut self, now: Instant, counted: &Counted, state: &Sample) {
-        if now < self.due {
+        if !self.is_due(now) {
             return;
         }
         // After a pause, such as a machine that slept, there is one sample, not many.
@@ -88,10 +92,11 @@ impl Default for Recorder {
 impl Recorder {
     /// Takes figures, if it is time to.
     pub(crate) fn take(&self, metrics: &Metrics) {
-        let (counted, state) = (metrics.counted(), metrics.state());
-        let mut series = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        for series in series.iter_mut() {
-            series.take(Instant::now(), &counted, &state);
+        let now = Instant::now();
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.iter().any(|series| series.is_due(now)) {
+            let (counted, state) = (metrics.counted(), metrics.state());
+            all.iter_mut().for_each(|series| series.take(now, &counted, &state));
         }
     }
 

@@ -72,11 +72,7 @@ impl Reader {
             return self.recipe.gems(text);
         }
         let clean = clean(text);
-        let mut gems = self.recipe.gems(clean.text());
-        for gem in &mut gems {
-            gem.place = gem.place.map(|place| clean.place(place));
-        }
-        gems
+        clean.placed(self.recipe.gems(clean.text()))
     }
 
     fn written(&self, placed: &PlacedGem) -> String {
