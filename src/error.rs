@@ -105,6 +105,7 @@ codes! {
     NoSuchDecision = "no_such_decision": Missing,
     NoSuchJob = "no_such_job": Missing,
     NoSuchKey = "no_such_key": Missing,
+    NoSuchLexicon = "no_such_lexicon": Missing,
     NoSuchLibrary = "no_such_library": Missing,
     NoSuchSource = "no_such_source": Missing,
     NoSuchText = "no_such_text": Missing,

@@ -274,3 +274,54 @@ fn a_job_finds_the_groups_of_a_catalogue() {
     let (_, none) = found(json!({ "kind": "duplicates", "since": "2100-01-01T00:00:00Z" }));
     assert_eq!(none["groups"], json!([]));
 }
+
+/// Each passage came from the earliest text of the group that has it, whatever the order of names.
+#[test]
+fn a_page_shows_where_passages_came_from() {
+    let folder = Folder::new();
+    let books = shelf(&folder);
+    let page = folder.path("history.html");
+    let name = |file: &str| books.join(file).display().to_string();
+    let dates = [("a/novel.txt", "1886"), ("collection.txt", "1901-05"), ("c/revised it's.txt", "1893-02-01")];
+    let lines = dates.map(|(file, date)| format!("{}\t{date}\n", name(file))).concat();
+    let list = folder.file("dates.tsv", format!("# When they appeared\n{lines}"));
+    run("duplicates --history {} --dates {} {}", &[&page, &list, &books]).expect(0);
+    let written = fs::read_to_string(&page).unwrap();
+    let order: Vec<usize> = ["1. ", "2. ", "3. ", "4. "]
+        .iter()
+        .zip(["a/novel.txt", "c/revised it's.txt", "collection.txt", "b/novel.html"])
+        .map(|(number, file)| {
+            written.find(&format!("<h3>{number}{}", name(file))).unwrap_or_else(|| panic!("{file}: {written}"))
+        })
+        .collect();
+    assert!(order.is_sorted(), "{written}");
+    let of = |text: usize| &written[order[text]..order.get(text + 1).map_or(written.len(), |next| *next)];
+    assert!(of(0).contains("1886</span>") && of(0).contains("The earliest of the group."), "{}", of(0));
+    // All that the collection has of the others is in the oldest, and the beginning is shown.
+    let collection = of(2);
+    assert!(
+        collection.contains(&format!("1. {}", name("a/novel.txt"))) && !collection.contains("</svg>2. "),
+        "{collection}"
+    );
+    let share: f64 = collection.split("<p>").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+    assert!((22.0..32.0).contains(&share), "{share}");
+    let begins = collection.split("<td dir=\"auto\">").nth(1).unwrap().split("</td>").next().unwrap();
+    let begins: Vec<&str> = begins.split_whitespace().take(4).collect();
+    assert!(prose(1, 3_000).contains(&begins[1..].join(" ")), "{begins:?}");
+    // Without a list, a catalogue's books are dated by when they changed.
+    let data = folder.data();
+    for (library, file) in [("old", "c/revised it's.txt"), ("new", "a/novel.txt")] {
+        let line = format!("ingest --data {{}} --library {library} --rights protected {{}}");
+        run(&line, &[&data, &books.join(file)]).expect(0);
+    }
+    run("duplicates --lang ru --history {} --data {}", &[&page, &data]).expect(0);
+    let written = fs::read_to_string(&page).unwrap();
+    assert!(written.contains("<h3>1. old/") && written.contains("<h3>2. new/novel"), "{written}");
+    assert!(
+        written.contains("Откуда взяты отрывки") && written.contains("<td>") && !written.contains("<script"),
+        "{written}"
+    );
+    let bad = folder.file("bad.tsv", "a\tMay 1886\n");
+    let refused = run("duplicates --history {} --dates {} {}", &[&page, &bad, &books]).expect(2);
+    assert!(refused.err.contains("bad.tsv: line 1: it takes a name, a tab, and a date"), "{}", refused.err);
+}

@@ -180,3 +180,99 @@ fn signatures_are_evaluated() {
         assert!(table.contains(recipe), "{table}");
     }
 }
+
+/// A lexicon of the same books changes nothing; one of half of them says how much did.
+#[test]
+fn drift_says_how_many_signatures_would_change() {
+    let folder = Folder::new();
+    let (books, lexicon, name) = shelf(&folder);
+    let drift = |line: &str, lexicon: &PathBuf| {
+        let line = format!("lexicon drift --json {line} {{}} {{}}");
+        run(&line, &[lexicon.clone(), folder.path("books")]).expect(0).json().remove(0)
+    };
+    let same = drift("", &lexicon);
+    assert_eq!((&same["lexicon"], &same["new_lexicon"]), (&json!(name), &json!(name)));
+    let of = |drifted: &Value| {
+        let row = |row: &Value| (row["texts"].clone(), row["changed"].as_u64().expect("a number"));
+        drifted["recipes"].as_array().expect("rows").iter().map(row).collect::<Vec<_>>()
+    };
+    assert_eq!(of(&same), vec![(json!(5), 0); 6]);
+    let two = run("lexicon count {} {}", &books[..2]).expect(0).out;
+    let old = folder.file("old.tsv", two);
+    let changed = drift("", &old);
+    assert_eq!((&changed["documents"], &changed["new_documents"]), (&json!(2), &json!(5)));
+    let rows = of(&changed);
+    assert!(rows.iter().all(|(texts, changed)| *texts == json!(5) && *changed <= 5), "{rows:?}");
+    // The words that all five have weighed nothing before and weigh nothing now, but those of two weigh more.
+    assert!(rows.iter().any(|(_, changed)| *changed > 0), "{rows:?}");
+    // The signatures themselves say the same.
+    let gems = |lexicon: &PathBuf, book: &PathBuf| {
+        run("gems --recipe key-words;size=50 --lexicon {} {}", &[lexicon.clone(), book.clone()]).expect(0).out
+    };
+    let sorted = |gems: String| {
+        let mut gems: Vec<String> = gems.trim().split(',').map(str::to_owned).collect();
+        gems.sort();
+        gems
+    };
+    let differ = books.iter().filter(|book| sorted(gems(&old, book)) != sorted(gems(&lexicon, book))).count() as u64;
+    assert_eq!(of(&drift("--recipe key-words;size=50", &old)), [(json!(5), differ)]);
+    let table = run("lexicon drift {} {}", &[old.clone(), folder.path("books")]).expect(0).out;
+    assert!(table.contains(": 2 documents") && table.contains("\ntf-idf@") && table.contains(" %)"), "{table}");
+    let refused = run("lexicon drift --recipe tf {} {}", &[old, folder.path("books")]).expect(2);
+    assert!(refused.err.contains("'tf' weighs no words"), "{}", refused.err);
+}
+
+/// An administrator adds a recipe with its lexicon to a running server, sees both, and re-indexes with it.
+#[test]
+fn a_server_takes_recipes_with_a_lexicon() {
+    let folder = Folder::new();
+    let (books, lexicon, name) = shelf(&folder);
+    run("ingest --data {} --library l --rights protected {}", &[folder.data(), folder.path("books")]).expect(0);
+    let server = Server::start(&folder.data());
+    let written = fs::read_to_string(&lexicon).expect("a lexicon");
+    let post = |recipe: &str, lexicon: &str| {
+        let request =
+            ureq::post(format!("{}/v1/recipes", server.url)).query("recipe", recipe).content_type("text/plain");
+        let mut answer = request.config().http_status_as_error(false).build().send(lexicon).expect("an answer");
+        (answer.status().as_u16(), answer.body_mut().read_json::<Value>().expect("JSON"))
+    };
+    let get = |path: &str| {
+        let request = ureq::get(format!("{}{path}", server.url)).config().http_status_as_error(false).build();
+        let mut answer = request.call().expect("an answer");
+        (answer.status().as_u16(), answer.body_mut().read_to_string().expect("text"))
+    };
+    let (status, added) = post("tf-ridf", &written);
+    let of = &added["recipes"][0];
+    assert_eq!(
+        (status, &of["recipe"], &of["default"]),
+        (201, &json!(format!("tf-ridf@{name}")), &json!(false)),
+        "{added}"
+    );
+    assert_eq!(
+        (&of["lexicon"]["name"], &of["lexicon"]["documents"], &of["lexicon"]["bytes"]),
+        (&json!(name), &json!(5), &json!(written.len()))
+    );
+    assert_eq!(of["lexicon"]["words"], json!(written.lines().count() - 6));
+    assert_eq!(post("tf-ridf", &written).0, 200);
+    assert_eq!(post(&format!("tf-ridf@{name}"), &written).0, 200);
+    assert_eq!(get(&format!("/v1/lexicons/{name}")), (200, written.clone()));
+    assert_eq!(get("/v1/lexicons/0000000000000000").0, 404);
+    let (_, listed) = get("/v1/recipes");
+    assert!(listed.contains(&name) && listed.contains("\"hardened\""), "{listed}");
+    for (recipe, lexicon, code) in [
+        ("tf-idf", "", "bad_recipe"),
+        ("tf-idf", "lapidary-lexicon 2\n", "bad_recipe"),
+        ("tf-idf@0000000000000000", &*written, "bad_recipe"),
+        ("nothing", "", "unknown_recipe"),
+    ] {
+        let (status, problem) = post(recipe, lexicon);
+        assert_eq!((status, &problem["code"]), (422, &json!(code)), "{recipe}: {problem}");
+    }
+    let line =
+        format!("reindex --server {} --recipe i-match;threshold=1 --lexicon {{}} --from sources {{}}", server.url);
+    let done = run(&line, &[lexicon, folder.path("books")]).expect(0);
+    assert!(done.out.contains(&format!("checks now use recipe i-match;threshold=1@{name}")), "{}", done.out);
+    // The recipe added before is known by its name.
+    let line = format!("check --json --server {} {{}}", server.url);
+    assert_eq!(found(run(&line, &[books[3].clone()]))["total"], 1);
+}

@@ -145,6 +145,15 @@ impl Recipe {
         matches!(self.method, Method::Signature(_))
     }
 
+    /// The lexicon that it weighs words by, if it is a signature that does.
+    #[must_use]
+    pub fn lexicon(&self) -> Option<&Arc<Lexicon>> {
+        match &self.method {
+            Method::Signature(signature) => signature.lexicon(),
+            _ => None,
+        }
+    }
+
     fn by(method: Method) -> Self {
         Self { name: method.name(), method }
     }

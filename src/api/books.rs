@@ -281,4 +281,27 @@ pub struct RecipeStats {
     pub books: u64,
     /// Total number of gems of those books, which is the number of postings in the index.
     pub gems: u64,
+    /// The lexicon that it weighs words by, if it is a signature that does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lexicon: Option<LexiconStats>,
+}
+
+/// A lexicon of a recipe.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct LexiconStats {
+    /// Its name: the first 16 hexadecimal digits of its SHA-256.
+    pub name: String,
+    /// The number of documents that it counts.
+    pub documents: u64,
+    /// The number of words in it.
+    pub words: u64,
+    /// Its length in bytes.
+    pub bytes: u64,
+}
+
+/// Recipes of a catalogue.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct RecipeList {
+    /// The default first.
+    pub recipes: Vec<RecipeStats>,
 }

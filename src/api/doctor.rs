@@ -13,6 +13,8 @@ pub enum Concern {
     MissedBooks,
     /// Some books have no gems of another recipe.
     IncompleteRecipe,
+    /// The catalogue has far more books than the lexicon of a recipe counts.
+    OldLexicon,
     /// A setting makes checks find less than their recipe would.
     WeakRule,
     /// The recipe set for existing clients is not in the catalogue.

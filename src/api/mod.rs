@@ -21,8 +21,8 @@ mod webhooks;
 pub use allow::{AllowList, AllowLists, ToAllow};
 pub use audit::{AuditEntry, AuditPage};
 pub use books::{
-    Added, Amendment, ClusterStats, FeedAnswer, FeedOutcome, FoundBooks, Libraries, NewBook, NodeStats, Outcome, Page,
-    RecipeStats, Record, Stats, Unless,
+    Added, Amendment, ClusterStats, FeedAnswer, FeedOutcome, FoundBooks, LexiconStats, Libraries, NewBook, NodeStats,
+    Outcome, Page, RecipeList, RecipeStats, Record, Stats, Unless,
 };
 pub use checks::{
     BookRef, Check, CheckAnswer, CheckParameters, Disguise, DisguisedWord, GemsForm, Match, Partial, Report,

@@ -7,7 +7,7 @@ use lapidary_gems::{Recipe, RecipeName, Rule};
 use super::{Backups, Catalogue, CatalogueError};
 use crate::api::Concern::{
     DiskNearlyFull, ExpiredKey, ExpiringKey, FailedJob, FailingWebhook, IncompleteRecipe, Inconsistent, MissedBooks,
-    MissingClientRecipe, NoBackup, NotWritable, OldBackup, StoreErrors, WaitingJob, WeakDefault, WeakRule,
+    MissingClientRecipe, NoBackup, NotWritable, OldBackup, OldLexicon, StoreErrors, WaitingJob, WeakDefault, WeakRule,
 };
 use crate::api::{Concern, CutFrom, Finding, Job, JobResult, JobState, Key, Task, Webhook};
 use crate::count::count;
@@ -19,6 +19,8 @@ use crate::shell::quoted;
 pub(crate) const SOON: SignedDuration = SignedDuration::from_hours(14 * 24);
 /// A backup older than this is old.
 const OLD: SignedDuration = SignedDuration::from_hours(7 * 24);
+/// A lexicon is old if the catalogue has this many times the books that it counts.
+const GROWN: u64 = 2;
 const MIB: u64 = 1 << 20;
 
 impl Finding {
@@ -35,6 +37,7 @@ impl Catalogue {
         let coverages = recipes.iter().map(|recipe| snapshot.coverage(recipe.name())).collect::<Result<Vec<_>, _>>()?;
         let known: Vec<(&Recipe, Coverage)> = recipes.iter().zip(coverages).collect();
         let mut findings = of_recipes(&known);
+        findings.extend(known.iter().filter_map(|(recipe, coverage)| of_lexicon(recipe, coverage.of)));
         if let Some(recipe) = recipes.first() {
             findings.extend(of_rule(self.rule.on(recipe.rule()), recipe.rule()));
         }
@@ -94,6 +97,20 @@ fn of_recipes(known: &[(&Recipe, Coverage)]) -> Vec<Finding> {
         });
     }
     findings
+}
+
+/// The lexicon of a recipe in a catalogue of so many books.
+fn of_lexicon(recipe: &Recipe, books: u64) -> Option<Finding> {
+    let (lexicon, name) = (recipe.lexicon()?, recipe.name());
+    let documents = lexicon.documents();
+    (books >= GROWN.saturating_mul(documents)).then(|| {
+        let of = count(documents, "document", "documents");
+        let what = format!("the lexicon of recipe '{name}' counts {of}, but the catalogue has {books} books");
+        let why = "the weights of its words may no longer be those of the library";
+        let fix = "see how many signatures would change with lapidary lexicon drift FILE PATH, and if many would, count a new \
+                   lexicon and re-index";
+        Finding::new(OldLexicon, what, why, fix)
+    })
 }
 
 /// The command that makes a recipe the default. `is_there`: every book has gems of it.

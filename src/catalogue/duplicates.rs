@@ -2,14 +2,14 @@
 
 use hashbrown::{HashMap, HashSet};
 use jiff::Timestamp;
-use lapidary_gems::{Probe, Recipe, RecipeName, Rule};
+use lapidary_gems::{PlacedGem, Probe, Recipe, RecipeName, Rule};
 use rayon::prelude::*;
 
 use super::check::today;
 use super::checking::Stored;
 use super::pages::pages;
 use super::{Catalogue, CatalogueError};
-use crate::duplicates::{Group, Grouping, Pair};
+use crate::duplicates::{Group, Grouping, Pair, Segment, history};
 use crate::index::{BookNo, Library, Limits, Outline, Record, Snapshot, StoreError, Watch};
 use crate::matching::{LookedUp, Question, Relation, RuleChanges, candidates, judge};
 
@@ -63,6 +63,35 @@ impl Catalogue {
             search.pairs(&books)?.into_iter().for_each(|pair| grouping.add(pair));
         }
         grouping.groups().into_iter().map(|group| Duplicates::read(snapshot, group)).collect()
+    }
+
+    /// The passages of each book of a group that came from earlier ones with which it is paired. `order` has the books' places
+    /// in the group, the earliest first.
+    ///
+    /// # Errors
+    /// [`CatalogueError::NoSuchRecipe`], and the errors of the store.
+    pub fn history(
+        &self,
+        found: &Duplicates,
+        order: &[u32],
+        options: &DuplicateOptions,
+    ) -> Result<Vec<Vec<Segment>>, CatalogueError> {
+        let snapshot = &*self.store.snapshot();
+        let Some(Wanted { recipe, .. }) = Wanted::new(snapshot, options)? else { return Ok(Vec::new()) };
+        let gems = |record: &Record| -> Result<Vec<PlacedGem>, StoreError> {
+            let Some(number) = snapshot.find(&record.key)? else { return Ok(Vec::new()) };
+            Ok(snapshot.gems(recipe.name(), number)?.unwrap_or_default())
+        };
+        let gems: Vec<Vec<PlacedGem>> = found.books.iter().map(gems).collect::<Result<_, _>>()?;
+        let pairs: HashSet<(u32, u32)> =
+            found.pairs.iter().flat_map(|pair| [(pair.a, pair.b), (pair.b, pair.a)]).collect();
+        let mut of_books = vec![Vec::new(); gems.len()];
+        for (at, book) in order.iter().enumerate() {
+            let earlier = order[..at].iter().filter(|earlier| pairs.contains(&(*book, **earlier)));
+            let earlier = earlier.map(|earlier| (*earlier, &*gems[*earlier as usize]));
+            of_books[*book as usize] = history(&recipe, &gems[*book as usize], earlier);
+        }
+        Ok(of_books)
     }
 }
 

@@ -56,7 +56,7 @@ pub use given::MAX_GEMS;
 pub use jobs::Backups;
 pub use kept::{MOST_COMPARED, side_by_side};
 pub use keys::{AccessDenied, Key, Usage};
-use lapidary_gems::{Recipe, RecipeName};
+use lapidary_gems::{Lexicon, Recipe, RecipeName};
 pub(crate) use leased::{Leased, Stop};
 pub(crate) use rows::put;
 use sharing::{GATE, Turn};
@@ -65,11 +65,11 @@ use text::memory_for;
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 use uuid::Uuid;
 
-use crate::api::{AuditEntry, AuditPage, Page, RecipeStats, Stats};
+use crate::api::{AuditEntry, AuditPage, LexiconStats, Page, RecipeStats, Stats};
 use crate::index::{
     Administration, AuditFrom, BookId, BookKey, ClusterAddress, ClusterStore, ClusterVitals, Library, LibrarySummary,
     Record, RocksStore, Snapshot, Store, StoreError, UNWATCHED, Vitals,
@@ -285,13 +285,30 @@ impl Catalogue {
         Ok(Stats { books, disabled, recipes, libraries, disk_bytes, posting_bytes, rule, cluster })
     }
 
+    /// Returns the recipes of the catalogue, the default first.
+    pub fn recipe_list(&self) -> Result<Vec<RecipeStats>, CatalogueError> {
+        Self::recipe_stats(&*self.store.snapshot())
+    }
+
+    /// Returns the lexicon of this name, if a recipe has it.
+    #[must_use]
+    pub fn lexicon(&self, name: &str) -> Option<Arc<Lexicon>> {
+        self.recipes().iter().filter_map(|recipe| recipe.lexicon()).find(|lexicon| lexicon.name() == name).cloned()
+    }
+
     fn recipe_stats(snapshot: &dyn Snapshot) -> Result<Vec<RecipeStats>, CatalogueError> {
         let recipes = snapshot.recipes().into_iter().enumerate().map(|(i, recipe)| {
             let classes = snapshot.sizes(recipe.name())?.classes;
             let books = classes.iter().map(|class| class.books).sum();
             let gems = classes.iter().map(|class| class.gems).sum();
             let ready = snapshot.is_ready(recipe.name());
-            Ok(RecipeStats { recipe: recipe.name().clone(), default: i == 0, ready, books, gems })
+            let lexicon = recipe.lexicon().map(|lexicon| LexiconStats {
+                name: lexicon.name().to_owned(),
+                documents: lexicon.documents(),
+                words: lexicon.different() as u64,
+                bytes: lexicon.written().len() as u64,
+            });
+            Ok(RecipeStats { recipe: recipe.name().clone(), default: i == 0, ready, books, gems, lexicon })
         });
         recipes.collect()
     }

@@ -13,7 +13,7 @@ use lapidary::catalogue::{
 };
 use lapidary::index::{Actor, AuditFrom, BookId, BookKey, Library, Watch};
 use lapidary::server::Settings;
-use lapidary_gems::RecipeName;
+use lapidary_gems::{Recipe, RecipeName};
 
 use super::failure::Failure;
 
@@ -49,6 +49,8 @@ pub(super) trait Access: Sync {
     /// Returns whether the webhook existed.
     fn remove_webhook(&self, library: &Library) -> Result<bool, Failure>;
     fn audit(&self, from: AuditFrom, limit: usize) -> Result<AuditPage, Failure>;
+    /// Adds a recipe, unless it is there.
+    fn add_recipe(&self, recipe: &Recipe) -> Result<(), Failure>;
     fn start(&self, task: Task) -> Result<Job, Failure>;
     fn jobs(&self) -> Result<Vec<Job>, Failure>;
     fn job(&self, id: u32) -> Result<Job, Failure>;
@@ -159,6 +161,11 @@ impl Access for Arc<Catalogue> {
 
     fn audit(&self, from: AuditFrom, limit: usize) -> Result<AuditPage, Failure> {
         Ok(Catalogue::audit(self, from, limit)?)
+    }
+
+    fn add_recipe(&self, recipe: &Recipe) -> Result<(), Failure> {
+        self.by(Actor::Local).ensure_recipes(std::slice::from_ref(recipe))?;
+        Ok(())
     }
 
     fn start(&self, task: Task) -> Result<Job, Failure> {

@@ -212,10 +212,6 @@ impl RecipeArguments {
         let usual = if self.boundaries.boundaries.is_some() { "documented" } else { "hardened" };
         self.boundaries.apply(self.lexicon.recipe("--recipe", self.recipe.as_deref().unwrap_or(usual))?)
     }
-
-    pub(super) fn has_lexicon(&self) -> bool {
-        self.lexicon.lexicon.is_some()
-    }
 }
 
 /// The lexicon of recipes that need one.

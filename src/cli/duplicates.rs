@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::{env, fs};
@@ -14,7 +14,7 @@ use lapidary::duplicates::{Copy, Pair, best};
 use lapidary::extract::{Book, Extracted, Format};
 use lapidary::index::{Actor, BookId, BookKey, ClusterAddress, Record, Rights};
 use lapidary::matching::Relation;
-use lapidary::report::{Copies, html_duplicates, print_duplicates};
+use lapidary::report::{Copies, Lineage, html_duplicates, html_history, print_duplicates};
 use lapidary::shell::quoted;
 use lapidary_gems::Recipe;
 use serde::Serialize;
@@ -23,6 +23,7 @@ use super::arguments::{LanguageArgument, RuleArguments, STORE, Target};
 use super::audit::time;
 use super::failure::{Failure, Status};
 use super::files::{FileArguments, Usually, Walk};
+use super::history::{Dates, lineage};
 use super::jobs::bar;
 use super::terminal::{json_line, out, tell};
 
@@ -68,6 +69,14 @@ pub(super) struct Duplicates {
     /// Also write an HTML page with a picture of each group
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    /// Also write an HTML page that shows which passages of each text came from which earlier one of its group. Books of a
+    /// catalogue are dated by when they last changed, files by when they were last modified, unless --dates says otherwise
+    #[arg(long, value_name = "FILE")]
+    history: Option<PathBuf>,
+    /// When texts appeared: a file with the name of a text, as this command prints it, a tab, and a date in each line: 1886,
+    /// 1886-05 or 1886-05-31
+    #[arg(long, value_name = "FILE", requires = "history")]
+    dates: Option<PathBuf>,
     #[command(flatten)]
     language: LanguageArgument,
     /// Files, or folders to read recursively
@@ -75,8 +84,19 @@ pub(super) struct Duplicates {
     paths: Vec<PathBuf>,
 }
 
-/// The name of a file, with the name of the book in it if it is an archive, and its format if known.
-type FileName = (String, Option<Format>);
+/// What is known of a text besides its record.
+#[derive(Clone)]
+struct Known {
+    /// The name of the file, with the name of the book in it if it is an archive; of a book, its library and id.
+    name: String,
+    /// Its format, if known.
+    format: Option<Format>,
+    /// When it was last changed.
+    changed: Timestamp,
+}
+
+/// What was read of files, by their ids in the temporary catalogue: names are too long for ids.
+type ReadFiles = Mutex<BTreeMap<BookId, Known>>;
 
 /// A group, as JSON.
 #[derive(Serialize)]
@@ -103,8 +123,8 @@ impl Duplicates {
                 return Err(Failure::Input("--script is about files: give their PATHs".to_owned()));
             }
             let target = Target { data: self.data.clone(), store: self.store.clone(), server: None };
-            let name_of = |record: &Record| (record.key.to_string(), None);
-            (self.groups(&target.open_existing()?, name_of)?, Status::Done)
+            let known_of = |record: &Record| Known::book(record);
+            (self.groups(&target.open_existing()?, known_of)?, Status::Done)
         } else {
             self.of_files()?
         };
@@ -126,7 +146,7 @@ impl Duplicates {
         }
         let bar = bar("reading");
         bar.set_length(found.len() as u64);
-        let read: Mutex<BTreeMap<BookId, FileName>> = Mutex::default();
+        let read = ReadFiles::default();
         let unread = AtomicBool::new(!refused.is_empty());
         catalogue.by(Actor::Local).add_all(
             found.into_iter().enumerate().collect(),
@@ -134,11 +154,17 @@ impl Duplicates {
             |(number, file)| {
                 bar.inc(1);
                 let path = file.path.display().to_string();
+                let modified = fs::metadata(&file.path).and_then(|of| of.modified()).ok();
+                let changed = modified.and_then(|at| Timestamp::try_from(at).ok()).unwrap_or_default();
                 let books = match self.input.text.reading.books(&file.path) {
                     Ok(books) => books,
                     Err(why) => return vec![(path, Err(Failure::Input(why)))],
                 };
-                let entry = |(member, book)| self.entry(number, &path, member, book, &read);
+                let entry = |(member, book): (usize, Book)| {
+                    let name = book.name.as_ref().map_or_else(|| path.clone(), |member| format!("{path}/{member}"));
+                    let id = format!("{number}.{member}");
+                    (name.clone(), self.entry(&id, Known { name, format: None, changed }, book, &read))
+                };
                 books.into_iter().enumerate().map(entry).collect()
             },
             |name, added| {
@@ -150,34 +176,24 @@ impl Duplicates {
         )?;
         bar.finish_and_clear();
         let names = read.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let name_of = |record: &Record| names.get(&record.key.id).cloned().unwrap_or_default();
-        let groups = self.groups(&catalogue, name_of)?;
+        let known_of = |record: &Record| names.get(&record.key.id).cloned().unwrap_or_else(|| Known::book(record));
+        let groups = self.groups(&catalogue, known_of)?;
         Ok((groups, if unread.into_inner() { Status::WrongInput } else { Status::Done }))
     }
 
-    /// A book of a file, to be compared. Its name and format are noted in `read`: names are too long for ids.
-    fn entry(
-        &self,
-        number: usize,
-        path: &str,
-        member: usize,
-        book: Book,
-        read: &Mutex<BTreeMap<BookId, FileName>>,
-    ) -> (String, Result<NewEntry, Failure>) {
-        let name = book.name.map_or_else(|| path.to_owned(), |member| format!("{path}/{member}"));
-        let entry = || {
-            let Extracted { text, format, metadata, .. } = book.read.map_err(|e| Failure::Input(e.to_string()))?;
-            let id: BookId = format!("{number}.{member}").parse().map_err(CatalogueError::from)?;
-            read.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone(), (name.clone(), Some(format)));
-            let content = Content::Text { text, clean: self.input.text.clean };
-            let key = BookKey { library: LIBRARY.parse().map_err(CatalogueError::from)?, id };
-            Ok(NewEntry { description: metadata, ..NewEntry::new(key, Rights::Unknown, content) })
-        };
-        let entry = entry();
-        (name, entry)
+    /// A book of a file, to be compared.
+    fn entry(&self, id: &str, known: Known, book: Book, read: &ReadFiles) -> Result<NewEntry, Failure> {
+        let Extracted { text, format, metadata, .. } = book.read.map_err(|e| Failure::Input(e.to_string()))?;
+        let id: BookId = id.parse().map_err(CatalogueError::from)?;
+        let known = Known { format: Some(format), ..known };
+        read.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone(), known);
+        let content = Content::Text { text, clean: self.input.text.clean };
+        let key = BookKey { library: LIBRARY.parse().map_err(CatalogueError::from)?, id };
+        let keep_text = self.history.is_some();
+        Ok(NewEntry { description: metadata, keep_text, ..NewEntry::new(key, Rights::Unknown, content) })
     }
 
-    fn groups(&self, catalogue: &Catalogue, name_of: impl Fn(&Record) -> FileName) -> Result<Vec<Copies>, Failure> {
+    fn groups(&self, catalogue: &Catalogue, known_of: impl Fn(&Record) -> Known) -> Result<Vec<Copies>, Failure> {
         let (recipe, rule) = (self.recipe.as_ref().map(|recipe| recipe.name().clone()), self.rule.changes());
         let options = DuplicateOptions { recipe, rule, since: self.since, library: None };
         let bar = bar("comparing");
@@ -187,9 +203,12 @@ impl Duplicates {
             Ok(())
         });
         bar.finish_and_clear();
+        let found: Vec<Found> =
+            found?.into_iter().map(|group| group.ordered_by(|record| known_of(record).name)).collect();
+        self.write_history(catalogue, &options, &found, &known_of)?;
         let with_best = |found: Found| {
-            let found = found.ordered_by(|record| name_of(record).0);
-            let (names, formats): (Vec<String>, Vec<Option<Format>>) = found.books.iter().map(&name_of).unzip();
+            let known = found.books.iter().map(&known_of).map(|known| (known.name, known.format));
+            let (names, formats): (Vec<String>, Vec<Option<Format>>) = known.unzip();
             let copies = found.books.iter().zip(formats).map(|(book, format)| {
                 let (bytes, description) = (book.bytes, &book.description);
                 Copy { bytes, format, description }
@@ -198,14 +217,33 @@ impl Duplicates {
             let bytes = found.books.iter().map(|book| book.bytes).collect();
             Some(Copies { names, bytes, best, merit, pairs: found.pairs })
         };
-        Ok(found?.into_iter().filter_map(with_best).collect())
+        Ok(found.into_iter().filter_map(with_best).collect())
+    }
+
+    /// Writes the page of `--history`.
+    fn write_history(
+        &self,
+        catalogue: &Catalogue,
+        options: &DuplicateOptions,
+        found: &[Found],
+        known_of: impl Fn(&Record) -> Known,
+    ) -> Result<(), Failure> {
+        let Some(file) = &self.history else { return Ok(()) };
+        let dates = self.dates.as_ref().map(|path| Dates::read(path)).transpose()?.unwrap_or_default();
+        let about = |record: &Record| {
+            let Known { name, changed, .. } = known_of(record);
+            let (at, written) = dates.of(&name, changed);
+            (name, at, written)
+        };
+        let groups = found.iter().map(|group| lineage(catalogue, options, group, about));
+        let groups: Vec<Lineage> = groups.collect::<Result<_, _>>()?;
+        written(file, &html_history(self.language.lang, &groups, Timestamp::now()))
     }
 
     fn print(&self, groups: &[Copies]) -> Result<(), Failure> {
         let language = self.language.lang;
         if let Some(file) = &self.html {
-            let page = html_duplicates(language, groups, Timestamp::now());
-            fs::write(file, page).map_err(|e| Failure::Failed(format!("cannot write {}: {e}", file.display())))?;
+            written(file, &html_duplicates(language, groups, Timestamp::now()))?;
         }
         let mut out = out(self.json);
         if self.json {
@@ -225,6 +263,17 @@ impl Duplicates {
         }
         Ok(())
     }
+}
+
+impl Known {
+    fn book(record: &Record) -> Self {
+        Self { name: record.key.to_string(), format: None, changed: record.changed }
+    }
+}
+
+/// Writes a page to a file.
+fn written(file: &Path, page: &str) -> Result<(), Failure> {
+    fs::write(file, page).map_err(|e| Failure::Failed(format!("cannot write {}: {e}", file.display())))
 }
 
 fn line(group: &Copies) -> GroupLine<'_> {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use clap::Args;
 use indicatif::ProgressBar;
 use lapidary::evaluate::{
-    ATTACKS, Attack, BookFile, EvaluateError, Plan, Progress, Shelf, calibrate, evaluate, every_recipe,
+    ATTACKS, Attack, BookFile, EvaluateError, Evaluation, Plan, Progress, Shelf, calibrate, evaluate, every_recipe,
 };
 use lapidary_gems::Recipe;
 
@@ -16,7 +16,7 @@ use super::arguments::LexiconArgument;
 use super::failure::{Failure, Status};
 use super::files::{Choice, Usually, Walk};
 use super::jobs::bar;
-use super::terminal::out;
+use super::terminal::{out, tell};
 
 /// Measure a recipe's hits and false alarms on books and disguised copies.
 ///
@@ -66,7 +66,8 @@ pub(super) struct Evaluate {
     /// reports get their error probabilities: recipe, pairs of gems compared, evidence, how often it was reached
     #[arg(long, conflicts_with_all = ["attacks", "seed", "sample", "texts", "detector", "out"])]
     calibrate: bool,
-    /// Also write the tables (evaluation.md), all counts (copies.csv, pairs.csv) and plots (SVG) to this folder
+    /// Also write the tables (evaluation.md), all counts (copies.csv, pairs.csv) and plots (SVG) to this folder. With --texts,
+    /// the results so far are written before each length
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
@@ -88,12 +89,11 @@ impl Evaluate {
             detectors: self.detector.clone(),
             shelf: books,
         };
-        let evaluated = evaluate(plan, &progress);
+        let write = |evaluation: &Evaluation| self.out.as_ref().map_or(Ok(()), |folder| evaluation.write(folder));
+        let evaluated = evaluate(plan, &progress, &write);
         bar.finish_and_clear();
         let evaluation = evaluated?;
-        if let Some(folder) = &self.out {
-            evaluation.write(folder)?;
-        }
+        write(&evaluation)?;
         out(false).write_all(evaluation.markdown().as_bytes())?;
         Ok(Status::Done)
     }
@@ -167,6 +167,11 @@ fn show(bar: &ProgressBar, what: &'static str, done: u64, all: u64) {
     bar.set_prefix(what);
     bar.set_length(all);
     bar.set_position(done);
+    // Where there is no terminal, and so no bar, a line for each tenth.
+    let tenths = |done: u64| 10 * done / all.max(1);
+    if bar.is_hidden() && tenths(done) > tenths(done.saturating_sub(1)) {
+        tell(format_args!("{what}: {done} of {all}"));
+    }
 }
 
 impl From<EvaluateError> for Failure {

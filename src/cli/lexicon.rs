@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Cursor, Seek as _, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use clap::{Args, Subcommand};
@@ -12,6 +12,7 @@ use lapidary_gems::{DocumentWords, LexiconCount, LexiconWords};
 use rayon::prelude::*;
 use sha2::{Digest as _, Sha256};
 
+use super::drift::Drift;
 use super::failure::{Failure, Status};
 use super::files::{Choice, Reading, Usually, Walk};
 use super::jobs::bar;
@@ -36,6 +37,14 @@ enum LexiconCommand {
     ///
     /// Exit status: 0 all files were counted; 2 some could not be read.
     Count(Count),
+    /// Say how many signatures would change if the words were counted anew
+    ///
+    /// As a library grows, the weights of words change, but a lexicon does not. This counts the words of these files as they are
+    /// now, computes the signatures of each with LEXICON and with the new counts, and prints how many differ, by method: if they
+    /// are too many, count a new lexicon and re-index with it. Nothing is changed.
+    ///
+    /// Exit status: 0 all files were compared; 2 some could not be read.
+    Drift(Drift),
 }
 
 #[derive(Args)]
@@ -51,6 +60,13 @@ struct Count {
     #[arg(long, value_name = "N", default_value_t = 3)]
     min_len: usize,
     #[command(flatten)]
+    collection: Collection,
+}
+
+/// Files with the books of a collection.
+#[derive(Args)]
+pub(super) struct Collection {
+    #[command(flatten)]
     reading: Reading,
     #[command(flatten)]
     choice: Choice,
@@ -63,6 +79,7 @@ impl LexiconTool {
     pub(super) fn run(self) -> Result<Status, Failure> {
         match self.command {
             LexiconCommand::Count(task) => task.run(),
+            LexiconCommand::Drift(task) => task.run(),
         }
     }
 }
@@ -74,44 +91,68 @@ impl Count {
                 "give --stop none or closed; --stem none, prefix:N or snowball:LANGUAGE; --min-len 1 to 1000";
             Failure::Input(sentence.to_owned())
         })?;
+        let mut digest = Digested { out: out(false), digest: Sha256::new() };
+        let unread = counted(&self.collection, words, &mut digest)?;
+        digest.flush()?;
+        tell(format_args!("lexicon {}", hex::encode(&digest.digest.finalize()[..8])));
+        Ok(if unread > 0 { Status::WrongInput } else { Status::Done })
+    }
+}
+
+/// Writes the lexicon of a collection. Returns how many of its books could not be read, which are named.
+pub(super) fn counted(collection: &Collection, words: LexiconWords, out: &mut impl Write) -> Result<u64, Failure> {
+    let tally = Mutex::new(Tally::new(words, MOST_WORDS));
+    let count = |text: &str| {
+        let document = words.of(text);
+        Ok(tally.lock().unwrap_or_else(PoisonError::into_inner).add(document)?)
+    };
+    let refuse = |path: &Path, why: &str| tell(format_args!("refused {}: {why}", path.display()));
+    let ((), unread) = collection.each("counting", || (), count, |(), ()| (), refuse)?;
+    tally.into_inner().unwrap_or_else(PoisonError::into_inner).write(out)?;
+    Ok(unread)
+}
+
+impl Collection {
+    /// Reads every book on all processors, and adds up what `of` makes of the texts. Also returns how many books could not be
+    /// read, with which `refuse` is called.
+    pub(super) fn each<T: Send>(
+        &self,
+        what: &str,
+        none: impl Fn() -> T + Sync,
+        of: impl Fn(&str) -> Result<T, Failure> + Sync,
+        add: impl Fn(T, T) -> T + Sync,
+        refuse: impl Fn(&Path, &str) + Sync,
+    ) -> Result<(T, u64), Failure> {
         let Walk { found: files, refused, .. } = Walk::of(&self.paths, &self.choice, Usually::Books);
         if let Some((path, why)) = refused.into_iter().next() {
             return Err(Failure::Input(format!("{}: {why}", path.display())));
         }
-        let bar = bar("counting");
+        let bar = bar(what);
         bar.set_length(files.len() as u64);
-        let tally = Mutex::new(Tally::new(words, MOST_WORDS));
-        let refuse =
-            |path: &PathBuf, why: &str| bar.suspend(|| tell(format_args!("refused {}: {why}", path.display())));
-        let unread = files.into_par_iter().map(|file| -> Result<u64, Failure> {
-            let mut unread = 0;
-            let books = self.reading.books(&file.path).unwrap_or_else(|why| {
-                refuse(&file.path, &why);
+        let read = |path: PathBuf| -> Result<(T, u64), Failure> {
+            let (mut sum, mut unread) = (none(), 0);
+            let mut refuse = |why: &str| {
+                bar.suspend(|| refuse(&path, why));
                 unread += 1;
-                Vec::new()
-            });
-            for book in books {
-                match book.read {
-                    Ok(read) => {
-                        let document = words.of(&read.text);
-                        tally.lock().unwrap_or_else(PoisonError::into_inner).add(document)?;
-                    }
-                    Err(why) => {
-                        refuse(&file.path, &why.to_string());
-                        unread += 1;
+            };
+            match self.reading.books(&path) {
+                Ok(books) => {
+                    for book in books {
+                        match book.read {
+                            Ok(read) => sum = add(sum, of(&read.text)?),
+                            Err(why) => refuse(&why.to_string()),
+                        }
                     }
                 }
+                Err(why) => refuse(&why),
             }
             bar.inc(1);
-            Ok(unread)
-        });
-        let unread: u64 = unread.try_reduce(|| 0, |a, b| Ok(a + b))?;
+            Ok((sum, unread))
+        };
+        let sums = files.into_par_iter().map(|file| read(file.path));
+        let sum = sums.try_reduce(|| (none(), 0), |(a, m), (b, n)| Ok((add(a, b), m + n)));
         bar.finish_and_clear();
-        let mut digest = Digested { out: out(false), digest: Sha256::new() };
-        tally.into_inner().unwrap_or_else(PoisonError::into_inner).write(&mut digest)?;
-        digest.flush()?;
-        tell(format_args!("lexicon {}", hex::encode(&digest.digest.finalize()[..8])));
-        Ok(if unread > 0 { Status::WrongInput } else { Status::Done })
+        sum
     }
 }
 

@@ -75,12 +75,15 @@ impl Reindex {
         };
         let (drop_old, allow_missing) = (self.drop_old, self.allow_missing);
         let name = recipe.name().clone();
-        let task = Task::Reindex { recipe: RecipeChoice::Defined(recipe), from, drop_old, allow_missing };
-        if self.target.server.is_some() && self.recipe.has_lexicon() {
-            let sentence = "a server takes no lexicons: stop it, and use --data with its folder";
-            return Err(Failure::Input(sentence.to_owned()));
-        }
         let catalogue = self.target.open()?;
+        // A lexicon may be too large for the task.
+        let choice = if recipe.lexicon().is_some() && self.target.server.is_some() {
+            catalogue.add_recipe(&recipe)?;
+            RecipeChoice::Named(name.to_string())
+        } else {
+            RecipeChoice::Defined(recipe)
+        };
+        let task = Task::Reindex { recipe: choice, from, drop_old, allow_missing };
         let result = match from {
             CutFrom::Folds => perform(&*catalogue, task)?,
             CutFrom::Sources => {

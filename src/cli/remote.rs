@@ -8,7 +8,7 @@ use std::{env, thread};
 use lapidary::api::{
     Added, AllowList, AllowLists, Amendment, AuditPage, Check, Decision, DecisionPage, Finding, Findings, FoundBooks,
     Imported, Job, Jobs, Key, Keys, MadeKey, MadeWebhook, NewBook, NewDecision, NewKey, NewWebhook, Page, Problem,
-    Record, Recut, Report, Rotation, Stats, Task, ToAllow, Webhook, Webhooks,
+    RecipeList, Record, Recut, Report, Rotation, Stats, Task, ToAllow, Webhook, Webhooks,
 };
 use lapidary::catalogue::{
     Allowable, BookGems, CheckOptions, Content, NewEntry, Query, Recipes, Sought, SoughtDecisions,
@@ -17,7 +17,7 @@ use lapidary::client::unanswered;
 use lapidary::description::Description;
 use lapidary::error::ErrorCode;
 use lapidary::index::{AuditFrom, BookId, BookKey, Library, Watch};
-use lapidary_gems::{RecipeName, WrittenGem};
+use lapidary_gems::{Recipe, RecipeName, WrittenGem};
 use percent_encoding::{NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -434,6 +434,14 @@ impl Access for Remote {
     fn diagnose(&self) -> Result<Vec<Finding>, Failure> {
         let Findings { findings } = self.get("/v1/doctor")?;
         Ok(findings)
+    }
+
+    fn add_recipe(&self, recipe: &Recipe) -> Result<(), Failure> {
+        let lexicon = recipe.lexicon().map_or("", |lexicon| lexicon.written());
+        let request = self.agent.post(self.at("/v1/recipes")).query("recipe", recipe.name().as_str());
+        let sent = request.content_type("text/plain; charset=utf-8").send(lexicon);
+        let RecipeList { .. } = self.parsed(self.read(sent)?)?;
+        Ok(())
     }
 
     fn start(&self, task: Task) -> Result<Job, Failure> {

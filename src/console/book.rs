@@ -97,6 +97,9 @@ fn facts(language: Language, record: &Record) -> Markup {
             dd { @if record.text_kept { (language.c_yes()) } @else { (language.c_no()) } }
             dt { (language.c_changed()) } dd { (time(record.changed)) }
             dt { (language.c_digest()) } dd { code { (record.digest) } }
+            @if let Some(digest) = &record.clean_digest {
+                dt { (language.c_clean_digest()) } dd { code { (digest) } }
+            }
         }
     }
 }

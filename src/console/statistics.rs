@@ -71,6 +71,7 @@ fn concern(language: Language, concern: Concern) -> String {
         Concern::WeakDefault => language.c_concern_weak_default(),
         Concern::MissedBooks => language.c_concern_missed_books(),
         Concern::IncompleteRecipe => language.c_concern_incomplete_recipe(),
+        Concern::OldLexicon => language.c_concern_old_lexicon(),
         Concern::WeakRule => language.c_concern_weak_rule(),
         Concern::MissingClientRecipe => language.c_concern_missing_client_recipe(),
         Concern::FailedJob => language.c_concern_failed_job(),

@@ -1,6 +1,7 @@
 //! Groups of texts that are copies, editions or parts of one another.
 
 mod best;
+mod history;
 
 use std::collections::BTreeMap;
 
@@ -9,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::matching::Relation;
 
 pub use best::{Copy, Merit, best};
+pub use history::{Segment, history};
 
 /// Two texts with passages in common. `a` and `b` are positions in a list of texts, or any other numbers of theirs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

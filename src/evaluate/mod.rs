@@ -138,8 +138,13 @@ pub enum EvaluateError {
     Internal(String),
 }
 
-/// Runs an evaluation and reports progress to `progress`.
-pub fn evaluate(plan: Plan, progress: Progress<'_>) -> Result<Evaluation, EvaluateError> {
+/// Runs an evaluation and reports progress to `progress`. What is known so far is passed to `so_far` before each part of the
+/// rest, so that a long evaluation that is interrupted is not lost.
+pub fn evaluate(
+    plan: Plan,
+    progress: Progress<'_>,
+    so_far: &dyn Fn(&Evaluation) -> Result<(), EvaluateError>,
+) -> Result<Evaluation, EvaluateError> {
     let Plan { shelf, pairs, recipes, detectors, attacks, seed, sample, texts } = plan;
     if shelf.len() < 3 {
         return Err(EvaluateError::FewBooks(shelf.len()));
@@ -152,13 +157,17 @@ pub fn evaluate(plan: Plan, progress: Progress<'_>) -> Result<Evaluation, Evalua
     let (found, findings) = compare(&compared, &shelf, &attacks, &Length::ALL, copied, progress)?;
     let costs = costs.into_iter().map(Some).chain(detectors.iter().map(|_| None));
     let detected = costs.zip(found).map(|(cost, (name, pairs))| Detected { name, cost, pairs }).collect();
-    let mut short = Vec::new();
+    let mut evaluation =
+        Evaluation { shelf, pairs, attacks, seed, copied, detectors: detected, findings, short: Vec::new() };
     for characters in texts {
+        so_far(&evaluation)?;
+        let Evaluation { shelf, pairs, attacks, .. } = &evaluation;
+        let compared = Compared { recipes: &recipes, commands: &detectors, pairs, seed };
         let passages = shelf.passages(characters, seed);
-        let (_, findings) = compare(&compared, &passages, &attacks, &[Length::Whole], shelf.len(), progress)?;
-        short.push((characters, findings));
+        let (_, findings) = compare(&compared, &passages, attacks, &[Length::Whole], shelf.len(), progress)?;
+        evaluation.short.push((characters, findings));
     }
-    Ok(Evaluation { shelf, pairs, attacks, seed, copied, detectors: detected, findings, short })
+    Ok(evaluation)
 }
 
 /// What is compared.

@@ -166,6 +166,7 @@ declare! { CONSOLE:
     c_note();
     c_otherwise();
     c_digest();
+    c_clean_digest();
     c_yes();
     c_no();
     c_change();
@@ -269,6 +270,7 @@ declare! { CONSOLE:
     c_concern_weak_default();
     c_concern_missed_books();
     c_concern_incomplete_recipe();
+    c_concern_old_lexicon();
     c_concern_weak_rule();
     c_concern_missing_client_recipe();
     c_concern_failed_job();

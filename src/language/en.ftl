@@ -306,3 +306,16 @@ to_best_part = part of the best: { $of_text } of it, { $of_best } of the best
 to_best_whole = contains the best: { $of_text } of it, { $of_best } of the best
 to_best_overlap = has passages of the best: { $of_text } of it, { $of_best } of the best
 to_best_indirect = has text in common with others of the group only
+
+## Where passages came from
+
+head_history = Where passages came from
+history_note = The texts of each group in the order of their dates. A passage belongs to the earliest text of the group that has it; texts outside it may be older. Each colour is a source. That a text is earlier here does not prove who copied from whom.
+history_first = The earliest of the group.
+history_none = No passage is in an earlier text.
+history_share = { $share } of it is in earlier texts:
+history_place = { $start }–{ $end } % ({ $bytes } bytes)
+head_here = Passage
+head_from = From
+head_there = There
+head_begins = Begins

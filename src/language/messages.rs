@@ -203,4 +203,16 @@ declare! { REPORTS:
     to_best_whole(of_text: &str, of_best: &str);
     to_best_overlap(of_text: &str, of_best: &str);
     to_best_indirect();
+
+    // Where passages came from.
+    head_history();
+    history_note();
+    history_first();
+    history_none();
+    history_share(share: &str);
+    history_place(start: &str, end: &str, bytes: u64);
+    head_here();
+    head_from();
+    head_there();
+    head_begins();
 }

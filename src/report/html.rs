@@ -45,6 +45,9 @@ ins { background: #ffd8d3; text-decoration: underline; text-decoration-thickness
 mark { background: #fff0b3; color: inherit; text-decoration: underline dotted }
 .index td, .index th { text-align: left; vertical-align: top }
 .group { width: 15rem } .group line { stroke: currentColor; opacity: .45 } .group circle { fill: Canvas; stroke: currentColor }
+.key { display: inline-block; width: .7em; margin: 0 .4em 0 0 }
+.source-0 { fill: #4477aa } .source-1 { fill: #ee6677 } .source-2 { fill: #228833 } .source-3 { fill: #ccbb44 }
+.source-4 { fill: #66ccee } .source-5 { fill: #aa3377 } .source-6 { fill: #ee8866 } .source-7 { fill: #8899aa }
 .group .best { fill: GrayText } .group text { fill: currentColor; text-anchor: middle } a { color: inherit }
 @media screen and (prefers-color-scheme: dark) {
 body { color: #e6e9ed; background: #16191d } section { border-color: #3a4149 } .bar { fill: #333a42 }

@@ -4,6 +4,7 @@
 mod comparison;
 mod disguise;
 mod duplicates;
+mod history;
 mod html;
 mod index;
 mod page;
@@ -15,6 +16,7 @@ mod words;
 
 pub use self::comparison::{html_comparison, print_comparison};
 pub use self::duplicates::{Copies, group_picture, html_duplicates, print_duplicates};
+pub use self::history::{Descendant, Lineage, html_history};
 pub use self::html::{Texts, html_report, report_part, stylesheet};
 pub use self::index::{Checked, Summary, html_index, rights_word, summary};
 pub use self::page::{Page, clean, harmless, wrap};

@@ -227,6 +227,19 @@ pub(super) async fn json_only(
     }
 }
 
+/// Reads a plain text in UTF-8, which may be empty.
+pub(super) async fn plain(
+    request: &HttpRequest,
+    payload: Payload,
+    state: &State,
+    limit: usize,
+) -> Result<Sent, Problem> {
+    match content_type(request)?.0.as_str() {
+        "text/plain" | "" => read(request, payload, state, limit).await,
+        kind => Err(unknown(kind, "text/plain")),
+    }
+}
+
 /// Reads the body of a form.
 pub(super) async fn form(request: &HttpRequest, payload: Payload, state: &State) -> Result<Sent, Problem> {
     match content_type(request)?.0.as_str() {

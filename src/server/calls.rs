@@ -114,6 +114,7 @@ fn placeholder_of(placeholder: &str) -> Parameter {
         "id:.*" => ("The library's own id; slashes need no escaping", json!("evenings"), name()),
         "decision" => ("The id of the entry", json!("01890a5d-ac96-774b-bcce-b302099a8057"), text()),
         "source" => ("The source's name", json!("theirs"), name()),
+        "lexicon" => ("The lexicon's name", json!("534bdce67810876f"), text().pattern(Some("^[0-9a-f]{16}$"))),
         "name:.*" => ("The list's name", json!("imprint"), name()),
         "name" => ("The key's name", json!("me"), text().min_length(Some(1)).max_length(Some(100))),
         _ => {

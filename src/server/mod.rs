@@ -41,6 +41,7 @@ mod opening;
 mod outgoing;
 mod parameters;
 mod problem;
+mod recipes;
 mod requests;
 mod routes;
 mod settings;

@@ -15,7 +15,7 @@ use super::calls::Call;
 use super::{
     allow, audit, batch, books, checks, decisions, doctor, export, feed, find, health, history, import, index,
 };
-use super::{jobs, keys, libraries, metrics, openapi, problem, sources, stats, texts, webhooks};
+use super::{jobs, keys, libraries, metrics, openapi, problem, recipes, sources, stats, texts, webhooks};
 
 /// Calls on one subject.
 pub(super) struct Section {
@@ -51,6 +51,7 @@ pub(super) fn all() -> [Section; 9] {
                 export::calls(),
                 import::calls(),
                 stats::calls(),
+                recipes::calls(),
                 history::calls(),
                 doctor::calls(),
                 health::calls(),

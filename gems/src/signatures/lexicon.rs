@@ -137,7 +137,9 @@ impl Lexicon {
         &self.written
     }
 
-    pub(super) fn documents(&self) -> u64 {
+    /// The number of documents that it counts.
+    #[must_use]
+    pub fn documents(&self) -> u64 {
         self.documents
     }
 
@@ -146,12 +148,19 @@ impl Lexicon {
         self.words
     }
 
+    /// Which words it counts.
+    #[must_use]
+    pub fn counted(&self) -> LexiconWords {
+        self.filter
+    }
+
     pub(super) fn filter(&self) -> Filter {
         self.filter.0
     }
 
-    /// The number of words in it.
-    pub(super) fn len(&self) -> usize {
+    /// The number of different words in it.
+    #[must_use]
+    pub fn different(&self) -> usize {
         self.lines.len()
     }
 

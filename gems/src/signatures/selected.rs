@@ -50,7 +50,7 @@ impl IMatch {
     fn choose(&self, lexicon: &Lexicon) -> Vec<usize> {
         let most = lexicon.idf(Frequency { df: 1, cf: 1 });
         let distance = |place| quantum((lexicon.idf(lexicon.entry(place).1) / most - self.mid).abs());
-        let mut near: Vec<(i64, usize)> = (0..lexicon.len()).map(|place| (distance(place), place)).collect();
+        let mut near: Vec<(i64, usize)> = (0..lexicon.different()).map(|place| (distance(place), place)).collect();
         if self.size < near.len() {
             // The farthest that is chosen may be as far as others, of which hashes decide.
             let (_, &mut (farthest, _), _) = near.select_nth_unstable(self.size);
@@ -89,7 +89,7 @@ impl KeyWords {
     fn choose(&self, lexicon: &Lexicon) -> Vec<usize> {
         let frequency = |place| lexicon.entry(place).1;
         let is_fit = |place: &usize| frequency(*place).df * 100 <= self.df_hi * lexicon.documents();
-        let mut fit: Vec<usize> = (0..lexicon.len()).filter(is_fit).collect();
+        let mut fit: Vec<usize> = (0..lexicon.different()).filter(is_fit).collect();
         fit.sort_by_cached_key(|&place| {
             let Frequency { df, cf } = frequency(place);
             (Reverse(df), Reverse(cf), place)

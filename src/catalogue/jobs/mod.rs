@@ -20,7 +20,7 @@ use self::job::{Checkpoint, Job, Outcome, State, Task};
 use super::rows::put;
 use super::sharing::{LEASE, RENEWAL, SETTINGS};
 use super::{BACKUPS, COMPACTION, Catalogue, CatalogueError, Editor, Stop, VERIFICATION};
-use crate::api;
+use crate::api::{self, RecipeChoice};
 use crate::index::{Action, Actor, Backup, LeaseEnd, RowChange, StoreError, Table, Watch};
 
 /// Number of finished jobs to remember.
@@ -89,7 +89,7 @@ impl Catalogue {
     /// # Errors
     /// [`CatalogueError::JobRuns`] if a job of the same kind is unfinished, and the errors of an invalid task.
     pub fn start(self: &Arc<Self>, actor: Actor, task: api::Task) -> Result<api::Job, CatalogueError> {
-        let task = task.try_into()?;
+        let task = self.with_known_recipe(task).try_into()?;
         self.approve(&task)?;
         let _turn = self.turn(&self.jobs.starting, SETTINGS)?;
         let mut begun = lock(&self.jobs.begun);
@@ -120,6 +120,19 @@ impl Catalogue {
         self.store.apply(&actor, &changes, &[Action::JobStarted { job: job.id, kind: job.task.kind().to_owned() }])?;
         self.begin(actor, &mut begun, job.clone(), lease);
         Ok(job.into())
+    }
+
+    /// The task with the definition of its recipe, if that is named and the catalogue has it: a name alone does not say the
+    /// lexicon of a signature.
+    fn with_known_recipe(&self, task: api::Task) -> api::Task {
+        match task {
+            api::Task::Reindex { recipe: RecipeChoice::Named(name), from, drop_old, allow_missing } => {
+                let known = self.recipes().into_iter().find(|recipe| recipe.name().as_str() == name);
+                let recipe = known.map_or(RecipeChoice::Named(name), RecipeChoice::Defined);
+                api::Task::Reindex { recipe, from, drop_old, allow_missing }
+            }
+            task => task,
+        }
     }
 
     /// Resumes interrupted jobs, unless another process that shares the store runs them.

@@ -1,0 +1,95 @@
+//! Recipes: listed and added; the lexicons that some of them weigh words by.
+
+use std::sync::Arc;
+
+use actix_web::http::StatusCode;
+use actix_web::web::{Data, Path, Payload};
+use actix_web::{HttpRequest, HttpResponse};
+use lapidary_gems::{Lexicon, Recipe, RecipeName};
+use serde::Deserialize;
+use utoipa::IntoParams;
+use utoipa::openapi::path::HttpMethod::{Get, Post};
+
+use super::State;
+use super::access::Needs::Admin;
+use super::calls::{Call, json, text};
+use super::problem::{Problem, excerpt};
+use super::work::{Answer, work};
+use super::{body, parameters};
+use crate::api::RecipeList;
+use crate::error::ErrorCode;
+
+/// A lexicon takes its length and the places of its lines.
+const SIZE: usize = 2;
+/// The largest lexicon in bytes: with it, the first line of an export is not too long.
+const MOST: usize = 32 << 20;
+const EXAMPLE: &str = "lapidary-lexicon 1\ndocuments 3\nwords 7\nstem none\nstop 5b24f2e4be9a40bb\nmin_len 3\nbox\t2\t3\ntreasure\t2\t3\n";
+
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+struct Wanted {
+    /// The recipe's name, without `@` and the name of the lexicon if it has one
+    #[param(example = "tf-idf", min_length = 1, max_length = 255)]
+    recipe: String,
+}
+
+pub(super) fn calls() -> Vec<Call> {
+    vec![
+        Call::new(Get, "/v1/recipes", Admin, all).named("recipes", "List all recipes of the catalogue").answers(
+            200,
+            "The recipes, the default first",
+            [json::<RecipeList>()],
+        ),
+        Call::new(Post, "/v1/recipes", Admin, add)
+            .named("add_recipe", "Add a recipe: a built-in one or a signature")
+            .about(
+                "Books added from now on get gems of it; a job of the kind `reindex` gives them to the others, and makes it \
+                 the default. The body is the lexicon of a signature that weighs words, or empty.",
+            )
+            .query::<Wanted>()
+            .takes([text("text/plain").example(EXAMPLE)])
+            .answers(200, "It was there before", [json::<RecipeList>()])
+            .answers(201, "It was added", [json::<RecipeList>()]),
+        Call::new(Get, "/v1/lexicons/{lexicon}", Admin, lexicon)
+            .named("lexicon", "Show a lexicon of a recipe, as `lapidary lexicon count` wrote it")
+            .answers(200, "The lexicon", [text("text/plain")]),
+    ]
+}
+
+async fn all(state: Data<State>) -> Result<HttpResponse, Problem> {
+    work(&state, |catalogue| Answer::ok(&RecipeList { recipes: catalogue.recipe_list()? })).await
+}
+
+async fn add(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
+    let Wanted { recipe: name } = parameters::query(request.query_string(), "recipe")?;
+    let mut sent = body::plain(&request, payload, &state, MOST).await?;
+    work(&state, move |catalogue| {
+        sent.room.grow(SIZE.saturating_mul(sent.bytes.len()))?;
+        let bad = |why: String| Problem::new(ErrorCode::BadRecipe, why);
+        let lexicon = if sent.bytes.is_empty() {
+            None
+        } else {
+            let written = std::str::from_utf8(&sent.bytes).map_err(|_| bad("the lexicon is not UTF-8".to_owned()))?;
+            Some(Arc::new(written.parse::<Lexicon>().map_err(|error| bad(error.to_string()))?))
+        };
+        let recipe = Recipe::named(&name, lexicon.as_ref())?;
+        let is_new = catalogue.recipe_list()?.iter().all(|known| known.recipe != *recipe.name());
+        catalogue.ensure_recipes(std::slice::from_ref(&recipe))?;
+        let is_it = |name: &RecipeName| name == recipe.name();
+        let recipes = catalogue.recipe_list()?.into_iter().filter(|known| is_it(&known.recipe)).collect();
+        Answer::json(if is_new { StatusCode::CREATED } else { StatusCode::OK }, &RecipeList { recipes })
+    })
+    .await
+}
+
+async fn lexicon(name: Path<String>, state: Data<State>) -> Result<HttpResponse, Problem> {
+    let name = name.into_inner();
+    work(&state, move |catalogue| {
+        let missing = || {
+            let detail = format!("no recipe of this catalogue has a lexicon '{}'", excerpt(&name));
+            Problem::new(ErrorCode::NoSuchLexicon, detail)
+        };
+        Ok(Answer::text(catalogue.lexicon(&name).ok_or_else(missing)?.written().to_owned()))
+    })
+    .await
+}
