@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use serde_with::{DeserializeFromStr, SerializeDisplay};
 use utoipa::ToSchema;
 
 /// What a key permits.
@@ -57,8 +58,7 @@ impl fmt::Display for Role {
 }
 
 /// A rate limit, such as `50/s`, `600/min`, `1000/h` or `100000/day`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, SerializeDisplay, DeserializeFromStr)]
 pub struct Rate {
     /// Number of requests, at least 1.
     pub count: u32,
@@ -107,20 +107,6 @@ impl FromStr for Rate {
             Some(Self { count: count.parse().ok().filter(|count| *count > 0)?, per })
         });
         parsed.ok_or_else(|| RateError(text.chars().take(40).collect()))
-    }
-}
-
-impl TryFrom<String> for Rate {
-    type Error = RateError;
-
-    fn try_from(text: String) -> Result<Self, RateError> {
-        text.parse()
-    }
-}
-
-impl From<Rate> for String {
-    fn from(rate: Rate) -> Self {
-        rate.to_string()
     }
 }
 

@@ -1,13 +1,13 @@
 //! The address on which a server listens.
 
+use std::fmt;
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde_with::{DeserializeFromStr, SerializeDisplay};
 
 /// A host and a port, with all addresses that they resolve to: `localhost` has an IPv4 and an IPv6 address.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, PartialEq, Eq, SerializeDisplay, DeserializeFromStr)]
 pub(super) struct Listen {
     name: String,
     pub(super) addresses: Vec<SocketAddr>,
@@ -33,16 +33,8 @@ impl FromStr for Listen {
     }
 }
 
-impl TryFrom<String> for Listen {
-    type Error = String;
-
-    fn try_from(name: String) -> Result<Self, String> {
-        name.parse()
-    }
-}
-
-impl From<Listen> for String {
-    fn from(listen: Listen) -> Self {
-        listen.name
+impl fmt::Display for Listen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
     }
 }

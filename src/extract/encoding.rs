@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde_with::{DeserializeFromStr, SerializeDisplay};
 
 use super::{cp855, utf32};
 
@@ -23,8 +23,7 @@ use super::{cp855, utf32};
 /// assert_eq!("CP1251".parse::<Encoding>()?.to_string(), "windows-1251");
 /// # Ok::<(), lapidary::extract::UnknownEncoding>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, SerializeDisplay, DeserializeFromStr)]
 pub struct Encoding(Decoder);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -217,20 +216,6 @@ impl fmt::Display for Encoding {
             Decoder::Utf32Be => "UTF-32BE",
             Decoder::Cp855 => "IBM855",
         })
-    }
-}
-
-impl From<Encoding> for String {
-    fn from(encoding: Encoding) -> Self {
-        encoding.to_string()
-    }
-}
-
-impl TryFrom<String> for Encoding {
-    type Error = UnknownEncoding;
-
-    fn try_from(name: String) -> Result<Self, UnknownEncoding> {
-        name.parse()
     }
 }
 

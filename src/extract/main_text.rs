@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use dom_query::{Document, Matcher};
 use dom_smoothie::Readability;
-use serde::{Deserialize, Serialize};
+use serde_with::{DeserializeFromStr, SerializeDisplay};
 
 use super::ExtractError;
 
@@ -15,8 +15,7 @@ const LONGEST: usize = 500;
 const READABILITY: &str = "readability";
 
 /// Where on a page its main text is. Written as a CSS selector, or `readability`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, PartialEq, Eq, SerializeDisplay, DeserializeFromStr)]
 pub enum MainText {
     /// Where the reading mode of a browser would find it.
     Readability,
@@ -51,20 +50,6 @@ impl fmt::Display for MainText {
             Self::Readability => READABILITY,
             Self::Selector(selector) => selector,
         })
-    }
-}
-
-impl TryFrom<String> for MainText {
-    type Error = BadSelector;
-
-    fn try_from(written: String) -> Result<Self, BadSelector> {
-        written.parse()
-    }
-}
-
-impl From<MainText> for String {
-    fn from(text: MainText) -> Self {
-        text.to_string()
     }
 }
 

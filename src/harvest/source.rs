@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
+use serde_with::{DeserializeFromStr, SerializeDisplay};
 use url::Url;
 use utoipa::ToSchema;
 
@@ -91,8 +92,7 @@ pub enum Gone {
 }
 
 /// A time between runs, such as `6h`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, SerializeDisplay, DeserializeFromStr)]
 pub struct Every(Duration);
 
 impl Every {
@@ -126,20 +126,6 @@ impl fmt::Display for Every {
             seconds if seconds % 60 == 0 => write!(f, "{}m", seconds / 60),
             seconds => write!(f, "{seconds}s"),
         }
-    }
-}
-
-impl TryFrom<String> for Every {
-    type Error = HarvestError;
-
-    fn try_from(written: String) -> Result<Self, HarvestError> {
-        written.parse()
-    }
-}
-
-impl From<Every> for String {
-    fn from(every: Every) -> Self {
-        every.to_string()
     }
 }
 
@@ -305,8 +291,8 @@ impl From<Source> for SourceDefinition {
             credentials: source.credentials.map(|Credentials(place)| place),
             rate: source.rate,
             most: source.most,
-            every: source.every.map(Into::into),
-            text: source.text.map(Into::into),
+            every: source.every.map(|every| every.to_string()),
+            text: source.text.map(|text| text.to_string()),
             unless: source.gated.then_some(Unless::Protected),
             paused: source.paused,
         }

@@ -226,7 +226,7 @@ impl Add {
             library: self.library,
             rights: self.rights,
             contains: self.contains,
-            text: self.text.map(Into::into),
+            text: self.text.map(|text| text.to_string()),
             contact: self.contact,
             allow_private: self.allow_private,
             ignore_robots: self.ignore_robots,
@@ -236,7 +236,7 @@ impl Add {
             credentials: self.credentials.map(|place| if here { whole(place) } else { place }),
             rate: self.rate,
             most: self.most,
-            every: self.every.map(Into::into),
+            every: self.every.map(|every| every.to_string()),
             unless: self.unless,
             paused: false,
         };

@@ -3,15 +3,14 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde_with::{DeserializeFromStr, SerializeDisplay};
 
 /// The prefix of an address without one.
 const PREFIX: &str = "lapidary";
 
 /// `redis://[USER@]HOST:PORT[,HOST:PORT…][/PREFIX]`, or `rediss://` for TLS: some nodes of a Redis Cluster, and what all
 /// keys of the catalogue start with, `lapidary` if it is not given. Catalogues with different prefixes can share a cluster.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, PartialEq, Eq, SerializeDisplay, DeserializeFromStr)]
 pub struct ClusterAddress {
     pub(super) tls: bool,
     pub(super) user: Option<String>,
@@ -63,20 +62,6 @@ impl FromStr for ClusterAddress {
         }
         let prefix = if prefix.is_empty() { PREFIX } else { prefix };
         Ok(Self { tls, user: user.map(str::to_owned), nodes, prefix: prefix.to_owned() })
-    }
-}
-
-impl TryFrom<String> for ClusterAddress {
-    type Error = BadAddress;
-
-    fn try_from(written: String) -> Result<Self, BadAddress> {
-        written.parse()
-    }
-}
-
-impl From<ClusterAddress> for String {
-    fn from(address: ClusterAddress) -> Self {
-        address.to_string()
     }
 }
 
