@@ -1,7 +1,7 @@
 # Everything uses one profile, so that RocksDB and the dependencies are compiled once.
 BUILD := scripts/build cargo
 
-.PHONY: demo test lint guides gems wasm build bench bench-index
+.PHONY: demo test lint guides gems wasm console-gems build bench bench-index
 
 demo: build ## Run the demo
 	@$(BUILD) run --release --locked --quiet -- demo
@@ -23,6 +23,9 @@ gems: ## Package lapidary-gems and build it for WebAssembly
 
 wasm: build ## Build the npm package lapidary-gems and test it in Node.js and Chromium
 	scripts/wasm $${CARGO_TARGET_DIR:-target}/release/lapidary
+
+console-gems: wasm ## Put the npm package into the console, after a change of the crate lapidary-gems or the package
+	UPDATE_GEMS=1 $(BUILD) test --release --locked --test console the_package_of_gems
 
 build: ## Build target/release/lapidary
 	$(BUILD) build --release --locked

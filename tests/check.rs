@@ -6,11 +6,11 @@ use std::collections::BTreeSet;
 
 use lapidary::api::{Amendment, Report};
 use lapidary::catalogue::{
-    Allowable, BookGems, Catalogue, CatalogueError, CheckOptions, Content, NewEntry, Query, Recipes,
+    Allowable, BookGems, Catalogue, CatalogueError, CheckOptions, Content, NewEntry, Query, Recipes, Text, TextGems,
 };
 use lapidary::index::{Actor, BookKey, Library, Rights, Validity};
 use lapidary::matching::{Reason, Relation, RuleChanges, Score, align};
-use lapidary_gems::{Gem, PlacedGem, Recipe, Rule, WrittenGem};
+use lapidary_gems::{Gem, Place, PlacedGem, Recipe, Rule, WrittenGem};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -137,7 +137,7 @@ fn answered(case: &Case) -> Result<Report, CatalogueError> {
     }
     let library = case.library.map(|library| library.parse::<Library>().expect("a name"));
     let options = CheckOptions { limit: case.limit, library, ..CheckOptions::default() };
-    catalogue.check(&Query::Gems(gems(&case.query)), &options)
+    catalogue.check(&Query::Gems(gems(&case.query).into()), &options)
 }
 
 proptest! {
@@ -266,7 +266,7 @@ fn gems_that_stand_alone_count_half() {
     // A text that shares only the gems at these positions. Its other gems occur in no book.
     let total = |common: &[usize]| {
         let gems = all.iter().enumerate().map(|(at, gem)| if common.contains(&at) { *gem } else { 1_000 + gem });
-        catalogue.check(&Query::Gems(digits(gems.collect())), &CheckOptions::default()).expect("a report").total
+        catalogue.check(&Query::Gems(digits(gems.collect()).into()), &CheckOptions::default()).expect("a report").total
     };
     let is_posted = recipe.posted(&placed(&all));
     let (posted, others): (Vec<usize>, Vec<usize>) = (0..all.len()).partition(|at| is_posted[*at]);
@@ -339,7 +339,7 @@ fn a_passage_that_too_many_books_have_accuses_none_of_them() {
     let (rare, _) = rare.expect("a posted gem of its own");
     let query: Vec<u64> = [rare].into_iter().chain(scattered(900_000)).chain(passage.iter().copied()).collect();
     let check = |catalogue: &Catalogue| {
-        catalogue.check(&Query::Gems(digits(&query)), &CheckOptions::default()).expect("a report")
+        catalogue.check(&Query::Gems(digits(&query).into()), &CheckOptions::default()).expect("a report")
     };
     assert_eq!(check(&catalogue).total, 3);
     let capped = catalogue.with_rule(RuleChanges { common_cap: Some(2), ..RuleChanges::default() });
@@ -459,7 +459,53 @@ fn several_recipes_answer_together() {
     assert!(alone < 0.5 && (together / alone - 2.0).abs() < 1e-9, "{alone} {together}");
     // Gems are of the recipe that they are written like.
     for recipe in [&released, &hardened] {
-        let report = catalogue.check(&Query::Gems(gems(recipe, &text)), &CheckOptions::default()).expect("a report");
+        let report =
+            catalogue.check(&Query::Gems(gems(recipe, &text).into()), &CheckOptions::default()).expect("a report");
         assert_eq!((&report.recipes[..], report.reason), (&[recipe.name().clone()][..], Reason::Match));
     }
+}
+
+/// What is looked up of a text says as much as the text, and where each span is.
+#[test]
+fn the_gems_that_a_text_is_looked_up_by_find_what_the_text_does() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let catalogue = Catalogue::open_or_create(folder.path()).expect("a catalogue");
+    let works = [1, 2, 3].map(|seed| common::prose(seed, 5_000));
+    for (number, (work, rights)) in works.iter().zip([Rights::Protected, Rights::Free, Rights::Protected]).enumerate() {
+        add(&catalogue, number, rights, Content::text(work.clone()));
+    }
+    // These do not count, so the gems that do have other positions than in the list.
+    let preface = Allowable::Gems(Content::text(works[0][2_000..6_000].to_owned()));
+    catalogue.by(Actor::Local).allow("preface".parse().expect("a name"), preface, None).expect("allowed");
+    let [copied, changed] = [works[0][500..15_000].to_owned(), works[1][..9_000].replace(" ba", " bo")];
+    let text = [common::prose(8, 800), copied, common::prose(9, 800), changed].concat();
+    for recipe in [Recipe::hardened(), Recipe::released()] {
+        let named = Recipes::Named(vec![recipe.name().clone()]);
+        let options = CheckOptions { recipes: named, ..CheckOptions::default() };
+        let probes = Text::new(&text, None).probes(&recipe);
+        let own = probes.iter().zip(0..).filter(|(probe, _)| probe.kept).map(|(_, at)| at).collect();
+        let gems = probes.iter().map(|probe| recipe.write(probe.placed.gem)).collect();
+        let query = Query::Gems(TextGems { gems, own: Some(own) });
+        let mut by_gems = catalogue.check(&query, &options).expect("a report");
+        let by_text = checked(&catalogue, &text, &options);
+        assert!(by_text.allowed_gems > 0 && by_text.total == 2, "{by_text:?}");
+        let place = |at: u32| probes[at as usize].placed.place.expect("a place");
+        let spans = |report: &Report| -> Vec<_> {
+            report.matches.iter().flat_map(|found| found.spans.iter().map(|span| (span.common, span.query))).collect()
+        };
+        for ((common, of_text), (of, of_list)) in spans(&by_text).into_iter().zip(spans(&by_gems)) {
+            let (first, last) = (place(of_list.gems.start), place(of_list.gems.end - 1));
+            assert_eq!((Some(Place { start: first.start, end: last.end }), of), (of_text.bytes, common));
+        }
+        // By gems instead of bytes.
+        assert!((by_gems.covered - by_text.covered).abs() < 0.05, "{} {}", by_gems.covered, by_text.covered);
+        by_gems.covered = by_text.covered;
+        for (of_list, of_text) in by_gems.matches.iter_mut().zip(&by_text.matches) {
+            of_list.spans.iter_mut().zip(&of_text.spans).for_each(|(list, text)| list.query = text.query);
+        }
+        assert_eq!(by_gems, by_text);
+    }
+    let beyond = TextGems { gems: gems(&[1, 2]), own: Some(vec![2]) };
+    let refused = catalogue.check(&Query::Gems(beyond), &CheckOptions::default());
+    assert!(matches!(refused, Err(CatalogueError::NoSuchPosition { at: 2, gems: 2 })), "{refused:?}");
 }

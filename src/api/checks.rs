@@ -19,6 +19,11 @@ pub struct Check {
     #[schema(max_items = 100_000)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gems: Option<Vec<WrittenGem>>,
+    /// With `gems`: the positions in this list, counted from 0, of the gems that a book with the same text would have. The
+    /// others are only looked up, which finds changed copies. By default, all.
+    #[schema(max_items = 100_000)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own: Option<Vec<u32>>,
     /// A text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
@@ -140,6 +145,9 @@ pub struct Report {
     /// Number of distinct gems in the query. For a text, this is the number that a book with the same text would have.
     /// `hardened` looks up more gems than these, so that changed copies are found.
     pub gems: u32,
+    /// Number of distinct gems that were looked up.
+    #[serde(default)]
+    pub looked_up: u32,
     /// Number of query gems that some library did not count because more of its books have them than the rule's cap
     /// allows. Each library counts for itself, so none affects what counts in another.
     pub common_gems: u32,

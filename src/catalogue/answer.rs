@@ -16,15 +16,31 @@ use crate::position::Locator;
 const DEFAULT_LIMIT: usize = 100;
 
 /// What to check.
-pub type Query = TextOr<Vec<WrittenGem>>;
+pub type Query = TextOr<TextGems>;
 
 impl Query {
     /// The gems, unless the query is a text.
     pub(super) fn as_gems(&self) -> Option<&[WrittenGem]> {
         match self {
             Self::Text { .. } => None,
-            Self::Gems(gems) => Some(gems),
+            Self::Gems(gems) => Some(&gems.gems),
         }
+    }
+}
+
+/// The gems of a text that is not known.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct TextGems {
+    /// The gems to look up, in text order.
+    pub gems: Vec<WrittenGem>,
+    /// The positions of those that a book with the same text would have; see [`Recipe::probes`](lapidary_gems::Recipe::probes).
+    /// `None`: all.
+    pub own: Option<Vec<u32>>,
+}
+
+impl From<Vec<WrittenGem>> for TextGems {
+    fn from(gems: Vec<WrittenGem>) -> Self {
+        Self { gems, own: None }
     }
 }
 

@@ -9,7 +9,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use lapidary_gems::{Gem, PlacedGem, Probe, Recipe, Rule, WrittenGem};
 
-use super::answer::{CheckOptions, Comparison, Query};
+use super::answer::{CheckOptions, Comparison, Query, TextGems};
 use super::checking::{Checking, InRecipe};
 use super::choice::reaching_all;
 use super::disguise::signs;
@@ -64,7 +64,7 @@ impl Catalogue {
         let recipes = self.recipes_for(snapshot, query.as_gems(), options)?;
         let asked = match query {
             Query::Text { text, clean } => Asked::of_text(text, &Text::bounded(text, *clean)?, recipes),
-            Query::Gems(gems) => Asked::of_gems(gems, recipes)?,
+            Query::Gems(TextGems { gems, own }) => Asked::of_gems(gems, own.as_deref(), recipes)?,
         };
         let checking = Checking {
             snapshot,
@@ -103,7 +103,7 @@ impl Catalogue {
         let Some(record) = snapshot.fetch(&[number])?.pop().flatten() else { return Ok(None) };
         match self.check_book(&*snapshot, number, &record, &CheckOptions { detail: true, ..CheckOptions::default() })? {
             Some(report) => Ok(Some(report)),
-            None => self.check(&Query::Gems(Vec::new()), &CheckOptions::default()).map(Some),
+            None => self.check(&Query::Gems(TextGems::default()), &CheckOptions::default()).map(Some),
         }
     }
 
@@ -170,18 +170,31 @@ impl Asked {
         Self { recipes, digests: text.digests(), bytes: Some(stands.len() as u64) }
     }
 
-    pub(super) fn of_gems(gems: &[WrittenGem], recipes: Vec<Recipe>) -> Result<Self, CatalogueError> {
+    /// `own`: the positions of the gems that a book with the same text would have, if not all.
+    pub(super) fn of_gems(
+        gems: &[WrittenGem],
+        own: Option<&[u32]>,
+        recipes: Vec<Recipe>,
+    ) -> Result<Self, CatalogueError> {
         let probes = |recipe: Recipe| {
-            let probes = distinct(gems, &recipe)?.into_iter().map(without_place).collect();
-            Ok((recipe, probes))
+            let distinct = distinct(gems, &recipe)?;
+            let own = own.map(|own| own_of(gems, own, &recipe)).transpose()?;
+            let is_own = |gem: &Gem| own.as_ref().is_none_or(|own| own.contains(gem));
+            let probe = |gem| Probe { placed: PlacedGem { gem, place: None }, kept: is_own(&gem) };
+            Ok((recipe, distinct.into_iter().map(probe).collect()))
         };
         let recipes = recipes.into_iter().map(probes).collect::<Result<_, CatalogueError>>()?;
         Ok(Self { recipes, digests: Vec::new(), bytes: None })
     }
 }
 
-fn without_place(gem: Gem) -> Probe {
-    Probe { placed: PlacedGem { gem, place: None }, kept: true }
+/// The gems at these positions.
+fn own_of(gems: &[WrittenGem], own: &[u32], recipe: &Recipe) -> Result<HashSet<Gem>, CatalogueError> {
+    let at = |&at: &u32| {
+        let gem = gems.get(at as usize).ok_or(CatalogueError::NoSuchPosition { at, gems: gems.len() })?;
+        Ok(recipe.read(*gem))
+    };
+    own.iter().filter_map(|position| at(position).transpose()).collect()
 }
 
 /// Today, in UTC.

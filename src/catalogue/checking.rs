@@ -121,17 +121,19 @@ impl Checking<'_> {
             .iter()
             .map(|asked| asked.gems.iter().filter(|probe| !self.is_allowed(asked, probe)).copied().collect())
             .collect();
+        let positions: Vec<_> = self.asked.iter().map(|asked| self.positions(asked)).collect();
         let is_allowed = |book: &_| self.allowances.book(book);
         let is_no_ban = |number, outline: &Outline| {
             let rights = outline.standing.rights_on(self.day, outline.rights);
             rights != Rights::Forbidden || (self.is_left_out)(number, outline)
         };
         let (mut questions, mut bans) = (Vec::with_capacity(self.asked.len()), Vec::new());
-        for ((asked, stored), probes) in self.asked.iter().zip(&stored).zip(&probes) {
+        for (((asked, stored), probes), positions) in self.asked.iter().zip(&stored).zip(&probes).zip(&positions) {
             let question = Question {
                 recipe: asked.recipe,
                 rule: &asked.rule,
                 probes,
+                positions: positions.as_ref(),
                 // A text whose gems are all in an allow-list is allowed.
                 digests: if probes.is_empty() && !asked.gems.is_empty() { &[] } else { self.digests },
                 library,
@@ -159,6 +161,11 @@ impl Checking<'_> {
             in_recipes.push(Answered { asked, stored, question, looked_up, sizes, coverage });
         }
         answer(&Answering { checking: self, in_recipes })
+    }
+
+    /// Where each gem is in a query without a text.
+    fn positions(&self, asked: &InRecipe<'_>) -> Option<HashMap<Gem, u32>> {
+        self.bytes.is_none().then(|| asked.gems.iter().map(|probe| probe.placed.gem).zip(0..).collect())
     }
 
     fn is_allowed(&self, asked: &InRecipe<'_>, probe: &Probe) -> bool {
@@ -258,7 +265,7 @@ impl Answering<'_> {
         let (matches, left_out) = self.described(to_show, options, &mut covering)?;
         for found in &hidden {
             let (_, query) = self.of_match(found);
-            covering.add(found, query, &query.aligned(found.number)?.spans);
+            covering.add(found, &query.aligned(found.number)?.spans);
         }
         let commons: Vec<HashSet<Gem>> = self.in_recipes.iter().map(Answered::common).collect();
         let common_of = |at: usize| self.in_recipes[at].count(|probe| commons[at].contains(&probe.placed.gem));
@@ -282,6 +289,7 @@ impl Answering<'_> {
             coverage,
             partial,
             gems: kept(main.asked.gems),
+            looked_up: main.asked.gems.len() as u32,
             common_gems: common_of(at),
             allowed_gems: main.count(|probe| self.checking.is_allowed(main.asked, probe)),
             day: self.checking.day,
@@ -370,7 +378,7 @@ impl Answering<'_> {
         for (found, record) in matches.into_iter().zip(records).filter_map(|(found, record)| Some((found, record?))) {
             let (answered, query) = self.of_match(&found);
             let (Alignment { relation, spans, evidence, .. }, gems) = query.compared(found.number)?;
-            covered.add(&found, query, &spans);
+            covered.add(&found, &spans);
             let sketch = (first_recipe(&found), Sketch::of(&gems));
             let Judged { number, recipes, score, identical, allowed, .. } = found;
             let found = Match {
@@ -411,9 +419,9 @@ impl Answering<'_> {
 
 /// Combines the passages of the text that are in protected books.
 struct Covering {
-    /// The place of each gem in the query, for a query without a text.
-    places: Option<HashMap<Gem, u64>>,
+    /// The length of the text in bytes, or else the number of gems.
     length: u64,
+    by_bytes: bool,
     covered: Covered,
     /// Whether a book's text is the query's.
     whole: bool,
@@ -421,31 +429,25 @@ struct Covering {
 
 impl Covering {
     fn new(asked: &InRecipe<'_>, bytes: Option<u64>) -> Self {
-        let gems = asked.gems.iter().map(|probe| probe.placed.gem);
         Self {
-            places: bytes.is_none().then(|| gems.zip(0..).collect()),
             length: bytes.unwrap_or(asked.gems.len() as u64),
+            by_bytes: bytes.is_some(),
             covered: Covered::default(),
             whole: false,
         }
     }
 
     /// Adds the spans of a match, if it is protected and counts.
-    fn add(&mut self, found: &Judged, query: &LookedUp<'_>, spans: &[Span]) {
+    fn add(&mut self, found: &Judged, spans: &[Span]) {
         if found.allowed || !found.rights.forbids() {
             return;
         }
         self.whole |= found.identical;
         for span in spans {
             let Extent { gems, bytes } = span.query;
-            let place = match &self.places {
-                None => bytes.map(|bytes| (bytes.start, bytes.end)),
-                Some(places) => {
-                    let place = |at: u32| places.get(&query.probes().get(at as usize)?.placed.gem).copied();
-                    place(gems.start).zip(place(gems.end.saturating_sub(1))).map(|(first, last)| (first, last + 1))
-                }
-            };
-            if let Some(place) = place {
+            let bytes = bytes.map(|bytes| (bytes.start, bytes.end));
+            let gems = (!self.by_bytes).then_some((gems.start.into(), gems.end.into()));
+            if let Some(place) = bytes.or(gems) {
                 self.covered.add(place);
             }
         }

@@ -92,7 +92,7 @@ impl Editor<'_> {
         }
         let (digest, clean) = match query {
             Query::Text { text, clean } => (digest_of(text.as_bytes()), *clean),
-            Query::Gems(gems) => (digest_of_gems(gems), None),
+            Query::Gems(gems) => (digest_of_gems(&gems.gems), None),
         };
         // The day is part of what the answer depends on.
         let options = CheckOptions { day: Some(options.day.unwrap_or_else(super::check::today)), ..options.clone() };

@@ -180,6 +180,7 @@ impl Search<'_> {
             recipe,
             rule,
             probes: &probes,
+            positions: None,
             digests: &digests,
             library: library.as_ref(),
             is_left_out: &is_left_out,

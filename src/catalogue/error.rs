@@ -225,6 +225,14 @@ pub enum CatalogueError {
         /// The limit.
         limit: usize,
     },
+    /// A position in a list of gems is beyond its end.
+    #[error("'own' has the position {at}, but there are only {gems} gems; positions are counted from 0")]
+    NoSuchPosition {
+        /// The position.
+        at: u32,
+        /// Number of gems.
+        gems: usize,
+    },
 }
 
 impl CatalogueError {
@@ -290,6 +298,7 @@ impl Classified for CatalogueError {
             Self::BadSetting { .. } => ErrorCode::StoreFailed,
             Self::Costly(_) => ErrorCode::OverLimit,
             Self::TooManyGems { .. } => ErrorCode::TooManyGems,
+            Self::NoSuchPosition { .. } => ErrorCode::BadGems,
         }
     }
 }

@@ -95,7 +95,7 @@ impl Gated {
     pub(super) fn of_gems(gate: Gate, content: &Content, recipe: Recipe) -> Result<Self, CatalogueError> {
         let Content::Gems(BookGems { gems, .. }) = content else { return Err(CatalogueError::NoText) };
         let recipes = Recipes::Named(vec![recipe.name().clone()]);
-        Ok(Self { gate, asked: Asked::of_gems(gems, vec![recipe])?, recipes, disguise: None })
+        Ok(Self { gate, asked: Asked::of_gems(gems, None, vec![recipe])?, recipes, disguise: None })
     }
 }
 

@@ -40,7 +40,7 @@ mod webhooks;
 
 pub use add::Prepared;
 pub use allow::Allowable;
-pub use answer::{CheckOptions, Comparison, Query, Recipes};
+pub use answer::{CheckOptions, Comparison, Query, Recipes, TextGems};
 pub use check::compare;
 pub use copy::Copied;
 pub use decisions::{Case, SoughtDecisions};

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use lapidary::api::Report;
-use lapidary::catalogue::{Case, CheckOptions, Query, Recipes};
+use lapidary::catalogue::{Case, CheckOptions, Query, Recipes, TextGems};
 use lapidary::extract::Whole;
 use lapidary::index::Library;
 use lapidary::language::Language;
@@ -166,7 +166,9 @@ impl Check {
         let unfiled = CheckOptions { record: None, ..options.clone() };
         let mut report = match catalogue.check(&query, options) {
             // Distinguish a text that cannot be checked from options with which no text can be checked.
-            Err(Failure::Input(why)) => return catalogue.check(&Query::Gems(Vec::new()), &unfiled).map(|_| Err(why)),
+            Err(Failure::Input(why)) => {
+                return catalogue.check(&Query::Gems(TextGems::default()), &unfiled).map(|_| Err(why));
+            }
             report => report?,
         };
         let Query::Text { text, .. } = query else { return Ok(Err("it is not a text".to_owned())) };
@@ -214,7 +216,7 @@ impl Output {
             json_line(&mut out, &line)?;
         } else if let Ok(Found { report, text, books }) = checked {
             let bytes = text.len() as u64;
-            let texts = Texts { text: Some(&text), books };
+            let texts = Texts { text: Some(&text), adds_passages: false, books };
             if let Some(pages) = &self.pages {
                 let page = pages.write(self.language, self.rows.len(), &file, &report, &texts)?;
                 if let Some(Checked { outcome: Ok(summary), .. }) = self.rows.last_mut() {

@@ -11,7 +11,7 @@ use lapidary::api::{
     RecipeList, Record, Recut, Report, Rotation, Stats, Task, ToAllow, Webhook, Webhooks,
 };
 use lapidary::catalogue::{
-    Allowable, BookGems, CheckOptions, Content, NewEntry, Query, Recipes, Sought, SoughtDecisions,
+    Allowable, BookGems, CheckOptions, Content, NewEntry, Query, Recipes, Sought, SoughtDecisions, TextGems,
 };
 use lapidary::client::unanswered;
 use lapidary::description::Description;
@@ -239,9 +239,9 @@ impl Access for Remote {
     fn check(&self, query: &Query, options: &CheckOptions) -> Result<Report, Failure> {
         let CheckOptions { recipes, library, limit, detail, day, allow_incomplete, partial, record, language } =
             options.clone();
-        let (text, clean, gems) = match query.clone() {
-            Query::Text { text, clean } => (Some(text), clean, None),
-            Query::Gems(gems) => (None, None, Some(gems)),
+        let (text, clean, gems, own) = match query.clone() {
+            Query::Text { text, clean } => (Some(text), clean, None, None),
+            Query::Gems(TextGems { gems, own }) => (None, None, Some(gems), own),
         };
         let recipes = match recipes {
             Recipes::Usual => None,
@@ -250,6 +250,7 @@ impl Access for Remote {
         };
         let check = Check {
             gems,
+            own,
             text,
             clean,
             recipe: None,

@@ -1,12 +1,16 @@
-//! What pages load: one stylesheet, htmx, and a script of our own. Each has its digest in its name, so that browsers keep it for
-//! good.
+//! What pages load: one stylesheet, htmx, and a script of our own; and, where a text is to stay in the browser, the npm package of
+//! gems. Each has its digest in its name, so that browsers keep it for good.
 
+use std::io::{self, Cursor, Read as _};
 use std::sync::LazyLock;
 
 use actix_web::dev::HttpServiceFactory;
-use actix_web::http::header::{CACHE_CONTROL, X_CONTENT_TYPE_OPTIONS};
+use actix_web::http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, X_CONTENT_TYPE_OPTIONS};
 use actix_web::web::{self, Path};
 use actix_web::{HttpResponse, Scope};
+use flate2::Compression;
+use flate2::read::GzEncoder;
+use zip::ZipArchive;
 
 use super::layout;
 use crate::language::Language;
@@ -36,6 +40,11 @@ impl Asset {
 const FOLDER: &str = "/console/assets";
 const CSS: &str = "text/css; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
+const MODULE: &str = "application/wasm";
+/// The npm package as browsers load it; `make console-gems` writes it.
+const GEMS: &[u8] = include_bytes!("assets/gems.zip");
+/// A Worker has a policy of its own. It runs WebAssembly, which no page does, and loads it from here.
+const WORKER_POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'";
 
 pub(super) static STYLE: LazyLock<Asset> =
     LazyLock::new(|| Asset::new("console.css", CSS, include_str!("assets/console.css")));
@@ -53,6 +62,32 @@ static REPORTS: LazyLock<[Asset; 2]> = LazyLock::new(|| {
     })
 });
 
+/// The package of gems, compressed with gzip. Its files name each other, so their folder has the digest.
+static OF_GEMS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
+    let folder = format!("{FOLDER}/gems.{}", &blake3::hash(GEMS).to_hex()[..16]);
+    unpacked(&folder).unwrap_or_else(|error| unreachable!("the package of gems is part of the program: {error}"))
+});
+
+fn unpacked(folder: &str) -> io::Result<Vec<Asset>> {
+    let mut archive = ZipArchive::new(Cursor::new(GEMS))?;
+    let files = archive.len();
+    let file = |at| {
+        let mut file = archive.by_index(at)?;
+        let path = format!("{folder}/{}", file.name()?);
+        let kind = if path.ends_with("gems_bg.wasm") { MODULE } else { SCRIPT };
+        let (mut plain, mut content) = (Vec::new(), Vec::new());
+        file.read_to_end(&mut plain)?;
+        GzEncoder::new(plain.as_slice(), Compression::default()).read_to_end(&mut content)?;
+        Ok(Asset { path, kind, content })
+    };
+    (0..files).map(file).collect()
+}
+
+/// The script of the Worker that computes gems.
+pub(super) fn worker() -> &'static str {
+    OF_GEMS.iter().find(|asset| asset.path.ends_with("/worker.js")).map_or("", Asset::path)
+}
+
 /// The stylesheet of reports.
 pub(super) fn of_reports(language: Language) -> &'static Asset {
     let at = Language::ALL.iter().position(|known| *known == language).unwrap_or_default();
@@ -61,18 +96,24 @@ pub(super) fn of_reports(language: Language) -> &'static Asset {
 
 /// The route of all of them, which are no secret.
 pub(super) fn routes() -> impl HttpServiceFactory {
-    Scope::new("/assets").route("/{name}", web::get().to(serve))
+    Scope::new("/assets").route("/{name:.*}", web::get().to(serve))
 }
 
 async fn serve(name: Path<String>) -> HttpResponse {
     let all = [&*STYLE, &*HTMX, &*OWN, &*ICON].into_iter().chain(&*REPORTS);
     let path = format!("{FOLDER}/{name}");
-    match all.into_iter().find(|asset| asset.path == path) {
-        Some(Asset { kind, content, .. }) => HttpResponse::Ok()
-            .insert_header((CACHE_CONTROL, "public, max-age=31536000, immutable"))
-            .insert_header((X_CONTENT_TYPE_OPTIONS, "nosniff"))
-            .content_type(*kind)
-            .body(content.as_slice()),
+    let mut response = HttpResponse::Ok();
+    response
+        .insert_header((CACHE_CONTROL, "public, max-age=31536000, immutable"))
+        .insert_header((X_CONTENT_TYPE_OPTIONS, "nosniff"));
+    let found = all.into_iter().find(|asset| asset.path == path).or_else(|| {
+        let found = OF_GEMS.iter().find(|asset| asset.path == path)?;
+        // Whatever runs WebAssembly reads gzip.
+        response.insert_header((CONTENT_ENCODING, "gzip")).insert_header((CONTENT_SECURITY_POLICY, WORKER_POLICY));
+        Some(found)
+    });
+    match found {
+        Some(Asset { kind, content, .. }) => response.content_type(*kind).body(content.as_slice()),
         None => layout::plain_not_found(),
     }
 }

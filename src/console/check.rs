@@ -5,10 +5,11 @@ use std::sync::Arc;
 use actix_web::http::Method;
 use actix_web::http::header::{HeaderName, HeaderValue};
 use actix_web::web::{self, Form, Path, Payload, Query, ServiceConfig};
-use actix_web::{HttpRequest, HttpResponse};
+use actix_web::{HttpMessage as _, HttpRequest, HttpResponse};
 use maud::{Markup, PreEscaped, html};
 use serde::{Deserialize, Serialize};
 
+use super::assets;
 use super::layout::{Here, Page, action, form_to, rights, see_other, size, table, terms, time};
 use super::visitor::{Answer, Call, Failure, Visitor, path, with};
 use crate::api::{Decision, DecisionPage, Filed, NewDecision, Report, Ruling};
@@ -50,17 +51,19 @@ fn forms(visitor: &Visitor) -> Markup {
         }
     };
     html! {
+        (switch(visitor))
         div class="two" {
             form method="post" enctype="multipart/form-data" action=(filing) hx-post=(filing) hx-encoding="multipart/form-data"
                 hx-target="#result" hx-select="#result" hx-swap="outerHTML show:top" hx-disabled-elt="find button"
-                class="card" data-files data-max=(max) data-too-large=(too_large) {
+                class="card" data-check data-files data-max=(max) data-too-large=(too_large) {
                 h2 { label for="file" { (language.c_files()) } }
                 input type="file" id="file" name="file" required;
                 p class="quiet" { (language.c_files_hint()) }
                 (buttons)
             }
             form method="post" enctype="multipart/form-data" action=(filing) hx-post=(filing) hx-encoding="multipart/form-data"
-                hx-target="#result" hx-select="#result" hx-swap="outerHTML show:top" hx-disabled-elt="find button" class="card" {
+                hx-target="#result" hx-select="#result" hx-swap="outerHTML show:top" hx-disabled-elt="find button"
+                class="card" data-check {
                 h2 { label for="text" { (language.c_text()) } }
                 textarea id="text" name="file" rows="6" required {}
                 (buttons)
@@ -73,6 +76,31 @@ fn forms(visitor: &Visitor) -> Markup {
         }
         template id="heads" {
             @for head in heads(language) { th scope="col" { button type="button" data-sort { (head) } } }
+        }
+    }
+}
+
+/// The switch with which the page computes the gems and sends only those. Scripts enable it.
+fn switch(visitor: &Visitor) -> Markup {
+    let language = visitor.language();
+    let recipe = visitor.inside().portable_recipe();
+    html! {
+        div class="stays" {
+            label class="choice" {
+                input type="checkbox" role="switch" id="stays" disabled aria-describedby="stays-is"
+                    data-worker=[recipe.as_ref().map(|_| assets::worker())] data-recipe=[&recipe];
+                strong { (language.c_stays()) }
+            }
+            p id="stays-is" class="quiet" {
+                @if recipe.is_some() { (language.c_stays_is()) } @else { (language.c_stays_not()) }
+            }
+        }
+        template id="unread" {
+            section id="result" class="problem" role="alert" {
+                h2 { (language.c_unread()) }
+                p class="detail" lang="en" {}
+                button type="button" data-anyway { (language.c_anyway()) }
+            }
         }
     }
 }
@@ -114,8 +142,10 @@ async fn check(
     wanted: Query<Wanted>,
     payload: Payload,
 ) -> Result<HttpResponse, Failure> {
-    let record = wanted.record;
-    let asked = format!("/v1/checks?detail={}&record={record}", wanted.row.is_none());
+    // What the page sends in place of a text says itself what is asked.
+    let is_json = request.content_type() == "application/json";
+    let options = format!("?detail={}&record={}", wanted.row.is_none(), wanted.record);
+    let asked = format!("/v1/checks{}", if is_json { "" } else { &options });
     let call = Call::new(Method::POST, &asked).passing(&request, payload.into_inner());
     match &wanted.row {
         None => result(&visitor, call).await,

@@ -71,6 +71,11 @@ declare! { CONSOLE:
     c_files();
     c_files_hint();
     c_text();
+    c_stays();
+    c_stays_is();
+    c_stays_not();
+    c_unread();
+    c_anyway();
     c_check_and_file();
     c_check_only();
     c_progress();

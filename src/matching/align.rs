@@ -49,7 +49,8 @@ pub struct Span {
 /// A passage of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Extent {
-    /// The range of gems in the text, counted from 0: `start..end`.
+    /// The range of gems, counted from 0: `start..end`. Of a text, those that count; of a list of gems, its own positions,
+    /// where a repeated gem counts once.
     pub gems: Range,
     /// The range of bytes in the text as UTF-8; `null` if only the gems are known.
     pub bytes: Option<Place>,

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use hashbrown::{HashMap, HashSet};
 use lapidary_gems::{Gem, PlacedGem, Probe, Recipe, Rule};
 
-use super::{Alignment, Listed, Question, Reader, Score, align, is_match, spread, weight};
+use super::{Alignment, Listed, Question, Range, Reader, Score, align, is_match, spread, weight};
 use crate::index::{BookNo, LibraryTally, StoreError};
 
 /// A book is not compared if the query has fewer of its postings than one for this many gems needed for a match, so that
@@ -25,6 +25,8 @@ pub struct LookedUp<'a> {
     in_query: HashSet<Gem>,
     /// Number of books in the library.
     books: u64,
+    /// Where each gem is in the list that was asked about, if there is no text.
+    positions: Option<&'a HashMap<Gem, u32>>,
 }
 
 /// A book being compared with the query.
@@ -41,7 +43,16 @@ impl<'a> LookedUp<'a> {
         let mut probes = question.probes.to_vec();
         let books = reader.books(&tally.library)?;
         let common = tally.common.iter().copied().collect();
-        let mut query = Self { recipe, reader, tally, common, probes: Vec::new(), in_query: HashSet::new(), books };
+        let mut query = Self {
+            recipe,
+            reader,
+            tally,
+            common,
+            probes: Vec::new(),
+            in_query: HashSet::new(),
+            books,
+            positions: question.positions,
+        };
         let kept: Vec<PlacedGem> = probes.iter().filter(|probe| probe.kept).map(|probe| probe.placed).collect();
         let taken = kept.iter().zip(query.listed(&kept)).filter(|(_, listed)| *listed == Listed::Common);
         let also_common: Vec<Gem> = taken.map(|(placed, _)| placed.gem).collect();
@@ -129,7 +140,15 @@ impl<'a> LookedUp<'a> {
 
     fn align(&self, Beside { gems, holders }: &Beside) -> Alignment {
         let weight = |gem| holders.get(&gem).map(|holders| weight(*holders, self.books));
-        align(&of_both(&self.probes, gems), gems, self.recipe, weight)
+        let query = of_both(&self.probes, gems);
+        let mut alignment = align(&query, gems, self.recipe, weight);
+        if let Some(positions) = self.positions {
+            let position = |at: u32| positions.get(&query[at as usize].gem).copied().unwrap_or(at);
+            for Range { start, end } in alignment.spans.iter_mut().map(|span| &mut span.query.gems) {
+                (*start, *end) = (position(*start), position(*end - 1) + 1);
+            }
+        }
+        alignment
     }
 }
 

@@ -1,5 +1,6 @@
 //! The input of judging: a query, and a reader of books.
 
+use hashbrown::HashMap;
 use jiff::civil::Date;
 use lapidary_gems::{Gem, PlacedGem, Probe, Recipe, Rule};
 
@@ -29,6 +30,8 @@ pub struct Question<'a> {
     pub rule: &'a Rule,
     /// The gems to look up.
     pub probes: &'a [Probe],
+    /// Where each gem is in the list that was asked about, if there is no text. Spans then say which of that list they have.
+    pub positions: Option<&'a HashMap<Gem, u32>>,
     /// The digests that an identical text may have.
     pub digests: &'a [String],
     /// Only books of this library count.

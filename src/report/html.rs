@@ -6,7 +6,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::disguise::{disguise, examples};
 use super::page::clean;
-use super::passages::{Room, Side, excerpts, legend, read_aloud, side_by_side};
+use super::passages::{Room, Side, blanks, excerpts, legend, read_aloud, side_by_side};
 use super::words::{
     certainty, counted, disabled, edition, evidence, identity, odds, place, recipes, relation, rights, rule, shares,
     subject, verdict, whole,
@@ -70,6 +70,8 @@ section { break-inside: auto } ins, del, mark { print-color-adjust: exact; -webk
 pub struct Texts<'a> {
     /// What was checked.
     pub text: Option<&'a str>,
+    /// Whether the page has the text, and adds its passages: where they are, it finds the positions of their gems.
+    pub adds_passages: bool,
     /// The books of the matches, as far as their texts are known.
     pub books: Vec<Option<String>>,
 }
@@ -188,7 +190,9 @@ fn one_match(
             p { (relation(language, found.relation)) }
             p { (shares(language, found)) }
             @if !found.spans.is_empty() {
-                (map(language, found, bytes, counted(report), known, of_book))
+                @let has_places = found.spans.iter().all(|span| span.query.bytes.is_some());
+                @let gems = if has_places { counted(report) } else { report.looked_up.max(counted(report)) };
+                (map(language, found, bytes, gems, known, of_book))
                 (places(language, found))
                 (passages(language, at, found, texts))
             }
@@ -198,9 +202,16 @@ fn one_match(
 
 /// The matching passages: of both texts if the book's is known, otherwise of the text.
 fn passages(language: Language, at: usize, found: &Match, (texts, room): (&Texts<'_>, &Room)) -> Markup {
-    let Some(text) = texts.text else { return html! {} };
-    let text = Side { text, language: None };
     let [in_text, in_book] = [language.head_in_text(), language.head_in_book()];
+    let Some(text) = texts.text else {
+        return html! {
+            @if texts.adds_passages {
+                h3 { (language.head_passages()) }
+                (blanks(language, room, &in_text, &found.spans))
+            }
+        };
+    };
+    let text = Side { text, language: None };
     html! {
         h3 { (language.head_passages()) }
         @match texts.books.get(at).and_then(Option::as_deref) {

@@ -128,20 +128,41 @@ pub(super) fn excerpts(language: Language, room: &Room, head: &str, text: Side<'
         .collect();
     html! {
         @for (i, (span, shown, rest)) in shown.iter().enumerate() {
-            details open {
-                summary {
-                    (language.passage(i as u64 + 1))
-                    @if let Some(at) = &span.query_at { ": " (located(language, at)) }
-                }
-                table class="sides" {
-                    caption { (language.passage(i as u64 + 1)) }
-                    thead { tr { th scope="col" { (head) } } }
-                    tbody { tr { td lang=(text.tag()) dir="auto" { (visible(shown)) } } }
-                }
-                @if *rest > 0 { p class="quiet" { (language.passage_goes_on(*rest as u64)) } }
-            }
+            (excerpt(language, i, span, head, &html! { td lang=(text.tag()) dir="auto" { (visible(shown)) } }, *rest))
         }
         (more(language, places.len() - shown.len()))
+    }
+}
+
+/// Room for the excerpts of a text that is elsewhere, most gems first. Each says which gems of the text it has.
+pub(super) fn blanks(language: Language, room: &Room, head: &str, spans: &[Span]) -> Markup {
+    let mut sorted: Vec<&Span> = spans.iter().collect();
+    sorted.sort_by_key(|span| std::cmp::Reverse(span.query.gems.end - span.query.gems.start));
+    let shown = sorted.iter().take_while(|_| room.for_one().inspect(|_| room.take(LEAST)).is_some()).count();
+    html! {
+        @for (i, span) in sorted[..shown].iter().enumerate() {
+            @let gems = span.query.gems;
+            (excerpt(language, i, span, head, &html! { td dir="auto" data-gems={(gems.start) "-" (gems.end)} {} }, 0))
+        }
+        (more(language, spans.len() - shown))
+    }
+}
+
+/// A passage of one text, of which so many bytes are not shown.
+fn excerpt(language: Language, at: usize, span: &Span, head: &str, cell: &Markup, rest: usize) -> Markup {
+    html! {
+        details open {
+            summary {
+                (language.passage(at as u64 + 1))
+                @if let Some(at) = &span.query_at { ": " (located(language, at)) }
+            }
+            table class="sides" {
+                caption { (language.passage(at as u64 + 1)) }
+                thead { tr { th scope="col" { (head) } } }
+                tbody { tr { (cell) } }
+            }
+            @if rest > 0 { p class="quiet" { (language.passage_goes_on(rest as u64)) } }
+        }
     }
 }
 

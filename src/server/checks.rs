@@ -21,7 +21,7 @@ use super::problem::{Problem, excerpt};
 use super::texts;
 use super::work::{Answer, work};
 use crate::api::{Check, CheckParameters, GemsForm, Report};
-use crate::catalogue::{Case, CatalogueError, CheckOptions, MAX_GEMS, Query, Recipes};
+use crate::catalogue::{Case, CatalogueError, CheckOptions, MAX_GEMS, Query, Recipes, TextGems};
 use crate::error::ErrorCode;
 use crate::extract::{Heading, Whole};
 use crate::index::Rights;
@@ -91,7 +91,9 @@ async fn check(request: HttpRequest, payload: Payload, state: Data<State>) -> Re
             }
             _ => Vec::new(),
         };
-        let texts = Texts { text: query.as_text(), books };
+        // The page of the console has the text, and adds its passages.
+        let adds_passages = as_part && query.as_text().is_none();
+        let texts = Texts { text: query.as_text(), adds_passages, books };
         let now = Timestamp::now();
         let part = report_part(language, &name, &report, bytes, &texts, now);
         let page = if as_part { part.into_string() } else { html_report(language, &name, &part) };
@@ -131,7 +133,7 @@ async fn check_by_gems(request: HttpRequest, payload: Payload, state: Data<State
     let sent = body::form(&request, payload, &state).await?;
     let language = language::preferred(&request);
     work(&state, move |catalogue| {
-        let query = Query::Gems(listed(&sent.bytes)?);
+        let query = Query::Gems(listed(&sent.bytes)?.into());
         let recipes = catalogue.client_recipe().map_or(Recipes::Usual, |recipe| Recipes::Named(vec![recipe]));
         let options = CheckOptions { recipes, language, ..CheckOptions::default() };
         let report = as_known_to_existing_clients(catalogue.check(&query, &options)?);
@@ -189,14 +191,18 @@ pub(super) fn options_in(parameters: &str) -> Result<(CheckOptions, Option<bool>
 
 /// Converts a request into a query and its options.
 pub(super) fn question(asked: Check) -> Result<(Query, CheckOptions), Problem> {
-    let Check { gems, text, clean, recipe, recipes, library, limit, detail, day, allow_incomplete, partial, .. } =
-        asked;
+    let Check {
+        gems, own, text, clean, recipe, recipes, library, limit, detail, day, allow_incomplete, partial, ..
+    } = asked;
     let (record, name, case) = (Some(asked.record), asked.name, asked.case);
     let query = match (gems, text) {
         (Some(_), None) if clean.is_some() => {
             return Err(Problem::new(ErrorCode::BadJson, "'clean' applies only to a text; leave it out with gems"));
         }
-        (Some(gems), None) => Query::Gems(gems),
+        (Some(gems), None) => Query::Gems(TextGems { gems, own }),
+        (None, Some(_)) if own.is_some() => {
+            return Err(Problem::new(ErrorCode::BadJson, "'own' applies only to gems; leave it out with a text"));
+        }
         (None, Some(text)) => Query::Text { text, clean },
         _ => return Err(Problem::new(ErrorCode::BadJson, "give exactly one of 'gems' and 'text'")),
     };

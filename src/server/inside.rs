@@ -15,6 +15,7 @@ use actix_web::middleware::from_fn;
 use actix_web::web::Data;
 use actix_web::{App, Error, HttpMessage as _, HttpResponse};
 use futures_util::future::LocalBoxFuture;
+use lapidary_gems::{Recipe, RecipeName};
 use tokio::sync::OnceCell;
 
 pub(crate) use super::access::{AddressLimit, is_from_own_page};
@@ -135,6 +136,12 @@ impl Inside {
     /// Whether the server itself speaks TLS.
     pub(crate) fn has_tls(&self) -> bool {
         self.state.tls.is_some()
+    }
+
+    /// The recipe that checks use by default, if its gems can be computed without the catalogue.
+    pub(crate) fn portable_recipe(&self) -> Option<RecipeName> {
+        let recipe = self.state.catalogue.recipe(None).ok()?;
+        Recipe::named(recipe.name().as_str(), None).is_ok().then(|| recipe.name().clone())
     }
 
     /// The largest body of a request, in bytes.

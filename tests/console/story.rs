@@ -5,6 +5,10 @@ use fantoccini::key::Key;
 use crate::browser::Browser;
 use crate::common::{Folder, Server, prose};
 
+/// How much a page loaded from elsewhere.
+pub const FOREIGN: &str =
+    "return performance.getEntriesByType('resource').filter((one) => !one.name.startsWith(location.origin)).length";
+
 #[test]
 fn from_a_fresh_program_to_a_decision() {
     let Some(browser) = Browser::start("en") else { return };
@@ -73,9 +77,7 @@ fn from_a_fresh_program_to_a_decision() {
     browser.see("main table", "demo/lighthouse");
 
     // Nothing came from elsewhere, and nothing was refused by the policy.
-    let foreign =
-        "return performance.getEntriesByType('resource').filter((one) => !one.name.startsWith(location.origin)).length";
-    assert_eq!(browser.js(foreign), 0);
+    assert_eq!(browser.js(FOREIGN), 0);
 }
 
 #[test]

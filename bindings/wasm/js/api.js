@@ -6,6 +6,7 @@ const MOST = 64 * 1024 * 1024;
 export const recipes = () => names().split(",");
 export const gems = (text, recipe, options) => list(readerOf(recipe, options).gems(text));
 export const places = (text, recipe, options) => JSON.parse(readerOf(recipe, options).places(text));
+export const query = (text, recipe, options) => JSON.parse(readerOf(recipe, options).query(text));
 export const fold = (text, recipe, options) => readerOf(recipe, options).fold(text);
 
 export async function gemsOfFile(file, recipe, options) {
@@ -14,6 +15,10 @@ export async function gemsOfFile(file, recipe, options) {
 
 export async function placesOfFile(file, recipe, options) {
   return ofFile(file, recipe, options, (pieces, reader) => JSON.parse(pieces.places(reader)));
+}
+
+export async function queryOfFile(file, recipe, options) {
+  return ofFile(file, recipe, options, (pieces, reader) => JSON.parse(pieces.query(reader)));
 }
 
 /** The last recipe, because most calls are for the same one. */

@@ -25,6 +25,16 @@ export interface PlacedGem {
   end?: number;
 }
 
+/** What a check looks up of a text: `gems` and `own` are fields of the body of `POST /v1/checks`. */
+export interface Query {
+  /** More gems than the text has, so that changed copies are found. */
+  gems: (string | number)[];
+  /** The positions of those that a book with the same text would have. */
+  own: number[];
+  /** The passage of each, as in `PlacedGem`; `null` with signatures. */
+  places: ({ start: number; end: number } | null)[];
+}
+
 /** The names of the built-in recipes. */
 export function recipes(): string[];
 
@@ -39,6 +49,9 @@ export function gems(text: string, recipe: string, options?: Reading): string[];
 /** The gems of a text with their places. */
 export function places(text: string, recipe: string, options?: Reading): PlacedGem[];
 
+/** What a check looks up of a text. A check of it finds what a check of the text does. */
+export function query(text: string, recipe: string, options?: Reading): Query;
+
 /** The fold of a text, as `lapidary fold` prints it. */
 export function fold(text: string, recipe: string, options?: Reading): string;
 
@@ -51,3 +64,6 @@ export function gemsOfFile(file: Blob, recipe: string, options?: FileReading): P
 
 /** The gems of a file with their places. */
 export function placesOfFile(file: Blob, recipe: string, options?: FileReading): Promise<PlacedGem[]>;
+
+/** What a check looks up of a file. */
+export function queryOfFile(file: Blob, recipe: string, options?: FileReading): Promise<Query>;

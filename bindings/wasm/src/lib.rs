@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use lapidary_gems::{Lexicon, Place, PlacedGem, Recipe, clean};
+use lapidary_gems::{Lexicon, Place, PlacedGem, Probe, Recipe, WrittenGem, clean};
 use serde::Serialize;
 use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -37,6 +37,14 @@ struct Placed {
     place: Option<Place>,
 }
 
+/// What a check looks up of a text.
+#[derive(Serialize)]
+struct Query {
+    gems: Vec<WrittenGem>,
+    own: Vec<usize>,
+    places: Vec<Option<Place>>,
+}
+
 #[wasm_bindgen]
 impl Reader {
     /// The recipe of this name. `clean`: whether to remove print artifacts, unless the recipe decides.
@@ -59,6 +67,26 @@ impl Reader {
         let placed = self.placed(text);
         let placed = placed.iter().map(|placed| Placed { gem: self.written(placed), place: placed.place });
         Ok(serde_json::to_string(&placed.collect::<Vec<_>>())?)
+    }
+
+    /// What a check looks up of a text, in JSON.
+    pub fn query(&self, text: &str) -> Result<String, JsError> {
+        let probes = if self.clean {
+            let clean = clean(text);
+            let placed = |probe: Probe| {
+                let place = probe.placed.place.map(|place| clean.place(place));
+                Probe { placed: PlacedGem { place, ..probe.placed }, ..probe }
+            };
+            self.recipe.probes(clean.text()).into_iter().map(placed).collect()
+        } else {
+            self.recipe.probes(text)
+        };
+        let query = Query {
+            gems: probes.iter().map(|probe| self.recipe.write(probe.placed.gem)).collect(),
+            own: probes.iter().enumerate().filter(|(_, probe)| probe.kept).map(|(at, _)| at).collect(),
+            places: probes.iter().map(|probe| probe.placed.place).collect(),
+        };
+        Ok(serde_json::to_string(&query)?)
     }
 
     /// The fold of a text.
@@ -107,6 +135,11 @@ impl Pieces {
     /// The gems of the file and their places, in JSON.
     pub fn places(&self, reader: &Reader) -> Result<String, JsError> {
         reader.places(self.text()?)
+    }
+
+    /// What a check looks up of the file, in JSON.
+    pub fn query(&self, reader: &Reader) -> Result<String, JsError> {
+        reader.query(self.text()?)
     }
 
     /// The text, without a byte-order mark.

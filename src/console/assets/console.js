@@ -1,10 +1,18 @@
-// What forms and links cannot do: dropping files, several files in a table, sorting and exporting it, asking before something
-// is lost, printing, copying. Every page works without this file.
+// What forms and links cannot do: dropping files, several files in a table, sorting and exporting it, checks of texts that stay
+// here, asking before something is lost, printing, copying. Every page works without this file.
 (() => {
   'use strict';
   const tell = (words) => { document.getElementById('told').textContent = words || ''; };
   const gone = () => tell(document.body.dataset.gone);
   const AT_ONCE = 2;
+
+  // The switch "the text stays here" keeps its position, so that nothing leaves because a page was loaded again.
+  const stays = document.getElementById('stays');
+  if (stays?.dataset.worker) {
+    stays.checked = localStorage.getItem('stays') === 'yes';
+    stays.addEventListener('change', () => localStorage.setItem('stays', stays.checked ? 'yes' : 'no'));
+    stays.disabled = false;
+  }
 
   document.addEventListener('submit', (event) => {
     const sure = event.target.dataset.sure;
@@ -15,6 +23,7 @@
     const button = event.target.closest('button');
     if (!button) return;
     if ('print' in button.dataset) window.print();
+    if ('anyway' in button.dataset) anyway();
     if (button.dataset.copy) {
       navigator.clipboard?.writeText(document.getElementById(button.dataset.copy).textContent);
     }
@@ -44,8 +53,9 @@
     return found;
   };
 
-  for (const form of document.querySelectorAll('form[data-max]')) {
-    const input = form.querySelector('input[type=file]');
+  for (const form of document.querySelectorAll('form[data-max], form[data-check]')) {
+    const input = form.querySelector('[type=file], textarea');
+    const files = () => [...(input.files ?? [])];
     for (const kind of ['dragenter', 'dragover']) {
       form.addEventListener(kind, (event) => { event.preventDefault(); form.classList.add('over'); });
     }
@@ -54,23 +64,99 @@
     }
     form.addEventListener('drop', (event) => {
       event.preventDefault();
-      if (event.dataTransfer.files.length) input.files = event.dataTransfer.files;
+      if (event.dataTransfer.files.length && input.files) input.files = event.dataTransfer.files;
     });
     if ('files' in form.dataset) input.multiple = true;
     // Before htmx, which listens on the form itself.
     document.addEventListener('submit', (event) => {
       if (event.target !== form) return;
       tell('');
-      if (tooLarge(form, input.files)) {
-        event.preventDefault();
-        event.stopPropagation();
-      } else if ('files' in form.dataset && input.files.length > 1) {
-        event.preventDefault();
-        event.stopPropagation();
-        several(form, event.submitter, [...input.files]);
-      }
+      const own = tooLarge(form, files()) ? () => {}
+        : 'files' in form.dataset && files().length > 1 ? several
+        : 'check' in form.dataset && stays?.checked ? alone : undefined;
+      if (!own) return;
+      event.preventDefault();
+      event.stopPropagation();
+      own(form, event.submitter, input.files ? files() : [input.value]);
     }, true);
   }
+
+  const addressOf = (form, submitter) => submitter?.getAttribute('formaction') || form.getAttribute('action');
+
+  // What stays here is sent as its gems.
+  class Unread extends Error {}
+  const queryOf = (text) => new Promise((resolve, reject) => {
+    const worker = new Worker(stays.dataset.worker, { type: 'module' });
+    const end = (data) => {
+      worker.terminate();
+      if (data.query) resolve(data.query); else reject(new Unread(data.error));
+    };
+    worker.onmessage = (event) => end(event.data);
+    worker.onerror = (event) => end({ error: event.message });
+    worker.postMessage({ as: 'query', recipe: stays.dataset.recipe, [text instanceof Blob ? 'file' : 'text']: text });
+  });
+
+  const gemsOf = ({ gems, own }, name, address) => JSON.stringify({
+    gems, own, recipe: stays.dataset.recipe, allow_incomplete: true, ...(/record=true/.test(address) && { record: true, name }),
+  });
+
+  const post = async (address, body) => {
+    const kind = typeof body === 'string' ? { 'Content-Type': 'application/json' } : {};
+    const answer = await fetch(address, { method: 'POST', body, headers: { 'HX-Request': 'true', ...kind } });
+    const elsewhere = answer.headers.get('hx-redirect');
+    if (elsewhere) location.assign(elsewhere);
+    return elsewhere ? undefined : answer;
+  };
+
+  // Checks a text or a file that stays here, and shows its passages.
+  let anyway;
+  const alone = async (form, submitter, [text]) => {
+    const [address, progress] = [addressOf(form, submitter), form.querySelector('progress')];
+    const busy = (is) => {
+      for (const button of form.querySelectorAll('button')) button.disabled = is;
+      progress.removeAttribute('value');
+      progress.hidden = !is;
+    };
+    let part;
+    busy(true);
+    try {
+      const query = await queryOf(text);
+      const answer = await post(address, gemsOf(query, text.name, address));
+      if (!answer) return;
+      part = new DOMParser().parseFromString(await answer.text(), 'text/html').getElementById('result');
+      await addPassages(part, text, query.places);
+      const place = answer.headers.get('hx-push-url');
+      if (place) {
+        history.replaceState({ htmx: true }, '');
+        history.pushState({ htmx: true }, '', place);
+      }
+    } catch (error) {
+      if (!(error instanceof Unread)) return gone();
+      part = document.getElementById('unread').content.firstElementChild.cloneNode(true);
+      part.querySelector('.detail').textContent = error.message;
+      anyway = () => {
+        stays.checked = false;
+        form.requestSubmit(submitter);
+        stays.checked = true;
+      };
+    } finally {
+      busy(false);
+    }
+    document.getElementById('result').replaceWith(part);
+    part.scrollIntoView();
+  };
+
+  const LONGEST = 20_000;
+  const addPassages = async (part, text, places) => {
+    const bytes = new Blob([text]);
+    const start = new Uint8Array(await bytes.slice(0, 3).arrayBuffer()).join() === '239,187,191' ? 3 : 0;
+    for (const cell of part.querySelectorAll('[data-gems]')) {
+      const [first, end] = cell.dataset.gems.split('-').map(Number);
+      const [from, to] = [places[first]?.start, places[end - 1]?.end];
+      const passage = await bytes.slice(start + from, start + Math.min(to, from + LONGEST)).text();
+      cell.textContent = passage.replace(/\ufffd$/, '').replace(/[^\P{Cf}\u00ad]/gu, '·') + (to > from + LONGEST ? ' …' : '');
+    }
+  };
 
   // Checks several files, a few at a time, each a row of the table.
   const several = async (form, submitter, files) => {
@@ -83,22 +169,26 @@
     const progress = form.querySelector('progress');
     progress.value = 0;
     progress.hidden = false;
-    const action = submitter?.getAttribute('formaction') || form.getAttribute('action');
+    const action = addressOf(form, submitter);
     let done = 0;
     const next = async () => {
       for (let file = files.shift(); file; file = files.shift()) {
         const data = new FormData();
         data.append('file', file);
         try {
-          const answer = await fetch(`${action}&row=${encodeURIComponent(file.name)}`, { method: 'POST', body: data, headers: { 'HX-Request': 'true' } });
-          const elsewhere = answer.headers.get('hx-redirect');
-          if (elsewhere) { location.assign(elsewhere); return; }
+          const sent = stays?.checked ? gemsOf(await queryOf(file), file.name, action) : data;
+          const answer = await post(`${action}&row=${encodeURIComponent(file.name)}`, sent);
+          if (!answer) return;
           const row = document.createElement('tbody');
           row.innerHTML = await answer.text();
           body.append(...row.querySelectorAll('tr'));
-        } catch {
-          gone();
-          files.length = 0;
+        } catch (error) {
+          if (error instanceof Unread) {
+            unread(body, file.name);
+          } else {
+            gone();
+            files.length = 0;
+          }
         }
         done += 1;
         progress.value = done / (done + files.length);
@@ -107,6 +197,15 @@
     await Promise.all(Array.from({ length: AT_ONCE }, next));
     progress.hidden = true;
     section.querySelector('.scroll').focus();
+  };
+
+  const unread = (body, name) => {
+    const row = body.insertRow();
+    row.className = 'failed';
+    row.insertCell().textContent = name;
+    const cell = row.insertCell();
+    cell.colSpan = 4;
+    cell.textContent = document.getElementById('unread').content.querySelector('h2').textContent;
   };
 
   const value = (row, at) => row.cells[at]?.dataset.value ?? row.cells[at]?.textContent ?? '';

@@ -61,6 +61,7 @@ fn report(mut matches: Vec<Match>) -> Report {
         coverage: None,
         partial: None,
         gems: 20,
+        looked_up: 20,
         common_gems: 0,
         allowed_gems: 0,
         day: jiff::civil::date(2026, 1, 31),

@@ -56,7 +56,7 @@ fn passages_side_by_side_mark_what_differs_and_nothing_of_them_is_markup() {
     report.matches[0].spans[0].book = extent((0, 1), Some((0, book.len() as u64)));
     let [in_text, in_book] = [&copy, &book].map(|text| Locator::new(text, &[]));
     report.matches[0].compare(&copy, &in_text, &book, &in_book);
-    let texts = Texts { text: Some(&copy), books: vec![Some(book.clone())] };
+    let texts = Texts { text: Some(&copy), adds_passages: false, books: vec![Some(book.clone())] };
     let bytes = Some(copy.len() as u64);
     let page =
         html_report(English, "x", &report_part(English, "x", &report, bytes, &texts, jiff::Timestamp::UNIX_EPOCH));
@@ -79,7 +79,7 @@ fn passages_side_by_side_mark_what_differs_and_nothing_of_them_is_markup() {
         assert_eq!(starts, page.matches(&format!("</{element}>")).count(), "{element}");
     }
     // Without the book's text there are still the excerpts.
-    let alone = Texts { text: Some(&copy), books: Vec::new() };
+    let alone = Texts { text: Some(&copy), adds_passages: false, books: Vec::new() };
     let page =
         html_report(Russian, "x", &report_part(Russian, "x", &report, bytes, &alone, jiff::Timestamp::UNIX_EPOCH));
     assert!(page.contains("Отрывок 1") && page.contains("&lt;script&gt;") && !page.contains("<del>"), "{page}");
