@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::At;
 use super::first::where_to;
-use super::layout::{Here, Page, action, button_to, rights, size, table, terms, time};
+use super::layout::{Here, Page, action, button_to, problem_told, rights, size, table, terms, time};
 use super::visitor::{Call, Failure, Visitor, Who, path, problem, with};
 use crate::api::{
     DuplicateGroup, DuplicateGroups, FeedAnswer, FeedOutcome, FoundBooks, Job, JobState, Jobs, Libraries, Record, Task,
@@ -232,7 +232,7 @@ async fn add(
                 td { (outcome(language, &line.outcome)) }
                 td {
                     @if let Some(gems) = line.gems { (language.gems(gems.into())) }
-                    @if let Some(problem) = &line.problem { span lang="en" { (clean(&problem.detail)) } }
+                    @if let Some(problem) = &line.problem { (problem_told(language, problem)) }
                 }
             }
         }

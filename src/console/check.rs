@@ -10,7 +10,7 @@ use maud::{Markup, PreEscaped, html};
 use serde::{Deserialize, Serialize};
 
 use super::assets;
-use super::layout::{Here, Page, action, form_to, rights, see_other, size, table, terms, time};
+use super::layout::{Here, Page, action, form_to, problem_told, rights, see_other, size, table, terms, time};
 use super::visitor::{Answer, Call, Failure, Visitor, path, with};
 use crate::api::{Decision, DecisionPage, Filed, NewDecision, Report, Ruling};
 use crate::language::Language;
@@ -241,7 +241,7 @@ fn row(visitor: &Visitor, name: &str, checked: Result<Report, Failure>) -> HttpR
         Err(failure) => match failure.detail() {
             Some(problem) => html! { tr class="failed" {
                 td data-value=(name) { (clean(name)) }
-                td colspan="4" lang="en" { (clean(&problem.detail)) }
+                td colspan="4" { (problem_told(language, problem)) }
             } },
             None => return actix_web::ResponseError::error_response(&failure),
         },

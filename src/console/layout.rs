@@ -198,23 +198,33 @@ pub(super) fn for_anyone(language: Language, title: String, lead: String, body: 
 pub(super) fn problem(language: Language, visitor: Option<&Visitor>, problem: &Problem) -> HttpResponse {
     let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let page = Page::new(Here::Elsewhere, headline(language, status), String::new());
-    Page { status, is_titled: false, ..page }.respond(language, visitor, &problem_part(language, problem, true))
+    Page { status, is_titled: false, ..page }.respond(language, visitor, &problem_part(language, problem))
 }
 
 /// A problem as a part of a page.
-pub(super) fn problem_part(language: Language, problem: &Problem, is_title: bool) -> Markup {
+fn problem_part(language: Language, problem: &Problem) -> Markup {
     let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     html! {
         section id="result" class="problem" role="alert" {
-            @if is_title { h1 { (headline(language, status)) } } @else { h2 { (headline(language, status)) } }
-            // The API tells its problems in English.
-            p lang=[problem.detail.is_ascii().then_some("en")] { (clean(&problem.detail)) }
+            h1 { (headline(language, status)) }
+            p { (language.problem(&problem.code)) }
             p class="quiet" {
+                (detail(problem)) @if !problem.detail.is_empty() { br; }
                 code { (problem.code) } " · " (problem.status)
                 @if let Some(id) = &problem.request_id { " · " code { (clean(id)) } }
             }
         }
     }
+}
+
+/// What exactly happened, which the API tells in English.
+fn detail(problem: &Problem) -> Markup {
+    html! { span lang=[problem.detail.is_ascii().then_some("en")] { (clean(&problem.detail)) } }
+}
+
+/// A problem in a cell of a table.
+pub(super) fn problem_told(language: Language, problem: &Problem) -> Markup {
+    html! { (language.problem(&problem.code)) " " small { (detail(problem)) } }
 }
 
 /// What a status means to people.

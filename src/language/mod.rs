@@ -35,6 +35,8 @@ macro_rules! declare {
 }
 use declare;
 
+/// Messages about problems begin with this.
+const PROBLEM: &str = "p_";
 /// Does not break at the end of a line.
 const NO_BREAK_SPACE: char = '\u{a0}';
 
@@ -68,8 +70,12 @@ impl Language {
 
     fn wording(self) -> &'static str {
         match self {
-            Self::English => concat!(include_str!("en.ftl"), include_str!("console/en.ftl")),
-            Self::Russian => concat!(include_str!("ru.ftl"), include_str!("console/ru.ftl")),
+            Self::English => {
+                concat!(include_str!("en.ftl"), include_str!("console/en.ftl"), include_str!("problems/en.ftl"))
+            }
+            Self::Russian => {
+                concat!(include_str!("ru.ftl"), include_str!("console/ru.ftl"), include_str!("problems/ru.ftl"))
+            }
         }
     }
 
@@ -101,6 +107,11 @@ impl Language {
         };
         let arguments: FluentArgs<'_> = arguments.iter().cloned().collect();
         messages.format_pattern(message, Some(&arguments), &mut Vec::new()).into_owned()
+    }
+
+    /// What a problem of the API means, and what to do. There is a message for each code, named after it.
+    pub(crate) fn problem(self, code: &str) -> String {
+        self.say(&format!("{PROBLEM}{code}"), &[])
     }
 
     fn formatted(self, value: &FluentValue<'_>) -> Option<String> {

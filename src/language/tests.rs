@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use fluent_syntax::ast::{Entry, Expression, InlineExpression, Pattern, PatternElement, VariantKey};
 use fluent_syntax::parser::parse;
 
-use super::Language;
 use super::console::CONSOLE;
 use super::messages::REPORTS;
+use super::{Language, PROBLEM};
+use crate::error::ErrorCode;
 
 fn all() -> impl Iterator<Item = &'static (&'static str, &'static [&'static str])> {
     REPORTS.iter().chain(CONSOLE)
@@ -76,17 +77,19 @@ fn worded(language: Language) -> BTreeMap<String, Uses> {
 /// A message that no code uses is an unused method, which the compiler reports.
 #[test]
 fn every_language_has_every_message_with_its_arguments() {
-    let declared: BTreeMap<&str, BTreeSet<String>> =
-        all().map(|(id, arguments)| (*id, arguments.iter().map(|&name| name.to_owned()).collect())).collect();
-    assert_eq!(declared.len(), all().count(), "a message is declared twice");
+    let declared =
+        all().map(|(id, arguments)| ((*id).to_owned(), arguments.iter().map(|&name| name.to_owned()).collect()));
+    let problems = ErrorCode::ALL.iter().map(|code| (format!("{PROBLEM}{}", code.as_str()), BTreeSet::new()));
+    let declared: BTreeMap<String, BTreeSet<String>> = declared.chain(problems).collect();
+    assert_eq!(declared.len(), all().count() + ErrorCode::ALL.len(), "a message is declared twice");
     for language in Language::ALL {
         let worded = worded(language);
-        let missing: Vec<_> = declared.keys().filter(|&&id| !worded.contains_key(id)).collect();
+        let missing: Vec<_> = declared.keys().filter(|id| !worded.contains_key(*id)).collect();
         assert!(missing.is_empty(), "{language}.ftl lacks {missing:?}");
-        let unused: Vec<_> = worded.keys().filter(|id| !declared.contains_key(id.as_str())).collect();
+        let unused: Vec<_> = worded.keys().filter(|id| !declared.contains_key(*id)).collect();
         assert!(unused.is_empty(), "{language}.ftl has {unused:?}, which messages.rs does not");
         for (id, uses) in &worded {
-            assert_eq!(uses.arguments, declared[id.as_str()], "the arguments of {id} in {language}.ftl");
+            assert_eq!(uses.arguments, declared[id], "the arguments of {id} in {language}.ftl");
         }
     }
 }

@@ -283,3 +283,23 @@ fn a_form_changes_only_what_it_names() {
     web.send("/console/sources/shelf", "/console/sources/shelf/remove", "").expect(303);
     api("GET", "/v1/sources/shelf", "").expect(404);
 }
+
+#[test]
+fn a_problem_is_told_in_the_language_of_the_reader() {
+    let folder = Folder::new();
+    let server = Server::start(&folder.data());
+    let web = Web::of(&server);
+    let host = format!("Host: {}\r\nAccept: text/html\r\n", server.url.trim_start_matches("http://"));
+    let get = |language: &str| {
+        web.bare("GET", "/console/books/house/1", &format!("{host}Accept-Language: {language}\r\n"), b"")
+            .expect(404)
+            .body
+    };
+    for (language, message) in [("en", "There is no such book"), ("ru", "Такой книги нет")] {
+        let page = get(language);
+        let part = page.split_once("class=\"problem\"").expect("a problem").1;
+        assert!(part.contains(&format!("<p>{message}")), "{part}");
+        // What exactly is for those who look into it.
+        assert!(part.contains("<span lang=\"en\">") && part.contains("no_such_book"), "{part}");
+    }
+}

@@ -1,0 +1,118 @@
+# What each problem of the API means, in English, and what to do.
+
+p_bad_cursor = This list has no such next page; start again from its first page.
+p_bad_form = The form is not as this page sends it; load the page again.
+p_bad_gems = The list of gems cannot be read.
+p_bad_json = The request is not as the server expects it.
+p_bad_limit = A list cannot have that many entries.
+p_bad_path = The address is not valid.
+p_bad_query = Some field has a value that is not possible here.
+p_bad_ref = The mark of a line is too long.
+p_broken_body = The upload broke off; try again.
+p_undecodable = The upload cannot be unpacked.
+
+p_bad_key = There is no such key; sign in with another one.
+p_key_expired = The key has expired; ask an administrator for a new one.
+p_no_key = This needs a key; sign in.
+
+p_cross_site = The request did not come from a page of this console; load the page again.
+p_not_allowed = The role of your key does not include this.
+p_not_your_library = Your key is for another library.
+
+p_no_such_allow_list = There is no such allow-list.
+p_no_such_book = There is no such book; it may have been removed.
+p_no_such_decision = There is no such entry among the checks and decisions.
+p_no_such_job = There is no such job; finished ones are forgotten after a while.
+p_no_such_key = There is no key of this name.
+p_no_such_lexicon = There is no such lexicon.
+p_no_such_library = There is no such library.
+p_no_such_source = There is no such source.
+p_no_such_text = The text of this book is not kept.
+p_no_such_webhook = There is no such webhook.
+p_not_found = There is nothing at this address.
+
+p_method_not_allowed = This address does not take such requests.
+p_body_stalled = The upload was too slow; try again on a better connection.
+
+p_check_incomplete = Some books cannot be found by this check yet; an administrator has to give them gems of the recipe first.
+p_duplicate = The book has the same text as another one.
+p_is_default = This is the default recipe; make another one the default first.
+p_job_ended = The job has already ended.
+p_job_runs = Such a job is already running; wait for it, or cancel it.
+p_key_exists = There is a key of this name already; choose another name.
+p_matches = The text matches books that forbid it, so it was not added.
+p_not_offered = The store of this server cannot do this.
+p_not_recut = The gems of this book cannot be computed anew without its text.
+p_other_text = The text is not that of this book.
+p_recipe_differs = There is another recipe of this name.
+p_recipe_incomplete = Not all books have gems of this recipe yet, so a check with it could miss some.
+p_source_exists = There is a source of this name already; choose another name.
+p_source_paused = The source is paused; let it go on first.
+p_source_runs = The source is being fetched; wait until it is done.
+p_would_be_empty = The book would have no gems any more, and no check could find it.
+
+p_body_too_large = The upload is larger than this server takes.
+p_too_many_checks = Too many checks at once; send fewer.
+p_too_many_elements = The request has too many parts; send fewer at once.
+p_too_many_files = Too many files at once; send fewer.
+p_too_many_gems = The text has more gems than a check takes; check it in parts.
+p_too_many_recipes = Too many recipes at once; choose fewer.
+p_too_much_memory = This needs more memory than the server may use for it; send it in parts.
+
+p_unknown_charset = The server does not know this encoding.
+p_unknown_content_encoding = The server does not know how this upload is compressed.
+p_unknown_content_type = The server does not take files of this kind.
+
+p_unknown_host = The server does not know itself by this name; its administrator can allow it.
+
+p_bad_decision = A decision needs a ruling and a reason.
+p_bad_export = The file is not an export of a catalogue, or it is damaged.
+p_bad_gem = A gem is not one of this recipe.
+p_bad_key_request = A key cannot be made like this; check its role, limits and days.
+p_bad_name = The name is not valid: it is empty, too long or has control characters.
+p_bad_recipe = There is no recipe of this name, or its parameters are not possible.
+p_bad_source = A source cannot be defined like this; check its address and its options.
+p_bad_task = There is no such kind of job, or its options are not possible.
+p_bad_validity = The first day is after the last one.
+p_bad_webhook = Events cannot be sent to this address; give one that begins with https://.
+p_damaged = The file is damaged.
+p_encrypted = The file is protected by a password or against copying; remove the protection first.
+p_long_note = The note is too long.
+p_no_text = There is no text in the file; scanned pages need text recognition first.
+p_not_readable = The file is of a kind that this server does not read; convert it, for example to EPUB.
+p_not_text = This is not a text.
+p_nothing_to_allow = An allow-list needs a text, gems or a book.
+p_over_limit = This is more than the server reads: the file or its text is too complex.
+p_several_books = There are several books in the file; send them one at a time.
+p_too_long = Some field is too long.
+p_unknown_recipe = The catalogue has no such recipe.
+
+p_too_many_requests = Too many requests in a short time; wait a little.
+
+p_catalogue_exists = There is a catalogue in the folder already.
+p_no_backup = There is no backup in the folder.
+p_no_catalogue = There is no catalogue in the folder of the server.
+p_not_a_catalogue = The folder of the server is not a catalogue.
+p_unfinished_copy = A copy of the catalogue was not finished; its administrator has to repeat it.
+
+p_in_use = The catalogue is in use by another program.
+
+p_changed_meanwhile = Somebody else changed this at the same time; load the page and try again.
+p_disk_nearly_full = The disk of the server is nearly full, so it takes no changes; its administrator has to make room.
+p_no_disk_space = The disk of the server has no room for this; its administrator has to make some.
+p_not_replicated = The change is not yet on enough nodes of the store; check whether it took effect, then try again.
+p_not_writable = The store takes no changes at the moment; try again later.
+p_overloaded = The server is busy; try again in a moment.
+p_read_only = The server takes no changes at the moment.
+p_source_unreachable = The source does not answer; try again later.
+p_starting = The server is starting; try again in a moment.
+p_stopping = The server is stopping; try again in a moment.
+p_store_full = The store is full; its administrator has to make room.
+p_store_silent = The store answers too slowly; try again in a moment.
+p_store_unavailable = The store cannot be reached; try again in a moment.
+
+p_disk_full = The disk of the server is full; its administrator has to make room.
+
+p_export_failed = The export failed; the reason is in the log of the server.
+p_internal = The server failed; the reason is in its log.
+p_store_failed = The store failed; the reason is in the log of the server.
