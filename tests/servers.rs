@@ -274,3 +274,56 @@ fn statistics_have_the_nodes() {
     let page = page.expect("an answer").body_mut().read_to_string().expect("a page");
     assert!(nodes.iter().all(|node| page.contains(node["address"].as_str().expect("an address"))), "{page}");
 }
+
+/// A browser that a load balancer sends to one server and then to another.
+#[test]
+fn who_signs_in_at_one_server_is_signed_in_at_all() {
+    let Some([first, second]) = servers("") else { return };
+    let made = |name: &str, role: &str, key: &str| {
+        let new = json!({ "name": name, "role": role });
+        send(&first, key, "POST", "/v1/keys", &new).1["secret"].as_str().expect("a secret").to_owned()
+    };
+    // Where nobody signs in, a form of one server is good at the other.
+    let page = |server: &Server, cookie: &str, path: &str| {
+        let get = agent().get(format!("{}{path}", server.url)).config().max_redirects(0).build();
+        let mut answer = get.header("Cookie", cookie).header("Accept", "text/html").call().expect("an answer");
+        (answer.status().as_u16(), answer.body_mut().read_to_string().expect("a page"))
+    };
+    let token = |page: &str| page.split_once("token=").expect("a form").1[..64].to_owned();
+    let post = |server: &Server, cookie: &str, path: &str, form: &[(&str, &str)]| {
+        let post = agent().post(format!("{}{path}", server.url)).config().max_redirects(0).build();
+        let answer = post.header("Cookie", cookie).header("Origin", &server.url).send_form(form.iter().copied());
+        let answer = answer.expect("an answer");
+        let cookie = answer.headers().get("set-cookie").and_then(|cookie| cookie.to_str().ok()).unwrap_or_default();
+        (answer.status().as_u16(), cookie.split(';').next().unwrap_or_default().to_owned())
+    };
+    let of_first = token(&page(&first, "", "/console/check").1);
+    assert_eq!(token(&page(&second, "", "/console/check").1), of_first);
+
+    let boss = made("boss", "admin", "");
+    let shop = made("shop", "check", &boss);
+    until("the keys are known everywhere", || post(&second, "", "/console/sign-in", &[("key", &shop)]).0 == 303);
+    let sign_in = |server: &Server, key: &str| post(server, "", "/console/sign-in", &[("key", key)]).1;
+    let [boss, shop] = [sign_in(&first, &boss), sign_in(&first, &shop)];
+    let is_in = |server: &Server, cookie: &str| page(server, cookie, "/console/check").0 == 200;
+    assert!([&boss, &shop].iter().all(|cookie| is_in(&first, cookie) && is_in(&second, cookie)));
+    assert!(!is_in(&second, &boss[..boss.len() - 1]));
+    // A form of a page of one server goes to another.
+    let [here, there] = [&first, &second].map(|server| token(&page(server, &boss, "/console/check").1));
+    assert_eq!(here, there);
+    assert_ne!(here, token(&page(&first, &shop, "/console/check").1));
+    let (_, listed) = page(&second, &boss, "/console/sessions");
+    let ids: BTreeSet<&str> = listed.split("/console/sessions/").skip(1).map(|rest| &rest[..16]).collect();
+    assert!(!ids.is_empty() && listed.contains("shop"), "{listed}");
+    // Ended at one, it is over at the other within a second, and nothing that the other does revives it.
+    for id in ids {
+        let path = format!("/console/sessions/{id}/end?token={here}");
+        assert_eq!(post(&second, &boss, &path, &[]).0, 303);
+    }
+    assert!(!is_in(&second, &shop));
+    until("the session is over everywhere", || !is_in(&first, &shop));
+    sleep(Duration::from_millis(1_200));
+    assert!(!is_in(&second, &shop) && !is_in(&first, &shop) && is_in(&first, &boss));
+    // Each server shows its own figures, and says so.
+    assert!(page(&second, &boss, "/console/statistics").1.contains("the server that shows this page"));
+}

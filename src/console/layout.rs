@@ -246,7 +246,7 @@ fn headline(language: Language, status: StatusCode) -> String {
 
 /// There is no such page.
 pub(super) async fn nothing_here(request: HttpRequest) -> Result<HttpResponse, Failure> {
-    let visitor = Visitor::of(&request)?;
+    let visitor = Visitor::of(&request).await?;
     let detail = visitor.language().c_no_page();
     let problem = problem_of(ErrorCode::NotFound, StatusCode::NOT_FOUND, detail);
     Err(visitor.failed(problem))

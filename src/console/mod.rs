@@ -51,7 +51,7 @@ pub(crate) struct Console {
     sessions: Sessions,
     attempts: AddressLimit,
     links: Links,
-    /// The token of forms on a server where nobody signs in.
+    /// The token of forms on a server where nobody signs in, and whose store takes no changes.
     token: String,
 }
 
@@ -103,10 +103,7 @@ pub(crate) fn configure(app: &mut ServiceConfig, console: Data<Console>, inside:
 /// A query or a form that no page of the console sends.
 fn unreadable(request: &HttpRequest, error: &dyn Display) -> Error {
     let told = visitor::problem(ErrorCode::BadQuery, StatusCode::BAD_REQUEST, error.to_string());
-    match Visitor::of(request) {
-        Ok(visitor) => visitor.failed(told).into(),
-        Err(failure) => failure.into(),
-    }
+    Failure::problem_of(request, told).into()
 }
 
 /// Whether a server has a console.
@@ -123,7 +120,7 @@ pub(crate) async fn home(request: &HttpRequest) -> Option<HttpResponse> {
 }
 
 async fn first_page(request: &HttpRequest) -> Result<HttpResponse, Failure> {
-    let visitor = Visitor::of(request)?;
+    let visitor = Visitor::of(request).await?;
     match visitor.role() {
         Role::Ingest => Ok(layout::see_other("/console/catalogue")),
         Role::Admin if visitor.get::<Stats>("/v1/stats").await?.books == 0 => Ok(first::page(&visitor)),

@@ -1,19 +1,34 @@
-//! Who is signed in. Sessions are in the memory of the server: they end with it.
+//! Who is signed in, on all servers that share the store.
+//!
+//! Rows of [`Table::Sessions`]. A session never changes, so that no server revives one that another has ended:
+//! ```text
+//! digest      → the session of the cookie with this digest
+//! digest 'u'  → when it was used last, now and then
+//! "forms"     → what forms send on a server where nobody signs in
+//! ```
+//! Sessions of one-time links, and those begun while the store takes no changes, are in the memory of the server.
 
 use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use hashbrown::HashMap;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq as _;
 
+use crate::catalogue::{Catalogue, CatalogueError, put};
+use crate::index::{Actor, Row, RowChange, Table};
 use crate::server::inside::Insider;
 
 /// A session ends when it was not used for this long.
-const IDLE: Duration = Duration::from_secs(60 * 60);
+const IDLE: SignedDuration = SignedDuration::from_hours(1);
 /// A session ends after this long in any case.
-const WHOLE: Duration = Duration::from_secs(12 * 60 * 60);
+const WHOLE: SignedDuration = SignedDuration::from_hours(12);
+/// How often it is noted that a session is used.
+const NOTED: SignedDuration = SignedDuration::from_mins(1);
+/// How old what is known of a session may be. Another server may have ended it.
+const FRESH: Duration = Duration::from_secs(1);
 /// The most sessions of one key; a further one ends the one that was used longest ago.
 const MOST_OF_ONE: usize = 20;
 /// The most sessions of all keys.
@@ -21,25 +36,28 @@ const MOST: usize = 10_000;
 const TOKEN_BYTES: usize = 32;
 /// The longest name of a browser that is kept.
 const BROWSER: usize = 200;
+const USED: char = 'u';
+const FORMS: &str = "forms";
 
 /// A session.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Session {
     /// What others call it: it does not open the session.
     pub(super) id: String,
     pub(super) by: Insider,
-    /// What forms of its pages have to send.
-    pub(super) token: String,
     pub(super) begun: Timestamp,
     pub(super) from: Option<IpAddr>,
     pub(super) browser: String,
-    started: Instant,
-    used: Instant,
+    #[serde(skip)]
+    used: Timestamp,
+    /// What forms of its pages have to send. It follows from the cookie.
+    #[serde(skip)]
+    pub(super) token: String,
 }
 
 impl Session {
-    fn is_over(&self, now: Instant) -> bool {
-        now.duration_since(self.used) >= IDLE || now.duration_since(self.started) >= WHOLE
+    fn is_over(&self, now: Timestamp) -> bool {
+        now.duration_since(self.used) >= IDLE || now.duration_since(self.begun) >= WHOLE
     }
 
     /// Whether a form came from a page of this session.
@@ -61,131 +79,277 @@ pub(super) fn random() -> String {
     hex::encode(bytes)
 }
 
-/// All sessions, by the digest of what their cookies say.
+fn digest_of(cookie: &str) -> String {
+    blake3::hash(cookie.as_bytes()).to_string()
+}
+
+fn token_of(cookie: &str) -> String {
+    hex::encode(blake3::derive_key("lapidary console, token of forms", cookie.as_bytes()))
+}
+
+/// What a server knows of the sessions, by the digests of what their cookies say.
 #[derive(Default)]
-pub(super) struct Sessions(Mutex<HashMap<blake3::Hash, Session>>);
+pub(super) struct Sessions(Mutex<HashMap<String, Known>>);
+
+#[derive(Clone)]
+struct Known {
+    session: Session,
+    /// When it was read from the store; `None` if only this server has it.
+    read: Option<Instant>,
+}
+
+impl Known {
+    fn is_current(&self) -> bool {
+        self.read.is_none_or(|read| read.elapsed() < FRESH)
+    }
+}
 
 impl Sessions {
-    fn all(&self) -> MutexGuard<'_, HashMap<blake3::Hash, Session>> {
+    fn known(&self) -> MutexGuard<'_, HashMap<String, Known>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Begins a session. Returns what its cookie says.
-    pub(super) fn begin(&self, by: Insider, from: Option<IpAddr>, browser: &str, now: Instant) -> String {
-        let cookie = random();
-        let mut all = self.all();
-        all.retain(|_, session| !session.is_over(now));
-        let of_one = |session: &Session| session.by == by;
-        if all.values().filter(|session| of_one(session)).count() >= MOST_OF_ONE {
-            remove_oldest(&mut all, of_one);
-        } else if all.len() >= MOST {
-            remove_oldest(&mut all, |_| true);
+    pub(super) fn begin(
+        &self,
+        catalogue: &Catalogue,
+        by: Insider,
+        from: Option<IpAddr>,
+        browser: &str,
+        now: Timestamp,
+    ) -> String {
+        let (cookie, browser) = (random(), browser.chars().take(BROWSER).collect());
+        let (id, token, digest) = (random()[..16].to_owned(), token_of(&cookie), digest_of(&cookie));
+        let session = Session { id, by, begun: now, from, browser, used: now, token };
+        let is_for_all = matches!(session.by, Insider::Key(_));
+        let kept = if is_for_all { self.keep(catalogue, &digest, &session, now) } else { Ok(()) };
+        if let Err(error) = &kept {
+            tracing::warn!("a session is known to this server alone: {error}");
         }
-        let session = Session {
-            id: random()[..16].to_owned(),
-            by,
-            token: random(),
-            begun: Timestamp::now(),
-            from,
-            browser: browser.chars().take(BROWSER).collect(),
-            started: now,
-            used: now,
-        };
-        all.insert(blake3::hash(cookie.as_bytes()), session);
+        let read = (is_for_all && kept.is_ok()).then(Instant::now);
+        let mut known = self.known();
+        let alone = |known: &Known| known.read.is_none() && known.session.by == session.by;
+        if known.values().filter(|known| alone(known)).count() >= MOST_OF_ONE {
+            let oldest = known.iter().filter(|(_, known)| alone(known)).min_by_key(|(_, known)| known.session.used);
+            let oldest = oldest.map(|(digest, _)| digest.clone()).unwrap_or_default();
+            known.remove(&oldest);
+        }
+        known.insert(digest, Known { session, read });
         cookie
     }
 
+    /// Writes a session to the store, in place of those that are over or too many.
+    fn keep(
+        &self,
+        catalogue: &Catalogue,
+        digest: &str,
+        session: &Session,
+        now: Timestamp,
+    ) -> Result<(), CatalogueError> {
+        let (over, mut all): (Vec<_>, Vec<_>) =
+            self.all(catalogue)?.into_iter().partition(|(_, session)| session.is_over(now));
+        let mut ended: Vec<String> = over.into_iter().map(|(digest, _)| digest).collect();
+        all.sort_by_key(|(_, session)| session.used);
+        let of_one = |(_, other): &&(String, Session)| other.by == session.by;
+        if all.iter().filter(of_one).count() >= MOST_OF_ONE {
+            ended.extend(all.iter().find(of_one).map(|(digest, _)| digest.clone()));
+        } else if all.len() >= MOST {
+            ended.extend(all.first().map(|(digest, _)| digest.clone()));
+        }
+        self.forget(catalogue, &ended)?;
+        let rows = [put(Table::Sessions, digest, session), put(Table::Sessions, format!("{digest}{USED}"), &now)];
+        catalogue.by(Actor::Local).apply_rows(&rows)
+    }
+
     /// The session of a cookie. `is_used` is whether somebody uses it now, and not just a page that looks for news.
-    pub(super) fn of(&self, cookie: &str, is_used: bool, now: Instant) -> Option<Session> {
-        let (mut all, digest) = (self.all(), blake3::hash(cookie.as_bytes()));
-        let session = all.get_mut(&digest)?;
-        if session.is_over(now) {
-            all.remove(&digest);
-            return None;
+    pub(super) fn of(
+        &self,
+        catalogue: &Catalogue,
+        cookie: &str,
+        is_used: bool,
+        now: Timestamp,
+    ) -> Result<Option<Session>, CatalogueError> {
+        let digest = digest_of(cookie);
+        let known = self.known().get(&digest).filter(|known| known.is_current()).cloned();
+        let found = if known.is_some() {
+            known
+        } else {
+            let rows = catalogue.page_of(Table::Sessions, digest.as_bytes(), None, 2)?;
+            let session = read(rows).pop().map(|(_, session)| Session { token: token_of(cookie), ..session });
+            session.map(|session| Known { session, read: Some(Instant::now()) })
+        };
+        let Some(mut found) = found.filter(|found| !found.session.is_over(now)) else {
+            self.known().remove(&digest);
+            return Ok(None);
+        };
+        if is_used && (found.read.is_none() || now.duration_since(found.session.used) >= NOTED) {
+            found.session.used = now;
+            let row = put(Table::Sessions, format!("{digest}{USED}"), &now);
+            let noted = found.read.map_or(Ok(()), |_| catalogue.by(Actor::Local).apply_rows(&[row]));
+            if let Err(error) = noted {
+                tracing::warn!("a session ends earlier than it should: {error}");
+            }
         }
-        if is_used {
-            session.used = now;
+        let session = found.session.clone();
+        let mut known = self.known();
+        if known.len() > MOST {
+            known.retain(|_, known| known.is_current() && !known.session.is_over(now));
         }
-        Some(session.clone())
+        known.insert(digest, found);
+        Ok(Some(session))
+    }
+
+    /// All sessions with their digests.
+    fn all(&self, catalogue: &Catalogue) -> Result<Vec<(String, Session)>, CatalogueError> {
+        let mut all = read(catalogue.page_of(Table::Sessions, b"", None, usize::MAX)?);
+        let known = self.known();
+        let alone = known.iter().filter(|(_, known)| known.read.is_none());
+        all.extend(alone.map(|(digest, known)| (digest.clone(), known.session.clone())));
+        Ok(all)
     }
 
     /// The sessions that meet a condition, the newest first.
-    pub(super) fn list(&self, which: impl Fn(&Session) -> bool, now: Instant) -> Vec<Session> {
-        let all = self.all();
-        let mut listed: Vec<Session> =
-            all.values().filter(|session| !session.is_over(now) && which(session)).cloned().collect();
-        listed.sort_by_key(|session| std::cmp::Reverse(session.started));
-        listed
+    pub(super) fn list(
+        &self,
+        catalogue: &Catalogue,
+        which: impl Fn(&Session) -> bool,
+        now: Timestamp,
+    ) -> Result<Vec<Session>, CatalogueError> {
+        let all = self.all(catalogue)?.into_iter().map(|(_, session)| session);
+        let mut listed: Vec<Session> = all.filter(|session| !session.is_over(now) && which(session)).collect();
+        listed.sort_by_key(|session| std::cmp::Reverse(session.begun));
+        Ok(listed)
     }
 
-    /// Ends the sessions that meet a condition. Returns whether there were any.
-    pub(super) fn end(&self, which: impl Fn(&Session) -> bool) -> bool {
-        let mut all = self.all();
-        let before = all.len();
-        all.retain(|_, session| !which(session));
-        all.len() < before
+    /// Ends the sessions that meet a condition.
+    pub(super) fn end(&self, catalogue: &Catalogue, which: impl Fn(&Session) -> bool) -> Result<(), CatalogueError> {
+        let all = self.all(catalogue)?.into_iter().filter(|(_, session)| which(session));
+        self.forget(catalogue, &all.map(|(digest, _)| digest).collect::<Vec<_>>())
+    }
+
+    fn forget(&self, catalogue: &Catalogue, digests: &[String]) -> Result<(), CatalogueError> {
+        if digests.is_empty() {
+            return Ok(());
+        }
+        self.known().retain(|digest, _| !digests.contains(digest));
+        let rows = |digest: &String| {
+            [digest.clone(), format!("{digest}{USED}")].map(|key| RowChange::delete(Table::Sessions, key))
+        };
+        catalogue.by(Actor::Local).apply_rows(&digests.iter().flat_map(rows).collect::<Vec<_>>())
     }
 }
 
-fn remove_oldest(all: &mut HashMap<blake3::Hash, Session>, which: impl Fn(&Session) -> bool) {
-    let oldest = all.iter().filter(|(_, session)| which(session)).min_by_key(|(_, session)| session.used);
-    if let Some(digest) = oldest.map(|(digest, _)| *digest) {
-        all.remove(&digest);
+/// What forms send on servers where nobody signs in; `None` if the store takes no changes.
+pub(super) fn token_of_forms(catalogue: &Catalogue) -> Option<String> {
+    let stored = || catalogue.row(Table::Sessions, FORMS.as_bytes()).ok().flatten();
+    let token = stored().or_else(|| {
+        catalogue.by(Actor::Local).apply_rows(&[put(Table::Sessions, FORMS, &random())]).ok()?;
+        // Another server may have been later.
+        stored()
+    });
+    serde_json::from_slice(&token?).ok()
+}
+
+/// The sessions of these rows, which are in the order of their keys.
+fn read(rows: Vec<Row>) -> Vec<(String, Session)> {
+    let mut sessions: Vec<(String, Session)> = Vec::new();
+    for (key, value) in rows {
+        let Ok(key) = String::from_utf8(key) else { continue };
+        match (key.strip_suffix(USED), sessions.last_mut()) {
+            (Some(digest), Some((last, session))) if last == digest => {
+                session.used = serde_json::from_slice(&value).unwrap_or_default();
+            }
+            _ => {
+                if let Ok(session) = serde_json::from_slice::<Session>(&value) {
+                    sessions.push((key, Session { used: session.begun, ..session }));
+                }
+            }
+        }
     }
+    sessions
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const SECOND: Duration = Duration::from_secs(1);
+    const SECOND: SignedDuration = SignedDuration::from_secs(1);
 
     fn key(name: &str) -> Insider {
         Insider::Key(name.to_owned())
     }
 
+    fn catalogue() -> (tempfile::TempDir, Catalogue) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let catalogue = Catalogue::open_or_create(folder.path()).expect("a catalogue");
+        (folder, catalogue)
+    }
+
     #[test]
     fn a_session_ends_when_idle_and_after_a_day_of_work() {
-        let (sessions, start) = (Sessions::default(), Instant::now());
-        let cookie = sessions.begin(key("a"), None, "", start);
-        assert!(sessions.of("", true, start).is_none() && sessions.of(&random(), true, start).is_none());
-        assert!(sessions.of(&cookie, true, start + IDLE / 2).is_some());
-        assert!(sessions.of(&cookie, true, start + IDLE).is_some(), "it was used in the meantime");
-        assert!(sessions.of(&cookie, false, start + IDLE + IDLE / 2).is_some());
-        assert!(sessions.of(&cookie, true, start + 2 * IDLE).is_none(), "a page that looks for news does not use it");
-        let cookie = sessions.begin(key("a"), None, "", start);
-        let mut now = start;
-        while now + IDLE / 2 < start + WHOLE {
-            now += IDLE / 2;
-            assert!(sessions.of(&cookie, true, now).is_some());
+        let (_folder, catalogue) = catalogue();
+        for by in [key("a"), Insider::Local] {
+            let (sessions, start) = (Sessions::default(), Timestamp::now());
+            let of = |cookie: &str, is_used, now| sessions.of(&catalogue, cookie, is_used, now).expect("an answer");
+            let cookie = sessions.begin(&catalogue, by.clone(), None, "", start);
+            assert!(of("", true, start).is_none() && of(&random(), true, start).is_none());
+            assert!(of(&cookie, true, start + IDLE / 2).is_some());
+            assert!(of(&cookie, true, start + IDLE).is_some(), "it was used in the meantime");
+            assert!(of(&cookie, false, start + IDLE + IDLE / 2).is_some());
+            assert!(of(&cookie, true, start + IDLE * 2).is_none(), "a page that looks for news does not use it");
+            let cookie = sessions.begin(&catalogue, by, None, "", start);
+            let mut now = start;
+            while now + IDLE / 2 < start + WHOLE {
+                now += IDLE / 2;
+                assert!(of(&cookie, true, now).is_some());
+            }
+            assert!(of(&cookie, true, start + WHOLE).is_none(), "however busy it was");
+            assert!(sessions.list(&catalogue, |_| true, start + WHOLE).expect("a list").is_empty());
         }
-        assert!(sessions.of(&cookie, true, start + WHOLE).is_none(), "however busy it was");
-        assert!(sessions.list(|_| true, start + WHOLE).is_empty());
     }
 
     #[test]
     fn nobody_ends_the_sessions_of_others() {
-        let (sessions, start) = (Sessions::default(), Instant::now());
-        let mine = sessions.begin(key("mine"), None, "", start);
-        let theirs: Vec<String> = (0..MOST_OF_ONE + 5)
-            .map(|i| sessions.begin(key("theirs"), None, "", start + SECOND * u32::try_from(i).unwrap()))
-            .collect();
+        let (_folder, catalogue) = catalogue();
+        let (sessions, start) = (Sessions::default(), Timestamp::now());
+        let of = |cookie: &str, now| sessions.of(&catalogue, cookie, true, now).expect("an answer");
+        let mine = sessions.begin(&catalogue, key("mine"), None, "", start);
+        let begin = |second: i32| sessions.begin(&catalogue, key("theirs"), None, "", start + SECOND * second);
+        let theirs: Vec<String> = (0..25).map(begin).collect();
         let now = start + SECOND * 60;
-        assert!(sessions.of(&mine, true, now).is_some());
-        let open = theirs.iter().map(|cookie| sessions.of(cookie, true, now).is_some()).collect::<Vec<_>>();
+        assert!(of(&mine, now).is_some());
+        let open = theirs.iter().map(|cookie| of(cookie, now).is_some()).collect::<Vec<_>>();
         assert_eq!(open.iter().position(|open| *open), Some(5), "the oldest were ended");
-        assert_eq!(sessions.list(|session| session.by == key("theirs"), now).len(), MOST_OF_ONE);
-        assert!(sessions.end(|session| session.by == key("theirs")));
-        assert!(sessions.of(&mine, true, now).is_some() && sessions.of(&theirs[10], true, now).is_none());
+        let of_them = sessions.list(&catalogue, |session| session.by == key("theirs"), now).expect("a list");
+        assert_eq!(of_them.len(), MOST_OF_ONE);
+        sessions.end(&catalogue, |session| session.by == key("theirs")).expect("they end");
+        assert!(of(&mine, now).is_some() && of(&theirs[10], now).is_none());
+        // What is over makes room in the store.
+        sessions.begin(&catalogue, key("mine"), None, "", start + WHOLE);
+        assert_eq!(catalogue.page_of(Table::Sessions, b"", None, 100).expect("rows").len(), 2);
     }
 
     #[test]
     fn cookies_and_tokens_are_not_kept_as_they_are() {
-        let sessions = Sessions::default();
-        let (a, b) = (Instant::now(), Instant::now());
-        let cookies = [sessions.begin(key("a"), None, &"x".repeat(9_999), a), sessions.begin(key("a"), None, "", b)];
-        let [one, two] = cookies.each_ref().map(|cookie| sessions.of(cookie, true, b).expect("a session"));
+        let (_folder, catalogue) = catalogue();
+        let (sessions, now) = (Sessions::default(), Timestamp::now());
+        let cookies =
+            ["x".repeat(9_999), String::new()].map(|browser| sessions.begin(&catalogue, key("a"), None, &browser, now));
+        // As another server finds them.
+        let others = Sessions::default();
+        let [one, two] = cookies
+            .each_ref()
+            .map(|cookie| others.of(&catalogue, cookie, true, now).expect("an answer").expect("a session"));
         assert!(one.token != two.token && one.id != two.id && one.has_sent(&one.token) && !one.has_sent(&two.token));
-        assert!(!format!("{one:?}{two:?}").contains(&cookies[0]) && one.browser.len() == BROWSER);
+        assert_eq!((one.token.len(), one.browser.len()), (2 * TOKEN_BYTES, BROWSER));
+        let rows = catalogue.page_of(Table::Sessions, b"", None, 100).expect("rows");
+        let kept: String =
+            rows.iter().flat_map(|(key, value)| [key, value]).map(|s| String::from_utf8_lossy(s)).collect();
+        assert!(kept.contains(&one.id));
+        for secret in [&cookies[0], &cookies[1], &one.token, &two.token] {
+            assert!(!kept.contains(secret.as_str()));
+        }
+        assert_eq!(token_of_forms(&catalogue), token_of_forms(&catalogue));
+        assert!(token_of_forms(&catalogue).is_some_and(|token| token.len() == 2 * TOKEN_BYTES));
     }
 }

@@ -6,6 +6,7 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::{HeaderValue, ORIGIN, SET_COOKIE, USER_AGENT};
 use actix_web::web::{self, Form, Path, Query, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
+use jiff::Timestamp;
 use maud::{Markup, html};
 use serde::Deserialize;
 
@@ -106,7 +107,7 @@ async fn sign_in(request: HttpRequest, query: Query<Next>, given: Form<Given>) -
         return Err(failed(problem(ErrorCode::TooManyRequests, StatusCode::TOO_MANY_REQUESTS, detail).into()));
     }
     let told = match inside.key_of(given.key.trim()).map_err(failed)? {
-        Ok(key) => return Ok(begin(&request, Insider::Key(key.id.clone()), here(&query.next))),
+        Ok(key) => return begin(&request, Insider::Key(key.id.clone()), here(&query.next)).await,
         Err(AccessDenied::Unknown) => language.c_unknown_key(),
         Err(AccessDenied::Expired) => language.c_expired_key(),
     };
@@ -125,7 +126,7 @@ async fn open(request: HttpRequest, link: Query<Link>) -> Result<HttpResponse, F
     let failed = |problem| Failure::problem_of(&request, problem);
     inside.approve(request.headers()).map_err(failed)?;
     if console.links.take(&link.link, Instant::now()) {
-        return Ok(begin(&request, Insider::Local, "/"));
+        return begin(&request, Insider::Local, "/").await;
     }
     if inside.is_open().map_err(failed)? {
         return Ok(see_other("/"));
@@ -134,20 +135,24 @@ async fn open(request: HttpRequest, link: Query<Link>) -> Result<HttpResponse, F
 }
 
 /// Begins a session.
-fn begin(request: &HttpRequest, by: Insider, next: &str) -> HttpResponse {
+async fn begin(request: &HttpRequest, by: Insider, next: &str) -> Result<HttpResponse, Failure> {
     let (console, inside) = shared(request);
-    let browser = request.headers().get(USER_AGENT).and_then(|name| name.to_str().ok()).unwrap_or_default();
+    let browser = request.headers().get(USER_AGENT).and_then(|name| name.to_str().ok()).unwrap_or_default().to_owned();
     let from = request.peer_addr().map(|peer| peer.ip());
-    // The session that the browser had before is over.
-    if let Some(before) =
-        cookie(request, inside.has_tls()).and_then(|old| console.sessions.of(old, true, Instant::now()))
-    {
-        console.sessions.end(|session| session.id == before.id);
-    }
-    let cookie = console.sessions.begin(by, from, browser, Instant::now());
+    let before = cookie(request, inside.has_tls()).map(ToOwned::to_owned);
+    let begun = inside.ask(move |catalogue| {
+        let (sessions, now) = (&console.sessions, Timestamp::now());
+        // The session that the browser had before is over.
+        let before = before.map(|cookie| sessions.of(catalogue, &cookie, false, now)).transpose();
+        if let Ok(Some(Some(before))) = before {
+            sessions.end(catalogue, |session| session.id == before.id)?;
+        }
+        Ok(sessions.begin(catalogue, by, from, &browser, now))
+    });
+    let cookie = begun.await.map_err(|problem| Failure::problem_of(request, problem))?;
     let mut response = see_other(next);
     set_cookie(request, &mut response, &cookie, "");
-    response
+    Ok(response)
 }
 
 /// The page came over TLS, be it from this server or from a proxy before it.
@@ -164,21 +169,23 @@ fn set_cookie(request: &HttpRequest, response: &mut HttpResponse, value: &str, m
     }
 }
 
-async fn sign_out(visitor: Visitor) -> HttpResponse {
+async fn sign_out(visitor: Visitor) -> Result<HttpResponse, Failure> {
     if let Who::Local(session) | Who::Key(_, session) = visitor.who() {
-        visitor.console().sessions.end(|other| other.id == session.id);
+        let id = session.id.clone();
+        visitor.sessions(move |sessions, catalogue| sessions.end(catalogue, |other| other.id == id)).await?;
     }
     let mut response = see_other("/console/sign-in");
     set_cookie(visitor.request(), &mut response, "", "; Max-Age=0");
-    response
+    Ok(response)
 }
 
 /// Whether a visitor may see a session: administrators see all, others their own key's.
-fn sees(visitor: &Visitor, session: &Session) -> bool {
-    match visitor.who() {
-        Who::Key(key, _) if !visitor.is_admin() => session.by == Insider::Key(key.id.clone()),
-        _ => true,
-    }
+fn seen_by(visitor: &Visitor) -> impl Fn(&Session) -> bool + Send + 'static {
+    let own = match visitor.who() {
+        Who::Key(key, _) if !visitor.is_admin() => Some(Insider::Key(key.id.clone())),
+        _ => None,
+    };
+    move |session| own.as_ref().is_none_or(|own| session.by == *own)
 }
 
 async fn sessions(visitor: Visitor) -> Result<HttpResponse, Failure> {
@@ -187,7 +194,8 @@ async fn sessions(visitor: Visitor) -> Result<HttpResponse, Failure> {
         Who::Anyone => None,
         Who::Local(session) | Who::Key(_, session) => Some(session.id.clone()),
     };
-    let all = visitor.console().sessions.list(|session| sees(&visitor, session), Instant::now());
+    let sees = seen_by(&visitor);
+    let all = visitor.sessions(|sessions, catalogue| sessions.list(catalogue, sees, Timestamp::now())).await?;
     let mut rows = Vec::new();
     for session in &all {
         rows.push(html! { tr {
@@ -223,9 +231,11 @@ fn name(visitor: &Visitor, session: &Session) -> Result<Markup, Failure> {
     })
 }
 
-async fn end(visitor: Visitor, id: Path<String>) -> HttpResponse {
-    visitor.console().sessions.end(|session| session.id == *id && sees(&visitor, session));
-    see_other("/console/sessions")
+async fn end(visitor: Visitor, id: Path<String>) -> Result<HttpResponse, Failure> {
+    let sees = seen_by(&visitor);
+    let is_it = move |session: &Session| session.id == *id && sees(session);
+    visitor.sessions(|sessions, catalogue| sessions.end(catalogue, is_it)).await?;
+    Ok(see_other("/console/sessions"))
 }
 
 #[cfg(test)]

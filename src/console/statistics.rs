@@ -50,6 +50,7 @@ async fn page(visitor: Visitor, wanted: Query<Wanted>) -> Result<HttpResponse, F
             section id="plots" hx-get=(format!("/console/statistics?of={of}")) hx-trigger="every 30s" hx-select="#plots"
                 hx-swap="outerHTML" {
                 h2 { (language.c_over_time()) }
+                @if stats.cluster.is_some() { p class="quiet" { (language.c_of_this_server()) } }
                 div class="buttons" { (choice("hour", language.c_hour())) (choice("week", language.c_week())) }
                 div class="plots" { (plots(language, &history)) }
             }

@@ -2,10 +2,9 @@
 //! their name.
 
 use std::fmt;
-use std::future::{Ready, ready};
+use std::future::ready;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Instant;
 
 use actix_http::BoxedPayloadStream;
 use actix_web::body::to_bytes;
@@ -17,15 +16,17 @@ use actix_web::http::header::{
 use actix_web::http::{Method, StatusCode, Uri};
 use actix_web::web::{Bytes, Data};
 use actix_web::{FromRequest, HttpRequest, HttpResponse, ResponseError};
+use futures_util::future::LocalBoxFuture;
 use futures_util::stream;
+use jiff::Timestamp;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::sessions::{Session, same};
+use super::sessions::{Session, Sessions, same, token_of_forms};
 use super::{Console, layout, sign_in};
 use crate::api;
-use crate::catalogue::Key;
+use crate::catalogue::{Catalogue, CatalogueError, Key};
 use crate::error::ErrorCode;
 use crate::language::Language;
 use crate::permission::Role;
@@ -68,7 +69,7 @@ impl Visitor {
     ///
     /// # Errors
     /// If nobody is signed in, or another site may have sent it.
-    pub(super) fn of(request: &HttpRequest) -> Result<Self, Failure> {
+    pub(super) async fn of(request: &HttpRequest) -> Result<Self, Failure> {
         let (console, inside) = shared(request);
         let language = preferred(request);
         let failed = |problem: Box<api::Problem>| Failure::problem_of(request, problem);
@@ -78,14 +79,18 @@ impl Visitor {
         } else {
             let session = sign_in::cookie(request, inside.has_tls());
             let is_used = request.method() != Method::GET || !request.headers().contains_key(HTMX);
-            let session = session.and_then(|cookie| console.sessions.of(cookie, is_used, Instant::now()));
-            let Some(session) = session else { return Err(Failure::sign_in(request, false)) };
+            let Some(cookie) = session.map(ToOwned::to_owned) else { return Err(Failure::sign_in(request, false)) };
+            let all = console.clone();
+            let found = inside.ask(move |catalogue| all.sessions.of(catalogue, &cookie, is_used, Timestamp::now()));
+            let Some(session) = found.await.map_err(failed)? else { return Err(Failure::sign_in(request, false)) };
             match &session.by {
                 Insider::Local => Who::Local(session),
                 Insider::Anyone => return Err(Failure::sign_in(request, false)),
                 Insider::Key(id) => {
                     let Some(key) = inside.key(id).map_err(failed)? else {
-                        console.sessions.end(|other| other.by == session.by);
+                        let (all, by) = (console.clone(), session.by.clone());
+                        let ended = inside.ask(move |catalogue| all.sessions.end(catalogue, |other| other.by == by));
+                        ended.await.map_err(failed)?;
                         return Err(Failure::sign_in(request, true));
                     };
                     Who::Key(key, session)
@@ -93,7 +98,10 @@ impl Visitor {
             }
         };
         let token = match &who {
-            Who::Anyone => console.token.clone(),
+            Who::Anyone => {
+                let shared = inside.ask(|catalogue| Ok(token_of_forms(catalogue))).await.map_err(failed)?;
+                shared.unwrap_or_else(|| console.token.clone())
+            }
             Who::Local(session) | Who::Key(_, session) => session.token.clone(),
         };
         let visitor = Self(Rc::new(Inner { request: request.clone(), console, inside, language, who, token }));
@@ -131,8 +139,14 @@ impl Visitor {
         &self.0.who
     }
 
-    pub(super) fn console(&self) -> &Console {
-        &self.0.console
+    /// Does something with the sessions.
+    pub(super) async fn sessions<T: Send + 'static>(
+        &self,
+        act: impl FnOnce(&Sessions, &Catalogue) -> Result<T, CatalogueError> + Send + 'static,
+    ) -> Result<T, Failure> {
+        let console = self.0.console.clone();
+        let done = self.0.inside.ask(move |catalogue| act(&console.sessions, catalogue)).await;
+        done.map_err(|problem| self.failed(problem))
     }
 
     pub(super) fn token(&self) -> &str {
@@ -238,10 +252,11 @@ impl Visitor {
 
 impl FromRequest for Visitor {
     type Error = Failure;
-    type Future = Ready<Result<Self, Failure>>;
+    type Future = LocalBoxFuture<'static, Result<Self, Failure>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        ready(Self::of(request))
+        let request = request.clone();
+        Box::pin(async move { Self::of(&request).await })
     }
 }
 

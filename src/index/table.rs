@@ -25,6 +25,8 @@ pub enum Table {
     Harvests,
     /// What the catalogue is a copy of: one row with an empty key (`catalogue/copy.rs`).
     Copy,
+    /// Who is signed in to the console (`console/sessions.rs`).
+    Sessions,
     /// What the last job found that looked for duplicates, by its number (`catalogue/jobs/duplicates.rs`).
     Duplicates,
 }
@@ -45,6 +47,7 @@ impl Table {
             Self::Sources => "source",
             Self::Harvests => "harvest",
             Self::Copy => "copy",
+            Self::Sessions => "session",
             Self::Duplicates => "duplicates",
         }
     }

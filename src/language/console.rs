@@ -296,6 +296,7 @@ declare! { CONSOLE:
     c_concern_missing_catalogue();
     c_concern_expiring_certificate();
     c_over_time();
+    c_of_this_server();
     c_hour();
     c_week();
     c_checks();

@@ -12,10 +12,11 @@ use actix_web::dev::{AppConfig, Payload, ServiceRequest, ServiceResponse};
 use actix_web::http::header::HeaderMap;
 use actix_web::http::{Method, Uri};
 use actix_web::middleware::from_fn;
-use actix_web::web::Data;
+use actix_web::web::{self, Data};
 use actix_web::{App, Error, HttpMessage as _, HttpResponse};
 use futures_util::future::LocalBoxFuture;
 use lapidary_gems::{Recipe, RecipeName};
+use serde::{Deserialize, Serialize};
 use tokio::sync::OnceCell;
 
 pub(crate) use super::access::{AddressLimit, is_from_own_page};
@@ -25,7 +26,8 @@ pub(crate) use super::requests::of_address;
 pub(crate) use super::turns::Client;
 use super::{State, requests, routes};
 use crate::api;
-use crate::catalogue::{AccessDenied, Key};
+use crate::catalogue::{AccessDenied, Catalogue, CatalogueError, Key};
+use crate::error::ErrorCode;
 
 /// The application of the API, which each worker has once for its connections and once for calls from within.
 pub(super) fn app(
@@ -37,7 +39,8 @@ pub(super) fn app(
 }
 
 /// For whom a call from within is made.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Insider {
     /// For anyone who can connect, on a server that asks for no key.
     Anyone,
@@ -105,6 +108,20 @@ impl Inside {
         let mut room = self.state.memory.room();
         room.grow(page.len()).map_err(told)?;
         Ok(BoxBody::new(Outgoing::new(page.into_bytes(), room)))
+    }
+
+    /// Asks the catalogue. If the store is elsewhere, not on a thread that serves connections.
+    pub(crate) async fn ask<T: Send + 'static>(
+        &self,
+        act: impl FnOnce(&Catalogue) -> Result<T, CatalogueError> + Send + 'static,
+    ) -> Result<T, Box<api::Problem>> {
+        let catalogue = Arc::clone(&self.state.catalogue);
+        if !catalogue.is_shared() {
+            return act(&catalogue).map_err(told);
+        }
+        let answer = web::block(move || act(&catalogue)).await;
+        let stopped = |_| told(Problem::new(ErrorCode::Internal, "the server stopped in the middle of it"));
+        answer.map_err(stopped)?.map_err(told)
     }
 
     /// Whether calls need no key.

@@ -64,6 +64,16 @@ fn a_session_ends_by_itself_or_with_its_key() {
     let place = ended.header("location").expect("a place").to_owned();
     assert!(again.get(&place).expect(200).body.contains("revoked or has expired"));
     assert!(boss.get("/console/keys").expect(200).body.contains("boss"));
+    // A restart ends none.
+    server.stop();
+    let server = Server::start(&data);
+    let [boss, again] = [boss, again].map(|before| {
+        let mut web = Web::of(&server);
+        web.cookie = before.cookie;
+        web
+    });
+    boss.get("/console/keys").expect(200);
+    again.get("/console/check").expect(303);
 }
 
 #[test]

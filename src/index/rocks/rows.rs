@@ -27,6 +27,7 @@ fn place(table: Table) -> (Family, Vec<u8>) {
         | Table::Sources
         | Table::Harvests
         | Table::Copy
+        | Table::Sessions
         | Table::Duplicates => (Family::Meta, MetaKey::Setting(table.as_str().as_bytes(), b"").bytes()),
     }
 }

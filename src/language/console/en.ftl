@@ -314,6 +314,7 @@ c_concern_not_persistent = A node does not keep its data on disk
 c_concern_node_nearly_full = A node is nearly full
 c_concern_missing_catalogue = There is nothing in the cluster under this prefix
 c_concern_expiring_certificate = The certificate has to be renewed
+c_of_this_server = These are the figures of the server that shows this page, since its start. Each server has its own; Prometheus adds them up.
 c_over_time = Over time
 c_hour = Last hour
 c_week = Last week

@@ -317,6 +317,7 @@ c_concern_not_persistent = Узел не хранит данные на диск
 c_concern_node_nearly_full = Память узла почти заполнена
 c_concern_missing_catalogue = В кластере нет ничего с этим префиксом
 c_concern_expiring_certificate = Пора обновить сертификат
+c_of_this_server = Это показатели того сервера, который показывает эту страницу, с его запуска. У каждого сервера они свои; складывает их Prometheus.
 c_over_time = Во времени
 c_hour = Последний час
 c_week = Последняя неделя
