@@ -307,3 +307,40 @@ fn a_server_that_starts_speaks_tls_too() {
         .expect("a server");
     assert_eq!(server.addresses()[0].port().to_string(), url.rsplit([':', '/']).nth(1).expect("a port"));
 }
+
+/// Over TLS, the cookie of the console is bound to the host, and a browser sends it nowhere else.
+#[test]
+fn signing_in_over_tls_makes_a_cookie_of_the_host() {
+    let folder = Folder::new();
+    let authority = Authority::new();
+    authority.sign(&files(&folder), 4096);
+    let made = run("keys add --data {} --role admin boss", &[&folder.data()]).expect(0).out;
+    let secret = made.split_whitespace().last().expect("a secret").to_owned();
+    let server = Server::start(&folder);
+    let get = |cookie: &str| {
+        let get = authority.client().get(server.url("/console/keys")).config().max_redirects(0).build();
+        get.header("Accept", "text/html").header("Cookie", cookie).call().expect("an answer")
+    };
+    let post = |path: &str, cookie: &str, origin: &str| {
+        let post = authority.client().post(server.url(path)).config().max_redirects(0).build();
+        let answer = post.header("Origin", origin).header("Cookie", cookie).send_form([("key", secret.as_str())]);
+        answer.expect("an answer")
+    };
+    let own = server.url("");
+    let answer = post("/console/sign-in", "", &own);
+    let cookie = answer.headers()["set-cookie"].to_str().expect("a text");
+    let (pair, attributes) = cookie.split_once("; ").expect("attributes");
+    assert_eq!((answer.status().as_u16(), attributes), (303, "Path=/; HttpOnly; SameSite=Strict; Secure"));
+    let value = pair.strip_prefix("__Host-lapidary=").expect("a cookie of the host");
+
+    let mut page = get(pair);
+    assert_eq!(page.status(), 200);
+    // A cookie that could have come without TLS, or from a neighbour of the host, opens nothing.
+    assert_eq!(get(&format!("lapidary={value}")).status(), 303);
+    let page = page.body_mut().read_to_string().expect("a page");
+    let token = &page.split_once("token=").expect("a form").1[..64];
+    let out = post(&format!("/console/sign-out?token={token}"), pair, &own);
+    let ended = out.headers()["set-cookie"].to_str().expect("a text");
+    assert_eq!(ended, "__Host-lapidary=; Path=/; HttpOnly; SameSite=Strict; Secure; Max-Age=0");
+    assert_eq!(get(pair).status(), 303);
+}
