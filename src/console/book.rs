@@ -31,8 +31,7 @@ fn book_of(visitor: &Visitor, request: &HttpRequest) -> Result<[String; 2], Fail
     if let (Some(Ok(library)), Some(Ok(id))) = (segments.next(), segments.next()) {
         return Ok([library.into_owned(), id.into_owned()]);
     }
-    let detail = visitor.language().c_no_page();
-    Err(visitor.failed(problem(ErrorCode::NotFound, StatusCode::NOT_FOUND, detail)))
+    Err(visitor.failed(problem(ErrorCode::NotFound, StatusCode::NOT_FOUND, String::new())))
 }
 
 async fn page(visitor: Visitor, request: HttpRequest) -> Result<HttpResponse, Failure> {

@@ -247,8 +247,7 @@ fn headline(language: Language, status: StatusCode) -> String {
 /// There is no such page.
 pub(super) async fn nothing_here(request: HttpRequest) -> Result<HttpResponse, Failure> {
     let visitor = Visitor::of(&request).await?;
-    let detail = visitor.language().c_no_page();
-    let problem = problem_of(ErrorCode::NotFound, StatusCode::NOT_FOUND, detail);
+    let problem = problem_of(ErrorCode::NotFound, StatusCode::NOT_FOUND, String::new());
     Err(visitor.failed(problem))
 }
 

@@ -99,8 +99,7 @@ async fn sign_in(request: HttpRequest, query: Query<Next>, given: Form<Given>) -
     let ((console, inside), language) = (shared(&request), preferred(&request));
     let failed = |problem: Box<Problem>| Failure::problem_of(&request, problem);
     if !is_from_own_page(request.headers()) {
-        let detail = language.c_not_from_here();
-        return Err(failed(problem(ErrorCode::CrossSite, StatusCode::FORBIDDEN, detail).into()));
+        return Err(failed(problem(ErrorCode::CrossSite, StatusCode::FORBIDDEN, String::new()).into()));
     }
     if !inside.is_within(&console.attempts, &of_address(request.peer_addr())).await.map_err(failed)? {
         let detail = language.c_too_many_attempts();

@@ -332,8 +332,7 @@ async fn change(visitor: Visitor, to: Path<(String, String)>) -> Result<HttpResp
             return Ok(see_other("/console/sources"));
         }
         _ => {
-            let detail = visitor.language().c_no_page();
-            return Err(visitor.failed(problem(ErrorCode::NotFound, StatusCode::NOT_FOUND, detail)));
+            return Err(visitor.failed(problem(ErrorCode::NotFound, StatusCode::NOT_FOUND, String::new())));
         }
     };
     Ok(see_other(&path("/console/sources", [&name])))

@@ -127,8 +127,7 @@ impl Visitor {
         if is_right && is_from_own_page(self.0.request.headers()) {
             return Ok(());
         }
-        let detail = self.language().c_not_from_here();
-        Err(self.failed(problem(ErrorCode::CrossSite, StatusCode::FORBIDDEN, detail)))
+        Err(self.failed(problem(ErrorCode::CrossSite, StatusCode::FORBIDDEN, String::new())))
     }
 
     pub(super) fn language(&self) -> Language {

@@ -29,7 +29,6 @@ declare! { CONSOLE:
     c_api();
     c_terms();
     c_gone();
-    c_no_page();
     c_not_for_role();
     c_actions();
     c_details();
@@ -46,7 +45,6 @@ declare! { CONSOLE:
     c_used_link();
     c_session_ended();
     c_too_many_attempts();
-    c_not_from_here();
     c_since();
     c_address();
     c_browser();

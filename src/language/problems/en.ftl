@@ -15,7 +15,7 @@ p_bad_key = There is no such key; sign in with another one.
 p_key_expired = The key has expired; ask an administrator for a new one.
 p_no_key = This needs a key; sign in.
 
-p_cross_site = The request did not come from a page of this console; load the page again.
+p_cross_site = The form was not sent by a page of this console, or its session has ended; load the page again.
 p_not_allowed = The role of your key does not include this.
 p_not_your_library = Your key is for another library.
 
@@ -29,7 +29,7 @@ p_no_such_library = There is no such library.
 p_no_such_source = There is no such source.
 p_no_such_text = The text of this book is not kept.
 p_no_such_webhook = There is no such webhook.
-p_not_found = There is nothing at this address.
+p_not_found = There is no such page.
 
 p_method_not_allowed = This address does not take such requests.
 p_body_stalled = The upload was too slow; try again on a better connection.
