@@ -62,10 +62,13 @@ static REPORTS: LazyLock<[Asset; 2]> = LazyLock::new(|| {
     })
 });
 
-/// The package of gems, compressed with gzip. Its files name each other, so their folder has the digest.
+/// The script of the Worker that computes gems. The files of the package name each other, so their folder has the digest.
+static WORKER: LazyLock<String> =
+    LazyLock::new(|| format!("{FOLDER}/gems.{}/worker.js", &blake3::hash(GEMS).to_hex()[..16]));
+/// The package of gems, compressed with gzip. That takes a while, so no page waits for it.
 static OF_GEMS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
-    let folder = format!("{FOLDER}/gems.{}", &blake3::hash(GEMS).to_hex()[..16]);
-    unpacked(&folder).unwrap_or_else(|error| unreachable!("the package of gems is part of the program: {error}"))
+    let folder = WORKER.trim_end_matches("/worker.js");
+    unpacked(folder).unwrap_or_else(|error| unreachable!("the package of gems is part of the program: {error}"))
 });
 
 fn unpacked(folder: &str) -> io::Result<Vec<Asset>> {
@@ -83,9 +86,9 @@ fn unpacked(folder: &str) -> io::Result<Vec<Asset>> {
     (0..files).map(file).collect()
 }
 
-/// The script of the Worker that computes gems.
+/// Where pages find the Worker that computes gems.
 pub(super) fn worker() -> &'static str {
-    OF_GEMS.iter().find(|asset| asset.path.ends_with("/worker.js")).map_or("", Asset::path)
+    &WORKER
 }
 
 /// The stylesheet of reports.
