@@ -11,6 +11,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, Subcommand};
 use indicatif::ProgressBar;
 use lapidary::api::{Source, SourceDefinition, SourceError, SourceItem, SourceRun, SourceState, SourceTest, Unless};
+use lapidary::catalogue::Catalogue;
 use lapidary::count::count;
 use lapidary::error::{Classified as _, ErrorCode};
 use lapidary::extract::MainText;
@@ -31,6 +32,8 @@ use super::terminal::{json_line, lines, out, tell};
 const SHOWN: usize = 20;
 /// How many errors are read at a time.
 const PAGE: usize = 1_000;
+/// A queue is read in order and an address looked up once, so a larger cache of the store would only take memory.
+const CACHE_BYTES: usize = 48 << 20;
 /// How often to ask a server how far a run is.
 const LOOK: Duration = Duration::from_millis(500);
 
@@ -345,7 +348,10 @@ fn errors(catalogue: &dyn SourceAccess, name: &BookId, json: bool) -> Result<Sta
 }
 
 fn run_here(target: &Target, name: &BookId, limits: LimitArguments) -> Result<Tally, Failure> {
-    let catalogue = target.open_existing()?;
+    let catalogue = match target.place()? {
+        Place::Folder(folder) => Catalogue::open_with_cache(&folder, CACHE_BYTES)?,
+        Place::Cluster(_) | Place::Server(_) => target.open_here()?,
+    };
     let bar = ProgressBar::new_spinner();
     let editor = catalogue.by(Actor::Local);
     let mut watch = |watched: &Watched<'_>| {
