@@ -47,7 +47,7 @@ fn none_differs(cases: impl IntoIterator<Item = (String, String, String)>) {
 #[test]
 fn short_texts() {
     for recipe in recipes() {
-        let table = golden("fold.jsonl");
+        let table = golden("fold.jsonl.gz");
         none_differs(table.lines().map(|line| {
             let case: Value = serde_json::from_str(line).expect("JSON");
             let text = case["text"].as_str().expect("a text");
@@ -60,7 +60,7 @@ fn short_texts() {
 #[test]
 fn long_texts() {
     for recipe in recipes() {
-        for line in golden("gems.jsonl").lines() {
+        for line in golden("gems.jsonl.gz").lines() {
             let case: Value = serde_json::from_str(line).expect("JSON");
             let text = case["text"].as_str().expect("a text");
             let expected = &case[recipe.name().as_str()];

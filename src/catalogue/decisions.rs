@@ -307,8 +307,7 @@ impl Catalogue {
     }
 
     fn known_id(&self) -> Result<Option<Uuid>, CatalogueError> {
-        let known = self.store.page(Table::Decisions, b"i", None, 1)?.pop();
-        Ok(known.and_then(|(_, value)| Uuid::from_slice(&value).ok()))
+        Ok(self.row(Table::Decisions, b"i")?.and_then(|value| Uuid::from_slice(&value).ok()))
     }
 
     fn kept(&self, id: Uuid) -> Result<Option<Kept>, CatalogueError> {

@@ -78,18 +78,19 @@ impl Catalogue {
     ) -> Result<Vec<Vec<Segment>>, CatalogueError> {
         let snapshot = &*self.store.snapshot();
         let Some(Wanted { recipe, .. }) = Wanted::new(snapshot, options)? else { return Ok(Vec::new()) };
-        let gems = |record: &Record| -> Result<Vec<PlacedGem>, StoreError> {
-            let Some(number) = snapshot.find(&record.key)? else { return Ok(Vec::new()) };
-            Ok(snapshot.gems(recipe.name(), number)?.unwrap_or_default())
+        let gems = |book: &u32| -> Result<(u32, Vec<PlacedGem>), StoreError> {
+            let number = snapshot.find(&found.books[*book as usize].key)?;
+            let gems = number.map(|number| snapshot.gems(recipe.name(), number)).transpose()?.flatten();
+            Ok((*book, gems.unwrap_or_default()))
         };
-        let gems: Vec<Vec<PlacedGem>> = found.books.iter().map(gems).collect::<Result<_, _>>()?;
+        let gems: HashMap<u32, Vec<PlacedGem>> = order.iter().map(gems).collect::<Result<_, _>>()?;
         let pairs: HashSet<(u32, u32)> =
             found.pairs.iter().flat_map(|pair| [(pair.a, pair.b), (pair.b, pair.a)]).collect();
-        let mut of_books = vec![Vec::new(); gems.len()];
+        let mut of_books = vec![Vec::new(); found.books.len()];
         for (at, book) in order.iter().enumerate() {
             let earlier = order[..at].iter().filter(|earlier| pairs.contains(&(*book, **earlier)));
-            let earlier = earlier.map(|earlier| (*earlier, &*gems[*earlier as usize]));
-            of_books[*book as usize] = history(&recipe, &gems[*book as usize], earlier);
+            let earlier = earlier.map(|earlier| (*earlier, &*gems[earlier]));
+            of_books[*book as usize] = history(&recipe, &gems[book], earlier);
         }
         Ok(of_books)
     }

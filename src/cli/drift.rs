@@ -6,15 +6,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use lapidary_gems::{Gem, Lexicon, PlacedGem, Recipe, TextWords};
+use lapidary_gems::{Gem, Lexicon, PlacedGem, Recipe, TextWords, WEIGHED};
 use serde::Serialize;
 
 use super::failure::{Failure, Status};
 use super::lexicon::{Collection, counted};
 use super::terminal::{json_line, out};
-
-/// The methods that weigh words.
-const METHODS: [&str; 6] = ["tf-idf", "tf-ridf", "tf-idfopt", "heavy-sent", "i-match", "key-words"];
 
 #[derive(Args)]
 pub(super) struct Drift {
@@ -60,12 +57,12 @@ impl Drift {
         let old: Lexicon =
             std::fs::read_to_string(&self.lexicon).map_err(|e| wrong(&e))?.parse().map_err(|e| wrong(&e))?;
         let old = Arc::new(old);
-        let (mut written, mut unread) = (Vec::new(), 0);
         // The old lexicon says which words count.
         let names: Vec<&str> = self.recipe.iter().map(String::as_str).collect();
-        let names = if names.is_empty() { METHODS.to_vec() } else { names };
+        let names = if names.is_empty() { WEIGHED.to_vec() } else { names };
         let of_old = names.iter().map(|name| weighing(name, &old)).collect::<Result<Vec<_>, _>>()?;
-        unread += counted(&self.collection, old.counted(), &mut written)?;
+        let mut written = Vec::new();
+        let unread = counted(&self.collection, old.counted(), &mut written)?;
         let new: Lexicon = String::from_utf8(written)
             .map_err(|e| Failure::Failed(e.to_string()))?
             .parse()

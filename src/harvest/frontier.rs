@@ -26,7 +26,7 @@ use crate::index::{BookId, Library, Rights, RowChange, Table};
 
 /// How many rows are read at a time.
 const ROWS: usize = 1_000;
-/// How often so many are cleared at once.
+/// How many such pages [`Frontier::clear`] deletes in one call.
 const PAGES_CLEARED: usize = 10;
 /// Longer addresses are known by their digests.
 const LONGEST: usize = 500;

@@ -48,7 +48,7 @@ async fn all(state: Data<State>) -> Result<HttpResponse, Problem> {
 async fn put(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
     let name = name(&request)?;
     parameters::none(request.query_string())?;
-    let body = body::json_only(&request, payload, &state, state.max_body).await?;
+    let body = body::body_of(body::JSON, &request, payload, &state, state.max_body).await?;
     work(&state, move |catalogue| {
         let (ToAllow { text, clean, gems, recipe, book, note }, mut room) = body.json()?;
         room.grow_for(text.as_deref(), catalogue)?;

@@ -211,40 +211,25 @@ pub(super) async fn words<T: DeserializeOwned>(
     payload: Payload,
     state: &State,
 ) -> Result<T, Problem> {
-    json(&json_only(request, payload, state, WORDS).await?.bytes)
+    json(&body_of(JSON, request, payload, state, WORDS).await?.bytes)
 }
 
-/// Reads a JSON body.
-pub(super) async fn json_only(
+/// The content types of a JSON body, of a text and of a form; the first is the one to send.
+pub(super) const JSON: &[&str] = &["application/json", "application/merge-patch+json"];
+pub(super) const PLAIN: &[&str] = &["text/plain", ""];
+pub(super) const URL_ENCODED: &[&str] = &["application/x-www-form-urlencoded", ""];
+
+/// Reads a body of one of these content types.
+pub(super) async fn body_of(
+    kinds: &[&str],
     request: &HttpRequest,
     payload: Payload,
     state: &State,
     limit: usize,
 ) -> Result<Sent, Problem> {
     match content_type(request)?.0.as_str() {
-        "application/json" | "application/merge-patch+json" => read(request, payload, state, limit).await,
-        kind => Err(unknown(kind, "application/json")),
-    }
-}
-
-/// Reads a plain text in UTF-8, which may be empty.
-pub(super) async fn plain(
-    request: &HttpRequest,
-    payload: Payload,
-    state: &State,
-    limit: usize,
-) -> Result<Sent, Problem> {
-    match content_type(request)?.0.as_str() {
-        "text/plain" | "" => read(request, payload, state, limit).await,
-        kind => Err(unknown(kind, "text/plain")),
-    }
-}
-
-/// Reads the body of a form.
-pub(super) async fn form(request: &HttpRequest, payload: Payload, state: &State) -> Result<Sent, Problem> {
-    match content_type(request)?.0.as_str() {
-        "application/x-www-form-urlencoded" | "" => read(request, payload, state, FORM).await,
-        kind => Err(unknown(kind, "application/x-www-form-urlencoded")),
+        kind if kinds.contains(&kind) => read(request, payload, state, limit).await,
+        kind => Err(unknown(kind, kinds[0])),
     }
 }
 

@@ -128,7 +128,7 @@ pub(super) fn wants_page(request: &HttpRequest) -> bool {
 }
 
 async fn check_by_gems(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
-    let sent = body::form(&request, payload, &state).await?;
+    let sent = body::body_of(body::URL_ENCODED, &request, payload, &state, body::FORM).await?;
     let language = language::preferred(&request);
     work(&state, move |catalogue| {
         let query = Query::Gems(listed(&sent.bytes)?);

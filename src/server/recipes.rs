@@ -62,7 +62,7 @@ async fn all(state: Data<State>) -> Result<HttpResponse, Problem> {
 
 async fn add(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
     let Wanted { recipe: name } = parameters::query(request.query_string(), "recipe")?;
-    let mut sent = body::plain(&request, payload, &state, MOST).await?;
+    let mut sent = body::body_of(body::PLAIN, &request, payload, &state, MOST).await?;
     work(&state, move |catalogue| {
         sent.room.grow(SIZE.saturating_mul(sent.bytes.len()))?;
         let bad = |why: String| Problem::new(ErrorCode::BadRecipe, why);

@@ -78,7 +78,8 @@ test("how fast it is", { skip: skip || !process.env.SPEED }, async () => {
   console.log(
     await browser.run(`
       const { gems } = await import("/package/index.js");
-      const book = await (await fetch("/read/" + encodeURIComponent("gems.jsonl"))).text();
+      const packed = await fetch("/read/" + encodeURIComponent("gems.jsonl.gz"));
+      const book = await new Response(packed.body.pipeThrough(new DecompressionStream("gzip"))).text();
       const texts = { "mixed scripts": book };
       for (const name of ${JSON.stringify((process.env.SPEED ?? "").split(" "))}) {
         const response = await fetch("/read/" + encodeURIComponent("corpus/" + name));

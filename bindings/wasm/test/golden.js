@@ -11,8 +11,8 @@ export async function golden(api, read) {
     return new Response(stream).text();
   };
   const counts = {};
-  counts.folds = await folds(api, text);
-  counts.gems = await gemsOfTexts(api, text);
+  counts.folds = await folds(api, unpacked);
+  counts.gems = await gemsOfTexts(api, unpacked);
   counts.codePoints = await codePoints(api, unpacked);
   counts.hardened = await hardened(api, text);
   Object.assign(counts, await signatures(api, text, unpacked));
@@ -22,13 +22,13 @@ export async function golden(api, read) {
 
 const EXACT = ["documented", "released"];
 
-async function folds(api, text) {
-  const cases = jsonLines(await text("fold.jsonl"));
+async function folds(api, unpacked) {
+  const cases = jsonLines(await unpacked("fold.jsonl.gz"));
   return none(cases.flatMap((c) => EXACT.map((recipe) => [c.text, api.fold(c.text, recipe), c[recipe]])));
 }
 
-async function gemsOfTexts(api, text) {
-  const cases = jsonLines(await text("gems.jsonl"));
+async function gemsOfTexts(api, unpacked) {
+  const cases = jsonLines(await unpacked("gems.jsonl.gz"));
   return none(
     cases.flatMap((c) =>
       EXACT.flatMap((recipe) => [

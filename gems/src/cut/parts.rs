@@ -1,16 +1,60 @@
-//! A part of a fold, cut by itself.
+//! A long text in parts, each folded and cut by itself.
 //!
 //! Where the digits of a part are cut may depend on the digits before it: sequences do not overlap, and the one that
 //! ended last is unknown. That uncertainty ends at the first sequence that no other may overlap. The digits up to there
 //! are kept, to be cut behind those of the part before.
 
 use super::{Chunk, Chunks, Cutter, Ended, NO_DIGITS, with};
+use crate::base::Base;
 use crate::boundaries::{Boundaries, SEQUENCE};
-use crate::fold::Sink;
+use crate::fold::{Folded, PART, Sink, TextPart, fold_in_parts};
 use crate::gem::{Place, PlacedGem};
 
+/// A part of a text, to be folded and cut; see [`Recipe::gems_in_parts`](crate::Recipe::gems_in_parts).
+#[derive(Debug)]
+pub struct Part<'t> {
+    text: TextPart<'t>,
+    boundaries: &'t Boundaries,
+}
+
+/// What became of a [`Part`].
+#[derive(Debug)]
+pub struct FoldedPart(Folded<CutPart>);
+
+impl Part<'_> {
+    /// Folds and cuts the part.
+    #[must_use]
+    pub fn fold(self) -> FoldedPart {
+        FoldedPart(self.text.fold(PartCutter::new(self.boundaries), PartCutter::finish))
+    }
+}
+
+/// Folds and cuts a text, all parts but the first by `each`.
+pub(crate) fn cut_in_parts<'t>(
+    text: &'t str,
+    base: Base,
+    boundaries: &'t Boundaries,
+    each: impl Fn(Vec<Part<'t>>) -> Vec<FoldedPart>,
+) -> Cutter<'t> {
+    cut_in_parts_of(PART, text, base, boundaries, each)
+}
+
+fn cut_in_parts_of<'t>(
+    length: usize,
+    text: &'t str,
+    base: Base,
+    boundaries: &'t Boundaries,
+    each: impl Fn(Vec<Part<'t>>) -> Vec<FoldedPart>,
+) -> Cutter<'t> {
+    let each = |parts: Vec<TextPart<'t>>| {
+        let parts = parts.into_iter().map(|text| Part { text, boundaries });
+        each(parts.collect()).into_iter().map(|FoldedPart(part)| part).collect()
+    };
+    fold_in_parts((text, length), base, || Cutter::new(boundaries), each, Cutter::append)
+}
+
 /// Cuts the digits of a part as far as they can be cut.
-pub(crate) struct PartCutter<'b> {
+struct PartCutter<'b> {
     before: Uncertain,
     ended: Vec<Ended>,
     chunks: Chunks<'b>,
@@ -18,7 +62,7 @@ pub(crate) struct PartCutter<'b> {
 
 /// The digits of a part, cut as far as they can be.
 #[derive(Debug)]
-pub(crate) struct CutPart {
+struct CutPart {
     before: Uncertain,
     /// Behind these digits.
     ended: Vec<Ended>,
@@ -38,12 +82,12 @@ struct Uncertain {
 }
 
 impl<'b> PartCutter<'b> {
-    pub(crate) fn new(boundaries: &'b Boundaries) -> Self {
+    fn new(boundaries: &'b Boundaries) -> Self {
         let before = Uncertain { over: false, tail: NO_DIGITS, since: 0, digits: Vec::new() };
         Self { before, ended: Vec::new(), chunks: Chunks::new(boundaries) }
     }
 
-    pub(crate) fn finish(self) -> CutPart {
+    fn finish(self) -> CutPart {
         let Chunks { open, tail, .. } = self.chunks;
         CutPart { before: self.before, ended: self.ended, open, tail }
     }
@@ -89,7 +133,7 @@ impl Uncertain {
 
 impl Cutter<'_> {
     /// Goes on with a part that starts at `offset` in the source.
-    pub(crate) fn append(&mut self, part: CutPart, offset: u64) {
+    fn append(&mut self, part: CutPart, offset: u64) {
         let CutPart { before, ended, mut open, tail } = part;
         for (digit, place) in before.digits {
             let [start, end] = place.map(|at| offset + u64::from(at));
@@ -108,5 +152,62 @@ impl Cutter<'_> {
         open.start += offset;
         open.ends = open.ends.map(|end| end + offset);
         (self.chunks.open, self.chunks.tail) = (open, tail);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::pass;
+    use super::{Base, Boundaries, Cutter, Part, PartCutter, cut_in_parts_of};
+    use crate::fold::fold;
+    use proptest::prelude::*;
+
+    /// Compares both ways of cutting; with sequences as frequent as these, nearly each digit is in a gem.
+    fn same(text: &str, length: usize) -> Result<(), TestCaseError> {
+        let frequent = ["4134", "1344", "4413", "3441", "4136", "3641", "1441", "4444", "1414", "4141", "3333"];
+        let boundaries = Boundaries::new(frequent, 1).expect("good");
+        for base in [Base::Documented, Base::Released] {
+            let each = |parts: Vec<Part<'_>>| parts.into_iter().map(Part::fold).collect();
+            let in_parts = cut_in_parts_of(length, text, base, &boundaries, each);
+            let whole = fold(text, base, || Cutter::new(&boundaries));
+            prop_assert_eq!(in_parts.open(), whole.open(), "{:?} under {:?}", text, base);
+            prop_assert_eq!(in_parts.finish(), whole.finish(), "{:?} under {:?}", text, base);
+        }
+        Ok(())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(20_000))]
+
+        #[test]
+        fn parts_fold_as_the_whole(
+            text in "(b'c )?((bcdfghk|бвгджзклм|fghijklmn|bcd|[*.,«\u{2014}-]{1,2}|_|\u{85}|\u{301}|٣|ђћѓє|ß|42)[ \n]{1,2}){0,40}",
+            length in 1_usize..60,
+        ) {
+            same(&text, length)?;
+        }
+
+        #[test]
+        fn parts_of_decorated_words_fold_as_the_whole(
+            text in "b'c (([*-]{0,2}(bcdfghk|бвгджзклм)?[*-]{0,2}|٣ђ|\u{2028})[ \n]{1,2}){0,40}",
+            length in 1_usize..30,
+        ) {
+            same(&text, length)?;
+        }
+
+        #[test]
+        fn parts_cut_as_the_whole(digits in "([12]{1,20}[3٣]?){0,12}", length in 1_usize..40, shortest in 1_usize..4) {
+            let boundaries = Boundaries::new(["1212", "2211", "1111", "3123"], shortest).expect("good");
+            let digits: Vec<char> = digits.chars().collect();
+            let (mut whole, mut in_parts) = (Cutter::new(&boundaries), Cutter::new(&boundaries));
+            pass(&digits, &mut whole);
+            for (i, part) in digits.chunks(length).enumerate() {
+                let mut cutter = PartCutter::new(&boundaries);
+                pass(part, &mut cutter);
+                in_parts.append(cutter.finish(), (10 * i * length) as u64);
+            }
+            prop_assert_eq!(in_parts.open(), whole.open());
+            prop_assert_eq!(in_parts.finish(), whole.finish());
+        }
     }
 }

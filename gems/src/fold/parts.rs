@@ -1,4 +1,4 @@
-//! A long text in parts, which can be folded and cut at the same time.
+//! A long text in parts, which can be folded at the same time.
 //!
 //! A part ends where no step remembers anything: behind two words in a row that are plain and that step 6 keeps. No run
 //! of step 7 has two words, so the state is that of the start of a text. Step 5 acts once in a text, in its first part;
@@ -7,69 +7,55 @@
 use super::classes::is_ascii_blank;
 use super::digits::Transliteration;
 use super::letters::Letters;
-use super::{Folding, either};
+use super::{Folding, Sink, either};
 use crate::base::Base;
-use crate::boundaries::Boundaries;
-use crate::cut::{CutPart, Cutter, PartCutter};
 
 /// The least length of a part in bytes, and how many parts are folded at a time. More of them take more memory; fewer
 /// leave threads waiting for each other.
-const LENGTH: usize = 64 << 10;
+pub(crate) const PART: usize = 64 << 10;
 const AT_ONCE: usize = 64;
 
 /// The number of letters from which step 6 keeps a word.
 const KEPT: usize = 7;
 
-/// A part of a text, to be folded and cut; see [`Recipe::gems_in_parts`](crate::Recipe::gems_in_parts).
+/// A part of a text, to be folded.
 #[derive(Debug)]
-pub struct Part<'t> {
+pub(crate) struct TextPart<'t> {
     text: &'t str,
     base: Base,
-    boundaries: &'t Boundaries,
     transliteration: Transliteration,
 }
 
-/// What became of a [`Part`].
+/// What became of a part.
 #[derive(Debug)]
-pub struct FoldedPart {
-    cut: CutPart,
+pub(crate) struct Folded<T> {
+    made: T,
     transliteration: Transliteration,
 }
 
-impl Part<'_> {
-    /// Folds and cuts the part.
-    #[must_use]
-    pub fn fold(self) -> FoldedPart {
-        let sink = PartCutter::new(self.boundaries);
+impl TextPart<'_> {
+    /// Folds the part into `sink`; `finish` makes of it what is to be appended.
+    pub(crate) fn fold<S: Sink, T>(self, sink: S, finish: impl FnOnce(S) -> T) -> Folded<T> {
         let mut folding = Folding::new(Letters::of(self.base), self.transliteration, sink);
         folding.joined = true;
         folding.fast(self.text);
-        let (cutter, transliteration) = folding.finish();
-        FoldedPart { cut: cutter.finish(), transliteration }
+        let (sink, transliteration) = folding.finish();
+        Folded { made: finish(sink), transliteration }
     }
 }
 
-/// Folds and cuts a text, all parts but the first by `each`.
-pub(crate) fn cut_in_parts<'b>(
-    text: &str,
+/// Folds a text in parts of at least `length` bytes: the first into a new sink, the others by `each`, which are then
+/// appended with their offsets in the text.
+pub(crate) fn fold_in_parts<'t, S: Sink, T>(
+    (text, length): (&'t str, usize),
     base: Base,
-    boundaries: &'b Boundaries,
-    each: impl Fn(Vec<Part<'_>>) -> Vec<FoldedPart>,
-) -> Cutter<'b> {
-    cut_in_parts_of(LENGTH, text, base, boundaries, each)
-}
-
-fn cut_in_parts_of<'b>(
-    length: usize,
-    text: &str,
-    base: Base,
-    boundaries: &'b Boundaries,
-    each: impl Fn(Vec<Part<'_>>) -> Vec<FoldedPart>,
-) -> Cutter<'b> {
+    new_sink: impl Fn() -> S,
+    each: impl Fn(Vec<TextPart<'t>>) -> Vec<Folded<T>>,
+    append: impl Fn(&mut S, T, u64),
+) -> S {
     let letters = Letters::of(base);
     let first = part_of(text, length);
-    let new_sink = || Cutter::new(boundaries);
-    either(new_sink, |transliteration, sink| {
+    either(&new_sink, |transliteration, sink| {
         let mut folding = Folding::new(letters, transliteration, sink);
         folding.fast(first);
         if !folding.joined || u32::try_from(text.len()).is_err() {
@@ -84,11 +70,11 @@ fn cut_in_parts_of<'b>(
             while at < text.len() && parts.len() < AT_ONCE {
                 let part = part_of(&text[at..], length);
                 starts.push(at);
-                parts.push(Part { text: part, base, boundaries, transliteration: transliteration.of_next_part() });
+                parts.push(TextPart { text: part, base, transliteration: transliteration.of_next_part() });
                 at += part.len();
             }
             for (start, part) in starts.into_iter().zip(each(parts)) {
-                sink.append(part.cut, start as u64);
+                append(&mut sink, part.made, start as u64);
                 transliteration = transliteration.and(part.transliteration);
             }
         }
@@ -133,45 +119,4 @@ fn part_of(text: &str, length: usize) -> &str {
 fn is_kept(token: &str) -> bool {
     let is_letter = |c: char| c.is_ascii_alphabetic() || matches!(c, 'А'..='я');
     token.chars().all(is_letter) && token.chars().count() >= KEPT
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::fold;
-    use super::{Base, Boundaries, Cutter, Part, cut_in_parts_of};
-    use proptest::prelude::*;
-
-    /// Compares both ways of cutting; with sequences as frequent as these, nearly each digit is in a gem.
-    fn same(text: &str, length: usize) -> Result<(), TestCaseError> {
-        let frequent = ["4134", "1344", "4413", "3441", "4136", "3641", "1441", "4444", "1414", "4141", "3333"];
-        let boundaries = Boundaries::new(frequent, 1).expect("good");
-        for base in [Base::Documented, Base::Released] {
-            let each = |parts: Vec<Part<'_>>| parts.into_iter().map(Part::fold).collect();
-            let in_parts = cut_in_parts_of(length, text, base, &boundaries, each);
-            let whole = fold(text, base, || Cutter::new(&boundaries));
-            prop_assert_eq!(in_parts.open(), whole.open(), "{:?} under {:?}", text, base);
-            prop_assert_eq!(in_parts.finish(), whole.finish(), "{:?} under {:?}", text, base);
-        }
-        Ok(())
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(20_000))]
-
-        #[test]
-        fn parts_fold_as_the_whole(
-            text in "(b'c )?((bcdfghk|бвгджзклм|fghijklmn|bcd|[*.,«\u{2014}-]{1,2}|_|\u{85}|\u{301}|٣|ђћѓє|ß|42)[ \n]{1,2}){0,40}",
-            length in 1_usize..60,
-        ) {
-            same(&text, length)?;
-        }
-
-        #[test]
-        fn parts_of_decorated_words_fold_as_the_whole(
-            text in "b'c (([*-]{0,2}(bcdfghk|бвгджзклм)?[*-]{0,2}|٣ђ|\u{2028})[ \n]{1,2}){0,40}",
-            length in 1_usize..30,
-        ) {
-            same(&text, length)?;
-        }
-    }
 }

@@ -33,6 +33,7 @@ use super::rule::Rule;
 use hash::Charset;
 pub use lexicon::{DocumentWords, Lexicon, LexiconCount, LexiconError, LexiconWords};
 use method::Method;
+pub use parameters::WEIGHED;
 pub(super) use parameters::{METHODS, SignatureError};
 use words::Filter;
 pub use words::TextWords;

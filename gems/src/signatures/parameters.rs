@@ -104,8 +104,8 @@ impl Signature {
     }
 }
 
-/// The methods that weigh words by a lexicon, which also says which words count.
-const WEIGHED: [&str; 6] = ["tf-idf", "tf-ridf", "tf-idfopt", "heavy-sent", "i-match", "key-words"];
+/// The names of the signatures that weigh words by a [`Lexicon`], which also says which words count.
+pub const WEIGHED: [&str; 6] = ["tf-idf", "tf-ridf", "tf-idfopt", "heavy-sent", "i-match", "key-words"];
 
 /// The parameters of a name, of which each is taken once.
 struct Parameters<'a> {

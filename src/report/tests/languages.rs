@@ -2,12 +2,12 @@
 
 use lapidary_gems::Trick;
 
-use super::{disguised, example, found, printed_in, report};
+use super::{disguised, example, found, page, printed_in, report};
 use crate::api::{Disguise, Match, Report};
 use crate::index::Rights;
 use crate::language::Language::{English, Russian};
 use crate::matching::{Reason, Relation};
-use crate::report::{Checked, Summary, Texts, html_index, html_report, print_comparison, report_part, summary};
+use crate::report::{Checked, Summary, Texts, html_index, print_comparison, summary};
 
 /// A report with everything that a report can say, and with names in Cyrillic.
 fn full() -> Report {
@@ -112,11 +112,7 @@ fn nothing_is_left_untranslated() {
         }
     }
     said.push(summary(Russian, &rows));
-    let page = html_report(
-        Russian,
-        "роман",
-        &report_part(Russian, "роман", &report, Some(50_000), &Texts::default(), jiff::Timestamp::UNIX_EPOCH),
-    );
+    let page = page(Russian, "роман", &report, Some(50_000), &Texts::default());
     let index = html_index(Russian, &rows, jiff::Timestamp::UNIX_EPOCH);
     for page in [page, index] {
         assert!(page.starts_with("<!DOCTYPE html><html lang=\"ru\">"), "{page}");

@@ -4,9 +4,10 @@ mod languages;
 mod pages;
 mod terminal;
 
+use jiff::Timestamp;
 use lapidary_gems::{Place, Rule, Trick};
 
-use super::Page;
+use super::{Page, Texts, html_report, report_part};
 use crate::api::{BookRef, Disguise, DisguisedWord, Match, Report};
 use crate::index::Rights;
 use crate::language::Language::{self, English};
@@ -84,6 +85,10 @@ fn printed_in(language: Language, width: usize, name: &str, report: &Report, byt
     let mut out = Vec::new();
     Page::new(&mut out, false).of_width(width).report(language, name, report, bytes).expect("memory");
     String::from_utf8(out).expect("text")
+}
+
+fn page(language: Language, name: &str, report: &Report, bytes: Option<u64>, texts: &Texts<'_>) -> String {
+    html_report(language, name, &report_part(language, name, report, bytes, texts, Timestamp::UNIX_EPOCH))
 }
 
 fn example(trick: Trick, before: &str, word: &str, after: &str) -> DisguisedWord {

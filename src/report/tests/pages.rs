@@ -1,21 +1,17 @@
 //! Reports and comparisons as HTML pages.
 
-use super::{extent, found, report};
+use super::{extent, found, page, report};
 use crate::index::Rights;
 use crate::language::Language::{English, Russian};
 use crate::position::Locator;
-use crate::report::{Side, Texts, html_comparison, html_report, report_part};
+use crate::report::{Side, Texts, html_comparison};
 
 #[test]
 fn a_page_shows_all_and_nothing_of_it_is_markup() {
     let mut report = report(vec![found(Some("<script>alert(1)</script>"), Rights::Protected)]);
     report.allowed_gems = 2;
     report.matches[0].allowed = true;
-    let page = html_report(
-        English,
-        "<b>.txt",
-        &report_part(English, "<b>.txt", &report, Some(50_000), &Texts::default(), jiff::Timestamp::UNIX_EPOCH),
-    );
+    let page = page(English, "<b>.txt", &report, Some(50_000), &Texts::default());
     assert!(page.starts_with("<!DOCTYPE html>"), "{page}");
     for said in
         ["&lt;script&gt;", "&lt;b&gt;.txt", "1970-01-01", "2026-01-31", "<svg", "<polygon", "A. Author", "north/17"]
@@ -58,8 +54,7 @@ fn passages_side_by_side_mark_what_differs_and_nothing_of_them_is_markup() {
     report.matches[0].compare(&copy, &in_text, &book, &in_book);
     let texts = Texts { text: Some(&copy), books: vec![Some(book.clone())] };
     let bytes = Some(copy.len() as u64);
-    let page =
-        html_report(English, "x", &report_part(English, "x", &report, bytes, &texts, jiff::Timestamp::UNIX_EPOCH));
+    let both = page(English, "x", &report, bytes, &texts);
     for said in [
         "<ins>script&gt;alert(1)&lt;/script</ins>",
         "<del>",
@@ -69,30 +64,28 @@ fn passages_side_by_side_mark_what_differs_and_nothing_of_them_is_markup() {
         "Passage 1",
         "lang=\"\"",
     ] {
-        assert!(page.contains(said), "{said}: {page}");
+        assert!(both.contains(said), "{said}: {both}");
     }
     for never in ["<script", "<img", "<b>", "\u{202e}", "\u{7}", "\u{1b}", "http://", "https://"] {
-        assert!(!page.contains(never), "{never}: {page}");
+        assert!(!both.contains(never), "{never}: {both}");
     }
     for element in ["table", "tr", "td", "details", "summary", "ins", "del", "mark", "h1", "h3"] {
-        let starts = page.matches(&format!("<{element}>")).count() + page.matches(&format!("<{element} ")).count();
-        assert_eq!(starts, page.matches(&format!("</{element}>")).count(), "{element}");
+        let starts = both.matches(&format!("<{element}>")).count() + both.matches(&format!("<{element} ")).count();
+        assert_eq!(starts, both.matches(&format!("</{element}>")).count(), "{element}");
     }
     // Without the book's text there are still the excerpts.
     let alone = Texts { text: Some(&copy), books: Vec::new() };
-    let page =
-        html_report(Russian, "x", &report_part(Russian, "x", &report, bytes, &alone, jiff::Timestamp::UNIX_EPOCH));
-    assert!(page.contains("Отрывок 1") && page.contains("&lt;script&gt;") && !page.contains("<del>"), "{page}");
+    let in_russian = page(Russian, "x", &report, bytes, &alone);
+    for (said, shown) in [("Отрывок 1", true), ("&lt;script&gt;", true), ("<del>", false)] {
+        assert_eq!(in_russian.contains(said), shown, "{said}: {in_russian}");
+    }
     // Spans that a server invents show nothing that is not there.
     report.matches[0].spans[0].query = extent((0, 1), Some((7, u64::MAX)));
     let again = report.matches[0].spans[0].clone();
     report.matches[0].spans.push(again);
     report.matches[0].spans[1].query = extent((0, 1), Some((9, 3)));
     for texts in [&texts, &alone] {
-        assert!(
-            html_report(English, "x", &report_part(English, "x", &report, bytes, texts, jiff::Timestamp::UNIX_EPOCH))
-                .ends_with("</html>")
-        );
+        assert!(page(English, "x", &report, bytes, texts).ends_with("</html>"));
     }
 }
 
@@ -120,11 +113,7 @@ fn a_page_of_gems_alone_and_of_nothing() {
         (span.query.bytes, span.book.bytes) = (None, None);
     }
     for matches in [vec![only_gems], vec![]] {
-        let page = html_report(
-            English,
-            "gems",
-            &report_part(English, "gems", &report(matches), None, &Texts::default(), jiff::Timestamp::UNIX_EPOCH),
-        );
+        let page = page(English, "gems", &report(matches), None, &Texts::default());
         assert!(!page.contains("NaN") && !page.contains("inf"), "{page}");
     }
 }

@@ -2,13 +2,13 @@
 
 use lapidary_gems::Trick;
 
-use super::{disguised, example, extent, found, printed, report};
+use super::{disguised, example, extent, found, page, printed, report};
 use crate::api::Disguise;
 use crate::index::Rights;
 use crate::language::Language::English;
 use crate::report::terminal::map;
 use crate::report::words::{many, odds};
-use crate::report::{Texts, html_report, print_report, report_part};
+use crate::report::{Texts, print_report};
 
 #[test]
 fn nothing_found() {
@@ -63,11 +63,7 @@ fn one_measure_of_certainty() {
     for (error, expected) in table {
         report.error_probability = error;
         let text = printed(120, "novel.txt", &report, Some(50_000));
-        let page = html_report(
-            English,
-            "novel.txt",
-            &report_part(English, "novel.txt", &report, Some(50_000), &Texts::default(), jiff::Timestamp::UNIX_EPOCH),
-        );
+        let page = page(English, "novel.txt", &report, Some(50_000), &Texts::default());
         for (shown, heading) in [(text, "\nMethod\n"), (page, "<h2>Method</h2>")] {
             let (before, method) = shown.split_once(heading).expect("a method");
             assert!(before.contains(expected) && before.matches("rate").count() == 1, "{shown}");
@@ -148,11 +144,7 @@ Method
     let mut report = report(vec![]);
     report.disguise = Some(disguised(vec![example(Trick::LookAlikes, "in the box\nlay the ", "trеasure", ", and")]));
     assert_eq!(printed(80, "novel.txt", &report, Some(50_000)), expected);
-    let page = html_report(
-        English,
-        "novel.txt",
-        &report_part(English, "novel.txt", &report, Some(50_000), &Texts::default(), jiff::Timestamp::UNIX_EPOCH),
-    );
+    let page = page(English, "novel.txt", &report, Some(50_000), &Texts::default());
     let (before, method) = page.split_once("<h2>Method</h2>").expect("a method");
     assert!(before.contains("This text is disguised: 1,204 letters of another script in 38 % of the words"), "{page}");
     assert!(method.contains("tr[е=U+0435]asure"), "{page}");
@@ -186,11 +178,7 @@ fn what_is_hidden_is_shown_and_steers_no_terminal() {
         let text = printed(140, "novel.txt", &report, None);
         assert!(text.contains(&format!("the {shown} ")), "{shown}: {text}");
         assert!(text.chars().all(|c| c == '\n' || !(c.is_control() || c == '\u{202e}' || c == '\u{200b}')), "{text:?}");
-        let page = html_report(
-            English,
-            "novel.txt",
-            &report_part(English, "novel.txt", &report, None, &Texts::default(), jiff::Timestamp::UNIX_EPOCH),
-        );
+        let page = page(English, "novel.txt", &report, None, &Texts::default());
         assert!(page.contains(&format!("the {shown} ")) && !page.contains("<b>"), "{shown}: {page}");
         assert!(page.chars().all(|c| c == '\n' || !(c.is_control() || c == '\u{202e}')), "{page:?}");
     }
@@ -210,11 +198,7 @@ fn figures_that_cannot_be_do_no_harm() {
     let mut report = report(vec![found(Some("The Sea"), Rights::Protected)]);
     (report.common_gems, report.allowed_gems) = (u32::MAX, u32::MAX);
     assert!(printed(80, "novel.txt", &report, None).contains("The Sea"));
-    let page = html_report(
-        English,
-        "novel.txt",
-        &report_part(English, "novel.txt", &report, None, &Texts::default(), jiff::Timestamp::UNIX_EPOCH),
-    );
+    let page = page(English, "novel.txt", &report, None, &Texts::default());
     assert!(page.contains("The Sea") && !page.contains("NaN"), "{page}");
 }
 

@@ -76,11 +76,11 @@ pub(super) struct Access {
 }
 
 /// Who is admitted to a request.
-enum Admitted {
+enum Admitted<'a> {
     /// Whoever sends it.
     Anyone,
     /// Any client without a key, within the limit of its address.
-    Keyless,
+    Keyless(&'a AddressLimit),
     /// A key, with its meter.
     Key(Arc<Key>, Arc<Meter>),
 }
@@ -92,7 +92,12 @@ impl Access {
     }
 
     /// Admits a request, or says why not.
-    fn admit(&self, catalogue: &Arc<Catalogue>, request: &ServiceRequest, needs: Needs) -> Result<Admitted, Refusal> {
+    fn admit(
+        &self,
+        catalogue: &Arc<Catalogue>,
+        request: &ServiceRequest,
+        needs: Needs,
+    ) -> Result<Admitted<'_>, Refusal> {
         if needs == Needs::Nothing {
             return Ok(Admitted::Anyone);
         }
@@ -137,8 +142,8 @@ impl Access {
         self.hosts.approve(headers)
     }
 
-    fn without_key(&self, catalogue: &Catalogue, needs: Needs) -> Result<Admitted, Refusal> {
-        if needs != Needs::CheckUnlessOpen || self.keyless.is_none() {
+    fn without_key(&self, catalogue: &Catalogue, needs: Needs) -> Result<Admitted<'_>, Refusal> {
+        let Some(limit) = self.keyless.as_ref().filter(|_| needs == Needs::CheckUnlessOpen) else {
             let detail = if catalogue.has_no_keys()? {
                 "the last key was revoked, and this call needs one; stop the server and add a key (lapidary keys add \
                  --data DIR --role admin NAME)"
@@ -146,16 +151,8 @@ impl Access {
                 "this call needs a key: send it as 'Authorization: Bearer KEY' or 'X-Api-Key: KEY'"
             };
             return Err(unauthorized(ErrorCode::NoKey, detail).into());
-        }
-        Ok(Admitted::Keyless)
-    }
-
-    /// Counts a request without a key, if it is within the limit of its address.
-    async fn count_keyless(&self, catalogue: &Arc<Catalogue>) -> Result<(), Refusal> {
-        let Some(limit) = &self.keyless else { return Ok(()) };
-        let Some(wait) = limit.count(catalogue, &caller().client).await? else { return Ok(()) };
-        let detail = format!("more than {} from this address; wait, or ask the administrator for a key", limit.rate);
-        Err(too_many(&detail, wait).into())
+        };
+        Ok(Admitted::Keyless(limit))
     }
 
     /// The meter of a key, shared by all of its successive secrets.
@@ -265,6 +262,13 @@ pub(super) fn guarded(resource: Resource, needs: Vec<(Method, Needs)>) -> impl H
     }))
 }
 
+/// Counts a request without a key, if it is within the limit of its address.
+async fn count_keyless(limit: &AddressLimit, catalogue: &Arc<Catalogue>) -> Result<(), Refusal> {
+    let Some(wait) = limit.count(catalogue, &caller().client).await? else { return Ok(()) };
+    let detail = format!("more than {} from this address; wait, or ask the administrator for a key", limit.rate);
+    Err(too_many(&detail, wait).into())
+}
+
 async fn enter(request: ServiceRequest, next: Next<BoxBody>, needs: Option<Needs>) -> Result<ServiceResponse, Error> {
     let (Some(needs), Some(state)) = (needs, request.app_data::<Data<State>>().cloned()) else {
         return next.call(request).await;
@@ -279,7 +283,7 @@ async fn enter(request: ServiceRequest, next: Next<BoxBody>, needs: Option<Needs
     });
     let admitted = match state.access.admit(&state.catalogue, &request, needs) {
         Ok(Admitted::Anyone) => return next.call(request).await,
-        Ok(Admitted::Keyless) => match state.access.count_keyless(&state.catalogue).await {
+        Ok(Admitted::Keyless(limit)) => match count_keyless(limit, &state.catalogue).await {
             Ok(()) => return next.call(request).await,
             Err(refusal) => Err(refusal),
         },

@@ -11,10 +11,10 @@ use sha2::{Digest, Sha256};
 
 use super::base::{Base, SOUNDS};
 use super::boundaries::Boundaries;
-use super::cut::Cutter;
+use super::cut::{Cutter, FoldedPart, Part, cut_in_parts};
 #[cfg(fuzzing)]
 use super::fold::plainly;
-use super::fold::{FoldedPart, Part, Sink as _, cut_in_parts, fold};
+use super::fold::{Sink as _, fold};
 use super::gem::{Gem, Place, PlacedGem, Probe, WrittenGem};
 use super::hardened::Hardened;
 use super::name::{RecipeError, RecipeName, excerpt};
