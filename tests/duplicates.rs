@@ -321,6 +321,13 @@ fn a_page_shows_where_passages_came_from() {
         written.contains("Откуда взяты отрывки") && written.contains("<td>") && !written.contains("<script"),
         "{written}"
     );
+    // What a record says of when a book was published goes before that.
+    let metadata = folder.file("dates.ndjson", "{\"file\":\"novel.txt\",\"published\":\"1886\"}");
+    let line = "ingest --data {} --library new --rights protected --metadata {} {}";
+    run(line, &[&data, &metadata, &books.join("a/novel.txt")]).expect(0);
+    run("duplicates --history {} --data {}", &[&page, &data]).expect(0);
+    let written = fs::read_to_string(&page).unwrap();
+    assert!(written.contains("<h3>1. new/novel") && written.contains("1886</span>"), "{written}");
     let bad = folder.file("bad.tsv", "a\tMay 1886\n");
     let refused = run("duplicates --history {} --dates {} {}", &[&page, &bad, &books]).expect(2);
     assert!(refused.err.contains("bad.tsv: line 1: it takes a name, a tab, and a date"), "{}", refused.err);

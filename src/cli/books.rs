@@ -250,12 +250,13 @@ fn show(target: &Target, key: &BookKey, json: bool) -> Result<Status, Failure> {
     }
     writeln!(out, "{}", record.key)?;
     let Standing { disabled_since, note, validity, .. } = &record.standing;
-    let Description { title, authors, language, identifiers } = &record.description;
+    let Description { title, authors, language, identifiers, published } = &record.description;
     let rows = [
         ("title", title.clone()),
         ("authors", (!authors.is_empty()).then(|| authors.join("; "))),
         ("language", language.clone()),
         ("other ids", (!identifiers.is_empty()).then(|| identifiers.join("; "))),
+        ("published", published.map(|published| published.to_string())),
         ("rights", Some(record.rights.to_string())),
         ("valid", validity.as_ref().map(days)),
         ("disabled", disabled_since.map(|since| format!("since {since}"))),
@@ -266,6 +267,7 @@ fn show(target: &Target, key: &BookKey, json: bool) -> Result<Status, Failure> {
         ("digest", Some(record.digest.clone())),
         ("clean digest", record.clean_digest.clone()),
         ("changed", Some(record.changed.to_string())),
+        ("fetched", record.fetched.map(|fetched| fetched.to_string())),
     ];
     for (name, value) in rows.iter().filter_map(|(name, value)| Some((name, value.as_ref()?))) {
         writeln!(out, "  {name:<9} {}", clean(value))?;

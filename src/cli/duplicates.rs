@@ -69,8 +69,9 @@ pub(super) struct Duplicates {
     /// Also write an HTML page with a picture of each group
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Also write an HTML page that shows which passages of each text came from which earlier one of its group. Books of a
-    /// catalogue are dated by when they last changed, files by when they were last modified, unless --dates says otherwise
+    /// Also write an HTML page that shows which passages of each text came from which earlier one of its group. Texts are dated by
+    /// when they were published, if the record or the file says so; else books of a catalogue by when they last changed, and
+    /// files by when they were last modified; --dates goes before both
     #[arg(long, value_name = "FILE")]
     history: Option<PathBuf>,
     /// When texts appeared: a file with the name of a text, as this command prints it, a tab, and a date in each line: 1886,
@@ -232,7 +233,7 @@ impl Duplicates {
         let dates = self.dates.as_ref().map(|path| Dates::read(path)).transpose()?.unwrap_or_default();
         let about = |record: &Record| {
             let Known { name, changed, .. } = known_of(record);
-            let (at, written) = dates.of(&name, changed);
+            let (at, written) = dates.of(&name, record.description.published, changed);
             (name, at, written)
         };
         let groups = found.iter().map(|group| lineage(catalogue, options, group, about));

@@ -293,8 +293,8 @@ impl Access for Remote {
     }
 
     fn add(&self, entry: NewEntry) -> Result<Added, Failure> {
-        let NewEntry { key, rights, description, validity, content, allow_empty, keep_text, gate } = entry;
-        let Description { title, authors, language, identifiers } = description;
+        let NewEntry { key, rights, description, validity, content, allow_empty, keep_text, gate, .. } = entry;
+        let Description { title, authors, language, identifiers, published } = description;
         let (text, clean, gems, recipe) = parts(content);
         let book = NewBook {
             rights,
@@ -303,6 +303,7 @@ impl Access for Remote {
             authors,
             language,
             identifiers,
+            published,
             text,
             clean,
             gems,

@@ -10,13 +10,14 @@ use std::time::Duration;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, Subcommand};
 use indicatif::ProgressBar;
+use jiff::civil::Date;
 use lapidary::api::{Source, SourceDefinition, SourceError, SourceItem, SourceRun, SourceState, SourceTest, Unless};
 use lapidary::catalogue::Catalogue;
 use lapidary::count::count;
 use lapidary::error::{Classified as _, ErrorCode};
 use lapidary::extract::MainText;
-use lapidary::harvest::{Credentials, Every, Gone, Harvest, HarvestError, Kind, Tally, Watched};
-use lapidary::index::{Actor, BookId, Library, Rights};
+use lapidary::harvest::{Credentials, Every, Gone, Harvest, HarvestError, Kind, Pattern, Tally, Watched};
+use lapidary::index::{Actor, BookId, Library, Rights, Validity};
 use lapidary::report::clean;
 use serde::Serialize;
 
@@ -131,6 +132,19 @@ struct Add {
     /// Take only books whose addresses contain this. Can be given several times
     #[arg(long, value_name = "TEXT")]
     contains: Vec<String>,
+    /// Take also books whose addresses match this regular expression, such as /book/[0-9]+$, and no others. Can be given several
+    /// times
+    #[arg(long, value_name = "PATTERN")]
+    matches: Vec<Pattern>,
+    /// The first day on which the rights of its books are valid, in UTC
+    #[arg(long, value_name = "YYYY-MM-DD")]
+    from: Option<Date>,
+    /// The last day on which they are valid, in UTC
+    #[arg(long, value_name = "YYYY-MM-DD")]
+    until: Option<Date>,
+    /// The rights on all other days
+    #[arg(long, value_name = "RIGHTS", default_value = "unknown")]
+    otherwise: Rights,
     /// Of pages that are books, take only the elements that this CSS selector matches, such as main or .chapter. With
     /// `readability`, take what the reading mode of a browser would show
     #[arg(long, value_name = "SELECTOR")]
@@ -220,7 +234,7 @@ impl Sources {
 
 impl Add {
     fn run(self) -> Result<Status, Failure> {
-        let kind = self.kind;
+        let Self { kind, from, until, otherwise, .. } = self;
         let here = !matches!(self.target.place()?, Place::Server(_));
         let is_file = kind == Kind::List && self.address != "-" && !self.address.contains("://");
         let definition = SourceDefinition {
@@ -229,6 +243,8 @@ impl Add {
             library: self.library,
             rights: self.rights,
             contains: self.contains,
+            matches: self.matches.iter().map(ToString::to_string).collect(),
+            validity: (from.is_some() || until.is_some()).then_some(Validity { from, until, otherwise }),
             text: self.text.map(|text| text.to_string()),
             contact: self.contact,
             allow_private: self.allow_private,
@@ -266,7 +282,7 @@ fn whole(place: String) -> String {
 
 /// A source in a line.
 fn summary(source: &Source) -> String {
-    let Source { name, definition, queued, run, next_run, .. } = source;
+    let Source { name, definition, queued, run, next_run, per_second, .. } = source;
     let mut state = match (source.state, run) {
         (SourceState::Paused, _) => "paused".to_owned(),
         (SourceState::Running, _) => format!("running, {queued} in the queue"),
@@ -276,7 +292,8 @@ fn summary(source: &Source) -> String {
         (SourceState::Idle, Some(_)) => format!("{queued} in the queue"),
     };
     if let Some(seconds) = source.seconds_left {
-        state = format!("{state}, about {} left", count(seconds.div_ceil(60), "minute", "minutes"));
+        let left = count(seconds.div_ceil(60), "minute", "minutes");
+        state = format!("{state}, {per_second:.1} per second, about {left} left");
     }
     if let Some(next) = next_run {
         state = format!("{state}, next {next:.0}");
@@ -319,7 +336,10 @@ fn show(catalogue: &dyn SourceAccess, name: &BookId, json: bool) -> Result<Statu
     }
     for run in &runs.runs {
         let ended = run.ended.map_or_else(|| "not ended".to_owned(), |ended| format!("to {ended:.0}"));
-        writeln!(out, "run {} from {:.0} {ended}: {}", run.number, run.begun, words(&tally(run)))?;
+        let reasons: Vec<String> =
+            run.refused_by.iter().map(|(why, count)| format!("{count} {}", why.as_str())).collect();
+        let reasons = if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join(", ")) };
+        writeln!(out, "run {} from {:.0} {ended}: {}{reasons}", run.number, run.begun, words(&tally(run)))?;
     }
     for error in &errors.errors {
         writeln!(out, "{}", failed(error))?;
