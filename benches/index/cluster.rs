@@ -73,24 +73,11 @@ impl Cluster {
         Ok([self.info("total_commands_processed")?, bytes])
     }
 
-    /// Deletes all postings. Returns how many bytes of memory they took.
-    fn drop_postings(&mut self) -> Outcome<u64> {
+    /// Deletes all keys that match one of these patterns. Returns how many bytes of memory they took.
+    fn delete(&mut self, patterns: &[&str]) -> Outcome<u64> {
         let before = self.info("used_memory")?;
-        for node in &mut self.primaries {
-            let mut cursor = 0_u64;
-            loop {
-                let scan = redis::cmd("SCAN").arg(cursor).arg(&["MATCH", "*:p:*", "COUNT", "10000"]).clone();
-                let (next, keys): (u64, Vec<Vec<u8>>) = scan.query(node)?;
-                let mut all = redis::pipe();
-                for key in &keys {
-                    all.cmd("DEL").arg(key).ignore();
-                }
-                all.query::<()>(node)?;
-                cursor = next;
-                if cursor == 0 {
-                    break;
-                }
-            }
+        for pattern in patterns {
+            self.primaries.iter_mut().try_for_each(|node| delete(node, pattern))?;
         }
         // The table of keys shrinks little by little.
         let mut after = self.info("used_memory")?;
@@ -102,6 +89,24 @@ impl Cluster {
             }
             after = now;
         }
+    }
+}
+
+/// Deletes the keys of a node that match a pattern.
+fn delete(node: &mut Node, pattern: &str) -> Outcome<()> {
+    let mut cursor = 0_u64;
+    loop {
+        let scan = redis::cmd("SCAN").arg(cursor).arg(&["MATCH", pattern, "COUNT", "10000"]).clone();
+        let (next, keys): (u64, Vec<Vec<u8>>) = scan.query(node)?;
+        let mut all = redis::pipe();
+        for key in &keys {
+            all.cmd("DEL").arg(key).ignore();
+        }
+        all.query::<()>(node)?;
+        if next == 0 {
+            return Ok(());
+        }
+        cursor = next;
     }
 }
 
@@ -162,9 +167,14 @@ fn on(index: &Index<'_>, postings: u64, primaries: u32, table: &mut Table) -> Ou
     server.stop()?;
 
     let whole = cluster.info("used_memory")?.saturating_sub(empty);
-    let lists = cluster.drop_postings()?;
-    let [lists, rest] = [lists, whole - lists].map(|bytes| bytes as f64 / postings as f64);
-    table.set(format!("{name}: memory of a copy"), format_args!("postings {lists:.2}, books {rest:.2} bytes a gem"));
+    let lists = cluster.delete(&["*:p:*"])?;
+    let books = cluster.delete(&["*}b:*", "*}ids:*", "*}books"])?;
+    let rest = whole.saturating_sub(lists + books);
+    let [lists, books, rest] = [lists, books, rest].map(|bytes| bytes as f64 / postings as f64);
+    let memory = format_args!(
+        "postings {lists:.2}; records, gem lists and ids {books:.2}; titles, authors, digests, audit log {rest:.2} bytes a gem"
+    );
+    table.set(format!("{name}: memory of a copy"), memory);
     Ok(())
 }
 

@@ -42,13 +42,7 @@ pub(super) fn complaint(sample: &str, encoding: Encoding) -> Option<String> {
 /// not count at the end.
 pub(super) fn controls(text: &str, encoding: Encoding) -> Option<String> {
     let text = Some(text.trim_end_matches(['\0', '\x1A'])).filter(|text| !text.is_empty()).unwrap_or(text);
-    let bytes = text.as_bytes();
-    // Counted in bytes, many at a time.
-    let count = |some: &[u8]| usize::from(some.iter().map(|byte| u8::from(is_control(*byte))).sum::<u8>());
-    let ascii: usize = bytes.chunks(usize::from(u8::MAX)).map(count).sum();
-    // U+0080 to U+009F, except U+0085, which is a line end.
-    let is_other = |at: &usize| bytes.get(at + 1).is_some_and(|byte| *byte < 0xA0 && *byte != 0x85);
-    let controls = ascii + memchr::memchr_iter(0xC2, bytes).filter(is_other).count();
+    let controls = count_controls(text.as_bytes());
     if controls == 0 || (encoding == Encoding::UTF_8 && controls <= FEW_CONTROLS) {
         return None;
     }
@@ -58,6 +52,16 @@ pub(super) fn controls(text: &str, encoding: Encoding) -> Option<String> {
     }
     let share = share(controls, text.chars().count());
     (share > MOST_CONTROLS).then(|| format!("{} of its characters are control characters", percent(share)))
+}
+
+/// How many control characters a text in UTF-8 has that have no use in it.
+fn count_controls(text: &[u8]) -> usize {
+    // Counted in bytes, many at a time.
+    let count = |some: &[u8]| usize::from(some.iter().map(|byte| u8::from(is_control(*byte))).sum::<u8>());
+    let ascii: usize = text.chunks(usize::from(u8::MAX)).map(count).sum();
+    // U+0080 to U+009F, except U+0085, which is a line end.
+    let is_other = |at: &usize| text.get(at + 1).is_some_and(|byte| *byte < 0xA0 && *byte != 0x85);
+    ascii + memchr::memchr_iter(0xC2, text).filter(is_other).count()
 }
 
 /// A complaint if too many characters of `text` are broken or belong to no script.
@@ -131,4 +135,20 @@ fn share(part: usize, whole: usize) -> f64 {
 
 fn percent(share: f64) -> String {
     format!("{:.0} %", (100.0 * share).max(1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::count_controls;
+
+    proptest! {
+        #[test]
+        fn control_characters_are_counted(text in "[\0\x08-\x0E\x7F-\u{A1}aé\u{482}]{0,600}") {
+            let is_useful = |c| matches!(c, '\t' | '\n' | '\x0C' | '\r' | '\u{85}');
+            let expected = text.chars().filter(|c| c.is_control() && !is_useful(*c)).count();
+            prop_assert_eq!(count_controls(text.as_bytes()), expected);
+        }
+    }
 }

@@ -13,16 +13,23 @@ const LETTERS: usize = 0x2000;
 /// Greater than the last code point that the reference transliterates; higher ones become [`BEYOND`].
 const TRANSLITERATED: u32 = 0x1_0000;
 const BEYOND: &str = "[] ";
+/// How many characters a [`Page`] has.
+const PAGE: u32 = 0x100;
 
 /// How a recipe maps single characters.
 pub(super) struct Letters {
     simplified: Vec<char>,
     classes: Vec<Class>,
     base: Base,
-    /// The concatenated ASCII forms of all characters below [`TRANSLITERATED`], and the end of each.
-    ascii: OnceLock<(String, Vec<u32>)>,
+    /// Where the reference transliterates otherwise than `deunicode`.
+    differing: OnceLock<HashMap<char, String>>,
+    /// Those of the characters below [`TRANSLITERATED`], made when needed: few texts have characters of many pages.
+    pages: Vec<OnceLock<Page>>,
     plain: OnceLock<Plain>,
 }
+
+/// The concatenated ASCII forms of [`PAGE`] characters, and the end of each.
+struct Page(String, Vec<usize>);
 
 /// What a letter maps to when letters become classes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +63,8 @@ impl Letters {
         for (c, value) in rows(include_str!("../../data/soundex.txt"), base) {
             classes[c as usize] = value.chars().next().filter(|&d| d != '-').map_or(Class::Deleted, Class::Digit);
         }
-        Self { base, simplified, classes, ascii: OnceLock::new(), plain: OnceLock::new() }
+        let pages = (0..TRANSLITERATED / PAGE).map(|_| OnceLock::new()).collect();
+        Self { base, simplified, classes, differing: OnceLock::new(), pages, plain: OnceLock::new() }
     }
 
     /// The tables of the fast path.
@@ -80,25 +88,45 @@ impl Letters {
 
     /// Step 9: the class of a letter.
     pub(super) fn class(&self, c: char) -> Class {
-        class(&self.classes, c)
+        self.classes.get(c as usize).copied().unwrap_or(Class::Kept)
     }
 
     /// Step 10: the transliteration of a lower-case character whose letters have become classes.
     pub(super) fn transliterate(&self, c: char) -> &str {
-        let (text, ends) = self.ascii.get_or_init(|| ascii(self.base, &self.classes));
-        let code = c as usize;
-        match ends.get(code) {
-            Some(&end) => {
-                let start = code.checked_sub(1).map_or(0, |before| ends[before]);
-                &text[start as usize..end as usize]
-            }
-            None => BEYOND,
-        }
+        let (page, at) = (u32::from(c) / PAGE, (u32::from(c) % PAGE) as usize);
+        let Some(of_page) = self.pages.get(page as usize) else { return BEYOND };
+        let Page(text, ends) = of_page.get_or_init(|| self.page(page * PAGE));
+        let start = at.checked_sub(1).map_or(0, |before| ends[before]);
+        &text[start..ends[at]]
     }
-}
 
-fn class(classes: &[Class], c: char) -> Class {
-    classes.get(c as usize).copied().unwrap_or(Class::Kept)
+    /// The page that starts with a code point.
+    fn page(&self, first: u32) -> Page {
+        let read = || {
+            let rows = rows(include_str!("../../data/translit.txt"), self.base);
+            rows.filter_map(|(c, json)| Some((c, serde_json::from_str(json).ok()?))).collect()
+        };
+        let differing = self.differing.get_or_init(read);
+        let mut text = String::new();
+        let mut ends = Vec::with_capacity(PAGE as usize);
+        for code in first..first + PAGE {
+            if let Some(c) = char::from_u32(code) {
+                if let Some(value) = differing.get(&c) {
+                    text.push_str(value);
+                } else {
+                    for c in deunicode_char(c).unwrap_or_default().to_lowercase().chars() {
+                        match self.class(c) {
+                            Class::Deleted => {}
+                            Class::Digit(digit) => text.push(digit),
+                            Class::Kept => text.push(c),
+                        }
+                    }
+                }
+            }
+            ends.push(text.len());
+        }
+        Page(text, ends)
+    }
 }
 
 /// The rows of a table that apply to this recipe: character and value.
@@ -112,29 +140,4 @@ fn rows(table: &'static str, base: Base) -> impl Iterator<Item = (char, &'static
         let value = line.split('\t').nth(column).filter(|&v| v != "=")?;
         Some((char::from_u32(code)?, value))
     })
-}
-
-fn ascii(base: Base, classes: &[Class]) -> (String, Vec<u32>) {
-    let table = include_str!("../../data/translit.txt");
-    let differing: HashMap<char, String> =
-        rows(table, base).filter_map(|(c, json)| Some((c, serde_json::from_str(json).ok()?))).collect();
-    let mut text = String::new();
-    let mut ends = Vec::with_capacity(TRANSLITERATED as usize);
-    for code in 0..TRANSLITERATED {
-        if let Some(c) = char::from_u32(code) {
-            if let Some(value) = differing.get(&c) {
-                text.push_str(value);
-            } else {
-                for c in deunicode_char(c).unwrap_or_default().to_lowercase().chars() {
-                    match class(classes, c) {
-                        Class::Deleted => {}
-                        Class::Digit(digit) => text.push(digit),
-                        Class::Kept => text.push(c),
-                    }
-                }
-            }
-        }
-        ends.push(text.len() as u32);
-    }
-    (text, ends)
 }

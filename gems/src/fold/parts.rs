@@ -13,7 +13,7 @@ use crate::base::Base;
 /// The least length of a part in bytes, and how many parts are folded at a time. More of them take more memory; fewer
 /// leave threads waiting for each other.
 pub(crate) const PART: usize = 64 << 10;
-const AT_ONCE: usize = 64;
+const AT_ONCE: usize = 256;
 
 /// The number of letters from which step 6 keeps a word.
 const KEPT: usize = 7;
