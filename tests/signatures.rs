@@ -276,3 +276,47 @@ fn a_server_takes_recipes_with_a_lexicon() {
     let line = format!("check --json --server {} {{}}", server.url);
     assert_eq!(found(run(&line, &[books[3].clone()]))["total"], 1);
 }
+
+#[test]
+fn a_text_is_stemmed_in_its_own_language() {
+    let folder = Folder::new();
+    // None of these words shows its language.
+    let (book, upload) = ("Treasures boxes stones lantern-bearers walking", "Treasure box stone lantern-bearer walked");
+    let paths = [
+        folder.data(),
+        folder.file("of.ndjson", "{\"file\":\"book.txt\",\"language\":\"en\"}"),
+        folder.file("book.txt", book),
+    ];
+    let line = "ingest --data {} --library l --rights protected --recipe sum;stem=snowball --metadata {} {}";
+    run(line, &paths).expect(0);
+    let upload = folder.file("upload.txt", upload);
+    let verdict = |language: &str| {
+        run(&format!("check --json {language} --data {{}} {{}}"), &[&folder.data(), &upload]).json().remove(0)["verdict"].clone()
+    };
+    assert_eq!([verdict("--language en"), verdict(""), verdict("--language de")], ["protected", "unknown", "unknown"]);
+    let gems = |language: &str, file: &PathBuf| {
+        run(&format!("gems --recipe sum;stem=snowball {language} {{}}"), &[file]).expect(0).out
+    };
+    assert_eq!(gems("--language en", &upload), gems("--language eng", &paths[2]));
+    assert_ne!(gems("", &upload), gems("", &paths[2]));
+
+    let server = Server::start(&folder.data());
+    let text = fs::read_to_string(&upload).expect("a text");
+    let post = |body: Value| -> Value {
+        let sent = ureq::post(format!("{}/v1/checks", server.url))
+            .config()
+            .http_status_as_error(false)
+            .build()
+            .send_json(body);
+        sent.expect("an answer").body_mut().read_json().expect("JSON")
+    };
+    assert_eq!(post(json!({ "text": text, "language": "en-GB" }))["verdict"], "protected");
+    assert_eq!(post(json!({ "text": text }))["verdict"], "unknown");
+    assert_eq!(post(json!({ "text": text, "language": "e".repeat(65) }))["code"], "too_long");
+    assert_eq!(post(json!({ "gems": ["0000000000000000"], "language": "en" }))["code"], "bad_json");
+    let raw = ureq::post(format!("{}/v1/checks?language=en", server.url)).content_type("text/plain").send(&text);
+    let report: Value = raw.expect("an answer").body_mut().read_json().expect("JSON");
+    assert_eq!(report["verdict"], "protected");
+    let line = format!("check --json --language en --server {} {{}}", server.url);
+    assert_eq!(run(&line, &[&upload]).json().remove(0)["verdict"], "protected");
+}

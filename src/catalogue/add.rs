@@ -79,7 +79,8 @@ impl Catalogue {
             record.standing = Standing { validity: record.standing.validity, ..before.standing.clone() };
         }
         let stands = text;
-        let text = Text::bounded(stands, clean)?;
+        let language = record.description.language.clone();
+        let text = Text::bounded(stands, clean)?.in_language(language.as_deref());
         let gated = match (gate, &content) {
             (None, _) => None,
             (Some(gate), Content::Text { .. }) => Some(Gated::of_text(gate, stands, &text, self.recipes())),

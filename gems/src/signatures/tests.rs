@@ -238,3 +238,61 @@ fn a_definition_comes_back_with_its_lexicon() {
     let bare = format!("{{\"name\":\"tf-ridf@{}\"}}", lexicon.name());
     assert!(serde_json::from_str::<Recipe>(&bare).is_err(), "a lexicon is part of the definition");
 }
+
+#[test]
+fn stems_of_the_texts_own_language() {
+    let gems = |name: &str, text: &str, language: Option<&str>| {
+        let recipe = Recipe::signature(name, None).expect("a recipe");
+        recipe.gems_of_words(&TextWords::of(text).in_language(language)).expect("a signature")
+    };
+    let (own, none) = ("sum;stem=snowball", "sum");
+    let german = "Die Häuser und die Gärten der alten Stadt waren nicht für alle.";
+    let russian = "Старые дома и сады города были не для всех.";
+    // Detected, by the words of closed classes.
+    assert_eq!(gems(own, german, None), gems("sum;stem=snowball:de", german, None));
+    assert_eq!(gems(own, russian, None), gems("sum;stem=snowball:ru", russian, None));
+    assert_ne!(gems(own, german, None), gems(none, german, None));
+    assert_eq!(gems(own, "Häuser Gärten", None), gems(none, "Häuser Gärten", None), "nothing shows the language");
+    assert_eq!(gems(own, "", None), []);
+    // What is known goes before, however it is written.
+    let swedish = gems("sum;stem=snowball:sv", german, None);
+    for tag in ["sv", "SV", "sv-SE", "sv_FI", "swe"] {
+        assert_eq!(gems(own, german, Some(tag)), swedish, "{tag}");
+    }
+    for tag in ["ger", "deu", "de-AT", "und", "mul", "", "German", "-"] {
+        assert_eq!(gems(own, german, Some(tag)), gems(own, german, None), "{tag}");
+    }
+    assert_eq!(gems(own, russian, Some("uk")), gems(none, russian, None), "Ukrainian has no stemmer");
+    for language in ["no", "nb", "nno"] {
+        assert_eq!(gems(own, german, Some(language)), gems("sum;stem=snowball:no", german, None));
+    }
+    // Others do not depend on it.
+    assert_eq!(gems("sum;stem=snowball:en", german, Some("de")), gems("sum;stem=snowball:en", german, None));
+    assert_eq!(Recipe::signature(own, None).expect("a recipe").name().as_str(), own);
+}
+
+/// Texts of a language with a closed class in the list, and a stemmer, are found to be of it.
+#[test]
+fn languages_are_detected() {
+    for (language, text) in [
+        ("en", "It was the best of times, it was the worst of times."),
+        ("fr", "Longtemps, je me suis couché de bonne heure, et il y avait dans la maison une chambre."),
+        (
+            "es",
+            "En un lugar de la Mancha, de cuyo nombre no quiero acordarme, no ha mucho tiempo que vivía un hidalgo.",
+        ),
+        (
+            "it",
+            "Nel mezzo del cammin di nostra vita mi ritrovai per una selva oscura, ché la diritta via era smarrita.",
+        ),
+        ("pt", "Não consultes médicos, nem os que já o são, porque ele não sabe o que você tem."),
+        ("el", "Και όταν ήρθε η ώρα, δεν είχε κανείς να του πει για το σπίτι."),
+    ] {
+        let gems = |stem: &str| {
+            let recipe = Recipe::signature(&format!("sum;stem={stem}"), None).expect("a recipe");
+            recipe.gems(text)
+        };
+        assert_eq!(gems("snowball"), gems(&format!("snowball:{language}")), "{language}");
+        assert_ne!(gems("snowball"), gems("none"), "{language}");
+    }
+}

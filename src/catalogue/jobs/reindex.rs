@@ -166,7 +166,7 @@ impl Editor<'_> {
             return Err(CatalogueError::OtherText(key.clone()));
         }
         let keeps_folds = self.keeps_folds()?;
-        let text = Text::bounded(text, record.clean)?;
+        let text = Text::bounded(text, record.clean)?.in_language(record.description.language.as_deref());
         let mut added = Vec::new();
         for recipe in snapshot.recipes().iter().filter(|recipe| !record.gems.contains_key(recipe.name())) {
             let fold = if keeps_folds { text.folded(recipe) } else { None };
