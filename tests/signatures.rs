@@ -320,3 +320,25 @@ fn a_text_is_stemmed_in_its_own_language() {
     let line = format!("check --json --language en --server {} {{}}", server.url);
     assert_eq!(run(&line, &[&upload]).json().remove(0)["verdict"], "protected");
 }
+
+#[test]
+fn signatures_of_paragraphs_say_which_paragraphs_match() {
+    let folder = Folder::new();
+    let paragraphs: Vec<String> = (0..30).map(|number| prose(number, 80)).collect();
+    let book = folder.file("book.txt", paragraphs.join("\n\n"));
+    let line = "ingest --data {} --library l --rights protected --recipe tf;unit=paragraph {}";
+    run(line, &[folder.data(), book]).expect(0);
+    // Five of its paragraphs behind seven others.
+    let others = (100..107).map(|number| prose(number, 80));
+    let upload = others.chain(paragraphs[10..15].iter().cloned()).collect::<Vec<_>>().join("\r\n\r\n");
+    let upload = folder.file("upload.txt", upload);
+    let report = found(run("check --json --data {} {}", &[&folder.data(), &upload]));
+    let span = &report["matches"][0]["spans"][0];
+    assert_eq!(span["common"], 5, "{report}");
+    let (upload, bytes) = (fs::read_to_string(&upload).expect("a text"), &span["query"]["bytes"]);
+    let at = |name: &str| bytes[name].as_u64().expect("a place") as usize;
+    assert_eq!(&upload[at("start")..at("end")], paragraphs[10..15].join("\r\n\r\n"));
+    let paragraph = |of: &str, end: &str| span[of][end]["paragraph"].clone();
+    assert_eq!((paragraph("query_at", "from"), paragraph("book_at", "from")), (json!(8), json!(null)), "{span}");
+    assert!(span["book"]["bytes"]["start"].as_u64() > Some(0), "{span}");
+}

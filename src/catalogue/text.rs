@@ -142,7 +142,7 @@ impl<'a> Text<'a> {
 pub(crate) fn memory_for(text: &[u8], words: bool) -> usize {
     /// Bytes per byte of text: in general, and if each of its letters or words is held.
     const ANY: usize = 3;
-    const HELD: usize = 40;
+    const HELD: usize = 44;
     /// Bytes per page, and per piece of the cleaned text.
     const PAGE: usize = 24;
     const PIECE: usize = 56;

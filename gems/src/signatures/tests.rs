@@ -13,7 +13,7 @@ use super::hash::Charset;
 use super::method::Method;
 use super::runs::winnowed;
 use super::sentences::sentences;
-use super::text::{cleaned, paragraphs};
+use super::text::cleaned;
 use super::words::{Filter, Stop, TextWords, Words, words};
 use super::{Lexicon, LexiconCount, LexiconWords, METHODS, Signature};
 use crate::Recipe;
@@ -50,7 +50,7 @@ fn sentences_are_as_in_the_reference() {
         };
         let text = cleaned(case["text"].as_str().expect("a text"));
         let of = |paragraph: &&str| sentences(paragraph).filter_map(joined).collect::<Vec<_>>();
-        let is: Vec<Vec<String>> = paragraphs(&text).iter().map(of).collect();
+        let is: Vec<Vec<String>> = text.paragraphs().map(|(paragraph, _)| of(&paragraph)).collect();
         assert_eq!(serde_json::json!(is), case["signature"], "{case}");
         compared += 1;
     }
@@ -89,7 +89,7 @@ proptest! {
         text in "([a-zа-я]{0,7}['ё\u{301}\u{ad}-]{0,2}[ \n.!?。»(]{0,2}|\\PC{0,3}){0,150}",
     ) {
         let lexicon = lexicon();
-        let characters = cleaned(&text).chars().count();
+        let characters = cleaned(&text).text().chars().count();
         for signature in all(&lexicon) {
             let gems = signature.gems(&TextWords::of(&text));
             let strings = signature.strings(&text);
@@ -108,7 +108,7 @@ proptest! {
                 Method::Set(_) => 3,
                 _ => characters,
             };
-            let texts = if signature.by_paragraph { paragraphs(&cleaned(&text)).len() } else { 1 };
+            let texts = if signature.by_paragraph { cleaned(&text).paragraphs().count() } else { 1 };
             prop_assert!(gems.len() <= most * texts, "{}: {}", signature.name(), gems.len());
         }
     }
@@ -295,4 +295,49 @@ fn languages_are_detected() {
         assert_eq!(gems("snowball"), gems(&format!("snowball:{language}")), "{language}");
         assert_ne!(gems("snowball"), gems("none"), "{language}");
     }
+}
+
+/// The words of a text, without its sentences.
+fn words_of(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for (paragraph, _) in cleaned(text).paragraphs() {
+        for sentence in sentences(paragraph) {
+            words(sentence, |word| found.push(word.to_owned()));
+        }
+    }
+    found
+}
+
+proptest! {
+    /// What is where a paragraph is said to be has its words, whatever was removed in it.
+    #[test]
+    fn paragraphs_are_where_they_are_said_to_be(
+        text in "([aé中]{1,5}[ .-]{0,2}|\\PC|\n|\r|\r\n|\u{2028}|\u{c}|\n12\n|-\n|\u{ad}\n\n|[a-z ]{130}|\u{200b}){0,40}",
+    ) {
+        let mut end = 0;
+        for (paragraph, place) in cleaned(&text).paragraphs() {
+            let mut is = Vec::new();
+            sentences(paragraph).for_each(|sentence| words(sentence, |word| is.push(word.to_owned())));
+            prop_assert!(end <= place.start && place.start < place.end);
+            end = place.end;
+            prop_assert_eq!(words_of(&text[place.start as usize..place.end as usize]), is);
+        }
+    }
+}
+
+#[test]
+fn the_only_gem_of_a_paragraph_has_its_place() {
+    let one = "One two three four five six seven eight nine.";
+    let two = "Ten eleven twelve thir-\nteen fourteen fifteen six-\r\n17\r\nteen seventeen.";
+    let text = format!("{one}\n\n\n{two}\nshort\n\n{one}\n");
+    let places = |name: &str| -> Vec<Option<&str>> {
+        let recipe = Recipe::signature(name, None).expect("a recipe");
+        let of = |place: crate::Place| &text[place.start as usize..place.end as usize];
+        recipe.gems(&text).iter().map(|placed| placed.place.map(of)).collect()
+    };
+    let second = format!("{two}\nshort");
+    assert_eq!(places("sum;unit=paragraph"), [Some(one), Some(second.as_str())]);
+    assert_eq!(places("sum"), [None]);
+    assert!(places("shingles;k=3;unit=paragraph").iter().all(Option::is_none));
+    assert!(places("set;members=sum+tf;unit=paragraph").iter().all(Option::is_none));
 }

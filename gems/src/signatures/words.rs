@@ -11,7 +11,8 @@ use rust_stemmers::{Algorithm, Stemmer};
 
 use super::characters::{Folded, folded};
 use super::sentences::sentences;
-use super::text::{cleaned, paragraphs};
+use super::text::cleaned;
+use crate::gem::Place;
 
 /// Passes on the words of a piece of cleaned text, in order.
 pub(super) fn words(text: &str, mut take: impl FnMut(&str)) {
@@ -215,8 +216,8 @@ pub(super) struct Words {
 #[derive(Debug)]
 pub struct TextWords {
     words: Words,
-    /// The number of sentences up to the end of each paragraph.
-    paragraphs: Vec<usize>,
+    /// The number of sentences up to the end of each paragraph, and where it is in the text.
+    paragraphs: Vec<(usize, Place)>,
     /// The place in [`LANGUAGES`] of its language, if that is known and there.
     language: OnceLock<Option<usize>>,
 }
@@ -225,15 +226,15 @@ impl TextWords {
     /// The words of a text.
     #[must_use]
     pub fn of(text: &str) -> Self {
-        let (text, mut all, mut ends) = (cleaned(text), Words::default(), Vec::new());
-        for paragraph in paragraphs(&text) {
+        let (text, mut all, mut paragraphs) = (cleaned(text), Words::default(), Vec::new());
+        for (paragraph, place) in text.paragraphs() {
             for sentence in sentences(paragraph) {
                 words(sentence, |word| all.push(word));
                 all.end_sentence();
             }
-            ends.push(all.sentences.len());
+            paragraphs.push((all.sentences.len(), place));
         }
-        Self { words: all, paragraphs: ends, language: OnceLock::new() }
+        Self { words: all, paragraphs, language: OnceLock::new() }
     }
 
     /// The same, in a language that is known: as in BCP 47 or ISO 639. It matters only to signatures with `stem=snowball`;
@@ -263,10 +264,10 @@ impl TextWords {
         0..self.words.sentences.len()
     }
 
-    /// The sentences of each paragraph.
-    pub(super) fn paragraphs(&self) -> impl Iterator<Item = Range<usize>> {
-        let starts = std::iter::once(0).chain(self.paragraphs.iter().copied());
-        starts.zip(&self.paragraphs).map(|(start, end)| start..*end)
+    /// The sentences of each paragraph, and where it is in the text.
+    pub(super) fn paragraphs(&self) -> impl Iterator<Item = (Range<usize>, Place)> {
+        let starts = std::iter::once(0).chain(self.paragraphs.iter().map(|(end, _)| *end));
+        starts.zip(&self.paragraphs).map(|(start, (end, place))| (start..*end, *place))
     }
 
     /// The words of these sentences that count.
