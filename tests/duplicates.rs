@@ -214,6 +214,33 @@ fn a_catalogue_is_searched_across_libraries() {
     assert!(refused.err.contains("no recipe 'documented'"), "{}", refused.err);
 }
 
+/// By a signature that weighs words: of files with the lexicon, of a catalogue with the one it has; and in one library.
+#[test]
+fn by_a_lexicon_and_in_one_library() {
+    let folder = Folder::new();
+    let (books, data) = (shelf(&folder), folder.data());
+    let counted = run("lexicon count {}", &[&books]).expect(0);
+    let name = counted.err.trim().strip_prefix("lexicon ").unwrap().to_owned();
+    let lexicon = folder.file("lexicon.tsv", counted.out);
+    let essays = |lines: &[Value]| lines.iter().any(|line| line["files"].to_string().contains("essay (1)"));
+    let of_files = run("duplicates --json --recipe tf-idf --lexicon {} {}", &[&lexicon, &books]).expect(0).json();
+    assert!(essays(&of_files), "{of_files:?}");
+    let refused = run("duplicates --recipe tf-idf {}", &[&books]).expect(2);
+    assert!(refused.err.contains("it needs a lexicon"), "{}", refused.err);
+
+    let line = "ingest --data {} --id path --library one --rights protected --recipe tf-idf --lexicon {} {}";
+    run(line, &[&data, &lexicon, &books]).expect(0);
+    let copy = folder.file("copy/novel-copy.txt", prose(1, 3_000));
+    run("ingest --data {} --library two --rights protected {}", &[&data, &copy]).expect(0);
+    let of_catalogue =
+        |options: &str| run(&format!("duplicates --json --data {{}} {options}"), &[&data]).expect(0).json();
+    let all = of_catalogue(&format!("--recipe tf-idf@{name}"));
+    assert!(essays(&all) && all.iter().any(|line| line["files"].to_string().contains("two/")), "{all:?}");
+    run("duplicates --data {} --library three", &[&data]).expect(2);
+    let one = of_catalogue("--library one");
+    assert!(essays(&one) && !one.iter().any(|line| line["files"].to_string().contains("two/")), "{one:?}");
+}
+
 /// A disabled book is nobody's duplicate, also among so many copies that they are only paired with the first.
 #[test]
 fn disabled_books_are_left_out() {
