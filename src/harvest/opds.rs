@@ -226,6 +226,7 @@ mod tests {
                 "author": [{"name": "N. Gogol", "sortAs": "Gogol"}, "A. Other", {"name": {"en": "Third"}}],
                 "language": ["fr", "ru"],
                 "modified": "2030-01-02T00:00:00Z",
+                "published": "1842-03",
             },
             "links": [{"rel": "http://opds-spec.org/acquisition", "type": "application/epub+zip;v=3", "href": "/b.epub"}],
             "images": [{"href": "cover.jpg", "type": "image/jpeg"}],
@@ -236,5 +237,6 @@ mod tests {
         assert_eq!(description.title.as_deref(), Some("Le manteau"));
         assert_eq!(description.authors, ["N. Gogol", "A. Other", "Third"]);
         assert_eq!(description.language.as_deref(), Some("fr"));
+        assert_eq!(description.published.map(|date| date.to_string()).as_deref(), Some("1842-03"));
     }
 }
