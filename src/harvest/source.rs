@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
@@ -21,7 +22,8 @@ use crate::index::{Library, Rights, Validity};
 const LONGEST: Duration = Duration::from_secs(366 * 86_400);
 /// The most requests per second to a host that need no administrator.
 const POLITE: f64 = 1.0;
-/// The most bytes of a pattern, and how much memory each of its compiled forms may take.
+/// The most patterns of a source, the most bytes of one, and how much memory each of its compiled forms may take.
+const PATTERNS: usize = 10;
 const PATTERN_BYTES: usize = 500;
 const PATTERN_MEMORY: usize = 1 << 20;
 /// The most bytes of an address.
@@ -91,13 +93,44 @@ pub struct Source {
     pub by: Option<String>,
 }
 
-/// A regular expression that addresses match.
-#[derive(Debug, Clone, SerializeDisplay, DeserializeFromStr)]
-pub struct Pattern(Regex);
+/// A regular expression that addresses match. It is compiled when it is first needed: sources are often only listed.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub struct Pattern {
+    written: String,
+    compiled: Arc<OnceLock<Option<Regex>>>,
+}
+
+impl Pattern {
+    fn compiled(&self) -> Option<&Regex> {
+        let compile = || {
+            let mut builder = RegexBuilder::new(&self.written);
+            builder.size_limit(PATTERN_MEMORY).dfa_size_limit(PATTERN_MEMORY).build().ok()
+        };
+        self.compiled.get_or_init(compile).as_ref()
+    }
+
+    fn is_match(&self, address: &str) -> bool {
+        self.compiled().is_some_and(|regex| regex.is_match(address))
+    }
+}
 
 impl PartialEq for Pattern {
     fn eq(&self, other: &Self) -> bool {
-        self.0.as_str() == other.0.as_str()
+        self.written == other.written
+    }
+}
+
+/// As it is kept, and so known to be one.
+impl From<String> for Pattern {
+    fn from(written: String) -> Self {
+        Self { written, compiled: Arc::default() }
+    }
+}
+
+impl From<Pattern> for String {
+    fn from(pattern: Pattern) -> Self {
+        pattern.written
     }
 }
 
@@ -105,20 +138,13 @@ impl FromStr for Pattern {
     type Err = HarvestError;
 
     fn from_str(written: &str) -> Result<Self, HarvestError> {
-        let built = (written.len() <= PATTERN_BYTES)
-            .then(|| RegexBuilder::new(written).size_limit(PATTERN_MEMORY).dfa_size_limit(PATTERN_MEMORY).build().ok());
-        built.flatten().map(Self).ok_or_else(|| {
-            let start: String = written.chars().take(PATTERN_BYTES).collect();
-            HarvestError::Input(format!(
-                "{start:?} is not a regular expression of at most {PATTERN_BYTES} bytes, such as /book/[0-9]+"
-            ))
-        })
-    }
-}
-
-impl fmt::Display for Pattern {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0.as_str())
+        let pattern = Self::from(written.to_owned());
+        if written.len() <= PATTERN_BYTES && pattern.compiled().is_some() {
+            return Ok(pattern);
+        }
+        let start: String = written.chars().take(PATTERN_BYTES).collect();
+        let what = format!("is not a regular expression of at most {PATTERN_BYTES} bytes, such as /book/[0-9]+");
+        Err(HarvestError::Input(format!("{start:?} {what}")))
     }
 }
 
@@ -284,7 +310,7 @@ impl Source {
     pub(super) fn takes(&self, address: &str) -> bool {
         (self.contains.is_empty() && self.matches.is_empty())
             || self.contains.iter().any(|part| address.contains(part.as_str()))
-            || self.matches.iter().any(|pattern| pattern.0.is_match(address))
+            || self.matches.iter().any(|pattern| pattern.is_match(address))
     }
 }
 
@@ -299,6 +325,9 @@ impl TryFrom<SourceDefinition> for Source {
     fn try_from(definition: SourceDefinition) -> Result<Self, HarvestError> {
         let SourceDefinition { kind, address, library, rights, contains, contact, allow_private, gone, set, .. } =
             definition;
+        if definition.matches.len() > PATTERNS {
+            return Err(HarvestError::Input(format!("a source has at most {PATTERNS} patterns")));
+        }
         Ok(Self {
             kind,
             address,
@@ -338,7 +367,7 @@ impl From<Source> for SourceDefinition {
             gone: source.gone,
             enough: source.enough,
             set: source.set,
-            matches: source.matches.iter().map(ToString::to_string).collect(),
+            matches: source.matches.into_iter().map(Into::into).collect(),
             validity: source.validity,
             ignore_robots: source.ignore_robots,
             credentials: source.credentials.map(|Credentials(place)| place),

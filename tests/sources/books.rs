@@ -136,6 +136,7 @@ fn books_have_the_rights_and_days_of_their_source() {
     for (wrong, why) in [
         ("--matches ([a-z]", "is not a regular expression"),
         ("--matches ((((a{200}){200}){200}){200})", "is not a regular expression"),
+        (&"--matches a ".repeat(11), "at most 10 patterns"),
         ("--from 2030-02-01 --until 2030-01-01", "2030-01-01"),
     ] {
         let refused = run(&add("sitemap", &address, &format!("--allow-private {wrong}")), &[&data]).expect(2);

@@ -243,7 +243,7 @@ impl Add {
             library: self.library,
             rights: self.rights,
             contains: self.contains,
-            matches: self.matches.iter().map(ToString::to_string).collect(),
+            matches: self.matches.into_iter().map(Into::into).collect(),
             validity: (from.is_some() || until.is_some()).then_some(Validity { from, until, otherwise }),
             text: self.text.map(|text| text.to_string()),
             contact: self.contact,
