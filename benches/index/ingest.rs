@@ -123,7 +123,7 @@ fn remove_arrivals(folder: &Path) -> Outcome<()> {
     if there.is_empty() {
         return Ok(());
     }
-    let keys: Vec<_> = there.into_iter().map(|record| record.key).collect();
+    let keys: Vec<_> = there.into_iter().map(|(_, record)| record.key).collect();
     store.remove(&Actor::Local, &keys)?;
     Ok(store.compact(UNWATCHED)?)
 }

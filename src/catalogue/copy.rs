@@ -10,22 +10,22 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::iter;
+use std::time::{Duration, Instant};
 
 use lapidary_gems::Recipe;
-use rayon::iter::{IntoParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
 use serde::{Deserialize, Serialize};
 
 use super::rows::put;
-use super::transfer::whole;
 use super::{Catalogue, CatalogueError, VERIFICATION};
 use crate::count::count;
 use crate::index::{
-    Action, Actor, AuditEntry, AuditFrom, BookKey, Library, LibrarySummary, NewBook, Record, Row, RowChange, Snapshot,
-    Store, StoreError, Table, Watch,
+    Action, Actor, AuditEntry, AuditFrom, BookKey, BookNo, Library, LibrarySummary, NewBook, Record, Row, RowChange,
+    Snapshot, Store, StoreError, Table, Watch,
 };
 
-/// Number of books read at a time, on all processors.
+/// Number of books read at a time, and the length of their texts in bytes from which fewer are.
 const BOOKS: usize = 64;
+const TEXTS: u64 = 16 << 20;
 /// Number of records or rows in a page.
 const PAGE: usize = 500;
 /// How often to copy what changed in the source meanwhile.
@@ -45,6 +45,9 @@ const TABLES: [Table; 8] = [
     Table::Harvests,
     Table::Webhooks,
 ];
+
+/// A book of a list.
+pub(super) type Listed = (BookNo, Record);
 
 /// What a catalogue is a copy of, as stored.
 #[derive(Serialize, Deserialize)]
@@ -70,6 +73,10 @@ pub struct Copied {
     pub books: u64,
     /// Number of gems of these, of all recipes.
     pub gems: u64,
+    /// How long it took to store what was copied.
+    pub storing: Duration,
+    /// How long it took to compare source and copy, and to verify the copy.
+    pub verifying: Duration,
 }
 
 impl Catalogue {
@@ -98,6 +105,7 @@ impl Catalogue {
         let mut done = Copied::default();
         let mut differences = Vec::new();
         for round in 0..ROUNDS {
+            let began = Instant::now();
             to.match_recipes_of(self)?;
             for table in TABLES.into_iter().chain([Table::Jobs]) {
                 self.copy_table(to, table)?;
@@ -106,7 +114,10 @@ impl Catalogue {
             if round == 0 {
                 done.kept = kept;
             }
+            done.storing += began.elapsed();
+            let began = Instant::now();
             differences = self.differences(to, watch)?;
+            done.verifying += began.elapsed();
             if differences.is_empty() {
                 break;
             }
@@ -114,13 +125,17 @@ impl Catalogue {
         if !differences.is_empty() {
             return Err(CatalogueError::CopyDiffers(differences));
         }
+        let began = Instant::now();
         if filling {
             to.store.finish_filling(watch)?;
         }
+        done.storing += began.elapsed();
+        let began = Instant::now();
         let faults = to.administration(VERIFICATION)?.verify(watch)?;
         if !faults.is_empty() {
             return Err(CatalogueError::CopyDiffers(faults.into_iter().take(NAMED).collect()));
         }
+        done.verifying += began.elapsed();
         to.end_interrupted()?;
         let stats = to.stats()?;
         (done.books, done.gems) = (stats.books, stats.recipes.iter().map(|recipe| recipe.gems).sum());
@@ -207,13 +222,15 @@ impl Catalogue {
     fn copy_books(&self, to: &Self, filling: bool, done: &mut Copied, watch: Watch<'_>) -> Result<u64, CatalogueError> {
         let (mine, theirs) = (self.store.snapshot(), to.store.snapshot());
         let (total, mut equal, mut seen) = (books(&mine.libraries()?), 0, 0);
-        let (mut stale, mut fresh): (Vec<BookKey>, Vec<BookKey>) = (Vec::new(), Vec::new());
-        let mut carry = |stale: &mut Vec<BookKey>, fresh: &mut Vec<BookKey>| -> Result<(), CatalogueError> {
+        let (mut stale, mut fresh): (Vec<BookKey>, Vec<Listed>) = (Vec::new(), Vec::new());
+        let mut carry = |stale: &mut Vec<BookKey>, fresh: &mut Vec<Listed>| -> Result<(), CatalogueError> {
             // Removed, and not replaced: a book that replaces a disabled one would be disabled.
             let removed = to.store.remove(&Actor::Local, stale)?;
-            let read: Result<Vec<_>, _> = fresh.par_iter().map(|key| read(&*self.store, key)).collect();
-            let books: Vec<NewBook> = read?.into_iter().flatten().collect();
-            let again = stale.iter().filter(|key| fresh.contains(key)).count() as u64;
+            let again = stale.iter().filter(|key| fresh.iter().any(|(_, record)| record.key == **key)).count() as u64;
+            let mut books: Vec<NewBook> = Vec::new();
+            for some in of_little_text(std::mem::take(fresh)) {
+                books.extend(self.whole(&*mine, some)?.into_iter().flatten());
+            }
             done.removed += (removed.len() as u64).saturating_sub(again);
             done.copied += books.len() as u64;
             if filling {
@@ -222,20 +239,17 @@ impl Catalogue {
                 to.store.put(&Actor::Local, books)?;
             }
             stale.clear();
-            fresh.clear();
             Ok(())
         };
         for library in libraries(&*mine, &*theirs)? {
             let of = |snapshot| records(snapshot, &library);
-            for pair in pairs(of(&*mine), of(&*theirs), |record: &Record| record.key.id.clone()) {
+            for pair in pairs(of(&*mine), of(&*theirs), |(_, record): &Listed| record.key.id.clone()) {
                 match pair? {
-                    (Some(record), Some(other)) if record == other => equal += 1,
-                    (Some(record), Some(other)) => {
-                        stale.push(other.key);
-                        fresh.push(record.key);
+                    (Some((_, record)), Some((_, other))) if record == other => equal += 1,
+                    (book, other) => {
+                        fresh.extend(book);
+                        stale.extend(other.map(|(_, other)| other.key));
                     }
-                    (Some(record), None) => fresh.push(record.key),
-                    (None, other) => stale.extend(other.map(|other| other.key)),
                 }
                 seen += 1;
                 if stale.len().max(fresh.len()) == BOOKS {
@@ -264,26 +278,35 @@ impl Catalogue {
             }
         }
         let (total, mut seen) = (books(&mine.libraries()?), 0);
-        let mut some = Vec::new();
-        let mut compare = |some: &mut Vec<BookKey>| -> Result<(), CatalogueError> {
-            let compared: Result<Vec<Option<String>>, CatalogueError> =
-                std::mem::take(some).into_par_iter().map(|key| self.difference(to, &key)).collect();
-            compared?.into_iter().flatten().for_each(|difference| found.add(difference));
+        let (mut some, mut others): (Vec<Listed>, Vec<Listed>) = (Vec::new(), Vec::new());
+        let mut compare = |some: &mut Vec<Listed>, others: &mut Vec<Listed>| -> Result<(), CatalogueError> {
+            let (some, others) = (std::mem::take(some), std::mem::take(others));
+            let (some, others) = rayon::join(|| self.by_key(&*mine, some), || to.by_key(&*theirs, others));
+            let (some, mut others) = (some?, others?);
+            for (key, book) in some {
+                if let Some(what) = difference(book, others.remove(&key).flatten()) {
+                    found.add(format!("{key} {what}"));
+                }
+            }
+            for key in others.keys() {
+                found.add(format!("{key} is only in the copy"));
+            }
             Ok(())
         };
         for library in libraries(&*mine, &*theirs)? {
             let of = |snapshot| records(snapshot, &library);
-            for pair in pairs(of(&*mine), of(&*theirs), |record: &Record| record.key.id.clone()) {
-                let (record, other) = pair?;
-                some.extend(record.or(other).map(|record| record.key));
+            for pair in pairs(of(&*mine), of(&*theirs), |(_, record): &Listed| record.key.id.clone()) {
+                let (book, other) = pair?;
+                some.extend(book);
+                others.extend(other);
                 seen += 1;
-                if some.len() == BOOKS {
-                    compare(&mut some)?;
+                if some.len().max(others.len()) == BOOKS {
+                    compare(&mut some, &mut others)?;
                     watch(seen, total.max(seen))?;
                 }
             }
         }
-        compare(&mut some)?;
+        compare(&mut some, &mut others)?;
         if found.count == 0 {
             // The totals, if nothing changed since they were copied.
             let sizes = |snapshot: &dyn Snapshot| -> Result<Vec<_>, StoreError> {
@@ -299,18 +322,77 @@ impl Catalogue {
         Ok(found.named())
     }
 
-    /// Compares a book with that of `to`.
-    fn difference(&self, to: &Self, key: &BookKey) -> Result<Option<String>, CatalogueError> {
-        let what = match (read(&*self.store, key)?, read(&*to.store, key)?) {
-            (mine, theirs) if mine == theirs => return Ok(None),
-            (Some(mine), Some(theirs)) if mine.record != theirs.record => "has another record",
-            (Some(mine), Some(theirs)) if mine.gems != theirs.gems => "has other gems",
-            (Some(_), Some(_)) => "has another fold or text",
-            (Some(_), None) => "is missing from the copy",
-            (None, _) => "is only in the copy",
-        };
-        Ok(Some(format!("{key} {what}")))
+    /// Reads books whole, by their keys.
+    fn by_key(
+        &self,
+        snapshot: &dyn Snapshot,
+        books: Vec<Listed>,
+    ) -> Result<BTreeMap<BookKey, Option<NewBook>>, CatalogueError> {
+        let keys: Vec<BookKey> = books.iter().map(|(_, record)| record.key.clone()).collect();
+        let mut whole = Vec::new();
+        for some in of_little_text(books) {
+            whole.extend(self.whole(snapshot, some)?);
+        }
+        Ok(keys.into_iter().zip(whole).collect())
     }
+
+    /// Reads all of books, each in one state, even if it is being changed; `None` for one that is gone.
+    pub(super) fn whole(
+        &self,
+        snapshot: &dyn Snapshot,
+        books: Vec<Listed>,
+    ) -> Result<Vec<Option<NewBook>>, CatalogueError> {
+        let keys: Vec<BookKey> = books.iter().map(|(_, record)| record.key.clone()).collect();
+        match snapshot.whole(books) {
+            Err(StoreError::Changed(_)) => keys.iter().map(|key| self.read(key)).collect(),
+            whole => Ok(whole?.into_iter().map(Some).collect()),
+        }
+    }
+
+    /// Reads all of a book in one state, even if it is being changed.
+    fn read(&self, key: &BookKey) -> Result<Option<NewBook>, CatalogueError> {
+        let mut tries = 0;
+        loop {
+            let snapshot = self.store.snapshot();
+            let read = || -> Result<Option<NewBook>, StoreError> {
+                let Some(number) = snapshot.find(key)? else { return Ok(None) };
+                let Some(record) = snapshot.fetch(&[number])?.pop().flatten() else { return Ok(None) };
+                Ok(snapshot.whole(vec![(number, record)])?.pop())
+            };
+            match read() {
+                Err(StoreError::Changed(_)) if tries < TRIES => tries += 1,
+                read => return Ok(read?),
+            }
+        }
+    }
+}
+
+/// How a book of the source differs from that of the copy.
+fn difference(mine: Option<NewBook>, theirs: Option<NewBook>) -> Option<&'static str> {
+    match (mine, theirs) {
+        (mine, theirs) if mine == theirs => None,
+        (Some(mine), Some(theirs)) if mine.record != theirs.record => Some("has another record"),
+        (Some(mine), Some(theirs)) if mine.gems != theirs.gems => Some("has other gems"),
+        (Some(_), Some(_)) => Some("has another fold or text"),
+        (Some(_), None) => Some("is missing from the copy"),
+        (None, _) => Some("is only in the copy"),
+    }
+}
+
+/// Groups of books that follow each other, whose texts have at most [`TEXTS`] bytes together, or which are one.
+pub(super) fn of_little_text(books: Vec<Listed>) -> Vec<Vec<Listed>> {
+    let mut groups: Vec<Vec<Listed>> = Vec::new();
+    let mut bytes = 0;
+    for book in books {
+        bytes += book.1.bytes;
+        if let Some(group) = groups.last_mut().filter(|_| bytes <= TEXTS) {
+            group.push(book);
+        } else {
+            bytes = book.1.bytes;
+            groups.push(vec![book]);
+        }
+    }
+    groups
 }
 
 /// Differences, of which only some are named.
@@ -334,23 +416,6 @@ impl Differences {
             self.named.push(format!("and {}", count(more, "other difference", "other differences")));
         }
         self.named
-    }
-}
-
-/// Reads all of a book in one state, even if it is being changed.
-pub(super) fn read(store: &dyn Store, key: &BookKey) -> Result<Option<NewBook>, CatalogueError> {
-    let mut tries = 0;
-    loop {
-        let snapshot = store.snapshot();
-        let read = || -> Result<Option<NewBook>, CatalogueError> {
-            let Some(number) = snapshot.find(key)? else { return Ok(None) };
-            let Some(record) = snapshot.fetch(&[number])?.pop().flatten() else { return Ok(None) };
-            whole(&*snapshot, &snapshot.recipes(), number, record).map(Some)
-        };
-        match read() {
-            Err(CatalogueError::Store(StoreError::Changed(_))) if tries < TRIES => tries += 1,
-            read => return read,
-        }
     }
 }
 
@@ -379,12 +444,12 @@ fn libraries(mine: &dyn Snapshot, theirs: &dyn Snapshot) -> Result<BTreeSet<Libr
     Ok(all.map(|summary| summary.library).collect())
 }
 
-/// All records of a library, sorted by id. After an error, nothing follows.
+/// All books of a library, sorted by id. After an error, nothing follows.
 fn records<'a>(
     snapshot: &'a dyn Snapshot,
     library: &'a Library,
-) -> impl Iterator<Item = Result<Record, StoreError>> + use<'a> {
-    in_pages(move |last: Option<&Record>| snapshot.walk(library, last.map(|record| &record.key.id), PAGE))
+) -> impl Iterator<Item = Result<Listed, StoreError>> + use<'a> {
+    in_pages(move |last: Option<&Listed>| snapshot.walk(library, last.map(|(_, record)| &record.key.id), PAGE))
 }
 
 /// All rows of a table, sorted by key. After an error, nothing follows.

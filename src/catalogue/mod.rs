@@ -255,7 +255,7 @@ impl Catalogue {
             let some = (wanted - books.len()).min(READ_AT_ONCE);
             let read = snapshot.walk(library, after.as_ref().or(cursor), some)?;
             let is_last = read.len() < some;
-            books.extend(read);
+            books.extend(read.into_iter().map(|(_, record)| record));
             if is_last {
                 break;
             }

@@ -1,7 +1,6 @@
 //! Export and import of a catalogue as JSON Lines (`docs/reference/export.md`). Memory use does not depend on the
 //! size of the catalogue.
 
-use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
 use std::path::Path;
 
@@ -10,11 +9,11 @@ use base64::prelude::BASE64_STANDARD;
 use lapidary_gems::{PackedFold, PlacedGem, Recipe, RecipeName};
 use serde::{Deserialize, Serialize};
 
-use super::copy::read;
+use super::copy::of_little_text;
 use super::{Catalogue, CatalogueError, Editor};
 use crate::api::{ExportBook, ExportDecision, ExportEnd, ExportGem, ExportHeader};
 use crate::count::count;
-use crate::index::{Actor, BookNo, NewBook, Record, RocksStore, Snapshot, StoreError, UNWATCHED, Watch};
+use crate::index::{Actor, NewBook, Record, RocksStore, StoreError, UNWATCHED, Watch};
 use crate::parse;
 
 /// The format version written. All versions from 1 up to it can be read.
@@ -55,11 +54,11 @@ impl Catalogue {
             let mut after = None;
             loop {
                 let page = snapshot.walk(&library.library, after.as_ref(), BATCH)?;
-                let Some(last) = page.last() else { break };
+                let Some((_, last)) = page.last() else { break };
                 after = Some(last.key.id.clone());
-                for record in page {
-                    if let Some(line) = self.line(&*snapshot, &recipes, record)? {
-                        write_line(out, &line)?;
+                for some in of_little_text(page) {
+                    for book in self.whole(&*snapshot, some)?.into_iter().flatten() {
+                        write_line(out, &line(&recipes, book))?;
                         done += 1;
                     }
                 }
@@ -70,23 +69,6 @@ impl Catalogue {
         write_line(out, &ExportEnd { end: done })?;
         out.flush().map_err(CatalogueError::Output)?;
         Ok(done)
-    }
-
-    /// The line of a book; `None` if it was removed meanwhile.
-    fn line(
-        &self,
-        snapshot: &dyn Snapshot,
-        recipes: &[Recipe],
-        record: Record,
-    ) -> Result<Option<ExportBook>, CatalogueError> {
-        let key = record.key.clone();
-        let number = snapshot.find(&key)?.ok_or_else(|| CatalogueError::NoSuchBook(key.clone()))?;
-        match whole(snapshot, recipes, number, record) {
-            Err(CatalogueError::Store(StoreError::Changed(_))) => {
-                Ok(read(&*self.store, &key)?.map(|book| line(recipes, book)))
-            }
-            book => Ok(Some(line(recipes, book?))),
-        }
     }
 
     /// Imports an export into a folder and returns the number of books. If the folder is empty or does not exist, it
@@ -200,39 +182,6 @@ fn size(book: &NewBook) -> usize {
 fn write_line(out: &mut dyn Write, line: &impl Serialize) -> Result<(), CatalogueError> {
     serde_json::to_writer(&mut *out, line).map_err(io::Error::from).map_err(CatalogueError::Output)?;
     out.write_all(b"\n").map_err(CatalogueError::Output)
-}
-
-/// Everything about a book.
-pub(super) fn whole(
-    snapshot: &dyn Snapshot,
-    recipes: &[Recipe],
-    number: BookNo,
-    mut record: Record,
-) -> Result<NewBook, CatalogueError> {
-    let mut gems = BTreeMap::new();
-    let mut folds: BTreeMap<&str, PackedFold> = BTreeMap::new();
-    for recipe in recipes {
-        if let Some(list) = snapshot.gems(recipe.name(), number)? {
-            gems.insert(recipe.name().clone(), list);
-        }
-        if !folds.contains_key(recipe.base())
-            && let Some(fold) = snapshot.fold(recipe.base(), number)?
-        {
-            folds.insert(recipe.base(), fold);
-        }
-    }
-    record.gems.retain(|name, _| gems.contains_key(name));
-    let text = if record.text_kept { snapshot.text(number)? } else { None };
-    record.text_kept = text.is_some();
-    Ok(NewBook {
-        record,
-        gems,
-        folds: folds.into_values().collect(),
-        text,
-        allow_empty: true,
-        complete: false,
-        turn: None,
-    })
 }
 
 fn line(recipes: &[Recipe], book: NewBook) -> ExportBook {

@@ -40,14 +40,16 @@ impl Copy {
             bar.set_position(done);
             Ok(())
         };
-        let Copied { copied, kept, removed, books, gems } =
+        let Copied { copied, kept, removed, books, gems, storing, verifying } =
             from.copy_to(&to, names.each_ref().map(String::as_str), &watch)?;
         bar.finish_and_clear();
         let mut said = vec![format!("{} copied", count(copied, "book", "books"))];
         said.extend((kept > 0).then(|| format!("{kept} there already")));
         said.extend((removed > 0).then(|| format!("{removed} removed")));
         let (books, gems) = (count(books, "book", "books"), count(gems, "gem", "gems"));
-        writeln!(out(false), "{}; source and copy are equal: {books}, {gems}", said.join(", "))?;
+        let [storing, verifying] = [storing, verifying].map(|time| format!("{:.1} s", time.as_secs_f64()));
+        writeln!(out(false), "{} in {storing}", said.join(", "))?;
+        writeln!(out(false), "source and copy are equal: {books}, {gems}; compared and verified in {verifying}")?;
         Ok(Status::Done)
     }
 }

@@ -158,6 +158,18 @@ impl NewBook {
         Self { record, gems, folds, text: None, allow_empty, complete: false, turn: None }
     }
 
+    /// What was read of a book that is to be stored elsewhere.
+    pub(crate) fn copied(
+        mut record: Record,
+        gems: BTreeMap<RecipeName, Vec<PlacedGem>>,
+        folds: Vec<PackedFold>,
+        text: Option<String>,
+    ) -> Self {
+        record.gems.retain(|name, _| gems.contains_key(name));
+        record.text_kept = text.is_some();
+        Self { gems, folds, text, ..Self::without_gems(record, true) }
+    }
+
     /// # Errors
     /// [`StoreError::Changed`] if the book was to have gems of all recipes, and lacks those of one of these.
     pub(crate) fn has_all<'a>(&self, recipes: impl IntoIterator<Item = &'a RecipeName>) -> Result<(), StoreError> {

@@ -1,9 +1,11 @@
 //! Reads of a store.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use lapidary_gems::{Gem, PackedFold, PlacedGem, Recipe, RecipeName};
 
 use super::{
-    BookId, BookKey, BookNo, Coverage, Found, Library, LibrarySummary, Limits, Outline, Record, Search, Sizes,
+    BookId, BookKey, BookNo, Coverage, Found, Library, LibrarySummary, Limits, NewBook, Outline, Record, Search, Sizes,
     StoreError, Tally,
 };
 
@@ -64,8 +66,34 @@ pub trait Snapshot: Send + Sync {
     /// Returns a book's gems under a recipe in order of first occurrence, or `None` if it has none.
     fn gems(&self, recipe: &RecipeName, book: BookNo) -> Result<Option<Vec<PlacedGem>>, StoreError>;
 
-    /// Returns up to `limit` records of a library, sorted by id (bytewise), starting after `after`.
-    fn walk(&self, library: &Library, after: Option<&BookId>, limit: usize) -> Result<Vec<Record>, StoreError>;
+    /// Returns books with all that is stored of them, as they are to be stored elsewhere.
+    ///
+    /// # Errors
+    /// [`StoreError::Changed`] if one was replaced or removed meanwhile.
+    fn whole(&self, books: Vec<(BookNo, Record)>) -> Result<Vec<NewBook>, StoreError> {
+        let recipes = self.recipes();
+        let bases: BTreeSet<&str> = recipes.iter().map(Recipe::base).collect();
+        let whole = |(number, record): (BookNo, Record)| {
+            let (mut gems, mut folds) = (BTreeMap::new(), Vec::new());
+            for recipe in &recipes {
+                gems.extend(self.gems(recipe.name(), number)?.map(|list| (recipe.name().clone(), list)));
+            }
+            for base in &bases {
+                folds.extend(self.fold(base, number)?);
+            }
+            let text = if record.text_kept { self.text(number)? } else { None };
+            Ok(NewBook::copied(record, gems, folds, text))
+        };
+        books.into_iter().map(whole).collect()
+    }
+
+    /// Returns up to `limit` books of a library, sorted by id (bytewise), starting after `after`.
+    fn walk(
+        &self,
+        library: &Library,
+        after: Option<&BookId>,
+        limit: usize,
+    ) -> Result<Vec<(BookNo, Record)>, StoreError>;
 
     /// Returns up to `limit` books sorted by number, starting at `from`.
     fn books(&self, from: BookNo, limit: usize) -> Result<Vec<(BookNo, Record)>, StoreError>;

@@ -174,8 +174,15 @@ impl Model {
             libraries.entry(book.record.key.library.as_str()).or_default().push(&book.record);
         }
         for name in LIBRARIES {
-            let records = snapshot.walk(&name.parse().unwrap(), None, usize::MAX).unwrap();
-            assert_eq!(records.iter().collect::<Vec<_>>(), libraries.get(name).cloned().unwrap_or_default());
+            let books = snapshot.walk(&name.parse().unwrap(), None, usize::MAX).unwrap();
+            let records: Vec<&Record> = books.iter().map(|(_, record)| record).collect();
+            assert_eq!(records, libraries.get(name).cloned().unwrap_or_default());
+            assert!(books.iter().all(|(number, record)| self.numbers[&record.key] == *number));
+            for NewBook { record, gems, folds, text, .. } in snapshot.whole(books).unwrap() {
+                let expected = &self.books[&record.key];
+                let is = (&record, &gems, &folds, &text);
+                assert_eq!(is, (&expected.record, &expected.gems, &expected.folds, &expected.text));
+            }
         }
         let summaries = snapshot.libraries().unwrap();
         assert_eq!(summaries.len(), libraries.len());

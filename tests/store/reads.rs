@@ -51,8 +51,8 @@ fn a_walk_goes_on_behind_an_id<E: Engine>() {
     let snapshot = store.snapshot();
     let walk = |after: Option<&str>, limit| -> Vec<String> {
         let after: Option<BookId> = after.map(|id| id.parse().unwrap());
-        let records = snapshot.walk(&"lib".parse().unwrap(), after.as_ref(), limit).unwrap();
-        records.into_iter().map(|record| record.key.id.as_str().to_owned()).collect()
+        let books = snapshot.walk(&"lib".parse().unwrap(), after.as_ref(), limit).unwrap();
+        books.into_iter().map(|(_, record)| record.key.id.as_str().to_owned()).collect()
     };
     assert_eq!(walk(None, 100), ids);
     assert_eq!(walk(None, 0), [""; 0]);

@@ -133,8 +133,9 @@ pub fn dump(store: &dyn Store) -> Result<String, StoreError> {
     let snapshot = store.snapshot();
     let mut lines = Vec::new();
     for summary in snapshot.libraries()? {
-        for record in snapshot.walk(&summary.library, None, usize::MAX)? {
+        for (listed, record) in snapshot.walk(&summary.library, None, usize::MAX)? {
             let number = snapshot.find(&record.key)?;
+            assert_eq!(number, Some(listed));
             for recipe in store.snapshot().recipes() {
                 let gems = number.map(|number| snapshot.gems(recipe.name(), number)).transpose()?;
                 lines.push(format!("{number:?} {gems:?}"));

@@ -168,17 +168,21 @@ impl Bucket {
         Ok(lists)
     }
 
-    /// All postings, as fields, without those that are doubted.
-    pub(super) fn postings(&self, recipe: &KnownRecipe) -> Result<BTreeSet<Vec<u8>>, Unreadable> {
-        let lists = self.lists(recipe)?.into_iter();
-        let mut postings: BTreeSet<Vec<u8>> =
-            lists.flat_map(|(rest, books)| books.into_iter().map(move |book| posting(rest, book))).collect();
-        for ((rest, book), change) in &self.changes {
-            let field = posting(*rest, *book);
+    /// All postings, without those that are doubted.
+    pub(super) fn postings(&self, recipe: &KnownRecipe) -> Result<BTreeSet<Posting>, Unreadable> {
+        let mut postings = Vec::new();
+        if !self.main.is_empty() {
+            for list in Reader::new(&self.main, rest_bits(recipe))? {
+                let (rest, list) = list?;
+                postings.extend(self.listed(rest, Some(list))?.into_iter().map(|book| (rest, book)));
+            }
+        }
+        let mut postings = BTreeSet::from_iter(postings);
+        for (posting, change) in &self.changes {
             if change.doubted.is_some() {
-                postings.remove(&field);
+                postings.remove(posting);
             } else {
-                postings.insert(field);
+                postings.insert(*posting);
             }
         }
         Ok(postings)
@@ -249,7 +253,7 @@ fn sha1(value: &[u8]) -> Vec<u8> {
 }
 
 /// The field of a posting.
-fn posting(rest: u64, book: BookNo) -> Vec<u8> {
+pub(super) fn posting(rest: u64, book: BookNo) -> Vec<u8> {
     [&rest.to_be_bytes()[..], &book.0.to_be_bytes()].concat()
 }
 

@@ -7,7 +7,7 @@ use super::Shared;
 use super::buckets::{packed, place};
 use super::command::Command;
 use super::error::{answer, damaged};
-use super::keys::{BookState, SHARDS, join};
+use super::keys::{BookState, SHARDS, gem_field, join};
 use crate::index::gem_list;
 use crate::index::recipes::KnownRecipe;
 use crate::index::runs::Runs;
@@ -69,7 +69,7 @@ impl Shared {
         let all = Command::new("ZRANGE", &self.keys.shard(shard, "books"), &["0", "-1"][..]);
         let all: Vec<u32> = answer(self.address(), self.read_one(all)?)?;
         let books: Vec<BookNo> = all.into_iter().map(|number| join(shard, number)).collect();
-        let field = format!("G{}", recipe.number);
+        let field = gem_field(recipe.number);
         for some in books.chunks(AT_ONCE) {
             let read = |book| Command::new("HGET", &self.keys.book(BookState::Present, book), &field);
             let lists = self.client.read(&some.iter().copied().map(read).collect::<Vec<_>>())?;

@@ -22,7 +22,7 @@ use redis::Value;
 use super::Shared;
 use super::command::Command;
 use super::error::{answer, damaged};
-use super::keys::{BookState, join, shard_of_key, split};
+use super::keys::{BookState, gem_field, join, shard_of_key, split};
 use super::meta::token;
 use super::scripts::{BEGIN, END};
 use crate::index::recipes::Recipes;
@@ -243,7 +243,7 @@ impl Shared {
 
 /// The fields of a state that say which postings it has.
 pub(super) fn state_fields(recipes: &Recipes) -> Vec<Vec<u8>> {
-    let gems = recipes.0.iter().map(|recipe| format!("G{}", recipe.number).into_bytes());
+    let gems = recipes.0.iter().map(|recipe| gem_field(recipe.number));
     [b"r".to_vec()].into_iter().chain(gems).collect()
 }
 

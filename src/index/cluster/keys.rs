@@ -86,6 +86,19 @@ pub(super) enum BookState {
     Former,
 }
 
+/// The field of the gems of the recipe with this number.
+pub(super) fn gem_field(recipe: u16) -> Vec<u8> {
+    format!("G{recipe}").into_bytes()
+}
+
+/// The field of a fold.
+pub(super) fn fold_field(base: &str) -> Vec<u8> {
+    [b"F", base.as_bytes()].concat()
+}
+
+/// The field of the text.
+pub(super) const TEXT: &[u8] = b"X";
+
 /// What a key is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Name<'a> {

@@ -19,7 +19,7 @@ use super::buckets::{Bucket, Posting, gem_in};
 use super::command::Command;
 use super::error::{answer, damaged};
 use super::intent::Intent;
-use super::keys::{BookState, split};
+use super::keys::{BookState, gem_field, split};
 use super::scripts::MERGE;
 use crate::index::gem_list;
 use crate::index::postings::Unreadable;
@@ -212,7 +212,7 @@ impl Shared {
             }
             states.insert(*of, (generation, None));
         }
-        let read = |(book, recipe): &(BookNo, u16)| Command::new("HGET", &key(*book), format!("G{recipe}"));
+        let read = |(book, recipe): &(BookNo, u16)| Command::new("HGET", &key(*book), gem_field(*recipe));
         let lists = self.client.read(&changed.iter().map(read).collect::<Vec<_>>())?;
         for (of, list) in changed.into_iter().zip(lists) {
             let list: Option<Vec<u8>> = answer(self.address(), list)?;

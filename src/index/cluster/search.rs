@@ -114,7 +114,7 @@ fn matching(
     terms: &BTreeSet<Term>,
 ) -> Result<Vec<BookNo>, StoreError> {
     let books: Vec<BookNo> = found.iter().map(|(_, book)| *book).collect();
-    let states = snapshot.states(&books, None)?;
+    let states = snapshot.states(&books, &[])?;
     let mut matching = Vec::new();
     for (book, state) in books.into_iter().zip(states) {
         let Some((state, _)) = state else { continue };

@@ -4,7 +4,7 @@
 //! remembers the generation of each book that it has read anything of, and its record. If more of the book is read later
 //! and its generation is another one, the answer is [`StoreError::Changed`], and the check is made again.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lapidary_gems::{Gem, PackedFold, PlacedGem, Recipe, RecipeName};
@@ -16,14 +16,14 @@ use super::buckets::half;
 use super::command::Command;
 use super::error::{answer, damaged};
 use super::intent::read_member;
-use super::keys::{BookState, NUMBER_BITS, SHARDS, join, split};
+use super::keys::{BookState, NUMBER_BITS, SHARDS, TEXT, fold_field, gem_field, join, split};
 use super::meta::RecipesThen;
 use super::partial::{Partial, Sought};
 use super::{search, tally};
 use crate::index::gem_list;
 use crate::index::recipes::KnownRecipe;
 use crate::index::{
-    BookId, BookKey, BookNo, Coverage, Found, Library, LibrarySummary, Limits, Outline, Record, Search, Sizes,
+    BookId, BookKey, BookNo, Coverage, Found, Library, LibrarySummary, Limits, NewBook, Outline, Record, Search, Sizes,
     Snapshot, StoreError, Tally, Unread,
 };
 
@@ -59,8 +59,8 @@ pub(super) struct State {
     record: Vec<u8>,
 }
 
-/// A book, and the field that was read with it.
-type Read = (Arc<State>, Option<Vec<u8>>);
+/// A book, and the fields that were read with it.
+type Read = (Arc<State>, Vec<Option<Vec<u8>>>);
 
 impl<'a> ClusterSnapshot<'a> {
     pub(super) fn new(shared: &'a Shared) -> Self {
@@ -112,8 +112,8 @@ impl<'a> ClusterSnapshot<'a> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads books, each as it was when it was first read. `more` is one more field to read of each.
-    pub(super) fn states(&self, books: &[BookNo], more: Option<&[u8]>) -> Result<Vec<Option<Read>>, StoreError> {
+    /// Reads books, each as it was when it was first read. `more` are more fields to read of each.
+    pub(super) fn states(&self, books: &[BookNo], more: &[Vec<u8>]) -> Result<Vec<Option<Read>>, StoreError> {
         self.known()?;
         let mut all = Vec::with_capacity(books.len());
         for some in books.chunks(AT_ONCE) {
@@ -122,23 +122,18 @@ impl<'a> ClusterSnapshot<'a> {
         Ok(all)
     }
 
-    fn read_states(
-        &self,
-        books: &[BookNo],
-        more: Option<&[u8]>,
-        all: &mut Vec<Option<Read>>,
-    ) -> Result<(), StoreError> {
-        let fields = [Some(&b"g"[..]), more, Some(b"r")];
+    fn read_states(&self, books: &[BookNo], more: &[Vec<u8>], all: &mut Vec<Option<Read>>) -> Result<(), StoreError> {
+        let fields: Vec<&[u8]> =
+            [&b"g"[..]].into_iter().chain(more.iter().map(Vec::as_slice)).chain([&b"r"[..]]).collect();
         let is_seen = |book: &BookNo| self.seen().states.contains_key(book);
         let command = |book: &BookNo| {
-            let wanted = if is_seen(book) { &fields[..2] } else { &fields[..] };
-            let wanted: Vec<&[u8]> = wanted.iter().copied().flatten().collect();
+            let wanted = if is_seen(book) { &fields[..=more.len()] } else { &fields[..] };
             Command::new("HMGET", &self.shared.keys.book(BookState::Present, *book), wanted)
         };
         // What is remembered completely need not be read.
-        let needed: Vec<BookNo> = books.iter().copied().filter(|book| more.is_some() || !is_seen(book)).collect();
+        let needed: Vec<BookNo> = books.iter().copied().filter(|book| !more.is_empty() || !is_seen(book)).collect();
         let commands: Vec<Command> = needed.iter().map(command).collect();
-        let mut read: HashMap<BookNo, Option<Vec<u8>>> = HashMap::new();
+        let mut read: HashMap<BookNo, Vec<Option<Vec<u8>>>> = HashMap::new();
         for (book, value) in needed.iter().zip(self.read(&commands)?) {
             self.note(|| Sought::Book(*book), value.is_some());
             let Some(value) = value else {
@@ -149,15 +144,15 @@ impl<'a> ClusterSnapshot<'a> {
             let mut values: Vec<Option<Vec<u8>>> = answer(self.shared.address(), value)?;
             let generation =
                 values.first().and_then(Option::as_ref).and_then(|text| str::from_utf8(text).ok()?.parse().ok());
-            let field = more.and_then(|_| values.get_mut(1).and_then(Option::take));
-            let record = if values.len() > 1 + usize::from(more.is_some()) { values.pop().flatten() } else { None };
+            let record = if values.len() > 1 + more.len() { values.pop().flatten() } else { None };
             self.remember(*book, generation, record)?;
-            read.insert(*book, field);
+            values.drain(..1);
+            read.insert(*book, values);
         }
         let seen = self.seen();
         all.extend(books.iter().map(|book| {
             let state = seen.states.get(book)?.clone()?;
-            Some((state, read.get(book).cloned().flatten()))
+            Some((state, read.get(book).cloned().unwrap_or_default()))
         }));
         Ok(())
     }
@@ -198,16 +193,30 @@ impl<'a> ClusterSnapshot<'a> {
     }
 
     fn records<T: DeserializeOwned>(&self, books: &[BookNo]) -> Result<Vec<Option<T>>, StoreError> {
-        let states = self.states(books, None)?;
+        let states = self.states(books, &[])?;
         let read =
             books.iter().zip(states).map(|(book, state)| state.map(|(state, _)| self.parse(*book, &state)).transpose());
         read.collect()
     }
 
     /// Reads a field of a book.
-    fn field(&self, book: BookNo, field: &[u8]) -> Result<Option<Vec<u8>>, StoreError> {
-        let states = self.states(&[book], None).and_then(|_| self.states(&[book], Some(field)))?;
-        Ok(states.into_iter().next().flatten().and_then(|(_, value)| value))
+    fn field(&self, book: BookNo, field: Vec<u8>) -> Result<Option<Vec<u8>>, StoreError> {
+        let states = self.states(&[book], &[]).and_then(|_| self.states(&[book], &[field]))?;
+        Ok(states.into_iter().next().flatten().and_then(|(_, values)| values.into_iter().next().flatten()))
+    }
+
+    fn gem_list(&self, recipe: &KnownRecipe, book: BookNo, bytes: &[u8]) -> Result<Vec<PlacedGem>, StoreError> {
+        let gems = gem_list::decode(bytes, recipe.gem_bytes());
+        gems.ok_or_else(|| self.damaged(format!("the gems of book {} ({}) cannot be read", book.0, recipe.name())))
+    }
+
+    fn packed_fold(&self, base: &str, book: BookNo, bytes: Vec<u8>) -> Result<PackedFold, StoreError> {
+        let fold = PackedFold::new(base, bytes);
+        fold.ok_or_else(|| self.damaged(format!("no recipe has the base {base} of the fold of book {}", book.0)))
+    }
+
+    fn kept_text(&self, book: BookNo, bytes: Vec<u8>) -> Result<String, StoreError> {
+        String::from_utf8(bytes).map_err(|_| self.damaged(format!("the text of book {} is not UTF-8", book.0)))
     }
 
     /// # Errors
@@ -330,7 +339,7 @@ impl Snapshot for ClusterSnapshot<'_> {
             return Ok(None);
         };
         // It may have been removed in between.
-        Ok(self.states(&[number], None)?.pop().flatten().map(|_| number))
+        Ok(self.states(&[number], &[])?.pop().flatten().map(|_| number))
     }
 
     fn fetch(&self, books: &[BookNo]) -> Result<Vec<Option<Record>>, StoreError> {
@@ -343,27 +352,59 @@ impl Snapshot for ClusterSnapshot<'_> {
 
     fn gems(&self, recipe: &RecipeName, book: BookNo) -> Result<Option<Vec<PlacedGem>>, StoreError> {
         let recipe = self.known()?.staying(recipe)?;
-        let Some(bytes) = self.field(book, format!("G{}", recipe.number).as_bytes())? else { return Ok(None) };
-        let gems = gem_list::decode(&bytes, recipe.gem_bytes());
-        gems.map(Some)
-            .ok_or_else(|| self.damaged(format!("the gems of book {} ({}) cannot be read", book.0, recipe.name())))
+        let bytes = self.field(book, gem_field(recipe.number))?;
+        bytes.map(|bytes| self.gem_list(recipe, book, &bytes)).transpose()
     }
 
-    fn walk(&self, library: &Library, after: Option<&BookId>, limit: usize) -> Result<Vec<Record>, StoreError> {
+    fn whole(&self, books: Vec<(BookNo, Record)>) -> Result<Vec<NewBook>, StoreError> {
+        let recipes = self.recipes.shown().map(|recipe| self.recipes.staying(recipe.name()));
+        let recipes: Vec<&KnownRecipe> = recipes.collect::<Result<_, _>>()?;
+        let bases: BTreeSet<&str> = recipes.iter().map(|known| known.recipe.base()).collect();
+        let fields =
+            recipes.iter().map(|recipe| gem_field(recipe.number)).chain(bases.iter().map(|base| fold_field(base)));
+        let fields: Vec<Vec<u8>> = fields.chain([TEXT.to_vec()]).collect();
+        let numbers: Vec<BookNo> = books.iter().map(|(number, _)| *number).collect();
+        let whole = |((number, record), state): ((BookNo, Record), Option<Read>)| {
+            let (_, values) = state.ok_or_else(|| StoreError::Changed(record.key.to_string()))?;
+            let mut values = values.into_iter();
+            let (mut gems, mut folds, mut text) = (BTreeMap::new(), Vec::new(), None);
+            for (recipe, bytes) in recipes.iter().zip(values.by_ref()) {
+                if let Some(bytes) = bytes {
+                    gems.insert(recipe.name().clone(), self.gem_list(recipe, number, &bytes)?);
+                }
+            }
+            for (base, bytes) in bases.iter().zip(values.by_ref()) {
+                folds.extend(bytes.map(|bytes| self.packed_fold(base, number, bytes)).transpose()?);
+            }
+            if let Some(bytes) = values.next().flatten() {
+                text = Some(self.kept_text(number, bytes)?);
+            }
+            Ok(NewBook::copied(record, gems, folds, text))
+        };
+        books.into_iter().zip(self.states(&numbers, &fields)?).map(whole).collect()
+    }
+
+    fn walk(
+        &self,
+        library: &Library,
+        after: Option<&BookId>,
+        limit: usize,
+    ) -> Result<Vec<(BookNo, Record)>, StoreError> {
         self.known()?;
         self.begin_page();
         let Some(number) = self.shared.library(library)? else { return Ok(Vec::new()) };
         let mut after = after.map(|id| id.as_str().to_owned());
-        let mut records: Vec<Record> = Vec::new();
+        let mut found: Vec<(BookNo, Record)> = Vec::new();
         // Books that are removed meanwhile leave gaps, but only the last page may be short.
-        while records.len() < limit {
-            let members = self.members(number, after.as_deref(), limit - records.len())?;
+        while found.len() < limit {
+            let members = self.members(number, after.as_deref(), limit - found.len())?;
             let Some((last, _)) = members.last() else { break };
             after = Some(last.clone());
             let books: Vec<BookNo> = members.into_iter().map(|(_, book)| book).collect();
-            records.extend(self.fetch(&books)?.into_iter().flatten());
+            let records = self.fetch(&books)?;
+            found.extend(books.into_iter().zip(records).filter_map(|(book, record)| Some((book, record?))));
         }
-        Ok(records)
+        Ok(found)
     }
 
     fn books(&self, from: BookNo, limit: usize) -> Result<Vec<(BookNo, Record)>, StoreError> {
@@ -398,15 +439,11 @@ impl Snapshot for ClusterSnapshot<'_> {
     }
 
     fn fold(&self, base: &str, book: BookNo) -> Result<Option<PackedFold>, StoreError> {
-        let Some(bytes) = self.field(book, &[b"F", base.as_bytes()].concat())? else { return Ok(None) };
-        let fold = PackedFold::new(base, bytes);
-        fold.map(Some)
-            .ok_or_else(|| self.damaged(format!("no recipe has the base {base} of the fold of book {}", book.0)))
+        self.field(book, fold_field(base))?.map(|bytes| self.packed_fold(base, book, bytes)).transpose()
     }
 
     fn text(&self, book: BookNo) -> Result<Option<String>, StoreError> {
-        let text = self.field(book, b"X")?.map(String::from_utf8).transpose();
-        text.map_err(|_| self.damaged(format!("the text of book {} is not UTF-8", book.0)))
+        self.field(book, TEXT.to_vec())?.map(|bytes| self.kept_text(book, bytes)).transpose()
     }
 
     fn library(&self, library: &Library) -> Result<Option<LibrarySummary>, StoreError> {

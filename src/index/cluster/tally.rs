@@ -13,6 +13,7 @@ use lapidary_gems::Gem;
 use super::buckets::{Bucket, Listed, place};
 use super::command::Command;
 use super::error::answer;
+use super::keys::gem_field;
 use super::merge::LONGEST;
 use super::partial::Sought;
 use super::snapshot::ClusterSnapshot;
@@ -146,11 +147,10 @@ pub(super) fn by_library(
     let enough =
         |count: &Count| count.books.iter().filter(|(_, n)| **n >= fewest).map(|(book, _)| *book).collect::<Vec<_>>();
     let candidates: Vec<BookNo> = counts.values().flat_map(enough).collect();
-    let field = format!("G{}", recipe.number);
-    let states = snapshot.states(&candidates, Some(field.as_bytes()))?;
+    let states = snapshot.states(&candidates, &[gem_field(recipe.number)])?;
     let mut present: HashMap<BookNo, HashSet<Gem>> = HashMap::new();
     for (book, state) in candidates.iter().zip(states) {
-        let Some((_, Some(bytes))) = state else { continue };
+        let Some(bytes) = state.and_then(|(_, values)| values.into_iter().next().flatten()) else { continue };
         let list = gem_list::decode(&bytes, recipe.gem_bytes());
         let list = list.ok_or_else(|| snapshot.damaged(format!("the gems of book {} cannot be read", book.0)))?;
         present.insert(*book, recipe.posted(&list).filter(|gem| asked.contains(gem)).collect());

@@ -11,6 +11,7 @@ use super::change::{Kind, Plan, without};
 use super::command::Command;
 use super::error::answer;
 use super::intent::{Locked, Old};
+use super::keys::{TEXT, fold_field, gem_field};
 use super::meta::{RecipesThen, audited};
 use super::snapshot::ClusterSnapshot;
 use crate::index::change::{amended, audited as told, keep_amendments, last_of_each_key, make_distinct};
@@ -25,10 +26,6 @@ const BATCH: usize = 256;
 
 fn json(record: &Record) -> (Vec<u8>, Vec<u8>) {
     (b"r".to_vec(), serde_json::to_vec(record).unwrap_or_default())
-}
-
-fn gem_field(recipe: &KnownRecipe) -> Vec<u8> {
-    format!("G{}", recipe.number).into_bytes()
 }
 
 impl Shared {
@@ -115,7 +112,7 @@ impl Shared {
             let old = book.old.take()?;
             let mut record = old.record.clone();
             record.gems.remove(recipe.name());
-            let field = [b"-", gem_field(recipe).as_slice()].concat();
+            let field = [b"-", gem_field(recipe.number).as_slice()].concat();
             let fields = vec![json(&record), (field, Vec::new())];
             let (added, removed) = (Posts::new(), Posts::new());
             let records = [Some(old.record), Some(record)];
@@ -209,10 +206,10 @@ impl Shared {
         let mut fields = vec![json(&record)];
         for (name, gems) in &gems {
             let recipe = recipes.named(name)?;
-            fields.push((gem_field(recipe), gem_list::encode(gems, recipe.gem_bytes())));
+            fields.push((gem_field(recipe.number), gem_list::encode(gems, recipe.gem_bytes())));
         }
-        fields.extend(folds.iter().map(|fold| ([b"F", fold.base().as_bytes()].concat(), fold.as_bytes().to_vec())));
-        fields.extend(text.map(|text| (b"X".to_vec(), text.into_bytes())));
+        fields.extend(folds.iter().map(|fold| (fold_field(fold.base()), fold.as_bytes().to_vec())));
+        fields.extend(text.map(|text| (TEXT.to_vec(), text.into_bytes())));
         let gems = if posted { gems } else { BTreeMap::new() };
         let has = self.new_posts(recipes, locked.number, &record, &gems)?;
         let had = self.posts(recipes, locked.number, old)?;
@@ -296,7 +293,8 @@ impl Shared {
                 continue;
             }
             record.gems.insert(name.clone(), late.gems.len() as u32);
-            let mut fields = vec![json(&record), (gem_field(recipe), gem_list::encode(&late.gems, recipe.gem_bytes()))];
+            let mut fields =
+                vec![json(&record), (gem_field(recipe.number), gem_list::encode(&late.gems, recipe.gem_bytes()))];
             fields.extend(
                 late.fold.iter().map(|fold| ([b"F", fold.base().as_bytes()].concat(), fold.as_bytes().to_vec())),
             );

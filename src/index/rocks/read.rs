@@ -344,7 +344,12 @@ impl Snapshot for RocksSnapshot<'_> {
         self.gem_list(self.recipes.staying(recipe)?, book)
     }
 
-    fn walk(&self, library: &Library, after: Option<&BookId>, limit: usize) -> Result<Vec<Record>, StoreError> {
+    fn walk(
+        &self,
+        library: &Library,
+        after: Option<&BookId>,
+        limit: usize,
+    ) -> Result<Vec<(BookNo, Record)>, StoreError> {
         let prefix = schema::ids_prefix(library);
         let mut from = prefix.clone();
         if let Some(id) = after {
@@ -354,8 +359,8 @@ impl Snapshot for RocksSnapshot<'_> {
         }
         let mut ids = self.iterator(Family::Ids, ReadOptions::default());
         ids.seek(from);
-        let mut records = Vec::new();
-        while records.len() < limit
+        let mut books = Vec::new();
+        while books.len() < limit
             && let Some((key, value)) = ids.item()
             && key.starts_with(&prefix)
         {
@@ -363,11 +368,11 @@ impl Snapshot for RocksSnapshot<'_> {
             let book = schema::read_book(value)
                 .ok_or_else(|| self.damaged(format!("the number of {library}/{} cannot be read", name())))?;
             let record = self.record(book)?;
-            records.push(record.ok_or_else(|| self.damaged(format!("{library}/{} has no record", name())))?);
+            books.push((book, record.ok_or_else(|| self.damaged(format!("{library}/{} has no record", name())))?));
             ids.next();
         }
         self.end(&ids)?;
-        Ok(records)
+        Ok(books)
     }
 
     fn books(&self, from: BookNo, limit: usize) -> Result<Vec<(BookNo, Record)>, StoreError> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use lapidary_gems::Gem;
 
-use super::super::buckets::{Bucket, gem_in};
+use super::super::buckets::{Bucket, gem_in, posting};
 use super::super::command::Command;
 use super::super::error::answer;
 use super::super::keys::{BookState, Name, split};
@@ -134,8 +134,7 @@ impl Check<'_> {
         if self.postings_of(book)?.get(key).is_some_and(|fields| fields.contains(field)) {
             return Ok(true);
         }
-        let library = self.shared.library(&book.record.key.library)?;
-        Ok(library.is_some_and(|library| self.references(library, book).contains(&(key.clone(), field.clone()))))
+        Ok(self.all_references(book)?.contains(&(key.clone(), field.clone())))
     }
 
     fn has(&self, reference: &Reference) -> Result<bool, StoreError> {
@@ -148,7 +147,7 @@ impl Check<'_> {
             answer(self.shared.address(), self.shared.read_one(Command::bare("HGETALL", key))?)?;
         let postings = Bucket::read(fields).and_then(|bucket| bucket.postings(recipe).ok());
         // One that cannot be read was reported.
-        Ok(postings.is_none_or(|postings| postings.contains(field)))
+        Ok(postings.is_none_or(|postings| postings.iter().any(|(rest, book)| posting(*rest, *book) == *field)))
     }
 
     fn said(&self, number: BookNo, book: Option<&Book>, (key, field): &Reference, is_needed: bool) -> String {

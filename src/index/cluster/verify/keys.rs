@@ -75,11 +75,10 @@ impl Check<'_> {
         for some in numbers.chunks(PAGE) {
             let read = self.records(some)?;
             for (number, book) in some.iter().zip(read) {
-                for reference in books.remove(number).unwrap_or_default() {
-                    if !self.needs(book.as_ref(), &reference)? {
-                        self.doubts.push(Doubt::Reference { book: *number, reference });
-                    }
-                }
+                let needed = book.as_ref().map(|book| self.all_references(book)).transpose()?.unwrap_or_default();
+                let doubted = books.remove(number).unwrap_or_default().into_iter();
+                let doubted = doubted.filter(|reference| !needed.contains(reference));
+                self.doubts.extend(doubted.map(|reference| Doubt::Reference { book: *number, reference }));
             }
         }
         Ok(())

@@ -2,13 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::super::buckets::{Bucket, Posts};
+use lapidary_gems::PlacedGem;
+
+use super::super::buckets::{Bucket, Posting, place, posting};
 use super::super::command::Command;
 use super::super::error::answer;
 use super::super::keys::Name;
 use super::doubt::Doubt;
 use super::{Check, PAGE};
 use crate::index::faults::Sum;
+use crate::index::recipes::KnownRecipe;
 use crate::index::{BookNo, StoreError};
 
 /// Number of groups of buckets.
@@ -16,8 +19,8 @@ const GROUPS: usize = 1 << 12;
 /// Number of postings compared at a time: about 200 MB.
 const COMPARED: u64 = 2_000_000;
 
-/// The key of a bucket, and its postings as fields.
-type Postings = (Vec<u8>, BTreeSet<Vec<u8>>);
+/// The key of a bucket, and its postings.
+type Postings = (Vec<u8>, BTreeSet<Posting>);
 
 /// The postings of some buckets.
 #[derive(Default)]
@@ -40,14 +43,14 @@ fn bucket_of(key: &[u8]) -> Option<(u16, u32, usize)> {
     (parts.next()? == "p").then_some((recipe, bucket, bucket as usize % GROUPS))
 }
 
-/// Adds the postings that a book needs.
-pub(super) fn count(groups: &mut [Group], posts: &Posts) {
-    for (key, fields) in posts {
-        let Some((recipe, bucket, group)) = bucket_of(key) else { continue };
-        for field in fields {
-            groups[group].needed.add((recipe, bucket, field));
-            groups[group].postings += 1;
-        }
+/// Adds the postings that a book needs for its gems of a recipe.
+pub(super) fn count(groups: &mut [Group], recipe: &KnownRecipe, book: BookNo, gems: &[PlacedGem]) {
+    for gem in recipe.posted(gems) {
+        let (bucket, rest) = place(recipe, gem);
+        let Ok(bucket) = u32::try_from(bucket) else { continue };
+        let group = &mut groups[bucket as usize % GROUPS];
+        group.needed.add((recipe.number, bucket, rest, book));
+        group.postings += 1;
     }
 }
 
@@ -62,8 +65,8 @@ impl Check<'_> {
         let new: Vec<Vec<u8>> = keys.iter().filter(|key| is_new(key)).cloned().collect();
         for (key, postings) in self.read_buckets(&new)? {
             let Some((recipe, bucket, group)) = bucket_of(&key) else { continue };
-            for field in postings {
-                self.groups[group].found.add((recipe, bucket, &field));
+            for (rest, book) in postings {
+                self.groups[group].found.add((recipe, bucket, rest, book));
             }
         }
         Ok(())
@@ -133,6 +136,7 @@ impl Check<'_> {
         (self.faults, self.doubts) = (faults, doubts);
         for (key, postings) in found {
             let needed = needed.remove(&key).unwrap_or_default();
+            let postings = postings.into_iter().map(|(rest, book)| posting(rest, book)).collect();
             for field in needed.symmetric_difference(&postings) {
                 let Some(book) = field.last_chunk().map(|book| BookNo(u32::from_be_bytes(*book))) else { continue };
                 self.doubts.push(Doubt::Reference { book, reference: (key.clone(), field.clone()) });

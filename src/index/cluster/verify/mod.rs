@@ -230,8 +230,13 @@ impl<'a> Check<'a> {
         self.gems(&name, book);
         self.sums.count(library, record, &self.recipes, false);
         self.sums.touch(library, record.changed);
-        let postings = self.postings_of(book)?;
-        lists::count(&mut self.groups, &postings);
+        for (recipe, bytes) in &book.gems {
+            let recipe = self.recipes.numbered(*recipe).filter(|recipe| !recipe.leaving);
+            let gems = recipe.and_then(|recipe| Some((recipe, gem_list::decode(bytes, recipe.gem_bytes())?)));
+            if let Some((recipe, gems)) = gems {
+                lists::count(&mut self.groups, recipe, *number, &gems);
+            }
+        }
         let references = self.references(library, book).into_iter().map(|reference| (*number, reference));
         self.references.extend(references);
         if self.references.len() < PAGE { Ok(()) } else { self.look_up() }
@@ -300,7 +305,13 @@ impl<'a> Check<'a> {
         self.shared.posts(&self.recipes, book.number, Some(&old))
     }
 
-    /// What refers to a book, but for its postings.
+    /// What refers to a book, if its library is known, but for its postings.
+    fn all_references(&self, book: &Book) -> Result<BTreeSet<Reference>, StoreError> {
+        let library = self.shared.library(&book.record.key.library)?;
+        Ok(library.map(|library| self.references(library, book)).unwrap_or_default())
+    }
+
+    /// What refers to a book of this library, but for its postings.
     fn references(&self, library: u32, book: &Book) -> BTreeSet<Reference> {
         let Book { number, record, .. } = book;
         let (keys, shard) = (&self.shared.keys, shard_of_key(&record.key));
