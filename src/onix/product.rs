@@ -200,9 +200,10 @@ fn language(described: &Element) -> Option<String> {
 fn publication(published: &Element) -> Option<Published> {
     ["11", "01"].iter().find_map(|role| {
         let date = published.all("PublishingDate").find(|date| date.text("PublishingDateRole") == Some(role))?;
-        let digits = date.text("Date").filter(|date| date.bytes().all(|byte| byte.is_ascii_digit()))?;
-        let parts = [digits.get(..4), digits.get(4..6), digits.get(6..8)];
-        // What is more than a day is a time.
+        // A time may follow the day.
+        let digits = date.text("Date")?.split('T').next()?;
+        let parts =
+            [digits.get(..4), digits.get(4..6), digits.get(6..)].map(|part| part.filter(|part| !part.is_empty()));
         parts.into_iter().flatten().collect::<Vec<_>>().join("-").parse().ok()
     })
 }
