@@ -102,7 +102,9 @@ fn delete(node: &mut Node, pattern: &str) -> Outcome<()> {
         for key in &keys {
             all.cmd("DEL").arg(key).ignore();
         }
-        all.query::<()>(node)?;
+        if !keys.is_empty() {
+            all.query::<()>(node)?;
+        }
         if next == 0 {
             return Ok(());
         }

@@ -49,9 +49,7 @@ pub(super) fn tally(
     let asked: BTreeSet<Gem> = gems.iter().copied().filter(|gem| recipe.fits(*gem)).collect();
     let lists = read_lists(snapshot, recipe, &asked)?;
     let counts = count(snapshot, lists, only, limits.cap)?;
-    let tallies = by_library(snapshot, recipe, gems, &asked, counts, limits.fewest)?;
-    snapshot.still_has(recipe)?;
-    Ok(tallies)
+    by_library(snapshot, recipe, gems, &asked, counts, limits.fewest)
 }
 
 /// The number of no library: of books whose library cannot be read.
@@ -135,6 +133,9 @@ pub(super) fn read_lists(
 }
 
 /// Counts again what the books with enough gems have, and names the libraries.
+///
+/// # Errors
+/// [`StoreError::Changed`] if the recipe is being dropped, so that buckets or books may have been read without it.
 pub(super) fn by_library(
     snapshot: &ClusterSnapshot<'_>,
     recipe: &KnownRecipe,
@@ -148,12 +149,18 @@ pub(super) fn by_library(
         |count: &Count| count.books.iter().filter(|(_, n)| **n >= fewest).map(|(book, _)| *book).collect::<Vec<_>>();
     let candidates: Vec<BookNo> = counts.values().flat_map(enough).collect();
     let states = snapshot.states(&candidates, &[gem_field(recipe.number)])?;
+    let there = states.iter().flatten().count();
     let mut present: HashMap<BookNo, HashSet<Gem>> = HashMap::new();
     for (book, state) in candidates.iter().zip(states) {
         let Some(bytes) = state.and_then(|(_, values)| values.into_iter().next().flatten()) else { continue };
         let list = gem_list::decode(&bytes, recipe.gem_bytes());
         let list = list.ok_or_else(|| snapshot.damaged(format!("the gems of book {} cannot be read", book.0)))?;
         present.insert(*book, recipe.posted(&list).filter(|gem| asked.contains(gem)).collect());
+    }
+    // All books lose a recipe before the first of its buckets is dropped. So if one has it still, and none has lost it, that
+    // has not begun, and the recipes need not be read again.
+    if present.is_empty() || present.len() < there {
+        snapshot.still_has(recipe)?;
     }
     let mut tallies = Vec::new();
     for (library, mut count) in counts.into_iter().filter(|(library, _)| *library != UNREAD) {

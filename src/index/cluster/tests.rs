@@ -381,6 +381,40 @@ fn a_book_is_not_changed_by_recipes_that_were_changed_meanwhile() {
 }
 
 #[test]
+fn a_recipe_that_is_being_dropped_hides_no_book() {
+    const BOOKS: usize = 300;
+    let Some([store, other]) = servers() else { return };
+    let released = Recipe::released();
+    store.add_recipe(&Actor::Local, &released).unwrap();
+    let book = |i: usize| {
+        let mut new = book(&i.to_string(), 0..3);
+        new.gems.insert(released.name().clone(), vec![PlacedGem { gem: Gem(7), place: None }]);
+        new.record.gems = new.gems.iter().map(|(name, gems)| (name.clone(), gems.len() as u32)).collect();
+        new
+    };
+    store.put(&Actor::Local, (0..BOOKS).map(book).collect()).unwrap();
+    let limits = Limits { library: None, cap: 999, fewest: 1 };
+    let found = |snapshot: &dyn Snapshot| {
+        let tally = snapshot.tally(released.name(), &[Gem(7)], limits)?;
+        Ok::<_, StoreError>(tally.libraries.iter().map(|library| library.books.len()).sum::<usize>())
+    };
+    let before = [(); 4].map(|()| other.snapshot());
+    store.shared.hide_recipe(&Actor::Local, released.name()).unwrap();
+    assert_eq!(found(&*before[0]).unwrap(), BOOKS);
+    // Some books have lost it, then all, then the buckets are gone.
+    let stopped = |after: u64| {
+        let stop = move |done, _| if done < after { Ok(()) } else { Err(StoreError::Changed("stopped".to_owned())) };
+        store.drop_recipe(&Actor::Local, released.name(), &stop).unwrap_err();
+    };
+    stopped(1);
+    assert!(matches!(found(&*before[1]), Err(StoreError::Changed(_))));
+    stopped(BOOKS as u64);
+    assert!(matches!(found(&*before[2]), Err(StoreError::Changed(_))));
+    store.drop_recipe(&Actor::Local, released.name(), UNWATCHED).unwrap();
+    assert!(matches!(found(&*before[3]), Err(StoreError::Changed(_))));
+}
+
+#[test]
 fn what_a_primary_says_that_was_replaced_is_not_believed() {
     let Some(nodes) = Nodes::start(3, 1) else { return };
     let address: ClusterAddress = format!("redis://{}", nodes.addresses).parse().unwrap();
