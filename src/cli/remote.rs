@@ -237,18 +237,8 @@ fn parts(content: Content) -> (Option<String>, Option<bool>, Option<Vec<WrittenG
 
 impl Access for Remote {
     fn check(&self, query: &Query, options: &CheckOptions) -> Result<Report, Failure> {
-        let CheckOptions {
-            recipes,
-            library,
-            limit,
-            detail,
-            day,
-            allow_incomplete,
-            partial,
-            record,
-            text_language,
-            language,
-        } = options.clone();
+        let CheckOptions { recipes, library, limit, detail, day, allow_incomplete, partial, record, language, .. } =
+            options.clone();
         let (text, clean, gems) = match query.clone() {
             Query::Text { text, clean } => (Some(text), clean, None),
             Query::Gems(gems) => (None, None, Some(gems)),
@@ -268,7 +258,7 @@ impl Access for Remote {
             limit: Some(limit),
             detail: Some(detail),
             day,
-            language: text_language.clone(),
+            language: options.text_language.clone(),
             allow_incomplete: allow_incomplete.then_some(true),
             partial: partial.then_some(true),
             record: record.is_some(),

@@ -189,22 +189,10 @@ pub(super) fn options_in(parameters: &str) -> Result<(CheckOptions, Option<bool>
 }
 
 /// Converts a request into a query and its options.
-pub(super) fn question(asked: Check) -> Result<(Query, CheckOptions), Problem> {
-    let Check {
-        gems,
-        text,
-        clean,
-        recipe,
-        recipes,
-        library,
-        limit,
-        detail,
-        day,
-        allow_incomplete,
-        partial,
-        language,
-        ..
-    } = asked;
+pub(super) fn question(mut asked: Check) -> Result<(Query, CheckOptions), Problem> {
+    let language = asked.language.take();
+    let Check { gems, text, clean, recipe, recipes, library, limit, detail, day, allow_incomplete, partial, .. } =
+        asked;
     let (record, name, case) = (Some(asked.record), asked.name, asked.case);
     let query = match (gems, text) {
         (Some(_), None) if clean.is_some() => {

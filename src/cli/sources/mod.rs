@@ -10,19 +10,18 @@ use std::time::Duration;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, Subcommand};
 use indicatif::ProgressBar;
-use jiff::civil::Date;
 use lapidary::api::{Source, SourceDefinition, SourceError, SourceItem, SourceRun, SourceState, SourceTest, Unless};
 use lapidary::catalogue::Catalogue;
 use lapidary::count::count;
 use lapidary::error::{Classified as _, ErrorCode};
 use lapidary::extract::MainText;
 use lapidary::harvest::{Credentials, Every, Gone, Harvest, HarvestError, Kind, Pattern, Tally, Watched};
-use lapidary::index::{Actor, BookId, Library, Rights, Validity};
+use lapidary::index::{Actor, BookId, Library, Rights};
 use lapidary::report::clean;
 use serde::Serialize;
 
 use self::access::{SourceAccess, opened};
-use super::arguments::{Listing, Place, Removal, Target};
+use super::arguments::{Days, Listing, Place, Removal, Target};
 use super::failure::{Failure, Status};
 use super::ingest::unless;
 use super::limits::LimitArguments;
@@ -136,15 +135,8 @@ struct Add {
     /// times
     #[arg(long, value_name = "PATTERN")]
     matches: Vec<Pattern>,
-    /// The first day on which the rights of its books are valid, in UTC
-    #[arg(long, value_name = "YYYY-MM-DD")]
-    from: Option<Date>,
-    /// The last day on which they are valid, in UTC
-    #[arg(long, value_name = "YYYY-MM-DD")]
-    until: Option<Date>,
-    /// The rights on all other days
-    #[arg(long, value_name = "RIGHTS", default_value = "unknown")]
-    otherwise: Rights,
+    #[command(flatten)]
+    days: Days,
     /// Of pages that are books, take only the elements that this CSS selector matches, such as main or .chapter. With
     /// `readability`, take what the reading mode of a browser would show
     #[arg(long, value_name = "SELECTOR")]
@@ -234,7 +226,7 @@ impl Sources {
 
 impl Add {
     fn run(self) -> Result<Status, Failure> {
-        let Self { kind, from, until, otherwise, .. } = self;
+        let kind = self.kind;
         let here = !matches!(self.target.place()?, Place::Server(_));
         let is_file = kind == Kind::List && self.address != "-" && !self.address.contains("://");
         let definition = SourceDefinition {
@@ -244,7 +236,7 @@ impl Add {
             rights: self.rights,
             contains: self.contains,
             matches: self.matches.into_iter().map(Into::into).collect(),
-            validity: (from.is_some() || until.is_some()).then_some(Validity { from, until, otherwise }),
+            validity: self.days.are_given().then(|| self.days.into()),
             text: self.text.map(|text| text.to_string()),
             contact: self.contact,
             allow_private: self.allow_private,
