@@ -90,6 +90,7 @@ fn book(number: u32) -> NewBook {
         text_kept: false,
         gems: gems.iter().map(|(name, gems)| (name.clone(), gems.len() as u32)).collect(),
         changed: Timestamp::now(),
+        fetched: None,
         standing: Standing::default(),
     };
     NewBook { record, gems, folds: Vec::new(), text: None, allow_empty: true, complete: false, turn: None }

@@ -1,8 +1,15 @@
 //! What a book is called: the metadata that every format, request and record has in common, and its length limits.
 //! A report shows at most a thousand books, so these limits also bound the size of a report.
 
+use std::fmt;
+use std::str::FromStr;
+
+use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use serde_with::{DeserializeFromStr, SerializeDisplay};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
+use utoipa::{PartialSchema, ToSchema};
 
 /// Maximum length of a title, in bytes of UTF-8.
 pub const TITLE_BYTES: usize = 2_000;
@@ -38,6 +45,9 @@ macro_rules! described {
             /// ISBNs and other identifiers, as given or as found in the file.
             #[serde(default, skip_serializing_if = "Vec::is_empty")]
             pub identifiers: Vec<String>,
+            /// When it was first published, if known: `1886`, `1886-05` or `1886-05-31`.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub published: Option<$crate::description::Published>,
         }
 
         impl $name {
@@ -50,6 +60,7 @@ macro_rules! described {
                     authors: take(&mut self.authors),
                     language: take(&mut self.language),
                     identifiers: take(&mut self.identifiers),
+                    published: take(&mut self.published),
                 }
             }
         }
@@ -57,9 +68,80 @@ macro_rules! described {
 }
 
 described! {
-    /// Title, authors, language and identifiers of a book.
+    /// Title, authors, language, identifiers and date of a book.
     #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
     pub struct Description {}
+}
+
+/// The year, the month or the day when a book was published.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, SerializeDisplay, DeserializeFromStr)]
+pub struct Published {
+    /// The first day that it can have been.
+    first: Date,
+    /// How many of year, month and day are known.
+    known: u8,
+}
+
+/// What is no date of publication.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a date of publication is a year, a month or a day: 1886, 1886-05 or 1886-05-31")]
+pub struct BadDate;
+
+impl Published {
+    /// The first day that it can have been.
+    #[must_use]
+    pub fn first_day(self) -> Date {
+        self.first
+    }
+
+    /// The date at the beginning of what a file says, such as `1886-05-31T00:00:00Z`.
+    #[must_use]
+    pub fn of_file(written: &str) -> Option<Self> {
+        let date = |c: char| c.is_ascii_digit() || c == '-';
+        let written = written.trim();
+        let (found, rest) = written.split_at(written.find(|c| !date(c)).unwrap_or(written.len()));
+        let is_end = rest.is_empty() || rest.starts_with(['T', ' ']);
+        found.parse().ok().filter(|_| is_end)
+    }
+}
+
+impl PartialSchema for Published {
+    fn schema() -> RefOr<Schema> {
+        let examples = ["1886", "1886-05", "1886-05-31"];
+        let described = "A year, a month or a day";
+        ObjectBuilder::new().schema_type(Type::String).description(Some(described)).examples(examples).into()
+    }
+}
+
+impl ToSchema for Published {}
+
+impl FromStr for Published {
+    type Err = BadDate;
+
+    fn from_str(written: &str) -> Result<Self, BadDate> {
+        let number = |part: &str| {
+            let is_number = (1..=4).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit());
+            part.parse::<i16>().ok().filter(|_| is_number).ok_or(BadDate)
+        };
+        let parts: Vec<i16> = written.split('-').map(number).collect::<Result<_, _>>()?;
+        let at = |part: usize| i8::try_from(parts.get(part).copied().unwrap_or(1)).map_err(|_| BadDate);
+        if parts.len() > 3 {
+            return Err(BadDate);
+        }
+        let first = Date::new(parts[0], at(1)?, at(2)?).map_err(|_| BadDate)?;
+        Ok(Self { first, known: parts.len() as u8 })
+    }
+}
+
+impl fmt::Display for Published {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (year, month, day) = (self.first.year(), self.first.month(), self.first.day());
+        match self.known {
+            1 => write!(f, "{year:04}"),
+            2 => write!(f, "{year:04}-{month:02}"),
+            _ => write!(f, "{year:04}-{month:02}-{day:02}"),
+        }
+    }
 }
 
 /// What is too long.
@@ -87,6 +169,7 @@ impl Description {
             authors: first(self.authors, other.authors),
             language: self.language.or(other.language),
             identifiers: first(self.identifiers, other.identifiers),
+            published: self.published.or(other.published),
         }
     }
 
@@ -114,5 +197,41 @@ impl Description {
             return Err(TooLong::bytes("title, authors, language and identifiers together", DESCRIPTION_BYTES));
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Published;
+
+    #[test]
+    fn dates_are_years_months_or_days() {
+        let table = [
+            ("1886", Some(("1886", "1886-01-01"))),
+            ("862", Some(("0862", "0862-01-01"))),
+            ("1886-05", Some(("1886-05", "1886-05-01"))),
+            ("1886-5-31", Some(("1886-05-31", "1886-05-31"))),
+            ("1886-13", None),
+            ("1886-02-30", None),
+            ("1886-05-31-1", None),
+            ("1886-", None),
+            ("+886", None),
+            ("May 1886", None),
+            ("", None),
+        ];
+        for (written, expected) in table {
+            let published: Option<Published> = written.parse().ok();
+            let found = published.map(|published| (published.to_string(), published.first_day().to_string()));
+            assert_eq!(found, expected.map(|(as_is, first)| (as_is.to_owned(), first.to_owned())), "{written}");
+        }
+        for (written, expected) in [
+            ("2009-05-31T12:00:00+02:00", Some("2009-05-31")),
+            (" 1886 ", Some("1886")),
+            ("1886 г.", Some("1886")),
+            ("1886?", None),
+            ("c. 1886", None),
+        ] {
+            assert_eq!(Published::of_file(written).map(|it| it.to_string()).as_deref(), expected, "{written}");
+        }
     }
 }

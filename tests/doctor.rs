@@ -184,3 +184,33 @@ fn over_http() {
     let findings = answer.expect("JSON")["findings"].clone();
     assert_eq!(findings[0]["fix"], "run lapidary serve with --backups DIR, then lapidary backup TARGET");
 }
+
+#[test]
+fn a_lexicon_that_the_library_has_outgrown() {
+    let folder = Folder::new();
+    let target = shelf(&folder, "--recipe hardened");
+    let (books, lexicon) = (folder.path("books"), folder.path("lexicon.tsv"));
+    let count =
+        || std::fs::write(&lexicon, run("lexicon count {}", &[&books]).expect(0).out).expect("it can be written");
+    count();
+    let reindex = || {
+        let line = format!("reindex {target} --recipe tf-idf --lexicon {{}} --drop-old --from sources {{}}");
+        run(&line, &[&lexicon, &books]).expect(0);
+    };
+    reindex();
+    let is_old = || concerns(&target).contains(&"old_lexicon".to_owned());
+    let add = |number: u64| {
+        folder.file(&format!("books/{number}.txt"), prose(number, 3_000));
+        run(&format!("ingest --library l --rights protected {target} {{}}"), &[&books]).expect(0);
+    };
+    add(3);
+    assert!(!is_old(), "three books are not twice the two that it counts");
+    add(4);
+    let said = fix(&target, "old_lexicon");
+    assert!(said.contains("lapidary lexicon drift FILE PATH") && said.contains("count a new"), "{said}");
+    let drift = run("lexicon drift {} {}", &[&lexicon, &books]).expect(0).out;
+    assert!(!drift.is_empty());
+    count();
+    reindex();
+    assert!(!is_old(), "it counts all books now");
+}

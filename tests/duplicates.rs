@@ -6,9 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 
+use common::cluster::Nodes;
 use common::{Folder, Server, command, prose, run};
 use serde_json::{Value, json};
 use ureq::Agent;
@@ -211,6 +214,33 @@ fn a_catalogue_is_searched_across_libraries() {
     assert!(refused.err.contains("no recipe 'documented'"), "{}", refused.err);
 }
 
+/// By a signature that weighs words: of files with the lexicon, of a catalogue with the one it has; and in one library.
+#[test]
+fn by_a_lexicon_and_in_one_library() {
+    let folder = Folder::new();
+    let (books, data) = (shelf(&folder), folder.data());
+    let counted = run("lexicon count {}", &[&books]).expect(0);
+    let name = counted.err.trim().strip_prefix("lexicon ").unwrap().to_owned();
+    let lexicon = folder.file("lexicon.tsv", counted.out);
+    let essays = |lines: &[Value]| lines.iter().any(|line| line["files"].to_string().contains("essay (1)"));
+    let of_files = run("duplicates --json --recipe tf-idf --lexicon {} {}", &[&lexicon, &books]).expect(0).json();
+    assert!(essays(&of_files), "{of_files:?}");
+    let refused = run("duplicates --recipe tf-idf {}", &[&books]).expect(2);
+    assert!(refused.err.contains("it needs a lexicon"), "{}", refused.err);
+
+    let line = "ingest --data {} --id path --library one --rights protected --recipe tf-idf --lexicon {} {}";
+    run(line, &[&data, &lexicon, &books]).expect(0);
+    let copy = folder.file("copy/novel-copy.txt", prose(1, 3_000));
+    run("ingest --data {} --library two --rights protected {}", &[&data, &copy]).expect(0);
+    let of_catalogue =
+        |options: &str| run(&format!("duplicates --json --data {{}} {options}"), &[&data]).expect(0).json();
+    let all = of_catalogue(&format!("--recipe tf-idf@{name}"));
+    assert!(essays(&all) && all.iter().any(|line| line["files"].to_string().contains("two/")), "{all:?}");
+    run("duplicates --data {} --library three", &[&data]).expect(2);
+    let one = of_catalogue("--library one");
+    assert!(essays(&one) && !one.iter().any(|line| line["files"].to_string().contains("two/")), "{one:?}");
+}
+
 /// A disabled book is nobody's duplicate, also among so many copies that they are only paired with the first.
 #[test]
 fn disabled_books_are_left_out() {
@@ -227,36 +257,80 @@ fn disabled_books_are_left_out() {
     assert_eq!((names.len(), names[0], names[107]), (108, "many/002", "many/109"));
 }
 
-/// A job on a server finds what the command finds, in all libraries or in one.
-#[test]
-fn a_job_finds_the_groups_of_a_catalogue() {
-    let folder = Folder::new();
-    let (books, data) = (shelf(&folder), folder.data());
-    run("ingest --data {} --id path --library one --rights protected {}", &[&data, &books]).expect(0);
-    let copy = folder.file("copy/novel-copy.txt", prose(1, 3_000));
-    run("ingest --data {} --library two --rights protected {}", &[&data, &copy]).expect(0);
-    let expected = run("duplicates --json --data {}", &[&data]).expect(0).json();
-    let server = Server::start(&data);
-    let agent: Agent = Agent::config_builder().http_status_as_error(false).build().into();
-    let get = |path: &str| -> Value {
-        agent.get(format!("{}{path}", server.url)).call().unwrap().body_mut().read_json().unwrap()
-    };
-    let found = |task: Value| {
-        let started = agent.post(format!("{}/v1/jobs", server.url)).send_json(task).unwrap();
-        let job: Value = started.into_body().read_json().unwrap();
-        let path = format!("/v1/jobs/{}", job["id"]);
-        while get(&path)["state"] == "running" {
-            sleep(Duration::from_millis(20));
+/// Catalogues of each engine: the flag that names one, and a server for it.
+struct Engine {
+    flag: String,
+    folder: Folder,
+}
+
+impl Engine {
+    fn folder() -> Self {
+        let folder = Folder::new();
+        Self { flag: format!("--data {}", folder.data().display()), folder }
+    }
+
+    /// A catalogue of its own in a cluster. Where there is no `redis-server`, says so and returns `None`.
+    fn cluster() -> Option<Self> {
+        static NODES: OnceLock<Option<Nodes>> = OnceLock::new();
+        static CATALOGUES: AtomicU32 = AtomicU32::new(0);
+        let nodes = NODES.get_or_init(|| Nodes::start(3, 1)).as_ref()?;
+        let number = CATALOGUES.fetch_add(1, Ordering::Relaxed);
+        Some(Self { flag: format!("--store redis://{}/duplicates{number}", nodes.addresses), folder: Folder::new() })
+    }
+
+    fn server(&self) -> Server {
+        Server::of(command(&format!("serve --listen 127.0.0.1:0 {}", self.flag), NOTHING))
+    }
+}
+
+fn agent() -> Agent {
+    Agent::config_builder().http_status_as_error(false).build().into()
+}
+
+fn get(server: &Server, path: &str) -> Value {
+    agent().get(format!("{}{path}", server.url)).call().unwrap().body_mut().read_json().unwrap()
+}
+
+/// Starts a job, and returns its path.
+fn start(server: &Server, task: &Value) -> String {
+    let started = agent().post(format!("{}/v1/jobs", server.url)).send_json(task).unwrap();
+    let job: Value = started.into_body().read_json().unwrap();
+    format!("/v1/jobs/{}", job["id"])
+}
+
+/// Waits until a job has ended.
+fn ended(server: &Server, job: &str) -> Value {
+    loop {
+        let state = get(server, job);
+        if state["state"] != "running" {
+            return state;
         }
-        (get(&path), get(&format!("{path}/groups")))
-    };
-    let ids = |group: &Value| {
-        let books = group["books"].as_array().unwrap().iter();
-        books.map(|book| format!("{}/{}", book["library"].as_str().unwrap(), book["id"].as_str().unwrap())).collect()
+        sleep(Duration::from_millis(20));
+    }
+}
+
+/// The names of the books of a group.
+fn books_of(group: &Value) -> BTreeSet<String> {
+    let books = group["books"].as_array().unwrap().iter();
+    books.map(|book| format!("{}/{}", book["library"].as_str().unwrap(), book["id"].as_str().unwrap())).collect()
+}
+
+/// A job on a server finds what the command finds, in all libraries or in one.
+fn a_job_finds_the_groups(engine: &Engine) {
+    let Engine { flag, folder } = engine;
+    let books = shelf(folder);
+    run(&format!("ingest {flag} --id path --library one --rights protected {{}}"), &[&books]).expect(0);
+    let copy = folder.file("copy/novel-copy.txt", prose(1, 3_000));
+    run(&format!("ingest {flag} --library two --rights protected {{}}"), &[&copy]).expect(0);
+    let expected = run(&format!("duplicates --json {flag}"), NOTHING).expect(0).json();
+    let server = engine.server();
+    let found = |task: Value| {
+        let job = start(&server, &task);
+        (ended(&server, &job), get(&server, &format!("{job}/groups")))
     };
     let (job, page) = found(json!({ "kind": "duplicates" }));
     assert_eq!((&job["state"], &job["result"]), (&json!("done"), &json!({ "groups": 2, "duplicates": 7 })));
-    let groups: BTreeSet<BTreeSet<String>> = page["groups"].as_array().unwrap().iter().map(ids).collect();
+    let groups: BTreeSet<BTreeSet<String>> = page["groups"].as_array().unwrap().iter().map(books_of).collect();
     let wanted = |line: &Value| {
         let files = line["files"].as_array().unwrap().iter();
         files.map(|file| file.as_str().unwrap().to_owned()).collect::<BTreeSet<_>>()
@@ -269,10 +343,75 @@ fn a_job_finds_the_groups_of_a_catalogue() {
     let (later, page) = found(json!({ "kind": "duplicates", "library": "one" }));
     assert_eq!(later["result"], json!({ "groups": 2, "duplicates": 6 }));
     assert!(!page.to_string().contains("novel-copy"), "{page}");
-    let replaced = get(&format!("/v1/jobs/{}/groups", job["id"]));
+    let replaced = get(&server, &format!("/v1/jobs/{}/groups", job["id"]));
     assert!(replaced["detail"].as_str().unwrap().contains("a later job replaced the groups"), "{replaced}");
     let (_, none) = found(json!({ "kind": "duplicates", "since": "2100-01-01T00:00:00Z" }));
     assert_eq!(none["groups"], json!([]));
+}
+
+#[test]
+fn a_job_finds_the_groups_of_a_catalogue() {
+    a_job_finds_the_groups(&Engine::folder());
+}
+
+#[test]
+fn a_job_finds_the_groups_of_a_catalogue_in_a_cluster() {
+    let Some(engine) = Engine::cluster() else { return };
+    a_job_finds_the_groups(&engine);
+}
+
+/// A job whose server is killed goes on in the next one, and finds every pair.
+fn a_job_survives_its_server(engine: &Engine) {
+    const BOOKS: usize = 3_000;
+    const TEXTS: usize = BOOKS / 2;
+    let Engine { flag, folder } = engine;
+    // Each text is that of two books, far apart.
+    let line = |book: usize| {
+        let text = format!("the text of number {}", book % TEXTS);
+        json!({ "id": format!("{book:04}"), "rights": "free", "text": text }).to_string()
+    };
+    let feed = folder.file("feed.ndjson", (0..BOOKS).map(line).collect::<Vec<_>>().join("\n"));
+    run(&format!("ingest {flag} --library l --recipe sum --feed {{}}"), &[&feed]).expect(0);
+    let server = engine.server();
+    let job = start(&server, &json!({ "kind": "duplicates" }));
+    let before = loop {
+        let state = get(&server, &job);
+        if state["done"] != 0 || state["state"] != "running" {
+            break state;
+        }
+    };
+    // This kills it.
+    drop(server);
+    assert!(before["state"] == "running" && before["done"].as_u64() < Some(BOOKS as u64), "{before}");
+    let server = engine.server();
+    let state = ended(&server, &job);
+    assert_eq!((&state["state"], &state["done"]), (&json!("done"), &json!(BOOKS)), "{state}");
+    let (mut found, mut from) = (0, String::new());
+    loop {
+        let page = get(&server, &format!("{job}/groups?limit=1000{from}"));
+        for group in page["groups"].as_array().unwrap() {
+            let books: Vec<usize> = books_of(group).iter().map(|name| name[2..].parse().unwrap()).collect();
+            assert!(books.len() == 2 && books[0] % TEXTS == books[1] % TEXTS, "{books:?}");
+            assert_eq!(group["pairs"][0]["relation"], "identical");
+            found += 1;
+        }
+        match page["next"].as_u64() {
+            Some(next) => from = format!("&after={next}"),
+            None => break,
+        }
+    }
+    assert_eq!(found, TEXTS);
+}
+
+#[test]
+fn a_job_goes_on_after_a_kill() {
+    a_job_survives_its_server(&Engine::folder());
+}
+
+#[test]
+fn a_job_in_a_cluster_goes_on_after_a_kill() {
+    let Some(engine) = Engine::cluster() else { return };
+    a_job_survives_its_server(&engine);
 }
 
 /// Each passage came from the earliest text of the group that has it, whatever the order of names.
@@ -321,6 +460,13 @@ fn a_page_shows_where_passages_came_from() {
         written.contains("Откуда взяты отрывки") && written.contains("<td>") && !written.contains("<script"),
         "{written}"
     );
+    // What a record says of when a book was published goes before that.
+    let metadata = folder.file("dates.ndjson", "{\"file\":\"novel.txt\",\"published\":\"1886\"}");
+    let line = "ingest --data {} --library new --rights protected --metadata {} {}";
+    run(line, &[&data, &metadata, &books.join("a/novel.txt")]).expect(0);
+    run("duplicates --history {} --data {}", &[&page, &data]).expect(0);
+    let written = fs::read_to_string(&page).unwrap();
+    assert!(written.contains("<h3>1. new/novel") && written.contains("1886</span>"), "{written}");
     let bad = folder.file("bad.tsv", "a\tMay 1886\n");
     let refused = run("duplicates --history {} --dates {} {}", &[&page, &bad, &books]).expect(2);
     assert!(refused.err.contains("bad.tsv: line 1: it takes a name, a tab, and a date"), "{}", refused.err);

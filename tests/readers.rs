@@ -11,7 +11,7 @@ use std::panic;
 use std::time::{Duration, Instant};
 
 use lapidary::extract::{self, Book, ExtractError, Extracted, File, Limit, Limits, Met};
-use makers::{AUTHOR, Composite, ISBN, MAKERS, TITLE, gz, zip};
+use makers::{AUTHOR, Composite, ISBN, MAKERS, PUBLISHED, TITLE, gz, zip};
 use zip::unstable::write::FileOptionsExt as _;
 use zip::write::SimpleFileOptions;
 
@@ -134,6 +134,8 @@ fn what_files_say_of_themselves() {
         assert_eq!(metadata.language.as_deref(), language, "{name}");
         let identified = matches!(name, "fb2" | "fb3" | "epub" | "mobi");
         assert_eq!(metadata.identifiers.iter().any(|id| id.contains(ISBN)), identified, "{name}");
+        let published = matches!(name, "fb2" | "epub").then(|| PUBLISHED.parse().expect("a date"));
+        assert_eq!(metadata.published, published, "{name}");
     }
 }
 

@@ -276,3 +276,69 @@ fn a_server_takes_recipes_with_a_lexicon() {
     let line = format!("check --json --server {} {{}}", server.url);
     assert_eq!(found(run(&line, &[books[3].clone()]))["total"], 1);
 }
+
+#[test]
+fn a_text_is_stemmed_in_its_own_language() {
+    let folder = Folder::new();
+    // None of these words shows its language.
+    let (book, upload) = ("Treasures boxes stones lantern-bearers walking", "Treasure box stone lantern-bearer walked");
+    let paths = [
+        folder.data(),
+        folder.file("of.ndjson", "{\"file\":\"book.txt\",\"language\":\"en\"}"),
+        folder.file("book.txt", book),
+    ];
+    let line = "ingest --data {} --library l --rights protected --recipe sum;stem=snowball --metadata {} {}";
+    run(line, &paths).expect(0);
+    let upload = folder.file("upload.txt", upload);
+    let verdict = |language: &str| {
+        run(&format!("check --json {language} --data {{}} {{}}"), &[&folder.data(), &upload]).json().remove(0)["verdict"].clone()
+    };
+    assert_eq!([verdict("--language en"), verdict(""), verdict("--language de")], ["protected", "unknown", "unknown"]);
+    let gems = |language: &str, file: &PathBuf| {
+        run(&format!("gems --recipe sum;stem=snowball {language} {{}}"), &[file]).expect(0).out
+    };
+    assert_eq!(gems("--language en", &upload), gems("--language eng", &paths[2]));
+    assert_ne!(gems("", &upload), gems("", &paths[2]));
+
+    let server = Server::start(&folder.data());
+    let text = fs::read_to_string(&upload).expect("a text");
+    let post = |body: Value| -> Value {
+        let sent = ureq::post(format!("{}/v1/checks", server.url))
+            .config()
+            .http_status_as_error(false)
+            .build()
+            .send_json(body);
+        sent.expect("an answer").body_mut().read_json().expect("JSON")
+    };
+    assert_eq!(post(json!({ "text": text, "language": "en-GB" }))["verdict"], "protected");
+    assert_eq!(post(json!({ "text": text }))["verdict"], "unknown");
+    assert_eq!(post(json!({ "text": text, "language": "e".repeat(65) }))["code"], "too_long");
+    assert_eq!(post(json!({ "gems": ["0000000000000000"], "language": "en" }))["code"], "bad_json");
+    let raw = ureq::post(format!("{}/v1/checks?language=en", server.url)).content_type("text/plain").send(&text);
+    let report: Value = raw.expect("an answer").body_mut().read_json().expect("JSON");
+    assert_eq!(report["verdict"], "protected");
+    let line = format!("check --json --language en --server {} {{}}", server.url);
+    assert_eq!(run(&line, &[&upload]).json().remove(0)["verdict"], "protected");
+}
+
+#[test]
+fn signatures_of_paragraphs_say_which_paragraphs_match() {
+    let folder = Folder::new();
+    let paragraphs: Vec<String> = (0..30).map(|number| prose(number, 80)).collect();
+    let book = folder.file("book.txt", paragraphs.join("\n\n"));
+    let line = "ingest --data {} --library l --rights protected --recipe tf;unit=paragraph {}";
+    run(line, &[folder.data(), book]).expect(0);
+    // Five of its paragraphs behind seven others.
+    let others = (100..107).map(|number| prose(number, 80));
+    let upload = others.chain(paragraphs[10..15].iter().cloned()).collect::<Vec<_>>().join("\r\n\r\n");
+    let upload = folder.file("upload.txt", upload);
+    let report = found(run("check --json --data {} {}", &[&folder.data(), &upload]));
+    let span = &report["matches"][0]["spans"][0];
+    assert_eq!(span["common"], 5, "{report}");
+    let (upload, bytes) = (fs::read_to_string(&upload).expect("a text"), &span["query"]["bytes"]);
+    let at = |name: &str| bytes[name].as_u64().expect("a place") as usize;
+    assert_eq!(&upload[at("start")..at("end")], paragraphs[10..15].join("\r\n\r\n"));
+    let paragraph = |of: &str, end: &str| span[of][end]["paragraph"].clone();
+    assert_eq!((paragraph("query_at", "from"), paragraph("book_at", "from")), (json!(8), json!(null)), "{span}");
+    assert!(span["book"]["bytes"]["start"].as_u64() > Some(0), "{span}");
+}

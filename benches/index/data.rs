@@ -97,6 +97,7 @@ impl<'a> Shelf<'a> {
                 authors: vec![format!("Author {}", random.below(100_000))],
                 language: Some("en".to_owned()),
                 identifiers: Vec::new(),
+                published: None,
             },
             digest: [(); 4].map(|()| format!("{:016x}", random.next())).concat(),
             clean_digest: None,

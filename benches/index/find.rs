@@ -81,6 +81,7 @@ impl Catalogue {
             authors: vec![format!("{} {}", word(WORDS + given), word(surname))],
             language: Some("en".to_owned()),
             identifiers: vec![isbn(book)],
+            published: None,
         }
     }
 
@@ -97,6 +98,7 @@ impl Catalogue {
             text_kept: false,
             gems: [].into(),
             changed: Timestamp::UNIX_EPOCH,
+            fetched: None,
             standing: Standing::default(),
         }
     }

@@ -92,7 +92,8 @@ macro_rules! same_fields {
 
 same_fields!(
     index::Record, Record:
-    key, rights, description, digest, clean_digest, bytes, clean, text_kept, gems, changed, standing,
+    key, rights, description, digest, clean_digest, bytes, clean, text_kept, gems, changed, fetched,
+    standing,
 );
 
 /// The changes to make. Fields that are left out keep their value.

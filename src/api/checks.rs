@@ -30,6 +30,9 @@ pub struct Check {
     /// Whether to remove print artifacts from the text; the default depends on the recipe.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clean: Option<bool>,
+    /// The language of the text, as a BCP 47 tag. Only signatures that stem by it depend on it; otherwise they detect it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub language: Option<String>,
     /// The recipe; by default the catalogue's default for a text, and for gems the one that they belong to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recipe: Option<String>,
@@ -103,6 +106,8 @@ pub struct CheckParameters {
     pub partial: Option<bool>,
     /// With a raw body or a form: whether to remove print artifacts, such as running heads; the default depends on the recipe
     pub clean: Option<bool>,
+    /// With a raw body or a form: the language of the text; only signatures that stem by it depend on it
+    pub language: Option<String>,
     /// With a raw body: whether to file the report, so that decisions about it can be recorded
     pub record: Option<bool>,
     /// With `record`: the name of what is checked

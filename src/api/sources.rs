@@ -8,7 +8,8 @@ use utoipa::ToSchema;
 
 use super::Unless;
 use crate::harvest::{Gone, Kind, Reason};
-use crate::index::{BookId, Library, Rights};
+use crate::index::{BookId, Library, Rights, Validity};
+use crate::object;
 
 /// Where books are, and what becomes of them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -26,6 +27,12 @@ pub struct SourceDefinition {
     /// Take only books whose addresses contain one of these; all if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub contains: Vec<String>,
+    /// Take also books whose addresses match one of these regular expressions, and no others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub matches: Vec<String>,
+    /// The days on which the rights of its books are in effect, if limited.
+    #[serde(default, deserialize_with = "object::optional", skip_serializing_if = "Option::is_none")]
+    pub validity: Option<Validity>,
     /// Where the text of a page is that is a book: a CSS selector, such as `main` or `.chapter`, or `readability`, which finds it as
     /// the reading mode of a browser does. All of the page but its navigation if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -87,6 +94,8 @@ impl SourceDefinition {
             library,
             rights,
             contains: Vec::new(),
+            matches: Vec::new(),
+            validity: None,
             text: None,
             contact: None,
             allow_private: false,
@@ -123,6 +132,10 @@ pub struct SourceChange {
     enough: Option<u64>,
     /// Take only books whose addresses contain one of these.
     contains: Option<Vec<String>>,
+    /// Take also books whose addresses match one of these.
+    matches: Option<Vec<String>>,
+    /// The days on which the rights of its books are in effect. The next run sets those of books that are there.
+    validity: Option<Validity>,
     /// Where the text of a page is that is a book. The next run reads all pages again.
     text: Option<String>,
     /// How the owner of a site can reach you.

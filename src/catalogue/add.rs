@@ -37,7 +37,7 @@ impl Catalogue {
     /// the errors of an invalid entry.
     pub fn prepare(&self, entry: NewEntry, recipes: &[Recipe]) -> Result<Prepared, CatalogueError> {
         let text_kept = entry.text_to_keep().is_some();
-        let NewEntry { key, rights, description, validity, content, allow_empty, gate, .. } = entry;
+        let NewEntry { key, rights, description, validity, content, allow_empty, fetched, gate, .. } = entry;
         description.within_bounds()?;
         let validity = validity.map(checked).transpose()?.flatten();
         let snapshot = self.store.snapshot();
@@ -71,6 +71,7 @@ impl Catalogue {
             text_kept,
             gems: BTreeMap::new(),
             changed: Timestamp::now(),
+            fetched,
             standing: Standing { validity, ..Standing::default() },
         };
         if let Some(before) = &before {
@@ -78,7 +79,8 @@ impl Catalogue {
             record.standing = Standing { validity: record.standing.validity, ..before.standing.clone() };
         }
         let stands = text;
-        let text = Text::bounded(stands, clean)?;
+        let language = record.description.language.clone();
+        let text = Text::bounded(stands, clean)?.in_language(language.as_deref());
         let gated = match (gate, &content) {
             (None, _) => None,
             (Some(gate), Content::Text { .. }) => Some(Gated::of_text(gate, stands, &text, self.recipes())),
@@ -95,7 +97,13 @@ impl Catalogue {
         };
         if let Some(before) = &before
             && wanted.keys().eq(before.gems.keys())
-            && *before == (Record { gems: before.gems.clone(), changed: before.changed, ..record.clone() })
+            && *before
+                == (Record {
+                    gems: before.gems.clone(),
+                    changed: before.changed,
+                    fetched: before.fetched,
+                    ..record.clone()
+                })
             && (!keeps_folds || has_folds(&*snapshot, number, &wanted)?)
         {
             let book = NewBook::without_gems(before.clone(), allow_empty);

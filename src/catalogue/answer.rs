@@ -97,6 +97,8 @@ pub struct CheckOptions {
     pub partial: bool,
     /// File the report under this, if the check is made by an [`Editor`](super::Editor).
     pub record: Option<Case>,
+    /// The language of the text, if it is known. Only signatures that stem by it depend on it.
+    pub text_language: Option<String>,
     /// The language of the report's note.
     pub language: Language,
 }
@@ -112,6 +114,7 @@ impl Default for CheckOptions {
             allow_incomplete: false,
             partial: false,
             record: None,
+            text_language: None,
             language: Language::default(),
         }
     }

@@ -63,7 +63,10 @@ impl Catalogue {
         }
         let recipes = self.recipes_for(snapshot, query.as_gems(), options)?;
         let asked = match query {
-            Query::Text { text, clean } => Asked::of_text(text, &Text::bounded(text, *clean)?, recipes),
+            Query::Text { text, clean } => {
+                let read = Text::bounded(text, *clean)?.in_language(options.text_language.as_deref());
+                Asked::of_text(text, &read, recipes)
+            }
             Query::Gems(TextGems { gems, own }) => Asked::of_gems(gems, own.as_deref(), recipes)?,
         };
         let checking = Checking {

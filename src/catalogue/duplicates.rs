@@ -49,9 +49,14 @@ impl Catalogue {
     /// books and of their copies.
     ///
     /// # Errors
-    /// [`CatalogueError::NoSuchRecipe`], and the errors of the store and of `watch`.
+    /// [`CatalogueError::NoSuchRecipe`], [`CatalogueError::NoSuchLibrary`], and the errors of the store and of `watch`.
     pub fn duplicates(&self, options: &DuplicateOptions, watch: Watch<'_>) -> Result<Vec<Duplicates>, CatalogueError> {
         let snapshot = &*self.store.snapshot();
+        if let Some(library) = &options.library
+            && snapshot.library(library)?.is_none()
+        {
+            return Err(CatalogueError::NoSuchLibrary(library.to_string()));
+        }
         let Some(wanted) = Wanted::new(snapshot, options)? else { return Ok(Vec::new()) };
         let search = Search { snapshot, wanted: &wanted };
         let all = snapshot.libraries()?.iter().map(|library| library.books).sum();

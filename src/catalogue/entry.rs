@@ -1,5 +1,6 @@
 //! A book to add.
 
+use jiff::Timestamp;
 use lapidary_gems::{RecipeName, WrittenGem};
 
 use super::Gate;
@@ -23,6 +24,8 @@ pub struct NewEntry {
     pub allow_empty: bool,
     /// Whether its text is kept, if it has one.
     pub keep_text: bool,
+    /// When it was fetched, if a source has it.
+    pub fetched: Option<Timestamp>,
     /// Unless this refuses it.
     pub gate: Option<Gate>,
 }
@@ -44,6 +47,7 @@ impl NewEntry {
             content,
             allow_empty: false,
             keep_text: false,
+            fetched: None,
             gate: None,
         }
     }

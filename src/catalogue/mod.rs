@@ -117,6 +117,11 @@ impl Catalogue {
         Self::with_store(Box::new(RocksStore::open(folder)?)).complete()
     }
 
+    /// Like [`Catalogue::open`], with a read cache of `cache` bytes.
+    pub fn open_with_cache(folder: &Path, cache: usize) -> Result<Self, CatalogueError> {
+        Self::with_store(Box::new(RocksStore::open_with_cache(folder, cache)?)).complete()
+    }
+
     /// Opens the catalogue in a folder, or creates one there.
     pub fn open_or_create(folder: &Path) -> Result<Self, CatalogueError> {
         Self::with_store(Box::new(RocksStore::open_or_create(folder)?)).complete()

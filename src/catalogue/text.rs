@@ -27,13 +27,21 @@ pub struct Text<'a> {
     cleaned: OnceCell<Clean<'a>>,
     /// The words, if a signature was computed.
     words: OnceCell<TextWords>,
+    /// The language, if it is known.
+    language: Option<&'a str>,
 }
 
 impl<'a> Text<'a> {
     /// Creates a text, to be [cleaned](clean) or not; with `None`, [the recipe decides](Recipe::reads_clean).
     #[must_use]
     pub fn new(text: &'a str, clean: Option<bool>) -> Self {
-        Self { stands: text, clean, cleaned: OnceCell::new(), words: OnceCell::new() }
+        Self { stands: text, clean, cleaned: OnceCell::new(), words: OnceCell::new(), language: None }
+    }
+
+    /// The same, in a language that is known; it matters only to signatures that stem by it ([`TextWords::in_language`]).
+    #[must_use]
+    pub fn in_language(self, language: Option<&'a str>) -> Self {
+        Self { language, ..self }
     }
 
     /// Like [`Text::new`], for a text from an untrusted sender.
@@ -95,7 +103,8 @@ impl<'a> Text<'a> {
 
     /// The gems of a signature.
     fn signature(&self, recipe: &Recipe) -> Option<Vec<PlacedGem>> {
-        let words = || TextWords::of(self.clean(recipe).map_or(self.stands, Clean::text));
+        let text = || self.clean(recipe).map_or(self.stands, Clean::text);
+        let words = || TextWords::of(text()).in_language(self.language);
         recipe.is_signature().then(|| recipe.gems_of_words(self.words.get_or_init(words)))?
     }
 
@@ -133,7 +142,7 @@ impl<'a> Text<'a> {
 pub(crate) fn memory_for(text: &[u8], words: bool) -> usize {
     /// Bytes per byte of text: in general, and if each of its letters or words is held.
     const ANY: usize = 3;
-    const HELD: usize = 40;
+    const HELD: usize = 44;
     /// Bytes per page, and per piece of the cleaned text.
     const PAGE: usize = 24;
     const PIECE: usize = 56;

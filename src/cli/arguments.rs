@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::{env, fs};
 
 use clap::Args;
+use jiff::civil::Date;
 use lapidary::catalogue::{Backups, Catalogue, CatalogueError, Recipes};
-use lapidary::index::{Actor, BadAddress, BookId, ClusterAddress};
+use lapidary::index::{Actor, BadAddress, BookId, ClusterAddress, Rights, Validity};
 use lapidary::language::Language;
 use lapidary::matching::RuleChanges;
 use lapidary::shell::quoted;
@@ -296,6 +297,33 @@ pub(super) struct FoldsArgument {
 impl FoldsArgument {
     pub(super) fn apply(&self, catalogue: &Catalogue) -> Result<(), CatalogueError> {
         self.keep_folds.map_or(Ok(()), |keep| catalogue.by(Actor::Local).keep_folds(keep))
+    }
+}
+
+/// The days on which rights are in effect.
+#[derive(Args)]
+pub(super) struct Days {
+    /// The first day on which the rights are valid, in UTC
+    #[arg(long, value_name = "YYYY-MM-DD")]
+    from: Option<Date>,
+    /// The last day on which the rights are valid, in UTC
+    #[arg(long, value_name = "YYYY-MM-DD")]
+    until: Option<Date>,
+    /// The rights on all other days
+    #[arg(long, value_name = "RIGHTS", default_value = "unknown")]
+    otherwise: Rights,
+}
+
+impl Days {
+    /// Whether they are limited.
+    pub(super) fn are_given(&self) -> bool {
+        self.from.is_some() || self.until.is_some()
+    }
+}
+
+impl From<Days> for Validity {
+    fn from(Days { from, until, otherwise }: Days) -> Self {
+        Self { from, until, otherwise }
     }
 }
 

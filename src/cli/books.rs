@@ -3,14 +3,13 @@
 use std::io::{self, Write as _, stdout};
 
 use clap::{ArgGroup, Args, Subcommand};
-use jiff::civil::Date;
 use lapidary::api::{Amendment, Record};
 use lapidary::catalogue::Sought;
 use lapidary::description::Description;
 use lapidary::index::{BookId, BookKey, Library, Rights, Standing, Validity};
 use lapidary::report::clean;
 
-use super::arguments::Target;
+use super::arguments::{Days, Target};
 use super::failure::{Failure, Status};
 use super::terminal::{json_line, lines, out, tell};
 
@@ -109,15 +108,8 @@ enum BooksCommand {
         /// The rights: forbidden, protected, free, `public_domain` or unknown
         #[arg(long)]
         rights: Option<Rights>,
-        /// The first day on which the rights are valid, in UTC
-        #[arg(long, value_name = "YYYY-MM-DD")]
-        from: Option<Date>,
-        /// The last day on which the rights are valid, in UTC
-        #[arg(long, value_name = "YYYY-MM-DD")]
-        until: Option<Date>,
-        /// The rights on all other days
-        #[arg(long, value_name = "RIGHTS", default_value = "unknown")]
-        otherwise: Rights,
+        #[command(flatten)]
+        days: Days,
         /// Make the rights valid on all days
         #[arg(long, conflicts_with_all = ["from", "until", "otherwise"])]
         always: bool,
@@ -160,12 +152,12 @@ impl Books {
             BooksCommand::Note { books, note } => {
                 books.amend("noted", &Amendment { note: Some(note), ..Amendment::default() })
             }
-            BooksCommand::Rights { books, rights, from, until, otherwise, always } => {
-                let given = always || from.is_some() || until.is_some();
+            BooksCommand::Rights { books, rights, days, always } => {
+                let given = always || days.are_given();
                 if rights.is_none() && !given {
                     return Err(Failure::Input("give --rights, --from, --until or --always".to_owned()));
                 }
-                let validity = given.then_some(Validity { from, until, otherwise });
+                let validity = given.then(|| days.into());
                 books.amend("changed", &Amendment { rights, validity, ..Amendment::default() })
             }
             BooksCommand::Remove { books: Named { target, library, ids } } => remove(&target, &library, ids),
@@ -250,12 +242,13 @@ fn show(target: &Target, key: &BookKey, json: bool) -> Result<Status, Failure> {
     }
     writeln!(out, "{}", record.key)?;
     let Standing { disabled_since, note, validity, .. } = &record.standing;
-    let Description { title, authors, language, identifiers } = &record.description;
+    let Description { title, authors, language, identifiers, published } = &record.description;
     let rows = [
         ("title", title.clone()),
         ("authors", (!authors.is_empty()).then(|| authors.join("; "))),
         ("language", language.clone()),
         ("other ids", (!identifiers.is_empty()).then(|| identifiers.join("; "))),
+        ("published", published.map(|published| published.to_string())),
         ("rights", Some(record.rights.to_string())),
         ("valid", validity.as_ref().map(days)),
         ("disabled", disabled_since.map(|since| format!("since {since}"))),
@@ -266,6 +259,7 @@ fn show(target: &Target, key: &BookKey, json: bool) -> Result<Status, Failure> {
         ("digest", Some(record.digest.clone())),
         ("clean digest", record.clean_digest.clone()),
         ("changed", Some(record.changed.to_string())),
+        ("fetched", record.fetched.map(|fetched| fetched.to_string())),
     ];
     for (name, value) in rows.iter().filter_map(|(name, value)| Some((name, value.as_ref()?))) {
         writeln!(out, "  {name:<9} {}", clean(value))?;

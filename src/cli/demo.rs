@@ -195,6 +195,7 @@ fn entry(book: &Setting) -> Result<NewEntry, CatalogueError> {
         authors: vec![book.author.to_owned()],
         language: Some(book.language.tag.to_owned()),
         identifiers: Vec::new(),
+        published: None,
     };
     Ok(NewEntry { description, ..NewEntry::new(key, book.rights, Content::text(book.text())) })
 }

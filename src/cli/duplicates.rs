@@ -12,14 +12,14 @@ use jiff::Timestamp;
 use lapidary::catalogue::{Catalogue, CatalogueError, Content, DuplicateOptions, Duplicates as Found, NewEntry};
 use lapidary::duplicates::{Copy, Pair, best};
 use lapidary::extract::{Book, Extracted, Format};
-use lapidary::index::{Actor, BookId, BookKey, ClusterAddress, Record, Rights};
+use lapidary::index::{Actor, BookId, BookKey, ClusterAddress, Library, Record, Rights};
 use lapidary::matching::Relation;
 use lapidary::report::{Copies, Lineage, html_duplicates, html_history, print_duplicates};
 use lapidary::shell::quoted;
-use lapidary_gems::Recipe;
+use lapidary_gems::{RecipeError, RecipeName};
 use serde::Serialize;
 
-use super::arguments::{LanguageArgument, RuleArguments, STORE, Target};
+use super::arguments::{LanguageArgument, LexiconArgument, RuleArguments, STORE, Target};
 use super::audit::time;
 use super::failure::{Failure, Status};
 use super::files::{FileArguments, Usually, Walk};
@@ -49,9 +49,14 @@ pub(super) struct Duplicates {
     /// 12h or 7d
     #[arg(long, value_name = "TIME", value_parser = time, conflicts_with = "paths")]
     since: Option<Timestamp>,
+    /// In a catalogue: compare only the books of this library
+    #[arg(long, conflicts_with = "paths")]
+    library: Option<Library>,
     /// The recipe to compare by [default: hardened; of a catalogue, its default]
     #[arg(long, value_name = "RECIPE")]
-    recipe: Option<Recipe>,
+    recipe: Option<String>,
+    #[command(flatten)]
+    lexicon: LexiconArgument,
     #[command(flatten)]
     rule: RuleArguments,
     #[command(flatten)]
@@ -69,8 +74,9 @@ pub(super) struct Duplicates {
     /// Also write an HTML page with a picture of each group
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Also write an HTML page that shows which passages of each text came from which earlier one of its group. Books of a
-    /// catalogue are dated by when they last changed, files by when they were last modified, unless --dates says otherwise
+    /// Also write an HTML page that shows which passages of each text came from which earlier one of its group. Texts are dated by
+    /// when they were published, if the record or the file says so; else books of a catalogue by when they last changed, and
+    /// files by when they were last modified; --dates goes before both
     #[arg(long, value_name = "FILE")]
     history: Option<PathBuf>,
     /// When texts appeared: a file with the name of a text, as this command prints it, a tab, and a date in each line: 1886,
@@ -124,7 +130,12 @@ impl Duplicates {
             }
             let target = Target { data: self.data.clone(), store: self.store.clone(), server: None };
             let known_of = |record: &Record| Known::book(record);
-            (self.groups(&target.open_existing()?, known_of)?, Status::Done)
+            if self.lexicon.lexicon.is_some() {
+                return Err(Failure::Input("--lexicon is for files: a catalogue has its lexicons".to_owned()));
+            }
+            let name = self.recipe.as_deref().map(str::parse).transpose();
+            let name = name.map_err(|e: RecipeError| Failure::Input(format!("--recipe: {e}")))?;
+            (self.groups(&target.open_existing()?, name, known_of)?, Status::Done)
         } else {
             self.of_files()?
         };
@@ -138,7 +149,8 @@ impl Duplicates {
         let folder = tempfile::tempdir();
         let folder = folder.map_err(|e| Failure::Failed(format!("cannot create a temporary folder: {e}")))?;
         let catalogue = Catalogue::open_or_create(folder.path())?;
-        let recipe = self.recipe.clone().unwrap_or_else(Recipe::hardened);
+        let recipe = self.lexicon.recipe("--recipe", self.recipe.as_deref().unwrap_or("hardened"))?;
+        let name = recipe.name().clone();
         let recipes = catalogue.by(Actor::Local).ensure_recipes(&[recipe])?;
         let Walk { found, refused, .. } = self.input.walk(&self.paths, Usually::Books);
         for (path, why) in &refused {
@@ -177,7 +189,7 @@ impl Duplicates {
         bar.finish_and_clear();
         let names = read.into_inner().unwrap_or_else(PoisonError::into_inner);
         let known_of = |record: &Record| names.get(&record.key.id).cloned().unwrap_or_else(|| Known::book(record));
-        let groups = self.groups(&catalogue, known_of)?;
+        let groups = self.groups(&catalogue, Some(name), known_of)?;
         Ok((groups, if unread.into_inner() { Status::WrongInput } else { Status::Done }))
     }
 
@@ -193,9 +205,14 @@ impl Duplicates {
         Ok(NewEntry { description: metadata, keep_text, ..NewEntry::new(key, Rights::Unknown, content) })
     }
 
-    fn groups(&self, catalogue: &Catalogue, known_of: impl Fn(&Record) -> Known) -> Result<Vec<Copies>, Failure> {
-        let (recipe, rule) = (self.recipe.as_ref().map(|recipe| recipe.name().clone()), self.rule.changes());
-        let options = DuplicateOptions { recipe, rule, since: self.since, library: None };
+    fn groups(
+        &self,
+        catalogue: &Catalogue,
+        recipe: Option<RecipeName>,
+        known_of: impl Fn(&Record) -> Known,
+    ) -> Result<Vec<Copies>, Failure> {
+        let (rule, library) = (self.rule.changes(), self.library.clone());
+        let options = DuplicateOptions { recipe, rule, since: self.since, library };
         let bar = bar("comparing");
         let found = catalogue.duplicates(&options, &|done, all| {
             bar.set_length(all);
@@ -232,7 +249,7 @@ impl Duplicates {
         let dates = self.dates.as_ref().map(|path| Dates::read(path)).transpose()?.unwrap_or_default();
         let about = |record: &Record| {
             let Known { name, changed, .. } = known_of(record);
-            let (at, written) = dates.of(&name, changed);
+            let (at, written) = dates.of(&name, record.description.published, changed);
             (name, at, written)
         };
         let groups = found.iter().map(|group| lineage(catalogue, options, group, about));

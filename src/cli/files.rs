@@ -80,6 +80,14 @@ pub(super) struct TextArguments {
     pub(super) clean: Option<bool>,
 }
 
+/// The language of a text.
+#[derive(Args)]
+pub(super) struct LanguageOfText {
+    /// The language of the text, such as en: signatures with `stem=snowball` stem by it [default: detected]
+    #[arg(long, value_name = "LANGUAGE")]
+    pub(super) language: Option<String>,
+}
+
 /// How to read files, and which of those in folders.
 #[derive(Args)]
 pub(super) struct FileArguments {

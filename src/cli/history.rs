@@ -5,9 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use jiff::Timestamp;
-use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use lapidary::catalogue::{Catalogue, DuplicateOptions, Duplicates};
+use lapidary::description::Published;
 use lapidary::duplicates::Segment;
 use lapidary::index::Record;
 use lapidary::report::{Descendant, Lineage};
@@ -19,7 +19,7 @@ const MOST_TRACED: usize = 100;
 
 /// When texts appeared, by their names.
 #[derive(Default)]
-pub(super) struct Dates(HashMap<String, (Timestamp, String)>);
+pub(super) struct Dates(HashMap<String, Published>);
 
 impl Dates {
     /// Reads a list with a name and a date in each line, separated by a tab.
@@ -29,30 +29,25 @@ impl Dates {
         let mut dates = HashMap::new();
         let lines = list.trim_start_matches('\u{feff}').lines().zip(1..);
         for (line, number) in lines.filter(|(line, _)| !line.trim().is_empty() && !line.starts_with('#')) {
-            let parsed = line.split_once('\t').and_then(|(name, date)| Some((name, date.trim(), start(date.trim())?)));
-            let (name, written, at) = parsed.ok_or_else(|| {
+            let parsed = line.split_once('\t').and_then(|(name, date)| Some((name, date.trim().parse().ok()?)));
+            let (name, date) = parsed.ok_or_else(|| {
                 let what = "it takes a name, a tab, and a date such as 1886, 1886-05 or 1886-05-31";
                 wrong(format!("line {number}: {what}"))
             })?;
-            dates.insert(name.to_owned(), (at, written.to_owned()));
+            dates.insert(name.to_owned(), date);
         }
         Ok(Self(dates))
     }
 
-    /// When a text appeared, and how that is written: its date in the list, or else when it was added or last changed.
-    pub(super) fn of(&self, name: &str, changed: Timestamp) -> (Timestamp, String) {
-        let written = || (changed, changed.to_zoned(TimeZone::UTC).date().to_string());
-        self.0.get(name).cloned().unwrap_or_else(written)
+    /// When a text appeared, and how that is written: its date in the list, or else when it was published as far as is known, or
+    /// else when it was added or last changed.
+    pub(super) fn of(&self, name: &str, published: Option<Published>, changed: Timestamp) -> (Timestamp, String) {
+        let Some(date) = self.0.get(name).copied().or(published) else {
+            return (changed, changed.to_zoned(TimeZone::UTC).date().to_string());
+        };
+        let at = date.first_day().to_zoned(TimeZone::UTC).map_or(Timestamp::MIN, |day| day.timestamp());
+        (at, date.to_string())
     }
-}
-
-/// The start of a year, a month or a day.
-fn start(written: &str) -> Option<Timestamp> {
-    let mut parts = written.splitn(3, '-');
-    let year = parts.next().filter(|year| (1..=4).contains(&year.len()))?.parse().ok()?;
-    let mut part = || parts.next().map_or(Some(1), |part| part.parse().ok());
-    let date = Date::new(year, part()?, part()?).ok()?;
-    Some(date.to_zoned(TimeZone::UTC).ok()?.timestamp())
 }
 
 /// A group in the order of the dates. `dated` says of a book its name, when it appeared, and how that is written.
@@ -66,7 +61,7 @@ pub(super) fn lineage(
     let mut order: Vec<u32> = (0..about.len() as u32).collect();
     order.sort_by_key(|book| {
         let (name, at, _) = &about[*book as usize];
-        (*at, name)
+        (*at, found.books[*book as usize].changed, name)
     });
     let left_out = order.len().saturating_sub(MOST_TRACED) as u64;
     order.truncate(MOST_TRACED);
@@ -81,27 +76,4 @@ pub(super) fn lineage(
         Ok(Descendant { name, date, bytes: record.bytes, segments, text })
     });
     Ok(Lineage { texts: texts.collect::<Result<_, Failure>>()?, left_out })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::start;
-
-    #[test]
-    fn dates_are_years_months_or_days() {
-        let table = [
-            ("1886", Some("1886-01-01T00:00:00Z")),
-            ("862", Some("0862-01-01T00:00:00Z")),
-            ("1886-05", Some("1886-05-01T00:00:00Z")),
-            ("1886-5-31", Some("1886-05-31T00:00:00Z")),
-            ("1886-13", None),
-            ("1886-02-30", None),
-            ("1886-05-31-1", None),
-            ("May 1886", None),
-            ("", None),
-        ];
-        for (written, expected) in table {
-            assert_eq!(start(written).map(|at| at.to_string()).as_deref(), expected, "{written}");
-        }
-    }
 }

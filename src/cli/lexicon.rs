@@ -52,8 +52,8 @@ struct Count {
     /// The words to leave out: closed (articles, pronouns and the like in 14 languages) or none
     #[arg(long, value_name = "LIST", default_value = "closed")]
     stop: String,
-    /// What of a word counts: none (all of it), prefix:N (its first N characters), or snowball:LANGUAGE (its stem), such as
-    /// snowball:en
+    /// What of a word counts: none (all of it), prefix:N (its first N characters), snowball:LANGUAGE (its stem), such as
+    /// snowball:en, or snowball (its stem in the language of its text, which is detected)
     #[arg(long, value_name = "STEM", default_value = "none")]
     stem: String,
     /// The least length of a word, in characters
@@ -88,7 +88,7 @@ impl Count {
     fn run(self) -> Result<Status, Failure> {
         let words = LexiconWords::new(&self.stop, &self.stem, self.min_len).ok_or_else(|| {
             let sentence =
-                "give --stop none or closed; --stem none, prefix:N or snowball:LANGUAGE; --min-len 1 to 1000";
+                "give --stop none or closed; --stem none, prefix:N, snowball:LANGUAGE or snowball; --min-len 1 to 1000";
             Failure::Input(sentence.to_owned())
         })?;
         let mut digest = Digested { out: out(false), digest: Sha256::new() };

@@ -237,7 +237,7 @@ fn parts(content: Content) -> (Option<String>, Option<bool>, Option<Vec<WrittenG
 
 impl Access for Remote {
     fn check(&self, query: &Query, options: &CheckOptions) -> Result<Report, Failure> {
-        let CheckOptions { recipes, library, limit, detail, day, allow_incomplete, partial, record, language } =
+        let CheckOptions { recipes, library, limit, detail, day, allow_incomplete, partial, record, language, .. } =
             options.clone();
         let (text, clean, gems, own) = match query.clone() {
             Query::Text { text, clean } => (Some(text), clean, None, None),
@@ -259,6 +259,7 @@ impl Access for Remote {
             limit: Some(limit),
             detail: Some(detail),
             day,
+            language: options.text_language.clone(),
             allow_incomplete: allow_incomplete.then_some(true),
             partial: partial.then_some(true),
             record: record.is_some(),
@@ -294,8 +295,8 @@ impl Access for Remote {
     }
 
     fn add(&self, entry: NewEntry) -> Result<Added, Failure> {
-        let NewEntry { key, rights, description, validity, content, allow_empty, keep_text, gate } = entry;
-        let Description { title, authors, language, identifiers } = description;
+        let NewEntry { key, rights, description, validity, content, allow_empty, keep_text, gate, .. } = entry;
+        let Description { title, authors, language, identifiers, published } = description;
         let (text, clean, gems, recipe) = parts(content);
         let book = NewBook {
             rights,
@@ -304,6 +305,7 @@ impl Access for Remote {
             authors,
             language,
             identifiers,
+            published,
             text,
             clean,
             gems,

@@ -9,7 +9,7 @@ use lapidary::extract;
 
 use super::arguments::{LexiconArgument, RecipeArguments};
 use super::failure::{Failure, Status};
-use super::files::{Reading, TextArguments};
+use super::files::{LanguageOfText, Reading, TextArguments};
 
 /// Print the text of a file as UTF-8, and nothing else: positions in reports are bytes of this text.
 #[derive(Args)]
@@ -44,6 +44,8 @@ pub(super) struct Gems {
     recipe: RecipeArguments,
     #[command(flatten)]
     input: TextArguments,
+    #[command(flatten)]
+    of: LanguageOfText,
     /// The file; `-` is standard input
     #[arg(default_value = "-")]
     file: PathBuf,
@@ -69,7 +71,8 @@ impl Gems {
     pub(super) fn run(self) -> Result<Status, Failure> {
         let recipe = self.recipe.recipe()?;
         let text = read(self.input.reading, &self.file)?;
-        let gems = Text::new(&text, self.input.clean).gems_in_parallel(&recipe);
+        let text = Text::new(&text, self.input.clean).in_language(self.of.language.as_deref());
+        let gems = text.gems_in_parallel(&recipe);
         let gems: Vec<String> = gems.iter().map(|placed| recipe.write(placed.gem).to_string()).collect();
         writeln!(stdout(), "{}", gems.join(","))?;
         Ok(Status::Done)

@@ -131,6 +131,7 @@ fn new_book(book: &Setting) -> NewBook {
         authors: vec![book.author.to_owned()],
         language: Some(book.language.tag.to_owned()),
         identifiers: Vec::new(),
+        published: None,
         text: Some(book.text()),
         clean: None,
         gems: None,

@@ -181,9 +181,8 @@ fn facts(language: Language, source: &Source) -> Markup {
             dt { (language.c_kind()) } dd { (kind(language, definition.kind)) }
             dt { (language.c_source_address()) } dd { (clean(&definition.address)) }
             dt { (language.c_library()) } dd { (clean(definition.library.as_str())) " " (rights(language, definition.rights)) }
-            @if !definition.contains.is_empty() {
-                dt { (language.c_contains()) } dd { (clean(&definition.contains.join(", "))) }
-            }
+            @let taken = [&*definition.contains, &*definition.matches].concat();
+            @if !taken.is_empty() { dt { (language.c_contains()) } dd { (clean(&taken.join(", "))) } }
             @if let Some(text) = &definition.text { dt { (language.c_main_text()) } dd { (clean(text)) } }
             @if let Some(every) = &definition.every { dt { (language.c_every()) } dd { (clean(every)) } }
             @if let Some(next) = source.next_run { dt { (language.c_next_run()) } dd { (time(next)) } }

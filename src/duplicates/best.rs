@@ -83,8 +83,9 @@ fn rank(format: Option<Format>) -> u8 {
 
 /// Number of filled fields.
 fn fields(description: &Description) -> usize {
-    let Description { title, authors, language, identifiers } = description;
-    let filled = [title.is_some(), !authors.is_empty(), language.is_some(), !identifiers.is_empty()];
+    let Description { title, authors, language, identifiers, published } = description;
+    let filled =
+        [title.is_some(), !authors.is_empty(), language.is_some(), !identifiers.is_empty(), published.is_some()];
     filled.into_iter().filter(|filled| *filled).count()
 }
 

@@ -9,7 +9,7 @@ use super::limits::Budget;
 use super::prose::phrase;
 use super::xml::{self, Visitor, attribute};
 use super::{ExtractError, Extracted, Format, headings, html};
-use crate::description::Description;
+use crate::description::{Description, Published};
 
 const CONTAINER: &str = "META-INF/container.xml";
 const ENCRYPTION: &str = "META-INF/encryption.xml";
@@ -114,12 +114,15 @@ struct Package {
     manifest: HashMap<String, String>,
     spine: Vec<String>,
     captured: String,
+    /// Whether the date being read is one of the file, not of the book.
+    is_of_file: bool,
 }
 
 impl Visitor for Package {
     fn start(&mut self, name: &str, tag: &BytesStart<'_>) {
         self.captured.clear();
         match name {
+            "date" => self.is_of_file = attribute(tag, "event").is_some_and(|event| event != "publication"),
             "item" => {
                 if let (Some(id), Some(href)) = (attribute(tag, "id"), attribute(tag, "href")) {
                     self.manifest.insert(id, href);
@@ -137,6 +140,9 @@ impl Visitor for Package {
             "creator" => self.metadata.authors.push(value),
             "language" if self.metadata.language.is_none() => self.metadata.language = Some(value),
             "identifier" => self.metadata.identifiers.push(value),
+            "date" if self.metadata.published.is_none() && !self.is_of_file => {
+                self.metadata.published = Published::of_file(&value);
+            }
             _ => {}
         }
     }

@@ -9,7 +9,7 @@ use super::limits::Budget;
 use super::prose::{Prose, phrase};
 use super::xml::{self, Visitor, attribute};
 use super::{ExtractError, Extracted, Format};
-use crate::description::Description;
+use crate::description::{Description, Published};
 
 /// Elements that begin and end a line, but not a paragraph.
 const LINES: &[&str] = &["v", "br", "td", "th"];
@@ -38,6 +38,8 @@ struct Reader {
     path: Vec<String>,
     name: Vec<String>,
     captured: String,
+    /// The date being read, as its attribute says.
+    date: Option<Published>,
 }
 
 /// Reads an FB2 file.
@@ -86,6 +88,11 @@ impl Reader {
             "book-title" if self.is_in("title-info") => self.metadata.title = Some(value),
             "lang" if self.is_in("title-info") => self.metadata.language = Some(value),
             "isbn" => self.metadata.identifiers.push(value),
+            // When it was written goes before when this edition was printed; the date of the file says neither.
+            "date" if self.is_in("title-info") => {
+                self.metadata.published = self.date.take().or_else(|| Published::of_file(&value));
+            }
+            "year" if self.metadata.published.is_none() => self.metadata.published = Published::of_file(&value),
             "first-name" | "middle-name" | "last-name" if self.is_in("title-info") && self.is_in("author") => {
                 self.name.push(value);
             }
@@ -99,6 +106,9 @@ impl Visitor for Reader {
         self.path.push(name.to_owned());
         self.captured.clear();
         if self.is_outside() {
+            if name == "date" {
+                self.date = attribute(tag, "value").and_then(|value| Published::of_file(&value));
+            }
             return;
         }
         // The number of a note follows a word, and is not part of it.

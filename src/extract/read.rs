@@ -90,6 +90,7 @@ fn bounded(found: Description) -> Description {
         authors: values(found.authors),
         language: found.language.filter(|language| language.len() <= MOST.2),
         identifiers: values(found.identifiers),
+        published: found.published,
     }
 }
 

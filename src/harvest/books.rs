@@ -206,6 +206,7 @@ impl Harvest<'_> {
         known.id = Some(kept.remove(0));
         known.more = kept;
         known.added_as = Some((self.source.library.clone(), self.source.rights));
+        known.validity.clone_from(&self.source.validity);
         known.text.clone_from(&self.source.text);
         (known.version, known.digest) = (queued.entry.version, Some(digest));
         (known.state, known.etag, known.modified) = (Seen::Book, etag, modified);
@@ -252,7 +253,9 @@ impl Harvest<'_> {
         // A refusal names no books of other libraries.
         let visible = Some([self.source.library.clone()].into());
         let gate = self.source.gated.then(|| Gate { visible, ..Gate::default() });
-        Ok(NewEntry { description, gate, ..NewEntry::new(key, self.source.rights, Content::text(read.text)) })
+        let (validity, fetched) = (self.source.validity.clone(), Some(Timestamp::now()));
+        let content = Content::text(read.text);
+        Ok(NewEntry { description, validity, fetched, gate, ..NewEntry::new(key, self.source.rights, content) })
     }
 
     /// Loses the books that this run did not list.

@@ -7,7 +7,7 @@ use url::Url;
 
 use super::Entry;
 use super::kind::{Entries, Page};
-use crate::description::Description;
+use crate::description::{Description, Published};
 
 pub(super) fn entries<'p>(page: &'p Page<'p>) -> Result<Entries<'p>, String> {
     let parser = parser::Builder::new().base_uri(Some(page.address)).build();
@@ -31,6 +31,7 @@ fn book(page: &Page<'_>, item: Item) -> Option<Entry> {
         authors: item.authors.into_iter().filter_map(|person| person.name).collect(),
         language: item.language,
         identifiers: Vec::new(),
+        published: item.published.and_then(|at| Published::of_file(&at.to_rfc3339())),
     };
     let version = item.updated.or(item.published).map(|at| at.to_rfc3339());
     let id = Some(item.id).filter(|id| !id.is_empty());

@@ -22,7 +22,7 @@ use super::walk::Walk;
 use super::{Entry, HarvestError, Reason, Tally};
 use crate::catalogue::{Catalogue, CatalogueError, Editor, Leased, put};
 use crate::extract::MainText;
-use crate::index::{BookId, Library, Rights, RowChange, Table};
+use crate::index::{BookId, Library, Rights, RowChange, Table, Validity};
 
 /// How many rows are read at a time.
 const ROWS: usize = 1_000;
@@ -142,6 +142,9 @@ pub(super) struct Known {
     /// The library and the rights that its book was added with.
     #[serde(default)]
     pub(super) added_as: Option<(Library, Rights)>,
+    /// The days for which it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) validity: Option<Validity>,
     /// Where the main text was looked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) text: Option<MainText>,

@@ -5,6 +5,7 @@ use serde::Deserialize;
 
 use super::Entry;
 use super::kind::{Entries, Page};
+use crate::description::Published;
 use crate::{described, parse};
 
 described! {
@@ -41,7 +42,8 @@ fn csv(text: &str) -> Result<Lines<'_>, String> {
     let Some(address) = column("address").or_else(|| column("url")) else {
         return Err("the first line must name the columns, one of them `address`".to_owned());
     };
-    let [id, title, authors, language, identifiers] = ["id", "title", "authors", "language", "identifiers"].map(column);
+    let [id, title, authors, language, identifiers, published] =
+        ["id", "title", "authors", "language", "identifiers", "published"].map(column);
     Ok(Box::new(reader.into_records().map(move |record| match record {
         Err(error) => (error.position().map_or(0, ::csv::Position::line), Err("it is not CSV".to_owned())),
         Ok(record) => {
@@ -59,6 +61,7 @@ fn csv(text: &str) -> Result<Lines<'_>, String> {
                 authors,
                 language: field(language),
                 identifiers,
+                published: field(published).and_then(|published| Published::of_file(&published)),
             });
             (record.position().map_or(0, ::csv::Position::line), line)
         }

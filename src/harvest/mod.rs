@@ -42,7 +42,7 @@ pub use kind::Kind;
 pub use pages::read_page;
 pub use run::{Harvest, Watched};
 pub use schedule::Schedule;
-pub use source::{Credentials, Every, Gone, Source};
+pub use source::{Credentials, Every, Gone, Pattern, Source};
 pub use sources::Sources;
 pub use tally::{Reason, Tally};
 

@@ -6,7 +6,7 @@ use url::Url;
 
 use super::kind::{Entries, Page};
 use super::{Entry, Mark, Source};
-use crate::description::Description;
+use crate::description::{Description, Published};
 
 /// The first page of a list.
 pub(super) fn begin(source: &Source, since: Option<&str>) -> Result<Entry, String> {
@@ -106,6 +106,7 @@ fn dublin_core(dc: Node<'_, '_>) -> (Description, Option<String>) {
         authors: all("creator").collect(),
         language: all("language").next(),
         identifiers: all("identifier").filter(|identifier| !is_web(identifier)).collect(),
+        published: all("date").find_map(|date| Published::of_file(&date)),
     };
     (description, all("identifier").chain(all("relation")).find(|link| is_web(link)))
 }
@@ -134,6 +135,7 @@ fn marc(marc: Node<'_, '_>) -> (Description, Option<String>) {
         authors: firsts("100").chain(firsts("700")).map(plain).collect(),
         language: firsts("041").chain(coded).find(is_language),
         identifiers: firsts("020").filter_map(isbn).chain(firsts("024")).filter(|of| !is_web(of)).collect(),
+        published: fields("008").find_map(|field| Published::of_file(field.text()?.get(7..11)?)),
     };
     (description, fields("856").flat_map(|field| parts(field, "u")).find(|link| is_web(link)))
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::Entry;
 use super::kind::{Entries, Page};
-use crate::description::Description;
+use crate::description::{Description, Published};
 
 /// The beginnings of media types of books, the best first.
 const TYPES: [&str; 12] = [
@@ -75,6 +75,7 @@ fn atom_entry(page: &Page<'_>, entry: Node<'_, '_>) -> Vec<Entry> {
             authors: authors.map(|name| name.trim().to_owned()).collect(),
             language: text("language"),
             identifiers: children(entry, "identifier").filter_map(|node| node.text()).map(str::to_owned).collect(),
+            published: text("issued").and_then(|issued| Published::of_file(&issued)),
         };
         return vec![Entry { id: text("id"), version: text("updated"), description, ..Entry::book(address) }];
     }
@@ -128,6 +129,7 @@ fn publication(page: &Page<'_>, book: &Value) -> Option<Entry> {
         authors: several(metadata.get("author")).filter_map(words).collect(),
         language: several(metadata.get("language")).find_map(words),
         identifiers: several(metadata.get("identifier")).filter_map(words).collect(),
+        published: text("published").and_then(|published| Published::of_file(&published)),
     };
     let taken = page.source.takes(&address);
     taken.then(|| Entry { id: text("identifier"), version: text("modified"), description, ..Entry::book(address) })
@@ -224,6 +226,7 @@ mod tests {
                 "author": [{"name": "N. Gogol", "sortAs": "Gogol"}, "A. Other", {"name": {"en": "Third"}}],
                 "language": ["fr", "ru"],
                 "modified": "2030-01-02T00:00:00Z",
+                "published": "1842-03",
             },
             "links": [{"rel": "http://opds-spec.org/acquisition", "type": "application/epub+zip;v=3", "href": "/b.epub"}],
             "images": [{"href": "cover.jpg", "type": "image/jpeg"}],
@@ -234,5 +237,6 @@ mod tests {
         assert_eq!(description.title.as_deref(), Some("Le manteau"));
         assert_eq!(description.authors, ["N. Gogol", "A. Other", "Third"]);
         assert_eq!(description.language.as_deref(), Some("fr"));
+        assert_eq!(description.published.map(|date| date.to_string()).as_deref(), Some("1842-03"));
     }
 }

@@ -304,7 +304,9 @@ impl<'c> Harvest<'c> {
 
     /// Whether a book was added with the library and the rights that the source has now, and its text was where it is now.
     pub(super) fn is_as_defined(&self, known: &Known) -> bool {
-        known.text == self.source.text && known.added_as == Some((self.source.library.clone(), self.source.rights))
+        known.text == self.source.text
+            && known.added_as == Some((self.source.library.clone(), self.source.rights))
+            && known.validity == self.source.validity
     }
 
     /// Whether the run has added so many new books that it reads no page that earlier runs have read.

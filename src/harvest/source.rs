@@ -2,9 +2,11 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
+use regex::{Regex, RegexBuilder};
 use serde::{Deserialize, Serialize};
 use serde_with::{DeserializeFromStr, SerializeDisplay};
 use url::Url;
@@ -12,13 +14,18 @@ use utoipa::ToSchema;
 
 use super::{HarvestError, Kind};
 use crate::api::{SourceDefinition, Unless};
+use crate::catalogue::CatalogueError;
 use crate::extract::MainText;
-use crate::index::{Library, Rights};
+use crate::index::{Library, Rights, Validity};
 
 /// The longest time between runs.
 const LONGEST: Duration = Duration::from_secs(366 * 86_400);
 /// The most requests per second to a host that need no administrator.
 const POLITE: f64 = 1.0;
+/// The most patterns of a source, the most bytes of one, and how much memory each of its compiled forms may take.
+const PATTERNS: usize = 10;
+const PATTERN_BYTES: usize = 500;
+const PATTERN_MEMORY: usize = 1 << 20;
 /// The most bytes of an address.
 const ADDRESS_BYTES: usize = 4_000;
 
@@ -37,6 +44,12 @@ pub struct Source {
     /// Only books whose addresses contain one of these; all if empty.
     #[serde(default)]
     pub contains: Vec<String>,
+    /// Only books whose addresses match one of these, besides those.
+    #[serde(default)]
+    pub matches: Vec<Pattern>,
+    /// The days on which the rights of its books are in effect, if limited.
+    #[serde(default)]
+    pub validity: Option<Validity>,
     /// Whom the owner of a site can write to: an e-mail address or a URL.
     #[serde(default)]
     pub contact: Option<String>,
@@ -78,6 +91,61 @@ pub struct Source {
     /// The name of the key that defined it: its books count in that key's quota.
     #[serde(default)]
     pub by: Option<String>,
+}
+
+/// A regular expression that addresses match. It is compiled when it is first needed: sources are often only listed.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(from = "String", into = "String")]
+pub struct Pattern {
+    written: String,
+    compiled: Arc<OnceLock<Option<Regex>>>,
+}
+
+impl Pattern {
+    fn compiled(&self) -> Option<&Regex> {
+        let compile = || {
+            let mut builder = RegexBuilder::new(&self.written);
+            builder.size_limit(PATTERN_MEMORY).dfa_size_limit(PATTERN_MEMORY).build().ok()
+        };
+        self.compiled.get_or_init(compile).as_ref()
+    }
+
+    fn is_match(&self, address: &str) -> bool {
+        self.compiled().is_some_and(|regex| regex.is_match(address))
+    }
+}
+
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.written == other.written
+    }
+}
+
+/// As it is kept, and so known to be one.
+impl From<String> for Pattern {
+    fn from(written: String) -> Self {
+        Self { written, compiled: Arc::default() }
+    }
+}
+
+impl From<Pattern> for String {
+    fn from(pattern: Pattern) -> Self {
+        pattern.written
+    }
+}
+
+impl FromStr for Pattern {
+    type Err = HarvestError;
+
+    fn from_str(written: &str) -> Result<Self, HarvestError> {
+        let pattern = Self::from(written.to_owned());
+        if written.len() <= PATTERN_BYTES && pattern.compiled().is_some() {
+            return Ok(pattern);
+        }
+        let start: String = written.chars().take(PATTERN_BYTES).collect();
+        let what = format!("is not a regular expression of at most {PATTERN_BYTES} bytes, such as /book/[0-9]+");
+        Err(HarvestError::Input(format!("{start:?} {what}")))
+    }
 }
 
 /// What becomes of books that a source no longer has.
@@ -153,6 +221,11 @@ impl Source {
         let input = |why: String| Err(HarvestError::Input(why));
         let is_web = self.is_web();
         let may_be_file = matches!(self.kind, Kind::Folder | Kind::List);
+        if let Some(Validity { from: Some(from), until: Some(until), .. }) = self.validity
+            && until < from
+        {
+            return Err(CatalogueError::BadValidity { from, until }.into());
+        }
         if self.address.len() > ADDRESS_BYTES {
             return input(format!("the address is longer than {ADDRESS_BYTES} bytes"));
         }
@@ -235,7 +308,9 @@ impl Source {
 
     /// Whether a book of this address is to be taken.
     pub(super) fn takes(&self, address: &str) -> bool {
-        self.contains.is_empty() || self.contains.iter().any(|part| address.contains(part.as_str()))
+        (self.contains.is_empty() && self.matches.is_empty())
+            || self.contains.iter().any(|part| address.contains(part.as_str()))
+            || self.matches.iter().any(|pattern| pattern.is_match(address))
     }
 }
 
@@ -250,6 +325,9 @@ impl TryFrom<SourceDefinition> for Source {
     fn try_from(definition: SourceDefinition) -> Result<Self, HarvestError> {
         let SourceDefinition { kind, address, library, rights, contains, contact, allow_private, gone, set, .. } =
             definition;
+        if definition.matches.len() > PATTERNS {
+            return Err(HarvestError::Input(format!("a source has at most {PATTERNS} patterns")));
+        }
         Ok(Self {
             kind,
             address,
@@ -260,6 +338,8 @@ impl TryFrom<SourceDefinition> for Source {
             allow_private,
             gone,
             set,
+            matches: definition.matches.iter().map(|pattern| pattern.parse()).collect::<Result<_, _>>()?,
+            validity: definition.validity,
             enough: definition.enough,
             ignore_robots: definition.ignore_robots,
             credentials: definition.credentials.map(Credentials),
@@ -287,6 +367,8 @@ impl From<Source> for SourceDefinition {
             gone: source.gone,
             enough: source.enough,
             set: source.set,
+            matches: source.matches.into_iter().map(Into::into).collect(),
+            validity: source.validity,
             ignore_robots: source.ignore_robots,
             credentials: source.credentials.map(|Credentials(place)| place),
             rate: source.rate,

@@ -44,6 +44,9 @@ macro_rules! record {
             pub gems: BTreeMap<RecipeName, u32>,
             /// When the book or its metadata last changed.
             pub changed: Timestamp,
+            /// When its content was fetched, if a source has it.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            pub fetched: Option<Timestamp>,
             /// Whether and when the book counts, and any note on it.
             #[serde(default, skip_serializing_if = "Standing::is_usual")]
             pub standing: Standing,

@@ -185,6 +185,7 @@ mod tests {
             title: Some("Emma".to_owned()),
             authors: vec!["Jane Austen".to_owned(), "Emma Roe".to_owned()],
             identifiers: vec!["0306406152".to_owned(), "9780306406157".to_owned()],
+            published: None,
             language: Some("en".to_owned()),
         };
         let shown: Vec<String> = Term::of(&description).iter().map(ToString::to_string).collect();

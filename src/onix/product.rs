@@ -2,7 +2,7 @@
 
 use super::Element;
 use super::territory::{Area, Holds, Territory};
-use crate::description::Description;
+use crate::description::{Description, Published};
 use crate::index::Rights;
 use crate::isbn::Isbn;
 
@@ -68,6 +68,7 @@ impl Product {
                 authors: authors(described),
                 language: language(described),
                 identifiers: isbns.iter().map(ToString::to_string).collect(),
+                published: publication(published),
             },
             isbns,
             bad_isbns,
@@ -193,6 +194,18 @@ fn name(contributor: &Element) -> Option<String> {
 fn language(described: &Element) -> Option<String> {
     let of_text = described.all("Language").find(|language| language.text("LanguageRole") == Some("01"))?;
     of_text.text("LanguageCode").map(bcp47)
+}
+
+/// When the work was first published, or else this product (list 163: 11, 01).
+fn publication(published: &Element) -> Option<Published> {
+    ["11", "01"].iter().find_map(|role| {
+        let date = published.all("PublishingDate").find(|date| date.text("PublishingDateRole") == Some(role))?;
+        // A time may follow the day.
+        let digits = date.text("Date")?.split('T').next()?;
+        let parts =
+            [digits.get(..4), digits.get(4..6), digits.get(6..)].map(|part| part.filter(|part| !part.is_empty()));
+        parts.into_iter().flatten().collect::<Vec<_>>().join("-").parse().ok()
+    })
 }
 
 /// Converts a code of list 74 (ISO 639-2/B) to a BCP 47 tag; unknown codes are returned unchanged.

@@ -18,6 +18,8 @@ const REFERENCE: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 <Language><LanguageRole>01</LanguageRole><LanguageCode>rus</LanguageCode></Language>
 </DescriptiveDetail>
 <PublishingDetail><PublishingStatus>04</PublishingStatus>
+<PublishingDate><PublishingDateRole>01</PublishingDateRole><Date dateformat="00">20300131</Date></PublishingDate>
+<PublishingDate><PublishingDateRole>11</PublishingDateRole><Date dateformat="05">1842</Date></PublishingDate>
 <SalesRights><SalesRightsType>01</SalesRightsType><Territory><CountriesIncluded>DE AT</CountriesIncluded></Territory></SalesRights>
 <SalesRights><SalesRightsType>06</SalesRightsType><Territory><RegionsIncluded>WORLD</RegionsIncluded><CountriesExcluded>DE AT RU</CountriesExcluded></Territory></SalesRights>
 <ROWSalesRightsType>04</ROWSalesRightsType>
@@ -30,7 +32,8 @@ const SHORT: &str = r#"<!DOCTYPE ONIXmessage SYSTEM "http://www.editeur.org/onix
 <descriptivedetail><titledetail><b202>01</b202><titleelement><x409>01</x409><b030>The</b030><b031>Gems</b031></titleelement></titledetail>
 <contributor><b035>A01</b035><b037>Gogol, Nikolai</b037></contributor>
 <epublicense><x511>CC</x511><epublicenseexpression><x508>01</x508><x510>https://creativecommons.org/licenses/by/4.0/</x510></epublicenseexpression></epublicense>
-</descriptivedetail></product>
+</descriptivedetail>
+<publishingdetail><publishingdate><x448>01</x448><b306>20300131T0900Z</b306></publishingdate></publishingdetail></product>
 <product><a001>2</a001><a002>05</a002></product>
 </ONIXmessage>"#;
 
@@ -54,6 +57,8 @@ fn reference_names_and_short_tags() {
         (product.description.authors.as_slice(), product.description.language.as_deref()),
         (&["Nikolai Gogol".to_owned()][..], Some("ru"))
     );
+    let published = |product: &Product| product.description.published.map(|date| date.to_string());
+    assert_eq!(published(&product).as_deref(), Some("1842"));
     assert_eq!(product.rights(None), Some(Protected));
     for (territory, rights) in [("DE", Protected), ("FR", Unknown), ("RU", Protected)] {
         assert_eq!(product.rights(Some(&territory.parse().expect("a territory"))), Some(rights), "{territory}");
@@ -65,6 +70,7 @@ fn reference_names_and_short_tags() {
         (short.description.authors.as_slice(), short.rights(None)),
         (&["Gogol, Nikolai".to_owned()][..], Some(Free))
     );
+    assert_eq!((published(&short), published(&deleted)), (Some("2030-01-31".to_owned()), None));
     assert!(deleted.deleted && !short.deleted);
     assert_eq!((deleted.id().as_str(), deleted.rights(None)), ("2", None));
 }

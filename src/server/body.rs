@@ -4,8 +4,9 @@ use std::time::{Duration, Instant};
 
 use actix_web::error::PayloadError;
 use actix_web::http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH};
-use actix_web::web::{Bytes, Payload};
+use actix_web::web::Payload;
 use actix_web::{HttpMessage, HttpRequest, rt};
+use bytes::Bytes;
 use futures_util::StreamExt;
 use serde::de::DeserializeOwned;
 

@@ -19,7 +19,7 @@ use super::problem::{Problem, excerpt};
 use super::work::{Answer, work};
 use crate::api::{Added, Amendment, NewBook, Outcome, Record, Report, Unless};
 use crate::catalogue::{BookGems, CatalogueError, Content, NewEntry};
-use crate::description::Description;
+use crate::description::{BadDate, Description, Published};
 use crate::error::ErrorCode;
 use crate::extract::Extracted;
 use crate::index::{BookKey, Rights};
@@ -178,9 +178,9 @@ fn entry(key: BookKey, body: Body, parameters: &str) -> Result<(NewEntry, Room),
         }
         Body::Raw(raw) => {
             let about = About::parse(parameters)?;
-            let About { rights, title, authors, language, identifiers, clean, allow_empty } = about;
+            let About { rights, title, authors, language, identifiers, published, clean, allow_empty } = about;
             let (Extracted { text, metadata, .. }, room) = raw.book()?;
-            let description = Description { title, authors, language, identifiers }.or(metadata);
+            let description = Description { title, authors, language, identifiers, published }.or(metadata);
             let content = Content::Text { text, clean };
             (NewEntry { description, allow_empty, ..NewEntry::new(key, rights, content) }, room)
         }
@@ -206,7 +206,7 @@ pub(super) fn entry_of(key: BookKey, mut written: NewBook) -> Result<NewEntry, P
         _ => return Err(Problem::new(ErrorCode::BadJson, "give exactly one of 'text' and 'gems'")),
     };
     let NewBook { rights, validity, allow_empty, keep_text, .. } = written;
-    Ok(NewEntry { key, rights, description, validity, content, allow_empty, keep_text, gate: None })
+    Ok(NewEntry { key, rights, description, validity, content, allow_empty, keep_text, fetched: None, gate: None })
 }
 
 /// The parameters that all calls that add books take.
@@ -242,6 +242,9 @@ struct About {
     /// With a raw body or a form: an ISBN or another identifier; can be given several times
     #[param(rename = "identifier", required = false)]
     identifiers: Vec<String>,
+    /// With a raw body or a form: when it was first published: a year, a month or a day, such as 1886-05
+    #[param(inline)]
+    published: Option<Published>,
     /// With a raw body or a form: whether to remove print artifacts, such as running heads; the default depends on the recipe
     clean: Option<bool>,
     /// Whether a book with gems can be replaced by one without gems, which checks cannot find
@@ -252,17 +255,19 @@ struct About {
 impl About {
     fn parse(query: &str) -> Result<Self, Problem> {
         let known = "rights (forbidden, protected, free, public_domain or unknown), title, author (once for each), language, \
-                     identifier (once for each), clean, allow_empty and keep_text (true or false), unless and except";
+                     identifier (once for each), published, clean, allow_empty and keep_text (true or false), unless and except";
         let bad = |reason: String| {
             Problem::new(ErrorCode::BadQuery, format!("{}; this call takes {known}", excerpt(&reason)))
         };
-        let (mut rights, mut title, mut language, mut clean, mut allow_empty) = (None, None, None, None, None);
+        let (mut rights, mut title, mut language, mut published) = (None, None, None, None);
+        let (mut clean, mut allow_empty) = (None, None);
         let (mut authors, mut identifiers) = (Vec::new(), Vec::new());
         for (name, value) in parameters::query::<Vec<(String, String)>>(query, known)? {
             let once = match name.as_str() {
                 "rights" => &mut rights,
                 "title" => &mut title,
                 "language" => &mut language,
+                "published" => &mut published,
                 "clean" => &mut clean,
                 "allow_empty" => &mut allow_empty,
                 "author" => {
@@ -281,6 +286,8 @@ impl About {
         }
         let rights = rights.ok_or_else(|| bad("'rights' is missing".to_owned()))?;
         let rights = rights.parse().map_err(bad)?;
+        let published = published.map(|written: String| written.parse().map_err(|why: BadDate| bad(why.to_string())));
+        let published = published.transpose()?;
         let flag = |name: &str, value: Option<String>| match value.as_deref() {
             None => Ok(None),
             Some("false") => Ok(Some(false)),
@@ -288,6 +295,6 @@ impl About {
             Some(other) => Err(bad(format!("'{name}' must be true or false, not '{other}'"))),
         };
         let (clean, allow_empty) = (flag("clean", clean)?, flag("allow_empty", allow_empty)?.unwrap_or_default());
-        Ok(Self { rights, title, authors, language, identifiers, clean, allow_empty })
+        Ok(Self { rights, title, authors, language, identifiers, published, clean, allow_empty })
     }
 }

@@ -22,6 +22,7 @@ use super::texts;
 use super::work::{Answer, work};
 use crate::api::{Check, CheckParameters, GemsForm, Report};
 use crate::catalogue::{Case, CatalogueError, CheckOptions, MAX_GEMS, Query, Recipes, TextGems};
+use crate::description::Description;
 use crate::error::ErrorCode;
 use crate::extract::{Heading, Whole};
 use crate::index::Rights;
@@ -183,14 +184,15 @@ fn asked(body: Body, parameters: &str) -> Result<Asked, Problem> {
 /// The options in a query string, and whether to clean the text.
 pub(super) fn options_in(parameters: &str) -> Result<(CheckOptions, Option<bool>), Problem> {
     let known = "recipe, recipes, library, limit (a number), detail (true or false), day (such as 2026-01-31), \
-                 allow_incomplete (true or false), partial (true or false), clean (true or false), record (true or false), name and case";
+                 allow_incomplete (true or false), partial (true or false), clean (true or false), language, record (true or false), name and case";
     let parameters: CheckParameters = parameters::query(parameters, known)?;
     let clean = parameters.clean;
     Ok((check_options(parameters)?, clean))
 }
 
 /// Converts a request into a query and its options.
-pub(super) fn question(asked: Check) -> Result<(Query, CheckOptions), Problem> {
+pub(super) fn question(mut asked: Check) -> Result<(Query, CheckOptions), Problem> {
+    let language = asked.language.take();
     let Check {
         gems, own, text, clean, recipe, recipes, library, limit, detail, day, allow_incomplete, partial, ..
     } = asked;
@@ -198,6 +200,9 @@ pub(super) fn question(asked: Check) -> Result<(Query, CheckOptions), Problem> {
     let query = match (gems, text) {
         (Some(_), None) if clean.is_some() => {
             return Err(Problem::new(ErrorCode::BadJson, "'clean' applies only to a text; leave it out with gems"));
+        }
+        (Some(_), None) if language.is_some() => {
+            return Err(Problem::new(ErrorCode::BadJson, "'language' is that of a text; leave it out with gems"));
         }
         (Some(gems), None) => Query::Gems(TextGems { gems, own }),
         (None, Some(_)) if own.is_some() => {
@@ -214,6 +219,7 @@ pub(super) fn question(asked: Check) -> Result<(Query, CheckOptions), Problem> {
         day,
         allow_incomplete,
         partial,
+        language,
         record,
         name,
         case,
@@ -250,8 +256,15 @@ fn check_options(asked: CheckParameters) -> Result<CheckOptions, Problem> {
         allow_incomplete: asked.allow_incomplete.unwrap_or(usual.allow_incomplete),
         partial,
         record: record(asked.record, asked.name, asked.case)?,
+        text_language: asked.language.map(bounded_language).transpose()?,
         language: usual.language,
     })
+}
+
+fn bounded_language(language: String) -> Result<String, Problem> {
+    let described = Description { language: Some(language), ..Description::default() };
+    described.within_bounds().map_err(CatalogueError::from)?;
+    Ok(described.language.unwrap_or_default())
 }
 
 /// What to file a check under.

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use actix_web::web::{Bytes, Data};
+use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse, rt};
+use bytes::Bytes;
 use futures_util::stream::unfold;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::{Sender, channel};

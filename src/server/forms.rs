@@ -4,8 +4,9 @@ use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use actix_web::http::header::{CONTENT_TYPE, HeaderValue};
-use actix_web::web::{Bytes, Data, Payload};
+use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
+use bytes::Bytes;
 use futures_util::{FutureExt, stream};
 use memchr::memmem;
 use multer::{Field, Multipart};

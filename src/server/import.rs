@@ -4,8 +4,9 @@ use std::cell::RefCell;
 use std::io::{self, BufReader, Read};
 use std::sync::Arc;
 
-use actix_web::web::{Bytes, Data, Payload};
+use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse, rt};
+use bytes::Bytes;
 use serde_json::json;
 use tokio::sync::mpsc::{Receiver, channel};
 use utoipa::openapi::path::HttpMethod::Post;

@@ -5,8 +5,9 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use actix_web::web::{Bytes, BytesMut, Data, Payload};
+use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse, rt};
+use bytes::{Bytes, BytesMut};
 use futures_util::stream;
 use serde::Serialize;
 use utoipa::PartialSchema;

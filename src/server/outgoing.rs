@@ -10,7 +10,7 @@ use std::task::{Context, Poll};
 use std::time::Instant;
 
 use actix_web::body::{BodySize, MessageBody};
-use actix_web::web::Bytes;
+use bytes::Bytes;
 
 use super::body::{PATIENCE, Pace};
 use super::memory::Room;

@@ -32,6 +32,7 @@ pub type Maker = fn(&[String]) -> Vec<u8>;
 pub const TITLE: &str = "The Lapidary";
 pub const AUTHOR: &str = "A. Uthor";
 pub const ISBN: &str = "9780306406157";
+pub const PUBLISHED: &str = "1842-03-01";
 
 pub fn txt(paragraphs: &[String]) -> Vec<u8> {
     paragraphs.join("\n\n").into_bytes()
@@ -56,8 +57,8 @@ pub fn fb2(paragraphs: &[String]) -> Vec<u8> {
     format!(
         "<?xml version=\"1.0\" encoding=\"utf-8\"?><FictionBook xmlns=\"http://www.gribuser.ru/xml/fictionbook/2.0\">\
          <description><title-info><author><first-name>A.</first-name><last-name>Uthor</last-name></author>\
-         <book-title>{TITLE}</book-title><annotation><p>annotation</p></annotation><lang>en</lang></title-info>\
-         <publish-info><isbn>{ISBN}</isbn></publish-info></description><body><section>{body}</section></body>\
+         <book-title>{TITLE}</book-title><annotation><p>annotation</p></annotation><date value=\"{PUBLISHED}\">spring</date><lang>en</lang></title-info>\
+         <document-info><date value=\"2020-02-02\">2020</date></document-info><publish-info><year>1901</year><isbn>{ISBN}</isbn></publish-info></description><body><section>{body}</section></body>\
          <binary id=\"a\" content-type=\"image/png\">binary</binary></FictionBook>"
     )
     .into_bytes()
@@ -93,7 +94,8 @@ pub fn epub(paragraphs: &[String]) -> Vec<u8> {
     let spine: String = chapters.iter().map(|(name, _)| format!("<itemref idref=\"{name}\"/>")).collect();
     let package = format!(
         "<package xmlns:dc=\"http://purl.org/dc/elements/1.1/\"><metadata><dc:title>{TITLE}</dc:title><dc:creator>{AUTHOR}\
-         </dc:creator><dc:language>en</dc:language><dc:identifier>urn:isbn:{ISBN}</dc:identifier></metadata>\
+         </dc:creator><dc:language>en</dc:language><dc:identifier>urn:isbn:{ISBN}</dc:identifier>\
+         <dc:date opf:event=\"modification\">2020-02-02</dc:date><dc:date>{PUBLISHED}T00:00:00Z</dc:date></metadata>\
          <manifest>{items}</manifest><spine>{spine}</spine></package>"
     );
     let mut entries = vec![

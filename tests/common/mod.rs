@@ -3,6 +3,7 @@
 
 pub mod cluster;
 pub mod hook;
+pub mod network;
 mod words;
 
 use std::fs;

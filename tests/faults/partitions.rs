@@ -1,8 +1,7 @@
 //! Partitions of the network: between nodes, and between a server and nodes.
 //!
 //! Each node and each server is in a network namespace of its own. A partition makes them send to an address of the link
-//! layer that nobody has, so what they send is lost without a word. The tests run themselves in a network and with
-//! processes of their own, so nothing outlives them, and nothing outside is touched. That takes root.
+//! layer that nobody has, so what they send is lost without a word.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -16,49 +15,14 @@ use ureq::Agent;
 use ureq::http::header::AUTHORIZATION;
 
 use super::common::cluster::Nodes;
+use super::common::network::{ip, is_own};
 use super::common::{Random, Server, command, prose, run};
 use super::load::{Servers, faults, heal, is_primary, print_delays, under_load};
 
-/// Set in the run of a test that has its own network.
-const INSIDE: &str = "LAPIDARY_OWN_NETWORK";
-/// What `unshare` makes for that run.
-const OWN: [&str; 5] = ["--net", "--pid", "--fork", "--kill-child", "--mount-proc"];
 /// The address of the link layer that nobody has.
 const NOWHERE: &str = "02:00:00:00:00:01";
 const PORT: u16 = 7000;
 const PRIMARIES: usize = 3;
-
-/// Runs a test again, in a network of its own. Returns whether this is that run.
-fn is_in_own_network(test: &str) -> bool {
-    if std::env::var_os(INSIDE).is_some() {
-        return true;
-    }
-    let works = |command: &mut Command| command.output().is_ok_and(|output| output.status.success());
-    let missing = if !works(Command::new("redis-server").arg("--version")) {
-        Some("there is no redis-server to test a cluster with")
-    } else if !works(Command::new("unshare").args(OWN).args(["ip", "link", "add", "br0", "type", "bridge"])) {
-        Some("partitions of the network take root, and the program ip (iproute2)")
-    } else {
-        None
-    };
-    if let Some(missing) = missing {
-        assert!(std::env::var_os("LAPIDARY_REQUIRE").is_none(), "{missing}");
-        // Written directly, because the test harness hides the output of tests that pass.
-        let _ = writeln!(std::io::stderr(), "skipped: {missing}");
-        return false;
-    }
-    let mut again = Command::new("unshare");
-    again.args(OWN).arg(std::env::current_exe().unwrap()).args(["--exact", test, "--nocapture"]).env(INSIDE, "");
-    let output = again.output().unwrap();
-    println!("{}", String::from_utf8_lossy(&output.stdout));
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    false
-}
-
-fn ip(arguments: &str) {
-    let ip = Command::new("ip").args(arguments.split(' ')).output().unwrap();
-    assert!(ip.status.success(), "ip {arguments}: {}", String::from_utf8_lossy(&ip.stderr));
-}
 
 /// A machine of the network: a namespace, which exists as long as this process.
 struct Host {
@@ -237,7 +201,7 @@ fn in_the_end(mut send: impl FnMut() -> (u16, Value)) -> (u16, Value) {
 
 #[test]
 fn a_partition_loses_nothing_that_was_acknowledged() {
-    if !is_in_own_network("partitions::a_partition_loses_nothing_that_was_acknowledged") {
+    if !is_own("partitions::a_partition_loses_nothing_that_was_acknowledged", &["redis-server"]) {
         return;
     }
     let network = Network::start(2);
@@ -277,7 +241,7 @@ fn a_partition_loses_nothing_that_was_acknowledged() {
 
 #[test]
 fn a_server_that_is_cut_off_gives_no_verdict() {
-    if !is_in_own_network("partitions::a_server_that_is_cut_off_gives_no_verdict") {
+    if !is_own("partitions::a_server_that_is_cut_off_gives_no_verdict", &["redis-server"]) {
         return;
     }
     let network = Network::start(2);

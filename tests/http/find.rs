@@ -165,6 +165,7 @@ fn long_records_make_short_pages() {
         text_kept: false,
         gems: [].into(),
         changed: jiff::Timestamp::UNIX_EPOCH,
+        fetched: None,
         standing: Standing::default(),
     };
     let server = Running::with(|store| {

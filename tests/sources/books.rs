@@ -97,3 +97,49 @@ fn a_page_that_takes_too_much_memory_harms_only_itself() {
     assert_eq!(error["reason"], "bad_list");
     assert!(error["why"].as_str().is_some_and(|why| why.contains("memory")), "{error}");
 }
+
+#[test]
+fn books_have_the_rights_and_days_of_their_source() {
+    let site = Site::new();
+    site.books(0..4);
+    site.set("/list.txt", site.list(0..4));
+    let address = format!("{}/list.txt", site.url);
+    let days = "--from 2001-01-01 --until 2001-12-31 --otherwise free";
+    let options = format!("--allow-private --contains book0 --matches book[2-9][.]txt$ {days}");
+    let harvest = Harvest::new("sitemap", &address, &options);
+    assert_eq!(harvest.run(), (3, 3, 0, 0), "what contains one or matches the other");
+    let data = harvest.folder.data();
+    let of = |number| format!("{}/book{number}.txt", site.url);
+    assert_eq!(harvest.ids(), [of(0), of(2), of(3)].into());
+    let book =
+        || run(&format!("books show --json --data {{}} --library lib {}", of(2)), &[&data]).expect(0).json().remove(0);
+    let first = book();
+    assert_eq!(
+        first["standing"]["validity"],
+        json!({"from": "2001-01-01", "until": "2001-12-31", "otherwise": "free"})
+    );
+    assert!(first["fetched"].is_string() && first["identifiers"] == json!([of(2)]), "{first}");
+    let upload = harvest.folder.file("upload.txt", prose(2, 600));
+    let verdict = || run("check --json --data {} {}", &[&data, &upload]).json().remove(0)["verdict"].clone();
+    assert_eq!(verdict(), "free");
+
+    // Other days hold from the next run on.
+    run(&add("sitemap", &address, &options.replace("2001", "2999")), &[&data]).expect(0);
+    assert_eq!(harvest.run().1, 3);
+    assert_eq!(book()["standing"]["validity"]["until"], "2999-12-31");
+    run(&add("sitemap", &address, "--allow-private --contains book0 --contains book2 --contains book3"), &[&data])
+        .expect(0);
+    assert_eq!(harvest.run().1, 3);
+    assert_eq!((&book()["standing"]["validity"], verdict()), (&json!(null), json!("protected")));
+    assert_eq!(harvest.run(), (3, 0, 3, 0));
+
+    for (wrong, why) in [
+        ("--matches ([a-z]", "is not a regular expression"),
+        ("--matches ((((a{200}){200}){200}){200})", "is not a regular expression"),
+        (&"--matches a ".repeat(11), "at most 10 patterns"),
+        ("--from 2030-02-01 --until 2030-01-01", "2030-01-01"),
+    ] {
+        let refused = run(&add("sitemap", &address, &format!("--allow-private {wrong}")), &[&data]).expect(2);
+        assert!(refused.err.contains(why), "{refused:?}");
+    }
+}

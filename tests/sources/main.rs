@@ -9,6 +9,7 @@ mod hostile;
 mod kills;
 #[path = "../common/makers.rs"]
 mod makers;
+mod private;
 mod served;
 mod sites;
 mod software;
@@ -57,7 +58,12 @@ struct Site {
 
 impl Site {
     fn new() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("an address");
+        Self::at("127.0.0.1")
+    }
+
+    /// A server at an address of this machine.
+    fn at(address: &str) -> Self {
+        let listener = TcpListener::bind(format!("{address}:0")).expect("an address");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
         let site =
             Self { url, waited: Arc::default(), answers: Arc::default(), asked: Arc::default(), times: Arc::default() };

@@ -1,5 +1,6 @@
 //! Sources that are other people's programs: each test is skipped, with a line that says so, where its program is not installed.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
@@ -140,4 +141,79 @@ fn a_repository_of_5000_records() {
             && book["authors"][0] == "Author, A."
     };
     assert!(books.iter().all(known), "{books:?}");
+}
+
+/// The files with this ending in a folder, and in those in it.
+fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        // Links lead out of the folder.
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => found.extend(files(&entry.path(), ending)),
+            Ok(kind) if kind.is_file() && entry.path().to_string_lossy().ends_with(ending) => found.push(entry.path()),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Some package's documentation in HTML: what is most, but not too much.
+fn documentation() -> Option<(PathBuf, Vec<PathBuf>)> {
+    const PAGES: std::ops::RangeInclusive<usize> = 10..=150;
+    let packages = fs::read_dir("/usr/share/doc").ok()?.flatten().map(|package| package.path());
+    let pages = packages.map(|package| (package.clone(), files(&package, ".html")));
+    pages.filter(|(_, pages)| PAGES.contains(&pages.len())).max_by_key(|(_, pages)| pages.len())
+}
+
+#[test]
+fn nginx_serves_documentation() {
+    // Debian has it where only administrators look.
+    let nginx = ["nginx", "/usr/sbin/nginx"].into_iter().find(|nginx| Command::new(nginx).arg("-v").output().is_ok());
+    let Some(nginx) = nginx else { return skipped("there is no nginx to harvest") };
+    let Some((package, pages)) = documentation() else {
+        let _ = writeln!(std::io::stderr(), "skipped: no package has documentation in HTML to harvest");
+        return;
+    };
+    let (folder, port) = (Folder::new(), free_port());
+    let at = folder.path("nginx");
+    fs::create_dir(&at).expect("a folder");
+    let own =
+        ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(|kind| format!("{kind}_temp_path {kind};")).concat();
+    let configuration = format!(
+        "daemon off; master_process off; pid pid; error_log errors; events {{ worker_connections 64; }}
+         http {{ access_log off; {own} types {{ text/html html; }} default_type application/octet-stream;
+         server {{ listen 127.0.0.1:{port}; root {}; autoindex on; index none; }} }}",
+        package.display()
+    );
+    let configuration = folder.file("nginx/nginx.conf", configuration);
+    let mut server = Command::new(nginx);
+    server.arg("-p").arg(&at).arg("-c").arg(configuration).stderr(Stdio::null());
+    let _server = Program(server.spawn().expect("it runs"));
+    answers(port);
+
+    let url =
+        |page: &PathBuf| format!("http://127.0.0.1:{port}/{}", page.strip_prefix(&package).expect("in it").display());
+    let pages: BTreeSet<String> = pages.iter().map(url).collect();
+    let harvest = Harvest::new("site", &format!("http://127.0.0.1:{port}/"), "--allow-private --contains .html");
+    let (fetched, added, unchanged, _) = harvest.run();
+    let (ids, summary) = (harvest.ids(), harvest.summary());
+    println!("{}: {} pages, {fetched} fetched, {added} added", package.display(), pages.len());
+    assert!(ids.is_subset(&pages), "{summary}");
+    assert_eq!((added as usize, fetched), (ids.len(), added + unchanged), "{summary}");
+    // Few have the text of another, or none.
+    assert!(10 * ids.len() >= 8 * pages.len(), "{summary}");
+    let (fetched, added, unchanged, _) = harvest.run();
+    assert!(added == 0 && fetched <= unchanged && unchanged as usize >= ids.len(), "{fetched} {added} {unchanged}");
+    let [page, ..] = &Vec::from_iter(ids)[..] else { panic!("no page of {} is a book", package.display()) };
+    let text = run(
+        &format!(
+            "text {}{}",
+            package.display(),
+            page.strip_prefix(&format!("http://127.0.0.1:{port}")).expect("of it")
+        ),
+        &[] as &[&Path],
+    );
+    let copy = folder.file("copy.txt", text.expect(0).out);
+    let report = run("check --json --data {} {}", &[&harvest.folder.data(), &copy]).json().remove(0);
+    assert_eq!(report["matches"][0]["identical"], true, "{page}");
 }

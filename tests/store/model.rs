@@ -67,7 +67,7 @@ fn any_description() -> impl Strategy<Value = Description> {
     (proptest::option::of(words()), proptest::collection::vec(words(), 0..3), identifiers).prop_map(
         |(title, authors, identifiers)| {
             let identifiers = identifiers.into_iter().map(|(written, _)| written.to_owned()).collect();
-            Description { title, authors, identifiers, language: None }
+            Description { title, authors, identifiers, ..Description::default() }
         },
     )
 }

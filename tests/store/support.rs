@@ -69,6 +69,7 @@ pub fn book(key: BookKey, gems: &[(&str, Vec<PlacedGem>)]) -> NewBook {
         text_kept: false,
         gems: gems.iter().map(|(name, gems)| (name.clone(), gems.len() as u32)).collect(),
         changed: Timestamp::from_second(1_000_000).unwrap(),
+        fetched: None,
         standing: Standing::default(),
     };
     NewBook { record, gems, folds: Vec::new(), text: None, allow_empty: true, complete: false, turn: None }

@@ -205,7 +205,7 @@ impl Default for LexiconWords {
 }
 
 impl LexiconWords {
-    /// Words not in the stop list `stop` (`closed` or `none`), as stemmed by `stem` (`none`, `prefix:4`, `snowball:en`),
+    /// Words not in the stop list `stop` (`closed` or `none`), as stemmed by `stem` (`none`, `prefix:4`, `snowball:en`, `snowball`),
     /// of at least `min_len` characters; `None` if there is no such list or stemmer.
     #[must_use]
     pub fn new(stop: &str, stem: &str, min_len: usize) -> Option<Self> {

@@ -28,7 +28,7 @@ use std::sync::Arc;
 
 use hashbrown::HashSet;
 
-use super::gem::{Gem, PlacedGem, WrittenGem};
+use super::gem::{Gem, Place, PlacedGem, WrittenGem};
 use super::rule::Rule;
 use hash::Charset;
 pub use lexicon::{DocumentWords, Lexicon, LexiconCount, LexiconError, LexiconWords};
@@ -112,18 +112,24 @@ impl Signature {
         self.method.characters_per_gem(self.by_paragraph)
     }
 
-    /// The text's gems, in the order of its strings.
+    /// The text's gems, in the order of its strings. The only gem of a paragraph has its place; no other has one.
     pub(super) fn gems(&self, words: &TextWords) -> Vec<PlacedGem> {
         let algorithm = self.method.algorithm();
         let mut known = HashSet::new();
-        let mut gems = Vec::new();
-        self.each(words, &mut |string| {
+        let mut gems: Vec<PlacedGem> = Vec::new();
+        let mut before = None;
+        self.each(words, &mut |string, paragraph| {
             let gem = match self.size {
                 Size::Short => self.charset.crc32(string).into(),
                 Size::Long => algorithm.hash(string),
             };
+            let is_only = paragraph != before;
+            before = paragraph;
+            if let Some(last) = gems.last_mut().filter(|last| !is_only && last.place == paragraph) {
+                last.place = None;
+            }
             if known.insert(gem) {
-                gems.push(PlacedGem { gem: Gem(gem), place: None });
+                gems.push(PlacedGem { gem: Gem(gem), place: paragraph.filter(|_| is_only) });
             }
         });
         gems
@@ -133,7 +139,7 @@ impl Signature {
     pub(super) fn strings(&self, text: &str) -> Vec<String> {
         let mut known = HashSet::new();
         let mut strings = Vec::new();
-        self.each(&TextWords::of(text), &mut |string| {
+        self.each(&TextWords::of(text), &mut |string, _| {
             if known.insert(string.to_owned()) {
                 strings.push(string.to_owned());
             }
@@ -141,24 +147,25 @@ impl Signature {
         strings
     }
 
-    /// Passes on the strings, some of them several times.
-    fn each(&self, words: &TextWords, take: &mut dyn FnMut(&str)) {
+    /// Passes on the strings, some of them several times, each with the place of the paragraph that it is of alone.
+    fn each(&self, words: &TextWords, take: &mut dyn FnMut(&str, Option<Place>)) {
         if let Method::Set(members) = &self.method {
             for member in members {
-                member.each(words, &mut |string| take(&format!("{} {string}", member.method.name())));
+                member.each(words, &mut |string, _| take(&format!("{} {string}", member.method.name()), None));
             }
             return;
         }
-        let mut each = |sentences: Range<usize>| {
+        let mut each = |sentences: Range<usize>, paragraph: Option<Place>| {
             let words = words.kept(sentences, self.filter);
             if words.len() >= self.min_words.max(1) {
-                self.method.strings(&words, self.lexicon.as_deref(), self.charset, take);
+                self.method
+                    .strings(&words, self.lexicon.as_deref(), self.charset, &mut |string| take(string, paragraph));
             }
         };
         if self.by_paragraph {
-            words.paragraphs().for_each(&mut each);
+            words.paragraphs().for_each(|(sentences, place)| each(sentences, Some(place)));
         } else {
-            each(words.whole());
+            each(words.whole(), None);
         }
     }
 }

@@ -13,7 +13,7 @@ use super::hash::Charset;
 use super::method::Method;
 use super::runs::winnowed;
 use super::sentences::sentences;
-use super::text::{cleaned, paragraphs};
+use super::text::cleaned;
 use super::words::{Filter, Stop, TextWords, Words, words};
 use super::{Lexicon, LexiconCount, LexiconWords, METHODS, Signature};
 use crate::Recipe;
@@ -50,7 +50,7 @@ fn sentences_are_as_in_the_reference() {
         };
         let text = cleaned(case["text"].as_str().expect("a text"));
         let of = |paragraph: &&str| sentences(paragraph).filter_map(joined).collect::<Vec<_>>();
-        let is: Vec<Vec<String>> = paragraphs(&text).iter().map(of).collect();
+        let is: Vec<Vec<String>> = text.paragraphs().map(|(paragraph, _)| of(&paragraph)).collect();
         assert_eq!(serde_json::json!(is), case["signature"], "{case}");
         compared += 1;
     }
@@ -89,7 +89,7 @@ proptest! {
         text in "([a-zа-я]{0,7}['ё\u{301}\u{ad}-]{0,2}[ \n.!?。»(]{0,2}|\\PC{0,3}){0,150}",
     ) {
         let lexicon = lexicon();
-        let characters = cleaned(&text).chars().count();
+        let characters = cleaned(&text).text().chars().count();
         for signature in all(&lexicon) {
             let gems = signature.gems(&TextWords::of(&text));
             let strings = signature.strings(&text);
@@ -108,7 +108,7 @@ proptest! {
                 Method::Set(_) => 3,
                 _ => characters,
             };
-            let texts = if signature.by_paragraph { paragraphs(&cleaned(&text)).len() } else { 1 };
+            let texts = if signature.by_paragraph { cleaned(&text).paragraphs().count() } else { 1 };
             prop_assert!(gems.len() <= most * texts, "{}: {}", signature.name(), gems.len());
         }
     }
@@ -237,4 +237,107 @@ fn a_definition_comes_back_with_its_lexicon() {
     }
     let bare = format!("{{\"name\":\"tf-ridf@{}\"}}", lexicon.name());
     assert!(serde_json::from_str::<Recipe>(&bare).is_err(), "a lexicon is part of the definition");
+}
+
+#[test]
+fn stems_of_the_texts_own_language() {
+    let gems = |name: &str, text: &str, language: Option<&str>| {
+        let recipe = Recipe::signature(name, None).expect("a recipe");
+        recipe.gems_of_words(&TextWords::of(text).in_language(language)).expect("a signature")
+    };
+    let (own, none) = ("sum;stem=snowball", "sum");
+    let german = "Die Häuser und die Gärten der alten Stadt waren nicht für alle.";
+    let russian = "Старые дома и сады города были не для всех.";
+    // Detected, by the words of closed classes.
+    assert_eq!(gems(own, german, None), gems("sum;stem=snowball:de", german, None));
+    assert_eq!(gems(own, russian, None), gems("sum;stem=snowball:ru", russian, None));
+    assert_ne!(gems(own, german, None), gems(none, german, None));
+    assert_eq!(gems(own, "Häuser Gärten", None), gems(none, "Häuser Gärten", None), "nothing shows the language");
+    assert_eq!(gems(own, "", None), []);
+    // What is known goes before, however it is written.
+    let swedish = gems("sum;stem=snowball:sv", german, None);
+    for tag in ["sv", "SV", "sv-SE", "sv_FI", "swe"] {
+        assert_eq!(gems(own, german, Some(tag)), swedish, "{tag}");
+    }
+    for tag in ["ger", "deu", "de-AT", "und", "mul", "", "German", "-"] {
+        assert_eq!(gems(own, german, Some(tag)), gems(own, german, None), "{tag}");
+    }
+    assert_eq!(gems(own, russian, Some("uk")), gems(none, russian, None), "Ukrainian has no stemmer");
+    for language in ["no", "nb", "nno"] {
+        assert_eq!(gems(own, german, Some(language)), gems("sum;stem=snowball:no", german, None));
+    }
+    // Others do not depend on it.
+    assert_eq!(gems("sum;stem=snowball:en", german, Some("de")), gems("sum;stem=snowball:en", german, None));
+    assert_eq!(Recipe::signature(own, None).expect("a recipe").name().as_str(), own);
+}
+
+/// Texts of a language with a closed class in the list, and a stemmer, are found to be of it.
+#[test]
+fn languages_are_detected() {
+    for (language, text) in [
+        ("en", "It was the best of times, it was the worst of times."),
+        ("fr", "Longtemps, je me suis couché de bonne heure, et il y avait dans la maison une chambre."),
+        (
+            "es",
+            "En un lugar de la Mancha, de cuyo nombre no quiero acordarme, no ha mucho tiempo que vivía un hidalgo.",
+        ),
+        (
+            "it",
+            "Nel mezzo del cammin di nostra vita mi ritrovai per una selva oscura, ché la diritta via era smarrita.",
+        ),
+        ("pt", "Não consultes médicos, nem os que já o são, porque ele não sabe o que você tem."),
+        ("el", "Και όταν ήρθε η ώρα, δεν είχε κανείς να του πει για το σπίτι."),
+    ] {
+        let gems = |stem: &str| {
+            let recipe = Recipe::signature(&format!("sum;stem={stem}"), None).expect("a recipe");
+            recipe.gems(text)
+        };
+        assert_eq!(gems("snowball"), gems(&format!("snowball:{language}")), "{language}");
+        assert_ne!(gems("snowball"), gems("none"), "{language}");
+    }
+}
+
+/// The words of a text, without its sentences.
+fn words_of(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for (paragraph, _) in cleaned(text).paragraphs() {
+        for sentence in sentences(paragraph) {
+            words(sentence, |word| found.push(word.to_owned()));
+        }
+    }
+    found
+}
+
+proptest! {
+    /// What is where a paragraph is said to be has its words, whatever was removed in it.
+    #[test]
+    fn paragraphs_are_where_they_are_said_to_be(
+        text in "([aé中]{1,5}[ .-]{0,2}|\\PC|\n|\r|\r\n|\u{2028}|\u{c}|\n12\n|-\n|\u{ad}\n\n|[a-z ]{130}|\u{200b}){0,40}",
+    ) {
+        let mut end = 0;
+        for (paragraph, place) in cleaned(&text).paragraphs() {
+            let mut is = Vec::new();
+            sentences(paragraph).for_each(|sentence| words(sentence, |word| is.push(word.to_owned())));
+            prop_assert!(end <= place.start && place.start < place.end);
+            end = place.end;
+            prop_assert_eq!(words_of(&text[place.start as usize..place.end as usize]), is);
+        }
+    }
+}
+
+#[test]
+fn the_only_gem_of_a_paragraph_has_its_place() {
+    let one = "One two three four five six seven eight nine.";
+    let two = "Ten eleven twelve thir-\nteen fourteen fifteen six-\r\n17\r\nteen seventeen.";
+    let text = format!("{one}\n\n\n{two}\nshort\n\n{one}\n");
+    let places = |name: &str| -> Vec<Option<&str>> {
+        let recipe = Recipe::signature(name, None).expect("a recipe");
+        let of = |place: crate::Place| &text[place.start as usize..place.end as usize];
+        recipe.gems(&text).iter().map(|placed| placed.place.map(of)).collect()
+    };
+    let second = format!("{two}\nshort");
+    assert_eq!(places("sum;unit=paragraph"), [Some(one), Some(second.as_str())]);
+    assert_eq!(places("sum"), [None]);
+    assert!(places("shingles;k=3;unit=paragraph").iter().all(Option::is_none));
+    assert!(places("set;members=sum+tf;unit=paragraph").iter().all(Option::is_none));
 }

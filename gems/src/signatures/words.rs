@@ -4,14 +4,15 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
-use hashbrown::HashSet;
+use hashbrown::HashMap;
 use rust_stemmers::{Algorithm, Stemmer};
 
 use super::characters::{Folded, folded};
 use super::sentences::sentences;
-use super::text::{cleaned, paragraphs};
+use super::text::cleaned;
+use crate::gem::Place;
 
 /// Passes on the words of a piece of cleaned text, in order.
 pub(super) fn words(text: &str, mut take: impl FnMut(&str)) {
@@ -72,12 +73,34 @@ impl Stop {
     }
 
     fn has(self, word: &str) -> bool {
-        static CLOSED: LazyLock<HashSet<&str>> = LazyLock::new(|| {
-            let lines = include_str!("../../data/stopwords.tsv").lines();
-            lines.filter_map(|line| line.split_once('\t')).flat_map(|(_, words)| words.split(' ')).collect()
-        });
-        self == Self::Closed && CLOSED.contains(word)
+        self == Self::Closed && CLOSED.contains_key(word)
     }
+}
+
+/// The closed word classes of each language.
+fn closed() -> impl Iterator<Item = (&'static str, &'static str)> {
+    include_str!("../../data/stopwords.tsv").lines().filter_map(|line| line.split_once('\t'))
+}
+
+/// Each word of a closed class, with the languages that have it: a bit for each, in the order of the list.
+static CLOSED: LazyLock<HashMap<&str, u16>> = LazyLock::new(|| {
+    let mut found = HashMap::new();
+    for (language, (_, words)) in closed().enumerate() {
+        words.split(' ').for_each(|word| *found.entry(word).or_default() |= 1 << language);
+    }
+    found
+});
+
+/// The place in [`LANGUAGES`] of a language, written as in BCP 47 or ISO 639: `Ok(None)` if it has no stemmer, `Err` if this is no
+/// language.
+fn stemmer_of(tag: &str) -> Result<Option<usize>, ()> {
+    let code = tag.trim().split(['-', '_']).next().unwrap_or_default().to_ascii_lowercase();
+    let is_code = (2..=3).contains(&code.len()) && code.bytes().all(|byte| byte.is_ascii_lowercase());
+    if !is_code || ["und", "mul", "mis", "zxx"].contains(&code.as_str()) {
+        return Err(());
+    }
+    let is_it = |(short, long, _): &(&str, &str, Algorithm)| *short == code || long.split(' ').any(|long| long == code);
+    Ok(LANGUAGES.iter().position(is_it))
 }
 
 impl fmt::Display for Stop {
@@ -106,28 +129,30 @@ pub(super) enum Stem {
     Prefix(u8),
     /// Its stem, by the Snowball stemmer of the language at this place of [`LANGUAGES`].
     Snowball(usize),
+    /// Its stem in the text's own language, if there is a stemmer for that.
+    Own,
 }
 
-/// The languages that `rust-stemmers` has.
-const LANGUAGES: [(&str, Algorithm); 18] = [
-    ("ar", Algorithm::Arabic),
-    ("da", Algorithm::Danish),
-    ("de", Algorithm::German),
-    ("el", Algorithm::Greek),
-    ("en", Algorithm::English),
-    ("es", Algorithm::Spanish),
-    ("fi", Algorithm::Finnish),
-    ("fr", Algorithm::French),
-    ("hu", Algorithm::Hungarian),
-    ("it", Algorithm::Italian),
-    ("nl", Algorithm::Dutch),
-    ("no", Algorithm::Norwegian),
-    ("pt", Algorithm::Portuguese),
-    ("ro", Algorithm::Romanian),
-    ("ru", Algorithm::Russian),
-    ("sv", Algorithm::Swedish),
-    ("ta", Algorithm::Tamil),
-    ("tr", Algorithm::Turkish),
+/// The languages that `rust-stemmers` has, with their codes in ISO 639-1 and 639-2.
+const LANGUAGES: [(&str, &str, Algorithm); 18] = [
+    ("ar", "ara", Algorithm::Arabic),
+    ("da", "dan", Algorithm::Danish),
+    ("de", "deu ger", Algorithm::German),
+    ("el", "ell gre", Algorithm::Greek),
+    ("en", "eng", Algorithm::English),
+    ("es", "spa", Algorithm::Spanish),
+    ("fi", "fin", Algorithm::Finnish),
+    ("fr", "fra fre", Algorithm::French),
+    ("hu", "hun", Algorithm::Hungarian),
+    ("it", "ita", Algorithm::Italian),
+    ("nl", "nld dut", Algorithm::Dutch),
+    ("no", "nor nb nob nn nno", Algorithm::Norwegian),
+    ("pt", "por", Algorithm::Portuguese),
+    ("ro", "ron rum", Algorithm::Romanian),
+    ("ru", "rus", Algorithm::Russian),
+    ("sv", "swe", Algorithm::Swedish),
+    ("ta", "tam", Algorithm::Tamil),
+    ("tr", "tur", Algorithm::Turkish),
 ];
 
 impl fmt::Display for Stem {
@@ -136,6 +161,7 @@ impl fmt::Display for Stem {
             Self::None => f.write_str("none"),
             Self::Prefix(characters) => write!(f, "prefix:{characters}"),
             Self::Snowball(language) => write!(f, "snowball:{}", LANGUAGES[*language].0),
+            Self::Own => f.write_str("snowball"),
         }
     }
 }
@@ -146,12 +172,13 @@ impl FromStr for Stem {
     fn from_str(name: &str) -> Result<Self, ()> {
         match name.split_once(':') {
             None if name == "none" => Ok(Self::None),
+            None if name == "snowball" => Ok(Self::Own),
             Some(("prefix", characters)) => {
                 let characters = characters.parse().ok().filter(|characters| *characters > 0);
                 characters.map(Self::Prefix).ok_or(())
             }
             Some(("snowball", language)) => {
-                LANGUAGES.iter().position(|(code, _)| *code == language).map(Self::Snowball).ok_or(())
+                LANGUAGES.iter().position(|(code, ..)| *code == language).map(Self::Snowball).ok_or(())
             }
             _ => Err(()),
         }
@@ -189,23 +216,47 @@ pub(super) struct Words {
 #[derive(Debug)]
 pub struct TextWords {
     words: Words,
-    /// The number of sentences up to the end of each paragraph.
-    paragraphs: Vec<usize>,
+    /// The number of sentences up to the end of each paragraph, and where it is in the text.
+    paragraphs: Vec<(usize, Place)>,
+    /// The place in [`LANGUAGES`] of its language, if that is known and there.
+    language: OnceLock<Option<usize>>,
 }
 
 impl TextWords {
     /// The words of a text.
     #[must_use]
     pub fn of(text: &str) -> Self {
-        let (text, mut all, mut ends) = (cleaned(text), Words::default(), Vec::new());
-        for paragraph in paragraphs(&text) {
+        let (text, mut all, mut paragraphs) = (cleaned(text), Words::default(), Vec::new());
+        for (paragraph, place) in text.paragraphs() {
             for sentence in sentences(paragraph) {
                 words(sentence, |word| all.push(word));
                 all.end_sentence();
             }
-            ends.push(all.sentences.len());
+            paragraphs.push((all.sentences.len(), place));
         }
-        Self { words: all, paragraphs: ends }
+        Self { words: all, paragraphs, language: OnceLock::new() }
+    }
+
+    /// The same, in a language that is known: as in BCP 47 or ISO 639. It matters only to signatures with `stem=snowball`;
+    /// otherwise they detect it.
+    #[must_use]
+    pub fn in_language(self, tag: Option<&str>) -> Self {
+        match tag.map(stemmer_of) {
+            Some(Ok(language)) => Self { language: language.into(), ..self },
+            Some(Err(())) | None => self,
+        }
+    }
+
+    /// The place in [`LANGUAGES`] of the language whose closed classes most of the words are of; of several, the first in the
+    /// list.
+    fn detected(&self) -> Option<usize> {
+        let mut counts = [0_u64; u16::BITS as usize];
+        for languages in self.words.iter().filter_map(|word| CLOSED.get(word)) {
+            (0..).zip(&mut counts).for_each(|(bit, count)| *count += u64::from(languages >> bit & 1));
+        }
+        let most = counts.iter().copied().max().filter(|most| *most > 0)?;
+        let language = counts.iter().position(|count| *count == most)?;
+        stemmer_of(closed().nth(language)?.0).ok().flatten()
     }
 
     /// The sentences of the whole text.
@@ -213,18 +264,20 @@ impl TextWords {
         0..self.words.sentences.len()
     }
 
-    /// The sentences of each paragraph.
-    pub(super) fn paragraphs(&self) -> impl Iterator<Item = Range<usize>> {
-        let starts = std::iter::once(0).chain(self.paragraphs.iter().copied());
-        starts.zip(&self.paragraphs).map(|(start, end)| start..*end)
+    /// The sentences of each paragraph, and where it is in the text.
+    pub(super) fn paragraphs(&self) -> impl Iterator<Item = (Range<usize>, Place)> {
+        let starts = std::iter::once(0).chain(self.paragraphs.iter().map(|(end, _)| *end));
+        starts.zip(&self.paragraphs).map(|(start, (end, place))| (start..*end, *place))
     }
 
     /// The words of these sentences that count.
     pub(super) fn kept(&self, sentences: Range<usize>, filter: Filter) -> Words {
-        let stemmer = match filter.stem {
-            Stem::Snowball(language) => Some(Stemmer::create(LANGUAGES[language].1)),
-            _ => None,
+        let language = match filter.stem {
+            Stem::Snowball(language) => Some(language),
+            Stem::Own => *self.language.get_or_init(|| self.detected()),
+            Stem::None | Stem::Prefix(_) => None,
         };
+        let stemmer = language.map(|language| Stemmer::create(LANGUAGES[language].2));
         let mut kept = Words::default();
         for (first, count) in self.words.sentences().skip(sentences.start).take(sentences.len()) {
             for word in (first..first + count).map(|word| self.words.run(word, 1)) {

@@ -133,7 +133,7 @@ impl Editor<'_> {
                 self.store.apply(&self.actor, &[row], &[])?;
             }
             if let Some(book) = next {
-                work.checkpoint(false, |checkpoint| checkpoint.book = book)?;
+                work.checkpoint(false, |job| (job.checkpoint.book, job.done) = (book, done))?;
             }
             work.step(done, self.books_there()?.max(done))?;
         }

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 
 pub use self::job::Backups;
-use self::job::{Checkpoint, Job, Outcome, State, Task};
+use self::job::{Job, Outcome, State, Task};
 use super::rows::put;
 use super::sharing::{LEASE, RENEWAL, SETTINGS};
 use super::{BACKUPS, COMPACTION, Catalogue, CatalogueError, Editor, Stop, VERIFICATION};
@@ -417,10 +417,10 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Updates the checkpoint. It is saved at once if `now`, otherwise from time to time.
-    fn checkpoint(&self, now: bool, change: impl FnOnce(&mut Checkpoint)) -> Result<(), CatalogueError> {
+    /// Updates the checkpoint, and how much is done by then. It is saved at once if `now`, otherwise from time to time.
+    fn checkpoint(&self, now: bool, change: impl FnOnce(&mut Job)) -> Result<(), CatalogueError> {
         let mut job = lock(&self.begun.job);
-        change(&mut job.checkpoint);
+        change(&mut job);
         let mut saved = lock(&self.saved);
         // A cancelled job is already stored.
         if !self.begun.is_cancelled() && (now || saved.elapsed() >= SAVED_EVERY) {

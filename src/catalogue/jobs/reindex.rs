@@ -70,7 +70,7 @@ impl Editor<'_> {
             None => self.recipes().first().unwrap_or(recipe).name().clone(),
         };
         self.between_feeds(|| self.store.add_recipe(&self.actor, recipe))?;
-        work.checkpoint(true, |checkpoint| checkpoint.before = Some(before.clone()))?;
+        work.checkpoint(true, |job| job.checkpoint.before = Some(before.clone()))?;
         let (mut done, mut book) = (job.done, job.checkpoint.book);
         let without = loop {
             let cut = match from {
@@ -127,7 +127,7 @@ impl Editor<'_> {
                 self.store.add_gems(&self.actor, recipe.name(), gems)?;
             }
             if let Some(book) = next {
-                work.checkpoint(false, |checkpoint| checkpoint.book = book)?;
+                work.checkpoint(false, |job| (job.checkpoint.book, job.done) = (book, *done))?;
             }
             work.step(*done, self.books_there()?.max(*done))?;
         }
@@ -166,7 +166,7 @@ impl Editor<'_> {
             return Err(CatalogueError::OtherText(key.clone()));
         }
         let keeps_folds = self.keeps_folds()?;
-        let text = Text::bounded(text, record.clean)?;
+        let text = Text::bounded(text, record.clean)?.in_language(record.description.language.as_deref());
         let mut added = Vec::new();
         for recipe in snapshot.recipes().iter().filter(|recipe| !record.gems.contains_key(recipe.name())) {
             let fold = if keeps_folds { text.folded(recipe) } else { None };

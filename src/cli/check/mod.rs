@@ -22,7 +22,7 @@ use self::texts::TextSource;
 use super::access::Access;
 use super::arguments::{BoundariesArgument, LanguageArgument, RuleArguments, Target};
 use super::failure::{Failure, Status};
-use super::files::{FileArguments, Usually, Walk};
+use super::files::{FileArguments, LanguageOfText, Usually, Walk};
 use super::terminal::{json_line, out, tell};
 
 /// How many files are checked in parallel before their reports are printed in order.
@@ -53,6 +53,8 @@ pub(super) struct Check {
     rule: RuleArguments,
     #[command(flatten)]
     input: FileArguments,
+    #[command(flatten)]
+    of: LanguageOfText,
     /// Check only against books of this library
     #[arg(long)]
     library: Option<Library>,
@@ -106,6 +108,7 @@ impl Check {
             detail: true,
             day: self.day,
             allow_incomplete: self.allow_incomplete,
+            text_language: self.of.language.clone(),
             partial: self.partial,
             record: self.record.then(|| Case { name: None, reference: self.case.clone() }),
             language: self.language.lang,

@@ -60,7 +60,14 @@ impl Job {
     /// Loads the book, or all books of an archive.
     pub(super) fn load(self, name: String, reading: Reading) -> Vec<Loaded> {
         let Self { source, clean, key, rights, description, validity, allow_empty, keep_text, gate } = self;
-        let entry = |content| NewEntry { key, rights, description, validity, content, allow_empty, keep_text, gate };
+        let entry = |content| NewEntry {
+            description,
+            validity,
+            allow_empty,
+            keep_text,
+            gate,
+            ..NewEntry::new(key, rights, content)
+        };
         let content = match source {
             Source::Text(text) => Content::Text { text, clean },
             Source::Gems { recipe, gems } => Content::Gems(BookGems { recipe, gems }),

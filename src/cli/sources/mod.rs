@@ -11,16 +11,17 @@ use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, Subcommand};
 use indicatif::ProgressBar;
 use lapidary::api::{Source, SourceDefinition, SourceError, SourceItem, SourceRun, SourceState, SourceTest, Unless};
+use lapidary::catalogue::Catalogue;
 use lapidary::count::count;
 use lapidary::error::{Classified as _, ErrorCode};
 use lapidary::extract::MainText;
-use lapidary::harvest::{Credentials, Every, Gone, Harvest, HarvestError, Kind, Tally, Watched};
+use lapidary::harvest::{Credentials, Every, Gone, Harvest, HarvestError, Kind, Pattern, Tally, Watched};
 use lapidary::index::{Actor, BookId, Library, Rights};
 use lapidary::report::clean;
 use serde::Serialize;
 
 use self::access::{SourceAccess, opened};
-use super::arguments::{Listing, Place, Removal, Target};
+use super::arguments::{Days, Listing, Place, Removal, Target};
 use super::failure::{Failure, Status};
 use super::ingest::unless;
 use super::limits::LimitArguments;
@@ -31,6 +32,8 @@ use super::terminal::{json_line, lines, out, tell};
 const SHOWN: usize = 20;
 /// How many errors are read at a time.
 const PAGE: usize = 1_000;
+/// A queue is read in order and an address looked up once, so a larger cache of the store would only take memory.
+const CACHE_BYTES: usize = 48 << 20;
 /// How often to ask a server how far a run is.
 const LOOK: Duration = Duration::from_millis(500);
 
@@ -128,6 +131,12 @@ struct Add {
     /// Take only books whose addresses contain this. Can be given several times
     #[arg(long, value_name = "TEXT")]
     contains: Vec<String>,
+    /// Take also books whose addresses match this regular expression, such as /book/[0-9]+$, and no others. Can be given several
+    /// times
+    #[arg(long, value_name = "PATTERN")]
+    matches: Vec<Pattern>,
+    #[command(flatten)]
+    days: Days,
     /// Of pages that are books, take only the elements that this CSS selector matches, such as main or .chapter. With
     /// `readability`, take what the reading mode of a browser would show
     #[arg(long, value_name = "SELECTOR")]
@@ -226,6 +235,8 @@ impl Add {
             library: self.library,
             rights: self.rights,
             contains: self.contains,
+            matches: self.matches.into_iter().map(Into::into).collect(),
+            validity: self.days.are_given().then(|| self.days.into()),
             text: self.text.map(|text| text.to_string()),
             contact: self.contact,
             allow_private: self.allow_private,
@@ -263,7 +274,7 @@ fn whole(place: String) -> String {
 
 /// A source in a line.
 fn summary(source: &Source) -> String {
-    let Source { name, definition, queued, run, next_run, .. } = source;
+    let Source { name, definition, queued, run, next_run, per_second, .. } = source;
     let mut state = match (source.state, run) {
         (SourceState::Paused, _) => "paused".to_owned(),
         (SourceState::Running, _) => format!("running, {queued} in the queue"),
@@ -273,7 +284,8 @@ fn summary(source: &Source) -> String {
         (SourceState::Idle, Some(_)) => format!("{queued} in the queue"),
     };
     if let Some(seconds) = source.seconds_left {
-        state = format!("{state}, about {} left", count(seconds.div_ceil(60), "minute", "minutes"));
+        let left = count(seconds.div_ceil(60), "minute", "minutes");
+        state = format!("{state}, {per_second:.1} per second, about {left} left");
     }
     if let Some(next) = next_run {
         state = format!("{state}, next {next:.0}");
@@ -316,7 +328,10 @@ fn show(catalogue: &dyn SourceAccess, name: &BookId, json: bool) -> Result<Statu
     }
     for run in &runs.runs {
         let ended = run.ended.map_or_else(|| "not ended".to_owned(), |ended| format!("to {ended:.0}"));
-        writeln!(out, "run {} from {:.0} {ended}: {}", run.number, run.begun, words(&tally(run)))?;
+        let reasons: Vec<String> =
+            run.refused_by.iter().map(|(why, count)| format!("{count} {}", why.as_str())).collect();
+        let reasons = if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join(", ")) };
+        writeln!(out, "run {} from {:.0} {ended}: {}{reasons}", run.number, run.begun, words(&tally(run)))?;
     }
     for error in &errors.errors {
         writeln!(out, "{}", failed(error))?;
@@ -345,7 +360,10 @@ fn errors(catalogue: &dyn SourceAccess, name: &BookId, json: bool) -> Result<Sta
 }
 
 fn run_here(target: &Target, name: &BookId, limits: LimitArguments) -> Result<Tally, Failure> {
-    let catalogue = target.open_existing()?;
+    let catalogue = match target.place()? {
+        Place::Folder(folder) => Catalogue::open_with_cache(&folder, CACHE_BYTES)?,
+        Place::Cluster(_) | Place::Server(_) => target.open_here()?,
+    };
     let bar = ProgressBar::new_spinner();
     let editor = catalogue.by(Actor::Local);
     let mut watch = |watched: &Watched<'_>| {

@@ -63,6 +63,7 @@ fn book(id: &str, gems: impl IntoIterator<Item = u64>) -> NewBook {
         text_kept: false,
         gems: [(name(), gems.len() as u32)].into(),
         changed: jiff::Timestamp::UNIX_EPOCH,
+        fetched: None,
         standing: Standing::default(),
     };
     let gems = [(name(), gems)].into();

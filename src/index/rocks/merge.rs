@@ -221,6 +221,7 @@ mod tests {
             text_kept: false,
             gems: BTreeMap::new(),
             changed: Timestamp::UNIX_EPOCH,
+            fetched: None,
             standing: Standing::default(),
         };
         NewBook {

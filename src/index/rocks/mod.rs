@@ -126,7 +126,15 @@ impl RocksStore {
     /// [`StoreError::InUse`], [`StoreError::Version`], [`StoreError::Damaged`], [`StoreError::Denied`]. A folder that
     /// is not a catalogue is left unchanged.
     pub fn open(dir: &Path) -> Result<Self, StoreError> {
-        open::open(dir, open::Absent::Refuse, CACHE_BYTES)
+        Self::open_with_cache(dir, CACHE_BYTES)
+    }
+
+    /// Like [`RocksStore::open`], with a read cache of `cache` bytes instead of [`CACHE_BYTES`].
+    ///
+    /// # Errors
+    /// See [`RocksStore::open`].
+    pub fn open_with_cache(dir: &Path, cache: usize) -> Result<Self, StoreError> {
+        open::open(dir, open::Absent::Refuse, cache)
     }
 
     /// Opens the catalogue in a folder, or creates one if the folder is empty or does not exist.
