@@ -89,6 +89,10 @@ fn the_text_stays_in_the_page() {
     let (ordinary, shown, sent) = check(false);
     assert!(is_in(&sent) == words.len(), "the wire is seen");
     let (stayed, passages, sent) = check(true);
+    for (theme, width) in [("light", 390), ("dark", 1280)] {
+        browser.looks(theme, width);
+        browser.picture(&format!("stays-{theme}-{width}"));
+    }
     assert_eq!(is_in(&sent), 0);
     assert!(sent.contains("\"gems\":[\"0000") && sent.contains("\"name\":\"upload.txt\""), "{sent}");
     assert_eq!(stayed, ordinary);
