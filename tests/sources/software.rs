@@ -171,8 +171,7 @@ fn nginx_serves_documentation() {
     let nginx = ["nginx", "/usr/sbin/nginx"].into_iter().find(|nginx| Command::new(nginx).arg("-v").output().is_ok());
     let Some(nginx) = nginx else { return skipped("there is no nginx to harvest") };
     let Some((package, pages)) = documentation() else {
-        let _ = writeln!(std::io::stderr(), "skipped: no package has documentation in HTML to harvest");
-        return;
+        return skipped("no package has documentation in HTML to harvest, as debian-faq has");
     };
     let (folder, port) = (Folder::new(), free_port());
     let at = folder.path("nginx");
