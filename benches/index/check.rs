@@ -56,8 +56,8 @@ pub fn in_process(index: &Index<'_>) -> Outcome<Latencies> {
     let rule = RuleChanges { common_cap: Some(arguments.common_cap), ..RuleChanges::default() };
     let catalogue = Catalogue::open(folder)?.with_rule(rule);
     let options = CheckOptions::default();
-    let asked: Vec<Asked> =
-        queries.iter().map(|query| Asked::Gems(query.gems.iter().map(|gem| recipe.write(*gem)).collect())).collect();
+    let gems = |query: &Query| query.gems.iter().map(|gem| recipe.write(*gem)).collect::<Vec<_>>();
+    let asked: Vec<Asked> = queries.iter().map(|query| Asked::Gems(gems(query).into())).collect();
     let check = |asked: &Asked| {
         let begun = Instant::now();
         catalogue.check(asked, &options)?;

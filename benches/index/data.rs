@@ -106,6 +106,7 @@ impl<'a> Shelf<'a> {
             text_kept: false,
             gems: gems.iter().map(|(name, gems)| (name.clone(), gems.len() as u32)).collect(),
             changed: self.now,
+            fetched: None,
             standing: Standing::default(),
         };
         NewBook { record, gems, folds: Vec::new(), text: None, allow_empty: true, complete: false, turn: None }
