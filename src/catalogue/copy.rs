@@ -16,22 +16,20 @@ use lapidary_gems::Recipe;
 use serde::{Deserialize, Serialize};
 
 use super::rows::put;
+use super::whole::{Listed, of_little_text};
 use super::{Catalogue, CatalogueError, VERIFICATION};
 use crate::count::count;
 use crate::index::{
-    Action, Actor, AuditEntry, AuditFrom, BookKey, BookNo, Library, LibrarySummary, NewBook, Record, Row, RowChange,
-    Snapshot, Store, StoreError, Table, Watch,
+    Action, Actor, AuditEntry, AuditFrom, BookKey, Library, LibrarySummary, NewBook, Row, RowChange, Snapshot, Store,
+    StoreError, Table, Watch,
 };
 
-/// Number of books read at a time, and the length of their texts in bytes from which fewer are.
+/// Number of books read at a time.
 const BOOKS: usize = 64;
-const TEXTS: u64 = 16 << 20;
 /// Number of records or rows in a page.
 const PAGE: usize = 500;
 /// How often to copy what changed in the source meanwhile.
 const ROUNDS: u32 = 3;
-/// How often to read a book that is being changed.
-const TRIES: u32 = 20;
 /// Maximum number of differences to name.
 const NAMED: usize = 10;
 /// Tables that are copied as they are. Webhooks follow at the end.
@@ -45,9 +43,6 @@ const TABLES: [Table; 8] = [
     Table::Harvests,
     Table::Webhooks,
 ];
-
-/// A book of a list.
-pub(super) type Listed = (BookNo, Record);
 
 /// What a catalogue is a copy of, as stored.
 #[derive(Serialize, Deserialize)]
@@ -229,7 +224,7 @@ impl Catalogue {
             let again = stale.iter().filter(|key| fresh.iter().any(|(_, record)| record.key == **key)).count() as u64;
             let mut books: Vec<NewBook> = Vec::new();
             for some in of_little_text(std::mem::take(fresh)) {
-                books.extend(self.whole(&*mine, some)?.into_iter().flatten());
+                books.extend(self.whole(&*mine, &some)?.into_iter().flatten());
             }
             done.removed += (removed.len() as u64).saturating_sub(again);
             done.copied += books.len() as u64;
@@ -331,39 +326,9 @@ impl Catalogue {
         let keys: Vec<BookKey> = books.iter().map(|(_, record)| record.key.clone()).collect();
         let mut whole = Vec::new();
         for some in of_little_text(books) {
-            whole.extend(self.whole(snapshot, some)?);
+            whole.extend(self.whole(snapshot, &some)?);
         }
         Ok(keys.into_iter().zip(whole).collect())
-    }
-
-    /// Reads all of books, each in one state, even if it is being changed; `None` for one that is gone.
-    pub(super) fn whole(
-        &self,
-        snapshot: &dyn Snapshot,
-        books: Vec<Listed>,
-    ) -> Result<Vec<Option<NewBook>>, CatalogueError> {
-        let keys: Vec<BookKey> = books.iter().map(|(_, record)| record.key.clone()).collect();
-        match snapshot.whole(books) {
-            Err(StoreError::Changed(_)) => keys.iter().map(|key| self.read(key)).collect(),
-            whole => Ok(whole?.into_iter().map(Some).collect()),
-        }
-    }
-
-    /// Reads all of a book in one state, even if it is being changed.
-    fn read(&self, key: &BookKey) -> Result<Option<NewBook>, CatalogueError> {
-        let mut tries = 0;
-        loop {
-            let snapshot = self.store.snapshot();
-            let read = || -> Result<Option<NewBook>, StoreError> {
-                let Some(number) = snapshot.find(key)? else { return Ok(None) };
-                let Some(record) = snapshot.fetch(&[number])?.pop().flatten() else { return Ok(None) };
-                Ok(snapshot.whole(vec![(number, record)])?.pop())
-            };
-            match read() {
-                Err(StoreError::Changed(_)) if tries < TRIES => tries += 1,
-                read => return Ok(read?),
-            }
-        }
     }
 }
 
@@ -377,22 +342,6 @@ fn difference(mine: Option<NewBook>, theirs: Option<NewBook>) -> Option<&'static
         (Some(_), None) => Some("is missing from the copy"),
         (None, _) => Some("is only in the copy"),
     }
-}
-
-/// Groups of books that follow each other, whose texts have at most [`TEXTS`] bytes together, or which are one.
-pub(super) fn of_little_text(books: Vec<Listed>) -> Vec<Vec<Listed>> {
-    let mut groups: Vec<Vec<Listed>> = Vec::new();
-    let mut bytes = 0;
-    for book in books {
-        bytes += book.1.bytes;
-        if let Some(group) = groups.last_mut().filter(|_| bytes <= TEXTS) {
-            group.push(book);
-        } else {
-            bytes = book.1.bytes;
-            groups.push(vec![book]);
-        }
-    }
-    groups
 }
 
 /// Differences, of which only some are named.

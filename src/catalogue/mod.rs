@@ -37,6 +37,7 @@ mod shown;
 mod text;
 mod transfer;
 mod webhooks;
+mod whole;
 
 pub use add::Prepared;
 pub use allow::Allowable;

@@ -9,7 +9,7 @@ use base64::prelude::BASE64_STANDARD;
 use lapidary_gems::{PackedFold, PlacedGem, Recipe, RecipeName};
 use serde::{Deserialize, Serialize};
 
-use super::copy::of_little_text;
+use super::whole::of_little_text;
 use super::{Catalogue, CatalogueError, Editor};
 use crate::api::{ExportBook, ExportDecision, ExportEnd, ExportGem, ExportHeader};
 use crate::count::count;
@@ -57,7 +57,7 @@ impl Catalogue {
                 let Some((_, last)) = page.last() else { break };
                 after = Some(last.key.id.clone());
                 for some in of_little_text(page) {
-                    for book in self.whole(&*snapshot, some)?.into_iter().flatten() {
+                    for book in self.whole(&*snapshot, &some)?.into_iter().flatten() {
                         write_line(out, &line(&recipes, book))?;
                         done += 1;
                     }

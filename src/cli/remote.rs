@@ -237,8 +237,18 @@ fn parts(content: Content) -> (Option<String>, Option<bool>, Option<Vec<WrittenG
 
 impl Access for Remote {
     fn check(&self, query: &Query, options: &CheckOptions) -> Result<Report, Failure> {
-        let CheckOptions { recipes, library, limit, detail, day, allow_incomplete, partial, record, language, .. } =
-            options.clone();
+        let CheckOptions {
+            recipes,
+            library,
+            limit,
+            detail,
+            day,
+            allow_incomplete,
+            partial,
+            record,
+            language,
+            text_language,
+        } = options.clone();
         let (text, clean, gems, own) = match query.clone() {
             Query::Text { text, clean } => (Some(text), clean, None, None),
             Query::Gems(TextGems { gems, own }) => (None, None, Some(gems), own),
@@ -259,7 +269,7 @@ impl Access for Remote {
             limit: Some(limit),
             detail: Some(detail),
             day,
-            language: options.text_language.clone(),
+            language: text_language,
             allow_incomplete: allow_incomplete.then_some(true),
             partial: partial.then_some(true),
             record: record.is_some(),

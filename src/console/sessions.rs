@@ -195,7 +195,10 @@ impl Sessions {
         if known.len() > MOST {
             known.retain(|_, known| known.is_current() && !known.session.is_over(now));
         }
-        known.insert(digest, found);
+        // One that only this server has was ended meanwhile if it is gone.
+        if found.read.is_some() || known.contains_key(&digest) {
+            known.insert(digest, found);
+        }
         Ok(Some(session))
     }
 

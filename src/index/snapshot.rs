@@ -66,14 +66,15 @@ pub trait Snapshot: Send + Sync {
     /// Returns a book's gems under a recipe in order of first occurrence, or `None` if it has none.
     fn gems(&self, recipe: &RecipeName, book: BookNo) -> Result<Option<Vec<PlacedGem>>, StoreError>;
 
-    /// Returns books with all that is stored of them, as they are to be stored elsewhere.
+    /// Returns books with all that is stored of them, as they are to be stored elsewhere; `None` for an unknown number.
     ///
     /// # Errors
-    /// [`StoreError::Changed`] if one was replaced or removed meanwhile.
-    fn whole(&self, books: Vec<(BookNo, Record)>) -> Result<Vec<NewBook>, StoreError> {
+    /// [`StoreError::Changed`] if one was replaced or removed since something else was read of it.
+    fn whole(&self, books: &[BookNo]) -> Result<Vec<Option<NewBook>>, StoreError> {
         let recipes = self.recipes();
         let bases: BTreeSet<&str> = recipes.iter().map(Recipe::base).collect();
-        let whole = |(number, record): (BookNo, Record)| {
+        let whole = |(&number, record): (&BookNo, Option<Record>)| {
+            let Some(record) = record else { return Ok(None) };
             let (mut gems, mut folds) = (BTreeMap::new(), Vec::new());
             for recipe in &recipes {
                 gems.extend(self.gems(recipe.name(), number)?.map(|list| (recipe.name().clone(), list)));
@@ -82,9 +83,9 @@ pub trait Snapshot: Send + Sync {
                 folds.extend(self.fold(base, number)?);
             }
             let text = if record.text_kept { self.text(number)? } else { None };
-            Ok(NewBook::copied(record, gems, folds, text))
+            Ok(Some(NewBook::copied(record, gems, folds, text)))
         };
-        books.into_iter().map(whole).collect()
+        books.iter().zip(self.fetch(books)?).map(whole).collect()
     }
 
     /// Returns up to `limit` books of a library, sorted by id (bytewise), starting after `after`.

@@ -178,7 +178,10 @@ impl Model {
             let records: Vec<&Record> = books.iter().map(|(_, record)| record).collect();
             assert_eq!(records, libraries.get(name).cloned().unwrap_or_default());
             assert!(books.iter().all(|(number, record)| self.numbers[&record.key] == *number));
-            for NewBook { record, gems, folds, text, .. } in snapshot.whole(books).unwrap() {
+            let numbers: Vec<BookNo> = books.iter().map(|(number, _)| *number).collect();
+            let whole = snapshot.whole(&numbers).unwrap();
+            assert_eq!(whole.len(), numbers.len());
+            for NewBook { record, gems, folds, text, .. } in whole.into_iter().map(Option::unwrap) {
                 let expected = &self.books[&record.key];
                 let is = (&record, &gems, &folds, &text);
                 assert_eq!(is, (&expected.record, &expected.gems, &expected.folds, &expected.text));

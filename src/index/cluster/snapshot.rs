@@ -146,8 +146,7 @@ impl<'a> ClusterSnapshot<'a> {
                 values.first().and_then(Option::as_ref).and_then(|text| str::from_utf8(text).ok()?.parse().ok());
             let record = if values.len() > 1 + more.len() { values.pop().flatten() } else { None };
             self.remember(*book, generation, record)?;
-            values.drain(..1);
-            read.insert(*book, values);
+            read.insert(*book, values.into_iter().skip(1).collect());
         }
         let seen = self.seen();
         all.extend(books.iter().map(|book| {
@@ -356,16 +355,15 @@ impl Snapshot for ClusterSnapshot<'_> {
         bytes.map(|bytes| self.gem_list(recipe, book, &bytes)).transpose()
     }
 
-    fn whole(&self, books: Vec<(BookNo, Record)>) -> Result<Vec<NewBook>, StoreError> {
+    fn whole(&self, books: &[BookNo]) -> Result<Vec<Option<NewBook>>, StoreError> {
         let recipes = self.recipes.shown().map(|recipe| self.recipes.staying(recipe.name()));
         let recipes: Vec<&KnownRecipe> = recipes.collect::<Result<_, _>>()?;
         let bases: BTreeSet<&str> = recipes.iter().map(|known| known.recipe.base()).collect();
         let fields =
             recipes.iter().map(|recipe| gem_field(recipe.number)).chain(bases.iter().map(|base| fold_field(base)));
         let fields: Vec<Vec<u8>> = fields.chain([TEXT.to_vec()]).collect();
-        let numbers: Vec<BookNo> = books.iter().map(|(number, _)| *number).collect();
-        let whole = |((number, record), state): ((BookNo, Record), Option<Read>)| {
-            let (_, values) = state.ok_or_else(|| StoreError::Changed(record.key.to_string()))?;
+        let whole = |(&number, state): (&BookNo, Option<Read>)| {
+            let Some((state, values)) = state else { return Ok(None) };
             let mut values = values.into_iter();
             let (mut gems, mut folds, mut text) = (BTreeMap::new(), Vec::new(), None);
             for (recipe, bytes) in recipes.iter().zip(values.by_ref()) {
@@ -379,9 +377,9 @@ impl Snapshot for ClusterSnapshot<'_> {
             if let Some(bytes) = values.next().flatten() {
                 text = Some(self.kept_text(number, bytes)?);
             }
-            Ok(NewBook::copied(record, gems, folds, text))
+            Ok(Some(NewBook::copied(self.parse(number, &state)?, gems, folds, text)))
         };
-        books.into_iter().zip(self.states(&numbers, &fields)?).map(whole).collect()
+        books.iter().zip(self.states(books, &fields)?).map(whole).collect()
     }
 
     fn walk(
