@@ -10,7 +10,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use common::{Folder, Run, Server, prose, run, run_with_input};
+use common::{Folder, Run, Server, command, prose, run, run_with_input};
 use lapidary::server::{Opening, Settings};
 use lapidary_gems::Recipe;
 use serde_json::{Value, json};
@@ -52,6 +52,44 @@ fn fold_and_gems_print_what_the_recipe_says() {
         assert_eq!(run_with_input(&format!("gems --recipe {name}"), &text).expect(0).out, gems);
     }
     assert_eq!(run("fold {}", &[&file]).out, Recipe::hardened().fold(&text) + "\n");
+}
+
+/// Long files are folded while they are read, if they are what they seem.
+#[test]
+fn a_long_file_has_the_gems_of_its_text() {
+    let folder = Folder::new();
+    let story = "Гранит и самоцветы лежали в одном сундуке, а капитан охранял сокровища. ";
+    let text: String = (0..60).map(|seed| prose(seed, 2_000) + story).collect();
+    let text = format!("The captain's story. {text}");
+    assert!(text.len() > 400_000, "long enough");
+    let broken = [text.as_bytes(), b"\xff"].concat();
+    let (windows, _, lossy) = encoding_rs::WINDOWS_1251.encode(&text);
+    assert!(!lossy);
+    for recipe in [Recipe::documented(), Recipe::released()] {
+        let gems_of = |text: &str| {
+            let gems: Vec<String> = recipe.gems(text).iter().map(|g| recipe.write(g.gem).to_string()).collect();
+            gems.join(",") + "\n"
+        };
+        for (bytes, text) in [
+            (text.as_bytes(), text.as_str()),
+            (&broken, &format!("{text}\u{fffd}")),
+            (format!("\u{feff}{text}").as_bytes(), &text),
+            (&windows, &text),
+        ] {
+            let file = folder.file("text.txt", bytes);
+            let name = recipe.name();
+            assert_eq!(run(&format!("gems --recipe {name} {{}}"), &[&file]).expect(0).out, gems_of(text));
+            let mut command = command(&format!("gems --recipe {name} -"), none());
+            let redirected = command.stdin(fs::File::open(&file).expect("a file")).output().expect("an answer");
+            assert_eq!(String::from_utf8(redirected.stdout).expect("text"), gems_of(text));
+        }
+    }
+    let file = folder.file("noise.txt", [text.as_bytes(), "\u{1}\u{2}".repeat(9_000).as_bytes()].concat());
+    let noise = run("gems --recipe documented {}", &[&file]).expect(2);
+    assert!(noise.err.contains("control characters") && noise.out.is_empty(), "{}", noise.err);
+    let text = folder.file("text.txt", text);
+    let long = run("gems --recipe documented --limit-input 300000 {}", &[&text]);
+    assert!(long.status == 2 && long.out.is_empty(), "{}", long.err);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::ops::Range;
 use hashbrown::HashMap;
 use memchr::{memchr_iter, memchr3_iter};
 
-use super::gem::{Place, PlacedGem};
+use super::gem::{Place, PlacedGem, Probe};
 use super::traced::Traced;
 
 /// How many lines at the top and at the bottom of a page can be a running head or foot.
@@ -55,9 +55,22 @@ impl Clean<'_> {
     #[must_use]
     pub fn placed(&self, mut gems: Vec<PlacedGem>) -> Vec<PlacedGem> {
         for gem in &mut gems {
-            gem.place = gem.place.map(|place| self.place(place));
+            self.put(gem);
         }
         gems
+    }
+
+    /// Probes of the text, with their places in the source.
+    #[must_use]
+    pub fn placed_probes(&self, mut probes: Vec<Probe>) -> Vec<Probe> {
+        for probe in &mut probes {
+            self.put(&mut probe.placed);
+        }
+        probes
+    }
+
+    fn put(&self, gem: &mut PlacedGem) {
+        gem.place = gem.place.map(|place| self.place(place));
     }
 }
 
@@ -113,7 +126,7 @@ fn stays(text: &str) -> Option<Traced> {
         };
         // A page is not a paragraph: blank lines at its ends are not part of the text.
         let (mut is_first, mut blank) = (true, 0);
-        for line in page.lines().map(str::trim_end) {
+        for line in parts(page, b'\n').map(str::trim_end) {
             if line.is_empty() {
                 blank += usize::from(!is_first);
                 continue;

@@ -121,7 +121,7 @@ pub mod varint;
 pub use boundaries::{Boundaries, BoundariesError};
 pub use bounds::{Costly, bounded};
 pub use clean::{Clean, Lines, clean};
-pub use cut::{FoldedPart, Part};
+pub use cut::{FoldedPart, Parts};
 pub use disguise::{Signs, Trick};
 pub use gem::{Gem, Place, PlacedGem, Probe, WrittenGem, WrittenGemError};
 pub use name::{RecipeError, RecipeName};

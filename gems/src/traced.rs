@@ -20,6 +20,16 @@ struct Piece {
     instead: Option<u16>,
 }
 
+impl Piece {
+    /// Where in the source a part of the text ends that ends in this piece.
+    fn source(&self, end: usize) -> usize {
+        match self.instead {
+            None => self.from + (end - self.at),
+            Some(bytes) => self.from + usize::from(bytes),
+        }
+    }
+}
+
 impl Traced {
     pub(super) fn with_capacity(bytes: usize) -> Self {
         Self { text: String::with_capacity(bytes), pieces: Vec::new() }
@@ -36,7 +46,7 @@ impl Traced {
 
     /// Adds a line end in place of the next character of the source, which is a line end or a blank before one.
     pub(super) fn end_line(&mut self, source: &str) {
-        let end = self.source(0..self.text.len()).end;
+        let end = self.pieces.last().map_or(0, |last| last.source(self.text.len()));
         if source.as_bytes().get(end).is_some_and(u8::is_ascii) {
             self.copied(end, "\n");
         } else {
@@ -68,11 +78,7 @@ impl Traced {
         if part.is_empty() {
             return start..start;
         }
-        let end = piece(part.end - 1).map_or(part.end, |piece| match piece.instead {
-            None => piece.from + (part.end - piece.at),
-            Some(bytes) => piece.from + usize::from(bytes),
-        });
-        start..end
+        start..piece(part.end - 1).map_or(part.end, |piece| piece.source(part.end))
     }
 
     fn copied(&mut self, from: usize, part: &str) {

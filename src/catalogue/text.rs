@@ -2,8 +2,7 @@
 
 use std::cell::OnceCell;
 
-use lapidary_gems::{Clean, PackedFold, Part, PlacedGem, Probe, Recipe, TextWords, bounded, clean};
-use rayon::prelude::*;
+use lapidary_gems::{Clean, PackedFold, PlacedGem, Probe, Recipe, TextWords, bounded, clean};
 
 use super::CatalogueError;
 use super::digest::digest_of;
@@ -67,23 +66,12 @@ impl<'a> Text<'a> {
     /// Its gems; see [`Recipe::gems`].
     #[must_use]
     pub fn gems(&self, recipe: &Recipe) -> Vec<PlacedGem> {
-        self.gems_by(recipe, |text| recipe.gems(text))
-    }
-
-    /// Its gems, folded on all processors if the recipe allows it.
-    #[must_use]
-    pub fn gems_in_parallel(&self, recipe: &Recipe) -> Vec<PlacedGem> {
-        let each = |parts: Vec<Part<'_>>| parts.into_par_iter().map(Part::fold).collect();
-        self.gems_by(recipe, |text| recipe.gems_in_parts(text, each))
-    }
-
-    fn gems_by(&self, recipe: &Recipe, gems_of: impl Fn(&str) -> Vec<PlacedGem>) -> Vec<PlacedGem> {
         if let Some(gems) = self.signature(recipe) {
             return gems;
         }
         match self.clean(recipe) {
-            Some(clean) => clean.placed(gems_of(clean.text())),
-            None => gems_of(self.stands),
+            Some(clean) => clean.placed(recipe.gems(clean.text())),
+            None => recipe.gems(self.stands),
         }
     }
 
@@ -93,12 +81,10 @@ impl<'a> Text<'a> {
         if let Some(gems) = self.signature(recipe) {
             return gems.into_iter().map(|placed| Probe { placed, kept: true }).collect();
         }
-        let Some(clean) = self.clean(recipe) else { return recipe.probes(self.stands) };
-        let mut probes = recipe.probes(clean.text());
-        for probe in &mut probes {
-            probe.placed.place = probe.placed.place.map(|place| clean.place(place));
+        match self.clean(recipe) {
+            Some(clean) => clean.placed_probes(recipe.probes(clean.text())),
+            None => recipe.probes(self.stands),
         }
-        probes
     }
 
     /// The gems of a signature.

@@ -9,7 +9,7 @@ use super::{cyrillic, latin, wide};
 
 /// The part of a long text that is examined: this many bytes at its start, and as many in its middle, because the
 /// start may be a preface in another language, or a licence in ASCII.
-const PIECE: usize = 1 << 17;
+pub(super) const PIECE: usize = 1 << 17;
 
 /// Other encodings match the pattern of UTF-8 by chance in only a few of their non-ASCII characters. One broken
 /// character among this many intact ones is damage, and does not indicate another encoding.
@@ -21,16 +21,20 @@ const ESCAPE: u8 = 0x1B;
 /// separate question.
 pub(super) fn encoding(bytes: &[u8]) -> Encoding {
     let sample = lines(bytes);
-    if let Some(encoding) = wide::detect(start(bytes)) {
+    if let Some(encoding) = other_than_utf8(start(bytes), &sample) {
         encoding
-    } else if sample.is_ascii() && sample.contains(&ESCAPE) {
-        // Japanese in 7 bits, recognised by its escape sequences, or else UTF-8.
-        Encoding::web(guess(&sample, Iso2022JpDetection::Allow))
     } else if simdutf8::basic::from_utf8(bytes).is_ok() || is_nearly_utf8(&sample) {
         Encoding::UTF_8
     } else {
         in_bytes(&sample)
     }
+}
+
+/// The encoding of a text that may be valid UTF-8 all the same.
+pub(super) fn other_than_utf8(start: &[u8], sample: &[u8]) -> Option<Encoding> {
+    // Japanese in 7 bits, recognised by its escape sequences, or else UTF-8.
+    let escaped = || (sample.is_ascii() && sample.contains(&ESCAPE)).then(|| guess(sample, Iso2022JpDetection::Allow));
+    wide::detect(start).or_else(|| escaped().map(Encoding::web))
 }
 
 /// The encoding of a text that is not Unicode.
@@ -63,9 +67,12 @@ fn lines(bytes: &[u8]) -> Cow<'_, [u8]> {
     if bytes.len() <= 2 * PIECE {
         return Cow::Borrowed(bytes);
     }
-    let head = start(bytes);
-    let head = &head[..memchr::memrchr(b'\n', head).map_or(PIECE, |end| end + 1)];
-    let middle = &bytes[bytes.len() / 2..][..PIECE];
+    lines_of(start(bytes), &bytes[bytes.len() / 2..][..PIECE])
+}
+
+/// The whole lines of the start and middle of a text.
+pub(super) fn lines_of<'t>(head: &'t [u8], middle: &[u8]) -> Cow<'t, [u8]> {
+    let head = &head[..memchr::memrchr(b'\n', head).map_or(head.len(), |end| end + 1)];
     match (memchr::memchr(b'\n', middle), memchr::memrchr(b'\n', middle)) {
         (Some(first), Some(last)) => Cow::Owned([head, &middle[first..last]].concat()),
         _ => Cow::Borrowed(head),

@@ -43,19 +43,23 @@ pub(super) fn complaint(sample: &str, encoding: Encoding) -> Option<String> {
 pub(super) fn controls(text: &str, encoding: Encoding) -> Option<String> {
     let text = Some(text.trim_end_matches(['\0', '\x1A'])).filter(|text| !text.is_empty()).unwrap_or(text);
     let controls = count_controls(text.as_bytes());
-    if controls == 0 || (encoding == Encoding::UTF_8 && controls <= FEW_CONTROLS) {
-        return None;
-    }
-    // No character is longer, so there is no need to count them.
-    if share(controls, text.len() / LONGEST) <= MOST_CONTROLS {
+    if allows(controls, text.len(), encoding) {
         return None;
     }
     let share = share(controls, text.chars().count());
     (share > MOST_CONTROLS).then(|| format!("{} of its characters are control characters", percent(share)))
 }
 
+/// Whether a text of this length in UTF-8 surely may have so many control characters.
+pub(super) fn allows(controls: usize, length: usize, encoding: Encoding) -> bool {
+    // No character is longer, so there is no need to count them.
+    controls == 0
+        || (encoding == Encoding::UTF_8 && controls <= FEW_CONTROLS)
+        || share(controls, length / LONGEST) <= MOST_CONTROLS
+}
+
 /// How many control characters a text in UTF-8 has that have no use in it.
-fn count_controls(text: &[u8]) -> usize {
+pub(super) fn count_controls(text: &[u8]) -> usize {
     // Counted in bytes, many at a time.
     let count = |some: &[u8]| usize::from(some.iter().map(|byte| u8::from(is_control(*byte))).sum::<u8>());
     let ascii: usize = text.chunks(usize::from(u8::MAX)).map(count).sum();

@@ -11,6 +11,15 @@ pub(super) fn text(bytes: Bytes, given: Option<Encoding>) -> Result<Text, Extrac
     }
 }
 
+/// Whether a long file with this start and middle is a plain text in UTF-8 if its bytes are valid in it.
+pub(super) fn is_utf8(head: &[u8], middle: &[u8]) -> bool {
+    let sample = detect::lines_of(head, middle);
+    format::name(head).is_none()
+        && Encoding::of_mark(head).is_none()
+        && detect::other_than_utf8(head, &sample).is_none_or(|other| other == Encoding::UTF_8)
+        && noise::complaint(&Encoding::UTF_8.decode_part(&sample), Encoding::UTF_8).is_none()
+}
+
 /// Reads bytes that are known to be text.
 pub(super) fn read(bytes: Bytes, given: Option<Encoding>) -> Result<Text, ExtractError> {
     let mark = Encoding::of_mark(&bytes);

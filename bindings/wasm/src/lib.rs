@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use lapidary_gems::{Lexicon, Place, PlacedGem, Probe, Recipe, WrittenGem, clean};
+use lapidary_gems::{Lexicon, Place, PlacedGem, Recipe, WrittenGem, clean};
 use serde::Serialize;
 use wasm_bindgen::JsError;
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -73,11 +73,7 @@ impl Reader {
     pub fn query(&self, text: &str) -> Result<String, JsError> {
         let probes = if self.clean {
             let clean = clean(text);
-            let placed = |probe: Probe| {
-                let place = probe.placed.place.map(|place| clean.place(place));
-                Probe { placed: PlacedGem { place, ..probe.placed }, ..probe }
-            };
-            self.recipe.probes(clean.text()).into_iter().map(placed).collect()
+            clean.placed_probes(self.recipe.probes(clean.text()))
         } else {
             self.recipe.probes(text)
         };

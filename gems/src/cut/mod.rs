@@ -12,7 +12,7 @@ use super::gem::{Gem, Place, PlacedGem};
 use super::hash::jenkins;
 
 pub(crate) use self::parts::cut_in_parts;
-pub use self::parts::{FoldedPart, Part};
+pub use self::parts::{FoldedPart, Parts};
 
 /// Cuts digits at boundary sequences and keeps a gem for each chunk that counts. Holds one chunk at a time.
 ///

@@ -7,50 +7,51 @@
 use super::{Chunk, Chunks, Cutter, Ended, NO_DIGITS, with};
 use crate::base::Base;
 use crate::boundaries::{Boundaries, SEQUENCE};
-use crate::fold::{Folded, PART, Sink, TextPart, fold_in_parts};
+use crate::fold::{Folded, Pass, Sink, end_of_part, fold_in_parts};
 use crate::gem::{Place, PlacedGem};
 
-/// A part of a text, to be folded and cut; see [`Recipe::gems_in_parts`](crate::Recipe::gems_in_parts).
+/// Folds and cuts the parts of a text, in any order and on any thread; see
+/// [`Recipe::gems_in_parts`](crate::Recipe::gems_in_parts).
 #[derive(Debug)]
-pub struct Part<'t> {
-    text: TextPart<'t>,
-    boundaries: &'t Boundaries,
+pub struct Parts<'a> {
+    pass: &'a Pass,
+    boundaries: &'a Boundaries,
 }
 
-/// What became of a [`Part`].
+/// What became of a part of a text.
 #[derive(Debug)]
 pub struct FoldedPart(Folded<CutPart>);
 
-impl Part<'_> {
-    /// Folds and cuts the part.
+impl Parts<'_> {
+    /// Where a part of a text in UTF-8 may end, behind its first `from` bytes; `None` if nowhere. The text may be a part
+    /// itself, or be cut off anywhere.
     #[must_use]
-    pub fn fold(self) -> FoldedPart {
-        FoldedPart(self.text.fold(PartCutter::new(self.boundaries), PartCutter::finish))
+    pub fn end(text: &[u8], from: usize) -> Option<usize> {
+        end_of_part(text, from)
+    }
+
+    /// Folds and cuts the part that starts at this offset in bytes. `None` if the text cannot be folded in parts.
+    #[must_use]
+    pub fn fold(&self, part: &str, offset: u64) -> Option<FoldedPart> {
+        self.pass.fold((part, offset), PartCutter::new(self.boundaries), PartCutter::finish).map(FoldedPart)
     }
 }
 
-/// Folds and cuts a text, all parts but the first by `each`.
-pub(crate) fn cut_in_parts<'t>(
-    text: &'t str,
+/// Folds and cuts a text in parts, which `fold` does in a pass.
+pub(crate) fn cut_in_parts(
     base: Base,
-    boundaries: &'t Boundaries,
-    each: impl Fn(Vec<Part<'t>>) -> Vec<FoldedPart>,
-) -> Cutter<'t> {
-    cut_in_parts_of(PART, text, base, boundaries, each)
-}
-
-fn cut_in_parts_of<'t>(
-    length: usize,
-    text: &'t str,
-    base: Base,
-    boundaries: &'t Boundaries,
-    each: impl Fn(Vec<Part<'t>>) -> Vec<FoldedPart>,
-) -> Cutter<'t> {
-    let each = |parts: Vec<TextPart<'t>>| {
-        let parts = parts.into_iter().map(|text| Part { text, boundaries });
-        each(parts.collect()).into_iter().map(|FoldedPart(part)| part).collect()
-    };
-    fold_in_parts((text, length), base, || Cutter::new(boundaries), each, Cutter::append)
+    boundaries: &Boundaries,
+    mut fold: impl FnMut(&Parts<'_>) -> Option<Vec<FoldedPart>>,
+) -> Option<Cutter<'_>> {
+    let parts = fold_in_parts(base, |pass| {
+        let parts = fold(&Parts { pass, boundaries })?;
+        Some(parts.into_iter().map(|FoldedPart(part)| part).collect())
+    })?;
+    let mut cutter = Cutter::new(boundaries);
+    for Folded { offset, made, .. } in parts {
+        cutter.append(made, offset);
+    }
+    Some(cutter)
 }
 
 /// Cuts the digits of a part as far as they can be cut.
@@ -158,17 +159,28 @@ impl Cutter<'_> {
 #[cfg(test)]
 mod tests {
     use super::super::tests::pass;
-    use super::{Base, Boundaries, Cutter, Part, PartCutter, cut_in_parts_of};
+    use super::{Base, Boundaries, Cutter, PartCutter, Parts, cut_in_parts};
     use crate::fold::fold;
     use proptest::prelude::*;
 
     /// Compares both ways of cutting; with sequences as frequent as these, nearly each digit is in a gem.
-    fn same(text: &str, length: usize) -> Result<(), TestCaseError> {
+    fn same(text: &str, length: usize, turned: bool) -> Result<(), TestCaseError> {
         let frequent = ["4134", "1344", "4413", "3441", "4136", "3641", "1441", "4444", "1414", "4141", "3333"];
         let boundaries = Boundaries::new(frequent, 1).expect("good");
         for base in [Base::Documented, Base::Released] {
-            let each = |parts: Vec<Part<'_>>| parts.into_iter().map(Part::fold).collect();
-            let in_parts = cut_in_parts_of(length, text, base, &boundaries, each);
+            let in_parts = cut_in_parts(base, &boundaries, |parts| {
+                let (mut all, mut at) = (Vec::new(), 0);
+                while at < text.len() {
+                    let end = Parts::end(&text.as_bytes()[at..], length).map_or(text.len(), |end| at + end);
+                    all.push((&text[at..end], at as u64));
+                    at = end;
+                }
+                if turned {
+                    all.reverse();
+                }
+                all.into_iter().map(|(part, offset)| parts.fold(part, offset)).collect()
+            });
+            let Some(in_parts) = in_parts else { continue };
             let whole = fold(text, base, || Cutter::new(&boundaries));
             prop_assert_eq!(in_parts.open(), whole.open(), "{:?} under {:?}", text, base);
             prop_assert_eq!(in_parts.finish(), whole.finish(), "{:?} under {:?}", text, base);
@@ -183,16 +195,18 @@ mod tests {
         fn parts_fold_as_the_whole(
             text in "(b'c )?((bcdfghk|бвгджзклм|fghijklmn|bcd|[*.,«\u{2014}-]{1,2}|_|\u{85}|\u{301}|٣|ђћѓє|ß|42)[ \n]{1,2}){0,40}",
             length in 1_usize..60,
+            turned: bool,
         ) {
-            same(&text, length)?;
+            same(&text, length, turned)?;
         }
 
         #[test]
         fn parts_of_decorated_words_fold_as_the_whole(
             text in "b'c (([*-]{0,2}(bcdfghk|бвгджзклм)?[*-]{0,2}|٣ђ|\u{2028})[ \n]{1,2}){0,40}",
             length in 1_usize..30,
+            turned: bool,
         ) {
-            same(&text, length)?;
+            same(&text, length, turned)?;
         }
 
         #[test]

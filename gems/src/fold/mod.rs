@@ -28,7 +28,7 @@ pub(crate) use self::classes::known;
 use self::decorated::Decorated;
 use self::digits::{Digits, Transliteration};
 use self::letters::Letters;
-pub(crate) use self::parts::{Folded, PART, TextPart, fold_in_parts};
+pub(crate) use self::parts::{Folded, Pass, end_of_part, fold_in_parts};
 use self::words::ShortWords;
 #[cfg(any(test, fuzzing))]
 use self::words::first_joint;

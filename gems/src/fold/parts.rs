@@ -4,91 +4,76 @@
 //! of step 7 has two words, so the state is that of the start of a text. Step 5 acts once in a text, in its first part;
 //! otherwise the text is not folded in parts.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use super::classes::is_ascii_blank;
 use super::digits::Transliteration;
 use super::letters::Letters;
-use super::{Folding, Sink, either};
+use super::{Folding, Sink};
 use crate::base::Base;
-
-/// The least length of a part in bytes, and how many parts are folded at a time. More of them take more memory; fewer
-/// leave threads waiting for each other.
-pub(crate) const PART: usize = 64 << 10;
-const AT_ONCE: usize = 256;
 
 /// The number of letters from which step 6 keeps a word.
 const KEPT: usize = 7;
 
-/// A part of a text, to be folded.
+/// A pass over the parts of a text, in any order.
 #[derive(Debug)]
-pub(crate) struct TextPart<'t> {
-    text: &'t str,
+pub(crate) struct Pass {
     base: Base,
-    transliteration: Transliteration,
+    /// Whether a part is known to need transliteration, and so all of them.
+    transliterated: AtomicBool,
 }
 
-/// What became of a part.
+/// What became of the part that starts at `offset` in the text.
 #[derive(Debug)]
 pub(crate) struct Folded<T> {
-    made: T,
+    pub(crate) offset: u64,
+    pub(crate) made: T,
     transliteration: Transliteration,
 }
 
-impl TextPart<'_> {
-    /// Folds the part into `sink`; `finish` makes of it what is to be appended.
-    pub(crate) fn fold<S: Sink, T>(self, sink: S, finish: impl FnOnce(S) -> T) -> Folded<T> {
-        let mut folding = Folding::new(Letters::of(self.base), self.transliteration, sink);
-        folding.joined = true;
-        folding.fast(self.text);
+impl Pass {
+    /// Folds a part into `sink`; `finish` makes of it what is kept. `None` if the text cannot be folded in parts.
+    pub(crate) fn fold<S: Sink, T>(
+        &self,
+        (text, offset): (&str, u64),
+        sink: S,
+        finish: impl FnOnce(S) -> T,
+    ) -> Option<Folded<T>> {
+        u32::try_from(text.len()).ok()?;
+        let needed = self.transliterated.load(Ordering::Relaxed);
+        let transliteration = if needed { Transliteration::Needed } else { Transliteration::Needless };
+        let mut folding = Folding::new(Letters::of(self.base), transliteration, sink);
+        folding.joined = offset > 0;
+        folding.fast(text);
+        if !folding.joined {
+            return None;
+        }
         let (sink, transliteration) = folding.finish();
-        Folded { made: finish(sink), transliteration }
+        if transliteration == Transliteration::Needed {
+            self.transliterated.store(true, Ordering::Relaxed);
+        }
+        Some(Folded { offset, made: finish(sink), transliteration })
     }
 }
 
-/// Folds a text in parts of at least `length` bytes: the first into a new sink, the others by `each`, which are then
-/// appended with their offsets in the text.
-pub(crate) fn fold_in_parts<'t, S: Sink, T>(
-    (text, length): (&'t str, usize),
+/// Folds a text in parts, which `fold` does in a pass, and again in another if the first ones turn out to have needed
+/// transliteration. Returns the parts in the order of the text.
+pub(crate) fn fold_in_parts<T>(
     base: Base,
-    new_sink: impl Fn() -> S,
-    each: impl Fn(Vec<TextPart<'t>>) -> Vec<Folded<T>>,
-    append: impl Fn(&mut S, T, u64),
-) -> S {
-    let letters = Letters::of(base);
-    let first = part_of(text, length);
-    either(&new_sink, |transliteration, sink| {
-        let mut folding = Folding::new(letters, transliteration, sink);
-        folding.fast(first);
-        if !folding.joined || u32::try_from(text.len()).is_err() {
-            folding = Folding::new(letters, transliteration, new_sink());
-            folding.fast(text);
-            return folding.finish();
-        }
-        let (mut sink, mut transliteration) = folding.finish();
-        let mut at = first.len();
-        while at < text.len() && transliteration != Transliteration::TooLate {
-            let (mut starts, mut parts) = (Vec::new(), Vec::new());
-            while at < text.len() && parts.len() < AT_ONCE {
-                let part = part_of(&text[at..], length);
-                starts.push(at);
-                parts.push(TextPart { text: part, base, transliteration: transliteration.of_next_part() });
-                at += part.len();
-            }
-            for (start, part) in starts.into_iter().zip(each(parts)) {
-                append(&mut sink, part.made, start as u64);
-                transliteration = transliteration.and(part.transliteration);
-            }
-        }
-        (sink, transliteration)
-    })
+    mut fold: impl FnMut(&Pass) -> Option<Vec<Folded<T>>>,
+) -> Option<Vec<Folded<T>>> {
+    let mut fold = |transliterated: bool| fold(&Pass { base, transliterated: transliterated.into() });
+    let mut parts = fold(false)?;
+    let all = parts.iter().map(|part| part.transliteration).fold(Transliteration::Needless, Transliteration::and);
+    if all == Transliteration::TooLate {
+        parts = fold(true)?;
+    }
+    parts.sort_unstable_by_key(|part| part.offset);
+    Some(parts)
 }
 
 impl Transliteration {
-    /// What a part starts with that follows others.
-    fn of_next_part(self) -> Self {
-        if self == Self::Needed { Self::Needed } else { Self::Needless }
-    }
-
-    /// That of a text whose last part may have been folded without regard to the parts before it.
+    /// That of a text of which two parts were folded without regard to each other.
     fn and(self, part: Self) -> Self {
         match (self, part) {
             (Self::TooLate, _) | (_, Self::TooLate) | (Self::Missed, Self::Needed) | (Self::Needed, Self::Missed) => {
@@ -101,22 +86,22 @@ impl Transliteration {
     }
 }
 
-/// The first part of a text: at least `length` bytes, unless the text is shorter.
-fn part_of(text: &str, length: usize) -> &str {
+/// Where a part of a text in UTF-8 may end, behind the first `from` bytes.
+pub(crate) fn end_of_part(text: &[u8], from: usize) -> Option<usize> {
     let mut words = 0;
     let mut start = None;
-    for (at, _) in text.bytes().enumerate().skip(length).filter(|(_, byte)| is_ascii_blank(*byte)) {
+    for (at, _) in text.iter().enumerate().skip(from).filter(|(_, byte)| is_ascii_blank(**byte)) {
         words = if start.is_some_and(|start| is_kept(&text[start..at])) { words + 1 } else { 0 };
         start = Some(at + 1);
         if words == 2 {
-            return &text[..=at];
+            return Some(at + 1);
         }
     }
-    text
+    None
 }
 
 /// Whether a token is a word of Latin or Russian letters that step 6 keeps.
-fn is_kept(token: &str) -> bool {
+fn is_kept(token: &[u8]) -> bool {
     let is_letter = |c: char| c.is_ascii_alphabetic() || matches!(c, 'А'..='я');
-    token.chars().all(is_letter) && token.chars().count() >= KEPT
+    str::from_utf8(token).is_ok_and(|token| token.chars().all(is_letter) && token.chars().count() >= KEPT)
 }

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use super::base::{Base, SOUNDS};
 use super::boundaries::Boundaries;
-use super::cut::{Cutter, FoldedPart, Part, cut_in_parts};
+use super::cut::{Cutter, FoldedPart, Parts, cut_in_parts};
 #[cfg(fuzzing)]
 use super::fold::plainly;
 use super::fold::{Sink as _, fold};
@@ -316,22 +316,25 @@ impl Recipe {
         }
     }
 
-    /// Like [`Self::gems`], for a long text. An exact recipe has it folded and cut in parts by `each`, which may use several threads;
-    /// with `rayon`: `|parts| parts.into_par_iter().map(Part::fold).collect()`. Other recipes do not call it.
+    /// Like [`Self::gems`], for a long text in parts that several threads may fold. `fold` reads the text from its start,
+    /// ends each part where [`Parts::end`] allows it and passes it to [`Parts::fold`]; it may be called twice. `None` if
+    /// it returned that, if this text cannot be folded in parts, or if the recipe is not exact.
     ///
     /// ```
-    /// use lapidary_gems::{Part, Recipe};
+    /// use lapidary_gems::{Parts, Recipe};
     ///
     /// let text = "The treasure's captain followed another expedition. ".repeat(5_000);
-    /// let each = |parts: Vec<Part<'_>>| parts.into_iter().map(Part::fold).collect();
+    /// let end = Parts::end(text.as_bytes(), text.len() / 2).expect("plain words");
+    /// let (first, second) = text.split_at(end);
     /// let recipe = Recipe::documented();
-    /// assert_eq!(recipe.gems_in_parts(&text, each), recipe.gems(&text));
+    /// let gems = recipe.gems_in_parts(|parts| Some(vec![parts.fold(second, end as u64)?, parts.fold(first, 0)?]));
+    /// assert_eq!(gems, Some(recipe.gems(&text)));
     /// ```
     #[must_use]
-    pub fn gems_in_parts(&self, text: &str, each: impl Fn(Vec<Part<'_>>) -> Vec<FoldedPart>) -> Vec<PlacedGem> {
+    pub fn gems_in_parts(&self, fold: impl FnMut(&Parts<'_>) -> Option<Vec<FoldedPart>>) -> Option<Vec<PlacedGem>> {
         match &self.method {
-            Method::Exact { base, boundaries } => cut_in_parts(text, *base, boundaries, each).finish(),
-            Method::Hardened(_) | Method::Signature(_) => self.gems(text),
+            Method::Exact { base, boundaries } => cut_in_parts(*base, boundaries, fold).map(Cutter::finish),
+            Method::Hardened(_) | Method::Signature(_) => None,
         }
     }
 
